@@ -1,0 +1,34 @@
+"""The analysing half: reads experiments, needs nothing of the measuring half."""
+
+from collections.abc import Callable
+from typing import Any
+
+class Error(Exception):
+    """Damaged, missing or newer input, or an output that could not be written: one line."""
+
+def writers() -> list[tuple[str, str, str, str, bool, bool]]:
+    """(name, what, suffix, opens, needs_trace, directory) of each format."""
+
+class Model:
+    """A loaded experiment. Times are seconds. sort: 'incl', 'excl', 'visits', 'mean', 'max', 'name'."""
+
+    def __init__(self, directory: str, *, compensate: bool = False) -> None: ...
+    def info(self) -> dict[str, Any]:
+        """dir, begin, end (epoch seconds), traced, regions, paths, events, bytes, problems [str],
+        processes [dict(file, host, command, pid, ppid, parent, end 'normal'|'stopped'|'abrupt', forked, begin, stop,
+        cost_in, cost_out, lost {..}, lost_reason, meta {..})],
+        locations [dict(process, name, tid, creator, begin, end, lost {..}, visits, busy)]"""
+
+    def flat(self, *, sort: str = "excl", limit: int = 0, match: str = "", location: int = -1, process: int = -1) -> list[dict[str, Any]]:
+        """One row for each region: name, module, qualname, file, line, kind, visits, resumed, incl, excl, mean, min, max, std.
+        incl counts recursive calls once. limit 0: all."""
+
+    def tree(self, *, sort: str = "incl", depth: int = 0, threshold: float = 0.0, limit: int = 0, location: int = -1, process: int = -1) -> list[dict[str, Any]]:
+        """Rows in the order of printing, each with depth, path, parent beside the columns of flat(); paths below threshold (share of
+        the total) are left out, and their number and time are given in the parent's row as hidden, hidden_time."""
+
+    def callers(self, match: str, *, limit: int = 0) -> list[dict[str, Any]]:
+        """For each region whose name matches (substring or shell pattern): dict(region=row, callers=[row…], callees=[row…]),
+        where the rows' numbers belong to the calls between the two."""
+
+    def convert(self, format: str, path: str, *, process: int = -1, progress: Callable[[int, int], None] | None = None) -> None: ...

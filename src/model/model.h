@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What an experiment holds, merged: the one thing that the writers and the report read.
+ *
+ * Indices are dense from 0. Times are nanoseconds; points in time are counted from sp_model.begin_ns. Everything
+ * lives in the model's arena until sp_model_free(). */
+#ifndef SP_MODEL_H
+#define SP_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define SP_NONE UINT32_MAX
+
+struct sp_str {
+	const char *p; /* UTF-8, NUL-terminated as well; may hold NUL */
+	size_t n;
+};
+
+enum sp_region_kind { SP_REGION_PYTHON, SP_REGION_C, SP_REGION_USER, SP_REGION_COLLAPSED, SP_REGION_ROOT };
+
+/* Region 0 is the root ("<root>", kind ROOT). Regions of different processes with the same module, name, file, line and
+ * kind are one. */
+struct sp_region {
+	struct sp_str module;
+	struct sp_str qualname;
+	struct sp_str name; /* "module:qualname"; user regions: the name alone */
+	struct sp_str file; /* absolute, or "<string>" and the like, or empty */
+	uint32_t line;      /* 0: not known */
+	uint8_t kind;       /* enum sp_region_kind */
+	bool generator;     /* a generator, coroutine or async generator: may be suspended */
+};
+
+enum sp_process_end { SP_END_NORMAL, SP_END_STOPPED, SP_END_ABRUPT /* killed, crashed or os._exit */ };
+
+struct sp_meta {
+	struct sp_str key, value;
+};
+
+struct sp_lost {
+	uint64_t events;   /* trace events not recorded */
+	uint64_t paths;    /* visits in collapsed call paths */
+	uint64_t threads;
+	uint64_t regions;
+	uint64_t bytes;
+	uint64_t deeper;   /* calls below the depth limit: chosen by the user, not a loss */
+	uint64_t unmatched;
+};
+
+struct sp_process {
+	struct sp_str file; /* name of the raw file */
+	struct sp_str host;
+	struct sp_str command; /* may be empty */
+	int32_t pid, ppid;
+	uint32_t parent;    /* process index, SP_NONE: not measured */
+	uint8_t end;        /* enum sp_process_end */
+	bool forked;
+	bool traced;
+	uint64_t begin, stop; /* ns since sp_model.begin_ns */
+	uint32_t first_location, locations;
+	double cost_in, cost_out; /* ns that measuring adds to a visit: within its own interval, and in its caller's */
+	struct sp_lost lost;      /* of the process and all its locations */
+	const char *lost_reason;  /* a sentence, or NULL */
+	struct sp_meta *meta;
+	size_t metas;
+};
+
+struct sp_location {
+	uint32_t process;
+	uint32_t creator;  /* location index, SP_NONE: not known */
+	struct sp_str name; /* "MainThread", "Thread-1 (work)", … */
+	uint64_t tid;
+	uint64_t begin, end; /* ns since sp_model.begin_ns */
+	uint32_t id;         /* within its process */
+	struct sp_lost lost;
+	size_t first_value, values; /* rows of sp_model.values, sorted by path */
+};
+
+/* The merged call tree. Path 0 is the root; a parent's index is smaller than its children's. */
+struct sp_path {
+	uint32_t parent; /* the root's is SP_NONE */
+	uint32_t region;
+	uint32_t first_child, next_sibling; /* SP_NONE: none */
+};
+
+/* Time covers calls and resumptions. Mean = incl / (visits + resumed). */
+struct sp_value {
+	uint64_t visits;
+	uint64_t resumed;
+	double incl, excl; /* ns */
+	double min, max;   /* ns, of single durations; both 0 when visits + resumed is 0 */
+	double sumsq;      /* ns^2 */
+};
+
+struct sp_row {
+	uint32_t path;
+	struct sp_value v;
+};
+
+struct sp_problem {
+	struct sp_str text; /* "raw/h-12-0.raw at 0x5000: …" */
+};
+
+struct sp_model {
+	struct sp_str dir;
+	uint64_t begin_ns; /* since the epoch: the earliest start of a process */
+	uint64_t end_ns;   /* since the epoch */
+	struct sp_region *regions;
+	size_t n_regions;
+	struct sp_process *processes;
+	size_t n_processes;
+	struct sp_location *locations;
+	size_t n_locations;
+	struct sp_path *paths;
+	size_t n_paths;
+	struct sp_value *totals; /* for each path, summed over all locations */
+	struct sp_row *values;   /* for each location a sorted run of rows */
+	size_t n_values;
+	struct sp_str *counters, *parameters, *strings; /* definitions that events refer to */
+	size_t n_counters, n_parameters, n_strings;
+	struct sp_problem *problems; /* damage found and survived */
+	size_t n_problems;
+	bool traced;
+	struct sp_model_private *priv; /* owned */
+};
+
+enum { SP_MODEL_COMPENSATE = 1 }; /* flags: take the measured cost of measuring out of all times */
+
+/* Loads the experiment in directory dir. Damage that leaves something to read becomes a problem in the model, a directory
+ * without one readable process an error. Returns 0, or -1 with e set. */
+int sp_model_load(struct sp_model **out, const char *dir, unsigned flags, struct sp_err *e);
+void sp_model_free(struct sp_model *m);
+
+enum sp_event_kind {
+	SP_EVENT_ENTER,
+	SP_EVENT_LEAVE,
+	SP_EVENT_RESUME,
+	SP_EVENT_SUSPEND,
+	SP_EVENT_INHERIT,
+	SP_EVENT_COUNTER,
+	SP_EVENT_PARAMETER_INT,
+	SP_EVENT_PARAMETER_UINT,
+	SP_EVENT_PARAMETER_STRING,
+	SP_EVENT_MARKER,
+	SP_EVENT_OFF,
+	SP_EVENT_ON,
+	SP_EVENT_LOST
+};
+
+struct sp_event {
+	uint64_t time; /* ns since sp_model.begin_ns; never smaller than the one before in its location */
+	uint32_t kind; /* enum sp_event_kind */
+	uint32_t id;   /* region, counter, parameter, or string of a marker */
+	union {
+		double real;
+		int64_t sint;
+		uint64_t uint;
+		uint32_t string;
+	} u;
+};
+
+/* The trace of one location, in order. Enters and leaves are balanced: what was open at the end is left at the location's
+ * end, a leave without its enter does not appear. */
+struct sp_events;
+int sp_events_open(struct sp_events **out, const struct sp_model *m, uint32_t location, struct sp_err *e);
+/* Fills up to n events; returns how many, 0 at the end, -1 on error. */
+long sp_events_read(struct sp_events *s, struct sp_event *out, size_t n, struct sp_err *e);
+void sp_events_close(struct sp_events *s);
+/* Number of event words recorded for a location, an upper bound of its events; for progress bars. */
+uint64_t sp_events_count(const struct sp_model *m, uint32_t location);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The structs of the raw format. Their meaning is in FORMAT.md; a change here is a new version there. */
+#ifndef SP_RAW_FORMAT_H
+#define SP_RAW_FORMAT_H
+
+#include <stdint.h>
+
+#define SP_RAW_MAGIC "SPARTITO"
+#define SP_RAW_VERSION 1u
+#define SP_RAW_BYTE_ORDER 0x01020304u
+#define SP_RAW_PAGE 4096u
+#define SP_RAW_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */
+#define SP_RAW_NONE 0xffffffffu
+
+enum sp_raw_clock { SP_RAW_CLOCK_MONOTONIC = 0, SP_RAW_CLOCK_TSC = 1, SP_RAW_CLOCK_CNTVCT = 2 };
+enum sp_raw_ended { SP_RAW_RUNNING = 0, SP_RAW_ENDED_NORMAL = 1, SP_RAW_ENDED_STOPPED = 2 };
+enum sp_raw_start { SP_RAW_STARTED_EXEC = 0, SP_RAW_STARTED_FORK = 1, SP_RAW_STARTED_API = 2 };
+enum { SP_RAW_FLAG_TRACE = 1 }; /* header.flags */
+
+/* One moment on three clocks. */
+struct sp_raw_sync {
+	uint64_t ticks;
+	uint64_t mono_ns;
+	uint64_t real_ns;
+};
+
+struct sp_raw_header {
+	char magic[8];
+	uint32_t byte_order;
+	uint32_t version;
+	uint32_t header_bytes;
+	uint32_t flags;
+	uint32_t clock;  /* enum sp_raw_clock */
+	uint32_t ended;  /* enum sp_raw_ended */
+	uint32_t start;  /* enum sp_raw_start */
+	int32_t pid;
+	int32_t ppid;
+	uint32_t locations; /* created so far */
+	uint32_t regions;   /* highest region id so far */
+	uint32_t reserved0;
+	uint64_t bytes;     /* reserved so far in the file; what lies beyond is nothing */
+	struct sp_raw_sync first;
+	struct sp_raw_sync last;
+	uint64_t end_ticks; /* 0 until the end */
+	/* the measured cost of measuring, picoseconds: inside the region's own interval, and outside it (in the caller's) */
+	uint64_t cost_in_ps;
+	uint64_t cost_out_ps;
+	/* losses of the whole process; those of one location are in its sp_raw_location */
+	uint64_t lost_threads;   /* threads for which no location could be made */
+	uint64_t lost_regions;   /* regions that could not be defined; recorded as region 0 */
+	uint64_t lost_bytes;     /* trace bytes given up because of the memory limit or a full disk */
+	uint32_t lost_reason;    /* enum sp_raw_reason, the first one */
+	int32_t lost_errno;      /* errno of that, or 0 */
+	uint64_t memory_limit;   /* bytes, 0: none */
+	char host[128];
+};
+_Static_assert(sizeof(struct sp_raw_header) == 320, "raw header");
+
+enum sp_raw_reason {
+	SP_RAW_REASON_NONE = 0,
+	SP_RAW_REASON_MEMORY = 1,  /* the memory limit, with --when-full stop */
+	SP_RAW_REASON_DISK = 2,    /* the file could not grow: lost_errno */
+	SP_RAW_REASON_HOOK = 3,    /* another tool took the hook away */
+	SP_RAW_REASON_INTERNAL = 4
+};
+
+enum sp_raw_chunk_type {
+	SP_RAW_DEFS = 1,
+	SP_RAW_LOCATION = 2,
+	SP_RAW_NODES = 3,
+	SP_RAW_EVENTS = 4,
+	SP_RAW_STACK = 5,
+	SP_RAW_EVENTSZ = 6,
+	SP_RAW_FREE = 7
+};
+
+struct sp_raw_chunk {
+	uint32_t magic;
+	uint32_t type;     /* enum sp_raw_chunk_type */
+	uint32_t location; /* SP_RAW_NONE: of the whole process */
+	uint32_t seq;      /* counts the chunks of this type and location */
+	uint64_t bytes;    /* whole chunk, header included */
+	uint64_t used;
+	uint64_t base;
+	uint64_t address;  /* where the chunk was mapped in the process that wrote it */
+	uint64_t reserved[2];
+};
+_Static_assert(sizeof(struct sp_raw_chunk) == 64, "raw chunk");
+
+struct sp_raw_node {
+	uint32_t parent; /* index; the root's is SP_RAW_NONE */
+	uint32_t region;
+	uint64_t visits;
+	uint64_t resumed;
+	uint64_t incl; /* ticks */
+	uint64_t min;
+	uint64_t max;
+	double sumsq;   /* ticks^2 */
+	uint64_t child; /* writer's pointer to the child used last */
+};
+_Static_assert(sizeof(struct sp_raw_node) == 64, "raw node");
+
+enum { SP_RAW_FRAME_INHERITED = 1 };
+
+struct sp_raw_frame {
+	uint64_t enter; /* ticks */
+	uint64_t node;  /* writer's pointer */
+	uint64_t key;   /* writer's: what the leave is matched with */
+	uint64_t frame; /* writer's: the interpreter's frame, of inherited frames only */
+	uint64_t flags;
+};
+_Static_assert(sizeof(struct sp_raw_frame) == 40, "raw frame");
+
+struct sp_raw_location {
+	/* the hot line: written for every event */
+	uint64_t top;    /* writer's pointer to the innermost open frame */
+	uint64_t base;   /* writer's pointer to frame 0 */
+	uint64_t last;   /* ticks of the last event */
+	uint64_t next;   /* writer's pointer to the next event word */
+	/* the rest changes rarely */
+	uint64_t stack;  /* offset in the file of the STACK chunk */
+	uint32_t id;
+	uint32_t creator; /* location id, SP_RAW_NONE: not known */
+	uint64_t tid;    /* the system's thread id */
+	uint64_t begin;  /* ticks */
+	uint64_t end;    /* ticks, 0 until the thread has ended */
+	uint64_t nodes;  /* in use */
+	uint64_t lost_events;
+	uint64_t lost_paths; /* visits recorded in a collapsed node because of the memory limit */
+	uint64_t deeper;     /* calls not recorded because of the depth limit */
+	uint64_t unmatched;  /* leaves that had no enter */
+};
+_Static_assert(sizeof(struct sp_raw_location) == 120, "raw location");
+
+#define SP_RAW_KIND_BITS 3
+#define SP_RAW_ID_BITS 24
+#define SP_RAW_DELTA_SHIFT (SP_RAW_KIND_BITS + SP_RAW_ID_BITS)
+#define SP_RAW_ID_MAX ((1u << SP_RAW_ID_BITS) - 1)
+#define SP_RAW_DELTA_MAX ((UINT64_C(1) << (64 - SP_RAW_DELTA_SHIFT)) - 1)
+
+enum sp_raw_event {
+	SP_RAW_END = 0,
+	SP_RAW_ENTER = 1,
+	SP_RAW_LEAVE = 2,
+	SP_RAW_RESUME = 3,
+	SP_RAW_SUSPEND = 4,
+	SP_RAW_INHERIT = 5,
+	SP_RAW_EXTRA = 6
+};
+
+enum sp_raw_extra {
+	SP_RAW_X_TIME = 1,
+	SP_RAW_X_COUNTER = 2,
+	SP_RAW_X_PARAMETER_INT = 3,
+	SP_RAW_X_PARAMETER_UINT = 4,
+	SP_RAW_X_PARAMETER_STRING = 5,
+	SP_RAW_X_MARKER = 6,
+	SP_RAW_X_OFF = 7,
+	SP_RAW_X_ON = 8,
+	SP_RAW_X_LOST = 9
+};
+
+enum sp_raw_def_kind {
+	SP_RAW_DEF_META = 1,
+	SP_RAW_DEF_REGION = 2,
+	SP_RAW_DEF_LOCATION_NAME = 3,
+	SP_RAW_DEF_COUNTER = 4,
+	SP_RAW_DEF_PARAMETER = 5,
+	SP_RAW_DEF_STRING = 6
+};
+
+enum sp_raw_region_kind {
+	SP_RAW_REGION_PYTHON = 0,
+	SP_RAW_REGION_C = 1,        /* a C function called from Python */
+	SP_RAW_REGION_USER = 2,
+	SP_RAW_REGION_COLLAPSED = 3 /* call paths that the memory limit left no room for */
+};
+
+/* flags of a REGION record above the kind: what the code object is */
+enum { SP_RAW_REGION_KIND_MASK = 0xff, SP_RAW_REGION_GENERATOR = 0x100, SP_RAW_REGION_COROUTINE = 0x200 };
+
+struct sp_raw_def {
+	uint16_t kind;
+	uint16_t flags;
+	uint32_t bytes; /* whole record, a multiple of 8 */
+	uint32_t a;
+	uint32_t b;
+	uint32_t len[4]; /* bytes of each string; unused: 0 */
+};
+_Static_assert(sizeof(struct sp_raw_def) == 32, "raw definition");
+
+#endif
