@@ -54,7 +54,7 @@ struct sp_raw_header {
 	uint64_t memory_limit;   /* bytes, 0: none */
 	char host[128];
 };
-_Static_assert(sizeof(struct sp_raw_header) == 320, "raw header");
+_Static_assert(sizeof(struct sp_raw_header) == 304, "raw header");
 
 enum sp_raw_reason {
 	SP_RAW_REASON_NONE = 0,
@@ -130,7 +130,7 @@ struct sp_raw_location {
 	uint64_t deeper;     /* calls not recorded because of the depth limit */
 	uint64_t unmatched;  /* leaves that had no enter */
 };
-_Static_assert(sizeof(struct sp_raw_location) == 120, "raw location");
+_Static_assert(sizeof(struct sp_raw_location) == 112, "raw location");
 
 #define SP_RAW_KIND_BITS 3
 #define SP_RAW_ID_BITS 24
