@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rawgen.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { EVENT_WORDS = (64 * 1024 - 64) / 8, NODES_BYTES = 256 * 1024, MAX_DEPTH = 4096 };
+#define ADDRESS UINT64_C(0x7f2200000000) /* where the imagined process mapped its file */
+
+struct bytes {
+	unsigned char *p;
+	size_t n, room;
+};
+
+struct rg_thread {
+	struct rg_process *process;
+	struct sp_raw_location state;
+	struct sp_raw_node *nodes; /* owned */
+	size_t n_nodes, node_room;
+	uint32_t *slots; /* owned: (parent, region) to node, 0: empty */
+	size_t slot_mask;
+	uint64_t *words; /* owned: EVENT_WORDS of the chunk being filled */
+	size_t n_words;
+	uint64_t chunk_base;
+	uint32_t event_chunks;
+	struct sp_raw_frame frames[MAX_DEPTH]; /* .node is an index until the layout */
+	unsigned depth;
+	char name[64];
+};
+
+struct rg_process {
+	struct sp_raw_header header;
+	struct bytes file, defs;
+	struct rg_thread **threads; /* owned */
+	size_t n_threads;
+};
+
+static void die(const char *what)
+{
+	fprintf(stderr, "rawgen: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static void *grown(void *p, size_t n)
+{
+	p = realloc(p, n);
+	if (!p)
+		die("memory");
+	return p;
+}
+
+static void *put(struct bytes *b, const void *p, size_t n)
+{
+	if (b->n + n > b->room) {
+		b->room = (b->n + n) * 3 / 2 + 4096;
+		b->p = grown(b->p, b->room);
+	}
+	if (p)
+		memcpy(b->p + b->n, p, n);
+	else
+		memset(b->p + b->n, 0, n);
+	b->n += n;
+	return b->p + b->n - n;
+}
+
+static size_t page_up(size_t n)
+{
+	return (n + SP_RAW_PAGE - 1) / SP_RAW_PAGE * SP_RAW_PAGE;
+}
+
+/* Appends a chunk and returns its offset. */
+static size_t put_chunk(struct rg_process *p, struct sp_raw_chunk c, const void *payload, size_t n)
+{
+	size_t at = p->file.n;
+
+	c.magic = SP_RAW_CHUNK_MAGIC;
+	c.bytes = page_up(sizeof(c) + n);
+	c.address = ADDRESS + at;
+	put(&p->file, &c, sizeof(c));
+	put(&p->file, payload, n);
+	put(&p->file, NULL, c.bytes - sizeof(c) - n);
+	return at;
+}
+
+struct rg_process *rg_process(int32_t pid, int32_t ppid, uint64_t begin, bool trace)
+{
+	struct rg_process *p = grown(NULL, sizeof(*p));
+	struct sp_raw_header *h = &p->header;
+
+	memset(p, 0, sizeof(*p));
+	memcpy(h->magic, SP_RAW_MAGIC, 8);
+	h->byte_order = SP_RAW_BYTE_ORDER;
+	h->version = SP_RAW_VERSION;
+	h->header_bytes = sizeof(*h);
+	h->flags = trace ? SP_RAW_FLAG_TRACE : 0;
+	h->pid = pid;
+	h->ppid = ppid;
+	h->first.ticks = h->first.mono_ns = begin;
+	h->first.real_ns = begin + UINT64_C(1700000000000000000);
+	strcpy(h->host, "node1");
+	put(&p->file, NULL, SP_RAW_PAGE);
+	return p;
+}
+
+struct sp_raw_header *rg_header(struct rg_process *p)
+{
+	return &p->header;
+}
+
+static void put_def(struct rg_process *p, uint16_t kind, uint32_t flags, uint32_t a, uint32_t b, const char *const s[3])
+{
+	struct sp_raw_def d = {.kind = kind, .flags = (uint16_t)flags, .a = a, .b = b};
+	size_t n = sizeof(d), used = n;
+	int i;
+
+	for (i = 0; i < 3 && s[i]; i++) {
+		d.len[i] = (uint32_t)strlen(s[i]);
+		used += d.len[i];
+	}
+	n = (used + 7) / 8 * 8;
+	d.bytes = (uint32_t)n;
+	put(&p->defs, &d, sizeof(d));
+	for (i = 0; i < 3 && s[i]; i++)
+		put(&p->defs, s[i], d.len[i]);
+	put(&p->defs, NULL, n - used);
+}
+
+void rg_meta(struct rg_process *p, const char *key, const char *value)
+{
+	put_def(p, SP_RAW_DEF_META, 0, 0, 0, (const char *const[3]){key, value});
+}
+
+void rg_region(struct rg_process *p, uint32_t id, uint32_t flags, const char *module, const char *qualname, const char *file,
+	       uint32_t line)
+{
+	put_def(p, SP_RAW_DEF_REGION, flags, id, line, (const char *const[3]){module, qualname, file});
+	if (id > p->header.regions)
+		p->header.regions = id;
+}
+
+void rg_define(struct rg_process *p, enum sp_raw_def_kind kind, uint32_t id, const char *text)
+{
+	put_def(p, (uint16_t)kind, 0, id, 0, (const char *const[3]){text});
+}
+
+struct rg_thread *rg_thread(struct rg_process *p, const char *name, uint64_t tid, uint32_t creator, uint64_t begin)
+{
+	struct rg_thread *t = grown(NULL, sizeof(*t));
+
+	memset(t, 0, sizeof(*t));
+	t->process = p;
+	t->state.id = (uint32_t)p->n_threads;
+	t->state.creator = creator;
+	t->state.tid = tid;
+	t->state.begin = t->state.last = begin;
+	t->node_room = 64;
+	t->nodes = grown(NULL, t->node_room * sizeof(*t->nodes));
+	memset(t->nodes, 0, sizeof(*t->nodes));
+	t->nodes[0].parent = SP_RAW_NONE;
+	t->n_nodes = 1;
+	t->words = grown(NULL, EVENT_WORDS * sizeof(*t->words));
+	snprintf(t->name, sizeof(t->name), "%s", name);
+	p->threads = grown(p->threads, (p->n_threads + 1) * sizeof(struct rg_thread *));
+	p->threads[p->n_threads++] = t;
+	p->header.locations++;
+	put_def(p, SP_RAW_DEF_LOCATION_NAME, 0, t->state.id, 0, (const char *const[3]){name});
+	return t;
+}
+
+struct sp_raw_location *rg_location(struct rg_thread *t)
+{
+	return &t->state;
+}
+
+unsigned rg_depth(const struct rg_thread *t)
+{
+	return t->depth;
+}
+
+static void flush_words(struct rg_thread *t, bool full)
+{
+	struct sp_raw_chunk c = {.type = SP_RAW_EVENTS, .location = t->state.id, .base = t->chunk_base};
+
+	if (t->n_words == 0)
+		return;
+	c.seq = t->event_chunks++;
+	c.used = full ? t->n_words : 0; /* the last chunk of a run: up to the first zero word */
+	put_chunk(t->process, c, t->words, t->n_words * 8);
+	t->n_words = 0;
+}
+
+void rg_word(struct rg_thread *t, uint64_t word)
+{
+	if (t->n_words == EVENT_WORDS)
+		flush_words(t, true);
+	if (t->n_words == 0)
+		t->chunk_base = t->state.last;
+	t->words[t->n_words++] = word;
+}
+
+static uint64_t delta(struct rg_thread *t, uint64_t at)
+{
+	uint64_t d = at - t->state.last;
+
+	if (d > SP_RAW_DELTA_MAX) {
+		rg_extra(t, t->state.last, SP_RAW_X_TIME, (uint64_t[]){d - 1}, 1);
+		d = 1;
+	}
+	t->state.last = at;
+	return d;
+}
+
+static void event(struct rg_thread *t, uint64_t at, enum sp_raw_event kind, uint32_t region)
+{
+	uint64_t before = t->state.last, d;
+
+	/* a chunk counts from its base: what was before the event, not its own time */
+	if (t->process->header.flags & SP_RAW_FLAG_TRACE) {
+		if (t->n_words == EVENT_WORDS)
+			flush_words(t, true);
+		if (t->n_words == 0)
+			t->chunk_base = before;
+		d = delta(t, at);
+		rg_word(t, d << SP_RAW_DELTA_SHIFT | (uint64_t)region << SP_RAW_KIND_BITS | kind);
+	}
+	t->state.last = at;
+}
+
+void rg_extra(struct rg_thread *t, uint64_t at, enum sp_raw_extra what, const uint64_t *payload, unsigned words)
+{
+	if (t->n_words + 1 + words > EVENT_WORDS)
+		flush_words(t, true);
+	event(t, at, SP_RAW_EXTRA, (uint32_t)what | words << 8);
+	while (words--)
+		rg_word(t, *payload++);
+}
+
+void rg_counter(struct rg_thread *t, uint64_t at, uint32_t counter, double value)
+{
+	uint64_t payload[2] = {counter};
+
+	memcpy(&payload[1], &value, 8);
+	rg_extra(t, at, SP_RAW_X_COUNTER, payload, 2);
+}
+
+static size_t node_slot(const struct rg_thread *t, uint32_t parent, uint32_t region)
+{
+	size_t i = (((uint64_t)parent << 32 | region) * UINT64_C(0x9e3779b97f4a7c15) >> 20) & t->slot_mask;
+	const struct sp_raw_node *n;
+
+	for (; t->slots[i]; i = (i + 1) & t->slot_mask) {
+		n = &t->nodes[t->slots[i]];
+		if (n->parent == parent && n->region == region)
+			break;
+	}
+	return i;
+}
+
+static void grow_nodes(struct rg_thread *t)
+{
+	size_t i;
+
+	if (t->n_nodes == t->node_room) {
+		t->node_room *= 2;
+		t->nodes = grown(t->nodes, t->node_room * sizeof(*t->nodes));
+	}
+	if (t->slots && t->n_nodes * 2 <= t->slot_mask)
+		return;
+	t->slot_mask = t->node_room * 4 - 1;
+	free(t->slots);
+	t->slots = grown(NULL, (t->slot_mask + 1) * sizeof(*t->slots));
+	memset(t->slots, 0, (t->slot_mask + 1) * sizeof(*t->slots));
+	for (i = 1; i < t->n_nodes; i++)
+		t->slots[node_slot(t, t->nodes[i].parent, t->nodes[i].region)] = (uint32_t)i;
+}
+
+uint32_t rg_node(struct rg_thread *t, uint32_t parent, uint32_t region)
+{
+	size_t slot;
+
+	grow_nodes(t);
+	slot = node_slot(t, parent, region);
+	if (!t->slots[slot]) {
+		t->nodes[t->n_nodes] = (struct sp_raw_node){.parent = parent, .region = region, .min = UINT64_MAX};
+		t->slots[slot] = (uint32_t)t->n_nodes++;
+	}
+	return t->slots[slot];
+}
+
+struct sp_raw_node *rg_node_at(struct rg_thread *t, uint32_t node)
+{
+	return &t->nodes[node];
+}
+
+static void open_frame(struct rg_thread *t, uint64_t at, uint32_t region, uint64_t flags, enum sp_raw_event kind)
+{
+	struct sp_raw_frame *top = &t->frames[t->depth];
+	uint32_t node = rg_node(t, (uint32_t)top->node, region);
+
+	if (t->depth + 1 == MAX_DEPTH) {
+		errno = E2BIG;
+		die("too many open frames");
+	}
+	t->frames[++t->depth] = (struct sp_raw_frame){.enter = at, .node = node, .flags = flags};
+	if (kind == SP_RAW_ENTER)
+		t->nodes[node].visits++;
+	else if (kind == SP_RAW_RESUME)
+		t->nodes[node].resumed++;
+	event(t, at, kind, region);
+}
+
+static void close_frame(struct rg_thread *t, uint64_t at, enum sp_raw_event kind)
+{
+	struct sp_raw_frame *f = &t->frames[t->depth--];
+	struct sp_raw_node *n = &t->nodes[f->node];
+	uint64_t d = at - f->enter;
+
+	n->incl += d;
+	if (!(f->flags & SP_RAW_FRAME_INHERITED)) {
+		if (d < n->min)
+			n->min = d;
+		if (d > n->max)
+			n->max = d;
+		n->sumsq += (double)d * (double)d;
+	}
+	event(t, at, kind, n->region);
+}
+
+void rg_enter(struct rg_thread *t, uint64_t at, uint32_t region)
+{
+	open_frame(t, at, region, 0, SP_RAW_ENTER);
+}
+
+void rg_leave(struct rg_thread *t, uint64_t at)
+{
+	close_frame(t, at, SP_RAW_LEAVE);
+}
+
+void rg_resume(struct rg_thread *t, uint64_t at, uint32_t region)
+{
+	open_frame(t, at, region, 0, SP_RAW_RESUME);
+}
+
+void rg_suspend(struct rg_thread *t, uint64_t at)
+{
+	close_frame(t, at, SP_RAW_SUSPEND);
+}
+
+void rg_inherit(struct rg_thread *t, uint64_t at, uint32_t region)
+{
+	open_frame(t, at, region, SP_RAW_FRAME_INHERITED, SP_RAW_INHERIT);
+}
+
+static void put_thread(struct rg_thread *t)
+{
+	const size_t each = (NODES_BYTES - sizeof(struct sp_raw_chunk)) / sizeof(struct sp_raw_node);
+	struct rg_process *p = t->process;
+	struct sp_raw_chunk c = {.type = SP_RAW_NODES, .location = t->state.id};
+	size_t nodes_at, i, n;
+	struct sp_raw_frame *f;
+
+	flush_words(t, false);
+	nodes_at = p->file.n;
+	for (i = 0; i < t->n_nodes; i += n, c.seq++) {
+		n = t->n_nodes - i < each ? t->n_nodes - i : each;
+		c.base = i;
+		c.used = n;
+		put_chunk(p, c, &t->nodes[i], n * sizeof(*t->nodes));
+	}
+	/* each full chunk is NODES_BYTES long, so that a node's place follows from its index */
+	for (f = t->frames; f <= t->frames + t->depth; f++)
+		f->node = ADDRESS + nodes_at + f->node / each * NODES_BYTES + sizeof(c) + f->node % each * sizeof(*t->nodes);
+	c = (struct sp_raw_chunk){.type = SP_RAW_STACK, .location = t->state.id};
+	t->state.stack = put_chunk(p, c, t->frames, (t->depth + 1) * sizeof(*t->frames));
+	t->state.base = ADDRESS + t->state.stack + sizeof(c);
+	t->state.top = t->state.base + t->depth * sizeof(*t->frames);
+	t->state.nodes = t->n_nodes;
+	c.type = SP_RAW_LOCATION;
+	c.used = sizeof(t->state);
+	put_chunk(p, c, &t->state, sizeof(t->state));
+	free(t->nodes);
+	free(t->slots);
+	free(t->words);
+	free(t);
+}
+
+unsigned char *rg_bytes(struct rg_process *p, enum sp_raw_ended ended, uint64_t last, size_t *n)
+{
+	struct sp_raw_chunk c = {.type = SP_RAW_DEFS, .location = SP_RAW_NONE, .used = p->defs.n};
+	unsigned char *bytes;
+	size_t i;
+
+	put_chunk(p, c, p->defs.p, p->defs.n);
+	for (i = 0; i < p->n_threads; i++) {
+		if (ended != SP_RAW_RUNNING && p->threads[i]->depth == 0 && p->threads[i]->state.end == 0)
+			p->threads[i]->state.end = last;
+		put_thread(p->threads[i]);
+	}
+	p->header.ended = ended;
+	if (p->header.last.ticks == 0)
+		p->header.last = (struct sp_raw_sync){last, p->header.first.mono_ns + (last - p->header.first.ticks),
+						     p->header.first.real_ns + (last - p->header.first.ticks)};
+	p->header.end_ticks = ended == SP_RAW_RUNNING ? 0 : last;
+	p->header.bytes = p->file.n;
+	memcpy(p->file.p, &p->header, sizeof(p->header));
+	*n = p->file.n;
+	bytes = p->file.p;
+	free(p->defs.p);
+	free(p->threads);
+	free(p);
+	return bytes;
+}
+
+void rg_write(struct rg_process *p, const char *path, enum sp_raw_ended ended, uint64_t last)
+{
+	size_t n;
+	unsigned char *bytes = rg_bytes(p, ended, last, &n);
+	FILE *f = fopen(path, "wb");
+
+	if (!f || fwrite(bytes, 1, n, f) != n || fclose(f) != 0)
+		die(path);
+	free(bytes);
+}

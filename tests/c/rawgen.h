@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes raw files as the recorder would, with contents known exactly: for the tests and benchmarks of the analysis half.
+ * Being a test's tool it does not return errors: it prints one and exits. */
+#ifndef SP_TESTS_RAWGEN_H
+#define SP_TESTS_RAWGEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "raw/format.h"
+
+struct rg_process;
+struct rg_thread;
+
+/* A process whose clock is MONOTONIC (a tick is 1 ns) unless the header is changed; its first sync is at tick `begin`. */
+struct rg_process *rg_process(int32_t pid, int32_t ppid, uint64_t begin, bool trace);
+/* The header, to be changed freely before rg_write(). */
+struct sp_raw_header *rg_header(struct rg_process *p);
+void rg_meta(struct rg_process *p, const char *key, const char *value);
+void rg_region(struct rg_process *p, uint32_t id, uint32_t flags, const char *module, const char *qualname, const char *file,
+	       uint32_t line);
+/* A definition with one string: COUNTER, PARAMETER, STRING. */
+void rg_define(struct rg_process *p, enum sp_raw_def_kind kind, uint32_t id, const char *text);
+
+struct rg_thread *rg_thread(struct rg_process *p, const char *name, uint64_t tid, uint32_t creator, uint64_t begin);
+/* Its state, to be changed freely before rg_write(): losses, end. */
+struct sp_raw_location *rg_location(struct rg_thread *t);
+
+/* Events: `at` in ticks, never going back. Each feeds the profile, and the trace when the process has one. */
+void rg_enter(struct rg_thread *t, uint64_t at, uint32_t region);
+void rg_leave(struct rg_thread *t, uint64_t at);
+void rg_resume(struct rg_thread *t, uint64_t at, uint32_t region);
+void rg_suspend(struct rg_thread *t, uint64_t at);
+void rg_inherit(struct rg_thread *t, uint64_t at, uint32_t region);
+void rg_extra(struct rg_thread *t, uint64_t at, enum sp_raw_extra what, const uint64_t *payload, unsigned words);
+void rg_counter(struct rg_thread *t, uint64_t at, uint32_t counter, double value);
+/* A word as it is, for damaged traces. */
+void rg_word(struct rg_thread *t, uint64_t word);
+/* The number of frames open now. */
+unsigned rg_depth(const struct rg_thread *t);
+/* The node of a child of `parent`, made when it is new, for profiles without events; the root is 0. */
+uint32_t rg_node(struct rg_thread *t, uint32_t parent, uint32_t region);
+struct sp_raw_node *rg_node_at(struct rg_thread *t, uint32_t node);
+
+/* Lays the file out and frees the process. ended: enum sp_raw_ended; frames still open stay so. */
+void rg_write(struct rg_process *p, const char *path, enum sp_raw_ended ended, uint64_t last);
+/* The same into memory, to be freed by the caller. */
+unsigned char *rg_bytes(struct rg_process *p, enum sp_raw_ended ended, uint64_t last, size_t *n);
+
+struct rg_options {
+	unsigned processes, threads; /* threads of each process */
+	unsigned regions;            /* 0: 50 */
+	unsigned paths;              /* call paths of each thread; 0: as the events make them */
+	uint64_t events;             /* enters and leaves of each thread */
+	bool trace, extras;          /* extras: counters, parameters, markers, pauses, suspensions */
+	bool open;                   /* leave frames open at the end */
+	bool abrupt;                 /* the last process was killed */
+	uint64_t seed;
+};
+
+/* Makes DIR, DIR/raw, DIR/experiment.json and one file for each process. */
+void rg_experiment(const char *dir, const struct rg_options *o);
+
+#endif
