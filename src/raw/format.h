@@ -100,7 +100,12 @@ struct sp_raw_node {
 };
 _Static_assert(sizeof(struct sp_raw_node) == 64, "raw node");
 
-enum { SP_RAW_FRAME_INHERITED = 1 };
+enum {
+	SP_RAW_FRAME_INHERITED = 1, /* open since before recording began: time, but no visit, minimum or maximum */
+	SP_RAW_FRAME_FORKED = 2,    /* open at fork, in the child: the same */
+	SP_RAW_FRAME_SKIPPED = 4,   /* below the depth limit: not recorded at all; node is the nearest recorded caller's */
+	SP_RAW_FRAME_COLLAPSED = 8  /* in the collapsed node; time only if the frame below is not collapsed too */
+};
 
 struct sp_raw_frame {
 	uint64_t enter; /* ticks */

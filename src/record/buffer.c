@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The file of a process, mapped piece by piece, and the chunks cut from it.
+ *
+ * No descriptor stays open: the program may close all of them (os.closerange), need them all (RLIMIT_NOFILE), or open its own
+ * file under our number. Room is reserved before it is used: a full disk is then an error code here, and not a SIGBUS in
+ * the middle of the program. */
+#include "record/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
+enum { FIRST_SEGMENT = 256 << 10, LAST_SEGMENT = 4 << 20 };
+
+static uint64_t page_up(uint64_t n)
+{
+	return (n + SP_RAW_PAGE - 1) & ~(uint64_t)(SP_RAW_PAGE - 1);
+}
+
+/* A file past RLIMIT_FSIZE would bring the program a SIGXFSZ. */
+static int size_allowed(uint64_t size)
+{
+	struct rlimit r;
+	return getrlimit(RLIMIT_FSIZE, &r) || r.rlim_cur == RLIM_INFINITY || size <= r.rlim_cur ? 0 : -EFBIG;
+}
+
+/* Maps the file's bytes [offset, offset + bytes) without a descriptor: the header's mapping, duplicated (mremap with an old
+ * size of 0) and made longer. */
+static char *map_without_descriptor(uint64_t offset, uint64_t bytes)
+{
+	char *all = mremap(sp_process.header, 0, offset + bytes, MREMAP_MAYMOVE);
+	if (all == MAP_FAILED)
+		return NULL;
+	munmap(all, offset);
+	return all + offset;
+}
+
+static char *map_piece(uint64_t offset, uint64_t bytes, int *fd)
+{
+	*fd = open(sp_process.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (*fd < 0)
+		return errno == EMFILE || errno == ENFILE ? map_without_descriptor(offset, bytes) : NULL;
+	char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, (off_t)offset);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* Makes the pages exist: in one system call where the kernel can, else by reserving the blocks. */
+static int reserve(char *p, uint64_t offset, uint64_t bytes, int fd)
+{
+	if (!madvise(p, bytes, MADV_POPULATE_WRITE))
+		return 0;
+	if (errno != EINVAL)
+		return errno == ENOMEM ? -ENOMEM : -ENOSPC;
+	return fd < 0 ? -EMFILE : -posix_fallocate(fd, (off_t)offset, (off_t)bytes);
+}
+
+static int grow(uint64_t bytes, struct sp_segment *out)
+{
+	uint64_t offset = sp_process.size;
+	int fd = -1, r = size_allowed(offset + bytes);
+	if (r)
+		return r;
+	if (truncate(sp_process.path, (off_t)(offset + bytes)))
+		return -errno;
+	char *p = map_piece(offset, bytes, &fd);
+	r = p ? reserve(p, offset, bytes, fd) : -errno;
+	if (fd >= 0)
+		close(fd);
+	if (r) {
+		if (p)
+			munmap(p, bytes);
+		if (truncate(sp_process.path, (off_t)offset))
+			return r;
+		return r;
+	}
+	sp_process.size = offset + bytes;
+	*out = (struct sp_segment){.address = p, .offset = offset, .bytes = bytes};
+	return 0;
+}
+
+static int segment_add(int stream, uint64_t bytes)
+{
+	uint64_t want = sp_process.next_segment[stream];
+	if (want < bytes)
+		want = page_up(bytes);
+	struct sp_segment *more = realloc(sp_process.segments, (sp_process.n_segments + 1) * sizeof *more);
+	if (!more)
+		return -ENOMEM;
+	sp_process.segments = more;
+	struct sp_segment *s = &more[sp_process.n_segments];
+	int r = grow(want, s);
+	if (r && want > page_up(bytes)) /* nearly full: what is needed may still fit */
+		r = grow(page_up(bytes), s);
+	if (r)
+		return r;
+	sp_process.current[stream] = (int)sp_process.n_segments++;
+	if (sp_process.next_segment[stream] < LAST_SEGMENT && sp_process.next_segment[stream] * 16 <= sp_process.settings.memory)
+		sp_process.next_segment[stream] *= 2;
+	sp_process.header->bytes = sp_process.size;
+	sp_process_sync();
+	return 0;
+}
+
+static struct sp_segment *current(int stream)
+{
+	int i = sp_process.current[stream];
+	return i < 0 ? NULL : &sp_process.segments[i];
+}
+
+struct sp_raw_chunk *sp_buffer_chunk(enum sp_raw_chunk_type type, uint32_t location, uint64_t bytes)
+{
+	int stream = type == SP_RAW_EVENTS ? SP_STREAM_EVENTS : SP_STREAM_STATE;
+	bytes = page_up(bytes);
+	if (sp_process.header->ended != SP_RAW_RUNNING)
+		return NULL; /* a daemon thread after the end: the file has been cut */
+	struct sp_segment *s = current(stream);
+	if (!s || s->bytes - s->used < bytes) {
+		int r = sp_process.disk_failed ? -ENOSPC : segment_add(stream, bytes);
+		if (r) {
+			sp_process_lost(SP_RAW_REASON_DISK, -r, 0);
+			return NULL;
+		}
+		s = current(stream);
+	}
+	struct sp_raw_chunk *c = (struct sp_raw_chunk *)(s->address + s->used);
+	s->used += bytes;
+	s->live++;
+	sp_process.mapped += bytes;
+	c->type = type;
+	c->location = location;
+	c->bytes = bytes;
+	c->address = (uint64_t)c;
+	c->magic = SP_RAW_CHUNK_MAGIC;
+	return c;
+}
+
+static int segment_of(const void *p)
+{
+	for (size_t i = sp_process.n_segments; i-- > 0;) {
+		struct sp_segment *s = &sp_process.segments[i];
+		if ((const char *)p >= s->address && (const char *)p < s->address + s->bytes)
+			return (int)i;
+	}
+	return -1;
+}
+
+uint64_t sp_buffer_offset(const void *p)
+{
+	int i = segment_of(p);
+	return i < 0 ? 0 : sp_process.segments[i].offset + (uint64_t)((const char *)p - sp_process.segments[i].address);
+}
+
+/* A segment goes when all its chunks are done and none will be cut from it again. */
+void sp_buffer_done(struct sp_raw_chunk *c)
+{
+	int i = segment_of(c);
+	if (i < 0)
+		return;
+	struct sp_segment *s = &sp_process.segments[i];
+	sp_process.mapped -= c->bytes;
+	if (--s->live || i == sp_process.current[SP_STREAM_EVENTS] || i == sp_process.current[SP_STREAM_STATE])
+		return;
+	munmap(s->address, s->bytes);
+	size_t last = --sp_process.n_segments;
+	sp_process.segments[i] = sp_process.segments[last];
+	for (int k = 0; k < SP_STREAMS; k++)
+		if (sp_process.current[k] == (int)last)
+			sp_process.current[k] = i;
+}
+
+static int header_map(void)
+{
+	int fd = open(sp_process.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+	if (fd < 0)
+		return -errno;
+	int r = -posix_fallocate(fd, 0, SP_RAW_PAGE);
+	if (!r) {
+		void *p = mmap(NULL, SP_RAW_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (p == MAP_FAILED)
+			r = -errno;
+		else
+			sp_process.header = p;
+	}
+	close(fd);
+	if (r)
+		unlink(sp_process.path);
+	return r;
+}
+
+static void host_name(char *text, size_t n)
+{
+	if (gethostname(text, n))
+		strcpy(text, "unknown");
+	text[n - 1] = 0;
+	for (char *c = text; *c; c++)
+		if (*c == '/')
+			*c = '_';
+}
+
+int sp_buffer_open(const char *dir)
+{
+	char host[128];
+	host_name(host, sizeof host);
+	free(sp_process.path);
+	sp_process.path = NULL;
+	if (asprintf(&sp_process.path, "%s/raw/%s-%d-%llx.raw", dir, host, (int)getpid(),
+		     (unsigned long long)sp_clock_nanoseconds(CLOCK_REALTIME)) < 0) {
+		sp_process.path = NULL;
+		return -ENOMEM;
+	}
+	sp_process.size = SP_RAW_PAGE;
+	sp_process.mapped = sp_process.event_bytes = 0;
+	sp_process.disk_failed = false;
+	for (int k = 0; k < SP_STREAMS; k++) {
+		sp_process.current[k] = -1;
+		sp_process.next_segment[k] = FIRST_SEGMENT;
+		while (sp_process.next_segment[k] > SP_RAW_PAGE * 4u && sp_process.next_segment[k] * 8 > sp_process.settings.memory)
+			sp_process.next_segment[k] /= 2;
+	}
+	int r = header_map();
+	if (r)
+		return r;
+	struct sp_raw_header *h = sp_process.header;
+	strcpy(h->host, host);
+	h->byte_order = SP_RAW_BYTE_ORDER;
+	h->version = SP_RAW_VERSION;
+	h->header_bytes = SP_RAW_PAGE;
+	h->bytes = SP_RAW_PAGE;
+	h->pid = (int32_t)getpid();
+	h->ppid = (int32_t)getppid();
+	h->memory_limit = sp_process.settings.memory;
+	h->clock = sp_clock_kind;
+	h->first = h->last = sp_clock_sync();
+	memcpy(h->magic, SP_RAW_MAGIC, 8);
+	return 0;
+}
+
+void sp_buffer_close(void)
+{
+	uint64_t end = SP_RAW_PAGE;
+	for (size_t i = 0; i < sp_process.n_segments; i++) {
+		const struct sp_segment *s = &sp_process.segments[i];
+		if (s->offset + s->used > end)
+			end = s->offset + s->used;
+	}
+	/* segments already unmapped lie before these; what is cut off is mapped but was never used */
+	uint64_t last = sp_process.size;
+	for (int k = 0; k < SP_STREAMS; k++) {
+		const struct sp_segment *s = current(k);
+		if (s && s->offset + s->bytes == sp_process.size)
+			last = s->offset + s->used;
+	}
+	if (last < end)
+		last = end;
+	if (truncate(sp_process.path, (off_t)last) == 0)
+		sp_process.header->bytes = last;
+}
+
+void sp_buffer_unmap(void)
+{
+	for (size_t i = 0; i < sp_process.n_segments; i++)
+		munmap(sp_process.segments[i].address, sp_process.segments[i].bytes);
+	free(sp_process.segments);
+	sp_process.segments = NULL;
+	sp_process.n_segments = 0;
+	if (sp_process.header)
+		munmap(sp_process.header, SP_RAW_PAGE);
+	sp_process.header = NULL;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The nodes of a thread's call-path profile, and the way from a node to its child. */
+#include "record/record.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_NODES = 4 << 10, LAST_NODES = 256 << 10, FIRST_TABLE = 64 };
+
+static uint64_t hash_of(const struct sp_raw_node *parent, uint32_t region)
+{
+	/* nodes are 64 bytes apart: their low bits say nothing */
+	uint64_t h = ((uint64_t)parent >> 6 ^ (uint64_t)region << 32) * UINT64_C(0x9e3779b97f4a7c15);
+	return h >> 24;
+}
+
+/* The parent of a node, as the writer's pointer, is not in the file's node; it is kept beside the table's entry. */
+struct entry {
+	struct sp_raw_node *node, *parent;
+};
+
+static struct entry *table(const struct sp_thread *t)
+{
+	return (struct entry *)t->table;
+}
+
+static struct entry *find(const struct sp_thread *t, const struct sp_raw_node *parent, uint32_t region)
+{
+	struct entry *all = table(t);
+	uint32_t i = (uint32_t)hash_of(parent, region) & t->table_mask;
+	while (all[i].node && !(all[i].parent == parent && all[i].node->region == region))
+		i = (i + 1) & t->table_mask;
+	return &all[i];
+}
+
+static int table_grow(struct sp_thread *t)
+{
+	uint32_t old_size = t->table ? t->table_mask + 1 : 0, size = old_size ? old_size * 2 : FIRST_TABLE;
+	struct entry *old = table(t), *fresh = calloc(size, sizeof *fresh);
+	if (!fresh)
+		return -ENOMEM;
+	t->table = (struct sp_raw_node **)fresh;
+	t->table_mask = size - 1;
+	for (uint32_t i = 0; i < old_size; i++)
+		if (old[i].node)
+			*find(t, old[i].parent, old[i].node->region) = old[i];
+	free(old);
+	return 0;
+}
+
+/* Room for at least one more node; the profile keeps within the memory limit. */
+static int nodes_more(struct sp_thread *t)
+{
+	uint64_t bytes = t->node_chunk ? t->node_chunk->bytes * 2 : FIRST_NODES;
+	if (bytes > LAST_NODES)
+		bytes = LAST_NODES;
+	pthread_mutex_lock(&sp_process.lock);
+	uint64_t limit = sp_process.settings.memory;
+	while (bytes > FIRST_NODES && sp_process.mapped + bytes > limit)
+		bytes /= 2;
+	bool full = t->node_chunk && sp_process.mapped + bytes > limit;
+	struct sp_raw_chunk *c = full ? NULL : sp_buffer_chunk(SP_RAW_NODES, t->loc.id, bytes);
+	if (full)
+		sp_process_lost(SP_RAW_REASON_MEMORY, 0, 0);
+	if (c) {
+		c->seq = t->node_chunks++;
+		c->base = t->loc.nodes;
+	}
+	pthread_mutex_unlock(&sp_process.lock);
+	if (!c)
+		return -ENOSPC;
+	/* the nodes below it stay mapped: stack and table point into them */
+	c->reserved[0] = (uint64_t)t->node_chunk;
+	t->node_chunk = c;
+	t->node_next = (struct sp_raw_node *)(c + 1);
+	t->node_end = t->node_next + (c->bytes - sizeof *c) / sizeof(struct sp_raw_node);
+	return 0;
+}
+
+static struct sp_raw_node *node_new(struct sp_thread *t, uint32_t parent, uint32_t region)
+{
+	if (t->node_next == t->node_end && nodes_more(t))
+		return NULL;
+	struct sp_raw_node *n = t->node_next++;
+	*n = (struct sp_raw_node){.parent = parent, .region = region, .min = UINT64_MAX, .child = (uint64_t)t->root};
+	t->loc.nodes++;
+	__atomic_store_n(&t->node_chunk->used, t->node_chunk->used + 1, __ATOMIC_RELEASE);
+	return n;
+}
+
+static uint32_t index_of(const struct sp_thread *t, const struct sp_raw_node *n)
+{
+	const struct sp_raw_chunk *c = t->node_chunk;
+	while (c && !((const char *)n >= (const char *)c && (const char *)n < (const char *)c + c->bytes))
+		c = (const struct sp_raw_chunk *)c->reserved[0];
+	return c ? (uint32_t)(c->base + (uint64_t)(n - (const struct sp_raw_node *)(c + 1))) : 0;
+}
+
+int sp_thread_nodes_init(struct sp_thread *t)
+{
+	if (table_grow(t))
+		return -ENOMEM;
+	t->root = node_new(t, SP_RAW_NONE, 0);
+	if (!t->root)
+		return -ENOSPC;
+	/* the root stands for "no child yet": no region has its id */
+	t->root->child = (uint64_t)t->root;
+	t->root->min = 0;
+	/* made now, because when it is needed there is no room */
+	t->collapsed = node_new(t, 0, SP_REGION_COLLAPSED_ID);
+	return t->collapsed ? 0 : -ENOSPC;
+}
+
+/* NULL: no room for the call path; it is counted, and belongs into the collapsed node. */
+struct sp_raw_node *sp_callpath_child(struct sp_thread *t, struct sp_raw_node *parent, uint32_t region)
+{
+	int error = errno;
+	struct sp_raw_node *n = find(t, parent, region)->node;
+	if (!n && (t->loc.nodes * 2 <= t->table_mask || !table_grow(t))) {
+		n = node_new(t, index_of(t, parent), region);
+		if (n)
+			*find(t, parent, region) = (struct entry){n, parent};
+	}
+	if (n)
+		parent->child = (uint64_t)n;
+	errno = error;
+	return n;
+}
+
+void sp_callpath_reset(struct sp_thread *t)
+{
+	for (struct sp_raw_chunk *c = t->node_chunk, *before; c; c = before) {
+		before = (struct sp_raw_chunk *)c->reserved[0];
+		c->type = SP_RAW_FREE;
+	}
+	free(t->table);
+	t->table = NULL;
+	t->node_chunk = NULL;
+	t->node_next = t->node_end = NULL;
+	t->node_chunks = 0;
+	t->loc.nodes = 0;
+	t->collapsed = NULL;
+}

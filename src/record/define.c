@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Definition records, and the ids of names given by the user. */
+#include "record/record.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFS_CHUNK = 16 << 10 };
+
+/* with the process lock held */
+static struct sp_raw_chunk *defs_room(uint64_t bytes)
+{
+	struct sp_raw_chunk *c = sp_process.n_defs ? sp_process.defs[sp_process.n_defs - 1] : NULL;
+	if (c && c->bytes - sizeof *c - c->used >= bytes)
+		return c;
+	struct sp_raw_chunk **more = realloc(sp_process.defs, (sp_process.n_defs + 1) * sizeof(struct sp_raw_chunk *));
+	if (!more)
+		return NULL;
+	sp_process.defs = more;
+	uint64_t want = bytes + sizeof *c > DEFS_CHUNK ? bytes + sizeof *c : DEFS_CHUNK;
+	c = sp_buffer_chunk(SP_RAW_DEFS, SP_RAW_NONE, want);
+	if (!c && want == DEFS_CHUNK)
+		c = sp_buffer_chunk(SP_RAW_DEFS, SP_RAW_NONE, bytes + sizeof *c);
+	if (!c)
+		return NULL;
+	c->seq = (uint32_t)sp_process.n_defs;
+	sp_process.defs[sp_process.n_defs++] = c;
+	return c;
+}
+
+static int define_locked(unsigned kind, unsigned flags, uint32_t a, uint32_t b, const struct sp_text *text, int n)
+{
+	struct sp_raw_def d = {.kind = (uint16_t)kind, .flags = (uint16_t)flags, .a = a, .b = b};
+	uint64_t bytes = sizeof d;
+	for (int i = 0; i < n; i++) {
+		d.len[i] = (uint32_t)text[i].n;
+		bytes += text[i].n;
+	}
+	bytes = (bytes + 7) & ~UINT64_C(7);
+	if (bytes > UINT32_MAX / 2)
+		return -E2BIG;
+	d.bytes = (uint32_t)bytes;
+	struct sp_raw_chunk *c = defs_room(bytes);
+	if (!c)
+		return -ENOSPC;
+	char *to = (char *)(c + 1) + c->used;
+	memcpy(to, &d, sizeof d);
+	to += sizeof d;
+	for (int i = 0; i < n; i++) {
+		memcpy(to, text[i].p, text[i].n);
+		to += text[i].n;
+	}
+	/* the record counts only once it is whole */
+	__atomic_store_n(&c->used, c->used + bytes, __ATOMIC_RELEASE);
+	return 0;
+}
+
+int sp_define(unsigned kind, unsigned flags, uint32_t a, uint32_t b, const struct sp_text *text, int n)
+{
+	if (!sp_process.header)
+		return -ENOENT;
+	pthread_mutex_lock(&sp_process.lock);
+	int r = define_locked(kind, flags, a, b, text, n);
+	pthread_mutex_unlock(&sp_process.lock);
+	return r;
+}
+
+static uint32_t region_locked(const struct sp_text *text, uint32_t line, unsigned flags)
+{
+	struct sp_raw_header *h = sp_process.header;
+	if (sp_process.n_regions >= SP_RAW_ID_MAX ||
+	    define_locked(SP_RAW_DEF_REGION, flags, sp_process.n_regions + 1, line, text, 3)) {
+		h->lost_regions++;
+		return 0;
+	}
+	h->regions = ++sp_process.n_regions;
+	return sp_process.n_regions;
+}
+
+uint32_t sp_define_region(struct sp_text module, struct sp_text name, struct sp_text file, uint32_t line, unsigned flags)
+{
+	if (!sp_process.header)
+		return 0;
+	const struct sp_text text[3] = {module, name, file};
+	pthread_mutex_lock(&sp_process.lock);
+	uint32_t id = region_locked(text, line, flags);
+	pthread_mutex_unlock(&sp_process.lock);
+	return id;
+}
+
+void sp_define_meta(const char *key, const char *value, size_t n)
+{
+	const struct sp_text text[2] = {{key, strlen(key)}, {value, n}};
+	sp_define(SP_RAW_DEF_META, 0, 0, 0, text, 2);
+}
+
+/* ---- names given by the user: an open-addressed table of copies ---- */
+
+struct name {
+	char *p; /* owned; NULL: free */
+	size_t n;
+	uint64_t hash;
+	uint32_t kind, id;
+};
+static struct name *names; /* owned */
+static size_t names_size, names_used;
+static uint32_t last_id[8];
+
+static uint64_t hash_of(unsigned kind, const char *p, size_t n)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325) ^ kind;
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ (unsigned char)p[i]) * UINT64_C(0x100000001b3);
+	return h ^ h >> 29;
+}
+
+static struct name *find(unsigned kind, const char *p, size_t n, uint64_t hash)
+{
+	size_t i = hash & (names_size - 1);
+	while (names[i].p && !(names[i].hash == hash && names[i].kind == kind && names[i].n == n && !memcmp(names[i].p, p, n)))
+		i = (i + 1) & (names_size - 1);
+	return &names[i];
+}
+
+static int names_grow(void)
+{
+	size_t old_size = names_size;
+	struct name *old = names, *fresh = calloc(old_size ? old_size * 2 : 256, sizeof *fresh);
+	if (!fresh)
+		return -ENOMEM;
+	names = fresh;
+	names_size = old_size ? old_size * 2 : 256;
+	for (size_t i = 0; i < old_size; i++)
+		if (old[i].p)
+			*find(old[i].kind, old[i].p, old[i].n, old[i].hash) = old[i];
+	free(old);
+	return 0;
+}
+
+static uint32_t name_new(struct name *e, unsigned kind, const char *p, size_t n, uint64_t hash)
+{
+	char *copy = malloc(n + 1);
+	if (!copy)
+		return 0;
+	memcpy(copy, p, n);
+	copy[n] = 0;
+	const struct sp_text text = {copy, n};
+	uint32_t id;
+	if (kind == SP_RAW_DEF_REGION) {
+		const struct sp_text three[3] = {{"", 0}, text, {"", 0}};
+		id = region_locked(three, 0, SP_RAW_REGION_USER);
+	} else {
+		id = ++last_id[kind & 7];
+		if (id > SP_RAW_ID_MAX || define_locked(kind, 0, id, 0, &text, 1))
+			id = 0;
+	}
+	if (!id) {
+		free(copy);
+		return 0;
+	}
+	*e = (struct name){copy, n, hash, kind, id};
+	names_used++;
+	return id;
+}
+
+uint32_t sp_define_name(unsigned kind, const char *p, size_t n)
+{
+	uint64_t hash = hash_of(kind, p, n);
+	uint32_t id = 0;
+	pthread_mutex_lock(&sp_process.lock);
+	if (sp_process.header && (names_used * 2 < names_size || !names_grow())) {
+		struct name *e = find(kind, p, n, hash);
+		id = e->p ? e->id : name_new(e, kind, p, n, hash);
+	}
+	pthread_mutex_unlock(&sp_process.lock);
+	return id;
+}
+
+void sp_define_forget(void)
+{
+	for (size_t i = 0; i < names_size; i++)
+		free(names[i].p);
+	free(names);
+	names = NULL;
+	names_size = names_used = 0;
+	memset(last_id, 0, sizeof last_id);
+	free(sp_process.defs);
+	sp_process.defs = NULL;
+	sp_process.n_defs = 0;
+}
+
+int sp_define_inherit(struct sp_raw_chunk *const *from, size_t n)
+{
+	int r = 0;
+	for (size_t i = 0; i < n && !r; i++) {
+		const char *p = (const char *)(from[i] + 1), *end = p + from[i]->used;
+		while (p < end && !r) {
+			const struct sp_raw_def *d = (const struct sp_raw_def *)p;
+			const char *s = (const char *)(d + 1);
+			struct sp_text text[4];
+			for (int k = 0; k < 4; s += d->len[k++])
+				text[k] = (struct sp_text){s, d->len[k]};
+			/* locations are numbered anew in the child */
+			if (d->kind != SP_RAW_DEF_LOCATION_NAME)
+				r = define_locked(d->kind, d->flags, d->a, d->b, text, 4);
+			p += d->bytes;
+		}
+	}
+	return r;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which regions are recorded. Items in order, the last match wins; nothing matched: recorded. */
+#include "record/record.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum field { ANY, MODULE, FILE_NAME, FUNCTION };
+
+struct item {
+	bool include;
+	enum field field;
+	char *pattern; /* owned; NULL: regex */
+	regex_t regex;
+};
+
+struct sp_filter {
+	struct item *items; /* owned */
+	size_t n;
+	bool only_mine;
+	char *stdlib; /* owned: directory of the standard library, or NULL */
+};
+
+static const struct {
+	const char *prefix;
+	enum field field;
+} fields[] = {{"module:", MODULE}, {"file:", FILE_NAME}, {"function:", FUNCTION}};
+
+static int item_read(struct item *it, const char *text, char *why, size_t n)
+{
+	if (*text != '+' && *text != '-') {
+		snprintf(why, n, "filter item '%.200s' begins with neither + nor -", text);
+		return -EINVAL;
+	}
+	it->include = *text++ == '+';
+	it->field = ANY;
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+		size_t len = strlen(fields[i].prefix);
+		if (!strncmp(text, fields[i].prefix, len)) {
+			it->field = fields[i].field;
+			text += len;
+			break;
+		}
+	}
+	if (strncmp(text, "re:", 3)) {
+		it->pattern = strdup(text);
+		return it->pattern ? 0 : -ENOMEM;
+	}
+	int r = regcomp(&it->regex, text + 3, REG_EXTENDED | REG_NOSUB);
+	if (!r)
+		return 0;
+	char reason[128];
+	regerror(r, &it->regex, reason, sizeof reason);
+	snprintf(why, n, "regular expression '%.200s': %s", text + 3, reason);
+	it->pattern = strdup(""); /* nothing to regfree */
+	return -EINVAL;
+}
+
+void sp_filter_free(struct sp_filter *f)
+{
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->n; i++) {
+		if (f->items[i].pattern)
+			free(f->items[i].pattern);
+		else
+			regfree(&f->items[i].regex);
+	}
+	free(f->items);
+	free(f->stdlib);
+	free(f);
+}
+
+int sp_filter_new(struct sp_filter **out, const char *items, bool only_mine, const char *stdlib, char *why, size_t n)
+{
+	*out = NULL;
+	struct sp_filter *f = calloc(1, sizeof *f);
+	char *copy = strdup(items ? items : ""), *rest = copy, *line;
+	int r = f && copy ? 0 : -ENOMEM;
+	while (!r && (line = strsep(&rest, "\n"))) {
+		if (!*line)
+			continue;
+		struct item *more = realloc(f->items, (f->n + 1) * sizeof *more);
+		if (!more) {
+			r = -ENOMEM;
+			break;
+		}
+		f->items = more;
+		memset(&more[f->n], 0, sizeof *more);
+		r = item_read(&more[f->n++], line, why, n);
+	}
+	free(copy);
+	if (f) {
+		f->only_mine = only_mine;
+		f->stdlib = stdlib ? strdup(stdlib) : NULL;
+	}
+	if (r) {
+		sp_filter_free(f);
+		return r;
+	}
+	*out = f;
+	return 0;
+}
+
+static bool text_matches(const struct item *it, const char *text)
+{
+	return it->pattern ? !fnmatch(it->pattern, text, 0) : !regexec(&it->regex, text, 0, NULL, 0);
+}
+
+/* A pattern for a module also takes what is in it: "numpy" takes numpy.linalg. */
+static bool module_matches(const struct item *it, const char *module)
+{
+	if (text_matches(it, module))
+		return true;
+	const char *dot = it->pattern ? strrchr(module, '.') : NULL;
+	if (!dot)
+		return false;
+	char *parent = strndup(module, (size_t)(dot - module));
+	bool yes = parent && module_matches(it, parent);
+	free(parent);
+	return yes;
+}
+
+static bool item_matches(const struct item *it, const char *module, const char *qualname, const char *file)
+{
+	switch (it->field) {
+	case MODULE:
+		return module_matches(it, module);
+	case FILE_NAME:
+		return text_matches(it, file);
+	case FUNCTION:
+		return text_matches(it, qualname);
+	case ANY:
+		break;
+	}
+	if (it->pattern && !strchr(it->pattern, ':'))
+		return module_matches(it, module) || text_matches(it, qualname);
+	char *full = NULL;
+	if (asprintf(&full, "%s:%s", module, qualname) < 0)
+		return false;
+	bool yes = text_matches(it, full);
+	free(full);
+	return yes;
+}
+
+static bool is_mine(const struct sp_filter *f, const char *file)
+{
+	if (!strncmp(file, "<frozen ", 8) || strstr(file, "/site-packages/") || strstr(file, "/dist-packages/"))
+		return false;
+	size_t n = f->stdlib ? strlen(f->stdlib) : 0;
+	return !n || strncmp(file, f->stdlib, n) || file[n] != '/';
+}
+
+bool sp_filter_wants(const struct sp_filter *f, const char *module, const char *qualname, const char *file)
+{
+	if (!f)
+		return true;
+	for (size_t i = f->n; i-- > 0;)
+		if (item_matches(&f->items[i], module, qualname, file))
+			return f->items[i].include;
+	return !f->only_mine || is_mine(f, file);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The per-event path, all of it: no lock, no allocation, no call but the rare `…_slow`. The caller passes its thread and
+ * the time stamp down. */
+#ifndef SP_RECORD_HOT_H
+#define SP_RECORD_HOT_H
+
+#include "record/record.h"
+
+/* Stores one word of the trace. While nothing is traced, next and ev_end are both NULL. */
+static inline void sp_event(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t id)
+{
+	uint64_t *w = (uint64_t *)t->loc.next;
+	uint64_t delta = now - t->loc.last;
+	t->loc.last = now;
+	if (SP_LIKELY(w < t->ev_end && delta <= SP_RAW_DELTA_MAX)) {
+		*w = delta << SP_RAW_DELTA_SHIFT | (uint64_t)id << SP_RAW_KIND_BITS | kind;
+		t->loc.next = (uint64_t)(w + 1);
+	} else if (SP_UNLIKELY(t->traced)) {
+		sp_event_slow(t, now, delta, kind, id);
+	}
+}
+
+/* A region begins (kind ENTER) or goes on (RESUME). key: what its leave will say, not 0. */
+static inline void sp_enter(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t now, unsigned kind)
+{
+	struct sp_raw_frame *f = (struct sp_raw_frame *)t->loc.top;
+	if (SP_UNLIKELY(f->flags != 0 || f + 1 >= t->stack_end)) {
+		sp_enter_slow(t, region, key, now, kind);
+		return;
+	}
+	struct sp_raw_node *parent = (struct sp_raw_node *)f->node;
+	struct sp_raw_node *n = (struct sp_raw_node *)parent->child;
+	if (SP_UNLIKELY(n->region != region)) {
+		n = sp_callpath_child(t, parent, region);
+		if (SP_UNLIKELY(!n)) {
+			sp_enter_collapsed(t, region, key, now, kind);
+			return;
+		}
+	}
+	if (kind == SP_RAW_RESUME)
+		n->resumed++;
+	else
+		n->visits++;
+	f[1].enter = now;
+	f[1].node = (uint64_t)n;
+	f[1].key = key;
+	f[1].flags = 0;
+	t->loc.top = (uint64_t)(f + 1);
+	sp_event(t, now, kind, region);
+}
+
+/* A region ends (kind LEAVE) or is suspended (SUSPEND). Returns whether it was open. */
+static inline bool sp_leave(struct sp_thread *t, uint64_t key, uint64_t now, unsigned kind)
+{
+	struct sp_raw_frame *f = (struct sp_raw_frame *)t->loc.top;
+	if (SP_UNLIKELY(f->key != key))
+		return sp_leave_slow(t, key, now, kind);
+	struct sp_raw_node *n = (struct sp_raw_node *)f->node;
+	uint64_t d = now - f->enter;
+	n->incl += d;
+	if (d < n->min)
+		n->min = d;
+	if (d > n->max)
+		n->max = d;
+	n->sumsq += (double)d * (double)d;
+	t->loc.top = (uint64_t)(f - 1);
+	sp_event(t, now, kind, n->region);
+	return true;
+}
+
+#endif

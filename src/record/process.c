@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Beginning and end of a measurement, and fork: a child goes on in a file of its own. */
+#include "record/record.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct sp_process sp_process = {.lock = PTHREAD_MUTEX_INITIALIZER};
+uint32_t sp_epoch;
+bool sp_recording;
+
+/* What the child of a fork needs of its parent, taken before the fork: afterwards the parent's pages change. */
+static struct {
+	struct sp_raw_frame *frames; /* owned; of the forking thread, without the root */
+	uint32_t *regions;           /* owned; of those frames */
+	size_t n;
+	bool known; /* the forking thread has a location */
+	char name[256];
+} forking;
+
+void sp_process_sync(void)
+{
+	if (sp_process.header)
+		sp_process.header->last = sp_clock_sync();
+}
+
+void sp_process_lost(enum sp_raw_reason reason, int error, uint64_t bytes)
+{
+	struct sp_raw_header *h = sp_process.header;
+	if (!h)
+		return;
+	h->lost_bytes += bytes;
+	if (h->lost_reason == SP_RAW_REASON_NONE) {
+		h->lost_reason = reason;
+		h->lost_errno = error;
+	}
+	if (reason == SP_RAW_REASON_DISK)
+		sp_process.disk_failed = true;
+}
+
+static void fork_prepare(void)
+{
+	pthread_mutex_lock(&sp_process.lock);
+	struct sp_thread *t = sp_self;
+	forking.n = 0;
+	forking.known = sp_process.header && t;
+	if (!forking.known)
+		return;
+	size_t depth = sp_stack_depth(t);
+	forking.frames = malloc((depth + 1) * sizeof *forking.frames);
+	forking.regions = malloc((depth + 1) * sizeof *forking.regions);
+	if (!forking.frames || !forking.regions)
+		return;
+	const struct sp_raw_frame *base = (const struct sp_raw_frame *)t->loc.base;
+	for (size_t i = 0; i < depth; i++) {
+		forking.frames[i] = base[i + 1];
+		forking.regions[i] = ((const struct sp_raw_node *)base[i + 1].node)->region;
+	}
+	forking.n = depth;
+}
+
+static void fork_forget(void)
+{
+	free(forking.frames);
+	free(forking.regions);
+	forking.frames = NULL;
+	forking.regions = NULL;
+}
+
+static void fork_parent(void)
+{
+	fork_forget();
+	pthread_mutex_unlock(&sp_process.lock);
+}
+
+/* The frames open at the fork will be left in the child, so they are open there too, without a visit. */
+static void child_frames(void)
+{
+	struct sp_thread *t = sp_thread_new();
+	if (!t)
+		return;
+	uint64_t now = sp_ticks();
+	for (size_t i = 0; i < forking.n; i++) {
+		const struct sp_raw_frame *f = &forking.frames[i];
+		sp_stack_inherit(t, forking.regions[i], f->flags ? ~f->key : f->key, f->frame, now);
+		struct sp_raw_frame *mine = (struct sp_raw_frame *)t->loc.top;
+		mine->flags = f->flags ? f->flags : SP_RAW_FRAME_FORKED;
+	}
+}
+
+static void fork_child(void)
+{
+	pthread_mutex_init(&sp_process.lock, NULL);
+	struct sp_raw_header *old = sp_process.header;
+	if (!old) {
+		fork_forget();
+		return;
+	}
+	sp_self = NULL;
+	int error = errno;
+	struct sp_segment *segments = sp_process.segments;
+	size_t n_segments = sp_process.n_segments, n_defs = sp_process.n_defs;
+	struct sp_raw_chunk **defs = sp_process.defs;
+	char *parent = strdup(strrchr(sp_process.path, '/') + 1);
+	sp_process.segments = NULL;
+	sp_process.n_segments = sp_process.n_defs = 0;
+	sp_process.defs = NULL;
+	sp_process.threads = NULL;
+	sp_process.header = NULL;
+	if (sp_buffer_open(sp_process.dir)) {
+		sp_recording = false;
+	} else {
+		sp_process.header->start = SP_RAW_STARTED_FORK;
+		sp_process.header->flags = old->flags;
+		sp_process.header->cost_in_ps = old->cost_in_ps;
+		sp_process.header->cost_out_ps = old->cost_out_ps;
+		sp_process.header->regions = sp_process.n_regions;
+		sp_define_inherit(defs, n_defs);
+		if (parent)
+			sp_define_meta("parent", parent, strlen(parent));
+		if (forking.known && sp_recording)
+			child_frames();
+	}
+	for (size_t i = 0; i < n_segments; i++)
+		munmap(segments[i].address, segments[i].bytes);
+	munmap(old, SP_RAW_PAGE);
+	free(segments);
+	free(defs);
+	free(parent);
+	fork_forget();
+	errno = error;
+}
+
+/* Nothing was recorded: no file stays behind. */
+static void abandon(void)
+{
+	unlink(sp_process.path);
+	sp_buffer_unmap();
+}
+
+int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f, enum sp_raw_start how)
+{
+	static bool handlers;
+	if (sp_process.header && sp_process.header->ended == SP_RAW_RUNNING)
+		return -EALREADY;
+	sp_buffer_unmap();
+	free(sp_process.dir);
+	sp_settings_free(&sp_process.settings);
+	sp_filter_free(sp_process.filter);
+	sp_process.settings = *s;
+	sp_process.filter = f;
+	sp_process.threads = NULL;
+	sp_process.n_regions = 0;
+	memset(s, 0, sizeof *s);
+	sp_define_forget();
+	sp_clock_init();
+	sp_process.dir = strdup(dir);
+	int r = sp_process.dir ? sp_buffer_open(dir) : -ENOMEM;
+	if (r)
+		return r;
+	if (!handlers && pthread_atfork(fork_prepare, fork_parent, fork_child))
+		return -ENOMEM;
+	handlers = true;
+	sp_process.header->start = how;
+	if (sp_process.settings.trace)
+		sp_process.header->flags |= SP_RAW_FLAG_TRACE;
+	static const char collapsed[] = "(call paths beyond the memory limit)";
+	struct sp_text none = {"", 0}, text = {collapsed, sizeof collapsed - 1};
+	if (sp_define_region(none, text, none, 0, SP_RAW_REGION_COLLAPSED) != SP_REGION_COLLAPSED_ID) {
+		abandon();
+		return -ENOSPC;
+	}
+	sp_epoch++;
+	sp_recording = true;
+	return 0;
+}
+
+void sp_process_stop(enum sp_raw_ended how)
+{
+	if (!sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
+		return;
+	pthread_mutex_lock(&sp_process.lock);
+	sp_recording = false;
+	sp_epoch++;
+	uint64_t now = sp_ticks();
+	for (struct sp_thread *t = sp_process.threads; t; t = t->next) {
+		if (how == SP_RAW_ENDED_STOPPED) {
+			sp_stack_clear(t, now);
+			*t->slot = NULL;
+		}
+		if (!t->loc.end)
+			t->loc.end = now;
+	}
+	sp_process_sync();
+	sp_process.header->end_ticks = now;
+	sp_process.header->ended = how;
+	sp_buffer_close();
+	pthread_mutex_unlock(&sp_process.lock);
+}

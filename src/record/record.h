@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of this room share. The hooks use hot.h for every event and the functions below for what is rare.
+ *
+ * Functions return 0 or a negative errno; none prints, exits or calls Python, and all keep errno as it was where an event can
+ * lead to them. The process lock orders what several threads could do at once: growing the file, defining, registering. */
+#ifndef SP_RECORD_H
+#define SP_RECORD_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "raw/format.h"
+#include "record/clock.h"
+
+#define SP_LIKELY(x) __builtin_expect(!!(x), 1)
+#define SP_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define SP_COLD __attribute__((cold, noinline))
+
+/* ---- settings ---- */
+
+enum sp_when_full { SP_FLUSH, SP_STOP };
+
+struct sp_settings {
+	bool trace;
+	bool c_calls;
+	bool only_mine;
+	enum sp_when_full when_full;
+	uint64_t memory; /* bytes */
+	uint32_t depth;  /* 0: no limit */
+	char *hook;      /* owned; "auto" or a hook's name */
+	char *filter;    /* owned; items as docs say, separated by newlines */
+};
+
+struct sp_setting {
+	const char *name;
+	enum { SP_SETTING_BOOL, SP_SETTING_SIZE, SP_SETTING_COUNT, SP_SETTING_WHEN_FULL, SP_SETTING_TEXT } kind;
+	size_t offset;
+	const char *initial;
+};
+extern const struct sp_setting sp_setting_table[]; /* ends with a NULL name */
+
+void sp_settings_init(struct sp_settings *s);
+void sp_settings_free(struct sp_settings *s);
+/* Sets one by name; -ENOENT: no such setting, -EINVAL: value that cannot be read, with a sentence in why[n]. */
+int sp_settings_set(struct sp_settings *s, const char *name, const char *value, char *why, size_t n);
+/* All from SPARTITO_<NAME>. */
+int sp_settings_from_environment(struct sp_settings *s, char *why, size_t n);
+/* The value as text, as it would be set. */
+void sp_settings_get(const struct sp_settings *s, const struct sp_setting *which, char *text, size_t n);
+
+/* ---- filter: which regions are recorded; decided once for each code object ---- */
+
+struct sp_filter;
+int sp_filter_new(struct sp_filter **out, const char *items, bool only_mine, const char *stdlib, char *why, size_t n);
+void sp_filter_free(struct sp_filter *f);
+bool sp_filter_wants(const struct sp_filter *f, const char *module, const char *qualname, const char *file);
+
+/* ---- one thread: the LOCATION page of the file, whose tail is ours ---- */
+
+struct sp_thread {
+	struct sp_raw_location loc; /* what a reader sees; must be first */
+	uint64_t *ev_end;           /* NULL while nothing is traced */
+	struct sp_raw_frame *stack_end;
+	struct sp_raw_node *root;
+	struct sp_raw_node *node_next, *node_end;
+	struct sp_raw_chunk *node_chunk, *ev_chunk, *stack_chunk;
+	struct sp_raw_node **table; /* owned; hash of (parent, region), see callpath.c */
+	struct sp_raw_node *collapsed;
+	uint32_t table_mask;
+	uint32_t node_chunks, ev_chunks;
+	uint32_t depth_limit; /* 0: none */
+	bool traced;   /* events are wanted */
+	bool booting;  /* what is recorded now is thrown away when the interpreter's start-up has ended */
+	bool gave_up;  /* no room for the trace: its events are counted from here on */
+	uint32_t epoch;           /* of sp_epoch when the stack was made to agree with the interpreter's */
+	struct sp_thread *next;   /* registry */
+	struct sp_thread **slot;  /* the thread's sp_self */
+	void *fibers;             /* hook/greenlet.c: the stacks of the greenlets that are not running */
+};
+_Static_assert(sizeof(struct sp_thread) <= SP_RAW_PAGE - sizeof(struct sp_raw_chunk), "a thread fits into its page");
+
+/* NULL until the thread's first event. initial-exec: a call of __tls_get_addr would cost more than the event. */
+extern __thread struct sp_thread *sp_self __attribute__((tls_model("initial-exec")));
+
+extern uint32_t sp_epoch; /* changes with every start, resume and stop: open stacks must be looked at again */
+extern bool sp_recording; /* measuring, and not paused */
+
+/* Makes the calling thread's location; NULL (counted) when that cannot be done or nothing is measured. */
+struct sp_thread *sp_thread_new(void);
+/* Throws away what the thread recorded so far; its stack must be empty. */
+void sp_thread_restart(struct sp_thread *t);
+void sp_thread_name(struct sp_thread *t, const char *name, size_t n);
+
+/* ---- the process ---- */
+
+struct sp_segment {
+	char *address;
+	uint64_t offset, bytes, used;
+	uint32_t live; /* chunks in use */
+};
+
+enum { SP_STREAM_STATE, SP_STREAM_EVENTS, SP_STREAMS };
+
+struct sp_process {
+	pthread_mutex_t lock;
+	struct sp_settings settings;
+	struct sp_filter *filter;
+	struct sp_raw_header *header; /* mapped; NULL: nothing is measured */
+	char *dir, *path;             /* owned, absolute */
+	uint64_t size;                /* of the file */
+	struct sp_segment *segments;  /* owned */
+	size_t n_segments;
+	int current[SP_STREAMS]; /* index of the segment being filled, or -1 */
+	uint64_t next_segment[SP_STREAMS];
+	uint64_t mapped, event_bytes;
+	struct sp_raw_chunk **defs; /* owned: every DEFS chunk, for a child of fork */
+	size_t n_defs;
+	struct sp_thread *threads;
+	uint32_t n_regions;
+	bool disk_failed;
+};
+extern struct sp_process sp_process;
+
+/* Begins a measurement: takes over settings and filter. boot: the calling thread is in the interpreter's start-up. */
+int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f, enum sp_raw_start how);
+/* Ends it. The mappings stay until the next start: a thread may still be in its last event. */
+void sp_process_stop(enum sp_raw_ended how);
+void sp_process_sync(void); /* renews header.last */
+void sp_process_lost(enum sp_raw_reason reason, int error, uint64_t bytes);
+
+/* ---- rooms in the file; all with the process lock held ---- */
+
+/* A zeroed chunk of at least `bytes` in all; NULL: no room (counted by the caller). */
+struct sp_raw_chunk *sp_buffer_chunk(enum sp_raw_chunk_type type, uint32_t location, uint64_t bytes);
+/* The chunk is complete and not needed in memory any more. */
+void sp_buffer_done(struct sp_raw_chunk *c);
+int sp_buffer_open(const char *dir);
+void sp_buffer_close(void);  /* cuts the file at what is used */
+void sp_buffer_unmap(void);
+uint64_t sp_buffer_offset(const void *p);
+
+/* ---- definitions ---- */
+
+struct sp_text {
+	const char *p;
+	size_t n;
+};
+int sp_define(unsigned kind, unsigned flags, uint32_t a, uint32_t b, const struct sp_text *text, int n);
+/* A new region id; 0 if it could not be defined (counted). */
+/* Region 1 of every process: call paths for which there was no room. */
+enum { SP_REGION_COLLAPSED_ID = 1 };
+uint32_t sp_define_region(struct sp_text module, struct sp_text name, struct sp_text file, uint32_t line, unsigned flags);
+void sp_define_meta(const char *key, const char *value, size_t n);
+/* The id of a name among those of its kind (COUNTER, PARAMETER, STRING, or REGION for user regions), made at first use. */
+uint32_t sp_define_name(unsigned kind, const char *p, size_t n);
+void sp_define_forget(void);
+/* Copies the definitions that a child shares with its parent into the child's new file. */
+int sp_define_inherit(struct sp_raw_chunk *const *from, size_t n);
+
+/* ---- what leaves the hot path ---- */
+
+int sp_thread_nodes_init(struct sp_thread *t);
+int sp_thread_stack_init(struct sp_thread *t);
+/* First event chunk, or the next one; false: tracing is given up. */
+bool sp_thread_events_more(struct sp_thread *t);
+/* NULL: no room. */
+struct sp_raw_node *sp_callpath_child(struct sp_thread *t, struct sp_raw_node *parent, uint32_t region);
+void sp_callpath_reset(struct sp_thread *t);
+void sp_enter_slow(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t now, unsigned kind);
+void sp_enter_collapsed(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t now, unsigned kind);
+/* Returns whether a frame of this key was open. */
+bool sp_leave_slow(struct sp_thread *t, uint64_t key, uint64_t now, unsigned kind);
+void sp_event_slow(struct sp_thread *t, uint64_t ticks, uint64_t delta, unsigned kind, uint32_t id);
+void sp_extra(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *payload, unsigned n);
+
+/* An inherited frame: open since before recording began; frame is the interpreter's own pointer. */
+void sp_stack_inherit(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t frame, uint64_t now);
+/* Leaves the innermost frame whatever it is. */
+void sp_stack_pop(struct sp_thread *t, uint64_t now);
+void sp_stack_clear(struct sp_thread *t, uint64_t now);
+static inline size_t sp_stack_depth(const struct sp_thread *t)
+{
+	return (size_t)((const struct sp_raw_frame *)t->loc.top - (const struct sp_raw_frame *)t->loc.base);
+}
+/* Set by the hook: is the inherited frame f still among the callers of the frame now entered? */
+extern bool (*sp_stack_still_open)(const struct sp_raw_frame *f);
+
+/* A frame with flags has the complement of its key as key, so that its leave is never taken for an ordinary one. */
+
+/* ---- user regions and values, from any language; no-ops while nothing is recorded ---- */
+
+void sp_user_begin(const char *name, size_t n);
+void sp_user_end(const char *name, size_t n);
+void sp_user_value(unsigned kind, enum sp_raw_extra what, const char *name, size_t n, uint64_t value);
+void sp_user_string(const char *name, size_t n, const char *value, size_t m);
+void sp_user_marker(const char *text, size_t n);
+
+#endif

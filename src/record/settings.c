@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The settings of the measuring half, one row each; the command line and pyproject.toml arrive here as variables. */
+#include "record/record.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define AT(field) offsetof(struct sp_settings, field)
+
+const struct sp_setting sp_setting_table[] = {
+	{"trace", SP_SETTING_BOOL, AT(trace), "0"},
+	{"hook", SP_SETTING_TEXT, AT(hook), "auto"},
+	{"c_calls", SP_SETTING_BOOL, AT(c_calls), "0"},
+	{"memory", SP_SETTING_SIZE, AT(memory), "512M"},
+	{"when_full", SP_SETTING_WHEN_FULL, AT(when_full), "flush"},
+	{"filter", SP_SETTING_TEXT, AT(filter), ""},
+	{"only_mine", SP_SETTING_BOOL, AT(only_mine), "0"},
+	{"depth", SP_SETTING_COUNT, AT(depth), "0"},
+	{0},
+};
+
+static int read_bool(const char *v, bool *out)
+{
+	static const char *const yes[] = {"1", "true", "yes", "on"}, *const no[] = {"0", "false", "no", "off", ""};
+	for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
+		if (!strcasecmp(v, yes[i]))
+			return *out = true, 0;
+	for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+		if (!strcasecmp(v, no[i]))
+			return *out = false, 0;
+	return -EINVAL;
+}
+
+/* "16000k", "4M", "1.5G", "65536": factors of 1024. At least 256 KiB: less holds nothing. */
+static int read_size(const char *v, uint64_t *out)
+{
+	char *end;
+	double d = strtod(v, &end);
+	static const char units[] = "kmgt";
+	if (end == v || !(d > 0))
+		return -EINVAL;
+	if (*end) {
+		const char *u = strchr(units, *end | 0x20);
+		if (!u)
+			return -EINVAL;
+		for (int i = 0; i <= u - units; i++)
+			d *= 1024;
+		end++;
+		if (*end == 'i')
+			end++;
+		if (*end == 'B' || *end == 'b')
+			end++;
+		if (*end)
+			return -EINVAL;
+	}
+	if (d < 256 << 10 || d > 1e18)
+		return -ERANGE;
+	*out = (uint64_t)d;
+	return 0;
+}
+
+static int read_count(const char *v, uint32_t *out)
+{
+	char *end;
+	errno = 0;
+	unsigned long n = strtoul(v, &end, 10);
+	if (end == v || *end || errno || n > 1000000000ul || *v == '-')
+		return -EINVAL;
+	*out = (uint32_t)n;
+	return 0;
+}
+
+static int read_value(const struct sp_setting *row, const char *v, void *field)
+{
+	switch (row->kind) {
+	case SP_SETTING_BOOL:
+		return read_bool(v, field);
+	case SP_SETTING_SIZE:
+		return read_size(v, field);
+	case SP_SETTING_COUNT:
+		return read_count(v, field);
+	case SP_SETTING_WHEN_FULL:
+		if (strcmp(v, "flush") && strcmp(v, "stop"))
+			return -EINVAL;
+		*(enum sp_when_full *)field = v[0] == 'f' ? SP_FLUSH : SP_STOP;
+		return 0;
+	case SP_SETTING_TEXT:
+		break;
+	}
+	char *copy = strdup(v);
+	if (!copy)
+		return -ENOMEM;
+	free(*(char **)field);
+	*(char **)field = copy;
+	return 0;
+}
+
+static const char *wanted(const struct sp_setting *row, int r)
+{
+	static const char *const text[] = {
+		[SP_SETTING_BOOL] = "not one of 1, 0, true, false, yes, no, on, off",
+		[SP_SETTING_SIZE] = "not a size such as 64M or 2G",
+		[SP_SETTING_COUNT] = "not a whole number",
+		[SP_SETTING_WHEN_FULL] = "neither flush nor stop",
+		[SP_SETTING_TEXT] = "too long",
+	};
+	return r == -ERANGE ? "outside of 256k and 1e18" : text[row->kind];
+}
+
+int sp_settings_set(struct sp_settings *s, const char *name, const char *value, char *why, size_t n)
+{
+	for (const struct sp_setting *row = sp_setting_table; row->name; row++) {
+		if (strcmp(row->name, name))
+			continue;
+		int r = read_value(row, value, (char *)s + row->offset);
+		if (r)
+			snprintf(why, n, "'%.200s' is %s", value, wanted(row, r));
+		return r ? -EINVAL : 0;
+	}
+	snprintf(why, n, "there is no such setting");
+	return -ENOENT;
+}
+
+void sp_settings_init(struct sp_settings *s)
+{
+	char why[300];
+	memset(s, 0, sizeof *s);
+	for (const struct sp_setting *row = sp_setting_table; row->name; row++)
+		sp_settings_set(s, row->name, row->initial, why, sizeof why);
+}
+
+void sp_settings_free(struct sp_settings *s)
+{
+	free(s->hook);
+	free(s->filter);
+	s->hook = s->filter = NULL;
+}
+
+int sp_settings_from_environment(struct sp_settings *s, char *why, size_t n)
+{
+	for (const struct sp_setting *row = sp_setting_table; row->name; row++) {
+		char name[64] = "SPARTITO_", text[260];
+		size_t at = strlen(name);
+		for (const char *c = row->name; *c; c++)
+			name[at++] = *c >= 'a' && *c <= 'z' ? (char)(*c - 0x20) : *c;
+		name[at] = 0;
+		const char *value = getenv(name);
+		if (!value || !sp_settings_set(s, row->name, value, text, sizeof text))
+			continue;
+		snprintf(why, n, "%s: %s", name, text);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+void sp_settings_get(const struct sp_settings *s, const struct sp_setting *row, char *text, size_t n)
+{
+	const void *field = (const char *)s + row->offset;
+	switch (row->kind) {
+	case SP_SETTING_BOOL:
+		snprintf(text, n, "%d", *(const bool *)field);
+		break;
+	case SP_SETTING_SIZE:
+		snprintf(text, n, "%llu", (unsigned long long)*(const uint64_t *)field);
+		break;
+	case SP_SETTING_COUNT:
+		snprintf(text, n, "%u", *(const uint32_t *)field);
+		break;
+	case SP_SETTING_WHEN_FULL:
+		snprintf(text, n, "%s", *(const enum sp_when_full *)field == SP_FLUSH ? "flush" : "stop");
+		break;
+	case SP_SETTING_TEXT:
+		snprintf(text, n, "%s", *(char *const *)field ? *(char *const *)field : "");
+	}
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The stack of open frames: what the hot path leaves to this file is growth, frames that are not ordinary, and leaves that do
+ * not fit. */
+#include "record/hot.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { FIRST_STACK = 4 << 10 };
+
+bool (*sp_stack_still_open)(const struct sp_raw_frame *f);
+
+static struct sp_raw_frame *top_of(const struct sp_thread *t)
+{
+	return (struct sp_raw_frame *)t->loc.top;
+}
+
+static bool is_root(const struct sp_thread *t, const struct sp_raw_frame *f)
+{
+	return (uint64_t)f == t->loc.base;
+}
+
+static int stack_grow(struct sp_thread *t)
+{
+	uint64_t bytes = t->stack_chunk ? t->stack_chunk->bytes * 2 : FIRST_STACK;
+	pthread_mutex_lock(&sp_process.lock);
+	struct sp_raw_chunk *c = sp_buffer_chunk(SP_RAW_STACK, t->loc.id, bytes), *old = t->stack_chunk;
+	if (c) {
+		size_t depth = old ? sp_stack_depth(t) : 0;
+		struct sp_raw_frame *to = (struct sp_raw_frame *)(c + 1);
+		if (old)
+			memcpy(to, (void *)t->loc.base, (depth + 1) * sizeof *to);
+		c->seq = old ? old->seq + 1 : 0;
+		t->loc.base = (uint64_t)to;
+		t->loc.top = (uint64_t)(to + depth);
+		t->loc.stack = sp_buffer_offset(c);
+		t->stack_chunk = c;
+		t->stack_end = to + (c->bytes - sizeof *c) / sizeof *to;
+		if (old) {
+			old->type = SP_RAW_FREE;
+			sp_buffer_done(old);
+		}
+	}
+	pthread_mutex_unlock(&sp_process.lock);
+	return c ? 0 : -ENOSPC;
+}
+
+int sp_thread_stack_init(struct sp_thread *t)
+{
+	if (stack_grow(t))
+		return -ENOSPC;
+	*(struct sp_raw_frame *)t->loc.base = (struct sp_raw_frame){.node = (uint64_t)t->root};
+	return 0;
+}
+
+/* Room for one more frame. Without any the call is not recorded. */
+static bool room(struct sp_thread *t)
+{
+	return top_of(t) + 1 < t->stack_end || !stack_grow(t);
+}
+
+static void push(struct sp_thread *t, uint64_t key, struct sp_raw_node *n, uint64_t now, uint64_t flags, uint64_t frame)
+{
+	struct sp_raw_frame *f = top_of(t) + 1;
+	*f = (struct sp_raw_frame){now, (uint64_t)n, flags ? ~key : key, frame, flags};
+	t->loc.top = (uint64_t)f;
+}
+
+/* Time of a frame that is not ordinary: no minimum or maximum, because it did not begin here. */
+static void close_special(struct sp_thread *t, struct sp_raw_frame *f, uint64_t now, unsigned kind)
+{
+	struct sp_raw_node *n = (struct sp_raw_node *)f->node;
+	bool nested = f->flags & SP_RAW_FRAME_COLLAPSED && (f - 1)->flags & SP_RAW_FRAME_COLLAPSED;
+	t->loc.top = (uint64_t)(f - 1);
+	if (f->flags & SP_RAW_FRAME_SKIPPED)
+		return;
+	if (!nested)
+		n->incl += now - f->enter;
+	/* the region of a collapsed frame is kept in its `frame` */
+	sp_event(t, now, kind, f->flags & SP_RAW_FRAME_COLLAPSED ? (uint32_t)f->frame : n->region);
+}
+
+void sp_stack_pop(struct sp_thread *t, uint64_t now)
+{
+	struct sp_raw_frame *f = top_of(t);
+	if (f->flags)
+		close_special(t, f, now, SP_RAW_LEAVE);
+	else
+		sp_leave(t, f->key, now, SP_RAW_LEAVE);
+}
+
+void sp_stack_clear(struct sp_thread *t, uint64_t now)
+{
+	while (!is_root(t, top_of(t)))
+		sp_stack_pop(t, now);
+}
+
+void sp_stack_inherit(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t frame, uint64_t now)
+{
+	if (!room(t))
+		return;
+	struct sp_raw_node *parent = (struct sp_raw_node *)top_of(t)->node;
+	struct sp_raw_node *n = sp_callpath_child(t, parent, region);
+	push(t, key, n ? n : t->collapsed, now, SP_RAW_FRAME_INHERITED, frame);
+	sp_event(t, now, SP_RAW_INHERIT, region);
+}
+
+/* Inherited frames whose leave nobody saw (the hook came after they began) are found out here, and left now. */
+static void drop_stale(struct sp_thread *t, uint64_t now)
+{
+	while (top_of(t)->flags & SP_RAW_FRAME_INHERITED && sp_stack_still_open && !sp_stack_still_open(top_of(t)))
+		sp_stack_pop(t, now);
+	if (t->booting && is_root(t, top_of(t)))
+		sp_thread_restart(t);
+}
+
+void sp_enter_collapsed(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t now, unsigned kind)
+{
+	t->loc.lost_paths++;
+	t->collapsed->visits++;
+	push(t, key, t->collapsed, now, SP_RAW_FRAME_COLLAPSED, region);
+	sp_event(t, now, kind, region);
+}
+
+void sp_enter_slow(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t now, unsigned kind)
+{
+	int error = errno;
+	drop_stale(t, now);
+	if (!room(t)) {
+		t->loc.lost_events += 2;
+		errno = error;
+		return;
+	}
+	struct sp_raw_frame *f = top_of(t);
+	if (f->flags & SP_RAW_FRAME_SKIPPED || (t->depth_limit && sp_stack_depth(t) >= t->depth_limit)) {
+		t->loc.deeper++;
+		push(t, key, (struct sp_raw_node *)f->node, now, SP_RAW_FRAME_SKIPPED, 0);
+	} else if (f->flags & SP_RAW_FRAME_COLLAPSED) {
+		sp_enter_collapsed(t, region, key, now, kind);
+	} else {
+		uint64_t flags = f->flags;
+		f->flags = 0; /* the hot path's own way, now that there is room */
+		sp_enter(t, region, key, now, kind);
+		f->flags = flags;
+	}
+	errno = error;
+}
+
+/* A leave that is not that of the innermost frame. If the frame is open further out, those above it ended unseen and are left
+ * with it; otherwise it began before recording or was filtered. */
+bool sp_leave_slow(struct sp_thread *t, uint64_t key, uint64_t now, unsigned kind)
+{
+	struct sp_raw_frame *f = top_of(t);
+	while (!is_root(t, f) && f->key != key && !(f->flags && f->key == ~key))
+		f--;
+	if (is_root(t, f))
+		return false;
+	while (top_of(t) > f)
+		sp_stack_pop(t, now);
+	if (f->flags)
+		close_special(t, f, now, kind);
+	else
+		sp_leave(t, key, now, kind);
+	if (t->booting && is_root(t, top_of(t)))
+		sp_thread_restart(t);
+	return true;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Locations: one for each thread, made at its first event; and the thread's pieces of the trace. */
+#include "record/hot.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { FIRST_EVENTS = 16 << 10, LAST_EVENTS = 1 << 20 };
+
+__thread struct sp_thread *sp_self __attribute__((tls_model("initial-exec")));
+
+static pthread_key_t end_key;
+static pthread_once_t end_once = PTHREAD_ONCE_INIT;
+
+static void at_thread_end(void *arg)
+{
+	struct sp_thread *t = sp_self;
+	sp_self = NULL;
+	/* after a stop the page is a page of the past; after a fork it is another process's */
+	if (!t || arg != t)
+		return;
+	uint64_t now = sp_ticks();
+	sp_stack_clear(t, now);
+	pthread_mutex_lock(&sp_process.lock);
+	t->loc.end = now;
+	free(t->table);
+	for (struct sp_thread **p = &sp_process.threads; *p; p = &(*p)->next)
+		if (*p == t) {
+			*p = t->next;
+			break;
+		}
+	if (t->ev_chunk)
+		sp_buffer_done(t->ev_chunk);
+	sp_buffer_done(t->stack_chunk);
+	for (struct sp_raw_chunk *c = t->node_chunk, *before; c; c = before) {
+		before = (struct sp_raw_chunk *)c->reserved[0];
+		sp_buffer_done(c);
+	}
+	sp_buffer_done((struct sp_raw_chunk *)t - 1);
+	pthread_mutex_unlock(&sp_process.lock);
+}
+
+static void make_key(void)
+{
+	if (pthread_key_create(&end_key, at_thread_end))
+		end_key = (pthread_key_t)-1;
+}
+
+/* With the process lock held: when-full "stop" counts all event bytes, "flush" only what is mapped now. */
+static bool events_allowed(uint64_t bytes)
+{
+	const struct sp_settings *s = &sp_process.settings;
+	return s->when_full == SP_STOP ? sp_process.event_bytes + bytes <= s->memory : sp_process.mapped + bytes <= s->memory;
+}
+
+static struct sp_raw_chunk *events_chunk(struct sp_thread *t)
+{
+	struct sp_raw_chunk *old = t->ev_chunk;
+	uint64_t bytes = old ? old->bytes * 2 : FIRST_EVENTS;
+	if (bytes > LAST_EVENTS)
+		bytes = LAST_EVENTS;
+	if (old && sp_process.settings.when_full == SP_FLUSH)
+		sp_buffer_done(old);
+	while (bytes > SP_RAW_PAGE && (!events_allowed(bytes) || bytes * 8 > sp_process.settings.memory))
+		bytes /= 2;
+	struct sp_raw_chunk *c = NULL;
+	if (!events_allowed(bytes))
+		sp_process_lost(SP_RAW_REASON_MEMORY, 0, 0);
+	else if (!sp_process.disk_failed)
+		c = sp_buffer_chunk(SP_RAW_EVENTS, t->loc.id, bytes);
+	if (c) {
+		sp_process.event_bytes += c->bytes;
+		c->seq = t->ev_chunks++;
+		c->base = t->loc.last;
+	}
+	return c;
+}
+
+bool sp_thread_events_more(struct sp_thread *t)
+{
+	int error = errno;
+	pthread_mutex_lock(&sp_process.lock);
+	struct sp_raw_chunk *c = events_chunk(t);
+	pthread_mutex_unlock(&sp_process.lock);
+	t->ev_chunk = c;
+	t->gave_up = !c;
+	t->loc.next = c ? (uint64_t)(c + 1) : 0;
+	t->ev_end = c ? (uint64_t *)((char *)c + c->bytes) : NULL;
+	errno = error;
+	return c != NULL;
+}
+
+/* The chunk is full, the time does not fit, or tracing was given up: then every event is counted. */
+void sp_event_slow(struct sp_thread *t, uint64_t now, uint64_t delta, unsigned kind, uint32_t id)
+{
+	/* what an event with its payload may need; the last words of a chunk may stay empty */
+	enum { ROOM = 4 };
+	if (!t->ev_end || (uint64_t *)t->loc.next + ROOM > t->ev_end) {
+		t->loc.last = now - delta;
+		if (t->gave_up || !sp_thread_events_more(t))
+			goto lost;
+		t->loc.last = now;
+	}
+	uint64_t *w = (uint64_t *)t->loc.next;
+	if (delta > SP_RAW_DELTA_MAX) {
+		w[1] = delta;
+		w[0] = (uint64_t)(SP_RAW_X_TIME | 1 << 8) << SP_RAW_KIND_BITS | SP_RAW_EXTRA;
+		w += 2;
+		delta = 0;
+	}
+	*w = delta << SP_RAW_DELTA_SHIFT | (uint64_t)id << SP_RAW_KIND_BITS | kind;
+	t->loc.next = (uint64_t)(w + 1);
+	return;
+lost:
+	t->loc.last = now;
+	t->loc.lost_events++;
+}
+
+/* An event with payload words. What it says is written at its own time; words of a payload may be 0. */
+void sp_extra(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *payload, unsigned n)
+{
+	if (!t->traced)
+		return;
+	uint64_t now = sp_ticks(), delta = now - t->loc.last;
+	uint64_t *w = (uint64_t *)t->loc.next;
+	if (!t->ev_end || w + 1 + n > t->ev_end || delta > SP_RAW_DELTA_MAX) {
+		/* room, or time, is made by an event that says nothing */
+		uint64_t none = 0;
+		uint64_t before = t->loc.lost_events;
+		t->loc.last = now;
+		sp_event_slow(t, now, delta, SP_RAW_EXTRA, SP_RAW_X_TIME | 1 << 8);
+		if (t->loc.lost_events != before)
+			return;
+		w = (uint64_t *)t->loc.next;
+		*w++ = none;
+		delta = 0;
+	}
+	for (unsigned i = 0; i < n; i++)
+		w[1 + i] = payload[i];
+	w[0] = delta << SP_RAW_DELTA_SHIFT | (uint64_t)(what | n << 8) << SP_RAW_KIND_BITS | SP_RAW_EXTRA;
+	t->loc.last = now;
+	t->loc.next = (uint64_t)(w + 1 + n);
+}
+
+static int parts_init(struct sp_thread *t)
+{
+	int r = sp_thread_nodes_init(t);
+	if (!r)
+		r = sp_thread_stack_init(t);
+	if (!r && sp_process.settings.trace) {
+		t->traced = true;
+		sp_thread_events_more(t);
+	}
+	return r;
+}
+
+static struct sp_thread *location_new(void)
+{
+	struct sp_raw_chunk *c = sp_buffer_chunk(SP_RAW_LOCATION, sp_process.header->locations, SP_RAW_PAGE);
+	if (!c) {
+		sp_process.header->lost_threads++;
+		return NULL;
+	}
+	struct sp_thread *t = (struct sp_thread *)(c + 1);
+	t->loc.id = sp_process.header->locations++;
+	t->loc.creator = SP_RAW_NONE;
+	t->loc.tid = (uint64_t)syscall(SYS_gettid);
+	t->loc.begin = t->loc.last = sp_ticks();
+	t->depth_limit = sp_process.settings.depth;
+	t->slot = &sp_self;
+	c->used = sizeof t->loc;
+	t->next = sp_process.threads;
+	sp_process.threads = t;
+	return t;
+}
+
+struct sp_thread *sp_thread_new(void)
+{
+	int error = errno;
+	struct sp_thread *t = NULL;
+	pthread_once(&end_once, make_key);
+	pthread_mutex_lock(&sp_process.lock);
+	if (sp_recording && sp_process.header)
+		t = location_new();
+	pthread_mutex_unlock(&sp_process.lock);
+	if (t && parts_init(t)) {
+		pthread_mutex_lock(&sp_process.lock);
+		sp_process.header->lost_threads++;
+		sp_process.threads = t->next;
+		t->loc.end = t->loc.begin;
+		pthread_mutex_unlock(&sp_process.lock);
+		t = NULL;
+	}
+	if (t) {
+		t->epoch = sp_epoch;
+		pthread_setspecific(end_key, t);
+		sp_self = t;
+	}
+	errno = error;
+	return t;
+}
+
+void sp_thread_restart(struct sp_thread *t)
+{
+	t->booting = false;
+	sp_callpath_reset(t);
+	if (sp_thread_nodes_init(t)) {
+		/* the thread cannot be recorded: its stack stays empty */
+		t->stack_end = NULL;
+		sp_process.header->lost_threads++;
+		return;
+	}
+	*(struct sp_raw_frame *)t->loc.base = (struct sp_raw_frame){.node = (uint64_t)t->root};
+	t->loc.unmatched = t->loc.deeper = t->loc.lost_paths = 0;
+	t->loc.begin = t->loc.last = sp_ticks();
+	if (t->ev_chunk && t->traced) {
+		/* one chunk holds far more than a start-up; were there several, the first ones go */
+		t->ev_chunk->type = SP_RAW_FREE;
+		sp_thread_events_more(t);
+	}
+}
+
+void sp_thread_name(struct sp_thread *t, const char *name, size_t n)
+{
+	const struct sp_text text = {name, n};
+	sp_define(SP_RAW_DEF_LOCATION_NAME, 0, t->loc.id, 0, &text, 1);
+}
