@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One line for each call path: the names from the outermost in, `;` between them, a space, exclusive microseconds. */
+#include <errno.h>
+
+#include "base/arena.h"
+#include "write/formats.h"
+#include "write/out.h"
+#include "write/stacks.h"
+
+struct folded {
+	struct sp_out out;
+	struct sp_arena arena;
+	struct sp_str *names; /* of the regions, fit for a line */
+	double carry;         /* what rounding took from one line goes to the next ones, so that the sum stays right */
+};
+
+static void write_stack(void *arg, const uint32_t *regions, size_t n, bool deeper, double excl)
+{
+	struct folded *f = arg;
+	double us = excl / 1000 + f->carry;
+	uint64_t whole = us > 0 ? (uint64_t)us : 0;
+
+	f->carry = us - (double)whole;
+	if (!whole)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		struct sp_str s = f->names[regions[i]];
+		if (i)
+			sp_out_byte(&f->out, ';');
+		sp_out_bytes(&f->out, s.p, s.n);
+	}
+	if (deeper)
+		sp_out_text(&f->out, ";" SP_STACKS_DEEPER);
+	sp_out_byte(&f->out, ' ');
+	sp_out_u64(&f->out, whole);
+	sp_out_byte(&f->out, '\n');
+}
+
+static int name_regions(struct folded *f, const struct sp_model *m, struct sp_err *e)
+{
+	f->names = sp_arena_zalloc(&f->arena, m->n_regions, sizeof *f->names);
+	for (size_t r = 0; f->names && r < m->n_regions; r++) {
+		struct sp_str s = m->regions[r].name;
+		char *p = sp_arena_copy(&f->arena, s.p, s.n);
+		if (!p) {
+			f->names = NULL;
+			break;
+		}
+		for (size_t i = 0; i < s.n; i++)
+			p[i] = (char)((unsigned char)p[i] < 0x20 || p[i] == 0x7f ? ' ' : p[i] == ';' ? ':' : p[i]);
+		f->names[r] = (struct sp_str){p, s.n};
+	}
+	return f->names ? 0 : sp_fail(e, ENOMEM, "out of memory");
+}
+
+static int write_paths(struct folded *f, const struct sp_model *m, const struct sp_value *totals,
+                       const struct sp_write_options *o, struct sp_err *e)
+{
+	struct sp_stacks s;
+	int rc = 0;
+
+	if (sp_stacks_open(&s, m, e))
+		return -1;
+	for (uint32_t p = 1; p < m->n_paths && rc == 0; p++) {
+		sp_stacks_path(&s, p, totals[p].excl, write_stack, f);
+		if (p % 65536 == 0)
+			rc = sp_write_tick(o, p, m->n_paths, e);
+	}
+	sp_stacks_rest(&s, write_stack, f);
+	sp_stacks_close(&s);
+	return rc;
+}
+
+int sp_write_folded(const struct sp_model *m, const char *path, const struct sp_write_options *o, struct sp_err *e)
+{
+	struct folded f = {0};
+	struct sp_pick k;
+
+	if (sp_pick_open(&k, m, o, e))
+		return -1;
+	int rc = name_regions(&f, m, e);
+	if (rc == 0)
+		rc = sp_out_open(&f.out, path, e);
+	if (rc == 0)
+		rc = sp_out_close(&f.out, write_paths(&f, m, k.totals, o, e), e);
+	sp_arena_free(&f.arena);
+	sp_pick_close(&k);
+	return rc;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Everything in the model as JSON; the members are described in docs/formats.md. Times are nanoseconds. */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "write/formats.h"
+#include "write/out.h"
+
+#define FORMAT_VERSION 1
+
+static const char *const kinds[] = {"python", "c", "user", "collapsed", "root"};
+static const char *const ends[] = {"normal", "stopped", "abrupt"};
+
+static void put_text(struct sp_out *out, const char *key, struct sp_str s)
+{
+	sp_out_f(out, "\"%s\":", key);
+	sp_out_json(out, s);
+	sp_out_byte(out, ',');
+}
+
+/* An index, or null for SP_NONE. */
+static void put_index(struct sp_out *out, const char *key, uint32_t v)
+{
+	if (v == SP_NONE)
+		sp_out_f(out, "\"%s\":null,", key);
+	else
+		sp_out_f(out, "\"%s\":%" PRIu32 ",", key, v);
+}
+
+static void put_lost(struct sp_out *out, const struct sp_lost *l)
+{
+	sp_out_f(out,
+	         "\"lost\":{\"events\":%" PRIu64 ",\"paths\":%" PRIu64 ",\"threads\":%" PRIu64 ",\"regions\":%" PRIu64
+	         ",\"bytes\":%" PRIu64 ",\"deeper\":%" PRIu64 ",\"unmatched\":%" PRIu64 "}",
+	         l->events, l->paths, l->threads, l->regions, l->bytes, l->deeper, l->unmatched);
+}
+
+static void put_process(struct sp_out *out, const struct sp_process *p)
+{
+	sp_out_byte(out, '{');
+	put_text(out, "file", p->file);
+	put_text(out, "host", p->host);
+	put_text(out, "command", p->command);
+	sp_out_f(out, "\"pid\":%" PRId32 ",\"ppid\":%" PRId32 ",", p->pid, p->ppid);
+	put_index(out, "parent", p->parent);
+	sp_out_f(out, "\"end\":\"%s\",\"forked\":%s,\"traced\":%s,", ends[p->end], p->forked ? "true" : "false",
+	         p->traced ? "true" : "false");
+	sp_out_f(out, "\"begin\":%" PRIu64 ",\"stop\":%" PRIu64 ",\"cost_in\":", p->begin, p->stop);
+	sp_out_real(out, p->cost_in);
+	sp_out_text(out, ",\"cost_out\":");
+	sp_out_real(out, p->cost_out);
+	sp_out_text(out, ",\"lost_reason\":");
+	if (p->lost_reason)
+		sp_out_json(out, sp_text(p->lost_reason));
+	else
+		sp_out_text(out, "null");
+	sp_out_text(out, ",\"meta\":{");
+	for (size_t i = 0; i < p->metas; i++) {
+		if (i)
+			sp_out_byte(out, ',');
+		sp_out_json(out, p->meta[i].key);
+		sp_out_byte(out, ':');
+		sp_out_json(out, p->meta[i].value);
+	}
+	sp_out_text(out, "},");
+	put_lost(out, &p->lost);
+	sp_out_byte(out, '}');
+}
+
+static void put_location(struct sp_out *out, const struct sp_location *l)
+{
+	sp_out_f(out, "{\"process\":%" PRIu32 ",", l->process);
+	put_text(out, "name", l->name);
+	put_index(out, "creator", l->creator);
+	sp_out_f(out, "\"id\":%" PRIu32 ",\"tid\":%" PRIu64 ",\"begin\":%" PRIu64 ",\"end\":%" PRIu64 ",", l->id,
+	         l->tid, l->begin, l->end);
+	put_lost(out, &l->lost);
+	sp_out_byte(out, '}');
+}
+
+static void put_region(struct sp_out *out, const struct sp_region *r)
+{
+	sp_out_byte(out, '{');
+	put_text(out, "name", r->name);
+	put_text(out, "module", r->module);
+	put_text(out, "qualname", r->qualname);
+	put_text(out, "file", r->file);
+	sp_out_f(out, "\"line\":%" PRIu32 ",\"kind\":\"%s\",\"generator\":%s}", r->line, kinds[r->kind],
+	         r->generator ? "true" : "false");
+}
+
+static void put_value(struct sp_out *out, uint32_t path, const struct sp_value *v)
+{
+	const double reals[] = {v->incl, v->excl, v->min, v->max, v->sumsq};
+
+	sp_out_byte(out, '[');
+	sp_out_u64(out, path);
+	sp_out_byte(out, ',');
+	sp_out_u64(out, v->visits);
+	sp_out_byte(out, ',');
+	sp_out_u64(out, v->resumed);
+	for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
+		sp_out_byte(out, ',');
+		sp_out_real(out, reals[i]);
+	}
+	sp_out_byte(out, ']');
+}
+
+static void put_strings(struct sp_out *out, const char *key, const struct sp_str *s, size_t n)
+{
+	sp_out_f(out, ",\n\"%s\":[", key);
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			sp_out_byte(out, ',');
+		sp_out_json(out, s[i]);
+	}
+	sp_out_byte(out, ']');
+}
+
+static void put_head(struct sp_out *out, const struct sp_model *m)
+{
+	sp_out_f(out, "{\"format\":\"spartito\",\"version\":%d,", FORMAT_VERSION);
+	put_text(out, "dir", m->dir);
+	sp_out_f(out, "\"begin\":%" PRIu64 ",\"end\":%" PRIu64 ",\"traced\":%s", m->begin_ns, m->end_ns,
+	         m->traced ? "true" : "false");
+	sp_out_text(out, ",\n\"problems\":[");
+	for (size_t i = 0; i < m->n_problems; i++) {
+		if (i)
+			sp_out_byte(out, ',');
+		sp_out_json(out, m->problems[i].text);
+	}
+	sp_out_text(out, "],\n\"processes\":[\n");
+	for (size_t i = 0; i < m->n_processes; i++) {
+		sp_out_text(out, i ? ",\n" : "");
+		put_process(out, &m->processes[i]);
+	}
+	sp_out_text(out, "],\n\"locations\":[\n");
+	for (size_t i = 0; i < m->n_locations; i++) {
+		sp_out_text(out, i ? ",\n" : "");
+		put_location(out, &m->locations[i]);
+	}
+	sp_out_text(out, "],\n\"regions\":[\n");
+	for (size_t i = 0; i < m->n_regions; i++) {
+		sp_out_text(out, i ? ",\n" : "");
+		put_region(out, &m->regions[i]);
+	}
+	sp_out_byte(out, ']');
+	put_strings(out, "counters", m->counters, m->n_counters);
+	put_strings(out, "parameters", m->parameters, m->n_parameters);
+	put_strings(out, "strings", m->strings, m->n_strings);
+}
+
+static void put_paths(struct sp_out *out, const struct sp_model *m)
+{
+	sp_out_text(out, ",\n\"path_columns\":[\"parent\",\"region\"],\n\"paths\":[\n[null,0]");
+	for (size_t i = 1; i < m->n_paths; i++) {
+		sp_out_text(out, ",\n[");
+		sp_out_u64(out, m->paths[i].parent);
+		sp_out_byte(out, ',');
+		sp_out_u64(out, m->paths[i].region);
+		sp_out_byte(out, ']');
+	}
+	sp_out_byte(out, ']');
+}
+
+static int put_values(struct sp_out *out, const struct sp_model *m, const struct sp_pick *k,
+                      const struct sp_write_options *o, struct sp_err *e)
+{
+	uint64_t done = 0;
+
+	sp_out_text(
+	    out, ",\n\"value_columns\":[\"path\",\"visits\",\"resumed\",\"incl\",\"excl\",\"min\",\"max\",\"sumsq\"],\n"
+	         "\"values\":[");
+	for (uint32_t l = 0; l < m->n_locations; l++) {
+		const struct sp_row *row = m->values + m->locations[l].first_value;
+		size_t n = l >= k->first && l < k->end ? m->locations[l].values : 0;
+		sp_out_text(out, l ? ",\n[" : "\n[");
+		for (size_t i = 0; i < n; i++) {
+			sp_out_text(out, i ? ",\n" : "\n");
+			put_value(out, row[i].path, &row[i].v);
+			if (++done % 65536 == 0 && sp_write_tick(o, done, m->n_values, e))
+				return -1;
+		}
+		sp_out_byte(out, ']');
+	}
+	sp_out_text(out, "]}\n");
+	return 0;
+}
+
+int sp_write_json(const struct sp_model *m, const char *path, const struct sp_write_options *o, struct sp_err *e)
+{
+	struct sp_pick k;
+	struct sp_out out;
+
+	if (sp_pick_open(&k, m, o, e))
+		return -1;
+	int rc = sp_out_open(&out, path, e);
+	if (rc == 0) {
+		put_head(&out, m);
+		put_paths(&out, m);
+		rc = sp_out_close(&out, put_values(&out, m, &k, o, e), e);
+	}
+	sp_pick_close(&k);
+	return rc;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Call paths as stacks of frames, for formats that repeat the whole stack for each path.
+ *
+ * A chain of recursive calls n deep makes n stacks of up to n frames. Therefore a stack has at most SP_STACKS_DEPTH
+ * frames; the time below belongs to one more frame that says so, once for each stack that was cut. */
+#ifndef SP_WRITE_STACKS_H
+#define SP_WRITE_STACKS_H
+
+#include "write/writer.h"
+
+#define SP_STACKS_DEPTH  1024
+#define SP_STACKS_DEEPER "[deeper]"
+
+struct sp_stacks {
+	const struct sp_model *m;
+	uint32_t *depth;   /* owned, as all below; of each path */
+	uint32_t *shown;   /* the path itself, or its ancestor at SP_STACKS_DEPTH */
+	double *deeper;    /* ns below a path at SP_STACKS_DEPTH not given out yet */
+	uint32_t *touched; /* paths for which deeper is not 0 */
+	size_t n_touched;
+	uint32_t stack[SP_STACKS_DEPTH];
+};
+
+/* regions: from the outermost in. deeper: the frame SP_STACKS_DEEPER follows them. */
+typedef void sp_stack_fn(void *arg, const uint32_t *regions, size_t n, bool deeper, double excl);
+
+int sp_stacks_open(struct sp_stacks *s, const struct sp_model *m, struct sp_err *e);
+void sp_stacks_close(struct sp_stacks *s);
+/* Gives out path p, which is not the root, at once or, if it is too deep, with the others of sp_stacks_rest(). */
+void sp_stacks_path(struct sp_stacks *s, uint32_t p, double excl, sp_stack_fn *f, void *arg);
+void sp_stacks_rest(struct sp_stacks *s, sp_stack_fn *f, void *arg);
+
+#endif

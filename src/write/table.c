@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "write/formats.h"
+
+const struct sp_writer sp_writers[] = {
+    {"otf2", "event trace for Vampir and the OTF2 tools", "", "otf2-print", true, true, sp_write_otf2},
+    {"pstats", "the profile format of cProfile", ".prof", "snakeviz", false, false, sp_write_pstats},
+    {"speedscope", "flame graph and, with a trace, the time line of each thread", ".speedscope.json",
+     "https://www.speedscope.app", false, false, sp_write_speedscope},
+    {"folded", "collapsed stacks in microseconds", ".folded", "flamegraph.pl", false, false, sp_write_folded},
+    {"callgrind", "call graph for KCachegrind", ".callgrind", "kcachegrind", false, false, sp_write_callgrind},
+    {"json", "everything but the events, for programs", ".json", "jq", false, false, sp_write_json},
+    {0},
+};
+
+const struct sp_writer *sp_writer_find(const char *name)
+{
+	for (const struct sp_writer *w = sp_writers; w->name; w++)
+		if (strcmp(w->name, name) == 0)
+			return w;
+	return NULL;
+}
