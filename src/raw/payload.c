@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is inside the chunks: nodes, open frames, event words. */
+#include "raw/reader.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifdef SP_HAVE_ZSTD
+#include <zstd.h>
+#endif
+
+enum { HEAD = sizeof(struct sp_raw_chunk) };
+#define MOST_UNPACKED (UINT64_C(1) << 30) /* of one chunk; far more than a recorder makes, far less than a damaged size says */
+
+const void *sp_raw_payload(const struct sp_raw_file *f, const struct sp_raw_part *part)
+{
+	return f->map + part->offset + HEAD;
+}
+
+void sp_raw_forget(const struct sp_raw_file *f, const struct sp_raw_part *part)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t from = (uintptr_t)f->map + part->offset, to = from + part->bytes;
+
+	if (!f->mapped)
+		return;
+	from = (from + page - 1) / page * page;
+	to = to / page * page;
+	if (to > from)
+		madvise((void *)from, to - from, MADV_DONTNEED);
+}
+
+uint32_t sp_raw_node_index(const struct sp_raw_file *f, const struct sp_raw_thread *t, uint64_t pointer)
+{
+	const struct sp_raw_part *p = f->parts + t->nodes.first, *end = p + t->nodes.count;
+	uint64_t at;
+
+	for (; p < end; p++) {
+		at = pointer - p->address - HEAD;
+		if (pointer - p->address < p->bytes && at % sizeof(struct sp_raw_node) == 0 && at / sizeof(struct sp_raw_node) < p->used &&
+		    p->base + at / sizeof(struct sp_raw_node) < SP_RAW_NONE)
+			return (uint32_t)(p->base + at / sizeof(struct sp_raw_node));
+	}
+	return SP_RAW_NONE;
+}
+
+const struct sp_raw_frame *sp_raw_open_frames(struct sp_raw_file *f, struct sp_raw_thread *t, size_t *n)
+{
+	const struct sp_raw_location *s = &t->state;
+	uint64_t depth = (s->top - s->base) / sizeof(struct sp_raw_frame);
+
+	*n = 0;
+	if (s->top == s->base)
+		return NULL;
+	if (!t->stack) {
+		sp_raw_report(f, s->stack, "the open calls of location %" PRIu32 " are lost", s->id);
+		return NULL;
+	}
+	if (s->top < s->base || (s->top - s->base) % sizeof(struct sp_raw_frame) ||
+	    depth >= (t->stack->bytes - HEAD) / sizeof(struct sp_raw_frame)) {
+		sp_raw_report(f, t->stack->offset, "the stack of location %" PRIu32 " does not hold its open calls", s->id);
+		return NULL;
+	}
+	*n = depth;
+	return (const struct sp_raw_frame *)sp_raw_payload(f, t->stack) + 1;
+}
+
+uint64_t sp_raw_word_count(const struct sp_raw_file *f, const struct sp_raw_part *part)
+{
+	const uint64_t *w = sp_raw_payload(f, part);
+	uint64_t n = part->used;
+
+	if (part->type == SP_RAW_EVENTSZ) {
+#ifdef SP_HAVE_ZSTD
+		n = ZSTD_getFrameContentSize(w, part->used);
+		return n > MOST_UNPACKED ? 0 : n / 5; /* a word takes at least five bytes */
+#else
+		return 0;
+#endif
+	}
+	if (n == 0)
+		for (n = (part->bytes - HEAD) / 8; n > 0 && w[n - 1] == 0; n--)
+			;
+	return n;
+}
+
+#ifdef SP_HAVE_ZSTD
+/* 4 bytes a word, then a varint each; see FORMAT.md. */
+static int unpack_columns(uint64_t *words, size_t n, const unsigned char *low, const unsigned char *end)
+{
+	const unsigned char *p = low + 4 * n;
+	uint64_t high;
+	uint32_t w;
+	unsigned shift;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		for (high = 0, shift = 0;; shift += 7) {
+			if (p == end || shift > 35)
+				return -1;
+			high |= (uint64_t)(*p & 0x7f) << shift;
+			if (!(*p++ & 0x80))
+				break;
+		}
+		memcpy(&w, low + 4 * i, 4);
+		if (w >> SP_RAW_DELTA_SHIFT || high > SP_RAW_DELTA_MAX)
+			return -1;
+		words[i] = high << SP_RAW_DELTA_SHIFT | w;
+	}
+	return 0;
+}
+
+static int unpack(const void *packed, size_t size, uint64_t **room, size_t *n)
+{
+	unsigned long long unpacked = ZSTD_getFrameContentSize(packed, size);
+	unsigned char *bytes;
+	uint64_t words, *larger;
+	int rc = -1;
+
+	if (unpacked < 8 || unpacked > MOST_UNPACKED)
+		return -1;
+	bytes = malloc(unpacked);
+	if (!bytes)
+		return ENOMEM;
+	if (ZSTD_decompress(bytes, unpacked, packed, size) != unpacked)
+		goto out;
+	memcpy(&words, bytes, 8);
+	if (words > (unpacked - 8) / 5)
+		goto out;
+	larger = realloc(*room, (words + 1) * 8);
+	if (!larger) {
+		rc = ENOMEM;
+		goto out;
+	}
+	*room = larger;
+	*n = words;
+	rc = unpack_columns(larger, words, bytes + 8, bytes + unpacked);
+out:
+	free(bytes);
+	return rc;
+}
+#endif
+
+const uint64_t *sp_raw_words(const struct sp_raw_file *f, const struct sp_raw_part *part, uint64_t **room, size_t *n, struct sp_err *e)
+{
+	if (part->type != SP_RAW_EVENTSZ) {
+		*n = part->used ? part->used : (part->bytes - HEAD) / 8;
+		return sp_raw_payload(f, part);
+	}
+#ifdef SP_HAVE_ZSTD
+	int rc = unpack(sp_raw_payload(f, part), part->used, room, n);
+
+	if (rc == 0)
+		return *room;
+	if (rc > 0)
+		sp_fail(e, rc, "%s: not enough memory", f->name);
+	else
+		sp_fail(e, 0, "compressed events cannot be unpacked");
+#else
+	(void)room;
+	sp_fail(e, ENOTSUP, "%s at 0x%" PRIx64 ": compressed trace, but this Spartito was built without zstd", f->name, part->offset);
+#endif
+	return NULL;
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "raw/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PROBLEMS_TOLD = 20, PAGE = SP_RAW_PAGE, HEAD = sizeof(struct sp_raw_chunk) };
+
+static void report(struct sp_raw_file *f, const char *text)
+{
+	char line[640];
+
+	snprintf(line, sizeof(line), "%s%s", f->name, text);
+	f->problem(f->arg, line);
+}
+
+void sp_raw_report(struct sp_raw_file *f, uint64_t offset, const char *format, ...)
+{
+	char text[400];
+	va_list args;
+	int n;
+
+	if (f->problems++ >= PROBLEMS_TOLD)
+		return;
+	n = snprintf(text, sizeof(text), " at 0x%" PRIx64 ": ", offset);
+	va_start(args, format);
+	vsnprintf(text + n, sizeof(text) - (size_t)n, format, args);
+	va_end(args);
+	report(f, text);
+}
+
+void sp_raw_report_rest(struct sp_raw_file *f)
+{
+	char text[80];
+
+	if (f->problems <= PROBLEMS_TOLD)
+		return;
+	snprintf(text, sizeof(text), ": %u more problems of this kind", f->problems - PROBLEMS_TOLD);
+	report(f, text);
+	f->problems = PROBLEMS_TOLD;
+}
+
+static int check_header(struct sp_raw_file *f, struct sp_err *e)
+{
+	const struct sp_raw_header *h = &f->header;
+
+	if (f->size < PAGE)
+		return sp_fail(e, 0, "%s at 0x%zx: cut short within the header", f->name, f->size);
+	memcpy(&f->header, f->map, sizeof(f->header));
+	f->header.host[sizeof(h->host) - 1] = 0;
+	if (memcmp(h->magic, SP_RAW_MAGIC, sizeof(h->magic)) != 0)
+		return sp_fail(e, 0, "%s at 0x0: not a raw file of Spartito", f->name);
+	if (h->byte_order == __builtin_bswap32(SP_RAW_BYTE_ORDER))
+		return sp_fail(e, 0, "%s at 0x8: written on a machine of the other byte order; read it on one like that", f->name);
+	if (h->byte_order != SP_RAW_BYTE_ORDER)
+		return sp_fail(e, 0, "%s at 0x8: unknown byte order 0x%" PRIx32, f->name, h->byte_order);
+	if (h->version > SP_RAW_VERSION)
+		return sp_fail(e, 0, "%s at 0xc: format version %" PRIu32 ", this Spartito reads up to %u; use a newer one", f->name, h->version,
+			       SP_RAW_VERSION);
+	if (h->version == 0)
+		return sp_fail(e, 0, "%s at 0xc: format version 0 does not exist", f->name);
+	return 0;
+}
+
+static bool all_zero(const unsigned char *p, size_t n)
+{
+	uint64_t w;
+
+	for (; n >= 8; p += 8, n -= 8) {
+		memcpy(&w, p, 8);
+		if (w)
+			return false;
+	}
+	return true;
+}
+
+/* Whether a page looks like the beginning of a chunk; at may be any page of the file. */
+static bool chunk_at(const struct sp_raw_file *f, size_t at)
+{
+	struct sp_raw_chunk c;
+
+	if (f->size - at < HEAD)
+		return false;
+	memcpy(&c, f->map + at, sizeof(c));
+	return c.magic == SP_RAW_CHUNK_MAGIC && c.type >= SP_RAW_DEFS && c.type <= SP_RAW_FREE && c.bytes >= PAGE && c.bytes % PAGE == 0;
+}
+
+/* The next page after `at` at which a chunk begins, or the end. */
+static size_t next_chunk(const struct sp_raw_file *f, size_t at)
+{
+	for (at += PAGE; at < f->size && !chunk_at(f, at); at += PAGE)
+		;
+	return at < f->size ? at : f->size;
+}
+
+/* What lies beyond header.bytes is nothing: a file still written may have grown or shrunk there. */
+static void check_size(struct sp_raw_file *f)
+{
+	uint64_t bytes = f->header.bytes;
+
+	if (bytes > f->size) {
+		sp_raw_report(f, f->size, "cut short: the file should be 0x%" PRIx64 " bytes long", bytes);
+	} else if (bytes < PAGE || bytes % PAGE || (bytes < f->size && f->header.ended && chunk_at(f, bytes))) {
+		sp_raw_report(f, offsetof(struct sp_raw_header, bytes), "length 0x%" PRIx64 " is wrong", bytes);
+	} else {
+		f->size = bytes;
+	}
+}
+
+static int add_part(struct sp_raw_file *f, const struct sp_raw_chunk *c, uint64_t at, uint64_t bytes, size_t *room)
+{
+	static const unsigned unit[] = {
+		[SP_RAW_DEFS] = 1, [SP_RAW_NODES] = sizeof(struct sp_raw_node), [SP_RAW_EVENTS] = 8, [SP_RAW_EVENTSZ] = 1};
+	struct sp_raw_part *p;
+	uint64_t most;
+
+	if (f->n_parts == *room) {
+		*room = *room ? *room * 2 : 64;
+		p = realloc(f->parts, *room * sizeof(*p));
+		if (!p)
+			return -1;
+		f->parts = p;
+	}
+	p = &f->parts[f->n_parts++];
+	*p = (struct sp_raw_part){.offset = at, .bytes = bytes, .used = c->used, .base = c->base, .address = c->address,
+				  .type = c->type, .location = c->type == SP_RAW_DEFS ? SP_RAW_NONE : c->location, .seq = c->seq};
+	if (c->type >= sizeof(unit) / sizeof(*unit) || unit[c->type] == 0)
+		return 0;
+	most = (bytes - HEAD) / unit[c->type];
+	if (p->used > most) {
+		sp_raw_report(f, at + offsetof(struct sp_raw_chunk, used), "%" PRIu64 " used of room for %" PRIu64, p->used, most);
+		p->used = most;
+	}
+	return 0;
+}
+
+static int find_parts(struct sp_raw_file *f)
+{
+	struct sp_raw_chunk c;
+	size_t at = PAGE, room = 0, length;
+
+	while (at < f->size) {
+		if (!chunk_at(f, at)) {
+			length = f->size - at < PAGE ? f->size - at : PAGE;
+			if (length == PAGE && all_zero(f->map + at, PAGE)) {
+				at += PAGE;
+				continue;
+			}
+			length = next_chunk(f, at) - at;
+			sp_raw_report(f, at, "no chunk begins here; %zu bytes skipped", length);
+			at += length;
+			continue;
+		}
+		memcpy(&c, f->map + at, sizeof(c));
+		if (c.bytes > f->size - at) {
+			sp_raw_report(f, at + offsetof(struct sp_raw_chunk, bytes), "chunk of 0x%" PRIx64 " bytes reaches past the end", c.bytes);
+			c.bytes = next_chunk(f, at) - at;
+		}
+		if (c.type != SP_RAW_FREE && add_part(f, &c, at, c.bytes, &room))
+			return -1;
+		at += c.bytes;
+	}
+	return 0;
+}
+
+static int group(const struct sp_raw_part *p)
+{
+	return p->type == SP_RAW_EVENTSZ ? SP_RAW_EVENTS : (int)p->type;
+}
+
+#define COMPARE(x, y) if ((x) != (y)) return (x) < (y) ? -1 : 1
+
+static int compare_parts(const void *a, const void *b)
+{
+	const struct sp_raw_part *p = a, *q = b;
+
+	COMPARE(p->location, q->location);
+	COMPARE(group(p), group(q));
+	if (p->type == SP_RAW_NODES)
+		COMPARE(p->base, q->base);
+	COMPARE(p->seq, q->seq);
+	COMPARE(p->offset, q->offset);
+	return 0;
+}
+
+/* EVENTS and EVENTSZ count their own seq: only time orders them among each other. */
+static int compare_time(const void *a, const void *b)
+{
+	const struct sp_raw_part *p = a, *q = b;
+
+	COMPARE(p->base, q->base);
+	COMPARE(p->seq, q->seq);
+	COMPARE(p->offset, q->offset);
+	return 0;
+}
+
+static void order_events(struct sp_raw_file *f, struct sp_raw_run run)
+{
+	struct sp_raw_part *p = f->parts + run.first;
+	size_t i;
+
+	for (i = 1; i < run.count; i++)
+		if (p[i].type != p[0].type) {
+			qsort(p, run.count, sizeof(*p), compare_time);
+			return;
+		}
+}
+
+static void read_state(struct sp_raw_file *f, struct sp_raw_thread *t, const struct sp_raw_part *p, uint32_t location)
+{
+	if (p && p->bytes >= HEAD + sizeof(t->state)) {
+		memcpy(&t->state, sp_raw_payload(f, p), sizeof(t->state));
+		if (t->state.id == location)
+			return;
+		sp_raw_report(f, p->offset + HEAD, "state of location %" PRIu32 " in the chunk of %" PRIu32, t->state.id, location);
+	} else {
+		sp_raw_report(f, p ? p->offset : f->size, "the state of location %" PRIu32 " is lost, its open calls with it", location);
+	}
+	memset(&t->state, 0, sizeof(t->state));
+	t->state.id = location;
+	t->state.creator = SP_RAW_NONE;
+	t->state.begin = f->header.first.ticks;
+	t->state.nodes = UINT64_MAX;
+}
+
+/* The parts [first, end) belong to one location. */
+static void add_thread(struct sp_raw_file *f, size_t first, size_t end)
+{
+	struct sp_raw_thread *t = &f->threads[f->n_threads++];
+	const struct sp_raw_part *state = NULL;
+	struct sp_raw_run *run;
+	size_t i;
+
+	for (i = first; i < end; i++) {
+		run = group(&f->parts[i]) == SP_RAW_EVENTS ? &t->events : f->parts[i].type == SP_RAW_NODES ? &t->nodes : NULL;
+		if (f->parts[i].type == SP_RAW_LOCATION)
+			state = &f->parts[i];
+		if (!run)
+			continue;
+		if (run->count++ == 0)
+			run->first = i;
+	}
+	read_state(f, t, state, f->parts[first].location);
+	order_events(f, t->events);
+	for (i = first; i < end; i++)
+		if (f->parts[i].type == SP_RAW_STACK && f->parts[i].offset == t->state.stack)
+			t->stack = &f->parts[i];
+}
+
+static int find_threads(struct sp_raw_file *f)
+{
+	size_t i, first, n = 0;
+
+	qsort(f->parts, f->n_parts, sizeof(*f->parts), compare_parts);
+	for (i = 0; i < f->n_parts; i++)
+		n += i == 0 || f->parts[i].location != f->parts[i - 1].location;
+	f->threads = calloc(n + 1, sizeof(*f->threads));
+	if (!f->threads)
+		return -1;
+	for (first = 0; first < f->n_parts; first = i) {
+		for (i = first; i < f->n_parts && f->parts[i].location == f->parts[first].location; i++)
+			;
+		if (f->parts[first].location != SP_RAW_NONE) {
+			add_thread(f, first, i);
+			continue;
+		}
+		/* the types sort DEFS before all others; those without a location are damage */
+		for (f->defs.first = first; first < i && f->parts[first].type == SP_RAW_DEFS; first++)
+			f->defs.count++;
+		for (; first < i; first++)
+			sp_raw_report(f, f->parts[first].offset, "chunk of type %" PRIu32 " belongs to no location", f->parts[first].type);
+	}
+	return 0;
+}
+
+static int open_mapped(struct sp_raw_file *f, struct sp_err *e)
+{
+	if (check_header(f, e))
+		return -1;
+	check_size(f);
+	if (find_parts(f) || find_threads(f))
+		return sp_fail(e, ENOMEM, "%s: not enough memory", f->name);
+	return 0;
+}
+
+static struct sp_raw_file *new_file(const char *name, sp_raw_problem_fn *problem, void *arg)
+{
+	struct sp_raw_file *f = calloc(1, sizeof(*f));
+
+	if (f)
+		f->name = strdup(name);
+	if (!f || !f->name) {
+		free(f);
+		return NULL;
+	}
+	f->problem = problem;
+	f->arg = arg;
+	return f;
+}
+
+int sp_raw_open_bytes(struct sp_raw_file **out, const void *bytes, size_t n, const char *name, sp_raw_problem_fn *problem, void *arg,
+		      struct sp_err *e)
+{
+	struct sp_raw_file *f = new_file(name, problem, arg);
+
+	*out = NULL;
+	if (!f)
+		return sp_fail(e, ENOMEM, "%s: not enough memory", name);
+	f->map = bytes;
+	f->size = n;
+	if (open_mapped(f, e)) {
+		f->map = NULL;
+		sp_raw_close(f);
+		return -1;
+	}
+	*out = f;
+	return 0;
+}
+
+int sp_raw_open(struct sp_raw_file **out, const char *path, const char *name, sp_raw_problem_fn *problem, void *arg, struct sp_err *e)
+{
+	struct stat st;
+	void *map = NULL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	*out = NULL;
+	if (fd < 0)
+		return sp_fail(e, errno, "%s: %s", name, strerror(errno));
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return sp_fail(e, 0, "%s: not a file", name);
+	}
+	if (st.st_size > 0)
+		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	close(fd);
+	if (map == MAP_FAILED)
+		return sp_fail(e, errno, "%s: %s", name, strerror(errno));
+	if (sp_raw_open_bytes(out, map, (size_t)st.st_size, name, problem, arg, e)) {
+		if (map)
+			munmap(map, (size_t)st.st_size);
+		return -1;
+	}
+	(*out)->mapped = (size_t)st.st_size;
+	return 0;
+}
+
+void sp_raw_close(struct sp_raw_file *f)
+{
+	if (!f)
+		return;
+	if (f->mapped)
+		munmap((void *)f->map, f->mapped);
+	free(f->name);
+	free(f->parts);
+	free(f->threads);
+	free(f);
+}
