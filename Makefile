@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Each target sets up what it needs (tools/system.sh, tools/venv.sh). PYTHON=… chooses another interpreter.
+PYTHON ?= python3
+VENV ?= .venv
+PY = $(VENV)/bin/python
+export PYTHON
+
+.PHONY: demo test bench lint sanitize fuzz setup picture clean
+
+demo: setup
+	$(PY) tools/demo.py
+
+test:
+	tools/system.sh build test
+	tools/venv.sh $(PYTHON) $(VENV) test
+	$(PY) tools/test.py $(if $(ONLY),--only $(ONLY))
+
+bench:
+	tools/system.sh build
+	tools/venv.sh $(PYTHON) $(VENV) test
+	$(PY) bench/run.py $(if $(QUICK),--quick)
+
+lint:
+	tools/system.sh build lint
+	tools/venv.sh $(PYTHON) $(VENV) test lint
+	tools/lint.sh $(VENV)
+
+sanitize:
+	tools/system.sh build
+	tools/venv.sh $(PYTHON) $(VENV) test
+	tools/sanitize.sh $(VENV)
+
+fuzz:
+	tools/system.sh build lint
+	tools/venv.sh $(PYTHON) $(VENV) test
+	tools/fuzz.sh $(VENV) $(or $(SECONDS),60)
+
+setup:
+	tools/system.sh build
+	tools/venv.sh $(PYTHON) $(VENV) demo
+
+picture: setup
+	$(PY) tools/picture.py
+
+clean:
+	rm -rf build build-* .venv .venvs dist spartito-*/

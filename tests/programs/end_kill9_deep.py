@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#: visits  down 100; leaf 10000
+#: abrupt
+# Killed with a hundred frames open and two threads at work: the open frames are there, each with its visit.
+import os
+import threading
+
+
+def leaf(n):
+    return n
+
+
+def down(n):
+    if n > 1:
+        return down(n - 1)
+    for i in range(5000):
+        leaf(i)
+    os.kill(os.getpid(), 9)
+
+
+def work():
+    for i in range(5000):
+        leaf(i)
+
+
+t = threading.Thread(target=work)
+t.start()
+t.join()
+down(100)

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#: options  --memory 4M --when-full stop
+#: visits  work 1; leaf 1000000
+#: trace-incomplete
+#: slow
+# The trace stops at the limit, the profile goes on and stays exact, and every event lost is counted.
+def leaf(n):
+    return n
+
+
+def work():
+    for n in range(1000000):
+        leaf(n)
+
+
+work()
+print("end")

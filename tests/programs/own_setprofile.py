@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#: visits  work 50; leaf 150; tracer 0
+#: free  tracer
+#: hooks  evalframe monitoring
+# The program's own profile function sees what it sees without measuring.
+import sys
+
+
+def leaf():
+    return 1
+
+
+def work():
+    return leaf() + leaf() + leaf()
+
+
+def tracer(frame, event, arg):
+    if frame.f_code in (leaf.__code__, work.__code__):
+        seen.append(event)
+
+
+seen = []
+sys.setprofile(tracer)
+for _ in range(50):
+    work()
+sys.setprofile(None)
+print(len(seen), sys.getprofile())

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#: visits  forever 3
+#: note  step has no exact count; the threads are in the middle of it when the interpreter ends
+#: free  step
+import threading
+import time
+
+
+def step(n):
+    return n + 1
+
+
+def forever():
+    n = 0
+    while True:
+        n = step(n)
+
+
+for _ in range(3):
+    threading.Thread(target=forever, daemon=True).start()
+time.sleep(0.2)
+print("end")

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#: visits  work 1500; leaf 3000
+#: locations 1501
+#: slow
+# Threads one after the other: what one leaves behind must be small.
+import threading
+
+
+def leaf():
+    return 1
+
+
+def work():
+    done.append(leaf() + leaf())
+
+
+done = []
+for _ in range(1500):
+    t = threading.Thread(target=work)
+    t.start()
+    t.join()
+print(sum(done))

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What all tests share: the repository's root, the measuring command line, and no SPARTITO_* variable from outside."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch):
+    for name in [n for n in os.environ if n.startswith("SPARTITO_")]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def root():
+    return ROOT
+
+
+@pytest.fixture
+def spartito():
+    """The command line of this Python's Spartito."""
+    return [sys.executable, "-m", "spartito"]

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Measures examples/weather.py, shows the report, and names the files to open."""
+
+import os
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SPARTITO = [sys.executable, "-m", "spartito"]
+WANTED = ("otf2", "pstats", "speedscope", "folded", "callgrind", "json")
+
+
+def show(words):
+    """A command line as the reader would type it."""
+    short = [os.path.relpath(w, ROOT) if w.startswith(ROOT) else w for w in words]
+    print("\n$ spartito " + " ".join("python" if w == sys.executable else w for w in short), flush=True)
+
+
+def run(*words):
+    show(words)
+    return subprocess.run([*SPARTITO, *words], cwd=ROOT).returncode
+
+
+def main():
+    from spartito import _analyse
+    from spartito.conversion import default_path, find
+
+    formats = [name for name in WANTED if name in {row[0] for row in _analyse.writers()}]
+    directory = os.path.join(ROOT, time.strftime("spartito-demo-%Y%m%d-%H%M%S"))
+    program = os.path.join(ROOT, "examples", "weather.py")
+    status = run("run", "-q", "--trace", "--to", ",".join(formats), "-o", directory, "--", sys.executable, program)
+    status = status or run("report", directory)
+    status = status or run("report", "--tree", "--depth", "6", "--threshold", "3", directory)
+    print("\nto open" + " " * 41 + "with")
+    for name in formats:
+        path = default_path(directory, find(name))
+        if not os.path.exists(path):
+            print(f"{name}: was not written", file=sys.stderr)
+            status = 1
+        print(f"{os.path.relpath(path, ROOT):<47} {find(name).opens}")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Installs the system packages that are missing: through apt when this is root or sudo asks for no password, otherwise the
+# exact command is printed and the exit status is 1. Arguments: build, test, lint.
+set -eu
+PYTHON=${PYTHON:-python3}
+
+packages() {
+	case $1 in
+	build) echo build-essential pkg-config libotf2-trace-dev libzstd-dev otf2-tools ;;
+	# valgrind brings callgrind_annotate, python3-otf2 the foreign reader of the traces
+	test) echo python3-otf2 valgrind ;;
+	lint) echo clang clang-format ;;
+	*) echo "$0: unknown group $1 (build, test, lint)" >&2; exit 2 ;;
+	esac
+}
+
+# What the interpreter needs to build an extension and a virtual environment; one that was built from source has both.
+python_packages() {
+	if ! command -v "$PYTHON" >/dev/null; then
+		if [ "$PYTHON" = python3 ]; then echo python3 python3-dev python3-venv; return; fi
+		echo "$0: no Python called $PYTHON" >&2
+		exit 1
+	fi
+	"$PYTHON" - <<-'PY'
+		import importlib.util, os, sys, sysconfig
+		if sys.version_info < (3, 9):
+		    sys.exit(f"Spartito needs CPython 3.9 or newer; {sys.executable} is Python {sys.version.split()[0]}. "
+		             "Choose another one with PYTHON=…")
+		ours = "python3" if sys.executable == "/usr/bin/python3" else f"python{sys.version_info[0]}.{sys.version_info[1]}"
+		if not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")):
+		    print(ours + "-dev")
+		if importlib.util.find_spec("ensurepip") is None or importlib.util.find_spec("venv") is None:
+		    print(ours + "-venv")
+	PY
+}
+
+wanted=$(python_packages)
+for group; do wanted="$wanted $(packages "$group")"; done
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+	command -v cc >/dev/null && command -v "$PYTHON" >/dev/null && exit 0
+	echo "No apt here. Please install what Debian calls: $wanted" >&2
+	exit 1
+fi
+
+missing=
+for p in $wanted; do
+	[ "$(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null || true)" = installed ] || missing="$missing $p"
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" = 0 ]; then sudo=
+elif sudo -n true 2>/dev/null; then sudo=sudo
+else
+	echo "System packages are missing, and there is neither root nor a sudo that asks for no password. Please run:" >&2
+	echo "    sudo apt-get update && sudo apt-get install -y --no-install-recommends$missing" >&2
+	exit 1
+fi
+$sudo apt-get update -qq
+$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null

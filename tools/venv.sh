@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# venv.sh PYTHON DIRECTORY [demo|test|lint|bench]...: a virtual environment with Spartito in it, built again only when the
+# sources changed.
+set -eu
+cd "$(dirname "$0")/.."
+python=$1
+mkdir -p "$(dirname "$2")"
+venv=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
+shift 2
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+
+want=$(cat "$venv/.packages" 2>/dev/null || true)
+want="$want meson-python>=0.15 meson>=1.2 ninja"
+for group; do
+	case $group in
+	demo) want="$want numpy" ;;
+	# the last three are foreign readers of what Spartito writes
+	test) want="$want numpy pytest pytest-timeout pytest-xdist greenlet snakeviz gprof2dot jsonschema" ;;
+	lint) want="$want ruff mypy" ;;
+	bench) want="$want viztracer yappi pyperf pyperformance" ;;
+	*) echo "$0: unknown group $group" >&2; exit 2 ;;
+	esac
+done
+want=$(printf '%s\n' $want | awk '!seen[$0]++' | tr '\n' ' ') # groups asked for earlier stay
+
+id=$("$python" -c 'import sys; print(sys.version, sys.base_prefix)')
+if [ "$(cat "$venv/.python" 2>/dev/null)" != "$id" ]; then
+	rm -rf "$venv"
+	"$python" -m venv "$venv"
+	printf '%s\n' "$id" >"$venv/.python"
+fi
+if [ "$(cat "$venv/.packages" 2>/dev/null)" != "$want" ]; then
+	"$venv/bin/pip" install -q $want
+	printf '%s' "$want" >"$venv/.packages"
+fi
+
+sum=$(find src include python meson.build meson.options pyproject.toml -type f ! -name '*.pyc' -printf '%p %T@ %s\n' |
+	sort | cksum)
+if [ "$(cat "$venv/.sources" 2>/dev/null)" != "$sum" ]; then
+	rm -f "$venv/.sources"
+	if ! PATH="$venv/bin:$PATH" "$venv/bin/pip" install --no-build-isolation "-Cbuild-dir=$venv/build" . \
+		>"$venv/install.log" 2>&1; then
+		tail -n 40 "$venv/install.log" >&2
+		exit 1
+	fi
+	printf '%s' "$sum" >"$venv/.sources"
+fi
