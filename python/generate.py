@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Run by the build: prints the man page or a completion script, from the same table as --help.
+
+usage: generate.py man VERSION | generate.py bash|zsh|fish
+"""
+
+import os
+import sys
+import types
+
+# The package itself cannot be imported before its C half is built; two of its modules can.
+package = types.ModuleType("spartito")
+package.__path__ = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "spartito")]
+sys.modules["spartito"] = package
+sys.dont_write_bytecode = True
+
+from spartito import shells  # noqa: E402
+
+what = sys.argv[1]
+text = shells.man(sys.argv[2]) if what == "man" else shells.script(what)
+sys.stdout.buffer.write((text + "\n").encode())

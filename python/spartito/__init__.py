@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Spartito measures Python programs: see `spartito --help`, and this module for regions and control in code.
+
+Nothing is imported here but the measuring half: a program may import spartito and never be measured.
+"""
+
+from __future__ import annotations
+
+import sys
+
+if sys.implementation.name != "cpython" or sys.version_info < (3, 9):
+    raise ImportError(
+        f"Spartito needs CPython 3.9 or newer; this is {sys.implementation.name} {sys.version.split()[0]}"
+    )
+try:
+    from spartito import _measure
+    from spartito._measure import active, counter, experiment, marker, parameter, pause, resume, stop
+except ImportError as e:
+    raise ImportError(
+        f"Spartito was not built for this Python ({sys.version.split()[0]}, {sys.executable}): {e}"
+    ) from None
+from spartito._version import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from typing import Any, TypeVar
+
+    Function = TypeVar("Function", bound=Callable[..., Any])
+
+__all__ = [
+    "__version__",
+    "active",
+    "counter",
+    "experiment",
+    "marker",
+    "measure",
+    "parameter",
+    "pause",
+    "region",
+    "resume",
+    "start",
+    "stop",
+]
+
+
+class region(_measure.region):
+    """`with region("name"):`, `async with` the same, or a decorator of functions, coroutines and generators."""
+
+    __slots__ = ()
+
+    def __call__(self, function: Function) -> Function:
+        from spartito.user import decorate
+
+        return decorate(self.name, function)
+
+
+def start(directory: str | None = None, **settings: Any) -> None:
+    """Start measuring this process into a new directory (default: spartito-SCRIPT-TIME in the current one).
+
+    Settings are those of `spartito run`: trace, hook, c_calls, memory, when_full, filter, only_mine, depth.
+    ValueError: a value that cannot be read, or measuring already; OSError: the directory cannot be made."""
+    from spartito.user import start
+
+    start(directory, settings)
+
+
+def measure(directory: str | None = None, **settings: Any) -> AbstractContextManager[None]:
+    """`with measure():` starts, and stops at the end. Within a measured run it changes nothing."""
+    from spartito.user import Measure
+
+    return Measure(directory, settings)

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import os
+import sys
+
+# `python -m` puts the current directory first: a file there named like a module of ours or of the library must not
+# be taken for it.
+if sys.path and sys.argv and sys.argv[0].endswith("__main__.py"):
+    try:
+        if sys.path[0] == os.getcwd() and sys.path[0] != os.path.dirname(os.path.dirname(os.path.abspath(sys.argv[0]))):
+            del sys.path[0]
+    except OSError:
+        pass
+
+from spartito.cli import main
+
+sys.exit(main())

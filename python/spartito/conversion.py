@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Conversion as `run --to` and `convert` do it: default paths, the progress bar, clear refusals."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from spartito.options import near
+from spartito.say import Refused
+from spartito.text import is_terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from spartito._analyse import Model
+
+PATIENCE = 0.5  # seconds before a progress bar appears
+
+
+class Format:
+    __slots__ = ("directory", "name", "needs_trace", "opens", "suffix", "what")
+
+    def __init__(self, row: tuple[str, str, str, str, bool, bool]) -> None:
+        self.name, self.what, self.suffix, self.opens, self.needs_trace, self.directory = row
+
+
+def formats() -> list[Format]:
+    from spartito._analyse import writers
+
+    return [Format(row) for row in writers()]
+
+
+def find(wanted: str) -> Format:
+    known = formats()
+    for f in known:
+        if f.name == wanted:
+            return f
+    names = [f.name for f in known]
+    raise Refused(f"unknown format {wanted!r}{near(wanted, names)} (known: {', '.join(names)})", 2)
+
+
+def default_path(directory: str, f: Format) -> str:
+    """Beside the experiment: run.prof, run-otf2."""
+    base = os.path.normpath(directory)
+    if base in (".", ".."):
+        base = os.path.abspath(base)
+    return base + (f.suffix or "-" + f.name)
+
+
+class _Bar:
+    """Shown only where someone looks and only when it takes long."""
+
+    def __init__(self, title: str) -> None:
+        import time
+
+        self.clock = time.monotonic
+        self.begin = self.clock()
+        self.title = title
+        self.bar: Any = None
+        self.task: Any = None
+
+    def __call__(self, done: int, total: int) -> None:
+        if self.bar is None:
+            if self.clock() - self.begin < PATIENCE:
+                return
+            from rich.console import Console
+            from rich.progress import Progress
+
+            self.bar = Progress(console=Console(file=sys.stderr), transient=True)
+            self.task = self.bar.add_task(self.title, total=total)
+            self.bar.start()
+        self.bar.update(self.task, completed=done, total=total)
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+
+def convert(model: Model, traced: bool, f: Format, path: str, process: int = -1) -> None:
+    """Refused: it cannot be written. An interrupted conversion leaves nothing behind (the writers see to it)."""
+    if f.needs_trace and not traced:
+        raise Refused(f"the format {f.name} needs the trace, which this experiment does not hold: measure with --trace")
+    if f.directory and os.path.lexists(path):
+        raise Refused(f"{path} already exists; {f.name} writes a new directory: name another with -o")
+    if not f.directory and os.path.isdir(path):
+        raise Refused(f"{path} is a directory; {f.name} writes a file: name it with -o")
+    bar: _Bar | None = None
+    progress: Callable[[int, int], None]
+    if sys.stderr is not None and is_terminal(sys.stderr):
+        progress = bar = _Bar(f"writing {os.path.basename(path)}")
+    else:
+        # called all the same: between its calls the door looks for Ctrl-C
+        progress = _nothing
+    try:
+        model.convert(f.name, path, process=process, progress=progress)
+    finally:
+        if bar is not None:
+            bar.close()
+
+
+def _nothing(done: int, total: int) -> None:
+    pass

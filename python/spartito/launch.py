@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Starts the program exactly as the shell would, waits for it, and ends as it ended.
+
+Everything here is on the start-up path of each measured program: only modules that the interpreter has loaded anyway.
+`_signal` is the C half of `signal`, without the enums that cost several milliseconds.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+
+from spartito.say import Refused, reason
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal as sig
+else:
+    import _signal as sig
+
+# Faults of the launcher itself, and what the kernel uses for stopping, stay as they are.
+OWN = {sig.SIGKILL, sig.SIGSTOP, sig.SIGSEGV, sig.SIGBUS, sig.SIGFPE, sig.SIGILL, sig.SIGTRAP, sig.SIGTTIN, sig.SIGTTOU}
+WAITED = set(range(1, sig.NSIG)) - OWN - {32, 33}  # 32 and 33 belong to glibc
+# The terminal sends these to the whole foreground process group: the program has them already.
+FROM_TERMINAL = {sig.SIGINT, sig.SIGQUIT, sig.SIGTSTP, sig.SIGHUP, sig.SIGWINCH}
+SI_KERNEL = 0x80
+SCRIPTS = (".py", ".pyc", ".pyw", ".pyz")
+PIPED_CORE = 1  # bytes: the kernel skips the dump, to a file (too small) as well as to a pipe (core_pattern with |)
+
+
+def real_command(words: list[str]) -> list[str]:
+    """The command line to start: `script.py`, `-m module` and `-c code` alone are given to this Python."""
+    first = words[0]
+    python = sys.executable or "python3"
+    if first.startswith("-"):
+        return [python, *words]
+    if first.endswith(SCRIPTS):
+        if "/" in first:
+            runs = os.access(first, os.X_OK)
+        else:
+            runs = any(os.access(os.path.join(p, first), os.X_OK) for p in os.get_exec_path())
+        if not runs:
+            return [python, *words]
+    return words
+
+
+def _not_started(command: list[str], e: OSError) -> Refused:
+    name = command[0]
+    if e.errno in (errno.ENOENT, errno.ENOTDIR):
+        if "/" in name and os.path.exists(name):
+            return Refused(f"{name}: the interpreter in its first line does not exist", 127)
+        return Refused(f"{name}: command not found", 127)
+    return Refused(f"{name}: cannot be started: {reason(e)}", 126)
+
+
+def _fork(command: list[str], environment: dict[str, str], mask: set[int]) -> int:
+    """Where our parent ignores SIGCHLD: the program must ignore it too, we must not. posix_spawn cannot say that."""
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            sig.signal(sig.SIGCHLD, sig.SIG_IGN)
+            for number in _set_by_python():
+                sig.signal(number, sig.SIG_DFL)
+            sig.pthread_sigmask(sig.SIG_SETMASK, mask)
+            os.execvpe(command[0], command, environment)
+        except OSError as e:
+            os.write(write, str(e.errno).encode())
+        finally:
+            os._exit(127)
+    os.close(write)
+    failed = os.read(read, 16)
+    os.close(read)
+    if failed:
+        os.waitpid(pid, 0)
+        raise OSError(int(failed), os.strerror(int(failed)))
+    return pid
+
+
+def _set_by_python() -> list[int]:
+    """Signals that Python ignores from its start on; the program must find them as the shell would hand them over."""
+    return [n for n in (sig.SIGPIPE, sig.SIGXFSZ) if sig.getsignal(n) is sig.SIG_IGN]
+
+
+def _spawn(command: list[str], environment: dict[str, str], mask: set[int]) -> int:
+    defaults = _set_by_python()
+    try:
+        return os.posix_spawnp(command[0], command, environment, setsigdef=defaults, setsigmask=mask)
+    except OSError as e:
+        if e.errno != errno.ENOEXEC:
+            raise
+    # no #! line: the shell's rule
+    path = command[0]
+    if "/" not in path:
+        tried = [os.path.join(p, path) for p in os.get_exec_path()]
+        path = next((p for p in tried if os.access(p, os.X_OK)), path)
+    return os.posix_spawn("/bin/sh", ["sh", path, *command[1:]], environment, setsigdef=defaults, setsigmask=mask)
+
+
+def run(command: list[str], environment: dict[str, str]) -> int:
+    """Runs the command to its end and returns its wait status. Refused: it could not be started."""
+    ignored = sig.getsignal(sig.SIGCHLD) is sig.SIG_IGN
+    # Blocked, every signal waits for sigwaitinfo(): none is lost between start and wait, and each tells its sender.
+    mask = sig.pthread_sigmask(sig.SIG_BLOCK, WAITED)
+    try:
+        if ignored:
+            sig.signal(sig.SIGCHLD, sig.SIG_DFL)
+        pid = (_fork if ignored else _spawn)(command, environment, mask)
+        status = _wait(pid)
+        while sig.sigtimedwait(FROM_TERMINAL | {sig.SIGCHLD}, 0):
+            pass
+    except OSError as e:
+        raise _not_started(command, e) from None
+    finally:
+        sig.pthread_sigmask(sig.SIG_SETMASK, mask)
+    return status
+
+
+def _wait(pid: int) -> int:
+    while True:
+        got, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
+        if got and not os.WIFSTOPPED(status):
+            return status
+        if got and os.WSTOPSIG(status) in (sig.SIGTSTP, sig.SIGTTIN, sig.SIGTTOU):
+            # Ctrl-Z: the shell waits for us to stop too. A program that stops itself (SIGSTOP) may be continued by
+            # someone who does not know of us.
+            os.kill(os.getpid(), sig.SIGSTOP)
+        info = sig.sigwaitinfo(WAITED)
+        number = info.si_signo
+        if number == sig.SIGCHLD or (number in FROM_TERMINAL and info.si_code >= SI_KERNEL):
+            continue
+        try:
+            os.kill(pid, number)
+        except OSError:
+            pass
+
+
+def end_like(status: int) -> int:
+    """The exit status to leave with; does not return where the program died of a signal that kills us too."""
+    if not os.WIFSIGNALED(status):
+        return os.WEXITSTATUS(status)
+    number = os.WTERMSIG(status)
+    import resource
+
+    try:
+        limits = resource.getrlimit(resource.RLIMIT_CORE)
+        resource.setrlimit(resource.RLIMIT_CORE, (PIPED_CORE if limits[1] else 0, limits[1]))
+    except (OSError, ValueError):
+        pass
+    if number not in (sig.SIGKILL, sig.SIGSTOP):
+        sig.signal(number, sig.SIG_DFL)
+        sig.pthread_sigmask(sig.SIG_UNBLOCK, {number})
+    os.kill(os.getpid(), number)
+    return 128 + number

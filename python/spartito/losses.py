@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What an experiment does not hold, in sentences: losses, abrupt ends, damage. No command leaves them out."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from spartito.text import count, plural, size
+
+WORDS = (
+    ("events", "trace event", "not recorded"),
+    ("paths", "call", "in call paths that were not told apart"),
+    ("threads", "thread", "not recorded"),
+    ("regions", "function", "whose name was lost"),
+    ("unmatched", "event", "lost because its begin or end was missing"),
+)
+MOST = 6  # lines about single processes, before they are summed up
+
+
+def _who(process: dict[str, Any]) -> str:
+    return f"process {process['pid']} on {process['host']}"
+
+
+def _lost(lost: dict[str, int]) -> list[str]:
+    parts = [f"{plural(lost[key], what)} {how}" for key, what, how in WORDS if lost.get(key)]
+    if lost.get("bytes"):
+        parts.append(f"{size(lost['bytes'])} of the trace not kept")
+    return parts
+
+
+def _sum(processes: list[dict[str, Any]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for process in processes:
+        for key, n in process["lost"].items():
+            total[key] = total.get(key, 0) + n
+    return total
+
+
+def sentences(info: dict[str, Any]) -> list[str]:
+    """One line each, for people and for scripts that look for "lost", "not recorded" and "abrupt"."""
+    lines = []
+    losing = [p for p in info["processes"] if _lost(p["lost"]) or p.get("lost_reason")]
+    if len(losing) > MOST:
+        parts = _lost(_sum(losing)) or ["part of the recording"]
+        reasons = ", ".join(sorted({p["lost_reason"] for p in losing if p.get("lost_reason")}))
+        lines.append(
+            f"lost in {count(len(losing))} processes: {', '.join(parts)}" + (f" ({reasons})" if reasons else "")
+        )
+    else:
+        for p in losing:
+            parts = _lost(p["lost"]) or ["part of the recording"]
+            why = f" ({p['lost_reason']})" if p.get("lost_reason") else ""
+            lines.append(f"lost in {_who(p)}: {', '.join(parts)}{why}")
+    abrupt = [p for p in info["processes"] if p["end"] == "abrupt"]
+    if len(abrupt) > MOST:
+        lines.append(f"{count(len(abrupt))} processes ended abruptly; what was recorded until then is here")
+    else:
+        for p in abrupt:
+            how = "ended abruptly (killed, crashed, os._exit or still running)"
+            lines.append(f"{_who(p)} {how}; what was recorded until then is here")
+    damage = info["problems"]
+    lines += [f"damaged: {text}" for text in damage[:MOST]]
+    if len(damage) > MOST:
+        lines.append(f"damaged: {plural(len(damage) - MOST, 'more place')}; `spartito info --json` names all")
+    return lines
+
+
+def errors(directory: str) -> list[str]:
+    """Processes in which measuring could not begin."""
+    from spartito.rundir import Found
+
+    return [f"a process was not recorded: {text}" for text in Found(directory).errors]
+
+
+def ending(directory: str) -> str:
+    """How the program ended, if not by itself: from experiment.json; empty when that says nothing."""
+    import json
+    import signal
+
+    try:
+        with open(os.path.join(directory, "experiment.json"), encoding="utf-8") as f:
+            number = json.load(f).get("signal")
+    except (OSError, ValueError, AttributeError):
+        return ""
+    if not isinstance(number, int):
+        return ""
+    try:
+        return f"the program was ended by signal {number} ({signal.Signals(number).name})"
+    except ValueError:
+        return f"the program was ended by signal {number}"
+
+
+def say_all(info: dict[str, Any], directory: str) -> None:
+    from spartito.say import complain
+
+    for line in (*sentences(info), *errors(directory)):
+        complain(line)
+    line = ending(directory)
+    if line:
+        complain(line)

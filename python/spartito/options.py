@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command line in one table: parsing, --help, the man page and the shell completions are all made from it.
+
+Written by hand instead of argparse because `spartito run` is on the start-up path of every measured program: this
+module imports nothing.
+"""
+
+from __future__ import annotations
+
+
+class Usage(Exception):
+    """A command line that cannot be understood: one line, status 2."""
+
+
+class Option:
+    """One option. kind: flag, text, append, count (a whole number), number, size; formats and a tuple of choices are
+    checked by the verb."""
+
+    __slots__ = ("choices", "complete", "dest", "flags", "help", "kind", "metavar")
+
+    def __init__(
+        self,
+        flags: str,
+        help: str,
+        metavar: str = "",
+        kind: str = "",
+        choices: tuple[str, ...] = (),
+        complete: str = "",
+        dest: str = "",
+    ) -> None:
+        self.flags = tuple(flags.split())
+        self.help = help
+        self.metavar = metavar
+        self.kind = kind or ("text" if metavar else "flag")
+        self.choices = choices
+        self.complete = complete  # what a shell completes: dir, file, formats
+        self.dest = dest or self.flags[-1].lstrip("-").replace("-", "_")
+
+
+class Verb:
+    __slots__ = ("details", "examples", "name", "operands", "options", "rest", "summary", "usage")
+
+    def __init__(
+        self,
+        name: str,
+        usage: str,
+        summary: str,
+        details: str,
+        options: tuple[Option, ...],
+        examples: tuple[tuple[str, str], ...],
+        operands: str = "",
+        rest: bool = False,
+    ) -> None:
+        self.name = name
+        self.usage = usage
+        self.summary = summary
+        self.details = details
+        self.options = (*options, Option("-h --help", "show this help and leave"))
+        self.examples = examples
+        self.operands = operands  # what a shell completes for operands: dir, command, shells
+        self.rest = rest  # the first operand ends the options
+
+    def find(self, flag: str) -> Option | None:
+        for option in self.options:
+            if flag in option.flags:
+                return option
+        return None
+
+
+SORTS = ("excl", "incl", "visits", "mean", "max", "name")
+SHELLS = ("bash", "zsh", "fish")
+TO = Option("--to", "the format to write; `spartito doctor` lists them", "FORMAT", complete="formats")
+
+VERBS = (
+    Verb(
+        "run",
+        "run [options] [--] command line…",
+        "measure a program",
+        "Starts the command line as it is and measures every Python process in it, children and threads included. "
+        "`script.py …`, `-m module …` and `-c code …` alone are run with the Python that runs spartito. Exit status and "
+        "signals are those of the program. Every option can also be given as a variable SPARTITO_NAME or as a key of "
+        "[tool.spartito] in pyproject.toml; `spartito config` shows the values in force.",
+        (
+            Option(
+                "-o --output",
+                "the experiment directory, new or empty (default: spartito-SCRIPT-TIME[-JOB])",
+                "DIR",
+                complete="dir",
+            ),
+            Option("--trace", "record every event, not only the call-path profile"),
+            Option("-q --quiet", "no summary at the end"),
+            Option(
+                "--to",
+                "convert at the end, beside the experiment; formats that need the trace turn it on",
+                "FORMAT[,FORMAT…]",
+                complete="formats",
+            ),
+            Option(
+                "--hook",
+                "where events come from (default: the best of this Python; `spartito doctor` lists them)",
+                "HOOK",
+            ),
+            Option("--c-calls", "record functions written in C too"),
+            Option("--memory", "memory for the trace of one process, such as 64M (default: 512M)", "SIZE", kind="size"),
+            Option(
+                "--when-full",
+                "past the memory limit: write the trace to disk, or stop the trace; the profile goes on",
+                "flush|stop",
+                choices=("flush", "stop"),
+            ),
+            Option(
+                "--include",
+                "record what matches PATTERN; the last match wins; where the first of all is an --include, nothing else is recorded",
+                "PATTERN",
+                kind="append",
+            ),
+            Option("--exclude", "do not record what matches PATTERN; the last match wins", "PATTERN", kind="append"),
+            Option("--only-mine", "leave out the standard library and installed packages"),
+            Option("--depth", "record calls down to N frames (default 0: all)", "N", kind="count"),
+        ),
+        (
+            ("spartito run -- python solver.py --steps 100", "measure a script"),
+            ("spartito run --trace --to otf2 -- -m pytest -x tests", "trace a module and write OTF2"),
+            ("spartito run --exclude 're:^numpy' --include solver:step -- solver.py", "choose what to record"),
+            ("spartito run -o /scratch/run1 -- mpiexec -n 4 python solver.py", "measure all ranks into one directory"),
+        ),
+        operands="command",
+        rest=True,
+    ),
+    Verb(
+        "report",
+        "report [options] DIR",
+        "show where the time went",
+        "Prints the flat profile of an experiment, or one of the other views. Times are exclusive (own) and inclusive; "
+        "what was lost is said on the error output.",
+        (
+            Option("--tree", "the call tree, top down"),
+            Option("--callers", "who calls the functions whose name matches, and whom they call", "NAME"),
+            Option("--threads", "a table for each thread"),
+            Option("--processes", "a table for each process"),
+            Option("--sort", "excl, incl, visits, mean, max or name", "KEY", choices=SORTS),
+            Option("--limit", "rows to show (default 20, tree: all; 0: all)", "N", kind="count"),
+            Option("--depth", "levels of the tree to show", "N", kind="count"),
+            Option(
+                "--threshold",
+                "hide paths below so many percent of the time (tree: default 1)",
+                "PERCENT",
+                kind="number",
+            ),
+            Option("--match", "only functions whose name matches", "NAME"),
+            Option("--compensate", "take the measured cost of measuring out of the times"),
+            Option("--json", "print JSON"),
+        ),
+        (
+            ("spartito report spartito-solver-20261121-101500", "the twenty costliest functions"),
+            ("spartito report --tree --depth 5 DIR", "the call tree, five levels"),
+            ("spartito report --callers 'solver:*' --limit 5 DIR", "around the functions of one module"),
+            ("spartito report --json --limit 0 DIR > profile.json", "everything, for a program"),
+        ),
+        operands="dir",
+    ),
+    Verb(
+        "convert",
+        "convert DIR --to FORMAT [-o PATH]",
+        "write an experiment for another tool",
+        "Writes PATH (default: beside the experiment) complete or not at all. Files are replaced, directories never.",
+        (
+            TO,
+            Option("-o --output", "the file or directory to write", "PATH", complete="file"),
+            Option("--process", "only process N of the list of `spartito info`", "N", kind="count"),
+        ),
+        (
+            ("spartito convert DIR --to pstats -o run.prof", "for pstats, SnakeViz and gprof2dot"),
+            ("spartito convert DIR --to otf2", "for Vampir and otf2-print; needs a run with --trace"),
+        ),
+        operands="dir",
+    ),
+    Verb(
+        "info",
+        "info [--json] DIR",
+        "say what an experiment holds",
+        "Command, processes, threads, sizes, losses, damage.",
+        (Option("--json", "print JSON"),),
+        (("spartito info DIR", "what was measured, and how it ended"),),
+        operands="dir",
+    ),
+    Verb(
+        "doctor",
+        "doctor [--formats]",
+        "say what works on this machine, and how to get the rest",
+        "Lists hooks, clock, formats and the optional libraries.",
+        (Option("--formats", "print the names of the formats, one a line, and nothing else"),),
+        (("spartito doctor", "check this machine"),),
+    ),
+    Verb(
+        "config",
+        "config [options of run]",
+        "show each setting in force and where it comes from",
+        "The order is: command line, SPARTITO_* variable, [tool.spartito] of the nearest pyproject.toml, default.",
+        (),  # those of run, see below
+        (
+            ("spartito config", "what `spartito run` would do here"),
+            ("SPARTITO_MEMORY=64M spartito config --trace", "with a variable and an option"),
+        ),
+    ),
+    Verb(
+        "completion",
+        "completion bash|zsh|fish",
+        "print the completion script of a shell",
+        "Load it from the start-up file of the shell.",
+        (),
+        (
+            ('eval "$(spartito completion bash)"', "in ~/.bashrc"),
+            ("spartito completion zsh > ~/.zfunc/_spartito", "for zsh, with ~/.zfunc in $fpath"),
+            ("spartito completion fish > ~/.config/fish/completions/spartito.fish", "for fish"),
+        ),
+        operands="shells",
+    ),
+)
+PATTERNS = (
+    "PATTERN is a shell pattern, or an extended regular expression after `re:`. It is compared with module:function if it "
+    "holds a colon, otherwise with the module, the packages above it and the qualified name of the function. "
+    "`module:`, `file:` and `function:` in front (as in file:*/tests/* or function:re:^_) compare with that part alone."
+)
+VERBS[0].details += " " + PATTERNS
+VERBS[5].options = VERBS[0].options
+
+
+def find_verb(name: str) -> Verb | None:
+    for verb in VERBS:
+        if verb.name == name:
+            return verb
+    return None
+
+
+def near(word: str, words: list[str]) -> str:
+    """'; did you mean X?' or nothing."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(word, words, 1, 0.6)
+    return "; did you mean " + found[0] + "?" if found else ""
+
+
+def _value(option: Option, flag: str, text: str) -> object:
+    if option.choices and text not in option.choices:
+        raise Usage(f"{flag}: {text!r} is none of {', '.join(option.choices)}{near(text, list(option.choices))}")
+    if option.kind == "count":
+        if not (text.isascii() and text.isdigit()):
+            raise Usage(f"{flag}: {text!r} is not a whole number")
+        return int(text)
+    if option.kind == "number":
+        try:
+            number = float(text)
+        except ValueError:
+            number = -1.0
+        if not 0 <= number < float("inf"):
+            raise Usage(f"{flag}: {text!r} is not a number from 0 up")
+        return number
+    return text
+
+
+def _store(values: dict[str, object], option: Option, flag: str, text: str) -> None:
+    value = _value(option, flag, text)
+    if option.kind == "append":
+        # one list for both directions: their order on the command line decides
+        filters = values.setdefault("filter", [])
+        assert isinstance(filters, list)
+        if "\n" in text or not text:
+            raise Usage(f"{flag}: the pattern is {'empty' if not text else 'longer than one line'}")
+        filters.append(("+" if option.dest == "include" else "-") + text)
+    else:
+        values[option.dest] = value
+
+
+def _split(verb: Verb, word: str) -> tuple[Option, str, str | None]:
+    """The option that word names, as it was written, and the value attached to it."""
+    if word.startswith("--"):
+        flag, sep, text = word.partition("=")
+        attached = text if sep else None
+    else:
+        flag, attached = word[:2], word[2:] or None
+    option = verb.find(flag)
+    if option is None:
+        flags = [f for o in verb.options for f in o.flags]
+        raise Usage(f"unknown option {flag}{near(flag, flags)}")
+    if option.kind == "flag" and attached is not None:
+        if word.startswith("--"):
+            raise Usage(f"{flag} takes no value")
+        # -qo DIR: go on with the next letter
+        return option, flag, "-" + attached
+    return option, flag, attached
+
+
+def parse(verb: Verb, words: list[str]) -> tuple[dict[str, object], list[str]]:
+    """Options by name, and the operands. Usage: what cannot be understood."""
+    values: dict[str, object] = {}
+    operands: list[str] = []
+    i = 0
+    while i < len(words):
+        word = words[i]
+        i += 1
+        if word == "--":
+            operands += words[i:]
+            break
+        if not word.startswith("-") or word == "-":
+            operands.append(word)
+            if verb.rest:
+                operands += words[i:]
+                break
+            continue
+        option, flag, attached = _split(verb, word)
+        if option.kind == "flag":
+            values[option.dest] = True
+            if attached:
+                i -= 1
+                words = [*words[:i], attached, *words[i + 1 :]]
+            continue
+        if attached is None:
+            if i == len(words):
+                raise Usage(f"{flag} needs a value: {flag} {option.metavar}")
+            attached = words[i]
+            i += 1
+        _store(values, option, flag, attached)
+    return values, operands
+
+
+def option_text(option: Option) -> str:
+    return ", ".join(option.flags) + (" " + option.metavar if option.metavar else "")
+
+
+def help_text(verb: Verb, width: int = 80) -> str:
+    from textwrap import fill
+
+    lines = [f"usage: spartito {verb.usage}", "", fill(verb.details, width), "", "options:"]
+    for option in verb.options:
+        lines.append("  " + option_text(option))
+        lines.append(fill(option.help, width, initial_indent=" " * 8, subsequent_indent=" " * 8))
+    lines += ["", "examples:"]
+    for command, what in verb.examples:
+        lines += ["  " + command, "        " + what]
+    return "\n".join(lines)
+
+
+def overview() -> str:
+    lines = ["usage: spartito VERB …", "", "Measures Python programs and shows where the time goes.", "", "verbs:"]
+    lines += [f"  {verb.name:<11} {verb.summary}" for verb in VERBS]
+    lines += [
+        "",
+        "options:",
+        "  -h, --help  show this help and leave",
+        "  --version   print the version and leave",
+        "",
+        "examples:",
+    ]
+    lines += ["  " + verb.examples[0][0] for verb in VERBS[:3]]
+    lines += ["", "`spartito VERB --help` says more about each."]
+    return "\n".join(lines)

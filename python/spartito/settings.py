@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `spartito run` will do: each setting from the command line, a variable, pyproject.toml or its default."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from spartito.options import Usage, near
+
+
+class Setting:
+    """One row of the table. recorded: the measured process reads it as SPARTITO_NAME."""
+
+    __slots__ = ("default", "kind", "name", "option", "recorded")
+
+    def __init__(self, name: str, option: str, kind: str, default: str, recorded: bool = True) -> None:
+        self.name = name
+        self.option = option
+        self.kind = kind
+        self.default = default
+        self.recorded = recorded
+
+    @property
+    def variable(self) -> str:
+        return "SPARTITO_" + self.name.upper()
+
+
+class Value:
+    __slots__ = ("origin", "setting", "text")
+
+    def __init__(self, setting: Setting, text: str, origin: str) -> None:
+        self.setting = setting
+        self.text = text  # as the measured process reads it; "" is the default of a text
+        self.origin = origin
+
+
+SETTINGS = (
+    Setting("output", "-o", "text", "", recorded=False),
+    Setting("quiet", "-q", "flag", "0", recorded=False),
+    Setting("to", "--to", "formats", "", recorded=False),
+    Setting("trace", "--trace", "flag", "0"),
+    Setting("hook", "--hook", "hook", "auto"),
+    Setting("c_calls", "--c-calls", "flag", "0"),
+    Setting("memory", "--memory", "size", "512M"),
+    Setting("when_full", "--when-full", "when_full", "flush"),
+    Setting("filter", "--include/--exclude", "filter", ""),
+    Setting("only_mine", "--only-mine", "flag", "0"),
+    Setting("depth", "--depth", "count", "0"),
+)
+# variables of ours that are no settings
+OTHERS = ("SPARTITO_EXPERIMENT",)
+TRUE = ("1", "true", "yes", "on")
+FALSE = ("0", "false", "no", "off", "")
+SMALLEST, LARGEST = 256 << 10, 10**18  # bytes, as the recorder has it
+UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+
+
+def _size(text: str) -> str:
+    word = text.strip().upper()
+    for end in ("IB", "B"):
+        if word.endswith(end):
+            word = word[: -len(end)]
+            break
+    unit = word[-1:] if word[-1:] in ("K", "M", "G", "T") else ""
+    digits = word[: len(word) - len(unit)].strip()
+    if not digits.isascii() or not digits.replace(".", "", 1).isdigit() or len(digits) > 15:
+        raise ValueError("is not a size such as 500K, 64M or 2G")
+    size = int(float(digits) * (1 << UNITS[unit]))
+    if not SMALLEST <= size <= LARGEST:
+        raise ValueError("is no size between 256K and 1000000T")
+    return str(size)
+
+
+def _regular(pattern: str) -> None:
+    """Finds mistakes before the program starts. The recorder reads POSIX extended expressions, which Python's are
+    close to; constructions of Python alone, (?…) and the like, would mean something else there."""
+    import re
+    import warnings
+
+    if "(?" in pattern:
+        raise ValueError(f"{pattern!r}: (?…) is not part of extended regular expressions")
+    text = re.sub(r"\[:\w+:\]", "a", pattern)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            re.compile(text)
+        except re.error as e:
+            raise ValueError(f"{pattern!r} is no regular expression: {e}") from None
+
+
+def _filter(text: str) -> str:
+    items = [line.strip() for line in text.split("\n")]
+    items = [item for item in items if item]
+    for item in items:
+        if item[0] not in "+-" or len(item) < 2:
+            raise ValueError(f"{item!r} does not begin with + (include) or - (exclude) and a pattern")
+        pattern = item[1:]
+        for part in ("module:", "file:", "function:"):
+            if pattern.startswith(part):
+                pattern = pattern[len(part) :]
+                break
+        if pattern.startswith("re:"):
+            pattern = pattern[3:]
+            _regular(pattern)
+        if not pattern:
+            raise ValueError(f"{item!r} has an empty pattern")
+    return "\n".join(items)
+
+
+def _hook(text: str) -> str:
+    if text == "auto":
+        return text
+    from spartito._measure import hooks
+
+    known = hooks()
+    for name, works, why in known:
+        if name == text:
+            if works:
+                return text
+            raise ValueError(f"the hook {text!r} does not work here: {why}")
+    names = [name for name, _, _ in known]
+    raise ValueError(f"{text!r} is none of the hooks {', '.join(names)}{near(text, names)}")
+
+
+def _formats(text: str) -> str:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if names:
+        from spartito._analyse import writers
+
+        known = [row[0] for row in writers()]
+        for name in names:
+            if name not in known:
+                raise ValueError(f"unknown format {name!r}{near(name, known)} (known: {', '.join(known)})")
+    return ",".join(dict.fromkeys(names))
+
+
+def _flag(text: str) -> str:
+    word = text.strip().lower()
+    if word in TRUE:
+        return "1"
+    if word in FALSE:
+        return "0"
+    raise ValueError(f"{text!r} is neither on (1, true, yes, on) nor off (0, false, no, off)")
+
+
+def normal(setting: Setting, text: str) -> str:
+    """The value as the measured process reads it. ValueError: a sentence about it."""
+    kind = setting.kind
+    if "\0" in text:
+        raise ValueError("holds a NUL character")
+    if kind == "flag":
+        return _flag(text)
+    if not text:
+        return setting.default
+    if kind == "size":
+        try:
+            return _size(text)
+        except ValueError as e:
+            raise ValueError(f"{text!r} {e}") from None
+    if kind == "count":
+        if not (text.isascii() and text.isdigit()) or len(text) > 9:
+            raise ValueError(f"{text!r} is not a whole number")
+        return str(int(text))
+    if kind == "when_full":
+        if text not in ("flush", "stop"):
+            raise ValueError(f"{text!r} is neither flush nor stop")
+        return text
+    check = {"filter": _filter, "hook": _hook, "formats": _formats}.get(kind)
+    return check(text) if check else text
+
+
+def plain_text(value: object) -> str:
+    """A value of the command line, of TOML or of a keyword, as text."""
+    if value is True or value is False:
+        return "1" if value else "0"
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            if not isinstance(item, str):
+                raise ValueError(f"{item!r} in the list is not text")
+        return "\n".join(value)
+    if isinstance(value, (str, int)):
+        return str(value)
+    raise ValueError(f"{value!r} is neither text, a whole number, true or false nor a list")
+
+
+def project_file(start: str) -> str:
+    """The nearest pyproject.toml in start or above, or nothing."""
+    place = start
+    while True:
+        path = os.path.join(place, "pyproject.toml")
+        if os.path.isfile(path):
+            return path
+        above = os.path.dirname(place)
+        if above == place:
+            return ""
+        place = above
+
+
+def _project() -> tuple[str, dict[str, object]]:
+    try:
+        path = project_file(os.getcwd())
+    except OSError:
+        return "", {}
+    if not path:
+        return "", {}
+    try:
+        with open(path, "rb") as f:
+            data = f.read()
+    except OSError as e:
+        raise Usage(f"{path}: {e.strerror}") from None
+    if b"spartito" not in data:  # spares the import of a TOML reader
+        return path, {}
+    if sys.version_info >= (3, 11):
+        import tomllib as toml
+    else:
+        import tomli as toml  # type: ignore[import-not-found,unused-ignore]
+    try:
+        table = toml.loads(data.decode()).get("tool", {}).get("spartito", {})
+    except (ValueError, AttributeError) as e:
+        raise Usage(f"{path}: cannot be read as TOML: {e}") from None
+    if not isinstance(table, dict):
+        raise Usage(f"{path}: tool.spartito is not a table")
+    keys = [s.name for s in SETTINGS]
+    flat = {str(key).replace("-", "_"): value for key, value in table.items()}
+    for key in flat:
+        if key not in keys:
+            raise Usage(f"{path}: unknown key {key!r} in [tool.spartito]{near(key, keys)}")
+    return path, flat
+
+
+def strange_variables() -> list[str]:
+    """Lines about SPARTITO_* variables that nothing reads but that look like one that is read."""
+    known = [s.variable for s in SETTINGS]
+    lines = []
+    for name in os.environ:
+        if name.startswith("SPARTITO_") and name not in known and name not in OTHERS:
+            lines.append(f"the variable {name} is not known and not used{near(name, known)}")
+    return lines
+
+
+def resolve(given: dict[str, object]) -> list[Value]:
+    """Every setting with its value and origin. Usage: a value that cannot be read, naming where it stands."""
+    path, table = _project()
+    values = []
+    for setting in SETTINGS:
+        if setting.name in given:
+            raw, origin = given[setting.name], setting.option
+            told = "command line"
+        elif setting.variable in os.environ:
+            raw, origin = os.environ[setting.variable], setting.variable
+            told = setting.variable
+        elif setting.name in table:
+            raw = table[setting.name]
+            origin = told = f"{path}: tool.spartito.{setting.name}"
+            if setting.kind == "formats" and isinstance(raw, list):
+                raw = ",".join(map(str, raw))
+        else:
+            values.append(Value(setting, setting.default, "default"))
+            continue
+        try:
+            values.append(Value(setting, normal(setting, plain_text(raw)), told))
+        except ValueError as e:
+            raise Usage(f"{origin}: {e}") from None
+    _only_included({value.setting.name: value for value in values})
+    return values
+
+
+def _only_included(values: dict[str, Value]) -> None:
+    """Whoever begins with an include means that and nothing else; --only-mine says itself what else."""
+    items = values["filter"]
+    if items.text.startswith("+") and values["only_mine"].text == "0":
+        items.text = "-*\n" + items.text
+
+
+def keyword_settings(keywords: dict[str, object]) -> dict[str, str]:
+    """The settings of spartito.start(**keywords) for the recorder. TypeError, ValueError: what is wrong."""
+    known = {s.name: s for s in SETTINGS if s.recorded}
+    settings = {}
+    for name, value in keywords.items():
+        if name not in known:
+            raise TypeError(f"unknown setting {name!r}{near(name, list(known))}")
+        if value is None:
+            continue
+        try:
+            settings[name] = normal(known[name], plain_text(value))
+        except ValueError as e:
+            raise ValueError(f"{name}: {e}") from None
+    if settings.get("filter", "").startswith("+") and settings.get("only_mine", "0") == "0":
+        settings["filter"] = "-*\n" + settings["filter"]
+    return settings

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `spartito run` says at the end: where the time went, how well it was spread, and what to type next."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from typing import TYPE_CHECKING, Any
+
+from spartito.losses import errors, sentences
+from spartito.text import Column, Output, count, name, percent, plural, seconds
+
+if TYPE_CHECKING:
+    from spartito._analyse import Model
+
+TOP = 10
+
+
+def measuring_cost(info: dict[str, Any]) -> float:
+    """Seconds that measuring added to all threads together."""
+    each = [p["cost_in"] + p["cost_out"] for p in info["processes"]]
+    return float(sum(each[loc["process"]] * loc["visits"] for loc in info["locations"]))
+
+
+def _spread(what: str, busy: list[tuple[float, str]]) -> str:
+    longest, shortest = max(busy), min(busy)
+    mean = sum(t for t, _ in busy) / len(busy)
+    return (
+        f"{what}: balance {percent(mean, longest[0])} % (mean {seconds(mean)}; "
+        f"most {seconds(longest[0])} in {longest[1]}, least {seconds(shortest[0])} in {shortest[1]})"
+    )
+
+
+def balance(info: dict[str, Any]) -> list[str]:
+    """A line for the processes and one for the threads of the busiest process, where there are several."""
+    lines = []
+    processes, locations = info["processes"], info["locations"]
+    busy = [0.0] * len(processes)
+    for loc in locations:
+        busy[loc["process"]] += loc["busy"]
+    if len(processes) > 1:
+        pairs = [(t, f"process {p['pid']}") for t, p in zip(busy, processes)]
+        lines.append(_spread(plural(len(processes), "process"), pairs))
+    if processes:
+        first = busy.index(max(busy))
+        threads = [(loc["busy"], name(loc["name"] or str(loc["tid"]))) for loc in locations if loc["process"] == first]
+        if len(threads) > 1:
+            lines.append(_spread(plural(len(threads), "thread"), threads))
+    return lines
+
+
+def next_command(directory: str, info: dict[str, Any]) -> str:
+    try:
+        near = os.path.relpath(directory)
+        place = directory if near.startswith("..") else near
+    except (OSError, ValueError):
+        place = directory
+    place = shlex.quote(place)
+    if any(p["end"] == "abrupt" for p in info["processes"]):
+        return f"spartito info {place}"
+    return f"spartito report --tree {place}"
+
+
+def write(model: Model, directory: str, label: str) -> None:
+    if sys.stderr is None:
+        return
+    info = model.info()
+    out = Output(sys.stderr)
+    rows = model.flat(sort="excl", limit=TOP)
+    total = sum(loc["busy"] for loc in info["locations"])
+    visits = sum(loc["visits"] for loc in info["locations"])
+    out.line()
+    out.line(
+        f"spartito: {name(label)} took {seconds(info['end'] - info['begin'])} in "
+        f"{plural(len(info['processes']), 'process')} and {plural(len(info['locations']), 'thread')}: "
+        f"{plural(visits, 'call')} of {plural(info['regions'], 'function')}",
+        "bold",
+    )
+    columns = [Column("own time"), Column("%"), Column("calls"), Column("function", left=True, style="cyan")]
+    out.table(
+        columns, [(seconds(r["excl"]), percent(r["excl"], total), count(r["visits"]), name(r["name"])) for r in rows]
+    )
+    for line in balance(info):
+        out.line(line)
+    cost = measuring_cost(info)
+    out.line(f"measuring took about {seconds(cost)} of that ({percent(cost, total)} %)")
+    for line in (*sentences(info), *errors(directory)):
+        out.line(line, "yellow")
+    out.line(f"next: {next_command(directory, info)}", "bold")
+    sys.stderr.flush()

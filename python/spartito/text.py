@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How numbers and names look, and tables of them: rich in a terminal, plain and aligned in a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, TextIO
+
+LONGEST_NAME = 160
+
+
+def seconds(value: float) -> str:
+    """Four digits and a unit."""
+    size = abs(value)
+    if size >= 1000:
+        return f"{value:.0f} s"
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
+        number = size * factor
+        if number >= 0.9995:
+            digits = 3 if number < 9.9995 else 2 if number < 99.995 else 1
+            return f"{value * factor:.{digits}f} {unit}"
+    return f"{value * 1e9:.0f} ns"
+
+
+def count(value: int) -> str:
+    return f"{value:,}"
+
+
+def plural(n: int, one: str, many: str = "") -> str:
+    if n != 1 and not many:
+        many = one + ("es" if one.endswith("s") else "s")
+    return f"{count(n)} {one if n == 1 else many}"
+
+
+def size(value: int) -> str:
+    number = float(value)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if number < 1024:
+            return f"{number:.0f} B" if unit == "B" else f"{number:.1f} {unit}"
+        number /= 1024
+    return f"{number:.1f} TiB"
+
+
+def percent(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.1f}" if whole > 0 else "-"
+
+
+def name(text: str) -> str:
+    """A name on one line: programs can make names of any characters and length."""
+    if len(text) > LONGEST_NAME:
+        text = text[: LONGEST_NAME - 1] + "…"
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
+
+
+class Column:
+    __slots__ = ("left", "style", "title")
+
+    def __init__(self, title: str, left: bool = False, style: str = "") -> None:
+        self.title = title
+        self.left = left
+        self.style = style
+
+
+def is_terminal(stream: TextIO) -> bool:
+    try:
+        return stream.isatty()
+    except (ValueError, AttributeError):
+        return False
+
+
+def plain_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max([len(c.title), *(len(row[i]) for row in rows)]) for i, c in enumerate(columns)]
+    lines = []
+    for row in ([c.title for c in columns], *rows):
+        cells = [t.ljust(w) if c.left else t.rjust(w) for t, w, c in zip(row, widths, columns)]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+class Output:
+    """Standard output (or another stream): headings, lines and tables."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+        self.console: Any = None
+        if is_terminal(stream):
+            try:
+                from rich.console import Console
+
+                self.console = Console(file=stream, highlight=False, markup=False, emoji=False)
+            except ImportError:
+                pass
+
+    def line(self, text: str = "", style: str = "") -> None:
+        if self.console is not None:
+            self.console.print(text, style=style or None, soft_wrap=True)
+            return
+        encoding = self.stream.encoding or "utf-8"
+        self.stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+
+    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
+        rows = list(rows)
+        if self.console is None:
+            for line in plain_table(columns, rows):
+                self.line(line)
+            return
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for c in columns:
+            justify: Any = "left" if c.left else "right"
+            table.add_column(c.title, justify=justify, style=c.style or None, no_wrap=True, overflow="ellipsis")
+        for row in rows:
+            table.add_row(*(Text(cell) for cell in row))
+        self.console.print(table)
+
+
+def standard_output() -> Output:
+    return Output(sys.stdout)

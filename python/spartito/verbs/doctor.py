@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""spartito doctor: what works on this machine, and how to get the rest."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Iterator
+
+from spartito.options import Usage
+from spartito.text import Output, standard_output
+
+CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+OPENERS = {
+    "otf2-print": "apt install otf2-tools; or Vampir, https://vampir.eu",
+    "snakeviz": "pip install snakeviz",
+    "flamegraph.pl": "https://github.com/brendangregg/FlameGraph",
+    "kcachegrind": "apt install kcachegrind",
+    "jq": "apt install jq",
+}
+Line = tuple[str, str, str]  # ok, note or bad; what; how to get it
+
+
+def _clock() -> Line:
+    if platform.machine() not in ("x86_64", "i686"):
+        return "ok", f"clock: the counter of {platform.machine()} or clock_gettime", ""
+    try:
+        with open(CLOCK, encoding="ascii", errors="replace") as f:
+            source = f.read().strip()
+    except OSError:
+        source = "unknown"
+    if source == "tsc":
+        return "ok", "clock: the processor's time-stamp counter", ""
+    return "note", f"clock: the kernel uses {source}, so clock_gettime is used; a call costs some 20 ns more", ""
+
+
+def _hooks() -> Iterator[Line]:
+    from spartito._measure import hooks
+
+    default = True
+    for name, works, why in hooks():
+        if works:
+            yield "ok", f"hook {name}" + (" (default)" if default else "") + (f": {why}" if why else ""), ""
+            default = False
+        else:
+            yield "note", f"hook {name}: {why}", ""
+    if default:
+        yield "bad", "no hook works with this Python", "use CPython 3.9 or newer"
+
+
+def _formats() -> Iterator[Line]:
+    from spartito._analyse import writers
+
+    for name, what, _, opens, needs_trace, _ in writers():
+        text = f"format {name}: {what}" + ("; needs --trace" if needs_trace else "")
+        if not opens or "://" in opens or shutil.which(opens):
+            yield "ok", text + (f"; open with {opens}" if opens else ""), ""
+        else:
+            yield "note", f"{text}; {opens} is not on PATH", OPENERS.get(opens, "")
+
+
+def _library(name: str, files: tuple[str, ...], use: str, get: str) -> Line:
+    from ctypes.util import find_library
+
+    if any(find_library(f) for f in files):
+        return "ok", f"{name}: {use}", ""
+    return "note", f"{name} is not here: {use}", get
+
+
+def _module(name: str, use: str, needed: bool, get: str) -> Line:
+    from importlib.util import find_spec
+
+    if find_spec(name):
+        return "ok", f"{name}: {use}", ""
+    return ("bad" if needed else "note"), f"{name} is not installed: {use}", get
+
+
+def _start_hook() -> Line:
+    for place in sys.path:
+        if place and os.path.isfile(os.path.join(place, "spartito.pth")):
+            return "ok", f"start-up hook: {os.path.join(place, 'spartito.pth')}", ""
+    return (
+        "bad",
+        "start-up hook: no spartito.pth on sys.path, so nothing is measured",
+        f"{sys.executable} -m pip install spartito",
+    )
+
+
+def _lines() -> Iterator[Line]:
+    from spartito import __version__
+
+    yield (
+        "ok",
+        f"spartito {__version__}, {platform.python_implementation()} {platform.python_version()} at {sys.executable}",
+        "",
+    )
+    yield _start_hook()
+    yield from _hooks()
+    yield _clock()
+    yield from _formats()
+    yield _library(
+        "libotf2", ("otf2",), "writes and reads OTF2 traces", "apt install libotf2-dev, then install spartito again"
+    )
+    yield _library("zstd", ("zstd",), "compresses traces", "apt install libzstd-dev, then install spartito again")
+    yield _module("rich", "colours and progress bars", False, f"{sys.executable} -m pip install rich")
+    yield _module(
+        "greenlet", "its switches are followed where a program uses it", False, "comes with the programs that need it"
+    )
+
+
+def _print(out: Output) -> bool:
+    good = True
+    styles = {"ok": "green", "note": "yellow", "bad": "bold red"}
+    for state, text, get in _lines():
+        good = good and state != "bad"
+        out.line(f"{state:<5}{text}" + (f" ({get})" if get else ""), styles[state] if state != "ok" else "")
+    return good
+
+
+def main(values: dict[str, object], operands: list[str]) -> int:
+    if operands:
+        raise Usage(f"takes no {operands[0]!r}")
+    out = standard_output()
+    if values.get("formats"):
+        from spartito.conversion import formats
+
+        for f in formats():
+            out.line(f.name)
+        return 0
+    return 0 if _print(out) else 1

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""spartito report: where the time went."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from spartito import losses
+from spartito.options import Usage
+from spartito.reading import load, one_directory
+from spartito.summary import measuring_cost
+from spartito.text import Column, Output, count, name, percent, plural, seconds, standard_output
+
+if TYPE_CHECKING:
+    from spartito._analyse import Model
+
+ROWS = 20
+TREE_THRESHOLD = 1.0  # percent
+NUMBERS = (
+    Column("own"),
+    Column("own %"),
+    Column("total"),
+    Column("total %"),
+    Column("calls"),
+    Column("mean"),
+    Column("min"),
+    Column("max"),
+    Column("std"),
+)
+NAME = Column("function", left=True, style="cyan")
+PLACE = Column("defined at", left=True, style="dim")
+
+
+class Part:
+    """What one table is about: everything, one process or one thread."""
+
+    def __init__(self, title: str, busy: float, location: int = -1, process: int = -1) -> None:
+        self.title = title
+        self.busy = busy
+        self.location = location
+        self.process = process
+
+
+def _parts(info: dict[str, Any], values: dict[str, object]) -> list[Part]:
+    locations, processes = info["locations"], info["processes"]
+    if values.get("threads"):
+        return [
+            Part(
+                f"thread {name(loc['name'])} ({loc['tid']}) of process {processes[loc['process']]['pid']}",
+                loc["busy"],
+                location=i,
+            )
+            for i, loc in enumerate(locations)
+        ]
+    if values.get("processes"):
+        return [
+            Part(
+                f"process {p['pid']} on {p['host']}",
+                sum(loc["busy"] for loc in locations if loc["process"] == i),
+                process=i,
+            )
+            for i, p in enumerate(processes)
+        ]
+    return [Part("", sum(loc["busy"] for loc in locations))]
+
+
+def _place(row: dict[str, Any]) -> str:
+    if not row["file"]:
+        return ""
+    return name(f"{row['file']}:{row['line']}" if row["line"] else row["file"])
+
+
+def _calls(row: dict[str, Any]) -> str:
+    return count(row["visits"]) + (f"+{count(row['resumed'])}" if row["resumed"] else "")
+
+
+def _numbers(row: dict[str, Any], total: float) -> tuple[str, ...]:
+    times = [seconds(row[key]) for key in ("mean", "min", "max", "std")]
+    own, whole = row["excl"], row["incl"]
+    return (seconds(own), percent(own, total), seconds(whole), percent(whole, total), _calls(row), *times)
+
+
+def _flat(out: Output, rows: list[dict[str, Any]], busy: float) -> None:
+    out.table([*NUMBERS, NAME, PLACE], [(*_numbers(row, busy), name(row["name"]), _place(row)) for row in rows])
+
+
+def _tree(out: Output, rows: list[dict[str, Any]], busy: float) -> None:
+    lines: list[tuple[str, ...]] = []
+    for row in rows:
+        indent = "  " * row["depth"]
+        lines.append(
+            (
+                seconds(row["incl"]),
+                percent(row["incl"], busy),
+                seconds(row["excl"]),
+                _calls(row),
+                indent + name(row["name"]),
+            )
+        )
+        if row.get("hidden"):
+            what = f"{indent}  … {plural(row['hidden'], 'path')} below the threshold"
+            lines.append((seconds(row["hidden_time"]), percent(row["hidden_time"], busy), "", "", what))
+    columns = [Column("total"), Column("%"), Column("own"), Column("calls"), NAME]
+    out.table(columns, lines)
+
+
+def _callers(out: Output, found: list[dict[str, Any]]) -> None:
+    columns = [Column("total"), Column("own"), Column("calls"), NAME]
+
+    def cells(row: dict[str, Any], before: str) -> tuple[str, ...]:
+        return (seconds(row["incl"]), seconds(row["excl"]), _calls(row), before + name(row["name"]))
+
+    for i, item in enumerate(found):
+        if i:
+            out.line()
+        rows = [cells(row, "  called by  ") for row in item["callers"]]
+        rows.append(cells(item["region"], ""))
+        rows += [cells(row, "  calls      ") for row in item["callees"]]
+        out.table(columns, rows)
+
+
+def _check(values: dict[str, object]) -> None:
+    for one, other in (
+        ("tree", "callers"),
+        ("threads", "processes"),
+        ("callers", "threads"),
+        ("callers", "processes"),
+        ("tree", "match"),
+        ("callers", "match"),
+    ):
+        if values.get(one) and values.get(other):
+            raise Usage(f"--{one} and --{other} do not go together")
+    for key in ("depth", "threshold"):
+        if key in values and not values.get("tree"):
+            raise Usage(f"--{key} is for --tree")
+    if "sort" in values and values.get("callers"):
+        raise Usage("--sort is not for --callers: it orders by time")
+
+
+def _rows(model: Model, values: dict[str, object], part: Part) -> list[dict[str, Any]]:
+    limit = values.get("limit")
+    sort = values.get("sort")
+    if values.get("tree"):
+        depth, threshold = values.get("depth", 0), values.get("threshold", TREE_THRESHOLD)
+        assert isinstance(depth, int) and isinstance(threshold, (int, float))
+        rows = model.tree(
+            sort=str(sort or "incl"),
+            depth=depth,
+            threshold=threshold / 100,
+            limit=limit if isinstance(limit, int) else 0,
+            location=part.location,
+            process=part.process,
+        )
+        return rows
+    return model.flat(
+        sort=str(sort or "excl"),
+        limit=limit if isinstance(limit, int) else ROWS,
+        match=str(values.get("match") or ""),
+        location=part.location,
+        process=part.process,
+    )
+
+
+def _json(model: Model, info: dict[str, Any], values: dict[str, object], parts: list[Part]) -> None:
+    found: dict[str, Any] = {"experiment": info["dir"], "unit": "s", "compensated": bool(values.get("compensate"))}
+    if values.get("callers"):
+        found["callers"] = _found(model, values)
+    else:
+        view = "tree" if values.get("tree") else "flat"
+        found["view"] = view
+        if parts[0].title:
+            found["parts"] = [
+                {
+                    "location": p.location,
+                    "process": p.process,
+                    "title": p.title,
+                    "busy": p.busy,
+                    "rows": _rows(model, values, p),
+                }
+                for p in parts
+            ]
+        else:
+            found["busy"], found["rows"] = parts[0].busy, _rows(model, values, parts[0])
+    found["measuring_cost"] = measuring_cost(info)
+    found["notes"] = losses.sentences(info)
+    found["info"] = info
+    json.dump(found, sys.stdout, indent=1)
+    sys.stdout.write("\n")
+
+
+def _found(model: Model, values: dict[str, object]) -> list[dict[str, Any]]:
+    limit = values.get("limit")
+    match = str(values["callers"])
+    found = model.callers(match, limit=limit if isinstance(limit, int) else ROWS)
+    if not found:
+        from spartito.say import Refused
+
+        raise Refused(f"--callers: no recorded function matches {match!r}")
+    return found
+
+
+def main(values: dict[str, object], operands: list[str]) -> int:
+    directory = one_directory("report", operands)
+    _check(values)
+    model, info = load(directory, bool(values.get("compensate")))
+    parts = _parts(info, values)
+    if values.get("json"):
+        _json(model, info, values, parts)
+    else:
+        _print(standard_output(), model, info, values, parts)
+    sys.stdout.flush()
+    losses.say_all(info, directory)
+    return 0
+
+
+def _print(out: Output, model: Model, info: dict[str, Any], values: dict[str, object], parts: list[Part]) -> None:
+    if values.get("callers"):
+        _callers(out, _found(model, values))
+        return
+    for i, part in enumerate(parts):
+        if i:
+            out.line()
+        if part.title:
+            out.line(f"{part.title}: {seconds(part.busy)}", "bold")
+        rows = _rows(model, values, part)
+        (_tree if values.get("tree") else _flat)(out, rows, part.busy)
+    out.line()
+    cost = measuring_cost(info)
+    done = (
+        "has been taken out of the times" if values.get("compensate") else "is in the times; --compensate takes it out"
+    )
+    out.line(
+        f"{plural(len(info['processes']), 'process')}, {plural(len(info['locations']), 'thread')}, "
+        f"{seconds(info['end'] - info['begin'])} from first to last; measuring took about {seconds(cost)}, which {done}"
+    )

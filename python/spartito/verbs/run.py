@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""spartito run: measure a program. What is imported above runs before every measured program: keep it light."""
+
+from __future__ import annotations
+
+import os
+
+from spartito import launch, rundir
+from spartito.options import Usage
+from spartito.rundir import Directory, Found
+from spartito.say import complain, reason
+from spartito.settings import Value, resolve, strange_variables
+
+
+def _environment(path: str, values: list[Value]) -> dict[str, str]:
+    environment = dict(os.environ)
+    environment["SPARTITO_EXPERIMENT"] = path
+    for value in values:
+        setting = value.setting
+        if setting.recorded and (value.origin != "default" or setting.variable in environment):
+            environment[setting.variable] = value.text
+    return environment
+
+
+def _with_trace(texts: dict[str, str], values: list[Value]) -> None:
+    """--to FORMAT of a format that needs the trace turns it on, unless someone turned it off."""
+    from spartito.conversion import find
+
+    needing = [name for name in texts["to"].split(",") if find(name).needs_trace]
+    for value in values:
+        if value.setting.name == "trace" and needing and value.text != "1":
+            if value.origin != "default":
+                raise Usage(f"--to {needing[0]} needs the trace, but {value.origin} turns it off")
+            value.text, value.origin = "1", "--to " + needing[0]
+
+
+def main(given: dict[str, object], command: list[str]) -> int:
+    if not command:
+        raise Usage("no command given: spartito run [options] -- command line…")
+    values = resolve(given)
+    texts = {value.setting.name: value.text for value in values}
+    if texts["to"]:
+        _with_trace(texts, values)
+    for line in strange_variables():
+        complain(line)
+    command = launch.real_command(command)
+    directory = rundir.create(texts["output"], command)
+    try:
+        status = launch.run(command, _environment(directory.path, values))
+    except BaseException:
+        directory.remove()
+        raise
+    try:
+        _afterwards(directory, status, texts)
+    except KeyboardInterrupt:
+        complain("interrupted; the experiment is complete")
+    except Exception as e:
+        # whatever is wrong with the result: the program's own status is what the caller must see
+        complain(f"the result cannot be shown: {' '.join(str(e).split()) or type(e).__name__}")
+    return launch.end_like(status)
+
+
+def _afterwards(directory: Directory, status: int, texts: dict[str, str]) -> None:
+    found = Found(directory.path)
+    if found.gone:
+        complain(f"lost: the experiment directory {directory.path} was removed while the program ran")
+        return
+    if not found.regions:
+        if not found.files or found.errors or status == 0:
+            from spartito.unmeasured import why
+
+            complain("no Python code was measured: " + why(directory.command, found))
+        directory.remove()
+        return
+    try:
+        directory.describe(status)
+    except OSError as e:
+        complain(f"the end of the run is not recorded in experiment.json: {reason(e)}")
+    for text in found.errors:
+        complain("a process was not recorded: " + text)
+    if texts["quiet"] == "1" and not texts["to"]:
+        return
+    from spartito._analyse import Model
+
+    model = Model(directory.path)
+    if texts["quiet"] != "1":
+        from spartito import summary
+
+        summary.write(model, directory.path, rundir.label(directory.command))
+    for name in filter(None, texts["to"].split(",")):
+        _convert(model, directory, name, texts["quiet"] == "1")
+
+
+def _convert(model: object, directory: Directory, name: str, quiet: bool) -> None:
+    from spartito._analyse import Error, Model
+    from spartito.conversion import convert, default_path, find
+    from spartito.say import Refused, say
+
+    assert isinstance(model, Model)
+    f = find(name)
+    path = default_path(directory.path, f)
+    try:
+        convert(model, bool(model.info()["traced"]), f, path)
+    except (Error, Refused, OSError) as e:
+        complain(f"--to {name}: {e}")
+        return
+    if not quiet:
+        say(f"wrote {path} (open with {f.opens})" if f.opens else f"wrote {path}")
