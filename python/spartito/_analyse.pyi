@@ -19,22 +19,11 @@ class Model:
         cost_in, cost_out, lost {..}, lost_reason, meta {..})],
         locations [dict(process, name, tid, creator, begin, end, lost {..}, visits, busy)]"""
 
-    def flat(
-        self, *, sort: str = "excl", limit: int = 0, match: str = "", location: int = -1, process: int = -1
-    ) -> list[dict[str, Any]]:
+    def flat(self, *, sort: str = "excl", limit: int = 0, match: str = "", location: int = -1, process: int = -1) -> list[dict[str, Any]]:
         """One row for each region: name, module, qualname, file, line, kind, visits, resumed, incl, excl, mean, min, max, std.
         incl counts recursive calls once. limit 0: all."""
 
-    def tree(
-        self,
-        *,
-        sort: str = "incl",
-        depth: int = 0,
-        threshold: float = 0.0,
-        limit: int = 0,
-        location: int = -1,
-        process: int = -1,
-    ) -> list[dict[str, Any]]:
+    def tree(self, *, sort: str = "incl", depth: int = 0, threshold: float = 0.0, limit: int = 0, location: int = -1, process: int = -1) -> list[dict[str, Any]]:
         """Rows in the order of printing, each with depth, path, parent beside the columns of flat(); paths below threshold (share of
         the total) are left out, and their number and time are given in the parent's row as hidden, hidden_time."""
 
@@ -42,6 +31,4 @@ class Model:
         """For each region whose name matches (substring or shell pattern): dict(region=row, callers=[row…], callees=[row…]),
         where the rows' numbers belong to the calls between the two."""
 
-    def convert(
-        self, format: str, path: str, *, process: int = -1, progress: Callable[[int, int], None] | None = None
-    ) -> None: ...
+    def convert(self, format: str, path: str, *, process: int = -1, progress: Callable[[int, int], None] | None = None) -> None: ...
