@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Beginning, pausing and ending, and how a thread's stack is made to agree with the interpreter's. */
+#include "hook/hook.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const struct sp_hook *sp_hook_used;
+
+const struct sp_hook *const sp_hooks[] = {
+#if PY_VERSION_HEX >= 0x030C0000
+	&sp_hook_monitoring, &sp_hook_setprofile, &sp_hook_evalframe,
+#else
+	&sp_hook_evalframe, &sp_hook_setprofile, &sp_hook_monitoring,
+#endif
+	NULL,
+};
+
+/* ---- stacks ---- */
+
+static uint64_t key_of(const PyCodeObject *code)
+{
+	return (uint64_t)code | (sp_hook_used ? sp_hook_used->key_tag : 0);
+}
+
+/* Makes open frames known that began before recording, outermost first. They get time, but no visit. */
+static void adopt(struct sp_thread *t, sp_frame *innermost)
+{
+	size_t n = 0;
+	for (sp_frame *f = innermost; f; f = sp_frame_back(f))
+		n++;
+	sp_frame **all = malloc((n + 1) * sizeof(sp_frame *));
+	if (!all)
+		return;
+	n = 0;
+	for (sp_frame *f = innermost; f; f = sp_frame_back(f))
+		all[n++] = f;
+	uint64_t now = sp_ticks();
+	while (n-- > 0) {
+		PyCodeObject *code = sp_frame_code(all[n]);
+		uint64_t slot = sp_names_slot(code, all[n]);
+		if (slot & SP_SLOT_WATCH)
+			sp_watch_enter(all[n]);
+		if (slot >> SP_SLOT_ID && !(slot & SP_SLOT_FILTERED))
+			sp_stack_inherit(t, (uint32_t)(slot >> SP_SLOT_ID), key_of(code), (uint64_t)all[n], now);
+	}
+	free(all);
+}
+
+static sp_frame *innermost_before(sp_frame *entered)
+{
+	sp_frame *f = sp_frame_current(PyThreadState_Get());
+	return f && f == entered ? sp_frame_back(f) : f;
+}
+
+static void stack_end_restore(struct sp_thread *t)
+{
+	struct sp_raw_chunk *c = t->stack_chunk;
+	t->stack_end = (struct sp_raw_frame *)(c + 1) + (c->bytes - sizeof *c) / sizeof(struct sp_raw_frame);
+}
+
+struct sp_thread *sp_hook_thread(sp_frame *entered)
+{
+	struct sp_thread *t = sp_self;
+	if (t && t->epoch == sp_epoch)
+		return t;
+	if (!sp_recording)
+		return NULL;
+	if (!t) {
+		t = sp_thread_new();
+		if (!t)
+			return NULL;
+		if (t->loc.tid == (uint64_t)getpid())
+			sp_thread_name(t, "MainThread", 10);
+		sp_greenlet_watch_thread();
+	} else {
+		t->epoch = sp_epoch;
+		stack_end_restore(t);
+		sp_extra(t, SP_RAW_X_ON, NULL, 0);
+	}
+	adopt(t, innermost_before(entered));
+	return t;
+}
+
+/* Is the inherited frame s still among the callers? Where an event enters a frame that is current already, that frame itself does
+ * not count: it may be a new one at the old one's address. */
+static bool still_open(const struct sp_raw_frame *s)
+{
+	sp_frame *f = sp_frame_current(PyThreadState_Get());
+	if (f && sp_hook_used && sp_hook_used->entered_is_current)
+		f = sp_frame_back(f);
+	for (; f; f = sp_frame_back(f))
+		if ((uint64_t)f == s->frame)
+			return key_of(sp_frame_code(f)) == ~s->key;
+	return false;
+}
+
+/* ---- the slow way into an event; keeps exception and errno ---- */
+
+#if PY_VERSION_HEX >= 0x030C0000
+#define SAVE_EXCEPTION PyObject *exception = PyErr_GetRaisedException()
+#define RESTORE_EXCEPTION PyErr_SetRaisedException(exception)
+#else
+#define SAVE_EXCEPTION                       \
+	PyObject *e_type, *e_value, *e_trace; \
+	PyErr_Fetch(&e_type, &e_value, &e_trace)
+#define RESTORE_EXCEPTION PyErr_Restore(e_type, e_value, e_trace)
+#endif
+
+SP_COLD struct sp_thread *sp_hook_enter_slow(PyCodeObject *code, sp_frame *f, uint64_t *slot)
+{
+	static __thread bool inside __attribute__((tls_model("initial-exec")));
+	if (!sp_recording || inside)
+		return NULL;
+	inside = true;
+	int error = errno;
+	SAVE_EXCEPTION;
+	struct sp_thread *t = sp_hook_thread(f);
+	if (t) {
+		*slot = sp_names_slot(code, f);
+		if (*slot & SP_SLOT_WATCH && f)
+			sp_watch_enter(f);
+		if (*slot & SP_SLOT_FILTERED || !(*slot >> SP_SLOT_ID))
+			t = NULL;
+	}
+	RESTORE_EXCEPTION;
+	errno = error;
+	inside = false;
+	return t;
+}
+
+/* ---- starting ---- */
+
+static const struct sp_hook *hook_choose(const struct sp_settings *s)
+{
+	for (int i = 0; sp_hooks[i]; i++) {
+		const struct sp_hook *h = sp_hooks[i];
+		if (!strcmp(s->hook, "auto")) {
+			if (!h->missing() && (h->c_calls || !s->c_calls))
+				return h;
+		} else if (!strcmp(s->hook, h->name)) {
+			const char *why = h->missing();
+			if (!why && s->c_calls && !h->c_calls)
+				why = "it cannot see C functions";
+			if (!why)
+				return h;
+			PyErr_Format(PyExc_ValueError, "hook: %s does not work here: %s", h->name, why);
+			return NULL;
+		}
+	}
+	PyErr_Format(PyExc_ValueError, "hook: '%s' is none of auto, monitoring, evalframe, setprofile", s->hook);
+	return NULL;
+}
+
+/* The directory of the standard library: that of the module os. Owned. */
+static char *library_directory(void)
+{
+	PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
+	PyObject *os = modules ? PyDict_GetItemString(modules, "os") : NULL;
+	PyObject *file = os && PyModule_CheckExact(os) ? PyDict_GetItemString(PyModule_GetDict(os), "__file__") : NULL;
+	const char *p = file && PyUnicode_Check(file) ? PyUnicode_AsUTF8(file) : NULL;
+	PyErr_Clear();
+	const char *slash = p ? strrchr(p, '/') : NULL;
+	return slash ? strndup(p, (size_t)(slash - p)) : NULL;
+}
+
+static void meta_command(void)
+{
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	char text[8192];
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+	if (fd >= 0)
+		close(fd);
+	for (ssize_t i = 0; i + 1 < n; i++)
+		if (!text[i])
+			text[i] = ' ';
+	if (n > 1)
+		sp_define_meta("command", text, (size_t)n - 1);
+}
+
+static void meta(const struct sp_hook *h)
+{
+	static const char *const jobs[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"};
+	char text[4096];
+	meta_command();
+	ssize_t n = readlink("/proc/self/exe", text, sizeof text);
+	if (n > 0)
+		sp_define_meta("executable", text, (size_t)n);
+	if (getcwd(text, sizeof text)) {
+		sp_names_set_directories(text);
+		sp_define_meta("cwd", text, strlen(text));
+	}
+	sp_define_meta("python", PY_VERSION, strlen(PY_VERSION));
+	sp_define_meta("hook", h->name, strlen(h->name));
+	for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+		const char *id = getenv(jobs[i]);
+		if (id && *id) {
+			sp_define_meta("job", id, strlen(id));
+			break;
+		}
+	}
+	size_t at = 0;
+	for (const struct sp_setting *row = sp_setting_table; row->name && at + 1 < sizeof text; row++) {
+		char value[512];
+		sp_settings_get(&sp_process.settings, row, value, sizeof value);
+		at += (size_t)snprintf(text + at, sizeof text - at, "%s=%s\n", row->name, value);
+	}
+	sp_define_meta("settings", text, at < sizeof text ? at : sizeof text - 1);
+}
+
+static void at_end(void)
+{
+	if (sp_hook_used && sp_hook_used->taken && sp_hook_used->taken())
+		sp_process_lost(SP_RAW_REASON_HOOK, 0, 0);
+	sp_process_stop(SP_RAW_ENDED_NORMAL);
+}
+
+/* The interpreter's end is seen twice: Py_AtExit comes before a signal that ends the process is raised again, atexit
+ * is there for a program that embeds Python and never finalizes it. */
+static void end_handlers(void)
+{
+	static bool done;
+	if (done)
+		return;
+	done = true;
+	Py_AtExit(at_end);
+	atexit(at_end);
+}
+
+/* The thread that starts: cost of an event first, which throws away what it recorded, then the frames that are open. */
+static int begin_here(const struct sp_hook *h, bool booting)
+{
+	sp_calibrate_before();
+	if (h->install())
+		return -1;
+	sp_hook_used = h;
+	struct sp_thread *t = sp_thread_new();
+	if (!t)
+		return 0;
+	sp_calibrate_after(t);
+	sp_thread_name(t, "MainThread", t->loc.tid == (uint64_t)getpid() ? 10 : 0);
+	sp_greenlet_watch_thread();
+	adopt(t, sp_frame_current(PyThreadState_Get()));
+	t->booting = booting && sp_stack_depth(t);
+	return 0;
+}
+
+int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start how)
+{
+	char why[512] = "";
+	const struct sp_hook *h = hook_choose(s);
+	if (!h)
+		return -1;
+	char *library = s->only_mine ? library_directory() : NULL;
+	struct sp_filter *f;
+	int r = sp_filter_new(&f, s->filter, s->only_mine, library, why, sizeof why);
+	free(library);
+	if (r) {
+		PyErr_Format(PyExc_ValueError, "filter: %s", *why ? why : strerror(-r));
+		return -1;
+	}
+	sp_names_new_generation();
+	r = sp_process_start(dir, s, f, how);
+	if (r == -EALREADY) {
+		sp_filter_free(f);
+		PyErr_SetString(PyExc_ValueError, "measuring already");
+		return -1;
+	}
+	if (r) {
+		errno = -r;
+		PyErr_SetFromErrnoWithFilename(PyExc_OSError, dir);
+		return -1;
+	}
+	sp_stack_still_open = still_open;
+	end_handlers();
+	meta(h);
+	if (sp_names_init() == 0 && begin_here(h, how == SP_RAW_STARTED_EXEC) == 0)
+		return 0;
+	sp_process_stop(SP_RAW_ENDED_STOPPED);
+	return -1;
+}
+
+int sp_control_stop(void)
+{
+	if (sp_hook_used) {
+		if (sp_hook_used->taken && sp_hook_used->taken())
+			sp_process_lost(SP_RAW_REASON_HOOK, 0, 0);
+		sp_hook_used->remove();
+	}
+	sp_hook_used = NULL;
+	sp_process_stop(SP_RAW_ENDED_STOPPED);
+	return 0;
+}
+
+/* Threads find their stacks out of date at their next event: the end of the stack is set before every frame. */
+int sp_control_pause(void)
+{
+	if (!sp_recording || !sp_hook_used)
+		return 0;
+	sp_hook_used->remove();
+	pthread_mutex_lock(&sp_process.lock);
+	sp_recording = false;
+	sp_epoch++;
+	struct sp_thread *first = sp_process.threads;
+	pthread_mutex_unlock(&sp_process.lock);
+	for (struct sp_thread *t = first; t; t = t->next) {
+		sp_stack_clear(t, sp_ticks());
+		sp_extra(t, SP_RAW_X_OFF, NULL, 0);
+		t->stack_end = NULL;
+	}
+	return 0;
+}
+
+int sp_control_resume(void)
+{
+	if (sp_recording || !sp_hook_used || !sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
+		return 0;
+	sp_recording = true;
+	if (sp_hook_used->install()) {
+		sp_recording = false;
+		return -1;
+	}
+	sp_hook_thread(NULL);
+	return 0;
+}
+
+int sp_control_switch(const struct sp_hook *to)
+{
+	const struct sp_hook *from = sp_hook_used;
+	from->remove();
+	if (to->install()) {
+		PyErr_Clear();
+		return from->install();
+	}
+	sp_hook_used = to;
+	sp_define_meta("hook", to->name, strlen(to->name));
+	return 0;
+}
+
+/* ---- boot: from spartito.pth, never a word to the program ---- */
+
+static void boot_failed(const char *dir, const char *why)
+{
+	char path[4096];
+	char host[100] = "unknown";
+	gethostname(host, sizeof host - 1);
+	snprintf(path, sizeof path, "%s/raw/%s-%d.error", dir, host, (int)getpid());
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return;
+	if (write(fd, why, strlen(why)) < 0 || write(fd, "\n", 1) < 0)
+		unlink(path);
+	close(fd);
+}
+
+static void boot_exception(const char *dir)
+{
+	PyObject *type, *value, *trace;
+#if PY_VERSION_HEX >= 0x030C0000
+	value = PyErr_GetRaisedException();
+	type = trace = NULL;
+#else
+	PyErr_Fetch(&type, &value, &trace);
+#endif
+	PyObject *text = value ? PyObject_Str(value) : NULL;
+	const char *p = text ? PyUnicode_AsUTF8(text) : NULL;
+	boot_failed(dir, p ? p : "unknown error");
+	PyErr_Clear();
+	Py_XDECREF(text);
+	Py_XDECREF(type);
+	Py_XDECREF(value);
+	Py_XDECREF(trace);
+}
+
+/* A sub-interpreter of a measured process: its own hook, the same measurement. */
+static bool boot_again(const char *dir)
+{
+	if (sp_names_init() == 0 && sp_hook_used && sp_hook_used->install() == 0)
+		return true;
+	if (PyErr_Occurred())
+		boot_exception(dir);
+	return false;
+}
+
+bool sp_control_boot(void)
+{
+	char why[512];
+	const char *dir = getenv("SPARTITO_EXPERIMENT");
+	if (!dir || !*dir)
+		return false;
+	if (sp_recording)
+		return boot_again(dir);
+	struct sp_settings s;
+	sp_settings_init(&s);
+	if (sp_settings_from_environment(&s, why, sizeof why)) {
+		boot_failed(dir, why);
+		sp_settings_free(&s);
+		return false;
+	}
+	if (sp_control_start(dir, &s, SP_RAW_STARTED_EXEC) == 0)
+		return true;
+	sp_settings_free(&s);
+	boot_exception(dir);
+	return false;
+}

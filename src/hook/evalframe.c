@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The frame evaluator (PEP 523): our function runs every Python frame, between two time stamps. Enter and leave are balanced by
+ * the C stack. 3.9 to 3.11; later versions have the cheaper-to-live-with sys.monitoring. */
+#include "hook/hook.h"
+
+#if PY_VERSION_HEX < 0x030C0000
+
+#include <errno.h>
+#if PY_VERSION_HEX >= 0x030B0000
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#define Py_BUILD_CORE 1
+#include <internal/pycore_code.h>
+#include <internal/pycore_opcode.h>
+#undef Py_BUILD_CORE
+#pragma GCC diagnostic pop
+#include <opcode.h>
+#endif
+
+/* Frames that this hook entered have 1 as the lowest bit of their key. When the C stack runs out the setprofile hook takes over
+ * (see below); it reports the ends of our frames too, which then match nothing. */
+enum { TAG = 1 };
+
+static _PyFrameEvalFunction before; /* what was installed before us: we pass every frame on to it */
+static __thread char *stack_low __attribute__((tls_model("initial-exec")));
+
+#if PY_VERSION_HEX >= 0x030B0000
+/* Calling a generator function runs its frame once, to make the generator; nothing of its body. */
+static bool makes_generator(const sp_frame *f)
+{
+	return f->owner != FRAME_OWNED_BY_GENERATOR;
+}
+
+static bool is_first(const sp_frame *f)
+{
+	return _Py_OPCODE(*f->prev_instr) == RETURN_GENERATOR;
+}
+
+static bool is_suspended(sp_frame *f)
+{
+	return _PyFrame_GetGenerator(f)->gi_frame_state == FRAME_SUSPENDED;
+}
+#else
+static bool makes_generator(const sp_frame *f)
+{
+	(void)f;
+	return false;
+}
+
+static bool is_first(const sp_frame *f)
+{
+	return f->f_lasti < 0;
+}
+
+static bool is_suspended(sp_frame *f)
+{
+#if PY_VERSION_HEX >= 0x030A0000
+	return f->f_state == FRAME_SUSPENDED;
+#else
+	return f->f_stacktop != NULL;
+#endif
+}
+#endif
+
+static void leave(PyCodeObject *code, unsigned kind)
+{
+	uint64_t now = sp_ticks();
+	struct sp_thread *t = sp_self; /* another one in the child of a fork, none after a stop */
+	if (SP_LIKELY(t != NULL) && SP_UNLIKELY(!sp_leave(t, (uint64_t)code | TAG, now, kind)))
+		t->loc.unmatched += sp_recording;
+}
+
+/* A generator's or coroutine's frame: what the caller sees as one call may be many enters. */
+static PyObject *eval_generator(PyThreadState *ts, sp_frame *f, int throwing, struct sp_thread *t, uint64_t slot)
+{
+	PyCodeObject *code = sp_frame_code(f);
+	if (makes_generator(f))
+		return before(ts, f, throwing);
+	sp_enter(t, (uint32_t)(slot >> SP_SLOT_ID), (uint64_t)code | TAG, sp_ticks(),
+		 is_first(f) && !throwing ? SP_RAW_ENTER : SP_RAW_RESUME);
+	PyObject *result = before(ts, f, throwing);
+	leave(code, result && is_suspended(f) ? SP_RAW_SUSPEND : SP_RAW_LEAVE);
+	return result;
+}
+
+/* Under an evaluator every Python call uses the C stack, also on 3.11 where it does not without us. Before a deep recursion hits the
+ * end of it, another hook takes over for good, which leaves the stack as the plain interpreter's. */
+SP_COLD static void stack_is_low(void)
+{
+	stack_low = NULL;
+	if (sp_hook_used == &sp_hook_evalframe)
+		sp_control_switch(&sp_hook_setprofile);
+}
+
+static SP_COLD void stack_measure(void)
+{
+	pthread_attr_t a;
+	void *low;
+	size_t size;
+	stack_low = NULL;
+	if (pthread_getattr_np(pthread_self(), &a))
+		return;
+	if (!pthread_attr_getstack(&a, &low, &size)) {
+		char *here = __builtin_frame_address(0);
+		size_t room = here > (char *)low ? (size_t)(here - (char *)low) : 0;
+		stack_low = here - room / 4;
+	}
+	pthread_attr_destroy(&a);
+}
+
+static PyObject *eval(PyThreadState *ts, sp_frame *f, int throwing)
+{
+	PyCodeObject *code = sp_frame_code(f);
+	uint64_t slot;
+	bool fresh = !sp_self;
+	struct sp_thread *t = sp_hook_enter(code, f, &slot);
+	if (SP_UNLIKELY(!t))
+		return before(ts, f, throwing);
+	if (SP_UNLIKELY(fresh))
+		stack_measure();
+	if (SP_UNLIKELY((char *)__builtin_frame_address(0) < stack_low))
+		stack_is_low();
+	if (slot & SP_SLOT_GENERATOR)
+		return eval_generator(ts, f, throwing, t, slot);
+	sp_enter(t, (uint32_t)(slot >> SP_SLOT_ID), (uint64_t)code | TAG, sp_ticks(), SP_RAW_ENTER);
+	PyObject *result = before(ts, f, throwing);
+	leave(code, SP_RAW_LEAVE);
+	return result;
+}
+
+static const char *missing(void)
+{
+	return NULL;
+}
+
+static int install(void)
+{
+	PyInterpreterState *interp = PyInterpreterState_Get();
+	_PyFrameEvalFunction now = _PyInterpreterState_GetEvalFrameFunc(interp);
+	if (now == eval)
+		return 0;
+	before = now;
+	_PyInterpreterState_SetEvalFrameFunc(interp, eval);
+	stack_measure();
+	return 0;
+}
+
+static void hook_remove(void)
+{
+	PyInterpreterState *interp = PyInterpreterState_Get();
+	/* whoever came after us calls us, and is left in place */
+	if (_PyInterpreterState_GetEvalFrameFunc(interp) == eval)
+		_PyInterpreterState_SetEvalFrameFunc(interp, before);
+}
+
+#else
+
+enum { TAG = 1 };
+
+static const char *missing(void)
+{
+	return "this Python has sys.monitoring, which leaves its calls as they are";
+}
+
+static int install(void)
+{
+	PyErr_SetString(PyExc_RuntimeError, missing());
+	return -1;
+}
+
+static void hook_remove(void)
+{
+}
+
+#endif
+
+const struct sp_hook sp_hook_evalframe = {
+	.name = "evalframe",
+	.what = "frame evaluator (PEP 523), the cheapest up to Python 3.11",
+	.missing = missing,
+	.key_tag = TAG,
+	.install = install,
+	.remove = hook_remove,
+};

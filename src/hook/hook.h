@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where Python's events come from. Each hook is one file behind one row of struct sp_hook; what they share is here. */
+#ifndef SP_HOOK_H
+#define SP_HOOK_H
+
+#include "hook/frames.h"
+#include "record/hot.h"
+
+struct sp_hook {
+	const char *name;
+	const char *what; /* for `spartito doctor` */
+	/* NULL if it works with this Python, otherwise why not. */
+	const char *(*missing)(void);
+	bool c_calls;          /* can see C functions */
+	bool entered_is_current; /* at an enter, the frame entered is already the thread's current one */
+	unsigned key_tag;      /* bit 0 of this hook's keys, see setprofile.c */
+	/* In the current interpreter, for all its threads. 0, or -1 with a Python exception. */
+	int (*install)(void);
+	void (*remove)(void);
+	/* Has somebody else taken our place? */
+	bool (*taken)(void);
+};
+
+extern const struct sp_hook sp_hook_evalframe, sp_hook_monitoring, sp_hook_setprofile;
+extern const struct sp_hook *const sp_hooks[]; /* best first for this version; NULL at the end */
+extern const struct sp_hook *sp_hook_used;     /* NULL: none installed */
+
+/* ---- what a code object is to us: one word in a slot of its own, decided at its first event ---- */
+
+enum {
+	SP_SLOT_REGION = 1,
+	SP_SLOT_HINT = 2,     /* a pointer to the qualified name, found in the enclosing code (before 3.11) */
+	SP_SLOT_FILTERED = 4,
+	SP_SLOT_WATCH = 8,    /* something happens when it is entered: see watch.c */
+	SP_SLOT_GENERATOR = 16,
+	SP_SLOT_GENERATION = 8, /* shift: 16 bits, so that a second measurement defines again */
+	SP_SLOT_ID = 24         /* shift */
+};
+#define SP_SLOT_MASK UINT64_C(0xffff0f)
+
+extern uint64_t sp_slot_ok;      /* (slot & SP_SLOT_MASK) of a region to be recorded in the plain way */
+extern Py_ssize_t sp_slot_index; /* of our slot in the code objects' extra data */
+
+static inline uint64_t sp_slot_of(const PyCodeObject *code)
+{
+	const struct {
+		Py_ssize_t n;
+		void *extra[];
+	} *e = code->co_extra;
+	return SP_LIKELY(e && e->n > sp_slot_index) ? (uint64_t)e->extra[sp_slot_index] : 0;
+}
+
+/* names.c. Asks for the slot in the current interpreter; -1 with an exception. */
+int sp_names_init(void);
+void sp_names_new_generation(void);
+void sp_names_set_directories(const char *cwd);
+/* Decides what code is; f is a frame that runs it, or NULL. */
+uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f);
+/* The region of a C function or method descriptor; 0 if it is not one. key is what its leave will be matched with. */
+uint32_t sp_names_c_function(PyObject *callable, uint64_t *key);
+void sp_names_forget(void);
+
+/* watch.c: functions of the library that tell us something. */
+bool sp_watch_wanted(const char *module, const char *name);
+void sp_watch_enter(sp_frame *f);
+
+/* ---- the slow way into an event ---- */
+
+/* The calling thread's location, its stack in agreement with the interpreter's; NULL: not recorded. entered: the
+ * frame that is being entered, not yet part of the stack, or NULL. */
+struct sp_thread *sp_hook_thread(sp_frame *entered);
+/* Everything that is not the plain way for an enter: unknown code, new thread, watched, filtered. Returns the thread
+ * if the enter is to be recorded, with the slot decided; keeps exception and errno. */
+struct sp_thread *sp_hook_enter_slow(PyCodeObject *code, sp_frame *f, uint64_t *slot);
+
+/* The thread and slot for entering f, which runs code; NULL: do not record. */
+static inline struct sp_thread *sp_hook_enter(PyCodeObject *code, sp_frame *f, uint64_t *slot)
+{
+	struct sp_thread *t = sp_self;
+	*slot = sp_slot_of(code);
+	if (SP_LIKELY(t && (*slot & SP_SLOT_MASK) == sp_slot_ok))
+		return t;
+	return sp_hook_enter_slow(code, f, slot);
+}
+
+/* ---- control.c ---- */
+
+/* All return 0, or -1 with a Python exception. */
+int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start how);
+int sp_control_stop(void);
+int sp_control_pause(void);
+int sp_control_resume(void);
+/* Goes on with another hook, for all threads; used by evalframe.c when the C stack runs out. */
+int sp_control_switch(const struct sp_hook *to);
+bool sp_control_boot(void);
+
+/* calibrate.c: what an event costs here, into the header. The thread's stack must be empty; everything recorded is thrown away. */
+void sp_calibrate_before(void);
+void sp_calibrate_after(struct sp_thread *t);
+
+/* greenlet.c: each greenlet has a stack of its own. */
+void sp_greenlet_watch_thread(void);
+void sp_greenlet_loaded(void);
+
+#endif

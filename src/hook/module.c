@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The Python door of the measuring half: spartito._measure. */
+#include "hook/hook.h"
+#include "spartito.h"
+
+#include <string.h>
+#include <structmember.h>
+
+/* ---- control ---- */
+
+static PyObject *boot(PyObject *self, PyObject *none)
+{
+	(void)self, (void)none;
+	return PyBool_FromLong(sp_control_boot());
+}
+
+static int settings_from_mapping(struct sp_settings *s, PyObject *mapping)
+{
+	PyObject *items = PyMapping_Items(mapping);
+	if (!items)
+		return -1;
+	int r = 0;
+	for (Py_ssize_t i = 0; !r && i < PyList_GET_SIZE(items); i++) {
+		const char *name, *value;
+		char why[300];
+		if (!PyArg_ParseTuple(PyList_GET_ITEM(items, i), "ss", &name, &value)) {
+			r = -1;
+		} else if (sp_settings_set(s, name, value, why, sizeof why)) {
+			PyErr_Format(PyExc_ValueError, "%s: %s", name, why);
+			r = -1;
+		}
+	}
+	Py_DECREF(items);
+	return r;
+}
+
+static PyObject *start(PyObject *self, PyObject *args)
+{
+	(void)self;
+	PyObject *mapping, *path = NULL;
+	struct sp_settings s;
+	if (!PyArg_ParseTuple(args, "O&O", PyUnicode_FSConverter, &path, &mapping))
+		return NULL;
+	sp_settings_init(&s);
+	int r = settings_from_mapping(&s, mapping);
+	if (!r)
+		r = sp_control_start(PyBytes_AS_STRING(path), &s, SP_RAW_STARTED_API);
+	if (r)
+		sp_settings_free(&s);
+	Py_DECREF(path);
+	if (r)
+		return NULL;
+	Py_RETURN_NONE;
+}
+
+#define CONTROL(name)                                            \
+	static PyObject *do_##name(PyObject *self, PyObject *none) \
+	{                                                        \
+		(void)self, (void)none;                          \
+		if (sp_control_##name())                         \
+			return NULL;                             \
+		Py_RETURN_NONE;                                  \
+	}
+CONTROL(stop)
+CONTROL(pause)
+CONTROL(resume)
+
+static bool running(void)
+{
+	return sp_process.header && sp_process.header->ended == SP_RAW_RUNNING;
+}
+
+static PyObject *active(PyObject *self, PyObject *none)
+{
+	(void)self, (void)none;
+	return PyBool_FromLong(running());
+}
+
+static PyObject *experiment(PyObject *self, PyObject *none)
+{
+	(void)self, (void)none;
+	if (!running())
+		Py_RETURN_NONE;
+	return PyUnicode_DecodeFSDefault(sp_process.dir);
+}
+
+static PyObject *hooks(PyObject *self, PyObject *none)
+{
+	(void)self, (void)none;
+	PyObject *list = PyList_New(0);
+	for (int i = 0; list && sp_hooks[i]; i++) {
+		const char *why = sp_hooks[i]->missing();
+		PyObject *row = Py_BuildValue("(sOs)", sp_hooks[i]->name, why ? Py_False : Py_True, why ? why : sp_hooks[i]->what);
+		if (!row || PyList_Append(list, row))
+			Py_CLEAR(list);
+		Py_XDECREF(row);
+	}
+	return list;
+}
+
+static PyObject *settings(PyObject *self, PyObject *none)
+{
+	(void)self, (void)none;
+	PyObject *list = PyList_New(0);
+	for (const struct sp_setting *row = sp_setting_table; list && running() && row->name; row++) {
+		char text[4096];
+		sp_settings_get(&sp_process.settings, row, text, sizeof text);
+		PyObject *item = Py_BuildValue("(ss)", row->name, text);
+		if (!item || PyList_Append(list, item))
+			Py_CLEAR(list);
+		Py_XDECREF(item);
+	}
+	return list;
+}
+
+/* ---- user regions and values ---- */
+
+/* UTF-8 of a str argument; NULL with TypeError. */
+static const char *name_of(PyObject *o, Py_ssize_t *n, const char *what)
+{
+	if (!PyUnicode_Check(o)) {
+		PyErr_Format(PyExc_TypeError, "%s must be a str, not %s", what, Py_TYPE(o)->tp_name);
+		return NULL;
+	}
+	return PyUnicode_AsUTF8AndSize(o, n);
+}
+
+static PyObject *region_begin(PyObject *self, PyObject *name)
+{
+	(void)self;
+	Py_ssize_t n;
+	const char *p = name_of(name, &n, "the name of a region");
+	if (!p)
+		return NULL;
+	sp_hook_thread(NULL);
+	sp_user_begin(p, (size_t)n);
+	Py_RETURN_NONE;
+}
+
+static PyObject *region_end(PyObject *self, PyObject *name)
+{
+	(void)self;
+	Py_ssize_t n;
+	const char *p = name_of(name, &n, "the name of a region");
+	if (!p)
+		return NULL;
+	sp_user_end(p, (size_t)n);
+	Py_RETURN_NONE;
+}
+
+static int parameter_int(const char *p, Py_ssize_t n, PyObject *value)
+{
+	int overflow;
+	long long v = PyLong_AsLongLongAndOverflow(value, &overflow);
+	if (overflow > 0) {
+		uint64_t u = PyLong_AsUnsignedLongLong(value);
+		if (PyErr_Occurred())
+			return -1;
+		sp_user_value(SP_RAW_DEF_PARAMETER, SP_RAW_X_PARAMETER_UINT, p, (size_t)n, u);
+	} else if (overflow < 0) {
+		PyErr_SetString(PyExc_OverflowError, "the value of a parameter does not fit into 64 bits");
+		return -1;
+	} else {
+		sp_user_value(SP_RAW_DEF_PARAMETER, SP_RAW_X_PARAMETER_INT, p, (size_t)n, (uint64_t)v);
+	}
+	return 0;
+}
+
+static PyObject *parameter(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+	(void)self;
+	Py_ssize_t n, m;
+	if (nargs != 2) {
+		PyErr_Format(PyExc_TypeError, "parameter() takes a name and a value (%zd given)", nargs);
+		return NULL;
+	}
+	const char *p = name_of(args[0], &n, "the name of a parameter"), *text;
+	if (!p)
+		return NULL;
+	if (PyLong_Check(args[1])) {
+		if (parameter_int(p, n, args[1]))
+			return NULL;
+	} else if (PyUnicode_Check(args[1])) {
+		if (!(text = PyUnicode_AsUTF8AndSize(args[1], &m)))
+			return NULL;
+		sp_user_string(p, (size_t)n, text, (size_t)m);
+	} else if (PyFloat_Check(args[1])) {
+		char number[32];
+		PyOS_snprintf(number, sizeof number, "%.17g", PyFloat_AS_DOUBLE(args[1]));
+		sp_user_string(p, (size_t)n, number, strlen(number));
+	} else {
+		PyErr_Format(PyExc_TypeError, "the value of a parameter must be an int, a str or a float, not %s",
+			     Py_TYPE(args[1])->tp_name);
+		return NULL;
+	}
+	Py_RETURN_NONE;
+}
+
+static PyObject *counter(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+	(void)self;
+	Py_ssize_t n;
+	if (nargs != 2) {
+		PyErr_Format(PyExc_TypeError, "counter() takes a name and a value (%zd given)", nargs);
+		return NULL;
+	}
+	const char *p = name_of(args[0], &n, "the name of a counter");
+	double d = p ? PyFloat_AsDouble(args[1]) : -1;
+	if (!p || (d == -1 && PyErr_Occurred()))
+		return NULL;
+	uint64_t bits;
+	memcpy(&bits, &d, sizeof bits);
+	sp_user_value(SP_RAW_DEF_COUNTER, SP_RAW_X_COUNTER, p, (size_t)n, bits);
+	Py_RETURN_NONE;
+}
+
+static PyObject *marker(PyObject *self, PyObject *text)
+{
+	(void)self;
+	Py_ssize_t n;
+	const char *p = name_of(text, &n, "a marker");
+	if (!p)
+		return NULL;
+	sp_user_marker(p, (size_t)n);
+	Py_RETURN_NONE;
+}
+
+/* ---- region: a context manager that costs next to nothing while nothing is measured ---- */
+
+struct region {
+	PyObject_HEAD
+	PyObject *name; /* owned, a str */
+};
+
+static int region_init(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+	static char *names[] = {"name", NULL};
+	PyObject *name;
+	Py_ssize_t n;
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:region", names, &name) || !name_of(name, &n, "the name of a region"))
+		return -1;
+	Py_INCREF(name);
+	Py_XSETREF(((struct region *)self)->name, name);
+	return 0;
+}
+
+static void region_dealloc(PyObject *self)
+{
+	PyTypeObject *type = Py_TYPE(self);
+	Py_XDECREF(((struct region *)self)->name);
+	type->tp_free(self);
+	Py_DECREF(type);
+}
+
+static PyObject *region_enter(PyObject *self, PyObject *none)
+{
+	(void)none;
+	PyObject *name = ((struct region *)self)->name;
+	if (sp_recording && name) {
+		PyObject *r = region_begin(NULL, name);
+		if (!r)
+			return NULL;
+		Py_DECREF(r);
+	}
+	Py_INCREF(self);
+	return self;
+}
+
+static PyObject *region_exit(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+	(void)args, (void)nargs;
+	PyObject *name = ((struct region *)self)->name;
+	if (sp_recording && name)
+		return region_end(NULL, name);
+	Py_RETURN_NONE;
+}
+
+static PyMethodDef region_methods[] = {
+	{"__enter__", region_enter, METH_NOARGS, NULL},
+	{"__exit__", (PyCFunction)(void (*)(void))region_exit, METH_FASTCALL, NULL},
+	{NULL, NULL, 0, NULL},
+};
+static PyMemberDef region_members[] = {
+	{"name", T_OBJECT_EX, offsetof(struct region, name), READONLY, "as in the results"},
+	{NULL, 0, 0, 0, NULL},
+};
+static PyType_Slot region_slots[] = {
+	{Py_tp_doc, "region(name): a user region, from entering to leaving the with block"},
+	{Py_tp_init, region_init},
+	{Py_tp_new, PyType_GenericNew},
+	{Py_tp_dealloc, region_dealloc},
+	{Py_tp_methods, region_methods},
+	{Py_tp_members, region_members},
+	{0, NULL},
+};
+static PyType_Spec region_spec = {
+	.name = "spartito._measure.region",
+	.basicsize = sizeof(struct region),
+	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+	.slots = region_slots,
+};
+
+/* ---- C, C++, Cython ---- */
+
+static void api_begin(const char *name)
+{
+	sp_user_begin(name, strlen(name));
+}
+
+static void api_end(const char *name)
+{
+	sp_user_end(name, strlen(name));
+}
+
+static void api_int(const char *name, int64_t value)
+{
+	sp_user_value(SP_RAW_DEF_PARAMETER, SP_RAW_X_PARAMETER_INT, name, strlen(name), (uint64_t)value);
+}
+
+static void api_uint(const char *name, uint64_t value)
+{
+	sp_user_value(SP_RAW_DEF_PARAMETER, SP_RAW_X_PARAMETER_UINT, name, strlen(name), value);
+}
+
+static void api_string(const char *name, const char *value)
+{
+	sp_user_string(name, strlen(name), value, strlen(value));
+}
+
+static void api_counter(const char *name, double value)
+{
+	uint64_t bits;
+	memcpy(&bits, &value, sizeof bits);
+	sp_user_value(SP_RAW_DEF_COUNTER, SP_RAW_X_COUNTER, name, strlen(name), bits);
+}
+
+static void api_marker(const char *text)
+{
+	sp_user_marker(text, strlen(text));
+}
+
+static int api_active(void)
+{
+	return sp_recording;
+}
+
+extern const struct spartito_api spartito_api_v1;
+__attribute__((visibility("default"))) const struct spartito_api spartito_api_v1 = {
+	1, sizeof(struct spartito_api), api_begin, api_end, api_int, api_uint, api_string, api_counter, api_marker, api_active,
+};
+
+/* Python loads extension modules privately; spartito.h looks among what is global. */
+static void publish_api(void)
+{
+	Dl_info info;
+	if (dladdr(&spartito_api_v1, &info) && info.dli_fname)
+		dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_GLOBAL | RTLD_NOW);
+}
+
+/* ---- the module ---- */
+
+#define FAST(f) (PyCFunction)(void (*)(void))f, METH_FASTCALL
+
+static PyMethodDef methods[] = {
+	{"boot", boot, METH_NOARGS, "Start measuring as the environment says; for spartito.pth."},
+	{"start", start, METH_VARARGS, "start(directory, settings)"},
+	{"stop", do_stop, METH_NOARGS, "End the measurement."},
+	{"active", active, METH_NOARGS, "Is there a measurement?"},
+	{"experiment", experiment, METH_NOARGS, "The directory of the running measurement, or None."},
+	{"pause", do_pause, METH_NOARGS, "Record nothing until resume()."},
+	{"resume", do_resume, METH_NOARGS, "Record again after pause()."},
+	{"region_begin", region_begin, METH_O, "region_begin(name)"},
+	{"region_end", region_end, METH_O, "region_end(name)"},
+	{"parameter", FAST(parameter), "parameter(name, value)"},
+	{"counter", FAST(counter), "counter(name, value)"},
+	{"marker", marker, METH_O, "marker(text)"},
+	{"hooks", hooks, METH_NOARGS, "(name, works, why not or what for) of each hook"},
+	{"settings", settings, METH_NOARGS, "(name, value) of each setting in force"},
+	{NULL, NULL, 0, NULL},
+};
+
+static int module_exec(PyObject *m)
+{
+	publish_api();
+	PyObject *type = PyType_FromSpec(&region_spec);
+	if (!type)
+		return -1;
+	int r = PyModule_AddObject(m, "region", type);
+	if (r)
+		Py_DECREF(type);
+	return r;
+}
+
+static PyModuleDef_Slot slots[] = {
+	{Py_mod_exec, module_exec},
+#if PY_VERSION_HEX >= 0x030C0000
+	{Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
+	{0, NULL},
+};
+
+static struct PyModuleDef definition = {
+	PyModuleDef_HEAD_INIT,
+	.m_name = "_measure",
+	.m_doc = "The measuring half of Spartito.",
+	.m_methods = methods,
+	.m_slots = slots,
+};
+
+PyMODINIT_FUNC PyInit__measure(void);
+PyMODINIT_FUNC PyInit__measure(void)
+{
+	return PyModuleDef_Init(&definition);
+}

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a code object or C function is called, whether it is recorded, and the word in the code object's slot that says so.
+ *
+ * Nothing here runs code of the program: names are taken from exact strings, dictionaries are read with the C functions that do
+ * not look at overridden methods, instances are never asked for attributes. */
+#include "hook/hook.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+uint64_t sp_slot_ok = SP_SLOT_REGION;
+Py_ssize_t sp_slot_index = -1;
+
+static char *start_dir; /* owned: relative file names count from here, whatever chdir does */
+
+#if PY_VERSION_HEX < 0x030C0000
+#define PyUnstable_Eval_RequestCodeExtraIndex _PyEval_RequestCodeExtraIndex
+#define PyUnstable_Code_SetExtra _PyCode_SetExtra
+#endif
+
+static void slot_free(void *p)
+{
+	uint64_t slot = (uint64_t)p;
+	if ((slot & 3) == SP_SLOT_HINT)
+		free((void *)(slot & ~UINT64_C(3)));
+}
+
+int sp_names_init(void)
+{
+	Py_ssize_t i = PyUnstable_Eval_RequestCodeExtraIndex(slot_free);
+	if (i < 0) {
+		PyErr_SetString(PyExc_RuntimeError, "no room for extra data on code objects");
+		return -1;
+	}
+	if (sp_slot_index >= 0 && i != sp_slot_index) {
+		/* the hot path knows one index for all interpreters */
+		PyErr_SetString(PyExc_RuntimeError, "this sub-interpreter uses the extra data of code objects in another order");
+		return -1;
+	}
+	sp_slot_index = i;
+	return 0;
+}
+
+void sp_names_new_generation(void)
+{
+	static uint64_t generation;
+	generation = (generation + 1) & 0xffff;
+	sp_slot_ok = generation << SP_SLOT_GENERATION | SP_SLOT_REGION;
+}
+
+void sp_names_set_directories(const char *cwd)
+{
+	free(start_dir);
+	start_dir = cwd ? strdup(cwd) : NULL;
+}
+
+/* ---- text of Python strings ---- */
+
+struct text {
+	const char *p;
+	size_t n;
+	PyObject *owner; /* owned, or NULL */
+};
+
+/* UTF-8; what cannot be encoded (lone surrogates) is escaped. */
+static struct text text_of(PyObject *o, const char *otherwise)
+{
+	struct text t = {otherwise, strlen(otherwise), NULL};
+	Py_ssize_t n;
+	if (!o || !PyUnicode_Check(o))
+		return t;
+	const char *p = PyUnicode_AsUTF8AndSize(o, &n);
+	if (!p) {
+		PyErr_Clear();
+		t.owner = PyUnicode_AsEncodedString(o, "utf-8", "backslashreplace");
+		if (!t.owner) {
+			PyErr_Clear();
+			return t;
+		}
+		p = PyBytes_AS_STRING(t.owner);
+		n = PyBytes_GET_SIZE(t.owner);
+	}
+	t.p = p;
+	t.n = (size_t)n;
+	return t;
+}
+
+/* The same, as a string of our own; NULL without memory. */
+static char *copy_of(struct text t)
+{
+	char *s = malloc(t.n + 1);
+	if (s) {
+		memcpy(s, t.p, t.n);
+		s[t.n] = 0;
+	}
+	return s;
+}
+
+/* ---- qualified names ---- */
+
+#if PY_VERSION_HEX >= 0x030B0000
+
+static char *qualname_of(PyCodeObject *code, uint64_t slot, sp_frame *f)
+{
+	(void)slot;
+	(void)f;
+	struct text t = text_of(code->co_qualname, "?");
+	char *s = copy_of(t);
+	Py_XDECREF(t.owner);
+	return s;
+}
+
+static void hint_children(PyCodeObject *code, const char *qualname)
+{
+	(void)code;
+	(void)qualname;
+}
+
+#else
+
+/* Before 3.11 a code object knows only its own name. The enclosing code ran earlier (it made the function), and has us note the
+ * whole name in the slots of the code objects among its constants. */
+static void hint_children(PyCodeObject *code, const char *qualname)
+{
+	bool module = !strcmp(qualname, "<module>"), function = code->co_flags & CO_OPTIMIZED;
+	for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); i++) {
+		PyObject *k = PyTuple_GET_ITEM(code->co_consts, i);
+		if (!PyCode_Check(k) || sp_slot_of((PyCodeObject *)k))
+			continue;
+		struct text name = text_of(((PyCodeObject *)k)->co_name, "?");
+		const char *before = module ? "" : qualname, *between = module ? "" : function ? ".<locals>." : ".";
+		size_t a = strlen(before), b = strlen(between);
+		char *s = malloc(a + b + name.n + 1);
+		if (s) {
+			memcpy(s, before, a);
+			memcpy(s + a, between, b);
+			memcpy(s + a + b, name.p, name.n);
+			s[a + b + name.n] = 0;
+			if (PyUnstable_Code_SetExtra(k, sp_slot_index, (void *)((uint64_t)s | SP_SLOT_HINT)))
+				PyErr_Clear();
+		}
+		Py_XDECREF(name.owner);
+	}
+}
+
+static PyObject *function_inside(PyObject *o)
+{
+	const char *attribute = Py_TYPE(o) == &PyProperty_Type ? "fget"
+			      : Py_TYPE(o) == &PyStaticMethod_Type || Py_TYPE(o) == &PyClassMethod_Type ? "__func__" : NULL;
+	if (!attribute) {
+		Py_INCREF(o);
+		return o;
+	}
+	/* members of built-in types: no code of the program is run */
+	PyObject *inner = PyObject_GetAttrString(o, attribute);
+	PyErr_Clear();
+	return inner;
+}
+
+static char *qualname_if(PyObject *value, PyCodeObject *code)
+{
+	char *s = NULL;
+	PyObject *fn = function_inside(value);
+	if (fn && PyFunction_Check(fn) && ((PyFunctionObject *)fn)->func_code == (PyObject *)code) {
+		struct text t = text_of(((PyFunctionObject *)fn)->func_qualname, "?");
+		s = copy_of(t);
+		Py_XDECREF(t.owner);
+	}
+	Py_XDECREF(fn);
+	return s;
+}
+
+/* Code made before measuring began: look for its function among the module's functions and methods. */
+static char *search_globals(PyObject *globals, PyCodeObject *code)
+{
+	PyObject *key, *value;
+	Py_ssize_t at = 0;
+	char *s = NULL;
+	while (!s && PyDict_Next(globals, &at, &key, &value)) {
+		s = qualname_if(value, code);
+		if (s || !PyType_Check(value) || !((PyTypeObject *)value)->tp_dict)
+			continue;
+		PyObject *k, *v;
+		Py_ssize_t i = 0;
+		while (!s && PyDict_Next(((PyTypeObject *)value)->tp_dict, &i, &k, &v))
+			s = qualname_if(v, code);
+	}
+	return s;
+}
+
+static char *qualname_of(PyCodeObject *code, uint64_t slot, sp_frame *f)
+{
+	if ((slot & 3) == SP_SLOT_HINT)
+		return strdup((char *)(slot & ~UINT64_C(3)));
+	struct text t = text_of(code->co_name, "?");
+	char *s = NULL;
+	if (f && sp_frame_globals(f) && PyDict_Check(sp_frame_globals(f)) && t.p[0] != '<')
+		s = search_globals(sp_frame_globals(f), code);
+	if (!s)
+		s = copy_of(t);
+	Py_XDECREF(t.owner);
+	return s;
+}
+
+#endif
+
+/* ---- regions of code objects ---- */
+
+static struct text module_of(sp_frame *f)
+{
+	PyObject *globals = f ? sp_frame_globals(f) : NULL;
+	return text_of(globals && PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__") : NULL, "unknown");
+}
+
+/* "<string>" and the like stay as they are. */
+static char *file_of(PyCodeObject *code)
+{
+	struct text t = text_of(code->co_filename, "");
+	char *s = NULL;
+	if (t.n && t.p[0] != '/' && t.p[0] != '<' && start_dir) {
+		if (asprintf(&s, "%s/%.*s", start_dir, (int)t.n, t.p) < 0)
+			s = NULL;
+	} else {
+		s = copy_of(t);
+	}
+	Py_XDECREF(t.owner);
+	return s;
+}
+
+static unsigned code_flags(const PyCodeObject *code)
+{
+	if (code->co_flags & (CO_COROUTINE | CO_ITERABLE_COROUTINE))
+		return SP_RAW_REGION_PYTHON | SP_RAW_REGION_COROUTINE;
+	if (code->co_flags & (CO_GENERATOR | CO_ASYNC_GENERATOR))
+		return SP_RAW_REGION_PYTHON | SP_RAW_REGION_GENERATOR;
+	return SP_RAW_REGION_PYTHON;
+}
+
+static bool is_ours(const char *module)
+{
+	return !strncmp(module, "spartito", 8) && (module[8] == 0 || module[8] == '.');
+}
+
+static uint64_t slot_new(PyCodeObject *code, const char *module, const char *qualname, struct sp_text name, const char *file)
+{
+	unsigned flags = code_flags(code);
+	uint64_t slot = sp_slot_ok;
+	if (flags)
+		slot |= SP_SLOT_GENERATOR;
+	if (sp_watch_wanted(module, qualname))
+		slot |= SP_SLOT_WATCH;
+	if (is_ours(module) || !sp_filter_wants(sp_process.filter, module, qualname, file))
+		return slot | SP_SLOT_FILTERED;
+	struct sp_text m = {module, strlen(module)}, p = {file, strlen(file)};
+	uint64_t id = sp_define_region(m, name, p, (uint32_t)(code->co_firstlineno > 0 ? code->co_firstlineno : 0), flags);
+	return id ? slot | id << SP_SLOT_ID : slot | SP_SLOT_FILTERED;
+}
+
+/* A name may hold NUL: its length counts, not its terminator. */
+static size_t qualname_length(PyCodeObject *code, const char *qualname)
+{
+	size_t n = strlen(qualname);
+#if PY_VERSION_HEX >= 0x030B0000
+	struct text t = text_of(code->co_qualname, "?");
+	if (t.n > n)
+		n = t.n;
+	Py_XDECREF(t.owner);
+#else
+	struct text t = text_of(code->co_name, "?");
+	if (t.n > n)
+		n = t.n; /* only a name that was not joined to another is cut by its NUL */
+	Py_XDECREF(t.owner);
+#endif
+	return n;
+}
+
+uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f)
+{
+	uint64_t slot = sp_slot_of(code), kept = slot;
+	if ((slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == (sp_slot_ok & SP_SLOT_MASK))
+		return slot;
+	struct text module = module_of(f);
+	char *m = copy_of(module), *file = file_of(code), *name = qualname_of(code, slot, f);
+	Py_XDECREF(module.owner);
+	slot = 0;
+	if (m && file && name) {
+		struct sp_text whole = {name, qualname_length(code, name)};
+		slot = slot_new(code, m, name, whole, file);
+		hint_children(code, name);
+		if (PyUnstable_Code_SetExtra((PyObject *)code, sp_slot_index, (void *)slot)) {
+			PyErr_Clear();
+			slot = 0;
+		} else if ((kept & 3) == SP_SLOT_HINT) {
+			slot_free((void *)kept);
+		}
+	}
+	free(m);
+	free(file);
+	free(name);
+	return slot;
+}
+
+/* ---- C functions: by the address of their method definition ---- */
+
+struct c_entry {
+	const PyMethodDef *def; /* NULL: free */
+	const char *name;       /* definitions made at run time may come and go at one address */
+	const void *owner;
+	uint32_t region;
+	uint64_t generation;
+};
+static struct c_entry *c_table; /* owned; under the GIL of the main interpreter */
+static size_t c_size, c_used;
+static pthread_mutex_t c_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct c_entry *c_find(const PyMethodDef *def, const void *owner)
+{
+	uint64_t h = ((uint64_t)def ^ (uint64_t)owner << 1) * UINT64_C(0x9e3779b97f4a7c15);
+	size_t i = h >> 32 & (c_size - 1);
+	while (c_table[i].def && !(c_table[i].def == def && c_table[i].owner == owner))
+		i = (i + 1) & (c_size - 1);
+	return &c_table[i];
+}
+
+static bool c_grow(void)
+{
+	size_t n = c_size;
+	struct c_entry *old = c_table, *fresh = calloc(n ? n * 2 : 256, sizeof *fresh);
+	if (!fresh)
+		return false;
+	c_table = fresh;
+	c_size = n ? n * 2 : 256;
+	for (size_t i = 0; i < n; i++)
+		if (old[i].def)
+			*c_find(old[i].def, old[i].owner) = old[i];
+	free(old);
+	return true;
+}
+
+/* As cProfile writes it: <built-in method math.sqrt>, <method 'append' of 'list' objects>. */
+static uint32_t c_define(const PyMethodDef *def, const char *module, const char *type)
+{
+	char *full = NULL;
+	int n = type ? asprintf(&full, "<method '%s' of '%s' objects>", def->ml_name, type)
+		     : asprintf(&full, "<built-in method %s%s%s>", module, *module ? "." : "", def->ml_name);
+	if (n < 0)
+		return 0;
+	struct sp_text m = {module, strlen(module)}, name = {full, (size_t)n}, file = {"", 0};
+	uint32_t id = sp_filter_wants(sp_process.filter, module, def->ml_name, "")
+			      ? sp_define_region(m, name, file, 0, SP_RAW_REGION_C) : 0;
+	free(full);
+	return id;
+}
+
+static uint32_t c_region(const PyMethodDef *def, const char *module, const char *type, const void *owner)
+{
+	uint32_t id = 0;
+	pthread_mutex_lock(&c_lock);
+	if (c_used * 2 < c_size || c_grow()) {
+		struct c_entry *e = c_find(def, owner);
+		if (!e->def)
+			c_used++;
+		if (!e->def || e->name != def->ml_name || e->generation != sp_slot_ok)
+			*e = (struct c_entry){def, def->ml_name, owner, c_define(def, module, type), sp_slot_ok};
+		id = e->region;
+	}
+	pthread_mutex_unlock(&c_lock);
+	return id;
+}
+
+uint32_t sp_names_c_function(PyObject *callable, uint64_t *key)
+{
+	const PyMethodDef *def;
+	const char *type = NULL, *module = "";
+	const void *owner = NULL;
+	struct text m = {"", 0, NULL};
+	if (PyCFunction_Check(callable)) {
+		PyCFunctionObject *fn = (PyCFunctionObject *)callable;
+		def = fn->m_ml;
+		if (fn->m_module && PyUnicode_Check(fn->m_module)) {
+			m = text_of(fn->m_module, "");
+			module = m.p;
+			owner = NULL;
+		} else if (fn->m_self && !PyModule_Check(fn->m_self)) {
+			/* a bound method: named after the type that defines it */
+			PyTypeObject *tp = PyType_Check(fn->m_self) ? (PyTypeObject *)fn->m_self : Py_TYPE(fn->m_self);
+			type = tp->tp_name;
+			owner = tp;
+		}
+	} else if (Py_TYPE(callable) == &PyMethodDescr_Type) {
+		PyMethodDescrObject *d = (PyMethodDescrObject *)callable;
+		def = d->d_method;
+		type = PyDescr_TYPE(d)->tp_name;
+		owner = PyDescr_TYPE(d);
+	} else {
+		return 0;
+	}
+	*key = (uint64_t)def | 2;
+	uint32_t id = c_region(def, module, type, owner);
+	Py_XDECREF(m.owner);
+	return id;
+}
+
+void sp_names_forget(void)
+{
+	free(start_dir);
+	start_dir = NULL;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* PyEval_SetProfile: every version has it, and it sees C functions. It is set for each thread apart; a thread that Python
+ * starts gets it when start_new_thread returns to its creator, before the new thread first holds the GIL. */
+#include "hook/hook.h"
+
+#include <string.h>
+#if PY_VERSION_HEX >= 0x030B0000
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#define Py_BUILD_CORE 1
+#include <internal/pycore_code.h>
+#undef Py_BUILD_CORE
+#pragma GCC diagnostic pop
+#endif
+#include <opcode.h>
+
+static int profile(PyObject *self, PyFrameObject *f, int what, PyObject *arg);
+
+/* ---- all threads ---- */
+
+#if PY_VERSION_HEX >= 0x030C0000
+static void set_all(Py_tracefunc func)
+{
+	PyEval_SetProfileAllThreads(func, NULL);
+}
+#else
+/* As PyEval_SetProfileAllThreads of 3.12 does it. Threads that have a profile function of their own keep it. */
+static void set_one(PyThreadState *ts, Py_tracefunc func)
+{
+	Py_tracefunc now = ts->c_profilefunc;
+	if (now == func || (func && now) || (!func && now != profile))
+		return;
+	ts->c_profilefunc = func;
+#if PY_VERSION_HEX >= 0x030B0000
+	ts->cframe->use_tracing = func || ts->c_tracefunc ? 255 : 0;
+#elif PY_VERSION_HEX >= 0x030A0000
+	ts->cframe->use_tracing = func || ts->c_tracefunc;
+#else
+	ts->use_tracing = func || ts->c_tracefunc;
+#endif
+}
+
+static void set_all(Py_tracefunc func)
+{
+	PyInterpreterState *interp = PyInterpreterState_Get();
+	for (PyThreadState *ts = PyInterpreterState_ThreadHead(interp); ts; ts = PyThreadState_Next(ts))
+		set_one(ts, func);
+}
+#endif
+
+/* ---- generators: one call is many events of the same name ---- */
+
+static unsigned opcode_at(PyCodeObject *code, int lasti, unsigned *oparg)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+	_Py_CODEUNIT *units = _PyCode_CODE(code);
+	int i = lasti / (int)sizeof(_Py_CODEUNIT);
+#if PY_VERSION_HEX >= 0x030C0000
+	*oparg = units[i].op.arg;
+	return units[i].op.code;
+#else
+	*oparg = _Py_OPARG(units[i]);
+	return _Py_OPCODE(units[i]);
+#endif
+#else
+	const unsigned char *p = (const unsigned char *)PyBytes_AS_STRING(code->co_code);
+	*oparg = p[lasti + 1];
+	return p[lasti];
+#endif
+}
+
+static int last_instruction(PyFrameObject *f)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+	return PyFrame_GetLasti(f);
+#elif PY_VERSION_HEX >= 0x030A0000
+	return f->f_lasti < 0 ? -1 : f->f_lasti * 2;
+#else
+	return f->f_lasti;
+#endif
+}
+
+static unsigned enter_kind(PyCodeObject *code, PyFrameObject *f)
+{
+	int lasti = last_instruction(f);
+#if PY_VERSION_HEX >= 0x030B0000
+	/* at a RESUME; its low bits are 0 at the start of the function */
+	unsigned arg = 0;
+	if (lasti >= 0)
+		opcode_at(code, lasti, &arg);
+	return lasti < 0 || (arg & 3) == 0 ? SP_RAW_ENTER : SP_RAW_RESUME;
+#else
+	(void)code;
+	return lasti < 0 ? SP_RAW_ENTER : SP_RAW_RESUME;
+#endif
+}
+
+static unsigned leave_kind(PyCodeObject *code, PyFrameObject *f, PyObject *result)
+{
+	unsigned arg;
+	int lasti = last_instruction(f);
+	if (!result || lasti < 0)
+		return SP_RAW_LEAVE;
+	unsigned op = opcode_at(code, lasti, &arg);
+	bool suspended = op == YIELD_VALUE;
+#ifdef YIELD_FROM
+	suspended |= op == YIELD_FROM;
+#endif
+#ifdef INSTRUMENTED_YIELD_VALUE
+	suspended |= op == INSTRUMENTED_YIELD_VALUE;
+#endif
+	return suspended ? SP_RAW_SUSPEND : SP_RAW_LEAVE;
+}
+
+/* ---- events ---- */
+
+static PyCodeObject *code_of(PyFrameObject *f)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+	PyCodeObject *code = PyFrame_GetCode(f);
+	Py_DECREF(code); /* the frame keeps it */
+	return code;
+#else
+	return f->f_code;
+#endif
+}
+
+static void on_call(PyFrameObject *f)
+{
+	PyCodeObject *code = code_of(f);
+	uint64_t slot;
+	struct sp_thread *t = sp_self;
+	slot = sp_slot_of(code);
+	if (SP_UNLIKELY(!t || (slot & SP_SLOT_MASK) != sp_slot_ok)) {
+		t = sp_hook_enter_slow(code, sp_frame_current(PyThreadState_Get()), &slot);
+		if (!t)
+			return;
+	}
+	unsigned kind = slot & SP_SLOT_GENERATOR ? enter_kind(code, f) : SP_RAW_ENTER;
+	sp_enter(t, (uint32_t)(slot >> SP_SLOT_ID), (uint64_t)code, sp_ticks(), kind);
+}
+
+static void on_return(PyFrameObject *f, PyObject *result)
+{
+	uint64_t now = sp_ticks();
+	struct sp_thread *t = sp_self;
+	if (!t)
+		return;
+	PyCodeObject *code = code_of(f);
+	uint64_t slot = sp_slot_of(code);
+	unsigned kind = slot & SP_SLOT_GENERATOR ? leave_kind(code, f, result) : SP_RAW_LEAVE;
+	bool known = sp_leave(t, (uint64_t)code, now, kind);
+	/* after a switch from the evaluator its frames end here as well */
+	if (SP_UNLIKELY(!known) && !(slot & SP_SLOT_FILTERED) && ((struct sp_raw_frame *)t->loc.top)->key != ((uint64_t)code | 1))
+		t->loc.unmatched += sp_recording;
+}
+
+static void on_c_call(PyObject *callable)
+{
+	uint64_t key;
+	struct sp_thread *t = sp_self;
+	uint32_t region = t && t->epoch == sp_epoch && sp_process.settings.c_calls ? sp_names_c_function(callable, &key) : 0;
+	if (region)
+		sp_enter(t, region, key, sp_ticks(), SP_RAW_ENTER);
+}
+
+static bool starts_a_thread(PyObject *callable)
+{
+	return PyCFunction_Check(callable) && !strncmp(((PyCFunctionObject *)callable)->m_ml->ml_name, "start_", 6);
+}
+
+static void on_c_return(PyObject *callable)
+{
+	uint64_t now = sp_ticks(), key;
+	struct sp_thread *t = sp_self;
+	if (t && sp_process.settings.c_calls && sp_names_c_function(callable, &key))
+		sp_leave(t, key, now, SP_RAW_LEAVE);
+	if (SP_UNLIKELY(starts_a_thread(callable)))
+		set_all(profile);
+}
+
+static int profile(PyObject *self, PyFrameObject *f, int what, PyObject *arg)
+{
+	(void)self;
+	switch (what) {
+	case PyTrace_CALL:
+		on_call(f);
+		break;
+	case PyTrace_RETURN:
+		on_return(f, arg);
+		break;
+	case PyTrace_C_CALL:
+		on_c_call(arg);
+		break;
+	case PyTrace_C_RETURN:
+	case PyTrace_C_EXCEPTION:
+		on_c_return(arg);
+		break;
+	}
+	return 0;
+}
+
+static const char *missing(void)
+{
+	return NULL;
+}
+
+static int install(void)
+{
+	set_all(profile);
+	if (!PyErr_Occurred())
+		return 0;
+	return -1;
+}
+
+static void hook_remove(void)
+{
+	set_all(NULL);
+}
+
+static bool taken(void)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+	PyThreadState *ts = PyThreadState_GetUnchecked();
+#else
+	PyThreadState *ts = _PyThreadState_UncheckedGet();
+#endif
+	return ts && ts->c_profilefunc != profile;
+}
+
+const struct sp_hook sp_hook_setprofile = {
+	.name = "setprofile",
+	.what = "PyEval_SetProfile, on every version; sees C functions",
+	.missing = missing,
+	.c_calls = true,
+	.entered_is_current = true,
+	.install = install,
+	.remove = hook_remove,
+	.taken = taken,
+};

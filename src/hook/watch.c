@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Functions of the library whose beginning tells us something: a thread's name and who started it, and that greenlet is
+ * there. They are found by name once, when their code object is first seen; other functions pay nothing for it. */
+#include "hook/hook.h"
+
+#include <string.h>
+
+static const struct {
+	const char *module, *name;
+	enum { THREAD_START, THREAD_BEGIN, GREENLET } what;
+} watched[] = {
+	{"threading", "Thread.start", THREAD_START},
+	{"threading", "Thread._bootstrap", THREAD_BEGIN},
+	/* from here on the C part of greenlet is loaded */
+	{"greenlet", "<module>", GREENLET},
+};
+
+/* Thread objects between start() and their first event, and the location that started them. Guarded by the GIL. */
+enum { STARTING = 64 };
+static struct {
+	const void *thread;
+	uint32_t location;
+} starting[STARTING];
+static unsigned starting_next;
+
+bool sp_watch_wanted(const char *module, const char *name)
+{
+	for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
+		if (!strcmp(module, watched[i].module) && !strcmp(name, watched[i].name))
+			return true;
+	/* before 3.11 a function seen for the first time in a thread may be known by its own name only */
+	return !strcmp(module, "threading") && (!strcmp(name, "start") || !strcmp(name, "_bootstrap"));
+}
+
+static void thread_starts(const void *thread)
+{
+	if (!sp_self)
+		return;
+	starting[starting_next % STARTING].thread = thread;
+	starting[starting_next++ % STARTING].location = sp_self->loc.id;
+}
+
+/* The name is an attribute of the instance. It is read from the instance's own dictionary, after a look that the class has
+ * none of this name: a property would be the program's code. */
+static void thread_begins(PyObject *thread)
+{
+	for (int i = 0; i < STARTING; i++)
+		if (starting[i].thread == thread) {
+			sp_self->loc.creator = starting[i].location;
+			starting[i].thread = NULL;
+		}
+	PyObject *key = PyUnicode_InternFromString("_name"), *name = NULL;
+	if (key && !_PyType_Lookup(Py_TYPE(thread), key))
+		name = PyObject_GenericGetAttr(thread, key);
+	PyErr_Clear();
+	if (name && PyUnicode_CheckExact(name)) {
+		Py_ssize_t n;
+		const char *p = PyUnicode_AsUTF8AndSize(name, &n);
+		if (p)
+			sp_thread_name(sp_self, p, (size_t)n);
+		PyErr_Clear();
+	}
+	Py_XDECREF(name);
+	Py_XDECREF(key);
+}
+
+void sp_watch_enter(sp_frame *f)
+{
+	PyCodeObject *code = sp_frame_code(f);
+	PyObject *self = sp_frame_first_local(f);
+	const char *name = PyUnicode_AsUTF8(code->co_name);
+	if (!name) {
+		PyErr_Clear();
+		return;
+	}
+	if (!strcmp(name, "<module>"))
+		sp_greenlet_loaded();
+	else if (self && !strcmp(name, "start"))
+		thread_starts(self);
+	else if (self && sp_self)
+		thread_begins(self);
+}
