@@ -16,6 +16,8 @@ struct callgrind {
 
 static struct sp_graph_key key_of(const struct sp_region *r)
 {
+	if (r->kind == SP_REGION_ROOT) /* calls of functions for which no region could be made */
+		return (struct sp_graph_key){sp_text("???"), sp_text("<not defined>"), 0};
 	return (struct sp_graph_key){r->file.n ? r->file : sp_text("???"), r->name, r->line};
 }
 
@@ -65,7 +67,7 @@ static void put_node(struct callgrind *c, uint32_t id)
 		sp_out_u64(&c->out, callee->line);
 		sp_out_byte(&c->out, '\n');
 		/* the line of the call is not known: the caller's first one stands for it */
-		put_cost(c, n->key.line, edge->sum.total);
+		put_cost(c, n->key.line, edge->outer);
 	}
 	sp_out_byte(&c->out, '\n');
 }
@@ -118,6 +120,8 @@ int sp_write_callgrind(const struct sp_model *m, const char *path, const struct 
 	sp_pick_close(&k);
 	if (rc)
 		return -1;
+	/* a caller for everything: the tools find a function's inclusive cost by adding up what its callers say */
+	c.g.nodes[0].key = (struct sp_graph_key){sp_text("???"), sp_text("<root>"), 0};
 	rc = number_files(&c, e);
 	if (rc == 0)
 		rc = sp_out_open(&c.out, path, e);

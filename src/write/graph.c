@@ -45,16 +45,18 @@ static int make_nodes(struct walk *w, sp_graph_key_fn *key)
 	struct sp_graph *g = w->g;
 	struct sp_intern keys = {.arena = &g->arena};
 
-	g->nodes = sp_arena_zalloc(&g->arena, w->m->n_regions, sizeof *g->nodes);
+	g->nodes = sp_arena_zalloc(&g->arena, w->m->n_regions + 1, sizeof *g->nodes);
 	w->node_of = sp_arena_zalloc(&g->arena, w->m->n_regions, sizeof *w->node_of);
 	w->edge_of = sp_arena_zalloc(&g->arena, w->m->n_paths, sizeof *w->edge_of);
 	int rc = g->nodes && w->node_of && w->edge_of ? 0 : -1;
+	if (rc == 0)
+		g->nodes[g->n_nodes++] = (struct sp_graph_node){.callers = SP_NONE, .callees = SP_NONE};
 	for (size_t r = 0; rc == 0 && r < w->m->n_regions; r++) {
 		struct sp_graph_key k = key(&w->m->regions[r]);
 		uint32_t id = node_for(&keys, k);
 		if (id == SP_INTERN_FAILED)
 			rc = -1;
-		else if (id == g->n_nodes)
+		else if (++id == g->n_nodes)
 			g->nodes[g->n_nodes++] =
 			    (struct sp_graph_node){.key = k, .callers = SP_NONE, .callees = SP_NONE};
 		w->node_of[r] = id;
@@ -115,16 +117,19 @@ static int enter(struct walk *w, uint32_t p)
 
 	w->edge_of[p] = SP_NONE;
 	n->seen |= used;
-	add(&n->sum, v, resumed, n->open++ != 0);
-	if (path->parent == 0 || !used)
+	bool outermost = n->open++ == 0;
+	add(&n->sum, v, resumed, !outermost);
+	if (!used)
 		return 0;
-	uint32_t caller = w->node_of[w->m->paths[path->parent].region];
+	uint32_t caller = path->parent ? w->node_of[w->m->paths[path->parent].region] : 0;
 	uint32_t id = edge_for(w, caller, w->node_of[path->region]);
 	if (id == SP_NONE)
 		return -1;
 	w->edge_of[p] = id;
 	g->nodes[caller].seen = true;
 	add(&g->edges[id].sum, v, resumed, g->edges[id].open++ != 0);
+	if (outermost)
+		g->edges[id].outer += v->incl;
 	return 0;
 }
 

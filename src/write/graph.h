@@ -32,11 +32,14 @@ struct sp_graph_edge {
 	uint32_t next_caller, next_callee; /* in the lists of the callee's callers and the caller's callees */
 	uint32_t open;
 	struct sp_graph_sum sum;
+	double outer; /* ns of the calls that found the callee nowhere in the stack */
 };
 
 struct sp_graph {
 	struct sp_arena arena;
-	struct sp_graph_node *nodes; /* in the arena; some are not seen */
+	/* In the arena; some are not seen. Node 0 calls what nothing else calls; it is no function, has no key and no
+	 * numbers. */
+	struct sp_graph_node *nodes;
 	size_t n_nodes;
 	struct sp_graph_edge *edges; /* owned */
 	size_t n_edges;

@@ -115,6 +115,8 @@ static void put_entry(struct sp_out *out, const struct sp_graph *g, const struct
 	sp_out_byte(out, '{');
 	for (uint32_t i = n->callers; i != SP_NONE; i = g->edges[i].next_caller) {
 		const struct sp_graph_sum *s = &g->edges[i].sum;
+		if (g->edges[i].caller == 0)
+			continue;
 		put_key(out, &g->nodes[g->edges[i].caller].key);
 		put_tuple(out, 4);
 		put_int(out, s->calls);
@@ -140,7 +142,7 @@ int sp_write_pstats(const struct sp_model *m, const char *path, const struct sp_
 	rc = sp_out_open(&out, path, e);
 	if (rc == 0) {
 		sp_out_byte(&out, '{');
-		for (size_t i = 0; i < g.n_nodes; i++)
+		for (size_t i = 1; i < g.n_nodes; i++)
 			if (g.nodes[i].seen)
 				put_entry(&out, &g, &g.nodes[i]);
 		sp_out_byte(&out, '0');

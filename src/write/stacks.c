@@ -4,6 +4,22 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* The greatest depth with which all stacks together have no more than SP_STACKS_FRAMES frames. */
+static uint32_t limit_for(const struct sp_stacks *s)
+{
+	size_t deeper[SP_STACKS_DEPTH] = {0}; /* how many paths are deeper than the index */
+	uint64_t frames = 0;
+	uint32_t limit = 0;
+
+	for (size_t p = 1; p < s->m->n_paths; p++)
+		deeper[(s->depth[p] < SP_STACKS_DEPTH ? s->depth[p] : SP_STACKS_DEPTH) - 1]++;
+	for (size_t d = SP_STACKS_DEPTH - 1; d > 0; d--)
+		deeper[d - 1] += deeper[d];
+	while (limit < SP_STACKS_DEPTH && (frames += deeper[limit]) <= SP_STACKS_FRAMES)
+		limit++;
+	return limit ? limit : 1;
+}
+
 int sp_stacks_open(struct sp_stacks *s, const struct sp_model *m, struct sp_err *e)
 {
 	size_t n = m->n_paths ? m->n_paths : 1;
@@ -18,11 +34,11 @@ int sp_stacks_open(struct sp_stacks *s, const struct sp_model *m, struct sp_err 
 		sp_stacks_close(s);
 		return sp_fail(e, ENOMEM, "out of memory");
 	}
-	for (uint32_t p = 1; p < m->n_paths; p++) {
-		uint32_t parent = m->paths[p].parent;
-		s->depth[p] = s->depth[parent] + 1;
-		s->shown[p] = s->depth[p] > SP_STACKS_DEPTH ? s->shown[parent] : p;
-	}
+	for (uint32_t p = 1; p < m->n_paths; p++)
+		s->depth[p] = s->depth[m->paths[p].parent] + 1;
+	uint32_t limit = limit_for(s);
+	for (uint32_t p = 1; p < m->n_paths; p++)
+		s->shown[p] = s->depth[p] > limit ? s->shown[m->paths[p].parent] : p;
 	return 0;
 }
 

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Call paths as stacks of frames, for formats that repeat the whole stack for each path.
  *
- * A chain of recursive calls n deep makes n stacks of up to n frames. Therefore a stack has at most SP_STACKS_DEPTH
- * frames; the time below belongs to one more frame that says so, once for each stack that was cut. */
+ * A chain of recursive calls n deep makes n stacks of up to n frames, and no tool opens gigabytes of them. Therefore a
+ * stack has at most SP_STACKS_DEPTH frames, or fewer, so that all together have at most SP_STACKS_FRAMES; the time
+ * below belongs to one more frame that says so, once for each stack that was cut. */
 #ifndef SP_WRITE_STACKS_H
 #define SP_WRITE_STACKS_H
 
 #include "write/writer.h"
 
 #define SP_STACKS_DEPTH  1024
+#define SP_STACKS_FRAMES (32u << 20)
 #define SP_STACKS_DEEPER "[deeper]"
 
 struct sp_stacks {
 	const struct sp_model *m;
 	uint32_t *depth;   /* owned, as all below; of each path */
-	uint32_t *shown;   /* the path itself, or its ancestor at SP_STACKS_DEPTH */
-	double *deeper;    /* ns below a path at SP_STACKS_DEPTH not given out yet */
+	uint32_t *shown;   /* the path itself, or its ancestor at the greatest depth */
+	double *deeper;    /* ns below a path at the greatest depth, not given out yet */
 	uint32_t *touched; /* paths for which deeper is not 0 */
 	size_t n_touched;
 	uint32_t stack[SP_STACKS_DEPTH];
