@@ -19,10 +19,12 @@ static const char source[] = "def empty():\n"
 			     "calls()\n";
 
 /* The shortest of a few rounds; 0: it cannot be measured here. */
-static uint64_t rounds(PyObject *globals)
+static uint64_t rounds(PyObject *globals, struct sp_thread *t)
 {
 	uint64_t best = UINT64_MAX;
 	for (int i = 0; i < ROUNDS; i++) {
+		if (t && t->traced)
+			sp_thread_events_rewind(t);
 		uint64_t start = sp_ticks();
 		PyObject *r = PyEval_EvalCode(loop, globals, globals);
 		uint64_t d = sp_ticks() - start;
@@ -35,7 +37,7 @@ static uint64_t rounds(PyObject *globals)
 	return best;
 }
 
-static uint64_t run(void)
+static uint64_t run(struct sp_thread *t)
 {
 	uint64_t best = 0;
 	PyObject *globals = PyDict_New(), *range = NULL, *name = PyUnicode_FromString("(calibration)");
@@ -43,7 +45,7 @@ static uint64_t run(void)
 		range = PyObject_CallFunction((PyObject *)&PyRange_Type, "i", CALLS);
 	if (range && !PyDict_SetItemString(globals, "R", range) && !PyDict_SetItemString(globals, "__name__", name) &&
 	    !PyDict_SetItemString(globals, "__builtins__", PyEval_GetBuiltins()))
-		best = rounds(globals);
+		best = rounds(globals, t);
 	Py_XDECREF(range);
 	Py_XDECREF(name);
 	Py_XDECREF(globals);
@@ -57,7 +59,7 @@ void sp_calibrate_before(void)
 	without = 0;
 	loop = Py_CompileString(source, "(calibration)", Py_file_input);
 	if (loop)
-		without = run();
+		without = run(NULL);
 	PyErr_Clear();
 }
 
@@ -75,8 +77,7 @@ static uint64_t recorded(const struct sp_thread *t)
 
 void sp_calibrate_after(struct sp_thread *t)
 {
-	bool traced = t->traced;
-	uint64_t with = loop ? run() : 0;
+	uint64_t with = loop ? run(t) : 0;
 	if (with > without && without) {
 		double pair = (double)(with - without) / CALLS, empty = (double)without / CALLS / 2;
 		double in = (double)recorded(t) - empty;
@@ -88,7 +89,6 @@ void sp_calibrate_after(struct sp_thread *t)
 		sp_process.header->cost_in_ps = (uint64_t)(in * ps);
 		sp_process.header->cost_out_ps = (uint64_t)((pair - in) * ps);
 	}
-	t->traced = traced;
 	Py_CLEAR(loop);
 	sp_stack_clear(t, sp_ticks());
 	sp_thread_restart(t);

@@ -244,8 +244,10 @@ static int begin_here(const struct sp_hook *h, bool booting)
 	sp_calibrate_after(t);
 	sp_thread_name(t, "MainThread", t->loc.tid == (uint64_t)getpid() ? 10 : 0);
 	sp_greenlet_watch_thread();
+	t->booting = booting;
+	if (booting)
+		sp_thread_events_hold(t);
 	adopt(t, sp_frame_current(PyThreadState_Get()));
-	t->booting = booting && sp_stack_depth(t);
 	return 0;
 }
 
@@ -376,9 +378,13 @@ static void boot_exception(const char *dir)
 	Py_XDECREF(trace);
 }
 
+static int64_t main_interpreter;
+
 /* A sub-interpreter of a measured process: its own hook, the same measurement. */
 static bool boot_again(const char *dir)
 {
+	if (PyInterpreterState_GetID(PyInterpreterState_Get()) == main_interpreter)
+		return true; /* spartito.pth was found in two places */
 	if (sp_names_init() == 0 && sp_hook_used && sp_hook_used->install() == 0)
 		return true;
 	if (PyErr_Occurred())
@@ -401,6 +407,7 @@ bool sp_control_boot(void)
 		sp_settings_free(&s);
 		return false;
 	}
+	main_interpreter = PyInterpreterState_GetID(PyInterpreterState_Get());
 	if (sp_control_start(dir, &s, SP_RAW_STARTED_EXEC) == 0)
 		return true;
 	sp_settings_free(&s);

@@ -278,7 +278,7 @@ static size_t qualname_length(PyCodeObject *code, const char *qualname)
 
 uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f)
 {
-	uint64_t slot = sp_slot_of(code), kept = slot;
+	uint64_t slot = sp_slot_of(code);
 	if ((slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == (sp_slot_ok & SP_SLOT_MASK))
 		return slot;
 	struct text module = module_of(f);
@@ -290,10 +290,8 @@ uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f)
 		slot = slot_new(code, m, name, whole, file);
 		hint_children(code, name);
 		if (PyUnstable_Code_SetExtra((PyObject *)code, sp_slot_index, (void *)slot)) {
-			PyErr_Clear();
+			PyErr_Clear(); /* a hint in the slot was freed by the interpreter when it was replaced */
 			slot = 0;
-		} else if ((kept & 3) == SP_SLOT_HINT) {
-			slot_free((void *)kept);
 		}
 	}
 	free(m);

@@ -7,12 +7,13 @@
 
 static const struct {
 	const char *module, *name;
-	enum { THREAD_START, THREAD_BEGIN, GREENLET } what;
-} watched[] = {
-	{"threading", "Thread.start", THREAD_START},
-	{"threading", "Thread._bootstrap", THREAD_BEGIN},
-	/* from here on the C part of greenlet is loaded */
-	{"greenlet", "<module>", GREENLET},
+	} watched[] = {
+	{"threading", "Thread.start"},
+	{"threading", "Thread._bootstrap"},
+	{"greenlet", "<module>"},
+	/* where the interpreter's start-up ends: a script or -c; -m, a directory or an archive */
+	{"__main__", "<module>"},
+	{"runpy", "_run_module_as_main"},
 };
 
 /* Thread objects between start() and their first event, and the location that started them. Guarded by the GIL. */
@@ -64,6 +65,15 @@ static void thread_begins(PyObject *thread)
 	Py_XDECREF(key);
 }
 
+static void module_begins(sp_frame *f)
+{
+	PyObject *module = PyDict_GetItemString(sp_frame_globals(f), "__name__"); /* borrowed */
+	if (module && PyUnicode_Check(module) && !PyUnicode_CompareWithASCIIString(module, "greenlet"))
+		sp_greenlet_loaded();
+	else if (sp_self && sp_self->booting && !sp_stack_depth(sp_self))
+		sp_thread_restart(sp_self);
+}
+
 void sp_watch_enter(sp_frame *f)
 {
 	PyCodeObject *code = sp_frame_code(f);
@@ -73,8 +83,8 @@ void sp_watch_enter(sp_frame *f)
 		PyErr_Clear();
 		return;
 	}
-	if (!strcmp(name, "<module>"))
-		sp_greenlet_loaded();
+	if (!strcmp(name, "<module>") || !strcmp(name, "_run_module_as_main"))
+		module_begins(f);
 	else if (self && !strcmp(name, "start"))
 		thread_starts(self);
 	else if (self && sp_self)

@@ -56,13 +56,11 @@ const struct sp_raw_frame *sp_raw_open_frames(struct sp_raw_file *f, struct sp_r
 	*n = 0;
 	if (s->top == s->base)
 		return NULL;
-	if (!t->stack) {
-		sp_raw_report(f, s->stack, "the open calls of location %" PRIu32 " are lost", s->id);
-		return NULL;
-	}
-	if (s->top < s->base || (s->top - s->base) % sizeof(struct sp_raw_frame) ||
+	if (!t->stack || s->top < s->base || (s->top - s->base) % sizeof(struct sp_raw_frame) ||
 	    depth >= (t->stack->bytes - HEAD) / sizeof(struct sp_raw_frame)) {
-		sp_raw_report(f, t->stack->offset, "the stack of location %" PRIu32 " does not hold its open calls", s->id);
+		if (!t->reported)
+			sp_raw_report(f, s->stack, "the open calls of location %" PRIu32 " are lost", s->id);
+		t->reported = true;
 		return NULL;
 	}
 	*n = depth;

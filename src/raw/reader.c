@@ -218,6 +218,7 @@ static void read_state(struct sp_raw_file *f, struct sp_raw_thread *t, const str
 {
 	if (p && p->bytes >= HEAD + sizeof(t->state)) {
 		memcpy(&t->state, sp_raw_payload(f, p), sizeof(t->state));
+		t->state_offset = p->offset + HEAD;
 		if (t->state.id == location)
 			return;
 		sp_raw_report(f, p->offset + HEAD, "state of location %" PRIu32 " in the chunk of %" PRIu32, t->state.id, location);

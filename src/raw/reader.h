@@ -33,6 +33,8 @@ struct sp_raw_thread {
 	struct sp_raw_run nodes;      /* in the order of base */
 	struct sp_raw_run events;     /* in the order of time */
 	const struct sp_raw_part *stack; /* NULL: lost */
+	uint64_t state_offset;           /* of the state in the file, 0: lost */
+	bool reported;                   /* damage of the stack was reported */
 };
 
 typedef void sp_raw_problem_fn(void *arg, const char *text);

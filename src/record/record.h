@@ -72,7 +72,7 @@ struct sp_thread {
 	uint32_t node_chunks, ev_chunks;
 	uint32_t depth_limit; /* 0: none */
 	bool traced;   /* events are wanted */
-	bool booting;  /* what is recorded now is thrown away when the interpreter's start-up has ended */
+	bool booting;  /* in the interpreter's start-up: restarted where the program begins */
 	bool gave_up;  /* no room for the trace: its events are counted from here on */
 	uint32_t epoch;           /* of sp_epoch when the stack was made to agree with the interpreter's */
 	struct sp_thread *next;   /* registry */
@@ -165,6 +165,9 @@ int sp_thread_nodes_init(struct sp_thread *t);
 int sp_thread_stack_init(struct sp_thread *t);
 /* First event chunk, or the next one; false: tracing is given up. */
 bool sp_thread_events_more(struct sp_thread *t);
+void sp_thread_events_rewind(struct sp_thread *t);
+/* No trace until sp_thread_restart(). */
+void sp_thread_events_hold(struct sp_thread *t);
 /* NULL: no room. */
 struct sp_raw_node *sp_callpath_child(struct sp_thread *t, struct sp_raw_node *parent, uint32_t region);
 void sp_callpath_reset(struct sp_thread *t);

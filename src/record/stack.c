@@ -110,8 +110,6 @@ static void drop_stale(struct sp_thread *t, uint64_t now)
 {
 	while (top_of(t)->flags & SP_RAW_FRAME_INHERITED && sp_stack_still_open && !sp_stack_still_open(top_of(t)))
 		sp_stack_pop(t, now);
-	if (t->booting && is_root(t, top_of(t)))
-		sp_thread_restart(t);
 }
 
 void sp_enter_collapsed(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t now, unsigned kind)
@@ -161,7 +159,5 @@ bool sp_leave_slow(struct sp_thread *t, uint64_t key, uint64_t now, unsigned kin
 		close_special(t, f, now, kind);
 	else
 		sp_leave(t, key, now, kind);
-	if (t->booting && is_root(t, top_of(t)))
-		sp_thread_restart(t);
 	return true;
 }

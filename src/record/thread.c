@@ -216,11 +216,28 @@ void sp_thread_restart(struct sp_thread *t)
 	*(struct sp_raw_frame *)t->loc.base = (struct sp_raw_frame){.node = (uint64_t)t->root};
 	t->loc.unmatched = t->loc.deeper = t->loc.lost_paths = 0;
 	t->loc.begin = t->loc.last = sp_ticks();
-	if (t->ev_chunk && t->traced) {
-		/* one chunk holds far more than a start-up; were there several, the first ones go */
-		t->ev_chunk->type = SP_RAW_FREE;
-		sp_thread_events_more(t);
-	}
+	t->traced = sp_process.settings.trace;
+	if (t->traced)
+		sp_thread_events_rewind(t);
+}
+
+/* Makes the current chunk empty again; only while it is the thread's first. */
+void sp_thread_events_rewind(struct sp_thread *t)
+{
+	struct sp_raw_chunk *c = t->ev_chunk;
+	if (!c || c->seq)
+		return;
+	memset(c + 1, 0, c->bytes - sizeof *c);
+	c->base = t->loc.last;
+	t->loc.next = (uint64_t)(c + 1);
+	t->ev_end = (uint64_t *)((char *)c + c->bytes);
+}
+
+void sp_thread_events_hold(struct sp_thread *t)
+{
+	t->traced = false;
+	t->loc.next = 0;
+	t->ev_end = NULL;
 }
 
 void sp_thread_name(struct sp_thread *t, const char *name, size_t n)

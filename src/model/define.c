@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Definitions of one process, unified with those of the others. */
+#include "model/private.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Ids seen so far with what they stand for in the model; made into a table when all are known. */
+struct pairs {
+	struct pair {
+		uint32_t id, to;
+	} *p; /* owned */
+	size_t n, room;
+};
+
+struct reading {
+	struct sp_builder *b;
+	struct sp_loading *l;
+	struct pairs regions, counters, parameters, strings;
+	struct sp_meta *meta; /* owned */
+	size_t metas, meta_room;
+	struct sp_str *names; /* owned; of the locations, by their place in the raw file */
+};
+
+static int add_pair(struct pairs *v, uint32_t id, uint32_t to)
+{
+	struct pair *p;
+
+	if (to == SP_NONE)
+		return -1;
+	if (v->n == v->room) {
+		v->room = v->room ? v->room * 2 : 64;
+		p = realloc(v->p, v->room * sizeof(*p));
+		if (!p)
+			return -1;
+		v->p = p;
+	}
+	v->p[v->n++] = (struct pair){id, to};
+	return 0;
+}
+
+/* Frees the pairs. The table is as long as the largest id; pages of it that hold none cost nothing. */
+static int make_ids(struct sp_ids *ids, struct pairs *v)
+{
+	size_t i;
+
+	for (i = 0; i < v->n; i++)
+		if (v->p[i].id >= ids->n)
+			ids->n = (size_t)v->p[i].id + 1;
+	ids->to = calloc(ids->n + 1, sizeof(*ids->to));
+	/* kept one higher, so that the zeros of calloc mean "none" */
+	for (i = 0; ids->to && i < v->n; i++)
+		ids->to[v->p[i].id] = v->p[i].to + 1;
+	free(v->p);
+	return ids->to ? 0 : -1;
+}
+
+static void put(char **at, const void *p, size_t n)
+{
+	if (n)
+		memcpy(*at, p, n);
+	*at += n;
+}
+
+static int new_region(struct sp_builder *b, const struct sp_str part[3], uint32_t line, unsigned flags)
+{
+	struct sp_model *m = b->m;
+	struct sp_region *r;
+	size_t n = part[0].n + 1 + part[1].n;
+	char *name;
+
+	if (m->n_regions == b->region_room) {
+		b->region_room = b->region_room ? b->region_room * 2 : 256;
+		r = realloc(m->regions, b->region_room * sizeof(*r));
+		if (!r)
+			return -1;
+		m->regions = b->priv->regions = r;
+	}
+	r = &m->regions[m->n_regions++];
+	*r = (struct sp_region){.module = sp_model_str(m, part[0].p, part[0].n), .qualname = sp_model_str(m, part[1].p, part[1].n),
+				.file = sp_model_str(m, part[2].p, part[2].n), .line = line,
+				.kind = (uint8_t)(flags & SP_RAW_REGION_KIND_MASK),
+				.generator = flags & (SP_RAW_REGION_GENERATOR | SP_RAW_REGION_COROUTINE)};
+	if (!r->module.p || !r->qualname.p || !r->file.p)
+		return -1;
+	if (r->kind == SP_REGION_USER || part[0].n == 0) {
+		r->name = r->qualname;
+		return 0;
+	}
+	r->name = (struct sp_str){name = sp_arena_alloc(&b->priv->arena, n + 1), n};
+	if (!name)
+		return -1;
+	put(&name, part[0].p, part[0].n);
+	put(&name, ":", 1);
+	put(&name, part[1].p, part[1].n + 1);
+	return 0;
+}
+
+uint32_t sp_build_region(struct sp_builder *b, const struct sp_str part[3], uint32_t line, unsigned flags)
+{
+	uint64_t head[4] = {(uint64_t)line << 32 | (flags & SP_RAW_REGION_KIND_MASK), part[0].n, part[1].n, part[2].n};
+	size_t n = sizeof(head) + part[0].n + part[1].n + part[2].n, i;
+	char *at;
+	uint32_t id;
+
+	if (n > b->key_room) {
+		at = realloc(b->key, n * 2);
+		if (!at)
+			return SP_NONE;
+		b->key = at;
+		b->key_room = n * 2;
+	}
+	at = b->key;
+	put(&at, head, sizeof(head));
+	for (i = 0; i < 3; i++)
+		put(&at, part[i].p, part[i].n);
+	id = sp_intern(&b->regions, b->key, n);
+	if (id == SP_INTERN_FAILED)
+		return SP_NONE;
+	if (id == b->m->n_regions && new_region(b, part, line, flags))
+		return SP_NONE;
+	if (flags & (SP_RAW_REGION_GENERATOR | SP_RAW_REGION_COROUTINE))
+		b->m->regions[id].generator = true;
+	return id;
+}
+
+uint32_t sp_build_unknown_region(struct sp_builder *b)
+{
+	static const struct sp_str part[3] = {{"", 0}, {"<not defined>", 13}, {"", 0}};
+
+	return sp_build_region(b, part, 0, SP_RAW_REGION_COLLAPSED);
+}
+
+static int add_meta(struct reading *r, const struct sp_str part[2])
+{
+	struct sp_model *m = r->b->m;
+	struct sp_meta *p;
+	struct sp_str key, value;
+	size_t i;
+
+	key = sp_model_str(m, part[0].p, part[0].n);
+	value = sp_model_str(m, part[1].p, part[1].n);
+	if (!key.p || !value.p)
+		return -1;
+	if (strcmp(key.p, "command") == 0)
+		r->l->process.command = value;
+	if (strcmp(key.p, "parent") == 0)
+		r->l->parent_name = value;
+	for (i = 0; i < r->metas; i++)
+		if (r->meta[i].key.n == key.n && memcmp(r->meta[i].key.p, key.p, key.n) == 0) {
+			r->meta[i].value = value;
+			return 0;
+		}
+	if (r->metas == r->meta_room) {
+		r->meta_room = r->meta_room ? r->meta_room * 2 : 16;
+		p = realloc(r->meta, r->meta_room * sizeof(*p));
+		if (!p)
+			return -1;
+		r->meta = p;
+	}
+	r->meta[r->metas++] = (struct sp_meta){key, value};
+	return 0;
+}
+
+static void name_location(struct reading *r, uint32_t id, const struct sp_str *name)
+{
+	const struct sp_raw_file *f = r->l->source->raw;
+	size_t low = 0, high = f->n_threads, mid;
+
+	while (low < high) {
+		mid = (low + high) / 2;
+		if (f->threads[mid].state.id < id)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low < f->n_threads && f->threads[low].state.id == id)
+		r->names[low] = *name;
+}
+
+static int add_definition(struct reading *r, const struct sp_raw_def *d, uint64_t at, const struct sp_str part[3])
+{
+	struct sp_builder *b = r->b;
+	struct sp_raw_file *f = r->l->source->raw;
+
+	if (d->kind == SP_RAW_DEF_META)
+		return add_meta(r, part);
+	if (d->kind == SP_RAW_DEF_LOCATION_NAME) {
+		name_location(r, d->a, &part[0]);
+		return 0;
+	}
+	if (d->a > SP_RAW_ID_MAX || (d->kind == SP_RAW_DEF_REGION && d->a == 0)) {
+		sp_raw_report(f, at, "id %" PRIu32 " of a definition is out of range", d->a);
+		return 0;
+	}
+	switch (d->kind) {
+	case SP_RAW_DEF_REGION:
+		if ((d->flags & SP_RAW_REGION_KIND_MASK) > SP_RAW_REGION_COLLAPSED) {
+			sp_raw_report(f, at, "region %" PRIu32 " is of unknown kind %u", d->a, d->flags & SP_RAW_REGION_KIND_MASK);
+			return 0;
+		}
+		return add_pair(&r->regions, d->a, sp_build_region(b, part, d->b, d->flags));
+	case SP_RAW_DEF_COUNTER:
+		return add_pair(&r->counters, d->a, sp_intern(&b->counters, part[0].p, part[0].n));
+	case SP_RAW_DEF_PARAMETER:
+		return add_pair(&r->parameters, d->a, sp_intern(&b->parameters, part[0].p, part[0].n));
+	case SP_RAW_DEF_STRING:
+		return add_pair(&r->strings, d->a, sp_intern(&b->strings, part[0].p, part[0].n));
+	default:
+		sp_raw_report(f, at, "definition of unknown kind %u", d->kind);
+		return 0;
+	}
+}
+
+/* Returns -1 without memory. A record that cannot be right ends the chunk: what follows has no known beginning. */
+static int read_chunk(struct reading *r, const struct sp_raw_part *p)
+{
+	struct sp_raw_file *f = r->l->source->raw;
+	const char *bytes = sp_raw_payload(f, p);
+	struct sp_raw_def d;
+	struct sp_str part[4];
+	uint64_t at, used, here;
+	int i;
+
+	for (at = 0; at + sizeof(d) <= p->used; at += d.bytes) {
+		memcpy(&d, bytes + at, sizeof(d));
+		here = p->offset + sizeof(struct sp_raw_chunk) + at;
+		used = sizeof(d);
+		for (i = 0; i < 4; i++) {
+			part[i] = (struct sp_str){bytes + at + (used <= d.bytes ? used : 0), d.len[i]};
+			used += d.len[i];
+		}
+		if (d.bytes % 8 || d.bytes < used || d.bytes > p->used - at) {
+			sp_raw_report(f, here, "definition of %" PRIu32 " bytes; the rest of its chunk is skipped", d.bytes);
+			return 0;
+		}
+		if (add_definition(r, &d, here, part))
+			return -1;
+	}
+	if (at != p->used)
+		sp_raw_report(f, p->offset + sizeof(struct sp_raw_chunk) + at, "definitions end within a record");
+	return 0;
+}
+
+static int finish(struct reading *r)
+{
+	struct sp_loading *l = r->l;
+	struct sp_model *m = r->b->m;
+	struct sp_source *s = l->source;
+	size_t i;
+
+	if (make_ids(&s->regions, &r->regions) | make_ids(&s->counters, &r->counters) | make_ids(&s->parameters, &r->parameters) |
+	    make_ids(&s->strings, &r->strings))
+		return -1;
+	/* id 0: the process had no room left for another definition */
+	if (l->process.lost.regions) {
+		s->regions.to[0] = sp_build_unknown_region(r->b) + 1;
+		s->regions.n += s->regions.n == 0;
+	}
+	l->process.meta = sp_arena_zalloc(&r->b->priv->arena, r->metas, sizeof(*r->meta));
+	if (!l->process.meta)
+		return -1;
+	l->process.metas = r->metas;
+	if (r->metas)
+		memcpy(l->process.meta, r->meta, r->metas * sizeof(*r->meta));
+	for (i = 0; i < s->raw->n_threads; i++) {
+		l->locations[i].name = sp_model_str(m, r->names[i].n ? r->names[i].p : "", r->names[i].n);
+		if (!l->locations[i].name.p)
+			return -1;
+	}
+	return 0;
+}
+
+int sp_build_definitions(struct sp_builder *b, struct sp_loading *l, struct sp_err *e)
+{
+	struct sp_raw_file *f = l->source->raw;
+	struct reading r = {.b = b, .l = l};
+	size_t i;
+	int rc;
+
+	r.names = calloc(f->n_threads + 1, sizeof(*r.names));
+	rc = r.names ? 0 : -1;
+	for (i = 0; i < f->defs.count && rc == 0; i++)
+		rc = read_chunk(&r, &f->parts[f->defs.first + i]);
+	if (rc == 0) {
+		rc = finish(&r);
+	} else {
+		free(r.regions.p);
+		free(r.counters.p);
+		free(r.parameters.p);
+		free(r.strings.p);
+	}
+	free(r.meta);
+	free(r.names);
+	return rc ? sp_model_no_memory(e) : 0;
+}

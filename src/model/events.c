@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The trace of one location: decoded, balanced, in the model's ids and time. */
+#include "model/private.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sp_events {
+	struct sp_model *m;
+	struct sp_place *place;
+	const struct sp_source *source;
+	struct sp_raw_file *raw;
+	const struct sp_raw_thread *thread;
+	size_t part;           /* of the thread's; the one being read is the one before */
+	const uint64_t *words; /* of that part */
+	size_t n, at;
+	uint64_t *room;  /* owned; of unpacked words */
+	uint64_t ticks, ns;
+	uint64_t end;    /* ns */
+	uint32_t *stack; /* owned; the regions open */
+	size_t depth, stack_room;
+	size_t keep;     /* leave regions until so many are open; SIZE_MAX: none is to be left */
+	uint64_t forced; /* leaves made up because their caller was left, */
+	uint64_t dropped; /* and leaves of what was not open */
+};
+
+uint64_t sp_events_count(const struct sp_model *m, uint32_t location)
+{
+	return m->priv->places[location].words;
+}
+
+int sp_events_open(struct sp_events **out, const struct sp_model *m, uint32_t location, struct sp_err *e)
+{
+	struct sp_events *s = calloc(1, sizeof(*s));
+
+	*out = NULL;
+	if (!s)
+		return sp_model_no_memory(e);
+	/* what is found damaged on the way is added to the model's problems, which is all that changes in it */
+	s->m = (struct sp_model *)m;
+	s->place = &m->priv->places[location];
+	s->source = &m->priv->sources[s->place->source];
+	s->raw = s->source->raw;
+	s->thread = s->raw ? &s->raw->threads[s->place->thread] : NULL;
+	s->ticks = s->source->clock.first;
+	s->ns = m->locations[location].begin;
+	s->end = m->locations[location].end;
+	s->keep = SIZE_MAX;
+	*out = s;
+	return 0;
+}
+
+void sp_events_close(struct sp_events *s)
+{
+	if (!s)
+		return;
+	free(s->room);
+	free(s->stack);
+	free(s);
+}
+
+/* The part is given up from here on. */
+static void damaged(struct sp_events *s, const char *what)
+{
+	struct sp_raw_part *p = &s->raw->parts[s->thread->events.first + s->part - 1];
+
+	if (!p->reported)
+		sp_model_problem(s->m, "%s at 0x%" PRIx64 ": %s; %zu words of the trace are skipped", s->raw->name,
+				 p->offset + sizeof(struct sp_raw_chunk) + (p->type == SP_RAW_EVENTS ? s->at * 8 : 0), what, s->n - s->at);
+	p->reported = true;
+	s->at = s->n;
+}
+
+/* A process that still runs has recorded more since it was loaded: not damage, but the end of what was loaded. */
+static void too_late(struct sp_events *s)
+{
+	uint64_t now = s->place->end;
+
+	if (s->thread->state_offset)
+		memcpy(&now, s->raw->map + s->thread->state_offset + offsetof(struct sp_raw_location, last), sizeof(now));
+	if (now > s->place->end && s->raw->header.ended == SP_RAW_RUNNING)
+		s->at = s->n;
+	else
+		damaged(s, "an event later than the end of its thread");
+}
+
+/* Returns 1 when there is one, 0 when all are read, -1 on error. */
+static int next_part(struct sp_events *s, struct sp_err *e)
+{
+	struct sp_raw_part *p;
+
+	if (!s->thread || s->part == s->thread->events.count)
+		return 0;
+	if (s->part > 0)
+		sp_raw_forget(s->raw, &s->raw->parts[s->thread->events.first + s->part - 1]);
+	p = &s->raw->parts[s->thread->events.first + s->part++];
+	s->at = s->n = 0;
+	s->words = sp_raw_words(s->raw, p, &s->room, &s->n, e);
+	if (!s->words) {
+		if (e->code)
+			return -1;
+		damaged(s, e->text);
+		s->n = s->at = 0;
+		return 1;
+	}
+	if (p->base < s->ticks && s->part > 1)
+		damaged(s, "the time goes back");
+	else
+		s->ticks = p->base;
+	return 1;
+}
+
+static int push(struct sp_events *s, uint32_t region, struct sp_err *e)
+{
+	uint32_t *larger;
+
+	if (s->depth == s->stack_room) {
+		larger = realloc(s->stack, (s->stack_room * 2 + 64) * sizeof(*larger));
+		if (!larger)
+			return sp_model_no_memory(e);
+		s->stack = larger;
+		s->stack_room = s->stack_room * 2 + 64;
+	}
+	s->stack[s->depth++] = region;
+	return 0;
+}
+
+/* A leave that does not belong to the innermost region: leaves what is above its own, or is none at all. Returns whether
+ * the word is to be read again. */
+static bool mismatch(struct sp_events *s, uint32_t region)
+{
+	size_t i;
+
+	for (i = s->depth; i-- > 0;)
+		if (s->stack[i] == region) {
+			s->forced += s->depth - i - 1;
+			s->keep = i + 1;
+			return true;
+		}
+	s->dropped++;
+	return false;
+}
+
+static uint32_t lookup(const struct sp_ids *ids, uint64_t id)
+{
+	return id < ids->n ? ids->to[id] : 0;
+}
+
+static int counter(struct sp_events *s, const uint64_t *payload, struct sp_event *out)
+{
+	out->kind = SP_EVENT_COUNTER;
+	out->id = lookup(&s->source->counters, payload[0]) - 1;
+	memcpy(&out->u.real, &payload[1], sizeof(out->u.real));
+	return out->id != SP_NONE;
+}
+
+static int parameter(struct sp_events *s, uint32_t what, const uint64_t *payload, struct sp_event *out)
+{
+	out->id = lookup(&s->source->parameters, payload[0]) - 1;
+	out->u.uint = payload[1];
+	out->kind = what == SP_RAW_X_PARAMETER_INT ? SP_EVENT_PARAMETER_INT : SP_EVENT_PARAMETER_UINT;
+	if (what == SP_RAW_X_PARAMETER_STRING) {
+		out->kind = SP_EVENT_PARAMETER_STRING;
+		out->u.uint = 0;
+		out->u.string = lookup(&s->source->strings, payload[1]) - 1;
+		return out->id != SP_NONE && out->u.string != SP_NONE;
+	}
+	return out->id != SP_NONE;
+}
+
+/* Returns how many events it became, 0 or 1; -1: damage. */
+static int extra(struct sp_events *s, uint32_t id, struct sp_event *out)
+{
+	static const unsigned char need[] = {
+		[SP_RAW_X_TIME] = 1, [SP_RAW_X_COUNTER] = 2, [SP_RAW_X_PARAMETER_INT] = 2, [SP_RAW_X_PARAMETER_UINT] = 2,
+		[SP_RAW_X_PARAMETER_STRING] = 2, [SP_RAW_X_MARKER] = 1, [SP_RAW_X_LOST] = 1};
+	uint32_t what = id & 0xff, words = id >> 8 & 0xff;
+	const uint64_t *payload = s->words + s->at + 1;
+
+	if (words > s->n - s->at - 1 || (what < sizeof(need) && words < need[what]))
+		return -1;
+	*out = (struct sp_event){.id = 0};
+	switch (what) {
+	case SP_RAW_X_TIME:
+		s->ticks += payload[0];
+		return 0;
+	case SP_RAW_X_COUNTER:
+		return counter(s, payload, out) ? 1 : -1;
+	case SP_RAW_X_PARAMETER_INT:
+	case SP_RAW_X_PARAMETER_UINT:
+	case SP_RAW_X_PARAMETER_STRING:
+		return parameter(s, what, payload, out) ? 1 : -1;
+	case SP_RAW_X_MARKER:
+		out->kind = SP_EVENT_MARKER;
+		out->id = lookup(&s->source->strings, payload[0]) - 1;
+		return out->id != SP_NONE ? 1 : -1;
+	case SP_RAW_X_OFF:
+		out->kind = SP_EVENT_OFF;
+		return 1;
+	case SP_RAW_X_ON:
+		out->kind = SP_EVENT_ON;
+		return 1;
+	case SP_RAW_X_LOST:
+		out->kind = SP_EVENT_LOST;
+		out->u.uint = payload[0];
+		return 1;
+	default:
+		return what ? 0 : -1; /* of a later minor version: its length is all there is to know */
+	}
+}
+
+static inline uint64_t to_ns(struct sp_events *s)
+{
+	const struct sp_clock *c = &s->source->clock;
+	int64_t ticks = (int64_t)(s->ticks - c->first);
+	uint64_t ns = c->offset + (ticks > 0 ? (uint64_t)((double)ticks * c->ns) : 0);
+
+	if (ns > s->end)
+		ns = s->end;
+	if (ns > s->ns)
+		s->ns = ns;
+	return s->ns;
+}
+
+/* The rare words. Returns how many events it became, 0 or 1. */
+static int other(struct sp_events *s, uint64_t w, struct sp_event *out)
+{
+	uint32_t id = (uint32_t)(w >> SP_RAW_KIND_BITS) & SP_RAW_ID_MAX;
+	int made;
+
+	if (w == 0) {
+		s->at = s->n; /* the end of what was written */
+		return 0;
+	}
+	if ((w & 7) != SP_RAW_EXTRA) {
+		damaged(s, "an event of unknown kind");
+		return 0;
+	}
+	made = extra(s, id, out);
+	if (made < 0) {
+		damaged(s, "an event that is not complete or names what is not defined");
+		return 0;
+	}
+	if (s->ticks > s->place->end) {
+		too_late(s);
+		return 0;
+	}
+	out->time = to_ns(s);
+	s->at += 1 + (id >> 8 & 0xff);
+	return made;
+}
+
+/* Reads words until one has become an event or the part is at its end. Returns the number of events, or -1. */
+static inline int one(struct sp_events *s, struct sp_event *out, struct sp_err *e)
+{
+	static const uint8_t kinds[] = {[SP_RAW_ENTER] = SP_EVENT_ENTER, [SP_RAW_LEAVE] = SP_EVENT_LEAVE, [SP_RAW_RESUME] = SP_EVENT_RESUME,
+					[SP_RAW_SUSPEND] = SP_EVENT_SUSPEND, [SP_RAW_INHERIT] = SP_EVENT_INHERIT};
+	uint64_t w = s->words[s->at];
+	unsigned kind = w & 7;
+	uint32_t region;
+
+	s->ticks += w >> SP_RAW_DELTA_SHIFT;
+	if (kind - 1u >= SP_RAW_INHERIT)
+		return other(s, w, out);
+	if (s->ticks > s->place->end) {
+		too_late(s);
+		return 0;
+	}
+	region = lookup(&s->source->regions, w >> SP_RAW_KIND_BITS & SP_RAW_ID_MAX);
+	if (region-- == 0) {
+		damaged(s, "an event of a region that is not defined");
+		return 0;
+	}
+	if (kind == SP_RAW_LEAVE || kind == SP_RAW_SUSPEND) {
+		if (s->depth == 0 || s->stack[s->depth - 1] != region) {
+			if (mismatch(s, region))
+				s->ticks -= w >> SP_RAW_DELTA_SHIFT;
+			else
+				s->at++;
+			return 0;
+		}
+		s->depth--;
+	} else if (s->depth < s->stack_room) {
+		s->stack[s->depth++] = region;
+	} else if (push(s, region, e)) {
+		return -1;
+	}
+	s->at++;
+	out->time = to_ns(s);
+	out->kind = kinds[kind];
+	out->id = region;
+	out->u.uint = 0;
+	return 1;
+}
+
+static struct sp_event leave_top(struct sp_events *s)
+{
+	return (struct sp_event){.time = s->ns, .kind = SP_EVENT_LEAVE, .id = s->stack[--s->depth]};
+}
+
+/* All words are read: what is still open is left now. */
+static void at_end(struct sp_events *s)
+{
+	if (s->end > s->ns)
+		s->ns = s->end;
+	s->keep = 0;
+	if (s->forced + s->dropped == 0 || s->place->reported)
+		return;
+	s->place->reported = true;
+	sp_model_problem(s->m, "%s: in the trace of location %" PRIu32 " %" PRIu64 " regions were never left and %" PRIu64 " never entered",
+			 s->raw->name, s->thread->state.id, s->forced, s->dropped);
+}
+
+long sp_events_read(struct sp_events *s, struct sp_event *out, size_t n, struct sp_err *e)
+{
+	size_t k = 0;
+	int rc;
+
+	while (k < n) {
+		if (s->keep != SIZE_MAX) {
+			while (k < n && s->depth > s->keep)
+				out[k++] = leave_top(s);
+			if (k == n || s->keep == 0)
+				break;
+			s->keep = SIZE_MAX;
+		}
+		while (k < n && s->at < s->n && s->keep == SIZE_MAX) {
+			rc = one(s, &out[k], e);
+			if (rc < 0)
+				return -1;
+			k += (size_t)rc;
+		}
+		if (k == n || s->at < s->n)
+			continue;
+		rc = next_part(s, e);
+		if (rc < 0)
+			return -1;
+		if (rc == 0)
+			at_end(s);
+	}
+	return (long)k;
+}

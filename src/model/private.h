@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of this room share, and what only loading needs. */
+#ifndef SP_MODEL_PRIVATE_H
+#define SP_MODEL_PRIVATE_H
+
+#include "base/arena.h"
+#include "base/intern.h"
+#include "model/model.h"
+#include "raw/reader.h"
+
+/* From the ticks of one process to nanoseconds since sp_model.begin_ns. */
+struct sp_clock {
+	uint64_t first;  /* ticks */
+	double ns;       /* a tick */
+	uint64_t offset; /* ns at `first` */
+};
+
+/* From the ids of one process to those of the model, plus 1; 0: not defined. */
+struct sp_ids {
+	uint32_t *to; /* owned */
+	size_t n;
+};
+
+struct sp_source {
+	struct sp_raw_file *raw; /* owned; NULL: nothing more to read from it */
+	struct sp_clock clock;
+	struct sp_ids regions, counters, parameters, strings;
+};
+
+/* Where the events of a location are. */
+struct sp_place {
+	uint32_t source;
+	size_t thread;   /* of the raw file */
+	uint64_t end;    /* ticks: no event is later */
+	uint64_t words;
+	bool reported;   /* that events of it did not fit together */
+};
+
+struct sp_model_private {
+	struct sp_arena arena;
+	struct sp_source *sources; /* owned */
+	size_t n_sources;
+	struct sp_place *places; /* in the arena; one for each location */
+	struct sp_problem *problems; /* owned; sp_model.problems */
+	size_t problem_room;
+	struct sp_row *rows; /* owned; sp_model.values */
+	size_t row_room;
+	struct sp_region *regions; /* owned; sp_model.regions */
+	struct sp_path *paths; /* owned; sp_model.paths */
+	size_t path_room;
+};
+
+/* A process while it is loaded, before the processes are put in order. */
+struct sp_loading {
+	struct sp_process process; /* begin and stop are not set yet */
+	struct sp_str parent_name; /* META parent */
+	struct sp_location *locations; /* in the arena; begin, end and process are not set yet */
+	struct sp_place *places;       /* in the arena */
+	uint64_t *begins;              /* in the arena; ticks */
+	uint64_t mono, real;           /* ns at clock.first; real 0: damaged */
+	uint64_t end;                  /* ticks */
+	struct sp_source *source;
+};
+
+struct sp_builder {
+	struct sp_model *m;
+	struct sp_model_private *priv;
+	unsigned flags;
+	struct sp_intern regions, counters, parameters, strings; /* a region's key says all of it */
+	size_t region_room;
+	char *key; /* owned; scratch */
+	size_t key_room;
+	uint32_t *path_slots; /* owned; (parent, region) to path, 0: empty */
+	size_t path_mask;
+	uint32_t *row_of; /* owned; path to row + 1 of the location being read, 0: none */
+	size_t row_of_room;
+	struct sp_loading *loading; /* owned */
+	size_t n_loading;
+};
+
+/* Damage that leaves something to read. Text that finds no memory is dropped; so is what follows it. */
+void sp_model_problem(struct sp_model *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int sp_model_no_memory(struct sp_err *e);
+struct sp_str sp_model_str(struct sp_model *m, const char *p, size_t n); /* .p is NULL when there is no memory */
+
+/* load.c calls these, in this order: for each file, for each process, at the end. */
+int sp_build_process(struct sp_builder *b, struct sp_loading *l, struct sp_raw_file *raw, struct sp_err *e);
+int sp_build_definitions(struct sp_builder *b, struct sp_loading *l, struct sp_err *e);
+int sp_build_thread(struct sp_builder *b, struct sp_loading *l, struct sp_raw_thread *t, struct sp_location *out, uint64_t end, struct sp_err *e);
+int sp_build_order(struct sp_builder *b, struct sp_err *e);  /* processes and locations of the model, in order */
+int sp_build_values(struct sp_builder *b, struct sp_err *e); /* exclusive times, totals, lists of children */
+
+/* The region for a key's parts, made when new; SP_NONE without memory. */
+uint32_t sp_build_region(struct sp_builder *b, const struct sp_str part[3], uint32_t line, unsigned flags);
+/* The region of calls whose own could not be defined. */
+uint32_t sp_build_unknown_region(struct sp_builder *b);
+
+uint64_t sp_clock_ns(const struct sp_clock *c, uint64_t ticks);
+int sp_clock_init(struct sp_clock *c, const struct sp_raw_header *h);
+
+#endif

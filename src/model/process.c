@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One raw file: a process and its threads; and the order of all processes. */
+#include "model/private.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NS UINT64_C(1000000000)
+#define YEAR_2000 (UINT64_C(946684800) * NS)
+#define YEAR_2200 (UINT64_C(7258118400) * NS)
+#define MONTH (UINT64_C(31) * 86400 * NS)
+
+static const char *reason(struct sp_builder *b, const struct sp_raw_header *h)
+{
+	char text[160];
+
+	switch (h->lost_reason) {
+	case SP_RAW_REASON_NONE:
+		return NULL;
+	case SP_RAW_REASON_MEMORY:
+		snprintf(text, sizeof(text), "the memory limit of %.1f MiB was reached (--memory)", (double)h->memory_limit / 1048576);
+		break;
+	case SP_RAW_REASON_DISK:
+		snprintf(text, sizeof(text), "the file could not grow: %s", strerror(h->lost_errno));
+		break;
+	case SP_RAW_REASON_HOOK:
+		return "another tool took the hook away";
+	case SP_RAW_REASON_INTERNAL:
+		return "an error inside Spartito turned measuring off";
+	default:
+		snprintf(text, sizeof(text), "unknown reason %" PRIu32, h->lost_reason);
+	}
+	return sp_arena_copy(&b->priv->arena, text, strlen(text));
+}
+
+static int fill_process(struct sp_builder *b, struct sp_loading *l, struct sp_raw_file *raw)
+{
+	const struct sp_raw_header *h = &raw->header;
+	struct sp_process *p = &l->process;
+	const char *base = strrchr(raw->name, '/');
+	const double most = 1e9; /* ps; one millisecond a call is no cost of measuring */
+
+	base = base ? base + 1 : raw->name;
+	p->file = sp_model_str(b->m, base, strlen(base));
+	p->host = sp_model_str(b->m, h->host, strlen(h->host));
+	p->command = (struct sp_str){"", 0};
+	p->pid = h->pid;
+	p->ppid = h->ppid;
+	p->parent = SP_NONE;
+	p->end = h->ended == SP_RAW_ENDED_NORMAL ? SP_END_NORMAL : h->ended == SP_RAW_ENDED_STOPPED ? SP_END_STOPPED : SP_END_ABRUPT;
+	p->forked = h->start == SP_RAW_STARTED_FORK;
+	p->traced = h->flags & SP_RAW_FLAG_TRACE;
+	if ((double)h->cost_in_ps < most && (double)h->cost_out_ps < most) {
+		p->cost_in = (double)h->cost_in_ps / 1000;
+		p->cost_out = (double)h->cost_out_ps / 1000;
+	} else {
+		sp_raw_report(raw, offsetof(struct sp_raw_header, cost_in_ps), "the cost of measuring is damaged");
+	}
+	p->lost = (struct sp_lost){.threads = h->lost_threads, .regions = h->lost_regions, .bytes = h->lost_bytes};
+	p->lost_reason = reason(b, h);
+	return p->file.p && p->host.p ? 0 : -1;
+}
+
+/* Where what is still open in a thread ends. */
+static uint64_t thread_end(struct sp_loading *l, struct sp_raw_thread *t)
+{
+	const struct sp_clock *c = &l->source->clock;
+	const struct sp_raw_header *h = &l->source->raw->header;
+	uint64_t end = t->state.end ? t->state.end : t->state.last, limit;
+	const struct sp_raw_frame *frames;
+	size_t n, i;
+
+	if (t->state.end == 0) {
+		frames = sp_raw_open_frames(l->source->raw, t, &n);
+		for (i = 0; i < n; i++)
+			if (frames[i].enter > end)
+				end = frames[i].enter;
+		if (h->last.ticks > end)
+			end = h->last.ticks;
+	}
+	if (end < t->state.last)
+		end = t->state.last;
+	/* the header's last is renewed now and then; a month later is damage */
+	limit = h->last.ticks > c->first ? h->last.ticks : c->first;
+	if (sp_clock_ns(c, end) > sp_clock_ns(c, limit) + MONTH) {
+		sp_raw_report(l->source->raw, l->source->raw->size, "the time of location %" PRIu32 " is damaged", t->state.id);
+		end = limit;
+	}
+	return end;
+}
+
+static void add_losses(struct sp_lost *to, const struct sp_lost *l)
+{
+	to->events += l->events;
+	to->paths += l->paths;
+	to->deeper += l->deeper;
+	to->unmatched += l->unmatched;
+}
+
+static int add_thread(struct sp_builder *b, struct sp_loading *l, size_t i, struct sp_err *e)
+{
+	struct sp_raw_file *raw = l->source->raw;
+	struct sp_raw_thread *t = &raw->threads[i];
+	struct sp_location *out = &l->locations[i];
+	struct sp_place *place = &l->places[i];
+	size_t k;
+
+	out->id = t->state.id;
+	out->creator = t->state.creator;
+	out->tid = t->state.tid;
+	out->lost = (struct sp_lost){.events = t->state.lost_events, .paths = t->state.lost_paths, .deeper = t->state.deeper,
+				     .unmatched = t->state.unmatched};
+	add_losses(&l->process.lost, &out->lost);
+	*place = (struct sp_place){.source = (uint32_t)(l->source - b->priv->sources), .thread = i, .end = thread_end(l, t)};
+	l->begins[i] = t->state.begin < place->end ? t->state.begin : place->end;
+	if (place->end > l->end)
+		l->end = place->end;
+	for (k = 0; k < t->events.count; k++)
+		place->words += sp_raw_word_count(raw, &raw->parts[t->events.first + k]);
+	if (t->events.count)
+		l->process.traced = true;
+	return sp_build_thread(b, l, t, out, place->end, e);
+}
+
+int sp_build_process(struct sp_builder *b, struct sp_loading *l, struct sp_raw_file *raw, struct sp_err *e)
+{
+	struct sp_arena *arena = &b->priv->arena;
+	const struct sp_raw_header *h = &raw->header;
+	size_t i, n = raw->n_threads;
+
+	if (sp_clock_init(&l->source->clock, h))
+		sp_raw_report(raw, offsetof(struct sp_raw_header, last), "the clock was never compared; times are only roughly right");
+	l->mono = h->first.mono_ns;
+	l->real = h->first.real_ns;
+	if (l->real < YEAR_2000 || l->real > YEAR_2200) {
+		sp_raw_report(raw, offsetof(struct sp_raw_header, first), "the time of the start is damaged");
+		l->real = 0;
+	}
+	l->locations = sp_arena_zalloc(arena, n, sizeof(*l->locations));
+	l->places = sp_arena_zalloc(arena, n, sizeof(*l->places));
+	l->begins = sp_arena_zalloc(arena, n, sizeof(*l->begins));
+	if (!l->locations || !l->places || !l->begins || fill_process(b, l, raw))
+		return sp_model_no_memory(e);
+	l->process.locations = (uint32_t)n;
+	l->end = h->end_ticks ? h->end_ticks : h->last.ticks;
+	if (sp_build_definitions(b, l, e))
+		return -1;
+	for (i = 0; i < n; i++)
+		if (add_thread(b, l, i, e))
+			return -1;
+	if (h->locations > n)
+		sp_raw_report(raw, raw->size, "%zu of %" PRIu32 " threads are lost", h->locations - n, h->locations);
+	return 0;
+}
+
+/* The processes of one host share one clock; the real time that each read may have been adjusted between. */
+static int share_clocks(struct sp_builder *b)
+{
+	struct sp_arena arena = {0};
+	struct sp_intern hosts = {.arena = &arena};
+	struct sp_loading **first = calloc(b->n_loading, sizeof(struct sp_loading *));
+	size_t i;
+	int rc = first ? 0 : -1;
+
+	for (i = 0; i < b->n_loading && rc == 0; i++) {
+		struct sp_loading *l = &b->loading[i];
+		uint32_t host = l->real ? sp_intern(&hosts, l->process.host.p, l->process.host.n) : SP_NONE;
+		int64_t by;
+
+		if (!l->real)
+			continue;
+		if (host == SP_INTERN_FAILED) {
+			rc = -1;
+		} else if (!first[host]) {
+			first[host] = l;
+		} else {
+			/* more than a second apart: rebooted, or another machine of that name */
+			by = (int64_t)((l->real - l->mono) - (first[host]->real - first[host]->mono));
+			if (by < (int64_t)NS && by > -(int64_t)NS)
+				l->real -= (uint64_t)by;
+		}
+	}
+	sp_intern_free(&hosts);
+	sp_arena_free(&arena);
+	free(first);
+	return rc;
+}
+
+static int compare_loading(const void *a, const void *b)
+{
+	const struct sp_loading *p = a, *q = b;
+
+	if (p->real != q->real)
+		return p->real < q->real ? -1 : 1;
+	return strcmp(p->process.file.p, q->process.file.p);
+}
+
+/* Whether q is p or one of its ancestors, so that it cannot become its child. */
+static bool descends(const struct sp_model *m, uint32_t p, uint32_t q)
+{
+	for (; p != SP_NONE; p = m->processes[p].parent)
+		if (p == q)
+			return true;
+	return false;
+}
+
+/* The raw file that forked this one says so; else the process that has the parent's id and was there before. */
+static uint32_t find_parent(const struct sp_model *m, const struct sp_loading *l, uint32_t index)
+{
+	const struct sp_process *me = &m->processes[index], *p;
+	const char *name = strrchr(l->parent_name.p ? l->parent_name.p : "", '/');
+	uint32_t i, best = SP_NONE;
+
+	name = name ? name + 1 : l->parent_name.p;
+	for (i = 0; i < m->n_processes; i++) {
+		p = &m->processes[i];
+		if (i != index && name && strcmp(p->file.p, name) == 0 && !descends(m, i, index))
+			return i;
+		if (i < index && p->pid == me->ppid && strcmp(p->host.p, me->host.p) == 0)
+			best = i;
+	}
+	return best != SP_NONE && !descends(m, best, index) ? best : SP_NONE;
+}
+
+static uint32_t find_creator(const struct sp_model *m, const struct sp_process *p, uint32_t self, uint32_t id)
+{
+	uint32_t i;
+
+	for (i = p->first_location; i < p->first_location + p->locations; i++)
+		if (m->locations[i].id == id && i != self)
+			return i;
+	return SP_NONE;
+}
+
+static void place_process(struct sp_builder *b, struct sp_loading *l, uint32_t index)
+{
+	struct sp_model *m = b->m;
+	struct sp_process *p = &m->processes[index];
+	struct sp_clock *c = &l->source->clock;
+	uint32_t i, at = (uint32_t)m->n_locations;
+
+	c->offset = l->real > m->begin_ns ? l->real - m->begin_ns : 0;
+	*p = l->process;
+	p->begin = c->offset;
+	p->stop = sp_clock_ns(c, l->end);
+	if (m->begin_ns + p->stop > m->end_ns)
+		m->end_ns = m->begin_ns + p->stop;
+	p->first_location = at;
+	for (i = 0; i < p->locations; i++, at++) {
+		m->locations[at] = l->locations[i];
+		b->priv->places[at] = l->places[i];
+		m->locations[at].process = index;
+		m->locations[at].begin = sp_clock_ns(c, l->begins[i]);
+		m->locations[at].end = sp_clock_ns(c, l->places[i].end);
+	}
+	for (i = p->first_location; i < at; i++)
+		if (m->locations[i].creator != SP_NONE)
+			m->locations[i].creator = find_creator(m, p, i, m->locations[i].creator);
+	m->n_locations = at;
+	m->traced |= p->traced;
+}
+
+int sp_build_order(struct sp_builder *b, struct sp_err *e)
+{
+	struct sp_model *m = b->m;
+	size_t i, locations = 0;
+
+	if (share_clocks(b))
+		return sp_model_no_memory(e);
+	qsort(b->loading, b->n_loading, sizeof(*b->loading), compare_loading);
+	for (i = 0; i < b->n_loading; i++) {
+		locations += b->loading[i].process.locations;
+		if (b->loading[i].real && !m->begin_ns)
+			m->begin_ns = b->loading[i].real;
+	}
+	m->end_ns = m->begin_ns;
+	m->processes = sp_arena_zalloc(&b->priv->arena, b->n_loading, sizeof(*m->processes));
+	m->locations = sp_arena_zalloc(&b->priv->arena, locations, sizeof(*m->locations));
+	b->priv->places = sp_arena_zalloc(&b->priv->arena, locations, sizeof(*b->priv->places));
+	if (!m->processes || !m->locations || !b->priv->places)
+		return sp_model_no_memory(e);
+	for (i = 0; i < b->n_loading; i++)
+		place_process(b, &b->loading[i], (uint32_t)i);
+	m->n_processes = b->n_loading;
+	for (i = 0; i < m->n_processes; i++)
+		m->processes[i].parent = find_parent(m, &b->loading[i], (uint32_t)i);
+	return 0;
+}

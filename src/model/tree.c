@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The call tree of one location, merged into that of all. */
+#include "model/private.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert((int)SP_REGION_COLLAPSED == (int)SP_RAW_REGION_COLLAPSED, "kinds of regions");
+
+struct adding {
+	struct sp_builder *b;
+	struct sp_loading *l;
+	struct sp_raw_thread *t;
+	uint32_t *path_of; /* owned; node to path + 1, 0: not read */
+	size_t nodes;      /* room of path_of */
+	uint64_t end;      /* ticks: where open frames are closed */
+	size_t first_row;
+	uint64_t lost_parents, lost_regions;
+	bool unordered;
+};
+
+static size_t path_slot(const struct sp_builder *b, uint32_t parent, uint32_t region)
+{
+	size_t i = (((uint64_t)parent << 32 | region) * UINT64_C(0x9e3779b97f4a7c15) >> 24) & b->path_mask;
+	const struct sp_path *p;
+
+	for (; b->path_slots[i]; i = (i + 1) & b->path_mask) {
+		p = &b->m->paths[b->path_slots[i]];
+		if (p->parent == parent && p->region == region)
+			break;
+	}
+	return i;
+}
+
+static int grow_paths(struct sp_builder *b)
+{
+	struct sp_model *m = b->m;
+	size_t room = b->priv->path_room ? b->priv->path_room * 2 : 1024, i;
+	struct sp_path *paths;
+	uint32_t *slots;
+
+	if (room >= SP_NONE)
+		return -1;
+	paths = realloc(m->paths, room * sizeof(*paths));
+	if (!paths)
+		return -1;
+	m->paths = b->priv->paths = paths;
+	b->priv->path_room = room;
+	slots = calloc(room * 2, sizeof(*slots));
+	if (!slots)
+		return -1;
+	free(b->path_slots);
+	b->path_slots = slots;
+	b->path_mask = room * 2 - 1;
+	for (i = 1; i < m->n_paths; i++)
+		slots[path_slot(b, paths[i].parent, paths[i].region)] = (uint32_t)i;
+	return 0;
+}
+
+static int grow_row_of(struct sp_builder *b)
+{
+	size_t room = b->row_of_room ? b->row_of_room * 2 : 1024;
+	uint32_t *row_of = realloc(b->row_of, room * sizeof(*row_of));
+
+	if (!row_of)
+		return -1;
+	memset(row_of + b->row_of_room, 0, (room - b->row_of_room) * sizeof(*row_of));
+	b->row_of = row_of;
+	b->row_of_room = room;
+	return 0;
+}
+
+/* SP_NONE without memory. */
+static uint32_t path_child(struct sp_builder *b, uint32_t parent, uint32_t region)
+{
+	struct sp_model *m = b->m;
+	size_t slot;
+
+	if (m->n_paths >= b->priv->path_room && grow_paths(b))
+		return SP_NONE;
+	slot = path_slot(b, parent, region);
+	if (!b->path_slots[slot]) {
+		b->path_slots[slot] = (uint32_t)m->n_paths;
+		m->paths[m->n_paths++] = (struct sp_path){parent, region, SP_NONE, SP_NONE};
+	}
+	return b->path_slots[slot];
+}
+
+/* Room for n more rows. The vector grows little at a time: with one large process it is nearly all of the memory used. */
+static int reserve_rows(struct sp_builder *b, size_t n)
+{
+	size_t need = b->m->n_values + n, room = b->priv->row_room + b->priv->row_room / 4;
+	struct sp_row *rows;
+
+	if (need <= b->priv->row_room)
+		return 0;
+	if (room < need)
+		room = need;
+	rows = realloc(b->priv->rows, room * sizeof(*rows));
+	if (!rows)
+		return -1;
+	b->priv->rows = b->m->values = rows;
+	b->priv->row_room = room;
+	return 0;
+}
+
+/* The location's row of a path. Several nodes may share one: regions that the process defined twice are one here. */
+static struct sp_row *row_for(struct adding *a, uint32_t path)
+{
+	struct sp_builder *b = a->b;
+	struct sp_row *r;
+
+	while (path >= b->row_of_room)
+		if (grow_row_of(b))
+			return NULL;
+	if (b->row_of[path])
+		return &b->priv->rows[a->first_row + b->row_of[path] - 1];
+	if (reserve_rows(b, 1))
+		return NULL;
+	if (b->m->n_values > a->first_row && b->priv->rows[b->m->n_values - 1].path > path)
+		a->unordered = true;
+	r = &b->priv->rows[b->m->n_values++];
+	*r = (struct sp_row){.path = path};
+	r->v.min = -1; /* until a duration is known */
+	b->row_of[path] = (uint32_t)(b->m->n_values - a->first_row);
+	return r;
+}
+
+static uint32_t region_of(struct adding *a, uint32_t id)
+{
+	const struct sp_ids *ids = &a->l->source->regions;
+
+	if (id < ids->n && ids->to[id])
+		return ids->to[id] - 1;
+	a->lost_regions++;
+	return sp_build_unknown_region(a->b);
+}
+
+static void add_value(struct adding *a, struct sp_value *v, const struct sp_raw_node *n)
+{
+	const double ns = a->l->source->clock.ns;
+	double min = (double)n->min * ns, max = (double)n->max * ns;
+
+	v->visits += n->visits;
+	v->resumed += n->resumed;
+	v->incl += (double)n->incl * ns;
+	if (n->sumsq > 0 && n->sumsq < 1e300)
+		v->sumsq += n->sumsq * ns * ns;
+	if (n->min > n->max || n->visits + n->resumed == 0)
+		return; /* no call of it has ended yet */
+	if (v->min < 0 || min < v->min)
+		v->min = min;
+	if (max > v->max)
+		v->max = max;
+}
+
+static int add_node(struct adding *a, uint64_t index, const struct sp_raw_node *n)
+{
+	uint32_t parent = 0, region, path;
+	struct sp_row *row;
+
+	if (index == 0) {
+		a->path_of[0] = 1;
+		return 0;
+	}
+	if (n->parent < index && a->path_of[n->parent] && a->path_of[n->parent] != SP_NONE)
+		parent = a->path_of[n->parent] - 1;
+	else
+		a->lost_parents++;
+	region = region_of(a, n->region);
+	if (region == SP_NONE)
+		return -1;
+	/* each location has a collapsed node; nearly always it is not used */
+	if (a->b->m->regions[region].kind == SP_REGION_COLLAPSED && n->visits + n->resumed + n->incl == 0 && !parent) {
+		a->path_of[index] = SP_NONE;
+		return 0;
+	}
+	path = path_child(a->b, parent, region);
+	row = path == SP_NONE ? NULL : row_for(a, path);
+	if (!row)
+		return -1;
+	a->path_of[index] = path + 1;
+	add_value(a, &row->v, n);
+	return 0;
+}
+
+static int add_nodes(struct adding *a)
+{
+	struct sp_raw_file *f = a->l->source->raw;
+	const struct sp_raw_part *p = f->parts + a->t->nodes.first, *end = p + a->t->nodes.count;
+	uint64_t next = 0, i, n;
+	struct sp_raw_node node;
+
+	for (; p < end; p++) {
+		const struct sp_raw_node *nodes = sp_raw_payload(f, p);
+
+		if (p->base != next)
+			sp_raw_report(f, p->offset, "call paths %" PRIu64 " to %" PRIu64 " of location %" PRIu32 " %s", next, p->base,
+				      a->t->state.id, p->base > next ? "are lost" : "come twice");
+		/* no file holds more nodes than it has bytes for */
+		if (p->base < next || p->base + p->used > f->size / sizeof(node))
+			continue;
+		n = p->used;
+		for (i = 0; i < n; i++) {
+			memcpy(&node, &nodes[i], sizeof(node)); /* may still be changing */
+			if (add_node(a, p->base + i, &node))
+				return -1;
+		}
+		next = p->base + n;
+		sp_raw_forget(f, p);
+	}
+	if (next < a->t->state.nodes && a->t->state.nodes != UINT64_MAX)
+		sp_raw_report(f, f->size, "the last %" PRIu64 " call paths of location %" PRIu32 " are lost", a->t->state.nodes - next,
+			      a->t->state.id);
+	return 0;
+}
+
+/* A call that was never left lasts until the end of its thread. */
+static int close_frame(struct adding *a, const struct sp_raw_frame *frame)
+{
+	struct sp_raw_file *f = a->l->source->raw;
+	uint32_t index = sp_raw_node_index(f, a->t, frame->node), path;
+	double d = a->end > frame->enter ? (double)(a->end - frame->enter) * a->l->source->clock.ns : 0;
+	struct sp_row *row;
+
+	if (index == SP_RAW_NONE || index >= a->nodes || !a->path_of[index]) {
+		sp_raw_report(f, a->t->stack->offset, "an open call of location %" PRIu32 " has no call path", a->t->state.id);
+		return 0;
+	}
+	path = a->path_of[index] - 1;
+	if (path == 0 || a->path_of[index] == SP_NONE)
+		return 0;
+	row = row_for(a, path);
+	if (!row)
+		return -1;
+	row->v.incl += d;
+	if (frame->flags & (SP_RAW_FRAME_INHERITED | SP_RAW_FRAME_FORKED))
+		return 0;
+	row->v.sumsq += d * d;
+	if (row->v.min < 0 || d < row->v.min)
+		row->v.min = d;
+	if (d > row->v.max)
+		row->v.max = d;
+	return 0;
+}
+
+static int close_frames(struct adding *a)
+{
+	size_t n, i;
+	const struct sp_raw_frame *frames = sp_raw_open_frames(a->l->source->raw, a->t, &n);
+	bool collapsed = false;
+	struct sp_raw_frame f;
+
+	for (i = 0; i < n; i++) {
+		memcpy(&f, &frames[i], sizeof(f));
+		if (f.flags & SP_RAW_FRAME_SKIPPED)
+			continue;
+		if (f.flags & SP_RAW_FRAME_COLLAPSED) {
+			if (collapsed)
+				continue;
+			collapsed = true;
+		}
+		if (close_frame(a, &f))
+			return -1;
+	}
+	return 0;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct sp_row *p = a, *q = b;
+
+	return p->path < q->path ? -1 : p->path > q->path;
+}
+
+static int room_for_nodes(struct adding *a)
+{
+	const struct sp_raw_file *f = a->l->source->raw;
+	const struct sp_raw_part *p = f->parts + a->t->nodes.first, *end = p + a->t->nodes.count;
+
+	for (; p < end; p++)
+		if (p->base + p->used > a->nodes && p->base <= f->size && p->base + p->used <= f->size / sizeof(struct sp_raw_node))
+			a->nodes = p->base + p->used;
+	a->path_of = calloc(a->nodes + 1, sizeof(*a->path_of));
+	if (!a->path_of || reserve_rows(a->b, a->nodes))
+		return -1;
+	return 0;
+}
+
+static void report_losses(struct adding *a)
+{
+	struct sp_raw_file *f = a->l->source->raw;
+	uint64_t at = a->t->nodes.count ? f->parts[a->t->nodes.first].offset : f->size;
+
+	if (a->lost_parents)
+		sp_raw_report(f, at, "%" PRIu64 " call paths of location %" PRIu32 " have lost their caller and are shown at the top",
+			      a->lost_parents, a->t->state.id);
+	if (a->lost_regions)
+		sp_raw_report(f, at, "the functions of %" PRIu64 " call paths of location %" PRIu32 " are not defined", a->lost_regions,
+			      a->t->state.id);
+}
+
+int sp_build_thread(struct sp_builder *b, struct sp_loading *l, struct sp_raw_thread *t, struct sp_location *out, uint64_t end,
+		    struct sp_err *e)
+{
+	struct adding a = {.b = b, .l = l, .t = t, .end = end, .first_row = b->m->n_values};
+	int rc = -1;
+	size_t i;
+
+	if (room_for_nodes(&a) || add_nodes(&a) || close_frames(&a))
+		goto out;
+	report_losses(&a);
+	out->first_value = a.first_row;
+	out->values = b->m->n_values - a.first_row;
+	for (i = a.first_row; i < b->m->n_values; i++) {
+		struct sp_row *r = &b->priv->rows[i];
+
+		if (r->v.min < 0)
+			r->v.min = 0;
+		b->row_of[r->path] = 0;
+	}
+	if (a.unordered)
+		qsort(&b->priv->rows[a.first_row], out->values, sizeof(struct sp_row), compare_rows);
+	rc = 0;
+out:
+	free(a.path_of);
+	return rc ? sp_model_no_memory(e) : 0;
+}
