@@ -27,17 +27,19 @@ int sp_fail(struct sp_err *e, int code, const char *format, ...)
 
 int sp_fail_in(struct sp_err *e, const char *format, ...)
 {
-	char text[sizeof(e->text)];
+	struct sp_err inner = *e;
 	va_list args;
-	int n;
+	size_t n, i;
 
 	va_start(args, format);
-	n = vsnprintf(text, sizeof(text), format, args);
+	vsnprintf(e->text, sizeof(e->text), format, args);
 	va_end(args);
-	if (n < 0 || (size_t)n >= sizeof(text))
-		n = (int)strlen(text);
-	snprintf(text + n, sizeof(text) - (size_t)n, ": %s", e->text);
-	memcpy(e->text, text, sizeof(text));
+	n = strlen(e->text);
+	for (i = 0; i < 2 && n + 1 < sizeof(e->text); i++)
+		e->text[n++] = ": "[i];
+	for (i = 0; inner.text[i] && n + 1 < sizeof(e->text); i++)
+		e->text[n++] = inner.text[i];
+	e->text[n] = 0;
 	one_line(e->text);
 	return -1;
 }

@@ -155,7 +155,7 @@ struct rg_thread *rg_thread(struct rg_process *p, const char *name, uint64_t tid
 	t->state.id = (uint32_t)p->n_threads;
 	t->state.creator = creator;
 	t->state.tid = tid;
-	t->state.begin = t->state.last = begin;
+	t->state.begin = t->state.last = t->chunk_base = begin;
 	t->node_room = 64;
 	t->nodes = grown(NULL, t->node_room * sizeof(*t->nodes));
 	memset(t->nodes, 0, sizeof(*t->nodes));
@@ -190,14 +190,19 @@ static void flush_words(struct rg_thread *t, bool full)
 	c.used = full ? t->n_words : 0; /* the last chunk of a run: up to the first zero word */
 	put_chunk(t->process, c, t->words, t->n_words * 8);
 	t->n_words = 0;
+	t->chunk_base = t->state.last;
+}
+
+/* A chunk counts from the time before its first event: room for a whole event, and a TIME before it, is made first. */
+static void make_room(struct rg_thread *t, unsigned payload)
+{
+	if (t->n_words + payload + 3 > EVENT_WORDS)
+		flush_words(t, true);
 }
 
 void rg_word(struct rg_thread *t, uint64_t word)
 {
-	if (t->n_words == EVENT_WORDS)
-		flush_words(t, true);
-	if (t->n_words == 0)
-		t->chunk_base = t->state.last;
+	make_room(t, 0);
 	t->words[t->n_words++] = word;
 }
 
@@ -215,27 +220,22 @@ static uint64_t delta(struct rg_thread *t, uint64_t at)
 
 static void event(struct rg_thread *t, uint64_t at, enum sp_raw_event kind, uint32_t region)
 {
-	uint64_t before = t->state.last, d;
+	uint64_t d;
 
-	/* a chunk counts from its base: what was before the event, not its own time */
 	if (t->process->header.flags & SP_RAW_FLAG_TRACE) {
-		if (t->n_words == EVENT_WORDS)
-			flush_words(t, true);
-		if (t->n_words == 0)
-			t->chunk_base = before;
+		make_room(t, 0);
 		d = delta(t, at);
-		rg_word(t, d << SP_RAW_DELTA_SHIFT | (uint64_t)region << SP_RAW_KIND_BITS | kind);
+		t->words[t->n_words++] = d << SP_RAW_DELTA_SHIFT | (uint64_t)region << SP_RAW_KIND_BITS | kind;
 	}
 	t->state.last = at;
 }
 
 void rg_extra(struct rg_thread *t, uint64_t at, enum sp_raw_extra what, const uint64_t *payload, unsigned words)
 {
-	if (t->n_words + 1 + words > EVENT_WORDS)
-		flush_words(t, true);
+	make_room(t, words + 3);
 	event(t, at, SP_RAW_EXTRA, (uint32_t)what | words << 8);
-	while (words--)
-		rg_word(t, *payload++);
+	while (words-- && (t->process->header.flags & SP_RAW_FLAG_TRACE))
+		t->words[t->n_words++] = *payload++;
 }
 
 void rg_counter(struct rg_thread *t, uint64_t at, uint32_t counter, double value)
