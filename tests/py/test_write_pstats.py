@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""pstats files, read by Python's pstats, by SnakeViz and by gprof2dot, and held against cProfile itself."""
+
+import cProfile
+import marshal
+import pstats
+import runpy
+import sys
+
+import pytest
+import written
+
+
+def stats(*options):
+    return pstats.Stats(str(written.written("pstats", *options))).stats
+
+
+def line(text):
+    return written.SOURCE.split(text)[0].count("\n") + 1
+
+
+def key(name):
+    short = name.rpartition(".")[2]
+    return written.file(), written.rows()[name]["line"], short
+
+
+def test_calls():
+    found = stats()
+    for name, visits in written.VISITS.items():
+        assert found[key(name)][1] == visits + written.RESUMED.get(name, 0), name
+
+
+def test_keys_are_those_of_cprofile():
+    assert key("fib") == (written.file(), line("def fib"), "fib")
+    assert (written.file(), line("return lambda") if sys.version_info < (3, 8) else line("lambda x"), "<lambda>") in stats()
+    assert (written.file(), line("return sum"), "<genexpr>") in stats()
+
+
+def test_primitive_calls_of_recursion():
+    found = stats()
+    assert found[key("fib")][:2] == (1, 25)
+    assert found[key("even")][:2] == (1, 4)
+    assert found[key("odd")][:2] == (1, 4)
+    assert found[key("fib")][4][key("fib")][:2] == (24, 2)  # calls, primitive: the two below the outermost call
+    assert found[key("odd")][4][key("even")][:2] == (4, 1)
+
+
+def test_times():
+    found = stats()
+    for name, row in written.rows().items():
+        if name in written.VISITS:
+            _, _, own, total, _ = found[key(name)]
+            assert own == pytest.approx(row["excl"], abs=1e-9)
+            assert total == pytest.approx(row["incl"], abs=1e-9)
+    known = sum(row["excl"] for row in written.model().flat() if row["kind"] != "root")
+    assert sum(entry[2] for entry in found.values()) == pytest.approx(known, rel=1e-9)
+
+
+def test_callers_are_entries_and_add_up():
+    found = stats()
+    for entry in found.values():
+        assert set(entry[4]) <= set(found)
+        assert sum(caller[0] for caller in entry[4].values()) <= entry[1]
+    leaf = found[key("leaf")]
+    assert sum(caller[0] for caller in leaf[4].values()) == leaf[1]
+    assert sum(caller[2] for caller in leaf[4].values()) == pytest.approx(leaf[2], abs=1e-9)
+
+
+def test_user_regions():
+    assert stats()["~", 0, written.REGION][:2] == (2, 2)
+
+
+def test_c_functions_are_named_as_cprofile_names_them():
+    found = stats("--c-calls")
+    assert found["~", 0, "<built-in method builtins.len>"][:2] == (4, 4)
+    assert found["~", 0, "<built-in method builtins.len>"][4][key("make.<locals>.<lambda>")][:2] == (4, 4)
+    assert found["~", 0, "<built-in method builtins.sum>"][:2] == (10, 10)
+
+
+def test_same_counts_as_cprofile(tmp_path):
+    """The program under cProfile, in one thread, against what was measured of that thread."""
+    source = written.SOURCE.replace("thread.start()", "worker()").replace("thread.join()", "pass")
+    program = tmp_path / "known.py"
+    program.write_text(source, encoding="utf-8")
+    profile = cProfile.Profile()
+    profile.enable()
+    runpy.run_path(str(program), run_name="__main__")
+    profile.disable()
+    profile.create_stats()
+    theirs = {(k[1], k[2]): v for k, v in profile.stats.items() if k[0] == str(program)}
+    ours = {(k[1], k[2]): v for k, v in stats().items() if k[0] == written.file()}
+    for name in ("fib", "even", "odd", "pulse", "leaf", "smooth", "<genexpr>", "<lambda>", "caught", "thrown"):
+        (k,) = [k for k in ours if k[1] == name]
+        assert ours[k][:2] == theirs[k][:2], name
+        calls = {(c[1], c[2]): v[:2] for c, v in ours[k][4].items() if c[0] == written.file()}
+        assert calls == {(c[1], c[2]): v[:2] for c, v in theirs[k][4].items() if c[0] == str(program)}, name
+
+
+def test_marshal_is_plain():
+    data = written.written("pstats").read_bytes()
+    assert data[:1] == b"{"
+    assert isinstance(marshal.loads(data), dict)
+
+
+def test_prints():
+    p = pstats.Stats(str(written.written("pstats")))
+    p.sort_stats("cumulative").print_stats(5)
+    p.print_callers(5)
+    p.print_callees(5)
+
+
+def test_snakeviz():
+    from snakeviz.stats import json_stats, table_rows
+
+    p = pstats.Stats(str(written.written("pstats")))
+    assert len(table_rows(p)) == len(stats())
+    assert "fib" in json_stats(p)
+
+
+def test_gprof2dot():
+    import gprof2dot
+
+    profile = gprof2dot.PstatsParser(str(written.written("pstats"))).parse()
+    (fib,) = [f for f in profile.functions.values() if f.name.endswith(":fib")]
+    assert fib.called == 25
+    assert fib[gprof2dot.TOTAL_TIME] == pytest.approx(written.rows()["fib"]["incl"], rel=1e-6, abs=1e-9)
