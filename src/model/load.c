@@ -54,19 +54,19 @@ void sp_model_problem(struct sp_model *m, const char *format, ...)
 }
 
 /* The one line that a process left which could not be measured. */
-static void add_error_file(struct sp_model *m, const char *dir, const char *name)
+static int error_of(const char *dir, const char *name, struct sp_err *e)
 {
 	char path[4096], line[400] = "";
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/raw/%s", dir, name);
 	f = fopen(path, "re");
-	if (!f)
-		return;
-	if (fgets(line, sizeof(line), f))
-		line[strcspn(line, "\n")] = 0;
-	fclose(f);
-	sp_model_problem(m, "raw/%s: %s", name, line[0] ? line : "a process could not be measured");
+	if (f) {
+		if (fgets(line, sizeof(line), f))
+			line[strcspn(line, "\n")] = 0;
+		fclose(f);
+	}
+	return sp_fail(e, 0, "no process was measured%s%s", line[0] ? ": " : "", line);
 }
 
 static bool ends_with(const char *s, const char *end)
@@ -138,10 +138,8 @@ static int add_files(struct sp_builder *b, const char *dir, struct dirent **name
 	if (!b->priv->sources || !b->loading)
 		return sp_model_no_memory(e);
 	for (i = 0; i < n; i++) {
-		if (ends_with(names[i]->d_name, ".error")) {
-			add_error_file(b->m, dir, names[i]->d_name);
+		if (ends_with(names[i]->d_name, ".error"))
 			continue;
-		}
 		rc = add_file(b, dir, names[i]->d_name, e);
 		if (rc < 0)
 			return -1;
@@ -153,13 +151,11 @@ static int add_files(struct sp_builder *b, const char *dir, struct dirent **name
 	}
 	if (b->n_loading)
 		return 0;
-	if (first.text[0])
+	if (first.text[0]) {
 		*e = first;
-	else if (b->m->n_problems)
-		sp_fail(e, 0, "no process was measured: %s", b->m->problems[0].text.p);
-	else
-		sp_fail(e, 0, "no process was measured");
-	return -1;
+		return -1;
+	}
+	return n ? error_of(dir, names[0]->d_name, e) : sp_fail(e, 0, "no process was measured");
 }
 
 static int build(struct sp_builder *b, const char *dir, struct sp_err *e)

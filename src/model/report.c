@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "model/report.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/private.h"
+#include "model/walk.h"
+
+static double calls(const struct sp_value *v)
+{
+	return (double)v->visits + (double)v->resumed;
+}
+
+static bool empty(const struct sp_value *v)
+{
+	return v->visits + v->resumed == 0 && v->incl <= 0;
+}
+
+double sp_numbers_mean(const struct sp_numbers *n)
+{
+	return calls(&n->v) > 0 ? n->each / calls(&n->v) : 0;
+}
+
+double sp_numbers_std(const struct sp_numbers *n)
+{
+	double mean = sp_numbers_mean(n), variance = calls(&n->v) > 0 ? n->v.sumsq / calls(&n->v) - mean * mean : 0;
+
+	return variance > 0 ? sqrt(variance) : 0;
+}
+
+void sp_numbers_add(struct sp_numbers *to, const struct sp_value *v)
+{
+	if (calls(v) > 0) {
+		to->v.min = calls(&to->v) > 0 ? fmin(to->v.min, v->min) : v->min;
+		to->v.max = fmax(to->v.max, v->max);
+	}
+	to->v.visits += v->visits;
+	to->v.resumed += v->resumed;
+	to->v.excl += v->excl;
+	to->v.sumsq += v->sumsq;
+	to->each += v->incl;
+}
+
+static void add_location(const struct sp_view *v, const struct sp_location *l)
+{
+	const struct sp_model *m = v->m;
+	struct sp_numbers n;
+	size_t i;
+
+	for (i = l->first_value; i < l->first_value + l->values; i++) {
+		struct sp_value *to = &v->owned[m->values[i].path];
+
+		n = (struct sp_numbers){.v = *to};
+		sp_numbers_add(&n, &m->values[i].v);
+		n.v.incl += m->values[i].v.incl;
+		*to = n.v;
+		if (m->paths[m->values[i].path].parent == 0)
+			v->owned[0].incl += m->values[i].v.incl;
+	}
+}
+
+int sp_view_open(struct sp_view *v, const struct sp_model *m, uint32_t process, uint32_t location, struct sp_err *e)
+{
+	size_t i;
+
+	*v = (struct sp_view){.m = m, .values = m->totals};
+	if (process == SP_NONE && location == SP_NONE)
+		return 0;
+	v->values = v->owned = calloc(m->n_paths, sizeof(*v->owned));
+	if (!v->owned)
+		return sp_model_no_memory(e);
+	for (i = 0; i < m->n_locations; i++)
+		if ((process == SP_NONE || m->locations[i].process == process) && (location == SP_NONE || location == i))
+			add_location(v, &m->locations[i]);
+	return 0;
+}
+
+void sp_view_close(struct sp_view *v)
+{
+	free(v->owned);
+}
+
+enum sp_sort sp_sort_find(const char *name)
+{
+	static const char *const names[SP_SORTS] = {"incl", "excl", "visits", "mean", "max", "name"};
+	int i;
+
+	for (i = 0; i < SP_SORTS && strcmp(names[i], name) != 0; i++)
+		;
+	return (enum sp_sort)i;
+}
+
+static double sort_key(const struct sp_numbers *n, enum sp_sort sort)
+{
+	switch (sort) {
+	case SP_SORT_INCL:
+		return n->v.incl;
+	case SP_SORT_EXCL:
+		return n->v.excl;
+	case SP_SORT_VISITS:
+		return calls(&n->v);
+	case SP_SORT_MEAN:
+		return sp_numbers_mean(n);
+	case SP_SORT_MAX:
+		return n->v.max;
+	default:
+		return 0;
+	}
+}
+
+struct sorted {
+	double key;
+	const char *name; /* NULL unless sorted by name */
+	uint32_t id;
+};
+
+static int compare_sorted(const void *a, const void *b)
+{
+	const struct sorted *p = a, *q = b;
+	int c;
+
+	if (p->name) {
+		c = strcmp(p->name, q->name);
+		if (c)
+			return c;
+	} else if (p->key != q->key) {
+		return p->key > q->key ? -1 : 1;
+	}
+	return p->id < q->id ? -1 : p->id > q->id;
+}
+
+bool sp_region_matches(const struct sp_region *r, const char *match)
+{
+	if (!match || !*match)
+		return true;
+	return strpbrk(match, "*?[") ? fnmatch(match, r->name.p, 0) == 0 : strstr(r->name.p, match) != NULL;
+}
+
+void sp_paths_walk(const struct sp_model *m, sp_visit_fn *enter, sp_visit_fn *leave, void *arg)
+{
+	uint32_t p = m->paths[0].first_child;
+
+	while (p != SP_NONE && p != 0) {
+		enter(arg, p);
+		if (m->paths[p].first_child != SP_NONE) {
+			p = m->paths[p].first_child;
+			continue;
+		}
+		for (; p != 0; p = m->paths[p].parent) {
+			leave(arg, p);
+			if (m->paths[p].next_sibling != SP_NONE)
+				break;
+		}
+		p = p ? m->paths[p].next_sibling : 0;
+	}
+}
+
+struct flat {
+	const struct sp_view *v;
+	struct sp_numbers *regions; /* owned */
+	uint32_t *open;             /* owned; how often each region is on the path */
+};
+
+static void flat_enter(void *arg, uint32_t path)
+{
+	struct flat *f = arg;
+	uint32_t region = f->v->m->paths[path].region;
+
+	if (f->open[region]++ == 0)
+		f->regions[region].v.incl += f->v->values[path].incl;
+	sp_numbers_add(&f->regions[region], &f->v->values[path]);
+}
+
+static void flat_leave(void *arg, uint32_t path)
+{
+	struct flat *f = arg;
+
+	f->open[f->v->m->paths[path].region]--;
+}
+
+static int flat_rows(struct flat *f, enum sp_sort sort, size_t limit, const char *match, struct sp_flat_row **rows, size_t *n)
+{
+	const struct sp_model *m = f->v->m;
+	struct sorted *order = calloc(m->n_regions, sizeof(*order));
+	uint32_t i;
+
+	*n = 0;
+	*rows = NULL;
+	if (!order)
+		return -1;
+	for (i = 1; i < m->n_regions; i++)
+		if (!empty(&f->regions[i].v) && sp_region_matches(&m->regions[i], match))
+			order[(*n)++] = (struct sorted){sort_key(&f->regions[i], sort), sort == SP_SORT_NAME ? m->regions[i].name.p : NULL, i};
+	qsort(order, *n, sizeof(*order), compare_sorted);
+	if (limit && limit < *n)
+		*n = limit;
+	*rows = calloc(*n + 1, sizeof(**rows));
+	for (i = 0; *rows && i < *n; i++)
+		(*rows)[i] = (struct sp_flat_row){order[i].id, f->regions[order[i].id]};
+	free(order);
+	return *rows ? 0 : -1;
+}
+
+int sp_report_flat(const struct sp_view *v, enum sp_sort sort, size_t limit, const char *match, struct sp_flat_row **rows, size_t *n,
+		   struct sp_err *e)
+{
+	struct flat f = {.v = v};
+	int rc = -1;
+
+	*rows = NULL;
+	f.regions = calloc(v->m->n_regions, sizeof(*f.regions));
+	f.open = calloc(v->m->n_regions, sizeof(*f.open));
+	if (f.regions && f.open) {
+		sp_paths_walk(v->m, flat_enter, flat_leave, &f);
+		rc = flat_rows(&f, sort, limit, match, rows, n);
+	}
+	free(f.regions);
+	free(f.open);
+	return rc ? sp_model_no_memory(e) : 0;
+}
+
+struct growing {
+	struct sp_tree_row *rows; /* owned */
+	size_t n, room;
+	struct sorted *children; /* owned; of the path being expanded */
+	size_t child_room;
+	double least; /* inclusive time of what is shown */
+};
+
+/* The rows hold what is still to be expanded on a stack, so that a deep tree needs no deep recursion here. */
+struct pending {
+	uint32_t path, depth;
+};
+
+static int row_add(struct growing *g, uint32_t path, uint32_t depth)
+{
+	struct sp_tree_row *rows;
+
+	if (g->n == g->room) {
+		g->room = g->room ? g->room * 2 : 256;
+		rows = realloc(g->rows, g->room * sizeof(*rows));
+		if (!rows)
+			return -1;
+		g->rows = rows;
+	}
+	g->rows[g->n++] = (struct sp_tree_row){path, depth, 0, 0};
+	return 0;
+}
+
+/* Collects the children of a path to be shown, in order; tells the row of those that are not. */
+static long visible(const struct sp_view *v, const struct sp_tree_options *o, struct growing *g, uint32_t path, uint32_t depth)
+{
+	const struct sp_model *m = v->m;
+	struct sp_tree_row *row = &g->rows[g->n - 1];
+	struct sorted *larger;
+	size_t n = 0;
+	uint32_t c;
+
+	for (c = m->paths[path].first_child; c != SP_NONE; c = m->paths[c].next_sibling) {
+		const struct sp_value *value = &v->values[c];
+		struct sp_numbers numbers = {*value, value->incl};
+
+		if (empty(value))
+			continue;
+		if (value->incl < g->least || (o->depth && depth >= o->depth)) {
+			row->hidden++;
+			row->hidden_time += value->incl;
+			continue;
+		}
+		if (n == g->child_room) {
+			g->child_room = g->child_room ? g->child_room * 2 : 64;
+			larger = realloc(g->children, g->child_room * sizeof(*larger));
+			if (!larger)
+				return -1;
+			g->children = larger;
+		}
+		g->children[n++] = (struct sorted){sort_key(&numbers, o->sort),
+						   o->sort == SP_SORT_NAME ? m->regions[m->paths[c].region].name.p : NULL, c};
+	}
+	qsort(g->children, n, sizeof(*g->children), compare_sorted);
+	return (long)n;
+}
+
+static int expand(const struct sp_view *v, const struct sp_tree_options *o, struct growing *g)
+{
+	struct pending *stack = calloc(64, sizeof(*stack)), *larger, now;
+	size_t n = 1, room = 64;
+	long k = 0;
+
+	if (!stack)
+		return -1;
+	while (n > 0 && k >= 0) {
+		now = stack[--n];
+		k = row_add(g, now.path, now.path ? now.depth - 1 : 0) ? -1 : visible(v, o, g, now.path, now.depth);
+		if (k > 0 && n + (size_t)k > room) {
+			room = (n + (size_t)k) * 2;
+			larger = realloc(stack, room * sizeof(*stack));
+			if (!larger) {
+				k = -1;
+				break;
+			}
+			stack = larger;
+		}
+		while (k > 0)
+			stack[n++] = (struct pending){g->children[--k].id, now.depth + 1};
+	}
+	free(stack);
+	return k < 0 ? -1 : 0;
+}
+
+static int compare_down(const void *a, const void *b)
+{
+	const double *p = a, *q = b;
+
+	return *p > *q ? -1 : *p < *q;
+}
+
+/* With a limit: the inclusive time that only so many paths reach. A child never has more than its caller, so that those
+ * are a tree; equal ones beyond the limit are cut off afterwards. */
+static int find_least(const struct sp_view *v, const struct sp_tree_options *o, struct growing *g)
+{
+	double *times;
+	size_t i, n = 0;
+
+	g->least = o->threshold * v->values[0].incl;
+	if (o->limit == 0 || o->limit >= v->m->n_paths)
+		return 0;
+	times = malloc(v->m->n_paths * sizeof(*times));
+	if (!times)
+		return -1;
+	for (i = 1; i < v->m->n_paths; i++)
+		if (v->values[i].incl >= g->least && !empty(&v->values[i]))
+			times[n++] = v->values[i].incl;
+	qsort(times, n, sizeof(*times), compare_down);
+	if (n > o->limit)
+		g->least = times[o->limit - 1];
+	free(times);
+	return 0;
+}
+
+int sp_report_tree(const struct sp_view *v, const struct sp_tree_options *o, struct sp_tree_row **rows, size_t *n, struct sp_err *e)
+{
+	struct growing g = {.n = 0};
+
+	*rows = NULL;
+	if (find_least(v, o, &g) || expand(v, o, &g)) {
+		free(g.rows);
+		free(g.children);
+		return sp_model_no_memory(e);
+	}
+	free(g.children);
+	if (g.rows[0].hidden == 0)
+		memmove(g.rows, g.rows + 1, --g.n * sizeof(*g.rows));
+	*rows = g.rows;
+	*n = g.n;
+	return 0;
+}
