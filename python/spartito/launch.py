@@ -54,17 +54,38 @@ def _not_started(command: list[str], e: OSError) -> Refused:
     return Refused(f"{name}: cannot be started: {reason(e)}", 126)
 
 
-def _fork(command: list[str], environment: dict[str, str], mask: set[int]) -> int:
-    """Where our parent ignores SIGCHLD: the program must ignore it too, we must not. posix_spawn cannot say that."""
-    read, write = os.pipe()
+def _set_by_python() -> list[int]:
+    """Signals that Python ignores from its start on; the program must find them as the shell would hand them over."""
+    return [n for n in (sig.SIGPIPE, sig.SIGXFSZ) if sig.getsignal(n) is sig.SIG_IGN]
+
+
+def _exec(command: list[str], environment: dict[str, str]) -> None:
+    try:
+        os.execvpe(command[0], command, environment)
+    except OSError as e:
+        if e.errno != errno.ENOEXEC:
+            raise
+    # no #! line: the shell's rule
+    path = command[0]
+    if "/" not in path:
+        tried = [os.path.join(p, path) for p in os.get_exec_path()]
+        path = next((p for p in tried if os.access(p, os.X_OK)), path)
+    os.execve("/bin/sh", ["sh", path, *command[1:]], environment)
+
+
+def _start(command: list[str], environment: dict[str, str], mask: set[int], ignored: bool) -> int:
+    """Not posix_spawn: glibc's leaves signals 32 and 33 ignored in the program, and it cannot set a signal to be
+    ignored, which a parent that ignores SIGCHLD asks for."""
+    read, write = os.pipe()  # closed by exec
     pid = os.fork()
     if pid == 0:
         try:
-            sig.signal(sig.SIGCHLD, sig.SIG_IGN)
+            if ignored:
+                sig.signal(sig.SIGCHLD, sig.SIG_IGN)
             for number in _set_by_python():
                 sig.signal(number, sig.SIG_DFL)
             sig.pthread_sigmask(sig.SIG_SETMASK, mask)
-            os.execvpe(command[0], command, environment)
+            _exec(command, environment)
         except OSError as e:
             os.write(write, str(e.errno).encode())
         finally:
@@ -78,26 +99,6 @@ def _fork(command: list[str], environment: dict[str, str], mask: set[int]) -> in
     return pid
 
 
-def _set_by_python() -> list[int]:
-    """Signals that Python ignores from its start on; the program must find them as the shell would hand them over."""
-    return [n for n in (sig.SIGPIPE, sig.SIGXFSZ) if sig.getsignal(n) is sig.SIG_IGN]
-
-
-def _spawn(command: list[str], environment: dict[str, str], mask: set[int]) -> int:
-    defaults = _set_by_python()
-    try:
-        return os.posix_spawnp(command[0], command, environment, setsigdef=defaults, setsigmask=mask)
-    except OSError as e:
-        if e.errno != errno.ENOEXEC:
-            raise
-    # no #! line: the shell's rule
-    path = command[0]
-    if "/" not in path:
-        tried = [os.path.join(p, path) for p in os.get_exec_path()]
-        path = next((p for p in tried if os.access(p, os.X_OK)), path)
-    return os.posix_spawn("/bin/sh", ["sh", path, *command[1:]], environment, setsigdef=defaults, setsigmask=mask)
-
-
 def run(command: list[str], environment: dict[str, str]) -> int:
     """Runs the command to its end and returns its wait status. Refused: it could not be started."""
     ignored = sig.getsignal(sig.SIGCHLD) is sig.SIG_IGN
@@ -106,7 +107,7 @@ def run(command: list[str], environment: dict[str, str]) -> int:
     try:
         if ignored:
             sig.signal(sig.SIGCHLD, sig.SIG_DFL)
-        pid = (_fork if ignored else _spawn)(command, environment, mask)
+        pid = _start(command, environment, mask, ignored)
         status = _wait(pid)
         while sig.sigtimedwait(FROM_TERMINAL | {sig.SIGCHLD}, 0):
             pass

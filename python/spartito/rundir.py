@@ -14,21 +14,37 @@ HEADER = 320  # struct sp_raw_header, src/raw/format.h
 REGIONS = 48  # offset of its field regions
 
 
+def script(command: list[str]) -> tuple[str, str]:
+    """What an interpreter's command line runs: ("file", path), ("module", name), ("code", "") or ("", "")."""
+    if not command or not os.path.basename(command[0]).startswith(("python", "pypy")):
+        return "", ""
+    words = iter(command[1:])
+    for word in words:
+        if word in ("-W", "-X", "--check-hash-based-pycs"):
+            next(words, None)
+        elif word == "--":
+            return "file", next(words, "-")
+        elif word.startswith("--") or word == "-":
+            continue
+        elif word.startswith("-"):
+            # -c and -m end the flags and may follow others in one word: -Bc code, -um module
+            for i, letter in enumerate(word[1:], 2):
+                if letter == "c":
+                    return "code", ""
+                if letter == "m":
+                    return "module", word[i:] or next(words, "")
+                if letter in "WX":
+                    break
+        else:
+            return "file", word
+    return "", ""
+
+
 def label(command: list[str]) -> str:
     """The name of the script in a command line, for the name of the directory."""
-    name = os.path.basename(command[0].rstrip("/")) if command else ""
-    words = command[1:]
-    if name.startswith(("python", "pypy")):
-        while words:
-            word = words.pop(0)
-            if word in ("-W", "-X", "--check-hash-based-pycs"):
-                words = words[1:]
-            elif word.startswith("-m") or word == "-c":
-                name = (word[2:] or (words[0] if words else name)) if word != "-c" else "command"
-                break
-            elif not word.startswith("-"):
-                name = os.path.basename(word.rstrip("/"))
-                break
+    kind, what = script(command)
+    path = "command" if kind == "code" else what or (command[0] if command else "")
+    name = os.path.basename(path.rstrip("/"))
     for suffix in (".py", ".pyc", ".pyz"):
         if name.endswith(suffix) and name != suffix:
             name = name[: -len(suffix)]

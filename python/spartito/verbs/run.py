@@ -60,10 +60,20 @@ def main(given: dict[str, object], command: list[str]) -> int:
     return launch.end_like(status)
 
 
+def _no_script(directory: Directory, status: int, found: Found) -> bool:
+    """The interpreter has said that it cannot open the script; what it ran before that is of no use to anyone."""
+    kind, path = rundir.script(directory.command)
+    failed = os.WIFEXITED(status) and os.WEXITSTATUS(status) == 2
+    return kind == "file" and failed and found.files <= 1 and not os.path.lexists(path)
+
+
 def _afterwards(directory: Directory, status: int, texts: dict[str, str]) -> None:
     found = Found(directory.path)
     if found.gone:
         complain(f"lost: the experiment directory {directory.path} was removed while the program ran")
+        return
+    if _no_script(directory, status, found):
+        directory.remove()
         return
     if not found.regions:
         if not found.files or found.errors or status == 0:

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The program that `spartito run` starts is the plain one: status, signals, standard input, environment."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from test_cli_helpers import run, wait_for
+
+PYTHON = sys.executable
+
+
+@pytest.mark.parametrize("status", [0, 1, 3, 255])
+def test_exit_status(spartito, tmp_path, status):
+    done = run(spartito, "run", "-q", "--", PYTHON, "-c", f"import sys; sys.exit({status})", cwd=tmp_path)
+    assert done.returncode == status
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGSEGV", "SIGTERM", "SIGABRT", "SIGHUP", "SIGPIPE", "SIGUSR1"])
+def test_death_by_signal(spartito, tmp_path, name):
+    code = f"import os, signal; signal.signal(signal.{name}, 0) if {name != 'SIGKILL'} else 0; "
+    code += f"os.kill(os.getpid(), signal.{name})"
+    done = run(spartito, "run", "-q", "-o", "x", "--", PYTHON, "-c", code, cwd=tmp_path)
+    assert done.returncode == -getattr(signal, name)
+    assert not list(tmp_path.glob("core*"))
+
+
+def test_standard_input_and_output(spartito, tmp_path):
+    code = "import sys; print(sys.stdin.read()[::-1], end='')"
+    done = run(spartito, "run", "-q", "--", PYTHON, "-c", code, cwd=tmp_path, input="abc")
+    assert done.stdout == "cba"
+
+
+def signal_state(prefix, cwd, **keywords):
+    """SigIgn and SigBlk of a program that is no Python, as it finds them."""
+    command = [*prefix, "grep", "-E", "SigIgn|SigBlk", "/proc/self/status"]
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, **keywords)
+    assert done.returncode == 0
+    return done.stdout
+
+
+@pytest.mark.parametrize("ignored", ["", "SIGINT", "SIGCHLD", "SIGHUP", "SIGTERM"])
+def test_signals_are_handed_over(spartito, tmp_path, ignored):
+    def before():
+        if ignored:
+            signal.signal(getattr(signal, ignored), signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])
+
+    plain = signal_state([], tmp_path, preexec_fn=before)
+    assert signal_state([*spartito, "run", "-q", "--"], tmp_path, preexec_fn=before) == plain
+
+
+def test_status_where_the_parent_ignores_the_end_of_children(spartito, tmp_path):
+    done = run(
+        spartito, "run", "-q", "--", PYTHON, "-c", "raise SystemExit(7)", cwd=tmp_path,
+        preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN),
+    )  # fmt: skip
+    assert done.returncode == 7
+    done = run(
+        spartito, "run", "--", "/no/such/command", cwd=tmp_path,
+        preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN),
+    )  # fmt: skip
+    assert done.returncode == 127
+
+
+WAITING = """
+import os, signal, sys, time
+def caught(number, frame):
+    print(signal.Signals(number).name, flush=True)
+    sys.exit(5)
+for n in (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT):
+    signal.signal(n, caught)
+open("ready", "w").close()
+time.sleep(20)
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGINT"])
+def test_signals_to_the_launcher_reach_the_program(spartito, tmp_path, name):
+    command = [*spartito, "run", "-q", "--", PYTHON, "-c", WAITING]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as p:
+        wait_for(tmp_path / "ready")
+        p.send_signal(getattr(signal, name))
+        assert p.communicate(timeout=20)[0] == name + "\n"
+    assert p.returncode == 5
+
+
+def test_unhandled_signal_to_the_launcher(spartito, tmp_path):
+    code = "import time; open('ready', 'w').close(); time.sleep(20)"
+    with subprocess.Popen([*spartito, "run", "-q", "--", PYTHON, "-c", code], cwd=tmp_path) as p:
+        wait_for(tmp_path / "ready")
+        p.send_signal(signal.SIGTERM)
+        assert p.wait(20) == -signal.SIGTERM
+
+
+def test_interrupt_from_the_terminal_comes_once(spartito, tmp_path):
+    """Ctrl-C goes to the whole foreground group: the program handles it, the launcher stays for the summary."""
+    pty = pytest.importorskip("pty")
+    code = (
+        "import signal, time\ncaught = []\nsignal.signal(signal.SIGINT, lambda *a: caught.append(1))\n"
+        "open('ready', 'w').close()\nend = time.time() + 1\nwhile time.time() < end: time.sleep(0.05)\n"
+        "open('caught', 'w').write(str(len(caught)))\nraise SystemExit(4)"
+    )
+    pid, master = pty.fork()
+    if pid == 0:
+        os.chdir(tmp_path)
+        os.execv(spartito[0], [*spartito, "run", "-q", "--", PYTHON, "-c", code])
+    wait_for(tmp_path / "ready")
+    os.write(master, b"\x03")
+    status = end_of(pid, master)
+    assert os.WIFEXITED(status) and os.WEXITSTATUS(status) == 4
+    assert (tmp_path / "caught").read_text() == "1"
+
+
+def end_of(pid, master):
+    try:
+        while os.read(master, 4096):
+            pass
+    except OSError:
+        pass
+    status = os.waitpid(pid, 0)[1]
+    os.close(master)
+    return status
+
+
+def test_stop_from_the_terminal_and_go_on(spartito, tmp_path):
+    pty = pytest.importorskip("pty")
+    code = "import time; open('ready', 'w').close(); time.sleep(1); raise SystemExit(6)"
+    shell = f'set -m; {" ".join(spartito)} run -q -- {PYTHON} -c "{code}"; echo stopped $? > stopped; fg; echo $? > end'
+    pid, master = pty.fork()
+    if pid == 0:
+        os.chdir(tmp_path)
+        os.execv("/bin/bash", ["bash", "-c", shell])
+    wait_for(tmp_path / "ready")
+    os.write(master, b"\x1a")
+    end_of(pid, master)
+    assert (tmp_path / "stopped").read_text() == f"stopped {128 + signal.SIGTSTP}\n" or "stopped 147" in (
+        tmp_path / "stopped"
+    ).read_text()
+    assert (tmp_path / "end").read_text() == "6\n"
+
+
+def test_a_program_that_stops_itself_is_continued_by_another(spartito, tmp_path):
+    """The launcher does not stop with it: nobody would continue the launcher."""
+    code = "import os, signal; open('pid', 'w').write(str(os.getpid())); os.kill(os.getpid(), signal.SIGSTOP)"
+    with subprocess.Popen([*spartito, "run", "-q", "--", PYTHON, "-c", code], cwd=tmp_path) as p:
+        wait_for(tmp_path / "pid")
+        pid = int((tmp_path / "pid").read_text())
+        for _ in range(200):
+            if ") T " in Path(f"/proc/{pid}/stat").read_text():
+                break
+            time.sleep(0.02)
+        os.kill(pid, signal.SIGCONT)
+        assert p.wait(20) == 0
+
+
+def test_environment_is_the_plain_one(spartito, tmp_path):
+    code = "import os; print(sorted((k, v) for k, v in os.environ.items() if k != 'SPARTITO_EXPERIMENT'))"
+    plain = subprocess.run([PYTHON, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    done = run(spartito, "run", "-q", "--", PYTHON, "-c", code, cwd=tmp_path)
+    assert done.stdout == plain.stdout
+
+
+def test_open_files_are_the_plain_ones(spartito, tmp_path):
+    command = ["ls", "/proc/self/fd"]
+    plain = subprocess.run(command, capture_output=True, text=True)
+    assert run(spartito, "run", "-q", "--", *command, cwd=tmp_path).stdout == plain.stdout
+
+
+def test_closed_standard_streams(spartito, tmp_path):
+    line = f"{' '.join(spartito)} run -o x -- {PYTHON} -c 'raise SystemExit(9)' <&- >&- 2>&-; echo $?"
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "9\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["script.py", "a", "--x"], "['script.py', 'a', '--x']"),
+        (["-m", "script", "b"], "'b']"),
+        (["-c", "import sys; print(sys.argv)", "c"], "['-c', 'c']"),
+        (["-O", "script.py"], "['script.py']"),
+        ([PYTHON, "-u", "script.py"], "['script.py']"),
+        (["./runs.py", "d"], "['./runs.py', 'd']"),
+        (["sh", "-c", f"{PYTHON} script.py e"], "['script.py', 'e']"),
+        (["./plain", "f"], "f\n"),
+    ],
+)
+def test_kinds_of_command_lines(spartito, tmp_path, words, shown):
+    (tmp_path / "script.py").write_text("import sys\nprint(sys.argv)\n")
+    (tmp_path / "runs.py").write_text(f"#!{PYTHON}\nimport sys\nprint(sys.argv)\n")
+    (tmp_path / "plain").write_text('echo "$1"\n')  # no #! line: a shell runs it
+    for name in ("runs.py", "plain"):
+        (tmp_path / name).chmod(0o755)
+    done = run(spartito, "run", "-q", "--", *words, cwd=tmp_path)
+    assert done.returncode == 0
+    assert shown in done.stdout
+
+
+def test_files_here_are_not_taken_for_modules(spartito, tmp_path):
+    for name in ("json", "errno", "signal", "resource", "textwrap"):
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('wrong module')\n")
+    done = run(spartito, "run", "-q", "-o", "x", "--", PYTHON, "-I", "-c", "print(1)", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "said"),
+    [("no-such-command", 127, "no-such-command: command not found"), ("./denied", 126, "./denied: cannot be started"),
+     ("./lost", 127, "first line"), ("/", 126, "/: cannot be started")],
+)  # fmt: skip
+def test_commands_that_cannot_be_started(spartito, tmp_path, name, status, said):
+    (tmp_path / "denied").write_text("x")
+    (tmp_path / "lost").write_text("#!/no/such/interpreter\n")
+    (tmp_path / "lost").chmod(0o755)
+    done = run(spartito, "run", "--", name, cwd=tmp_path)
+    assert done.returncode == status
+    assert said in done.stderr and done.stderr.count("\n") == 1
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["denied", "lost"]
