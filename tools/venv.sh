@@ -39,7 +39,7 @@ sum=$(find src include python meson.build meson.options pyproject.toml -type f !
 	sort | cksum)
 if [ "$(cat "$venv/.sources" 2>/dev/null)" != "$sum" ]; then
 	rm -f "$venv/.sources"
-	if ! PATH="$venv/bin:$PATH" "$venv/bin/pip" install --no-build-isolation "-Cbuild-dir=$venv/build" . \
+	if ! PATH="$venv/bin:$PATH" "$venv/bin/pip" install --no-build-isolation "--config-settings=build-dir=$venv/build" . \
 		>"$venv/install.log" 2>&1; then
 		tail -n 40 "$venv/install.log" >&2
 		exit 1

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The figures that are no slowdowns: sizes, rates, start-up, memory, the report. Each is a row
+(figure, measured, target, met or None)."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+MIB = 1 << 20
+
+# 1,000 regions in 20,000 call paths: 20 roots, each calling 20 middles, each calling 49 or 50 of the leaves
+PATHS = """
+import sys
+names = [f"f{n}" for n in range(1000)]
+space = {}
+exec("\\n".join(
+    [f"def f{n}(k): return k" for n in range(40, 1000)]
+    + [f"def f{n}(k):\\n    for g in leaves[k:k + 50]: g(1)" for n in range(20, 40)]
+    + [f"def f{n}(k):\\n    for i, g in enumerate(middles): g((k * 20 + i) * 7 % 910)" for n in range(20)]), space)
+space["leaves"] = [space[n] for n in names[40:]]
+space["middles"] = [space[n] for n in names[20:40]]
+for repeat in range(20):
+    for k in range(20):
+        space[names[k]](k)
+with open("/proc/self/status") as f:
+    print([line.split()[1] for line in f if line.startswith("VmRSS")][0])
+"""
+EVENTS = """
+def f(x):
+    return x
+def g(x):
+    return f(x) + f(x + 1)
+for i in range(COUNT):
+    g(i)
+"""
+
+
+def spartito(bench, *arguments, **keywords):
+    return subprocess.run([bench.python, "-m", "spartito", *arguments], check=True, capture_output=True, text=True, **keywords)
+
+
+def measured(bench, directory, options, *command):
+    return spartito(bench, "run", "-q", *options, "-o", directory, "--", *command)
+
+
+def ask(bench, code, *arguments):
+    """What a piece of Python that uses the analysing half prints, as JSON."""
+    p = subprocess.run([bench.python, "-c", code, *arguments], check=True, capture_output=True, text=True)
+    return json.loads(p.stdout)
+
+
+def rawgen():
+    """The generator of experiments of known size that the C tests use."""
+    build = os.path.join(ROOT, "build")
+    environment = {**os.environ, "PATH": os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]}
+    if not os.path.exists(os.path.join(build, "build.ninja")):
+        subprocess.run(["meson", "setup", build], cwd=ROOT, check=True, env=environment, stdout=subprocess.DEVNULL)
+    subprocess.run(["ninja", "-C", build, "tests/c/rawgen"], check=True, env=environment, stdout=subprocess.DEVNULL)
+    return os.path.join(build, "tests", "c", "rawgen")
+
+
+def raw_bytes(directory):
+    """Bytes that the raw files take on the disk."""
+    raw = os.path.join(directory, "raw")
+    return sum(os.stat(os.path.join(raw, f)).st_blocks * 512 for f in os.listdir(raw))
+
+
+def event_sizes(bench, work, quick):
+    script = os.path.join(work, "events.py")
+    with open(script, "w") as f:
+        f.write(EVENTS.replace("COUNT", "200000" if quick else "1000000"))
+    sizes = {}
+    for name, options in (("profile", []), ("raw", ["--trace"]), ("packed", ["--trace", "--memory", "1M"])):
+        directory = os.path.join(work, "events-" + name)
+        measured(bench, directory, options, bench.python, script)
+        sizes[name] = raw_bytes(directory)
+    code = "import sys, json, spartito._analyse as a; print(json.dumps(a.Model(sys.argv[1]).info()['events']))"
+    events = ask(bench, code, os.path.join(work, "events-raw"))
+    whole = (sizes["raw"] - sizes["profile"]) / events
+    packed = (sizes["packed"] - sizes["profile"]) / events
+    return [("raw trace, bytes an event", f"{whole:.2f}", "at most 8 (1 % for headers)", whole <= 8.08),
+            ("raw trace compressed, bytes an event", f"{packed:.2f}", "under 4", packed < 4)]
+
+
+def otf2_rate(bench, work, quick):
+    directory = os.path.join(work, "otf2-in")
+    subprocess.run([rawgen(), directory, "500", "5000", "1", "4000000" if quick else "20000000"], check=True)
+    code = ("import sys, json, time, os, spartito._analyse as a; m = a.Model(sys.argv[1]); t = time.process_time();"
+            "m.convert('otf2', sys.argv[2]); print(json.dumps([m.info()['events'], time.process_time() - t]))")
+    events, seconds = ask(bench, code, directory, os.path.join(work, "otf2-out"))
+    rate = events / seconds / 1e6
+    return [("raw to OTF2, million events a second, one core", f"{rate:.1f}", "at least 15", rate >= 15)]
+
+
+def start_up(bench, work, quick):
+    script = os.path.join(work, "empty.py")
+    open(script, "w").close()
+    plain, under = [], []
+    for n in range(8 if quick else 30):
+        begin = time.perf_counter()
+        subprocess.run([bench.python, script], check=True)
+        middle = time.perf_counter()
+        measured(bench, os.path.join(work, f"empty-{n}"), [], bench.python, script)
+        plain.append(middle - begin)
+        under.append(time.perf_counter() - middle)
+    more = (min(under) - min(plain)) * 1e3
+    return [(f"start-up and end of an empty script, ms more than the {min(plain) * 1e3:.0f} of plain python",
+             f"{more:.1f}", "at most 50", more <= 50)]
+
+
+def memory(bench, work, quick):
+    script = os.path.join(work, "paths.py")
+    with open(script, "w") as f:
+        f.write(PATHS)
+    plain, under = [], []
+    for n in range(2 if quick else 5):
+        p = subprocess.run([bench.python, script], check=True, capture_output=True, text=True)
+        plain.append(int(p.stdout))
+        directory = os.path.join(work, f"paths-{n}")
+        under.append(int(measured(bench, directory, [], bench.python, script).stdout))
+    code = "import sys, json, spartito._analyse as a; print(json.dumps(a.Model(sys.argv[1]).info()['paths']))"
+    paths = ask(bench, code, directory)
+    more = (min(under) - min(plain)) / 1024
+    return [(f"resident memory beyond the program's, 1,000 regions and {paths:,} call paths, MiB", f"{more:.1f}",
+             "at most 24", more <= 24)]
+
+
+def report(bench, work, quick):
+    directory = os.path.join(work, "million")
+    subprocess.run([rawgen(), directory, "1000", "1000000", "1", "0"], check=True)
+    best, peak = float("inf"), 0
+    for _ in range(1 if quick else 3):
+        begin = time.perf_counter()
+        p = subprocess.Popen([bench.python, "-m", "spartito", "report", directory], stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(p.pid, 0)
+        p.returncode = os.waitstatus_to_exitcode(status)
+        if p.returncode:
+            sys.exit(f"spartito report {directory}: status {p.returncode}")
+        best, peak = min(best, time.perf_counter() - begin), max(peak, usage.ru_maxrss)
+    return [("spartito report on 1,000,000 call paths, s", f"{best:.2f}", "under 2", best < 2),
+            ("spartito report on 1,000,000 call paths, MiB", f"{peak / 1024:.0f}", "under 500", peak / 1024 < 500)]
+
+
+def collect(bench, work, quick):
+    # a core file of a failing peer must not fill the disk
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    rows = []
+    for part in (event_sizes, otf2_rate, start_up, memory, report):
+        print(f"{part.__name__.replace('_', ' ')} …", file=sys.stderr, flush=True)
+        rows += part(bench, work, quick)
+    return rows

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""make bench: times Spartito, the least possible hooks and its peers on the same programs, checks each figure that was
+promised, and writes docs/performance.md. QUICK=1: one repetition of everything."""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+sys.path[:0] = [HERE, os.path.join(ROOT, "tools")]
+
+import figures  # noqa: E402
+import programs  # noqa: E402
+import pythons  # noqa: E402
+import table  # noqa: E402
+
+VERSIONS = ("3.9", "3.11", "3.13")
+PEERS = ("cProfile", "yappi", "viztracer")
+TIMEOUT = 300
+
+
+class Bench:
+    """The tools that one Python has."""
+
+    def __init__(self, version, python, work):
+        self.version, self.work = version, os.path.join(work, version)
+        venv = os.path.join(ROOT, ".venvs", version)
+        subprocess.run([os.path.join(ROOT, "tools", "venv.sh"), python, venv, "test", "bench"], check=True)
+        self.python = os.path.join(venv, "bin", "python")
+        os.makedirs(self.work)
+        self.build_floor()
+        code = "import spartito._measure as m; print(*(n for n, works, _ in m.hooks() if works))"
+        self.hooks = subprocess.run([self.python, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+        self.hook = self.hooks[0]
+        floors = [f"floor-{h}" for h in ("evalframe", "monitoring", "setprofile") if h != "monitoring" or version >= "3.12"]
+        self.tools = ["none", *floors, "spartito", "spartito-trace", *PEERS]
+        if shutil.which("scorep-config") and self.has("scorep"):
+            self.tools.append("scorep")
+
+    def build_floor(self):
+        code = "import sysconfig; print(sysconfig.get_path('include'))"
+        include = subprocess.run([self.python, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+        subprocess.run([os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", "-I" + include, "-o",
+                        os.path.join(self.work, "floor.so"), os.path.join(HERE, "hooks", "floor.c")], check=True)
+
+    def has(self, module):
+        return subprocess.run([self.python, "-c", "import " + module], capture_output=True).returncode == 0
+
+    def time(self, tool, program, repetitions):
+        """Seconds of the program's fastest repetition in a fresh process."""
+        directory = tempfile.mkdtemp(dir=self.work)
+        inner = tool if not tool.startswith(("spartito", "scorep")) else "none"
+        command = [self.python, os.path.join(HERE, "worker.py"), inner, program, str(repetitions)]
+        if tool.startswith("spartito"):
+            trace = ["--trace"] if tool == "spartito-trace" else []
+            command = [self.python, "-m", "spartito", "run", "-q", *trace, "-o", os.path.join(directory, "x"), "--", *command]
+        elif tool == "scorep":
+            command[1:1] = ["-m", "scorep", "--thread=pthread"]
+        environment = {**os.environ, "FLOOR": self.work, "SCOREP_EXPERIMENT_DIRECTORY": os.path.join(directory, "s"),
+                       "SCOREP_ENABLE_TRACING": "1", "SCOREP_TOTAL_MEMORY": "1G", "PYTHONHASHSEED": "0"}
+        p = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, env=environment, cwd=directory)
+        shutil.rmtree(directory, ignore_errors=True)
+        if p.returncode:
+            sys.exit(f"{' '.join(command)}\n{p.stdout}{p.stderr}")
+        return float(p.stdout.split()[-1])
+
+
+def measure(bench, names, rounds, repetitions):
+    """{(tool, program): seconds}: minima over rounds of fresh processes, the tools of one program one after the other."""
+    best = {}
+    for n in range(rounds):
+        for program in names:
+            for tool in bench.tools:
+                key = tool, program
+                best[key] = min(best.get(key, float("inf")), bench.time(tool, program, repetitions))
+            print(f"\rPython {bench.version}, round {n + 1} of {rounds}: {program:<12}", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    return best
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--python", default=",".join(VERSIONS), help="versions, such as 3.11,3.13")
+    parser.add_argument("--programs", default="", help="only these, without the other figures")
+    parser.add_argument("-o", default=os.path.join(ROOT, "docs", "performance.md"))
+    options = parser.parse_args()
+    found = pythons.find()
+    wanted = [v for v in options.python.split(",") if v in found]
+    for version in set(options.python.split(",")) - set(wanted):
+        print(f"Python {version} is not installed here and not measured", file=sys.stderr)
+    rounds, repetitions = (1, 1) if options.quick else (3, 2)
+    names = options.programs.split(",") if options.programs else [*programs.LOOPS, *programs.PROGRAMS]
+    work = tempfile.mkdtemp(prefix="spartito-bench-")
+    try:
+        benches = [Bench(version, found[version], work) for version in wanted]
+        results = {b.version: measure(b, names, rounds, repetitions) for b in benches}
+        others = [] if options.programs else figures.collect(benches[len(benches) // 2], work, options.quick)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    text = table.document(benches, results, others, rounds)
+    os.makedirs(os.path.dirname(os.path.abspath(options.o)), exist_ok=True)
+    with open(options.o, "w", encoding="utf-8") as f:
+        f.write(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

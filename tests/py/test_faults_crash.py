@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What was recorded before a violent end is there afterwards, and the report says how the run ended."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import pytest
+
+import spartito._analyse as analyse
+import spartito._measure as measure
+
+HOOKS = [name for name, works, _ in measure.hooks() if works]
+# Counts its calls in a mapped file, so that the test knows how many there were when the process died.
+COUNTING = """
+import mmap, struct, sys, threading
+with open("count", "r+b") as f:
+    m = mmap.mmap(f.fileno(), 64)
+def leaf(slot, n):
+    m[slot * 8:slot * 8 + 8] = n.to_bytes(8, "little")
+def work(slot):
+    n = 0
+    while True:
+        n += 1
+        leaf(slot, n)
+for slot in range(1, THREADS):
+    threading.Thread(target=work, args=(slot,), daemon=True).start()
+work(0)
+"""
+
+
+def start(tmp_path, spartito, code, *options):
+    (tmp_path / "count").write_bytes(b"\0" * 64)
+    (tmp_path / "program.py").write_text(code)
+    command = [*spartito, "run", "-q", "-o", "x", *options, "--", sys.executable, "program.py"]
+    return subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def counted(tmp_path):
+    data = (tmp_path / "count").read_bytes()
+    return sum(int.from_bytes(data[i:i + 8], "little") for i in range(0, 64, 8))
+
+
+def visits(tmp_path):
+    model = analyse.Model(str(tmp_path / "x"))
+    counts = Counter()
+    for row in model.flat():
+        counts[row["name"]] += row["visits"]
+    return model, counts
+
+
+def child_of(pid):
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        p = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True)
+        if p.stdout.split():
+            return int(p.stdout.split()[0])
+        time.sleep(0.02)
+    raise AssertionError("the program did not start")
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_killed_from_outside(tmp_path, spartito, hook, threads):
+    p = start(tmp_path, spartito, COUNTING.replace("THREADS", str(threads)), "--trace", "--hook", hook)
+    pid = child_of(p.pid)
+    deadline = time.monotonic() + 20
+    while counted(tmp_path) < 20000 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(pid, signal.SIGKILL)
+    p.wait(30)
+    assert p.returncode == -signal.SIGKILL
+    model, counts = visits(tmp_path)
+    real = counted(tmp_path)
+    assert real >= 20000
+    # a call may be counted by one of the two only, in each thread
+    assert real * 0.999 - threads <= counts["__main__:leaf"] <= real + threads
+    (process,) = model.info()["processes"]
+    assert process["end"] == "abrupt"
+    report = subprocess.run([*spartito, "report", str(tmp_path / "x")], capture_output=True, text=True)
+    assert report.returncode == 0
+    said = (report.stdout + report.stderr).lower()
+    assert any(word in said for word in ("kill", "abrupt", "did not end")), said
+
+
+def test_launcher_killed_program_goes_on(tmp_path, spartito):
+    code = "import time, os\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(1.5)\ndef late(): return 1\nlate()\nopen('done', 'w')\n"
+    p = start(tmp_path, spartito, code)
+    deadline = time.monotonic() + 20
+    while not (tmp_path / "pid").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(p.pid, signal.SIGKILL)
+    p.wait(10)
+    while not (tmp_path / "done").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.3)
+    assert visits(tmp_path)[1]["__main__:late"] == 1
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 4 MiB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(place)]
+    if os.getuid() != 0 or subprocess.run(command, capture_output=True).returncode:
+        pytest.skip("needs root and mount")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+FILLING = """
+def leaf(n):
+    return n
+def work():
+    for n in range(COUNT):
+        leaf(n)
+work()
+print("end")
+"""
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_disk_full_by_the_trace(tmp_path, spartito, small_disk, hook):
+    p = start(tmp_path, spartito, FILLING.replace("COUNT", "1500000"), "--trace", "--hook", hook, "-o", str(small_disk / "x"))
+    out, err = p.communicate(timeout=120)
+    assert (p.returncode, out) == (0, "end\n"), err
+    model = analyse.Model(str(small_disk / "x"))
+    rows = {row["name"]: row for row in model.flat()}
+    assert rows["__main__:leaf"]["visits"] == 1500000
+    (process,) = model.info()["processes"]
+    assert process["lost"]["events"] > 0
+    assert process["lost_reason"]
+    report = subprocess.run([*spartito, "report", str(small_disk / "x")], capture_output=True, text=True)
+    assert "lost" in (report.stdout + report.stderr).lower()
+
+
+def test_disk_full_before_the_start(tmp_path, spartito, small_disk):
+    (small_disk / "filler").write_bytes(b"x" * (4 << 20))
+    p = start(tmp_path, spartito, FILLING.replace("COUNT", "10"), "-o", str(small_disk / "x"))
+    out, err = p.communicate(timeout=60)
+    assert len(err.strip().splitlines()) == 1, err
+    assert str(small_disk / "x") in err
+    assert "Traceback" not in err
+    # either refused before the start, or the program ran as always
+    assert (p.returncode == 0) == (out == "end\n")
+
+
+def test_file_size_limit(tmp_path, spartito):
+    """RLIMIT_FSIZE must bring no SIGXFSZ to the program."""
+    (tmp_path / "program.py").write_text(FILLING.replace("COUNT", "300000"))
+    p = subprocess.run([*spartito, "run", "-q", "--trace", "-o", "x", "--", sys.executable, "program.py"], cwd=tmp_path,
+                       capture_output=True, text=True, timeout=60,
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)))
+    assert (p.returncode, p.stdout) == (0, "end\n"), p.stderr
+
+
+def test_address_space_limit(tmp_path, spartito):
+    code = "import resource\nresource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20))\n" + FILLING.replace("COUNT", "300000")
+    p = start(tmp_path, spartito, code, "--trace")
+    out, err = p.communicate(timeout=60)
+    assert (p.returncode, out) == (0, "end\n"), err
+    assert visits(tmp_path)[1]["__main__:leaf"] == 300000
+
+
+def test_memory_limit_is_kept(tmp_path, spartito):
+    code = FILLING.replace("COUNT", "3000000") + """
+with open("/proc/self/status") as f:
+    print([line.split()[1] for line in f if line.startswith("VmHWM")][0])
+"""
+    p = start(tmp_path, spartito, code, "--trace", "--memory", "8M", "--when-full", "flush")
+    out, err = p.communicate(timeout=120)
+    assert p.returncode == 0, err
+    plain = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True)
+    more = (int(out.split()[-1]) - int(plain.stdout.split()[-1])) / 1024
+    assert more < 8 + 16, f"{more:.0f} MiB beyond the program's own"
+
+
+def test_damage_in_the_middle_keeps_the_rest(tmp_path, spartito):
+    p = start(tmp_path, spartito, FILLING.replace("COUNT", "200000"), "--trace")
+    p.communicate(timeout=60)
+    (raw,) = (tmp_path / "x" / "raw").glob("*.raw")
+    whole = raw.read_bytes()
+    for cut in (len(whole) // 3, len(whole) // 2, len(whole) - 5000):
+        raw.write_bytes(whole[:cut])
+        report = subprocess.run([*spartito, "report", str(tmp_path / "x")], capture_output=True, text=True)
+        assert "Traceback" not in report.stderr
+        assert report.returncode == 0 or raw.name in report.stderr
+
+
+def test_many_children_die_at_once(tmp_path, spartito):
+    code = """
+import os, signal
+def leaf(): return 1
+pids = []
+for n in range(12):
+    pid = os.fork()
+    if pid == 0:
+        for _ in range(1000): leaf()
+        os.kill(os.getpid(), signal.SIGKILL)
+    pids.append(pid)
+print(sorted(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids))
+"""
+    p = start(tmp_path, spartito, code, "--trace")
+    out, err = p.communicate(timeout=60)
+    assert (p.returncode, out) == (0, str([-9] * 12) + "\n"), err
+    model, counts = visits(tmp_path)
+    assert counts["__main__:leaf"] == 12000
+    assert Counter(p["end"] for p in model.info()["processes"]) == {"abrupt": 12, "normal": 1}

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""make test: the C tests, all Python tests with this Python, and the programs and the launch under every other Python that
+is found. Ends with 'N passed, N failed'; --only 3.9,3.13 chooses versions."""
+
+import argparse
+import concurrent.futures
+import glob
+import os
+import re
+import subprocess
+import sys
+import time
+
+import pythons
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BIN = os.path.dirname(sys.executable)
+ENVIRONMENT = {**os.environ, "PATH": BIN + os.pathsep + os.environ["PATH"]}
+COUNT = re.compile(r"(\d+) (passed|failed|error)")
+
+
+class Result:
+    def __init__(self):
+        self.passed = self.failed = 0
+        self.lines = []
+
+    def add(self, title, passed, failed, seconds):
+        self.passed += passed
+        self.failed += failed
+        self.lines.append(f"{title:<34} {passed:>5} passed, {failed} failed in {seconds:.0f} s")
+
+
+def c_tests(result):
+    begin = time.monotonic()
+    build = os.path.join(ROOT, "build")
+    if not os.path.exists(os.path.join(build, "build.ninja")):
+        subprocess.run(["meson", "setup", build], cwd=ROOT, env=ENVIRONMENT, check=True, stdout=subprocess.DEVNULL)
+    command = ["meson", "test", "-C", build, "--suite", "c", "--print-errorlogs"]
+    p = subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
+    print(p.stdout, flush=True)
+    ok = re.search(r"^Ok: +(\d+)", p.stdout, re.MULTILINE)
+    bad = sum(int(n) for n in re.findall(r"^(?:Fail|Timeout|Unexpected Pass): +(\d+)", p.stdout, re.MULTILINE))
+    result.add("C", int(ok[1]) if ok else 0, bad or int(p.returncode != 0), time.monotonic() - begin)
+
+
+def pytest(result, title, python, files):
+    """Runs pytest with its output shown, and adds up its last line."""
+    begin = time.monotonic()
+    command = [python, "-m", "pytest", "-q", "-n", str(os.cpu_count() or 1), "-p", "no:cacheprovider", *files]
+    print(f"== {title}", flush=True)
+    last = ""
+    with subprocess.Popen(command, cwd=ROOT, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True) as p:
+        for line in p.stdout:
+            print(line, end="", flush=True)
+            last = line if line.strip() else last
+    counts = {what: int(n) for n, what in COUNT.findall(last)}
+    failed = counts.get("failed", 0) + counts.get("error", 0)
+    result.add(title, counts.get("passed", 0), failed or int(p.returncode != 0), time.monotonic() - begin)
+
+
+def prepare(version, python):
+    venv = os.path.join(ROOT, ".venvs", version)
+    p = subprocess.run([os.path.join(ROOT, "tools", "venv.sh"), python, venv, "test"], capture_output=True, text=True)
+    return version, os.path.join(venv, "bin", "python"), p.stdout + p.stderr if p.returncode else ""
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", default="")
+    only = [v for v in parser.parse_args().only.split(",") if v]
+    mine = "{}.{}".format(*sys.version_info[:2])
+    others = {v: p for v, p in pythons.find().items() if v != mine and (not only or v in only)}
+    result = Result()
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        ready = pool.map(lambda item: prepare(*item), others.items())
+        if not only or mine in only:
+            c_tests(result)
+            pytest(result, f"Python {mine}", sys.executable, ["tests/py"])
+        files = ["tests/py/test_programs.py", *sorted(os.path.relpath(f, ROOT) for f in
+                                                     glob.glob(os.path.join(ROOT, "tests", "py", "test_launch*.py")))]
+        for version, python, error in ready:
+            title = f"Python {version}"
+            if error:
+                print(f"== {title}\n{error}", flush=True)
+                result.add(title + ", does not build", 0, 1, 0)
+            else:
+                pytest(result, title, python, files)
+    print("\n" + "\n".join(result.lines))
+    print(f"{result.passed} passed, {result.failed} failed")
+    return 1 if result.failed or not result.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
