@@ -118,8 +118,10 @@ static PyObject *eval(PyThreadState *ts, sp_frame *f, int throwing)
 		return before(ts, f, throwing);
 	if (SP_UNLIKELY(fresh))
 		stack_measure();
-	if (SP_UNLIKELY((char *)__builtin_frame_address(0) < stack_low))
+	if (SP_UNLIKELY((char *)__builtin_frame_address(0) < stack_low)) {
 		stack_is_low();
+		return before(ts, f, throwing); /* the other hook records this frame */
+	}
 	if (slot & SP_SLOT_GENERATOR)
 		return eval_generator(ts, f, throwing, t, slot);
 	sp_enter(t, (uint32_t)(slot >> SP_SLOT_ID), (uint64_t)code | TAG, sp_ticks(), SP_RAW_ENTER);

@@ -97,10 +97,13 @@ void sp_greenlet_watch_thread(void)
 	PyErr_Clear();
 }
 
-/* Called where greenlet's package begins to run; its C part is imported a moment later, so every location made from now on asks
- * again, and this thread does at the package's next function. */
+/* Called where greenlet's package begins to run. The first thing it does is to import its C part; here that is done a moment
+ * earlier, because afterwards no Python function tells that it is there. */
 void sp_greenlet_loaded(void)
 {
-	loaded = true;
+	PyObject *module = PyImport_ImportModule("greenlet._greenlet");
+	loaded = module != NULL;
+	Py_XDECREF(module);
+	PyErr_Clear();
 	sp_greenlet_watch_thread();
 }

@@ -56,8 +56,9 @@ void sp_names_new_generation(void);
 void sp_names_set_directories(const char *cwd);
 /* Decides what code is; f is a frame that runs it, or NULL. */
 uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f);
-/* The region of a C function or method descriptor; 0 if it is not one. key is what its leave will be matched with. */
-uint32_t sp_names_c_function(PyObject *callable, uint64_t *key);
+/* The region of a C function or method descriptor; 0: not one, or filtered. key is what its leave will be matched with. */
+uint32_t sp_names_c_function(struct sp_thread *t, PyObject *callable, uint64_t *key);
+uint64_t sp_names_c_key(PyObject *callable); /* 0: not a C function */
 void sp_names_forget(void);
 
 /* watch.c: functions of the library that tell us something. */

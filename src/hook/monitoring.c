@@ -117,7 +117,7 @@ CALLBACK(on_call)
 	/* Python functions come as PY_START */
 	if (!t || PyFunction_Check(args[2]))
 		Py_RETURN_NONE;
-	uint32_t region = sp_names_c_function(args[2], &key);
+	uint32_t region = sp_names_c_function(t, args[2], &key);
 	/* the caller's own frame comes first if it is not known yet */
 	if (region && SP_LIKELY(t->epoch == sp_epoch))
 		sp_enter(t, region, key, sp_ticks(), SP_RAW_ENTER);
@@ -129,7 +129,7 @@ CALLBACK(on_c_end)
 	UNUSED;
 	uint64_t now = sp_ticks(), key;
 	struct sp_thread *t = sp_self;
-	if (t && sp_names_c_function(args[2], &key))
+	if (t && (key = sp_names_c_key(args[2])))
 		sp_leave(t, key, now, SP_RAW_LEAVE);
 	Py_RETURN_NONE;
 }

@@ -368,37 +368,52 @@ static uint32_t c_region(const PyMethodDef *def, const char *module, const char 
 	return id;
 }
 
-uint32_t sp_names_c_function(PyObject *callable, uint64_t *key)
+/* What identifies a C function: its definition, and the type for methods. false: not a C function. */
+static inline bool c_identity(PyObject *callable, const PyMethodDef **def, const PyTypeObject **owner)
 {
-	const PyMethodDef *def;
-	const char *type = NULL, *module = "";
-	const void *owner = NULL;
-	struct text m = {"", 0, NULL};
 	if (PyCFunction_Check(callable)) {
-		PyCFunctionObject *fn = (PyCFunctionObject *)callable;
-		def = fn->m_ml;
-		if (fn->m_module && PyUnicode_Check(fn->m_module)) {
-			m = text_of(fn->m_module, "");
-			module = m.p;
-			owner = NULL;
-		} else if (fn->m_self && !PyModule_Check(fn->m_self)) {
-			/* a bound method: named after the type that defines it */
-			PyTypeObject *tp = PyType_Check(fn->m_self) ? (PyTypeObject *)fn->m_self : Py_TYPE(fn->m_self);
-			type = tp->tp_name;
-			owner = tp;
-		}
-	} else if (Py_TYPE(callable) == &PyMethodDescr_Type) {
-		PyMethodDescrObject *d = (PyMethodDescrObject *)callable;
-		def = d->d_method;
-		type = PyDescr_TYPE(d)->tp_name;
-		owner = PyDescr_TYPE(d);
-	} else {
-		return 0;
+		const PyCFunctionObject *fn = (PyCFunctionObject *)callable;
+		*def = fn->m_ml;
+		*owner = NULL;
+		if (!fn->m_module && fn->m_self && !PyModule_Check(fn->m_self))
+			*owner = PyType_Check(fn->m_self) ? (PyTypeObject *)fn->m_self : Py_TYPE(fn->m_self);
+		return true;
 	}
-	*key = (uint64_t)def | 2;
-	uint32_t id = c_region(def, module, type, owner);
+	if (Py_TYPE(callable) != &PyMethodDescr_Type)
+		return false;
+	*def = ((PyMethodDescrObject *)callable)->d_method;
+	*owner = PyDescr_TYPE(callable);
+	return true;
+}
+
+SP_COLD static uint32_t c_region_slow(PyObject *callable, const PyMethodDef *def, const PyTypeObject *owner)
+{
+	struct text m = {"", 0, NULL};
+	if (PyCFunction_Check(callable) && !owner)
+		m = text_of(((PyCFunctionObject *)callable)->m_module, "");
+	uint32_t id = c_region(def, m.p, owner ? owner->tp_name : NULL, owner);
 	Py_XDECREF(m.owner);
 	return id;
+}
+
+uint64_t sp_names_c_key(PyObject *callable)
+{
+	const PyMethodDef *def;
+	const PyTypeObject *owner;
+	return c_identity(callable, &def, &owner) ? (uint64_t)def | 2 : 0;
+}
+
+uint32_t sp_names_c_function(struct sp_thread *t, PyObject *callable, uint64_t *key)
+{
+	const PyMethodDef *def;
+	const PyTypeObject *owner;
+	if (!c_identity(callable, &def, &owner))
+		return 0;
+	*key = (uint64_t)def | 2;
+	struct sp_c_cache *c = &t->c_cache[((uint64_t)def >> 5 ^ (uint64_t)def >> 11) % SP_C_CACHE];
+	if (SP_UNLIKELY(c->def != def || c->name != def->ml_name || c->owner != owner))
+		*c = (struct sp_c_cache){def, def->ml_name, owner, c_region_slow(callable, def, owner)};
+	return (uint32_t)c->region;
 }
 
 void sp_names_forget(void)

@@ -159,7 +159,7 @@ static void on_c_call(PyObject *callable)
 {
 	uint64_t key;
 	struct sp_thread *t = sp_self;
-	uint32_t region = t && t->epoch == sp_epoch && sp_process.settings.c_calls ? sp_names_c_function(callable, &key) : 0;
+	uint32_t region = t && t->epoch == sp_epoch && sp_process.settings.c_calls ? sp_names_c_function(t, callable, &key) : 0;
 	if (region)
 		sp_enter(t, region, key, sp_ticks(), SP_RAW_ENTER);
 }
@@ -173,7 +173,7 @@ static void on_c_return(PyObject *callable)
 {
 	uint64_t now = sp_ticks(), key;
 	struct sp_thread *t = sp_self;
-	if (t && sp_process.settings.c_calls && sp_names_c_function(callable, &key))
+	if (t && sp_process.settings.c_calls && (key = sp_names_c_key(callable)))
 		sp_leave(t, key, now, SP_RAW_LEAVE);
 	if (SP_UNLIKELY(starts_a_thread(callable)))
 		set_all(profile);

@@ -59,6 +59,8 @@ bool sp_filter_wants(const struct sp_filter *f, const char *module, const char *
 
 /* ---- one thread: the LOCATION page of the file, whose tail is ours ---- */
 
+enum { SP_C_CACHE = 64 };
+
 struct sp_thread {
 	struct sp_raw_location loc; /* what a reader sees; must be first */
 	uint64_t *ev_end;           /* NULL while nothing is traced */
@@ -78,6 +80,10 @@ struct sp_thread {
 	struct sp_thread *next;   /* registry */
 	struct sp_thread **slot;  /* the thread's sp_self */
 	void *fibers;             /* hook/greenlet.c: the stacks of the greenlets that are not running */
+	struct sp_c_cache {
+		const void *def, *name, *owner;
+		uint64_t region;
+	} c_cache[SP_C_CACHE]; /* hook/names.c: C functions called last */
 };
 _Static_assert(sizeof(struct sp_thread) <= SP_RAW_PAGE - sizeof(struct sp_raw_chunk), "a thread fits into its page");
 
