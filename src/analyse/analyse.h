@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of the analysing door share. */
+#ifndef SP_ANALYSE_ANALYSE_H
+#define SP_ANALYSE_ANALYSE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "model/model.h"
+#include "model/report.h"
+
+/* The keys of a row; each is made once. */
+enum sp_key {
+	KEY_NAME, KEY_MODULE, KEY_QUALNAME, KEY_FILE, KEY_LINE, KEY_KIND, KEY_VISITS, KEY_RESUMED, KEY_INCL, KEY_EXCL, KEY_MEAN, KEY_MIN,
+	KEY_MAX, KEY_STD, KEY_DEPTH, KEY_PATH, KEY_PARENT, KEY_HIDDEN, KEY_HIDDEN_TIME, KEYS
+};
+
+struct sp_state {
+	PyObject *error;      /* owned; spartito._analyse.Error */
+	PyObject *model_type; /* owned */
+	PyObject *keys[KEYS]; /* owned */
+};
+
+struct sp_model_object {
+	PyObject_HEAD
+	struct sp_model *model;  /* owned; NULL until loaded */
+	PyThread_type_lock lock; /* owned; held by the method that uses the model, which need not hold the GIL */
+	unsigned long owner;     /* thread that holds it */
+	bool held;
+};
+
+extern PyType_Spec sp_model_spec;
+
+/* The state of the module that made the type of self; NULL with an exception set. */
+struct sp_state *sp_state_of(PyObject *self);
+
+/* Waits until no other thread uses the model; -1 with an exception set. */
+int sp_model_enter(struct sp_model_object *self);
+void sp_model_leave(struct sp_model_object *self);
+
+/* Raises Error with the text of e, or MemoryError; returns NULL. */
+PyObject *sp_raise(struct sp_state *st, const struct sp_err *e);
+
+PyObject *sp_text(struct sp_str s);
+/* Puts a new reference under a key and takes it over; -1 with an exception set, also when value is NULL. */
+int sp_put(PyObject *dict, const char *key, PyObject *value);
+int sp_put_key(struct sp_state *st, PyObject *dict, enum sp_key key, PyObject *value);
+
+/* The methods; their signatures are in _analyse.pyi. */
+PyObject *sp_model_info(PyObject *self, PyObject *unused);
+PyObject *sp_model_flat(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *sp_model_tree(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *sp_model_callers(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *sp_model_convert(PyObject *self, PyObject *args, PyObject *kwargs);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Model.info() */
+#include "analyse/analyse.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+static const double S = 1e-9;
+
+static PyObject *index_or_none(uint32_t i)
+{
+	if (i == SP_NONE)
+		Py_RETURN_NONE;
+	return PyLong_FromUnsignedLong(i);
+}
+
+static PyObject *lost(const struct sp_lost *l)
+{
+	return Py_BuildValue("{sK sK sK sK sK sK sK}", "events", (unsigned long long)l->events, "paths", (unsigned long long)l->paths,
+			     "threads", (unsigned long long)l->threads, "regions", (unsigned long long)l->regions, "bytes",
+			     (unsigned long long)l->bytes, "deeper", (unsigned long long)l->deeper, "unmatched",
+			     (unsigned long long)l->unmatched);
+}
+
+static PyObject *meta(const struct sp_process *p)
+{
+	PyObject *dict = PyDict_New(), *key;
+	size_t i;
+
+	for (i = 0; dict && i < p->metas; i++) {
+		PyObject *value = sp_text(p->meta[i].value);
+
+		key = sp_text(p->meta[i].key);
+		if (!key || !value || PyDict_SetItem(dict, key, value))
+			Py_CLEAR(dict);
+		Py_XDECREF(key);
+		Py_XDECREF(value);
+	}
+	return dict;
+}
+
+static PyObject *process(const struct sp_process *p)
+{
+	static const char *const ends[] = {"normal", "stopped", "abrupt"};
+	PyObject *d = PyDict_New();
+
+	if (!d)
+		return NULL;
+	if (sp_put(d, "file", sp_text(p->file)) || sp_put(d, "host", sp_text(p->host)) || sp_put(d, "command", sp_text(p->command)) ||
+	    sp_put(d, "pid", PyLong_FromLong(p->pid)) || sp_put(d, "ppid", PyLong_FromLong(p->ppid)) ||
+	    sp_put(d, "parent", index_or_none(p->parent)) || sp_put(d, "end", PyUnicode_FromString(ends[p->end])) ||
+	    sp_put(d, "forked", PyBool_FromLong(p->forked)) || sp_put(d, "traced", PyBool_FromLong(p->traced)) ||
+	    sp_put(d, "begin", PyFloat_FromDouble((double)p->begin * S)) || sp_put(d, "stop", PyFloat_FromDouble((double)p->stop * S)) ||
+	    sp_put(d, "cost_in", PyFloat_FromDouble(p->cost_in * S)) || sp_put(d, "cost_out", PyFloat_FromDouble(p->cost_out * S)) ||
+	    sp_put(d, "lost", lost(&p->lost)) || sp_put(d, "lost_reason", Py_BuildValue("z", p->lost_reason)) ||
+	    sp_put(d, "meta", meta(p)))
+		Py_CLEAR(d);
+	return d;
+}
+
+static PyObject *location(const struct sp_model *m, const struct sp_location *l)
+{
+	PyObject *d = PyDict_New();
+	unsigned long long visits = 0, resumed = 0;
+	double busy = 0;
+	size_t i;
+
+	if (!d)
+		return NULL;
+	for (i = l->first_value; i < l->first_value + l->values; i++) {
+		visits += m->values[i].v.visits;
+		resumed += m->values[i].v.resumed;
+		if (m->paths[m->values[i].path].parent == 0)
+			busy += m->values[i].v.incl;
+	}
+	if (sp_put(d, "process", PyLong_FromUnsignedLong(l->process)) || sp_put(d, "name", sp_text(l->name)) ||
+	    sp_put(d, "tid", PyLong_FromUnsignedLongLong(l->tid)) || sp_put(d, "creator", index_or_none(l->creator)) ||
+	    sp_put(d, "begin", PyFloat_FromDouble((double)l->begin * S)) || sp_put(d, "end", PyFloat_FromDouble((double)l->end * S)) ||
+	    sp_put(d, "lost", lost(&l->lost)) || sp_put(d, "visits", PyLong_FromUnsignedLongLong(visits)) ||
+	    sp_put(d, "resumed", PyLong_FromUnsignedLongLong(resumed)) || sp_put(d, "busy", PyFloat_FromDouble(busy * S)))
+		Py_CLEAR(d);
+	return d;
+}
+
+static PyObject *problem(const struct sp_problem *p)
+{
+	return sp_text(p->text);
+}
+
+/* The blocks that the raw files take: what was reserved but never used takes none. */
+static unsigned long long bytes_on_disk(const struct sp_model *m)
+{
+	unsigned long long bytes = 0;
+	char path[4400];
+	struct stat st;
+	size_t i;
+
+	for (i = 0; i < m->n_processes; i++) {
+		snprintf(path, sizeof(path), "%s/raw/%s", m->dir.p, m->processes[i].file.p);
+		if (stat(path, &st) == 0)
+			bytes += (unsigned long long)st.st_blocks * 512;
+	}
+	return bytes;
+}
+
+static unsigned long long count_events(const struct sp_model *m)
+{
+	unsigned long long n = 0;
+	uint32_t i;
+
+	for (i = 0; i < m->n_locations; i++)
+		n += sp_events_count(m, i);
+	return n;
+}
+
+/* Appends a new reference and takes it over. */
+static int append(PyObject *list, PyObject *item)
+{
+	int rc = item ? PyList_Append(list, item) : -1;
+
+	Py_XDECREF(item);
+	return rc;
+}
+
+static int fill_lists(const struct sp_model *m, PyObject *processes, PyObject *locations, PyObject *problems)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < m->n_processes && rc == 0; i++)
+		rc = append(processes, process(&m->processes[i]));
+	for (i = 0; i < m->n_locations && rc == 0; i++)
+		rc = append(locations, location(m, &m->locations[i]));
+	for (i = 0; i < m->n_problems && rc == 0; i++)
+		rc = append(problems, problem(&m->problems[i]));
+	return rc;
+}
+
+static PyObject *info(const struct sp_model *m)
+{
+	PyObject *processes = PyList_New(0), *locations = PyList_New(0), *problems = PyList_New(0), *d = NULL;
+
+	if (processes && locations && problems && fill_lists(m, processes, locations, problems) == 0)
+		d = Py_BuildValue("{sN sd sd sN sn sn sK sK sO sO sO}", "dir", PyUnicode_DecodeFSDefaultAndSize(m->dir.p, (Py_ssize_t)m->dir.n),
+				  "begin", (double)m->begin_ns * S, "end", (double)m->end_ns * S, "traced", PyBool_FromLong(m->traced),
+				  "regions", (Py_ssize_t)m->n_regions - 1, "paths", (Py_ssize_t)m->n_paths - 1, "events", count_events(m),
+				  "bytes", bytes_on_disk(m), "problems", problems, "processes", processes, "locations", locations);
+	Py_XDECREF(processes);
+	Py_XDECREF(locations);
+	Py_XDECREF(problems);
+	return d;
+}
+
+PyObject *sp_model_info(PyObject *o, PyObject *unused)
+{
+	struct sp_model_object *self = (struct sp_model_object *)o;
+	PyObject *d;
+
+	(void)unused;
+	if (sp_model_enter(self))
+		return NULL;
+	d = info(self->model);
+	sp_model_leave(self);
+	return d;
+}

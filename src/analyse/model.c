@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The type Model: loading, who may use it, conversion. */
+#include "analyse/analyse.h"
+
+#include <time.h>
+
+#include "write/writer.h"
+
+struct sp_state *sp_state_of(PyObject *self)
+{
+	return PyType_GetModuleState(Py_TYPE(self));
+}
+
+int sp_model_enter(struct sp_model_object *self)
+{
+	if (self->held && self->owner == PyThread_get_thread_ident()) {
+		PyErr_SetString(PyExc_RuntimeError, "the model is being converted; its progress callback cannot use it");
+		return -1;
+	}
+	Py_BEGIN_ALLOW_THREADS
+	PyThread_acquire_lock(self->lock, WAIT_LOCK);
+	Py_END_ALLOW_THREADS
+	self->owner = PyThread_get_thread_ident();
+	self->held = true;
+	return 0;
+}
+
+void sp_model_leave(struct sp_model_object *self)
+{
+	self->held = false;
+	PyThread_release_lock(self->lock);
+}
+
+static PyObject *model_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+	static char *names[] = {"directory", "compensate", NULL};
+	PyObject *directory = NULL;
+	struct sp_model_object *self = NULL;
+	struct sp_state *st = PyType_GetModuleState(type);
+	struct sp_err e = {.code = 0};
+	int compensate = 0, rc;
+
+	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$p:Model", names, PyUnicode_FSConverter, &directory, &compensate))
+		return NULL;
+	self = (struct sp_model_object *)type->tp_alloc(type, 0);
+	if (!self)
+		goto fail;
+	self->lock = PyThread_allocate_lock();
+	if (!self->lock) {
+		PyErr_NoMemory();
+		goto fail;
+	}
+	Py_BEGIN_ALLOW_THREADS
+	rc = sp_model_load(&self->model, PyBytes_AS_STRING(directory), compensate ? SP_MODEL_COMPENSATE : 0, &e);
+	Py_END_ALLOW_THREADS
+	if (rc) {
+		sp_raise(st, &e);
+		goto fail;
+	}
+	Py_DECREF(directory);
+	return (PyObject *)self;
+fail:
+	Py_XDECREF(directory);
+	Py_XDECREF((PyObject *)self);
+	return NULL;
+}
+
+static void model_dealloc(PyObject *o)
+{
+	struct sp_model_object *self = (struct sp_model_object *)o;
+	PyTypeObject *type = Py_TYPE(o);
+
+	sp_model_free(self->model);
+	if (self->lock)
+		PyThread_free_lock(self->lock);
+	type->tp_free(o);
+	Py_DECREF(type);
+}
+
+struct watching {
+	PyObject *progress; /* borrowed; NULL: none */
+	PyThreadState *thread;
+	struct timespec last;
+};
+
+/* Called by the writer, without the GIL. Also without a callback: Ctrl-C is to end a conversion. */
+static int on_progress(void *arg, uint64_t done, uint64_t total)
+{
+	struct watching *w = arg;
+	struct timespec now;
+	PyObject *result;
+	int rc;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (done < total && (now.tv_sec - w->last.tv_sec) * 1000000000LL + now.tv_nsec - w->last.tv_nsec < 50000000)
+		return 0;
+	w->last = now;
+	PyEval_RestoreThread(w->thread);
+	rc = PyErr_Occurred() ? -1 : PyErr_CheckSignals();
+	if (rc == 0 && w->progress) {
+		result = PyObject_CallFunction(w->progress, "KK", (unsigned long long)done, (unsigned long long)total);
+		rc = result ? 0 : -1;
+		Py_XDECREF(result);
+	}
+	w->thread = PyEval_SaveThread();
+	return rc;
+}
+
+static int check_conversion(struct sp_state *st, const struct sp_model *m, const struct sp_writer *w, const char *format, long process)
+{
+	if (!w)
+		PyErr_Format(st->error, "unknown format %s", format);
+	else if (process < -1 || process >= (long)m->n_processes)
+		PyErr_Format(st->error, "there is no process %ld; the last is %ld", process, (long)m->n_processes - 1);
+	else if (w->needs_trace && !m->traced)
+		PyErr_Format(st->error, "%s needs a trace, and this experiment has none: measure with --trace", w->name);
+	else
+		return 0;
+	return -1;
+}
+
+PyObject *sp_model_convert(PyObject *o, PyObject *args, PyObject *kwargs)
+{
+	static char *names[] = {"format", "path", "process", "progress", NULL};
+	PyObject *path = NULL;
+	struct sp_model_object *self = (struct sp_model_object *)o;
+	struct sp_state *st = sp_state_of(o);
+	struct watching watching = {.progress = Py_None};
+	struct sp_write_options options = {.progress = on_progress, .arg = &watching, .process = SP_NONE};
+	const struct sp_writer *w;
+	const char *format;
+	long process = -1;
+	struct sp_err e = {.code = 0};
+	int rc = -1;
+
+	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "sO&|$lO:convert", names, &format, PyUnicode_FSConverter, &path, &process,
+						&watching.progress))
+		return NULL;
+	if (watching.progress == Py_None)
+		watching.progress = NULL;
+	w = sp_writer_find(format);
+	if (check_conversion(st, self->model, w, format, process) || sp_model_enter(self))
+		goto out;
+	if (process >= 0)
+		options.process = (uint32_t)process;
+	watching.thread = PyEval_SaveThread();
+	rc = w->write(self->model, PyBytes_AS_STRING(path), &options, &e);
+	PyEval_RestoreThread(watching.thread);
+	sp_model_leave(self);
+	if (rc && !PyErr_Occurred())
+		sp_raise(st, &e);
+	else if (PyErr_Occurred())
+		rc = -1; /* the callback raised at the very end */
+out:
+	Py_XDECREF(path);
+	if (rc)
+		return NULL;
+	Py_RETURN_NONE;
+}
+
+static PyMethodDef model_methods[] = {
+	{"info", sp_model_info, METH_NOARGS, "What the experiment holds."},
+	{"flat", (PyCFunction)(void (*)(void))sp_model_flat, METH_VARARGS | METH_KEYWORDS, "One row for each region."},
+	{"tree", (PyCFunction)(void (*)(void))sp_model_tree, METH_VARARGS | METH_KEYWORDS, "One row for each call path, in the order of printing."},
+	{"callers", (PyCFunction)(void (*)(void))sp_model_callers, METH_VARARGS | METH_KEYWORDS, "The callers and callees of the regions that match."},
+	{"convert", (PyCFunction)(void (*)(void))sp_model_convert, METH_VARARGS | METH_KEYWORDS, "Write the experiment in another format."},
+	{NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot model_slots[] = {
+	{Py_tp_doc, (void *)"A loaded experiment. Times are seconds."},
+	{Py_tp_new, (void *)model_new},
+	{Py_tp_dealloc, (void *)model_dealloc},
+	{Py_tp_methods, model_methods},
+	{0, NULL},
+};
+
+PyType_Spec sp_model_spec = {
+	.name = "spartito._analyse.Model",
+	.basicsize = sizeof(struct sp_model_object),
+	.flags = Py_TPFLAGS_DEFAULT,
+	.slots = model_slots,
+};

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The Python door `spartito._analyse`: the module, its state, and what the other files of this room share. */
+#include "analyse/analyse.h"
+
+#include <string.h>
+
+#include "write/writer.h"
+
+PyObject *sp_raise(struct sp_state *st, const struct sp_err *e)
+{
+	PyObject *text;
+
+	text = PyUnicode_DecodeUTF8(e->text, (Py_ssize_t)strlen(e->text), "backslashreplace");
+	if (text) {
+		PyErr_SetObject(st->error, text);
+		Py_DECREF(text);
+	}
+	return NULL;
+}
+
+PyObject *sp_text(struct sp_str s)
+{
+	return PyUnicode_DecodeUTF8(s.p, (Py_ssize_t)s.n, "backslashreplace");
+}
+
+int sp_put(PyObject *dict, const char *key, PyObject *value)
+{
+	int rc = value ? PyDict_SetItemString(dict, key, value) : -1;
+
+	Py_XDECREF(value);
+	return rc;
+}
+
+int sp_put_key(struct sp_state *st, PyObject *dict, enum sp_key key, PyObject *value)
+{
+	int rc = value ? PyDict_SetItem(dict, st->keys[key], value) : -1;
+
+	Py_XDECREF(value);
+	return rc;
+}
+
+static PyObject *writers(PyObject *module, PyObject *unused)
+{
+	PyObject *list = PyList_New(0), *row;
+	const struct sp_writer *w;
+
+	(void)module;
+	(void)unused;
+	for (w = sp_writers; list && w->name; w++) {
+		row = Py_BuildValue("(ssssNN)", w->name, w->what, w->suffix, w->opens, PyBool_FromLong(w->needs_trace),
+				    PyBool_FromLong(w->directory));
+		if (!row || PyList_Append(list, row)) {
+			Py_XDECREF(row);
+			Py_CLEAR(list);
+			break;
+		}
+		Py_DECREF(row);
+	}
+	return list;
+}
+
+static int make_keys(struct sp_state *st)
+{
+	static const char *const names[KEYS] = {"name", "module", "qualname", "file", "line", "kind", "visits", "resumed", "incl", "excl",
+						"mean", "min", "max", "std", "depth", "path", "parent", "hidden", "hidden_time"};
+	int i;
+
+	for (i = 0; i < KEYS; i++) {
+		st->keys[i] = PyUnicode_InternFromString(names[i]);
+		if (!st->keys[i])
+			return -1;
+	}
+	return 0;
+}
+
+static int module_exec(PyObject *module)
+{
+	struct sp_state *st = PyModule_GetState(module);
+
+	st->error = PyErr_NewExceptionWithDoc("spartito._analyse.Error",
+					      "Damaged, missing or newer input, or an output that could not be written: one line.", NULL, NULL);
+	if (!st->error || make_keys(st))
+		return -1;
+	st->model_type = PyType_FromModuleAndSpec(module, &sp_model_spec, NULL);
+	if (!st->model_type || PyModule_AddType(module, (PyTypeObject *)st->model_type))
+		return -1;
+	Py_INCREF(st->error);
+	if (PyModule_AddObject(module, "Error", st->error)) {
+		Py_DECREF(st->error);
+		return -1;
+	}
+	return 0;
+}
+
+static int module_traverse(PyObject *module, visitproc visit, void *arg)
+{
+	struct sp_state *st = PyModule_GetState(module);
+
+	Py_VISIT(st->error);
+	Py_VISIT(st->model_type);
+	return 0;
+}
+
+static int module_clear(PyObject *module)
+{
+	struct sp_state *st = PyModule_GetState(module);
+	int i;
+
+	Py_CLEAR(st->error);
+	Py_CLEAR(st->model_type);
+	for (i = 0; i < KEYS; i++)
+		Py_CLEAR(st->keys[i]);
+	return 0;
+}
+
+static void module_free(void *module)
+{
+	module_clear(module);
+}
+
+static PyMethodDef methods[] = {
+	{"writers", writers, METH_NOARGS, "(name, what, suffix, opens, needs_trace, directory) of each format."},
+	{NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot slots[] = {
+	{Py_mod_exec, (void *)module_exec},
+#ifdef Py_mod_multiple_interpreters
+	{Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
+	{0, NULL},
+};
+
+static struct PyModuleDef definition = {
+	PyModuleDef_HEAD_INIT,
+	.m_name = "spartito._analyse",
+	.m_doc = "The analysing half: reads experiments, needs nothing of the measuring half.",
+	.m_size = sizeof(struct sp_state),
+	.m_methods = methods,
+	.m_slots = slots,
+	.m_traverse = module_traverse,
+	.m_clear = module_clear,
+	.m_free = module_free,
+};
+
+PyMODINIT_FUNC PyInit__analyse(void);
+
+PyMODINIT_FUNC PyInit__analyse(void)
+{
+	return PyModuleDef_Init(&definition);
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Model.flat(), tree() and callers() */
+#include "analyse/analyse.h"
+
+#include <stdlib.h>
+
+static const double S = 1e-9;
+
+/* What all three take. */
+struct query {
+	const char *sort;
+	enum sp_sort by;
+	long location, process;
+	Py_ssize_t limit;
+};
+
+static int check(struct sp_state *st, const struct sp_model *m, struct query *q)
+{
+	q->by = sp_sort_find(q->sort);
+	if (q->by == SP_SORTS)
+		PyErr_Format(PyExc_ValueError, "cannot sort by %s; one of incl, excl, visits, mean, max, name", q->sort);
+	else if (q->limit < 0)
+		PyErr_SetString(PyExc_ValueError, "limit is negative");
+	else if (q->location < -1 || q->location >= (long)m->n_locations)
+		PyErr_Format(st->error, "there is no location %ld; the last is %ld", q->location, (long)m->n_locations - 1);
+	else if (q->process < -1 || q->process >= (long)m->n_processes)
+		PyErr_Format(st->error, "there is no process %ld; the last is %ld", q->process, (long)m->n_processes - 1);
+	else
+		return 0;
+	return -1;
+}
+
+static int open_view(struct sp_view *v, const struct sp_model *m, const struct query *q, struct sp_err *e)
+{
+	return sp_view_open(v, m, q->process < 0 ? SP_NONE : (uint32_t)q->process, q->location < 0 ? SP_NONE : (uint32_t)q->location, e);
+}
+
+static int put_real(struct sp_state *st, PyObject *d, enum sp_key key, double ns)
+{
+	return sp_put_key(st, d, key, PyFloat_FromDouble(ns * S));
+}
+
+static PyObject *row(struct sp_state *st, const struct sp_region *r, const struct sp_numbers *n)
+{
+	static const char *const kinds[] = {"python", "c", "user", "collapsed", "root"};
+	PyObject *d = PyDict_New();
+
+	if (!d)
+		return NULL;
+	if (sp_put_key(st, d, KEY_NAME, sp_text(r->name)) || sp_put_key(st, d, KEY_MODULE, sp_text(r->module)) ||
+	    sp_put_key(st, d, KEY_QUALNAME, sp_text(r->qualname)) || sp_put_key(st, d, KEY_FILE, sp_text(r->file)) ||
+	    sp_put_key(st, d, KEY_LINE, PyLong_FromUnsignedLong(r->line)) ||
+	    sp_put_key(st, d, KEY_KIND, PyUnicode_InternFromString(kinds[r->kind])) ||
+	    sp_put_key(st, d, KEY_VISITS, PyLong_FromUnsignedLongLong(n->v.visits)) ||
+	    sp_put_key(st, d, KEY_RESUMED, PyLong_FromUnsignedLongLong(n->v.resumed)) || put_real(st, d, KEY_INCL, n->v.incl) ||
+	    put_real(st, d, KEY_EXCL, n->v.excl) || put_real(st, d, KEY_MEAN, sp_numbers_mean(n)) || put_real(st, d, KEY_MIN, n->v.min) ||
+	    put_real(st, d, KEY_MAX, n->v.max) || put_real(st, d, KEY_STD, sp_numbers_std(n)))
+		Py_CLEAR(d);
+	return d;
+}
+
+static int append(PyObject *list, PyObject *item)
+{
+	int rc = item ? PyList_Append(list, item) : -1;
+
+	Py_XDECREF(item);
+	return rc;
+}
+
+/* The rows were computed without the GIL; rc and e say how that went. */
+static PyObject *flat_list(struct sp_state *st, const struct sp_model *m, const struct sp_flat_row *rows, size_t n)
+{
+	PyObject *list = PyList_New(0);
+	size_t i;
+
+	for (i = 0; list && i < n; i++)
+		if (append(list, row(st, &m->regions[rows[i].region], &rows[i].n)))
+			Py_CLEAR(list);
+	return list;
+}
+
+PyObject *sp_model_flat(PyObject *o, PyObject *args, PyObject *kwargs)
+{
+	static char *names[] = {"sort", "limit", "match", "location", "process", NULL};
+	struct sp_model_object *self = (struct sp_model_object *)o;
+	struct sp_state *st = sp_state_of(o);
+	struct query q = {.sort = "excl", .location = -1, .process = -1};
+	const char *match = "";
+	struct sp_flat_row *rows = NULL;
+	struct sp_view view = {.m = NULL};
+	struct sp_err e = {.code = 0};
+	PyObject *list = NULL;
+	size_t n = 0;
+	int rc;
+
+	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "|$snsll:flat", names, &q.sort, &q.limit, &match, &q.location, &q.process))
+		return NULL;
+	if (check(st, self->model, &q) || sp_model_enter(self))
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS
+	rc = open_view(&view, self->model, &q, &e) || sp_report_flat(&view, q.by, (size_t)q.limit, match, &rows, &n, &e);
+	Py_END_ALLOW_THREADS
+	list = rc ? sp_raise(st, &e) : flat_list(st, self->model, rows, n);
+	sp_model_leave(self);
+	sp_view_close(&view);
+	free(rows);
+	return list;
+}
+
+static PyObject *tree_row(struct sp_state *st, const struct sp_view *v, const struct sp_tree_row *t)
+{
+	const struct sp_path *path = &v->m->paths[t->path];
+	struct sp_numbers n = {v->values[t->path], v->values[t->path].incl};
+	PyObject *d = row(st, &v->m->regions[path->region], &n), *parent;
+
+	if (!d)
+		return NULL;
+	if (path->parent == SP_NONE) {
+		Py_INCREF(Py_None);
+		parent = Py_None;
+	} else {
+		parent = PyLong_FromUnsignedLong(path->parent);
+	}
+	if (sp_put_key(st, d, KEY_PARENT, parent) || sp_put_key(st, d, KEY_PATH, PyLong_FromUnsignedLong(t->path)) ||
+	    sp_put_key(st, d, KEY_DEPTH, PyLong_FromUnsignedLong(t->depth)) ||
+	    sp_put_key(st, d, KEY_HIDDEN, PyLong_FromUnsignedLongLong(t->hidden)) || put_real(st, d, KEY_HIDDEN_TIME, t->hidden_time))
+		Py_CLEAR(d);
+	return d;
+}
+
+static PyObject *tree_list(struct sp_state *st, const struct sp_view *v, const struct sp_tree_row *rows, size_t n)
+{
+	PyObject *list = PyList_New(0);
+	size_t i;
+
+	for (i = 0; list && i < n; i++)
+		if (append(list, tree_row(st, v, &rows[i])))
+			Py_CLEAR(list);
+	return list;
+}
+
+PyObject *sp_model_tree(PyObject *o, PyObject *args, PyObject *kwargs)
+{
+	static char *names[] = {"sort", "depth", "threshold", "limit", "location", "process", NULL};
+	struct sp_model_object *self = (struct sp_model_object *)o;
+	struct sp_state *st = sp_state_of(o);
+	struct query q = {.sort = "incl", .location = -1, .process = -1};
+	struct sp_tree_options options = {.threshold = 0};
+	struct sp_tree_row *rows = NULL;
+	struct sp_view view = {.m = NULL};
+	struct sp_err e = {.code = 0};
+	PyObject *list;
+	int depth = 0, rc;
+	size_t n = 0;
+
+	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "|$sidnll:tree", names, &q.sort, &depth, &options.threshold, &q.limit,
+						&q.location, &q.process))
+		return NULL;
+	if (depth < 0 || !(options.threshold >= 0)) {
+		PyErr_SetString(PyExc_ValueError, "depth and threshold cannot be negative");
+		return NULL;
+	}
+	if (check(st, self->model, &q) || sp_model_enter(self))
+		return NULL;
+	options.sort = q.by;
+	options.depth = (uint32_t)depth;
+	options.limit = (size_t)q.limit;
+	Py_BEGIN_ALLOW_THREADS
+	rc = open_view(&view, self->model, &q, &e) || sp_report_tree(&view, &options, &rows, &n, &e);
+	Py_END_ALLOW_THREADS
+	list = rc ? sp_raise(st, &e) : tree_list(st, &view, rows, n);
+	sp_model_leave(self);
+	sp_view_close(&view);
+	free(rows);
+	return list;
+}
+
+/* The edges into (callees false) or out of a region, which come by inclusive time. */
+static PyObject *edge_list(struct sp_state *st, const struct sp_model *m, const struct sp_edge *edges, size_t n, uint32_t region, bool callees)
+{
+	PyObject *list = PyList_New(0);
+	uint32_t other;
+	size_t i;
+
+	for (i = 0; list && i < n; i++) {
+		if ((callees ? edges[i].caller : edges[i].callee) != region)
+			continue;
+		other = callees ? edges[i].callee : edges[i].caller;
+		if (append(list, row(st, &m->regions[other], &edges[i].n)))
+			Py_CLEAR(list);
+	}
+	return list;
+}
+
+static PyObject *callers_list(struct sp_state *st, const struct sp_model *m, const struct sp_flat_row *rows, size_t n,
+			      const struct sp_edge *edges, size_t n_edges)
+{
+	PyObject *list = PyList_New(0), *item;
+	size_t i;
+
+	for (i = 0; list && i < n; i++) {
+		uint32_t region = rows[i].region;
+
+		item = PyDict_New();
+		if (!item || sp_put(item, "region", row(st, &m->regions[region], &rows[i].n)) ||
+		    sp_put(item, "callers", edge_list(st, m, edges, n_edges, region, false)) ||
+		    sp_put(item, "callees", edge_list(st, m, edges, n_edges, region, true)))
+			Py_CLEAR(item);
+		if (append(list, item))
+			Py_CLEAR(list);
+	}
+	return list;
+}
+
+PyObject *sp_model_callers(PyObject *o, PyObject *args, PyObject *kwargs)
+{
+	static char *names[] = {"match", "limit", NULL};
+	struct sp_model_object *self = (struct sp_model_object *)o;
+	struct sp_state *st = sp_state_of(o);
+	struct query q = {.sort = "incl", .location = -1, .process = -1};
+	struct sp_flat_row *rows = NULL;
+	struct sp_edge *edges = NULL;
+	struct sp_view view = {.m = NULL};
+	struct sp_err e = {.code = 0};
+	const char *match;
+	PyObject *list;
+	size_t n = 0, n_edges = 0;
+	int rc;
+
+	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "s|$n:callers", names, &match, &q.limit))
+		return NULL;
+	if (check(st, self->model, &q) || sp_model_enter(self))
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS
+	rc = open_view(&view, self->model, &q, &e) || sp_report_flat(&view, q.by, (size_t)q.limit, match, &rows, &n, &e) ||
+	     sp_report_edges(&view, match, &edges, &n_edges, &e);
+	Py_END_ALLOW_THREADS
+	list = rc ? sp_raise(st, &e) : callers_list(st, self->model, rows, n, edges, n_edges);
+	sp_model_leave(self);
+	sp_view_close(&view);
+	free(rows);
+	free(edges);
+	return list;
+}
