@@ -84,6 +84,10 @@ static inline struct sp_thread *sp_hook_enter(PyCodeObject *code, sp_frame *f, u
 	return sp_hook_enter_slow(code, f, slot);
 }
 
+/* chain.c: the program's own sys.setprofile, under the setprofile hook. 0, or -1 with an exception. */
+int sp_chain_install(void);
+int sp_chain_call(PyFrameObject *f, int what, PyObject *arg);
+
 /* ---- control.c ---- */
 
 /* All return 0, or -1 with a Python exception. */

@@ -80,15 +80,32 @@ static int last_instruction(PyFrameObject *f)
 #endif
 }
 
+#if PY_VERSION_HEX >= 0x030B0000
+static bool is_resume(unsigned op)
+{
+#ifdef RESUME_QUICK
+	if (op == RESUME_QUICK)
+		return true;
+#endif
+#ifdef RESUME_CHECK
+	if (op == RESUME_CHECK)
+		return true;
+#endif
+#ifdef INSTRUMENTED_RESUME
+	if (op == INSTRUMENTED_RESUME)
+		return true;
+#endif
+	return op == RESUME;
+}
+#endif
+
 static unsigned enter_kind(PyCodeObject *code, PyFrameObject *f)
 {
 	int lasti = last_instruction(f);
 #if PY_VERSION_HEX >= 0x030B0000
-	/* at a RESUME; its low bits are 0 at the start of the function */
-	unsigned arg = 0;
-	if (lasti >= 0)
-		opcode_at(code, lasti, &arg);
-	return lasti < 0 || (arg & 3) == 0 ? SP_RAW_ENTER : SP_RAW_RESUME;
+	/* at a RESUME, whose low bits are 0 at the start of the function; at anything else an exception is thrown in */
+	unsigned arg = 0, op = lasti < 0 ? RESUME : opcode_at(code, lasti, &arg);
+	return is_resume(op) && (arg & 3) == 0 ? SP_RAW_ENTER : SP_RAW_RESUME;
 #else
 	(void)code;
 	return lasti < 0 ? SP_RAW_ENTER : SP_RAW_RESUME;
@@ -149,6 +166,12 @@ static void on_return(PyFrameObject *f, PyObject *result)
 	PyCodeObject *code = code_of(f);
 	uint64_t slot = sp_slot_of(code);
 	unsigned kind = slot & SP_SLOT_GENERATOR ? leave_kind(code, f, result) : SP_RAW_LEAVE;
+	const struct sp_raw_frame *top = (const struct sp_raw_frame *)t->loc.top;
+	if (SP_UNLIKELY(slot & SP_SLOT_GENERATOR && !result && top->key == (uint64_t)code && last_instruction(f) < 0)) {
+		/* before 3.11 closing a generator that never ran looks like a first call */
+		((struct sp_raw_node *)top->node)->visits--;
+		((struct sp_raw_node *)top->node)->resumed++;
+	}
 	bool known = sp_leave(t, (uint64_t)code, now, kind);
 	/* after a switch from the evaluator its frames end here as well */
 	if (SP_UNLIKELY(!known) && !(slot & SP_SLOT_FILTERED) && ((struct sp_raw_frame *)t->loc.top)->key != ((uint64_t)code | 1))
@@ -197,7 +220,7 @@ static int profile(PyObject *self, PyFrameObject *f, int what, PyObject *arg)
 		on_c_return(arg);
 		break;
 	}
-	return 0;
+	return sp_chain_call(f, what, arg);
 }
 
 static const char *missing(void)
@@ -207,10 +230,10 @@ static const char *missing(void)
 
 static int install(void)
 {
+	if (sp_chain_install())
+		return -1;
 	set_all(profile);
-	if (!PyErr_Occurred())
-		return 0;
-	return -1;
+	return PyErr_Occurred() ? -1 : 0;
 }
 
 static void hook_remove(void)

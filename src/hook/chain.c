@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Under the setprofile hook the interpreter's one place for a profile function is ours. A program that calls sys.setprofile gets
+ * its events all the same: sys.setprofile and sys.getprofile become functions that keep the program's function beside ours. */
+#include "hook/hook.h"
+
+static __thread PyObject *theirs __attribute__((tls_model("initial-exec"))); /* owned; NULL: none */
+static PyObject *original_set, *original_get; /* owned */
+
+static PyObject *set(PyObject *self, PyObject *function)
+{
+	(void)self;
+	if (sp_hook_used != &sp_hook_setprofile || !sp_recording)
+		return PyObject_CallFunctionObjArgs(original_set, function, NULL);
+	PyObject *old = theirs;
+	Py_INCREF(function);
+	theirs = function == Py_None ? NULL : function;
+	if (function == Py_None)
+		Py_DECREF(function);
+	Py_XDECREF(old);
+	Py_RETURN_NONE;
+}
+
+static PyObject *get(PyObject *self, PyObject *none)
+{
+	(void)self, (void)none;
+	if (sp_hook_used != &sp_hook_setprofile || !sp_recording)
+		return PyObject_CallNoArgs(original_get);
+	PyObject *r = theirs ? theirs : Py_None;
+	Py_INCREF(r);
+	return r;
+}
+
+static PyMethodDef set_def = {"setprofile", set, METH_O, "Set the profiling function."};
+static PyMethodDef get_def = {"getprofile", get, METH_NOARGS, "Return the profiling function set with sys.setprofile."};
+
+static int replace(PyMethodDef *def, PyObject **original)
+{
+	if (*original)
+		return 0;
+	PyObject *found = PySys_GetObject(def->ml_name); /* borrowed */
+	PyObject *module = PyUnicode_FromString("sys"), *mine = module ? PyCFunction_NewEx(def, NULL, module) : NULL;
+	int r = found && mine ? PySys_SetObject(def->ml_name, mine) : -1;
+	if (!r) {
+		Py_INCREF(found);
+		*original = found;
+	}
+	Py_XDECREF(mine);
+	Py_XDECREF(module);
+	return r;
+}
+
+int sp_chain_install(void)
+{
+	return replace(&set_def, &original_set) || replace(&get_def, &original_get) ? -1 : 0;
+}
+
+/* As the interpreter's own trampoline: an exception in the program's function ends its profiling. */
+int sp_chain_call(PyFrameObject *f, int what, PyObject *arg)
+{
+	static const char *const names[] = {
+		[PyTrace_CALL] = "call",         [PyTrace_RETURN] = "return",         [PyTrace_C_CALL] = "c_call",
+		[PyTrace_C_EXCEPTION] = "c_exception", [PyTrace_C_RETURN] = "c_return",
+	};
+	static __thread bool inside __attribute__((tls_model("initial-exec"))); /* not for the events of the function itself */
+	PyObject *function = theirs;
+	if (SP_LIKELY(!function) || inside || what >= (int)(sizeof names / sizeof *names) || !names[what])
+		return 0;
+	inside = true;
+	Py_INCREF(function);
+	PyObject *r = PyObject_CallFunction(function, "OsO", f, names[what], arg ? arg : Py_None);
+	inside = false;
+	Py_DECREF(function);
+	if (!r) {
+		Py_CLEAR(theirs);
+		return -1;
+	}
+	Py_DECREF(r);
+	return 0;
+}
