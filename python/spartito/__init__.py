@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Spartito measures Python programs: see `spartito --help`, and this module for regions and control in code.
 
-Nothing is imported here but the measuring half: a program may import spartito and never be measured.
+Nothing is imported here but the measuring half, not even __future__: a program may import spartito and never be
+measured.
 """
-
-from __future__ import annotations
 
 import sys
 
@@ -25,7 +24,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
-    from typing import Any, TypeVar
+    from types import TracebackType
+    from typing import Any, Optional, TypeVar
 
     Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -50,13 +50,22 @@ class region(_measure.region):
 
     __slots__ = ()
 
-    def __call__(self, function: Function) -> Function:
+    def __call__(self, function: "Function") -> "Function":
         from spartito.user import decorate
 
         return decorate(self.name, function)
 
+    async def __aenter__(self) -> "region":
+        self.__enter__()
+        return self
 
-def start(directory: str | None = None, **settings: Any) -> None:
+    async def __aexit__(
+        self, t: "Optional[type[BaseException]]", v: "Optional[BaseException]", tb: "Optional[TracebackType]"
+    ) -> None:
+        self.__exit__(t, v, tb)
+
+
+def start(directory: "Optional[str]" = None, **settings: "Any") -> None:
     """Start measuring this process into a new directory (default: spartito-SCRIPT-TIME in the current one).
 
     Settings are those of `spartito run`: trace, hook, c_calls, memory, when_full, filter, only_mine, depth.
@@ -66,7 +75,7 @@ def start(directory: str | None = None, **settings: Any) -> None:
     start(directory, settings)
 
 
-def measure(directory: str | None = None, **settings: Any) -> AbstractContextManager[None]:
+def measure(directory: "Optional[str]" = None, **settings: "Any") -> "AbstractContextManager[None]":
     """`with measure():` starts, and stops at the end. Within a measured run it changes nothing."""
     from spartito.user import Measure
 

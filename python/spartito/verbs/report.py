@@ -88,22 +88,22 @@ def _flat(out: Output, rows: list[dict[str, Any]], busy: float) -> None:
 
 def _tree(out: Output, rows: list[dict[str, Any]], busy: float) -> None:
     lines: list[tuple[str, ...]] = []
+    open_notes: list[tuple[int, tuple[str, ...]]] = []  # what is hidden below a path comes after its children
+    rows = [row for row in rows if row["kind"] != "root" or row.get("hidden")]
     for row in rows:
+        depth = -1 if row["kind"] == "root" else row["depth"]
+        while open_notes and open_notes[-1][0] >= depth:
+            lines.append(open_notes.pop()[1])
         indent = "  " * row["depth"]
-        lines.append(
-            (
-                seconds(row["incl"]),
-                percent(row["incl"], busy),
-                seconds(row["excl"]),
-                _calls(row),
-                indent + name(row["name"]),
-            )
-        )
+        if row["kind"] != "root":
+            cells = (seconds(row["incl"]), percent(row["incl"], busy), seconds(row["excl"]), _calls(row))
+            lines.append((*cells, indent + name(row["name"])))
         if row.get("hidden"):
-            what = f"{indent}  … {plural(row['hidden'], 'path')} below the threshold"
-            lines.append((seconds(row["hidden_time"]), percent(row["hidden_time"], busy), "", "", what))
-    columns = [Column("total"), Column("%"), Column("own"), Column("calls"), NAME]
-    out.table(columns, lines)
+            note = f"{indent}  … {plural(row['hidden'], 'path')} below the threshold"
+            cells = (seconds(row["hidden_time"]), percent(row["hidden_time"], busy), "", "")
+            open_notes.append((depth, (*cells, note)))
+    lines += [line for _, line in reversed(open_notes)]
+    out.table([Column("total"), Column("%"), Column("own"), Column("calls"), NAME], lines)
 
 
 def _callers(out: Output, found: list[dict[str, Any]]) -> None:

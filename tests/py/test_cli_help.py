@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Help, version, mistakes, completion, the man page; and what may be imported before a program starts."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+from spartito.options import VERBS
+from test_cli_helpers import run
+
+PYTHON = sys.executable
+
+
+@pytest.mark.parametrize("verb", [v.name for v in VERBS])
+def test_help_of_each_verb(spartito, verb):
+    done = run(spartito, verb, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"usage: spartito {verb}")
+    assert "examples:" in done.stdout
+    assert run(spartito, "help", verb).stdout == done.stdout
+
+
+def test_overview_and_version(spartito):
+    done = run(spartito, "--help")
+    assert done.returncode == 0
+    assert all(f"\n  {v.name} " in done.stdout for v in VERBS)
+    assert run(spartito, "--version").stdout.startswith("spartito ")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "no verb given"),
+        (["rnu"], "unknown verb 'rnu'; did you mean run?"),
+        (["--vresion"], "unknown option --vresion; did you mean --version?"),
+        (["run"], "no command given"),
+        (["run", "-q", "--"], "no command given"),
+        (["run", "-x", "--", "true"], "unknown option -x"),
+        (["report"], "no experiment given"),
+        (["report", "a", "b"], "one experiment at a time"),
+        (["report", "--sort", "vists", "a"], "--sort: 'vists' is none of"),
+        (["report", "--tree", "--callers", "f", "a"], "--tree and --callers do not go together"),
+        (["report", "--depth", "3", "a"], "--depth is for --tree"),
+        (["report", "--tree", "--threshold", "x", "a"], "--threshold: 'x' is not a number"),
+        (["convert", "a"], "no format given"),
+        (["convert", "a", "--to", "pstast"], "unknown format 'pstast'; did you mean pstats?"),
+        (["completion"], "name one shell"),
+        (["completion", "bsh"], "unknown shell 'bsh'; did you mean bash?"),
+        (["doctor", "x"], "takes no 'x'"),
+    ],
+)
+def test_mistakes(spartito, tmp_path, words, said):
+    done = run(spartito, *words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr and done.stderr.count("\n") == 1
+    assert done.stdout == ""
+
+
+def test_flags_in_one_word():
+    from spartito.options import find_verb, parse
+
+    assert parse(find_verb("run"), ["-qox", "a", "-q"]) == ({"quiet": True, "output": "x"}, ["a", "-q"])
+    assert parse(find_verb("run"), ["-qo", "x", "--", "--a"]) == ({"quiet": True, "output": "x"}, ["--a"])
+    assert parse(find_verb("convert"), ["d", "--to=a", "-o", "p"]) == ({"to": "a", "output": "p"}, ["d"])
+
+
+COMPLETE = """
+eval "$(spartito completion bash)"
+spartito() {{ "{python}" -m spartito "$@"; }}
+COMP_WORDS=({words}) COMP_CWORD={n}
+compopt() {{ :; }}
+_spartito
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["spartito", "re"], ["report"]),
+        (["spartito", "--v"], ["--version"]),
+        (["spartito", "run", "--when-full", ""], ["flush", "stop"]),
+        (["spartito", "run", "--on"], ["--only-mine"]),
+        (["spartito", "convert", "dir", "--to", "pst"], ["pstats"]),
+        (["spartito", "report", "--sort", "vis"], ["visits"]),
+        (["spartito", "report", "exp"], ["experiment"]),
+        (["spartito", "completion", "z"], ["zsh"]),
+        (["spartito", "run", "--", "python", "scr"], ["script.py"]),
+    ],
+)
+def test_completion_in_bash(tmp_path, words, found):
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "script.py").write_text("")
+    text = COMPLETE.format(python=PYTHON, words=" ".join(f"'{w}'" for w in words), n=len(words) - 1)
+    text = f'spartito() {{ "{PYTHON}" -m spartito "$@"; }}\n' + text
+    done = subprocess.run(["bash", "-c", text], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stderr == ""
+    assert done.stdout.split() == found
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_are_valid(spartito, tmp_path, shell):
+    done = run(spartito, "completion", shell)
+    assert done.returncode == 0 and all(v.name in done.stdout for v in VERBS)
+    if not shutil.which(shell):
+        pytest.skip(f"no {shell} here")
+    (tmp_path / "script").write_text(done.stdout)
+    assert subprocess.run([shell, "-n", tmp_path / "script"]).returncode == 0
+
+
+def test_man_page(root, tmp_path):
+    done = subprocess.run([PYTHON, root / "python/generate.py", "man", "1.2"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert all(f".SS spartito {v.name}\n" in done.stdout for v in VERBS)
+    if not shutil.which("groff"):
+        pytest.skip("no groff here")
+    (tmp_path / "spartito.1").write_text(done.stdout)
+    shown = subprocess.run(["groff", "-man", "-Tutf8", "-ww", tmp_path / "spartito.1"], capture_output=True, text=True)
+    assert shown.stderr == "" and "speedscope" not in shown.stderr
+    assert "Start" in shown.stdout
+
+
+HEAVY = ("argparse", "json", "subprocess", "typing", "pathlib", "rich", "importlib.metadata", "signal", "shutil", "tempfile",
+         "logging", "textwrap", "difflib", "inspect", "ctypes", "socket")  # fmt: skip
+
+
+def test_nothing_heavy_is_imported_before_the_program_starts(tmp_path):
+    code = "import sys; from spartito.cli import main; s = main(['run', '-q', '-o', 'x', '--', sys.executable, '-I', '-c', '1']); "
+    code += "print(' '.join(sorted(sys.modules)))"
+    done = subprocess.run([PYTHON, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    plain = subprocess.run(
+        [PYTHON, "-c", "import sys; print(' '.join(sorted(sys.modules)))"], capture_output=True, text=True
+    )
+    imported = set(done.stdout.split()) - set(plain.stdout.split())
+    assert not imported & set(HEAVY)

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""spartito.region, start, stop, measure and the rest, as a program uses them."""
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+import timeit
+
+import pytest
+import spartito as package
+from test_cli_helpers import run
+
+
+def rows_of(spartito, path):
+    done = run(spartito, "report", "--json", "--limit", "0", path)
+    assert done.returncode == 0, done.stderr
+    return {row["name"]: row for row in json.loads(done.stdout)["rows"]}
+
+
+def measured(spartito, tmp_path, text, *options):
+    """The rows of a program under `spartito run`, by name."""
+    (tmp_path / "program.py").write_text("import spartito\n" + text)
+    done = run(spartito, "run", "-q", "-o", "x", *options, "--", sys.executable, "program.py", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    return rows_of(spartito, tmp_path / "x")
+
+
+def test_region_as_context_manager(spartito, tmp_path):
+    rows = measured(spartito, tmp_path, "for i in range(7):\n    with spartito.region('step'):\n        pass\n")
+    assert rows["step"]["visits"] == 7
+    assert rows["step"]["kind"] == "user"
+
+
+def test_region_survives_an_exception(spartito, tmp_path):
+    text = (
+        "for i in range(3):\n    try:\n        with spartito.region('step'):\n            raise KeyError(i)\n"
+        "    except KeyError as e:\n        assert e.args == (i,)\nwith spartito.region('after'):\n    pass\n"
+    )
+    rows = measured(spartito, tmp_path, text)
+    assert rows["step"]["visits"] == 3 and rows["after"]["visits"] == 1
+    assert (
+        rows["step"]["incl"] < rows["program:<module>" if "program:<module>" in rows else "__main__:<module>"]["incl"]
+    )
+
+
+def test_region_as_decorator_of_functions_and_methods(spartito, tmp_path):
+    text = (
+        "@spartito.region('f')\ndef f(a, *, b=2):\n    return a + b\n"
+        "class C:\n    @spartito.region('m')\n    def m(self, x):\n        return x\n"
+        "    @staticmethod\n    @spartito.region('s')\n    def s(x):\n        return x\n"
+        "assert f(1) == 3 and f(1, b=4) == 5\nassert C().m(3) == 3 and C.s(4) == 4\n"
+    )
+    rows = measured(spartito, tmp_path, text)
+    assert [rows[n]["visits"] for n in ("f", "m", "s")] == [2, 1, 1]
+
+
+ASYNC = """
+import asyncio, time
+@spartito.region('co')
+async def co(t):
+    await asyncio.sleep(t)
+    return t
+@spartito.region('agen')
+async def agen():
+    for i in range(3):
+        got = yield i
+@spartito.region('gen')
+def gen():
+    got = []
+    try:
+        got.append((yield 1))
+        got.append((yield 2))
+    except KeyError:
+        yield 'caught'
+    return got
+async def main():
+    # both suspended at once: their regions overlap and must not be mixed up
+    assert await asyncio.gather(co(0.2), co(0.1)) == [0.2, 0.1]
+    assert [i async for i in agen()] == [0, 1, 2]
+    async with spartito.region('block'):
+        await asyncio.sleep(0)
+asyncio.run(main())
+g = gen()
+assert next(g) == 1 and g.send('a') == 2
+try:
+    g.send('b')
+except StopIteration as e:
+    assert e.value == ['a', 'b']
+g = gen(); next(g)
+assert g.throw(KeyError) == 'caught'
+g.close()
+g = gen(); next(g); g.close()
+"""
+
+
+def test_region_as_decorator_of_coroutines_and_generators(spartito, tmp_path):
+    rows = measured(spartito, tmp_path, ASYNC)
+    for name, calls in (("co", 2), ("agen", 1), ("gen", 3), ("block", 1)):
+        assert rows[name]["visits"] == calls, name
+
+
+def test_decorated_functions_stay_what_they_are():
+    def f(): ...
+    def g():
+        yield
+
+    async def c(): ...
+    async def a():
+        yield
+
+    decorate = package.region("x")
+    assert inspect.isgeneratorfunction(decorate(g)) and not inspect.isgeneratorfunction(decorate(f))
+    assert inspect.iscoroutinefunction(decorate(c)) and inspect.isasyncgenfunction(decorate(a))
+    assert decorate(f).__name__ == "f" and decorate(f).__wrapped__ is f
+    with pytest.raises(TypeError):
+        decorate(3)
+    with pytest.raises(TypeError):
+        package.region(3)
+
+
+def test_async_generator_is_driven_in_full():
+    seen = []
+
+    async def inner():
+        try:
+            try:
+                seen.append((yield 1))
+            except KeyError:
+                seen.append("thrown")
+            yield 2
+        finally:
+            seen.append("closed")
+
+    async def drive():
+        a = package.region("x")(inner)()
+        assert await a.__anext__() == 1
+        assert await a.asend("sent") == 2
+        await a.aclose()
+        a = package.region("x")(inner)()
+        await a.__anext__()
+        assert await a.athrow(KeyError()) == 2
+        with pytest.raises(StopAsyncIteration):
+            await a.__anext__()
+
+    import asyncio
+
+    asyncio.run(drive())
+    assert seen == ["sent", "closed", "thrown", "closed"]
+
+
+def test_values_and_markers(spartito, tmp_path):
+    text = (
+        "spartito.parameter('n', 3)\nspartito.parameter('s', 'text')\nspartito.parameter('r', 1.5)\n"
+        "spartito.counter('c', 2.5)\nspartito.marker('here')\nassert spartito.active() is True\n"
+        "assert spartito.experiment().endswith('/x')\n"
+    )
+    measured(spartito, tmp_path, text, "--trace")
+
+
+def test_pause_and_resume(spartito, tmp_path):
+    text = "def f(): pass\nf()\nspartito.pause()\nfor i in range(100): f()\nspartito.resume()\nf()\n"
+    rows = measured(spartito, tmp_path, text)
+    assert rows["__main__:f"]["visits"] == 2
+
+
+def plain(tmp_path, text):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("SPARTITO_")}
+    (tmp_path / "program.py").write_text("import spartito\n" + text)
+    command = [sys.executable, "program.py"]
+    return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
+
+
+def test_start_and_stop(spartito, tmp_path):
+    text = (
+        "def f(): pass\nf()\nassert not spartito.active()\nspartito.start('a/x', trace=True, memory='4M', depth=None)\n"
+        "assert spartito.active()\nfor i in range(5): f()\nspartito.stop()\nf()\nspartito.stop()\nassert not spartito.active()\n"
+    )
+    done = plain(tmp_path, text)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert rows_of(spartito, tmp_path / "a/x")["__main__:f"]["visits"] == 5
+    info = json.loads(run(spartito, "info", "--json", tmp_path / "a/x").stdout)
+    assert [p["end"] for p in info["processes"]] == ["stopped"] and info["traced"]
+
+
+def test_measure_twice_with_default_names(spartito, tmp_path):
+    text = "def f(): pass\nfor i in range(2):\n    with spartito.measure():\n        f()\n"
+    done = plain(tmp_path, text)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = sorted(p for p in tmp_path.iterdir() if p.is_dir())
+    assert len(found) == 2 and all(p.name.startswith("spartito-program-") for p in found)
+    for p in found:
+        assert rows_of(spartito, p)["__main__:f"]["visits"] == 1
+
+
+def test_measure_within_a_measured_run_changes_nothing(spartito, tmp_path):
+    text = "def f(): pass\nwith spartito.measure():\n    f()\nf()\n"
+    assert measured(spartito, tmp_path, text)["__main__:f"]["visits"] == 2
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("start('x', memroy=3)", "TypeError: unknown setting 'memroy'; did you mean memory?"),
+        ("start('x', memory='much')", "ValueError: memory: 'much' is not a size"),
+        ("start('x', when_full='halt')", "ValueError: when_full: 'halt' is neither flush nor stop"),
+        ("start('x', filter=['numpy'])", "ValueError: filter: 'numpy' does not begin with +"),
+        ("start('x', filter='-re:(')", "ValueError: filter: '(' is no regular expression"),
+        ("start('x', hook='magic')", "ValueError: hook: 'magic' is none of the hooks"),
+        ("start('program.py')", "OSError"),
+        ("start('/proc/spartito')", "OSError"),
+        ("start('x'); spartito.start('y')", "ValueError: measuring already"),
+    ],
+)
+def test_start_refuses(tmp_path, call, said):
+    done = plain(tmp_path, f"spartito.{call}\n")
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert not (tmp_path / "y").exists()
+
+
+def test_import_is_light():
+    code = "import sys; before = set(sys.modules); import spartito; print(sorted(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", f"import sys; sys.path[:0] = {sys.path!r}; {code}"],
+                          capture_output=True, text=True)  # fmt: skip
+    assert done.stdout == "['spartito', 'spartito._measure', 'spartito._version']\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "with r('x'): pass",
+        "active()",
+        "marker('x')",
+        "parameter('x', 1)",
+        "counter('x', 1.0)",
+        "pause()",
+        "resume()",
+        "stop()",
+    ],
+)
+def test_costs_next_to_nothing_without_a_measurement(statement):
+    names = {n: getattr(package, n) for n in ("active", "marker", "parameter", "counter", "pause", "resume", "stop")}
+    names["r"] = package.region
+    n = 20000
+    # the promise is 100 ns on a quiet machine; the fastest of many, and room for a slow and busy one
+    best = min(timeit.repeat(statement, globals=names, number=n, repeat=30)) / n
+    assert best < 300e-9
