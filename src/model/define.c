@@ -93,7 +93,7 @@ static int new_region(struct sp_builder *b, const struct sp_str part[3], uint32_
 		return -1;
 	put(&name, part[0].p, part[0].n);
 	put(&name, ":", 1);
-	put(&name, part[1].p, part[1].n + 1);
+	put(&name, r->qualname.p, part[1].n + 1);
 	return 0;
 }
 

@@ -227,7 +227,8 @@ struct growing {
 	size_t n, room;
 	struct sorted *children; /* owned; of the path being expanded */
 	size_t child_room;
-	double least; /* inclusive time of what is shown */
+	double least;         /* inclusive time of what is shown, */
+	uint32_t last_equal; /* and of paths with just that time the last one shown */
 };
 
 /* The rows hold what is still to be expanded on a stack, so that a deep tree needs no deep recursion here. */
@@ -265,7 +266,7 @@ static long visible(const struct sp_view *v, const struct sp_tree_options *o, st
 
 		if (empty(value))
 			continue;
-		if (value->incl < g->least || (o->depth && depth >= o->depth)) {
+		if (value->incl < g->least || (value->incl == g->least && c > g->last_equal) || (o->depth && depth >= o->depth)) {
 			row->hidden++;
 			row->hidden_time += value->incl;
 			continue;
@@ -311,33 +312,30 @@ static int expand(const struct sp_view *v, const struct sp_tree_options *o, stru
 	return k < 0 ? -1 : 0;
 }
 
-static int compare_down(const void *a, const void *b)
-{
-	const double *p = a, *q = b;
-
-	return *p > *q ? -1 : *p < *q;
-}
-
-/* With a limit: the inclusive time that only so many paths reach. A child never has more than its caller, so that those
- * are a tree; equal ones beyond the limit are cut off afterwards. */
+/* With a limit: the inclusive time that only so many paths reach. A child never has more than its caller, nor a smaller
+ * index, so that those are a tree. */
 static int find_least(const struct sp_view *v, const struct sp_tree_options *o, struct growing *g)
 {
-	double *times;
-	size_t i, n = 0;
+	struct sorted *order;
+	uint32_t i;
+	size_t n = 0;
 
 	g->least = o->threshold * v->values[0].incl;
+	g->last_equal = SP_NONE;
 	if (o->limit == 0 || o->limit >= v->m->n_paths)
 		return 0;
-	times = malloc(v->m->n_paths * sizeof(*times));
-	if (!times)
+	order = malloc(v->m->n_paths * sizeof(*order));
+	if (!order)
 		return -1;
 	for (i = 1; i < v->m->n_paths; i++)
 		if (v->values[i].incl >= g->least && !empty(&v->values[i]))
-			times[n++] = v->values[i].incl;
-	qsort(times, n, sizeof(*times), compare_down);
-	if (n > o->limit)
-		g->least = times[o->limit - 1];
-	free(times);
+			order[n++] = (struct sorted){v->values[i].incl, NULL, i};
+	qsort(order, n, sizeof(*order), compare_sorted);
+	if (n > o->limit) {
+		g->least = order[o->limit - 1].key;
+		g->last_equal = order[o->limit - 1].id;
+	}
+	free(order);
 	return 0;
 }
 

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Whole, cut and damaged files: what is whole is read, what is not is told, nothing crashes. */
+#include <inttypes.h>
+
+#include "check.h"
+#include "model/report.h"
+#include "raw/reader.h"
+#include "scratch.h"
+
+static unsigned char *sample(size_t *n)
+{
+	struct rg_process *p = rg_process(7, 1, 1000, true);
+	struct rg_thread *t;
+	uint64_t now = 1000;
+	unsigned i, k;
+
+	rg_meta(p, "command", "python x.py");
+	rg_region(p, 1, 0, "m", "f", "/m.py", 3);
+	rg_region(p, 2, 0, "m", "g", "/m.py", 9);
+	rg_define(p, SP_RAW_DEF_COUNTER, 0, "c");
+	for (k = 0; k < 2; k++) {
+		t = rg_thread(p, k ? "T" : "MainThread", 7 + k, k ? 0 : SP_RAW_NONE, 1000);
+		now = 1000;
+		for (i = 0; i < 3000; i++) {
+			rg_enter(t, now += 10, 1);
+			rg_enter(t, now += 10, 2);
+			rg_counter(t, now += 1, 0, i);
+			rg_leave(t, now += 10);
+			rg_leave(t, now += 10);
+		}
+		rg_enter(t, now += 5, 1);
+	}
+	return rg_bytes(p, SP_RAW_RUNNING, now + 50, n);
+}
+
+/* Everything that can be read is read; returns the number of events, -1 if nothing could. */
+static long read_all(const char *dir, struct sp_err *e, size_t *problems)
+{
+	struct sp_model *m;
+	struct sp_view v;
+	struct sp_flat_row *rows;
+	size_t n;
+	long events;
+
+	if (sp_model_load(&m, dir, SP_MODEL_COMPENSATE, e))
+		return -1;
+	events = (long)scratch_events(m);
+	CHECK(sp_view_open(&v, m, SP_NONE, SP_NONE, e) == 0 && sp_report_flat(&v, SP_SORT_EXCL, 0, "", &rows, &n, e) == 0);
+	free(rows);
+	sp_view_close(&v);
+	*problems = m->n_problems;
+	for (n = 0; n < m->n_problems; n++)
+		CHECK(strstr(m->problems[n].text.p, "raw/a.raw") == m->problems[n].text.p && !strchr(m->problems[n].text.p, '\n'));
+	sp_model_free(m);
+	return events;
+}
+
+static void test_whole(void)
+{
+	const char *dir = scratch_experiment();
+	struct sp_err e = {.code = 0};
+	size_t n, problems;
+	unsigned char *bytes = sample(&n);
+
+	scratch_bytes(dir, "a.raw", bytes, n);
+	CHECK(read_all(dir, &e, &problems) == 2 * (5 * 3000 + 2));
+	CHECK(problems == 0);
+	free(bytes);
+}
+
+static void test_truncated(void)
+{
+	const char *dir = scratch_experiment();
+	struct sp_err e = {.code = 0};
+	size_t n, at, problems;
+	unsigned char *bytes = sample(&n);
+	long events;
+
+	for (at = 0; at < n; at += at % 4096 == 0 ? 1 : at % 4096 == 1 ? 1776 : 4096 - at % 4096) {
+		scratch_bytes(dir, "a.raw", bytes, at);
+		events = read_all(dir, &e, &problems);
+		CHECK((events < 0) == (at < 4096));
+		CHECK(at < 4096 ? strstr(e.text, "raw/a.raw at 0x") != NULL : problems > 0);
+	}
+	free(bytes);
+}
+
+static void test_flipped(void)
+{
+	const char *dir = scratch_experiment();
+	struct sp_err e = {.code = 0};
+	size_t n, i, at, problems;
+	unsigned char *bytes = sample(&n);
+	uint64_t random = 12345;
+
+	for (i = 0; i < 1500; i++) {
+		random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+		/* mostly where the structure is: the first bytes of pages */
+		at = (random >> 20) % n;
+		if (i % 4)
+			at = at / 4096 * 4096 + at % 320;
+		bytes[at] ^= (unsigned char)(1u << (random >> 60) % 8);
+		scratch_bytes(dir, "a.raw", bytes, n);
+		read_all(dir, &e, &problems);
+		if (i % 8 == 7) { /* damage adds up for a while */
+			free(bytes);
+			bytes = sample(&n);
+		}
+	}
+	free(bytes);
+}
+
+static void expect_error(size_t offset, uint32_t value, const char *text)
+{
+	const char *dir = scratch_experiment();
+	struct sp_err e = {.code = 0};
+	struct sp_model *m;
+	size_t n;
+	unsigned char *bytes = sample(&n);
+
+	memcpy(bytes + offset, &value, sizeof(value));
+	scratch_bytes(dir, "a.raw", bytes, n);
+	CHECK(sp_model_load(&m, dir, 0, &e) == -1 && !m);
+	if (!strstr(e.text, text) || !strstr(e.text, "raw/a.raw at 0x") || strchr(e.text, '\n')) {
+		fprintf(stderr, "unexpected: %s\n", e.text);
+		check_failures++;
+	}
+	free(bytes);
+}
+
+static void test_refused(void)
+{
+	struct sp_err e = {.code = 0};
+	struct sp_model *m;
+
+	expect_error(0, 0x12345678, "not a raw file");
+	expect_error(offsetof(struct sp_raw_header, version), 2, "format version 2, this Spartito reads up to 1");
+	expect_error(offsetof(struct sp_raw_header, byte_order), 0x04030201, "other byte order");
+	CHECK(sp_model_load(&m, scratch_experiment(), 0, &e) == -1 && strstr(e.text, "no process was measured"));
+	CHECK(sp_model_load(&m, "/nowhere/at all", 0, &e) == -1 && strstr(e.text, "/nowhere/at all: "));
+}
+
+/* One chunk of nodes is overwritten: its paths are lost, those after it are read. */
+static void test_lost_chunk(void)
+{
+	const char *dir = scratch_experiment();
+	struct rg_process *p = rg_process(7, 1, 1000, false);
+	struct rg_thread *t;
+	struct sp_model *m;
+	unsigned char *bytes;
+	uint32_t node = 0;
+	size_t n, i, nodes = 0;
+
+	rg_region(p, 1, 0, "m", "f", "/m.py", 3);
+	rg_region(p, 2, 0, "m", "g", "/m.py", 9);
+	t = rg_thread(p, "MainThread", 7, SP_RAW_NONE, 1000);
+	for (i = 0; i < 10000; i++) {
+		node = rg_node(t, node, 1 + i % 2);
+		rg_node_at(t, node)->visits = 1;
+	}
+	bytes = rg_bytes(p, SP_RAW_ENDED_NORMAL, 5000, &n);
+	for (i = 4096; i < n; i += 4096)
+		if (((struct sp_raw_chunk *)(bytes + i))->magic == SP_RAW_CHUNK_MAGIC && ((struct sp_raw_chunk *)(bytes + i))->type == SP_RAW_NODES &&
+		    ++nodes == 2)
+			memset(bytes + i, 0xaa, 64);
+	MUST(nodes == 3);
+	scratch_bytes(dir, "a.raw", bytes, n);
+	m = scratch_load(dir, 0);
+	CHECK(m->n_problems >= 2);
+	CHECK(m->n_values > 1000 && m->n_values < 10000);
+	sp_model_free(m);
+	free(bytes);
+}
+
+int main(void)
+{
+	test_whole();
+	test_refused();
+	test_truncated();
+	test_flipped();
+	test_lost_chunk();
+	return check_failures != 0;
+}
