@@ -32,7 +32,7 @@ static inline PyObject *filtered(PyObject *self, struct sp_thread *t, uint64_t s
 	Py_RETURN_NONE;
 }
 
-static inline PyObject *enter(PyObject *self, PyObject *const *args, unsigned kind, bool can_disable)
+SP_HOT PyObject *enter(PyObject *self, PyObject *const *args, unsigned kind, bool can_disable)
 {
 	PyCodeObject *code = (PyCodeObject *)args[0];
 	struct sp_thread *t = sp_self;
@@ -61,7 +61,7 @@ SP_COLD static PyObject *unmatched(PyObject *self, struct sp_thread *t, PyCodeOb
 	Py_RETURN_NONE;
 }
 
-static inline PyObject *leave(PyObject *self, PyObject *const *args, unsigned kind, bool can_disable)
+SP_HOT PyObject *leave(PyObject *self, PyObject *const *args, unsigned kind, bool can_disable)
 {
 	uint64_t now = sp_ticks();
 	struct sp_thread *t = sp_self;

@@ -104,6 +104,8 @@ static void derive_location(struct sp_builder *b, struct tree *t, const struct s
 	const struct sp_process *p = &b->m->processes[l->process];
 	size_t i;
 
+	if (l->values == 0)
+		return;
 	t->rows = b->priv->rows + l->first_value;
 	t->n = l->values;
 	for (i = 0; i < t->n; i++)

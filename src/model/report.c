@@ -281,7 +281,8 @@ static long visible(const struct sp_view *v, const struct sp_tree_options *o, st
 		g->children[n++] = (struct sorted){sort_key(&numbers, o->sort),
 						   o->sort == SP_SORT_NAME ? m->regions[m->paths[c].region].name.p : NULL, c};
 	}
-	qsort(g->children, n, sizeof(*g->children), compare_sorted);
+	if (n)
+		qsort(g->children, n, sizeof(*g->children), compare_sorted);
 	return (long)n;
 }
 

@@ -260,7 +260,8 @@ static int find_threads(struct sp_raw_file *f)
 {
 	size_t i, first, n = 0;
 
-	qsort(f->parts, f->n_parts, sizeof(*f->parts), compare_parts);
+	if (f->n_parts)
+		qsort(f->parts, f->n_parts, sizeof(*f->parts), compare_parts);
 	for (i = 0; i < f->n_parts; i++)
 		n += i == 0 || f->parts[i].location != f->parts[i - 1].location;
 	f->threads = calloc(n + 1, sizeof(*f->threads));
