@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from spartito.options import VERBS, Usage, find_verb, help_text, near, overview, parse
@@ -19,7 +20,7 @@ def _show(text: str) -> int:
     return 0
 
 
-def _run(verb_name: str, words: list[str]) -> int:
+def _run(verb_name: str, words: list[str], leave_at_once: bool = False) -> int:
     verb = find_verb(verb_name)
     if verb is None:
         names = [v.name for v in VERBS]
@@ -32,7 +33,20 @@ def _run(verb_name: str, words: list[str]) -> int:
     module = __import__("spartito.verbs." + verb.name, fromlist=["main"])
     status = module.main(values, operands)
     assert isinstance(status, int)
+    if verb.name == "run" and leave_at_once:
+        _leave(status)
     return status
+
+
+def _leave(status: int) -> None:
+    """The interpreter's orderly end takes longer than all that the launcher does."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            pass
+    os._exit(status)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -50,7 +64,7 @@ def main(argv: list[str] | None = None) -> int:
             return _show("spartito " + __version__)
         if not verb:
             raise Usage(f"unknown option {words[0]}{near(words[0], ['--help', '--version'])}; a verb comes first")
-        return _run(verb, words[1:])
+        return _run(verb, words[1:], argv is None)
     except Usage as e:
         complain(str(e), verb if find_verb(verb) else "")
         return 2
@@ -78,8 +92,6 @@ def main(argv: list[str] | None = None) -> int:
 
 def _forget_output() -> None:
     """`spartito report | head`: the flush at the interpreter's end must not complain again."""
-    import os
-
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     os.close(null)

@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
 
 from spartito.options import near
 from spartito.say import Refused
 from spartito.text import is_terminal
 
+TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from spartito._analyse import Model
 

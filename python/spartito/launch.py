@@ -16,6 +16,7 @@ from spartito.say import Refused, reason
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal as sig
+    from collections.abc import Callable
 else:
     import _signal as sig
 
@@ -99,8 +100,9 @@ def _start(command: list[str], environment: dict[str, str], mask: set[int], igno
     return pid
 
 
-def run(command: list[str], environment: dict[str, str]) -> int:
-    """Runs the command to its end and returns its wait status. Refused: it could not be started."""
+def run(command: list[str], environment: dict[str, str], meanwhile: Callable[[], None]) -> int:
+    """Runs the command to its end and returns its wait status; calls meanwhile() once it is started.
+    Refused: it could not be started."""
     ignored = sig.getsignal(sig.SIGCHLD) is sig.SIG_IGN
     # Blocked, every signal waits for sigwaitinfo(): none is lost between start and wait, and each tells its sender.
     mask = sig.pthread_sigmask(sig.SIG_BLOCK, WAITED)
@@ -108,6 +110,7 @@ def run(command: list[str], environment: dict[str, str]) -> int:
         if ignored:
             sig.signal(sig.SIGCHLD, sig.SIG_DFL)
         pid = _start(command, environment, mask, ignored)
+        meanwhile()
         status = _wait(pid)
         while sig.sigtimedwait(FROM_TERMINAL | {sig.SIGCHLD}, 0):
             pass

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from spartito.text import count, plural, size
+
+TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
+if TYPE_CHECKING:
+    from typing import Any
 
 WORDS = (
     ("events", "trace event", "not recorded"),

@@ -136,7 +136,7 @@ class Directory:
         target = os.path.join(self.path, "experiment.json")
         new = target + ".new"
         try:
-            with open(new, "w", encoding="ascii") as f:
+            with open(new, "w", encoding="utf-8") as f:
                 f.write("{\n" + ",\n".join(lines) + "\n}\n")
             os.replace(new, target)
         except OSError:

@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
-from typing import TYPE_CHECKING, Any
 
 from spartito.losses import errors, sentences
 from spartito.text import Column, Output, count, name, percent, plural, seconds
 
+TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
 if TYPE_CHECKING:
+    from typing import Any
+
     from spartito._analyse import Model
 
 TOP = 10
@@ -50,13 +51,19 @@ def balance(info: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _shell_word(text: str) -> str:
+    """shlex.quote() without the regular expressions that it loads."""
+    plain = all(c.isascii() and (c.isalnum() or c in "@%+=:,./-_") for c in text)
+    return text if plain and text else "'" + text.replace("'", "'\"'\"'") + "'"
+
+
 def next_command(directory: str, info: dict[str, Any]) -> str:
     try:
         near = os.path.relpath(directory)
         place = directory if near.startswith("..") else near
     except (OSError, ValueError):
         place = directory
-    place = shlex.quote(place)
+    place = _shell_word(place)
     if any(p["end"] == "abrupt" for p in info["processes"]):
         return f"spartito info {place}"
     return f"spartito report --tree {place}"

@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Any, TextIO
+
+TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any, TextIO
 
 LONGEST_NAME = 160
 

@@ -117,7 +117,7 @@ def test_man_page(root, tmp_path):
         pytest.skip("no groff here")
     (tmp_path / "spartito.1").write_text(done.stdout)
     shown = subprocess.run(["groff", "-man", "-Tutf8", "-ww", tmp_path / "spartito.1"], capture_output=True, text=True)
-    assert shown.stderr == "" and "speedscope" not in shown.stderr
+    assert shown.stderr == ""
     assert "Start" in shown.stdout
 
 
@@ -126,8 +126,10 @@ HEAVY = ("argparse", "json", "subprocess", "typing", "pathlib", "rich", "importl
 
 
 def test_nothing_heavy_is_imported_before_the_program_starts(tmp_path):
-    code = "import sys; from spartito.cli import main; s = main(['run', '-q', '-o', 'x', '--', sys.executable, '-I', '-c', '1']); "
-    code += "print(' '.join(sorted(sys.modules)))"
+    code = "import sys; from spartito.cli import main; "
+    code += (
+        "main(['run', '-q', '-o', 'x', '--', sys.executable, '-I', '-c', '1']); print(' '.join(sorted(sys.modules)))"
+    )
     done = subprocess.run([PYTHON, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     plain = subprocess.run(

@@ -175,7 +175,8 @@ def plain(tmp_path, text):
 def test_start_and_stop(spartito, tmp_path):
     text = (
         "def f(): pass\nf()\nassert not spartito.active()\nspartito.start('a/x', trace=True, memory='4M', depth=None)\n"
-        "assert spartito.active()\nfor i in range(5): f()\nspartito.stop()\nf()\nspartito.stop()\nassert not spartito.active()\n"
+        "assert spartito.active()\nfor i in range(5): f()\nspartito.stop()\nf()\nspartito.stop()\n"
+        "assert not spartito.active()\n"
     )
     done = plain(tmp_path, text)
     assert (done.returncode, done.stderr) == (0, "")

@@ -8,7 +8,7 @@ import os
 from spartito import launch, rundir
 from spartito.options import Usage
 from spartito.rundir import Directory, Found
-from spartito.say import complain, reason
+from spartito.say import Refused, complain, reason
 from spartito.settings import Value, resolve, strange_variables
 
 
@@ -46,8 +46,8 @@ def main(given: dict[str, object], command: list[str]) -> int:
     command = launch.real_command(command)
     directory = rundir.create(texts["output"], command)
     try:
-        status = launch.run(command, _environment(directory.path, values))
-    except BaseException:
+        status = launch.run(command, _environment(directory.path, values), lambda: _prepare(texts))
+    except Refused:
         directory.remove()
         raise
     try:
@@ -58,6 +58,17 @@ def main(given: dict[str, object], command: list[str]) -> int:
         # whatever is wrong with the result: the program's own status is what the caller must see
         complain(f"the result cannot be shown: {' '.join(str(e).split()) or type(e).__name__}")
     return launch.end_like(status)
+
+
+def _prepare(texts: dict[str, str]) -> None:
+    """Loads what the end will need while the program starts: what counts is the time from Enter to prompt."""
+    try:
+        if texts["quiet"] != "1":
+            import spartito.summary
+        if texts["quiet"] != "1" or texts["to"]:
+            import spartito._analyse  # noqa: F401
+    except Exception:
+        pass  # the end will meet the same error and say it
 
 
 def _no_script(directory: Directory, status: int, found: Found) -> bool:
@@ -104,7 +115,7 @@ def _afterwards(directory: Directory, status: int, texts: dict[str, str]) -> Non
 def _convert(model: object, directory: Directory, name: str, quiet: bool) -> None:
     from spartito._analyse import Error, Model
     from spartito.conversion import convert, default_path, find
-    from spartito.say import Refused, say
+    from spartito.say import say
 
     assert isinstance(model, Model)
     f = find(name)

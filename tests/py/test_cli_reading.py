@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""report, info, convert and the summary, on experiments that were really measured."""
+
+import json
+import os
+import pstats
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from test_cli_helpers import run
+
+PROGRAM = """
+import threading
+def leaf(): pass
+def branch(n):
+    for _ in range(n): leaf()
+def work(): branch(5)
+threads = [threading.Thread(target=work, name="worker") for _ in range(2)]
+for t in threads: t.start()
+for t in threads: t.join()
+branch(10)
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    path = tmp_path_factory.mktemp("made")
+    (path / "program.py").write_text(PROGRAM)
+    for name, options in (("profile", []), ("trace", ["--trace"])):
+        command = [
+            sys.executable,
+            "-m",
+            "spartito",
+            "run",
+            "-q",
+            *options,
+            "-o",
+            name,
+            "--",
+            sys.executable,
+            "program.py",
+        ]
+        subprocess.run(command, cwd=path, check=True)
+    return path
+
+
+def test_flat_report_in_a_pipe(spartito, made):
+    done = run(spartito, "report", "--limit", "0", made / "profile")
+    assert (done.returncode, done.stderr) == (0, "")
+    (line,) = [text for text in done.stdout.splitlines() if "__main__:leaf" in text]
+    assert "  20  " in line and line.endswith("program.py:3")
+    assert "\x1b" not in done.stdout
+    assert "measuring took about" in done.stdout
+
+
+def test_report_limits_and_orders(spartito, made):
+    done = run(spartito, "report", "--json", "--limit", "3", "--sort", "visits", made / "profile")
+    found = json.loads(done.stdout)
+    visits = [row["visits"] for row in found["rows"]]
+    assert len(visits) == 3 and visits == sorted(visits, reverse=True)
+    assert (found["view"], found["unit"], found["compensated"]) == ("flat", "s", False)
+
+
+def test_tree(spartito, made):
+    done = run(spartito, "report", "--tree", "--threshold", "0", made / "profile")
+    lines = done.stdout.splitlines()
+    place = {}
+    for text in lines:
+        for name in ("<module>", "branch", "leaf", "work"):
+            if text.endswith("__main__:" + name):
+                place.setdefault(name, []).append(text.index("__main__"))
+    # the main thread's branch is below the module, that of the threads below work
+    assert min(place["branch"]) - min(place["<module>"]) == 2
+    assert min(place["leaf"]) - min(place["branch"]) == 2
+    assert place["work"][0] + 2 in place["branch"]
+    assert "<root>" not in done.stdout
+    hidden = run(spartito, "report", "--tree", "--threshold", "50", made / "profile").stdout
+    assert "below the threshold" in hidden and len(hidden.splitlines()) < len(lines)
+
+
+def test_callers(spartito, made):
+    done = run(spartito, "report", "--callers", "__main__:branch", made / "profile")
+    assert done.returncode == 0
+    assert "called by  __main__:work" in done.stdout and "calls      __main__:leaf" in done.stdout
+    done = run(spartito, "report", "--callers", "no_such", made / "profile")
+    assert done.returncode == 1 and "no recorded function matches 'no_such'" in done.stderr
+
+
+def test_threads_and_processes(spartito, made):
+    done = run(spartito, "report", "--threads", "--match", "leaf", made / "profile")
+    assert done.stdout.count("thread worker (") == 2 and done.stdout.count("thread MainThread (") == 1
+    found = json.loads(run(spartito, "report", "--json", "--processes", "--limit", "0", made / "profile").stdout)
+    assert [{r["name"]: r["visits"] for r in part["rows"]}["__main__:leaf"] for part in found["parts"]] == [20]
+
+
+def test_compensate(spartito, made):
+    plain = json.loads(run(spartito, "report", "--json", "--limit", "0", made / "profile").stdout)
+    less = json.loads(run(spartito, "report", "--json", "--limit", "0", "--compensate", made / "profile").stdout)
+    assert less["compensated"] and less["busy"] <= plain["busy"]
+
+
+def test_report_in_a_terminal(spartito, made):
+    pty = pytest.importorskip("pty")
+    pytest.importorskip("rich")
+    pid, master = pty.fork()
+    if pid == 0:
+        os.environ.update(TERM="xterm-256color", COLUMNS="160")
+        os.execv(spartito[0], [*spartito, "report", str(made / "profile")])
+    out = b""
+    try:
+        while part := os.read(master, 4096):
+            out += part
+    except OSError:
+        pass
+    assert os.waitpid(pid, 0)[1] == 0
+    assert b"\x1b[" in out and b"__main__" in out
+
+
+def test_report_into_a_closed_pipe(spartito, made):
+    line = f"{' '.join(spartito)} report --limit 0 {made / 'profile'} | head -1"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True)
+    assert done.stderr == ""
+
+
+def test_info(spartito, made):
+    found = json.loads(run(spartito, "info", "--json", made / "trace").stdout)
+    assert found["traced"] and len(found["locations"]) == 3 and found["launcher"]["status"] == 0
+    text = run(spartito, "info", made / "trace").stdout
+    assert "exit status 0" in text and "profile and trace" in text and "worker" in text
+
+
+def test_convert(spartito, made, tmp_path):
+    path = tmp_path / "a.prof"
+    for _ in range(2):  # a file is replaced
+        done = run(spartito, "convert", made / "profile", "--to", "pstats", "-o", path)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert str(path) in done.stdout
+    stats = pstats.Stats(str(path)).stats
+    assert {name: calls[1] for (_, _, name), calls in stats.items()}["leaf"] == 20
+    copy = tmp_path / "copy"
+    shutil.copytree(made / "profile", copy)
+    assert run(spartito, "convert", f"{copy}/", "--to", "folded").returncode == 0
+    assert (tmp_path / "copy.folded").exists()
+
+
+def test_convert_refuses(spartito, made, tmp_path):
+    (tmp_path / "there").mkdir()
+    for words, said in (
+        ([made / "profile", "--to", "speedscope", "-o", tmp_path / "there"], "is a directory"),
+        ([made / "profile", "--to", "folded", "-o", tmp_path / "no" / "x"], "No such file"),
+        ([made / "profile", "--to", "folded", "--process", "7"], "--process 7"),
+        ([tmp_path / "missing", "--to", "folded"], "there is no such experiment"),
+        ([made / "program.py", "--to", "folded"], "is not the directory of an experiment"),
+        ([tmp_path / "there", "--to", "folded"], "there"),
+    ):
+        done = run(spartito, "convert", *words)
+        assert done.returncode in (1, 2) and done.stdout == ""
+        assert said in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["there"]
+
+
+def test_otf2_needs_the_trace(spartito, made, tmp_path):
+    done = run(spartito, "convert", made / "profile", "--to", "otf2", "-o", tmp_path / "x")
+    assert done.returncode == 1 and "measure with --trace" in done.stderr and done.stderr.count("\n") == 1
+    (tmp_path / "there").mkdir()
+    done = run(spartito, "convert", made / "trace", "--to", "otf2", "-o", tmp_path / "there")
+    assert done.returncode == 1 and "already exists" in done.stderr
+
+
+def test_newer_and_damaged_experiments(spartito, made, tmp_path):
+    for name, offset, value in (("newer", 12, b"\x63"), ("foreign", 0, b"XX")):
+        shutil.copytree(made / "profile", tmp_path / name)
+        (raw,) = (tmp_path / name / "raw").glob("*.raw")
+        data = bytearray(raw.read_bytes())
+        data[offset : offset + len(value)] = value
+        raw.write_bytes(data)
+        for words in (["report"], ["info"], ["convert", "--to", "folded"]):
+            done = run(spartito, *words, tmp_path / name)
+            assert done.returncode == 1 and raw.name in done.stderr and done.stderr.count("\n") == 1
+    shutil.copytree(made / "trace", tmp_path / "cut")
+    (raw,) = (tmp_path / "cut/raw").glob("*.raw")
+    raw.write_bytes(raw.read_bytes()[:-5000])
+    done = run(spartito, "report", tmp_path / "cut")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_killed_program_is_said_to_be_one(spartito, tmp_path):
+    code = "def leaf(): pass\nfor i in range(1000): leaf()\nimport os; os.kill(os.getpid(), 9)"
+    assert run(spartito, "run", "-q", "-o", "x", "--", sys.executable, "-c", code, cwd=tmp_path).returncode == -9
+    for words in (["report", "--limit", "0"], ["info"], ["convert", "--to", "folded"]):
+        done = run(spartito, *words, "x", cwd=tmp_path)
+        assert done.returncode == 0
+        assert "ended abruptly" in done.stderr and "SIGKILL" in done.stderr
+    found = json.loads(run(spartito, "report", "--json", "--match", "leaf", "x", cwd=tmp_path).stdout)
+    assert [row["visits"] for row in found["rows"]] == [1000]
+
+
+def test_losses_are_said(spartito, tmp_path):
+    code = "def leaf(): pass\nfor i in range(300000): leaf()"
+    words = ["--trace", "--memory", "256K", "--when-full", "stop", "-o", "x"]
+    done = run(spartito, "run", *words, "--", sys.executable, "-c", code, cwd=tmp_path)
+    assert done.returncode == 0 and "lost" in done.stderr
+    for verb in (["report"], ["info"], ["convert", "--to", "folded"]):
+        done = run(spartito, *verb, "x", cwd=tmp_path)
+        assert done.returncode == 0 and "lost" in done.stderr and "not recorded" in done.stderr
+
+
+def test_summary(spartito, tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    done = run(spartito, "run", "-o", "x y", "--to", "pstats,folded", "--", "program.py", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    for text in (
+        "spartito: program took",
+        "3 threads: balance",
+        "measuring took about",
+        "next: spartito report --tree 'x y'",
+        "own time",
+    ):
+        assert text in done.stderr
+    assert (tmp_path / "x y.prof").exists() and (tmp_path / "x y.folded").exists()
+    assert run(spartito, "run", "-q", "-o", "z", "--to", "otf2", "--", "program.py", cwd=tmp_path).stderr == ""
+    assert (tmp_path / "z-otf2").is_dir()
+
+
+def test_conversion_that_fails_keeps_the_status(spartito, tmp_path):
+    (tmp_path / "x.prof").mkdir()
+    done = run(
+        spartito,
+        "run",
+        "-q",
+        "-o",
+        "x",
+        "--to",
+        "pstats",
+        "--",
+        sys.executable,
+        "-c",
+        "raise SystemExit(3)",
+        cwd=tmp_path,
+    )
+    assert done.returncode == 3
+    assert "--to pstats" in done.stderr and "is a directory" in done.stderr
+
+
+def test_interrupted_conversion_leaves_nothing(spartito, tmp_path):
+    code = "def leaf(): pass\nfor i in range(3000000): leaf()"
+    run(spartito, "run", "-q", "--trace", "-o", "x", "--", sys.executable, "-c", code, cwd=tmp_path, timeout=120)
+    before = sorted(p.name for p in tmp_path.iterdir())
+    command = [*spartito, "convert", "x", "--to", "speedscope", "-o", "y.json"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
+        end = time.monotonic() + 60
+        while p.poll() is None and sorted(q.name for q in tmp_path.iterdir()) == before:
+            assert time.monotonic() < end
+            time.sleep(0.005)
+        if p.poll() is not None:
+            pytest.skip("it was done before it could be interrupted")
+        p.send_signal(signal.SIGINT)
+        said = p.communicate(timeout=60)[1]
+    if p.returncode == 0:
+        pytest.skip("it was done before it could be interrupted")
+    assert p.returncode == 130 and said == "spartito: interrupted\n"
+    assert sorted(q.name for q in tmp_path.iterdir()) == before
+
+
+def test_doctor(spartito, tmp_path):
+    done = run(spartito, "doctor", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    for text in ("start-up hook: ", "(default)", "clock: ", "format pstats", "libotf2", "zstd", "rich", "greenlet"):
+        assert text in done.stdout
+    assert "pstats" in run(spartito, "doctor", "--formats").stdout.split()
