@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Any bytes as a raw file: load, compensate, read the events, compute every report. */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "model/report.h"
+#include "raw/format.h"
+
+static char dir[64], path[96];
+
+static void clean_up(void)
+{
+	char raw[80];
+
+	snprintf(raw, sizeof(raw), "%s/raw", dir);
+	unlink(path);
+	rmdir(raw);
+	rmdir(dir);
+}
+
+static void make_directory(void)
+{
+	const char *base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+	char raw[80];
+
+	snprintf(dir, sizeof(dir), "%s/spartito-fuzz-XXXXXX", base);
+	if (!mkdtemp(dir))
+		abort();
+	snprintf(raw, sizeof(raw), "%s/raw", dir);
+	snprintf(path, sizeof(path), "%s/a.raw", raw);
+	if (mkdir(raw, 0700) != 0)
+		abort();
+	atexit(clean_up);
+}
+
+static void write_file(const uint8_t *data, size_t n)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	if (fd < 0 || write(fd, data, n) != (ssize_t)n || close(fd) != 0)
+		abort();
+}
+
+static void read_events(const struct sp_model *m)
+{
+	static struct sp_event ev[256];
+	struct sp_events *s;
+	struct sp_err e = {.code = 0};
+	uint64_t last;
+	long n, i, depth;
+	uint32_t l;
+
+	for (l = 0; l < m->n_locations; l++) {
+		if (sp_events_open(&s, m, l, &e))
+			continue;
+		for (depth = 0, last = 0; (n = sp_events_read(s, ev, 256, &e)) > 0;)
+			for (i = 0; i < n; i++) {
+				depth += ev[i].kind == SP_EVENT_ENTER || ev[i].kind == SP_EVENT_RESUME || ev[i].kind == SP_EVENT_INHERIT;
+				depth -= ev[i].kind == SP_EVENT_LEAVE || ev[i].kind == SP_EVENT_SUSPEND;
+				if (depth < 0 || ev[i].time < last || (ev[i].kind <= SP_EVENT_INHERIT && ev[i].id >= m->n_regions))
+					abort();
+				last = ev[i].time;
+			}
+		if (n == 0 && depth != 0)
+			abort();
+		sp_events_close(s);
+	}
+}
+
+static void report(const struct sp_model *m, uint32_t location)
+{
+	struct sp_tree_options o = {.sort = SP_SORT_MEAN, .limit = 10};
+	struct sp_flat_row *flat = NULL;
+	struct sp_tree_row *tree = NULL;
+	struct sp_edge *edges = NULL;
+	struct sp_err e = {.code = 0};
+	struct sp_view v;
+	size_t n;
+
+	if (sp_view_open(&v, m, SP_NONE, location, &e))
+		return;
+	sp_report_flat(&v, SP_SORT_EXCL, 0, "*", &flat, &n, &e);
+	sp_report_tree(&v, &o, &tree, &n, &e);
+	sp_report_edges(&v, "a", &edges, &n, &e);
+	free(flat);
+	free(tree);
+	free(edges);
+	sp_view_close(&v);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	struct sp_model *m;
+	struct sp_err e = {.code = 0};
+	size_t i;
+
+	if (!dir[0])
+		make_directory();
+	write_file(data, n);
+	if (sp_model_load(&m, dir, n & 1 ? SP_MODEL_COMPENSATE : 0, &e)) {
+		if (!e.text[0])
+			abort();
+		return 0;
+	}
+	for (i = 1; i < m->n_paths; i++)
+		if (m->paths[i].parent >= i || m->paths[i].region >= m->n_regions)
+			abort();
+	read_events(m);
+	report(m, SP_NONE);
+	if (m->n_locations)
+		report(m, 0);
+	sp_model_free(m);
+	return 0;
+}

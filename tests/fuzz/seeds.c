@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* seeds DIR: small, whole raw files for the fuzzer to begin with. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "rawgen.h"
+
+static void fill(struct rg_process *p, bool trace, unsigned events)
+{
+	struct rg_thread *t;
+	uint64_t now = 1000;
+	unsigned i, k;
+
+	rg_meta(p, "command", "python a.py");
+	rg_meta(p, "parent", "b.raw");
+	rg_region(p, 1, SP_RAW_REGION_COLLAPSED, "", "<collapsed>", "", 0);
+	rg_region(p, 2, 0, "m", "f", "/m.py", 3);
+	rg_region(p, 3, SP_RAW_REGION_GENERATOR, "m", "gen", "/m.py", 9);
+	rg_define(p, SP_RAW_DEF_COUNTER, 0, "c");
+	rg_define(p, SP_RAW_DEF_PARAMETER, 0, "p");
+	rg_define(p, SP_RAW_DEF_STRING, 0, "s");
+	for (k = 0; k < 2; k++) {
+		t = rg_thread(p, k ? "T" : "MainThread", 7 + k, k ? 0 : SP_RAW_NONE, 1000);
+		now = 1000;
+		for (i = 0; i < events; i++) {
+			rg_enter(t, now += 10, 2);
+			rg_resume(t, now += 10, 3);
+			if (trace) {
+				rg_counter(t, now, 0, i);
+				rg_extra(t, now, SP_RAW_X_PARAMETER_STRING, (uint64_t[]){0, 0}, 2);
+				rg_extra(t, now, SP_RAW_X_MARKER, (uint64_t[]){0}, 1);
+			}
+			rg_suspend(t, now += 10);
+			if (i % 5)
+				rg_leave(t, now += 10);
+		}
+		rg_inherit(t, now += 5, 2);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	char path[4096];
+	unsigned i;
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: seeds DIR\n");
+		return 2;
+	}
+	mkdir(argv[1], 0777);
+	for (i = 0; i < 6; i++) {
+		struct rg_process *p = rg_process(7, 1, 1000, i % 2);
+
+		fill(p, i % 2, i * 3);
+		rg_header(p)->cost_in_ps = i * 1000;
+		rg_header(p)->clock = i % 3 ? SP_RAW_CLOCK_TSC : SP_RAW_CLOCK_MONOTONIC;
+		snprintf(path, sizeof(path), "%s/seed%u.raw", argv[1], i);
+		rg_write(p, path, i % 2 ? SP_RAW_RUNNING : SP_RAW_ENDED_NORMAL, 5000);
+	}
+	return 0;
+}
