@@ -60,7 +60,7 @@ def test_disk_full_leaves_nothing(name, tmp_path):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8")
     assert done.returncode == 1, done.stdout
     assert done.stdout.startswith("refused: ") and done.stdout.count("\n") == 1
-    assert "File too large" in done.stdout
+    assert "too large" in done.stdout
     assert list(tmp_path.iterdir()) == []
 
 
@@ -77,9 +77,9 @@ def test_symbolic_link_stays(name, tmp_path):
 def test_pipe_is_written_to(name, tmp_path):
     fifo = tmp_path / "pipe"
     os.mkfifo(fifo)
-    with subprocess.Popen(["cat", fifo], stdout=subprocess.PIPE) as reader:
+    with open(tmp_path / "copy", "wb") as copy, subprocess.Popen(["cat", fifo], stdout=copy):
         written.model().convert(name, str(fifo))
-        assert reader.stdout.read() == written.written(name).read_bytes()
+    assert (tmp_path / "copy").read_bytes() == written.written(name).read_bytes()
     assert fifo.is_fifo()
 
 

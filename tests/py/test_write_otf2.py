@@ -33,7 +33,7 @@ with otf2.reader.open(sys.argv[1]) as trace:
         elif hasattr(event, "region"):
             row += [event.region.name]
         elif hasattr(event, "measurement_mode"):
-            row += [event.measurement_mode.name]
+            row += [str(event.measurement_mode).rpartition(".")[2]]
         out["events"].append(row)
 json.dump(out, sys.stdout)
 """

@@ -2,6 +2,7 @@
 """pstats files, read by Python's pstats, by SnakeViz and by gprof2dot, and held against cProfile itself."""
 
 import cProfile
+import json
 import marshal
 import pstats
 import runpy
@@ -72,9 +73,9 @@ def test_user_regions():
 
 def test_c_functions_are_named_as_cprofile_names_them():
     found = stats("--c-calls")
-    assert found["~", 0, "<built-in method builtins.len>"][:2] == (4, 4)
     assert found["~", 0, "<built-in method builtins.len>"][4][key("make.<locals>.<lambda>")][:2] == (4, 4)
-    assert found["~", 0, "<built-in method builtins.sum>"][:2] == (10, 10)
+    assert found["~", 0, "<built-in method builtins.sum>"][4][key("Grid.smooth")][:2] == (10, 10)
+    assert found[key("Grid.smooth.<locals>.<genexpr>")][4]["~", 0, "<built-in method builtins.sum>"][:2] == (110, 110)
 
 
 def test_same_counts_as_cprofile(tmp_path):
@@ -82,7 +83,7 @@ def test_same_counts_as_cprofile(tmp_path):
     source = written.SOURCE.replace("thread.start()", "worker()").replace("thread.join()", "pass")
     program = tmp_path / "known.py"
     program.write_text(source, encoding="utf-8")
-    profile = cProfile.Profile()
+    profile = cProfile.Profile(builtins=False)
     profile.enable()
     runpy.run_path(str(program), run_name="__main__")
     profile.disable()
@@ -92,6 +93,8 @@ def test_same_counts_as_cprofile(tmp_path):
     for name in ("fib", "even", "odd", "pulse", "leaf", "smooth", "<genexpr>", "<lambda>", "caught", "thrown"):
         (k,) = [k for k in ours if k[1] == name]
         assert ours[k][:2] == theirs[k][:2], name
+        if name == "smooth":  # called from the user region, of which cProfile knows nothing
+            continue
         calls = {(c[1], c[2]): v[:2] for c, v in ours[k][4].items() if c[0] == written.file()}
         assert calls == {(c[1], c[2]): v[:2] for c, v in theirs[k][4].items() if c[0] == str(program)}, name
 
@@ -114,7 +117,8 @@ def test_snakeviz():
 
     p = pstats.Stats(str(written.written("pstats")))
     assert len(table_rows(p)) == len(stats())
-    assert "fib" in json_stats(p)
+    tree = json_stats(p)
+    assert any(name.endswith("(fib)") for name in (json.loads(tree) if isinstance(tree, str) else tree))
 
 
 def test_gprof2dot():
