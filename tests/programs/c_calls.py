@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
+#: hooks  monitoring setprofile
 #: options  --c-calls
 #: visits  main 1
-#: c-calls  builtins:len 100; builtins:abs 50; math:sqrt 30; builtins:isinstance 10; list:append 40; str:upper 20; int:from_bytes 10
-#: callers  builtins:len<main 100; math:sqrt<main 30
-#: note  C functions are called through names, and two fail
+#: c-calls  builtins:<built-in method builtins.abs> 50; math:<built-in method math.sqrt> 30
+#: c-calls  builtins:<built-in method builtins.divmod> 10; <method 'upper' of 'str' objects> 20
+#: c-calls  <method 'from_bytes' of 'int' objects> 10
+#: callers  builtins:<built-in method builtins.len> by main 100; math:<built-in method math.sqrt> by main 30; <method 'append' of 'list' objects> by main 40
+#: note  the names are those of cProfile
+# C functions are called by their callers, not instead of them; one of them fails.
 import math
 
 
@@ -20,7 +24,7 @@ def main():
     except ValueError:
         print("negative")
     for n in range(10):
-        isinstance(n, int)
+        divmod(n, 3)
     for n in range(40):
         box.append(n)
     for n in range(20):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-#: visits  a 300; b 300; c 300; call 900
+#: visits  made:a 300; made:b 300; made:c 300; call 900
 # Code objects die and their addresses are used again; every name keeps its own count.
 import gc
 

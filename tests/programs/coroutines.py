@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-#: visits  main 1; worker 20; stream 1; Gate.__aenter__ 1; Gate.__aexit__ 1; failing 1; nested 1; Again.__await__ 3
-#: resumed  main 10; worker 60; stream 5; failing 1; nested 3; Again.__await__ 3; Gate.__aenter__ 0; Gate.__aexit__ 1
+#: visits  main 1; worker 20; stream 1; Gate.__aenter__ 1; Gate.__aexit__ 1; failing 1; nested 1; Again.__await__ 3; crowd 1
+#: resumed  main 10; worker 60; crowd 1; stream 5; failing 1; nested 3; Again.__await__ 3; Gate.__aenter__ 0; Gate.__aexit__ 1
 import asyncio
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-#: visits  down 100; leaf 10000
+#: visits  down 100; leaf 10000; work 1
 #: abrupt
 # Killed with a hundred frames open and two threads at work: the open frames are there, each with its visit.
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #: visits  deep 2020; catch 20; reraise 5; chain 5; clean 5; Suppress.__enter__ 5; Suppress.__exit__ 5
-#: callers  deep<deep 2000; deep<catch 20
+#: callers  deep by deep 2000; deep by catch 20
 class Suppress:
     def __enter__(self):
         return self

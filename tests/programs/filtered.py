@@ -2,7 +2,7 @@
 #: options  --exclude "*:leaf" --exclude "__main__:Noise.*"
 #: visits  work 10; kept 30
 #: expect-none  leaf; Noise.a; Noise.b
-#: callers  kept<work 30
+#: callers  kept by work 30
 class Noise:
     def a(self):
         return 1

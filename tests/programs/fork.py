@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #: visits  leaf 160; child 3; parent 1
 #: processes 4
+#: inherits  parent 3
 import os
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #: visits  before 1; after 2; leaf 14; inside 1
 #: processes 2
+#: inherits  inside 1
 # Parent and child both return through the frame that forked and end normally.
 import os
 import sys

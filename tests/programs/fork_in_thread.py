@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #: visits  in_thread 1; leaf 13
 #: processes 2
+#: inherits  in_thread 1
 import os
 import threading
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #: visits  main 1; add 1000; twice 500; outer 10; outer.<locals>.inner 30; default 3
-#: callers  add<twice 1000; twice<main 500; outer.<locals>.inner<outer 30
+#: callers  add by twice 1000; twice by main 500; outer.<locals>.inner by outer 30
 def add(a, b):
     return a + b
 

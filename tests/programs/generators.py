@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #: visits  count 4; relay 1; thrown 1; closed 1; never 0; abandoned 1; echo 1; failing 1; leaf 1; trunk 1
-#: resumed  count 24; relay 11; thrown 2; closed 2; never 0; abandoned 3; echo 3; failing 1; leaf 3; trunk 2
+#: resumed  count 24; relay 11; thrown 2; closed 2; abandoned 3; echo 3; failing 1; leaf 3; trunk 2
 #: note  count: 3 full runs of 5 (5 resumptions each) and the one of relay (9 + 0); see the comments
 import gc
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #: visits  Shape.__init__ 30; Square.__init__ 20; Square.area 20; Shape.area 10; Shape.make 30; Shape.count 5
 #: visits  Shape.size 80; Square.__add__ 19; Square.__call__ 4; Shape.__getattr__ 2; Shape.Inner.go 7
-#: callers  Shape.__init__<Square.__init__ 20; Shape.__init__<Shape.make 10
+#: callers  Shape.__init__ by Square.__init__ 20; Shape.__init__ by Shape.make 10
 class Shape:
     def __init__(self, side):
         self.side = side

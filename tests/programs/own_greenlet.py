@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #: needs greenlet
+#: trace-more
 #: visits  ping 1; pong 1; step 10; deep 30; killed 1
 #: resumed  ping 0; pong 0
 import greenlet

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #: python 3.12-
-#: visits  work 30; leaf 60; start 90
+#: visits  work 30; leaf 60
+#: free  start
+#: note  the interpreter reports no events while it calls a tool
 import sys
 
 

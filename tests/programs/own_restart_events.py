@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #: python 3.12-
-#: visits  work 30; leaf 60
+#: visits  work 30
 #: options  --exclude "*:leaf"
 #: expect-none  leaf
 # restart_events() switches every tool's disabled events on again; a filtered function must stay filtered.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-#: visits  work 50; leaf 150; tracer 0
+#: visits  work 50; leaf 150
 #: free  tracer
 #: hooks  evalframe monitoring
 # The program's own profile function sees what it sees without measuring.

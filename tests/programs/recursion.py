@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #: visits  fib 1973; even 51; odd 50; ackermann 92
-#: callers  fib<fib 1972; odd<even 50; even<odd 50
+#: callers  fib by fib 1972; odd by even 50; even by odd 50
 def fib(n):
     return n if n < 2 else fib(n - 1) + fib(n - 2)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-#: visits  main 1; helper 5
-#: processes 4
+#: visits  main 1; helper 25
+#: note  with -S the interpreter reads no start-up files: that child is not measured
+#: processes 3
 import subprocess
 import sys
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #: visits  work 50; leaf 5000; start_all 1
-#: callers  leaf<work 5000
+#: callers  leaf by work 5000
 #: threads  MainThread 1; worker-0 1; worker-7 1; worker-49 1
 #: locations 51
 import threading

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #: visits  callback 6; leaf 18
+#: hooks  evalframe monitoring
 #: locations 4
 # Threads that C made call into Python: two callbacks each.
 import ctypes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-#: visits  f0 1; f19999 1; f777 1; call_all 1
+#: visits  made:f0 1; made:f19999 1; made:f777 1; call_all 1
 #: slow
 #: regions 20000
 def call_all():

@@ -5,7 +5,8 @@ A header is made of comment lines "#: key  value"; "key[3.9-3.11]" holds for the
 semicolons, the number last; a name without a colon is one of the module __main__.
 
     visits, resumed     calls of a region; resumptions of a generator or coroutine
-    callers             callee<caller N
+    callers             callee by caller N
+    inherits            frames that were open at a fork: entered once more in the child's trace
     c-calls, user       visits of C functions and of user regions (full names)
     free                regions of the program whose count is not known
     expect-none         regions that must not appear
@@ -13,6 +14,7 @@ semicolons, the number last; a name without a colon is one of the module __main_
     locations, processes, least-processes, regions
     exit                status or name of a signal; default 0 (with abrupt: whatever the plain run has)
     abrupt              the process dies: at least 99.9 % of each count
+    trace-more          the trace enters a region again where the program switches stacks
     trace-incomplete    the trace loses events and says so; the profile is exact
     options, args, stdin, side, hooks, python, needs, stderr any, slow
 """
@@ -22,7 +24,7 @@ import sys
 from pathlib import Path
 
 DIRECTORY = Path(__file__).resolve().parents[1] / "programs"
-COUNTED = ("visits", "resumed", "callers", "c-calls", "user", "threads")
+COUNTED = ("visits", "resumed", "callers", "inherits", "c-calls", "user", "threads")
 WORDS = ("free", "expect-none", "side", "hooks")
 
 
@@ -59,9 +61,9 @@ class Program:
                 name, number = entry.rsplit(" ", 1)
                 name = name.replace("\\t", "\t")
                 if key == "callers":
-                    callee, caller = re.split(r"(?<=\S)<(?=[\w<])", name, maxsplit=1)
+                    callee, caller = name.split(" by ")
                     name = (full_name(callee), full_name(caller))
-                elif key in ("visits", "resumed"):
+                elif key in ("visits", "resumed", "inherits"):
                     name = full_name(name)
                 self.counts[key][name] = int(number)
         elif key in WORDS:
@@ -89,8 +91,9 @@ class Program:
         return self.values.get("stdin", "").encode().decode("unicode_escape").encode()
 
     def implied(self, name):
-        """Regions that need no declaration: module bodies, and comprehensions, which newer versions inline."""
-        return name.rsplit(".", 1)[-1].rsplit(":", 1)[-1].startswith("<")
+        """Regions that need no declaration: bodies of modules and classes, and comprehensions, which newer versions inline."""
+        last = re.split("[.:]", name)[-1]
+        return last.startswith("<") or last[:1].isupper()
 
 
 def all_programs():
