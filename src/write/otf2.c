@@ -396,6 +396,8 @@ int sp_write_otf2(const struct sp_model *m, const char *path, const struct sp_wr
 		if (a.archive && OTF2_Archive_Close(a.archive) && rc == 0)
 			rc = sp_otf2_fail(&a, "the archive could not be closed");
 		OTF2_Error_RegisterCallback(NULL, NULL);
+		if (a.failed && e->code != ECANCELED)
+			sp_fail_in(e, "%s", path);
 		rc = sp_out_dir_close(part, path, rc || a.failed ? -1 : 0, e);
 	}
 	sp_intern_free(&a.strings);

@@ -14,12 +14,12 @@ struct sp_write_options {
 };
 
 struct sp_writer {
-	const char *name;    /* as in --to NAME */
-	const char *what;    /* one line for --help and `spartito doctor` */
-	const char *suffix;  /* of the default output: ".prof"; a directory: "" */
-	const char *opens;   /* the tool a user opens it with */
-	bool needs_trace;    /* an experiment without a trace is refused by the caller, naming --trace */
-	bool directory;      /* path is a directory that must not exist yet */
+	const char *name;   /* as in --to NAME */
+	const char *what;   /* one line for --help and `spartito doctor` */
+	const char *suffix; /* of the default output: ".prof"; a directory: "" */
+	const char *opens;  /* the tool a user opens it with */
+	bool needs_trace;   /* an experiment without a trace is refused by the caller, naming --trace */
+	bool directory;     /* path is a directory that must not exist yet */
 	/* Writes to path, complete or not at all (a temporary name beside it, renamed at the end). */
 	int (*write)(const struct sp_model *m, const char *path, const struct sp_write_options *o, struct sp_err *e);
 };

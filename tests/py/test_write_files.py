@@ -54,13 +54,14 @@ def test_disk_full_leaves_nothing(name, tmp_path):
         "import resource, signal, sys\nfrom spartito import _analyse\n"
         "model = _analyse.Model(sys.argv[1])\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))\n"
-        "try:\n    model.convert(sys.argv[2], sys.argv[3])\nexcept _analyse.Error as e:\n    sys.exit(f'refused: {e}')\n"
+        "try:\n    model.convert(sys.argv[2], sys.argv[3])\n"
+        "except _analyse.Error as e:\n    sys.exit(f'refused: {e}')\n"
     )
     command = [sys.executable, "-c", code, written.experiment("--trace"), name, tmp_path / "out"]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8")
     assert done.returncode == 1, done.stdout
     assert done.stdout.startswith("refused: ") and done.stdout.count("\n") == 1
-    assert "too large" in done.stdout
+    assert str(tmp_path / "out") in done.stdout and "too large" in done.stdout
     assert list(tmp_path.iterdir()) == []
 
 
@@ -108,7 +109,19 @@ def family(tmp_path_factory):
         "pid = os.fork()\nif pid:\n    os.waitpid(pid, 0)\n    parent()\nelse:\n    child()\n",
         encoding="utf-8",
     )
-    run = [sys.executable, "-m", "spartito", "run", "-q", "--trace", "-o", directory / "run", "--", sys.executable, program]
+    run = [
+        sys.executable,
+        "-m",
+        "spartito",
+        "run",
+        "-q",
+        "--trace",
+        "-o",
+        directory / "run",
+        "--",
+        sys.executable,
+        program,
+    ]
     subprocess.run(run, check=True)
     return _analyse.Model(str(directory / "run"))
 

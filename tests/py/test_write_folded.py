@@ -48,7 +48,8 @@ def test_separator_in_a_name():
 def test_very_deep_recursion_stays_small(tmp_path):
     program = tmp_path / "deep.py"
     program.write_text(
-        "import sys\nsys.setrecursionlimit(10**6)\n\ndef down(n):\n    return n and down(n - 1)\n\ndown(5000)\n", encoding="utf-8"
+        "import sys\nsys.setrecursionlimit(10**6)\n\ndef down(n):\n    return n and down(n - 1)\n\ndown(5000)\n",
+        encoding="utf-8",
     )
     run = [sys.executable, "-m", "spartito", "run", "-q", "-o", tmp_path / "deep", "--", sys.executable, program]
     subprocess.run(run, check=True)

@@ -43,7 +43,7 @@ def anchor():
     return written.written("otf2", "--trace") / "traces.otf2"
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def read():
     """The archive as python3-otf2 sees it, which only Debian's own Python can import."""
     return json.loads(written.run("/usr/bin/python3", "-c", READ, anchor()))

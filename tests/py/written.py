@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-SOURCE = '''\
+SOURCE = """\
 import threading
 
 import spartito
@@ -88,7 +88,7 @@ def main():
 
 
 main()
-'''
+"""
 
 #: calls of each function of SOURCE
 VISITS = {
@@ -109,14 +109,14 @@ RESUMED = {"pulse": 2, "Grid.smooth.<locals>.<genexpr>": 100}
 REGION = "sweep; über"
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def scratch():
     directory = Path(tempfile.mkdtemp(prefix="spartito-written-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     return directory
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def experiment(*options):
     """The directory of SOURCE measured with these options of `spartito run`."""
     program = scratch() / "known.py"
@@ -128,7 +128,7 @@ def experiment(*options):
     return directory
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def model(*options):
     from spartito._analyse import Model
 
@@ -154,7 +154,7 @@ def tree(*options):
     return found
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def written(format, *options):
     """The path of the experiment in this format."""
     path = scratch() / ("out-" + format + "".join(options))
@@ -166,6 +166,8 @@ def run(*command):
     """What a foreign tool prints."""
     tool = shutil.which(command[0])
     assert tool, f"{command[0]} is needed for this test: see tools/system.sh"
-    done = subprocess.run([tool, *map(str, command[1:])], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8")
+    done = subprocess.run(
+        [tool, *map(str, command[1:])], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8"
+    )
     assert done.returncode == 0, done.stdout
     return done.stdout
