@@ -11,8 +11,26 @@
 
 /* The keys of a row; each is made once. */
 enum sp_key {
-	KEY_NAME, KEY_MODULE, KEY_QUALNAME, KEY_FILE, KEY_LINE, KEY_KIND, KEY_VISITS, KEY_RESUMED, KEY_INCL, KEY_EXCL, KEY_MEAN, KEY_MIN,
-	KEY_MAX, KEY_STD, KEY_DEPTH, KEY_PATH, KEY_PARENT, KEY_HIDDEN, KEY_HIDDEN_TIME, KEYS
+	KEY_NAME,
+	KEY_MODULE,
+	KEY_QUALNAME,
+	KEY_FILE,
+	KEY_LINE,
+	KEY_KIND,
+	KEY_VISITS,
+	KEY_RESUMED,
+	KEY_INCL,
+	KEY_EXCL,
+	KEY_MEAN,
+	KEY_MIN,
+	KEY_MAX,
+	KEY_STD,
+	KEY_DEPTH,
+	KEY_PATH,
+	KEY_PARENT,
+	KEY_HIDDEN,
+	KEY_HIDDEN_TIME,
+	KEYS
 };
 
 struct sp_state {
@@ -22,8 +40,7 @@ struct sp_state {
 };
 
 struct sp_model_object {
-	PyObject_HEAD
-	struct sp_model *model;  /* owned; NULL until loaded */
+	PyObject_HEAD struct sp_model *model; /* owned; NULL until loaded */
 	PyThread_type_lock lock; /* owned; held by the method that uses the model, which need not hold the GIL */
 	unsigned long owner;     /* thread that holds it */
 	bool held;

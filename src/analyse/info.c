@@ -16,10 +16,10 @@ static PyObject *index_or_none(uint32_t i)
 
 static PyObject *lost(const struct sp_lost *l)
 {
-	return Py_BuildValue("{sK sK sK sK sK sK sK}", "events", (unsigned long long)l->events, "paths", (unsigned long long)l->paths,
-			     "threads", (unsigned long long)l->threads, "regions", (unsigned long long)l->regions, "bytes",
-			     (unsigned long long)l->bytes, "deeper", (unsigned long long)l->deeper, "unmatched",
-			     (unsigned long long)l->unmatched);
+	return Py_BuildValue("{sK sK sK sK sK sK sK}", "events", (unsigned long long)l->events, "paths",
+	                     (unsigned long long)l->paths, "threads", (unsigned long long)l->threads, "regions",
+	                     (unsigned long long)l->regions, "bytes", (unsigned long long)l->bytes, "deeper",
+	                     (unsigned long long)l->deeper, "unmatched", (unsigned long long)l->unmatched);
 }
 
 static PyObject *meta(const struct sp_process *p)
@@ -46,14 +46,16 @@ static PyObject *process(const struct sp_process *p)
 
 	if (!d)
 		return NULL;
-	if (sp_put(d, "file", sp_text(p->file)) || sp_put(d, "host", sp_text(p->host)) || sp_put(d, "command", sp_text(p->command)) ||
-	    sp_put(d, "pid", PyLong_FromLong(p->pid)) || sp_put(d, "ppid", PyLong_FromLong(p->ppid)) ||
-	    sp_put(d, "parent", index_or_none(p->parent)) || sp_put(d, "end", PyUnicode_FromString(ends[p->end])) ||
-	    sp_put(d, "forked", PyBool_FromLong(p->forked)) || sp_put(d, "traced", PyBool_FromLong(p->traced)) ||
-	    sp_put(d, "begin", PyFloat_FromDouble((double)p->begin * S)) || sp_put(d, "stop", PyFloat_FromDouble((double)p->stop * S)) ||
-	    sp_put(d, "cost_in", PyFloat_FromDouble(p->cost_in * S)) || sp_put(d, "cost_out", PyFloat_FromDouble(p->cost_out * S)) ||
-	    sp_put(d, "lost", lost(&p->lost)) || sp_put(d, "lost_reason", Py_BuildValue("z", p->lost_reason)) ||
-	    sp_put(d, "meta", meta(p)))
+	if (sp_put(d, "file", sp_text(p->file)) || sp_put(d, "host", sp_text(p->host)) ||
+	    sp_put(d, "command", sp_text(p->command)) || sp_put(d, "pid", PyLong_FromLong(p->pid)) ||
+	    sp_put(d, "ppid", PyLong_FromLong(p->ppid)) || sp_put(d, "parent", index_or_none(p->parent)) ||
+	    sp_put(d, "end", PyUnicode_FromString(ends[p->end])) || sp_put(d, "forked", PyBool_FromLong(p->forked)) ||
+	    sp_put(d, "traced", PyBool_FromLong(p->traced)) ||
+	    sp_put(d, "begin", PyFloat_FromDouble((double)p->begin * S)) ||
+	    sp_put(d, "stop", PyFloat_FromDouble((double)p->stop * S)) ||
+	    sp_put(d, "cost_in", PyFloat_FromDouble(p->cost_in * S)) ||
+	    sp_put(d, "cost_out", PyFloat_FromDouble(p->cost_out * S)) || sp_put(d, "lost", lost(&p->lost)) ||
+	    sp_put(d, "lost_reason", Py_BuildValue("z", p->lost_reason)) || sp_put(d, "meta", meta(p)))
 		Py_CLEAR(d);
 	return d;
 }
@@ -75,9 +77,11 @@ static PyObject *location(const struct sp_model *m, const struct sp_location *l)
 	}
 	if (sp_put(d, "process", PyLong_FromUnsignedLong(l->process)) || sp_put(d, "name", sp_text(l->name)) ||
 	    sp_put(d, "tid", PyLong_FromUnsignedLongLong(l->tid)) || sp_put(d, "creator", index_or_none(l->creator)) ||
-	    sp_put(d, "begin", PyFloat_FromDouble((double)l->begin * S)) || sp_put(d, "end", PyFloat_FromDouble((double)l->end * S)) ||
-	    sp_put(d, "lost", lost(&l->lost)) || sp_put(d, "visits", PyLong_FromUnsignedLongLong(visits)) ||
-	    sp_put(d, "resumed", PyLong_FromUnsignedLongLong(resumed)) || sp_put(d, "busy", PyFloat_FromDouble(busy * S)))
+	    sp_put(d, "begin", PyFloat_FromDouble((double)l->begin * S)) ||
+	    sp_put(d, "end", PyFloat_FromDouble((double)l->end * S)) || sp_put(d, "lost", lost(&l->lost)) ||
+	    sp_put(d, "visits", PyLong_FromUnsignedLongLong(visits)) ||
+	    sp_put(d, "resumed", PyLong_FromUnsignedLongLong(resumed)) ||
+	    sp_put(d, "busy", PyFloat_FromDouble(busy * S)))
 		Py_CLEAR(d);
 	return d;
 }
@@ -141,10 +145,12 @@ static PyObject *info(const struct sp_model *m)
 	PyObject *processes = PyList_New(0), *locations = PyList_New(0), *problems = PyList_New(0), *d = NULL;
 
 	if (processes && locations && problems && fill_lists(m, processes, locations, problems) == 0)
-		d = Py_BuildValue("{sN sd sd sN sn sn sK sK sO sO sO}", "dir", PyUnicode_DecodeFSDefaultAndSize(m->dir.p, (Py_ssize_t)m->dir.n),
-				  "begin", (double)m->begin_ns * S, "end", (double)m->end_ns * S, "traced", PyBool_FromLong(m->traced),
-				  "regions", (Py_ssize_t)m->n_regions - 1, "paths", (Py_ssize_t)m->n_paths - 1, "events", count_events(m),
-				  "bytes", bytes_on_disk(m), "problems", problems, "processes", processes, "locations", locations);
+		d = Py_BuildValue("{sN sd sd sN sn sn sK sK sO sO sO}", "dir",
+		                  PyUnicode_DecodeFSDefaultAndSize(m->dir.p, (Py_ssize_t)m->dir.n), "begin",
+		                  (double)m->begin_ns * S, "end", (double)m->end_ns * S, "traced",
+		                  PyBool_FromLong(m->traced), "regions", (Py_ssize_t)m->n_regions - 1, "paths",
+		                  (Py_ssize_t)m->n_paths - 1, "events", count_events(m), "bytes", bytes_on_disk(m),
+		                  "problems", problems, "processes", processes, "locations", locations);
 	Py_XDECREF(processes);
 	Py_XDECREF(locations);
 	Py_XDECREF(problems);

@@ -14,13 +14,12 @@ struct sp_state *sp_state_of(PyObject *self)
 int sp_model_enter(struct sp_model_object *self)
 {
 	if (self->held && self->owner == PyThread_get_thread_ident()) {
-		PyErr_SetString(PyExc_RuntimeError, "the model is being converted; its progress callback cannot use it");
+		PyErr_SetString(PyExc_RuntimeError,
+		                "the model is being converted; its progress callback cannot use it");
 		return -1;
 	}
-	Py_BEGIN_ALLOW_THREADS
-	PyThread_acquire_lock(self->lock, WAIT_LOCK);
-	Py_END_ALLOW_THREADS
-	self->owner = PyThread_get_thread_ident();
+	Py_BEGIN_ALLOW_THREADS PyThread_acquire_lock(self->lock, WAIT_LOCK);
+	Py_END_ALLOW_THREADS self->owner = PyThread_get_thread_ident();
 	self->held = true;
 	return 0;
 }
@@ -40,7 +39,8 @@ static PyObject *model_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 	struct sp_err e = {.code = 0};
 	int compensate = 0, rc;
 
-	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$p:Model", names, PyUnicode_FSConverter, &directory, &compensate))
+	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$p:Model", names, PyUnicode_FSConverter, &directory,
+	                                        &compensate))
 		return NULL;
 	self = (struct sp_model_object *)type->tp_alloc(type, 0);
 	if (!self)
@@ -50,10 +50,10 @@ static PyObject *model_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 		PyErr_NoMemory();
 		goto fail;
 	}
-	Py_BEGIN_ALLOW_THREADS
-	rc = sp_model_load(&self->model, PyBytes_AS_STRING(directory), compensate ? SP_MODEL_COMPENSATE : 0, &e);
-	Py_END_ALLOW_THREADS
-	if (rc) {
+	Py_BEGIN_ALLOW_THREADS rc =
+	    sp_model_load(&self->model, PyBytes_AS_STRING(directory), compensate ? SP_MODEL_COMPENSATE : 0, &e);
+	Py_END_ALLOW_THREADS if (rc)
+	{
 		sp_raise(st, &e);
 		goto fail;
 	}
@@ -106,14 +106,16 @@ static int on_progress(void *arg, uint64_t done, uint64_t total)
 	return rc;
 }
 
-static int check_conversion(struct sp_state *st, const struct sp_model *m, const struct sp_writer *w, const char *format, long process)
+static int check_conversion(struct sp_state *st, const struct sp_model *m, const struct sp_writer *w,
+                            const char *format, long process)
 {
 	if (!w)
 		PyErr_Format(st->error, "unknown format %s", format);
 	else if (process < -1 || process >= (long)m->n_processes)
 		PyErr_Format(st->error, "there is no process %ld; the last is %ld", process, (long)m->n_processes - 1);
 	else if (w->needs_trace && !m->traced)
-		PyErr_Format(st->error, "%s needs a trace, and this experiment has none: measure with --trace", w->name);
+		PyErr_Format(st->error, "%s needs a trace, and this experiment has none: measure with --trace",
+		             w->name);
 	else
 		return 0;
 	return -1;
@@ -133,8 +135,8 @@ PyObject *sp_model_convert(PyObject *o, PyObject *args, PyObject *kwargs)
 	struct sp_err e = {.code = 0};
 	int rc = -1;
 
-	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "sO&|$lO:convert", names, &format, PyUnicode_FSConverter, &path, &process,
-						&watching.progress))
+	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "sO&|$lO:convert", names, &format, PyUnicode_FSConverter,
+	                                        &path, &process, &watching.progress))
 		return NULL;
 	if (watching.progress == Py_None)
 		watching.progress = NULL;
@@ -159,25 +161,28 @@ out:
 }
 
 static PyMethodDef model_methods[] = {
-	{"info", sp_model_info, METH_NOARGS, "What the experiment holds."},
-	{"flat", (PyCFunction)(void (*)(void))sp_model_flat, METH_VARARGS | METH_KEYWORDS, "One row for each region."},
-	{"tree", (PyCFunction)(void (*)(void))sp_model_tree, METH_VARARGS | METH_KEYWORDS, "One row for each call path, in the order of printing."},
-	{"callers", (PyCFunction)(void (*)(void))sp_model_callers, METH_VARARGS | METH_KEYWORDS, "The callers and callees of the regions that match."},
-	{"convert", (PyCFunction)(void (*)(void))sp_model_convert, METH_VARARGS | METH_KEYWORDS, "Write the experiment in another format."},
-	{NULL, NULL, 0, NULL},
+    {"info", sp_model_info, METH_NOARGS, "What the experiment holds."},
+    {"flat", (PyCFunction)(void (*)(void))sp_model_flat, METH_VARARGS | METH_KEYWORDS, "One row for each region."},
+    {"tree", (PyCFunction)(void (*)(void))sp_model_tree, METH_VARARGS | METH_KEYWORDS,
+     "One row for each call path, in the order of printing."},
+    {"callers", (PyCFunction)(void (*)(void))sp_model_callers, METH_VARARGS | METH_KEYWORDS,
+     "The callers and callees of the regions that match."},
+    {"convert", (PyCFunction)(void (*)(void))sp_model_convert, METH_VARARGS | METH_KEYWORDS,
+     "Write the experiment in another format."},
+    {NULL, NULL, 0, NULL},
 };
 
 static PyType_Slot model_slots[] = {
-	{Py_tp_doc, (void *)"A loaded experiment. Times are seconds."},
-	{Py_tp_new, (void *)model_new},
-	{Py_tp_dealloc, (void *)model_dealloc},
-	{Py_tp_methods, model_methods},
-	{0, NULL},
+    {Py_tp_doc, (void *)"A loaded experiment. Times are seconds."},
+    {Py_tp_new, (void *)model_new},
+    {Py_tp_dealloc, (void *)model_dealloc},
+    {Py_tp_methods, model_methods},
+    {0, NULL},
 };
 
 PyType_Spec sp_model_spec = {
-	.name = "spartito._analyse.Model",
-	.basicsize = sizeof(struct sp_model_object),
-	.flags = Py_TPFLAGS_DEFAULT,
-	.slots = model_slots,
+    .name = "spartito._analyse.Model",
+    .basicsize = sizeof(struct sp_model_object),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = model_slots,
 };

@@ -48,7 +48,7 @@ static PyObject *writers(PyObject *module, PyObject *unused)
 	(void)unused;
 	for (w = sp_writers; list && w->name; w++) {
 		row = Py_BuildValue("(ssssNN)", w->name, w->what, w->suffix, w->opens, PyBool_FromLong(w->needs_trace),
-				    PyBool_FromLong(w->directory));
+		                    PyBool_FromLong(w->directory));
 		if (!row || PyList_Append(list, row)) {
 			Py_XDECREF(row);
 			Py_CLEAR(list);
@@ -61,8 +61,9 @@ static PyObject *writers(PyObject *module, PyObject *unused)
 
 static int make_keys(struct sp_state *st)
 {
-	static const char *const names[KEYS] = {"name", "module", "qualname", "file", "line", "kind", "visits", "resumed", "incl", "excl",
-						"mean", "min", "max", "std", "depth", "path", "parent", "hidden", "hidden_time"};
+	static const char *const names[KEYS] = {
+	    "name", "module", "qualname", "file", "line",  "kind", "visits", "resumed", "incl",       "excl",
+	    "mean", "min",    "max",      "std",  "depth", "path", "parent", "hidden",  "hidden_time"};
 	int i;
 
 	for (i = 0; i < KEYS; i++) {
@@ -77,8 +78,9 @@ static int module_exec(PyObject *module)
 {
 	struct sp_state *st = PyModule_GetState(module);
 
-	st->error = PyErr_NewExceptionWithDoc("spartito._analyse.Error",
-					      "Damaged, missing or newer input, or an output that could not be written: one line.", NULL, NULL);
+	st->error = PyErr_NewExceptionWithDoc(
+	    "spartito._analyse.Error",
+	    "Damaged, missing or newer input, or an output that could not be written: one line.", NULL, NULL);
 	if (!st->error || make_keys(st))
 		return -1;
 	st->model_type = PyType_FromModuleAndSpec(module, &sp_model_spec, NULL);
@@ -119,28 +121,28 @@ static void module_free(void *module)
 }
 
 static PyMethodDef methods[] = {
-	{"writers", writers, METH_NOARGS, "(name, what, suffix, opens, needs_trace, directory) of each format."},
-	{NULL, NULL, 0, NULL},
+    {"writers", writers, METH_NOARGS, "(name, what, suffix, opens, needs_trace, directory) of each format."},
+    {NULL, NULL, 0, NULL},
 };
 
 static PyModuleDef_Slot slots[] = {
-	{Py_mod_exec, (void *)module_exec},
+    {Py_mod_exec, (void *)module_exec},
 #ifdef Py_mod_multiple_interpreters
-	{Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
 #endif
-	{0, NULL},
+    {0, NULL},
 };
 
 static struct PyModuleDef definition = {
-	PyModuleDef_HEAD_INIT,
-	.m_name = "spartito._analyse",
-	.m_doc = "The analysing half: reads experiments, needs nothing of the measuring half.",
-	.m_size = sizeof(struct sp_state),
-	.m_methods = methods,
-	.m_slots = slots,
-	.m_traverse = module_traverse,
-	.m_clear = module_clear,
-	.m_free = module_free,
+    PyModuleDef_HEAD_INIT,
+    .m_name = "spartito._analyse",
+    .m_doc = "The analysing half: reads experiments, needs nothing of the measuring half.",
+    .m_size = sizeof(struct sp_state),
+    .m_methods = methods,
+    .m_slots = slots,
+    .m_traverse = module_traverse,
+    .m_clear = module_clear,
+    .m_free = module_free,
 };
 
 PyMODINIT_FUNC PyInit__analyse(void);

@@ -18,13 +18,16 @@ static int check(struct sp_state *st, const struct sp_model *m, struct query *q)
 {
 	q->by = sp_sort_find(q->sort);
 	if (q->by == SP_SORTS)
-		PyErr_Format(PyExc_ValueError, "cannot sort by %s; one of incl, excl, visits, mean, max, name", q->sort);
+		PyErr_Format(PyExc_ValueError, "cannot sort by %s; one of incl, excl, visits, mean, max, name",
+		             q->sort);
 	else if (q->limit < 0)
 		PyErr_SetString(PyExc_ValueError, "limit is negative");
 	else if (q->location < -1 || q->location >= (long)m->n_locations)
-		PyErr_Format(st->error, "there is no location %ld; the last is %ld", q->location, (long)m->n_locations - 1);
+		PyErr_Format(st->error, "there is no location %ld; the last is %ld", q->location,
+		             (long)m->n_locations - 1);
 	else if (q->process < -1 || q->process >= (long)m->n_processes)
-		PyErr_Format(st->error, "there is no process %ld; the last is %ld", q->process, (long)m->n_processes - 1);
+		PyErr_Format(st->error, "there is no process %ld; the last is %ld", q->process,
+		             (long)m->n_processes - 1);
 	else
 		return 0;
 	return -1;
@@ -32,7 +35,8 @@ static int check(struct sp_state *st, const struct sp_model *m, struct query *q)
 
 static int open_view(struct sp_view *v, const struct sp_model *m, const struct query *q, struct sp_err *e)
 {
-	return sp_view_open(v, m, q->process < 0 ? SP_NONE : (uint32_t)q->process, q->location < 0 ? SP_NONE : (uint32_t)q->location, e);
+	return sp_view_open(v, m, q->process < 0 ? SP_NONE : (uint32_t)q->process,
+	                    q->location < 0 ? SP_NONE : (uint32_t)q->location, e);
 }
 
 static int put_real(struct sp_state *st, PyObject *d, enum sp_key key, double ns)
@@ -52,8 +56,9 @@ static PyObject *row(struct sp_state *st, const struct sp_region *r, const struc
 	    sp_put_key(st, d, KEY_LINE, PyLong_FromUnsignedLong(r->line)) ||
 	    sp_put_key(st, d, KEY_KIND, PyUnicode_InternFromString(kinds[r->kind])) ||
 	    sp_put_key(st, d, KEY_VISITS, PyLong_FromUnsignedLongLong(n->v.visits)) ||
-	    sp_put_key(st, d, KEY_RESUMED, PyLong_FromUnsignedLongLong(n->v.resumed)) || put_real(st, d, KEY_INCL, n->v.incl) ||
-	    put_real(st, d, KEY_EXCL, n->v.excl) || put_real(st, d, KEY_MEAN, sp_numbers_mean(n)) || put_real(st, d, KEY_MIN, n->v.min) ||
+	    sp_put_key(st, d, KEY_RESUMED, PyLong_FromUnsignedLongLong(n->v.resumed)) ||
+	    put_real(st, d, KEY_INCL, n->v.incl) || put_real(st, d, KEY_EXCL, n->v.excl) ||
+	    put_real(st, d, KEY_MEAN, sp_numbers_mean(n)) || put_real(st, d, KEY_MIN, n->v.min) ||
 	    put_real(st, d, KEY_MAX, n->v.max) || put_real(st, d, KEY_STD, sp_numbers_std(n)))
 		Py_CLEAR(d);
 	return d;
@@ -93,14 +98,14 @@ PyObject *sp_model_flat(PyObject *o, PyObject *args, PyObject *kwargs)
 	size_t n = 0;
 	int rc;
 
-	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "|$snsll:flat", names, &q.sort, &q.limit, &match, &q.location, &q.process))
+	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "|$snsll:flat", names, &q.sort, &q.limit, &match,
+	                                        &q.location, &q.process))
 		return NULL;
 	if (check(st, self->model, &q) || sp_model_enter(self))
 		return NULL;
-	Py_BEGIN_ALLOW_THREADS
-	rc = open_view(&view, self->model, &q, &e) || sp_report_flat(&view, q.by, (size_t)q.limit, match, &rows, &n, &e);
-	Py_END_ALLOW_THREADS
-	list = rc ? sp_raise(st, &e) : flat_list(st, self->model, rows, n);
+	Py_BEGIN_ALLOW_THREADS rc =
+	    open_view(&view, self->model, &q, &e) || sp_report_flat(&view, q.by, (size_t)q.limit, match, &rows, &n, &e);
+	Py_END_ALLOW_THREADS list = rc ? sp_raise(st, &e) : flat_list(st, self->model, rows, n);
 	sp_model_leave(self);
 	sp_view_close(&view);
 	free(rows);
@@ -123,7 +128,8 @@ static PyObject *tree_row(struct sp_state *st, const struct sp_view *v, const st
 	}
 	if (sp_put_key(st, d, KEY_PARENT, parent) || sp_put_key(st, d, KEY_PATH, PyLong_FromUnsignedLong(t->path)) ||
 	    sp_put_key(st, d, KEY_DEPTH, PyLong_FromUnsignedLong(t->depth)) ||
-	    sp_put_key(st, d, KEY_HIDDEN, PyLong_FromUnsignedLongLong(t->hidden)) || put_real(st, d, KEY_HIDDEN_TIME, t->hidden_time))
+	    sp_put_key(st, d, KEY_HIDDEN, PyLong_FromUnsignedLongLong(t->hidden)) ||
+	    put_real(st, d, KEY_HIDDEN_TIME, t->hidden_time))
 		Py_CLEAR(d);
 	return d;
 }
@@ -153,8 +159,8 @@ PyObject *sp_model_tree(PyObject *o, PyObject *args, PyObject *kwargs)
 	int depth = 0, rc;
 	size_t n = 0;
 
-	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "|$sidnll:tree", names, &q.sort, &depth, &options.threshold, &q.limit,
-						&q.location, &q.process))
+	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "|$sidnll:tree", names, &q.sort, &depth,
+	                                        &options.threshold, &q.limit, &q.location, &q.process))
 		return NULL;
 	if (depth < 0 || !(options.threshold >= 0)) {
 		PyErr_SetString(PyExc_ValueError, "depth and threshold cannot be negative");
@@ -165,10 +171,9 @@ PyObject *sp_model_tree(PyObject *o, PyObject *args, PyObject *kwargs)
 	options.sort = q.by;
 	options.depth = (uint32_t)depth;
 	options.limit = (size_t)q.limit;
-	Py_BEGIN_ALLOW_THREADS
-	rc = open_view(&view, self->model, &q, &e) || sp_report_tree(&view, &options, &rows, &n, &e);
-	Py_END_ALLOW_THREADS
-	list = rc ? sp_raise(st, &e) : tree_list(st, &view, rows, n);
+	Py_BEGIN_ALLOW_THREADS rc =
+	    open_view(&view, self->model, &q, &e) || sp_report_tree(&view, &options, &rows, &n, &e);
+	Py_END_ALLOW_THREADS list = rc ? sp_raise(st, &e) : tree_list(st, &view, rows, n);
 	sp_model_leave(self);
 	sp_view_close(&view);
 	free(rows);
@@ -176,7 +181,8 @@ PyObject *sp_model_tree(PyObject *o, PyObject *args, PyObject *kwargs)
 }
 
 /* The edges into (callees false) or out of a region, which come by inclusive time. */
-static PyObject *edge_list(struct sp_state *st, const struct sp_model *m, const struct sp_edge *edges, size_t n, uint32_t region, bool callees)
+static PyObject *edge_list(struct sp_state *st, const struct sp_model *m, const struct sp_edge *edges, size_t n,
+                           uint32_t region, bool callees)
 {
 	PyObject *list = PyList_New(0);
 	uint32_t other;
@@ -193,7 +199,7 @@ static PyObject *edge_list(struct sp_state *st, const struct sp_model *m, const 
 }
 
 static PyObject *callers_list(struct sp_state *st, const struct sp_model *m, const struct sp_flat_row *rows, size_t n,
-			      const struct sp_edge *edges, size_t n_edges)
+                              const struct sp_edge *edges, size_t n_edges)
 {
 	PyObject *list = PyList_New(0), *item;
 	size_t i;
@@ -231,11 +237,10 @@ PyObject *sp_model_callers(PyObject *o, PyObject *args, PyObject *kwargs)
 		return NULL;
 	if (check(st, self->model, &q) || sp_model_enter(self))
 		return NULL;
-	Py_BEGIN_ALLOW_THREADS
-	rc = open_view(&view, self->model, &q, &e) || sp_report_flat(&view, q.by, (size_t)q.limit, match, &rows, &n, &e) ||
-	     sp_report_edges(&view, match, &edges, &n_edges, &e);
-	Py_END_ALLOW_THREADS
-	list = rc ? sp_raise(st, &e) : callers_list(st, self->model, rows, n, edges, n_edges);
+	Py_BEGIN_ALLOW_THREADS rc = open_view(&view, self->model, &q, &e) ||
+	                            sp_report_flat(&view, q.by, (size_t)q.limit, match, &rows, &n, &e) ||
+	                            sp_report_edges(&view, match, &edges, &n_edges, &e);
+	Py_END_ALLOW_THREADS list = rc ? sp_raise(st, &e) : callers_list(st, self->model, rows, n, edges, n_edges);
 	sp_model_leave(self);
 	sp_view_close(&view);
 	free(rows);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Errors of the analysis half: every function that can fail takes a struct sp_err and returns non-zero on failure;
- * each layer on the way out puts its place before the text ("p3.raw at 0x1000: chunk length 7 is no multiple of 4096"). */
+ * each layer on the way out puts its place before the text ("p3.raw at 0x1000: chunk length 7 is no multiple of 4096").
+ */
 #ifndef SP_BASE_ERR_H
 #define SP_BASE_ERR_H
 

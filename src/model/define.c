@@ -10,7 +10,7 @@
 struct pairs {
 	struct pair {
 		uint32_t id, to;
-	} *p; /* owned */
+	} * p; /* owned */
 	size_t n, room;
 };
 
@@ -78,10 +78,12 @@ static int new_region(struct sp_builder *b, const struct sp_str part[3], uint32_
 		m->regions = b->priv->regions = r;
 	}
 	r = &m->regions[m->n_regions++];
-	*r = (struct sp_region){.module = sp_model_str(m, part[0].p, part[0].n), .qualname = sp_model_str(m, part[1].p, part[1].n),
-				.file = sp_model_str(m, part[2].p, part[2].n), .line = line,
-				.kind = (uint8_t)(flags & SP_RAW_REGION_KIND_MASK),
-				.generator = flags & (SP_RAW_REGION_GENERATOR | SP_RAW_REGION_COROUTINE)};
+	*r = (struct sp_region){.module = sp_model_str(m, part[0].p, part[0].n),
+	                        .qualname = sp_model_str(m, part[1].p, part[1].n),
+	                        .file = sp_model_str(m, part[2].p, part[2].n),
+	                        .line = line,
+	                        .kind = (uint8_t)(flags & SP_RAW_REGION_KIND_MASK),
+	                        .generator = flags & (SP_RAW_REGION_GENERATOR | SP_RAW_REGION_COROUTINE)};
 	if (!r->module.p || !r->qualname.p || !r->file.p)
 		return -1;
 	if (r->kind == SP_REGION_USER || part[0].n == 0) {
@@ -197,7 +199,8 @@ static int add_definition(struct reading *r, const struct sp_raw_def *d, uint64_
 	switch (d->kind) {
 	case SP_RAW_DEF_REGION:
 		if ((d->flags & SP_RAW_REGION_KIND_MASK) > SP_RAW_REGION_COLLAPSED) {
-			sp_raw_report(f, at, "region %" PRIu32 " is of unknown kind %u", d->a, d->flags & SP_RAW_REGION_KIND_MASK);
+			sp_raw_report(f, at, "region %" PRIu32 " is of unknown kind %u", d->a,
+			              d->flags & SP_RAW_REGION_KIND_MASK);
 			return 0;
 		}
 		return add_pair(&r->regions, d->a, sp_build_region(b, part, d->b, d->flags));
@@ -232,7 +235,8 @@ static int read_chunk(struct reading *r, const struct sp_raw_part *p)
 			used += d.len[i];
 		}
 		if (d.bytes % 8 || d.bytes < used || d.bytes > p->used - at) {
-			sp_raw_report(f, here, "definition of %" PRIu32 " bytes; the rest of its chunk is skipped", d.bytes);
+			sp_raw_report(f, here, "definition of %" PRIu32 " bytes; the rest of its chunk is skipped",
+			              d.bytes);
 			return 0;
 		}
 		if (add_definition(r, &d, here, part))
@@ -250,8 +254,8 @@ static int finish(struct reading *r)
 	struct sp_source *s = l->source;
 	size_t i;
 
-	if (make_ids(&s->regions, &r->regions) | make_ids(&s->counters, &r->counters) | make_ids(&s->parameters, &r->parameters) |
-	    make_ids(&s->strings, &r->strings))
+	if (make_ids(&s->regions, &r->regions) | make_ids(&s->counters, &r->counters) |
+	    make_ids(&s->parameters, &r->parameters) | make_ids(&s->strings, &r->strings))
 		return -1;
 	/* id 0: the process had no room left for another definition */
 	if (l->process.lost.regions) {

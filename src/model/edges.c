@@ -9,9 +9,9 @@
 
 struct edges {
 	const struct sp_view *v;
-	bool *wanted;           /* owned; for each region */
-	struct sp_edge *edges;  /* owned */
-	uint32_t *open;         /* owned; for each edge: how often it is on the path */
+	bool *wanted;          /* owned; for each region */
+	struct sp_edge *edges; /* owned */
+	uint32_t *open;        /* owned; for each edge: how often it is on the path */
 	size_t n, room;
 	uint32_t *slots; /* owned; edge + 1, 0: empty */
 	size_t mask;

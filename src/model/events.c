@@ -16,13 +16,13 @@ struct sp_events {
 	size_t part;           /* of the thread's; the one being read is the one before */
 	const uint64_t *words; /* of that part */
 	size_t n, at;
-	uint64_t *room;  /* owned; of unpacked words */
+	uint64_t *room; /* owned; of unpacked words */
 	uint64_t ticks, ns;
 	uint64_t end;    /* ns */
 	uint32_t *stack; /* owned; the regions open */
 	size_t depth, stack_room;
-	size_t keep;     /* leave regions until so many are open; SIZE_MAX: none is to be left */
-	uint64_t forced; /* leaves made up because their caller was left, */
+	size_t keep;      /* leave regions until so many are open; SIZE_MAX: none is to be left */
+	uint64_t forced;  /* leaves made up because their caller was left, */
 	uint64_t dropped; /* and leaves of what was not open */
 };
 
@@ -68,7 +68,8 @@ static void damaged(struct sp_events *s, const char *what)
 
 	if (!p->reported)
 		sp_model_problem(s->m, "%s at 0x%" PRIx64 ": %s; %zu words of the trace are skipped", s->raw->name,
-				 p->offset + sizeof(struct sp_raw_chunk) + (p->type == SP_RAW_EVENTS ? s->at * 8 : 0), what, s->n - s->at);
+		                 p->offset + sizeof(struct sp_raw_chunk) + (p->type == SP_RAW_EVENTS ? s->at * 8 : 0),
+		                 what, s->n - s->at);
 	p->reported = true;
 	s->at = s->n;
 }
@@ -79,7 +80,8 @@ static void too_late(struct sp_events *s)
 	uint64_t now = s->place->end;
 
 	if (s->thread->state_offset)
-		memcpy(&now, s->raw->map + s->thread->state_offset + offsetof(struct sp_raw_location, last), sizeof(now));
+		memcpy(&now, s->raw->map + s->thread->state_offset + offsetof(struct sp_raw_location, last),
+		       sizeof(now));
 	if (now > s->place->end && s->raw->header.ended == SP_RAW_RUNNING)
 		s->at = s->n;
 	else
@@ -127,8 +129,8 @@ static int push(struct sp_events *s, uint32_t region, struct sp_err *e)
 	return 0;
 }
 
-/* A leave that does not belong to the innermost region: leaves what is above its own, or is none at all. Returns whether
- * the word is to be read again. */
+/* A leave that does not belong to the innermost region: leaves what is above its own, or is none at all. Returns
+ * whether the word is to be read again. */
 static bool mismatch(struct sp_events *s, uint32_t region)
 {
 	size_t i;
@@ -173,9 +175,13 @@ static int parameter(struct sp_events *s, uint32_t what, const uint64_t *payload
 /* Returns how many events it became, 0 or 1; -1: damage. */
 static int extra(struct sp_events *s, uint32_t id, struct sp_event *out)
 {
-	static const unsigned char need[] = {
-		[SP_RAW_X_TIME] = 1, [SP_RAW_X_COUNTER] = 2, [SP_RAW_X_PARAMETER_INT] = 2, [SP_RAW_X_PARAMETER_UINT] = 2,
-		[SP_RAW_X_PARAMETER_STRING] = 2, [SP_RAW_X_MARKER] = 1, [SP_RAW_X_LOST] = 1};
+	static const unsigned char need[] = {[SP_RAW_X_TIME] = 1,
+	                                     [SP_RAW_X_COUNTER] = 2,
+	                                     [SP_RAW_X_PARAMETER_INT] = 2,
+	                                     [SP_RAW_X_PARAMETER_UINT] = 2,
+	                                     [SP_RAW_X_PARAMETER_STRING] = 2,
+	                                     [SP_RAW_X_MARKER] = 1,
+	                                     [SP_RAW_X_LOST] = 1};
 	uint32_t what = id & 0xff, words = id >> 8 & 0xff;
 	const uint64_t *payload = s->words + s->at + 1;
 
@@ -255,8 +261,11 @@ static int other(struct sp_events *s, uint64_t w, struct sp_event *out)
 /* Reads words until one has become an event or the part is at its end. Returns the number of events, or -1. */
 static inline int one(struct sp_events *s, struct sp_event *out, struct sp_err *e)
 {
-	static const uint8_t kinds[] = {[SP_RAW_ENTER] = SP_EVENT_ENTER, [SP_RAW_LEAVE] = SP_EVENT_LEAVE, [SP_RAW_RESUME] = SP_EVENT_RESUME,
-					[SP_RAW_SUSPEND] = SP_EVENT_SUSPEND, [SP_RAW_INHERIT] = SP_EVENT_INHERIT};
+	static const uint8_t kinds[] = {[SP_RAW_ENTER] = SP_EVENT_ENTER,
+	                                [SP_RAW_LEAVE] = SP_EVENT_LEAVE,
+	                                [SP_RAW_RESUME] = SP_EVENT_RESUME,
+	                                [SP_RAW_SUSPEND] = SP_EVENT_SUSPEND,
+	                                [SP_RAW_INHERIT] = SP_EVENT_INHERIT};
 	uint64_t w = s->words[s->at];
 	unsigned kind = w & 7;
 	uint32_t region;
@@ -309,8 +318,10 @@ static void at_end(struct sp_events *s)
 	if (s->forced + s->dropped == 0 || s->place->reported)
 		return;
 	s->place->reported = true;
-	sp_model_problem(s->m, "%s: in the trace of location %" PRIu32 " %" PRIu64 " regions were never left and %" PRIu64 " never entered",
-			 s->raw->name, s->thread->state.id, s->forced, s->dropped);
+	sp_model_problem(s->m,
+	                 "%s: in the trace of location %" PRIu32 " %" PRIu64 " regions were never left and %" PRIu64
+	                 " never entered",
+	                 s->raw->name, s->thread->state.id, s->forced, s->dropped);
 }
 
 long sp_events_read(struct sp_events *s, struct sp_event *out, size_t n, struct sp_err *e)

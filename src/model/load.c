@@ -170,7 +170,9 @@ static int build(struct sp_builder *b, const char *dir, struct sp_err *e)
 		return sp_fail(e, ENAMETOOLONG, "%s", strerror(ENAMETOOLONG));
 	n = scandir(path, &names, is_raw, alphasort);
 	if (n < 0)
-		return sp_fail(e, errno, errno == ENOENT ? "not an experiment: there is no directory raw in it" : "raw: %s", strerror(errno));
+		return sp_fail(e, errno,
+		               errno == ENOENT ? "not an experiment: there is no directory raw in it" : "raw: %s",
+		               strerror(errno));
 	rc = 0;
 	m->paths = b->priv->paths = malloc(1024 * sizeof(*m->paths));
 	if (!m->paths || sp_build_region(b, root, 0, SP_REGION_ROOT) == SP_NONE)

@@ -30,30 +30,30 @@ struct sp_source {
 /* Where the events of a location are. */
 struct sp_place {
 	uint32_t source;
-	size_t thread;   /* of the raw file */
-	uint64_t end;    /* ticks: no event is later */
+	size_t thread; /* of the raw file */
+	uint64_t end;  /* ticks: no event is later */
 	uint64_t words;
-	bool reported;   /* that events of it did not fit together */
+	bool reported; /* that events of it did not fit together */
 };
 
 struct sp_model_private {
 	struct sp_arena arena;
 	struct sp_source *sources; /* owned */
 	size_t n_sources;
-	struct sp_place *places; /* in the arena; one for each location */
+	struct sp_place *places;     /* in the arena; one for each location */
 	struct sp_problem *problems; /* owned; sp_model.problems */
 	size_t problem_room;
 	struct sp_row *rows; /* owned; sp_model.values */
 	size_t row_room;
 	struct sp_region *regions; /* owned; sp_model.regions */
-	struct sp_path *paths; /* owned; sp_model.paths */
+	struct sp_path *paths;     /* owned; sp_model.paths */
 	size_t path_room;
 };
 
 /* A process while it is loaded, before the processes are put in order. */
 struct sp_loading {
-	struct sp_process process; /* begin and stop are not set yet */
-	struct sp_str parent_name; /* META parent */
+	struct sp_process process;     /* begin and stop are not set yet */
+	struct sp_str parent_name;     /* META parent */
 	struct sp_location *locations; /* in the arena; begin, end and process are not set yet */
 	struct sp_place *places;       /* in the arena */
 	uint64_t *begins;              /* in the arena; ticks */
@@ -86,7 +86,8 @@ struct sp_str sp_model_str(struct sp_model *m, const char *p, size_t n); /* .p i
 /* load.c calls these, in this order: for each file, for each process, at the end. */
 int sp_build_process(struct sp_builder *b, struct sp_loading *l, struct sp_raw_file *raw, struct sp_err *e);
 int sp_build_definitions(struct sp_builder *b, struct sp_loading *l, struct sp_err *e);
-int sp_build_thread(struct sp_builder *b, struct sp_loading *l, struct sp_raw_thread *t, struct sp_location *out, uint64_t end, struct sp_err *e);
+int sp_build_thread(struct sp_builder *b, struct sp_loading *l, struct sp_raw_thread *t, struct sp_location *out,
+                    uint64_t end, struct sp_err *e);
 int sp_build_order(struct sp_builder *b, struct sp_err *e);  /* processes and locations of the model, in order */
 int sp_build_values(struct sp_builder *b, struct sp_err *e); /* exclusive times, totals, lists of children */
 

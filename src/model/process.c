@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NS UINT64_C(1000000000)
+#define NS        UINT64_C(1000000000)
 #define YEAR_2000 (UINT64_C(946684800) * NS)
 #define YEAR_2200 (UINT64_C(7258118400) * NS)
-#define MONTH (UINT64_C(31) * 86400 * NS)
+#define MONTH     (UINT64_C(31) * 86400 * NS)
 
 static const char *reason(struct sp_builder *b, const struct sp_raw_header *h)
 {
@@ -20,7 +20,8 @@ static const char *reason(struct sp_builder *b, const struct sp_raw_header *h)
 	case SP_RAW_REASON_NONE:
 		return NULL;
 	case SP_RAW_REASON_MEMORY:
-		snprintf(text, sizeof(text), "the memory limit of %.1f MiB was reached (--memory)", (double)h->memory_limit / 1048576);
+		snprintf(text, sizeof(text), "the memory limit of %.1f MiB was reached (--memory)",
+		         (double)h->memory_limit / 1048576);
 		break;
 	case SP_RAW_REASON_DISK:
 		snprintf(text, sizeof(text), "the file could not grow: %s", strerror(h->lost_errno));
@@ -49,7 +50,9 @@ static int fill_process(struct sp_builder *b, struct sp_loading *l, struct sp_ra
 	p->pid = h->pid;
 	p->ppid = h->ppid;
 	p->parent = SP_NONE;
-	p->end = h->ended == SP_RAW_ENDED_NORMAL ? SP_END_NORMAL : h->ended == SP_RAW_ENDED_STOPPED ? SP_END_STOPPED : SP_END_ABRUPT;
+	p->end = h->ended == SP_RAW_ENDED_NORMAL    ? SP_END_NORMAL
+	         : h->ended == SP_RAW_ENDED_STOPPED ? SP_END_STOPPED
+	                                            : SP_END_ABRUPT;
 	p->forked = h->start == SP_RAW_STARTED_FORK;
 	p->traced = h->flags & SP_RAW_FLAG_TRACE;
 	if ((double)h->cost_in_ps < most && (double)h->cost_out_ps < most) {
@@ -85,7 +88,8 @@ static uint64_t thread_end(struct sp_loading *l, struct sp_raw_thread *t)
 	/* the header's last is renewed now and then; a month later is damage */
 	limit = h->last.ticks > c->first ? h->last.ticks : c->first;
 	if (sp_clock_ns(c, end) > sp_clock_ns(c, limit) + MONTH) {
-		sp_raw_report(l->source->raw, l->source->raw->size, "the time of location %" PRIu32 " is damaged", t->state.id);
+		sp_raw_report(l->source->raw, l->source->raw->size, "the time of location %" PRIu32 " is damaged",
+		              t->state.id);
 		end = limit;
 	}
 	return end;
@@ -110,10 +114,13 @@ static int add_thread(struct sp_builder *b, struct sp_loading *l, size_t i, stru
 	out->id = t->state.id;
 	out->creator = t->state.creator;
 	out->tid = t->state.tid;
-	out->lost = (struct sp_lost){.events = t->state.lost_events, .paths = t->state.lost_paths, .deeper = t->state.deeper,
-				     .unmatched = t->state.unmatched};
+	out->lost = (struct sp_lost){.events = t->state.lost_events,
+	                             .paths = t->state.lost_paths,
+	                             .deeper = t->state.deeper,
+	                             .unmatched = t->state.unmatched};
 	add_losses(&l->process.lost, &out->lost);
-	*place = (struct sp_place){.source = (uint32_t)(l->source - b->priv->sources), .thread = i, .end = thread_end(l, t)};
+	*place =
+	    (struct sp_place){.source = (uint32_t)(l->source - b->priv->sources), .thread = i, .end = thread_end(l, t)};
 	l->begins[i] = t->state.begin < place->end ? t->state.begin : place->end;
 	if (place->end > l->end)
 		l->end = place->end;
@@ -131,7 +138,8 @@ int sp_build_process(struct sp_builder *b, struct sp_loading *l, struct sp_raw_f
 	size_t i, n = raw->n_threads;
 
 	if (sp_clock_init(&l->source->clock, h))
-		sp_raw_report(raw, offsetof(struct sp_raw_header, last), "the clock was never compared; times are only roughly right");
+		sp_raw_report(raw, offsetof(struct sp_raw_header, last),
+		              "the clock was never compared; times are only roughly right");
 	l->mono = h->first.mono_ns;
 	l->real = h->first.real_ns;
 	if (l->real < YEAR_2000 || l->real > YEAR_2200) {

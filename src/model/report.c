@@ -73,7 +73,8 @@ int sp_view_open(struct sp_view *v, const struct sp_model *m, uint32_t process, 
 	if (!v->owned)
 		return sp_model_no_memory(e);
 	for (i = 0; i < m->n_locations; i++)
-		if ((process == SP_NONE || m->locations[i].process == process) && (location == SP_NONE || location == i))
+		if ((process == SP_NONE || m->locations[i].process == process) &&
+		    (location == SP_NONE || location == i))
 			add_location(v, &m->locations[i]);
 	return 0;
 }
@@ -181,7 +182,8 @@ static void flat_leave(void *arg, uint32_t path)
 	f->open[f->v->m->paths[path].region]--;
 }
 
-static int flat_rows(struct flat *f, enum sp_sort sort, size_t limit, const char *match, struct sp_flat_row **rows, size_t *n)
+static int flat_rows(struct flat *f, enum sp_sort sort, size_t limit, const char *match, struct sp_flat_row **rows,
+                     size_t *n)
 {
 	const struct sp_model *m = f->v->m;
 	struct sorted *order = calloc(m->n_regions, sizeof(*order));
@@ -193,7 +195,8 @@ static int flat_rows(struct flat *f, enum sp_sort sort, size_t limit, const char
 		return -1;
 	for (i = 1; i < m->n_regions; i++)
 		if (!empty(&f->regions[i].v) && sp_region_matches(&m->regions[i], match))
-			order[(*n)++] = (struct sorted){sort_key(&f->regions[i], sort), sort == SP_SORT_NAME ? m->regions[i].name.p : NULL, i};
+			order[(*n)++] = (struct sorted){sort_key(&f->regions[i], sort),
+			                                sort == SP_SORT_NAME ? m->regions[i].name.p : NULL, i};
 	qsort(order, *n, sizeof(*order), compare_sorted);
 	if (limit && limit < *n)
 		*n = limit;
@@ -204,8 +207,8 @@ static int flat_rows(struct flat *f, enum sp_sort sort, size_t limit, const char
 	return *rows ? 0 : -1;
 }
 
-int sp_report_flat(const struct sp_view *v, enum sp_sort sort, size_t limit, const char *match, struct sp_flat_row **rows, size_t *n,
-		   struct sp_err *e)
+int sp_report_flat(const struct sp_view *v, enum sp_sort sort, size_t limit, const char *match,
+                   struct sp_flat_row **rows, size_t *n, struct sp_err *e)
 {
 	struct flat f = {.v = v};
 	int rc = -1;
@@ -227,7 +230,7 @@ struct growing {
 	size_t n, room;
 	struct sorted *children; /* owned; of the path being expanded */
 	size_t child_room;
-	double least;         /* inclusive time of what is shown, */
+	double least;        /* inclusive time of what is shown, */
 	uint32_t last_equal; /* and of paths with just that time the last one shown */
 };
 
@@ -252,7 +255,8 @@ static int row_add(struct growing *g, uint32_t path, uint32_t depth)
 }
 
 /* Collects the children of a path to be shown, in order; tells the row of those that are not. */
-static long visible(const struct sp_view *v, const struct sp_tree_options *o, struct growing *g, uint32_t path, uint32_t depth)
+static long visible(const struct sp_view *v, const struct sp_tree_options *o, struct growing *g, uint32_t path,
+                    uint32_t depth)
 {
 	const struct sp_model *m = v->m;
 	struct sp_tree_row *row = &g->rows[g->n - 1];
@@ -266,7 +270,8 @@ static long visible(const struct sp_view *v, const struct sp_tree_options *o, st
 
 		if (empty(value))
 			continue;
-		if (value->incl < g->least || (value->incl == g->least && c > g->last_equal) || (o->depth && depth >= o->depth)) {
+		if (value->incl < g->least || (value->incl == g->least && c > g->last_equal) ||
+		    (o->depth && depth >= o->depth)) {
 			row->hidden++;
 			row->hidden_time += value->incl;
 			continue;
@@ -278,8 +283,9 @@ static long visible(const struct sp_view *v, const struct sp_tree_options *o, st
 				return -1;
 			g->children = larger;
 		}
-		g->children[n++] = (struct sorted){sort_key(&numbers, o->sort),
-						   o->sort == SP_SORT_NAME ? m->regions[m->paths[c].region].name.p : NULL, c};
+		g->children[n++] =
+		    (struct sorted){sort_key(&numbers, o->sort),
+		                    o->sort == SP_SORT_NAME ? m->regions[m->paths[c].region].name.p : NULL, c};
 	}
 	if (n)
 		qsort(g->children, n, sizeof(*g->children), compare_sorted);
@@ -340,7 +346,8 @@ static int find_least(const struct sp_view *v, const struct sp_tree_options *o, 
 	return 0;
 }
 
-int sp_report_tree(const struct sp_view *v, const struct sp_tree_options *o, struct sp_tree_row **rows, size_t *n, struct sp_err *e)
+int sp_report_tree(const struct sp_view *v, const struct sp_tree_options *o, struct sp_tree_row **rows, size_t *n,
+                   struct sp_err *e)
 {
 	struct growing g = {.n = 0};
 

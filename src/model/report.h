@@ -19,8 +19,8 @@ enum sp_sort { SP_SORT_INCL, SP_SORT_EXCL, SP_SORT_VISITS, SP_SORT_MEAN, SP_SORT
 /* SP_SORTS: no such key. */
 enum sp_sort sp_sort_find(const char *name);
 
-/* What a row shows. In sums over several paths incl counts recursion once; `each` is the sum of all single durations, of
- * which min, max and sumsq speak. */
+/* What a row shows. In sums over several paths incl counts recursion once; `each` is the sum of all single durations,
+ * of which min, max and sumsq speak. */
 struct sp_numbers {
 	struct sp_value v;
 	double each;
@@ -34,10 +34,10 @@ struct sp_flat_row {
 	struct sp_numbers n;
 };
 
-/* Rows of regions that were called or have time, sorted, at most limit (0: all), whose name matches (NULL or "": all): a
- * substring, or a shell pattern if it holds one of *?[. Rows are for free(). */
-int sp_report_flat(const struct sp_view *v, enum sp_sort sort, size_t limit, const char *match, struct sp_flat_row **rows, size_t *n,
-		   struct sp_err *e);
+/* Rows of regions that were called or have time, sorted, at most limit (0: all), whose name matches (NULL or "": all):
+ * a substring, or a shell pattern if it holds one of *?[. Rows are for free(). */
+int sp_report_flat(const struct sp_view *v, enum sp_sort sort, size_t limit, const char *match,
+                   struct sp_flat_row **rows, size_t *n, struct sp_err *e);
 
 struct sp_tree_options {
 	enum sp_sort sort;
@@ -54,7 +54,8 @@ struct sp_tree_row {
 };
 
 /* In the order of printing. The root has a row, the first, only if some of its children are left out. */
-int sp_report_tree(const struct sp_view *v, const struct sp_tree_options *o, struct sp_tree_row **rows, size_t *n, struct sp_err *e);
+int sp_report_tree(const struct sp_view *v, const struct sp_tree_options *o, struct sp_tree_row **rows, size_t *n,
+                   struct sp_err *e);
 
 struct sp_edge {
 	uint32_t caller, callee; /* regions; caller 0: the root */

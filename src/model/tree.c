@@ -87,7 +87,8 @@ static uint32_t path_child(struct sp_builder *b, uint32_t parent, uint32_t regio
 	return b->path_slots[slot];
 }
 
-/* Room for n more rows. The vector grows little at a time: with one large process it is nearly all of the memory used. */
+/* Room for n more rows. The vector grows little at a time: with one large process it is nearly all of the memory used.
+ */
 static int reserve_rows(struct sp_builder *b, size_t n)
 {
 	size_t need = b->m->n_values + n, room = b->priv->row_room + b->priv->row_room / 4;
@@ -185,6 +186,14 @@ static int add_node(struct adding *a, uint64_t index, const struct sp_raw_node *
 	return 0;
 }
 
+/* No file holds more nodes than it has bytes for. */
+static bool possible(const struct sp_raw_file *f, const struct sp_raw_part *p)
+{
+	uint64_t most = f->size / sizeof(struct sp_raw_node);
+
+	return p->base <= most && p->used <= most - p->base;
+}
+
 static int add_nodes(struct adding *a)
 {
 	struct sp_raw_file *f = a->l->source->raw;
@@ -196,10 +205,9 @@ static int add_nodes(struct adding *a)
 		const struct sp_raw_node *nodes = sp_raw_payload(f, p);
 
 		if (p->base != next)
-			sp_raw_report(f, p->offset, "call paths %" PRIu64 " to %" PRIu64 " of location %" PRIu32 " %s", next, p->base,
-				      a->t->state.id, p->base > next ? "are lost" : "come twice");
-		/* no file holds more nodes than it has bytes for */
-		if (p->base < next || p->base + p->used > f->size / sizeof(node))
+			sp_raw_report(f, p->offset, "call paths %" PRIu64 " to %" PRIu64 " of location %" PRIu32 " %s",
+			              next, p->base, a->t->state.id, p->base > next ? "are lost" : "come twice");
+		if (p->base < next || !possible(f, p))
 			continue;
 		n = p->used;
 		for (i = 0; i < n; i++) {
@@ -211,8 +219,8 @@ static int add_nodes(struct adding *a)
 		sp_raw_forget(f, p);
 	}
 	if (next < a->t->state.nodes && a->t->state.nodes != UINT64_MAX)
-		sp_raw_report(f, f->size, "the last %" PRIu64 " call paths of location %" PRIu32 " are lost", a->t->state.nodes - next,
-			      a->t->state.id);
+		sp_raw_report(f, f->size, "the last %" PRIu64 " call paths of location %" PRIu32 " are lost",
+		              a->t->state.nodes - next, a->t->state.id);
 	return 0;
 }
 
@@ -225,7 +233,8 @@ static int close_frame(struct adding *a, const struct sp_raw_frame *frame)
 	struct sp_row *row;
 
 	if (index == SP_RAW_NONE || index >= a->nodes || !a->path_of[index]) {
-		sp_raw_report(f, a->t->stack->offset, "an open call of location %" PRIu32 " has no call path", a->t->state.id);
+		sp_raw_report(f, a->t->stack->offset, "an open call of location %" PRIu32 " has no call path",
+		              a->t->state.id);
 		return 0;
 	}
 	path = a->path_of[index] - 1;
@@ -280,7 +289,7 @@ static int room_for_nodes(struct adding *a)
 	const struct sp_raw_part *p = f->parts + a->t->nodes.first, *end = p + a->t->nodes.count;
 
 	for (; p < end; p++)
-		if (p->base + p->used > a->nodes && p->base <= f->size && p->base + p->used <= f->size / sizeof(struct sp_raw_node))
+		if (possible(f, p) && p->base + p->used > a->nodes)
 			a->nodes = p->base + p->used;
 	a->path_of = calloc(a->nodes + 1, sizeof(*a->path_of));
 	if (!a->path_of || reserve_rows(a->b, a->nodes))
@@ -294,15 +303,17 @@ static void report_losses(struct adding *a)
 	uint64_t at = a->t->nodes.count ? f->parts[a->t->nodes.first].offset : f->size;
 
 	if (a->lost_parents)
-		sp_raw_report(f, at, "%" PRIu64 " call paths of location %" PRIu32 " have lost their caller and are shown at the top",
-			      a->lost_parents, a->t->state.id);
+		sp_raw_report(f, at,
+		              "%" PRIu64 " call paths of location %" PRIu32
+		              " have lost their caller and are shown at the top",
+		              a->lost_parents, a->t->state.id);
 	if (a->lost_regions)
-		sp_raw_report(f, at, "the functions of %" PRIu64 " call paths of location %" PRIu32 " are not defined", a->lost_regions,
-			      a->t->state.id);
+		sp_raw_report(f, at, "the functions of %" PRIu64 " call paths of location %" PRIu32 " are not defined",
+		              a->lost_regions, a->t->state.id);
 }
 
-int sp_build_thread(struct sp_builder *b, struct sp_loading *l, struct sp_raw_thread *t, struct sp_location *out, uint64_t end,
-		    struct sp_err *e)
+int sp_build_thread(struct sp_builder *b, struct sp_loading *l, struct sp_raw_thread *t, struct sp_location *out,
+                    uint64_t end, struct sp_err *e)
 {
 	struct adding a = {.b = b, .l = l, .t = t, .end = end, .first_row = b->m->n_values};
 	int rc = -1;

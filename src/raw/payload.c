@@ -14,7 +14,8 @@
 #endif
 
 enum { HEAD = sizeof(struct sp_raw_chunk) };
-#define MOST_UNPACKED (UINT64_C(1) << 30) /* of one chunk; far more than a recorder makes, far less than a damaged size says */
+#define MOST_UNPACKED                                                                                                  \
+	(UINT64_C(1) << 30) /* of one chunk; far more than a recorder makes, far less than a damaged size says */
 
 const void *sp_raw_payload(const struct sp_raw_file *f, const struct sp_raw_part *part)
 {
@@ -41,7 +42,8 @@ uint32_t sp_raw_node_index(const struct sp_raw_file *f, const struct sp_raw_thre
 
 	for (; p < end; p++) {
 		at = pointer - p->address - HEAD;
-		if (pointer - p->address < p->bytes && at % sizeof(struct sp_raw_node) == 0 && at / sizeof(struct sp_raw_node) < p->used &&
+		if (pointer - p->address < p->bytes && at % sizeof(struct sp_raw_node) == 0 &&
+		    at / sizeof(struct sp_raw_node) < p->used &&
 		    p->base + at / sizeof(struct sp_raw_node) < SP_RAW_NONE)
 			return (uint32_t)(p->base + at / sizeof(struct sp_raw_node));
 	}
@@ -143,7 +145,8 @@ out:
 }
 #endif
 
-const uint64_t *sp_raw_words(const struct sp_raw_file *f, const struct sp_raw_part *part, uint64_t **room, size_t *n, struct sp_err *e)
+const uint64_t *sp_raw_words(const struct sp_raw_file *f, const struct sp_raw_part *part, uint64_t **room, size_t *n,
+                             struct sp_err *e)
 {
 	if (part->type != SP_RAW_EVENTSZ) {
 		*n = part->used ? part->used : (part->bytes - HEAD) / 8;
@@ -160,7 +163,8 @@ const uint64_t *sp_raw_words(const struct sp_raw_file *f, const struct sp_raw_pa
 		sp_fail(e, 0, "compressed events cannot be unpacked");
 #else
 	(void)room;
-	sp_fail(e, ENOTSUP, "%s at 0x%" PRIx64 ": compressed trace, but this Spartito was built without zstd", f->name, part->offset);
+	sp_fail(e, ENOTSUP, "%s at 0x%" PRIx64 ": compressed trace, but this Spartito was built without zstd", f->name,
+	        part->offset);
 #endif
 	return NULL;
 }

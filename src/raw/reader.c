@@ -59,12 +59,14 @@ static int check_header(struct sp_raw_file *f, struct sp_err *e)
 	if (memcmp(h->magic, SP_RAW_MAGIC, sizeof(h->magic)) != 0)
 		return sp_fail(e, 0, "%s at 0x0: not a raw file of Spartito", f->name);
 	if (h->byte_order == __builtin_bswap32(SP_RAW_BYTE_ORDER))
-		return sp_fail(e, 0, "%s at 0x8: written on a machine of the other byte order; read it on one like that", f->name);
+		return sp_fail(
+		    e, 0, "%s at 0x8: written on a machine of the other byte order; read it on one like that", f->name);
 	if (h->byte_order != SP_RAW_BYTE_ORDER)
 		return sp_fail(e, 0, "%s at 0x8: unknown byte order 0x%" PRIx32, f->name, h->byte_order);
 	if (h->version > SP_RAW_VERSION)
-		return sp_fail(e, 0, "%s at 0xc: format version %" PRIu32 ", this Spartito reads up to %u; use a newer one", f->name, h->version,
-			       SP_RAW_VERSION);
+		return sp_fail(e, 0,
+		               "%s at 0xc: format version %" PRIu32 ", this Spartito reads up to %u; use a newer one",
+		               f->name, h->version, SP_RAW_VERSION);
 	if (h->version == 0)
 		return sp_fail(e, 0, "%s at 0xc: format version 0 does not exist", f->name);
 	return 0;
@@ -90,7 +92,8 @@ static bool chunk_at(const struct sp_raw_file *f, size_t at)
 	if (f->size - at < HEAD)
 		return false;
 	memcpy(&c, f->map + at, sizeof(c));
-	return c.magic == SP_RAW_CHUNK_MAGIC && c.type >= SP_RAW_DEFS && c.type <= SP_RAW_FREE && c.bytes >= PAGE && c.bytes % PAGE == 0;
+	return c.magic == SP_RAW_CHUNK_MAGIC && c.type >= SP_RAW_DEFS && c.type <= SP_RAW_FREE && c.bytes >= PAGE &&
+	       c.bytes % PAGE == 0;
 }
 
 /* The next page after `at` at which a chunk begins, or the end. */
@@ -118,7 +121,7 @@ static void check_size(struct sp_raw_file *f)
 static int add_part(struct sp_raw_file *f, const struct sp_raw_chunk *c, uint64_t at, uint64_t bytes, size_t *room)
 {
 	static const unsigned unit[] = {
-		[SP_RAW_DEFS] = 1, [SP_RAW_NODES] = sizeof(struct sp_raw_node), [SP_RAW_EVENTS] = 8, [SP_RAW_EVENTSZ] = 1};
+	    [SP_RAW_DEFS] = 1, [SP_RAW_NODES] = sizeof(struct sp_raw_node), [SP_RAW_EVENTS] = 8, [SP_RAW_EVENTSZ] = 1};
 	struct sp_raw_part *p;
 	uint64_t most;
 
@@ -130,13 +133,20 @@ static int add_part(struct sp_raw_file *f, const struct sp_raw_chunk *c, uint64_
 		f->parts = p;
 	}
 	p = &f->parts[f->n_parts++];
-	*p = (struct sp_raw_part){.offset = at, .bytes = bytes, .used = c->used, .base = c->base, .address = c->address,
-				  .type = c->type, .location = c->type == SP_RAW_DEFS ? SP_RAW_NONE : c->location, .seq = c->seq};
+	*p = (struct sp_raw_part){.offset = at,
+	                          .bytes = bytes,
+	                          .used = c->used,
+	                          .base = c->base,
+	                          .address = c->address,
+	                          .type = c->type,
+	                          .location = c->type == SP_RAW_DEFS ? SP_RAW_NONE : c->location,
+	                          .seq = c->seq};
 	if (c->type >= sizeof(unit) / sizeof(*unit) || unit[c->type] == 0)
 		return 0;
 	most = (bytes - HEAD) / unit[c->type];
 	if (p->used > most) {
-		sp_raw_report(f, at + offsetof(struct sp_raw_chunk, used), "%" PRIu64 " used of room for %" PRIu64, p->used, most);
+		sp_raw_report(f, at + offsetof(struct sp_raw_chunk, used), "%" PRIu64 " used of room for %" PRIu64,
+		              p->used, most);
 		p->used = most;
 	}
 	return 0;
@@ -161,7 +171,8 @@ static int find_parts(struct sp_raw_file *f)
 		}
 		memcpy(&c, f->map + at, sizeof(c));
 		if (c.bytes > f->size - at) {
-			sp_raw_report(f, at + offsetof(struct sp_raw_chunk, bytes), "chunk of 0x%" PRIx64 " bytes reaches past the end", c.bytes);
+			sp_raw_report(f, at + offsetof(struct sp_raw_chunk, bytes),
+			              "chunk of 0x%" PRIx64 " bytes reaches past the end", c.bytes);
 			c.bytes = next_chunk(f, at) - at;
 		}
 		if (c.type != SP_RAW_FREE && add_part(f, &c, at, c.bytes, &room))
@@ -176,7 +187,9 @@ static int group(const struct sp_raw_part *p)
 	return p->type == SP_RAW_EVENTSZ ? SP_RAW_EVENTS : (int)p->type;
 }
 
-#define COMPARE(x, y) if ((x) != (y)) return (x) < (y) ? -1 : 1
+#define COMPARE(x, y)                                                                                                  \
+	if ((x) != (y))                                                                                                \
+	return (x) < (y) ? -1 : 1
 
 static int compare_parts(const void *a, const void *b)
 {
@@ -221,9 +234,11 @@ static void read_state(struct sp_raw_file *f, struct sp_raw_thread *t, const str
 		t->state_offset = p->offset + HEAD;
 		if (t->state.id == location)
 			return;
-		sp_raw_report(f, p->offset + HEAD, "state of location %" PRIu32 " in the chunk of %" PRIu32, t->state.id, location);
+		sp_raw_report(f, p->offset + HEAD, "state of location %" PRIu32 " in the chunk of %" PRIu32,
+		              t->state.id, location);
 	} else {
-		sp_raw_report(f, p ? p->offset : f->size, "the state of location %" PRIu32 " is lost, its open calls with it", location);
+		sp_raw_report(f, p ? p->offset : f->size,
+		              "the state of location %" PRIu32 " is lost, its open calls with it", location);
 	}
 	memset(&t->state, 0, sizeof(t->state));
 	t->state.id = location;
@@ -241,7 +256,9 @@ static void add_thread(struct sp_raw_file *f, size_t first, size_t end)
 	size_t i;
 
 	for (i = first; i < end; i++) {
-		run = group(&f->parts[i]) == SP_RAW_EVENTS ? &t->events : f->parts[i].type == SP_RAW_NODES ? &t->nodes : NULL;
+		run = group(&f->parts[i]) == SP_RAW_EVENTS ? &t->events
+		      : f->parts[i].type == SP_RAW_NODES   ? &t->nodes
+		                                           : NULL;
 		if (f->parts[i].type == SP_RAW_LOCATION)
 			state = &f->parts[i];
 		if (!run)
@@ -278,7 +295,8 @@ static int find_threads(struct sp_raw_file *f)
 		for (f->defs.first = first; first < i && f->parts[first].type == SP_RAW_DEFS; first++)
 			f->defs.count++;
 		for (; first < i; first++)
-			sp_raw_report(f, f->parts[first].offset, "chunk of type %" PRIu32 " belongs to no location", f->parts[first].type);
+			sp_raw_report(f, f->parts[first].offset, "chunk of type %" PRIu32 " belongs to no location",
+			              f->parts[first].type);
 	}
 	return 0;
 }
@@ -308,8 +326,8 @@ static struct sp_raw_file *new_file(const char *name, sp_raw_problem_fn *problem
 	return f;
 }
 
-int sp_raw_open_bytes(struct sp_raw_file **out, const void *bytes, size_t n, const char *name, sp_raw_problem_fn *problem, void *arg,
-		      struct sp_err *e)
+int sp_raw_open_bytes(struct sp_raw_file **out, const void *bytes, size_t n, const char *name,
+                      sp_raw_problem_fn *problem, void *arg, struct sp_err *e)
 {
 	struct sp_raw_file *f = new_file(name, problem, arg);
 
@@ -327,7 +345,8 @@ int sp_raw_open_bytes(struct sp_raw_file **out, const void *bytes, size_t n, con
 	return 0;
 }
 
-int sp_raw_open(struct sp_raw_file **out, const char *path, const char *name, sp_raw_problem_fn *problem, void *arg, struct sp_err *e)
+int sp_raw_open(struct sp_raw_file **out, const char *path, const char *name, sp_raw_problem_fn *problem, void *arg,
+                struct sp_err *e)
 {
 	struct stat st;
 	void *map = NULL;

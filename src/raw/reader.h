@@ -10,7 +10,8 @@
 #include "base/err.h"
 #include "raw/format.h"
 
-/* A chunk whose place and sizes have been checked against the file: offset + bytes lies within it, and used within bytes. */
+/* A chunk whose place and sizes have been checked against the file: offset + bytes lies within it, and used within
+ * bytes. */
 struct sp_raw_part {
 	uint64_t offset; /* in the file */
 	uint64_t bytes;  /* header included; what of it is in the file */
@@ -29,9 +30,9 @@ struct sp_raw_run {
 };
 
 struct sp_raw_thread {
-	struct sp_raw_location state; /* a copy; guessed from the header if its chunk is lost */
-	struct sp_raw_run nodes;      /* in the order of base */
-	struct sp_raw_run events;     /* in the order of time */
+	struct sp_raw_location state;    /* a copy; guessed from the header if its chunk is lost */
+	struct sp_raw_run nodes;         /* in the order of base */
+	struct sp_raw_run events;        /* in the order of time */
 	const struct sp_raw_part *stack; /* NULL: lost */
 	uint64_t state_offset;           /* of the state in the file, 0: lost */
 	bool reported;                   /* damage of the stack was reported */
@@ -41,9 +42,9 @@ typedef void sp_raw_problem_fn(void *arg, const char *text);
 
 struct sp_raw_file {
 	const unsigned char *map;
-	size_t size;   /* what of it is read */
-	size_t mapped; /* 0: the bytes belong to the caller */
-	char *name; /* owned; as it appears in problems */
+	size_t size;                 /* what of it is read */
+	size_t mapped;               /* 0: the bytes belong to the caller */
+	char *name;                  /* owned; as it appears in problems */
 	struct sp_raw_header header; /* a copy */
 	struct sp_raw_part *parts;   /* owned */
 	size_t n_parts;
@@ -56,14 +57,16 @@ struct sp_raw_file {
 };
 
 /* Fails when nothing of the file can be read; lesser damage goes to problem(). */
-int sp_raw_open(struct sp_raw_file **out, const char *path, const char *name, sp_raw_problem_fn *problem, void *arg, struct sp_err *e);
+int sp_raw_open(struct sp_raw_file **out, const char *path, const char *name, sp_raw_problem_fn *problem, void *arg,
+                struct sp_err *e);
 /* The same for bytes in memory, which must be aligned to 8 and outlive the file. */
-int sp_raw_open_bytes(struct sp_raw_file **out, const void *bytes, size_t n, const char *name, sp_raw_problem_fn *problem, void *arg,
-		      struct sp_err *e);
+int sp_raw_open_bytes(struct sp_raw_file **out, const void *bytes, size_t n, const char *name,
+                      sp_raw_problem_fn *problem, void *arg, struct sp_err *e);
 void sp_raw_close(struct sp_raw_file *f);
 
 /* Reports damage at an offset, as "name at 0x…: text". Only the first few of a file are told one by one. */
-void sp_raw_report(struct sp_raw_file *f, uint64_t offset, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void sp_raw_report(struct sp_raw_file *f, uint64_t offset, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Says how many more there were; once, when the file has been read. */
 void sp_raw_report_rest(struct sp_raw_file *f);
 
@@ -78,9 +81,10 @@ uint32_t sp_raw_node_index(const struct sp_raw_file *f, const struct sp_raw_thre
 /* The open frames of a thread without the root's, outermost first, and their number. */
 const struct sp_raw_frame *sp_raw_open_frames(struct sp_raw_file *f, struct sp_raw_thread *t, size_t *n);
 
-/* The words of an EVENTS or EVENTSZ part and their number. Those of EVENTSZ are decompressed into *room, which the caller
- * frees and may use again for the next part. */
-const uint64_t *sp_raw_words(const struct sp_raw_file *f, const struct sp_raw_part *part, uint64_t **room, size_t *n, struct sp_err *e);
+/* The words of an EVENTS or EVENTSZ part and their number. Those of EVENTSZ are decompressed into *room, which the
+ * caller frees and may use again for the next part. */
+const uint64_t *sp_raw_words(const struct sp_raw_file *f, const struct sp_raw_part *part, uint64_t **room, size_t *n,
+                             struct sp_err *e);
 /* An upper bound of that number, found without reading the words. */
 uint64_t sp_raw_word_count(const struct sp_raw_file *f, const struct sp_raw_part *part);
 

@@ -12,30 +12,30 @@
 
 static int check_failures;
 
-#define CHECK(x)                                                                      \
-	do {                                                                          \
-		if (!(x)) {                                                           \
-			check_failures++;                                             \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);       \
-		}                                                                     \
+#define CHECK(x)                                                                                                       \
+	do {                                                                                                           \
+		if (!(x)) {                                                                                            \
+			check_failures++;                                                                              \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);                                        \
+		}                                                                                                      \
 	} while (0)
 
-#define CHECK_NUMBER(x, y)                                                                                       \
-	do {                                                                                                     \
-		double check_x = (double)(x), check_y = (double)(y);                                             \
-		if (!(fabs(check_x - check_y) <= 1e-9 * fabs(check_y))) {                                        \
-			check_failures++;                                                                        \
-			fprintf(stderr, "%s:%d: %s is %.17g, not %.17g\n", __FILE__, __LINE__, #x, check_x, check_y); \
-		}                                                                                                \
+#define CHECK_NUMBER(x, y)                                                                                             \
+	do {                                                                                                           \
+		double check_x = (double)(x), check_y = (double)(y);                                                   \
+		if (!(fabs(check_x - check_y) <= 1e-9 * fabs(check_y))) {                                              \
+			check_failures++;                                                                              \
+			fprintf(stderr, "%s:%d: %s is %.17g, not %.17g\n", __FILE__, __LINE__, #x, check_x, check_y);  \
+		}                                                                                                      \
 	} while (0)
 
 /* The rest makes no sense without it. */
-#define MUST(x)                                                                 \
-	do {                                                                    \
-		if (!(x)) {                                                     \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); \
-			exit(1);                                                \
-		}                                                               \
+#define MUST(x)                                                                                                        \
+	do {                                                                                                           \
+		if (!(x)) {                                                                                            \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);                                        \
+			exit(1);                                                                                       \
+		}                                                                                                      \
 	} while (0)
 
 #endif

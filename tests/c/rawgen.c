@@ -133,8 +133,8 @@ void rg_meta(struct rg_process *p, const char *key, const char *value)
 	put_def(p, SP_RAW_DEF_META, 0, 0, 0, (const char *const[3]){key, value});
 }
 
-void rg_region(struct rg_process *p, uint32_t id, uint32_t flags, const char *module, const char *qualname, const char *file,
-	       uint32_t line)
+void rg_region(struct rg_process *p, uint32_t id, uint32_t flags, const char *module, const char *qualname,
+               const char *file, uint32_t line)
 {
 	put_def(p, SP_RAW_DEF_REGION, flags, id, line, (const char *const[3]){module, qualname, file});
 	if (id > p->header.regions)
@@ -372,7 +372,8 @@ static void put_thread(struct rg_thread *t)
 	}
 	/* each full chunk is NODES_BYTES long, so that a node's place follows from its index */
 	for (f = t->frames; f <= t->frames + t->depth; f++)
-		f->node = ADDRESS + nodes_at + f->node / each * NODES_BYTES + sizeof(c) + f->node % each * sizeof(*t->nodes);
+		f->node =
+		    ADDRESS + nodes_at + f->node / each * NODES_BYTES + sizeof(c) + f->node % each * sizeof(*t->nodes);
 	c = (struct sp_raw_chunk){.type = SP_RAW_STACK, .location = t->state.id};
 	t->state.stack = put_chunk(p, c, t->frames, (t->depth + 1) * sizeof(*t->frames));
 	t->state.base = ADDRESS + t->state.stack + sizeof(c);
@@ -402,7 +403,7 @@ unsigned char *rg_bytes(struct rg_process *p, enum sp_raw_ended ended, uint64_t 
 	p->header.ended = ended;
 	if (p->header.last.ticks == 0)
 		p->header.last = (struct sp_raw_sync){last, p->header.first.mono_ns + (last - p->header.first.ticks),
-						     p->header.first.real_ns + (last - p->header.first.ticks)};
+		                                      p->header.first.real_ns + (last - p->header.first.ticks)};
 	p->header.end_ticks = ended == SP_RAW_RUNNING ? 0 : last;
 	p->header.bytes = p->file.n;
 	memcpy(p->file.p, &p->header, sizeof(p->header));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes raw files as the recorder would, with contents known exactly: for the tests and benchmarks of the analysis half.
- * Being a test's tool it does not return errors: it prints one and exits. */
+/* Makes raw files as the recorder would, with contents known exactly: for the tests and benchmarks of the analysis
+ * half. Being a test's tool it does not return errors: it prints one and exits. */
 #ifndef SP_TESTS_RAWGEN_H
 #define SP_TESTS_RAWGEN_H
 
@@ -13,13 +13,14 @@
 struct rg_process;
 struct rg_thread;
 
-/* A process whose clock is MONOTONIC (a tick is 1 ns) unless the header is changed; its first sync is at tick `begin`. */
+/* A process whose clock is MONOTONIC (a tick is 1 ns) unless the header is changed; its first sync is at tick `begin`.
+ */
 struct rg_process *rg_process(int32_t pid, int32_t ppid, uint64_t begin, bool trace);
 /* The header, to be changed freely before rg_write(). */
 struct sp_raw_header *rg_header(struct rg_process *p);
 void rg_meta(struct rg_process *p, const char *key, const char *value);
-void rg_region(struct rg_process *p, uint32_t id, uint32_t flags, const char *module, const char *qualname, const char *file,
-	       uint32_t line);
+void rg_region(struct rg_process *p, uint32_t id, uint32_t flags, const char *module, const char *qualname,
+               const char *file, uint32_t line);
 /* A definition with one string: COUNTER, PARAMETER, STRING. */
 void rg_define(struct rg_process *p, enum sp_raw_def_kind kind, uint32_t id, const char *text);
 

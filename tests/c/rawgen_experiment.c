@@ -47,7 +47,8 @@ static void define(struct rg_process *p, unsigned regions)
 		else if (i % 17 == 15)
 			rg_region(p, i, SP_RAW_REGION_USER, "", name, "", 0);
 		else
-			rg_region(p, i, i % 5 == 0 ? SP_RAW_REGION_GENERATOR : SP_RAW_REGION_PYTHON, module, name, file, i % 20 * 10 + 1);
+			rg_region(p, i, i % 5 == 0 ? SP_RAW_REGION_GENERATOR : SP_RAW_REGION_PYTHON, module, name, file,
+			          i % 20 * 10 + 1);
 	}
 	for (i = 0; i < COUNTERS; i++)
 		rg_define(p, SP_RAW_DEF_COUNTER, i, counters[i]);
@@ -64,7 +65,7 @@ static void extra(struct walk *w, struct rg_thread *t)
 		rg_counter(t, w->now, pick(w, COUNTERS), (double)pick(w, 1000) / 8);
 		break;
 	case 1:
-		rg_extra(t, w->now, SP_RAW_X_PARAMETER_INT, (uint64_t[]){0, (uint64_t)-(int64_t)pick(w, 100)}, 2);
+		rg_extra(t, w->now, SP_RAW_X_PARAMETER_INT, (uint64_t[]){0, (uint64_t) - (int64_t)pick(w, 100)}, 2);
 		break;
 	case 2:
 		rg_extra(t, w->now, SP_RAW_X_PARAMETER_UINT, (uint64_t[]){1, pick(w, 100)}, 2);

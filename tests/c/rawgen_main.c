@@ -7,8 +7,15 @@
 
 int main(int argc, char **argv)
 {
-	struct rg_options o = {.processes = 2, .threads = 3, .regions = 50, .events = 20000, .trace = true, .extras = true,
-			       .open = true, .abrupt = true, .seed = 1};
+	struct rg_options o = {.processes = 2,
+	                       .threads = 3,
+	                       .regions = 50,
+	                       .events = 20000,
+	                       .trace = true,
+	                       .extras = true,
+	                       .open = true,
+	                       .abrupt = true,
+	                       .seed = 1};
 
 	if (argc < 2 || argc > 7) {
 		fprintf(stderr, "usage: rawgen DIR [regions paths threads events [processes]]\n");

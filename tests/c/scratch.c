@@ -94,7 +94,8 @@ size_t scratch_events(const struct sp_model *m)
 			for (i = 0; i < n; i++) {
 				CHECK(events[i].time >= last);
 				last = events[i].time;
-				depth += events[i].kind == SP_EVENT_ENTER || events[i].kind == SP_EVENT_RESUME || events[i].kind == SP_EVENT_INHERIT;
+				depth += events[i].kind == SP_EVENT_ENTER || events[i].kind == SP_EVENT_RESUME ||
+				         events[i].kind == SP_EVENT_INHERIT;
 				depth -= events[i].kind == SP_EVENT_LEAVE || events[i].kind == SP_EVENT_SUSPEND;
 				MUST(depth >= 0);
 			}

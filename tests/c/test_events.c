@@ -62,7 +62,8 @@ static void test_extras(void)
 	rg_leave(t, 70);
 	m = load(p);
 	MUST(read_some(m, ev, 32, 1) == 8);
-	CHECK(ev[1].kind == SP_EVENT_COUNTER && ev[1].u.real == -2.5 && ev[1].time == 20 && strcmp(m->counters[ev[1].id].p, "sent") == 0);
+	CHECK(ev[1].kind == SP_EVENT_COUNTER && ev[1].u.real == -2.5 && ev[1].time == 20 &&
+	      strcmp(m->counters[ev[1].id].p, "sent") == 0);
 	CHECK(ev[2].u.real == 0);
 	CHECK(ev[3].kind == SP_EVENT_PARAMETER_INT && ev[3].u.sint == -7);
 	CHECK(ev[4].kind == SP_EVENT_PARAMETER_STRING && strcmp(m->strings[ev[4].u.string].p, "here") == 0);
@@ -111,7 +112,8 @@ static void expect_skipped(uint64_t word, const char *text)
 	rg_location(t)->last = 500;
 	m = load(p);
 	CHECK(read_some(m, ev, 32, 4) == 2 && ev[1].time == 1000);
-	CHECK(m->n_problems == 1 && strstr(m->problems[0].text.p, text) && strstr(m->problems[0].text.p, "raw/a.raw at 0x"));
+	CHECK(m->n_problems == 1 && strstr(m->problems[0].text.p, text) &&
+	      strstr(m->problems[0].text.p, "raw/a.raw at 0x"));
 	sp_model_free(m);
 }
 
@@ -173,7 +175,8 @@ static void test_compressed(void)
 	CHECK(sp_events_count(m, 0) >= 60000);
 	sp_model_free(m);
 	for (i = 4096; i < n; i += 4096)
-		if (((struct sp_raw_chunk *)(bytes + i))->magic == SP_RAW_CHUNK_MAGIC && ((struct sp_raw_chunk *)(bytes + i))->type == SP_RAW_EVENTSZ)
+		if (((struct sp_raw_chunk *)(bytes + i))->magic == SP_RAW_CHUNK_MAGIC &&
+		    ((struct sp_raw_chunk *)(bytes + i))->type == SP_RAW_EVENTSZ)
 			bytes[i + 100] ^= 0x55;
 	scratch_bytes(dir, "a.raw", bytes, n);
 	m = scratch_load(dir, 0);

@@ -48,7 +48,8 @@ static void test_merge(void)
 
 	m = scratch_load(dir, 0);
 	CHECK(m->n_problems == 0 && m->n_processes == 2 && m->n_locations == 2 && m->n_paths == 4);
-	CHECK(m->processes[0].pid == 10 && m->processes[1].pid == 11 && m->processes[1].parent == 0 && m->processes[0].parent == SP_NONE);
+	CHECK(m->processes[0].pid == 10 && m->processes[1].pid == 11 && m->processes[1].parent == 0 &&
+	      m->processes[0].parent == SP_NONE);
 	CHECK(m->processes[1].begin == 500 && m->processes[1].stop == 1500 && m->processes[1].end == SP_END_STOPPED);
 	CHECK_NUMBER(m->processes[1].cost_in, 1.5);
 	CHECK(m->end_ns - m->begin_ns == 1500 && m->locations[1].values == 3);
@@ -164,7 +165,14 @@ static void test_profile_of_trace(void)
 {
 	const char *dir = scratch_experiment();
 	char sub[128];
-	struct rg_options o = {.processes = 3, .threads = 2, .events = 30000, .trace = true, .extras = true, .open = true, .abrupt = true, .seed = 5};
+	struct rg_options o = {.processes = 3,
+	                       .threads = 2,
+	                       .events = 30000,
+	                       .trace = true,
+	                       .extras = true,
+	                       .open = true,
+	                       .abrupt = true,
+	                       .seed = 5};
 	struct sp_event ev[100];
 	struct sp_events *s;
 	struct sp_err e;
@@ -187,7 +195,9 @@ static void test_profile_of_trace(void)
 					incl[p] += (double)ev[i].time;
 					p = m->paths[p].parent;
 				} else if (ev[i].kind <= SP_EVENT_INHERIT) {
-					for (p = m->paths[p].first_child; p != SP_NONE && m->paths[p].region != ev[i].id; p = m->paths[p].next_sibling)
+					for (p = m->paths[p].first_child;
+					     p != SP_NONE && m->paths[p].region != ev[i].id;
+					     p = m->paths[p].next_sibling)
 						;
 					MUST(p != SP_NONE);
 					incl[p] -= (double)ev[i].time;

@@ -45,12 +45,14 @@ static long read_all(const char *dir, struct sp_err *e, size_t *problems)
 	if (sp_model_load(&m, dir, SP_MODEL_COMPENSATE, e))
 		return -1;
 	events = (long)scratch_events(m);
-	CHECK(sp_view_open(&v, m, SP_NONE, SP_NONE, e) == 0 && sp_report_flat(&v, SP_SORT_EXCL, 0, "", &rows, &n, e) == 0);
+	CHECK(sp_view_open(&v, m, SP_NONE, SP_NONE, e) == 0 &&
+	      sp_report_flat(&v, SP_SORT_EXCL, 0, "", &rows, &n, e) == 0);
 	free(rows);
 	sp_view_close(&v);
 	*problems = m->n_problems;
 	for (n = 0; n < m->n_problems; n++)
-		CHECK(strstr(m->problems[n].text.p, "raw/a.raw") == m->problems[n].text.p && !strchr(m->problems[n].text.p, '\n'));
+		CHECK(strstr(m->problems[n].text.p, "raw/a.raw") == m->problems[n].text.p &&
+		      !strchr(m->problems[n].text.p, '\n'));
 	sp_model_free(m);
 	return events;
 }
@@ -160,8 +162,8 @@ static void test_lost_chunk(void)
 	}
 	bytes = rg_bytes(p, SP_RAW_ENDED_NORMAL, 5000, &n);
 	for (i = 4096; i < n; i += 4096)
-		if (((struct sp_raw_chunk *)(bytes + i))->magic == SP_RAW_CHUNK_MAGIC && ((struct sp_raw_chunk *)(bytes + i))->type == SP_RAW_NODES &&
-		    ++nodes == 2)
+		if (((struct sp_raw_chunk *)(bytes + i))->magic == SP_RAW_CHUNK_MAGIC &&
+		    ((struct sp_raw_chunk *)(bytes + i))->type == SP_RAW_NODES && ++nodes == 2)
 			memset(bytes + i, 0xaa, 64);
 	MUST(nodes == 3);
 	scratch_bytes(dir, "a.raw", bytes, n);

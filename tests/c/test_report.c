@@ -97,12 +97,14 @@ static void test_tree(const struct sp_model *m)
 	sp_view_close(&v);
 }
 
-static const struct sp_edge *edge(const struct sp_model *m, const struct sp_edge *edges, size_t n, const char *caller, const char *callee)
+static const struct sp_edge *edge(const struct sp_model *m, const struct sp_edge *edges, size_t n, const char *caller,
+                                  const char *callee)
 {
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		if (strcmp(m->regions[edges[i].caller].name.p, caller) == 0 && strcmp(m->regions[edges[i].callee].name.p, callee) == 0)
+		if (strcmp(m->regions[edges[i].caller].name.p, caller) == 0 &&
+		    strcmp(m->regions[edges[i].callee].name.p, callee) == 0)
 			return &edges[i];
 	fprintf(stderr, "%s does not call %s\n", caller, callee);
 	exit(1);

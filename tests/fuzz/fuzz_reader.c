@@ -60,9 +60,11 @@ static void read_events(const struct sp_model *m)
 			continue;
 		for (depth = 0, last = 0; (n = sp_events_read(s, ev, 256, &e)) > 0;)
 			for (i = 0; i < n; i++) {
-				depth += ev[i].kind == SP_EVENT_ENTER || ev[i].kind == SP_EVENT_RESUME || ev[i].kind == SP_EVENT_INHERIT;
+				depth += ev[i].kind == SP_EVENT_ENTER || ev[i].kind == SP_EVENT_RESUME ||
+				         ev[i].kind == SP_EVENT_INHERIT;
 				depth -= ev[i].kind == SP_EVENT_LEAVE || ev[i].kind == SP_EVENT_SUSPEND;
-				if (depth < 0 || ev[i].time < last || (ev[i].kind <= SP_EVENT_INHERIT && ev[i].id >= m->n_regions))
+				if (depth < 0 || ev[i].time < last ||
+				    (ev[i].kind <= SP_EVENT_INHERIT && ev[i].id >= m->n_regions))
 					abort();
 				last = ev[i].time;
 			}
