@@ -17,7 +17,9 @@ class Model:
         """dir, begin, end (epoch seconds), traced, regions, paths, events, bytes, problems [str],
         processes [dict(file, host, command, pid, ppid, parent, end 'normal'|'stopped'|'abrupt', forked, begin, stop,
         cost_in, cost_out, lost {..}, lost_reason, meta {..})],
-        locations [dict(process, name, tid, creator, begin, end, lost {..}, visits, busy)]"""
+        locations [dict(process, name, tid, creator, begin, end, lost {..}, visits, resumed, busy)].
+        begin and end of these are seconds since the experiment's begin; parent and creator are indices or None. busy: time in
+        regions. Damage of a trace is found, and added to problems, when the trace is read."""
 
     def flat(self, *, sort: str = "excl", limit: int = 0, match: str = "", location: int = -1, process: int = -1) -> list[dict[str, Any]]:
         """One row for each region: name, module, qualname, file, line, kind, visits, resumed, incl, excl, mean, min, max, std.
@@ -25,7 +27,8 @@ class Model:
 
     def tree(self, *, sort: str = "incl", depth: int = 0, threshold: float = 0.0, limit: int = 0, location: int = -1, process: int = -1) -> list[dict[str, Any]]:
         """Rows in the order of printing, each with depth, path, parent beside the columns of flat(); paths below threshold (share of
-        the total) are left out, and their number and time are given in the parent's row as hidden, hidden_time."""
+        the total) are left out, and their number and time are given in the parent's row as hidden, hidden_time. The root (kind
+        'root', parent None) has a row, the first, only if some of its children are left out."""
 
     def callers(self, match: str, *, limit: int = 0) -> list[dict[str, Any]]:
         """For each region whose name matches (substring or shell pattern): dict(region=row, callers=[row…], callees=[row…]),
