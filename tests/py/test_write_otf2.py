@@ -116,7 +116,8 @@ def test_parameters_counters_and_pauses():
     assert [row[3:] for row in rows_of("ParameterInt")] == [["order", -3]]
     assert [row[3:] for row in rows_of("ParameterString")] == [["case", "small"]]
     assert [row[3:] for row in rows_of("Metric")] == [["bytes", 2.5]]
-    assert [row[3:] for row in rows_of("MeasurementOnOff")] == [["OFF"], ["ON"]]
+    # the thread that was joined may still be ending when recording pauses, and pause with it
+    assert [row[3] for row in rows_of("MeasurementOnOff") if row[0] == "MainThread"] == ["OFF", "ON"]
     assert "half way" in written.run("otf2-marker", anchor())
 
 
