@@ -43,4 +43,4 @@ picture: setup
 	$(PY) tools/picture.py
 
 clean:
-	rm -rf build build-* .venv .venvs dist spartito-*/
+	rm -rf build build-* .venv .venvs dist spartito-demo-*

@@ -30,8 +30,8 @@ def main():
     directory = os.path.join(ROOT, time.strftime("spartito-demo-%Y%m%d-%H%M%S"))
     program = os.path.join(ROOT, "examples", "weather.py")
     status = run("run", "-q", "--trace", "--to", ",".join(formats), "-o", directory, "--", sys.executable, program)
-    status = status or run("report", directory)
-    status = status or run("report", "--tree", "--depth", "6", "--threshold", "3", directory)
+    status = status or run("report", "--limit", "12", directory)
+    status = status or run("report", "--tree", "--depth", "5", "--threshold", "5", directory)
     print("\nto open" + " " * 41 + "with")
     for name in formats:
         path = default_path(directory, find(name))
