@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any, TextIO
 
 LONGEST_NAME = 160
+NARROWEST = 28  # characters of a name or a place that still tell something
 
 
 def seconds(value: float) -> str:
@@ -59,10 +60,13 @@ def name(text: str) -> str:
 
 
 class Column:
-    __slots__ = ("left", "style", "title")
+    """rank: the first to be left out in a narrow terminal has 1; 0 is always shown."""
 
-    def __init__(self, title: str, left: bool = False, style: str = "") -> None:
+    __slots__ = ("left", "rank", "style", "title")
+
+    def __init__(self, title: str, left: bool = False, style: str = "", rank: int = 0) -> None:
         self.title = title
+        self.rank = rank
         self.left = left
         self.style = style
 
@@ -81,6 +85,20 @@ def plain_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> lis
         cells = [t.ljust(w) if c.left else t.rjust(w) for t, w, c in zip(row, widths, columns)]
         lines.append("  ".join(cells).rstrip())
     return lines
+
+
+def _fitting(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """The columns that a terminal of that width has room for, with NARROWEST characters for one of text."""
+    need = []
+    for i, c in enumerate(columns):
+        longest = max([len(c.title), *(len(row[i]) for row in rows)])
+        need.append(2 + (min(longest, NARROWEST) if c.left else longest))
+    shown = list(range(len(columns)))
+    for i in sorted((i for i in shown if columns[i].rank), key=lambda i: columns[i].rank):
+        if sum(need[k] for k in shown) <= width:
+            break
+        shown.remove(i)
+    return shown
 
 
 class Output:
@@ -114,11 +132,17 @@ class Output:
         from rich.text import Text
 
         table = Table(box=None, pad_edge=False, header_style="bold")
-        for c in columns:
+        shown = _fitting(columns, rows, self.console.width)
+        for i in shown:
+            c = columns[i]
             justify: Any = "left" if c.left else "right"
-            table.add_column(c.title, justify=justify, style=c.style or None, no_wrap=True, overflow="ellipsis")
+            # numbers are never cut, only text is
+            least = None if c.left else max([len(c.title), *(len(row[i]) for row in rows)])
+            table.add_column(
+                c.title, justify=justify, style=c.style or None, no_wrap=True, overflow="ellipsis", min_width=least
+            )
         for row in rows:
-            table.add_row(*(Text(cell) for cell in row))
+            table.add_row(*(Text(row[i]) for i in shown))
         self.console.print(table)
 
 

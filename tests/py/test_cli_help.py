@@ -121,8 +121,24 @@ def test_man_page(root, tmp_path):
     assert "Start" in shown.stdout
 
 
-HEAVY = ("argparse", "json", "subprocess", "typing", "pathlib", "rich", "importlib.metadata", "signal", "shutil", "tempfile",
-         "logging", "textwrap", "difflib", "inspect", "ctypes", "socket")  # fmt: skip
+HEAVY = [
+    "argparse",
+    "json",
+    "subprocess",
+    "typing",
+    "pathlib",
+    "rich",
+    "importlib.metadata",
+    "signal",
+    "shutil",
+    "tempfile",
+    "logging",
+    "textwrap",
+    "difflib",
+    "inspect",
+    "ctypes",
+    "socket",
+]
 
 
 def test_nothing_heavy_is_imported_before_the_program_starts(tmp_path):

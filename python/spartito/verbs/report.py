@@ -24,13 +24,13 @@ NUMBERS = (
     Column("total"),
     Column("total %"),
     Column("calls"),
-    Column("mean"),
-    Column("min"),
-    Column("max"),
-    Column("std"),
+    Column("mean", rank=5),
+    Column("min", rank=2),
+    Column("max", rank=3),
+    Column("std", rank=1),
 )
 NAME = Column("function", left=True, style="cyan")
-PLACE = Column("defined at", left=True, style="dim")
+PLACE = Column("defined at", left=True, style="dim", rank=4)
 
 
 class Part:
