@@ -5,13 +5,14 @@
 import json
 import os
 import resource
+import struct
 import subprocess
 import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
-MIB = 1 << 20
+PAGE, CHUNK, EVENT_CHUNKS = 4096, 0x4B4E4843, (4, 6)
 
 # 1,000 regions in 20,000 call paths: 20 roots, each calling 20 middles, each calling 49 or 50 of the leaves
 PATHS = """
@@ -64,10 +65,20 @@ def rawgen():
     return os.path.join(build, "tests", "c", "rawgen")
 
 
-def raw_bytes(directory):
-    """Bytes that the raw files take on the disk."""
+def event_bytes(directory):
+    """Bytes of all chunks of events, their headers included, without the room still free in the last (src/raw/FORMAT.md)."""
+    total = 0
     raw = os.path.join(directory, "raw")
-    return sum(os.stat(os.path.join(raw, f)).st_blocks * 512 for f in os.listdir(raw))
+    for name in os.listdir(raw):
+        with open(os.path.join(raw, name), "rb") as f:
+            data = f.read()
+        at = PAGE
+        while at + 64 <= len(data):
+            magic, kind, _, _, size = struct.unpack_from("=IIIIQ", data, at)
+            chunk = data[at:at + size] if magic == CHUNK else b""
+            total += len(chunk.rstrip(b"\0")) if kind in EVENT_CHUNKS else 0
+            at += len(chunk) or PAGE
+    return total
 
 
 def event_sizes(bench, work, quick):
@@ -75,16 +86,15 @@ def event_sizes(bench, work, quick):
     with open(script, "w") as f:
         f.write(EVENTS.replace("COUNT", "200000" if quick else "1000000"))
     sizes = {}
-    for name, options in (("profile", []), ("raw", ["--trace"]), ("packed", ["--trace", "--memory", "1M"])):
+    for name, options in (("raw", ["--trace"]), ("packed", ["--trace", "--memory", "1M"])):
         directory = os.path.join(work, "events-" + name)
         measured(bench, directory, options, bench.python, script)
-        sizes[name] = raw_bytes(directory)
+        sizes[name] = event_bytes(directory)
     code = "import sys, json, spartito._analyse as a; print(json.dumps(a.Model(sys.argv[1]).info()['events']))"
     events = ask(bench, code, os.path.join(work, "events-raw"))
-    whole = (sizes["raw"] - sizes["profile"]) / events
-    packed = (sizes["packed"] - sizes["profile"]) / events
-    return [("raw trace, bytes an event", f"{whole:.2f}", "at most 8 (1 % for headers)", whole <= 8.08),
-            ("raw trace compressed, bytes an event", f"{packed:.2f}", "under 4", packed < 4)]
+    whole, packed = sizes["raw"] / events, sizes["packed"] / events
+    return [("raw trace, bytes an event", f"{whole:.2f}", "at most 8, and 0.1 for headers", whole <= 8.1),
+            ("raw trace past its memory limit (--memory 1M), bytes an event", f"{packed:.2f}", "under 4", packed < 4)]
 
 
 def otf2_rate(bench, work, quick):

@@ -36,8 +36,9 @@ class Bench:
         code = "import spartito._measure as m; print(*(n for n, works, _ in m.hooks() if works))"
         self.hooks = subprocess.run([self.python, "-c", code], check=True, capture_output=True, text=True).stdout.split()
         self.hook = self.hooks[0]
-        floors = [f"floor-{h}" for h in ("evalframe", "monitoring", "setprofile") if h != "monitoring" or version >= "3.12"]
-        self.tools = ["none", *floors, "spartito", "spartito-trace", *PEERS]
+        code = f"import sys; sys.path.insert(0, {self.work!r}); import floor; print(*floor.hooks())"
+        floors = subprocess.run([self.python, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+        self.tools = ["none", *(f"floor-{hook}" for hook in floors), "spartito", "spartito-trace", *PEERS]
         if shutil.which("scorep-config") and self.has("scorep"):
             self.tools.append("scorep")
 

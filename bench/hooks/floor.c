@@ -2,7 +2,7 @@
 /* The least that a hook in C can do: the processor's time-stamp counter at entry and exit, stored in a ring. What this
  * costs no tool with the same hook can undercut; bench/run.py measures it beside the tools.
  *
- * floor.start("evalframe" | "monitoring" | "setprofile"), floor.stop() -> number of events. */
+ * floor.hooks() -> names, floor.start(name), floor.stop() -> number of events. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <frameobject.h>
@@ -71,8 +71,7 @@ static int profile(PyObject *self, PyFrameObject *frame, int what, PyObject *arg
 #if PY_VERSION_HEX >= 0x030c0000
 /* A callback that monitoring can call without making a tuple of arguments: an object with a vectorcall. */
 struct callback {
-	PyObject_HEAD
-	vectorcallfunc call;
+	PyObject_HEAD vectorcallfunc call;
 };
 
 static PyObject *on_event(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
@@ -83,16 +82,16 @@ static PyObject *on_event(PyObject *self, PyObject *const *args, size_t n, PyObj
 }
 
 static PyMemberDef callback_members[] = {
-	{"__vectorcalloffset__", Py_T_PYSSIZET, offsetof(struct callback, call), Py_READONLY, NULL},
-	{NULL, 0, 0, 0, NULL},
+    {"__vectorcalloffset__", Py_T_PYSSIZET, offsetof(struct callback, call), Py_READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
 };
 static PyType_Slot callback_slots[] = {
-	{Py_tp_call, (void *)PyVectorcall_Call},
-	{Py_tp_members, callback_members},
-	{0, NULL},
+    {Py_tp_call, (void *)PyVectorcall_Call},
+    {Py_tp_members, callback_members},
+    {0, NULL},
 };
-static PyType_Spec callback_spec = {
-	"floor.callback", sizeof(struct callback), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, callback_slots};
+static PyType_Spec callback_spec = {"floor.callback", sizeof(struct callback), 0,
+                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, callback_slots};
 
 static const char *const event_names[] = {"PY_START", "PY_RESUME", "PY_THROW", "PY_RETURN", "PY_YIELD", "PY_UNWIND"};
 enum { TOOL = 4 };
@@ -104,7 +103,8 @@ static int start_monitoring(void)
 	int status = -1;
 
 	if (!sys || !(m = PyObject_GetAttrString(sys, "monitoring")) || !(list = PyObject_GetAttrString(m, "events")) ||
-	    !(type = PyType_FromSpec(&callback_spec)) || !(cb = ((PyTypeObject *)type)->tp_alloc((PyTypeObject *)type, 0)))
+	    !(type = PyType_FromSpec(&callback_spec)) ||
+	    !(cb = ((PyTypeObject *)type)->tp_alloc((PyTypeObject *)type, 0)))
 		goto out;
 	((struct callback *)cb)->call = on_event;
 	if (!(r = PyObject_CallMethod(m, "use_tool_id", "is", TOOL, "floor")))
@@ -136,7 +136,8 @@ static int stop_monitoring(void)
 {
 	PyObject *sys = PyImport_ImportModule("sys"), *m = NULL, *r = NULL;
 
-	if (sys && (m = PyObject_GetAttrString(sys, "monitoring")) && (r = PyObject_CallMethod(m, "set_events", "ii", TOOL, 0))) {
+	if (sys && (m = PyObject_GetAttrString(sys, "monitoring")) &&
+	    (r = PyObject_CallMethod(m, "set_events", "ii", TOOL, 0))) {
 		Py_DECREF(r);
 		r = PyObject_CallMethod(m, "free_tool_id", "i", TOOL);
 	}
@@ -166,11 +167,11 @@ static const struct hook {
 	int (*start)(void);
 	int (*stop)(void);
 } hooks[] = {
-	{"evalframe", start_evalframe, stop_evalframe},
+    {"evalframe", start_evalframe, stop_evalframe},
 #if PY_VERSION_HEX >= 0x030c0000
-	{"monitoring", start_monitoring, stop_monitoring},
+    {"monitoring", start_monitoring, stop_monitoring},
 #endif
-	{"setprofile", start_setprofile, stop_setprofile},
+    {"setprofile", start_setprofile, stop_setprofile},
 };
 static const struct hook *running;
 
@@ -199,10 +200,27 @@ static PyObject *floor_stop(PyObject *self, PyObject *none)
 	return PyLong_FromUnsignedLongLong(events);
 }
 
+static PyObject *floor_hooks(PyObject *self, PyObject *none)
+{
+	PyObject *names = PyTuple_New(sizeof hooks / sizeof *hooks);
+
+	(void)self, (void)none;
+	for (size_t i = 0; names && i < sizeof hooks / sizeof *hooks; i++) {
+		PyObject *name = PyUnicode_FromString(hooks[i].name);
+
+		if (!name)
+			Py_CLEAR(names);
+		else
+			PyTuple_SET_ITEM(names, (Py_ssize_t)i, name);
+	}
+	return names;
+}
+
 static PyMethodDef methods[] = {
-	{"start", floor_start, METH_O, NULL},
-	{"stop", floor_stop, METH_NOARGS, NULL},
-	{NULL, NULL, 0, NULL},
+    {"hooks", floor_hooks, METH_NOARGS, NULL},
+    {"start", floor_start, METH_O, NULL},
+    {"stop", floor_stop, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
 };
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "floor", NULL, -1, methods, NULL, NULL, NULL, NULL};
 
