@@ -33,10 +33,11 @@ class Grid:
         return change
 
     def relax(self, steps):
-        for n in range(steps):
+        """Steps until the temperature hardly changes; returns how many."""
+        for n in range(1, steps + 1):
             if self.step() < 1e-3:
-                break
-        return n + 1
+                return n
+        return steps
 
 
 class Station:

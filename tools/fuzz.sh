@@ -12,10 +12,9 @@ found=0
 for target in build-fuzz/tests/fuzz/fuzz_*; do
 	[ -f "$target" ] && [ -x "$target" ] || continue
 	found=$((found + 1))
-	name=$(basename "$target")
-	mkdir -p "build-fuzz/corpus/$name"
-	"$target" -max_total_time="$seconds" -rss_limit_mb=2048 -timeout=20 -verbosity=0 -print_final_stats=1 \
-		-artifact_prefix="build-fuzz/$name-" "build-fuzz/corpus/$name" tests/old-raw 2>&1 | grep -v INFO | tail -n 30
-	echo "ok  $name"
+	tests/fuzz/run.sh "$target" build-fuzz/tests/fuzz/seeds "$seconds" "build-fuzz/corpus-$(basename "$target")" \
+		>build-fuzz/log 2>&1 || { tail -n 60 build-fuzz/log >&2; exit 1; }
+	grep -E "number_of_executed_units|new_units_added" build-fuzz/log || true
+	echo "ok  $(basename "$target") for $seconds s"
 done
 [ "$found" -gt 0 ] || { echo "fuzz.sh: no fuzz target was built" >&2; exit 1; }

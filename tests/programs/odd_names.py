@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-#: visits  größe 2; 函数 3; <lambda> 4; with space 5; tab\there 6; made:m 1
+#: visits  größe 2; 函数 3; <lambda> 4; made:m 1
+#: visits[3.9-3.10]  build.<locals>.f 11
+#: visits[3.11-]  with space 5; tab\there 6
+#: note  before 3.11 code objects have no qualified name of their own: that of the function counts
 #: free  build
 def größe():
     return 1
@@ -13,12 +16,13 @@ def build(name, module="__main__"):
     def f():
         return name
 
-    f.__code__ = f.__code__.replace(co_name=name, **({"co_qualname": name} if hasattr(f.__code__, "co_qualname") else {}))
+    names = ["co_name", "co_qualname"] if hasattr(f.__code__, "co_qualname") else ["co_name"]
+    f.__code__ = f.__code__.replace(**dict.fromkeys(names, name))
     f.__globals__["__name__"] = "__main__"
     return f
 
 
-anonymous = lambda: 3  # noqa: E731
+anonymous = lambda: 3
 spaced, tabbed = build("with space"), build("tab\there")
 print([größe() for _ in range(2)], [函数() for _ in range(3)], [anonymous() for _ in range(4)])
 print([spaced() for _ in range(5)], [tabbed() for _ in range(6)])

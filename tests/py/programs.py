@@ -41,7 +41,7 @@ def in_range(text, version=sys.version_info[:2]):
 
 
 def full_name(name):
-    return name if ":" in name else "__main__:" + name
+    return name if ":" in name or name.startswith("<method ") else "__main__:" + name
 
 
 class Program:

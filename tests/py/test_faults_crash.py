@@ -10,7 +10,6 @@ import time
 from collections import Counter
 
 import pytest
-
 import spartito._analyse as analyse
 import spartito._measure as measure
 
@@ -88,7 +87,14 @@ def test_killed_from_outside(tmp_path, spartito, hook, threads):
 
 
 def test_launcher_killed_program_goes_on(tmp_path, spartito):
-    code = "import time, os\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(1.5)\ndef late(): return 1\nlate()\nopen('done', 'w')\n"
+    code = """
+import os, time
+open("pid", "w").write(str(os.getpid()))
+time.sleep(1.5)
+def late(): return 1
+late()
+open("done", "w")
+"""
     p = start(tmp_path, spartito, code)
     deadline = time.monotonic() + 20
     while not (tmp_path / "pid").exists() and time.monotonic() < deadline:

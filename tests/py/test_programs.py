@@ -9,9 +9,8 @@ import subprocess
 import sys
 from collections import Counter
 
-import pytest
-
 import foreign
+import pytest
 import spartito._analyse as analyse
 import spartito._measure as measure
 from programs import all_programs

@@ -9,7 +9,6 @@ import subprocess
 import sysconfig
 
 import pytest
-
 from conftest import ROOT
 
 SRC = ROOT / "src"
@@ -102,7 +101,8 @@ def test_sizes_of_python():
 
 
 def test_every_file_has_its_licence():
-    listed = subprocess.run(["git", "ls-files", "*.c", "*.h", "*.py", "*.sh", "meson.build"], cwd=ROOT, capture_output=True, text=True)
+    command = ["git", "ls-files", "*.c", "*.h", "*.py", "*.sh", "meson.build"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     paths = listed.stdout.split() if listed.returncode == 0 else [str(p.relative_to(ROOT)) for p in SOURCES]
     for name in paths:
         path = ROOT / name
