@@ -3,7 +3,8 @@
 # fuzz.sh VENV [SECONDS]: every libFuzzer target for so long.
 set -eu
 cd "$(dirname "$0")/.."
-export PATH="$PWD/$1/bin:$PATH"
+PATH="$(cd "$1/bin" && pwd):$PATH"
+export PATH
 seconds=${2:-60}
 
 [ -d build-fuzz ] || CC=clang meson setup build-fuzz -Dfuzz=true -Db_lundef=false -Dbuildtype=debugoptimized >/dev/null

@@ -3,8 +3,8 @@
 # lint.sh VENV: every linter once; the status is 1 when one of them found something.
 set -u
 cd "$(dirname "$0")/.."
-bin=$1/bin status=0
-export PATH="$PWD/$bin:$PATH"
+bin=$(cd "$1/bin" && pwd) status=0
+export PATH="$bin:$PATH"
 
 check() {
 	if "$@" >build-lint.log 2>&1; then echo "ok      $1 $2"; else

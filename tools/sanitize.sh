@@ -3,7 +3,7 @@
 # sanitize.sh VENV: the C tests and a measured program under AddressSanitizer and UndefinedBehaviorSanitizer.
 set -eu
 cd "$(dirname "$0")/.."
-bin=$PWD/$1/bin
+bin=$(cd "$1/bin" && pwd)
 export PATH="$bin:$PATH"
 options="-Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugoptimized"
 
@@ -29,7 +29,7 @@ for program in generators threads exceptions fork; do
 			"$bin/python" "tests/programs/$program.py" >"$work/out" 2>"$work/err" || { cat "$work/out" "$work/err"; exit 1; }
 		if grep -E 'AddressSanitizer|runtime error' "$work/out" "$work/err"; then exit 1; fi
 		ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD=$asan PYTHONPATH=$work/site \
-			"$bin/python" -m spartito report "$work/$program-$hook" >/dev/null
+			"$bin/python" -m spartito report "$work/$program-$hook" >/dev/null 2>&1
 		echo "ok  $program under $hook"
 	done
 done

@@ -120,7 +120,7 @@ def check_trace(program, model, directory, visits, resumed):
         assert sum(name in full for full in trace.locations.values()) >= n, f"{name}: {trace.locations}"
 
 
-@pytest.mark.parametrize("program, hook", cases())
+@pytest.mark.parametrize("program, hook", list(cases()))
 def test_program(program, hook, tmp_path):
     for module in program.values.get("needs", "").split():
         pytest.importorskip(module)
