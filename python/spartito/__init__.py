@@ -12,8 +12,7 @@ if sys.implementation.name != "cpython" or sys.version_info < (3, 9):
         f"Spartito needs CPython 3.9 or newer; this is {sys.implementation.name} {sys.version.split()[0]}"
     )
 try:
-    from spartito import _measure
-    from spartito._measure import active, counter, experiment, marker, parameter, pause, resume, stop
+    from spartito._measure import active, counter, experiment, marker, parameter, pause, region, resume, stop
 except ImportError as e:
     raise ImportError(
         f"Spartito was not built for this Python ({sys.version.split()[0]}, {sys.executable}): {e}"
@@ -22,12 +21,8 @@ from spartito._version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from contextlib import AbstractContextManager
-    from types import TracebackType
-    from typing import Any, Optional, TypeVar
-
-    Function = TypeVar("Function", bound=Callable[..., Any])
+    from typing import Any, Optional
 
 __all__ = [
     "__version__",
@@ -43,26 +38,6 @@ __all__ = [
     "start",
     "stop",
 ]
-
-
-class region(_measure.region):
-    """`with region("name"):`, `async with` the same, or a decorator of functions, coroutines and generators."""
-
-    __slots__ = ()
-
-    def __call__(self, function: "Function") -> "Function":
-        from spartito.user import decorate
-
-        return decorate(self.name, function)
-
-    async def __aenter__(self) -> "region":
-        self.__enter__()
-        return self
-
-    async def __aexit__(
-        self, t: "Optional[type[BaseException]]", v: "Optional[BaseException]", tb: "Optional[TracebackType]"
-    ) -> None:
-        self.__exit__(t, v, tb)
 
 
 def start(directory: "Optional[str]" = None, **settings: "Any") -> None:

@@ -56,10 +56,20 @@ class Measure:
             _measure.stop()
 
 
-def decorate(name: str, function: Function) -> Function:
+async def async_enter(region: _measure.region) -> _measure.region:
+    return region.__enter__()
+
+
+async def async_leave(region: _measure.region) -> None:
+    region.__exit__(None, None, None)
+
+
+def decorate(name: str | None, function: Function) -> Function:
     """function within a region for each call. Coroutines and generators stay what they are to `inspect`."""
     if not callable(function):
         raise TypeError(f"region({name!r}) decorates functions, not {type(function).__name__}")
+    if name is None:
+        name = getattr(function, "__qualname__", type(function).__name__)
     if inspect.iscoroutinefunction(function):
         made: Any = _coroutine(name, function)
     elif inspect.isasyncgenfunction(function):

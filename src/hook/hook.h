@@ -88,6 +88,14 @@ static inline struct sp_thread *sp_hook_enter(PyCodeObject *code, sp_frame *f, u
 int sp_chain_install(void);
 int sp_chain_call(PyFrameObject *f, int what, PyObject *arg);
 
+/* module.c: UTF-8 of a str argument, with its length; NULL with TypeError, which calls it `what`. */
+const char *sp_text_argument(PyObject *o, Py_ssize_t *n, const char *what);
+
+/* region.c: a user region begins or ends, by its name, a str. 0, or -1 with an exception. */
+int sp_region_begin(PyObject *name);
+int sp_region_end(PyObject *name);
+PyObject *sp_region_type(void); /* a new reference */
+
 /* ---- control.c ---- */
 
 /* All return 0, or -1 with a Python exception. */

@@ -4,7 +4,6 @@
 #include "spartito.h"
 
 #include <string.h>
-#include <structmember.h>
 
 /* ---- control ---- */
 
@@ -115,8 +114,7 @@ static PyObject *settings(PyObject *self, PyObject *none)
 
 /* ---- user regions and values ---- */
 
-/* UTF-8 of a str argument; NULL with TypeError. */
-static const char *name_of(PyObject *o, Py_ssize_t *n, const char *what)
+const char *sp_text_argument(PyObject *o, Py_ssize_t *n, const char *what)
 {
 	if (!PyUnicode_Check(o)) {
 		PyErr_Format(PyExc_TypeError, "%s must be a str, not %s", what, Py_TYPE(o)->tp_name);
@@ -128,23 +126,16 @@ static const char *name_of(PyObject *o, Py_ssize_t *n, const char *what)
 static PyObject *region_begin(PyObject *self, PyObject *name)
 {
 	(void)self;
-	Py_ssize_t n;
-	const char *p = name_of(name, &n, "the name of a region");
-	if (!p)
+	if (sp_region_begin(name))
 		return NULL;
-	sp_hook_thread(NULL);
-	sp_user_begin(p, (size_t)n);
 	Py_RETURN_NONE;
 }
 
 static PyObject *region_end(PyObject *self, PyObject *name)
 {
 	(void)self;
-	Py_ssize_t n;
-	const char *p = name_of(name, &n, "the name of a region");
-	if (!p)
+	if (sp_region_end(name))
 		return NULL;
-	sp_user_end(p, (size_t)n);
 	Py_RETURN_NONE;
 }
 
@@ -174,7 +165,7 @@ static PyObject *parameter(PyObject *self, PyObject *const *args, Py_ssize_t nar
 		PyErr_Format(PyExc_TypeError, "parameter() takes a name and a value (%zd given)", nargs);
 		return NULL;
 	}
-	const char *p = name_of(args[0], &n, "the name of a parameter"), *text;
+	const char *p = sp_text_argument(args[0], &n, "the name of a parameter"), *text;
 	if (!p)
 		return NULL;
 	if (PyLong_Check(args[1])) {
@@ -204,7 +195,7 @@ static PyObject *counter(PyObject *self, PyObject *const *args, Py_ssize_t nargs
 		PyErr_Format(PyExc_TypeError, "counter() takes a name and a value (%zd given)", nargs);
 		return NULL;
 	}
-	const char *p = name_of(args[0], &n, "the name of a counter");
+	const char *p = sp_text_argument(args[0], &n, "the name of a counter");
 	double d = p ? PyFloat_AsDouble(args[1]) : -1;
 	if (!p || (d == -1 && PyErr_Occurred()))
 		return NULL;
@@ -218,87 +209,12 @@ static PyObject *marker(PyObject *self, PyObject *text)
 {
 	(void)self;
 	Py_ssize_t n;
-	const char *p = name_of(text, &n, "a marker");
+	const char *p = sp_text_argument(text, &n, "a marker");
 	if (!p)
 		return NULL;
 	sp_user_marker(p, (size_t)n);
 	Py_RETURN_NONE;
 }
-
-/* ---- region: a context manager that costs next to nothing while nothing is measured ---- */
-
-struct region {
-	PyObject_HEAD
-	PyObject *name; /* owned, a str */
-};
-
-static int region_init(PyObject *self, PyObject *args, PyObject *kwargs)
-{
-	static char *names[] = {"name", NULL};
-	PyObject *name;
-	Py_ssize_t n;
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:region", names, &name) || !name_of(name, &n, "the name of a region"))
-		return -1;
-	Py_INCREF(name);
-	Py_XSETREF(((struct region *)self)->name, name);
-	return 0;
-}
-
-static void region_dealloc(PyObject *self)
-{
-	PyTypeObject *type = Py_TYPE(self);
-	Py_XDECREF(((struct region *)self)->name);
-	type->tp_free(self);
-	Py_DECREF(type);
-}
-
-static PyObject *region_enter(PyObject *self, PyObject *none)
-{
-	(void)none;
-	PyObject *name = ((struct region *)self)->name;
-	if (sp_recording && name) {
-		PyObject *r = region_begin(NULL, name);
-		if (!r)
-			return NULL;
-		Py_DECREF(r);
-	}
-	Py_INCREF(self);
-	return self;
-}
-
-static PyObject *region_exit(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
-{
-	(void)args, (void)nargs;
-	PyObject *name = ((struct region *)self)->name;
-	if (sp_recording && name)
-		return region_end(NULL, name);
-	Py_RETURN_NONE;
-}
-
-static PyMethodDef region_methods[] = {
-	{"__enter__", region_enter, METH_NOARGS, NULL},
-	{"__exit__", (PyCFunction)(void (*)(void))region_exit, METH_FASTCALL, NULL},
-	{NULL, NULL, 0, NULL},
-};
-static PyMemberDef region_members[] = {
-	{"name", T_OBJECT_EX, offsetof(struct region, name), READONLY, "as in the results"},
-	{NULL, 0, 0, 0, NULL},
-};
-static PyType_Slot region_slots[] = {
-	{Py_tp_doc, "region(name): a user region, from entering to leaving the with block"},
-	{Py_tp_init, region_init},
-	{Py_tp_new, PyType_GenericNew},
-	{Py_tp_dealloc, region_dealloc},
-	{Py_tp_methods, region_methods},
-	{Py_tp_members, region_members},
-	{0, NULL},
-};
-static PyType_Spec region_spec = {
-	.name = "spartito._measure.region",
-	.basicsize = sizeof(struct region),
-	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-	.slots = region_slots,
-};
 
 /* ---- C, C++, Cython ---- */
 
@@ -382,7 +298,7 @@ static PyMethodDef methods[] = {
 static int module_exec(PyObject *m)
 {
 	publish_api();
-	PyObject *type = PyType_FromSpec(&region_spec);
+	PyObject *type = sp_region_type();
 	if (!type)
 		return -1;
 	int r = PyModule_AddObject(m, "region", type);

@@ -27,8 +27,32 @@ static void slot_free(void *p)
 		free((void *)(slot & ~UINT64_C(3)));
 }
 
+/* The interpreters that gave us a slot; their ids are never used again. */
+static int64_t *interpreters; /* owned */
+static size_t n_interpreters;
+
+static bool interpreter_is_known(int64_t id, bool add)
+{
+	bool known = false;
+	pthread_mutex_lock(&sp_process.lock);
+	for (size_t i = 0; i < n_interpreters && !known; i++)
+		known = interpreters[i] == id;
+	if (add && !known) {
+		int64_t *more = realloc(interpreters, (n_interpreters + 1) * sizeof *more);
+		if (more) {
+			interpreters = more;
+			interpreters[n_interpreters++] = id;
+		}
+	}
+	pthread_mutex_unlock(&sp_process.lock);
+	return known;
+}
+
 int sp_names_init(void)
 {
+	int64_t id = PyInterpreterState_GetID(PyInterpreterState_Get());
+	if (interpreter_is_known(id, false))
+		return 0;
 	Py_ssize_t i = PyUnstable_Eval_RequestCodeExtraIndex(slot_free);
 	if (i < 0) {
 		PyErr_SetString(PyExc_RuntimeError, "no room for extra data on code objects");
@@ -40,6 +64,7 @@ int sp_names_init(void)
 		return -1;
 	}
 	sp_slot_index = i;
+	interpreter_is_known(id, true);
 	return 0;
 }
 
@@ -87,7 +112,12 @@ static struct text text_of(PyObject *o, const char *otherwise)
 	return t;
 }
 
-/* The same, as a string of our own; NULL without memory. */
+/* The same, as a string of our own, with its length: a name may hold NUL. NULL without memory. */
+struct name {
+	char *p; /* owned */
+	size_t n;
+};
+
 static char *copy_of(struct text t)
 {
 	char *s = malloc(t.n + 1);
@@ -100,16 +130,21 @@ static char *copy_of(struct text t)
 
 /* ---- qualified names ---- */
 
+static struct name name_of(PyObject *o)
+{
+	struct text t = text_of(o, "?");
+	struct name name = {copy_of(t), t.n};
+	Py_XDECREF(t.owner);
+	return name;
+}
+
 #if PY_VERSION_HEX >= 0x030B0000
 
-static char *qualname_of(PyCodeObject *code, uint64_t slot, sp_frame *f)
+static struct name qualname_of(PyCodeObject *code, uint64_t slot, sp_frame *f)
 {
 	(void)slot;
 	(void)f;
-	struct text t = text_of(code->co_qualname, "?");
-	char *s = copy_of(t);
-	Py_XDECREF(t.owner);
-	return s;
+	return name_of(code->co_qualname);
 }
 
 static void hint_children(PyCodeObject *code, const char *qualname)
@@ -190,18 +225,16 @@ static char *search_globals(PyObject *globals, PyCodeObject *code)
 	return s;
 }
 
-static char *qualname_of(PyCodeObject *code, uint64_t slot, sp_frame *f)
+static struct name qualname_of(PyCodeObject *code, uint64_t slot, sp_frame *f)
 {
-	if ((slot & 3) == SP_SLOT_HINT)
-		return strdup((char *)(slot & ~UINT64_C(3)));
-	struct text t = text_of(code->co_name, "?");
 	char *s = NULL;
-	if (f && sp_frame_globals(f) && PyDict_Check(sp_frame_globals(f)) && t.p[0] != '<')
+	if ((slot & 3) == SP_SLOT_HINT)
+		s = strdup((char *)(slot & ~UINT64_C(3)));
+	struct text t = text_of(code->co_name, "?");
+	if (!s && f && sp_frame_globals(f) && PyDict_Check(sp_frame_globals(f)) && t.p[0] != '<')
 		s = search_globals(sp_frame_globals(f), code);
-	if (!s)
-		s = copy_of(t);
 	Py_XDECREF(t.owner);
-	return s;
+	return s ? (struct name){s, strlen(s)} : name_of(code->co_name);
 }
 
 #endif
@@ -243,37 +276,19 @@ static bool is_ours(const char *module)
 	return !strncmp(module, "spartito", 8) && (module[8] == 0 || module[8] == '.');
 }
 
-static uint64_t slot_new(PyCodeObject *code, const char *module, const char *qualname, struct sp_text name, const char *file)
+static uint64_t slot_new(PyCodeObject *code, const char *module, struct name name, const char *file)
 {
 	unsigned flags = code_flags(code);
 	uint64_t slot = sp_slot_ok;
 	if (flags)
 		slot |= SP_SLOT_GENERATOR;
-	if (sp_watch_wanted(module, qualname))
+	if (sp_watch_wanted(module, name.p))
 		slot |= SP_SLOT_WATCH;
-	if (is_ours(module) || !sp_filter_wants(sp_process.filter, module, qualname, file))
+	if (is_ours(module) || !sp_filter_wants(sp_process.filter, module, name.p, file))
 		return slot | SP_SLOT_FILTERED;
-	struct sp_text m = {module, strlen(module)}, p = {file, strlen(file)};
-	uint64_t id = sp_define_region(m, name, p, (uint32_t)(code->co_firstlineno > 0 ? code->co_firstlineno : 0), flags);
+	struct sp_text m = {module, strlen(module)}, p = {file, strlen(file)}, q = {name.p, name.n};
+	uint64_t id = sp_define_region(m, q, p, (uint32_t)(code->co_firstlineno > 0 ? code->co_firstlineno : 0), flags);
 	return id ? slot | id << SP_SLOT_ID : slot | SP_SLOT_FILTERED;
-}
-
-/* A name may hold NUL: its length counts, not its terminator. */
-static size_t qualname_length(PyCodeObject *code, const char *qualname)
-{
-	size_t n = strlen(qualname);
-#if PY_VERSION_HEX >= 0x030B0000
-	struct text t = text_of(code->co_qualname, "?");
-	if (t.n > n)
-		n = t.n;
-	Py_XDECREF(t.owner);
-#else
-	struct text t = text_of(code->co_name, "?");
-	if (t.n > n)
-		n = t.n; /* only a name that was not joined to another is cut by its NUL */
-	Py_XDECREF(t.owner);
-#endif
-	return n;
 }
 
 uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f)
@@ -282,13 +297,13 @@ uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f)
 	if ((slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == (sp_slot_ok & SP_SLOT_MASK))
 		return slot;
 	struct text module = module_of(f);
-	char *m = copy_of(module), *file = file_of(code), *name = qualname_of(code, slot, f);
+	char *m = copy_of(module), *file = file_of(code);
+	struct name name = qualname_of(code, slot, f);
 	Py_XDECREF(module.owner);
 	slot = 0;
-	if (m && file && name) {
-		struct sp_text whole = {name, qualname_length(code, name)};
-		slot = slot_new(code, m, name, whole, file);
-		hint_children(code, name);
+	if (m && file && name.p) {
+		slot = slot_new(code, m, name, file);
+		hint_children(code, name.p);
 		if (PyUnstable_Code_SetExtra((PyObject *)code, sp_slot_index, (void *)slot)) {
 			PyErr_Clear(); /* a hint in the slot was freed by the interpreter when it was replaced */
 			slot = 0;
@@ -296,7 +311,7 @@ uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f)
 	}
 	free(m);
 	free(file);
-	free(name);
+	free(name.p);
 	return slot;
 }
 

@@ -70,7 +70,7 @@ static void module_begins(sp_frame *f)
 	PyObject *module = PyDict_GetItemString(sp_frame_globals(f), "__name__"); /* borrowed */
 	if (module && PyUnicode_Check(module) && !PyUnicode_CompareWithASCIIString(module, "greenlet"))
 		sp_greenlet_loaded();
-	else if (sp_self && sp_self->booting && !sp_stack_depth(sp_self))
+	else if (sp_self && sp_self->booting && sp_stack_settle(sp_self, sp_ticks()))
 		sp_thread_restart(sp_self);
 }
 

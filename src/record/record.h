@@ -188,6 +188,8 @@ void sp_extra(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *paylo
 void sp_stack_inherit(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t frame, uint64_t now);
 /* Leaves the innermost frame whatever it is. */
 void sp_stack_pop(struct sp_thread *t, uint64_t now);
+/* Leaves inherited frames whose end nobody saw, because the hook came after they began; whether the stack is empty then. */
+bool sp_stack_settle(struct sp_thread *t, uint64_t now);
 void sp_stack_clear(struct sp_thread *t, uint64_t now);
 static inline size_t sp_stack_depth(const struct sp_thread *t)
 {

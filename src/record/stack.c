@@ -105,11 +105,11 @@ void sp_stack_inherit(struct sp_thread *t, uint32_t region, uint64_t key, uint64
 	sp_event(t, now, SP_RAW_INHERIT, region);
 }
 
-/* Inherited frames whose leave nobody saw (the hook came after they began) are found out here, and left now. */
-static void drop_stale(struct sp_thread *t, uint64_t now)
+bool sp_stack_settle(struct sp_thread *t, uint64_t now)
 {
 	while (top_of(t)->flags & SP_RAW_FRAME_INHERITED && sp_stack_still_open && !sp_stack_still_open(top_of(t)))
 		sp_stack_pop(t, now);
+	return is_root(t, top_of(t));
 }
 
 void sp_enter_collapsed(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t now, unsigned kind)
@@ -123,7 +123,7 @@ void sp_enter_collapsed(struct sp_thread *t, uint32_t region, uint64_t key, uint
 void sp_enter_slow(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t now, unsigned kind)
 {
 	int error = errno;
-	drop_stale(t, now);
+	sp_stack_settle(t, now);
 	if (!room(t)) {
 		t->loc.lost_events += 2;
 		errno = error;
