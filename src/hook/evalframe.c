@@ -62,10 +62,12 @@ static bool is_suspended(sp_frame *f)
 }
 #endif
 
-static void leave(PyCodeObject *code, unsigned kind)
+static inline void leave(PyCodeObject *code, unsigned kind, sp_frame *suspended)
 {
 	uint64_t now = sp_ticks();
 	struct sp_thread *t = sp_self; /* another one in the child of a fork, none after a stop */
+	if (suspended && t)
+		sp_hook_suspends(t, suspended, now);
 	if (SP_LIKELY(t != NULL) && SP_UNLIKELY(!sp_leave(t, (uint64_t)code | TAG, now, kind)))
 		t->loc.unmatched += sp_recording;
 }
@@ -76,10 +78,13 @@ static PyObject *eval_generator(PyThreadState *ts, sp_frame *f, int throwing, st
 	PyCodeObject *code = sp_frame_code(f);
 	if (makes_generator(f))
 		return before(ts, f, throwing);
-	sp_enter(t, (uint32_t)(slot >> SP_SLOT_ID), (uint64_t)code | TAG, sp_ticks(),
-		 is_first(f) && !throwing ? SP_RAW_ENTER : SP_RAW_RESUME);
+	unsigned kind = is_first(f) && !throwing ? SP_RAW_ENTER : SP_RAW_RESUME;
+	uint64_t now = sp_ticks();
+	sp_enter(t, (uint32_t)(slot >> SP_SLOT_ID), (uint64_t)code | TAG, now, kind);
+	sp_hook_goes_on(t, f, kind, now);
 	PyObject *result = before(ts, f, throwing);
-	leave(code, result && is_suspended(f) ? SP_RAW_SUSPEND : SP_RAW_LEAVE);
+	bool suspended = result && is_suspended(f);
+	leave(code, suspended ? SP_RAW_SUSPEND : SP_RAW_LEAVE, suspended ? f : NULL);
 	return result;
 }
 
@@ -126,7 +131,7 @@ static PyObject *eval(PyThreadState *ts, sp_frame *f, int throwing)
 		return eval_generator(ts, f, throwing, t, slot);
 	sp_enter(t, (uint32_t)(slot >> SP_SLOT_ID), (uint64_t)code | TAG, sp_ticks(), SP_RAW_ENTER);
 	PyObject *result = before(ts, f, throwing);
-	leave(code, SP_RAW_LEAVE);
+	leave(code, SP_RAW_LEAVE, NULL);
 	return result;
 }
 

@@ -96,6 +96,26 @@ int sp_region_begin(PyObject *name);
 int sp_region_end(PyObject *name);
 PyObject *sp_region_type(void); /* a new reference */
 
+/* Around the suspension of a generator (frame f, or NULL: the thread's current one): its user regions go with it. Cheap where it
+ * has none. */
+static inline void sp_hook_suspends(struct sp_thread *t, sp_frame *f, uint64_t now)
+{
+	if (SP_UNLIKELY(sp_is_user_key(((const struct sp_raw_frame *)t->loc.top)->key)))
+		sp_stack_set_aside(t, (uint64_t)(f ? f : sp_frame_current(PyThreadState_Get())), now);
+}
+
+/* After its enter, first or again. */
+static inline void sp_hook_goes_on(struct sp_thread *t, sp_frame *f, unsigned kind, uint64_t now)
+{
+	if (SP_LIKELY(!t->aside))
+		return;
+	uint64_t id = (uint64_t)(f ? f : sp_frame_current(PyThreadState_Get()));
+	if (kind == SP_RAW_RESUME)
+		sp_stack_bring_back(t, id, now);
+	else
+		sp_stack_forget_aside(t, id);
+}
+
 /* ---- control.c ---- */
 
 /* All return 0, or -1 with a Python exception. */

@@ -44,7 +44,10 @@ SP_HOT PyObject *enter(PyObject *self, PyObject *const *args, unsigned kind, boo
 		if (!t)
 			Py_RETURN_NONE;
 	}
-	sp_enter(t, (uint32_t)(slot >> SP_SLOT_ID), (uint64_t)code, sp_ticks(), kind);
+	uint64_t now = sp_ticks();
+	sp_enter(t, (uint32_t)(slot >> SP_SLOT_ID), (uint64_t)code, now, kind);
+	if (kind == SP_RAW_RESUME || slot & SP_SLOT_GENERATOR)
+		sp_hook_goes_on(t, NULL, kind, now);
 	Py_RETURN_NONE;
 }
 
@@ -65,6 +68,8 @@ SP_HOT PyObject *leave(PyObject *self, PyObject *const *args, unsigned kind, boo
 {
 	uint64_t now = sp_ticks();
 	struct sp_thread *t = sp_self;
+	if (kind == SP_RAW_SUSPEND && SP_LIKELY(t != NULL))
+		sp_hook_suspends(t, NULL, now);
 	if (SP_LIKELY(t != NULL) && SP_UNLIKELY(!sp_leave(t, (uint64_t)args[0], now, kind)))
 		return unmatched(self, t, (PyCodeObject *)args[0], can_disable);
 	Py_RETURN_NONE;

@@ -121,7 +121,12 @@ static unsigned leave_kind(PyCodeObject *code, PyFrameObject *f, PyObject *resul
 	unsigned op = opcode_at(code, lasti, &arg);
 	bool suspended = op == YIELD_VALUE;
 #ifdef YIELD_FROM
-	suspended |= op == YIELD_FROM;
+	/* which is set back, to be run again when the generator goes on */
+	suspended |= lasti + 2 < PyBytes_GET_SIZE(code->co_code) && opcode_at(code, lasti + 2, &arg) == YIELD_FROM;
+#endif
+#if PY_VERSION_HEX >= 0x030B0000
+	/* 3.13 stands at the next instruction already, where it will go on */
+	suspended |= is_resume(op) && arg & 3;
 #endif
 #ifdef INSTRUMENTED_YIELD_VALUE
 	suspended |= op == INSTRUMENTED_YIELD_VALUE;
@@ -154,7 +159,10 @@ static void on_call(PyFrameObject *f)
 			return;
 	}
 	unsigned kind = slot & SP_SLOT_GENERATOR ? enter_kind(code, f) : SP_RAW_ENTER;
-	sp_enter(t, (uint32_t)(slot >> SP_SLOT_ID), (uint64_t)code, sp_ticks(), kind);
+	uint64_t now = sp_ticks();
+	sp_enter(t, (uint32_t)(slot >> SP_SLOT_ID), (uint64_t)code, now, kind);
+	if (SP_UNLIKELY(slot & SP_SLOT_GENERATOR))
+		sp_hook_goes_on(t, NULL, kind, now);
 }
 
 static void on_return(PyFrameObject *f, PyObject *result)
@@ -166,6 +174,8 @@ static void on_return(PyFrameObject *f, PyObject *result)
 	PyCodeObject *code = code_of(f);
 	uint64_t slot = sp_slot_of(code);
 	unsigned kind = slot & SP_SLOT_GENERATOR ? leave_kind(code, f, result) : SP_RAW_LEAVE;
+	if (kind == SP_RAW_SUSPEND)
+		sp_hook_suspends(t, NULL, now);
 	const struct sp_raw_frame *top = (const struct sp_raw_frame *)t->loc.top;
 	if (SP_UNLIKELY(slot & SP_SLOT_GENERATOR && !result && top->key == (uint64_t)code && last_instruction(f) < 0)) {
 		/* before 3.11 closing a generator that never ran looks like a first call */

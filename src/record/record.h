@@ -79,6 +79,7 @@ struct sp_thread {
 	uint32_t epoch;           /* of sp_epoch when the stack was made to agree with the interpreter's */
 	struct sp_thread *next;   /* registry */
 	struct sp_thread **slot;  /* the thread's sp_self */
+	struct sp_aside *aside;   /* owned */
 	void *fibers;             /* hook/greenlet.c: the stacks of the greenlets that are not running */
 	struct sp_c_cache {
 		const void *def, *name, *owner;
@@ -188,6 +189,22 @@ void sp_extra(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *paylo
 void sp_stack_inherit(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t frame, uint64_t now);
 /* Leaves the innermost frame whatever it is. */
 void sp_stack_pop(struct sp_thread *t, uint64_t now);
+/* User regions open in a generator or coroutine that is suspended: left with it, and entered again when it goes on. id tells
+ * one generator from another: the interpreter's frame. */
+struct sp_aside;
+void sp_stack_set_aside(struct sp_thread *t, uint64_t id, uint64_t now);
+void sp_stack_bring_back(struct sp_thread *t, uint64_t id, uint64_t now);
+void sp_stack_forget_aside(struct sp_thread *t, uint64_t id);
+void sp_stack_free_aside(struct sp_thread *t);
+/* A user region's key is its id with two low bits that no other key has. */
+static inline uint64_t sp_user_key(uint32_t region)
+{
+	return (uint64_t)region << 8 | 3;
+}
+static inline bool sp_is_user_key(uint64_t key)
+{
+	return (key & 3) == 3;
+}
 /* Leaves inherited frames whose end nobody saw, because the hook came after they began; whether the stack is empty then. */
 bool sp_stack_settle(struct sp_thread *t, uint64_t now);
 void sp_stack_clear(struct sp_thread *t, uint64_t now);

@@ -4,6 +4,7 @@
 #include "record/hot.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { FIRST_STACK = 4 << 10 };
@@ -160,4 +161,61 @@ bool sp_leave_slow(struct sp_thread *t, uint64_t key, uint64_t now, unsigned kin
 	else
 		sp_leave(t, key, now, kind);
 	return true;
+}
+
+/* ---- user regions of suspended generators ---- */
+
+struct sp_aside {
+	struct sp_aside *next;
+	uint64_t id;
+	uint32_t n;
+	uint32_t regions[]; /* innermost first */
+};
+
+void sp_stack_set_aside(struct sp_thread *t, uint64_t id, uint64_t now)
+{
+	const struct sp_raw_frame *f = top_of(t);
+	uint32_t n = 0;
+	while (!is_root(t, f - n) && !(f - n)->flags && sp_is_user_key((f - n)->key))
+		n++;
+	struct sp_aside *a = n ? malloc(sizeof *a + n * sizeof a->regions[0]) : NULL;
+	if (!a)
+		return;
+	*a = (struct sp_aside){.next = t->aside, .id = id, .n = n};
+	for (uint32_t i = 0; i < n; i++) {
+		a->regions[i] = ((const struct sp_raw_node *)(f - i)->node)->region;
+		sp_leave(t, (f - i)->key, now, SP_RAW_SUSPEND);
+	}
+	t->aside = a;
+}
+
+static struct sp_aside *take_aside(struct sp_thread *t, uint64_t id)
+{
+	for (struct sp_aside **p = &t->aside; *p; p = &(*p)->next)
+		if ((*p)->id == id) {
+			struct sp_aside *a = *p;
+			*p = a->next;
+			return a;
+		}
+	return NULL;
+}
+
+void sp_stack_bring_back(struct sp_thread *t, uint64_t id, uint64_t now)
+{
+	struct sp_aside *a = take_aside(t, id);
+	for (uint32_t i = a ? a->n : 0; i-- > 0;)
+		sp_enter(t, a->regions[i], sp_user_key(a->regions[i]), now, SP_RAW_RESUME);
+	free(a);
+}
+
+/* A new generator may lie where one was thrown away while suspended. */
+void sp_stack_forget_aside(struct sp_thread *t, uint64_t id)
+{
+	free(take_aside(t, id));
+}
+
+void sp_stack_free_aside(struct sp_thread *t)
+{
+	while (t->aside)
+		free(take_aside(t, t->aside->id));
 }

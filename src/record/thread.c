@@ -27,6 +27,7 @@ static void at_thread_end(void *arg)
 	pthread_mutex_lock(&sp_process.lock);
 	t->loc.end = now;
 	free(t->table);
+	sp_stack_free_aside(t);
 	for (struct sp_thread **p = &sp_process.threads; *p; p = &(*p)->next)
 		if (*p == t) {
 			*p = t->next;

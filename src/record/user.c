@@ -9,12 +9,6 @@ static struct sp_thread *self(void)
 	return sp_self ? sp_self : sp_thread_new();
 }
 
-/* A user region's key is its id with a bit that no pointer to an object has. */
-static uint64_t key_of(uint32_t region)
-{
-	return (uint64_t)region << 8 | 3;
-}
-
 void sp_user_begin(const char *name, size_t n)
 {
 	struct sp_thread *t = self();
@@ -22,7 +16,7 @@ void sp_user_begin(const char *name, size_t n)
 		return;
 	uint32_t region = sp_define_name(SP_RAW_DEF_REGION, name, n);
 	if (region)
-		sp_enter(t, region, key_of(region), sp_ticks(), SP_RAW_ENTER);
+		sp_enter(t, region, sp_user_key(region), sp_ticks(), SP_RAW_ENTER);
 }
 
 void sp_user_end(const char *name, size_t n)
@@ -32,7 +26,7 @@ void sp_user_end(const char *name, size_t n)
 		return;
 	uint64_t now = sp_ticks();
 	uint32_t region = sp_define_name(SP_RAW_DEF_REGION, name, n);
-	if (region && !sp_leave(t, key_of(region), now, SP_RAW_LEAVE))
+	if (region && !sp_leave(t, sp_user_key(region), now, SP_RAW_LEAVE))
 		t->loc.unmatched++;
 }
 
