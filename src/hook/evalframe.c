@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The frame evaluator (PEP 523): our function runs every Python frame, between two time stamps. Enter and leave are balanced by
- * the C stack. The best up to 3.11. In 3.12 and 3.13 it can be chosen: cheaper than sys.monitoring for plain calls, much dearer for
+ * the C stack. The best up to 3.11. In 3.13 it can be chosen: cheaper than sys.monitoring for plain calls, much dearer for
  * coroutines. In 3.14 the frames are the interpreter's own business. */
 #include "hook/hook.h"
 
-#if PY_VERSION_HEX < 0x030E0000
+#if PY_VERSION_HEX < 0x030C0000 || (PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000)
 
 #include <errno.h>
 #if PY_VERSION_HEX >= 0x030B0000
@@ -36,8 +36,6 @@ static bool is_first(const sp_frame *f)
 {
 #if PY_VERSION_HEX >= 0x030D0000
 	return f->instr_ptr > _PyCode_CODE(sp_frame_code(f)) && f->instr_ptr[-1].op.code == RETURN_GENERATOR;
-#elif PY_VERSION_HEX >= 0x030C0000
-	return f->prev_instr->op.code == RETURN_GENERATOR;
 #else
 	return _Py_OPCODE(*f->prev_instr) == RETURN_GENERATOR;
 #endif
@@ -183,7 +181,11 @@ enum { TAG = 1 };
 
 static const char *missing(void)
 {
+#if PY_VERSION_HEX < 0x030D0000
+	return "3.12 lets an evaluator recurse 750 calls deep only";
+#else
 	return "this Python keeps its frames to itself; it has sys.monitoring";
+#endif
 }
 
 static int install(void)
@@ -200,7 +202,7 @@ static void hook_remove(void)
 
 const struct sp_hook sp_hook_evalframe = {
 	.name = "evalframe",
-	.what = "frame evaluator (PEP 523), the best up to Python 3.11; can be chosen up to 3.13",
+	.what = "frame evaluator (PEP 523), the best up to Python 3.11; can be chosen in 3.13",
 	.missing = missing,
 	.key_tag = TAG,
 	.install = install,

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Whether someone still writes a raw file. */
+#ifndef SP_RAW_RUNNING_H
+#define SP_RAW_RUNNING_H
+
+#include "raw/format.h"
+
+enum sp_raw_running {
+	SP_RAW_IS_GONE,    /* ended, or its process is no more */
+	SP_RAW_IS_RUNNING, /* its process has it mapped */
+	SP_RAW_IS_AWAY     /* of another host, and has not said that it ended: nobody here can know */
+};
+
+/* name: the raw file's, with or without directories in front. */
+enum sp_raw_running sp_raw_running(const struct sp_raw_header *h, const char *name);
+
+#endif
