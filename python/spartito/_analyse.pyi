@@ -9,6 +9,10 @@ class Error(Exception):
 def writers() -> list[tuple[str, str, str, str, bool, bool]]:
     """(name, what, suffix, opens, needs_trace, directory) of each format."""
 
+def compress(directory: str, progress: Callable[[int, int], None] | None = None) -> tuple[int, int]:
+    """Makes the raw files of an experiment smaller without a change of what is read from them; bytes of them before and after. Error,
+    when all other files are done: a process still runs, a file is damaged or cannot be written; those stay as they are."""
+
 class Model:
     """A loaded experiment. Times are seconds. sort: 'incl', 'excl', 'visits', 'mean', 'max', 'name'."""
 

@@ -13,9 +13,11 @@ from spartito.text import is_terminal
 TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TypeVar
 
     from spartito._analyse import Model
+
+    Result = TypeVar("Result")
 
 PATIENCE = 0.5  # seconds before a progress bar appears
 
@@ -87,18 +89,28 @@ def convert(model: Model, traced: bool, f: Format, path: str, process: int = -1)
         raise Refused(f"{path} already exists; {f.name} writes a new directory: name another with -o")
     if not f.directory and os.path.isdir(path):
         raise Refused(f"{path} is a directory; {f.name} writes a file: name it with -o")
-    bar: _Bar | None = None
-    progress: Callable[[int, int], None]
-    if sys.stderr is not None and is_terminal(sys.stderr):
-        progress = bar = _Bar(f"writing {os.path.basename(path)}")
-    else:
+    _with_bar(
+        f"writing {os.path.basename(path)}",
+        lambda progress: model.convert(f.name, path, process=process, progress=progress),
+    )
+
+
+def compress(directory: str) -> tuple[int, int]:
+    """Bytes before and after."""
+    from spartito._analyse import compress as do
+
+    return _with_bar(f"compressing {os.path.basename(directory)}", lambda progress: do(directory, progress))
+
+
+def _with_bar(title: str, work: Callable[[Callable[[int, int], None]], Result]) -> Result:
+    if sys.stderr is None or not is_terminal(sys.stderr):
         # called all the same: between its calls the door looks for Ctrl-C
-        progress = _nothing
+        return work(_nothing)
+    bar = _Bar(title)
     try:
-        model.convert(f.name, path, process=process, progress=progress)
+        return work(bar)
     finally:
-        if bar is not None:
-            bar.close()
+        bar.close()
 
 
 def _nothing(done: int, total: int) -> None:

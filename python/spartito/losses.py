@@ -18,6 +18,7 @@ WORDS = (
     ("regions", "function", "whose name was lost"),
     ("unmatched", "event", "lost because its begin or end was missing"),
 )
+NOT_RECORDED = ".error: a process was not recorded"  # in a problem, after the name of the file
 MOST = 6  # lines about single processes, before they are summed up
 
 
@@ -38,6 +39,19 @@ def _sum(processes: list[dict[str, Any]]) -> dict[str, int]:
         for key, n in process["lost"].items():
             total[key] = total.get(key, 0) + n
     return total
+
+
+def _not_recorded(problems: list[str]) -> list[str]:
+    """Processes in which measuring could not begin; a thousand ranks say the same."""
+    texts = [text.split(NOT_RECORDED, 1)[1] for text in problems if NOT_RECORDED in text]
+    lines = []
+    for text in dict.fromkeys(texts):
+        n = texts.count(text)
+        who = "a process was" if n == 1 else f"{count(n)} processes were"
+        lines.append(f"{who} not recorded{text}")
+    if len(lines) > MOST:
+        lines[MOST:] = [f"{count(len(lines) - MOST)} more reasons for processes not recorded; `spartito info --json` names all"]
+    return lines
 
 
 def sentences(info: dict[str, Any]) -> list[str]:
@@ -62,18 +76,12 @@ def sentences(info: dict[str, Any]) -> list[str]:
         for p in abrupt:
             how = "ended abruptly (killed, crashed, os._exit or still running)"
             lines.append(f"{_who(p)} {how}; what was recorded until then is here")
-    damage = info["problems"]
+    lines += _not_recorded(info["problems"])
+    damage = [text for text in info["problems"] if NOT_RECORDED not in text]
     lines += [f"damaged: {text}" for text in damage[:MOST]]
     if len(damage) > MOST:
         lines.append(f"damaged: {plural(len(damage) - MOST, 'more place')}; `spartito info --json` names all")
     return lines
-
-
-def errors(directory: str) -> list[str]:
-    """Processes in which measuring could not begin."""
-    from spartito.rundir import Found
-
-    return [f"a process was not recorded: {text}" for text in Found(directory).errors]
 
 
 def ending(directory: str) -> str:
@@ -97,7 +105,7 @@ def ending(directory: str) -> str:
 def say_all(info: dict[str, Any], directory: str) -> None:
     from spartito.say import complain
 
-    for line in (*sentences(info), *errors(directory)):
+    for line in sentences(info):
         complain(line)
     line = ending(directory)
     if line:

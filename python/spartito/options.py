@@ -88,6 +88,7 @@ VERBS = (
                 complete="dir",
             ),
             Option("--trace", "record every event, not only the call-path profile"),
+            Option("--compress", "compress the experiment at the end"),
             Option("-q --quiet", "no summary at the end"),
             Option(
                 "--to",
@@ -176,6 +177,16 @@ VERBS = (
         operands="dir",
     ),
     Verb(
+        "compress",
+        "compress DIR",
+        "make an experiment smaller",
+        "Compresses the trace in place and leaves out what was reserved but never used; every verb reads it as before. A file "
+        "whose process still runs, or that is damaged, stays as it is.",
+        (),
+        (("spartito compress DIR", "before an experiment is kept or copied"),),
+        operands="dir",
+    ),
+    Verb(
         "info",
         "info [--json] DIR",
         "say what an experiment holds",
@@ -223,7 +234,9 @@ PATTERNS = (
     "`module:`, `file:` and `function:` in front (as in file:*/tests/* or function:re:^_) compare with that part alone."
 )
 VERBS[0].details += " " + PATTERNS
-VERBS[5].options = VERBS[0].options
+for _verb in VERBS:
+    if _verb.name == "config":
+        _verb.options = VERBS[0].options
 
 
 def find_verb(name: str) -> Verb | None:

@@ -21,12 +21,16 @@ def one_directory(verb: str, operands: list[str]) -> str:
     return operands[0]
 
 
-def load(directory: str, compensate: bool = False) -> tuple[Model, dict[str, Any]]:
-    """The model and its info. Refused or _analyse.Error: it cannot be read."""
+def check(directory: str) -> None:
     if not os.path.lexists(directory):
         raise Refused(f"{directory}: there is no such experiment")
     if not os.path.isdir(directory):
         raise Refused(f"{directory}: is not the directory of an experiment")
+
+
+def load(directory: str, compensate: bool = False) -> tuple[Model, dict[str, Any]]:
+    """The model and its info. Refused or _analyse.Error: it cannot be read."""
+    check(directory)
     from spartito._analyse import Model
 
     model = Model(directory, compensate=compensate)

@@ -37,6 +37,7 @@ class Value:
 
 SETTINGS = (
     Setting("output", "-o", "text", "", recorded=False),
+    Setting("compress", "--compress", "flag", "0", recorded=False),
     Setting("quiet", "-q", "flag", "0", recorded=False),
     Setting("to", "--to", "formats", "", recorded=False),
     Setting("trace", "--trace", "flag", "0"),

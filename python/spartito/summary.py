@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sys
 
-from spartito.losses import errors, sentences
+from spartito.losses import sentences
 from spartito.text import Column, Output, count, name, percent, plural, seconds
 
 TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
@@ -19,9 +19,9 @@ TOP = 10
 
 
 def measuring_cost(info: dict[str, Any]) -> float:
-    """Seconds that measuring added to all threads together."""
+    """Seconds that measuring added to all threads together. A resumption costs what a call costs."""
     each = [p["cost_in"] + p["cost_out"] for p in info["processes"]]
-    return float(sum(each[loc["process"]] * loc["visits"] for loc in info["locations"]))
+    return float(sum(each[loc["process"]] * (loc["visits"] + loc["resumed"]) for loc in info["locations"]))
 
 
 def _spread(what: str, busy: list[tuple[float, str]]) -> str:
@@ -45,7 +45,7 @@ def balance(info: dict[str, Any]) -> list[str]:
         lines.append(_spread(plural(len(processes), "process"), pairs))
     if processes:
         first = busy.index(max(busy))
-        threads = [(loc["busy"], name(loc["name"] or str(loc["tid"]))) for loc in locations if loc["process"] == first]
+        threads = [(loc["busy"], name(loc["name"])) for loc in locations if loc["process"] == first]
         if len(threads) > 1:
             lines.append(_spread(plural(len(threads), "thread"), threads))
     return lines
@@ -92,7 +92,7 @@ def write(model: Model, directory: str, label: str) -> None:
         out.line(line)
     cost = measuring_cost(info)
     out.line(f"measuring took about {seconds(cost)} of that ({percent(cost, total)} %)")
-    for line in (*sentences(info), *errors(directory)):
+    for line in sentences(info):
         out.line(line, "yellow")
     out.line(f"next: {next_command(directory, info)}", "bold")
     sys.stderr.flush()

@@ -70,4 +70,7 @@ PyObject *sp_model_tree(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_callers(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_convert(PyObject *self, PyObject *args, PyObject *kwargs);
 
+/* A function of the module. */
+PyObject *sp_analyse_compress(PyObject *module, PyObject *args, PyObject *kwargs);
+
 #endif

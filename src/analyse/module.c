@@ -121,6 +121,8 @@ static void module_free(void *module)
 }
 
 static PyMethodDef methods[] = {
+    {"compress", (PyCFunction)(void (*)(void))sp_analyse_compress, METH_VARARGS | METH_KEYWORDS,
+     "Make the raw files of an experiment smaller; bytes before and after."},
     {"writers", writers, METH_NOARGS, "(name, what, suffix, opens, needs_trace, directory) of each format."},
     {NULL, NULL, 0, NULL},
 };

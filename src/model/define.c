@@ -3,6 +3,7 @@
 #include "model/private.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -252,6 +253,7 @@ static int finish(struct reading *r)
 	struct sp_loading *l = r->l;
 	struct sp_model *m = r->b->m;
 	struct sp_source *s = l->source;
+	char unnamed[32];
 	size_t i;
 
 	if (make_ids(&s->regions, &r->regions) | make_ids(&s->counters, &r->counters) |
@@ -269,7 +271,9 @@ static int finish(struct reading *r)
 	if (r->metas)
 		memcpy(l->process.meta, r->meta, r->metas * sizeof(*r->meta));
 	for (i = 0; i < s->raw->n_threads; i++) {
-		l->locations[i].name = sp_model_str(m, r->names[i].n ? r->names[i].p : "", r->names[i].n);
+		snprintf(unnamed, sizeof(unnamed), "thread %" PRIu64, s->raw->threads[i].state.tid);
+		l->locations[i].name = r->names[i].n ? sp_model_str(m, r->names[i].p, r->names[i].n)
+		                                     : sp_model_str(m, unnamed, strlen(unnamed));
 		if (!l->locations[i].name.p)
 			return -1;
 	}

@@ -53,27 +53,45 @@ void sp_model_problem(struct sp_model *m, const char *format, ...)
 	add_problem(m, line.text);
 }
 
-/* The one line that a process left which could not be measured. */
-static int error_of(const char *dir, const char *name, struct sp_err *e)
-{
-	char path[4096], line[400] = "";
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/raw/%s", dir, name);
-	f = fopen(path, "re");
-	if (f) {
-		if (fgets(line, sizeof(line), f))
-			line[strcspn(line, "\n")] = 0;
-		fclose(f);
-	}
-	return sp_fail(e, 0, "no process was measured%s%s", line[0] ? ": " : "", line);
-}
-
 static bool ends_with(const char *s, const char *end)
 {
 	size_t n = strlen(s), k = strlen(end);
 
 	return n > k && strcmp(s + n - k, end) == 0;
+}
+
+/* The one line that a process left which could not be measured; empty when it cannot be read. */
+static void error_line(char *line, size_t n, const char *dir, const char *name)
+{
+	char path[4096];
+	FILE *f;
+
+	line[0] = 0;
+	snprintf(path, sizeof(path), "%s/raw/%s", dir, name);
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	if (fgets(line, (int)n, f))
+		line[strcspn(line, "\n")] = 0;
+	fclose(f);
+}
+
+/* In the order of the files; the first line goes into first, too. */
+static void add_errors(struct sp_model *m, const char *dir, struct dirent **names, int n, char *first, size_t room)
+{
+	char line[400];
+	int i;
+
+	first[0] = 0;
+	for (i = 0; i < n; i++) {
+		if (!ends_with(names[i]->d_name, ".error"))
+			continue;
+		error_line(line, sizeof(line), dir, names[i]->d_name);
+		sp_model_problem(m, "raw/%s: a process was not recorded%s%s", names[i]->d_name, line[0] ? ": " : "",
+		                 line);
+		if (!first[0])
+			snprintf(first, room, "%s%s", line[0] ? ": " : "", line);
+	}
 }
 
 static int is_raw(const struct dirent *d)
@@ -131,6 +149,7 @@ static int add_file(struct sp_builder *b, const char *dir, const char *name, str
 static int add_files(struct sp_builder *b, const char *dir, struct dirent **names, int n, struct sp_err *e)
 {
 	struct sp_err first = {.code = 0};
+	char line[402];
 	int i, rc;
 
 	b->priv->sources = calloc((size_t)n + 1, sizeof(*b->priv->sources));
@@ -149,13 +168,14 @@ static int add_files(struct sp_builder *b, const char *dir, struct dirent **name
 			first = *e;
 		add_problem(b->m, e->text);
 	}
+	add_errors(b->m, dir, names, n, line, sizeof(line));
 	if (b->n_loading)
 		return 0;
 	if (first.text[0]) {
 		*e = first;
 		return -1;
 	}
-	return n ? error_of(dir, names[0]->d_name, e) : sp_fail(e, 0, "no process was measured");
+	return sp_fail(e, 0, "no process was measured%s", line);
 }
 
 static int build(struct sp_builder *b, const char *dir, struct sp_err *e)
@@ -185,7 +205,7 @@ static int build(struct sp_builder *b, const char *dir, struct sp_err *e)
 	for (i = 0; i < n; i++)
 		free(names[i]);
 	free(names);
-	return rc || sp_build_order(b, e) || sp_build_values(b, e) ? -1 : 0;
+	return rc || sp_build_order(b, e) || sp_build_drop_unused(b, e) || sp_build_values(b, e) ? -1 : 0;
 }
 
 /* The strings of an intern table as the model's. */

@@ -88,8 +88,9 @@ int sp_build_process(struct sp_builder *b, struct sp_loading *l, struct sp_raw_f
 int sp_build_definitions(struct sp_builder *b, struct sp_loading *l, struct sp_err *e);
 int sp_build_thread(struct sp_builder *b, struct sp_loading *l, struct sp_raw_thread *t, struct sp_location *out,
                     uint64_t end, struct sp_err *e);
-int sp_build_order(struct sp_builder *b, struct sp_err *e);  /* processes and locations of the model, in order */
-int sp_build_values(struct sp_builder *b, struct sp_err *e); /* exclusive times, totals, lists of children */
+int sp_build_order(struct sp_builder *b, struct sp_err *e);       /* processes and locations of the model, in order */
+int sp_build_drop_unused(struct sp_builder *b, struct sp_err *e); /* regions that nothing refers to */
+int sp_build_values(struct sp_builder *b, struct sp_err *e);      /* exclusive times, totals, lists of children */
 
 /* The region for a key's parts, made when new; SP_NONE without memory. */
 uint32_t sp_build_region(struct sp_builder *b, const struct sp_str part[3], uint32_t line, unsigned flags);

@@ -2,6 +2,7 @@
 #include "raw/compress.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,9 +86,8 @@ static int advance(struct compressing *z, uint64_t bytes, struct sp_err *e)
 /* What of a chunk's payload is in use. */
 static uint64_t in_use(struct compressing *z, const struct sp_raw_part *p)
 {
-	struct sp_raw_thread *t = z->raw->threads, *end = t + z->raw->n_threads;
-	uint64_t all = p->bytes - HEAD;
-	size_t depth;
+	const struct sp_raw_thread *t = z->raw->threads, *end = t + z->raw->n_threads;
+	uint64_t all = p->bytes - HEAD, open;
 
 	switch (p->type) {
 	case SP_RAW_DEFS:
@@ -98,10 +98,12 @@ static uint64_t in_use(struct compressing *z, const struct sp_raw_part *p)
 	case SP_RAW_LOCATION:
 		return all < sizeof(struct sp_raw_location) ? all : sizeof(struct sp_raw_location);
 	case SP_RAW_STACK:
-		for (; t < end; t++)
-			if (t->stack == p && sp_raw_open_frames(z->raw, t, &depth))
-				return (depth + 1) * sizeof(struct sp_raw_frame);
-		return all;
+		for (; t < end && t->stack != p; t++)
+			;
+		if (t == end)
+			return all;
+		open = t->state.top - t->state.base + sizeof(struct sp_raw_frame);
+		return t->state.top >= t->state.base && open <= all ? open : all;
 	default:
 		return all;
 	}
@@ -364,29 +366,41 @@ static int open_temporary(struct compressing *z, const char *path, const struct 
 		close(fd);
 		return no_memory(z, e);
 	}
-	if (fchmod(fd, st->st_mode & 07777) != 0 || (st->st_uid != geteuid() && fchown(fd, st->st_uid, st->st_gid) != 0))
+	if (fchmod(fd, st->st_mode & 07777) != 0 ||
+	    (st->st_uid != geteuid() && fchown(fd, st->st_uid, st->st_gid) != 0))
 		return sp_fail(e, errno, "%s: %s", name, strerror(errno));
 	return 0;
 }
 
-static int refuse(struct compressing *z, struct sp_err *e)
+/* Asked before the file is mapped here: the id of its process may by now be our own. */
+static int refuse_running(const char *path, const char *name, struct sp_err *e)
 {
-	const struct sp_raw_header *h = &z->raw->header;
+	struct sp_raw_header h = {.ended = SP_RAW_ENDED_NORMAL};
+	FILE *f = fopen(path, "rbe");
 
-	switch (sp_raw_running(h, z->raw->name)) {
+	if (!f)
+		return sp_fail(e, errno, "%s: %s", name, strerror(errno));
+	if (fread(&h, sizeof(h), 1, f) != 1)
+		h.ended = SP_RAW_ENDED_NORMAL; /* the reader will say what is wrong with it */
+	fclose(f);
+	h.host[sizeof(h.host) - 1] = 0;
+	switch (sp_raw_running(&h, name)) {
 	case SP_RAW_IS_RUNNING:
 		return sp_fail(e, EBUSY, "%s: its process %" PRId32 " still runs; compress it when that has ended",
-		               z->raw->name, h->pid);
+		               name, h.pid);
 	case SP_RAW_IS_AWAY:
 		return sp_fail(e, EBUSY,
 		               "%s: process %" PRId32 " of %s has not said that it ended; compress it on that machine",
-		               z->raw->name, h->pid, h->host);
+		               name, h.pid, h.host);
 	case SP_RAW_IS_GONE:
 		break;
 	}
-	if (z->problem.text[0])
-		return sp_fail(e, 0, "%s; a damaged file is left as it is", z->problem.text);
 	return 0;
+}
+
+static int refuse_damaged(const struct compressing *z, struct sp_err *e)
+{
+	return z->problem.text[0] ? sp_fail(e, 0, "%s; a damaged file is left as it is", z->problem.text) : 0;
 }
 
 int sp_raw_compress(const char *path, const char *name, struct sp_raw_compression *c, struct sp_err *e)
@@ -399,9 +413,9 @@ int sp_raw_compress(const char *path, const char *name, struct sp_raw_compressio
 	if (stat(path, &st) != 0)
 		return sp_fail(e, errno, "%s: %s", name, strerror(errno));
 	c->before = c->after = (uint64_t)st.st_size;
-	if (sp_raw_open(&z.raw, path, name, on_problem, &z, e))
+	if (refuse_running(path, name, e) || sp_raw_open(&z.raw, path, name, on_problem, &z, e))
 		return -1;
-	if (refuse(&z, e) || open_temporary(&z, path, &st, e) || write_file(&z, e))
+	if (refuse_damaged(&z, e) || open_temporary(&z, path, &st, e) || write_file(&z, e))
 		goto out;
 	if (z.at < c->before) {
 		if (rename(z.temporary, path) != 0) {

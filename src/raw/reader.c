@@ -12,6 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "raw/running.h"
+
+#define MOST_COPIED ((off_t)64 << 20)
+
 enum { PROBLEMS_TOLD = 20, PAGE = SP_RAW_PAGE, HEAD = sizeof(struct sp_raw_chunk) };
 
 static void report(struct sp_raw_file *f, const char *text)
@@ -345,32 +349,65 @@ int sp_raw_open_bytes(struct sp_raw_file **out, const void *bytes, size_t n, con
 	return 0;
 }
 
+/* A process that ends cuts its file: to touch a mapped page that is no more would be a SIGBUS. So the file of a process
+ * that still runs is copied, if it is not too large for that; *n becomes what there was of it. NULL: not copied. */
+static void *copy_running(int fd, const char *name, size_t *n)
+{
+	struct sp_raw_header h;
+	size_t done = 0;
+	ssize_t k;
+	char *copy;
+
+	if (pread(fd, &h, sizeof(h), 0) != sizeof(h) || memcmp(h.magic, SP_RAW_MAGIC, sizeof(h.magic)) != 0 ||
+	    sp_raw_running(&h, name) != SP_RAW_IS_RUNNING)
+		return NULL;
+	copy = malloc(*n);
+	if (!copy)
+		return NULL;
+	while (done < *n && ((k = pread(fd, copy + done, *n - done, (off_t)done)) > 0 || (k < 0 && errno == EINTR)))
+		done += k > 0 ? (size_t)k : 0;
+	*n = done;
+	return copy;
+}
+
+static int open_descriptor(struct sp_raw_file **out, int fd, const char *name, sp_raw_problem_fn *problem, void *arg,
+                           struct sp_err *e)
+{
+	void *map = NULL, *copy = NULL;
+	struct stat st;
+	size_t n;
+
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+		return sp_fail(e, 0, "%s: not a file", name);
+	n = (size_t)st.st_size;
+	if (st.st_size >= PAGE && st.st_size <= MOST_COPIED)
+		copy = copy_running(fd, name, &n);
+	if (!copy && n > 0)
+		map = mmap(NULL, n, PROT_READ, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED)
+		return sp_fail(e, errno, "%s: %s", name, strerror(errno));
+	if (sp_raw_open_bytes(out, copy ? copy : map, n, name, problem, arg, e)) {
+		free(copy);
+		if (map)
+			munmap(map, n);
+		return -1;
+	}
+	(*out)->copy = copy;
+	(*out)->mapped = map ? n : 0;
+	return 0;
+}
+
 int sp_raw_open(struct sp_raw_file **out, const char *path, const char *name, sp_raw_problem_fn *problem, void *arg,
                 struct sp_err *e)
 {
-	struct stat st;
-	void *map = NULL;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc;
 
 	*out = NULL;
 	if (fd < 0)
 		return sp_fail(e, errno, "%s: %s", name, strerror(errno));
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-		close(fd);
-		return sp_fail(e, 0, "%s: not a file", name);
-	}
-	if (st.st_size > 0)
-		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	rc = open_descriptor(out, fd, name, problem, arg, e);
 	close(fd);
-	if (map == MAP_FAILED)
-		return sp_fail(e, errno, "%s: %s", name, strerror(errno));
-	if (sp_raw_open_bytes(out, map, (size_t)st.st_size, name, problem, arg, e)) {
-		if (map)
-			munmap(map, (size_t)st.st_size);
-		return -1;
-	}
-	(*out)->mapped = (size_t)st.st_size;
-	return 0;
+	return rc;
 }
 
 void sp_raw_close(struct sp_raw_file *f)
@@ -379,6 +416,7 @@ void sp_raw_close(struct sp_raw_file *f)
 		return;
 	if (f->mapped)
 		munmap((void *)f->map, f->mapped);
+	free(f->copy);
 	free(f->name);
 	free(f->parts);
 	free(f->threads);

@@ -43,7 +43,8 @@ typedef void sp_raw_problem_fn(void *arg, const char *text);
 struct sp_raw_file {
 	const unsigned char *map;
 	size_t size;                 /* what of it is read */
-	size_t mapped;               /* 0: the bytes belong to the caller */
+	size_t mapped;               /* 0: the bytes are `copy` or belong to the caller */
+	void *copy;                  /* owned; of a file that its process still writes */
 	char *name;                  /* owned; as it appears in problems */
 	struct sp_raw_header header; /* a copy */
 	struct sp_raw_part *parts;   /* owned */

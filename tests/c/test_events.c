@@ -19,6 +19,9 @@ static struct rg_process *process(struct rg_thread **t)
 	rg_define(p, SP_RAW_DEF_PARAMETER, 0, "n");
 	rg_define(p, SP_RAW_DEF_STRING, 3, "here");
 	*t = rg_thread(p, "MainThread", 10, SP_RAW_NONE, 0);
+	/* the profile that words written by hand do not feed */
+	rg_node(*t, 0, 1);
+	rg_node(*t, 0, 2);
 	return p;
 }
 

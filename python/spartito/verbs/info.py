@@ -121,7 +121,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     _, info = load(directory)
     known = launcher(directory)
     if values.get("json"):
-        json.dump({**info, "launcher": known, "unmeasured": losses.errors(directory)}, sys.stdout, indent=1)
+        json.dump({**info, "launcher": known}, sys.stdout, indent=1)
         sys.stdout.write("\n")
     else:
         out = standard_output()

@@ -65,7 +65,7 @@ def _prepare(texts: dict[str, str]) -> None:
     try:
         if texts["quiet"] != "1":
             import spartito.summary
-        if texts["quiet"] != "1" or texts["to"]:
+        if texts["quiet"] != "1" or texts["to"] or texts["compress"] == "1":
             import spartito._analyse  # noqa: F401
     except Exception:
         pass  # the end will meet the same error and say it
@@ -97,8 +97,11 @@ def _afterwards(directory: Directory, status: int, texts: dict[str, str]) -> Non
         directory.describe(status)
     except OSError as e:
         complain(f"the end of the run is not recorded in experiment.json: {reason(e)}")
-    for text in found.errors:
-        complain("a process was not recorded: " + text)
+    if texts["compress"] == "1":
+        _compress(directory)
+    if texts["quiet"] == "1":  # else the summary says so
+        for text in found.errors:
+            complain("a process was not recorded: " + text)
     if texts["quiet"] == "1" and not texts["to"]:
         return
     from spartito._analyse import Model
@@ -110,6 +113,16 @@ def _afterwards(directory: Directory, status: int, texts: dict[str, str]) -> Non
         summary.write(model, directory.path, rundir.label(directory.command))
     for name in filter(None, texts["to"].split(",")):
         _convert(model, directory, name, texts["quiet"] == "1")
+
+
+def _compress(directory: Directory) -> None:
+    from spartito._analyse import Error
+    from spartito.conversion import compress
+
+    try:
+        compress(directory.path)
+    except (Error, OSError) as e:
+        complain(f"--compress: {e}")
 
 
 def _convert(model: object, directory: Directory, name: str, quiet: bool) -> None:

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Leaves out regions that nothing refers to: defined while the interpreter started or the cost of measuring was found.
+ */
+#include "model/private.h"
+
+#include <stdlib.h>
+
+/* Every event has fed a call path, unless that was lost or told from others no more. */
+static bool events_have_paths(const struct sp_builder *b, const struct sp_source *s)
+{
+	uint32_t i, k;
+	const struct sp_process *p;
+
+	if (!s->raw)
+		return true; /* no events */
+	if (s->raw->problems)
+		return false;
+	for (i = 0; i < b->m->n_processes; i++) {
+		p = &b->m->processes[i];
+		for (k = 0; k < p->locations; k++)
+			if (b->priv->places[p->first_location + k].source == (uint32_t)(s - b->priv->sources))
+				return p->lost.paths == 0;
+	}
+	return true;
+}
+
+static void mark(struct sp_builder *b, uint32_t *to)
+{
+	const struct sp_model *m = b->m;
+	size_t i, k;
+
+	to[0] = 1;
+	for (i = 0; i < m->n_paths; i++)
+		to[m->paths[i].region] = 1;
+	for (i = 0; i < b->priv->n_sources; i++) {
+		const struct sp_source *s = &b->priv->sources[i];
+
+		if (events_have_paths(b, s))
+			continue;
+		for (k = 0; k < s->regions.n; k++)
+			if (s->regions.to[k])
+				to[s->regions.to[k] - 1] = 1;
+	}
+}
+
+int sp_build_drop_unused(struct sp_builder *b, struct sp_err *e)
+{
+	struct sp_model *m = b->m;
+	uint32_t *to = calloc(m->n_regions, sizeof(*to)), n = 0; /* region to its new index + 1, 0: unused */
+	size_t i, k;
+
+	if (!to)
+		return sp_model_no_memory(e);
+	mark(b, to);
+	for (i = 0; i < m->n_regions; i++)
+		if (to[i]) {
+			m->regions[n++] = m->regions[i];
+			to[i] = n;
+		}
+	m->n_regions = n;
+	for (i = 0; i < m->n_paths; i++)
+		m->paths[i].region = to[m->paths[i].region] - 1;
+	for (i = 0; i < b->priv->n_sources; i++) {
+		struct sp_ids *ids = &b->priv->sources[i].regions;
+
+		for (k = 0; k < ids->n; k++)
+			if (ids->to[k])
+				ids->to[k] = to[ids->to[k] - 1];
+	}
+	free(to);
+	return 0;
+}
