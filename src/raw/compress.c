@@ -233,6 +233,7 @@ static int flush_events(struct compressing *z, struct sp_err *e)
 		head.type = SP_RAW_EVENTSZ;
 		head.bytes = page_up(HEAD + size);
 		head.used = size;
+		head.words = z->n;
 		payload = z->packed;
 	}
 	z->n = 0;

@@ -83,7 +83,8 @@ struct sp_raw_chunk {
 	uint64_t used;
 	uint64_t base;
 	uint64_t address;  /* where the chunk was mapped in the process that wrote it */
-	uint64_t reserved[2];
+	uint64_t reserved[1]; /* writer's */
+	uint64_t words;       /* EVENTSZ: so many are in it; 0: not told */
 };
 _Static_assert(sizeof(struct sp_raw_chunk) == 64, "raw chunk");
 

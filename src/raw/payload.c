@@ -76,8 +76,12 @@ uint64_t sp_raw_word_count(const struct sp_raw_file *f, const struct sp_raw_part
 
 	if (part->type == SP_RAW_EVENTSZ) {
 #ifdef SP_HAVE_ZSTD
+		uint64_t told;
+
 		n = ZSTD_getFrameContentSize(w, part->used);
-		return n > MOST_UNPACKED ? 0 : n / 5; /* a word takes at least five bytes */
+		n = n > MOST_UNPACKED ? 0 : n / 5; /* a word takes at least five bytes */
+		memcpy(&told, f->map + part->offset + offsetof(struct sp_raw_chunk, words), sizeof(told));
+		return told && told < n ? told : n;
 #else
 		return 0;
 #endif
