@@ -71,8 +71,9 @@ struct sp_builder {
 	char *key; /* owned; scratch */
 	size_t key_room;
 	uint32_t *path_slots; /* owned; (parent, region) to path, 0: empty */
-	size_t path_mask;
-	uint32_t *row_of; /* owned; path to row + 1 of the location being read, 0: none */
+	size_t path_mask;     /* their number - 1, a power of two - 1 */
+	unsigned path_shift;  /* 64 - its bits */
+	uint32_t *row_of;     /* owned; path to row + 1 of the location being read, 0: none */
 	size_t row_of_room;
 	struct sp_loading *loading; /* owned */
 	size_t n_loading;

@@ -22,7 +22,8 @@ struct adding {
 
 static size_t path_slot(const struct sp_builder *b, uint32_t parent, uint32_t region)
 {
-	size_t i = (((uint64_t)parent << 32 | region) * UINT64_C(0x9e3779b97f4a7c15) >> 24) & b->path_mask;
+	/* only the highest bits of the product depend on all of both */
+	size_t i = (((uint64_t)parent << 32 | region) * UINT64_C(0x9e3779b97f4a7c15)) >> b->path_shift;
 	const struct sp_path *p;
 
 	for (; b->path_slots[i]; i = (i + 1) & b->path_mask) {
@@ -53,6 +54,7 @@ static int grow_paths(struct sp_builder *b)
 	free(b->path_slots);
 	b->path_slots = slots;
 	b->path_mask = room * 2 - 1;
+	b->path_shift = 64 - (unsigned)__builtin_ctzll(room * 2);
 	for (i = 1; i < m->n_paths; i++)
 		slots[path_slot(b, paths[i].parent, paths[i].region)] = (uint32_t)i;
 	return 0;

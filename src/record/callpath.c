@@ -8,27 +8,10 @@
 
 enum { FIRST_NODES = 4 << 10, LAST_NODES = 256 << 10, FIRST_TABLE = 64 };
 
-static uint64_t hash_of(const struct sp_raw_node *parent, uint32_t region)
+static struct sp_path_entry *find(const struct sp_thread *t, const struct sp_raw_node *parent, uint32_t region)
 {
-	/* nodes are 64 bytes apart: their low bits say nothing */
-	uint64_t h = ((uint64_t)parent >> 6 ^ (uint64_t)region << 32) * UINT64_C(0x9e3779b97f4a7c15);
-	return h >> 24;
-}
-
-/* The parent of a node, as the writer's pointer, is not in the file's node; it is kept beside the table's entry. */
-struct entry {
-	struct sp_raw_node *node, *parent;
-};
-
-static struct entry *table(const struct sp_thread *t)
-{
-	return (struct entry *)t->table;
-}
-
-static struct entry *find(const struct sp_thread *t, const struct sp_raw_node *parent, uint32_t region)
-{
-	struct entry *all = table(t);
-	uint32_t i = (uint32_t)hash_of(parent, region) & t->table_mask;
+	uint32_t i = sp_path_hash(parent, region) & t->table_mask;
+	struct sp_path_entry *all = t->table;
 	while (all[i].node && !(all[i].parent == parent && all[i].node->region == region))
 		i = (i + 1) & t->table_mask;
 	return &all[i];
@@ -37,10 +20,10 @@ static struct entry *find(const struct sp_thread *t, const struct sp_raw_node *p
 static int table_grow(struct sp_thread *t)
 {
 	uint32_t old_size = t->table ? t->table_mask + 1 : 0, size = old_size ? old_size * 2 : FIRST_TABLE;
-	struct entry *old = table(t), *fresh = calloc(size, sizeof *fresh);
+	struct sp_path_entry *old = t->table, *fresh = calloc(size, sizeof *fresh);
 	if (!fresh)
 		return -ENOMEM;
-	t->table = (struct sp_raw_node **)fresh;
+	t->table = fresh;
 	t->table_mask = size - 1;
 	for (uint32_t i = 0; i < old_size; i++)
 		if (old[i].node)
@@ -112,19 +95,26 @@ int sp_thread_nodes_init(struct sp_thread *t)
 	return t->collapsed ? 0 : -ENOSPC;
 }
 
+SP_COLD static struct sp_raw_node *child_new(struct sp_thread *t, struct sp_raw_node *parent, uint32_t region)
+{
+	int error = errno;
+	struct sp_raw_node *n = NULL;
+	if (t->loc.nodes * 2 <= t->table_mask || !table_grow(t))
+		n = node_new(t, index_of(t, parent), region);
+	if (n)
+		*find(t, parent, region) = (struct sp_path_entry){n, parent};
+	errno = error;
+	return n;
+}
+
 /* NULL: no room for the call path; it is counted, and belongs into the collapsed node. */
 struct sp_raw_node *sp_callpath_child(struct sp_thread *t, struct sp_raw_node *parent, uint32_t region)
 {
-	int error = errno;
 	struct sp_raw_node *n = find(t, parent, region)->node;
-	if (!n && (t->loc.nodes * 2 <= t->table_mask || !table_grow(t))) {
-		n = node_new(t, index_of(t, parent), region);
-		if (n)
-			*find(t, parent, region) = (struct entry){n, parent};
-	}
+	if (SP_UNLIKELY(!n))
+		n = child_new(t, parent, region);
 	if (n)
 		parent->child = (uint64_t)n;
-	errno = error;
 	return n;
 }
 

@@ -34,7 +34,13 @@ SP_HOT void sp_enter(struct sp_thread *t, uint32_t region, uint64_t key, uint64_
 	struct sp_raw_node *parent = (struct sp_raw_node *)f->node;
 	struct sp_raw_node *n = (struct sp_raw_node *)parent->child;
 	if (SP_UNLIKELY(n->region != region)) {
-		n = sp_callpath_child(t, parent, region);
+		/* another child than last time: most are at the first place of the table */
+		struct sp_path_entry *e = &t->table[sp_path_hash(parent, region) & t->table_mask];
+		n = e->node;
+		if (SP_LIKELY(e->parent == parent && n->region == region))
+			parent->child = (uint64_t)n;
+		else
+			n = sp_callpath_child(t, parent, region);
 		if (SP_UNLIKELY(!n)) {
 			sp_enter_collapsed(t, region, key, now, kind);
 			return;

@@ -61,6 +61,18 @@ bool sp_filter_wants(const struct sp_filter *f, const char *module, const char *
 
 enum { SP_C_CACHE = 64 };
 
+struct sp_path_entry {
+	struct sp_raw_node *node; /* NULL: free */
+	const struct sp_raw_node *parent;
+};
+
+static inline uint32_t sp_path_hash(const struct sp_raw_node *parent, uint32_t region)
+{
+	/* nodes are 64 bytes apart: their low bits say nothing */
+	uint64_t h = ((uint64_t)parent >> 6 ^ (uint64_t)region << 32) * UINT64_C(0x9e3779b97f4a7c15);
+	return (uint32_t)(h >> 32);
+}
+
 struct sp_thread {
 	struct sp_raw_location loc; /* what a reader sees; must be first */
 	uint64_t *ev_end;           /* NULL while nothing is traced */
@@ -68,7 +80,7 @@ struct sp_thread {
 	struct sp_raw_node *root;
 	struct sp_raw_node *node_next, *node_end;
 	struct sp_raw_chunk *node_chunk, *ev_chunk, *stack_chunk;
-	struct sp_raw_node **table; /* owned; hash of (parent, region), see callpath.c */
+	struct sp_path_entry *table; /* owned; open-addressed, by (parent, region) */
 	struct sp_raw_node *collapsed;
 	uint32_t table_mask;
 	uint32_t node_chunks, ev_chunks;
