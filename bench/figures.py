@@ -31,13 +31,20 @@ for repeat in range(20):
 with open("/proc/self/status") as f:
     print([line.split()[1] for line in f if line.startswith("VmRSS")][0])
 """
+# calls in no regular order, which compresses as real programs do
 EVENTS = """
-def f(x):
-    return x
-def g(x):
-    return f(x) + f(x + 1)
+import fractions, random
+r = random.Random(1)
+def leaf(x):
+    return x + 1
+def left(n):
+    return right(n - 1) + leaf(n) if n > 0 and r.random() < 0.7 else leaf(n)
+def right(n):
+    return left(n - 1) if n > 0 and r.random() < 0.6 else left(n - 2) + right(n - 3) if n > 3 else leaf(n)
 for i in range(COUNT):
-    g(i)
+    left(r.randrange(16))
+    if i % 50 == 0:
+        fractions.Fraction(i + 1, 7) + fractions.Fraction(i, 11)
 """
 
 
@@ -84,7 +91,7 @@ def event_bytes(directory):
 def event_sizes(bench, work, quick):
     script = os.path.join(work, "events.py")
     with open(script, "w") as f:
-        f.write(EVENTS.replace("COUNT", "200000" if quick else "1000000"))
+        f.write(EVENTS.replace("COUNT", "100000" if quick else "600000"))
     sizes = {}
     for name, options in (("raw", ["--trace"]), ("packed", ["--trace", "--compress"])):
         directory = os.path.join(work, "events-" + name)
