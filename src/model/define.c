@@ -248,6 +248,22 @@ static int read_chunk(struct reading *r, const struct sp_raw_part *p)
 	return 0;
 }
 
+/* The same function may have been compiled twice. */
+static int find_repeated(const struct sp_model *m, struct sp_source *s)
+{
+	bool *seen = calloc(m->n_regions, sizeof(*seen));
+	size_t i;
+
+	for (i = 0; seen && i < s->regions.n; i++) {
+		if (!s->regions.to[i])
+			continue;
+		s->regions_repeat |= seen[s->regions.to[i] - 1];
+		seen[s->regions.to[i] - 1] = true;
+	}
+	free(seen);
+	return seen ? 0 : -1;
+}
+
 static int finish(struct reading *r)
 {
 	struct sp_loading *l = r->l;
@@ -264,6 +280,8 @@ static int finish(struct reading *r)
 		s->regions.to[0] = sp_build_unknown_region(r->b) + 1;
 		s->regions.n += s->regions.n == 0;
 	}
+	if (find_repeated(m, s))
+		return -1;
 	l->process.meta = sp_arena_zalloc(&r->b->priv->arena, r->metas, sizeof(*r->meta));
 	if (!l->process.meta)
 		return -1;

@@ -40,12 +40,12 @@ struct sp_meta {
 };
 
 struct sp_lost {
-	uint64_t events;   /* trace events not recorded */
-	uint64_t paths;    /* visits in collapsed call paths */
+	uint64_t events; /* trace events not recorded */
+	uint64_t paths;  /* visits in collapsed call paths */
 	uint64_t threads;
 	uint64_t regions;
 	uint64_t bytes;
-	uint64_t deeper;   /* calls below the depth limit: chosen by the user, not a loss */
+	uint64_t deeper; /* calls below the depth limit: chosen by the user, not a loss */
 	uint64_t unmatched;
 };
 
@@ -54,8 +54,8 @@ struct sp_process {
 	struct sp_str host;
 	struct sp_str command; /* may be empty */
 	int32_t pid, ppid;
-	uint32_t parent;    /* process index, SP_NONE: not measured */
-	uint8_t end;        /* enum sp_process_end */
+	uint32_t parent; /* process index, SP_NONE: not measured */
+	uint8_t end;     /* enum sp_process_end */
 	bool forked;
 	bool traced;
 	uint64_t begin, stop; /* ns since sp_model.begin_ns */
@@ -69,7 +69,7 @@ struct sp_process {
 
 struct sp_location {
 	uint32_t process;
-	uint32_t creator;  /* location index, SP_NONE: not known */
+	uint32_t creator;   /* location index, SP_NONE: not known */
 	struct sp_str name; /* "MainThread", "Thread-1 (work)", … */
 	uint64_t tid;
 	uint64_t begin, end; /* ns since sp_model.begin_ns */
@@ -128,8 +128,8 @@ struct sp_model {
 
 enum { SP_MODEL_COMPENSATE = 1 }; /* flags: take the measured cost of measuring out of all times */
 
-/* Loads the experiment in directory dir. Damage that leaves something to read becomes a problem in the model, a directory
- * without one readable process an error. Returns 0, or -1 with e set. */
+/* Loads the experiment in directory dir. Damage that leaves something to read becomes a problem in the model, a
+ * directory without one readable process an error. Returns 0, or -1 with e set. */
 int sp_model_load(struct sp_model **out, const char *dir, unsigned flags, struct sp_err *e);
 void sp_model_free(struct sp_model *m);
 
@@ -161,8 +161,8 @@ struct sp_event {
 	} u;
 };
 
-/* The trace of one location, in order. Enters and leaves are balanced: what was open at the end is left at the location's
- * end, a leave without its enter does not appear. */
+/* The trace of one location, in order. Enters and leaves are balanced: what was open at the end is left at the
+ * location's end, a leave without its enter does not appear. */
 struct sp_events;
 int sp_events_open(struct sp_events **out, const struct sp_model *m, uint32_t location, struct sp_err *e);
 /* Fills up to n events; returns how many, 0 at the end, -1 on error. */

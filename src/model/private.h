@@ -25,6 +25,7 @@ struct sp_source {
 	struct sp_raw_file *raw; /* owned; NULL: nothing more to read from it */
 	struct sp_clock clock;
 	struct sp_ids regions, counters, parameters, strings;
+	bool regions_repeat; /* several ids are one region of the model */
 };
 
 /* Where the events of a location are. */
@@ -71,6 +72,7 @@ struct sp_builder {
 	char *key; /* owned; scratch */
 	size_t key_room;
 	uint32_t *path_slots; /* owned; (parent, region) to path, 0: empty */
+	size_t hashed;        /* paths below this one are in path_slots */
 	size_t path_mask;     /* their number - 1, a power of two - 1 */
 	unsigned path_shift;  /* 64 - its bits */
 	uint32_t *row_of;     /* owned; path to row + 1 of the location being read, 0: none */

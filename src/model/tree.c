@@ -18,6 +18,8 @@ struct adding {
 	size_t first_row;
 	uint64_t lost_parents, lost_regions;
 	bool unordered;
+	bool repeating; /* several nodes may be one path; else what this location added needs not to be found by it
+	                   again */
 };
 
 static size_t path_slot(const struct sp_builder *b, uint32_t parent, uint32_t region)
@@ -36,27 +38,40 @@ static size_t path_slot(const struct sp_builder *b, uint32_t parent, uint32_t re
 
 static int grow_paths(struct sp_builder *b)
 {
-	struct sp_model *m = b->m;
-	size_t room = b->priv->path_room ? b->priv->path_room * 2 : 1024, i;
+	size_t room = b->priv->path_room ? b->priv->path_room * 2 : 1024;
 	struct sp_path *paths;
-	uint32_t *slots;
 
 	if (room >= SP_NONE)
 		return -1;
-	paths = realloc(m->paths, room * sizeof(*paths));
+	paths = realloc(b->m->paths, room * sizeof(*paths));
 	if (!paths)
 		return -1;
-	m->paths = b->priv->paths = paths;
+	b->m->paths = b->priv->paths = paths;
 	b->priv->path_room = room;
-	slots = calloc(room * 2, sizeof(*slots));
-	if (!slots)
-		return -1;
-	free(b->path_slots);
-	b->path_slots = slots;
-	b->path_mask = room * 2 - 1;
-	b->path_shift = 64 - (unsigned)__builtin_ctzll(room * 2);
-	for (i = 1; i < m->n_paths; i++)
-		slots[path_slot(b, paths[i].parent, paths[i].region)] = (uint32_t)i;
+	return 0;
+}
+
+/* Makes all paths there are to be found by path_slot(), with room for as many more. */
+static int hash_paths(struct sp_builder *b)
+{
+	const struct sp_path *paths = b->m->paths;
+	size_t room = b->path_mask + 1;
+	uint32_t *slots;
+
+	if (!b->path_slots || b->m->n_paths * 2 >= room) {
+		for (room = 2048; room < b->m->n_paths * 4; room *= 2)
+			;
+		slots = calloc(room, sizeof(*slots));
+		if (!slots)
+			return -1;
+		free(b->path_slots);
+		b->path_slots = slots;
+		b->path_mask = room - 1;
+		b->path_shift = 64 - (unsigned)__builtin_ctzll(room);
+		b->hashed = 1;
+	}
+	for (; b->hashed < b->m->n_paths; b->hashed++)
+		b->path_slots[path_slot(b, paths[b->hashed].parent, paths[b->hashed].region)] = (uint32_t)b->hashed;
 	return 0;
 }
 
@@ -74,19 +89,31 @@ static int grow_row_of(struct sp_builder *b)
 }
 
 /* SP_NONE without memory. */
-static uint32_t path_child(struct sp_builder *b, uint32_t parent, uint32_t region)
+static uint32_t path_child(struct adding *a, uint32_t parent, uint32_t region)
 {
+	struct sp_builder *b = a->b;
 	struct sp_model *m = b->m;
-	size_t slot;
+	uint32_t known = 0;
 
-	if (m->n_paths >= b->priv->path_room && grow_paths(b))
+	if (parent < b->hashed)
+		known = b->path_slots[path_slot(b, parent, region)];
+	if (known)
+		return known;
+	if ((m->n_paths >= b->priv->path_room && grow_paths(b)) || m->n_paths >= SP_NONE)
 		return SP_NONE;
-	slot = path_slot(b, parent, region);
-	if (!b->path_slots[slot]) {
-		b->path_slots[slot] = (uint32_t)m->n_paths;
-		m->paths[m->n_paths++] = (struct sp_path){parent, region, SP_NONE, SP_NONE};
-	}
-	return b->path_slots[slot];
+	m->paths[m->n_paths++] = (struct sp_path){parent, region, SP_NONE, SP_NONE};
+	if (a->repeating && hash_paths(b))
+		return SP_NONE;
+	return (uint32_t)m->n_paths - 1;
+}
+
+/* From now on a path may come twice in this location. */
+static int repeats(struct adding *a)
+{
+	if (a->repeating)
+		return 0;
+	a->repeating = true;
+	return hash_paths(a->b);
 }
 
 /* Room for n more rows. The vector grows little at a time: with one large process it is nearly all of the memory used.
@@ -172,14 +199,14 @@ static int add_node(struct adding *a, uint64_t index, const struct sp_raw_node *
 	else
 		a->lost_parents++;
 	region = region_of(a, n->region);
-	if (region == SP_NONE)
+	if (region == SP_NONE || ((a->lost_parents || a->lost_regions) && repeats(a)))
 		return -1;
 	/* each location has a collapsed node; nearly always it is not used */
 	if (a->b->m->regions[region].kind == SP_REGION_COLLAPSED && n->visits + n->resumed + n->incl == 0 && !parent) {
 		a->path_of[index] = SP_NONE;
 		return 0;
 	}
-	path = path_child(a->b, parent, region);
+	path = path_child(a, parent, region);
 	row = path == SP_NONE ? NULL : row_for(a, path);
 	if (!row)
 		return -1;
@@ -321,7 +348,8 @@ int sp_build_thread(struct sp_builder *b, struct sp_loading *l, struct sp_raw_th
 	int rc = -1;
 	size_t i;
 
-	if (room_for_nodes(&a) || add_nodes(&a) || close_frames(&a))
+	if (room_for_nodes(&a) || hash_paths(b) || (l->source->regions_repeat && repeats(&a)) || add_nodes(&a) ||
+	    close_frames(&a))
 		goto out;
 	report_losses(&a);
 	out->first_value = a.first_row;

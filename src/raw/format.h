@@ -5,12 +5,12 @@
 
 #include <stdint.h>
 
-#define SP_RAW_MAGIC "SPARTITO"
-#define SP_RAW_VERSION 1u
-#define SP_RAW_BYTE_ORDER 0x01020304u
-#define SP_RAW_PAGE 4096u
+#define SP_RAW_MAGIC       "SPARTITO"
+#define SP_RAW_VERSION     1u
+#define SP_RAW_BYTE_ORDER  0x01020304u
+#define SP_RAW_PAGE        4096u
 #define SP_RAW_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */
-#define SP_RAW_NONE 0xffffffffu
+#define SP_RAW_NONE        0xffffffffu
 
 enum sp_raw_clock { SP_RAW_CLOCK_MONOTONIC = 0, SP_RAW_CLOCK_TSC = 1, SP_RAW_CLOCK_CNTVCT = 2 };
 enum sp_raw_ended { SP_RAW_RUNNING = 0, SP_RAW_ENDED_NORMAL = 1, SP_RAW_ENDED_STOPPED = 2 };
@@ -30,37 +30,38 @@ struct sp_raw_header {
 	uint32_t version;
 	uint32_t header_bytes;
 	uint32_t flags;
-	uint32_t clock;  /* enum sp_raw_clock */
-	uint32_t ended;  /* enum sp_raw_ended */
-	uint32_t start;  /* enum sp_raw_start */
+	uint32_t clock; /* enum sp_raw_clock */
+	uint32_t ended; /* enum sp_raw_ended */
+	uint32_t start; /* enum sp_raw_start */
 	int32_t pid;
 	int32_t ppid;
 	uint32_t locations; /* created so far */
 	uint32_t regions;   /* highest region id so far */
 	uint32_t reserved0;
-	uint64_t bytes;     /* reserved so far in the file; what lies beyond is nothing */
+	uint64_t bytes; /* reserved so far in the file; what lies beyond is nothing */
 	struct sp_raw_sync first;
 	struct sp_raw_sync last;
 	uint64_t end_ticks; /* 0 until the end */
-	/* the measured cost of measuring, picoseconds: inside the region's own interval, and outside it (in the caller's) */
+	/* the measured cost of measuring, picoseconds: inside the region's own interval, and outside it (in the
+	 * caller's) */
 	uint64_t cost_in_ps;
 	uint64_t cost_out_ps;
 	/* losses of the whole process; those of one location are in its sp_raw_location */
-	uint64_t lost_threads;   /* threads for which no location could be made */
-	uint64_t lost_regions;   /* regions that could not be defined; recorded as region 0 */
-	uint64_t lost_bytes;     /* trace bytes given up because of the memory limit or a full disk */
-	uint32_t lost_reason;    /* enum sp_raw_reason, the first one */
-	int32_t lost_errno;      /* errno of that, or 0 */
-	uint64_t memory_limit;   /* bytes, 0: none */
+	uint64_t lost_threads; /* threads for which no location could be made */
+	uint64_t lost_regions; /* regions that could not be defined; recorded as region 0 */
+	uint64_t lost_bytes;   /* trace bytes given up because of the memory limit or a full disk */
+	uint32_t lost_reason;  /* enum sp_raw_reason, the first one */
+	int32_t lost_errno;    /* errno of that, or 0 */
+	uint64_t memory_limit; /* bytes, 0: none */
 	char host[128];
 };
 _Static_assert(sizeof(struct sp_raw_header) == 304, "raw header");
 
 enum sp_raw_reason {
 	SP_RAW_REASON_NONE = 0,
-	SP_RAW_REASON_MEMORY = 1,  /* the memory limit, with --when-full stop */
-	SP_RAW_REASON_DISK = 2,    /* the file could not grow: lost_errno */
-	SP_RAW_REASON_HOOK = 3,    /* another tool took the hook away */
+	SP_RAW_REASON_MEMORY = 1, /* the memory limit, with --when-full stop */
+	SP_RAW_REASON_DISK = 2,   /* the file could not grow: lost_errno */
+	SP_RAW_REASON_HOOK = 3,   /* another tool took the hook away */
 	SP_RAW_REASON_INTERNAL = 4
 };
 
@@ -82,7 +83,7 @@ struct sp_raw_chunk {
 	uint64_t bytes;    /* whole chunk, header included */
 	uint64_t used;
 	uint64_t base;
-	uint64_t address;  /* where the chunk was mapped in the process that wrote it */
+	uint64_t address;     /* where the chunk was mapped in the process that wrote it */
 	uint64_t reserved[1]; /* writer's */
 	uint64_t words;       /* EVENTSZ: so many are in it; 0: not told */
 };
@@ -104,8 +105,9 @@ _Static_assert(sizeof(struct sp_raw_node) == 64, "raw node");
 enum {
 	SP_RAW_FRAME_INHERITED = 1, /* open since before recording began: time, but no visit, minimum or maximum */
 	SP_RAW_FRAME_FORKED = 2,    /* open at fork, in the child: the same */
-	SP_RAW_FRAME_SKIPPED = 4,   /* below the depth limit: not recorded at all; node is the nearest recorded caller's */
-	SP_RAW_FRAME_COLLAPSED = 8  /* in the collapsed node; time only if the frame below is not collapsed too */
+	SP_RAW_FRAME_SKIPPED =
+	    4, /* below the depth limit: not recorded at all; node is the nearest recorded caller's */
+	SP_RAW_FRAME_COLLAPSED = 8 /* in the collapsed node; time only if the frame below is not collapsed too */
 };
 
 struct sp_raw_frame {
@@ -119,18 +121,18 @@ _Static_assert(sizeof(struct sp_raw_frame) == 40, "raw frame");
 
 struct sp_raw_location {
 	/* the hot line: written for every event */
-	uint64_t top;    /* writer's pointer to the innermost open frame */
-	uint64_t base;   /* writer's pointer to frame 0 */
-	uint64_t last;   /* ticks of the last event */
-	uint64_t next;   /* writer's pointer to the next event word */
+	uint64_t top;  /* writer's pointer to the innermost open frame */
+	uint64_t base; /* writer's pointer to frame 0 */
+	uint64_t last; /* ticks of the last event */
+	uint64_t next; /* writer's pointer to the next event word */
 	/* the rest changes rarely */
-	uint64_t stack;  /* offset in the file of the STACK chunk */
+	uint64_t stack; /* offset in the file of the STACK chunk */
 	uint32_t id;
 	uint32_t creator; /* location id, SP_RAW_NONE: not known */
-	uint64_t tid;    /* the system's thread id */
-	uint64_t begin;  /* ticks */
-	uint64_t end;    /* ticks, 0 until the thread has ended */
-	uint64_t nodes;  /* in use */
+	uint64_t tid;     /* the system's thread id */
+	uint64_t begin;   /* ticks */
+	uint64_t end;     /* ticks, 0 until the thread has ended */
+	uint64_t nodes;   /* in use */
 	uint64_t lost_events;
 	uint64_t lost_paths; /* visits recorded in a collapsed node because of the memory limit */
 	uint64_t deeper;     /* calls not recorded because of the depth limit */
@@ -138,11 +140,11 @@ struct sp_raw_location {
 };
 _Static_assert(sizeof(struct sp_raw_location) == 112, "raw location");
 
-#define SP_RAW_KIND_BITS 3
-#define SP_RAW_ID_BITS 24
+#define SP_RAW_KIND_BITS   3
+#define SP_RAW_ID_BITS     24
 #define SP_RAW_DELTA_SHIFT (SP_RAW_KIND_BITS + SP_RAW_ID_BITS)
-#define SP_RAW_ID_MAX ((1u << SP_RAW_ID_BITS) - 1)
-#define SP_RAW_DELTA_MAX ((UINT64_C(1) << (64 - SP_RAW_DELTA_SHIFT)) - 1)
+#define SP_RAW_ID_MAX      ((1u << SP_RAW_ID_BITS) - 1)
+#define SP_RAW_DELTA_MAX   ((UINT64_C(1) << (64 - SP_RAW_DELTA_SHIFT)) - 1)
 
 enum sp_raw_event {
 	SP_RAW_END = 0,
@@ -177,7 +179,7 @@ enum sp_raw_def_kind {
 
 enum sp_raw_region_kind {
 	SP_RAW_REGION_PYTHON = 0,
-	SP_RAW_REGION_C = 1,        /* a C function called from Python */
+	SP_RAW_REGION_C = 1, /* a C function called from Python */
 	SP_RAW_REGION_USER = 2,
 	SP_RAW_REGION_COLLAPSED = 3 /* call paths that the memory limit left no room for */
 };
