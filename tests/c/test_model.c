@@ -215,8 +215,61 @@ static void test_profile_of_trace(void)
 	sp_model_free(m);
 }
 
+/* What start-up defined and nothing refers to is not there; a thread without a name and a process without a file are.
+ */
+static void test_left_out(void)
+{
+	static const char line[] = "/run/raw: no space\nmore";
+	const char *dir = scratch_experiment();
+	struct rg_process *p = rg_process(8, 1, 1000, true);
+	struct rg_thread *t = rg_thread(p, "", 4711, SP_RAW_NONE, 1000);
+	struct sp_model *m;
+	size_t i;
+
+	rg_region(p, 1, 0, "m", "calibration", "/m.py", 1);
+	rg_region(p, 2, 0, "m", "f", "/m.py", 3);
+	rg_region(p, 3, 0, "m", "start", "/m.py", 5);
+	rg_region(p, 4, 0, "m", "g", "/m.py", 7);
+	rg_enter(t, 1010, 4);
+	rg_enter(t, 1020, 2);
+	rg_leave(t, 1030);
+	rg_leave(t, 1040);
+	scratch_add(dir, p, "a.raw", SP_RAW_ENDED_NORMAL, 1100);
+	scratch_bytes(dir, "h-9.error", line, sizeof(line) - 1);
+	m = scratch_load(dir, 0);
+	CHECK(m->n_regions == 3 && PATH(m, "m:g", "m:f") != SP_NONE && scratch_events(m) == 4);
+	for (i = 1; i < m->n_regions; i++)
+		CHECK(m->regions[i].line == 3 || m->regions[i].line == 7);
+	CHECK(strcmp(m->locations[0].name.p, "thread 4711") == 0);
+	CHECK(m->n_problems == 1 && strcmp(m->problems[0].text.p, "raw/h-9.error: a process was not recorded: "
+	                                                          "/run/raw: no space") == 0);
+	sp_model_free(m);
+}
+
+/* A function defined twice is one, with one call path, whatever else its location holds. */
+static void test_defined_twice(void)
+{
+	const char *dir = scratch_experiment();
+	struct rg_process *p = rg_process(8, 1, 1000, false);
+	struct rg_thread *t = rg_thread(p, "MainThread", 8, SP_RAW_NONE, 1000);
+	struct sp_model *m;
+	uint32_t i;
+
+	for (i = 1; i <= 4; i++)
+		rg_region(p, i, 0, "m", i % 2 ? "f" : "g", "/m.py", i % 2);
+	for (i = 1; i <= 4; i++)
+		rg_node_at(t, rg_node(t, rg_node(t, 0, i), 1))->visits = 1;
+	scratch_add(dir, p, "a.raw", SP_RAW_ENDED_NORMAL, 1100);
+	m = scratch_load(dir, 0);
+	CHECK(m->n_regions == 3 && m->n_paths == 5 && m->n_values == 4);
+	CHECK(m->totals[PATH(m, "m:f", "m:f")].visits == 2 && m->totals[PATH(m, "m:g", "m:f")].visits == 2);
+	sp_model_free(m);
+}
+
 int main(void)
 {
+	test_left_out();
+	test_defined_twice();
 	test_merge();
 	test_open();
 	test_compensation();

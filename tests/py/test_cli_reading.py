@@ -274,3 +274,30 @@ def test_doctor(spartito, tmp_path):
     for text in ("start-up hook: ", "(default)", "clock: ", "format pstats", "libotf2", "zstd", "rich", "greenlet"):
         assert text in done.stdout
     assert "pstats" in run(spartito, "doctor", "--formats").stdout.split()
+
+
+def test_process_that_could_not_be_measured_is_named(spartito, made, tmp_path):
+    shutil.copytree(made / "trace", tmp_path / "run")
+    for pid in (8, 9):
+        (tmp_path / "run" / "raw" / f"host-{pid}.error").write_text("no room left\nsecond line\n")
+    line = "2 processes were not recorded: no room left"
+    for verb in (["report"], ["info"], ["convert", "--to", "json", "-o", tmp_path / "out.json"]):
+        done = run(spartito, *verb, tmp_path / "run")
+        assert done.returncode == 0 and done.stderr.count(line) == 1 and "damaged" not in done.stderr
+    info = json.loads(run(spartito, "info", "--json", tmp_path / "run").stdout)
+    assert sum("no room left" in text for text in info["problems"]) == 2
+
+
+def test_cost_counts_resumptions():
+    from spartito.summary import measuring_cost
+
+    process, thread = {"cost_in": 2.0, "cost_out": 1.0}, {"process": 0, "visits": 4, "resumed": 6}
+    assert measuring_cost({"processes": [process], "locations": [thread]}) == 30
+
+
+def test_functions_of_start_up_are_not_counted(spartito, made):
+    """What the interpreter defined before the program began, and what found the cost of measuring."""
+    for name in ("profile", "trace"):
+        info = json.loads(run(spartito, "info", "--json", made / name).stdout)
+        rows = json.loads(run(spartito, "report", "--json", "--limit", "0", made / name).stdout)["rows"]
+        assert info["regions"] == len(rows)
