@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Spartito from C, C++ and Cython: regions, parameters, counters and markers in the call tree of the Python program that is
- * measured. Nothing to link: the functions find the measurement in the running process. Without one each costs a few
- * nanoseconds. All may be called from any thread, with or without the GIL; names are UTF-8 and are copied.
+/* Spartito from C, C++ and Cython: regions, parameters, counters and markers in the call tree of the Python program
+ * that is measured. Nothing to link: the functions find the measurement in the running process. Without one each costs
+ * a few nanoseconds. All may be called from any thread, with or without the GIL; names are UTF-8 and are copied.
  *
  *     spartito_region_begin("solve");
  *     …

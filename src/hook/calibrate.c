@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The cost of measuring, measured: a loop of empty calls without and with the hook.
  *
- * In all a call costs (with - without) / calls more. Of that, what lies between the two stamps of the callee is in its own interval:
- * the mean recorded duration, less what an empty call takes without us, of which about half lies between the stamps. The
- * rest is in the caller's. */
+ * In all a call costs (with - without) / calls more. Of that, what lies between the two stamps of the callee is in its
+ * own interval: the mean recorded duration, less what an empty call takes without us, of which about half lies between
+ * the stamps. The rest is in the caller's. */
 #include "hook/hook.h"
 
 enum { CALLS = 500, ROUNDS = 4 };
 
-static PyObject *loop;    /* owned: compiled code, while calibrating */
-static uint64_t without;  /* ticks for CALLS calls */
+static PyObject *loop;   /* owned: compiled code, while calibrating */
+static uint64_t without; /* ticks for CALLS calls */
 
 static const char source[] = "def empty():\n"
-			     "    pass\n"
-			     "def calls():\n"
-			     "    for _ in R:\n"
-			     "        empty()\n"
-			     "calls()\n";
+                             "    pass\n"
+                             "def calls():\n"
+                             "    for _ in R:\n"
+                             "        empty()\n"
+                             "calls()\n";
 
 /* The shortest of a few rounds; 0: it cannot be measured here. */
 static uint64_t rounds(PyObject *globals, struct sp_thread *t)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Under the setprofile hook the interpreter's one place for a profile function is ours. A program that calls sys.setprofile gets
- * its events all the same: sys.setprofile and sys.getprofile become functions that keep the program's function beside ours. */
+/* Under the setprofile hook the interpreter's one place for a profile function is ours. A program that calls
+ * sys.setprofile gets its events all the same: sys.setprofile and sys.getprofile become functions that keep the
+ * program's function beside ours. */
 #include "hook/hook.h"
 
 static __thread PyObject *theirs __attribute__((tls_model("initial-exec"))); /* owned; NULL: none */
-static PyObject *original_set, *original_get; /* owned */
+static PyObject *original_set, *original_get;                                /* owned */
 
 static PyObject *set(PyObject *self, PyObject *function)
 {
@@ -58,10 +59,12 @@ int sp_chain_install(void)
 int sp_chain_call(PyFrameObject *f, int what, PyObject *arg)
 {
 	static const char *const names[] = {
-		[PyTrace_CALL] = "call",         [PyTrace_RETURN] = "return",         [PyTrace_C_CALL] = "c_call",
-		[PyTrace_C_EXCEPTION] = "c_exception", [PyTrace_C_RETURN] = "c_return",
+	    [PyTrace_CALL] = "call",         [PyTrace_RETURN] = "return",
+	    [PyTrace_C_CALL] = "c_call",     [PyTrace_C_EXCEPTION] = "c_exception",
+	    [PyTrace_C_RETURN] = "c_return",
 	};
-	static __thread bool inside __attribute__((tls_model("initial-exec"))); /* not for the events of the function itself */
+	static __thread bool inside
+	    __attribute__((tls_model("initial-exec"))); /* not for the events of the function itself */
 	PyObject *function = theirs;
 	if (SP_LIKELY(!function) || inside || what >= (int)(sizeof names / sizeof *names) || !names[what])
 		return 0;

@@ -13,11 +13,15 @@ const struct sp_hook *sp_hook_used;
 
 const struct sp_hook *const sp_hooks[] = {
 #if PY_VERSION_HEX >= 0x030C0000
-	&sp_hook_monitoring, &sp_hook_setprofile, &sp_hook_evalframe,
+    &sp_hook_monitoring,
+    &sp_hook_setprofile,
+    &sp_hook_evalframe,
 #else
-	&sp_hook_evalframe, &sp_hook_setprofile, &sp_hook_monitoring,
+    &sp_hook_evalframe,
+    &sp_hook_setprofile,
+    &sp_hook_monitoring,
 #endif
-	NULL,
+    NULL,
 };
 
 /* ---- stacks ---- */
@@ -57,10 +61,25 @@ static sp_frame *innermost_before(sp_frame *entered)
 	return f && f == entered ? sp_frame_back(f) : f;
 }
 
-static void stack_end_restore(struct sp_thread *t)
+/* The thread was paused. */
+static void go_on(struct sp_thread *t, sp_frame *innermost)
 {
-	struct sp_raw_chunk *c = t->stack_chunk;
-	t->stack_end = (struct sp_raw_frame *)(c + 1) + (c->bytes - sizeof *c) / sizeof(struct sp_raw_frame);
+	t->epoch = sp_epoch;
+	sp_stack_limit(t);
+	sp_extra(t, SP_RAW_X_ON, NULL, 0);
+	adopt(t, innermost);
+}
+
+static sp_frame *innermost_open(void)
+{
+	sp_frame *f = sp_frame_current(PyThreadState_Get());
+	return f && sp_hook_used && sp_hook_used->entered_is_current ? sp_frame_back(f) : f;
+}
+
+static void out_of_date(struct sp_thread *t)
+{
+	if (sp_recording)
+		go_on(t, innermost_open());
 }
 
 struct sp_thread *sp_hook_thread(sp_frame *entered)
@@ -77,23 +96,20 @@ struct sp_thread *sp_hook_thread(sp_frame *entered)
 		if (t->loc.tid == (uint64_t)getpid())
 			sp_thread_name(t, "MainThread", 10);
 		sp_greenlet_watch_thread();
+		/* after a fork the frames are known already, user regions among them */
+		if (!sp_stack_depth(t))
+			adopt(t, innermost_before(entered));
 	} else {
-		t->epoch = sp_epoch;
-		stack_end_restore(t);
-		sp_extra(t, SP_RAW_X_ON, NULL, 0);
+		go_on(t, innermost_before(entered));
 	}
-	adopt(t, innermost_before(entered));
 	return t;
 }
 
-/* Is the inherited frame s still among the callers? Where an event enters a frame that is current already, that frame itself does
- * not count: it may be a new one at the old one's address. */
+/* Is the inherited frame s still among the callers? Where an event enters a frame that is current already, that frame
+ * itself does not count: it may be a new one at the old one's address. */
 static bool still_open(const struct sp_raw_frame *s)
 {
-	sp_frame *f = sp_frame_current(PyThreadState_Get());
-	if (f && sp_hook_used && sp_hook_used->entered_is_current)
-		f = sp_frame_back(f);
-	for (; f; f = sp_frame_back(f))
+	for (sp_frame *f = innermost_open(); f; f = sp_frame_back(f))
 		if ((uint64_t)f == s->frame)
 			return key_of(sp_frame_code(f)) == ~s->key;
 	return false;
@@ -102,11 +118,11 @@ static bool still_open(const struct sp_raw_frame *s)
 /* ---- the slow way into an event; keeps exception and errno ---- */
 
 #if PY_VERSION_HEX >= 0x030C0000
-#define SAVE_EXCEPTION PyObject *exception = PyErr_GetRaisedException()
+#define SAVE_EXCEPTION    PyObject *exception = PyErr_GetRaisedException()
 #define RESTORE_EXCEPTION PyErr_SetRaisedException(exception)
 #else
-#define SAVE_EXCEPTION                       \
-	PyObject *e_type, *e_value, *e_trace; \
+#define SAVE_EXCEPTION                                                                                                 \
+	PyObject *e_type, *e_value, *e_trace;                                                                          \
 	PyErr_Fetch(&e_type, &e_value, &e_trace)
 #define RESTORE_EXCEPTION PyErr_Restore(e_type, e_value, e_trace)
 #endif
@@ -214,6 +230,7 @@ static void meta(const struct sp_hook *h)
 
 static void at_end(void)
 {
+	sp_process_forked();
 	if (sp_hook_used && sp_hook_used->taken && sp_hook_used->taken())
 		sp_process_lost(SP_RAW_REASON_HOOK, 0, 0);
 	sp_process_stop(SP_RAW_ENDED_NORMAL);
@@ -278,6 +295,7 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 		return -1;
 	}
 	sp_stack_still_open = still_open;
+	sp_stack_out_of_date = out_of_date;
 	end_handlers();
 	meta(h);
 	if (sp_names_init() == 0 && begin_here(h, how == SP_RAW_STARTED_EXEC) == 0)
@@ -288,6 +306,7 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 
 int sp_control_stop(void)
 {
+	sp_process_forked();
 	if (sp_hook_used) {
 		if (sp_hook_used->taken && sp_hook_used->taken())
 			sp_process_lost(SP_RAW_REASON_HOOK, 0, 0);
@@ -301,6 +320,7 @@ int sp_control_stop(void)
 /* Threads find their stacks out of date at their next event: the end of the stack is set before every frame. */
 int sp_control_pause(void)
 {
+	sp_process_forked();
 	if (!sp_recording || !sp_hook_used)
 		return 0;
 	sp_hook_used->remove();
@@ -385,8 +405,11 @@ static bool boot_again(const char *dir)
 {
 	if (PyInterpreterState_GetID(PyInterpreterState_Get()) == main_interpreter)
 		return true; /* spartito.pth was found in two places */
-	if (sp_names_init() == 0 && sp_hook_used && sp_hook_used->install() == 0)
+	if (sp_names_init() == 0 && sp_hook_used && sp_hook_used->install() == 0) {
+		if (sp_self)
+			adopt(sp_self, sp_frame_current(PyThreadState_Get()));
 		return true;
+	}
 	if (PyErr_Occurred())
 		boot_exception(dir);
 	return false;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The frame evaluator (PEP 523): our function runs every Python frame, between two time stamps. Enter and leave are balanced by
- * the C stack. The best up to 3.11. In 3.13 it can be chosen: cheaper than sys.monitoring for plain calls, much dearer for
- * coroutines. In 3.14 the frames are the interpreter's own business. */
+/* The frame evaluator (PEP 523): our function runs every Python frame, between two time stamps. Enter and leave are
+ * balanced by the C stack. The best up to 3.11, and left out after it: 3.12 ends a recursion at 750 calls under an
+ * evaluator, 3.13 enters
+ * __init__ past it, and both have the sys.monitoring that needs neither. */
 #include "hook/hook.h"
 
-#if PY_VERSION_HEX < 0x030C0000 || (PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000)
+#if PY_VERSION_HEX < 0x030C0000
 
 #include <errno.h>
 #if PY_VERSION_HEX >= 0x030B0000
@@ -17,8 +18,8 @@
 #include <opcode.h>
 #endif
 
-/* Frames that this hook entered have 1 as the lowest bit of their key. When the C stack runs out the setprofile hook takes over
- * (see below); it reports the ends of our frames too, which then match nothing. */
+/* Frames that this hook entered have 1 as the lowest bit of their key. When the C stack runs out the setprofile hook
+ * takes over (see below); it reports the ends of our frames too, which then match nothing. */
 enum { TAG = 1 };
 
 static _PyFrameEvalFunction before; /* what was installed before us: we pass every frame on to it */
@@ -31,24 +32,15 @@ static bool makes_generator(const sp_frame *f)
 	return f->owner != FRAME_OWNED_BY_GENERATOR;
 }
 
-/* It stands at the instruction that made the generator, or, in 3.13, after it. */
+/* It stands at the instruction that made the generator. */
 static bool is_first(const sp_frame *f)
 {
-#if PY_VERSION_HEX >= 0x030D0000
-	return f->instr_ptr > _PyCode_CODE(sp_frame_code(f)) && f->instr_ptr[-1].op.code == RETURN_GENERATOR;
-#else
 	return _Py_OPCODE(*f->prev_instr) == RETURN_GENERATOR;
-#endif
 }
 
 static bool is_suspended(sp_frame *f)
 {
-	int state = _PyFrame_GetGenerator(f)->gi_frame_state;
-#if PY_VERSION_HEX >= 0x030D0000
-	if (state == FRAME_SUSPENDED_YIELD_FROM)
-		return true;
-#endif
-	return state == FRAME_SUSPENDED;
+	return _PyFrame_GetGenerator(f)->gi_frame_state == FRAME_SUSPENDED;
 }
 #else
 static bool makes_generator(const sp_frame *f)
@@ -75,7 +67,7 @@ static bool is_suspended(sp_frame *f)
 static inline void leave(PyCodeObject *code, unsigned kind, sp_frame *suspended)
 {
 	uint64_t now = sp_ticks();
-	struct sp_thread *t = sp_self; /* another one in the child of a fork, none after a stop */
+	struct sp_thread *t = sp_hook_leaver(); /* another one in the child of a fork, none after a stop */
 	if (suspended && t)
 		sp_hook_suspends(t, suspended, now);
 	if (SP_LIKELY(t != NULL) && SP_UNLIKELY(!sp_leave(t, (uint64_t)code | TAG, now, kind)))
@@ -86,9 +78,11 @@ static inline void leave(PyCodeObject *code, unsigned kind, sp_frame *suspended)
 static PyObject *eval_generator(PyThreadState *ts, sp_frame *f, int throwing, struct sp_thread *t, uint64_t slot)
 {
 	PyCodeObject *code = sp_frame_code(f);
-	if (makes_generator(f))
+	bool first = !makes_generator(f) && is_first(f);
+	/* closing one that never ran runs nothing of it either */
+	if (makes_generator(f) || (first && throwing))
 		return before(ts, f, throwing);
-	unsigned kind = is_first(f) && !throwing ? SP_RAW_ENTER : SP_RAW_RESUME;
+	unsigned kind = first ? SP_RAW_ENTER : SP_RAW_RESUME;
 	uint64_t now = sp_ticks();
 	sp_enter(t, (uint32_t)(slot >> SP_SLOT_ID), (uint64_t)code | TAG, now, kind);
 	sp_hook_goes_on(t, f, kind, now);
@@ -98,8 +92,8 @@ static PyObject *eval_generator(PyThreadState *ts, sp_frame *f, int throwing, st
 	return result;
 }
 
-/* Under an evaluator every Python call uses the C stack, also on 3.11 where it does not without us. Before a deep recursion hits the
- * end of it, another hook takes over for good, which leaves the stack as the plain interpreter's. */
+/* Under an evaluator every Python call uses the C stack, also on 3.11 where it does not without us. Before a deep
+ * recursion hits the end of it, another hook takes over for good, which leaves the stack as the plain interpreter's. */
 SP_COLD static void stack_is_low(void)
 {
 	stack_low = NULL;
@@ -118,11 +112,6 @@ static SP_COLD void stack_measure(void)
 	if (!pthread_attr_getstack(&a, &low, &size)) {
 		char *here = __builtin_frame_address(0);
 		size_t room = here > (char *)low ? (size_t)(here - (char *)low) : 0;
-#if PY_VERSION_HEX >= 0x030C0000
-		/* the interpreter counts the calls on the C stack too, whatever its size */
-		if (room > 4u << 20)
-			room = 4u << 20;
-#endif
 		stack_low = here - room / 4;
 	}
 	pthread_attr_destroy(&a);
@@ -181,11 +170,7 @@ enum { TAG = 1 };
 
 static const char *missing(void)
 {
-#if PY_VERSION_HEX < 0x030D0000
-	return "3.12 lets an evaluator recurse 750 calls deep only";
-#else
-	return "this Python keeps its frames to itself; it has sys.monitoring";
-#endif
+	return "Python 3.12 and later call past it, or recurse less deep under it";
 }
 
 static int install(void)
@@ -201,10 +186,10 @@ static void hook_remove(void)
 #endif
 
 const struct sp_hook sp_hook_evalframe = {
-	.name = "evalframe",
-	.what = "frame evaluator (PEP 523), the best up to Python 3.11; can be chosen in 3.13",
-	.missing = missing,
-	.key_tag = TAG,
-	.install = install,
-	.remove = hook_remove,
+    .name = "evalframe",
+    .what = "frame evaluator (PEP 523), the best up to Python 3.11",
+    .missing = missing,
+    .key_tag = TAG,
+    .install = install,
+    .remove = hook_remove,
 };

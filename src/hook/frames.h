@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The interpreter's own frames, one set of names for all versions. A frame pointer tells one activation from another without
- * making a frame object, which would cost more than the event. A new Python version is a new row of this page. */
+/* The interpreter's own frames, one set of names for all versions. A frame pointer tells one activation from another
+ * without making a frame object, which would cost more than the event. A new Python version is a new row of this page.
+ */
 #ifndef SP_HOOK_FRAMES_H
 #define SP_HOOK_FRAMES_H
 

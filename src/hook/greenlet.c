@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Greenlets: several stacks take turns in one thread. greenlet tells a trace function of every switch; ours puts the frames of
- * the greenlet that stops aside and brings back those of the one that goes on. */
+/* Greenlets: several stacks take turns in one thread. greenlet tells a trace function of every switch; ours puts the
+ * frames of the greenlet that stops aside and brings back those of the one that goes on. */
 #include "hook/hook.h"
 
 #include <stdlib.h>
@@ -14,8 +14,8 @@ struct fiber {
 };
 
 static bool loaded;
-static PyObject *tracer;               /* owned: our trace function */
-static __thread PyObject *chained;     /* owned: the program's own, called after ours */
+static PyObject *tracer;           /* owned: our trace function */
+static __thread PyObject *chained; /* owned: the program's own, called after ours */
 
 static struct fiber *take(struct sp_thread *t, const void *greenlet)
 {
@@ -28,7 +28,8 @@ static struct fiber *take(struct sp_thread *t, const void *greenlet)
 	return NULL;
 }
 
-/* The frames stay open while they wait; their time goes on, as that of a caller does. In the trace they are left and entered again. */
+/* The frames stay open while they wait; their time goes on, as that of a caller does. In the trace they are left and
+ * entered again. */
 static void put_aside(struct sp_thread *t, const void *greenlet, uint64_t now)
 {
 	size_t n = sp_stack_depth(t);
@@ -97,8 +98,8 @@ void sp_greenlet_watch_thread(void)
 	PyErr_Clear();
 }
 
-/* Called where greenlet's package begins to run. The first thing it does is to import its C part; here that is done a moment
- * earlier, because afterwards no Python function tells that it is there. */
+/* Called where greenlet's package begins to run. The first thing it does is to import its C part; here that is done a
+ * moment earlier, because afterwards no Python function tells that it is there. */
 void sp_greenlet_loaded(void)
 {
 	PyObject *module = PyImport_ImportModule("greenlet._greenlet");

@@ -11,9 +11,9 @@ struct sp_hook {
 	const char *what; /* for `spartito doctor` */
 	/* NULL if it works with this Python, otherwise why not. */
 	const char *(*missing)(void);
-	bool c_calls;          /* can see C functions */
+	bool c_calls;            /* can see C functions */
 	bool entered_is_current; /* at an enter, the frame entered is already the thread's current one */
-	unsigned key_tag;      /* bit 0 of this hook's keys, see setprofile.c */
+	unsigned key_tag;        /* bit 0 of this hook's keys, see setprofile.c */
 	/* In the current interpreter, for all its threads. 0, or -1 with a Python exception. */
 	int (*install)(void);
 	void (*remove)(void);
@@ -29,9 +29,9 @@ extern const struct sp_hook *sp_hook_used;     /* NULL: none installed */
 
 enum {
 	SP_SLOT_REGION = 1,
-	SP_SLOT_HINT = 2,     /* a pointer to the qualified name, found in the enclosing code (before 3.11) */
+	SP_SLOT_HINT = 2, /* a pointer to the qualified name, found in the enclosing code (before 3.11) */
 	SP_SLOT_FILTERED = 4,
-	SP_SLOT_WATCH = 8,    /* something happens when it is entered: see watch.c */
+	SP_SLOT_WATCH = 8, /* something happens when it is entered: see watch.c */
 	SP_SLOT_GENERATOR = 16,
 	SP_SLOT_GENERATION = 8, /* shift: 16 bits, so that a second measurement defines again */
 	SP_SLOT_ID = 24         /* shift */
@@ -56,7 +56,8 @@ void sp_names_new_generation(void);
 void sp_names_set_directories(const char *cwd);
 /* Decides what code is; f is a frame that runs it, or NULL. */
 uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f);
-/* The region of a C function or method descriptor; 0: not one, or filtered. key is what its leave will be matched with. */
+/* The region of a C function or method descriptor; 0: not one, or filtered. key is what its leave will be matched with.
+ */
 uint32_t sp_names_c_function(struct sp_thread *t, PyObject *callable, uint64_t *key);
 uint64_t sp_names_c_key(PyObject *callable); /* 0: not a C function */
 void sp_names_forget(void);
@@ -70,6 +71,15 @@ void sp_watch_enter(sp_frame *f);
 /* The calling thread's location, its stack in agreement with the interpreter's; NULL: not recorded. entered: the
  * frame that is being entered, not yet part of the stack, or NULL. */
 struct sp_thread *sp_hook_thread(sp_frame *entered);
+/* The calling thread's location at a leave; after a fork its first event may be one. NULL: not recorded. */
+static inline struct sp_thread *sp_hook_leaver(void)
+{
+	struct sp_thread *t = sp_self;
+	if (SP_LIKELY(t != NULL) || SP_LIKELY(!sp_process.forked))
+		return t;
+	return sp_process_forked();
+}
+
 /* Everything that is not the plain way for an enter: unknown code, new thread, watched, filtered. Returns the thread
  * if the enter is to be recorded, with the slot decided; keeps exception and errno. */
 struct sp_thread *sp_hook_enter_slow(PyCodeObject *code, sp_frame *f, uint64_t *slot);
@@ -96,8 +106,8 @@ int sp_region_begin(PyObject *name);
 int sp_region_end(PyObject *name);
 PyObject *sp_region_type(void); /* a new reference */
 
-/* Around the suspension of a generator (frame f, or NULL: the thread's current one): its user regions go with it. Cheap where it
- * has none. */
+/* Around the suspension of a generator (frame f, or NULL: the thread's current one): its user regions go with it. Cheap
+ * where it has none. */
 static inline void sp_hook_suspends(struct sp_thread *t, sp_frame *f, uint64_t now)
 {
 	if (SP_UNLIKELY(sp_is_user_key(((const struct sp_raw_frame *)t->loc.top)->key)))
@@ -127,7 +137,8 @@ int sp_control_resume(void);
 int sp_control_switch(const struct sp_hook *to);
 bool sp_control_boot(void);
 
-/* calibrate.c: what an event costs here, into the header. The thread's stack must be empty; everything recorded is thrown away. */
+/* calibrate.c: what an event costs here, into the header. The thread's stack must be empty; everything recorded is
+ * thrown away. */
 void sp_calibrate_before(void);
 void sp_calibrate_after(struct sp_thread *t);
 

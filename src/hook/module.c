@@ -52,13 +52,13 @@ static PyObject *start(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
-#define CONTROL(name)                                            \
-	static PyObject *do_##name(PyObject *self, PyObject *none) \
-	{                                                        \
-		(void)self, (void)none;                          \
-		if (sp_control_##name())                         \
-			return NULL;                             \
-		Py_RETURN_NONE;                                  \
+#define CONTROL(name)                                                                                                  \
+	static PyObject *do_##name(PyObject *self, PyObject *none)                                                     \
+	{                                                                                                              \
+		(void)self, (void)none;                                                                                \
+		if (sp_control_##name())                                                                               \
+			return NULL;                                                                                   \
+		Py_RETURN_NONE;                                                                                        \
 	}
 CONTROL(stop)
 CONTROL(pause)
@@ -66,7 +66,7 @@ CONTROL(resume)
 
 static bool running(void)
 {
-	return sp_process.header && sp_process.header->ended == SP_RAW_RUNNING;
+	return sp_process.forked || (sp_process.header && sp_process.header->ended == SP_RAW_RUNNING);
 }
 
 static PyObject *active(PyObject *self, PyObject *none)
@@ -89,7 +89,8 @@ static PyObject *hooks(PyObject *self, PyObject *none)
 	PyObject *list = PyList_New(0);
 	for (int i = 0; list && sp_hooks[i]; i++) {
 		const char *why = sp_hooks[i]->missing();
-		PyObject *row = Py_BuildValue("(sOs)", sp_hooks[i]->name, why ? Py_False : Py_True, why ? why : sp_hooks[i]->what);
+		PyObject *row =
+		    Py_BuildValue("(sOs)", sp_hooks[i]->name, why ? Py_False : Py_True, why ? why : sp_hooks[i]->what);
 		if (!row || PyList_Append(list, row))
 			Py_CLEAR(list);
 		Py_XDECREF(row);
@@ -181,7 +182,7 @@ static PyObject *parameter(PyObject *self, PyObject *const *args, Py_ssize_t nar
 		sp_user_string(p, (size_t)n, number, strlen(number));
 	} else {
 		PyErr_Format(PyExc_TypeError, "the value of a parameter must be an int, a str or a float, not %s",
-			     Py_TYPE(args[1])->tp_name);
+		             Py_TYPE(args[1])->tp_name);
 		return NULL;
 	}
 	Py_RETURN_NONE;
@@ -262,7 +263,8 @@ static int api_active(void)
 
 extern const struct spartito_api spartito_api_v1;
 __attribute__((visibility("default"))) const struct spartito_api spartito_api_v1 = {
-	1, sizeof(struct spartito_api), api_begin, api_end, api_int, api_uint, api_string, api_counter, api_marker, api_active,
+    1,          sizeof(struct spartito_api), api_begin, api_end, api_int, api_uint, api_string, api_counter, api_marker,
+    api_active,
 };
 
 /* Python loads extension modules privately; spartito.h looks among what is global. */
@@ -275,24 +277,24 @@ static void publish_api(void)
 
 /* ---- the module ---- */
 
-#define FAST(f) (PyCFunction)(void (*)(void))f, METH_FASTCALL
+#define FAST(f) (PyCFunction)(void (*)(void)) f, METH_FASTCALL
 
 static PyMethodDef methods[] = {
-	{"boot", boot, METH_NOARGS, "Start measuring as the environment says; for spartito.pth."},
-	{"start", start, METH_VARARGS, "start(directory, settings)"},
-	{"stop", do_stop, METH_NOARGS, "End the measurement."},
-	{"active", active, METH_NOARGS, "Is there a measurement?"},
-	{"experiment", experiment, METH_NOARGS, "The directory of the running measurement, or None."},
-	{"pause", do_pause, METH_NOARGS, "Record nothing until resume()."},
-	{"resume", do_resume, METH_NOARGS, "Record again after pause()."},
-	{"region_begin", region_begin, METH_O, "region_begin(name)"},
-	{"region_end", region_end, METH_O, "region_end(name)"},
-	{"parameter", FAST(parameter), "parameter(name, value)"},
-	{"counter", FAST(counter), "counter(name, value)"},
-	{"marker", marker, METH_O, "marker(text)"},
-	{"hooks", hooks, METH_NOARGS, "(name, works, why not or what for) of each hook"},
-	{"settings", settings, METH_NOARGS, "(name, value) of each setting in force"},
-	{NULL, NULL, 0, NULL},
+    {"boot", boot, METH_NOARGS, "Start measuring as the environment says; for spartito.pth."},
+    {"start", start, METH_VARARGS, "start(directory, settings)"},
+    {"stop", do_stop, METH_NOARGS, "End the measurement."},
+    {"active", active, METH_NOARGS, "Is there a measurement?"},
+    {"experiment", experiment, METH_NOARGS, "The directory of the running measurement, or None."},
+    {"pause", do_pause, METH_NOARGS, "Record nothing until resume()."},
+    {"resume", do_resume, METH_NOARGS, "Record again after pause()."},
+    {"region_begin", region_begin, METH_O, "region_begin(name)"},
+    {"region_end", region_end, METH_O, "region_end(name)"},
+    {"parameter", FAST(parameter), "parameter(name, value)"},
+    {"counter", FAST(counter), "counter(name, value)"},
+    {"marker", marker, METH_O, "marker(text)"},
+    {"hooks", hooks, METH_NOARGS, "(name, works, why not or what for) of each hook"},
+    {"settings", settings, METH_NOARGS, "(name, value) of each setting in force"},
+    {NULL, NULL, 0, NULL},
 };
 
 static int module_exec(PyObject *m)
@@ -308,19 +310,16 @@ static int module_exec(PyObject *m)
 }
 
 static PyModuleDef_Slot slots[] = {
-	{Py_mod_exec, module_exec},
+    {Py_mod_exec, module_exec},
 #if PY_VERSION_HEX >= 0x030C0000
-	{Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
 #endif
-	{0, NULL},
+    {0, NULL},
 };
 
 static struct PyModuleDef definition = {
-	PyModuleDef_HEAD_INIT,
-	.m_name = "_measure",
-	.m_doc = "The measuring half of Spartito.",
-	.m_methods = methods,
-	.m_slots = slots,
+    PyModuleDef_HEAD_INIT, .m_name = "_measure", .m_doc = "The measuring half of Spartito.",
+    .m_methods = methods,  .m_slots = slots,
 };
 
 PyMODINIT_FUNC PyInit__measure(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sys.monitoring (PEP 669), Python 3.12 and later. The callbacks are objects of a type of ours whose vectorcall is the C function
- * itself; a filtered function returns DISABLE and then costs nothing. */
+/* sys.monitoring (PEP 669), Python 3.12 and later. The callbacks are objects of a type of ours whose vectorcall is the
+ * C function itself; a filtered function returns DISABLE and then costs nothing. */
 #include "hook/hook.h"
 
 #if PY_VERSION_HEX >= 0x030C0000
@@ -13,14 +13,13 @@ static const struct {
 	const char *event;
 	bool c_calls;
 } kinds[KINDS] = {
-	[START] = {"PY_START", false},       [RESUMED] = {"PY_RESUME", false}, [THROWN] = {"PY_THROW", false},
-	[RETURNED] = {"PY_RETURN", false},   [YIELDED] = {"PY_YIELD", false},  [UNWOUND] = {"PY_UNWIND", false},
-	[CALL] = {"CALL", true},             [C_RETURNED] = {"C_RETURN", true}, [C_RAISED] = {"C_RAISE", true},
+    [START] = {"PY_START", false},     [RESUMED] = {"PY_RESUME", false},  [THROWN] = {"PY_THROW", false},
+    [RETURNED] = {"PY_RETURN", false}, [YIELDED] = {"PY_YIELD", false},   [UNWOUND] = {"PY_UNWIND", false},
+    [CALL] = {"CALL", true},           [C_RETURNED] = {"C_RETURN", true}, [C_RAISED] = {"C_RAISE", true},
 };
 
 struct callback {
-	PyObject_HEAD
-	vectorcallfunc call;
+	PyObject_HEAD vectorcallfunc call;
 	PyObject *disable; /* owned: sys.monitoring.DISABLE of this interpreter */
 };
 
@@ -67,7 +66,7 @@ SP_COLD static PyObject *unmatched(PyObject *self, struct sp_thread *t, PyCodeOb
 SP_HOT PyObject *leave(PyObject *self, PyObject *const *args, unsigned kind, bool can_disable)
 {
 	uint64_t now = sp_ticks();
-	struct sp_thread *t = sp_self;
+	struct sp_thread *t = sp_hook_leaver();
 	if (kind == SP_RAW_SUSPEND && SP_LIKELY(t != NULL))
 		sp_hook_suspends(t, NULL, now);
 	if (SP_LIKELY(t != NULL) && SP_UNLIKELY(!sp_leave(t, (uint64_t)args[0], now, kind)))
@@ -76,7 +75,7 @@ SP_HOT PyObject *leave(PyObject *self, PyObject *const *args, unsigned kind, boo
 }
 
 #define CALLBACK(name) static PyObject *name(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
-#define UNUSED (void)self, (void)nargs, (void)names
+#define UNUSED         (void)self, (void)nargs, (void)names
 
 CALLBACK(on_start)
 {
@@ -133,15 +132,15 @@ CALLBACK(on_c_end)
 {
 	UNUSED;
 	uint64_t now = sp_ticks(), key;
-	struct sp_thread *t = sp_self;
+	struct sp_thread *t = sp_hook_leaver();
 	if (t && (key = sp_names_c_key(args[2])))
 		sp_leave(t, key, now, SP_RAW_LEAVE);
 	Py_RETURN_NONE;
 }
 
 static const vectorcallfunc functions[KINDS] = {
-	[START] = on_start,    [RESUMED] = on_resume, [THROWN] = on_throw, [RETURNED] = on_return, [YIELDED] = on_yield,
-	[UNWOUND] = on_unwind, [CALL] = on_call,      [C_RETURNED] = on_c_end, [C_RAISED] = on_c_end,
+    [START] = on_start,    [RESUMED] = on_resume, [THROWN] = on_throw,     [RETURNED] = on_return, [YIELDED] = on_yield,
+    [UNWOUND] = on_unwind, [CALL] = on_call,      [C_RETURNED] = on_c_end, [C_RAISED] = on_c_end,
 };
 
 static void callback_dealloc(PyObject *self)
@@ -153,20 +152,20 @@ static void callback_dealloc(PyObject *self)
 }
 
 static PyMemberDef callback_members[] = {
-	{"__vectorcalloffset__", T_PYSSIZET, offsetof(struct callback, call), READONLY, NULL},
-	{NULL, 0, 0, 0, NULL},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(struct callback, call), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
 };
 static PyType_Slot callback_slots[] = {
-	{Py_tp_dealloc, callback_dealloc},
-	{Py_tp_members, callback_members},
-	{Py_tp_call, PyVectorcall_Call},
-	{0, NULL},
+    {Py_tp_dealloc, callback_dealloc},
+    {Py_tp_members, callback_members},
+    {Py_tp_call, PyVectorcall_Call},
+    {0, NULL},
 };
 static PyType_Spec callback_spec = {
-	.name = "spartito._measure.callback",
-	.basicsize = sizeof(struct callback),
-	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-	.slots = callback_slots,
+    .name = "spartito._measure.callback",
+    .basicsize = sizeof(struct callback),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = callback_slots,
 };
 
 /* Ids that no document gives to a kind of tool first: debuggers, coverage and profilers stay possible beside us. */
@@ -294,11 +293,11 @@ static void hook_remove(void)
 #endif
 
 const struct sp_hook sp_hook_monitoring = {
-	.name = "monitoring",
-	.what = "sys.monitoring (PEP 669), the best from Python 3.12 on",
-	.missing = missing,
-	.c_calls = true,
-	.entered_is_current = true,
-	.install = install,
-	.remove = hook_remove,
+    .name = "monitoring",
+    .what = "sys.monitoring (PEP 669), the best from Python 3.12 on",
+    .missing = missing,
+    .c_calls = true,
+    .entered_is_current = true,
+    .install = install,
+    .remove = hook_remove,
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a code object or C function is called, whether it is recorded, and the word in the code object's slot that says so.
+/* What a code object or C function is called, whether it is recorded, and the word in the code object's slot that says
+ * so.
  *
- * Nothing here runs code of the program: names are taken from exact strings, dictionaries are read with the C functions that do
- * not look at overridden methods, instances are never asked for attributes. */
+ * Nothing here runs code of the program: names are taken from exact strings, dictionaries are read with the C functions
+ * that do not look at overridden methods, instances are never asked for attributes. */
 #include "hook/hook.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@ static char *start_dir; /* owned: relative file names count from here, whatever 
 
 #if PY_VERSION_HEX < 0x030C0000
 #define PyUnstable_Eval_RequestCodeExtraIndex _PyEval_RequestCodeExtraIndex
-#define PyUnstable_Code_SetExtra _PyCode_SetExtra
+#define PyUnstable_Code_SetExtra              _PyCode_SetExtra
 #endif
 
 static void slot_free(void *p)
@@ -60,7 +61,8 @@ int sp_names_init(void)
 	}
 	if (sp_slot_index >= 0 && i != sp_slot_index) {
 		/* the hot path knows one index for all interpreters */
-		PyErr_SetString(PyExc_RuntimeError, "this sub-interpreter uses the extra data of code objects in another order");
+		PyErr_SetString(PyExc_RuntimeError,
+		                "this sub-interpreter uses the extra data of code objects in another order");
 		return -1;
 	}
 	sp_slot_index = i;
@@ -155,14 +157,19 @@ static void hint_children(PyCodeObject *code, const char *qualname)
 
 #else
 
-/* Before 3.11 a code object knows only its own name. The enclosing code ran earlier (it made the function), and has us note the
- * whole name in the slots of the code objects among its constants. */
+/* Before 3.11 a code object knows only its own name. The enclosing code ran earlier (it made the function), and has us
+ * note the whole name in the slots of the code objects among its constants. */
+static bool is_decided(uint64_t slot)
+{
+	return (slot & 3) == SP_SLOT_HINT || (slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == sp_slot_ok;
+}
+
 static void hint_children(PyCodeObject *code, const char *qualname)
 {
 	bool module = !strcmp(qualname, "<module>"), function = code->co_flags & CO_OPTIMIZED;
 	for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); i++) {
 		PyObject *k = PyTuple_GET_ITEM(code->co_consts, i);
-		if (!PyCode_Check(k) || sp_slot_of((PyCodeObject *)k))
+		if (!PyCode_Check(k) || is_decided(sp_slot_of((PyCodeObject *)k)))
 			continue;
 		struct text name = text_of(((PyCodeObject *)k)->co_name, "?");
 		const char *before = module ? "" : qualname, *between = module ? "" : function ? ".<locals>." : ".";
@@ -182,8 +189,9 @@ static void hint_children(PyCodeObject *code, const char *qualname)
 
 static PyObject *function_inside(PyObject *o)
 {
-	const char *attribute = Py_TYPE(o) == &PyProperty_Type ? "fget"
-			      : Py_TYPE(o) == &PyStaticMethod_Type || Py_TYPE(o) == &PyClassMethod_Type ? "__func__" : NULL;
+	const char *attribute = Py_TYPE(o) == &PyProperty_Type                                            ? "fget"
+	                        : Py_TYPE(o) == &PyStaticMethod_Type || Py_TYPE(o) == &PyClassMethod_Type ? "__func__"
+	                                                                                                  : NULL;
 	if (!attribute) {
 		Py_INCREF(o);
 		return o;
@@ -294,7 +302,7 @@ static uint64_t slot_new(PyCodeObject *code, const char *module, struct name nam
 uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f)
 {
 	uint64_t slot = sp_slot_of(code);
-	if ((slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == (sp_slot_ok & SP_SLOT_MASK))
+	if ((slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == sp_slot_ok)
 		return slot;
 	struct text module = module_of(f);
 	char *m = copy_of(module), *file = file_of(code);
@@ -357,12 +365,13 @@ static uint32_t c_define(const PyMethodDef *def, const char *module, const char 
 {
 	char *full = NULL;
 	int n = type ? asprintf(&full, "<method '%s' of '%s' objects>", def->ml_name, type)
-		     : asprintf(&full, "<built-in method %s%s%s>", module, *module ? "." : "", def->ml_name);
+	             : asprintf(&full, "<built-in method %s%s%s>", module, *module ? "." : "", def->ml_name);
 	if (n < 0)
 		return 0;
 	struct sp_text m = {module, strlen(module)}, name = {full, (size_t)n}, file = {"", 0};
 	uint32_t id = sp_filter_wants(sp_process.filter, module, def->ml_name, "")
-			      ? sp_define_region(m, name, file, 0, SP_RAW_REGION_C) : 0;
+	                  ? sp_define_region(m, name, file, 0, SP_RAW_REGION_C)
+	                  : 0;
 	free(full);
 	return id;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The type spartito.region: a context manager, plain and async, and a decorator. While nothing is measured it costs next to
- * nothing, so that a program may keep its regions. */
+/* The type spartito.region: a context manager, plain and async, and a decorator. While nothing is measured it costs
+ * next to nothing, so that a program may keep its regions. */
 #include "hook/hook.h"
 
 #include <structmember.h>
 
 struct region {
-	PyObject_HEAD
-	PyObject *name; /* owned, a str; NULL: that of the decorated function */
+	PyObject_HEAD PyObject *name; /* owned, a str; NULL: that of the decorated function */
 };
 
 int sp_region_begin(PyObject *name)
@@ -140,31 +139,32 @@ static PyObject *decorate(PyObject *self, PyObject *args, PyObject *kwargs)
 }
 
 static PyMethodDef methods[] = {
-	{"__enter__", enter, METH_NOARGS, NULL},
-	{"__exit__", (PyCFunction)(void (*)(void))leave, METH_FASTCALL, NULL},
-	{"__aenter__", async_enter, METH_NOARGS, NULL},
-	{"__aexit__", (PyCFunction)(void (*)(void))async_leave, METH_FASTCALL, NULL},
-	{NULL, NULL, 0, NULL},
+    {"__enter__", enter, METH_NOARGS, NULL},
+    {"__exit__", (PyCFunction)(void (*)(void))leave, METH_FASTCALL, NULL},
+    {"__aenter__", async_enter, METH_NOARGS, NULL},
+    {"__aexit__", (PyCFunction)(void (*)(void))async_leave, METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL},
 };
 static PyMemberDef members[] = {
-	{"name", T_OBJECT, offsetof(struct region, name), READONLY, "as in the results"},
-	{NULL, 0, 0, 0, NULL},
+    {"name", T_OBJECT, offsetof(struct region, name), READONLY, "as in the results"},
+    {NULL, 0, 0, 0, NULL},
 };
 static PyType_Slot slots[] = {
-	{Py_tp_doc, "region(name): `with region(name):`, `async with` the same, or a decorator of functions, coroutines and generators; "
-		    "without a name a decorator takes the function's"},
-	{Py_tp_new, tp_new},
-	{Py_tp_dealloc, dealloc},
-	{Py_tp_call, decorate},
-	{Py_tp_methods, methods},
-	{Py_tp_members, members},
-	{0, NULL},
+    {Py_tp_doc, "region(name): `with region(name):`, `async with` the same, or a decorator of functions, coroutines "
+                "and generators; "
+                "without a name a decorator takes the function's"},
+    {Py_tp_new, tp_new},
+    {Py_tp_dealloc, dealloc},
+    {Py_tp_call, decorate},
+    {Py_tp_methods, methods},
+    {Py_tp_members, members},
+    {0, NULL},
 };
 static PyType_Spec spec = {
-	.name = "spartito.region",
-	.basicsize = sizeof(struct region),
-	.flags = Py_TPFLAGS_DEFAULT,
-	.slots = slots,
+    .name = "spartito.region",
+    .basicsize = sizeof(struct region),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = slots,
 };
 
 PyObject *sp_region_type(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PyEval_SetProfile: every version has it, and it sees C functions. It is set for each thread apart; a thread that Python
- * starts gets it when start_new_thread returns to its creator, before the new thread first holds the GIL. */
+/* PyEval_SetProfile: every version has it, and it sees C functions. It is set for each thread apart; a thread that
+ * Python starts gets it when start_new_thread returns to its creator, before the new thread first holds the GIL. */
 #include "hook/hook.h"
 
 #include <string.h>
@@ -168,7 +168,7 @@ static void on_call(PyFrameObject *f)
 static void on_return(PyFrameObject *f, PyObject *result)
 {
 	uint64_t now = sp_ticks();
-	struct sp_thread *t = sp_self;
+	struct sp_thread *t = sp_hook_leaver();
 	if (!t)
 		return;
 	PyCodeObject *code = code_of(f);
@@ -184,7 +184,8 @@ static void on_return(PyFrameObject *f, PyObject *result)
 	}
 	bool known = sp_leave(t, (uint64_t)code, now, kind);
 	/* after a switch from the evaluator its frames end here as well */
-	if (SP_UNLIKELY(!known) && !(slot & SP_SLOT_FILTERED) && ((struct sp_raw_frame *)t->loc.top)->key != ((uint64_t)code | 1))
+	if (SP_UNLIKELY(!known) && !(slot & SP_SLOT_FILTERED) &&
+	    ((struct sp_raw_frame *)t->loc.top)->key != ((uint64_t)code | 1))
 		t->loc.unmatched += sp_recording;
 }
 
@@ -192,7 +193,8 @@ static void on_c_call(PyObject *callable)
 {
 	uint64_t key;
 	struct sp_thread *t = sp_self;
-	uint32_t region = t && t->epoch == sp_epoch && sp_process.settings.c_calls ? sp_names_c_function(t, callable, &key) : 0;
+	uint32_t region =
+	    t && t->epoch == sp_epoch && sp_process.settings.c_calls ? sp_names_c_function(t, callable, &key) : 0;
 	if (region)
 		sp_enter(t, region, key, sp_ticks(), SP_RAW_ENTER);
 }
@@ -205,7 +207,7 @@ static bool starts_a_thread(PyObject *callable)
 static void on_c_return(PyObject *callable)
 {
 	uint64_t now = sp_ticks(), key;
-	struct sp_thread *t = sp_self;
+	struct sp_thread *t = sp_hook_leaver();
 	if (t && sp_process.settings.c_calls && (key = sp_names_c_key(callable)))
 		sp_leave(t, key, now, SP_RAW_LEAVE);
 	if (SP_UNLIKELY(starts_a_thread(callable)))
@@ -262,12 +264,12 @@ static bool taken(void)
 }
 
 const struct sp_hook sp_hook_setprofile = {
-	.name = "setprofile",
-	.what = "PyEval_SetProfile, on every version; sees C functions",
-	.missing = missing,
-	.c_calls = true,
-	.entered_is_current = true,
-	.install = install,
-	.remove = hook_remove,
-	.taken = taken,
+    .name = "setprofile",
+    .what = "PyEval_SetProfile, on every version; sees C functions",
+    .missing = missing,
+    .c_calls = true,
+    .entered_is_current = true,
+    .install = install,
+    .remove = hook_remove,
+    .taken = taken,
 };

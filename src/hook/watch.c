@@ -7,13 +7,13 @@
 
 static const struct {
 	const char *module, *name;
-	} watched[] = {
-	{"threading", "Thread.start"},
-	{"threading", "Thread._bootstrap"},
-	{"greenlet", "<module>"},
-	/* where the interpreter's start-up ends: a script or -c; -m, a directory or an archive */
-	{"__main__", "<module>"},
-	{"runpy", "_run_module_as_main"},
+} watched[] = {
+    {"threading", "Thread.start"},
+    {"threading", "Thread._bootstrap"},
+    {"greenlet", "<module>"},
+    /* where the interpreter's start-up ends: a script or -c; -m, a directory or an archive */
+    {"__main__", "<module>"},
+    {"runpy", "_run_module_as_main"},
 };
 
 /* Thread objects between start() and their first event, and the location that started them. Guarded by the GIL. */
@@ -41,8 +41,8 @@ static void thread_starts(const void *thread)
 	starting[starting_next++ % STARTING].location = sp_self->loc.id;
 }
 
-/* The name is an attribute of the instance. It is read from the instance's own dictionary, after a look that the class has
- * none of this name: a property would be the program's code. */
+/* The name is an attribute of the instance. It is read from the instance's own dictionary, after a look that the class
+ * has none of this name: a property would be the program's code. */
 static void thread_begins(PyObject *thread)
 {
 	for (int i = 0; i < STARTING; i++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The file of a process, mapped piece by piece, and the chunks cut from it.
  *
- * No descriptor stays open: the program may close all of them (os.closerange), need them all (RLIMIT_NOFILE), or open its own
- * file under our number. Room is reserved before it is used: a full disk is then an error code here, and not a SIGBUS in
- * the middle of the program. */
+ * No descriptor stays open: the program may close all of them (os.closerange), need them all (RLIMIT_NOFILE), or open
+ * its own file under our number. Room is reserved before it is used: a full disk is then an error code here, and not a
+ * SIGBUS in the middle of the program. */
 #include "record/record.h"
 
 #include <errno.h>
@@ -34,8 +34,8 @@ static int size_allowed(uint64_t size)
 	return getrlimit(RLIMIT_FSIZE, &r) || r.rlim_cur == RLIM_INFINITY || size <= r.rlim_cur ? 0 : -EFBIG;
 }
 
-/* Maps the file's bytes [offset, offset + bytes) without a descriptor: the header's mapping, duplicated (mremap with an old
- * size of 0) and made longer. */
+/* Maps the file's bytes [offset, offset + bytes) without a descriptor: the header's mapping, duplicated (mremap with an
+ * old size of 0) and made longer. */
 static char *map_without_descriptor(uint64_t offset, uint64_t bytes)
 {
 	char *all = mremap(sp_process.header, 0, offset + bytes, MREMAP_MAYMOVE);
@@ -88,6 +88,20 @@ static int grow(uint64_t bytes, struct sp_segment *out)
 	return 0;
 }
 
+/* A segment goes when all its chunks are done and none will be cut from it again. */
+static void segment_release(int i)
+{
+	struct sp_segment *s = &sp_process.segments[i];
+	if (s->live || i == sp_process.current[SP_STREAM_EVENTS] || i == sp_process.current[SP_STREAM_STATE])
+		return;
+	munmap(s->address, s->bytes);
+	size_t last = --sp_process.n_segments;
+	sp_process.segments[i] = sp_process.segments[last];
+	for (int k = 0; k < SP_STREAMS; k++)
+		if (sp_process.current[k] == (int)last)
+			sp_process.current[k] = i;
+}
+
 static int segment_add(int stream, uint64_t bytes)
 {
 	uint64_t want = sp_process.next_segment[stream];
@@ -103,8 +117,12 @@ static int segment_add(int stream, uint64_t bytes)
 		r = grow(page_up(bytes), s);
 	if (r)
 		return r;
+	int before = sp_process.current[stream];
 	sp_process.current[stream] = (int)sp_process.n_segments++;
-	if (sp_process.next_segment[stream] < LAST_SEGMENT && sp_process.next_segment[stream] * 16 <= sp_process.settings.memory)
+	if (before >= 0)
+		segment_release(before);
+	if (sp_process.next_segment[stream] < LAST_SEGMENT &&
+	    sp_process.next_segment[stream] * 16 <= sp_process.settings.memory)
 		sp_process.next_segment[stream] *= 2;
 	sp_process.header->bytes = sp_process.size;
 	sp_process_sync();
@@ -160,22 +178,14 @@ uint64_t sp_buffer_offset(const void *p)
 	return i < 0 ? 0 : sp_process.segments[i].offset + (uint64_t)((const char *)p - sp_process.segments[i].address);
 }
 
-/* A segment goes when all its chunks are done and none will be cut from it again. */
 void sp_buffer_done(struct sp_raw_chunk *c)
 {
 	int i = segment_of(c);
 	if (i < 0)
 		return;
-	struct sp_segment *s = &sp_process.segments[i];
 	sp_process.mapped -= c->bytes;
-	if (--s->live || i == sp_process.current[SP_STREAM_EVENTS] || i == sp_process.current[SP_STREAM_STATE])
-		return;
-	munmap(s->address, s->bytes);
-	size_t last = --sp_process.n_segments;
-	sp_process.segments[i] = sp_process.segments[last];
-	for (int k = 0; k < SP_STREAMS; k++)
-		if (sp_process.current[k] == (int)last)
-			sp_process.current[k] = i;
+	sp_process.segments[i].live--;
+	segment_release(i);
 }
 
 static int header_map(void)
@@ -214,7 +224,7 @@ int sp_buffer_open(const char *dir)
 	free(sp_process.path);
 	sp_process.path = NULL;
 	if (asprintf(&sp_process.path, "%s/raw/%s-%d-%llx.raw", dir, host, (int)getpid(),
-		     (unsigned long long)sp_clock_nanoseconds(CLOCK_REALTIME)) < 0) {
+	             (unsigned long long)sp_clock_nanoseconds(CLOCK_REALTIME)) < 0) {
 		sp_process.path = NULL;
 		return -ENOMEM;
 	}
@@ -224,7 +234,8 @@ int sp_buffer_open(const char *dir)
 	for (int k = 0; k < SP_STREAMS; k++) {
 		sp_process.current[k] = -1;
 		sp_process.next_segment[k] = FIRST_SEGMENT;
-		while (sp_process.next_segment[k] > SP_RAW_PAGE * 4u && sp_process.next_segment[k] * 8 > sp_process.settings.memory)
+		while (sp_process.next_segment[k] > SP_RAW_PAGE * 4u &&
+		       sp_process.next_segment[k] * 8 > sp_process.settings.memory)
 			sp_process.next_segment[k] /= 2;
 	}
 	int r = header_map();

@@ -11,8 +11,8 @@
 enum sp_raw_clock sp_clock_kind = SP_RAW_CLOCK_MONOTONIC;
 
 #if defined(__x86_64__)
-/* The counter runs at one rate through all power states (CPUID 80000007h, EDX bit 8), and the kernel keeps its own time by
- * it: then it is also the same on all processors. */
+/* The counter runs at one rate through all power states (CPUID 80000007h, EDX bit 8), and the kernel keeps its own time
+ * by it: then it is also the same on all processors. */
 static int tsc_is_trusted(void)
 {
 	unsigned a, b, c, d;

@@ -78,7 +78,8 @@ static uint32_t region_locked(const struct sp_text *text, uint32_t line, unsigne
 	return sp_process.n_regions;
 }
 
-uint32_t sp_define_region(struct sp_text module, struct sp_text name, struct sp_text file, uint32_t line, unsigned flags)
+uint32_t sp_define_region(struct sp_text module, struct sp_text name, struct sp_text file, uint32_t line,
+                          unsigned flags)
 {
 	if (!sp_process.header)
 		return 0;
@@ -118,7 +119,8 @@ static uint64_t hash_of(unsigned kind, const char *p, size_t n)
 static struct name *find(unsigned kind, const char *p, size_t n, uint64_t hash)
 {
 	size_t i = hash & (names_size - 1);
-	while (names[i].p && !(names[i].hash == hash && names[i].kind == kind && names[i].n == n && !memcmp(names[i].p, p, n)))
+	while (names[i].p &&
+	       !(names[i].hash == hash && names[i].kind == kind && names[i].n == n && !memcmp(names[i].p, p, n)))
 		i = (i + 1) & (names_size - 1);
 	return &names[i];
 }
@@ -190,11 +192,11 @@ void sp_define_forget(void)
 	sp_process.n_defs = 0;
 }
 
-int sp_define_inherit(struct sp_raw_chunk *const *from, size_t n)
+int sp_define_inherit(struct sp_raw_chunk *const *from, const uint64_t *used, size_t n)
 {
 	int r = 0;
 	for (size_t i = 0; i < n && !r; i++) {
-		const char *p = (const char *)(from[i] + 1), *end = p + from[i]->used;
+		const char *p = (const char *)(from[i] + 1), *end = p + used[i];
 		while (p < end && !r) {
 			const struct sp_raw_def *d = (const struct sp_raw_def *)p;
 			const char *s = (const char *)(d + 1);

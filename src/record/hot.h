@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The per-event path, all of it: no lock, no allocation, no call but the rare `…_slow`. The caller passes its thread and
- * the time stamp down. */
+/* The per-event path, all of it: no lock, no allocation, no call but the rare `…_slow`. The caller passes its thread
+ * and the time stamp down. */
 #ifndef SP_RECORD_HOT_H
 #define SP_RECORD_HOT_H
 

@@ -18,7 +18,12 @@ static struct {
 	uint32_t *regions;           /* owned; of those frames */
 	size_t n;
 	bool known; /* the forking thread has a location */
-	char name[256];
+	struct sp_raw_header *header;
+	struct sp_raw_chunk **defs; /* owned */
+	uint64_t *defs_used;        /* owned; bytes, at the fork */
+	size_t n_defs;
+	struct sp_segment *segments; /* owned */
+	size_t n_segments;
 } forking;
 
 void sp_process_sync(void)
@@ -41,97 +46,115 @@ void sp_process_lost(enum sp_raw_reason reason, int error, uint64_t bytes)
 		sp_process.disk_failed = true;
 }
 
-static void fork_prepare(void)
-{
-	pthread_mutex_lock(&sp_process.lock);
-	struct sp_thread *t = sp_self;
-	forking.n = 0;
-	forking.known = sp_process.header && t;
-	if (!forking.known)
-		return;
-	size_t depth = sp_stack_depth(t);
-	forking.frames = malloc((depth + 1) * sizeof *forking.frames);
-	forking.regions = malloc((depth + 1) * sizeof *forking.regions);
-	if (!forking.frames || !forking.regions)
-		return;
-	const struct sp_raw_frame *base = (const struct sp_raw_frame *)t->loc.base;
-	for (size_t i = 0; i < depth; i++) {
-		forking.frames[i] = base[i + 1];
-		forking.regions[i] = ((const struct sp_raw_node *)base[i + 1].node)->region;
-	}
-	forking.n = depth;
-}
-
 static void fork_forget(void)
 {
 	free(forking.frames);
 	free(forking.regions);
-	forking.frames = NULL;
-	forking.regions = NULL;
+	free(forking.defs_used);
+	memset(&forking, 0, sizeof forking);
+}
+
+static void fork_prepare(void)
+{
+	pthread_mutex_lock(&sp_process.lock);
+	if (sp_process.forked || !sp_process.header)
+		return;
+	struct sp_thread *t = sp_self;
+	forking.known = t && t->epoch == sp_epoch;
+	forking.defs_used = malloc((sp_process.n_defs + 1) * sizeof *forking.defs_used);
+	for (size_t i = 0; forking.defs_used && i < sp_process.n_defs; i++)
+		forking.defs_used[i] = sp_process.defs[i]->used;
+	size_t depth = forking.known ? sp_stack_depth(t) : 0;
+	forking.frames = malloc((depth + 1) * sizeof *forking.frames);
+	forking.regions = malloc((depth + 1) * sizeof *forking.regions);
+	if (!forking.frames || !forking.regions)
+		return;
+	for (size_t i = 0; i < depth; i++) {
+		forking.frames[i] = ((const struct sp_raw_frame *)t->loc.base)[i + 1];
+		forking.regions[i] = ((const struct sp_raw_node *)forking.frames[i].node)->region;
+	}
+	forking.n = depth;
 }
 
 static void fork_parent(void)
 {
-	fork_forget();
+	if (!sp_process.forked)
+		fork_forget();
 	pthread_mutex_unlock(&sp_process.lock);
 }
 
-/* The frames open at the fork will be left in the child, so they are open there too, without a visit. */
-static void child_frames(void)
-{
-	struct sp_thread *t = sp_thread_new();
-	if (!t)
-		return;
-	uint64_t now = sp_ticks();
-	for (size_t i = 0; i < forking.n; i++) {
-		const struct sp_raw_frame *f = &forking.frames[i];
-		sp_stack_inherit(t, forking.regions[i], f->flags ? ~f->key : f->key, f->frame, now);
-		struct sp_raw_frame *mine = (struct sp_raw_frame *)t->loc.top;
-		mine->flags = f->flags ? f->flags : SP_RAW_FRAME_FORKED;
-	}
-}
-
+/* Only what cannot wait: nothing may be written into the parent's pages any more. The child gets its file with its
+ * first event: most children of fork become another program at once. */
 static void fork_child(void)
 {
 	pthread_mutex_init(&sp_process.lock, NULL);
-	struct sp_raw_header *old = sp_process.header;
-	if (!old) {
-		fork_forget();
+	if (sp_process.forked || !sp_process.header)
 		return;
-	}
-	sp_self = NULL;
-	int error = errno;
-	struct sp_segment *segments = sp_process.segments;
-	size_t n_segments = sp_process.n_segments, n_defs = sp_process.n_defs;
-	struct sp_raw_chunk **defs = sp_process.defs;
-	char *parent = strdup(strrchr(sp_process.path, '/') + 1);
+	forking.header = sp_process.header;
+	forking.defs = sp_process.defs;
+	forking.n_defs = sp_process.n_defs;
+	forking.segments = sp_process.segments;
+	forking.n_segments = sp_process.n_segments;
 	sp_process.segments = NULL;
 	sp_process.n_segments = sp_process.n_defs = 0;
 	sp_process.defs = NULL;
 	sp_process.threads = NULL;
 	sp_process.header = NULL;
-	if (sp_buffer_open(sp_process.dir)) {
-		sp_recording = false;
-	} else {
-		sp_process.header->start = SP_RAW_STARTED_FORK;
-		sp_process.header->flags = old->flags;
-		sp_process.header->cost_in_ps = old->cost_in_ps;
-		sp_process.header->cost_out_ps = old->cost_out_ps;
-		sp_process.header->regions = sp_process.n_regions;
-		sp_define_inherit(defs, n_defs);
-		if (parent)
-			sp_define_meta("parent", parent, strlen(parent));
-		if (forking.known && sp_recording)
-			child_frames();
+	sp_self = NULL;
+	sp_process.forked = forking.header->ended == SP_RAW_RUNNING;
+}
+
+/* The frames open at the fork will be left in the child, so they are open there too, without a visit. */
+static struct sp_thread *child_frames(void)
+{
+	struct sp_thread *t = sp_recording && forking.known ? sp_thread_new() : NULL;
+	uint64_t now = sp_ticks();
+	for (size_t i = 0; t && i < forking.n; i++) {
+		const struct sp_raw_frame *f = &forking.frames[i];
+		sp_stack_inherit(t, forking.regions[i], f->flags ? ~f->key : f->key, f->frame, now);
+		((struct sp_raw_frame *)t->loc.top)->flags = f->flags ? f->flags : SP_RAW_FRAME_FORKED;
 	}
-	for (size_t i = 0; i < n_segments; i++)
-		munmap(segments[i].address, segments[i].bytes);
-	munmap(old, SP_RAW_PAGE);
-	free(segments);
-	free(defs);
-	free(parent);
+	return t;
+}
+
+static int child_open(void)
+{
+	char *name = strdup(strrchr(sp_process.path, '/') + 1);
+	int r = forking.defs_used ? sp_buffer_open(sp_process.dir) : -ENOMEM;
+	if (!r) {
+		struct sp_raw_header *h = sp_process.header;
+		h->start = SP_RAW_STARTED_FORK;
+		h->flags = forking.header->flags;
+		h->cost_in_ps = forking.header->cost_in_ps;
+		h->cost_out_ps = forking.header->cost_out_ps;
+		h->regions = sp_process.n_regions;
+		r = sp_define_inherit(forking.defs, forking.defs_used, forking.n_defs);
+		if (name)
+			sp_define_meta("parent", name, strlen(name));
+	}
+	free(name);
+	return r;
+}
+
+SP_COLD struct sp_thread *sp_process_forked(void)
+{
+	if (!sp_process.forked)
+		return sp_self;
+	int error = errno;
+	sp_process.forked = false;
+	struct sp_thread *t = NULL;
+	if (child_open())
+		sp_recording = false;
+	else
+		t = child_frames();
+	for (size_t i = 0; i < forking.n_segments; i++)
+		munmap(forking.segments[i].address, forking.segments[i].bytes);
+	munmap(forking.header, SP_RAW_PAGE);
+	free(forking.segments);
+	free(forking.defs);
 	fork_forget();
 	errno = error;
+	return t;
 }
 
 /* Nothing was recorded: no file stays behind. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files of this room share. The hooks use hot.h for every event and the functions below for what is rare.
  *
- * Functions return 0 or a negative errno; none prints, exits or calls Python, and all keep errno as it was where an event can
- * lead to them. The process lock orders what several threads could do at once: growing the file, defining, registering. */
+ * Functions return 0 or a negative errno; none prints, exits or calls Python, and all keep errno as it was where an
+ * event can lead to them. The process lock orders what several threads could do at once: growing the file, defining,
+ * registering. */
 #ifndef SP_RECORD_H
 #define SP_RECORD_H
 
@@ -14,9 +15,9 @@
 #include "raw/format.h"
 #include "record/clock.h"
 
-#define SP_LIKELY(x) __builtin_expect(!!(x), 1)
+#define SP_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define SP_UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define SP_COLD __attribute__((cold, noinline))
+#define SP_COLD        __attribute__((cold, noinline))
 
 /* ---- settings ---- */
 
@@ -84,15 +85,15 @@ struct sp_thread {
 	struct sp_raw_node *collapsed;
 	uint32_t table_mask;
 	uint32_t node_chunks, ev_chunks;
-	uint32_t depth_limit; /* 0: none */
-	bool traced;   /* events are wanted */
-	bool booting;  /* in the interpreter's start-up: restarted where the program begins */
-	bool gave_up;  /* no room for the trace: its events are counted from here on */
-	uint32_t epoch;           /* of sp_epoch when the stack was made to agree with the interpreter's */
-	struct sp_thread *next;   /* registry */
-	struct sp_thread **slot;  /* the thread's sp_self */
-	struct sp_aside *aside;   /* owned */
-	void *fibers;             /* hook/greenlet.c: the stacks of the greenlets that are not running */
+	uint32_t depth_limit;    /* 0: none */
+	bool traced;             /* events are wanted */
+	bool booting;            /* in the interpreter's start-up: restarted where the program begins */
+	bool gave_up;            /* no room for the trace: its events are counted from here on */
+	uint32_t epoch;          /* of sp_epoch when the stack was made to agree with the interpreter's */
+	struct sp_thread *next;  /* registry */
+	struct sp_thread **slot; /* the thread's sp_self */
+	struct sp_aside *aside;  /* owned */
+	void *fibers;            /* hook/greenlet.c: the stacks of the greenlets that are not running */
 	struct sp_c_cache {
 		const void *def, *name, *owner;
 		uint64_t region;
@@ -139,6 +140,7 @@ struct sp_process {
 	struct sp_thread *threads;
 	uint32_t n_regions;
 	bool disk_failed;
+	bool forked; /* a child of fork that had no event yet, and has no file */
 };
 extern struct sp_process sp_process;
 
@@ -146,6 +148,9 @@ extern struct sp_process sp_process;
 int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f, enum sp_raw_start how);
 /* Ends it. The mappings stay until the next start: a thread may still be in its last event. */
 void sp_process_stop(enum sp_raw_ended how);
+/* In a child of fork that had no event yet: makes its file, and the location of the calling thread with its open
+ * frames. Returns the thread's location, or NULL. */
+struct sp_thread *sp_process_forked(void);
 void sp_process_sync(void); /* renews header.last */
 void sp_process_lost(enum sp_raw_reason reason, int error, uint64_t bytes);
 
@@ -156,7 +161,7 @@ struct sp_raw_chunk *sp_buffer_chunk(enum sp_raw_chunk_type type, uint32_t locat
 /* The chunk is complete and not needed in memory any more. */
 void sp_buffer_done(struct sp_raw_chunk *c);
 int sp_buffer_open(const char *dir);
-void sp_buffer_close(void);  /* cuts the file at what is used */
+void sp_buffer_close(void); /* cuts the file at what is used */
 void sp_buffer_unmap(void);
 uint64_t sp_buffer_offset(const void *p);
 
@@ -170,13 +175,15 @@ int sp_define(unsigned kind, unsigned flags, uint32_t a, uint32_t b, const struc
 /* A new region id; 0 if it could not be defined (counted). */
 /* Region 1 of every process: call paths for which there was no room. */
 enum { SP_REGION_COLLAPSED_ID = 1 };
-uint32_t sp_define_region(struct sp_text module, struct sp_text name, struct sp_text file, uint32_t line, unsigned flags);
+uint32_t sp_define_region(struct sp_text module, struct sp_text name, struct sp_text file, uint32_t line,
+                          unsigned flags);
 void sp_define_meta(const char *key, const char *value, size_t n);
-/* The id of a name among those of its kind (COUNTER, PARAMETER, STRING, or REGION for user regions), made at first use. */
+/* The id of a name among those of its kind (COUNTER, PARAMETER, STRING, or REGION for user regions), made at first use.
+ */
 uint32_t sp_define_name(unsigned kind, const char *p, size_t n);
 void sp_define_forget(void);
 /* Copies the definitions that a child shares with its parent into the child's new file. */
-int sp_define_inherit(struct sp_raw_chunk *const *from, size_t n);
+int sp_define_inherit(struct sp_raw_chunk *const *from, const uint64_t *used, size_t n);
 
 /* ---- what leaves the hot path ---- */
 
@@ -201,8 +208,8 @@ void sp_extra(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *paylo
 void sp_stack_inherit(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t frame, uint64_t now);
 /* Leaves the innermost frame whatever it is. */
 void sp_stack_pop(struct sp_thread *t, uint64_t now);
-/* User regions open in a generator or coroutine that is suspended: left with it, and entered again when it goes on. id tells
- * one generator from another: the interpreter's frame. */
+/* User regions open in a generator or coroutine that is suspended: left with it, and entered again when it goes on. id
+ * tells one generator from another: the interpreter's frame. */
 struct sp_aside;
 void sp_stack_set_aside(struct sp_thread *t, uint64_t id, uint64_t now);
 void sp_stack_bring_back(struct sp_thread *t, uint64_t id, uint64_t now);
@@ -217,7 +224,8 @@ static inline bool sp_is_user_key(uint64_t key)
 {
 	return (key & 3) == 3;
 }
-/* Leaves inherited frames whose end nobody saw, because the hook came after they began; whether the stack is empty then. */
+/* Leaves inherited frames whose end nobody saw, because the hook came after they began; whether the stack is empty
+ * then. */
 bool sp_stack_settle(struct sp_thread *t, uint64_t now);
 void sp_stack_clear(struct sp_thread *t, uint64_t now);
 static inline size_t sp_stack_depth(const struct sp_thread *t)
@@ -226,6 +234,10 @@ static inline size_t sp_stack_depth(const struct sp_thread *t)
 }
 /* Set by the hook: is the inherited frame f still among the callers of the frame now entered? */
 extern bool (*sp_stack_still_open)(const struct sp_raw_frame *f);
+/* Set by the hook: the thread's first enter after a pause; makes its stack agree with the interpreter's again. */
+extern void (*sp_stack_out_of_date)(struct sp_thread *t);
+/* Where the hot path must stop: the end of the stack or the depth limit. */
+void sp_stack_limit(struct sp_thread *t);
 
 /* A frame with flags has the complement of its key as key, so that its leave is never taken for an ordinary one. */
 

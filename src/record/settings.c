@@ -11,15 +11,15 @@
 #define AT(field) offsetof(struct sp_settings, field)
 
 const struct sp_setting sp_setting_table[] = {
-	{"trace", SP_SETTING_BOOL, AT(trace), "0"},
-	{"hook", SP_SETTING_TEXT, AT(hook), "auto"},
-	{"c_calls", SP_SETTING_BOOL, AT(c_calls), "0"},
-	{"memory", SP_SETTING_SIZE, AT(memory), "512M"},
-	{"when_full", SP_SETTING_WHEN_FULL, AT(when_full), "flush"},
-	{"filter", SP_SETTING_TEXT, AT(filter), ""},
-	{"only_mine", SP_SETTING_BOOL, AT(only_mine), "0"},
-	{"depth", SP_SETTING_COUNT, AT(depth), "0"},
-	{0},
+    {"trace", SP_SETTING_BOOL, AT(trace), "0"},
+    {"hook", SP_SETTING_TEXT, AT(hook), "auto"},
+    {"c_calls", SP_SETTING_BOOL, AT(c_calls), "0"},
+    {"memory", SP_SETTING_SIZE, AT(memory), "512M"},
+    {"when_full", SP_SETTING_WHEN_FULL, AT(when_full), "flush"},
+    {"filter", SP_SETTING_TEXT, AT(filter), ""},
+    {"only_mine", SP_SETTING_BOOL, AT(only_mine), "0"},
+    {"depth", SP_SETTING_COUNT, AT(depth), "0"},
+    {0},
 };
 
 static int read_bool(const char *v, bool *out)
@@ -101,11 +101,11 @@ static int read_value(const struct sp_setting *row, const char *v, void *field)
 static const char *wanted(const struct sp_setting *row, int r)
 {
 	static const char *const text[] = {
-		[SP_SETTING_BOOL] = "not one of 1, 0, true, false, yes, no, on, off",
-		[SP_SETTING_SIZE] = "not a size such as 64M or 2G",
-		[SP_SETTING_COUNT] = "not a whole number",
-		[SP_SETTING_WHEN_FULL] = "neither flush nor stop",
-		[SP_SETTING_TEXT] = "too long",
+	    [SP_SETTING_BOOL] = "not one of 1, 0, true, false, yes, no, on, off",
+	    [SP_SETTING_SIZE] = "not a size such as 64M or 2G",
+	    [SP_SETTING_COUNT] = "not a whole number",
+	    [SP_SETTING_WHEN_FULL] = "neither flush nor stop",
+	    [SP_SETTING_TEXT] = "too long",
 	};
 	return r == -ERANGE ? "outside of 256k and 1e18" : text[row->kind];
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The stack of open frames: what the hot path leaves to this file is growth, frames that are not ordinary, and leaves that do
- * not fit. */
+/* The stack of open frames: what the hot path leaves to this file is growth, frames that are not ordinary, and leaves
+ * that do not fit. */
 #include "record/hot.h"
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 enum { FIRST_STACK = 4 << 10 };
 
 bool (*sp_stack_still_open)(const struct sp_raw_frame *f);
+void (*sp_stack_out_of_date)(struct sp_thread *t);
 
 static struct sp_raw_frame *top_of(const struct sp_thread *t)
 {
@@ -19,6 +20,20 @@ static struct sp_raw_frame *top_of(const struct sp_thread *t)
 static bool is_root(const struct sp_thread *t, const struct sp_raw_frame *f)
 {
 	return (uint64_t)f == t->loc.base;
+}
+
+static struct sp_raw_frame *real_end(const struct sp_thread *t)
+{
+	struct sp_raw_chunk *c = t->stack_chunk;
+	return (struct sp_raw_frame *)(c + 1) + (c->bytes - sizeof *c) / sizeof(struct sp_raw_frame);
+}
+
+void sp_stack_limit(struct sp_thread *t)
+{
+	t->stack_end = real_end(t);
+	struct sp_raw_frame *deepest = (struct sp_raw_frame *)t->loc.base + t->depth_limit + 1;
+	if (t->depth_limit && deepest < t->stack_end)
+		t->stack_end = deepest;
 }
 
 static int stack_grow(struct sp_thread *t)
@@ -36,7 +51,7 @@ static int stack_grow(struct sp_thread *t)
 		t->loc.top = (uint64_t)(to + depth);
 		t->loc.stack = sp_buffer_offset(c);
 		t->stack_chunk = c;
-		t->stack_end = to + (c->bytes - sizeof *c) / sizeof *to;
+		sp_stack_limit(t);
 		if (old) {
 			old->type = SP_RAW_FREE;
 			sp_buffer_done(old);
@@ -57,7 +72,7 @@ int sp_thread_stack_init(struct sp_thread *t)
 /* Room for one more frame. Without any the call is not recorded. */
 static bool room(struct sp_thread *t)
 {
-	return top_of(t) + 1 < t->stack_end || !stack_grow(t);
+	return top_of(t) + 1 < real_end(t) || !stack_grow(t);
 }
 
 static void push(struct sp_thread *t, uint64_t key, struct sp_raw_node *n, uint64_t now, uint64_t flags, uint64_t frame)
@@ -124,6 +139,10 @@ void sp_enter_collapsed(struct sp_thread *t, uint32_t region, uint64_t key, uint
 void sp_enter_slow(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t now, unsigned kind)
 {
 	int error = errno;
+	if (t->epoch != sp_epoch && sp_stack_out_of_date)
+		sp_stack_out_of_date(t);
+	if (t->epoch != sp_epoch || !t->stack_end)
+		return; /* paused, or a thread that could not be begun: its loss is counted */
 	sp_stack_settle(t, now);
 	if (!room(t)) {
 		t->loc.lost_events += 2;
@@ -145,8 +164,8 @@ void sp_enter_slow(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t 
 	errno = error;
 }
 
-/* A leave that is not that of the innermost frame. If the frame is open further out, those above it ended unseen and are left
- * with it; otherwise it began before recording or was filtered. */
+/* A leave that is not that of the innermost frame. If the frame is open further out, those above it ended unseen and
+ * are left with it; otherwise it began before recording or was filtered. */
 bool sp_leave_slow(struct sp_thread *t, uint64_t key, uint64_t now, unsigned kind)
 {
 	struct sp_raw_frame *f = top_of(t);

@@ -54,7 +54,8 @@ static void make_key(void)
 static bool events_allowed(uint64_t bytes)
 {
 	const struct sp_settings *s = &sp_process.settings;
-	return s->when_full == SP_STOP ? sp_process.event_bytes + bytes <= s->memory : sp_process.mapped + bytes <= s->memory;
+	return s->when_full == SP_STOP ? sp_process.event_bytes + bytes <= s->memory
+	                               : sp_process.mapped + bytes <= s->memory;
 }
 
 static struct sp_raw_chunk *events_chunk(struct sp_thread *t)
@@ -181,7 +182,9 @@ static struct sp_thread *location_new(void)
 struct sp_thread *sp_thread_new(void)
 {
 	int error = errno;
-	struct sp_thread *t = NULL;
+	struct sp_thread *t = sp_process_forked();
+	if (t)
+		return t;
 	pthread_once(&end_once, make_key);
 	pthread_mutex_lock(&sp_process.lock);
 	if (sp_recording && sp_process.header)
