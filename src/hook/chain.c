@@ -10,15 +10,23 @@ static PyObject *original_set, *original_get;                                /* 
 static PyObject *set(PyObject *self, PyObject *function)
 {
 	(void)self;
-	if (sp_hook_used != &sp_hook_setprofile || !sp_recording)
-		return PyObject_CallFunctionObjArgs(original_set, function, NULL);
 	PyObject *old = theirs;
 	Py_INCREF(function);
-	theirs = function == Py_None ? NULL : function;
+	theirs = function;
 	if (function == Py_None)
-		Py_DECREF(function);
+		Py_CLEAR(theirs);
 	Py_XDECREF(old);
+	if (sp_hook_used != &sp_hook_setprofile || !sp_recording)
+		return PyObject_CallFunctionObjArgs(original_set, function, NULL);
 	Py_RETURN_NONE;
+}
+
+/* Our hook goes from this thread: the program's function takes its place. */
+void sp_chain_restore(void)
+{
+	PyObject *r = theirs && original_set ? PyObject_CallFunctionObjArgs(original_set, theirs, NULL) : NULL;
+	Py_XDECREF(r);
+	PyErr_Clear();
 }
 
 static PyObject *get(PyObject *self, PyObject *none)

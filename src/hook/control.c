@@ -24,6 +24,17 @@ const struct sp_hook *const sp_hooks[] = {
     NULL,
 };
 
+/* An event can come while an exception is on its way. */
+#if PY_VERSION_HEX >= 0x030C0000
+#define SAVE_EXCEPTION    PyObject *exception = PyErr_GetRaisedException()
+#define RESTORE_EXCEPTION PyErr_SetRaisedException(exception)
+#else
+#define SAVE_EXCEPTION                                                                                                 \
+	PyObject *e_type, *e_value, *e_trace;                                                                          \
+	PyErr_Fetch(&e_type, &e_value, &e_trace)
+#define RESTORE_EXCEPTION PyErr_Restore(e_type, e_value, e_trace)
+#endif
+
 /* ---- stacks ---- */
 
 static uint64_t key_of(const PyCodeObject *code)
@@ -38,8 +49,10 @@ static void adopt(struct sp_thread *t, sp_frame *innermost)
 	for (sp_frame *f = innermost; f; f = sp_frame_back(f))
 		n++;
 	sp_frame **all = malloc((n + 1) * sizeof(sp_frame *));
-	if (!all)
+	if (!all) {
+		t->loc.lost_events += 2 * n;
 		return;
+	}
 	n = 0;
 	for (sp_frame *f = innermost; f; f = sp_frame_back(f))
 		all[n++] = f;
@@ -50,7 +63,8 @@ static void adopt(struct sp_thread *t, sp_frame *innermost)
 		if (slot & SP_SLOT_WATCH)
 			sp_watch_enter(all[n]);
 		if (slot >> SP_SLOT_ID && !(slot & SP_SLOT_FILTERED))
-			sp_stack_inherit(t, (uint32_t)(slot >> SP_SLOT_ID), key_of(code), (uint64_t)all[n], now);
+			sp_stack_inherit(t, (uint32_t)(slot >> SP_SLOT_ID), key_of(code), (uint64_t)all[n],
+			                 SP_RAW_FRAME_INHERITED, now);
 	}
 	free(all);
 }
@@ -61,25 +75,47 @@ static sp_frame *innermost_before(sp_frame *entered)
 	return f && f == entered ? sp_frame_back(f) : f;
 }
 
+/* Whether the calling thread may look at the interpreter: regions from C come without the GIL too. */
+static PyThreadState *own_state(void)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+	PyThreadState *ts = PyThreadState_GetUnchecked();
+#else
+	PyThreadState *ts = _PyThreadState_UncheckedGet();
+#endif
+	return ts && ts->thread_id == PyThread_get_thread_ident() ? ts : NULL;
+}
+
+static sp_frame *innermost_open(PyThreadState *ts)
+{
+	sp_frame *f = sp_frame_current(ts);
+	return f && sp_hook_used && sp_hook_used->entered_is_current ? sp_frame_back(f) : f;
+}
+
 /* The thread was paused. */
 static void go_on(struct sp_thread *t, sp_frame *innermost)
 {
+	uint64_t end = sp_process.paused_at > t->loc.last ? sp_process.paused_at : t->loc.last;
+	sp_stack_clear(t, end);
 	t->epoch = sp_epoch;
 	sp_stack_limit(t);
+	sp_extra(t, SP_RAW_X_OFF, NULL, 0);
 	sp_extra(t, SP_RAW_X_ON, NULL, 0);
 	adopt(t, innermost);
 }
 
-static sp_frame *innermost_open(void)
-{
-	sp_frame *f = sp_frame_current(PyThreadState_Get());
-	return f && sp_hook_used && sp_hook_used->entered_is_current ? sp_frame_back(f) : f;
-}
-
 static void out_of_date(struct sp_thread *t)
 {
-	if (sp_recording)
-		go_on(t, innermost_open());
+	PyThreadState *ts = own_state();
+	if (!sp_recording)
+		return;
+	if (!ts) {
+		go_on(t, NULL);
+		return;
+	}
+	SAVE_EXCEPTION;
+	go_on(t, innermost_open(ts));
+	RESTORE_EXCEPTION;
 }
 
 struct sp_thread *sp_hook_thread(sp_frame *entered)
@@ -109,23 +145,16 @@ struct sp_thread *sp_hook_thread(sp_frame *entered)
  * itself does not count: it may be a new one at the old one's address. */
 static bool still_open(const struct sp_raw_frame *s)
 {
-	for (sp_frame *f = innermost_open(); f; f = sp_frame_back(f))
+	PyThreadState *ts = own_state();
+	if (!ts)
+		return true;
+	for (sp_frame *f = innermost_open(ts); f; f = sp_frame_back(f))
 		if ((uint64_t)f == s->frame)
 			return key_of(sp_frame_code(f)) == ~s->key;
 	return false;
 }
 
 /* ---- the slow way into an event; keeps exception and errno ---- */
-
-#if PY_VERSION_HEX >= 0x030C0000
-#define SAVE_EXCEPTION    PyObject *exception = PyErr_GetRaisedException()
-#define RESTORE_EXCEPTION PyErr_SetRaisedException(exception)
-#else
-#define SAVE_EXCEPTION                                                                                                 \
-	PyObject *e_type, *e_value, *e_trace;                                                                          \
-	PyErr_Fetch(&e_type, &e_value, &e_trace)
-#define RESTORE_EXCEPTION PyErr_Restore(e_type, e_value, e_trace)
-#endif
 
 SP_COLD struct sp_thread *sp_hook_enter_slow(PyCodeObject *code, sp_frame *f, uint64_t *slot)
 {
@@ -271,6 +300,10 @@ static int begin_here(const struct sp_hook *h, bool booting)
 int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start how)
 {
 	char why[512] = "";
+	if (sp_process.forked || (sp_process.header && sp_process.header->ended == SP_RAW_RUNNING)) {
+		PyErr_SetString(PyExc_ValueError, "measuring already");
+		return -1;
+	}
 	const struct sp_hook *h = hook_choose(s);
 	if (!h)
 		return -1;
@@ -284,11 +317,6 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 	}
 	sp_names_new_generation();
 	r = sp_process_start(dir, s, f, how);
-	if (r == -EALREADY) {
-		sp_filter_free(f);
-		PyErr_SetString(PyExc_ValueError, "measuring already");
-		return -1;
-	}
 	if (r) {
 		errno = -r;
 		PyErr_SetFromErrnoWithFilename(PyExc_OSError, dir);
@@ -317,23 +345,13 @@ int sp_control_stop(void)
 	return 0;
 }
 
-/* Threads find their stacks out of date at their next event: the end of the stack is set before every frame. */
 int sp_control_pause(void)
 {
 	sp_process_forked();
 	if (!sp_recording || !sp_hook_used)
 		return 0;
 	sp_hook_used->remove();
-	pthread_mutex_lock(&sp_process.lock);
-	sp_recording = false;
-	sp_epoch++;
-	struct sp_thread *first = sp_process.threads;
-	pthread_mutex_unlock(&sp_process.lock);
-	for (struct sp_thread *t = first; t; t = t->next) {
-		sp_stack_clear(t, sp_ticks());
-		sp_extra(t, SP_RAW_X_OFF, NULL, 0);
-		t->stack_end = NULL;
-	}
+	sp_process_pause();
 	return 0;
 }
 
@@ -398,14 +416,16 @@ static void boot_exception(const char *dir)
 	Py_XDECREF(trace);
 }
 
-static int64_t main_interpreter;
+static int64_t main_interpreter = -1; /* that of the first boot */
 
 /* A sub-interpreter of a measured process: its own hook, the same measurement. */
 static bool boot_again(const char *dir)
 {
 	if (PyInterpreterState_GetID(PyInterpreterState_Get()) == main_interpreter)
 		return true; /* spartito.pth was found in two places */
-	if (sp_names_init() == 0 && sp_hook_used && sp_hook_used->install() == 0) {
+	if (!sp_recording || !sp_hook_used)
+		return false; /* paused or stopped */
+	if (sp_names_init() == 0 && sp_hook_used->install() == 0) {
 		if (sp_self)
 			adopt(sp_self, sp_frame_current(PyThreadState_Get()));
 		return true;
@@ -421,7 +441,7 @@ bool sp_control_boot(void)
 	const char *dir = getenv("SPARTITO_EXPERIMENT");
 	if (!dir || !*dir)
 		return false;
-	if (sp_recording)
+	if (main_interpreter >= 0)
 		return boot_again(dir);
 	struct sp_settings s;
 	sp_settings_init(&s);

@@ -23,6 +23,8 @@
 enum { TAG = 1 };
 
 static _PyFrameEvalFunction before; /* what was installed before us: we pass every frame on to it */
+static bool below;                  /* another evaluator was put on top of ours and passes frames on to it */
+static __thread bool stack_known __attribute__((tls_model("initial-exec")));
 static __thread char *stack_low __attribute__((tls_model("initial-exec")));
 
 #if PY_VERSION_HEX >= 0x030B0000
@@ -69,8 +71,8 @@ static inline void leave(PyCodeObject *code, unsigned kind, sp_frame *suspended)
 	uint64_t now = sp_ticks();
 	struct sp_thread *t = sp_hook_leaver(); /* another one in the child of a fork, none after a stop */
 	if (suspended && t)
-		sp_hook_suspends(t, suspended, now);
-	if (SP_LIKELY(t != NULL) && SP_UNLIKELY(!sp_leave(t, (uint64_t)code | TAG, now, kind)))
+		sp_hook_suspends(t, (uint64_t)code | TAG, suspended, now);
+	if (SP_LIKELY(t && sp_recording) && SP_UNLIKELY(!sp_leave(t, (uint64_t)code | TAG, now, kind)))
 		t->loc.unmatched += sp_recording;
 }
 
@@ -106,6 +108,7 @@ static SP_COLD void stack_measure(void)
 	pthread_attr_t a;
 	void *low;
 	size_t size;
+	stack_known = true;
 	stack_low = NULL;
 	if (pthread_getattr_np(pthread_self(), &a))
 		return;
@@ -121,11 +124,10 @@ static PyObject *eval(PyThreadState *ts, sp_frame *f, int throwing)
 {
 	PyCodeObject *code = sp_frame_code(f);
 	uint64_t slot;
-	bool fresh = !sp_self;
 	struct sp_thread *t = sp_hook_enter(code, f, &slot);
 	if (SP_UNLIKELY(!t))
 		return before(ts, f, throwing);
-	if (SP_UNLIKELY(fresh))
+	if (SP_UNLIKELY(!stack_known))
 		stack_measure();
 	if (SP_UNLIKELY((char *)__builtin_frame_address(0) < stack_low)) {
 		stack_is_low();
@@ -148,7 +150,7 @@ static int install(void)
 {
 	PyInterpreterState *interp = PyInterpreterState_Get();
 	_PyFrameEvalFunction now = _PyInterpreterState_GetEvalFrameFunc(interp);
-	if (now == eval)
+	if (now == eval || below)
 		return 0;
 	before = now;
 	_PyInterpreterState_SetEvalFrameFunc(interp, eval);
@@ -162,6 +164,8 @@ static void hook_remove(void)
 	/* whoever came after us calls us, and is left in place */
 	if (_PyInterpreterState_GetEvalFrameFunc(interp) == eval)
 		_PyInterpreterState_SetEvalFrameFunc(interp, before);
+	else
+		below = true;
 }
 
 #else

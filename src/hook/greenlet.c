@@ -52,10 +52,8 @@ static void bring_back(struct sp_thread *t, const void *greenlet, uint64_t now)
 	struct fiber *f = take(t, greenlet);
 	for (size_t i = 0; f && i < f->n; i++) {
 		struct sp_raw_frame *s = &f->frames[i];
-		uint32_t region = ((struct sp_raw_node *)s->node)->region;
-		uint64_t flags = s->flags & SP_RAW_FRAME_INHERITED ? SP_RAW_FRAME_INHERITED : SP_RAW_FRAME_FORKED;
-		sp_stack_inherit(t, region, s->flags ? ~s->key : s->key, s->frame, now);
-		((struct sp_raw_frame *)t->loc.top)->flags = flags;
+		sp_stack_inherit(t, sp_stack_region(s), s->flags ? ~s->key : s->key, s->frame,
+		                 s->flags ? s->flags : SP_RAW_FRAME_FORKED, now);
 	}
 	free(f);
 }

@@ -96,6 +96,7 @@ static inline struct sp_thread *sp_hook_enter(PyCodeObject *code, sp_frame *f, u
 
 /* chain.c: the program's own sys.setprofile, under the setprofile hook. 0, or -1 with an exception. */
 int sp_chain_install(void);
+void sp_chain_restore(void);
 int sp_chain_call(PyFrameObject *f, int what, PyObject *arg);
 
 /* module.c: UTF-8 of a str argument, with its length; NULL with TypeError, which calls it `what`. */
@@ -108,10 +109,10 @@ PyObject *sp_region_type(void); /* a new reference */
 
 /* Around the suspension of a generator (frame f, or NULL: the thread's current one): its user regions go with it. Cheap
  * where it has none. */
-static inline void sp_hook_suspends(struct sp_thread *t, sp_frame *f, uint64_t now)
+static inline void sp_hook_suspends(struct sp_thread *t, uint64_t key, sp_frame *f, uint64_t now)
 {
 	if (SP_UNLIKELY(sp_is_user_key(((const struct sp_raw_frame *)t->loc.top)->key)))
-		sp_stack_set_aside(t, (uint64_t)(f ? f : sp_frame_current(PyThreadState_Get())), now);
+		sp_stack_set_aside(t, key, (uint64_t)(f ? f : sp_frame_current(PyThreadState_Get())), now);
 }
 
 /* After its enter, first or again. */

@@ -68,7 +68,7 @@ SP_HOT PyObject *leave(PyObject *self, PyObject *const *args, unsigned kind, boo
 	uint64_t now = sp_ticks();
 	struct sp_thread *t = sp_hook_leaver();
 	if (kind == SP_RAW_SUSPEND && SP_LIKELY(t != NULL))
-		sp_hook_suspends(t, NULL, now);
+		sp_hook_suspends(t, (uint64_t)args[0], NULL, now);
 	if (SP_LIKELY(t != NULL) && SP_UNLIKELY(!sp_leave(t, (uint64_t)args[0], now, kind)))
 		return unmatched(self, t, (PyCodeObject *)args[0], can_disable);
 	Py_RETURN_NONE;
@@ -179,13 +179,21 @@ static PyObject *monitoring(void)
 
 static int tool_take(PyObject *m)
 {
+	/* the same in every interpreter, and again after a pause, unless somebody else has it now */
 	if (tool >= 0) {
-		/* the same in every interpreter, and again after a pause */
 		PyObject *r = PyObject_CallMethod(m, "use_tool_id", "is", tool, "spartito");
-		if (!r)
-			PyErr_Clear(); /* ours already */
-		Py_XDECREF(r);
-		return 0;
+		if (!r) {
+			PyErr_Clear();
+			r = PyObject_CallMethod(m, "get_tool", "i", tool);
+			if (r && !(PyUnicode_CheckExact(r) && !PyUnicode_CompareWithASCIIString(r, "spartito")))
+				Py_CLEAR(r);
+		}
+		if (r) {
+			Py_DECREF(r);
+			return 0;
+		}
+		PyErr_Clear();
+		tool = -1;
 	}
 	for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
 		PyObject *r = PyObject_CallMethod(m, "use_tool_id", "is", candidates[i], "spartito");

@@ -175,7 +175,7 @@ static void on_return(PyFrameObject *f, PyObject *result)
 	uint64_t slot = sp_slot_of(code);
 	unsigned kind = slot & SP_SLOT_GENERATOR ? leave_kind(code, f, result) : SP_RAW_LEAVE;
 	if (kind == SP_RAW_SUSPEND)
-		sp_hook_suspends(t, NULL, now);
+		sp_hook_suspends(t, (uint64_t)code, NULL, now);
 	const struct sp_raw_frame *top = (const struct sp_raw_frame *)t->loc.top;
 	if (SP_UNLIKELY(slot & SP_SLOT_GENERATOR && !result && top->key == (uint64_t)code && last_instruction(f) < 0)) {
 		/* before 3.11 closing a generator that never ran looks like a first call */
@@ -251,6 +251,7 @@ static int install(void)
 static void hook_remove(void)
 {
 	set_all(NULL);
+	sp_chain_restore();
 }
 
 static bool taken(void)

@@ -34,6 +34,16 @@ static int size_allowed(uint64_t size)
 	return getrlimit(RLIMIT_FSIZE, &r) || r.rlim_cur == RLIM_INFINITY || size <= r.rlim_cur ? 0 : -EFBIG;
 }
 
+/* A timer's signal may interrupt it, however often. */
+static int fallocate_all(int fd, uint64_t offset, uint64_t bytes)
+{
+	int r;
+	do
+		r = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
+	while (r == EINTR);
+	return -r;
+}
+
 /* Maps the file's bytes [offset, offset + bytes) without a descriptor: the header's mapping, duplicated (mremap with an
  * old size of 0) and made longer. */
 static char *map_without_descriptor(uint64_t offset, uint64_t bytes)
@@ -61,7 +71,7 @@ static int reserve(char *p, uint64_t offset, uint64_t bytes, int fd)
 		return 0;
 	if (errno != EINVAL)
 		return errno == ENOMEM ? -ENOMEM : -ENOSPC;
-	return fd < 0 ? -EMFILE : -posix_fallocate(fd, (off_t)offset, (off_t)bytes);
+	return fd < 0 ? -EMFILE : fallocate_all(fd, offset, bytes);
 }
 
 static int grow(uint64_t bytes, struct sp_segment *out)
@@ -193,7 +203,7 @@ static int header_map(void)
 	int fd = open(sp_process.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
 	if (fd < 0)
 		return -errno;
-	int r = -posix_fallocate(fd, 0, SP_RAW_PAGE);
+	int r = fallocate_all(fd, 0, SP_RAW_PAGE);
 	if (!r) {
 		void *p = mmap(NULL, SP_RAW_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		if (p == MAP_FAILED)

@@ -71,7 +71,7 @@ static void fork_prepare(void)
 		return;
 	for (size_t i = 0; i < depth; i++) {
 		forking.frames[i] = ((const struct sp_raw_frame *)t->loc.base)[i + 1];
-		forking.regions[i] = ((const struct sp_raw_node *)forking.frames[i].node)->region;
+		forking.regions[i] = sp_stack_region(&forking.frames[i]);
 	}
 	forking.n = depth;
 }
@@ -111,8 +111,8 @@ static struct sp_thread *child_frames(void)
 	uint64_t now = sp_ticks();
 	for (size_t i = 0; t && i < forking.n; i++) {
 		const struct sp_raw_frame *f = &forking.frames[i];
-		sp_stack_inherit(t, forking.regions[i], f->flags ? ~f->key : f->key, f->frame, now);
-		((struct sp_raw_frame *)t->loc.top)->flags = f->flags ? f->flags : SP_RAW_FRAME_FORKED;
+		sp_stack_inherit(t, forking.regions[i], f->flags ? ~f->key : f->key, f->frame,
+		                 f->flags ? f->flags : SP_RAW_FRAME_FORKED, now);
 	}
 	return t;
 }
@@ -164,6 +164,21 @@ static void abandon(void)
 	sp_buffer_unmap();
 }
 
+void sp_process_pause(void)
+{
+	uint64_t now = sp_ticks();
+	if (sp_self)
+		sp_stack_clear(sp_self, now);
+	pthread_mutex_lock(&sp_process.lock);
+	sp_process.paused_at = now;
+	sp_recording = false;
+	sp_epoch++;
+	/* each thread finds out at its next enter, and puts its own stack in order */
+	for (struct sp_thread *t = sp_process.threads; t; t = t->next)
+		t->stack_end = NULL;
+	pthread_mutex_unlock(&sp_process.lock);
+}
+
 int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f, enum sp_raw_start how)
 {
 	static bool handlers;
@@ -205,15 +220,17 @@ void sp_process_stop(enum sp_raw_ended how)
 {
 	if (!sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
 		return;
+	uint64_t now = sp_ticks();
+	if (how == SP_RAW_ENDED_STOPPED && sp_self)
+		sp_stack_clear(sp_self, now);
 	pthread_mutex_lock(&sp_process.lock);
 	sp_recording = false;
 	sp_epoch++;
-	uint64_t now = sp_ticks();
+	/* the frames of other threads stay open: their owners may be using them, and the reader closes them at the end
+	 */
 	for (struct sp_thread *t = sp_process.threads; t; t = t->next) {
-		if (how == SP_RAW_ENDED_STOPPED) {
-			sp_stack_clear(t, now);
+		if (how == SP_RAW_ENDED_STOPPED)
 			*t->slot = NULL;
-		}
 		if (!t->loc.end)
 			t->loc.end = now;
 	}

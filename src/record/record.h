@@ -140,7 +140,8 @@ struct sp_process {
 	struct sp_thread *threads;
 	uint32_t n_regions;
 	bool disk_failed;
-	bool forked; /* a child of fork that had no event yet, and has no file */
+	uint64_t paused_at; /* ticks */
+	bool forked;        /* a child of fork that had no event yet, and has no file */
 };
 extern struct sp_process sp_process;
 
@@ -148,6 +149,7 @@ extern struct sp_process sp_process;
 int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f, enum sp_raw_start how);
 /* Ends it. The mappings stay until the next start: a thread may still be in its last event. */
 void sp_process_stop(enum sp_raw_ended how);
+void sp_process_pause(void);
 /* In a child of fork that had no event yet: makes its file, and the location of the calling thread with its open
  * frames. Returns the thread's location, or NULL. */
 struct sp_thread *sp_process_forked(void);
@@ -205,13 +207,15 @@ void sp_event_slow(struct sp_thread *t, uint64_t ticks, uint64_t delta, unsigned
 void sp_extra(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *payload, unsigned n);
 
 /* An inherited frame: open since before recording began; frame is the interpreter's own pointer. */
-void sp_stack_inherit(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t frame, uint64_t now);
+void sp_stack_inherit(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t frame, uint64_t flags, uint64_t now);
+/* The region of an open frame; that of a collapsed one is kept in its `frame`. */
+uint32_t sp_stack_region(const struct sp_raw_frame *f);
 /* Leaves the innermost frame whatever it is. */
 void sp_stack_pop(struct sp_thread *t, uint64_t now);
 /* User regions open in a generator or coroutine that is suspended: left with it, and entered again when it goes on. id
  * tells one generator from another: the interpreter's frame. */
 struct sp_aside;
-void sp_stack_set_aside(struct sp_thread *t, uint64_t id, uint64_t now);
+void sp_stack_set_aside(struct sp_thread *t, uint64_t key, uint64_t id, uint64_t now); /* key: the generator's own */
 void sp_stack_bring_back(struct sp_thread *t, uint64_t id, uint64_t now);
 void sp_stack_forget_aside(struct sp_thread *t, uint64_t id);
 void sp_stack_free_aside(struct sp_thread *t);

@@ -92,8 +92,7 @@ static void close_special(struct sp_thread *t, struct sp_raw_frame *f, uint64_t 
 		return;
 	if (!nested)
 		n->incl += now - f->enter;
-	/* the region of a collapsed frame is kept in its `frame` */
-	sp_event(t, now, kind, f->flags & SP_RAW_FRAME_COLLAPSED ? (uint32_t)f->frame : n->region);
+	sp_event(t, now, kind, sp_stack_region(f));
 }
 
 void sp_stack_pop(struct sp_thread *t, uint64_t now)
@@ -111,19 +110,37 @@ void sp_stack_clear(struct sp_thread *t, uint64_t now)
 		sp_stack_pop(t, now);
 }
 
-void sp_stack_inherit(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t frame, uint64_t now)
+void sp_stack_inherit(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t frame, uint64_t flags, uint64_t now)
 {
-	if (!room(t))
+	struct sp_raw_node *parent = (struct sp_raw_node *)top_of(t)->node, *n = NULL;
+	if (!room(t)) {
+		t->loc.lost_events += 2;
 		return;
-	struct sp_raw_node *parent = (struct sp_raw_node *)top_of(t)->node;
-	struct sp_raw_node *n = sp_callpath_child(t, parent, region);
-	push(t, key, n ? n : t->collapsed, now, SP_RAW_FRAME_INHERITED, frame);
+	}
+	if (flags & SP_RAW_FRAME_SKIPPED) {
+		push(t, key, parent, now, flags, 0);
+		return;
+	}
+	if (!(flags & SP_RAW_FRAME_COLLAPSED))
+		n = sp_callpath_child(t, parent, region);
+	if (n) {
+		push(t, key, n, now, flags, frame);
+	} else {
+		t->loc.lost_paths++;
+		push(t, key, t->collapsed, now, flags | SP_RAW_FRAME_COLLAPSED, region);
+	}
 	sp_event(t, now, SP_RAW_INHERIT, region);
+}
+
+uint32_t sp_stack_region(const struct sp_raw_frame *f)
+{
+	return f->flags & SP_RAW_FRAME_COLLAPSED ? (uint32_t)f->frame : ((const struct sp_raw_node *)f->node)->region;
 }
 
 bool sp_stack_settle(struct sp_thread *t, uint64_t now)
 {
-	while (top_of(t)->flags & SP_RAW_FRAME_INHERITED && sp_stack_still_open && !sp_stack_still_open(top_of(t)))
+	while ((top_of(t)->flags & (SP_RAW_FRAME_INHERITED | SP_RAW_FRAME_COLLAPSED)) == SP_RAW_FRAME_INHERITED &&
+	       sp_stack_still_open && !sp_stack_still_open(top_of(t)))
 		sp_stack_pop(t, now);
 	return is_root(t, top_of(t));
 }
@@ -191,12 +208,15 @@ struct sp_aside {
 	uint32_t regions[]; /* innermost first */
 };
 
-void sp_stack_set_aside(struct sp_thread *t, uint64_t id, uint64_t now)
+void sp_stack_set_aside(struct sp_thread *t, uint64_t key, uint64_t id, uint64_t now)
 {
 	const struct sp_raw_frame *f = top_of(t);
 	uint32_t n = 0;
 	while (!is_root(t, f - n) && !(f - n)->flags && sp_is_user_key((f - n)->key))
 		n++;
+	/* of a generator that is filtered or not known the regions are not: they are its caller's */
+	if (((f - n)->flags ? ~(f - n)->key : (f - n)->key) != key)
+		return;
 	struct sp_aside *a = n ? malloc(sizeof *a + n * sizeof a->regions[0]) : NULL;
 	if (!a)
 		return;

@@ -15,6 +15,19 @@ __thread struct sp_thread *sp_self __attribute__((tls_model("initial-exec")));
 static pthread_key_t end_key;
 static pthread_once_t end_once = PTHREAD_ONCE_INIT;
 
+/* The epoch in which no location could be made for this thread: counted once, not tried for every event. */
+static __thread uint32_t failed_epoch __attribute__((tls_model("initial-exec")));
+
+/* with the process lock held */
+static void unlink_thread(const struct sp_thread *t)
+{
+	for (struct sp_thread **p = &sp_process.threads; *p; p = &(*p)->next)
+		if (*p == t) {
+			*p = t->next;
+			return;
+		}
+}
+
 static void at_thread_end(void *arg)
 {
 	struct sp_thread *t = sp_self;
@@ -28,11 +41,7 @@ static void at_thread_end(void *arg)
 	t->loc.end = now;
 	free(t->table);
 	sp_stack_free_aside(t);
-	for (struct sp_thread **p = &sp_process.threads; *p; p = &(*p)->next)
-		if (*p == t) {
-			*p = t->next;
-			break;
-		}
+	unlink_thread(t);
 	if (t->ev_chunk)
 		sp_buffer_done(t->ev_chunk);
 	sp_buffer_done(t->stack_chunk);
@@ -99,7 +108,7 @@ bool sp_thread_events_more(struct sp_thread *t)
 void sp_event_slow(struct sp_thread *t, uint64_t now, uint64_t delta, unsigned kind, uint32_t id)
 {
 	/* what an event with its payload may need; the last words of a chunk may stay empty */
-	enum { ROOM = 4 };
+	enum { ROOM = 8 };
 	if (!t->ev_end || (uint64_t *)t->loc.next + ROOM > t->ev_end) {
 		t->loc.last = now - delta;
 		if (t->gave_up || !sp_thread_events_more(t))
@@ -181,6 +190,8 @@ static struct sp_thread *location_new(void)
 
 struct sp_thread *sp_thread_new(void)
 {
+	if (failed_epoch == sp_epoch && !sp_process.forked)
+		return NULL;
 	int error = errno;
 	struct sp_thread *t = sp_process_forked();
 	if (t)
@@ -193,12 +204,14 @@ struct sp_thread *sp_thread_new(void)
 	if (t && parts_init(t)) {
 		pthread_mutex_lock(&sp_process.lock);
 		sp_process.header->lost_threads++;
-		sp_process.threads = t->next;
+		unlink_thread(t);
 		t->loc.end = t->loc.begin;
 		pthread_mutex_unlock(&sp_process.lock);
 		t = NULL;
 	}
-	if (t) {
+	if (!t) {
+		failed_epoch = sp_epoch;
+	} else {
 		t->epoch = sp_epoch;
 		pthread_setspecific(end_key, t);
 		sp_self = t;

@@ -15,7 +15,9 @@ void sp_user_begin(const char *name, size_t n)
 	if (!t)
 		return;
 	uint32_t region = sp_define_name(SP_RAW_DEF_REGION, name, n);
-	if (region)
+	if (!region)
+		t->loc.lost_events += 2;
+	else
 		sp_enter(t, region, sp_user_key(region), sp_ticks(), SP_RAW_ENTER);
 }
 
@@ -36,17 +38,20 @@ void sp_user_value(unsigned kind, enum sp_raw_extra what, const char *name, size
 	uint64_t payload[2] = {t ? sp_define_name(kind, name, n) : 0, value};
 	if (payload[0])
 		sp_extra(t, what, payload, 2);
+	else if (t)
+		t->loc.lost_events++;
 }
 
 void sp_user_string(const char *name, size_t n, const char *value, size_t m)
 {
 	struct sp_thread *t = self();
 	uint64_t payload[2] = {t ? sp_define_name(SP_RAW_DEF_PARAMETER, name, n) : 0, 0};
-	if (!payload[0])
-		return;
-	payload[1] = sp_define_name(SP_RAW_DEF_STRING, value, m);
+	if (payload[0])
+		payload[1] = sp_define_name(SP_RAW_DEF_STRING, value, m);
 	if (payload[1])
 		sp_extra(t, SP_RAW_X_PARAMETER_STRING, payload, 2);
+	else if (t)
+		t->loc.lost_events++;
 }
 
 void sp_user_marker(const char *text, size_t n)
@@ -55,4 +60,6 @@ void sp_user_marker(const char *text, size_t n)
 	uint64_t id = t ? sp_define_name(SP_RAW_DEF_STRING, text, n) : 0;
 	if (id)
 		sp_extra(t, SP_RAW_X_MARKER, &id, 1);
+	else if (t)
+		t->loc.lost_events++;
 }
