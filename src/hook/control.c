@@ -60,7 +60,7 @@ static void adopt(struct sp_thread *t, sp_frame *innermost)
 	while (n-- > 0) {
 		PyCodeObject *code = sp_frame_code(all[n]);
 		uint64_t slot = sp_names_slot(code, all[n]);
-		if (slot & SP_SLOT_WATCH)
+		if (slot & SP_SLOT_WATCH && !sp_slot_is_hidden(slot))
 			sp_watch_enter(all[n]);
 		if (slot >> SP_SLOT_ID && !(slot & SP_SLOT_FILTERED))
 			sp_stack_inherit(t, (uint32_t)(slot >> SP_SLOT_ID), key_of(code), (uint64_t)all[n],
@@ -167,9 +167,10 @@ SP_COLD struct sp_thread *sp_hook_enter_slow(PyCodeObject *code, sp_frame *f, ui
 	struct sp_thread *t = sp_hook_thread(f);
 	if (t) {
 		*slot = sp_names_slot(code, f);
-		if (*slot & SP_SLOT_WATCH && f)
+		bool hidden = sp_slot_is_hidden(*slot);
+		if (*slot & SP_SLOT_WATCH && f && !hidden)
 			sp_watch_enter(f);
-		if (*slot & SP_SLOT_FILTERED || !(*slot >> SP_SLOT_ID))
+		if (*slot & SP_SLOT_FILTERED || !(*slot >> SP_SLOT_ID || hidden))
 			t = NULL;
 	}
 	RESTORE_EXCEPTION;

@@ -85,9 +85,7 @@ static PyObject *eval_generator(PyThreadState *ts, sp_frame *f, int throwing, st
 	if (makes_generator(f) || (first && throwing))
 		return before(ts, f, throwing);
 	unsigned kind = first ? SP_RAW_ENTER : SP_RAW_RESUME;
-	uint64_t now = sp_ticks();
-	sp_enter(t, (uint32_t)(slot >> SP_SLOT_ID), (uint64_t)code | TAG, now, kind);
-	sp_hook_goes_on(t, f, kind, now);
+	sp_hook_enter_generator(t, slot, (uint64_t)code | TAG, f, kind);
 	PyObject *result = before(ts, f, throwing);
 	bool suspended = result && is_suspended(f);
 	leave(code, suspended ? SP_RAW_SUSPEND : SP_RAW_LEAVE, suspended ? f : NULL);

@@ -66,6 +66,12 @@ void sp_names_forget(void);
 bool sp_watch_wanted(const char *module, const char *name);
 void sp_watch_enter(sp_frame *f);
 
+/* A generator of our own (spartito/user.py): not recorded, but the user regions it opens are suspended with it. */
+static inline bool sp_slot_is_hidden(uint64_t slot)
+{
+	return slot & SP_SLOT_GENERATOR && slot & SP_SLOT_WATCH && !(slot >> SP_SLOT_ID);
+}
+
 /* ---- the slow way into an event ---- */
 
 /* The calling thread's location, its stack in agreement with the interpreter's; NULL: not recorded. entered: the
@@ -125,6 +131,17 @@ static inline void sp_hook_goes_on(struct sp_thread *t, sp_frame *f, unsigned ki
 		sp_stack_bring_back(t, id, now);
 	else
 		sp_stack_forget_aside(t, id);
+}
+
+/* A generator is entered, first or again; f as above. */
+static inline void sp_hook_enter_generator(struct sp_thread *t, uint64_t slot, uint64_t key, sp_frame *f, unsigned kind)
+{
+	uint64_t now = sp_ticks();
+	if (SP_UNLIKELY(sp_slot_is_hidden(slot)))
+		sp_stack_inherit(t, 0, key, 0, SP_RAW_FRAME_SKIPPED | SP_RAW_FRAME_HIDDEN, now);
+	else
+		sp_enter(t, (uint32_t)(slot >> SP_SLOT_ID), key, now, kind);
+	sp_hook_goes_on(t, f, kind, now);
 }
 
 /* ---- control.c ---- */

@@ -43,10 +43,10 @@ SP_HOT PyObject *enter(PyObject *self, PyObject *const *args, unsigned kind, boo
 		if (!t)
 			Py_RETURN_NONE;
 	}
-	uint64_t now = sp_ticks();
-	sp_enter(t, (uint32_t)(slot >> SP_SLOT_ID), (uint64_t)code, now, kind);
-	if (kind == SP_RAW_RESUME || slot & SP_SLOT_GENERATOR)
-		sp_hook_goes_on(t, NULL, kind, now);
+	if (kind == SP_RAW_RESUME || SP_UNLIKELY(slot & SP_SLOT_GENERATOR))
+		sp_hook_enter_generator(t, slot, (uint64_t)code, NULL, kind);
+	else
+		sp_enter(t, (uint32_t)(slot >> SP_SLOT_ID), (uint64_t)code, sp_ticks(), kind);
 	Py_RETURN_NONE;
 }
 

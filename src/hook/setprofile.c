@@ -158,11 +158,10 @@ static void on_call(PyFrameObject *f)
 		if (!t)
 			return;
 	}
-	unsigned kind = slot & SP_SLOT_GENERATOR ? enter_kind(code, f) : SP_RAW_ENTER;
-	uint64_t now = sp_ticks();
-	sp_enter(t, (uint32_t)(slot >> SP_SLOT_ID), (uint64_t)code, now, kind);
 	if (SP_UNLIKELY(slot & SP_SLOT_GENERATOR))
-		sp_hook_goes_on(t, NULL, kind, now);
+		sp_hook_enter_generator(t, slot, (uint64_t)code, NULL, enter_kind(code, f));
+	else
+		sp_enter(t, (uint32_t)(slot >> SP_SLOT_ID), (uint64_t)code, sp_ticks(), SP_RAW_ENTER);
 }
 
 static void on_return(PyFrameObject *f, PyObject *result)

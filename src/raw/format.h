@@ -107,7 +107,8 @@ enum {
 	SP_RAW_FRAME_FORKED = 2,    /* open at fork, in the child: the same */
 	SP_RAW_FRAME_SKIPPED =
 	    4, /* below the depth limit: not recorded at all; node is the nearest recorded caller's */
-	SP_RAW_FRAME_COLLAPSED = 8 /* in the collapsed node; time only if the frame below is not collapsed too */
+	SP_RAW_FRAME_COLLAPSED = 8, /* in the collapsed node; time only if the frame below is not collapsed too */
+	SP_RAW_FRAME_HIDDEN = 16    /* beside SKIPPED: what it calls is recorded, as its caller's */
 };
 
 struct sp_raw_frame {

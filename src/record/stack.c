@@ -167,7 +167,8 @@ void sp_enter_slow(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t 
 		return;
 	}
 	struct sp_raw_frame *f = top_of(t);
-	if (f->flags & SP_RAW_FRAME_SKIPPED || (t->depth_limit && sp_stack_depth(t) >= t->depth_limit)) {
+	if ((f->flags & SP_RAW_FRAME_SKIPPED && !(f->flags & SP_RAW_FRAME_HIDDEN)) ||
+	    (t->depth_limit && sp_stack_depth(t) >= t->depth_limit)) {
 		t->loc.deeper++;
 		push(t, key, (struct sp_raw_node *)f->node, now, SP_RAW_FRAME_SKIPPED, 0);
 	} else if (f->flags & SP_RAW_FRAME_COLLAPSED) {
