@@ -5,7 +5,7 @@ VENV ?= .venv
 PY = $(VENV)/bin/python
 export PYTHON
 
-.PHONY: demo test bench lint sanitize fuzz setup picture clean
+.PHONY: demo test bench lint sanitize fuzz setup docs picture clean
 
 demo: setup
 	$(PY) tools/demo.py
@@ -38,6 +38,9 @@ fuzz:
 setup:
 	tools/system.sh build
 	tools/venv.sh $(PYTHON) $(VENV) demo
+
+docs:
+	$(PYTHON) python/generate.py markdown > docs/commands.md
 
 picture: setup
 	$(PY) tools/picture.py

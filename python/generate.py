@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Run by the build: prints the man page or a completion script, from the same table as --help.
 
-usage: generate.py man VERSION | generate.py bash|zsh|fish
+usage: generate.py man VERSION | generate.py bash|zsh|fish|markdown
 """
 
 import os
@@ -14,8 +14,24 @@ package.__path__ = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "sp
 sys.modules["spartito"] = package
 sys.dont_write_bytecode = True
 
-from spartito import shells  # noqa: E402
+from spartito import options, shells  # noqa: E402
+
+
+def markdown() -> str:
+    parts = [
+        "# Commands",
+        "",
+        "Made by `make docs` from the table that `--help` is made from.",
+        "",
+        "```",
+        options.overview().rstrip(),
+        "```",
+    ]
+    for verb in options.VERBS:
+        parts += ["", f"## spartito {verb.name}", "", "```", options.help_text(verb, 110).rstrip(), "```"]
+    return "\n".join(parts)
+
 
 what = sys.argv[1]
-text = shells.man(sys.argv[2]) if what == "man" else shells.script(what)
+text = shells.man(sys.argv[2]) if what == "man" else markdown() if what == "markdown" else shells.script(what)
 sys.stdout.buffer.write((text + "\n").encode())

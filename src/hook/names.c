@@ -28,6 +28,15 @@ static void slot_free(void *p)
 		free((void *)(slot & ~UINT64_C(3)));
 }
 
+/* Guards the table of C functions, for interpreters that have a GIL each. */
+static pthread_mutex_t c_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* in the child of a fork: whoever held it is not there */
+static void c_lock_init(void)
+{
+	pthread_mutex_init(&c_lock, NULL);
+}
+
 /* The interpreters that gave us a slot; their ids are never used again. */
 static int64_t *interpreters; /* owned */
 static size_t n_interpreters;
@@ -65,6 +74,8 @@ int sp_names_init(void)
 		                "this sub-interpreter uses the extra data of code objects in another order");
 		return -1;
 	}
+	if (sp_slot_index < 0)
+		pthread_atfork(NULL, NULL, c_lock_init);
 	sp_slot_index = i;
 	interpreter_is_known(id, true);
 	return 0;
@@ -336,7 +347,6 @@ struct c_entry {
 };
 static struct c_entry *c_table; /* owned; under the GIL of the main interpreter */
 static size_t c_size, c_used;
-static pthread_mutex_t c_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct c_entry *c_find(const PyMethodDef *def, const void *owner)
 {

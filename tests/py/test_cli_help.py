@@ -4,6 +4,7 @@
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from spartito.options import VERBS
@@ -143,13 +144,15 @@ HEAVY = [
 
 def test_nothing_heavy_is_imported_before_the_program_starts(tmp_path):
     code = "import sys; from spartito.cli import main; "
-    code += (
-        "main(['run', '-q', '-o', 'x', '--', sys.executable, '-I', '-c', '1']); print(' '.join(sorted(sys.modules)))"
-    )
+    code += "main(['run', '-q', '-o', 'x', '--', sys.executable, '-I', '-c', '1']); print(' '.join(sorted(sys.modules)))"
     done = subprocess.run([PYTHON, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    plain = subprocess.run(
-        [PYTHON, "-c", "import sys; print(' '.join(sorted(sys.modules)))"], capture_output=True, text=True
-    )
+    plain = subprocess.run([PYTHON, "-c", "import sys; print(' '.join(sorted(sys.modules)))"], capture_output=True, text=True)
     imported = set(done.stdout.split()) - set(plain.stdout.split())
     assert not imported & set(HEAVY)
+
+
+def test_commands_page_is_that_of_the_table():
+    root = Path(__file__).resolve().parents[2]
+    made = subprocess.run([PYTHON, root / "python" / "generate.py", "markdown"], check=True, stdout=subprocess.PIPE, text=True)
+    assert (root / "docs" / "commands.md").read_text() == made.stdout, "run `make docs`"
