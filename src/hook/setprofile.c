@@ -239,28 +239,59 @@ static const char *missing(void)
 	return NULL;
 }
 
-static int install(void)
-{
-	if (sp_chain_install())
-		return -1;
-	set_all(profile);
-	return PyErr_Occurred() ? -1 : 0;
-}
-
 static void hook_remove(void)
 {
 	set_all(NULL);
 	sp_chain_restore();
 }
 
-static bool taken(void)
+static bool taken_at_end;
+
+static bool ours_is_set(void)
 {
 #if PY_VERSION_HEX >= 0x030D0000
 	PyThreadState *ts = PyThreadState_GetUnchecked();
 #else
 	PyThreadState *ts = _PyThreadState_UncheckedGet();
 #endif
-	return ts && ts->c_profilefunc != profile;
+	return !ts || ts->c_profilefunc == profile;
+}
+
+static PyObject *look_at_end(PyObject *self, PyObject *none)
+{
+	(void)self, (void)none;
+	taken_at_end = sp_recording && sp_hook_used == &sp_hook_setprofile && !ours_is_set();
+	Py_RETURN_NONE;
+}
+
+/* When the measurement ends the interpreter is gone, and its thread state may be memory of nobody: the look comes
+ * earlier. */
+static int look_later(void)
+{
+	static PyMethodDef def = {"spartito_end", look_at_end, METH_NOARGS, NULL};
+	static bool done;
+	if (done)
+		return 0;
+	PyObject *function = PyCFunction_New(&def, NULL), *module = function ? PyImport_ImportModule("atexit") : NULL;
+	PyObject *r = module ? PyObject_CallMethod(module, "register", "O", function) : NULL;
+	done = r != NULL;
+	Py_XDECREF(r);
+	Py_XDECREF(module);
+	Py_XDECREF(function);
+	return done ? 0 : -1;
+}
+
+static bool taken(void)
+{
+	return Py_IsInitialized() ? !ours_is_set() : taken_at_end;
+}
+
+static int install(void)
+{
+	if (sp_chain_install() || look_later())
+		return -1;
+	set_all(profile);
+	return PyErr_Occurred() ? -1 : 0;
 }
 
 const struct sp_hook sp_hook_setprofile = {
