@@ -78,11 +78,7 @@ static sp_frame *innermost_before(sp_frame *entered)
 /* Whether the calling thread may look at the interpreter: regions from C come without the GIL too. */
 static PyThreadState *own_state(void)
 {
-#if PY_VERSION_HEX >= 0x030D0000
-	PyThreadState *ts = PyThreadState_GetUnchecked();
-#else
-	PyThreadState *ts = _PyThreadState_UncheckedGet();
-#endif
+	PyThreadState *ts = sp_thread_state();
 	return ts && ts->thread_id == PyThread_get_thread_ident() ? ts : NULL;
 }
 

@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The frame evaluator (PEP 523): our function runs every Python frame, between two time stamps. Enter and leave are
  * balanced by the C stack. The best up to 3.11, and left out after it: 3.12 ends a recursion at 750 calls under an
- * evaluator, 3.13 enters
- * __init__ past it, and both have the sys.monitoring that needs neither. */
+ * evaluator, 3.13 enters __init__ past it, and both have the sys.monitoring that needs neither. */
 #include "hook/hook.h"
 
 #if PY_VERSION_HEX < 0x030C0000
 
 #include <errno.h>
-#if PY_VERSION_HEX >= 0x030B0000
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#define Py_BUILD_CORE 1
-#include <internal/pycore_code.h>
-#undef Py_BUILD_CORE
-#pragma GCC diagnostic pop
 #include <opcode.h>
-#endif
 
 /* Frames that this hook entered have 1 as the lowest bit of their key. When the C stack runs out the setprofile hook
  * takes over (see below); it reports the ends of our frames too, which then match nothing. */

@@ -14,6 +14,9 @@
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 #include <Python.h>
 #include <frameobject.h>
+#if PY_VERSION_HEX >= 0x030B0000
+#include <internal/pycore_code.h>
+#endif
 #if PY_VERSION_HEX >= 0x030E0000
 #include <internal/pycore_interpframe.h>
 #include <internal/pycore_stackref.h>
@@ -35,6 +38,16 @@ typedef PyFrameObject sp_frame;
 #else
 typedef struct _PyInterpreterFrame sp_frame;
 #endif
+
+/* The thread state that is current, without the check that there is one; before 3.12 it may be another thread's. */
+static inline PyThreadState *sp_thread_state(void)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+	return PyThreadState_GetUnchecked();
+#else
+	return _PyThreadState_UncheckedGet();
+#endif
+}
 
 /* Borrowed. */
 static inline PyCodeObject *sp_frame_code(const sp_frame *f)

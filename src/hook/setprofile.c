@@ -4,14 +4,6 @@
 #include "hook/hook.h"
 
 #include <string.h>
-#if PY_VERSION_HEX >= 0x030B0000
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#define Py_BUILD_CORE 1
-#include <internal/pycore_code.h>
-#undef Py_BUILD_CORE
-#pragma GCC diagnostic pop
-#endif
 #include <opcode.h>
 
 static int profile(PyObject *self, PyFrameObject *f, int what, PyObject *arg);
@@ -249,11 +241,7 @@ static bool taken_at_end;
 
 static bool ours_is_set(void)
 {
-#if PY_VERSION_HEX >= 0x030D0000
-	PyThreadState *ts = PyThreadState_GetUnchecked();
-#else
-	PyThreadState *ts = _PyThreadState_UncheckedGet();
-#endif
+	PyThreadState *ts = sp_thread_state();
 	return !ts || ts->c_profilefunc == profile;
 }
 
