@@ -133,10 +133,13 @@ def start_up(bench, work, quick):
 UNMEASURED = """
 import json, spartito, timeit
 def best(statement):
-    names = {"r": spartito.region, "p": spartito.parameter, "c": spartito.counter, "m": spartito.marker}
+    names = {"r": spartito.region, "p": spartito.parameter, "c": spartito.counter, "m": spartito.marker,
+             "plain": lambda a: a, "decorated": spartito.region("x")(lambda a: a)}
     return min(timeit.repeat(statement, globals=names, number=50000, repeat=20)) / 50000 * 1e9
 empty = best("pass")
-print(json.dumps(max((best(s) - empty, s) for s in ("with r('x'): pass", "p('x', 1)", "c('x', 1.0)", "m('x')"))))
+costs = [(best(s) - empty, s) for s in ("with r('x'): pass", "p('x', 1)", "c('x', 1.0)", "m('x')")]
+costs.append((best("decorated(1)") - best("plain(1)"), "@r('x') on a function"))
+print(json.dumps(max(costs)))
 """
 
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import AsyncGenerator, Callable, Generator
-from functools import wraps
-from types import TracebackType
-from typing import Any, TypeVar
+from collections.abc import AsyncGenerator, Callable
+from functools import lru_cache, wraps
+from types import FunctionType, ModuleType, TracebackType
+from typing import Any, TypeVar, cast
 
 from spartito import _measure
 from spartito.rundir import Directory, create
@@ -70,52 +70,90 @@ def decorate(name: str | None, function: Function) -> Function:
         raise TypeError(f"region({name!r}) decorates functions, not {type(function).__name__}")
     if name is None:
         name = getattr(function, "__qualname__", type(function).__name__)
-    if inspect.iscoroutinefunction(function):
-        made: Any = _coroutine(name, function)
-    elif inspect.isasyncgenfunction(function):
-        made = _async_generator(name, function)
-    elif inspect.isgeneratorfunction(function):
-        made = _generator(name, function)
+    if inspect.isasyncgenfunction(function):
+        made: Any = _async_generator(name, function)
     else:
-        made = _plain(name, function)
-    wrapped: Any = wraps(function)(made)
-    result: Function = wrapped
-    return result
+        parameters = _parameters(function)
+        made = _made(parameters, _kind(function))(name, function, _measure)
+        if parameters != _ANYTHING:
+            made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    return cast(Function, wraps(function)(made))
 
 
-def _plain(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    active, begin, end = _measure.active, _measure.region_begin, _measure.region_end
-
-    def call(*args: Any, **keywords: Any) -> Any:
+_ANYTHING = "*args, **keywords", "*args, **keywords"
+_BODIES = {
+    "function": """
+    def call({taken}):
         if not active():
-            return function(*args, **keywords)
+            return function({given})
         begin(name)
         try:
-            return function(*args, **keywords)
+            return function({given})
         finally:
             end(name)
-
-    return call
-
-
-def _coroutine(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    region = _measure.region
-
-    async def call(*args: Any, **keywords: Any) -> Any:
+""",
+    "coroutine": """
+    async def call({taken}):
+        if not active():
+            return await function({given})
         with region(name):
-            return await function(*args, **keywords)
-
-    return call
-
-
-def _generator(name: str, function: Callable[..., Any]) -> Callable[..., Generator[Any, Any, Any]]:
-    region = _measure.region
-
-    def call(*args: Any, **keywords: Any) -> Generator[Any, Any, Any]:
+            return await function({given})
+""",
+    "generator": """
+    def call({taken}):
+        if not active():
+            return (yield from function({given}))
         with region(name):
-            return (yield from function(*args, **keywords))
+            return (yield from function({given}))
+""",
+}
 
-    return call
+
+def _kind(function: Callable[..., Any]) -> str:
+    if inspect.iscoroutinefunction(function):
+        return "coroutine"
+    return "generator" if inspect.isgeneratorfunction(function) else "function"
+
+
+def _parameters(function: Callable[..., Any]) -> tuple[str, str]:
+    """The parameters as function declares them, without defaults, and how they are handed on.
+
+    A wrapper of (*args, **keywords) would make a tuple and two dictionaries for each call, which is most of what it costs."""
+    if not isinstance(function, FunctionType):
+        return _ANYTHING
+    code = function.__code__
+    ordinary, named = code.co_argcount, code.co_kwonlyargcount
+    names = code.co_varnames
+    if not all(map(str.isidentifier, names)) or {*names} & {"name", "function", "active", "begin", "end", "region"}:
+        return _ANYTHING
+    taken, given = list(names[:ordinary]), list(names[:ordinary])
+    if code.co_posonlyargcount:
+        taken.insert(code.co_posonlyargcount, "/")
+    rest = list(names[ordinary + named :])
+    if code.co_flags & inspect.CO_VARARGS:
+        taken.append("*" + rest[0])
+        given.append("*" + rest.pop(0))
+    elif named:
+        taken.append("*")
+    for n in names[ordinary : ordinary + named]:
+        taken.append(n)
+        given.append(f"{n}={n}")
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        taken.append("**" + rest[0])
+        given.append("**" + rest[0])
+    return ", ".join(taken), ", ".join(given)
+
+
+@lru_cache(maxsize=256)
+def _made(parameters: tuple[str, str], kind: str) -> Callable[[str, Callable[..., Any], ModuleType], Callable[..., Any]]:
+    taken, given = parameters
+    head = "def make(name, function, measure):\n    active, region = measure.active, measure.region\n"
+    head += "    begin, end = measure.region_begin, measure.region_end\n"
+    source = head + _BODIES[kind].format(taken=taken, given=given) + "    return call\n"
+    names: dict[str, Any] = {"__name__": __name__}
+    exec(compile(source, "<spartito.region>", "exec"), names)
+    make: Callable[[str, Callable[..., Any], ModuleType], Callable[..., Any]] = names["make"]
+    return make
 
 
 def _async_generator(name: str, function: Callable[..., Any]) -> Callable[..., AsyncGenerator[Any, Any]]:

@@ -9,6 +9,10 @@ struct region {
 	PyObject_HEAD PyObject *name; /* owned, a str; NULL: that of the decorated function */
 };
 
+/* The regions made last, by the address of their name: a region never changes, so that the same object serves each time
+ * a program comes through the same `with region("x"):`. Owned. */
+static struct region *made_before[64];
+
 int sp_region_begin(PyObject *name)
 {
 	Py_ssize_t n;
@@ -43,13 +47,24 @@ static PyObject *call_user(const char *function, PyObject *argument, PyObject *a
 
 static PyObject *region_new(PyTypeObject *type, PyObject *name)
 {
+	struct region **place = &made_before[(uintptr_t)name / 16 % (sizeof made_before / sizeof *made_before)];
+	if (name && *place && (*place)->name == name) {
+		Py_INCREF(*place);
+		return (PyObject *)*place;
+	}
 	Py_ssize_t n;
 	if (name && !sp_text_argument(name, &n, "the name of a region"))
 		return NULL;
 	struct region *self = (struct region *)type->tp_alloc(type, 0);
-	if (self) {
-		Py_XINCREF(name);
-		self->name = name;
+	if (!self)
+		return NULL;
+	Py_XINCREF(name);
+	self->name = name;
+	if (name && PyUnicode_CheckExact(name)) {
+		struct region *old = *place;
+		Py_INCREF(self);
+		*place = self;
+		Py_XDECREF(old);
 	}
 	return (PyObject *)self;
 }
@@ -167,10 +182,154 @@ static PyType_Spec spec = {
     .slots = slots,
 };
 
+#if PY_VERSION_HEX < 0x030E0000
+/* Before 3.14 `with` binds __enter__ and __exit__ to the object, and the interpreter's own bound methods are known to
+ * its garbage collector, which costs more than all the rest. Ours are not: they hold nothing but a region. */
+struct bound {
+	PyObject_HEAD struct region *region; /* owned */
+	vectorcallfunc call;
+};
+
+struct special {
+	PyObject_HEAD PyObject *method; /* owned: what the type has without us */
+	vectorcallfunc call;
+};
+
+static PyTypeObject *bound_type;
+static struct bound *unused; /* dead ones, to be used again; each has the next in the place of its region */
+static unsigned unused_count;
+
+static PyObject *bound_enter(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+	(void)args;
+	if (PyVectorcall_NARGS(nargsf) || names) {
+		PyErr_SetString(PyExc_TypeError, "__enter__() takes no arguments");
+		return NULL;
+	}
+	return enter((PyObject *)((struct bound *)self)->region, NULL);
+}
+
+static PyObject *bound_leave(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+	(void)names;
+	return leave((PyObject *)((struct bound *)self)->region, args, PyVectorcall_NARGS(nargsf));
+}
+
+static void bound_dealloc(PyObject *self)
+{
+	struct bound *b = (struct bound *)self;
+	Py_DECREF(b->region);
+	if (unused_count < 64) {
+		b->region = (struct region *)unused;
+		unused = b;
+		unused_count++;
+	} else {
+		PyTypeObject *type = Py_TYPE(self);
+		PyObject_Free(self);
+		Py_DECREF(type);
+	}
+}
+
+static struct bound *bound_new(void)
+{
+	struct bound *b = unused;
+	if (!b)
+		return PyObject_New(struct bound, bound_type);
+	unused = (struct bound *)b->region;
+	unused_count--;
+	_Py_NewReference((PyObject *)b);
+	return b;
+}
+
+static PyObject *special_get(PyObject *self, PyObject *object, PyObject *type)
+{
+	(void)type;
+	struct special *s = (struct special *)self;
+	if (!object) {
+		Py_INCREF(s->method);
+		return s->method;
+	}
+	struct bound *b = bound_new();
+	if (b) {
+		Py_INCREF(object);
+		b->region = (struct region *)object;
+		b->call = s->call;
+	}
+	return (PyObject *)b;
+}
+
+static void special_dealloc(PyObject *self)
+{
+	PyTypeObject *type = Py_TYPE(self);
+	Py_DECREF(((struct special *)self)->method);
+	PyObject_Free(self);
+	Py_DECREF(type);
+}
+
+static PyMemberDef bound_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(struct bound, call), READONLY, NULL},
+    {"__self__", T_OBJECT, offsetof(struct bound, region), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+static PyType_Slot bound_slots[] = {
+    {Py_tp_dealloc, bound_dealloc}, {Py_tp_call, PyVectorcall_Call}, {Py_tp_members, bound_members}, {0, NULL}};
+static PyType_Spec bound_spec = {
+    .name = "spartito.region_method",
+    .basicsize = sizeof(struct bound),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
+    .slots = bound_slots,
+};
+static PyType_Slot special_slots[] = {{Py_tp_dealloc, special_dealloc}, {Py_tp_descr_get, special_get}, {0, NULL}};
+static PyType_Spec special_spec = {
+    .name = "spartito.region_special",
+    .basicsize = sizeof(struct special),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = special_slots,
+};
+
+static int make_special(PyObject *type, PyTypeObject *special_type, const char *name, vectorcallfunc call)
+{
+	PyObject *method = PyObject_GetAttrString(type, name);
+	struct special *s = method ? PyObject_New(struct special, special_type) : NULL;
+	if (!s) {
+		Py_XDECREF(method);
+		return -1;
+	}
+	s->method = method;
+	s->call = call;
+	int r = PyObject_SetAttrString(type, name, (PyObject *)s);
+	Py_DECREF(s);
+	return r;
+}
+
+static int make_specials(PyObject *type)
+{
+	bound_type = (PyTypeObject *)PyType_FromSpec(&bound_spec);
+	PyObject *special_type = bound_type ? PyType_FromSpec(&special_spec) : NULL;
+	int r = -1;
+	if (special_type)
+		r = make_special(type, (PyTypeObject *)special_type, "__enter__", bound_enter) ||
+		    make_special(type, (PyTypeObject *)special_type, "__exit__", bound_leave);
+	Py_XDECREF(special_type);
+	return r;
+}
+#else
+static int make_specials(PyObject *type)
+{
+	(void)type;
+	return 0;
+}
+#endif
+
 PyObject *sp_region_type(void)
 {
 	PyObject *type = PyType_FromSpec(&spec);
-	if (type)
-		((PyTypeObject *)type)->tp_vectorcall = vectorcall;
+	if (!type)
+		return NULL;
+	((PyTypeObject *)type)->tp_vectorcall = vectorcall;
+	if (make_specials(type)) {
+		Py_DECREF(type);
+		return NULL;
+	}
 	return type;
 }

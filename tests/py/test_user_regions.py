@@ -119,6 +119,37 @@ def test_decorated_functions_stay_what_they_are():
         package.region(3)
 
 
+def test_decorated_functions_take_the_same_arguments():
+    def every(a, /, b, c=3, *rest, d, e=5, **more):
+        return a, b, c, rest, d, e, more
+
+    def clash(self, name, function=1, *, active=2):
+        return self, name, function, active
+
+    decorated = package.region("x")(every)
+    assert decorated(1, 2, d=4) == every(1, 2, d=4) == (1, 2, 3, (), 4, 5, {})
+    assert decorated(1, 2, 0, 9, 8, d=4, e=6, a=7) == (1, 2, 0, (9, 8), 4, 6, {"a": 7})
+    assert package.region("x")(clash)(0, name=3, active=4) == (0, 3, 1, 4)
+    assert package.region("x")(len)([1, 2]) == 2
+    assert inspect.signature(decorated) == inspect.signature(every)
+    for wrong in ((), (1,), (1, 2)):
+        with pytest.raises(TypeError):
+            decorated(*wrong)
+
+
+def test_a_region_is_entered_and_left_by_hand(spartito, tmp_path):
+    text = (
+        "from contextlib import ExitStack\nr = spartito.region('x')\nwith ExitStack() as s:\n"
+        "    assert s.enter_context(r) is r\n    s.enter_context(spartito.region('y'))\n"
+        "assert r.__enter__() is r and r.__exit__(None, None, None) is None and r.name == 'x'\n"
+        "enter, leave = type(r).__enter__, r.__exit__\nenter(r)\nleave(None, None, None)\n"
+        "for wrong in (lambda: r.__enter__(1), lambda: spartito.region().__enter__()):\n"
+        "    try:\n        wrong()\n        raise SystemExit('no error')\n    except TypeError:\n        pass\n"
+    )
+    rows = measured(spartito, tmp_path, text)
+    assert rows["x"]["visits"] == 3 and rows["y"]["visits"] == 1
+
+
 def test_async_generator_is_driven_in_full():
     seen = []
 
