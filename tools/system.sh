@@ -8,8 +8,9 @@ PYTHON=${PYTHON:-python3}
 packages() {
 	case $1 in
 	build) echo build-essential pkg-config libotf2-trace-dev libzstd-dev otf2-tools ;;
-	# valgrind brings callgrind_annotate, python3-otf2 the foreign reader of the traces
-	test) echo python3-otf2 valgrind ;;
+	# valgrind brings callgrind_annotate, python3-otf2 the foreign reader of the traces; shells to complete in, a man page's
+	# formatter
+	test) echo python3-otf2 valgrind zsh fish groff-base ;;
 	lint) echo clang clang-format ;;
 	*) echo "$0: unknown group $1 (build, test, lint)" >&2; exit 2 ;;
 	esac

@@ -99,6 +99,8 @@ def zsh() -> str:
         "  )",
         "  if ((CURRENT == 2)); then",
         "    _describe verb verbs",
+        "    local -a flags=('--help:show the verbs' '--version:show the version')",
+        "    _describe -o flag flags",
         "    return",
         "  fi",
         "  local verb=$words[2]",
@@ -130,6 +132,8 @@ def _fish_text(text: str) -> str:
 def fish() -> str:
     lines = ["# fish completion for spartito", "complete -c spartito -f"]
     lines += [f"complete -c spartito -n __fish_use_subcommand -a {v.name} -d {_fish_text(v.summary)}" for v in VERBS]
+    for flag, what in (("help", "show the verbs"), ("version", "show the version")):
+        lines.append(f"complete -c spartito -n __fish_use_subcommand -l {flag} -d '{what}'")
     for verb in VERBS:
         start = f"complete -c spartito -n '__fish_seen_subcommand_from {verb.name}'"
         for option in verb.options:

@@ -6,6 +6,8 @@
  * the stamps. The rest is in the caller's. */
 #include "hook/hook.h"
 
+#include <signal.h>
+
 enum { CALLS = 500, ROUNDS = 4 };
 
 static PyObject *loop;   /* owned: compiled code, while calibrating */
@@ -37,9 +39,13 @@ static uint64_t rounds(PyObject *globals, struct sp_thread *t)
 	return best;
 }
 
+/* Signals wait meanwhile: an exception of the program's handler would end in our loop. */
 static uint64_t run(struct sp_thread *t)
 {
 	uint64_t best = 0;
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
 	PyObject *globals = PyDict_New(), *range = NULL, *name = PyUnicode_FromString("(calibration)");
 	if (globals && name)
 		range = PyObject_CallFunction((PyObject *)&PyRange_Type, "i", CALLS);
@@ -50,6 +56,7 @@ static uint64_t run(struct sp_thread *t)
 	Py_XDECREF(name);
 	Py_XDECREF(globals);
 	PyErr_Clear();
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return best;
 }
 

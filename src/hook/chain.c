@@ -4,18 +4,21 @@
  * program's function beside ours. */
 #include "hook/hook.h"
 
-static __thread PyObject *theirs __attribute__((tls_model("initial-exec"))); /* owned; NULL: none */
+static __thread PyObject *theirs __attribute__((tls_model("initial-exec"))); /* kept; NULL: none */
+static bool used;                                                            /* by any thread, ever */
 static PyObject *original_set, *original_get;                                /* owned */
+
+static PyObject **their_slot(void)
+{
+	return &theirs;
+}
 
 static PyObject *set(PyObject *self, PyObject *function)
 {
 	(void)self;
-	PyObject *old = theirs;
-	Py_INCREF(function);
-	theirs = function;
-	if (function == Py_None)
-		Py_CLEAR(theirs);
-	Py_XDECREF(old);
+	if (sp_keep("spartito.setprofile", their_slot, function == Py_None ? NULL : function))
+		return NULL;
+	used = used || theirs;
 	if (sp_hook_used != &sp_hook_setprofile || !sp_recording)
 		return PyObject_CallFunctionObjArgs(original_set, function, NULL);
 	Py_RETURN_NONE;
@@ -63,6 +66,11 @@ int sp_chain_install(void)
 	return replace(&set_def, &original_set) || replace(&get_def, &original_get) ? -1 : 0;
 }
 
+bool sp_chain_used(void)
+{
+	return used;
+}
+
 /* As the interpreter's own trampoline: an exception in the program's function ends its profiling. */
 int sp_chain_call(PyFrameObject *f, int what, PyObject *arg)
 {
@@ -82,7 +90,7 @@ int sp_chain_call(PyFrameObject *f, int what, PyObject *arg)
 	inside = false;
 	Py_DECREF(function);
 	if (!r) {
-		Py_CLEAR(theirs);
+		theirs = NULL;
 		return -1;
 	}
 	Py_DECREF(r);

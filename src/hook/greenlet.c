@@ -3,59 +3,13 @@
  * frames of the greenlet that stops aside and brings back those of the one that goes on. */
 #include "hook/hook.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-struct fiber {
-	struct fiber *next;
-	const void *greenlet; /* identity only */
-	size_t n;
-	struct sp_raw_frame frames[];
-};
-
 static bool loaded;
 static PyObject *tracer;           /* owned: our trace function */
-static __thread PyObject *chained; /* owned: the program's own, called after ours */
+static __thread PyObject *chained; /* kept: the program's own, called after ours */
 
-static struct fiber *take(struct sp_thread *t, const void *greenlet)
+static PyObject **chained_slot(void)
 {
-	for (struct fiber **p = (struct fiber **)&t->fibers; *p; p = &(*p)->next)
-		if ((*p)->greenlet == greenlet) {
-			struct fiber *f = *p;
-			*p = f->next;
-			return f;
-		}
-	return NULL;
-}
-
-/* The frames stay open while they wait; their time goes on, as that of a caller does. In the trace they are left and
- * entered again. */
-static void put_aside(struct sp_thread *t, const void *greenlet, uint64_t now)
-{
-	size_t n = sp_stack_depth(t);
-	if (!n)
-		return;
-	struct fiber *f = malloc(sizeof *f + n * sizeof f->frames[0]);
-	if (f) {
-		f->greenlet = greenlet;
-		f->n = n;
-		memcpy(f->frames, (struct sp_raw_frame *)t->loc.base + 1, n * sizeof f->frames[0]);
-		f->next = t->fibers;
-		t->fibers = f;
-	}
-	/* leaving counts the time up to here */
-	sp_stack_clear(t, now);
-}
-
-static void bring_back(struct sp_thread *t, const void *greenlet, uint64_t now)
-{
-	struct fiber *f = take(t, greenlet);
-	for (size_t i = 0; f && i < f->n; i++) {
-		struct sp_raw_frame *s = &f->frames[i];
-		sp_stack_inherit(t, sp_stack_region(s), s->flags ? ~s->key : s->key, s->frame,
-		                 s->flags ? s->flags : SP_RAW_FRAME_FORKED, now);
-	}
-	free(f);
+	return &chained;
 }
 
 /* trace(event, (origin, target)): after a switch or throw, in the target. */
@@ -64,11 +18,8 @@ static PyObject *on_switch(PyObject *self, PyObject *args)
 	(void)self;
 	PyObject *pair = PyTuple_GET_SIZE(args) == 2 ? PyTuple_GET_ITEM(args, 1) : NULL;
 	struct sp_thread *t = sp_self;
-	if (t && t->epoch == sp_epoch && pair && PyTuple_CheckExact(pair) && PyTuple_GET_SIZE(pair) == 2) {
-		uint64_t now = sp_ticks();
-		put_aside(t, PyTuple_GET_ITEM(pair, 0), now);
-		bring_back(t, PyTuple_GET_ITEM(pair, 1), now);
-	}
+	if (t && t->epoch == sp_epoch && pair && PyTuple_CheckExact(pair) && PyTuple_GET_SIZE(pair) == 2)
+		sp_stack_switch(t, PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1), sp_ticks());
 	if (chained && chained != Py_None)
 		return PyObject_Call(chained, args, NULL);
 	Py_RETURN_NONE;
@@ -87,10 +38,9 @@ void sp_greenlet_watch_thread(void)
 		tracer = PyCFunction_New(&on_switch_def, NULL);
 	if (settrace && tracer) {
 		PyObject *old = PyObject_CallFunctionObjArgs(settrace, tracer, NULL);
-		if (old != tracer)
-			Py_XSETREF(chained, old);
-		else
-			Py_XDECREF(old);
+		if (old && old != tracer)
+			sp_keep("spartito.greenlet", chained_slot, old);
+		Py_XDECREF(old);
 	}
 	Py_XDECREF(settrace);
 	PyErr_Clear();

@@ -100,9 +100,14 @@ static inline struct sp_thread *sp_hook_enter(PyCodeObject *code, sp_frame *f, u
 	return sp_hook_enter_slow(code, f, slot);
 }
 
+/* keep.c: object is kept until the calling thread's state goes, or another of that name takes its place; NULL: none.
+ * slot() is the calling thread's own variable, which points to it meanwhile. 0, or -1 with an exception. */
+int sp_keep(const char *name, PyObject **(*slot)(void), PyObject *object);
+
 /* chain.c: the program's own sys.setprofile, under the setprofile hook. 0, or -1 with an exception. */
 int sp_chain_install(void);
 void sp_chain_restore(void);
+bool sp_chain_used(void); /* whether the program ever set a function of its own */
 int sp_chain_call(PyFrameObject *f, int what, PyObject *arg);
 
 /* module.c: UTF-8 of a str argument, with its length; NULL with TypeError, which calls it `what`. */

@@ -176,7 +176,7 @@ static void on_return(PyFrameObject *f, PyObject *result)
 	bool known = sp_leave(t, (uint64_t)code, now, kind);
 	/* after a switch from the evaluator its frames end here as well */
 	if (SP_UNLIKELY(!known) && !(slot & SP_SLOT_FILTERED) &&
-	    ((struct sp_raw_frame *)t->loc.top)->key != ((uint64_t)code | 1))
+	    sp_stack_key((struct sp_raw_frame *)t->loc.top) != ((uint64_t)code | 1))
 		t->loc.unmatched += sp_recording;
 }
 
@@ -233,7 +233,12 @@ static const char *missing(void)
 
 static void hook_remove(void)
 {
-	set_all(NULL);
+	/* The place of another thread cannot be given back to the program's function from here: there ours stays, and
+	 * goes on calling theirs. */
+	if (sp_chain_used())
+		PyEval_SetProfile(NULL, NULL);
+	else
+		set_all(NULL);
 	sp_chain_restore();
 }
 

@@ -93,7 +93,7 @@ struct sp_thread {
 	struct sp_thread *next;  /* registry */
 	struct sp_thread **slot; /* the thread's sp_self */
 	struct sp_aside *aside;  /* owned */
-	void *fibers;            /* hook/greenlet.c: the stacks of the greenlets that are not running */
+	struct sp_fiber *fibers; /* owned: stacks that wait for their turn */
 	struct sp_c_cache {
 		const void *def, *name, *owner;
 		uint64_t region;
@@ -210,6 +210,11 @@ void sp_extra(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *paylo
 void sp_stack_inherit(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t frame, uint64_t flags, uint64_t now);
 /* The region of an open frame; that of a collapsed one is kept in its `frame`. */
 uint32_t sp_stack_region(const struct sp_raw_frame *f);
+/* What the leave of an open frame will say. */
+static inline uint64_t sp_stack_key(const struct sp_raw_frame *f)
+{
+	return f->flags ? ~f->key : f->key;
+}
 /* Leaves the innermost frame whatever it is. */
 void sp_stack_pop(struct sp_thread *t, uint64_t now);
 /* User regions open in a generator or coroutine that is suspended: left with it, and entered again when it goes on. id
@@ -218,6 +223,10 @@ struct sp_aside;
 void sp_stack_set_aside(struct sp_thread *t, uint64_t key, uint64_t id, uint64_t now); /* key: the generator's own */
 void sp_stack_bring_back(struct sp_thread *t, uint64_t id, uint64_t now);
 void sp_stack_forget_aside(struct sp_thread *t, uint64_t id);
+/* The stack `from` stops and `to` goes on where it stopped, or begins. The frames of a stack stay open while it waits:
+ * its time goes on, as that of a caller does. In the trace they are left and entered again. */
+void sp_stack_switch(struct sp_thread *t, const void *from, const void *to, uint64_t now);
+/* Of generators and stacks alike, at the end of the thread. */
 void sp_stack_free_aside(struct sp_thread *t);
 /* A user region's key is its id with two low bits that no other key has. */
 static inline uint64_t sp_user_key(uint32_t region)

@@ -22,10 +22,11 @@ static bool is_root(const struct sp_thread *t, const struct sp_raw_frame *f)
 	return (uint64_t)f == t->loc.base;
 }
 
+/* The last place of the chunk is kept for no_room(). */
 static struct sp_raw_frame *real_end(const struct sp_thread *t)
 {
 	struct sp_raw_chunk *c = t->stack_chunk;
-	return (struct sp_raw_frame *)(c + 1) + (c->bytes - sizeof *c) / sizeof(struct sp_raw_frame);
+	return (struct sp_raw_frame *)(c + 1) + (c->bytes - sizeof *c) / sizeof(struct sp_raw_frame) - 1;
 }
 
 void sp_stack_limit(struct sp_thread *t)
@@ -72,7 +73,7 @@ int sp_thread_stack_init(struct sp_thread *t)
 /* Room for one more frame. Without any the call is not recorded. */
 static bool room(struct sp_thread *t)
 {
-	return top_of(t) + 1 < real_end(t) || !stack_grow(t);
+	return top_of(t) + 1 < real_end(t) || (top_of(t) < real_end(t) && !stack_grow(t));
 }
 
 static void push(struct sp_thread *t, uint64_t key, struct sp_raw_node *n, uint64_t now, uint64_t flags, uint64_t frame)
@@ -80,6 +81,33 @@ static void push(struct sp_thread *t, uint64_t key, struct sp_raw_node *n, uint6
 	struct sp_raw_frame *f = top_of(t) + 1;
 	*f = (struct sp_raw_frame){now, (uint64_t)n, flags ? ~key : key, frame, flags};
 	t->loc.top = (uint64_t)f;
+}
+
+/* A call for which the stack cannot grow is lost, and so is what it calls. The last place stands for all of them and
+ * counts them in `frame`: without it the leave of a lost call could be taken for that of a recorded one of the same
+ * function. There are two counts, by the lowest bit of the key, because where one hook takes over from another both
+ * tell of the same ends, with keys that differ in it. */
+static uint64_t lost_call(uint64_t key)
+{
+	return key & 1 ? UINT64_C(1) << 32 : 1;
+}
+
+static void no_room(struct sp_thread *t, uint64_t key, uint64_t now)
+{
+	t->loc.lost_events += 2;
+	if (top_of(t) < real_end(t))
+		push(t, 0, (struct sp_raw_node *)top_of(t)->node, now, SP_RAW_FRAME_SKIPPED, 0);
+	top_of(t)->frame += lost_call(key);
+}
+
+static void leave_lost(struct sp_thread *t, uint64_t key)
+{
+	struct sp_raw_frame *f = top_of(t);
+	bool counted = key & 1 ? f->frame >> 32 : f->frame & UINT32_MAX;
+	if (counted)
+		f->frame -= lost_call(key);
+	if (!f->frame)
+		t->loc.top = (uint64_t)(f - 1);
 }
 
 /* Time of a frame that is not ordinary: no minimum or maximum, because it did not begin here. */
@@ -114,7 +142,7 @@ void sp_stack_inherit(struct sp_thread *t, uint32_t region, uint64_t key, uint64
 {
 	struct sp_raw_node *parent = (struct sp_raw_node *)top_of(t)->node, *n = NULL;
 	if (!room(t)) {
-		t->loc.lost_events += 2;
+		no_room(t, key, now);
 		return;
 	}
 	if (flags & SP_RAW_FRAME_SKIPPED) {
@@ -162,7 +190,7 @@ void sp_enter_slow(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t 
 		return; /* paused, or a thread that could not be begun: its loss is counted */
 	sp_stack_settle(t, now);
 	if (!room(t)) {
-		t->loc.lost_events += 2;
+		no_room(t, key, now);
 		errno = error;
 		return;
 	}
@@ -187,7 +215,11 @@ void sp_enter_slow(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t 
 bool sp_leave_slow(struct sp_thread *t, uint64_t key, uint64_t now, unsigned kind)
 {
 	struct sp_raw_frame *f = top_of(t);
-	while (!is_root(t, f) && f->key != key && !(f->flags && f->key == ~key))
+	if (f == real_end(t)) {
+		leave_lost(t, key);
+		return true;
+	}
+	while (!is_root(t, f) && sp_stack_key(f) != key)
 		f--;
 	if (is_root(t, f))
 		return false;
@@ -216,7 +248,7 @@ void sp_stack_set_aside(struct sp_thread *t, uint64_t key, uint64_t id, uint64_t
 	while (!is_root(t, f - n) && !(f - n)->flags && sp_is_user_key((f - n)->key))
 		n++;
 	/* of a generator that is filtered or not known the regions are not: they are its caller's */
-	if (((f - n)->flags ? ~(f - n)->key : (f - n)->key) != key)
+	if (sp_stack_key(f - n) != key)
 		return;
 	struct sp_aside *a = n ? malloc(sizeof *a + n * sizeof a->regions[0]) : NULL;
 	if (!a)
@@ -254,8 +286,49 @@ void sp_stack_forget_aside(struct sp_thread *t, uint64_t id)
 	free(take_aside(t, id));
 }
 
+/* ---- stacks that take turns in one thread ---- */
+
+struct sp_fiber {
+	struct sp_fiber *next;
+	const void *id;
+	size_t n;
+	struct sp_raw_frame frames[];
+};
+
+static struct sp_fiber *take_fiber(struct sp_thread *t, const void *id)
+{
+	for (struct sp_fiber **p = &t->fibers; *p; p = &(*p)->next)
+		if ((*p)->id == id) {
+			struct sp_fiber *f = *p;
+			*p = f->next;
+			return f;
+		}
+	return NULL;
+}
+
+void sp_stack_switch(struct sp_thread *t, const void *from, const void *to, uint64_t now)
+{
+	size_t n = sp_stack_depth(t);
+	struct sp_fiber *f = n ? malloc(sizeof *f + n * sizeof f->frames[0]) : NULL;
+	if (f) {
+		*f = (struct sp_fiber){.next = t->fibers, .id = from, .n = n};
+		memcpy(f->frames, (struct sp_raw_frame *)t->loc.base + 1, n * sizeof f->frames[0]);
+		t->fibers = f;
+	}
+	sp_stack_clear(t, now); /* counts the time up to here */
+	f = take_fiber(t, to);
+	for (size_t i = 0; f && i < f->n; i++) {
+		const struct sp_raw_frame *s = &f->frames[i];
+		sp_stack_inherit(t, sp_stack_region(s), sp_stack_key(s), s->frame,
+		                 s->flags ? s->flags : SP_RAW_FRAME_FORKED, now);
+	}
+	free(f);
+}
+
 void sp_stack_free_aside(struct sp_thread *t)
 {
 	while (t->aside)
 		free(take_aside(t, t->aside->id));
+	while (t->fibers)
+		free(take_fiber(t, t->fibers->id));
 }

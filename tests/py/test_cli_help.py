@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Help, version, mistakes, completion, the man page; and what may be imported before a program starts."""
 
+import os
+import select
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -66,56 +69,103 @@ def test_flags_in_one_word():
     assert parse(find_verb("convert"), ["d", "--to=a", "-o", "p"]) == ({"to": "a", "output": "p"}, ["d"])
 
 
-COMPLETE = """
+COMPLETIONS = [
+    (["spartito", "rep"], "report"),
+    (["spartito", "--v"], "--version"),
+    (["spartito", "run", "--when-full", "st"], "stop"),
+    (["spartito", "run", "--on"], "--only-mine"),
+    (["spartito", "convert", "dir", "--to", "pst"], "pstats"),
+    (["spartito", "report", "--sort", "vis"], "visits"),
+    (["spartito", "report", "exp"], "experiment"),
+    (["spartito", "completion", "z"], "zsh"),
+    (["spartito", "run", "--", "python", "scr"], "script.py"),
+]
+FUNCTION = f'spartito() {{ "{PYTHON}" -m spartito "$@"; }}'
+IN_BASH = """
+{function}
 eval "$(spartito completion bash)"
-spartito() {{ "{python}" -m spartito "$@"; }}
 COMP_WORDS=({words}) COMP_CWORD={n}
 compopt() {{ :; }}
 _spartito
 printf '%s\\n' "${{COMPREPLY[@]}}"
 """
+IN_FISH = """
+function spartito; "{python}" -m spartito $argv; end
+spartito completion fish | source
+complete -C "$argv[1]"
+"""
 
 
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        (["spartito", "re"], ["report"]),
-        (["spartito", "--v"], ["--version"]),
-        (["spartito", "run", "--when-full", ""], ["flush", "stop"]),
-        (["spartito", "run", "--on"], ["--only-mine"]),
-        (["spartito", "convert", "dir", "--to", "pst"], ["pstats"]),
-        (["spartito", "report", "--sort", "vis"], ["visits"]),
-        (["spartito", "report", "exp"], ["experiment"]),
-        (["spartito", "completion", "z"], ["zsh"]),
-        (["spartito", "run", "--", "python", "scr"], ["script.py"]),
-    ],
-)
-def test_completion_in_bash(tmp_path, words, found):
+@pytest.fixture
+def completing(tmp_path):
+    """A directory with something to complete."""
+    for shell in ("bash", "zsh", "fish"):
+        assert shutil.which(shell), f"the tests need {shell}; tools/system.sh test installs it"
     (tmp_path / "experiment").mkdir()
     (tmp_path / "script.py").write_text("")
-    text = COMPLETE.format(python=PYTHON, words=" ".join(f"'{w}'" for w in words), n=len(words) - 1)
-    text = f'spartito() {{ "{PYTHON}" -m spartito "$@"; }}\n' + text
-    done = subprocess.run(["bash", "-c", text], cwd=tmp_path, capture_output=True, text=True)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("words", "found"), COMPLETIONS)
+def test_completion_in_bash(completing, words, found):
+    text = IN_BASH.format(function=FUNCTION, words=" ".join(f"'{w}'" for w in words), n=len(words) - 1)
+    done = subprocess.run(["bash", "-c", text], cwd=completing, capture_output=True, text=True)
+    assert (done.stderr, done.stdout.split()) == ("", [found])
+
+
+@pytest.mark.parametrize(("words", "found"), COMPLETIONS)
+def test_completion_in_fish(completing, words, found):
+    command = ["fish", "--no-config", "-c", IN_FISH.format(python=PYTHON), " ".join(words)]
+    environment = {**os.environ, "HOME": str(completing)}
+    done = subprocess.run(command, cwd=completing, capture_output=True, text=True, env=environment)
     assert done.stderr == ""
-    assert done.stdout.split() == found
+    assert [line.split("\t")[0].rstrip("/") for line in done.stdout.splitlines()] == [found]
+
+
+def test_completion_in_zsh(completing):
+    """Its completion works in an interactive shell only: the Tab key on a terminal."""
+    import pty
+
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.chdir(completing)
+        os.execvpe("zsh", ["zsh", "-f", "-i"], {**os.environ, "TERM": "dumb", "HOME": str(completing)})
+
+    def until(mark):
+        said = b""
+        while mark not in said:
+            assert select.select([fd], [], [], 60)[0], said
+            said += os.read(fd, 4096)
+        return said
+
+    try:
+        os.write(fd, b"PS1=; autoload -U compinit; compinit -u -D; " + FUNCTION.encode() + b"\n")
+        os.write(fd, b'eval "$(spartito completion zsh)"; print rea""dy\n')
+        until(b"ready")
+        for words, found in COMPLETIONS:
+            # ^A goes to the front, ^E to the end: the completed line becomes an argument of print
+            os.write(fd, b"\x15" + " ".join(words).encode() + b"\t\x01print -r -- '<\x05>' ''\n")
+            line = until(b"> \r\n").replace(b"\r", b"").rsplit(b"\n<", 1)[1]
+            assert line.split(b">")[0].decode().split() == [*words[:-1], found]
+    finally:
+        os.close(fd)
+        os.kill(pid, signal.SIGHUP)
+        os.waitpid(pid, 0)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_scripts_are_valid(spartito, tmp_path, shell):
+def test_completion_scripts_are_valid(spartito, completing, shell):
     done = run(spartito, "completion", shell)
     assert done.returncode == 0 and all(v.name in done.stdout for v in VERBS)
-    if not shutil.which(shell):
-        pytest.skip(f"no {shell} here")
-    (tmp_path / "script").write_text(done.stdout)
-    assert subprocess.run([shell, "-n", tmp_path / "script"]).returncode == 0
+    (completing / "script").write_text(done.stdout)
+    assert subprocess.run([shell, "-n", completing / "script"]).returncode == 0
 
 
 def test_man_page(root, tmp_path):
     done = subprocess.run([PYTHON, root / "python/generate.py", "man", "1.2"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert all(f".SS spartito {v.name}\n" in done.stdout for v in VERBS)
-    if not shutil.which("groff"):
-        pytest.skip("no groff here")
+    assert shutil.which("groff"), "the tests need groff; tools/system.sh test installs it"
     (tmp_path / "spartito.1").write_text(done.stdout)
     shown = subprocess.run(["groff", "-man", "-Tutf8", "-ww", tmp_path / "spartito.1"], capture_output=True, text=True)
     assert shown.stderr == ""

@@ -248,8 +248,10 @@ def test_conversion_that_fails_keeps_the_status(spartito, tmp_path):
     assert "--to pstats" in done.stderr and "is a directory" in done.stderr
 
 
-def test_interrupted_conversion_leaves_nothing(spartito, tmp_path):
-    (tmp_path / "program.py").write_text("def leaf(): pass\nfor i in range(3000000): leaf()")
+def interrupt_conversion(spartito, tmp_path, count):
+    """Status and stderr of a conversion that got Ctrl-C after it began to write, or None when it was faster."""
+    (tmp_path / "program.py").write_text(f"def leaf(): pass\nfor i in range({count}): leaf()")
+    shutil.rmtree(tmp_path / "x", ignore_errors=True)
     run(spartito, "run", "-q", "--trace", "-o", "x", "--", "program.py", cwd=tmp_path, timeout=120)
     before = sorted(p.name for p in tmp_path.iterdir())
     command = [*spartito, "convert", "x", "--to", "speedscope", "-o", "y.json"]
@@ -258,14 +260,20 @@ def test_interrupted_conversion_leaves_nothing(spartito, tmp_path):
         while p.poll() is None and sorted(q.name for q in tmp_path.iterdir()) == before:
             assert time.monotonic() < end
             time.sleep(0.005)
-        if p.poll() is not None or (tmp_path / "y.json").exists():
-            pytest.skip("it was done before it could be interrupted")
         p.send_signal(signal.SIGINT)
         said = p.communicate(timeout=60)[1]
     if p.returncode == 0:
-        pytest.skip("it was done before it could be interrupted")
-    assert p.returncode == 130 and said == "spartito: interrupted\n"
+        (tmp_path / "y.json").unlink()
+        return None
     assert sorted(q.name for q in tmp_path.iterdir()) == before
+    return p.returncode, said
+
+
+def test_interrupted_conversion_leaves_nothing(spartito, tmp_path):
+    done = None
+    for count in (3000000, 12000000, 24000000):
+        done = done or interrupt_conversion(spartito, tmp_path, count)
+    assert done == (130, "spartito: interrupted\n")
 
 
 def test_doctor(spartito, tmp_path):

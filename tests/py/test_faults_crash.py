@@ -165,6 +165,46 @@ def test_file_size_limit(tmp_path, spartito):
     assert (p.returncode, p.stdout) == (0, "end\n"), p.stderr
 
 
+RECURSION = """
+import sys
+sys.setrecursionlimit(10000)
+def leaf(n):
+    return n
+def deep(n):
+    if n:
+        deep(n - 1)
+def after():
+    pass
+def work():
+    deep(0), after()  # defined while there is room
+    for n in range(300000):
+        leaf(n)
+    for _ in range(3):
+        deep(5000)
+    after()
+work()
+print("end")
+"""
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_calls_without_room_close_none_that_are_recorded(tmp_path, spartito, hook):
+    """The trace fills the file up to its limit; then a recursion needs a larger stack than there is room for."""
+    (tmp_path / "program.py").write_text(RECURSION)
+    command = [*spartito, "run", "-q", "--trace", "--hook", hook, "-o", "x", "--", sys.executable, "program.py"]
+    p = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60,
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)))
+    assert (p.returncode, p.stdout) == (0, "end\n"), p.stderr
+    model, counts = visits(tmp_path)
+    assert 4 <= counts["__main__:deep"] < 3 * 5001 + 1
+    (process,) = model.info()["processes"]
+    lost = process["lost"]
+    assert lost["events"] >= 2 * (3 * 5001 + 1 - counts["__main__:deep"])
+    assert lost["unmatched"] == 0
+    (entry,) = [e for e in model.callers("__main__:after") if e["region"]["name"] == "__main__:after"]
+    assert [(row["name"], row["visits"]) for row in entry["callers"]] == [("__main__:work", 2)]
+
+
 def test_address_space_limit(tmp_path, spartito):
     code = "import resource\nresource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20))\n" + FILLING.replace("COUNT", "300000")
     p = start(tmp_path, spartito, code, "--trace")
