@@ -1,50 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Any bytes as a raw file: load, compensate, read the events, compute every report. */
-#include <fcntl.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "input.h"
 #include "model/report.h"
-#include "raw/format.h"
-
-static char dir[64], path[96];
-
-static void clean_up(void)
-{
-	char raw[80];
-
-	snprintf(raw, sizeof(raw), "%s/raw", dir);
-	unlink(path);
-	rmdir(raw);
-	rmdir(dir);
-}
-
-static void make_directory(void)
-{
-	const char *base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
-	char raw[80];
-
-	snprintf(dir, sizeof(dir), "%s/spartito-fuzz-XXXXXX", base);
-	if (!mkdtemp(dir))
-		abort();
-	snprintf(raw, sizeof(raw), "%s/raw", dir);
-	snprintf(path, sizeof(path), "%s/a.raw", raw);
-	if (mkdir(raw, 0700) != 0)
-		abort();
-	atexit(clean_up);
-}
-
-static void write_file(const uint8_t *data, size_t n)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-	if (fd < 0 || write(fd, data, n) != (ssize_t)n || close(fd) != 0)
-		abort();
-}
 
 static void read_events(const struct sp_model *m)
 {
@@ -103,10 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct sp_err e = {.code = 0};
 	size_t i;
 
-	if (!dir[0])
-		make_directory();
-	write_file(data, n);
-	if (sp_model_load(&m, dir, n & 1 ? SP_MODEL_COMPENSATE : 0, &e)) {
+	if (sp_model_load(&m, input_experiment(data, n), n & 1 ? SP_MODEL_COMPENSATE : 0, &e)) {
 		if (!e.text[0])
 			abort();
 		return 0;

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Any bytes as a raw file: compressed, it reads as before, or it is left as it is and something is said. (Damage that
+ * only the model can see is not looked for: such a file need not read the same.) */
+#include <stdlib.h>
+#include <string.h>
+
+#include "input.h"
+#include "model/model.h"
+#include "raw/compress.h"
+
+struct reading {
+	uint32_t regions, locations;
+	size_t paths, events, problems;
+	uint64_t sum; /* of everything that the paths and the events say */
+};
+
+static void add(struct reading *r, uint64_t value)
+{
+	r->sum = (r->sum ^ value) * UINT64_C(0x100000001b3);
+}
+
+static void read_events(struct reading *r, const struct sp_model *m, uint32_t location)
+{
+	static struct sp_event ev[256];
+	struct sp_err e = {.code = 0};
+	struct sp_events *s;
+	long n, i;
+
+	if (sp_events_open(&s, m, location, &e))
+		return;
+	while ((n = sp_events_read(s, ev, 256, &e)) > 0) {
+		for (i = 0; i < n; i++) {
+			add(r, ev[i].time);
+			add(r, (uint64_t)ev[i].kind << 32 | ev[i].id);
+			add(r, ev[i].u.uint);
+		}
+		r->events += (size_t)n;
+	}
+	sp_events_close(s);
+}
+
+static struct reading read_all(const char *dir)
+{
+	struct reading r = {.sum = 1};
+	struct sp_err e = {.code = 0};
+	struct sp_model *m;
+	uint32_t l;
+	size_t i;
+
+	if (sp_model_load(&m, dir, 0, &e))
+		return r;
+	r.regions = m->n_regions;
+	r.locations = m->n_locations;
+	r.paths = m->n_paths;
+	for (i = 0; i < m->n_paths; i++)
+		add(&r, (uint64_t)m->paths[i].parent << 32 | m->paths[i].region);
+	for (l = 0; l < m->n_locations; l++)
+		read_events(&r, m, l);
+	r.problems = m->n_problems;
+	sp_model_free(m);
+	return r;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	struct sp_raw_compression c = {.level = 1};
+	const char *dir = input_experiment(data, n);
+	struct reading before = read_all(dir), after;
+	struct sp_err e = {.code = 0};
+
+	if (sp_raw_compress(input_file(), "a.raw", &c, &e)) {
+		if (!e.text[0] || c.after != c.before)
+			abort();
+		return 0;
+	}
+	after = read_all(dir);
+	if (before.problems == 0 && memcmp(&before, &after, sizeof(before)) != 0)
+		abort();
+	return 0;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "input.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char dir[64], path[96];
+
+static void clean_up(void)
+{
+	char raw[80];
+
+	snprintf(raw, sizeof(raw), "%s/raw", dir);
+	unlink(path);
+	rmdir(raw);
+	rmdir(dir);
+}
+
+static void make_directory(void)
+{
+	const char *base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+	char raw[80];
+
+	snprintf(dir, sizeof(dir), "%s/spartito-fuzz-XXXXXX", base);
+	if (!mkdtemp(dir))
+		abort();
+	snprintf(raw, sizeof(raw), "%s/raw", dir);
+	snprintf(path, sizeof(path), "%s/a.raw", raw);
+	if (mkdir(raw, 0700) != 0)
+		abort();
+	atexit(clean_up);
+}
+
+const char *input_experiment(const uint8_t *data, size_t n)
+{
+	int fd;
+
+	if (!dir[0])
+		make_directory();
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, data, n) != (ssize_t)n || close(fd) != 0)
+		abort();
+	return dir;
+}
+
+const char *input_file(void)
+{
+	return path;
+}
