@@ -17,6 +17,7 @@ semicolons, the number last; a name without a colon is one of the module __main_
     crashes-alone       the interpreter itself sometimes dies of SIGSEGV at the end, measured or not: then the run is repeated
     trace-more          the trace enters a region again where the program switches stacks
     trace-incomplete    the trace loses events and says so; the profile is exact
+    each                arguments, separated by semicolons: the program is run with each of them
     options, args, stdin, side, hooks, python, needs, stderr any, slow
 """
 
@@ -46,8 +47,8 @@ def full_name(name):
 
 
 class Program:
-    def __init__(self, path):
-        self.path, self.name = path, path.stem
+    def __init__(self, path, argument=None):
+        self.path, self.name = path, path.stem + (f"-{argument}" if argument else "")
         self.counts = {key: {} for key in COUNTED}
         self.words = {key: [] for key in WORDS}
         self.values = {}
@@ -55,6 +56,8 @@ class Program:
             match = re.match(r"#: ([\w-]+)(?:\[([\d.-]+)\])? *(.*)$", line)
             if match and (not match[2] or in_range(match[2])):
                 self.read(match[1], match[3].strip())
+        if argument:
+            self.values["args"] = argument
 
     def read(self, key, text):
         if key in COUNTED:
@@ -98,4 +101,7 @@ class Program:
 
 
 def all_programs():
-    return [Program(p) for p in sorted(DIRECTORY.glob("*.py"))]
+    for path in sorted(DIRECTORY.glob("*.py")):
+        program = Program(path)
+        arguments = program.values.get("each", "").split(";")
+        yield from (Program(path, a.strip()) for a in arguments) if arguments[0] else [program]
