@@ -159,3 +159,17 @@ def test_current_directory_deleted(spartito, tmp_path):
     assert done.returncode == 1 and "current directory" in done.stderr and done.stdout == ""
     done = run(["bash", "-c"], f"{line} -o {tmp_path}/x -- {PYTHON} -c 'print(1)'")
     assert (done.returncode, done.stdout) == (0, "1\n")
+
+
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+def test_mpiexec(spartito, script, flavour):
+    """Every process that mpiexec starts joins the experiment; mpiexec itself is no Python."""
+    mpiexec = [f"mpiexec.{flavour}", "-n", "2"]
+    if flavour == "openmpi":
+        mpiexec += ["--allow-run-as-root", "--oversubscribe"]
+    done = run(spartito, "run", "-q", "-o", "x", "--", *mpiexec, PYTHON, "solver.py", cwd=script, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    info = json.loads(run(spartito, "info", "--json", script / "x").stdout)
+    assert len(info["processes"]) == 2
+    rows = json.loads(run(spartito, "report", "--json", script / "x").stdout)["rows"]
+    assert {row["name"]: row["visits"] for row in rows}["__main__:f"] == 20
