@@ -3,18 +3,39 @@
  * the interpreter's own dictionary for each thread state is emptied with it. */
 #include "hook/hook.h"
 
+#include <stdlib.h>
+
 typedef PyObject **slot_function(void);
 
-static const char kept[] = "spartito.kept";
+static const char kept_name[] = "spartito.kept";
+
+struct kept {
+	PyObject *object; /* owned */
+	slot_function *slot;
+	PyObject **place; /* the variable of the thread that keeps it */
+};
 
 static void let_go(PyObject *capsule)
 {
-	PyObject *object = PyCapsule_GetPointer(capsule, kept);
-	/* the variable of the thread that clears the state: as a rule the thread itself */
-	PyObject **slot = ((slot_function *)PyCapsule_GetContext(capsule))();
-	if (*slot == object)
-		*slot = NULL;
-	Py_DECREF(object);
+	struct kept *k = PyCapsule_GetPointer(capsule, kept_name);
+	/* a state may be cleared by another thread, as in the child of a fork: the variable is gone then */
+	if (k->place == k->slot() && *k->place == k->object)
+		*k->place = NULL;
+	Py_DECREF(k->object);
+	free(k);
+}
+
+static PyObject *capsule_new(slot_function *slot, PyObject *object)
+{
+	struct kept *k = malloc(sizeof *k);
+	PyObject *capsule = k ? PyCapsule_New(k, kept_name, let_go) : PyErr_NoMemory();
+	if (!capsule) {
+		free(k);
+		return NULL;
+	}
+	Py_INCREF(object);
+	*k = (struct kept){object, slot, slot()};
+	return capsule;
 }
 
 int sp_keep(const char *name, slot_function *slot, PyObject *object)
@@ -25,19 +46,18 @@ int sp_keep(const char *name, slot_function *slot, PyObject *object)
 		return -1;
 	}
 	if (!object) {
+		*slot() = NULL;
 		if (PyDict_GetItemString(dict, name))
 			PyDict_DelItemString(dict, name);
-		*slot() = NULL;
 		return 0;
 	}
-	PyObject *capsule = PyCapsule_New(object, kept, let_go);
+	PyObject *capsule = capsule_new(slot, object);
 	if (!capsule)
 		return -1;
-	Py_INCREF(object);
-	PyCapsule_SetContext(capsule, (void *)slot);
-	int r = PyDict_SetItemString(dict, name, capsule); /* lets go of the one before */
-	Py_DECREF(capsule);
-	if (!r)
+	/* lets go of the one before, whose end may be code of the program that comes here again */
+	int r = PyDict_SetItemString(dict, name, capsule);
+	if (!r && PyDict_GetItemString(dict, name) == capsule)
 		*slot() = object;
+	Py_DECREF(capsule);
 	return r;
 }

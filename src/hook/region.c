@@ -9,6 +9,15 @@ struct region {
 	PyObject_HEAD PyObject *name; /* owned, a str; NULL: that of the decorated function */
 };
 
+/* The type of the interpreter that came first, owned. What is static here are its objects: interpreters share none, and
+ * may have a GIL each. In the others, and after Py_Finalize, a region is made each time and bound as Python does it. */
+static PyTypeObject *first_type;
+
+static inline bool is_first(const PyTypeObject *type)
+{
+	return type == __atomic_load_n(&first_type, __ATOMIC_RELAXED);
+}
+
 /* The regions made last, by the address of their name: a region never changes, so that the same object serves each time
  * a program comes through the same `with region("x"):`. Owned. */
 static struct region *made_before[64];
@@ -48,7 +57,8 @@ static PyObject *call_user(const char *function, PyObject *argument, PyObject *a
 static PyObject *region_new(PyTypeObject *type, PyObject *name)
 {
 	struct region **place = &made_before[(uintptr_t)name / 16 % (sizeof made_before / sizeof *made_before)];
-	if (name && *place && (*place)->name == name) {
+	bool cached = is_first(type);
+	if (name && cached && *place && (*place)->name == name) {
 		Py_INCREF(*place);
 		return (PyObject *)*place;
 	}
@@ -60,7 +70,7 @@ static PyObject *region_new(PyTypeObject *type, PyObject *name)
 		return NULL;
 	Py_XINCREF(name);
 	self->name = name;
-	if (name && PyUnicode_CheckExact(name)) {
+	if (name && cached && PyUnicode_CheckExact(name)) {
 		struct region *old = *place;
 		Py_INCREF(self);
 		*place = self;
@@ -249,6 +259,10 @@ static PyObject *special_get(PyObject *self, PyObject *object, PyObject *type)
 		Py_INCREF(s->method);
 		return s->method;
 	}
+	if (!is_first(Py_TYPE(object))) {
+		PyErr_SetString(PyExc_TypeError, "this belongs to a spartito.region");
+		return NULL;
+	}
 	struct bound *b = bound_new();
 	if (b) {
 		Py_INCREF(object);
@@ -302,14 +316,23 @@ static int make_special(PyObject *type, PyTypeObject *special_type, const char *
 	return r;
 }
 
+/* Only we make objects of these types. */
+static PyTypeObject *type_new(PyType_Spec *from)
+{
+	PyTypeObject *type = (PyTypeObject *)PyType_FromSpec(from);
+	if (type)
+		type->tp_new = NULL; /* it was that of object */
+	return type;
+}
+
 static int make_specials(PyObject *type)
 {
-	bound_type = (PyTypeObject *)PyType_FromSpec(&bound_spec);
-	PyObject *special_type = bound_type ? PyType_FromSpec(&special_spec) : NULL;
+	bound_type = type_new(&bound_spec);
+	PyTypeObject *special_type = bound_type ? type_new(&special_spec) : NULL;
 	int r = -1;
 	if (special_type)
-		r = make_special(type, (PyTypeObject *)special_type, "__enter__", bound_enter) ||
-		    make_special(type, (PyTypeObject *)special_type, "__exit__", bound_leave);
+		r = make_special(type, special_type, "__enter__", bound_enter) ||
+		    make_special(type, special_type, "__exit__", bound_leave);
 	Py_XDECREF(special_type);
 	return r;
 }
@@ -327,9 +350,14 @@ PyObject *sp_region_type(void)
 	if (!type)
 		return NULL;
 	((PyTypeObject *)type)->tp_vectorcall = vectorcall;
-	if (make_specials(type)) {
-		Py_DECREF(type);
-		return NULL;
+	PyTypeObject *none = NULL;
+	if (__atomic_compare_exchange_n(&first_type, &none, (PyTypeObject *)type, false, __ATOMIC_RELAXED,
+	                                __ATOMIC_RELAXED)) {
+		Py_INCREF(type);
+		if (make_specials(type)) {
+			Py_DECREF(type);
+			return NULL;
+		}
 	}
 	return type;
 }

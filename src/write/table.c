@@ -5,6 +5,7 @@
 
 const struct sp_writer sp_writers[] = {
     {"otf2", "event trace for Vampir and the OTF2 tools", "", "otf2-print", true, true, sp_write_otf2},
+    {"cube", "call-path profile for Cube", ".cubex", "cube", false, false, sp_write_cube},
     {"pstats", "the profile format of cProfile", ".prof", "snakeviz", false, false, sp_write_pstats},
     {"speedscope", "flame graph and, with a trace, the time line of each thread", ".speedscope.json",
      "https://www.speedscope.app", false, false, sp_write_speedscope},

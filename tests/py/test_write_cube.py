@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cube files, read by pycubexr and held against the JSON of the same experiment, number for number."""
+
+import json
+import os
+import subprocess
+import sys
+import tarfile
+
+import numpy
+import pycubexr
+import pytest
+import written
+
+FORKING = """\
+import os, threading
+def leaf(): pass
+def left(n):
+    leaf()
+    if n: right(n - 1), leaf()
+def right(n):
+    if n: left(n - 1)
+    leaf()
+def work():
+    for n in range(4): left(n), right(n)
+threads = [threading.Thread(target=f, name=f.__name__) for f in (work, leaf)]
+[t.start() for t in threads], [t.join() for t in threads]
+work()
+pid = os.fork()
+if pid == 0:
+    work(), leaf()
+else:
+    os.waitpid(pid, 0)
+    right(5)
+"""
+
+
+@pytest.fixture(scope="module", params=["known", "forking"])
+def both(request, tmp_path_factory):
+    """(an experiment as JSON, as Cube)"""
+    if request.param == "known":
+        yield json.loads(written.written("json").read_text()), written.written("cube")
+        return
+    path = tmp_path_factory.mktemp("cube")
+    (path / "program.py").write_text(FORKING)
+    spartito = [sys.executable, "-m", "spartito"]
+    run = [*spartito, "run", "-q", "-o", "x", "--to", "json,cube", "--", sys.executable, "program.py"]
+    subprocess.run(run, cwd=path, check=True)
+    yield json.loads((path / "x.json").read_text()), path / "x.cubex"
+
+
+def main_locations(known):
+    seen = set()
+    return [not (where["process"] in seen or seen.add(where["process"])) for where in known["locations"]]
+
+
+def expected(known):
+    """{(side, names from the root): [(visits, inclusive, exclusive, min, max) of each location or None]}"""
+    names, paths = [r["name"] for r in known["regions"]], known["paths"]
+    full = [()]
+    for parent, region in paths[1:]:
+        full.append((*full[parent], names[region]))
+    found = {}
+    for place, (values, main) in enumerate(zip(known["values"], main_locations(known))):
+        for path, visits, resumed, incl, excl, low, high, _ in values:
+            if path:
+                row = found.setdefault((main, full[path]), [None] * len(known["values"]))
+                row[place] = (visits + resumed, incl, excl, low, high)
+    return found
+
+
+def walk(parser, cnode, names, side):
+    for child in cnode.get_children():
+        name = parser.get_region(child).name
+        if name == "THREADS" and not names:
+            yield from walk(parser, child, (), False)
+        else:
+            yield (side, (*names, name)), child
+            yield from walk(parser, child, (*names, name), side)
+
+
+def close(ns, seconds):
+    return seconds * 1e9 == pytest.approx(ns, abs=1, rel=1e-9)
+
+
+def test_every_number(both):
+    known, path = both
+    wanted = expected(known)
+    with pycubexr.CubexParser(path) as parser:
+        assert [where.name for where in parser.get_locations()] == [where["name"] for where in known["locations"]]
+        metric = {m.name: parser.get_metric_values(m) for m in parser.get_metrics()}
+        (root,) = parser.get_root_cnodes()
+        cnodes = dict(walk(parser, root, (), True))
+        assert {k for k, row in wanted.items() if any(row)} <= set(cnodes)
+        for key, cnode in cnodes.items():
+            rows = wanted.get(key, [None] * len(known["values"]))
+            exclusive = metric["time"].cnode_values(cnode, convert_to_exclusive=True)
+            shortest, longest = (metric[n].cnode_values(cnode).astype(float) for n in ("min_time", "max_time"))
+            for place, row in enumerate(rows):
+                visits, incl, excl, low, high = row or (0, 0, 0, None, 0)
+                assert metric["visits"].cnode_values(cnode)[place] == visits, key
+                assert close(incl, metric["time"].cnode_values(cnode)[place]), key
+                assert close(excl, exclusive[place]), key
+                assert close(low, shortest[place]) if visits else shortest[place] == sys.float_info.max, key
+                assert close(high if visits else 0, longest[place]), key
+
+
+def test_the_program_takes_all_the_time(both):
+    known, path = both
+    with pycubexr.CubexParser(path) as parser:
+        (root,) = parser.get_root_cnodes()
+        assert parser.get_region(root).name == os.path.basename(sys.executable)
+        time = parser.get_metric_values(parser.get_metric_by_name("time"))
+        for place, (where, main) in enumerate(zip(known["locations"], main_locations(known))):
+            top = sum(v[3] for v in known["values"][place] if v[0] and known["paths"][v[0]][0] == 0)
+            life = where["end"] - where["begin"] if main else 0
+            assert close(max(top, life), time.cnode_values(root)[place])
+        visits = parser.get_metric_values(parser.get_metric_by_name("visits")).cnode_values(root)
+        assert list(visits) == main_locations(known)
+
+
+def test_regions_and_places(both):
+    known, path = both
+    with pycubexr.CubexParser(path) as parser:
+        regions = [(r.name, r.mod, r.begin, r.role) for r in parser._anchor_result.regions]
+        for r in known["regions"]:
+            if r["kind"] == "python":
+                assert (r["name"], r["file"], r["line"], "function") in regions
+        (machine,) = parser._anchor_result.system_tree_nodes
+        assert [g.name for g in machine.all_location_groups()] == [f"Process {p['pid']}" for p in known["processes"]]
+
+
+def test_archive_is_plain_tar(both):
+    with tarfile.open(both[1]) as archive:
+        names = archive.getnames()
+        assert names == [f"{i}.{kind}" for i in range(4) for kind in ("index", "data")] + ["anchor.xml"]
+        rows = numpy.frombuffer(archive.extractfile("1.index").read()[22:], "i4")
+        assert list(rows) == list(range(len(rows)))
+
+
+def test_odd_names(tmp_path):
+    """Markup, control characters."""
+    (tmp_path / "program.py").write_text(
+        "import spartito\nfor n in ('<a & \"b\">', 'tab\\tnew\\nline', 'nul\\0', '\\u20ac'):\n    with spartito.region(n): pass\n"
+    )
+    command = [sys.executable, "-m", "spartito", "run", "-q", "-o", "x", "--to", "cube", "--", sys.executable, "program.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    with pycubexr.CubexParser(tmp_path / "x.cubex") as parser:
+        names = {r.name for r in parser._anchor_result.regions}
+    assert {'<a & "b">', "tab new line", "nul ", "\u20ac"} <= names, done.stderr
