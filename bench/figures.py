@@ -5,6 +5,7 @@
 import json
 import os
 import resource
+import shutil
 import struct
 import subprocess
 import sys
@@ -109,8 +110,12 @@ def otf2_rate(bench, work, quick):
     subprocess.run([rawgen(), directory, "500", "5000", "1", "4000000" if quick else "20000000"], check=True)
     code = ("import sys, json, time, os, spartito._analyse as a; m = a.Model(sys.argv[1]); t = time.process_time();"
             "m.convert('otf2', sys.argv[2]); print(json.dumps([m.info()['events'], time.process_time() - t]))")
-    runs = [ask(bench, code, directory, os.path.join(work, f"otf2-out-{n}")) for n in range(3)]
-    rate = max(events / seconds for events, seconds in runs) / 1e6
+    out, rates = os.path.join(work, "otf2-out"), []
+    for _ in range(4):
+        events, seconds = ask(bench, code, directory, out)
+        rates.append(events / seconds / 1e6)
+        shutil.rmtree(out)  # a virtual machine pays for memory that it never used before; the next run gets this back
+    rate = max(rates)
     return [("raw to OTF2, million events a second, one core", f"{rate:.1f}", "at least 15", rate >= 15)]
 
 
