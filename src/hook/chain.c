@@ -4,21 +4,30 @@
  * program's function beside ours. */
 #include "hook/hook.h"
 
-static __thread PyObject *theirs __attribute__((tls_model("initial-exec"))); /* kept; NULL: none */
-static bool used;                                                            /* by any thread, ever */
-static PyObject *original_set, *original_get;                                /* owned */
+static __thread PyObject *theirs __attribute__((tls_model("initial-exec")));           /* kept; NULL: none */
+static __thread PyThreadState *their_state __attribute__((tls_model("initial-exec"))); /* in which they set it */
+static bool used;                                                                      /* by any thread, ever */
+static PyObject *original_set, *original_get;                                          /* owned */
 
 static PyObject **their_slot(void)
 {
 	return &theirs;
 }
 
+static int keep(PyObject *function)
+{
+	if (sp_keep("spartito.setprofile", their_slot, function))
+		return -1;
+	their_state = PyThreadState_Get();
+	used = used || theirs;
+	return 0;
+}
+
 static PyObject *set(PyObject *self, PyObject *function)
 {
 	(void)self;
-	if (sp_keep("spartito.setprofile", their_slot, function == Py_None ? NULL : function))
+	if (keep(function == Py_None ? NULL : function))
 		return NULL;
-	used = used || theirs;
 	if (sp_hook_used != &sp_hook_setprofile || !sp_recording)
 		return PyObject_CallFunctionObjArgs(original_set, function, NULL);
 	Py_RETURN_NONE;
@@ -27,7 +36,8 @@ static PyObject *set(PyObject *self, PyObject *function)
 /* Our hook goes from this thread: the program's function takes its place. */
 void sp_chain_restore(void)
 {
-	PyObject *r = theirs && original_set ? PyObject_CallFunctionObjArgs(original_set, theirs, NULL) : NULL;
+	bool here = theirs && their_state == PyThreadState_Get();
+	PyObject *r = here && original_set ? PyObject_CallFunctionObjArgs(original_set, theirs, NULL) : NULL;
 	Py_XDECREF(r);
 	PyErr_Clear();
 }
@@ -35,11 +45,12 @@ void sp_chain_restore(void)
 static PyObject *get(PyObject *self, PyObject *none)
 {
 	(void)self, (void)none;
-	if (sp_hook_used != &sp_hook_setprofile || !sp_recording)
+	const PyThreadState *ts = PyThreadState_Get();
+	/* ours has no object */
+	if (!theirs || !ts->c_profilefunc || ts->c_profileobj)
 		return PyObject_CallNoArgs(original_get);
-	PyObject *r = theirs ? theirs : Py_None;
-	Py_INCREF(r);
-	return r;
+	Py_INCREF(theirs);
+	return theirs;
 }
 
 static PyMethodDef set_def = {"setprofile", set, METH_O, "Set the profiling function."};
@@ -61,9 +72,21 @@ static int replace(PyMethodDef *def, PyObject **original)
 	return r;
 }
 
+/* What the calling thread has already goes on beside ours. A profiler in C is not called, and stays. */
+static int take_over(void)
+{
+	PyObject *now = PyThreadState_Get()->c_profileobj; /* borrowed */
+	if (!now || !PyCallable_Check(now))
+		return 0;
+	if (keep(now))
+		return -1;
+	PyEval_SetProfile(NULL, NULL);
+	return 0;
+}
+
 int sp_chain_install(void)
 {
-	return replace(&set_def, &original_set) || replace(&get_def, &original_get) ? -1 : 0;
+	return replace(&set_def, &original_set) || replace(&get_def, &original_get) || take_over() ? -1 : 0;
 }
 
 bool sp_chain_used(void)
@@ -82,7 +105,9 @@ int sp_chain_call(PyFrameObject *f, int what, PyObject *arg)
 	static __thread bool inside
 	    __attribute__((tls_model("initial-exec"))); /* not for the events of the function itself */
 	PyObject *function = theirs;
-	if (SP_LIKELY(!function) || inside || what >= (int)(sizeof names / sizeof *names) || !names[what])
+	/* a thread may change between interpreters */
+	if (SP_LIKELY(!function) || their_state != PyThreadState_Get() || inside ||
+	    what >= (int)(sizeof names / sizeof *names) || !names[what])
 		return 0;
 	inside = true;
 	Py_INCREF(function);

@@ -354,6 +354,7 @@ int sp_control_pause(void)
 
 int sp_control_resume(void)
 {
+	sp_process_forked();
 	if (sp_recording || !sp_hook_used || !sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
 		return 0;
 	sp_recording = true;

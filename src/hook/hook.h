@@ -129,7 +129,7 @@ static inline void sp_hook_suspends(struct sp_thread *t, uint64_t key, sp_frame 
 /* After its enter, first or again. */
 static inline void sp_hook_goes_on(struct sp_thread *t, sp_frame *f, unsigned kind, uint64_t now)
 {
-	if (SP_LIKELY(!t->aside))
+	if (SP_LIKELY(!t->aside.n))
 		return;
 	uint64_t id = (uint64_t)(f ? f : sp_frame_current(PyThreadState_Get()));
 	if (kind == SP_RAW_RESUME)

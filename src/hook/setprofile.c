@@ -160,7 +160,7 @@ static void on_return(PyFrameObject *f, PyObject *result)
 {
 	uint64_t now = sp_ticks();
 	struct sp_thread *t = sp_hook_leaver();
-	if (!t)
+	if (!t || !sp_recording) /* see hook_remove() */
 		return;
 	PyCodeObject *code = code_of(f);
 	uint64_t slot = sp_slot_of(code);
@@ -199,6 +199,8 @@ static void on_c_return(PyObject *callable)
 {
 	uint64_t now = sp_ticks(), key;
 	struct sp_thread *t = sp_hook_leaver();
+	if (!sp_recording)
+		return;
 	if (t && sp_process.settings.c_calls && (key = sp_names_c_key(callable)))
 		sp_leave(t, key, now, SP_RAW_LEAVE);
 	if (SP_UNLIKELY(starts_a_thread(callable)))

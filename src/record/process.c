@@ -111,7 +111,7 @@ static struct sp_thread *child_frames(void)
 	uint64_t now = sp_ticks();
 	for (size_t i = 0; t && i < forking.n; i++) {
 		const struct sp_raw_frame *f = &forking.frames[i];
-		sp_stack_inherit(t, forking.regions[i], f->flags ? ~f->key : f->key, f->frame,
+		sp_stack_inherit(t, forking.regions[i], sp_stack_key(f), f->frame,
 		                 f->flags ? f->flags : SP_RAW_FRAME_FORKED, now);
 	}
 	return t;
@@ -184,6 +184,10 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 	static bool handlers;
 	if (sp_process.header && sp_process.header->ended == SP_RAW_RUNNING)
 		return -EALREADY;
+	for (struct sp_thread *t = sp_process.threads; t; t = t->next) {
+		free(t->table);
+		sp_stack_free_aside(t);
+	}
 	sp_buffer_unmap();
 	free(sp_process.dir);
 	sp_settings_free(&sp_process.settings);

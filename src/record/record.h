@@ -74,6 +74,17 @@ static inline uint32_t sp_path_hash(const struct sp_raw_node *parent, uint32_t r
 	return (uint32_t)(h >> 32);
 }
 
+/* What waits in a thread for its turn, by what tells one from another. A program may have ten thousands of coroutines,
+ * and this is looked into at each enter of one. */
+struct sp_waiting {
+	struct sp_waiting *next; /* owned, of the same chain */
+	uint64_t id;
+};
+struct sp_waiting_table {
+	struct sp_waiting **chains; /* owned; a power of two of them */
+	uint32_t size, n;
+};
+
 struct sp_thread {
 	struct sp_raw_location loc; /* what a reader sees; must be first */
 	uint64_t *ev_end;           /* NULL while nothing is traced */
@@ -85,15 +96,14 @@ struct sp_thread {
 	struct sp_raw_node *collapsed;
 	uint32_t table_mask;
 	uint32_t node_chunks, ev_chunks;
-	uint32_t depth_limit;    /* 0: none */
-	bool traced;             /* events are wanted */
-	bool booting;            /* in the interpreter's start-up: restarted where the program begins */
-	bool gave_up;            /* no room for the trace: its events are counted from here on */
-	uint32_t epoch;          /* of sp_epoch when the stack was made to agree with the interpreter's */
-	struct sp_thread *next;  /* registry */
-	struct sp_thread **slot; /* the thread's sp_self */
-	struct sp_aside *aside;  /* owned */
-	struct sp_fiber *fibers; /* owned: stacks that wait for their turn */
+	uint32_t depth_limit;                  /* 0: none */
+	bool traced;                           /* events are wanted */
+	bool booting;                          /* in the interpreter's start-up: restarted where the program begins */
+	bool gave_up;                          /* no room for the trace: its events are counted from here on */
+	uint32_t epoch;                        /* of sp_epoch when the stack was made to agree with the interpreter's */
+	struct sp_thread *next;                /* registry */
+	struct sp_thread **slot;               /* the thread's sp_self */
+	struct sp_waiting_table aside, fibers; /* user regions of suspended generators; whole stacks */
 	struct sp_c_cache {
 		const void *def, *name, *owner;
 		uint64_t region;
@@ -219,7 +229,6 @@ static inline uint64_t sp_stack_key(const struct sp_raw_frame *f)
 void sp_stack_pop(struct sp_thread *t, uint64_t now);
 /* User regions open in a generator or coroutine that is suspended: left with it, and entered again when it goes on. id
  * tells one generator from another: the interpreter's frame. */
-struct sp_aside;
 void sp_stack_set_aside(struct sp_thread *t, uint64_t key, uint64_t id, uint64_t now); /* key: the generator's own */
 void sp_stack_bring_back(struct sp_thread *t, uint64_t id, uint64_t now);
 void sp_stack_forget_aside(struct sp_thread *t, uint64_t id);

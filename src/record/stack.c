@@ -232,11 +232,74 @@ bool sp_leave_slow(struct sp_thread *t, uint64_t key, uint64_t now, unsigned kin
 	return true;
 }
 
+/* ---- what waits for its turn ---- */
+
+static struct sp_waiting **chain_of(const struct sp_waiting_table *w, uint64_t id)
+{
+	return &w->chains[(id * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (w->size - 1)];
+}
+
+static void waiting_grow(struct sp_waiting_table *w)
+{
+	struct sp_waiting_table bigger = {.size = w->size ? w->size * 2 : 16};
+	bigger.chains = calloc(bigger.size, sizeof *bigger.chains);
+	if (!bigger.chains)
+		return;
+	for (uint32_t i = 0; i < w->size; i++)
+		for (struct sp_waiting *one = w->chains[i], *next; one; one = next) {
+			next = one->next;
+			struct sp_waiting **chain = chain_of(&bigger, one->id);
+			one->next = *chain;
+			*chain = one;
+		}
+	bigger.n = w->n;
+	free(w->chains);
+	*w = bigger;
+}
+
+/* Takes over `one`, which may be NULL; whether it is in the table now. */
+static bool waiting_put(struct sp_waiting_table *w, struct sp_waiting *one, uint64_t id)
+{
+	if (one && w->n == w->size)
+		waiting_grow(w);
+	if (!one || !w->size) {
+		free(one);
+		return false;
+	}
+	struct sp_waiting **chain = chain_of(w, id);
+	*one = (struct sp_waiting){*chain, id};
+	*chain = one;
+	w->n++;
+	return true;
+}
+
+static void *waiting_take(struct sp_waiting_table *w, uint64_t id)
+{
+	for (struct sp_waiting **p = w->n ? chain_of(w, id) : NULL; p && *p; p = &(*p)->next)
+		if ((*p)->id == id) {
+			struct sp_waiting *one = *p;
+			*p = one->next;
+			w->n--;
+			return one;
+		}
+	return NULL;
+}
+
+static void waiting_free(struct sp_waiting_table *w)
+{
+	for (uint32_t i = 0; i < w->size; i++)
+		for (struct sp_waiting *one = w->chains[i], *next; one; one = next) {
+			next = one->next;
+			free(one);
+		}
+	free(w->chains);
+	*w = (struct sp_waiting_table){0};
+}
+
 /* ---- user regions of suspended generators ---- */
 
-struct sp_aside {
-	struct sp_aside *next;
-	uint64_t id;
+struct aside {
+	struct sp_waiting waiting;
 	uint32_t n;
 	uint32_t regions[]; /* innermost first */
 };
@@ -250,31 +313,19 @@ void sp_stack_set_aside(struct sp_thread *t, uint64_t key, uint64_t id, uint64_t
 	/* of a generator that is filtered or not known the regions are not: they are its caller's */
 	if (sp_stack_key(f - n) != key)
 		return;
-	struct sp_aside *a = n ? malloc(sizeof *a + n * sizeof a->regions[0]) : NULL;
-	if (!a)
+	struct aside *a = n ? malloc(sizeof *a + n * sizeof a->regions[0]) : NULL;
+	if (!waiting_put(&t->aside, (struct sp_waiting *)a, id))
 		return;
-	*a = (struct sp_aside){.next = t->aside, .id = id, .n = n};
+	a->n = n;
 	for (uint32_t i = 0; i < n; i++) {
 		a->regions[i] = ((const struct sp_raw_node *)(f - i)->node)->region;
 		sp_leave(t, (f - i)->key, now, SP_RAW_SUSPEND);
 	}
-	t->aside = a;
-}
-
-static struct sp_aside *take_aside(struct sp_thread *t, uint64_t id)
-{
-	for (struct sp_aside **p = &t->aside; *p; p = &(*p)->next)
-		if ((*p)->id == id) {
-			struct sp_aside *a = *p;
-			*p = a->next;
-			return a;
-		}
-	return NULL;
 }
 
 void sp_stack_bring_back(struct sp_thread *t, uint64_t id, uint64_t now)
 {
-	struct sp_aside *a = take_aside(t, id);
+	struct aside *a = waiting_take(&t->aside, id);
 	for (uint32_t i = a ? a->n : 0; i-- > 0;)
 		sp_enter(t, a->regions[i], sp_user_key(a->regions[i]), now, SP_RAW_RESUME);
 	free(a);
@@ -283,40 +334,27 @@ void sp_stack_bring_back(struct sp_thread *t, uint64_t id, uint64_t now)
 /* A new generator may lie where one was thrown away while suspended. */
 void sp_stack_forget_aside(struct sp_thread *t, uint64_t id)
 {
-	free(take_aside(t, id));
+	free(waiting_take(&t->aside, id));
 }
 
 /* ---- stacks that take turns in one thread ---- */
 
-struct sp_fiber {
-	struct sp_fiber *next;
-	const void *id;
+struct fiber {
+	struct sp_waiting waiting;
 	size_t n;
 	struct sp_raw_frame frames[];
 };
 
-static struct sp_fiber *take_fiber(struct sp_thread *t, const void *id)
-{
-	for (struct sp_fiber **p = &t->fibers; *p; p = &(*p)->next)
-		if ((*p)->id == id) {
-			struct sp_fiber *f = *p;
-			*p = f->next;
-			return f;
-		}
-	return NULL;
-}
-
 void sp_stack_switch(struct sp_thread *t, const void *from, const void *to, uint64_t now)
 {
 	size_t n = sp_stack_depth(t);
-	struct sp_fiber *f = n ? malloc(sizeof *f + n * sizeof f->frames[0]) : NULL;
-	if (f) {
-		*f = (struct sp_fiber){.next = t->fibers, .id = from, .n = n};
+	struct fiber *f = n ? malloc(sizeof *f + n * sizeof f->frames[0]) : NULL;
+	if (waiting_put(&t->fibers, (struct sp_waiting *)f, (uint64_t)from)) {
+		f->n = n;
 		memcpy(f->frames, (struct sp_raw_frame *)t->loc.base + 1, n * sizeof f->frames[0]);
-		t->fibers = f;
 	}
 	sp_stack_clear(t, now); /* counts the time up to here */
-	f = take_fiber(t, to);
+	f = waiting_take(&t->fibers, (uint64_t)to);
 	for (size_t i = 0; f && i < f->n; i++) {
 		const struct sp_raw_frame *s = &f->frames[i];
 		sp_stack_inherit(t, sp_stack_region(s), sp_stack_key(s), s->frame,
@@ -327,8 +365,6 @@ void sp_stack_switch(struct sp_thread *t, const void *from, const void *to, uint
 
 void sp_stack_free_aside(struct sp_thread *t)
 {
-	while (t->aside)
-		free(take_aside(t, t->aside->id));
-	while (t->fibers)
-		free(take_fiber(t, t->fibers->id));
+	waiting_free(&t->aside);
+	waiting_free(&t->fibers);
 }
