@@ -25,7 +25,7 @@ def check(directory: str) -> None:
     if not os.path.lexists(directory):
         raise Refused(f"{directory}: there is no such experiment")
     if not os.path.isdir(directory):
-        raise Refused(f"{directory}: is not the directory of an experiment")
+        raise Refused(f"{directory} is not the directory of an experiment")
 
 
 def load(directory: str, compensate: bool = False) -> tuple[Model, dict[str, Any]]:

@@ -81,8 +81,9 @@ def quoted(text: str) -> str:
 class Directory:
     """An experiment directory made for this run."""
 
-    def __init__(self, path: str, command: list[str]) -> None:
+    def __init__(self, path: str, command: list[str], launched: bool = True) -> None:
         self.path = path
+        self.launched = launched  # by `spartito run`; else the program measures itself
         self.command = command
         self.made: list[str] = []  # directories that did not exist before, outermost first
         self.start = time.time()
@@ -96,12 +97,13 @@ class Directory:
 
     def create(self) -> None:
         """Refused: it is there and not empty, or cannot be written."""
+        another = "choose another with -o" if self.launched else "name another directory"
         try:
             if os.path.lexists(self.path):
                 if not os.path.isdir(self.path):
-                    raise Refused(f"{self.path} already exists and is not a directory; choose another with -o", 2)
+                    raise Refused(f"{self.path} already exists and is not a directory; {another}", 2)
                 if os.listdir(self.path):
-                    raise Refused(f"{self.path} already exists and is not empty; choose another with -o", 2)
+                    raise Refused(f"{self.path} already exists and is not empty; {another}", 2)
             else:
                 self._make(self.path)
             self._make(os.path.join(self.path, "raw"))
@@ -127,7 +129,7 @@ class Directory:
             f'  "command": [{", ".join(quoted(word) for word in self.command)}]',
             f'  "cwd": {cwd}',
             f'  "host": {quoted(os.uname().nodename)}',
-            f'  "launcher": {quoted(sys.executable or "")}',
+            f'  "launcher": {quoted(sys.executable or "") if self.launched else "null"}',
             f'  "start": {self.start:.6f}',
             f'  "end": {"null" if wait_status is None else f"{time.time():.6f}"}',
             f'  "status": {status}',
@@ -164,21 +166,22 @@ class Directory:
                     pass
 
 
-def create(output: str, command: list[str]) -> Directory:
+def create(output: str, command: list[str], launched: bool = True) -> Directory:
     """The directory that the user named, or a new one with the default name."""
+    absolute = "give an absolute one with -o" if launched else "name an absolute one"
     try:
         here = "" if os.path.isabs(output) else os.getcwd()
     except OSError as e:
-        raise Refused(f"the current directory is not usable: {reason(e)}; give an absolute one with -o") from None
+        raise Refused(f"the current directory is not usable: {reason(e)}; {absolute}") from None
     if output:
-        directory = Directory(os.path.normpath(os.path.join(here, output)), command)
+        directory = Directory(os.path.normpath(os.path.join(here, output)), command, launched)
         directory.create()
         return directory
     name = default_name(command)
     for n in range(1, 1000):
         path = os.path.join(here, name if n == 1 else f"{name}-{n}")
         if not os.path.lexists(path):
-            directory = Directory(path, command)
+            directory = Directory(path, command, launched)
             directory.create()
             return directory
     raise Refused(f"{name} and 998 more of that name already exist")

@@ -34,7 +34,7 @@ def start(directory: str | os.PathLike[str] | None, keywords: dict[str, object])
 def _directory(output: str) -> Directory:
     script = sys.argv[0] if sys.argv and sys.argv[0] not in ("", "-c") else "python"
     try:
-        return create(output, [script, *sys.argv[1:]])
+        return create(output, [script, *sys.argv[1:]], launched=False)
     except Refused as e:
         raise OSError(str(e)) from None
 

@@ -80,6 +80,11 @@ def test_tree(spartito, made):
     assert "<root>" not in done.stdout
     hidden = run(spartito, "report", "--tree", "--threshold", "50", made / "profile").stdout
     assert "below the threshold" in hidden and len(hidden.splitlines()) < len(lines)
+    words = ("report", "--tree", "--threshold", "0")
+    hidden = run(spartito, *words, "--depth", "1", made / "profile").stdout
+    assert "deeper path" in hidden and "threshold" not in hidden
+    hidden = run(spartito, *words, "--limit", "2", made / "profile").stdout
+    assert "not shown" in hidden and "threshold" not in hidden
 
 
 def test_callers(spartito, made):
@@ -88,6 +93,8 @@ def test_callers(spartito, made):
     assert "called by  __main__:work" in done.stdout and "calls      __main__:leaf" in done.stdout
     done = run(spartito, "report", "--callers", "no_such", made / "profile")
     assert done.returncode == 1 and "no recorded function matches 'no_such'" in done.stderr
+    done = run(spartito, "report", "--match", "no_such", made / "profile")
+    assert (done.returncode, done.stdout) == (1, "") and "no recorded function matches 'no_such'" in done.stderr
 
 
 def test_threads_and_processes(spartito, made):
@@ -133,6 +140,14 @@ def test_info(spartito, made):
     assert found["traced"] and len(found["locations"]) == 3 and found["launcher"]["status"] == 0
     text = run(spartito, "info", made / "trace").stdout
     assert "exit status 0" in text and "profile and trace" in text and "worker" in text
+
+
+def test_a_program_that_measures_itself(spartito, tmp_path):
+    (tmp_path / "program.py").write_text("import spartito\nwith spartito.measure('x'):\n    print()\n")
+    assert run([sys.executable], "program.py", cwd=tmp_path).returncode == 0
+    assert "the program measured itself" in run(spartito, "info", tmp_path / "x").stdout
+    done = run([sys.executable], "program.py", cwd=tmp_path)
+    assert "x already exists and is not empty; name another directory" in done.stderr
 
 
 def test_convert(spartito, made, tmp_path):

@@ -34,6 +34,8 @@ def _how(known: dict[str, Any]) -> str:
         return f"signal {known['signal']}"
     if known.get("status") is not None:
         return f"exit status {known['status']}"
+    if "launcher" in known and known["launcher"] is None:
+        return "not recorded: the program measured itself"
     return "not recorded: still running, or the launcher was killed"
 
 

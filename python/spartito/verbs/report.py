@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from spartito import losses
 from spartito.options import Usage
 from spartito.reading import load, one_directory
+from spartito.say import Refused
 from spartito.summary import measuring_cost
 from spartito.text import Column, Output, count, name, percent, plural, seconds, standard_output
 
@@ -86,7 +87,16 @@ def _flat(out: Output, rows: list[dict[str, Any]], busy: float) -> None:
     out.table([*NUMBERS, NAME, PLACE], [(*_numbers(row, busy), name(row["name"]), _place(row)) for row in rows])
 
 
-def _tree(out: Output, rows: list[dict[str, Any]], busy: float) -> None:
+def _hidden(n: int, level: int, values: dict[str, object]) -> str:
+    """What the line for n paths says that are not shown below one of that level."""
+    if values.get("limit"):
+        return f"{plural(n, 'path')} not shown"
+    if level + 1 == values.get("depth"):
+        return plural(n, "deeper path")
+    return f"{plural(n, 'path')} below the threshold"
+
+
+def _tree(out: Output, rows: list[dict[str, Any]], busy: float, values: dict[str, object]) -> None:
     lines: list[tuple[str, ...]] = []
     open_notes: list[tuple[int, tuple[str, ...]]] = []  # what is hidden below a path comes after its children
     rows = [row for row in rows if row["kind"] != "root" or row.get("hidden")]
@@ -99,7 +109,7 @@ def _tree(out: Output, rows: list[dict[str, Any]], busy: float) -> None:
             cells = (seconds(row["incl"]), percent(row["incl"], busy), seconds(row["excl"]), _calls(row))
             lines.append((*cells, indent + name(row["name"])))
         if row.get("hidden"):
-            note = f"{indent}  … {plural(row['hidden'], 'path')} below the threshold"
+            note = f"{indent}  … {_hidden(row['hidden'], depth, values)}"
             cells = (seconds(row["hidden_time"]), percent(row["hidden_time"], busy), "", "")
             open_notes.append((depth, (*cells, note)))
     lines += [line for _, line in reversed(open_notes)]
@@ -195,8 +205,6 @@ def _found(model: Model, values: dict[str, object]) -> list[dict[str, Any]]:
     match = str(values["callers"])
     found = model.callers(match, limit=limit if isinstance(limit, int) else ROWS)
     if not found:
-        from spartito.say import Refused
-
         raise Refused(f"--callers: no recorded function matches {match!r}")
     return found
 
@@ -219,13 +227,18 @@ def _print(out: Output, model: Model, info: dict[str, Any], values: dict[str, ob
     if values.get("callers"):
         _callers(out, _found(model, values))
         return
-    for i, part in enumerate(parts):
+    tables = [_rows(model, values, part) for part in parts]
+    if values.get("match") and not any(tables):
+        raise Refused(f"--match: no recorded function matches {str(values['match'])!r}")
+    for i, (part, rows) in enumerate(zip(parts, tables)):
         if i:
             out.line()
         if part.title:
             out.line(f"{part.title}: {seconds(part.busy)}", "bold")
-        rows = _rows(model, values, part)
-        (_tree if values.get("tree") else _flat)(out, rows, part.busy)
+        if values.get("tree"):
+            _tree(out, rows, part.busy, values)
+        else:
+            _flat(out, rows, part.busy)
     out.line()
     cost = measuring_cost(info)
     done = (
