@@ -79,7 +79,8 @@ VERBS = (
         "Starts the command line as it is and measures every Python process in it, children and threads included. "
         "`script.py …`, `-m module …` and `-c code …` alone are run with the Python that runs spartito. Exit status and "
         "signals are those of the program. Every option can also be given as a variable SPARTITO_NAME or as a key of "
-        "[tool.spartito] in pyproject.toml; `spartito config` shows the values in force.",
+        "[tool.spartito] in pyproject.toml, --include and --exclude together as FILTER, a list of +PATTERN and -PATTERN; "
+        "`spartito config` shows the values in force.",
         (
             Option(
                 "-o --output",
@@ -116,7 +117,7 @@ VERBS = (
                 kind="append",
             ),
             Option("--exclude", "do not record what matches PATTERN; the last match wins", "PATTERN", kind="append"),
-            Option("--only-mine", "leave out the standard library and installed packages"),
+            Option("--only-mine", "leave out the Python functions of the standard library and of installed packages"),
             Option("--depth", "record calls down to N frames (default 0: all)", "N", kind="count"),
         ),
         (
@@ -133,7 +134,7 @@ VERBS = (
         "report [options] DIR",
         "show where the time went",
         "Prints the flat profile of an experiment, or one of the other views. Times are exclusive (own) and inclusive; "
-        "what was lost is said on the error output.",
+        "calls 1+99: a generator or coroutine was called once and resumed 99 times. What was lost is said on the error output.",
         (
             Option("--tree", "the call tree, top down"),
             Option("--callers", "who calls the functions whose name matches, and whom they call", "NAME"),
@@ -315,7 +316,8 @@ def parse(verb: Verb, words: list[str]) -> tuple[dict[str, object], list[str]]:
         if word == "--":
             operands += words[i:]
             break
-        if not word.startswith("-") or word == "-":
+        # -m module and -c code begin the command line too: no option of a verb with a command is called so
+        if not word.startswith("-") or word == "-" or (verb.rest and word[1] in "mc"):
             operands.append(word)
             if verb.rest:
                 operands += words[i:]

@@ -53,6 +53,7 @@ SETTINGS = (
 OTHERS = ("SPARTITO_EXPERIMENT",)
 TRUE = ("1", "true", "yes", "on")
 FALSE = ("0", "false", "no", "off", "")
+FILTER_HINT = "; both are in one list: filter = ['+INCLUDED', '-EXCLUDED']"
 SMALLEST, LARGEST = 256 << 10, 10**18  # bytes, as the recorder has it
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 
@@ -226,7 +227,8 @@ def _project() -> tuple[str, dict[str, object]]:
     flat = {str(key).replace("-", "_"): value for key, value in table.items()}
     for key in flat:
         if key not in keys:
-            raise Usage(f"{path}: unknown key {key!r} in [tool.spartito]{near(key, keys)}")
+            hint = FILTER_HINT if key in ("include", "exclude") else near(key, keys)
+            raise Usage(f"{path}: unknown key {key!r} in [tool.spartito]{hint}")
     return path, flat
 
 
@@ -236,7 +238,10 @@ def strange_variables() -> list[str]:
     lines = []
     for name in os.environ:
         if name.startswith("SPARTITO_") and name not in known and name not in OTHERS:
-            lines.append(f"the variable {name} is not known and not used{near(name, known)}")
+            hint = near(name, known)
+            if name in ("SPARTITO_INCLUDE", "SPARTITO_EXCLUDE"):
+                hint = "; SPARTITO_FILTER holds both, as lines of +PATTERN and -PATTERN"
+            lines.append(f"the variable {name} is not known and not used{hint}")
     return lines
 
 

@@ -66,6 +66,8 @@ def test_flags_in_one_word():
 
     assert parse(find_verb("run"), ["-qox", "a", "-q"]) == ({"quiet": True, "output": "x"}, ["a", "-q"])
     assert parse(find_verb("run"), ["-qo", "x", "--", "--a"]) == ({"quiet": True, "output": "x"}, ["--a"])
+    for words in (["-m", "pytest", "-q"], ["-c", "pass"], ["-mpytest"]):
+        assert parse(find_verb("run"), ["-q", *words]) == ({"quiet": True}, words)
     assert parse(find_verb("convert"), ["d", "--to=a", "-o", "p"]) == ({"to": "a", "output": "p"}, ["d"])
 
 

@@ -47,6 +47,7 @@ def test_include_first_means_nothing_else(spartito, tmp_path):
 def test_unknown_variable_is_named(spartito, tmp_path):
     _, said = config(spartito, tmp_path, SPARTITO_MEMROY="1G")
     assert "SPARTITO_MEMROY is not known and not used; did you mean SPARTITO_MEMORY?" in said
+    assert "SPARTITO_FILTER holds both" in config(spartito, tmp_path, SPARTITO_EXCLUDE="json")[1]
 
 
 @pytest.mark.parametrize("verb", ["config", "run"])
@@ -68,6 +69,7 @@ def test_unknown_variable_is_named(spartito, tmp_path):
         ([], {"SPARTITO_FILTER": "numpy"}, "", "SPARTITO_FILTER: 'numpy' does not begin with +"),
         ([], {}, "[tool.spartito]\nmemory = 3.5\n", "pyproject.toml: tool.spartito.memory: 3.5 is neither text"),
         ([], {}, "[tool.spartito]\nmemroy = '1G'\n", "unknown key 'memroy' in [tool.spartito]; did you mean memory?"),
+        ([], {}, "[tool.spartito]\nexclude = ['json']\n", "unknown key 'exclude' in [tool.spartito]; both are in one list: filter"),
         ([], {}, "[tool.spartito\n", "pyproject.toml: cannot be read as TOML"),
         ([], {}, "[tool]\nspartito = 3\n", "pyproject.toml: tool.spartito is not a table"),
     ],
