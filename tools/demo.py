@@ -8,7 +8,7 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SPARTITO = [sys.executable, "-m", "spartito"]
-WANTED = ("otf2", "pstats", "speedscope", "folded", "callgrind", "json")
+WANTED = ("otf2", "cube", "pstats", "speedscope", "folded", "callgrind", "json")
 
 
 def show(words):
@@ -39,6 +39,9 @@ def main():
             print(f"{name}: was not written", file=sys.stderr)
             status = 1
         print(f"{os.path.relpath(path, ROOT):<47} {find(name).opens}")
+    bin = os.path.relpath(os.path.dirname(sys.executable), os.getcwd())
+    print(f"\nto measure a program of your own: . {bin}/activate; spartito run -- python …")
+    print("to get the tools above: spartito doctor")
     return status
 
 

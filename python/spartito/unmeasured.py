@@ -59,6 +59,6 @@ def why(command: list[str], found: Found) -> str:
     if asked.returncode and "No module named 'spartito'" not in said:
         return f"spartito cannot be imported in {path}: {said}"
     if asked.returncode:
-        return f"{path} has no spartito installed; try: {path} -m pip install spartito"
-    again = f"{path} -m pip install --force-reinstall spartito"
-    return f"the start-up hook of spartito did not run in {path}; install it there again: {again}"
+        return f"{path} has no spartito installed; try, in a clone of it: {path} -m pip install ."
+    again = f"{path} -m pip install --force-reinstall ."
+    return f"the start-up hook of spartito did not run in {path}; install it there again, in a clone of it: {again}"

@@ -17,6 +17,7 @@ OPENERS = {
     "otf2-print": "apt install otf2-tools; or Vampir, https://vampir.eu",
     "snakeviz": "pip install snakeviz",
     "flamegraph.pl": "https://github.com/brendangregg/FlameGraph",
+    "cube": "https://www.scalasca.org",
     "kcachegrind": "apt install kcachegrind",
     "jq": "apt install jq",
 }
@@ -30,7 +31,7 @@ def _clock() -> Line:
         with open(CLOCK, encoding="ascii", errors="replace") as f:
             source = f.read().strip()
     except OSError:
-        source = "unknown"
+        source = "a source that cannot be read here"
     if source == "tsc":
         return "ok", "clock: the processor's time-stamp counter", ""
     return "note", f"clock: the kernel uses {source}, so clock_gettime is used; a call costs some 20 ns more", ""
@@ -84,7 +85,7 @@ def _start_hook() -> Line:
     return (
         "bad",
         "start-up hook: no spartito.pth on sys.path, so nothing is measured",
-        f"{sys.executable} -m pip install spartito",
+        f"in a clone of it: {sys.executable} -m pip install --force-reinstall .",
     )
 
 
