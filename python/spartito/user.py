@@ -8,7 +8,8 @@ import os
 import sys
 from collections.abc import AsyncGenerator, Callable
 from functools import lru_cache, wraps
-from types import FunctionType, ModuleType, TracebackType
+from keyword import iskeyword
+from types import FunctionType, ModuleType, TracebackType, coroutine
 from typing import Any, TypeVar, cast
 
 from spartito import _measure
@@ -77,6 +78,8 @@ def decorate(name: str | None, function: Function) -> Function:
         made = _made(parameters, _kind(function))(name, function, _measure)
         if parameters != _ANYTHING:
             made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+        if isinstance(function, FunctionType) and function.__code__.co_flags & inspect.CO_ITERABLE_COROUTINE:
+            made = coroutine(made)
     return cast(Function, wraps(function)(made))
 
 
@@ -123,8 +126,11 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, str]:
         return _ANYTHING
     code = function.__code__
     ordinary, named = code.co_argcount, code.co_kwonlyargcount
-    names = code.co_varnames
-    if not all(map(str.isidentifier, names)) or {*names} & {"name", "function", "active", "begin", "end", "region"}:
+    packed = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    names = code.co_varnames[: ordinary + named + packed]
+    # code that was not made from Python's own grammar may have names that it does not take
+    taken_already = {"name", "function", "active", "begin", "end", "region"}
+    if any(iskeyword(n) or not n.isidentifier() or n in taken_already for n in names):
         return _ANYTHING
     taken, given = list(names[:ordinary]), list(names[:ordinary])
     if code.co_posonlyargcount:

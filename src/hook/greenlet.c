@@ -3,7 +3,6 @@
  * frames of the greenlet that stops aside and brings back those of the one that goes on. */
 #include "hook/hook.h"
 
-static bool loaded;
 static PyObject *tracer;           /* owned: our trace function */
 static __thread PyObject *chained; /* kept: the program's own, called after ours */
 
@@ -29,8 +28,6 @@ static PyMethodDef on_switch_def = {"spartito_greenlet_switch", on_switch, METH_
 
 void sp_greenlet_watch_thread(void)
 {
-	if (!loaded)
-		return;
 	PyObject *modules = PyImport_GetModuleDict();
 	PyObject *module = modules ? PyDict_GetItemString(modules, "greenlet._greenlet") : NULL; /* borrowed */
 	PyObject *settrace = module ? PyObject_GetAttrString(module, "settrace") : NULL;
@@ -51,7 +48,6 @@ void sp_greenlet_watch_thread(void)
 void sp_greenlet_loaded(void)
 {
 	PyObject *module = PyImport_ImportModule("greenlet._greenlet");
-	loaded = module != NULL;
 	Py_XDECREF(module);
 	PyErr_Clear();
 	sp_greenlet_watch_thread();

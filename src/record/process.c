@@ -179,6 +179,13 @@ void sp_process_pause(void)
 	pthread_mutex_unlock(&sp_process.lock);
 }
 
+uint64_t sp_process_until(const struct sp_thread *t, uint64_t now)
+{
+	if (sp_recording || !sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
+		return now;
+	return sp_process.paused_at > t->loc.last ? sp_process.paused_at : t->loc.last;
+}
+
 int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f, enum sp_raw_start how)
 {
 	static bool handlers;
@@ -226,18 +233,18 @@ void sp_process_stop(enum sp_raw_ended how)
 		return;
 	uint64_t now = sp_ticks();
 	if (how == SP_RAW_ENDED_STOPPED && sp_self)
-		sp_stack_clear(sp_self, now);
+		sp_stack_clear(sp_self, sp_process_until(sp_self, now));
 	pthread_mutex_lock(&sp_process.lock);
-	sp_recording = false;
-	sp_epoch++;
 	/* the frames of other threads stay open: their owners may be using them, and the reader closes them at the end
 	 */
 	for (struct sp_thread *t = sp_process.threads; t; t = t->next) {
 		if (how == SP_RAW_ENDED_STOPPED)
 			*t->slot = NULL;
 		if (!t->loc.end)
-			t->loc.end = now;
+			t->loc.end = sp_process_until(t, now);
 	}
+	sp_recording = false;
+	sp_epoch++;
 	sp_process_sync();
 	sp_process.header->end_ticks = now;
 	sp_process.header->ended = how;

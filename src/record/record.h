@@ -160,6 +160,8 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 /* Ends it. The mappings stay until the next start: a thread may still be in its last event. */
 void sp_process_stop(enum sp_raw_ended how);
 void sp_process_pause(void);
+/* Until when the open frames of t count if it ends now: during a pause, until that began. */
+uint64_t sp_process_until(const struct sp_thread *t, uint64_t now);
 /* In a child of fork that had no event yet: makes its file, and the location of the calling thread with its open
  * frames. Returns the thread's location, or NULL. */
 struct sp_thread *sp_process_forked(void);

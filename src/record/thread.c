@@ -35,10 +35,10 @@ static void at_thread_end(void *arg)
 	/* after a stop the page is a page of the past; after a fork it is another process's */
 	if (!t || arg != t)
 		return;
-	uint64_t now = sp_ticks();
-	sp_stack_clear(t, now);
+	uint64_t end = sp_process_until(t, sp_ticks());
+	sp_stack_clear(t, end);
 	pthread_mutex_lock(&sp_process.lock);
-	t->loc.end = now;
+	t->loc.end = end;
 	free(t->table);
 	sp_stack_free_aside(t);
 	unlink_thread(t);

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """spartito.region, start, stop, measure and the rest, as a program uses them."""
 
+import ast
+import asyncio
 import inspect
 import json
 import os
 import subprocess
 import sys
+import types
 
 import pytest
 import spartito as package
@@ -137,6 +140,36 @@ def test_decorated_functions_take_the_same_arguments():
             decorated(*wrong)
 
 
+def test_decorated_generator_coroutine_can_still_be_awaited():
+    @package.region("x")
+    @types.coroutine
+    def old():
+        yield
+        return 3
+
+    async def main():
+        return await old()
+
+    assert asyncio.run(main()) == 3
+
+
+def test_decorating_code_with_names_that_python_does_not_take():
+    tree = ast.parse("def f(a): return a")
+    tree.body[0].args.args[0].arg = tree.body[0].body[0].value.id = "class"
+    names = {}
+    exec(compile(tree, "x", "exec"), names)
+    assert package.region("x")(names["f"])(3) == 3
+
+
+def test_what_binds_a_region_is_made_by_us_only():
+    for made in (package.region("x").__enter__, package.region.__dict__["__enter__"]):
+        if type(made).__module__ == "spartito":  # before 3.14
+            with pytest.raises(TypeError):
+                type(made)()
+    with pytest.raises(TypeError):
+        package.region.__dict__["__enter__"].__get__(object())()
+
+
 def test_a_region_is_entered_and_left_by_hand(spartito, tmp_path):
     text = (
         "from contextlib import ExitStack\nr = spartito.region('x')\nwith ExitStack() as s:\n"
@@ -200,6 +233,68 @@ def plain(tmp_path, text):
     (tmp_path / "program.py").write_text("import spartito\n" + text)
     command = [sys.executable, "program.py"]
     return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
+
+
+def started(spartito, tmp_path, text):
+    """The rows of a program that starts and stops by itself, and what it printed."""
+    text = "import os, sys, threading, time\ndef leaf(): pass\n" + text
+    done = plain(tmp_path, text)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    return rows_of(spartito, tmp_path / "x"), done.stdout.splitlines()
+
+
+def test_resume_in_the_child_of_a_fork_in_a_pause(spartito, tmp_path):
+    text = (
+        "spartito.start('x')\nleaf()\nspartito.pause()\nleaf()\nif os.fork() == 0:\n    spartito.resume()\n"
+        "    for i in range(5): leaf()\n    sys.exit()\nos.wait()\nspartito.stop()\n"
+    )
+    assert started(spartito, tmp_path, text)[0]["__main__:leaf"]["visits"] == 6
+
+
+@pytest.mark.parametrize("end", ["spartito.stop()\ngo.release()", "go.release()\nt.join()\nspartito.stop()"])
+def test_a_pause_until_the_end_does_not_count(spartito, tmp_path, end):
+    text = (
+        "go = threading.Lock()\ngo.acquire()\ndef worker(): go.acquire()\nspartito.start('x')\n"
+        "t = threading.Thread(target=worker)\nt.start()\ntime.sleep(0.1)\nspartito.pause()\ntime.sleep(1)\n" + end
+    )
+    assert 0 < started(spartito, tmp_path, text)[0]["__main__:worker"]["incl"] < 0.8
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_profile_function_goes_on_through_start_pause_and_stop(spartito, tmp_path, first):
+    own, start = "sys.setprofile(tracer)\n", "spartito.start('x', hook='setprofile')\n"
+    text = (
+        "seen = []\ndef tracer(f, event, arg):\n    if f.f_code is leaf.__code__: seen.append(event)\n"
+        "def look():\n    assert sys.getprofile() is tracer\n    seen.clear(); leaf(); print(*seen)\n"
+        + (own + start if first else start + own)
+        + "look()\nspartito.pause()\nlook()\nspartito.resume()\nlook()\nspartito.stop()\nlook()\n"
+    )
+    rows, said = started(spartito, tmp_path, text)
+    assert said == ["call return"] * 4
+    assert rows["__main__:leaf"]["visits"] == 2
+
+
+def test_a_profile_function_whose_end_sets_another(spartito, tmp_path):
+    text = (
+        "class P:\n    def __init__(self, last): self.last = last\n    def __call__(self, *a): pass\n"
+        "    def __del__(self):\n        if self.last: sys.setprofile(P(False))\n"
+        "spartito.start('x', hook='setprofile')\nsys.setprofile(P(True))\nsys.setprofile(P(False))\n"
+        "others = [P(False) for i in range(100)]\nassert type(sys.getprofile()) is P\n"
+        "for i in range(1000): leaf()\nsys.setprofile(None)\nspartito.stop()\n"
+    )
+    assert started(spartito, tmp_path, text)[0]["__main__:leaf"]["visits"] == 1000
+
+
+def test_many_measurements_keep_no_memory(tmp_path):
+    text = (
+        "import shutil\nfunctions = {}\nfor i in range(500): exec(f'def f{i}(): pass', functions)\n"
+        "def once():\n    spartito.start('x')\n    for i in range(500): functions[f'f{i}']()\n    spartito.stop()\n"
+        "    shutil.rmtree('x')\n    return int(open('/proc/self/statm').read().split()[1]) * 4096\n"
+        "for i in range(10): before = once()\nfor i in range(200): after = once()\n"
+        "assert after - before < 2 << 20, (before, after)\n"
+    )
+    done = plain(tmp_path, text)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_start_and_stop(spartito, tmp_path):
