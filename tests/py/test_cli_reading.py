@@ -299,6 +299,18 @@ def test_doctor(spartito, tmp_path):
     assert "pstats" in run(spartito, "doctor", "--formats").stdout.split()
 
 
+def test_doctor_names_what_the_build_lacks(monkeypatch, capsys):
+    from spartito.verbs import doctor
+
+    assert not doctor._without("libotf2") and not doctor._without("zstd")
+    monkeypatch.setattr(doctor, "_without", lambda library: True)
+    doctor.main({}, [])
+    said = capsys.readouterr().out
+    for package in ("libotf2-trace-dev", "libzstd-dev"):
+        assert f"(apt install {package}, then build it again)" in said
+    assert "not in this build, see libotf2" in said and "ok   format otf2" not in said
+
+
 def test_process_that_could_not_be_measured_is_named(spartito, made, tmp_path):
     shutil.copytree(made / "trace", tmp_path / "run")
     for pid in (8, 9):

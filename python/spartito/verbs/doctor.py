@@ -51,23 +51,31 @@ def _hooks() -> Iterator[Line]:
         yield "bad", "no hook works with this Python", "use CPython 3.9 or newer"
 
 
+def _without(library: str) -> bool:
+    """Whether the extension was built without that library: what it would say then is in its file."""
+    from spartito import _analyse
+
+    with open(_analyse.__file__, "rb") as f:
+        return f"built without {library}".encode() in f.read()
+
+
 def _formats() -> Iterator[Line]:
     from spartito._analyse import writers
 
     for name, what, _, opens, needs_trace, _ in writers():
         text = f"format {name}: {what}" + ("; needs --trace" if needs_trace else "")
-        if not opens or "://" in opens or shutil.which(opens):
+        if name == "otf2" and _without("libotf2"):
+            yield "note", f"{text}; not in this build, see libotf2", ""
+        elif not opens or "://" in opens or shutil.which(opens):
             yield "ok", text + (f"; open with {opens}" if opens else ""), ""
         else:
             yield "note", f"{text}; {opens} is not on PATH", OPENERS.get(opens, "")
 
 
-def _library(name: str, files: tuple[str, ...], use: str, get: str) -> Line:
-    from ctypes.util import find_library
-
-    if any(find_library(f) for f in files):
-        return "ok", f"{name}: {use}", ""
-    return "note", f"{name} is not here: {use}", get
+def _library(name: str, use: str, package: str) -> Line:
+    if _without(name):
+        return "note", f"{name} was not there when Spartito was built: {use}", f"apt install {package}, then build it again"
+    return "ok", f"{name}: {use}", ""
 
 
 def _module(name: str, use: str, needed: bool, get: str) -> Line:
@@ -101,10 +109,8 @@ def _lines() -> Iterator[Line]:
     yield from _hooks()
     yield _clock()
     yield from _formats()
-    yield _library(
-        "libotf2", ("otf2",), "writes and reads OTF2 traces", "apt install libotf2-dev, then install spartito again"
-    )
-    yield _library("zstd", ("zstd",), "compresses traces", "apt install libzstd-dev, then install spartito again")
+    yield _library("libotf2", "writes OTF2 traces", "libotf2-trace-dev")
+    yield _library("zstd", "compresses traces, and reads compressed ones", "libzstd-dev")
     yield _module("rich", "colours and progress bars", False, f"{sys.executable} -m pip install rich")
     yield _module(
         "greenlet", "its switches are followed where a program uses it", False, "comes with the programs that need it"
