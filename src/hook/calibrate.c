@@ -39,7 +39,8 @@ static uint64_t rounds(PyObject *globals, struct sp_thread *t)
 	return best;
 }
 
-/* Signals wait meanwhile: an exception of the program's handler would end in our loop. */
+/* Signals wait meanwhile: an exception of the program's handler would end in our loop. One that came before, or that
+ * another thread takes, does so all the same: the exception is the caller's. */
 static uint64_t run(struct sp_thread *t)
 {
 	uint64_t best = 0;
@@ -55,7 +56,6 @@ static uint64_t run(struct sp_thread *t)
 	Py_XDECREF(range);
 	Py_XDECREF(name);
 	Py_XDECREF(globals);
-	PyErr_Clear();
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return best;
 }
@@ -67,7 +67,6 @@ void sp_calibrate_before(void)
 	loop = Py_CompileString(source, "(calibration)", Py_file_input);
 	if (loop)
 		without = run(NULL);
-	PyErr_Clear();
 }
 
 /* The shortest recorded duration of `empty`: the node with that many visits. */

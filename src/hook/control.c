@@ -278,13 +278,24 @@ static void end_handlers(void)
 static int begin_here(const struct sp_hook *h, bool booting)
 {
 	sp_calibrate_before();
-	if (h->install())
+	if (booting)
+		PyErr_Clear();
+	if (PyErr_Occurred() || h->install())
 		return -1;
 	sp_hook_used = h;
 	struct sp_thread *t = sp_thread_new();
 	if (!t)
 		return 0;
 	sp_calibrate_after(t);
+	if (booting)
+		PyErr_Clear();
+	if (PyErr_Occurred()) {
+		SAVE_EXCEPTION;
+		h->remove();
+		sp_hook_used = NULL;
+		RESTORE_EXCEPTION;
+		return -1;
+	}
 	sp_thread_name(t, "MainThread", t->loc.tid == (uint64_t)getpid() ? 10 : 0);
 	sp_greenlet_watch_thread();
 	t->booting = booting;

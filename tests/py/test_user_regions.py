@@ -285,6 +285,23 @@ def test_a_profile_function_whose_end_sets_another(spartito, tmp_path):
     assert started(spartito, tmp_path, text)[0]["__main__:leaf"]["visits"] == 1000
 
 
+def test_an_exception_of_a_signal_handler_gets_out_of_start(tmp_path):
+    """Another thread takes the signal while the cost of an event is measured."""
+    text = (
+        "import shutil, signal, threading\nclass Hit(Exception): pass\nhits, caught = [], 0\n"
+        "def handler(*a):\n    hits.append(1)\n    raise Hit\nsignal.signal(signal.SIGALRM, handler)\n"
+        "def start():\n    while not hits[before:]:\n        spartito._measure.start('x', {})\n        spartito.stop()\n"
+        "done = threading.Event()\nt = threading.Thread(target=done.wait)\nt.start()\n"
+        "import os\nos.makedirs('x/raw')\n"
+        "for i in range(50):\n    before = len(hits)\n    try:\n"
+        "        signal.setitimer(signal.ITIMER_REAL, 0.0003 + i * 0.00005)\n        start()\n"
+        "    except Hit:\n        caught += 1\n    spartito.stop()\n"
+        "done.set()\nassert caught == len(hits) == 50, (caught, len(hits))\n"
+    )
+    done = plain(tmp_path, text)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_many_measurements_keep_no_memory(tmp_path):
     text = (
         "import shutil\nfunctions = {}\nfor i in range(500): exec(f'def f{i}(): pass', functions)\n"
