@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <float.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -180,6 +179,12 @@ static int prepare(struct sp_cube *c, struct sp_arena *arena, struct sp_err *e)
 
 enum { TAR_BLOCK = 512 };
 
+static void put_octal(char *to, unsigned digits, uint64_t value)
+{
+	for (to += digits; digits-- > 0; value >>= 3)
+		*--to = (char)('0' + (value & 7));
+}
+
 /* POSIX ustar; a size beyond 8 GiB in GNU tar's way, in base 256. */
 static void put_head(struct sp_cube *c, const char *name, uint64_t size)
 {
@@ -191,19 +196,20 @@ static void put_head(struct sp_cube *c, const char *name, uint64_t size)
 	memcpy(head + 108, "0000000", 8);
 	memcpy(head + 116, "0000000", 8);
 	if (size < UINT64_C(1) << 33) {
-		snprintf(head + 124, 12, "%011" PRIo64, size);
+		put_octal(head + 124, 11, size);
 	} else {
 		head[124] = (char)0x80;
 		for (int i = 0; i < 8; i++)
 			head[135 - i] = (char)(size >> 8 * i);
 	}
-	snprintf(head + 136, 12, "%011" PRIo64, c->m->end_ns / 1000000000);
+	put_octal(head + 136, 11, c->m->end_ns / 1000000000);
 	memset(head + 148, ' ', 8);
 	head[156] = '0';
 	memcpy(head + 257, "ustar\00000", 8);
 	for (int i = 0; i < TAR_BLOCK; i++)
 		sum += (unsigned char)head[i];
-	snprintf(head + 148, 8, "%06o", sum);
+	put_octal(head + 148, 6, sum);
+	head[154] = '\0';
 	sp_out_bytes(&c->out, head, TAR_BLOCK);
 }
 
