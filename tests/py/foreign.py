@@ -2,6 +2,7 @@
 """Reads an OTF2 archive through otf2-print, which shares nothing with Spartito."""
 
 import re
+import resource
 import shutil
 import subprocess
 from collections import Counter
@@ -9,6 +10,12 @@ from collections import Counter
 EVENT = re.compile(r'^(ENTER|LEAVE) +(\d+) +(\d+) +Region: "(.*)" <(\d+)>$')
 LOCATION = re.compile(r'^LOCATION +(\d+) +Name: "(.*?)" <\d+>, Type: CPU_THREAD, # Events: (\d+), Group: "(.*?)" <(\d+)>')
 OTF2_PRINT = shutil.which("otf2-print")
+
+
+def many_files():
+    """otf2-print keeps files open for each location, and a login of many systems may open 1024."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard if hard != resource.RLIM_INFINITY else 8192, hard))
 
 
 class Trace:
@@ -48,7 +55,9 @@ class Trace:
     @staticmethod
     def lines(*arguments):
         command = [OTF2_PRINT, *map(str, arguments)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace") as p:
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace", preexec_fn=many_files
+        ) as p:
             yield from (line.rstrip("\n") for line in p.stdout)
             errors = p.stderr.read()
         if p.returncode or "ERROR" in errors:

@@ -4,6 +4,7 @@
 import json
 import os
 import pstats
+import shlex
 import shutil
 import signal
 import subprocess
@@ -130,7 +131,7 @@ def test_report_in_a_terminal(spartito, made, columns):
 
 
 def test_report_into_a_closed_pipe(spartito, made):
-    line = f"{' '.join(spartito)} report --limit 0 {made / 'profile'} | head -1"
+    line = f"{shlex.join(spartito)} report --limit 0 {shlex.quote(str(made / 'profile'))} | head -1"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True)
     assert done.stderr == ""
 

@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shlex
 import sys
 
 import pytest
@@ -154,10 +155,10 @@ def test_two_runs_of_one_name_do_not_harm_each_other(tmp_path):
 
 def test_current_directory_deleted(spartito, tmp_path):
     gone = tmp_path / "gone"
-    line = f"mkdir {gone}; cd {gone}; rmdir {gone}; {' '.join(spartito)} run -q"
-    done = run(["bash", "-c"], f"{line} -- {PYTHON} -c 'print(1)'")
+    line = f"mkdir {gone}; cd {gone}; rmdir {gone}; {shlex.join(spartito)} run -q"
+    done = run(["bash", "-c"], f"{line} -- {shlex.quote(PYTHON)} -c 'print(1)'")
     assert done.returncode == 1 and "current directory" in done.stderr and done.stdout == ""
-    done = run(["bash", "-c"], f"{line} -o {tmp_path}/x -- {PYTHON} -c 'print(1)'")
+    done = run(["bash", "-c"], f"{line} -o {tmp_path}/x -- {shlex.quote(PYTHON)} -c 'print(1)'")
     assert (done.returncode, done.stdout) == (0, "1\n")
 
 
