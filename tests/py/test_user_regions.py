@@ -368,3 +368,17 @@ def test_import_is_light():
     done = subprocess.run([sys.executable, "-I", "-S", "-c", f"import sys; sys.path[:0] = {sys.path!r}; {code}"],
                           capture_output=True, text=True)  # fmt: skip
     assert done.stdout == "['spartito', 'spartito._measure', 'spartito._version']\n", done.stderr
+
+
+def test_greenlets_that_were_imported_before_the_start(tmp_path):
+    pytest.importorskip("greenlet")
+    analyse = pytest.importorskip("spartito._analyse")
+    text = (
+        "import greenlet\ndef ping():\n    for _ in range(5):\n        step()\n        other.switch()\n"
+        "def pong():\n    while True:\n        step()\n        one.switch()\ndef step(): pass\n"
+        "spartito.start('x')\none, other = greenlet.greenlet(ping), greenlet.greenlet(pong)\none.switch()\nspartito.stop()\n"
+    )
+    done = plain(tmp_path, text)
+    assert (done.returncode, done.stderr) == (0, "")
+    (entry,) = analyse.Model(str(tmp_path / "x")).callers("__main__:step")
+    assert {c["name"]: c["visits"] for c in entry["callers"]} == {"__main__:ping": 5, "__main__:pong": 5}
