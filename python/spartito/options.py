@@ -117,7 +117,7 @@ VERBS = (
                 kind="append",
             ),
             Option("--exclude", "do not record what matches PATTERN; the last match wins", "PATTERN", kind="append"),
-            Option("--only-mine", "leave out the Python functions of the standard library and of installed packages"),
+            Option("--only-mine", "leave out the standard library and installed packages, with the C functions that they call"),
             Option("--depth", "record calls down to N frames (default 0: all)", "N", kind="count"),
         ),
         (

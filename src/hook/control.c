@@ -217,11 +217,24 @@ static void meta_command(void)
 	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
 	if (fd >= 0)
 		close(fd);
-	for (ssize_t i = 0; i + 1 < n; i++)
-		if (!text[i])
-			text[i] = ' ';
-	if (n > 1)
-		sp_define_meta("command", text, (size_t)n - 1);
+	if (n < 0)
+		n = 0;
+	/* as a shell would take it: words with blanks in quotes; an empty one grows most, from 1 byte to 3 */
+	char shown[3 * sizeof text], *to = shown;
+	for (const char *word = text, *end = text + n; word < end; word += strlen(word) + 1) {
+		text[n - 1] = '\0';
+		bool quote = !*word || strpbrk(word, " \t\n'\"");
+		char mark = strchr(word, '\'') ? '"' : '\'';
+		if (to > shown)
+			*to++ = ' ';
+		if (quote)
+			*to++ = mark;
+		to = stpcpy(to, word);
+		if (quote)
+			*to++ = mark;
+	}
+	if (to > shown)
+		sp_define_meta("command", shown, (size_t)(to - shown));
 }
 
 static void meta(const struct sp_hook *h)

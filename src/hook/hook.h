@@ -50,6 +50,13 @@ static inline uint64_t sp_slot_of(const PyCodeObject *code)
 	return SP_LIKELY(e && e->n > sp_slot_index) ? (uint64_t)e->extra[sp_slot_index] : 0;
 }
 
+/* Decided, and left out: neither the function nor the C functions that it calls are recorded. */
+static inline bool sp_slot_is_filtered(uint64_t slot)
+{
+	return slot & SP_SLOT_FILTERED &&
+	       (slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == (sp_slot_ok & SP_SLOT_MASK & ~UINT64_C(0xe));
+}
+
 /* names.c. Asks for the slot in the current interpreter; -1 with an exception. */
 int sp_names_init(void);
 void sp_names_new_generation(void);

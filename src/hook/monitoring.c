@@ -54,7 +54,7 @@ SP_HOT PyObject *enter(PyObject *self, PyObject *const *args, unsigned kind, boo
 SP_COLD static PyObject *unmatched(PyObject *self, struct sp_thread *t, PyCodeObject *code, bool can_disable)
 {
 	uint64_t slot = sp_slot_of(code);
-	if ((slot & SP_SLOT_FILTERED) && (slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == (sp_slot_ok & SP_SLOT_MASK)) {
+	if (sp_slot_is_filtered(slot)) {
 		if (can_disable)
 			return filtered(self, NULL, slot);
 	} else {
@@ -121,6 +121,9 @@ CALLBACK(on_call)
 	/* Python functions come as PY_START */
 	if (!t || PyFunction_Check(args[2]))
 		Py_RETURN_NONE;
+	uint64_t caller = sp_slot_of((PyCodeObject *)args[0]);
+	if (sp_slot_is_filtered(caller))
+		return filtered(self, NULL, caller);
 	uint32_t region = sp_names_c_function(t, args[2], &key);
 	/* the caller's own frame comes first if it is not known yet */
 	if (region && SP_LIKELY(t->epoch == sp_epoch))
@@ -133,7 +136,7 @@ CALLBACK(on_c_end)
 	UNUSED;
 	uint64_t now = sp_ticks(), key;
 	struct sp_thread *t = sp_hook_leaver();
-	if (t && (key = sp_names_c_key(args[2])))
+	if (t && !sp_slot_is_filtered(sp_slot_of((PyCodeObject *)args[0])) && (key = sp_names_c_key(args[2])))
 		sp_leave(t, key, now, SP_RAW_LEAVE);
 	Py_RETURN_NONE;
 }

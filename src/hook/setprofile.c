@@ -180,12 +180,16 @@ static void on_return(PyFrameObject *f, PyObject *result)
 		t->loc.unmatched += sp_recording;
 }
 
-static void on_c_call(PyObject *callable)
+static bool wants_c_calls(PyFrameObject *caller)
+{
+	return sp_process.settings.c_calls && !sp_slot_is_filtered(sp_slot_of(code_of(caller)));
+}
+
+static void on_c_call(PyFrameObject *f, PyObject *callable)
 {
 	uint64_t key;
 	struct sp_thread *t = sp_self;
-	uint32_t region =
-	    t && t->epoch == sp_epoch && sp_process.settings.c_calls ? sp_names_c_function(t, callable, &key) : 0;
+	uint32_t region = t && t->epoch == sp_epoch && wants_c_calls(f) ? sp_names_c_function(t, callable, &key) : 0;
 	if (region)
 		sp_enter(t, region, key, sp_ticks(), SP_RAW_ENTER);
 }
@@ -195,13 +199,13 @@ static bool starts_a_thread(PyObject *callable)
 	return PyCFunction_Check(callable) && !strncmp(((PyCFunctionObject *)callable)->m_ml->ml_name, "start_", 6);
 }
 
-static void on_c_return(PyObject *callable)
+static void on_c_return(PyFrameObject *f, PyObject *callable)
 {
 	uint64_t now = sp_ticks(), key;
 	struct sp_thread *t = sp_hook_leaver();
 	if (!sp_recording)
 		return;
-	if (t && sp_process.settings.c_calls && (key = sp_names_c_key(callable)))
+	if (t && wants_c_calls(f) && (key = sp_names_c_key(callable)))
 		sp_leave(t, key, now, SP_RAW_LEAVE);
 	if (SP_UNLIKELY(starts_a_thread(callable)))
 		set_all(profile);
@@ -218,11 +222,11 @@ static int profile(PyObject *self, PyFrameObject *f, int what, PyObject *arg)
 		on_return(f, arg);
 		break;
 	case PyTrace_C_CALL:
-		on_c_call(arg);
+		on_c_call(f, arg);
 		break;
 	case PyTrace_C_RETURN:
 	case PyTrace_C_EXCEPTION:
-		on_c_return(arg);
+		on_c_return(f, arg);
 		break;
 	}
 	return sp_chain_call(f, what, arg);

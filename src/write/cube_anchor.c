@@ -72,11 +72,12 @@ static void put_region(struct sp_out *out, uint32_t id, const struct shown *r)
 /* The program's name: of "/usr/bin/python3 solver.py" python3. */
 static struct sp_str program_of(struct sp_str command)
 {
-	size_t end = 0, begin;
+	char quote = command.n && (command.p[0] == '\'' || command.p[0] == '"') ? command.p[0] : '\0';
+	size_t first = quote ? 1 : 0, end = first, begin;
 
-	while (end < command.n && command.p[end] != ' ')
+	while (end < command.n && command.p[end] != (quote ? quote : ' '))
 		end++;
-	for (begin = end; begin > 0 && command.p[begin - 1] != '/'; begin--)
+	for (begin = end; begin > first && command.p[begin - 1] != '/'; begin--)
 		;
 	return end > begin ? (struct sp_str){command.p + begin, end - begin} : sp_text("python");
 }

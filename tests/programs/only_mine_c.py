@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#: hooks  monitoring setprofile
+#: options  --only-mine --c-calls
+#: visits  main 1; leaf 10
+#: c-calls  builtins:<built-in method builtins.sorted> 10; <method 'append' of 'list' objects> 10
+#: callers  builtins:<built-in method builtins.sorted> by leaf 10; <method 'append' of 'list' objects> by leaf 10
+#: expect-none  fractions:Fraction.limit_denominator; builtins:<built-in method builtins.isinstance>
+# C functions that a left-out function calls are left out with it, also those that its caller is in the middle of.
+import fractions
+
+
+def leaf():
+    found = []
+    halves = [fractions.Fraction(3, 2), fractions.Fraction(1, 2)]
+    found.append(sorted(halves, key=fractions.Fraction.limit_denominator))
+    return found
+
+
+def main():
+    for _ in range(10):
+        leaf()
+
+
+main()
