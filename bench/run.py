@@ -90,13 +90,14 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--python", default=",".join(VERSIONS), help="versions, such as 3.11,3.13")
     parser.add_argument("--programs", default="", help="only these, without the other figures")
+    parser.add_argument("--rounds", type=int, help="how often everything is measured; 3, with --quick 1")
     parser.add_argument("-o", default=os.path.join(ROOT, "docs", "performance.md"))
     options = parser.parse_args()
     found = pythons.find()
     wanted = [v for v in options.python.split(",") if v in found]
     for version in set(options.python.split(",")) - set(wanted):
         print(f"Python {version} is not installed here and not measured", file=sys.stderr)
-    rounds, repetitions = (1, 1) if options.quick else (3, 2)
+    rounds, repetitions = options.rounds or (1 if options.quick else 3), 1 if options.quick else 2
     names = options.programs.split(",") if options.programs else [*programs.LOOPS, *programs.PROGRAMS]
     work = tempfile.mkdtemp(prefix="spartito-bench-")
     try:
