@@ -42,6 +42,10 @@ sum=$(find src include python meson.build meson.options pyproject.toml -type f !
 if [ "$(cat "$venv/.sources" 2>/dev/null)" != "$sum" ]; then
 	rm -f "$venv/.sources"
 	echo "Building Spartito for it"
+	# meson takes no new option into a build directory that it has
+	options=$(cat meson.options pyproject.toml | cksum)
+	[ "$(cat "$venv/.options" 2>/dev/null)" = "$options" ] || rm -rf "$venv/build"
+	printf '%s' "$options" >"$venv/.options"
 	if ! PATH="$venv/bin:$PATH" "$venv/bin/pip" install --no-build-isolation "--config-settings=build-dir=$venv/build" . \
 		>"$venv/install.log" 2>&1; then
 		tail -n 40 "$venv/install.log" >&2
