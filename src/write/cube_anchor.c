@@ -87,7 +87,9 @@ static void put_regions(const struct sp_cube *c, struct sp_out *out)
 {
 	const struct sp_model *m = c->m;
 	struct sp_str nothing = sp_text(""), threads = sp_text("THREADS"), lost = sp_text("<not defined>");
-	struct sp_str command = m->processes[m->locations[c->k.first].process].command;
+	struct sp_str command = nothing; /* a process may have had no room for a single location */
+	if (c->k.first < c->k.end)
+		command = m->processes[m->locations[c->k.first].process].command;
 	struct shown own = {program_of(command), command, nothing, nothing, "measurement", "artificial", 0};
 
 	put_region(out, 0, &own);
