@@ -198,7 +198,7 @@ static int build(struct sp_builder *b, const char *dir, struct sp_err *e)
 	if (!m->paths || sp_build_region(b, root, 0, SP_REGION_ROOT) == SP_NONE)
 		rc = sp_model_no_memory(e);
 	if (rc == 0) {
-		m->paths[0] = (struct sp_path){SP_NONE, 0, SP_NONE, SP_NONE};
+		m->paths[0] = (struct sp_path){SP_NONE, 0, SP_NONE, SP_NONE, SP_NONE};
 		m->n_paths = 1;
 		rc = add_files(b, dir, names, n, e);
 	}

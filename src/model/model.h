@@ -19,7 +19,17 @@ struct sp_str {
 	size_t n;
 };
 
-enum sp_region_kind { SP_REGION_PYTHON, SP_REGION_C, SP_REGION_USER, SP_REGION_COLLAPSED, SP_REGION_ROOT };
+enum sp_region_kind {
+	SP_REGION_PYTHON,
+	SP_REGION_C,
+	SP_REGION_USER,
+	SP_REGION_COLLAPSED,
+	SP_REGION_PARAMETER, /* not in a model: values of parameters are in its paths */
+	SP_REGION_NATIVE,    /* a compiled function */
+	SP_REGION_IO,        /* a function of the C library that works on files */
+	SP_REGION_OFF,       /* the time in which recording was off */
+	SP_REGION_ROOT
+};
 
 /* Region 0 is the root ("<root>", kind ROOT). Regions of different processes with the same module, name, file, line and
  * kind are one. */
@@ -78,10 +88,12 @@ struct sp_location {
 	size_t first_value, values; /* rows of sp_model.values, sorted by path */
 };
 
-/* The merged call tree. Path 0 is the root; a parent's index is smaller than its children's. */
+/* The merged call tree. Path 0 is the root; a parent's index is smaller than its children's. Calls with different
+ * values of a parameter are different paths. */
 struct sp_path {
 	uint32_t parent; /* the root's is SP_NONE */
 	uint32_t region;
+	uint32_t parameter;                 /* index in sp_model.parameter_values: the one set last; SP_NONE: none */
 	uint32_t first_child, next_sibling; /* SP_NONE: none */
 };
 
@@ -97,6 +109,30 @@ struct sp_value {
 struct sp_row {
 	uint32_t path;
 	struct sp_value v;
+};
+
+/* A value that a parameter had in a call. */
+struct sp_parameter_value {
+	uint32_t parameter; /* index in sp_model.parameters */
+	uint32_t kind;      /* SP_EVENT_PARAMETER_INT, _UINT or _STRING */
+	struct sp_str text; /* numbers in decimal */
+	uint32_t before;    /* the parameter that was set before it in the same call, or SP_NONE */
+};
+
+/* A quantity that is counted beside the time. */
+struct sp_metric {
+	struct sp_str name, unit, what;
+	int exponent; /* the unit is 10^exponent of `unit` */
+	uint8_t kind; /* enum sp_metric_kind */
+	bool own;     /* exclusive: counted by the region itself; otherwise callees are included */
+};
+enum sp_metric_kind { SP_METRIC_RUSAGE, SP_METRIC_PAPI, SP_METRIC_PERF, SP_METRIC_BYTES };
+
+/* A file, socket, … while it is open in a process. */
+struct sp_io_handle {
+	uint32_t process;
+	struct sp_str path; /* empty: not known */
+	uint32_t flags;     /* of open(2) */
 };
 
 struct sp_problem {
@@ -120,6 +156,14 @@ struct sp_model {
 	size_t n_values;
 	struct sp_str *counters, *parameters, *strings; /* definitions that events refer to */
 	size_t n_counters, n_parameters, n_strings;
+	struct sp_parameter_value *parameter_values;
+	size_t n_parameter_values;
+	struct sp_metric *metrics;
+	size_t n_metrics;
+	uint64_t *row_metrics;   /* n_metrics for each row of values; NULL: there are none */
+	uint64_t *total_metrics; /* n_metrics for each path */
+	struct sp_io_handle *io_handles;
+	size_t n_io_handles;
 	struct sp_problem *problems; /* damage found and survived */
 	size_t n_problems;
 	bool traced;
@@ -146,18 +190,35 @@ enum sp_event_kind {
 	SP_EVENT_MARKER,
 	SP_EVENT_OFF,
 	SP_EVENT_ON,
-	SP_EVENT_LOST
+	SP_EVENT_LOST,
+	SP_EVENT_METRIC, /* one for each metric that is not own, together before the enter or leave they belong to */
+	SP_EVENT_IO_CREATE,
+	SP_EVENT_IO_DESTROY,
+	SP_EVENT_IO_DUP,
+	SP_EVENT_IO_SEEK,
+	SP_EVENT_IO_BEGIN,
+	SP_EVENT_IO_COMPLETE
+};
+
+/* What an event of file I/O says; what does not belong to its kind is 0. */
+struct sp_io {
+	uint32_t mode;   /* begin: 0 read, 1 write, 2 flush; seek: whence */
+	uint32_t to;     /* dup: the new handle */
+	int64_t asked;   /* seek: offset asked for; begin: bytes */
+	uint64_t offset; /* begin: where, seek: reached; UINT64_MAX: not told, or it failed */
+	uint64_t bytes;  /* complete: UINT64_MAX: it failed */
 };
 
 struct sp_event {
 	uint64_t time; /* ns since sp_model.begin_ns; never smaller than the one before in its location */
 	uint32_t kind; /* enum sp_event_kind */
-	uint32_t id;   /* region, counter, parameter, or string of a marker */
+	uint32_t id;   /* region, counter, parameter, metric, I/O handle, or string of a marker */
 	union {
 		double real;
 		int64_t sint;
 		uint64_t uint;
 		uint32_t string;
+		const struct sp_io *io; /* until the next sp_events_read() */
 	} u;
 };
 

@@ -101,7 +101,7 @@ static uint32_t path_child(struct adding *a, uint32_t parent, uint32_t region)
 		return known;
 	if ((m->n_paths >= b->priv->path_room && grow_paths(b)) || m->n_paths >= SP_NONE)
 		return SP_NONE;
-	m->paths[m->n_paths++] = (struct sp_path){parent, region, SP_NONE, SP_NONE};
+	m->paths[m->n_paths++] = (struct sp_path){parent, region, SP_NONE, SP_NONE, SP_NONE};
 	if (a->repeating && hash_paths(b))
 		return SP_NONE;
 	return (uint32_t)m->n_paths - 1;

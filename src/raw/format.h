@@ -102,6 +102,15 @@ struct sp_raw_node {
 };
 _Static_assert(sizeof(struct sp_raw_node) == 64, "raw node");
 
+/* Follows a node, in the place of a node, and holds values of its metrics. */
+enum { SP_RAW_VALUES = 7 };
+struct sp_raw_values {
+	uint32_t none;  /* SP_RAW_NONE, where a node has its parent */
+	uint32_t first; /* column of value[0] */
+	uint64_t value[SP_RAW_VALUES];
+};
+_Static_assert(sizeof(struct sp_raw_values) == sizeof(struct sp_raw_node), "raw values");
+
 enum {
 	SP_RAW_FRAME_INHERITED = 1, /* open since before recording began: time, but no visit, minimum or maximum */
 	SP_RAW_FRAME_FORKED = 2,    /* open at fork, in the child: the same */
@@ -166,8 +175,18 @@ enum sp_raw_extra {
 	SP_RAW_X_MARKER = 6,
 	SP_RAW_X_OFF = 7,
 	SP_RAW_X_ON = 8,
-	SP_RAW_X_LOST = 9
+	SP_RAW_X_LOST = 9,
+	SP_RAW_X_METRICS = 10,
+	SP_RAW_X_IO_CREATE = 11,
+	SP_RAW_X_IO_DESTROY = 12,
+	SP_RAW_X_IO_DUP = 13,
+	SP_RAW_X_IO_SEEK = 14,
+	SP_RAW_X_IO_BEGIN = 15,
+	SP_RAW_X_IO_COMPLETE = 16
 };
+
+enum sp_raw_io_mode { SP_RAW_IO_READ = 0, SP_RAW_IO_WRITE = 1, SP_RAW_IO_FLUSH = 2 };
+#define SP_RAW_IO_FAILED UINT64_MAX /* the result of an operation that failed; an offset that is not told */
 
 enum sp_raw_def_kind {
 	SP_RAW_DEF_META = 1,
@@ -175,14 +194,30 @@ enum sp_raw_def_kind {
 	SP_RAW_DEF_LOCATION_NAME = 3,
 	SP_RAW_DEF_COUNTER = 4,
 	SP_RAW_DEF_PARAMETER = 5,
-	SP_RAW_DEF_STRING = 6
+	SP_RAW_DEF_STRING = 6,
+	SP_RAW_DEF_METRIC = 7
 };
+
+/* flags of a METRIC record: where the values come from, and whether they are counted by the region itself (OWN) or the
+ * growth of a counter while it ran, callees included */
+enum sp_raw_metric_kind {
+	SP_RAW_METRIC_RUSAGE = 0,
+	SP_RAW_METRIC_PAPI = 1,
+	SP_RAW_METRIC_PERF = 2,
+	SP_RAW_METRIC_BYTES = 3
+};
+enum { SP_RAW_METRIC_KIND_MASK = 0xff, SP_RAW_METRIC_OWN = 0x100 };
 
 enum sp_raw_region_kind {
 	SP_RAW_REGION_PYTHON = 0,
 	SP_RAW_REGION_C = 1, /* a C function called from Python */
 	SP_RAW_REGION_USER = 2,
-	SP_RAW_REGION_COLLAPSED = 3 /* call paths that the memory limit left no room for */
+	SP_RAW_REGION_COLLAPSED = 3, /* call paths that the memory limit left no room for */
+	SP_RAW_REGION_PARAMETER =
+	    4,                    /* a value of a parameter: a node between a call and the same call with that value */
+	SP_RAW_REGION_NATIVE = 5, /* a compiled function that was built with -finstrument-functions */
+	SP_RAW_REGION_IO = 6,     /* a function of the C library that works on files */
+	SP_RAW_REGION_OFF = 7     /* the time in which recording was off */
 };
 
 /* flags of a REGION record above the kind: what the code object is */

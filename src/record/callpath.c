@@ -63,12 +63,17 @@ static int nodes_more(struct sp_thread *t)
 
 static struct sp_raw_node *node_new(struct sp_thread *t, uint32_t parent, uint32_t region)
 {
-	if (t->node_next == t->node_end && nodes_more(t))
+	/* values of metrics take the places of nodes behind it */
+	uint32_t values = parent == SP_RAW_NONE ? 0 : (sp_process.n_columns + SP_RAW_VALUES - 1) / SP_RAW_VALUES;
+	if (t->node_end - t->node_next <= (ptrdiff_t)values && nodes_more(t))
 		return NULL;
-	struct sp_raw_node *n = t->node_next++;
+	struct sp_raw_node *n = t->node_next;
+	t->node_next += 1 + values;
 	*n = (struct sp_raw_node){.parent = parent, .region = region, .min = UINT64_MAX, .child = (uint64_t)t->root};
-	t->loc.nodes++;
-	__atomic_store_n(&t->node_chunk->used, t->node_chunk->used + 1, __ATOMIC_RELEASE);
+	for (uint32_t i = 0; i < values; i++)
+		*(struct sp_raw_values *)(n + 1 + i) = (struct sp_raw_values){SP_RAW_NONE, i * SP_RAW_VALUES, {0}};
+	t->loc.nodes += 1 + values;
+	__atomic_store_n(&t->node_chunk->used, t->node_chunk->used + 1 + values, __ATOMIC_RELEASE);
 	return n;
 }
 

@@ -90,6 +90,16 @@ uint32_t sp_define_region(struct sp_text module, struct sp_text name, struct sp_
 	return id;
 }
 
+int sp_define_metric(const char *name, const char *unit, int exponent, const char *what, unsigned flags)
+{
+	const struct sp_text text[3] = {{name, strlen(name)}, {unit, strlen(unit)}, {what, strlen(what)}};
+	if (sp_define(SP_RAW_DEF_METRIC, flags, sp_process.n_columns, (uint32_t)exponent, text, 3))
+		return -1;
+	if (!(flags & SP_RAW_METRIC_OWN))
+		sp_process.n_sync++;
+	return (int)sp_process.n_columns++;
+}
+
 void sp_define_meta(const char *key, const char *value, size_t n)
 {
 	const struct sp_text text[2] = {{key, strlen(key)}, {value, n}};

@@ -202,7 +202,7 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 	sp_process.settings = *s;
 	sp_process.filter = f;
 	sp_process.threads = NULL;
-	sp_process.n_regions = 0;
+	sp_process.n_regions = sp_process.n_columns = sp_process.n_sync = 0;
 	memset(s, 0, sizeof *s);
 	sp_define_forget();
 	sp_clock_init();

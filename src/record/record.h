@@ -28,10 +28,16 @@ struct sp_settings {
 	bool c_calls;
 	bool only_mine;
 	enum sp_when_full when_full;
-	uint64_t memory; /* bytes */
-	uint32_t depth;  /* 0: no limit */
-	char *hook;      /* owned; "auto" or a hook's name */
-	char *filter;    /* owned; items as docs say, separated by newlines */
+	uint64_t memory;        /* bytes */
+	uint32_t depth;         /* 0: no limit */
+	uint32_t profile_depth; /* deeper paths share one node each; 0: no limit */
+	bool scorep;            /* names, call tree and filter as Score-P's Python bindings have them */
+	bool instrument;        /* functions are recorded from the start on, not only the program's own regions */
+	bool io;
+	char *clock;   /* owned; auto, tsc or monotonic */
+	char *metrics; /* owned; source:name, separated by commas */
+	char *hook;    /* owned; "auto" or a hook's name */
+	char *filter;  /* owned; items as docs say, separated by newlines */
 };
 
 struct sp_setting {
@@ -149,6 +155,8 @@ struct sp_process {
 	size_t n_defs;
 	struct sp_thread *threads;
 	uint32_t n_regions;
+	uint32_t n_columns; /* of metrics; fixed once the first node is made */
+	uint32_t n_sync;    /* the first of them: read at each enter and leave */
 	bool disk_failed;
 	uint64_t paused_at; /* ticks */
 	bool forked;        /* a child of fork that had no event yet, and has no file */
@@ -191,6 +199,8 @@ int sp_define(unsigned kind, unsigned flags, uint32_t a, uint32_t b, const struc
 enum { SP_REGION_COLLAPSED_ID = 1 };
 uint32_t sp_define_region(struct sp_text module, struct sp_text name, struct sp_text file, uint32_t line,
                           unsigned flags);
+/* A column for a metric, before the first node of the process is made: sync ones first. Its number, or -1 (no room). */
+int sp_define_metric(const char *name, const char *unit, int exponent, const char *what, unsigned flags);
 void sp_define_meta(const char *key, const char *value, size_t n);
 /* The id of a name among those of its kind (COUNTER, PARAMETER, STRING, or REGION for user regions), made at first use.
  */
@@ -208,6 +218,11 @@ bool sp_thread_events_more(struct sp_thread *t);
 void sp_thread_events_rewind(struct sp_thread *t);
 /* No trace until sp_thread_restart(). */
 void sp_thread_events_hold(struct sp_thread *t);
+/* Where the value of a metric's column is kept for a node (not the root). */
+static inline uint64_t *sp_node_value(struct sp_raw_node *n, unsigned column)
+{
+	return &((struct sp_raw_values *)(n + 1))[column / SP_RAW_VALUES].value[column % SP_RAW_VALUES];
+}
 /* NULL: no room. */
 struct sp_raw_node *sp_callpath_child(struct sp_thread *t, struct sp_raw_node *parent, uint32_t region);
 void sp_callpath_reset(struct sp_thread *t);

@@ -19,6 +19,12 @@ const struct sp_setting sp_setting_table[] = {
     {"filter", SP_SETTING_TEXT, AT(filter), ""},
     {"only_mine", SP_SETTING_BOOL, AT(only_mine), "0"},
     {"depth", SP_SETTING_COUNT, AT(depth), "0"},
+    {"profile_depth", SP_SETTING_COUNT, AT(profile_depth), "0"},
+    {"scorep", SP_SETTING_BOOL, AT(scorep), "0"},
+    {"instrument", SP_SETTING_BOOL, AT(instrument), "1"},
+    {"io", SP_SETTING_BOOL, AT(io), "0"},
+    {"clock", SP_SETTING_TEXT, AT(clock), "auto"},
+    {"metrics", SP_SETTING_TEXT, AT(metrics), ""},
     {0},
 };
 
@@ -136,7 +142,9 @@ void sp_settings_free(struct sp_settings *s)
 {
 	free(s->hook);
 	free(s->filter);
-	s->hook = s->filter = NULL;
+	free(s->clock);
+	free(s->metrics);
+	s->hook = s->filter = s->clock = s->metrics = NULL;
 }
 
 int sp_settings_from_environment(struct sp_settings *s, char *why, size_t n)
