@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Beginning, pausing and ending, and how a thread's stack is made to agree with the interpreter's. */
 #include "hook/hook.h"
+#include "record/adapter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -85,7 +86,8 @@ static PyThreadState *own_state(void)
 static sp_frame *innermost_open(PyThreadState *ts)
 {
 	sp_frame *f = sp_frame_current(ts);
-	return f && sp_hook_used && sp_hook_used->entered_is_current ? sp_frame_back(f) : f;
+	bool entered = sp_hook_used && sp_hook_used->entered_is_current && !sp_adapter_enters;
+	return f && entered ? sp_frame_back(f) : f;
 }
 
 /* The thread was paused. */
@@ -112,6 +114,12 @@ static void out_of_date(struct sp_thread *t)
 	SAVE_EXCEPTION;
 	go_on(t, innermost_open(ts));
 	RESTORE_EXCEPTION;
+}
+
+/* Without Python's events nothing will ever tell of its frames. */
+static int runs_python(void)
+{
+	return sp_hook_used && PyGILState_GetThisThreadState();
 }
 
 struct sp_thread *sp_hook_thread(sp_frame *entered)
@@ -345,6 +353,7 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 	}
 	sp_stack_still_open = still_open;
 	sp_stack_out_of_date = out_of_date;
+	sp_adapter_runs_python = runs_python;
 	end_handlers();
 	meta(h);
 	if (sp_names_init() == 0 && begin_here(h, how == SP_RAW_STARTED_EXEC) == 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Beginning and end of a measurement, and fork: a child goes on in a file of its own. */
+#include "record/adapter.h"
 #include "record/record.h"
 
 #include <errno.h>
@@ -56,6 +57,7 @@ static void fork_forget(void)
 
 static void fork_prepare(void)
 {
+	sp_adapter_forks = 1;
 	pthread_mutex_lock(&sp_process.lock);
 	if (sp_process.forked || !sp_process.header)
 		return;
@@ -81,6 +83,7 @@ static void fork_parent(void)
 	if (!sp_process.forked)
 		fork_forget();
 	pthread_mutex_unlock(&sp_process.lock);
+	sp_adapter_forks = 0;
 }
 
 /* Only what cannot wait: nothing may be written into the parent's pages any more. The child gets its file with its
@@ -88,6 +91,7 @@ static void fork_parent(void)
 static void fork_child(void)
 {
 	pthread_mutex_init(&sp_process.lock, NULL);
+	sp_adapter_forks = 0;
 	if (sp_process.forked || !sp_process.header)
 		return;
 	forking.header = sp_process.header;
@@ -122,6 +126,7 @@ static int child_open(void)
 	char *name = strdup(strrchr(sp_process.path, '/') + 1);
 	int r = forking.defs_used ? sp_buffer_open(sp_process.dir) : -ENOMEM;
 	if (!r) {
+		sp_adapter_new_file(0);
 		struct sp_raw_header *h = sp_process.header;
 		h->start = SP_RAW_STARTED_FORK;
 		h->flags = forking.header->flags;
@@ -222,6 +227,8 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 		abandon();
 		return -ENOSPC;
 	}
+	sp_adapter_columns();
+	sp_adapter_new_file(1);
 	sp_epoch++;
 	sp_recording = true;
 	return 0;

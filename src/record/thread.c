@@ -131,11 +131,11 @@ lost:
 }
 
 /* An event with payload words. What it says is written at its own time; words of a payload may be 0. */
-void sp_extra(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *payload, unsigned n)
+void sp_extra_at(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *payload, unsigned n, uint64_t now)
 {
 	if (!t->traced)
 		return;
-	uint64_t now = sp_ticks(), delta = now - t->loc.last;
+	uint64_t delta = now - t->loc.last;
 	uint64_t *w = (uint64_t *)t->loc.next;
 	if (!t->ev_end || w + 1 + n > t->ev_end || delta > SP_RAW_DELTA_MAX) {
 		/* room, or time, is made by an event that says nothing */
@@ -154,6 +154,12 @@ void sp_extra(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *paylo
 	w[0] = delta << SP_RAW_DELTA_SHIFT | (uint64_t)(what | n << 8) << SP_RAW_KIND_BITS | SP_RAW_EXTRA;
 	t->loc.last = now;
 	t->loc.next = (uint64_t)(w + 1 + n);
+}
+
+void sp_extra(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *payload, unsigned n)
+{
+	if (t->traced)
+		sp_extra_at(t, what, payload, n, sp_ticks());
 }
 
 static int parts_init(struct sp_thread *t)

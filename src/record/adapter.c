@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The functions that libraries outside of _measure record with. */
+#include "record/adapter.h"
+#include "record/hot.h"
+
+#include <errno.h>
+#include <string.h>
+
+int (*sp_adapter_runs_python)(void);
+__thread int sp_adapter_enters __attribute__((tls_model("initial-exec")));
+__thread int sp_adapter_forks __attribute__((tls_model("initial-exec")));
+
+static uint32_t wanted, generation, process;
+static int columns[SP_COUNTS]; /* 0: none, otherwise the column + 1 */
+
+/* Bit 2 tells it from the keys of C functions, whose bit 1 is set too. */
+static uint64_t key_of(uint32_t region)
+{
+	return (uint64_t)region << 8 | 6;
+}
+
+void sp_adapter_columns(void)
+{
+	static const struct {
+		const char *name, *what;
+	} counts[SP_COUNTS] = {
+	    [SP_COUNT_IO_READ] = {"io_bytes_read", "bytes read by functions of the C library"},
+	    [SP_COUNT_IO_WRITTEN] = {"io_bytes_written", "bytes written by functions of the C library"},
+	};
+	for (int i = 0; i < SP_COUNTS; i++)
+		columns[i] = sp_process.settings.io ? sp_define_metric(counts[i].name, "B", 0, counts[i].what,
+		                                                       SP_RAW_METRIC_BYTES | SP_RAW_METRIC_OWN) +
+		                                          1
+		                                    : 0;
+}
+
+void sp_adapter_new_file(int start)
+{
+	process++;
+	if (start) {
+		generation++;
+		wanted = sp_process.settings.io ? SP_ADAPTER_IO : 0;
+	}
+}
+
+/* No location yet, or one that a pause or stop has left behind. */
+SP_COLD static struct sp_thread *thread_slow(struct sp_thread *t)
+{
+	int error = errno;
+	if (sp_adapter_runs_python && sp_adapter_runs_python()) {
+		t = NULL;
+	} else if (!t) {
+		t = sp_thread_new();
+	} else if (sp_stack_out_of_date) {
+		sp_stack_out_of_date(t);
+		if (t->epoch != sp_epoch)
+			t = NULL;
+	}
+	errno = error;
+	return t;
+}
+
+static struct sp_thread *thread(void)
+{
+	struct sp_thread *t = sp_self;
+	if (SP_UNLIKELY(!sp_recording || sp_adapter_forks))
+		return NULL;
+	if (SP_UNLIKELY(!t || t->epoch != sp_epoch))
+		t = thread_slow(t);
+	return SP_LIKELY(t && !t->booting) ? t : NULL;
+}
+
+static int traced(const struct sp_thread *t)
+{
+	return t->traced;
+}
+
+static struct sp_text text_of(const char *p)
+{
+	return p ? (struct sp_text){p, strlen(p)} : (struct sp_text){"", 0};
+}
+
+static uint32_t region(unsigned kind, const char *module, const char *name, const char *file, uint32_t line)
+{
+	int error = errno;
+	uint32_t id = sp_define_region(text_of(module), text_of(name), text_of(file), line, kind);
+	errno = error;
+	return id;
+}
+
+static uint32_t string(const char *text, size_t n)
+{
+	int error = errno;
+	uint32_t id = sp_define_name(SP_RAW_DEF_STRING, text, n);
+	errno = error;
+	return id;
+}
+
+static uint64_t enter(struct sp_thread *t, uint32_t id)
+{
+	uint64_t now = sp_ticks();
+	sp_adapter_enters = 1;
+	sp_enter(t, id, key_of(id), now, SP_RAW_ENTER);
+	sp_adapter_enters = 0;
+	return now;
+}
+
+static uint64_t leave(struct sp_thread *t, uint32_t id)
+{
+	uint64_t now = sp_ticks();
+	if (SP_UNLIKELY(!sp_leave(t, key_of(id), now, SP_RAW_LEAVE)))
+		t->loc.unmatched++;
+	return now;
+}
+
+static uint64_t ticks(void)
+{
+	return sp_ticks();
+}
+
+static void add(struct sp_thread *t, enum sp_adapter_count which, uint64_t amount)
+{
+	struct sp_raw_node *n = (struct sp_raw_node *)((const struct sp_raw_frame *)t->loc.top)->node;
+	if (SP_LIKELY(columns[which] && n != t->root))
+		*sp_node_value(n, (unsigned)columns[which] - 1) += amount;
+}
+
+extern const struct sp_adapter sp_adapter_v1;
+__attribute__((visibility("default"))) const struct sp_adapter sp_adapter_v1 = {
+    .version = 1,
+    .size = sizeof(struct sp_adapter),
+    .wanted = &wanted,
+    .generation = &generation,
+    .process = &process,
+    .thread = thread,
+    .traced = traced,
+    .region = region,
+    .string = string,
+    .enter = enter,
+    .leave = leave,
+    .now = ticks,
+    .extra = sp_extra_at,
+    .add = add,
+};

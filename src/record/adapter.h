@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What libraries outside of _measure record with: the wrappers of file I/O, compiled functions, MPI. They are loaded
+ * before or beside _measure and are not linked to it: they find this struct under SP_ADAPTER_SYMBOL with dlsym, or are
+ * given it by the door.
+ *
+ * The rules of an event hold: nothing here calls Python, prints or changes errno, and the GIL is not needed. Not for
+ * signal handlers: one may have interrupted an event of the same thread. */
+#ifndef SP_RECORD_ADAPTER_H
+#define SP_RECORD_ADAPTER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "raw/format.h"
+
+#define SP_ADAPTER_SYMBOL "sp_adapter_v1"
+
+struct sp_thread;
+
+/* What may be asked for; bits of *wanted. */
+enum { SP_ADAPTER_IO = 1 };
+
+/* OWN metrics that an adapter counts. */
+enum sp_adapter_count { SP_COUNT_IO_READ, SP_COUNT_IO_WRITTEN, SP_COUNTS };
+
+/* New members come at the end. */
+struct sp_adapter {
+	uint32_t version; /* 1 */
+	uint32_t size;    /* of this struct, in the library */
+
+	/* SP_ADAPTER_…: what the measurement started last asks for. */
+	const uint32_t *wanted;
+	/* Changes with each start of a measurement: ids of regions and strings of an earlier one mean nothing. Never 0
+	 * while something is measured. */
+	const uint32_t *generation;
+	/* Changes with each raw file, so in a child of fork too: what counts in a process (I/O handles) begins anew. */
+	const uint32_t *process;
+
+	/* Where the calling thread records, made at need; NULL: not now. That is so without a measurement, in a pause,
+	 * in the interpreter's start-up, and, in a thread that runs Python, before Python's first event there (also in
+	 * a child of fork or after a pause), because only then its frames are known. The result holds for one event. */
+	struct sp_thread *(*thread)(void);
+	/* Whether the trace is wanted: without it extra() does nothing. */
+	int (*traced)(const struct sp_thread *t);
+
+	/* A new region, SP_RAW_REGION_… with its flags; texts are UTF-8 and copied, NULL is "". 0: no room (counted).
+	 * Takes the process lock. */
+	uint32_t (*region)(unsigned kind, const char *module, const char *name, const char *file, uint32_t line);
+	/* The id of a text for extra(), the same for the same text; 0: no room. Takes the process lock. */
+	uint32_t (*string)(const char *text, size_t n);
+
+	/* Enters and leaves a region; both return the time in ticks, for extra(). A leave without its enter is counted
+	 * as such; frames above it are left with it. */
+	uint64_t (*enter)(struct sp_thread *t, uint32_t region);
+	uint64_t (*leave)(struct sp_thread *t, uint32_t region);
+	/* The clock of the events, in ticks. */
+	uint64_t (*now)(void);
+	/* An event with n words of payload at the time `now`, which is not before that of the event before it. */
+	void (*extra)(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *payload, unsigned n, uint64_t now);
+	/* Adds to an OWN metric of the innermost open frame. */
+	void (*add)(struct sp_thread *t, enum sp_adapter_count which, uint64_t amount);
+};
+
+/* ---- for the rooms of _measure ---- */
+
+/* Defines the columns that the settings ask for; the process lock is free, and no node is made yet. */
+void sp_adapter_columns(void);
+/* A raw file was opened: by a start, or in a child of fork. */
+void sp_adapter_new_file(int start);
+/* Set by the hook: does the calling thread run Python code that it records? */
+extern int (*sp_adapter_runs_python)(void);
+/* An adapter's enter is under way in the calling thread: no Python frame is being entered. */
+extern __thread int sp_adapter_enters __attribute__((tls_model("initial-exec")));
+/* Between fork's preparation and its end the calling thread holds the process lock. */
+extern __thread int sp_adapter_forks __attribute__((tls_model("initial-exec")));
+
+#endif
