@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* anchor.xml of a Cube file: the names of everything that the matrices hold. */
 #include "write/cube.h"
+#include "write/scorep.h"
 
 /* Text of XML: what may not stand in it, not even escaped, becomes a blank. */
 static void put_xml(struct sp_out *out, struct sp_str s)
@@ -35,26 +36,34 @@ static void put_element(struct sp_out *out, const char *name, struct sp_str text
 	sp_out_f(out, "</%s>\n", name);
 }
 
-static void put_metrics(struct sp_out *out)
+static void put_metrics(const struct sp_cube *c, struct sp_out *out)
 {
 	sp_out_text(out, "<metrics>\n");
-	for (unsigned i = 0; i < SP_CUBE_METRICS; i++) {
-		const struct sp_cube_metric *m = &sp_cube_metrics[i];
-		sp_out_f(out,
-		         "<metric id=\"%u\" type=\"%s\">\n<disp_name>%s</disp_name>\n<uniq_name>%s</uniq_name>\n"
-		         "<dtype>%s</dtype>\n<uom>%s</uom>\n<url></url>\n<descr>%s</descr>\n</metric>\n",
-		         i, m->kind, m->shown, m->name, m->type, m->unit, m->what);
+	for (unsigned i = 0; i < c->n_metrics; i++) {
+		const struct sp_cube_metric *m = &c->metrics[i];
+		sp_out_f(out, "<metric id=\"%u\" type=\"%s\">\n", i, m->inclusive ? "INCLUSIVE" : "EXCLUSIVE");
+		put_element(out, "disp_name", m->shown);
+		put_element(out, "uniq_name", m->name);
+		sp_out_f(out, "<dtype>%s</dtype>\n<uom>", m->type);
+		if (m->exponent)
+			sp_out_f(out, "10^%d ", m->exponent);
+		put_xml(out, m->unit);
+		sp_out_text(out, "</uom>\n<url></url>\n");
+		put_element(out, "descr", m->what);
+		sp_out_text(out, "</metric>\n");
 	}
 	sp_out_text(out, "</metrics>\n");
 }
 
 struct shown {
-	struct sp_str name, mangled, file, group;
-	const char *paradigm, *role;
+	struct sp_str name, mangled, file;
+	const char *paradigm;
+	struct sp_str group; /* behind the paradigm; may be empty */
+	const char *role;
 	uint32_t line; /* 0: not known */
 };
 
-static void put_region(struct sp_out *out, uint32_t id, const struct shown *r)
+static void put_region(struct sp_out *out, uint32_t id, const struct shown *r, size_t arguments)
 {
 	sp_out_f(out, "<region id=\"%u\" mod=\"", id);
 	put_xml(out, r->file);
@@ -64,22 +73,31 @@ static void put_region(struct sp_out *out, uint32_t id, const struct shown *r)
 		sp_out_text(out, "\" begin=\"-1\" end=\"-1\">\n");
 	put_element(out, "name", r->name);
 	put_element(out, "mangled_name", r->mangled);
-	sp_out_f(out, "<paradigm>%s", r->paradigm);
+	sp_out_f(out, "<paradigm>%s%s", r->paradigm, r->group.n ? ":" : "");
 	put_xml(out, r->group);
-	sp_out_f(out, "</paradigm>\n<role>%s</role>\n<url></url>\n<descr></descr>\n</region>\n", r->role);
+	sp_out_f(out, "</paradigm>\n<role>%s</role>\n<url></url>\n<descr></descr>\n", r->role);
+	if (arguments)
+		sp_out_f(out, "<attr key=\"Score-P::ProgramArguments::numberOfArguments\" value=\"%zu\"/>\n",
+		         arguments - 1);
+	sp_out_text(out, "</region>\n");
 }
 
-/* The program's name: of "/usr/bin/python3 solver.py" python3. */
-static struct sp_str program_of(struct sp_str command)
+static void put_model_region(struct sp_out *out, uint32_t id, const struct sp_region *r)
 {
-	char quote = command.n && (command.p[0] == '\'' || command.p[0] == '"') ? command.p[0] : '\0';
-	size_t first = quote ? 1 : 0, end = first, begin;
+	static const char *const roles[] = {[SP_SCOREP_FUNCTION] = "function",
+	                                    [SP_SCOREP_ARTIFICIAL] = "artificial",
+	                                    [SP_SCOREP_FILE_IO] = "file_io",
+	                                    [SP_SCOREP_FILE_IO_METADATA] = "file_io metadata"};
+	static const char *const paradigms[] = {[SP_SCOREP_USER] = "user",
+	                                        [SP_SCOREP_MEASUREMENT] = "measurement",
+	                                        [SP_SCOREP_COMPILER] = "compiler",
+	                                        [SP_SCOREP_IO] = "io"};
+	struct sp_scorep_region s = sp_scorep_region(r);
+	bool grouped = s.paradigm == SP_SCOREP_USER && s.role == SP_SCOREP_FUNCTION;
+	struct shown shown = {s.name,        s.name, s.file, paradigms[s.paradigm], grouped ? r->module : sp_text(""),
+	                      roles[s.role], r->line};
 
-	while (end < command.n && command.p[end] != (quote ? quote : ' '))
-		end++;
-	for (begin = end; begin > first && command.p[begin - 1] != '/'; begin--)
-		;
-	return end > begin ? (struct sp_str){command.p + begin, end - begin} : sp_text("python");
+	put_region(out, id, &shown, 0);
 }
 
 /* The model's root is the program; behind the model's regions come two of our own. */
@@ -87,30 +105,42 @@ static void put_regions(const struct sp_cube *c, struct sp_out *out)
 {
 	const struct sp_model *m = c->m;
 	struct sp_str nothing = sp_text(""), threads = sp_text("THREADS"), lost = sp_text("<not defined>");
-	struct sp_str command = nothing; /* a process may have had no room for a single location */
+	struct sp_str command = nothing, word; /* a process may have had no room for a single location */
+	size_t at = 0, words = 0;
+
 	if (c->k.first < c->k.end)
 		command = m->processes[m->locations[c->k.first].process].command;
-	struct shown own = {program_of(command), command, nothing, nothing, "measurement", "artificial", 0};
+	while (sp_scorep_word(command, &at, &word))
+		words++;
+	struct shown own = {
+	    sp_scorep_program(command), command, nothing, "measurement", nothing, "artificial", 0,
+	};
+	put_region(out, 0, &own, words);
+	for (uint32_t i = 1; i < m->n_regions; i++)
+		put_model_region(out, i, &m->regions[i]);
+	own = (struct shown){threads, threads, nothing, "pthread", nothing, "artificial", 0};
+	put_region(out, (uint32_t)m->n_regions, &own, 0);
+	own = (struct shown){lost, lost, nothing, "measurement", nothing, "artificial", 0};
+	put_region(out, (uint32_t)m->n_regions + 1, &own, 0);
+}
 
-	put_region(out, 0, &own);
-	for (uint32_t i = 1; i < m->n_regions; i++) {
-		const struct sp_region *r = &m->regions[i];
-		bool real = r->kind != SP_REGION_COLLAPSED && r->kind != SP_REGION_ROOT;
-		struct shown s = {r->name,
-		                  r->name,
-		                  r->file,
-		                  real ? r->module : nothing,
-		                  real ? "user:" : "measurement",
-		                  real ? "function" : "artificial",
-		                  r->line};
-		if (r->kind == SP_REGION_USER)
-			s.group = sp_text("user");
-		put_region(out, i, &s);
+/* The values that parameters had in the calls of a path, in the order in which they were set. */
+static void put_parameters(const struct sp_cube *c, struct sp_out *out, uint32_t path)
+{
+	const struct sp_model *m = c->m;
+	size_t n = 0;
+
+	for (uint32_t i = m->paths[path].parameter; i != SP_NONE; i = m->parameter_values[i].before)
+		c->chain[n++] = i;
+	while (n--) {
+		const struct sp_parameter_value *v = &m->parameter_values[c->chain[n]];
+		sp_out_f(out, "<parameter partype=\"%s\" parkey=\"",
+		         v->kind == SP_EVENT_PARAMETER_STRING ? "string" : "numeric");
+		put_xml(out, m->parameters[v->parameter]);
+		sp_out_text(out, "\" parvalue=\"");
+		put_xml(out, v->text);
+		sp_out_text(out, "\" />\n");
 	}
-	own = (struct shown){threads, threads, nothing, nothing, "pthread", "artificial", 0};
-	put_region(out, (uint32_t)m->n_regions, &own);
-	own = (struct shown){lost, lost, nothing, nothing, "measurement", "artificial", 0};
-	put_region(out, (uint32_t)m->n_regions + 1, &own);
 }
 
 static void put_leave(void *arg, int side, uint32_t path)
@@ -122,15 +152,18 @@ static void put_leave(void *arg, int side, uint32_t path)
 
 static void put_cnodes(const struct sp_cube *c, struct sp_out *out)
 {
+	const struct sp_cube_tree *t = &c->tree;
+
 	for (int side = 0; side < SP_CUBE_SIDES; side++)
-		if (c->cnode[side][0] != SP_NONE)
-			for (uint32_t p = 0; p != SP_NONE; p = sp_cube_next(c, side, p, put_leave, out)) {
+		if (t->cnode[side][0] != SP_NONE)
+			for (uint32_t p = 0; p != SP_NONE; p = sp_cube_next(t, side, p, put_leave, out)) {
 				uint32_t callee = c->m->paths[p].region;
 				if (side == SP_CUBE_THREADS && p == 0)
 					callee = (uint32_t)c->m->n_regions;
 				else if (p && !callee) /* for which no region could be made */
 					callee = (uint32_t)c->m->n_regions + 1;
-				sp_out_f(out, "<cnode id=\"%u\" calleeId=\"%u\">\n", c->cnode[side][p], callee);
+				sp_out_f(out, "<cnode id=\"%u\" calleeId=\"%u\">\n", t->cnode[side][p], callee);
+				put_parameters(c, out, p);
 			}
 	sp_out_text(out, "</cnode>\n");
 }
@@ -139,12 +172,14 @@ static void put_process(const struct sp_cube *c, struct sp_out *out, uint32_t pr
 {
 	const struct sp_process *p = &c->m->processes[process];
 
-	sp_out_f(out, "<locationgroup Id=\"%u\">\n<name>Process %d</name>\n<rank>%u</rank>\n<type>process</type>\n",
-	         rank, (int)p->pid, rank);
+	char name[SP_SCOREP_NAME];
+	sp_scorep_process(c->m, process, name);
+	sp_out_f(out, "<locationgroup Id=\"%u\">\n<name>%s</name>\n<rank>%u</rank>\n<type>process</type>\n", rank, name,
+	         rank);
 	for (uint32_t l = 0; l < p->locations; l++) {
 		uint32_t location = p->first_location + l;
 		sp_out_f(out, "<location Id=\"%u\">\n", c->column[location]);
-		put_element(out, "name", c->m->locations[location].name);
+		put_element(out, "name", sp_scorep_thread(c->m, location));
 		sp_out_f(out, "<rank>%u</rank>\n<type>thread</type>\n</location>\n", l);
 	}
 	sp_out_text(out, "</locationgroup>\n");
@@ -157,12 +192,44 @@ static bool is_written(const struct sp_cube *c, uint32_t process)
 	return p->locations && c->column[p->first_location] != SP_NONE;
 }
 
+/* Each thread by its process and its number in it. */
+static void put_topology(const struct sp_cube *c, struct sp_out *out)
+{
+	uint32_t processes = 0, threads = 0, rank = 0;
+
+	for (uint32_t p = 0; p < c->m->n_processes; p++) {
+		if (!is_written(c, p))
+			continue;
+		processes++;
+		if (c->m->processes[p].locations > threads)
+			threads = c->m->processes[p].locations;
+	}
+	sp_out_text(out, "<topologies>\n");
+	if (processes)
+		sp_out_f(out,
+		         "<cart name=\"Process x Thread\" ndims=\"2\">\n"
+		         "<dim name=\"Process\" size=\"%u\" periodic=\"false\"/>\n"
+		         "<dim name=\"Thread\" size=\"%u\" periodic=\"false\"/>\n",
+		         processes, threads);
+	for (uint32_t h = 0; h < c->n_hosts; h++)
+		for (uint32_t p = 0; p < c->m->n_processes; p++) {
+			if (c->host[p] != h || !is_written(c, p))
+				continue;
+			for (uint32_t l = 0; l < c->m->processes[p].locations; l++)
+				sp_out_f(out, "<coord locId=\"%u\">%u %u</coord>\n",
+				         c->column[c->m->processes[p].first_location + l], rank, l);
+			rank++;
+		}
+	sp_out_text(out, processes ? "</cart>\n</topologies>\n" : "</topologies>\n");
+}
+
 static void put_system(const struct sp_cube *c, struct sp_out *out)
 {
 	uint32_t node = 0, rank = 0;
 
-	sp_out_text(out, "<system>\n<systemtreenode Id=\"0\">\n<name>machine Linux</name>\n<class>machine</class>\n"
-	                 "<attr key=\"platform\" value=\"Linux\"/>\n");
+	sp_out_text(out, "<system>\n<systemtreenode Id=\"0\">\n<name>machine ");
+	put_xml(out, sp_scorep_machine(c->m, c->k.first, c->k.end));
+	sp_out_text(out, "</name>\n<class>machine</class>\n<attr key=\"platform\" value=\"Linux\"/>\n");
 	for (uint32_t h = 0; h < c->n_hosts; h++) {
 		bool begun = false;
 		for (uint32_t p = 0; p < c->m->n_processes; p++) {
@@ -179,7 +246,9 @@ static void put_system(const struct sp_cube *c, struct sp_out *out)
 		if (begun)
 			sp_out_text(out, "</systemtreenode>\n");
 	}
-	sp_out_text(out, "</systemtreenode>\n<topologies></topologies>\n</system>\n");
+	sp_out_text(out, "</systemtreenode>\n");
+	put_topology(c, out);
+	sp_out_text(out, "</system>\n");
 }
 
 void sp_cube_anchor(const struct sp_cube *c, struct sp_out *out)
@@ -189,7 +258,7 @@ void sp_cube_anchor(const struct sp_cube *c, struct sp_out *out)
 	                 "<attr key=\"Cube anchor.xml syntax version\" value=\"4.4\"/>\n"
 	                 "<attr key=\"Creator\" value=\"Spartito\"/>\n<attr key=\"CUBE_CT_AGGR\" value=\"SUM\"/>\n"
 	                 "<doc><mirrors></mirrors></doc>\n");
-	put_metrics(out);
+	put_metrics(c, out);
 	sp_out_text(out, "<program>\n");
 	put_regions(c, out);
 	put_cnodes(c, out);

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 import tarfile
+from collections import Counter
+from xml.etree import ElementTree
 
 import numpy
 import pycubexr
@@ -33,6 +35,11 @@ else:
     os.waitpid(pid, 0)
     right(5)
 """
+
+
+#: the metrics that are there always, and those that Score-P has always and that are all zero here
+TIMES = ["visits", "time", "min_time", "max_time"]
+BYTES = ["bytes_put", "bytes_get", "io_bytes_read", "io_bytes_written"]
 
 
 @pytest.fixture(scope="module", params=["known", "forking"])
@@ -88,7 +95,7 @@ def test_every_number(both):
     wanted = expected(known)
     with pycubexr.CubexParser(path) as parser:
         assert [where.name for where in parser.get_locations()] == [where["name"] for where in known["locations"]]
-        metric = {m.name: parser.get_metric_values(m) for m in parser.get_metrics()}
+        metric = {name: parser.get_metric_values(parser.get_metric_by_name(name)) for name in TIMES}
         (root,) = parser.get_root_cnodes()
         cnodes = dict(walk(parser, root, (), True))
         assert {k for k, row in wanted.items() if any(row)} <= set(cnodes)
@@ -128,6 +135,45 @@ def test_regions_and_places(both):
                 assert (r["name"], r["file"], r["line"], "function") in regions
         (machine,) = parser._anchor_result.system_tree_nodes
         assert [g.name for g in machine.all_location_groups()] == [f"Process {p['pid']}" for p in known["processes"]]
+
+
+def anchor(path):
+    with tarfile.open(path) as archive:
+        return ElementTree.parse(archive.extractfile("anchor.xml")).getroot()
+
+
+def test_anchor_as_score_p_writes_it(both):
+    known, path = both
+    root = anchor(path)
+    metrics = {m.findtext("uniq_name"): (m.get("type"), m.findtext("dtype"), m.findtext("uom")) for m in root.iter("metric")}
+    assert list(metrics) == TIMES + BYTES
+    assert metrics["time"] == ("INCLUSIVE", "DOUBLE", "sec")
+    assert all(metrics[name] == ("EXCLUSIVE", "UINT64", "bytes") for name in BYTES)
+    program, *others = root.iter("region")
+    assert program.findtext("mangled_name") == known["processes"][0]["command"]
+    assert (program.find("attr").get("key"), program.find("attr").get("value")) == (
+        "Score-P::ProgramArguments::numberOfArguments",
+        str(len(known["processes"][0]["command"].split()) - 1),
+    )
+    assert (program.findtext("paradigm"), program.findtext("role")) == ("measurement", "artificial")
+    shown = {r.findtext("name"): (r.findtext("paradigm"), r.findtext("role")) for r in others}
+    for r in known["regions"]:
+        if r["kind"] == "python":
+            assert shown[r["name"]] == (f"user:{r['module']}", "function")
+        elif r["kind"] == "user":
+            assert shown[r["name"]] == ("user", "function")
+    assert shown["THREADS"] == ("pthread", "artificial")
+
+
+def test_topology_has_each_thread(both):
+    known, path = both
+    (cart,) = anchor(path).iter("cart")
+    sizes = {d.get("name"): int(d.get("size")) for d in cart.iter("dim")}
+    counts = Counter(where["process"] for where in known["locations"])
+    assert (cart.get("name"), sizes) == ("Process x Thread", {"Process": len(counts), "Thread": max(counts.values())})
+    places = {int(c.get("locId")): tuple(map(int, c.text.split())) for c in cart.iter("coord")}
+    assert sorted(places) == list(range(len(known["locations"])))
+    assert sorted(places.values()) == sorted((p, t) for p in counts for t in range(counts[p]))
 
 
 def test_archive_is_plain_tar(both):

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The metrics of a Cube file and their numbers. */
+#include <float.h>
+#include <stdlib.h>
+
+#include "write/cube.h"
+#include "write/scorep.h"
+
+static uint64_t bits(double real)
+{
+	uint64_t u;
+
+	memcpy(&u, &real, sizeof u);
+	return u;
+}
+
+static uint64_t visits(const struct sp_value *v)
+{
+	return v->visits + v->resumed;
+}
+
+static uint64_t inclusive(const struct sp_value *v)
+{
+	return bits(v->incl * 1e-9);
+}
+
+static uint64_t shortest(const struct sp_value *v)
+{
+	return bits(v->visits + v->resumed ? v->min * 1e-9 : DBL_MAX);
+}
+
+static uint64_t longest(const struct sp_value *v)
+{
+	return bits(v->visits + v->resumed ? v->max * 1e-9 : 0);
+}
+
+static struct sp_cube_metric timed(const char *name, const char *shown, const char *type, const char *what,
+                                   uint64_t (*of)(const struct sp_value *v))
+{
+	return (struct sp_cube_metric){.name = sp_text(name),
+	                               .shown = sp_text(shown),
+	                               .what = sp_text(what),
+	                               .unit = sp_text(of == visits ? "occ" : "sec"),
+	                               .inclusive = of == inclusive,
+	                               .type = type,
+	                               .none = of == shortest ? bits(DBL_MAX) : 0,
+	                               .of = of,
+	                               .column = SP_NONE};
+}
+
+int sp_cube_metrics(struct sp_cube *c, struct sp_arena *arena)
+{
+	const struct sp_model *m = c->m;
+	struct sp_cube_metric *to = sp_arena_zalloc(arena, m->n_metrics + 16, sizeof *to);
+
+	if (!to)
+		return -1;
+	c->metrics = to;
+	*to++ = timed("visits", "Visits", "UINT64", "Number of visits", visits);
+	*to++ = timed("time", "Time", "DOUBLE", "Total CPU allocation time", inclusive);
+	*to++ =
+	    timed("min_time", "Minimum Inclusive Time", "MINDOUBLE", "Minimum inclusive CPU allocation time", shortest);
+	*to++ =
+	    timed("max_time", "Maximum Inclusive Time", "MAXDOUBLE", "Maximum inclusive CPU allocation time", longest);
+	for (const struct sp_scorep_bytes *b = sp_scorep_bytes; b->name; b++) {
+		struct sp_str name = sp_text(b->name);
+		uint32_t column = sp_scorep_metric(m, b->name);
+		*to++ = (struct sp_cube_metric){.name = name,
+		                                .shown = name,
+		                                .what = sp_text(b->what),
+		                                .unit = sp_text("bytes"),
+		                                .inclusive = column != SP_NONE && !m->metrics[column].own,
+		                                .type = "UINT64",
+		                                .column = column};
+	}
+	const struct sp_cube_metric *fixed_end = to;
+	for (uint32_t i = 0; i < m->n_metrics; i++) {
+		const struct sp_metric *own = &m->metrics[i];
+		const struct sp_cube_metric *f = c->metrics;
+		while (f < fixed_end && f->column != i)
+			f++;
+		if (f == fixed_end)
+			*to++ = (struct sp_cube_metric){own->name, own->name, own->what, own->unit, own->exponent,
+			                                !own->own, "UINT64",  0,         NULL,      i};
+	}
+	c->n_metrics = (uint32_t)(to - c->metrics);
+	return 0;
+}
+
+/* ---- which rows there are ---- */
+
+static uint32_t number_of(const struct sp_cube *c, const struct sp_cube_metric *metric, uint32_t cnode)
+{
+	return metric->inclusive ? c->wide[cnode] : cnode;
+}
+
+static uint64_t value_of(const struct sp_cube *c, const struct sp_cube_metric *metric, size_t row)
+{
+	if (metric->of)
+		return metric->of(&c->m->values[row].v);
+	return c->m->row_metrics[row * c->m->n_metrics + metric->column];
+}
+
+/* The program and THREADS: what they take in a location is what the paths below them take, and for a process's first
+ * thread at least the time from its begin to its end, and of a metric at least what was counted in all. */
+static void find_roots(const struct sp_cube *c, const struct sp_cube_metric *metric, uint32_t location,
+                       uint64_t roots[SP_CUBE_SIDES])
+{
+	const struct sp_model *m = c->m;
+	const struct sp_location *l = &m->locations[location];
+	struct sp_value v = {0};
+	uint64_t counted = 0, whole = 0;
+
+	for (size_t i = l->first_value; i < l->first_value + l->values; i++) {
+		uint32_t path = m->values[i].path;
+		if (path && m->paths[path].parent == 0) {
+			v.incl += m->values[i].v.incl;
+			if (!metric->of && metric->inclusive)
+				counted += value_of(c, metric, i);
+		} else if (!path && !metric->of) {
+			whole = value_of(c, metric, i);
+		}
+	}
+	if (!metric->of)
+		roots[SP_CUBE_PROGRAM] = whole > counted ? whole : counted;
+	roots[SP_CUBE_THREADS] = metric->of ? metric->of(&v) : metric->inclusive ? roots[SP_CUBE_PROGRAM] : 0;
+	if (!metric->of)
+		return;
+	if (sp_cube_side(m, location) == SP_CUBE_PROGRAM) {
+		double life = (double)(l->end - l->begin);
+		v.incl = v.min = v.max = life > v.incl ? life : v.incl;
+		v.visits = 1;
+	}
+	roots[SP_CUBE_PROGRAM] = metric->of(&v);
+}
+
+/* Marks the rows of a column that are not all zero. */
+static void mark_rows(struct sp_cube_rows *r, const struct sp_cube *c, const struct sp_cube_metric *metric)
+{
+	const struct sp_model *m = c->m;
+
+	for (uint32_t l = c->k.first; l < c->k.end; l++) {
+		const struct sp_location *location = &m->locations[l];
+		int side = sp_cube_side(m, l);
+		const uint32_t *cnode = c->tree.cnode[side];
+		uint64_t roots[SP_CUBE_SIDES];
+		for (size_t i = location->first_value; i < location->first_value + location->values; i++)
+			if (m->values[i].path && value_of(c, metric, i))
+				r->place[cnode[m->values[i].path]] = 0;
+		find_roots(c, metric, l, roots);
+		if (roots[SP_CUBE_PROGRAM])
+			r->place[0] = 0;
+		if (side == SP_CUBE_THREADS && cnode[0] != SP_NONE && roots[SP_CUBE_THREADS])
+			r->place[cnode[0]] = 0;
+	}
+}
+
+int sp_cube_rows(struct sp_cube_rows *r, const struct sp_cube *c, const struct sp_cube_metric *metric)
+{
+	uint32_t n = c->tree.n_cnodes;
+
+	*r = (struct sp_cube_rows){malloc((n + 1) * sizeof *r->place), malloc((n + 1) * sizeof *r->stored), 0};
+	if (!r->place || !r->stored)
+		return -1;
+	memset(r->place, metric->of ? 0 : 0xff, n * sizeof *r->place);
+	if (!metric->of && metric->column != SP_NONE && c->m->row_metrics)
+		mark_rows(r, c, metric);
+	/* which numbers are used, then how many are before each */
+	memset(r->stored, 0, n * sizeof *r->stored);
+	for (uint32_t i = 0; i < n; i++)
+		if (r->place[i] == 0)
+			r->stored[number_of(c, metric, i)] = 1;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t used = r->stored[i];
+		r->stored[i] = r->n;
+		r->n += used;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (r->place[i] == 0)
+			r->place[i] = r->stored[number_of(c, metric, i)];
+	for (uint32_t i = 0; i < n; i++)
+		r->stored[i] = SP_NONE;
+	for (uint32_t i = 0; i < n; i++)
+		if (r->place[i] != SP_NONE)
+			r->stored[r->place[i]] = number_of(c, metric, i);
+	return 0;
+}
+
+void sp_cube_rows_free(struct sp_cube_rows *r)
+{
+	free(r->place);
+	free(r->stored);
+}
+
+/* ---- the numbers ---- */
+
+struct block {
+	const struct sp_cube *c;
+	const struct sp_cube_rows *rows;
+	uint32_t first, end;
+	uint64_t *cells;
+};
+
+static void fill_cell(const struct block *b, uint32_t cnode, uint32_t location, uint64_t value)
+{
+	uint32_t at = b->rows->place[cnode];
+
+	if (at >= b->first && at < b->end)
+		b->cells[(size_t)(at - b->first) * b->c->n_columns + b->c->column[location]] = value;
+}
+
+void sp_cube_fill(const struct sp_cube *c, const struct sp_cube_metric *metric, const struct sp_cube_rows *r,
+                  uint32_t first, uint32_t end, uint64_t *cells)
+{
+	const struct sp_model *m = c->m;
+	const struct block b = {c, r, first, end, cells};
+
+	for (size_t i = 0; i < (size_t)(end - first) * c->n_columns; i++)
+		cells[i] = metric->none;
+	for (uint32_t l = c->k.first; l < c->k.end; l++) {
+		const struct sp_location *location = &m->locations[l];
+		int side = sp_cube_side(m, l);
+		const uint32_t *cnode = c->tree.cnode[side];
+		uint64_t roots[SP_CUBE_SIDES];
+		for (size_t i = location->first_value; i < location->first_value + location->values; i++)
+			if (m->values[i].path)
+				fill_cell(&b, cnode[m->values[i].path], l, value_of(c, metric, i));
+		find_roots(c, metric, l, roots);
+		if (side == SP_CUBE_THREADS && cnode[0] != SP_NONE)
+			fill_cell(&b, cnode[0], l, roots[SP_CUBE_THREADS]);
+		fill_cell(&b, 0, l, roots[SP_CUBE_PROGRAM]);
+	}
+}
