@@ -46,7 +46,6 @@ static int put_real(struct sp_state *st, PyObject *d, enum sp_key key, double ns
 
 static PyObject *row(struct sp_state *st, const struct sp_region *r, const struct sp_numbers *n)
 {
-	static const char *const kinds[] = {"python", "c", "user", "collapsed", "root"};
 	PyObject *d = PyDict_New();
 
 	if (!d)
@@ -54,7 +53,7 @@ static PyObject *row(struct sp_state *st, const struct sp_region *r, const struc
 	if (sp_put_key(st, d, KEY_NAME, sp_text(r->name)) || sp_put_key(st, d, KEY_MODULE, sp_text(r->module)) ||
 	    sp_put_key(st, d, KEY_QUALNAME, sp_text(r->qualname)) || sp_put_key(st, d, KEY_FILE, sp_text(r->file)) ||
 	    sp_put_key(st, d, KEY_LINE, PyLong_FromUnsignedLong(r->line)) ||
-	    sp_put_key(st, d, KEY_KIND, PyUnicode_InternFromString(kinds[r->kind])) ||
+	    sp_put_key(st, d, KEY_KIND, PyUnicode_InternFromString(sp_region_kind_names[r->kind])) ||
 	    sp_put_key(st, d, KEY_VISITS, PyLong_FromUnsignedLongLong(n->v.visits)) ||
 	    sp_put_key(st, d, KEY_RESUMED, PyLong_FromUnsignedLongLong(n->v.resumed)) ||
 	    put_real(st, d, KEY_INCL, n->v.incl) || put_real(st, d, KEY_EXCL, n->v.excl) ||

@@ -15,11 +15,14 @@ struct pairs {
 	size_t n, room;
 };
 
+enum { MOST_COLUMNS = 255 /* what one event has room for */ };
+
 struct reading {
 	struct sp_builder *b;
 	struct sp_loading *l;
-	struct pairs regions, counters, parameters, strings;
-	struct sp_meta *meta; /* owned */
+	struct pairs regions, counters, parameters, strings, metrics;
+	bool own[MOST_COLUMNS]; /* of the columns: their metrics are not in events */
+	struct sp_meta *meta;   /* owned */
 	size_t metas, meta_room;
 	struct sp_str *names; /* owned; of the locations, by their place in the raw file */
 };
@@ -55,84 +58,6 @@ static int make_ids(struct sp_ids *ids, struct pairs *v)
 		ids->to[v->p[i].id] = v->p[i].to + 1;
 	free(v->p);
 	return ids->to ? 0 : -1;
-}
-
-static void put(char **at, const void *p, size_t n)
-{
-	if (n)
-		memcpy(*at, p, n);
-	*at += n;
-}
-
-static int new_region(struct sp_builder *b, const struct sp_str part[3], uint32_t line, unsigned flags)
-{
-	struct sp_model *m = b->m;
-	struct sp_region *r;
-	size_t n = part[0].n + 1 + part[1].n;
-	char *name;
-
-	if (m->n_regions == b->region_room) {
-		b->region_room = b->region_room ? b->region_room * 2 : 256;
-		r = realloc(m->regions, b->region_room * sizeof(*r));
-		if (!r)
-			return -1;
-		m->regions = b->priv->regions = r;
-	}
-	r = &m->regions[m->n_regions++];
-	*r = (struct sp_region){.module = sp_model_str(m, part[0].p, part[0].n),
-	                        .qualname = sp_model_str(m, part[1].p, part[1].n),
-	                        .file = sp_model_str(m, part[2].p, part[2].n),
-	                        .line = line,
-	                        .kind = (uint8_t)(flags & SP_RAW_REGION_KIND_MASK),
-	                        .generator = flags & (SP_RAW_REGION_GENERATOR | SP_RAW_REGION_COROUTINE)};
-	if (!r->module.p || !r->qualname.p || !r->file.p)
-		return -1;
-	if (r->kind == SP_REGION_USER || part[0].n == 0) {
-		r->name = r->qualname;
-		return 0;
-	}
-	r->name = (struct sp_str){name = sp_arena_alloc(&b->priv->arena, n + 1), n};
-	if (!name)
-		return -1;
-	put(&name, part[0].p, part[0].n);
-	put(&name, ":", 1);
-	put(&name, r->qualname.p, part[1].n + 1);
-	return 0;
-}
-
-uint32_t sp_build_region(struct sp_builder *b, const struct sp_str part[3], uint32_t line, unsigned flags)
-{
-	uint64_t head[4] = {(uint64_t)line << 32 | (flags & SP_RAW_REGION_KIND_MASK), part[0].n, part[1].n, part[2].n};
-	size_t n = sizeof(head) + part[0].n + part[1].n + part[2].n, i;
-	char *at;
-	uint32_t id;
-
-	if (n > b->key_room) {
-		at = realloc(b->key, n * 2);
-		if (!at)
-			return SP_NONE;
-		b->key = at;
-		b->key_room = n * 2;
-	}
-	at = b->key;
-	put(&at, head, sizeof(head));
-	for (i = 0; i < 3; i++)
-		put(&at, part[i].p, part[i].n);
-	id = sp_intern(&b->regions, b->key, n);
-	if (id == SP_INTERN_FAILED)
-		return SP_NONE;
-	if (id == b->m->n_regions && new_region(b, part, line, flags))
-		return SP_NONE;
-	if (flags & (SP_RAW_REGION_GENERATOR | SP_RAW_REGION_COROUTINE))
-		b->m->regions[id].generator = true;
-	return id;
-}
-
-uint32_t sp_build_unknown_region(struct sp_builder *b)
-{
-	static const struct sp_str part[3] = {{"", 0}, {"<not defined>", 13}, {"", 0}};
-
-	return sp_build_region(b, part, 0, SP_RAW_REGION_COLLAPSED);
 }
 
 static int add_meta(struct reading *r, const struct sp_str part[2])
@@ -182,6 +107,62 @@ static void name_location(struct reading *r, uint32_t id, const struct sp_str *n
 		r->names[low] = *name;
 }
 
+static uint32_t metric(struct sp_builder *b, const struct sp_raw_def *d, const struct sp_str part[3])
+{
+	struct sp_model *m = b->m;
+	struct sp_metric *larger;
+	char key[512];
+	int n = snprintf(key, sizeof(key), "%u %.*s", d->flags & (SP_RAW_METRIC_KIND_MASK | SP_RAW_METRIC_OWN),
+	                 (int)(part[0].n < 400 ? part[0].n : 400), part[0].p);
+	uint32_t id = sp_intern(&b->metrics, key, (size_t)n);
+
+	if (id == SP_INTERN_FAILED || id < m->n_metrics)
+		return id;
+	larger = sp_arena_zalloc(&b->priv->arena, m->n_metrics + 1, sizeof(*larger));
+	if (!larger)
+		return SP_NONE;
+	if (m->n_metrics)
+		memcpy(larger, m->metrics, m->n_metrics * sizeof(*larger));
+	m->metrics = larger;
+	m->metrics[m->n_metrics++] = (struct sp_metric){.name = sp_model_str(m, part[0].p, part[0].n),
+	                                                .unit = sp_model_str(m, part[1].p, part[1].n),
+	                                                .what = sp_model_str(m, part[2].p, part[2].n),
+	                                                .exponent = (int32_t)d->b,
+	                                                .kind = d->flags & SP_RAW_METRIC_KIND_MASK,
+	                                                .own = d->flags & SP_RAW_METRIC_OWN};
+	return larger[id].name.p && larger[id].unit.p && larger[id].what.p ? id : SP_NONE;
+}
+
+static int add_metric(struct reading *r, const struct sp_raw_def *d, uint64_t at, const struct sp_str part[3])
+{
+	struct sp_raw_file *f = r->l->source->raw;
+
+	if (d->a >= MOST_COLUMNS) {
+		sp_raw_report(f, at, "column %" PRIu32 " of a metric is out of range", d->a);
+		return 0;
+	}
+	if ((d->flags & SP_RAW_METRIC_KIND_MASK) > SP_RAW_METRIC_BYTES) {
+		sp_raw_report(f, at, "metric %" PRIu32 " is of unknown kind %u", d->a,
+		              d->flags & SP_RAW_METRIC_KIND_MASK);
+		return 0;
+	}
+	r->own[d->a] = d->flags & SP_RAW_METRIC_OWN;
+	r->l->source->has_io |= (d->flags & SP_RAW_METRIC_KIND_MASK) == SP_RAW_METRIC_BYTES;
+	return add_pair(&r->metrics, d->a, metric(r->b, d, part));
+}
+
+static int add_region(struct reading *r, const struct sp_raw_def *d, uint64_t at, const struct sp_str part[3])
+{
+	const unsigned kind = d->flags & SP_RAW_REGION_KIND_MASK;
+
+	if (kind > SP_RAW_REGION_OFF) {
+		sp_raw_report(r->l->source->raw, at, "region %" PRIu32 " is of unknown kind %u", d->a, kind);
+		return 0;
+	}
+	r->l->source->has_io |= kind == SP_RAW_REGION_IO;
+	return add_pair(&r->regions, d->a, sp_build_region(r->b, part, d->b, d->flags));
+}
+
 static int add_definition(struct reading *r, const struct sp_raw_def *d, uint64_t at, const struct sp_str part[3])
 {
 	struct sp_builder *b = r->b;
@@ -199,12 +180,9 @@ static int add_definition(struct reading *r, const struct sp_raw_def *d, uint64_
 	}
 	switch (d->kind) {
 	case SP_RAW_DEF_REGION:
-		if ((d->flags & SP_RAW_REGION_KIND_MASK) > SP_RAW_REGION_COLLAPSED) {
-			sp_raw_report(f, at, "region %" PRIu32 " is of unknown kind %u", d->a,
-			              d->flags & SP_RAW_REGION_KIND_MASK);
-			return 0;
-		}
-		return add_pair(&r->regions, d->a, sp_build_region(b, part, d->b, d->flags));
+		return add_region(r, d, at, part);
+	case SP_RAW_DEF_METRIC:
+		return add_metric(r, d, at, part);
 	case SP_RAW_DEF_COUNTER:
 		return add_pair(&r->counters, d->a, sp_intern(&b->counters, part[0].p, part[0].n));
 	case SP_RAW_DEF_PARAMETER:
@@ -264,6 +242,19 @@ static int find_repeated(const struct sp_model *m, struct sp_source *s)
 	return seen ? 0 : -1;
 }
 
+/* The metrics that a METRICS event has values of, in the order of their columns. */
+static int find_sync(struct reading *r)
+{
+	struct sp_source *s = r->l->source;
+	size_t i;
+
+	s->sync = calloc(s->metrics.n + 1, sizeof(*s->sync));
+	for (i = 0; s->sync && i < s->metrics.n; i++)
+		if (s->metrics.to[i] && !r->own[i])
+			s->sync[s->n_sync++] = s->metrics.to[i] - 1;
+	return s->sync ? 0 : -1;
+}
+
 static int finish(struct reading *r)
 {
 	struct sp_loading *l = r->l;
@@ -273,7 +264,10 @@ static int finish(struct reading *r)
 	size_t i;
 
 	if (make_ids(&s->regions, &r->regions) | make_ids(&s->counters, &r->counters) |
-	    make_ids(&s->parameters, &r->parameters) | make_ids(&s->strings, &r->strings))
+	    make_ids(&s->parameters, &r->parameters) | make_ids(&s->strings, &r->strings) |
+	    make_ids(&s->metrics, &r->metrics))
+		return -1;
+	if (find_sync(r))
 		return -1;
 	/* id 0: the process had no room left for another definition */
 	if (l->process.lost.regions) {
@@ -301,6 +295,7 @@ static int finish(struct reading *r)
 int sp_build_definitions(struct sp_builder *b, struct sp_loading *l, struct sp_err *e)
 {
 	struct sp_raw_file *f = l->source->raw;
+	const size_t metrics = b->m->n_metrics;
 	struct reading r = {.b = b, .l = l};
 	size_t i;
 	int rc;
@@ -310,12 +305,13 @@ int sp_build_definitions(struct sp_builder *b, struct sp_loading *l, struct sp_e
 	for (i = 0; i < f->defs.count && rc == 0; i++)
 		rc = read_chunk(&r, &f->parts[f->defs.first + i]);
 	if (rc == 0) {
-		rc = finish(&r);
+		rc = finish(&r) | sp_rows_widen(b, metrics);
 	} else {
 		free(r.regions.p);
 		free(r.counters.p);
 		free(r.parameters.p);
 		free(r.strings.p);
+		free(r.metrics.p);
 	}
 	free(r.meta);
 	free(r.names);

@@ -93,10 +93,17 @@ static void add_total(struct sp_value *total, const struct sp_value *v)
 
 static void add_totals(const struct tree *t)
 {
-	size_t i;
+	const size_t width = t->m->n_metrics, first = (size_t)(t->rows - t->m->values);
+	const uint64_t *from = width ? t->m->row_metrics + first * width : NULL;
+	uint64_t *to;
+	size_t i, k;
 
-	for (i = 0; i < t->n; i++)
+	for (i = 0; i < t->n; i++) {
 		add_total(&t->m->totals[t->rows[i].path], &t->rows[i].v);
+		to = width ? t->m->total_metrics + t->rows[i].path * width : NULL;
+		for (k = 0; k < width; k++)
+			to[k] += *from++;
+	}
 }
 
 static void derive_location(struct sp_builder *b, struct tree *t, const struct sp_location *l)
@@ -123,15 +130,19 @@ static void derive_location(struct sp_builder *b, struct tree *t, const struct s
 
 static void link_children(struct sp_model *m)
 {
-	size_t i;
+	size_t i, k;
 
 	for (i = m->n_paths; i-- > 1;) {
 		struct sp_path *p = &m->paths[i], *parent = &m->paths[p->parent];
 
 		p->next_sibling = parent->first_child;
 		parent->first_child = (uint32_t)i;
-		if (p->parent == 0)
-			m->totals[0].incl += m->totals[i].incl;
+		if (p->parent)
+			continue;
+		m->totals[0].incl += m->totals[i].incl;
+		for (k = 0; k < m->n_metrics; k++)
+			if (!m->metrics[k].own)
+				m->total_metrics[k] += m->total_metrics[i * m->n_metrics + k];
 	}
 }
 
@@ -146,9 +157,12 @@ int sp_build_values(struct sp_builder *b, struct sp_err *e)
 		if (m->locations[i].values > most)
 			most = m->locations[i].values;
 	m->totals = sp_arena_zalloc(&b->priv->arena, m->n_paths, sizeof(*m->totals));
+	m->total_metrics =
+	    m->n_metrics ? sp_arena_zalloc(&b->priv->arena, m->n_paths * m->n_metrics, sizeof(uint64_t)) : NULL;
 	t.at = calloc(m->n_paths, sizeof(*t.at));
 	t.children = b->flags & SP_MODEL_COMPENSATE ? calloc(most + 1, sizeof(*t.children)) : NULL;
-	if (!m->totals || !t.at || ((b->flags & SP_MODEL_COMPENSATE) && !t.children)) {
+	if (!m->totals || (m->n_metrics && !m->total_metrics) || !t.at ||
+	    ((b->flags & SP_MODEL_COMPENSATE) && !t.children)) {
 		sp_model_no_memory(e);
 		goto out;
 	}

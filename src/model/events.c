@@ -22,6 +22,9 @@ struct sp_events {
 	uint32_t *stack; /* owned; the regions open */
 	size_t depth, stack_room;
 	size_t keep;      /* leave regions until so many are open; SIZE_MAX: none is to be left */
+	size_t metric;    /* of the METRICS event being read: the value that comes next */
+	struct sp_io *io; /* owned; room for one for each event of a call */
+	size_t n_io, io_room;
 	uint64_t forced;  /* leaves made up because their caller was left, */
 	uint64_t dropped; /* and leaves of what was not open */
 };
@@ -58,6 +61,7 @@ void sp_events_close(struct sp_events *s)
 		return;
 	free(s->room);
 	free(s->stack);
+	free(s->io);
 	free(s);
 }
 
@@ -173,16 +177,61 @@ static int parameter(struct sp_events *s, uint32_t what, const uint64_t *payload
 	return out->id != SP_NONE;
 }
 
+/* One of the values; they are at the time of the enter or leave that follows. */
+static int metric(struct sp_events *s, uint32_t words, const uint64_t *payload, struct sp_event *out)
+{
+	if (words != s->source->n_sync)
+		return -1;
+	if (words == 0)
+		return 0;
+	out->kind = SP_EVENT_METRIC;
+	out->id = s->source->sync[s->metric];
+	out->u.uint = payload[s->metric];
+	return 1;
+}
+
+static int io(struct sp_events *s, uint32_t what, const uint64_t *payload, struct sp_event *out)
+{
+	static const uint8_t kinds[] = {SP_EVENT_IO_CREATE, SP_EVENT_IO_DESTROY, SP_EVENT_IO_DUP,
+	                                SP_EVENT_IO_SEEK,   SP_EVENT_IO_BEGIN,   SP_EVENT_IO_COMPLETE};
+	struct sp_io *x;
+
+	out->kind = kinds[what - SP_RAW_X_IO_CREATE];
+	out->id = lookup(&s->source->handles, payload[0]) - 1;
+	if (out->id == SP_NONE)
+		return -1;
+	out->u.io = x = &s->io[s->n_io];
+	*x = (struct sp_io){.mode = 0};
+	switch (what) {
+	case SP_RAW_X_IO_DUP:
+		x->to = lookup(&s->source->handles, payload[1]) - 1;
+		return x->to != SP_NONE ? 1 : -1;
+	case SP_RAW_X_IO_SEEK:
+		x->asked = (int64_t)payload[1];
+		x->mode = (uint32_t)payload[2];
+		x->offset = payload[3];
+		break;
+	case SP_RAW_X_IO_BEGIN:
+		x->mode = (uint32_t)payload[1];
+		x->asked = (int64_t)payload[2];
+		x->offset = payload[3];
+		return payload[1] <= SP_RAW_IO_FLUSH ? 1 : -1;
+	case SP_RAW_X_IO_COMPLETE:
+		x->bytes = payload[1];
+		break;
+	}
+	return 1;
+}
+
 /* Returns how many events it became, 0 or 1; -1: damage. */
 static int extra(struct sp_events *s, uint32_t id, struct sp_event *out)
 {
-	static const unsigned char need[] = {[SP_RAW_X_TIME] = 1,
-	                                     [SP_RAW_X_COUNTER] = 2,
-	                                     [SP_RAW_X_PARAMETER_INT] = 2,
-	                                     [SP_RAW_X_PARAMETER_UINT] = 2,
-	                                     [SP_RAW_X_PARAMETER_STRING] = 2,
-	                                     [SP_RAW_X_MARKER] = 1,
-	                                     [SP_RAW_X_LOST] = 1};
+	static const unsigned char need[] = {
+	    [SP_RAW_X_TIME] = 1,           [SP_RAW_X_COUNTER] = 2,          [SP_RAW_X_PARAMETER_INT] = 2,
+	    [SP_RAW_X_PARAMETER_UINT] = 2, [SP_RAW_X_PARAMETER_STRING] = 2, [SP_RAW_X_MARKER] = 1,
+	    [SP_RAW_X_LOST] = 1,           [SP_RAW_X_IO_CREATE] = 3,        [SP_RAW_X_IO_DESTROY] = 1,
+	    [SP_RAW_X_IO_DUP] = 2,         [SP_RAW_X_IO_SEEK] = 4,          [SP_RAW_X_IO_BEGIN] = 4,
+	    [SP_RAW_X_IO_COMPLETE] = 2};
 	uint32_t what = id & 0xff, words = id >> 8 & 0xff;
 	const uint64_t *payload = s->words + s->at + 1;
 
@@ -213,15 +262,24 @@ static int extra(struct sp_events *s, uint32_t id, struct sp_event *out)
 		out->kind = SP_EVENT_LOST;
 		out->u.uint = payload[0];
 		return 1;
+	case SP_RAW_X_METRICS:
+		return metric(s, words, payload, out);
+	case SP_RAW_X_IO_CREATE:
+	case SP_RAW_X_IO_DESTROY:
+	case SP_RAW_X_IO_DUP:
+	case SP_RAW_X_IO_SEEK:
+	case SP_RAW_X_IO_BEGIN:
+	case SP_RAW_X_IO_COMPLETE:
+		return io(s, what, payload, out);
 	default:
 		return what ? 0 : -1; /* of a later minor version: its length is all there is to know */
 	}
 }
 
-static inline uint64_t to_ns(struct sp_events *s)
+static inline uint64_t to_ns(struct sp_events *s, uint64_t at)
 {
 	const struct sp_clock *c = &s->source->clock;
-	int64_t ticks = (int64_t)(s->ticks - c->first);
+	int64_t ticks = (int64_t)(at - c->first);
 	uint64_t ns = c->offset + (ticks > 0 ? (uint64_t)((double)ticks * c->ns) : 0);
 
 	if (ns > s->end)
@@ -235,6 +293,7 @@ static inline uint64_t to_ns(struct sp_events *s)
 static int other(struct sp_events *s, uint64_t w, struct sp_event *out)
 {
 	uint32_t id = (uint32_t)(w >> SP_RAW_KIND_BITS) & SP_RAW_ID_MAX;
+	uint64_t ticks = s->ticks, next = 0;
 	int made;
 
 	if (w == 0) {
@@ -245,8 +304,9 @@ static int other(struct sp_events *s, uint64_t w, struct sp_event *out)
 		damaged(s, "an event of unknown kind");
 		return 0;
 	}
-	made = extra(s, id, out);
+	made = s->ticks > s->place->end ? 0 : extra(s, id, out);
 	if (made < 0) {
+		s->metric = 0;
 		damaged(s, "an event that is not complete or names what is not defined");
 		return 0;
 	}
@@ -254,7 +314,21 @@ static int other(struct sp_events *s, uint64_t w, struct sp_event *out)
 		too_late(s);
 		return 0;
 	}
-	out->time = to_ns(s);
+	if (made && out->kind == SP_EVENT_METRIC) {
+		if (s->at + 1 + s->source->n_sync < s->n)
+			next = s->words[s->at + 1 + s->source->n_sync];
+		if ((next & 7) - 1 < SP_RAW_INHERIT)
+			ticks += next >> SP_RAW_DELTA_SHIFT;
+		out->time = to_ns(s, ticks);
+		if (++s->metric < s->source->n_sync) {
+			s->ticks -= w >> SP_RAW_DELTA_SHIFT; /* the word is read again */
+			return 1;
+		}
+		s->metric = 0;
+	}
+	if (made && out->kind >= SP_EVENT_IO_CREATE)
+		s->n_io++;
+	out->time = to_ns(s, ticks);
 	s->at += 1 + (id >> 8 & 0xff);
 	return made;
 }
@@ -298,7 +372,7 @@ static inline int one(struct sp_events *s, struct sp_event *out, struct sp_err *
 		return -1;
 	}
 	s->at++;
-	out->time = to_ns(s);
+	out->time = to_ns(s, s->ticks);
 	out->kind = kinds[kind];
 	out->id = region;
 	out->u.uint = 0;
@@ -325,11 +399,28 @@ static void at_end(struct sp_events *s)
 	                 s->raw->name, s->thread->state.id, s->forced, s->dropped);
 }
 
+static int room_for_io(struct sp_events *s, size_t n, struct sp_err *e)
+{
+	struct sp_io *larger;
+
+	s->n_io = 0;
+	if (s->io_room > n || s->source->handles.n == 0)
+		return 0;
+	larger = realloc(s->io, (n + 1) * sizeof(*larger));
+	if (!larger)
+		return sp_model_no_memory(e);
+	s->io = larger;
+	s->io_room = n + 1;
+	return 0;
+}
+
 long sp_events_read(struct sp_events *s, struct sp_event *out, size_t n, struct sp_err *e)
 {
 	size_t k = 0;
 	int rc;
 
+	if (room_for_io(s, n, e))
+		return -1;
 	while (k < n) {
 		if (s->keep != SIZE_MAX) {
 			while (k < n && s->depth > s->keep)

@@ -106,6 +106,10 @@ static void close_source(struct sp_source *s)
 	free(s->counters.to);
 	free(s->parameters.to);
 	free(s->strings.to);
+	free(s->metrics.to);
+	free(s->sync);
+	free(s->handles.to);
+	free(s->io_handles);
 	memset(s, 0, sizeof(*s));
 }
 
@@ -205,7 +209,9 @@ static int build(struct sp_builder *b, const char *dir, struct sp_err *e)
 	for (i = 0; i < n; i++)
 		free(names[i]);
 	free(names);
-	return rc || sp_build_order(b, e) || sp_build_drop_unused(b, e) || sp_build_values(b, e) ? -1 : 0;
+	if (rc || sp_build_fold(b, e) || sp_build_order(b, e) || sp_build_io_handles(b, e))
+		return -1;
+	return sp_build_drop_unused(b, e) || sp_build_values(b, e) ? -1 : 0;
 }
 
 /* The strings of an intern table as the model's. */
@@ -238,7 +244,7 @@ int sp_model_load(struct sp_model **out, const char *dir, unsigned flags, struct
 	}
 	m->priv = priv;
 	m->dir = sp_model_str(m, dir, strlen(dir));
-	b.regions.arena = &keys;
+	b.regions.arena = b.metrics.arena = b.parameter_values.arena = &keys;
 	b.counters.arena = b.parameters.arena = b.strings.arena = &priv->arena;
 	rc = m->dir.p ? build(&b, dir, e) : sp_model_no_memory(e);
 	if (rc == 0)
@@ -246,6 +252,8 @@ int sp_model_load(struct sp_model **out, const char *dir, unsigned flags, struct
 		     take_strings(m, &b.parameters, &m->parameters, &m->n_parameters, e) |
 		     take_strings(m, &b.strings, &m->strings, &m->n_strings, e);
 	sp_intern_free(&b.regions);
+	sp_intern_free(&b.metrics);
+	sp_intern_free(&b.parameter_values);
 	sp_intern_free(&b.counters);
 	sp_intern_free(&b.parameters);
 	sp_intern_free(&b.strings);
@@ -273,6 +281,8 @@ void sp_model_free(struct sp_model *m)
 	free(m->priv->sources);
 	free(m->priv->problems);
 	free(m->priv->rows);
+	free(m->priv->row_metrics);
+	free(m->priv->parameter_values);
 	free(m->priv->paths);
 	free(m->priv->regions);
 	sp_arena_free(&m->priv->arena);

@@ -28,17 +28,20 @@ enum sp_region_kind {
 	SP_REGION_NATIVE,    /* a compiled function */
 	SP_REGION_IO,        /* a function of the C library that works on files */
 	SP_REGION_OFF,       /* the time in which recording was off */
-	SP_REGION_ROOT
+	SP_REGION_ROOT,
+	SP_REGION_KINDS
 };
+extern const char *const sp_region_kind_names[SP_REGION_KINDS]; /* "python", "c", … */
 
 /* Region 0 is the root ("<root>", kind ROOT). Regions of different processes with the same module, name, file, line and
- * kind are one. */
+ * kind are one; USER regions with the same module and name, at the first place that is known. */
 struct sp_region {
 	struct sp_str module;
 	struct sp_str qualname;
-	struct sp_str name; /* "module:qualname"; user regions: the name alone */
-	struct sp_str file; /* absolute, or "<string>" and the like, or empty */
+	struct sp_str name; /* "module:qualname"; without a module the name alone; NATIVE without one: "object+0x…" */
+	struct sp_str file; /* absolute, or "<string>" and the like, or empty; NATIVE: the object file */
 	uint32_t line;      /* 0: not known */
+	uint32_t address;   /* NATIVE: in the object file */
 	uint8_t kind;       /* enum sp_region_kind */
 	bool generator;     /* a generator, coroutine or async generator: may be suspended */
 };
@@ -89,7 +92,8 @@ struct sp_location {
 };
 
 /* The merged call tree. Path 0 is the root; a parent's index is smaller than its children's. Calls with different
- * values of a parameter are different paths. */
+ * values of a parameter are different paths below one parent. Where every call of a path got the same values there is
+ * that path alone; else their time before the first value is in the path without it. */
 struct sp_path {
 	uint32_t parent; /* the root's is SP_NONE */
 	uint32_t region;
@@ -160,8 +164,9 @@ struct sp_model {
 	size_t n_parameter_values;
 	struct sp_metric *metrics;
 	size_t n_metrics;
-	uint64_t *row_metrics;   /* n_metrics for each row of values; NULL: there are none */
-	uint64_t *total_metrics; /* n_metrics for each path */
+	uint64_t *row_metrics; /* n_metrics for each row of values; NULL: there are none */
+	uint64_t
+	    *total_metrics; /* n_metrics for each path; of the root, and of what is not own, the sum of its children */
 	struct sp_io_handle *io_handles;
 	size_t n_io_handles;
 	struct sp_problem *problems; /* damage found and survived */

@@ -25,7 +25,14 @@ struct sp_source {
 	struct sp_raw_file *raw; /* owned; NULL: nothing more to read from it */
 	struct sp_clock clock;
 	struct sp_ids regions, counters, parameters, strings;
+	struct sp_ids metrics; /* by their columns */
+	uint32_t *sync;        /* owned; the metrics of a METRICS event */
+	size_t n_sync;
+	struct sp_ids handles;           /* of files */
+	struct sp_io_handle *io_handles; /* owned, while loading; what `handles` counts */
+	size_t n_io_handles;
 	bool regions_repeat; /* several ids are one region of the model */
+	bool has_io;         /* events of file I/O may be among the others */
 };
 
 /* Where the events of a location are. */
@@ -44,8 +51,11 @@ struct sp_model_private {
 	struct sp_place *places;     /* in the arena; one for each location */
 	struct sp_problem *problems; /* owned; sp_model.problems */
 	size_t problem_room;
-	struct sp_row *rows; /* owned; sp_model.values */
+	struct sp_row *rows;   /* owned; sp_model.values */
+	uint64_t *row_metrics; /* owned; sp_model.row_metrics */
 	size_t row_room;
+	struct sp_parameter_value *parameter_values; /* owned; sp_model.parameter_values */
+	size_t parameter_value_room;
 	struct sp_region *regions; /* owned; sp_model.regions */
 	struct sp_path *paths;     /* owned; sp_model.paths */
 	size_t path_room;
@@ -67,11 +77,13 @@ struct sp_builder {
 	struct sp_model *m;
 	struct sp_model_private *priv;
 	unsigned flags;
-	struct sp_intern regions, counters, parameters, strings; /* a region's key says all of it */
+	struct sp_intern regions, counters, parameters, strings,
+	    metrics;                       /* a region's or metric's key says all of it */
+	struct sp_intern parameter_values; /* (region of kind PARAMETER, the one before) */
 	size_t region_room;
 	char *key; /* owned; scratch */
 	size_t key_room;
-	uint32_t *path_slots; /* owned; (parent, region) to path, 0: empty */
+	uint32_t *path_slots; /* owned; (parent, region, parameter) to path, 0: empty */
 	size_t hashed;        /* paths below this one are in path_slots */
 	size_t path_mask;     /* their number - 1, a power of two - 1 */
 	unsigned path_shift;  /* 64 - its bits */
@@ -91,7 +103,8 @@ int sp_build_process(struct sp_builder *b, struct sp_loading *l, struct sp_raw_f
 int sp_build_definitions(struct sp_builder *b, struct sp_loading *l, struct sp_err *e);
 int sp_build_thread(struct sp_builder *b, struct sp_loading *l, struct sp_raw_thread *t, struct sp_location *out,
                     uint64_t end, struct sp_err *e);
-int sp_build_order(struct sp_builder *b, struct sp_err *e);       /* processes and locations of the model, in order */
+int sp_build_order(struct sp_builder *b, struct sp_err *e); /* processes and locations of the model, in order */
+int sp_build_fold(struct sp_builder *b, struct sp_err *e);  /* paths that all calls left for one with a parameter */
 int sp_build_drop_unused(struct sp_builder *b, struct sp_err *e); /* regions that nothing refers to */
 int sp_build_values(struct sp_builder *b, struct sp_err *e);      /* exclusive times, totals, lists of children */
 
@@ -99,6 +112,21 @@ int sp_build_values(struct sp_builder *b, struct sp_err *e);      /* exclusive t
 uint32_t sp_build_region(struct sp_builder *b, const struct sp_str part[3], uint32_t line, unsigned flags);
 /* The region of calls whose own could not be defined. */
 uint32_t sp_build_unknown_region(struct sp_builder *b);
+
+/* The value that a region of kind PARAMETER stands for, after the ones set before; SP_NONE without memory. */
+uint32_t sp_build_parameter(struct sp_builder *b, uint32_t region, uint32_t before);
+
+/* A process's handles of files, from its events; -1 without memory. */
+int sp_build_io(struct sp_builder *b, struct sp_loading *l);
+/* Those of all processes, when these are in order. */
+int sp_build_io_handles(struct sp_builder *b, struct sp_err *e);
+
+/* Room for n more rows; -1 without memory. */
+int sp_rows_reserve(struct sp_builder *b, size_t n);
+/* Makes room in every row for metrics that were just defined; before there were `old`. */
+int sp_rows_widen(struct sp_builder *b, size_t old);
+/* Puts rows in the order of their paths and makes those of one path one; *n becomes their number. */
+int sp_rows_order(struct sp_builder *b, size_t first, size_t *n);
 
 uint64_t sp_clock_ns(const struct sp_clock *c, uint64_t ticks);
 int sp_clock_init(struct sp_clock *c, const struct sp_raw_header *h);

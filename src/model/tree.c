@@ -6,31 +6,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert((int)SP_REGION_COLLAPSED == (int)SP_RAW_REGION_COLLAPSED, "kinds of regions");
-
 struct adding {
 	struct sp_builder *b;
 	struct sp_loading *l;
 	struct sp_raw_thread *t;
-	uint32_t *path_of; /* owned; node to path + 1, 0: not read */
-	size_t nodes;      /* room of path_of */
-	uint64_t end;      /* ticks: where open frames are closed */
+	uint32_t *path_of;  /* owned; node to path + 1, 0: not read */
+	uint32_t *value_of; /* owned; node to value of a parameter + 1; NULL: it has none. Such a node's path is that of
+	                       the call before the value was set */
+	size_t nodes;       /* room of path_of */
+	uint64_t end;       /* ticks: where open frames are closed */
 	size_t first_row;
-	uint64_t lost_parents, lost_regions;
-	bool unordered;
+	size_t row; /* of the node before, to which values belong; SIZE_MAX: none */
+	uint64_t lost_parents, lost_regions, lost_metrics;
 	bool repeating; /* several nodes may be one path; else what this location added needs not to be found by it
 	                   again */
 };
 
-static size_t path_slot(const struct sp_builder *b, uint32_t parent, uint32_t region)
+static size_t path_slot(const struct sp_builder *b, uint32_t parent, uint32_t region, uint32_t parameter)
 {
-	/* only the highest bits of the product depend on all of both */
-	size_t i = (((uint64_t)parent << 32 | region) * UINT64_C(0x9e3779b97f4a7c15)) >> b->path_shift;
+	/* only the highest bits of the product depend on all of it */
+	uint64_t key = ((uint64_t)parent << 32 | region) ^ (uint64_t)(parameter + 1) << 20;
+	size_t i = (key * UINT64_C(0x9e3779b97f4a7c15)) >> b->path_shift;
 	const struct sp_path *p;
 
 	for (; b->path_slots[i]; i = (i + 1) & b->path_mask) {
 		p = &b->m->paths[b->path_slots[i]];
-		if (p->parent == parent && p->region == region)
+		if (p->parent == parent && p->region == region && p->parameter == parameter)
 			break;
 	}
 	return i;
@@ -70,8 +71,11 @@ static int hash_paths(struct sp_builder *b)
 		b->path_shift = 64 - (unsigned)__builtin_ctzll(room);
 		b->hashed = 1;
 	}
-	for (; b->hashed < b->m->n_paths; b->hashed++)
-		b->path_slots[path_slot(b, paths[b->hashed].parent, paths[b->hashed].region)] = (uint32_t)b->hashed;
+	for (; b->hashed < b->m->n_paths; b->hashed++) {
+		const struct sp_path *p = &paths[b->hashed];
+
+		b->path_slots[path_slot(b, p->parent, p->region, p->parameter)] = (uint32_t)b->hashed;
+	}
 	return 0;
 }
 
@@ -89,19 +93,19 @@ static int grow_row_of(struct sp_builder *b)
 }
 
 /* SP_NONE without memory. */
-static uint32_t path_child(struct adding *a, uint32_t parent, uint32_t region)
+static uint32_t path_child(struct adding *a, uint32_t parent, uint32_t region, uint32_t parameter)
 {
 	struct sp_builder *b = a->b;
 	struct sp_model *m = b->m;
 	uint32_t known = 0;
 
 	if (parent < b->hashed)
-		known = b->path_slots[path_slot(b, parent, region)];
+		known = b->path_slots[path_slot(b, parent, region, parameter)];
 	if (known)
 		return known;
 	if ((m->n_paths >= b->priv->path_room && grow_paths(b)) || m->n_paths >= SP_NONE)
 		return SP_NONE;
-	m->paths[m->n_paths++] = (struct sp_path){parent, region, SP_NONE, SP_NONE, SP_NONE};
+	m->paths[m->n_paths++] = (struct sp_path){parent, region, parameter, SP_NONE, SP_NONE};
 	if (a->repeating && hash_paths(b))
 		return SP_NONE;
 	return (uint32_t)m->n_paths - 1;
@@ -116,25 +120,6 @@ static int repeats(struct adding *a)
 	return hash_paths(a->b);
 }
 
-/* Room for n more rows. The vector grows little at a time: with one large process it is nearly all of the memory used.
- */
-static int reserve_rows(struct sp_builder *b, size_t n)
-{
-	size_t need = b->m->n_values + n, room = b->priv->row_room + b->priv->row_room / 4;
-	struct sp_row *rows;
-
-	if (need <= b->priv->row_room)
-		return 0;
-	if (room < need)
-		room = need;
-	rows = realloc(b->priv->rows, room * sizeof(*rows));
-	if (!rows)
-		return -1;
-	b->priv->rows = b->m->values = rows;
-	b->priv->row_room = room;
-	return 0;
-}
-
 /* The location's row of a path. Several nodes may share one: regions that the process defined twice are one here. */
 static struct sp_row *row_for(struct adding *a, uint32_t path)
 {
@@ -146,10 +131,11 @@ static struct sp_row *row_for(struct adding *a, uint32_t path)
 			return NULL;
 	if (b->row_of[path])
 		return &b->priv->rows[a->first_row + b->row_of[path] - 1];
-	if (reserve_rows(b, 1))
+	if (sp_rows_reserve(b, 1))
 		return NULL;
-	if (b->m->n_values > a->first_row && b->priv->rows[b->m->n_values - 1].path > path)
-		a->unordered = true;
+	if (b->m->n_metrics)
+		memset(b->priv->row_metrics + b->m->n_values * b->m->n_metrics, 0,
+		       b->m->n_metrics * sizeof(*b->priv->row_metrics));
 	r = &b->priv->rows[b->m->n_values++];
 	*r = (struct sp_row){.path = path};
 	r->v.min = -1; /* until a duration is known */
@@ -185,11 +171,58 @@ static void add_value(struct adding *a, struct sp_value *v, const struct sp_raw_
 		v->max = max;
 }
 
+/* The values of the node before them. */
+static void add_metrics(struct adding *a, const struct sp_raw_values *v)
+{
+	const struct sp_ids *ids = &a->l->source->metrics;
+	const size_t width = a->b->m->n_metrics;
+	uint64_t column;
+	unsigned i;
+
+	for (i = 0; i < SP_RAW_VALUES && a->row != SIZE_MAX; i++) {
+		column = (uint64_t)v->first + i;
+		if (column < ids->n && ids->to[column])
+			a->b->priv->row_metrics[a->row * width + ids->to[column] - 1] += v->value[i];
+		else if (v->value[i])
+			a->lost_metrics++;
+	}
+}
+
+/* A node that stands for a value of a parameter: what is below it belongs to the call's path with that value. */
+static int add_parameter(struct adding *a, uint64_t index, uint32_t caller, uint32_t region)
+{
+	uint32_t value = sp_build_parameter(a->b, region, a->b->m->paths[caller].parameter);
+
+	if (value == SP_NONE)
+		return -1;
+	if (!a->value_of)
+		a->value_of = calloc(a->nodes + 1, sizeof(*a->value_of));
+	if (!a->value_of)
+		return -1;
+	a->path_of[index] = caller + 1;
+	a->value_of[index] = value + 1;
+	return 0;
+}
+
+/* The path of a node below that of `parent`. */
+static uint32_t path_of_node(struct adding *a, const struct sp_raw_node *n, uint32_t parent, uint32_t region)
+{
+	const struct sp_path *caller = &a->b->m->paths[parent];
+
+	if (!a->value_of || n->parent >= a->nodes || !a->value_of[n->parent])
+		return path_child(a, parent, region, SP_NONE);
+	if (caller->region == region && parent)
+		return path_child(a, caller->parent, region, a->value_of[n->parent] - 1);
+	a->lost_parents++; /* another function called by a value */
+	return repeats(a) ? SP_NONE : path_child(a, parent, region, SP_NONE);
+}
+
 static int add_node(struct adding *a, uint64_t index, const struct sp_raw_node *n)
 {
 	uint32_t parent = 0, region, path;
 	struct sp_row *row;
 
+	a->row = SIZE_MAX;
 	if (index == 0) {
 		a->path_of[0] = 1;
 		return 0;
@@ -201,16 +234,19 @@ static int add_node(struct adding *a, uint64_t index, const struct sp_raw_node *
 	region = region_of(a, n->region);
 	if (region == SP_NONE || ((a->lost_parents || a->lost_regions) && repeats(a)))
 		return -1;
+	if (a->b->m->regions[region].kind == SP_REGION_PARAMETER)
+		return add_parameter(a, index, parent, region);
 	/* each location has a collapsed node; nearly always it is not used */
 	if (a->b->m->regions[region].kind == SP_REGION_COLLAPSED && n->visits + n->resumed + n->incl == 0 && !parent) {
 		a->path_of[index] = SP_NONE;
 		return 0;
 	}
-	path = path_child(a, parent, region);
+	path = path_of_node(a, n, parent, region);
 	row = path == SP_NONE ? NULL : row_for(a, path);
 	if (!row)
 		return -1;
 	a->path_of[index] = path + 1;
+	a->row = (size_t)(row - a->b->priv->rows);
 	add_value(a, &row->v, n);
 	return 0;
 }
@@ -239,9 +275,12 @@ static int add_nodes(struct adding *a)
 		if (p->base < next || !possible(f, p))
 			continue;
 		n = p->used;
+		a->row = SIZE_MAX;
 		for (i = 0; i < n; i++) {
 			memcpy(&node, &nodes[i], sizeof(node)); /* may still be changing */
-			if (add_node(a, p->base + i, &node))
+			if (node.parent == SP_RAW_NONE && p->base + i > 0 && f->header.version > 1)
+				add_metrics(a, (const struct sp_raw_values *)&node);
+			else if (add_node(a, p->base + i, &node))
 				return -1;
 		}
 		next = p->base + n;
@@ -305,23 +344,17 @@ static int close_frames(struct adding *a)
 	return 0;
 }
 
-static int compare_rows(const void *a, const void *b)
-{
-	const struct sp_row *p = a, *q = b;
-
-	return p->path < q->path ? -1 : p->path > q->path;
-}
-
 static int room_for_nodes(struct adding *a)
 {
 	const struct sp_raw_file *f = a->l->source->raw;
 	const struct sp_raw_part *p = f->parts + a->t->nodes.first, *end = p + a->t->nodes.count;
+	const size_t values = (a->l->source->metrics.n + SP_RAW_VALUES - 1) / SP_RAW_VALUES;
 
 	for (; p < end; p++)
 		if (possible(f, p) && p->base + p->used > a->nodes)
 			a->nodes = p->base + p->used;
 	a->path_of = calloc(a->nodes + 1, sizeof(*a->path_of));
-	if (!a->path_of || reserve_rows(a->b, a->nodes))
+	if (!a->path_of || sp_rows_reserve(a->b, a->nodes / (1 + values)))
 		return -1;
 	return 0;
 }
@@ -339,6 +372,9 @@ static void report_losses(struct adding *a)
 	if (a->lost_regions)
 		sp_raw_report(f, at, "the functions of %" PRIu64 " call paths of location %" PRIu32 " are not defined",
 		              a->lost_regions, a->t->state.id);
+	if (a->lost_metrics)
+		sp_raw_report(f, at, "the metrics of %" PRIu64 " values of location %" PRIu32 " are not defined",
+		              a->lost_metrics, a->t->state.id);
 }
 
 int sp_build_thread(struct sp_builder *b, struct sp_loading *l, struct sp_raw_thread *t, struct sp_location *out,
@@ -361,10 +397,9 @@ int sp_build_thread(struct sp_builder *b, struct sp_loading *l, struct sp_raw_th
 			r->v.min = 0;
 		b->row_of[r->path] = 0;
 	}
-	if (a.unordered)
-		qsort(&b->priv->rows[a.first_row], out->values, sizeof(struct sp_row), compare_rows);
-	rc = 0;
+	rc = sp_rows_order(b, a.first_row, &out->values);
 out:
 	free(a.path_of);
+	free(a.value_of);
 	return rc ? sp_model_no_memory(e) : 0;
 }

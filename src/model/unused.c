@@ -38,7 +38,7 @@ static void mark(struct sp_builder *b, uint32_t *to)
 		if (events_have_paths(b, s))
 			continue;
 		for (k = 0; k < s->regions.n; k++)
-			if (s->regions.to[k])
+			if (s->regions.to[k] && m->regions[s->regions.to[k] - 1].kind != SP_REGION_PARAMETER)
 				to[s->regions.to[k] - 1] = 1;
 	}
 }

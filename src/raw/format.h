@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #define SP_RAW_MAGIC       "SPARTITO"
-#define SP_RAW_VERSION     1u
+#define SP_RAW_VERSION     2u
 #define SP_RAW_BYTE_ORDER  0x01020304u
 #define SP_RAW_PAGE        4096u
 #define SP_RAW_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */

@@ -8,7 +8,6 @@
 
 #define FORMAT_VERSION 1
 
-static const char *const kinds[] = {"python", "c", "user", "collapsed", "root"};
 static const char *const ends[] = {"normal", "stopped", "abrupt"};
 
 static void put_text(struct sp_out *out, const char *key, struct sp_str s)
@@ -85,7 +84,7 @@ static void put_region(struct sp_out *out, const struct sp_region *r)
 	put_text(out, "module", r->module);
 	put_text(out, "qualname", r->qualname);
 	put_text(out, "file", r->file);
-	sp_out_f(out, "\"line\":%" PRIu32 ",\"kind\":\"%s\",\"generator\":%s}", r->line, kinds[r->kind],
+	sp_out_f(out, "\"line\":%" PRIu32 ",\"kind\":\"%s\",\"generator\":%s}", r->line, sp_region_kind_names[r->kind],
 	         r->generator ? "true" : "false");
 }
 

@@ -20,7 +20,9 @@ struct rg_thread {
 	struct sp_raw_location state;
 	struct sp_raw_node *nodes; /* owned */
 	size_t n_nodes, node_room;
-	uint32_t *slots; /* owned: (parent, region) to node, 0: empty */
+	uint64_t *values;  /* owned: n_columns for each node */
+	size_t value_room; /* nodes */
+	uint32_t *slots;   /* owned: (parent, region) to node, 0: empty */
 	size_t slot_mask;
 	uint64_t *words; /* owned: EVENT_WORDS of the chunk being filled */
 	size_t n_words;
@@ -34,6 +36,7 @@ struct rg_thread {
 struct rg_process {
 	struct sp_raw_header header;
 	struct bytes file, defs;
+	uint32_t n_columns;
 	struct rg_thread **threads; /* owned */
 	size_t n_threads;
 };
@@ -144,6 +147,13 @@ void rg_region(struct rg_process *p, uint32_t id, uint32_t flags, const char *mo
 void rg_define(struct rg_process *p, enum sp_raw_def_kind kind, uint32_t id, const char *text)
 {
 	put_def(p, (uint16_t)kind, 0, id, 0, (const char *const[3]){text});
+}
+
+void rg_metric(struct rg_process *p, uint32_t column, uint32_t flags, const char *name, const char *unit, int exponent)
+{
+	put_def(p, SP_RAW_DEF_METRIC, flags, column, (uint32_t)exponent, (const char *const[3]){name, unit, "what"});
+	if (column >= p->n_columns)
+		p->n_columns = column + 1;
 }
 
 struct rg_thread *rg_thread(struct rg_process *p, const char *name, uint64_t tid, uint32_t creator, uint64_t begin)
@@ -295,6 +305,38 @@ struct sp_raw_node *rg_node_at(struct rg_thread *t, uint32_t node)
 	return &t->nodes[node];
 }
 
+uint64_t *rg_value(struct rg_thread *t, uint32_t node, uint32_t column)
+{
+	const size_t width = t->process->n_columns;
+
+	if (t->value_room < t->n_nodes) {
+		t->values = grown(t->values, t->node_room * width * sizeof(*t->values));
+		memset(t->values + t->value_room * width, 0,
+		       (t->node_room - t->value_room) * width * sizeof(*t->values));
+		t->value_room = t->node_room;
+	}
+	return &t->values[node * width + column];
+}
+
+uint32_t rg_top(const struct rg_thread *t)
+{
+	return (uint32_t)t->frames[t->depth].node;
+}
+
+/* The call is a visit of the last node it was in; each has the time that it was in it. */
+void rg_parameter(struct rg_thread *t, uint32_t region)
+{
+	struct sp_raw_frame *f = &t->frames[t->depth];
+	uint32_t was = (uint32_t)f->node, called = t->nodes[was].region, is;
+
+	is = rg_node(t, rg_node(t, was, region), called);
+	t->nodes[was].visits--;
+	t->nodes[was].incl += t->state.last - f->enter;
+	t->nodes[is].visits++;
+	f->node = is;
+	f->enter = t->state.last;
+}
+
 static void open_frame(struct rg_thread *t, uint64_t at, uint32_t region, uint64_t flags, enum sp_raw_event kind)
 {
 	struct sp_raw_frame *top = &t->frames[t->depth];
@@ -354,35 +396,74 @@ void rg_inherit(struct rg_thread *t, uint64_t at, uint32_t region)
 	open_frame(t, at, region, SP_RAW_FRAME_INHERITED, SP_RAW_INHERIT);
 }
 
-static void put_thread(struct rg_thread *t)
+/* The nodes, each but the root followed by its values. */
+static struct sp_raw_node *with_values(struct rg_thread *t, size_t values, size_t *n)
 {
-	const size_t each = (NODES_BYTES - sizeof(struct sp_raw_chunk)) / sizeof(struct sp_raw_node);
-	struct rg_process *p = t->process;
-	struct sp_raw_chunk c = {.type = SP_RAW_NODES, .location = t->state.id};
-	size_t nodes_at, i, n;
-	struct sp_raw_frame *f;
+	const size_t each = 1 + values, columns = t->process->n_columns;
+	struct sp_raw_node *slots;
+	struct sp_raw_values v;
+	size_t i, k, c;
 
-	flush_words(t, false);
-	nodes_at = p->file.n;
-	for (i = 0; i < t->n_nodes; i += n, c.seq++) {
-		n = t->n_nodes - i < each ? t->n_nodes - i : each;
+	*n = 1 + (t->n_nodes - 1) * each;
+	slots = grown(NULL, *n * sizeof(*slots));
+	slots[0] = t->nodes[0];
+	for (i = 1; i < t->n_nodes; i++) {
+		struct sp_raw_node *to = &slots[1 + (i - 1) * each];
+
+		*to = t->nodes[i];
+		to->parent = to->parent ? (uint32_t)(1 + (to->parent - 1) * each) : 0;
+		for (k = 0; k < values; k++) {
+			v = (struct sp_raw_values){.none = SP_RAW_NONE, .first = (uint32_t)k * SP_RAW_VALUES};
+			for (c = 0; c < SP_RAW_VALUES && v.first + c < columns; c++)
+				v.value[c] = *rg_value(t, (uint32_t)i, (uint32_t)(v.first + c));
+			memcpy(to + 1 + k, &v, sizeof(v));
+		}
+	}
+	return slots;
+}
+
+static void put_nodes(struct rg_thread *t)
+{
+	const size_t most = (NODES_BYTES - sizeof(struct sp_raw_chunk)) / sizeof(struct sp_raw_node);
+	const size_t values = (t->process->n_columns + SP_RAW_VALUES - 1) / SP_RAW_VALUES;
+	struct sp_raw_chunk c = {.type = SP_RAW_NODES, .location = t->state.id};
+	size_t total, i, n, at, slot[MAX_DEPTH];
+	struct sp_raw_node *slots = with_values(t, values, &total);
+	unsigned d;
+
+	for (d = 0; d <= t->depth; d++)
+		slot[d] = t->frames[d].node ? 1 + (t->frames[d].node - 1) * (1 + values) : 0;
+	for (i = 0; i < total; i += n, c.seq++) {
+		n = total - i < most ? total - i : most;
+		while (i + n < total && (i + n - 1) % (1 + values))
+			n--; /* values are in the chunk of their node */
 		c.base = i;
 		c.used = n;
-		put_chunk(p, c, &t->nodes[i], n * sizeof(*t->nodes));
+		at = put_chunk(t->process, c, &slots[i], n * sizeof(*slots));
+		for (d = 0; d <= t->depth; d++)
+			if (slot[d] >= i && slot[d] < i + n)
+				t->frames[d].node = ADDRESS + at + sizeof(c) + (slot[d] - i) * sizeof(*slots);
 	}
-	/* each full chunk is NODES_BYTES long, so that a node's place follows from its index */
-	for (f = t->frames; f <= t->frames + t->depth; f++)
-		f->node =
-		    ADDRESS + nodes_at + f->node / each * NODES_BYTES + sizeof(c) + f->node % each * sizeof(*t->nodes);
+	t->state.nodes = total;
+	free(slots);
+}
+
+static void put_thread(struct rg_thread *t)
+{
+	struct rg_process *p = t->process;
+	struct sp_raw_chunk c;
+
+	flush_words(t, false);
+	put_nodes(t);
 	c = (struct sp_raw_chunk){.type = SP_RAW_STACK, .location = t->state.id};
 	t->state.stack = put_chunk(p, c, t->frames, (t->depth + 1) * sizeof(*t->frames));
 	t->state.base = ADDRESS + t->state.stack + sizeof(c);
 	t->state.top = t->state.base + t->depth * sizeof(*t->frames);
-	t->state.nodes = t->n_nodes;
 	c.type = SP_RAW_LOCATION;
 	c.used = sizeof(t->state);
 	put_chunk(p, c, &t->state, sizeof(t->state));
 	free(t->nodes);
+	free(t->values);
 	free(t->slots);
 	free(t->words);
 	free(t);

@@ -24,6 +24,9 @@ void rg_region(struct rg_process *p, uint32_t id, uint32_t flags, const char *mo
 /* A definition with one string: COUNTER, PARAMETER, STRING. */
 void rg_define(struct rg_process *p, enum sp_raw_def_kind kind, uint32_t id, const char *text);
 
+/* A metric's column; before the first thread. flags: enum sp_raw_metric_kind, SP_RAW_METRIC_OWN. */
+void rg_metric(struct rg_process *p, uint32_t column, uint32_t flags, const char *name, const char *unit, int exponent);
+
 struct rg_thread *rg_thread(struct rg_process *p, const char *name, uint64_t tid, uint32_t creator, uint64_t begin);
 /* Its state, to be changed freely before rg_write(): losses, end. */
 struct sp_raw_location *rg_location(struct rg_thread *t);
@@ -43,11 +46,21 @@ unsigned rg_depth(const struct rg_thread *t);
 /* The node of a child of `parent`, made when it is new, for profiles without events; the root is 0. */
 uint32_t rg_node(struct rg_thread *t, uint32_t parent, uint32_t region);
 struct sp_raw_node *rg_node_at(struct rg_thread *t, uint32_t node);
+/* The value of a metric of a node (not of the root), to be changed before the next node is made. */
+uint64_t *rg_value(struct rg_thread *t, uint32_t node, uint32_t column);
+/* The innermost call is from now on one with the value that a region of kind PARAMETER stands for. */
+void rg_parameter(struct rg_thread *t, uint32_t region);
+/* The node of the innermost call. */
+uint32_t rg_top(const struct rg_thread *t);
 
 /* Lays the file out and frees the process. ended: enum sp_raw_ended; frames still open stay so. */
 void rg_write(struct rg_process *p, const char *path, enum sp_raw_ended ended, uint64_t last);
 /* The same into memory, to be freed by the caller. */
 unsigned char *rg_bytes(struct rg_process *p, enum sp_raw_ended ended, uint64_t last, size_t *n);
+
+/* A process with two threads that has something of everything the format knows, ends at tick 9000 and has a frame open.
+ */
+struct rg_process *rg_sample(bool trace);
 
 struct rg_options {
 	unsigned processes, threads; /* threads of each process */

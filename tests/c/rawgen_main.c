@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rawgen DIR [regions paths threads events [processes]]: an experiment of known size, for tests and benchmarks. */
+/* rawgen DIR [regions paths threads events [processes]]: an experiment of known size, for tests and benchmarks.
+ * rawgen sample-profile|sample-trace FILE: one raw file with something of everything, for tests/old-raw. */
 #include "rawgen.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int main(int argc, char **argv)
 {
@@ -17,6 +19,10 @@ int main(int argc, char **argv)
 	                       .abrupt = true,
 	                       .seed = 1};
 
+	if (argc == 3 && strncmp(argv[1], "sample-", 7) == 0) {
+		rg_write(rg_sample(strcmp(argv[1], "sample-trace") == 0), argv[2], SP_RAW_RUNNING, 9000);
+		return 0;
+	}
 	if (argc < 2 || argc > 7) {
 		fprintf(stderr, "usage: rawgen DIR [regions paths threads events [processes]]\n");
 		return 2;

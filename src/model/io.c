@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The files, sockets, … that the events of a process work on. */
+#include "model/private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPARE_HANDLES = 65536 }; /* those whose making was not recorded */
+
+struct scanning {
+	struct sp_builder *b;
+	struct sp_source *s;
+	uint64_t most; /* every handle has an event: a larger number is damage */
+	size_t room, handle_room;
+};
+
+static int grow_handles(struct scanning *x, uint64_t handle)
+{
+	struct sp_ids *ids = &x->s->handles;
+	size_t room = handle + handle / 2 + 64;
+	uint32_t *to;
+
+	if (handle >= x->handle_room) {
+		to = realloc(ids->to, room * sizeof(*to));
+		if (!to)
+			return -1;
+		memset(to + x->handle_room, 0, (room - x->handle_room) * sizeof(*to));
+		ids->to = to;
+		x->handle_room = room;
+	}
+	if (handle >= ids->n)
+		ids->n = handle + 1;
+	return 0;
+}
+
+/* What is known about a handle; NULL without memory. */
+static struct sp_io_handle *find(struct scanning *x, uint64_t handle)
+{
+	struct sp_source *s = x->s;
+	struct sp_io_handle *larger;
+
+	if (handle >= s->handles.n && grow_handles(x, handle))
+		return NULL;
+	if (s->handles.to[handle])
+		return &s->io_handles[s->handles.to[handle] - 1];
+	if (s->n_io_handles == x->room) {
+		x->room = x->room * 2 + 64;
+		larger = realloc(s->io_handles, x->room * sizeof(*larger));
+		if (!larger)
+			return NULL;
+		s->io_handles = larger;
+	}
+	s->io_handles[s->n_io_handles++] = (struct sp_io_handle){.process = SP_NONE, .path = {"", 0}};
+	s->handles.to[handle] = (uint32_t)s->n_io_handles;
+	return &s->io_handles[s->n_io_handles - 1];
+}
+
+static int scan_event(struct scanning *x, uint32_t what, const uint64_t *payload, unsigned words)
+{
+	const struct sp_ids *strings = &x->s->strings;
+	const struct sp_intern_entry *path;
+	struct sp_io_handle *h;
+
+	if (what < SP_RAW_X_IO_CREATE || what > SP_RAW_X_IO_COMPLETE || words == 0 || payload[0] > x->most)
+		return 0;
+	h = find(x, payload[0]);
+	if (!h)
+		return -1;
+	if (what == SP_RAW_X_IO_CREATE && words >= 3) {
+		h->flags = (uint32_t)payload[2];
+		if (payload[1] < strings->n && strings->to[payload[1]]) {
+			path = &x->b->strings.entries[strings->to[payload[1]] - 1];
+			h->path = (struct sp_str){path->p, path->n};
+		}
+	}
+	if (what == SP_RAW_X_IO_DUP && words >= 2 && payload[1] <= x->most && payload[1] != payload[0]) {
+		h = find(x, payload[1]);
+		if (!h)
+			return -1;
+		h->process = x->s->handles.to[payload[0]] - 1; /* until all is read */
+	}
+	return 0;
+}
+
+static int scan(struct scanning *x, const uint64_t *w, size_t n)
+{
+	uint32_t id;
+	size_t i;
+
+	for (i = 0; i < n && w[i]; i++) {
+		if ((w[i] & 7) != SP_RAW_EXTRA)
+			continue;
+		id = (uint32_t)(w[i] >> SP_RAW_KIND_BITS) & SP_RAW_ID_MAX;
+		if ((id >> 8 & 0xff) >= n - i)
+			break;
+		if (scan_event(x, id & 0xff, w + i + 1, id >> 8 & 0xff))
+			return -1;
+		i += id >> 8 & 0xff;
+	}
+	return 0;
+}
+
+static int scan_thread(struct scanning *x, const struct sp_raw_thread *t, uint64_t **room)
+{
+	const struct sp_raw_file *f = x->s->raw;
+	const struct sp_raw_part *p = f->parts + t->events.first, *end = p + t->events.count;
+	struct sp_err e = {.code = 0};
+	const uint64_t *words;
+	size_t n;
+
+	for (; p < end; p++) {
+		words = sp_raw_words(f, p, room, &n, &e);
+		if (words ? scan(x, words, n) : e.code == ENOMEM)
+			return -1;
+		sp_raw_forget(f, p);
+	}
+	return 0;
+}
+
+/* A copy of a descriptor belongs to the same file. */
+static void follow_copies(struct sp_source *s)
+{
+	size_t i, k, from;
+
+	for (i = 0; i < s->n_io_handles; i++) {
+		struct sp_io_handle *h = &s->io_handles[i];
+
+		/* a chain that comes back is damage */
+		for (k = 0, from = i; s->io_handles[from].process != SP_NONE && k < 64; k++)
+			from = s->io_handles[from].process;
+		if (h->path.n == 0 && from != i) {
+			h->path = s->io_handles[from].path;
+			h->flags = s->io_handles[from].flags;
+		}
+	}
+}
+
+int sp_build_io(struct sp_builder *b, struct sp_loading *l)
+{
+	struct scanning x = {.b = b, .s = l->source, .most = SPARE_HANDLES};
+	uint64_t *room = NULL;
+	size_t i;
+	int rc = 0;
+
+	if (!l->source->has_io)
+		return 0;
+	for (i = 0; i < l->process.locations; i++)
+		x.most += l->places[i].words;
+	for (i = 0; i < l->process.locations && rc == 0; i++)
+		rc = scan_thread(&x, &l->source->raw->threads[i], &room);
+	free(room);
+	follow_copies(l->source);
+	return rc;
+}
+
+int sp_build_io_handles(struct sp_builder *b, struct sp_err *e)
+{
+	struct sp_model *m = b->m;
+	size_t i, k, n = 0;
+
+	for (i = 0; i < b->n_loading; i++)
+		n += b->loading[i].source->n_io_handles;
+	m->io_handles = sp_arena_zalloc(&b->priv->arena, n, sizeof(*m->io_handles));
+	if (!m->io_handles)
+		return sp_model_no_memory(e);
+	for (i = 0; i < b->n_loading; i++) {
+		struct sp_source *s = b->loading[i].source;
+
+		for (k = 0; k < s->handles.n; k++)
+			if (s->handles.to[k])
+				s->handles.to[k] += (uint32_t)m->n_io_handles;
+		for (k = 0; k < s->n_io_handles; k++) {
+			m->io_handles[m->n_io_handles] = s->io_handles[k];
+			m->io_handles[m->n_io_handles++].process = (uint32_t)i;
+		}
+		free(s->io_handles);
+		s->io_handles = NULL;
+	}
+	return 0;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Functions and other regions, each once for all processes. */
+#include "model/private.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert((int)SP_REGION_OFF == (int)SP_RAW_REGION_OFF, "kinds of regions");
+
+const char *const sp_region_kind_names[SP_REGION_KINDS] = {[SP_REGION_PYTHON] = "python",
+                                                           [SP_REGION_C] = "c",
+                                                           [SP_REGION_USER] = "user",
+                                                           [SP_REGION_COLLAPSED] = "collapsed",
+                                                           [SP_REGION_PARAMETER] = "parameter",
+                                                           [SP_REGION_NATIVE] = "native",
+                                                           [SP_REGION_IO] = "io",
+                                                           [SP_REGION_OFF] = "off",
+                                                           [SP_REGION_ROOT] = "root"};
+
+static void put(char **at, const void *p, size_t n)
+{
+	if (n)
+		memcpy(*at, p, n);
+	*at += n;
+}
+
+/* "module:name"; what has no module its name alone, what has no name its place in the object file. */
+static int name_region(struct sp_builder *b, struct sp_region *r)
+{
+	struct sp_arena *arena = &b->priv->arena;
+	char address[16] = "", *name;
+	struct sp_str last = r->qualname;
+	size_t n;
+
+	if (r->kind == SP_REGION_NATIVE && last.n == 0)
+		last = (struct sp_str){address, (size_t)snprintf(address, sizeof(address), "0x%" PRIx32, r->address)};
+	if (r->module.n == 0 && last.p == r->qualname.p) {
+		r->name = r->qualname;
+		return 0;
+	}
+	n = r->module.n + 1 + last.n;
+	r->name = (struct sp_str){name = sp_arena_alloc(arena, n + 1), n};
+	if (!name)
+		return -1;
+	put(&name, r->module.p, r->module.n);
+	put(&name, last.p == address ? "+" : ":", 1);
+	put(&name, last.p, last.n + 1);
+	return 0;
+}
+
+static void place_region(struct sp_builder *b, struct sp_region *r, struct sp_str file, uint32_t line)
+{
+	r->file = sp_model_str(b->m, file.p, file.n);
+	if (r->kind == SP_REGION_NATIVE)
+		r->address = line;
+	else
+		r->line = line;
+}
+
+static int new_region(struct sp_builder *b, const struct sp_str part[3], uint32_t line, unsigned flags)
+{
+	struct sp_model *m = b->m;
+	struct sp_region *r;
+
+	if (m->n_regions == b->region_room) {
+		b->region_room = b->region_room ? b->region_room * 2 : 256;
+		r = realloc(m->regions, b->region_room * sizeof(*r));
+		if (!r)
+			return -1;
+		m->regions = b->priv->regions = r;
+	}
+	r = &m->regions[m->n_regions++];
+	*r = (struct sp_region){.module = sp_model_str(m, part[0].p, part[0].n),
+	                        .qualname = sp_model_str(m, part[1].p, part[1].n),
+	                        .kind = (uint8_t)(flags & SP_RAW_REGION_KIND_MASK),
+	                        .generator = flags & (SP_RAW_REGION_GENERATOR | SP_RAW_REGION_COROUTINE)};
+	place_region(b, r, part[2], line);
+	return r->module.p && r->qualname.p && r->file.p ? name_region(b, r) : -1;
+}
+
+uint32_t sp_build_region(struct sp_builder *b, const struct sp_str part[3], uint32_t line, unsigned flags)
+{
+	const unsigned kind = flags & SP_RAW_REGION_KIND_MASK;
+	/* of a region of the user's the place may be that of its first call, which is not the same in all processes */
+	const bool placed = kind != SP_RAW_REGION_USER;
+	uint64_t head[4] = {(uint64_t)(placed ? line : 0) << 32 | kind, part[0].n, part[1].n, placed ? part[2].n : 0};
+	size_t n = sizeof(head) + head[1] + head[2] + head[3], i;
+	struct sp_region *r;
+	char *at;
+	uint32_t id;
+
+	if (n > b->key_room) {
+		at = realloc(b->key, n * 2);
+		if (!at)
+			return SP_NONE;
+		b->key = at;
+		b->key_room = n * 2;
+	}
+	at = b->key;
+	put(&at, head, sizeof(head));
+	for (i = 0; i < 3; i++)
+		put(&at, part[i].p, head[i + 1]);
+	id = sp_intern(&b->regions, b->key, n);
+	if (id == SP_INTERN_FAILED || (id == b->m->n_regions && new_region(b, part, line, flags)))
+		return SP_NONE;
+	r = &b->m->regions[id];
+	if (flags & (SP_RAW_REGION_GENERATOR | SP_RAW_REGION_COROUTINE))
+		r->generator = true;
+	if (r->file.n == 0 && part[2].n) {
+		place_region(b, r, part[2], line);
+		if (!r->file.p)
+			return SP_NONE;
+	}
+	return id;
+}
+
+uint32_t sp_build_unknown_region(struct sp_builder *b)
+{
+	static const struct sp_str part[3] = {{"", 0}, {"<not defined>", 13}, {"", 0}};
+
+	return sp_build_region(b, part, 0, SP_RAW_REGION_COLLAPSED);
+}
