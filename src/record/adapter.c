@@ -125,7 +125,6 @@ static void add(struct sp_thread *t, enum sp_adapter_count which, uint64_t amoun
 		*sp_node_value(n, (unsigned)columns[which] - 1) += amount;
 }
 
-extern const struct sp_adapter sp_adapter_v1;
 __attribute__((visibility("default"))) const struct sp_adapter sp_adapter_v1 = {
     .version = 1,
     .size = sizeof(struct sp_adapter),
