@@ -33,8 +33,11 @@ struct spartito_api {
 };
 #define SPARTITO_API_SYMBOL "spartito_api_v1"
 
+/* Measured itself (-finstrument-functions), region_begin would end before its region does. */
+#define SPARTITO_FUNCTION static inline __attribute__((no_instrument_function))
+
 /* The library's functions, or NULL. While it is not there the search is repeated at every 1024th call only. */
-static inline const struct spartito_api *spartito_api(void)
+SPARTITO_FUNCTION const struct spartito_api *spartito_api(void)
 {
 	static const struct spartito_api *found;
 	static unsigned calls;
@@ -44,14 +47,14 @@ static inline const struct spartito_api *spartito_api(void)
 }
 
 /* Begins, ends a region named name; ends must come in the reverse order of begins, in the same thread. */
-static inline void spartito_region_begin(const char *name)
+SPARTITO_FUNCTION void spartito_region_begin(const char *name)
 {
 	const struct spartito_api *a = spartito_api();
 	if (a)
 		a->region_begin(name);
 }
 
-static inline void spartito_region_end(const char *name)
+SPARTITO_FUNCTION void spartito_region_end(const char *name)
 {
 	const struct spartito_api *a = spartito_api();
 	if (a)
@@ -59,21 +62,21 @@ static inline void spartito_region_end(const char *name)
 }
 
 /* A value that belongs to this moment of the trace, such as the iteration or the case computed. */
-static inline void spartito_parameter_int(const char *name, int64_t value)
+SPARTITO_FUNCTION void spartito_parameter_int(const char *name, int64_t value)
 {
 	const struct spartito_api *a = spartito_api();
 	if (a)
 		a->parameter_int(name, value);
 }
 
-static inline void spartito_parameter_uint(const char *name, uint64_t value)
+SPARTITO_FUNCTION void spartito_parameter_uint(const char *name, uint64_t value)
 {
 	const struct spartito_api *a = spartito_api();
 	if (a)
 		a->parameter_uint(name, value);
 }
 
-static inline void spartito_parameter_string(const char *name, const char *value)
+SPARTITO_FUNCTION void spartito_parameter_string(const char *name, const char *value)
 {
 	const struct spartito_api *a = spartito_api();
 	if (a)
@@ -81,7 +84,7 @@ static inline void spartito_parameter_string(const char *name, const char *value
 }
 
 /* A quantity that is drawn over time. */
-static inline void spartito_counter(const char *name, double value)
+SPARTITO_FUNCTION void spartito_counter(const char *name, double value)
 {
 	const struct spartito_api *a = spartito_api();
 	if (a)
@@ -89,7 +92,7 @@ static inline void spartito_counter(const char *name, double value)
 }
 
 /* A remark at this moment of the trace. */
-static inline void spartito_marker(const char *text)
+SPARTITO_FUNCTION void spartito_marker(const char *text)
 {
 	const struct spartito_api *a = spartito_api();
 	if (a)
@@ -97,7 +100,7 @@ static inline void spartito_marker(const char *text)
 }
 
 /* 1 while events are recorded, otherwise 0. */
-static inline int spartito_active(void)
+SPARTITO_FUNCTION int spartito_active(void)
 {
 	const struct spartito_api *a = spartito_api();
 	return a ? a->active() : 0;

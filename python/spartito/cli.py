@@ -30,7 +30,7 @@ def _run(verb_name: str, words: list[str], leave_at_once: bool = False) -> int:
         return _show(help_text(verb))
     # import_module and not __import__: nothing to gain, the machinery is loaded; a dictionary of functions would
     # import every verb
-    module = __import__("spartito.verbs." + verb.name, fromlist=["main"])
+    module = __import__("spartito.verbs." + verb.name.replace("+", "x"), fromlist=["main"])
     status = module.main(values, operands)
     assert isinstance(status, int)
     if verb.name == "run" and leave_at_once:

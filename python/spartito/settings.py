@@ -48,10 +48,10 @@ SETTINGS = (
     Setting("filter", "--include/--exclude", "filter", ""),
     Setting("only_mine", "--only-mine", "flag", "0"),
     Setting("depth", "--depth", "count", "0"),
-    Setting("io", "--io", "flag", "0"),
 )
 # variables of ours that are no settings of the command line
-OTHERS = ("SPARTITO_EXPERIMENT", "SPARTITO_SCOREP", "SPARTITO_INSTRUMENT", "SPARTITO_PROFILE_DEPTH", "SPARTITO_CLOCK")
+OTHERS = ("SPARTITO_EXPERIMENT", "SPARTITO_SCOREP", "SPARTITO_INSTRUMENT", "SPARTITO_PROFILE_DEPTH", "SPARTITO_CLOCK",
+          "SPARTITO_CC", "SPARTITO_CXX", "SPARTITO_FC", "SPARTITO_WRAPPER")  # fmt: skip
 TRUE = ("1", "true", "yes", "on")
 FALSE = ("0", "false", "no", "off", "")
 FILTER_HINT = "; both are in one list: filter = ['+INCLUDED', '-EXCLUDED']"

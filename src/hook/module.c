@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The Python door of the measuring half: spartito._measure. */
 #include "hook/hook.h"
+#include "record/adapter.h"
 #include "spartito.h"
 
 #include <string.h>
@@ -267,12 +268,13 @@ __attribute__((visibility("default"))) const struct spartito_api spartito_api_v1
     api_active,
 };
 
-/* Python loads extension modules privately; spartito.h looks among what is global. */
+/* Python loads extension modules privately; spartito.h and native/hooks.c look among what is global. */
 static void publish_api(void)
 {
 	Dl_info info;
 	if (dladdr(&spartito_api_v1, &info) && info.dli_fname)
 		dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_GLOBAL | RTLD_NOW);
+	sp_native_attach();
 }
 
 /* ---- the module ---- */

@@ -39,6 +39,7 @@ void sp_adapter_new_file(int start)
 	process++;
 	if (start) {
 		generation++;
+		sp_native_forget();
 		wanted = sp_process.settings.io ? SP_ADAPTER_IO : 0;
 	}
 }
@@ -60,7 +61,7 @@ SP_COLD static struct sp_thread *thread_slow(struct sp_thread *t)
 	return t;
 }
 
-static struct sp_thread *thread(void)
+struct sp_thread *sp_adapter_thread(void)
 {
 	struct sp_thread *t = sp_self;
 	if (SP_UNLIKELY(!sp_recording || sp_adapter_forks))
@@ -131,7 +132,7 @@ __attribute__((visibility("default"))) const struct sp_adapter sp_adapter_v1 = {
     .wanted = &wanted,
     .generation = &generation,
     .process = &process,
-    .thread = thread,
+    .thread = sp_adapter_thread,
     .traced = traced,
     .region = region,
     .string = string,
@@ -140,4 +141,7 @@ __attribute__((visibility("default"))) const struct sp_adapter sp_adapter_v1 = {
     .now = ticks,
     .extra = sp_extra_at,
     .add = add,
+    .native_enter = sp_native_enter,
+    .native_leave = sp_native_leave,
+    .native_forget = sp_native_forget,
 };

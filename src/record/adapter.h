@@ -14,6 +14,8 @@
 #include "raw/format.h"
 
 #define SP_ADAPTER_SYMBOL "sp_adapter_v1"
+/* In objects with native/hooks.c: a pointer to that struct, NULL while nobody looked for it. */
+#define SP_NATIVE_SYMBOL "sp_native_adapter_v1"
 
 struct sp_thread;
 
@@ -55,18 +57,31 @@ struct sp_adapter {
 	uint64_t (*leave)(struct sp_thread *t, uint32_t region);
 	/* The clock of the events, in ticks. */
 	uint64_t (*now)(void);
-	/* An event with n words of payload at the time `now`, or that of the event before it, if it is later. */
+	/* An event with n words of payload at the time `now`, which is not before that of the event before it. */
 	void (*extra)(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *payload, unsigned n, uint64_t now);
 	/* Adds to an OWN metric of the innermost open frame. */
 	void (*add)(struct sp_thread *t, enum sp_adapter_count which, uint64_t amount);
+
+	/* A compiled function begins, ends; its address. All that thread() asks is asked, and the region is found. */
+	void (*native_enter)(const void *function);
+	void (*native_leave)(const void *function);
+	/* An object file is unloaded: another may come to its addresses. */
+	void (*native_forget)(void);
 };
 
 /* ---- for the rooms of _measure ---- */
 
-extern const struct sp_adapter sp_adapter_v1;
-
 /* Defines the columns that the settings ask for; the process lock is free, and no node is made yet. */
 void sp_adapter_columns(void);
+/* As the member `thread`. */
+struct sp_thread *sp_adapter_thread(void);
+/* native.c: as the members of these names. */
+void sp_native_enter(const void *function);
+void sp_native_leave(const void *function);
+void sp_native_forget(void);
+/* Makes _measure known to objects that were loaded before it. */
+void sp_native_attach(void);
+extern const struct sp_adapter sp_adapter_v1;
 /* A raw file was opened: by a start, or in a child of fork. */
 void sp_adapter_new_file(int start);
 /* Set by the hook: does the calling thread run Python code that it records? */

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Compiled functions that tell of their calls (-finstrument-functions): from the address of one to its region. */
+#include "base/elf.h"
+#include "record/adapter.h"
+#include "record/hot.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the table: read without a lock, written under the process lock ---- */
+
+struct entry {
+	uint64_t function; /* 0: free; never changes once it is set */
+	uint64_t value;    /* generation << 32 | region; region 0: not recorded */
+};
+
+struct table {
+	struct table *before; /* owned; smaller ones stay, because a thread may be reading them */
+	unsigned shift;       /* 64 - the bits of an index */
+	uint32_t used;
+	struct entry entries[];
+};
+
+enum { FIRST_BITS = 10 };
+static struct {
+	struct table head;
+	struct entry entries[1 << FIRST_BITS];
+} first = {.head.shift = 64 - FIRST_BITS};
+static struct table *table = &first.head;
+
+/* What was known of an address before it changed is not known any more. */
+static uint32_t generation = 1;
+
+static inline uint64_t key_of(const void *function)
+{
+	/* bit 2 alone: no other key of this room or of a hook has that */
+	return (uint64_t)function << 8 | 4;
+}
+
+static inline struct entry *find(struct table *in, const void *function)
+{
+	uint64_t i = ((uint64_t)function * UINT64_C(0x9e3779b97f4a7c15)) >> in->shift, mask = UINT64_MAX >> in->shift;
+	for (;; i = (i + 1) & mask) {
+		uint64_t there = __atomic_load_n(&in->entries[i].function, __ATOMIC_ACQUIRE);
+		if (SP_LIKELY(there == (uint64_t)function) || !there)
+			return &in->entries[i];
+	}
+}
+
+/* Whether the function is known, and then its region. */
+static inline bool known(const void *function, uint32_t *region)
+{
+	const struct entry *e = find(__atomic_load_n(&table, __ATOMIC_ACQUIRE), function);
+	uint64_t value = __atomic_load_n(&e->value, __ATOMIC_RELAXED);
+	*region = (uint32_t)value;
+	return value >> 32 == __atomic_load_n(&generation, __ATOMIC_RELAXED);
+}
+
+/* with the process lock held */
+static bool grow(void)
+{
+	struct table *old = table;
+	uint64_t size = UINT64_C(1) << (64 - old->shift);
+	if (old->used * UINT64_C(2) < size)
+		return true;
+	struct table *bigger = calloc(1, sizeof *bigger + 2 * size * sizeof(struct entry));
+	if (!bigger)
+		return old->used + 1 < size;
+	bigger->before = old;
+	bigger->shift = old->shift - 1;
+	bigger->used = old->used;
+	for (uint64_t i = 0; i < size; i++)
+		if (old->entries[i].function)
+			*find(bigger, (const void *)old->entries[i].function) = old->entries[i];
+	__atomic_store_n(&table, bigger, __ATOMIC_RELEASE);
+	return true;
+}
+
+static void remember(const void *function, uint32_t region, uint32_t of)
+{
+	pthread_mutex_lock(&sp_process.lock);
+	if (grow()) {
+		struct entry *e = find(table, function);
+		__atomic_store_n(&e->value, (uint64_t)of << 32 | region, __ATOMIC_RELAXED);
+		if (!e->function) {
+			table->used++;
+			__atomic_store_n(&e->function, (uint64_t)function, __ATOMIC_RELEASE);
+		}
+	}
+	pthread_mutex_unlock(&sp_process.lock);
+}
+
+void sp_native_forget(void)
+{
+	__atomic_add_fetch(&generation, 1, __ATOMIC_RELAXED);
+}
+
+/* ---- the object that a function is in ---- */
+
+struct object {
+	struct object *next;
+	uint64_t moved; /* by so much its addresses are higher here than in the file */
+	uint32_t generation;
+	char *path, *module; /* owned */
+	struct sp_elf *elf;  /* shared with other generations; NULL: it cannot be read, or is another build by now */
+	char build[SP_ELF_BUILD];
+};
+static struct object *objects; /* newest first; under the process lock. They stay: a thread may be using one. */
+
+/* The file that is mapped at an address, whatever the working directory is by now; to be freed. */
+static char *mapped_file(uint64_t address)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	char *line = NULL, *path = NULL;
+	size_t room = 0;
+	uint64_t from, to;
+	int at;
+	while (f && !path && getline(&line, &room, f) > 0)
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %n", &from, &to, &at) == 2 &&
+		    address >= from && address < to && line[at] == '/')
+			path = strndup(line + at, strcspn(line + at, "\n"));
+	free(line);
+	if (f)
+		fclose(f);
+	return path;
+}
+
+/* "_solver" of /x/_solver.cpython-311-x86_64-linux-gnu.so, "libm" of libm.so.6; to be freed. */
+static char *module_name(const char *path)
+{
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path, *end = strstr(name, ".so");
+	const char *tag = strstr(name, ".cpython-");
+	if (!tag)
+		tag = strstr(name, ".abi3.");
+	if (end && end[3] && end[3] != '.')
+		end = NULL;
+	if (end && tag && tag < end)
+		end = tag;
+	return end && end > name ? strndup(name, (size_t)(end - name)) : strdup(name);
+}
+
+static struct object *object_new(const Dl_info *info, const struct link_map *map, uint32_t of)
+{
+	struct object *o = calloc(1, sizeof *o);
+	char *path = mapped_file((uint64_t)info->dli_saddr);
+	if (!path)
+		path = strdup(info->dli_fname ? info->dli_fname : "");
+	char *module = path ? module_name(path) : NULL;
+	if (!o || !module) {
+		free(o);
+		free(path);
+		free(module);
+		return NULL;
+	}
+	*o = (struct object){.moved = map->l_addr, .generation = of, .path = path, .module = module};
+	sp_elf_build_loaded(info->dli_fbase, o->moved, path, o->build);
+	return o;
+}
+
+/* The names of a new object, and which build of it is measured; with the object known to no other thread yet. */
+static void object_read(struct object *o, const struct object *earlier)
+{
+	char *key = NULL;
+	if (*o->build && asprintf(&key, "object %s", o->path) >= 0)
+		sp_define_meta(key, o->build, strlen(o->build));
+	free(key);
+	for (; earlier; earlier = earlier->next)
+		if (!strcmp(earlier->path, o->path) && !strcmp(earlier->build, o->build)) {
+			o->elf = earlier->elf;
+			return;
+		}
+	o->elf = sp_elf_open(o->path);
+	if (o->elf && strcmp(o->build, sp_elf_build(o->elf))) {
+		sp_elf_free(o->elf);
+		o->elf = NULL;
+	}
+}
+
+/* Two threads may make the same object at once: one of the two is not found again, and stays too. */
+static const struct object *object_of(const Dl_info *info, const struct link_map *map, uint32_t of)
+{
+	pthread_mutex_lock(&sp_process.lock);
+	struct object *all = objects, *o = all;
+	pthread_mutex_unlock(&sp_process.lock);
+	while (o && !(o->moved == map->l_addr && o->generation == of))
+		o = o->next;
+	if (o)
+		return o;
+	o = object_new(info, map, of);
+	if (!o)
+		return NULL;
+	object_read(o, all);
+	pthread_mutex_lock(&sp_process.lock);
+	o->next = objects;
+	objects = o;
+	pthread_mutex_unlock(&sp_process.lock);
+	return o;
+}
+
+/* ---- a function that is called for the first time ---- */
+
+static struct sp_text text_of(const char *p)
+{
+	return (struct sp_text){p, strlen(p)};
+}
+
+/* 0: the filter leaves it out, or there is no room. */
+static uint32_t define_in(const struct object *o, const char *symbol, uint64_t address)
+{
+	char *plain = sp_elf_demangle(symbol, false);
+	bool wanted = sp_filter_wants(sp_process.filter, o->module, plain ? plain : symbol, o->path);
+	free(plain);
+	if (!wanted)
+		return 0;
+	return sp_define_region(text_of(o->module), text_of(symbol), text_of(o->path),
+	                        address <= UINT32_MAX ? (uint32_t)address : 0, SP_RAW_REGION_NATIVE);
+}
+
+static uint32_t define(const void *function, uint32_t of)
+{
+	Dl_info info;
+	struct link_map *map = NULL;
+	/* first, without the process lock: who loads a library has the loader's lock and may come to wait for ours */
+	if (!dladdr1(function, &info, (void **)&map, RTLD_DL_LINKMAP) || !map || !info.dli_fbase) {
+		/* code made at run time */
+		const struct object nowhere = {.path = "", .module = ""};
+		char name[32];
+		snprintf(name, sizeof name, "<compiled at %p>", function);
+		return define_in(&nowhere, name, 0);
+	}
+	bool begins_here = info.dli_sname && info.dli_saddr == function;
+	info.dli_saddr = (void *)function;
+	const struct object *o = object_of(&info, map, of);
+	if (!o)
+		return 0;
+	uint64_t address = (uint64_t)function - o->moved;
+	const char *symbol = o->elf ? sp_elf_function(o->elf, address) : NULL;
+	if (!symbol)
+		symbol = begins_here ? info.dli_sname : "";
+	return define_in(o, symbol, address);
+}
+
+/* ---- events ---- */
+
+/* A new function, a new thread, one whose stack is not up to date, or the interpreter's start-up. What is called from
+ * here (an allocator, a signal handler) may be instrumented itself. */
+SP_COLD static void enter_slow(const void *function)
+{
+	static __thread bool inside __attribute__((tls_model("initial-exec")));
+	if (inside)
+		return;
+	inside = true;
+	int error = errno;
+	struct sp_thread *t = sp_adapter_thread();
+	uint32_t region = 0, of = __atomic_load_n(&generation, __ATOMIC_RELAXED);
+	if (t && !known(function, &region)) {
+		region = define(function, of);
+		remember(function, region, of);
+	}
+	if (region) {
+		sp_adapter_enters = 1;
+		sp_enter(t, region, key_of(function), sp_ticks(), SP_RAW_ENTER);
+		sp_adapter_enters = 0;
+	}
+	errno = error;
+	inside = false;
+}
+
+static inline const struct sp_raw_frame *top_of(const struct sp_thread *t)
+{
+	return (const struct sp_raw_frame *)t->loc.top;
+}
+
+void sp_native_enter(const void *function)
+{
+	struct sp_thread *t = sp_self;
+	uint32_t region;
+	if (SP_UNLIKELY(!sp_recording))
+		return;
+	if (SP_UNLIKELY(!known(function, &region) || !t || t->epoch != sp_epoch || top_of(t)->flags))
+		enter_slow(function);
+	else if (region)
+		sp_enter(t, region, key_of(function), sp_ticks(), SP_RAW_ENTER);
+}
+
+/* Not the innermost frame: left out by the filter, or the frames above it ended unseen, or its enter was. */
+SP_COLD static void leave_slow(const void *function, uint64_t now)
+{
+	uint32_t region = 0;
+	struct sp_thread *t = sp_adapter_thread();
+	if (t && known(function, &region) && region && !sp_leave(t, key_of(function), now, SP_RAW_LEAVE))
+		t->loc.unmatched++;
+}
+
+void sp_native_leave(const void *function)
+{
+	struct sp_thread *t = sp_self;
+	if (SP_UNLIKELY(!sp_recording))
+		return;
+	uint64_t now = sp_ticks();
+	if (SP_LIKELY(t && t->epoch == sp_epoch && top_of(t)->key == key_of(function)))
+		sp_leave(t, key_of(function), now, SP_RAW_LEAVE);
+	else
+		leave_slow(function, now);
+}
+
+/* ---- objects that were there before us ---- */
+
+struct names {
+	char **p; /* owned, and so is each */
+	size_t n;
+};
+
+static int collect(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct names *all = arg;
+	char **more = realloc(all->p, (all->n + 1) * sizeof *more), *copy = strdup(info->dlpi_name);
+	(void)size;
+	if (more) {
+		all->p = more;
+		all->p[all->n++] = copy;
+	} else {
+		free(copy);
+	}
+	return 0;
+}
+
+void sp_native_attach(void)
+{
+	struct names all = {NULL, 0};
+	/* nothing may be opened while they are listed */
+	dl_iterate_phdr(collect, &all);
+	for (size_t i = 0; i < all.n; i++) {
+		const char *name = all.p[i];
+		void *object = name ? dlopen(*name ? name : NULL, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+		const struct sp_adapter **place = object ? dlsym(object, SP_NATIVE_SYMBOL) : NULL;
+		if (place)
+			__atomic_store_n(place, &sp_adapter_v1, __ATOMIC_RELAXED);
+		if (object)
+			dlclose(object);
+		free(all.p[i]);
+	}
+	dlerror(); /* the program may ask for its own errors */
+	free(all.p);
+}
