@@ -54,6 +54,19 @@ def _not_recorded(problems: list[str]) -> list[str]:
     return lines
 
 
+def _missing(processes: list[dict[str, Any]]) -> list[str]:
+    """What was asked for and could not be recorded; a thousand ranks say the same."""
+    said: dict[str, list[dict[str, Any]]] = {}
+    for p in processes:
+        for key, text in p["meta"].items():
+            if key.startswith("missing_"):
+                said.setdefault(text, []).append(p)
+    return [
+        f"not recorded in {_who(those[0]) if len(those) == 1 else f'{count(len(those))} processes'}: {text}"
+        for text, those in said.items()
+    ]
+
+
 def sentences(info: dict[str, Any]) -> list[str]:
     """One line each, for people and for scripts that look for "lost", "not recorded" and "abrupt"."""
     lines = []
@@ -76,6 +89,7 @@ def sentences(info: dict[str, Any]) -> list[str]:
         for p in abrupt:
             how = "ended abruptly (killed, crashed, os._exit or still running)"
             lines.append(f"{_who(p)} {how}; what was recorded until then is here")
+    lines += _missing(info["processes"])
     lines += _not_recorded(info["problems"])
     damage = [text for text in info["problems"] if NOT_RECORDED not in text]
     lines += [f"damaged: {text}" for text in damage[:MOST]]

@@ -145,6 +145,7 @@ VERBS = (
             Option("--exclude", "do not record what matches PATTERN; the last match wins", "PATTERN", kind="append"),
             Option("--only-mine", "leave out the standard library and installed packages, with the C functions that they call"),
             Option("--depth", "record calls down to N frames (default 0: all)", "N", kind="count"),
+            Option("--io", "record file I/O: the C library's functions on files, with the bytes that they move"),
         ),
         (
             ("spartito run -- python solver.py --steps 100", "measure a script"),

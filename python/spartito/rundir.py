@@ -12,6 +12,7 @@ from spartito.say import Refused, reason
 JOBS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "COBALT_JOBID", "JOB_ID")
 HEADER = 320  # struct sp_raw_header, src/raw/format.h
 REGIONS = 48  # offset of its field regions
+PRELOAD = "preload.so"  # a link to the library of --io, where LD_PRELOAD cannot name the library itself
 
 
 def script(command: list[str]) -> tuple[str, str]:
@@ -153,7 +154,7 @@ class Directory:
         raw = os.path.join(self.path, "raw")
         files = []
         if raw in self.made:
-            files = [os.path.join(self.path, "experiment.json")]
+            files = [os.path.join(self.path, name) for name in ("experiment.json", PRELOAD)]
             try:
                 files += [os.path.join(raw, name) for name in os.listdir(raw)]
             except OSError:

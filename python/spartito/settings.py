@@ -48,6 +48,7 @@ SETTINGS = (
     Setting("filter", "--include/--exclude", "filter", ""),
     Setting("only_mine", "--only-mine", "flag", "0"),
     Setting("depth", "--depth", "count", "0"),
+    Setting("io", "--io", "flag", "0"),
 )
 # variables of ours that are no settings of the command line
 OTHERS = ("SPARTITO_EXPERIMENT", "SPARTITO_SCOREP", "SPARTITO_INSTRUMENT", "SPARTITO_PROFILE_DEPTH", "SPARTITO_CLOCK",

@@ -116,12 +116,6 @@ static void out_of_date(struct sp_thread *t)
 	RESTORE_EXCEPTION;
 }
 
-/* Without Python's events nothing will ever tell of its frames. */
-static int runs_python(void)
-{
-	return sp_hook_used && PyGILState_GetThisThreadState();
-}
-
 struct sp_thread *sp_hook_thread(sp_frame *entered)
 {
 	struct sp_thread *t = sp_self;
@@ -336,6 +330,9 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 	const struct sp_hook *h = hook_choose(s);
 	if (!h)
 		return -1;
+	bool without_io;
+	if (sp_attach(s, how, &without_io))
+		return -1;
 	char *library = s->only_mine ? library_directory() : NULL;
 	struct sp_filter *f;
 	int r = sp_filter_new(&f, s->filter, s->only_mine, library, why, sizeof why);
@@ -353,9 +350,9 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 	}
 	sp_stack_still_open = still_open;
 	sp_stack_out_of_date = out_of_date;
-	sp_adapter_runs_python = runs_python;
 	end_handlers();
 	meta(h);
+	sp_attach_missing(without_io);
 	if (sp_names_init() == 0 && begin_here(h, how == SP_RAW_STARTED_EXEC) == 0)
 		return 0;
 	sp_process_stop(SP_RAW_ENDED_STOPPED);

@@ -167,6 +167,11 @@ int sp_control_resume(void);
 int sp_control_switch(const struct sp_hook *to);
 bool sp_control_boot(void);
 
+/* attach.c: readies what libraries beside _measure record with. s->io becomes false where it cannot be had. 0, or -1
+ * with a Python exception. */
+int sp_attach(struct sp_settings *s, enum sp_raw_start how, bool *without_io);
+void sp_attach_missing(bool without_io); /* says so in the file */
+
 /* calibrate.c: what an event costs here, into the header. The thread's stack must be empty; everything recorded is
  * thrown away. */
 void sp_calibrate_before(void);

@@ -57,7 +57,7 @@ struct sp_adapter {
 	uint64_t (*leave)(struct sp_thread *t, uint32_t region);
 	/* The clock of the events, in ticks. */
 	uint64_t (*now)(void);
-	/* An event with n words of payload at the time `now`, which is not before that of the event before it. */
+	/* An event with n words of payload at the time `now`, or that of the event before it, if it is later. */
 	void (*extra)(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *payload, unsigned n, uint64_t now);
 	/* Adds to an OWN metric of the innermost open frame. */
 	void (*add)(struct sp_thread *t, enum sp_adapter_count which, uint64_t amount);
@@ -70,6 +70,8 @@ struct sp_adapter {
 };
 
 /* ---- for the rooms of _measure ---- */
+
+extern const struct sp_adapter sp_adapter_v1;
 
 /* Defines the columns that the settings ask for; the process lock is free, and no node is made yet. */
 void sp_adapter_columns(void);

@@ -232,7 +232,7 @@ void sp_enter_collapsed(struct sp_thread *t, uint32_t region, uint64_t key, uint
 bool sp_leave_slow(struct sp_thread *t, uint64_t key, uint64_t now, unsigned kind);
 void sp_event_slow(struct sp_thread *t, uint64_t ticks, uint64_t delta, unsigned kind, uint32_t id);
 void sp_extra(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *payload, unsigned n);
-/* The same at a time that is known; not before the thread's last event. */
+/* The same at a time that is known; never before the thread's last event. */
 void sp_extra_at(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *payload, unsigned n, uint64_t now);
 
 /* An inherited frame: open since before recording began; frame is the interpreter's own pointer. */

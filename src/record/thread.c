@@ -135,6 +135,8 @@ void sp_extra_at(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *pa
 {
 	if (!t->traced)
 		return;
+	if (now < t->loc.last)
+		now = t->loc.last;
 	uint64_t delta = now - t->loc.last;
 	uint64_t *w = (uint64_t *)t->loc.next;
 	if (!t->ev_end || w + 1 + n > t->ev_end || delta > SP_RAW_DELTA_MAX) {

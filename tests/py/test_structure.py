@@ -17,6 +17,7 @@ ROOMS = {
     "base": set(),
     "record": {"base", "raw/format.h"},
     "hook": {"base", "record", "raw/format.h", "spartito.h"},
+    "preload": {"record/adapter.h", "raw/format.h"},
     "native": {"record/adapter.h"},
     "raw": {"base"},
     "model": {"base", "raw"},

@@ -19,6 +19,10 @@ def _environment(path: str, values: list[Value]) -> dict[str, str]:
         setting = value.setting
         if setting.recorded and (value.origin != "default" or setting.variable in environment):
             environment[setting.variable] = value.text
+        if setting.name == "io" and value.text == "1":
+            from spartito import preload
+
+            preload.add(environment, path)
     return environment
 
 
