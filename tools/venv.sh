@@ -37,7 +37,7 @@ if [ "$(cat "$venv/.packages" 2>/dev/null)" != "$want" ]; then
 	printf '%s' "$want" >"$venv/.packages"
 fi
 
-sum=$(find src include python meson.build meson.options pyproject.toml -type f ! -name '*.pyc' -printf '%p %T@ %s\n' |
+sum=$(find src include python dropin meson.build meson.options pyproject.toml -type f ! -name '*.pyc' -printf '%p %T@ %s\n' |
 	sort | cksum)
 if [ "$(cat "$venv/.sources" 2>/dev/null)" != "$sum" ]; then
 	rm -f "$venv/.sources"

@@ -19,6 +19,7 @@ WORDS = (
     ("unmatched", "event", "lost because its begin or end was missing"),
 )
 NOT_RECORDED = ".error: a process was not recorded"  # in a problem, after the name of the file
+ABRUPT = "ended abruptly"  # in a sentence about a process
 MOST = 6  # lines about single processes, before they are summed up
 
 
@@ -84,11 +85,11 @@ def sentences(info: dict[str, Any]) -> list[str]:
             lines.append(f"lost in {_who(p)}: {', '.join(parts)}{why}")
     abrupt = [p for p in info["processes"] if p["end"] == "abrupt"]
     if len(abrupt) > MOST:
-        lines.append(f"{count(len(abrupt))} processes ended abruptly; what was recorded until then is here")
+        lines.append(f"{count(len(abrupt))} processes {ABRUPT}; what was recorded until then is here")
     else:
         for p in abrupt:
-            how = "ended abruptly (killed, crashed, os._exit or still running)"
-            lines.append(f"{_who(p)} {how}; what was recorded until then is here")
+            how = "(killed, crashed, os._exit or still running)"
+            lines.append(f"{_who(p)} {ABRUPT} {how}; what was recorded until then is here")
     lines += _missing(info["processes"])
     lines += _not_recorded(info["problems"])
     damage = [text for text in info["problems"] if NOT_RECORDED not in text]

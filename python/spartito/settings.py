@@ -52,7 +52,8 @@ SETTINGS = (
 )
 # variables of ours that are no settings of the command line
 OTHERS = ("SPARTITO_EXPERIMENT", "SPARTITO_SCOREP", "SPARTITO_INSTRUMENT", "SPARTITO_PROFILE_DEPTH", "SPARTITO_CLOCK",
-          "SPARTITO_CC", "SPARTITO_CXX", "SPARTITO_FC", "SPARTITO_WRAPPER")  # fmt: skip
+          "SPARTITO_CC", "SPARTITO_CXX", "SPARTITO_FC", "SPARTITO_WRAPPER", "SPARTITO_METRICS", "SPARTITO_MACHINE",
+          "SPARTITO_EXECUTABLE", "SPARTITO_INSTRUMENTER_FILE")  # fmt: skip
 TRUE = ("1", "true", "yes", "on")
 FALSE = ("0", "false", "no", "off", "")
 FILTER_HINT = "; both are in one list: filter = ['+INCLUDED', '-EXCLUDED']"

@@ -244,9 +244,14 @@ static void meta(const struct sp_hook *h)
 	static const char *const jobs[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"};
 	char text[4096];
 	meta_command();
+	const struct sp_settings *s = &sp_process.settings;
 	ssize_t n = readlink("/proc/self/exe", text, sizeof text);
-	if (n > 0)
+	if (*s->executable)
+		sp_define_meta("executable", s->executable, strlen(s->executable));
+	else if (n > 0)
 		sp_define_meta("executable", text, (size_t)n);
+	if (*s->machine)
+		sp_define_meta("machine", s->machine, strlen(s->machine));
 	if (getcwd(text, sizeof text)) {
 		sp_names_set_directories(text);
 		sp_define_meta("cwd", text, strlen(text));

@@ -36,6 +36,7 @@ struct sp_settings {
 	bool io;
 	char *clock;   /* owned; auto, tsc or monotonic */
 	char *metrics; /* owned; source:name, separated by commas */
+	char *machine, *executable; /* owned; what the results call them, or empty */
 	char *hook;    /* owned; "auto" or a hook's name */
 	char *filter;  /* owned; items as docs say, separated by newlines */
 };

@@ -25,6 +25,8 @@ const struct sp_setting sp_setting_table[] = {
     {"io", SP_SETTING_BOOL, AT(io), "0"},
     {"clock", SP_SETTING_TEXT, AT(clock), "auto"},
     {"metrics", SP_SETTING_TEXT, AT(metrics), ""},
+    {"machine", SP_SETTING_TEXT, AT(machine), ""},
+    {"executable", SP_SETTING_TEXT, AT(executable), ""},
     {0},
 };
 
@@ -144,7 +146,9 @@ void sp_settings_free(struct sp_settings *s)
 	free(s->filter);
 	free(s->clock);
 	free(s->metrics);
-	s->hook = s->filter = s->clock = s->metrics = NULL;
+	free(s->machine);
+	free(s->executable);
+	s->hook = s->filter = s->clock = s->metrics = s->machine = s->executable = NULL;
 }
 
 int sp_settings_from_environment(struct sp_settings *s, char *why, size_t n)

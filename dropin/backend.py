@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The build backend of spartito-dropin (PEP 517), by hand because of two things that no backend does:
+
+- The modules are installed into a directory of their own, which a .pth file puts at the end of sys.path. No file of ours
+  can ever be in the place of one of the real package, in whichever order they are installed or removed, and whichever is
+  there is found first.
+- Where the real package is installed already, the build ends with a message that pip shows: installing this one beside it
+  would be without effect."""
+
+import base64
+import hashlib
+import os
+import sysconfig
+import tarfile
+import zipfile
+
+NAME, VERSION = "spartito-dropin", "0.1.0"
+REQUIRES = ("spartito>=0.1.0",)
+MODULES = ("scorep",)
+HERE = os.path.dirname(os.path.abspath(__file__))
+FILE = "spartito_dropin"
+INFO = f"{FILE}-{VERSION}.dist-info"
+
+METADATA = f"""\
+Metadata-Version: 2.1
+Name: {NAME}
+Version: {VERSION}
+Summary: The module scorep of the Score-P Python bindings, recorded by Spartito
+License: BSD-3-Clause
+Requires-Python: >=3.9
+{"".join(f"Requires-Dist: {r}" + chr(10) for r in REQUIRES)}"""
+WHEEL = "Wheel-Version: 1.0\nGenerator: spartito-dropin\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+
+
+def real(places: "list[str]") -> "list[str]":
+    """The modules of ours that somebody else has installed in one of these directories, as sentences."""
+    found = []
+    for place in dict.fromkeys(places):
+        for module in MODULES:
+            path = os.path.join(place, module)
+            if os.path.exists(os.path.join(path, "__init__.py")) or os.path.exists(path + ".py"):
+                found.append(f"the module {module} of another package is installed in {place}")
+    return found
+
+
+def _refuse_beside_real() -> None:
+    # pip builds with the interpreter of the environment that it installs into
+    found = real([sysconfig.get_path("purelib"), sysconfig.get_path("platlib")])
+    if found:
+        raise SystemExit(
+            f"{NAME} is not installed: {'; '.join(found)} and stays in use. Nothing was changed. To use Spartito in its "
+            f"place, remove it first (pip uninstall {' '.join(MODULES)}) and install {NAME} again."
+        )
+
+
+def _sources() -> "list[tuple[str, bytes]]":
+    files = []
+    for module in MODULES:
+        for above, below, names in os.walk(os.path.join(HERE, module)):
+            below[:] = sorted(d for d in below if d != "__pycache__")
+            for name in sorted(names):
+                path = os.path.join(above, name)
+                if not name.endswith((".pyc", ".pyo")):
+                    with open(path, "rb") as f:
+                        files.append((os.path.relpath(path, HERE), f.read()))
+    return files
+
+
+def _record(files: "list[tuple[str, bytes]]") -> bytes:
+    rows = []
+    for name, data in files:
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        rows.append(f"{name},sha256={digest},{len(data)}\n")
+    return ("".join(rows) + f"{INFO}/RECORD,,\n").encode()
+
+
+def _write_wheel(directory: str, files: "list[tuple[str, bytes]]") -> str:
+    files = [*files, (f"{INFO}/METADATA", METADATA.encode()), (f"{INFO}/WHEEL", WHEEL.encode())]
+    name = f"{FILE}-{VERSION}-py3-none-any.whl"
+    with zipfile.ZipFile(os.path.join(directory, name), "w", zipfile.ZIP_DEFLATED) as wheel:
+        for path, data in [*files, (f"{INFO}/RECORD", _record(files))]:
+            wheel.writestr(zipfile.ZipInfo(path, (2020, 1, 1, 0, 0, 0)), data)
+    return name
+
+
+def build_wheel(wheel_directory: str, config_settings: object = None, metadata_directory: object = None) -> str:
+    _refuse_beside_real()
+    files = [(f"{FILE}/{path}", data) for path, data in _sources()]
+    return _write_wheel(wheel_directory, [*files, (f"{FILE}.pth", f"{FILE}\n".encode())])
+
+
+def build_sdist(sdist_directory: str, config_settings: object = None) -> str:
+    base = f"{FILE}-{VERSION}"
+    with tarfile.open(os.path.join(sdist_directory, base + ".tar.gz"), "w:gz") as sdist:
+        for name in ("pyproject.toml", "backend.py", *MODULES):
+            sdist.add(
+                os.path.join(HERE, name),
+                f"{base}/{name}",
+                filter=lambda entry: None if "__pycache__" in entry.name else entry,
+            )
+        path = os.path.join(sdist_directory, "PKG-INFO")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(METADATA)
+        sdist.add(path, f"{base}/PKG-INFO")
+        os.unlink(path)
+    return base + ".tar.gz"

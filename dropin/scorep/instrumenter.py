@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Switching the recording of functions on and off while the program runs."""
+
+from __future__ import annotations
+
+from spartito import _measure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import Any, TypeVar
+
+    from typing_extensions import Self
+
+    Function = TypeVar("Function", bound=Callable[..., Any])
+
+GROUP = "user_instrumenter"
+
+
+def register() -> None:
+    """Record functions from here on."""
+    _measure.instrument(True)
+
+
+def unregister() -> None:
+    """Record no functions from here on; user regions go on."""
+    _measure.instrument(False)
+
+
+def has_c_instrumenter() -> bool:
+    return True
+
+
+class _Switch:
+    """What enable and disable share. The state is that of the process; what one entry changed, its exit changes back."""
+
+    on = True
+
+    def __init__(self, region_name: str = "") -> None:
+        if not isinstance(region_name, str):
+            raise TypeError(f"{type(self).__name__}() argument 'region_name' must be str, not {type(region_name).__name__}")
+        self._region = f"{GROUP}:{region_name}" if region_name else ""
+        self._changed: list[bool] = []
+
+    def __enter__(self) -> Self:
+        changed = _measure.active() and _measure.instrumented() is not self.on
+        if changed:
+            # the region covers the time in which functions are recorded, or are not
+            if not self.on:
+                _measure.instrument(False)
+            if self._region:
+                _measure.region_begin(self._region, GROUP)
+            if self.on:
+                _measure.instrument(True)
+        self._changed.append(changed)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        value: BaseException | None = None,
+        trace: TracebackType | None = None,
+    ) -> None:
+        if not self._changed.pop():
+            return
+        if self.on:
+            _measure.instrument(False)
+        if self._region:
+            _measure.region_end(self._region)
+        if not self.on:
+            _measure.instrument(True)
+
+    def __call__(self, function: Function) -> Function:
+        """Decorates functions, coroutine functions and generators; each call switches for itself, so that recursion and
+        several threads are no matter."""
+        from spartito.user import wrap
+
+        kind, region = type(self), self._region[len(GROUP) + 1 :]
+
+        class Calls:
+            active = staticmethod(_measure.active)
+            region: Any = staticmethod(kind)
+
+        return wrap(region, function, Calls, "managed")
+
+
+class enable(_Switch):
+    """`with enable():`, or a decorator: functions are recorded within. Where that changes something, region_name is
+    recorded as the region `user_instrumenter:NAME`."""
+
+    on = True
+
+
+class disable(_Switch):
+    """`with disable():`, or a decorator: functions are not recorded within; user regions are. region_name: as in enable."""
+
+    on = False
+
+
+class Instrumenter:
+    """What get_instrumenter() returns: the state, and regions by module and name as the bindings' own code records them."""
+
+    @staticmethod
+    def register() -> None:
+        register()
+
+    @staticmethod
+    def unregister() -> None:
+        unregister()
+
+    @staticmethod
+    def get_registered() -> bool:
+        """Whether functions are recorded now."""
+        return _measure.instrumented()
+
+    @staticmethod
+    def run(cmd: str | bytes | Any, globals: dict[str, Any] | None = None, locals: dict[str, Any] | None = None) -> None:
+        """Executes code with functions recorded."""
+        names = {} if globals is None else globals
+        with enable():
+            exec(cmd, names, names if locals is None else locals)
+
+    @staticmethod
+    def region_begin(
+        module_name: str, function_name: str, file_name: str, line_number: int, code_object: object = None
+    ) -> None:
+        if _measure.active():
+            _measure.region_begin(f"{module_name}:{function_name}", module_name, file_name, line_number)
+
+    @staticmethod
+    def region_end(module_name: str, function_name: str, code_object: object = None) -> None:
+        if _measure.active():
+            from scorep.user import _end
+
+            _end(f"{module_name}:{function_name}")
+
+    @staticmethod
+    def rewind_begin(name: str, file_name: str | None = None, line_number: int | None = None) -> None:
+        from scorep import user
+
+        user.rewind_begin(name, file_name, line_number)
+
+    @staticmethod
+    def rewind_end(name: str, value: bool) -> None:
+        from scorep import user
+
+        user.rewind_end(name, value)
+
+    @staticmethod
+    def user_enable_recording() -> None:
+        _measure.resume()
+
+    @staticmethod
+    def user_disable_recording() -> None:
+        _measure.pause()
+
+    @staticmethod
+    def user_parameter_int(name: str, val: int) -> None:
+        from scorep import user
+
+        user.parameter_int(name, val)
+
+    @staticmethod
+    def user_parameter_uint(name: str, val: int) -> None:
+        from scorep import user
+
+        user.parameter_uint(name, val)
+
+    @staticmethod
+    def user_parameter_string(name: str, string: str) -> None:
+        from scorep import user
+
+        user.parameter_string(name, string)
+
+
+_instrumenter = Instrumenter()
+
+
+def get_instrumenter(*arguments: object, **keywords: object) -> Instrumenter:
+    """The one instrumenter; which kind is asked for makes no difference here."""
+    return _instrumenter

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Regions, parameters and control in the program's code, as in the Score-P bindings. No-ops without a measured run."""
+
+from __future__ import annotations
+
+import operator
+import sys
+
+from spartito import _measure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType, TracebackType
+    from typing import Any, TypeVar
+
+    from typing_extensions import Self
+
+    Function = TypeVar("Function", bound=Callable[..., Any])
+
+ERROR_LINES = (
+    "SCOREP_BINDING_PYTHON ERROR: There was a region exit without an enter!\n"
+    'SCOREP_BINDING_PYTHON ERROR: For details look for "error_region" in the trace or profile.\n'
+)
+_error_said = False
+_active = _measure.active
+
+
+def _text(function: str, argument: str, value: object) -> str:
+    if isinstance(value, str):
+        return value
+    raise TypeError(f"{function}() argument '{argument}' must be str, not {type(value).__name__}")
+
+
+def _whole(function: str, value: object, least: int, most: int) -> int:
+    """value as an int; anything that is one (`__index__`) will do."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{function}() argument 'value' must be int, not {type(value).__name__}") from None
+    if not least <= number <= most:
+        raise OverflowError(f"{function}() argument 'value' is {number}, outside of {least} and {most}")
+    return number
+
+
+def _place(function: str, file_name: str | None, line_number: int | None) -> tuple[str | None, int]:
+    if file_name is None:
+        return None, 0
+    line = 0 if line_number is None else _whole(function, line_number, 0, 2**31 - 1)
+    return _text(function, "file_name", file_name), line
+
+
+def region_begin(name: str, file_name: str | None = None, line_number: int | None = None) -> None:
+    """Begins the region user:NAME. Without a place it is the caller's."""
+    if _active():
+        full = "user:" + _text("region_begin", "name", name)
+        if file_name is None:
+            _measure.region_begin(full, "user")
+        else:
+            _measure.region_begin(full, "user", *_place("region_begin", file_name, line_number))
+
+
+def region_end(name: str) -> None:
+    """Ends the region user:NAME. One that is not open is recorded as error_region."""
+    if _active():
+        _end("user:" + _text("region_end", "name", name))
+
+
+def _end(full: str) -> None:
+    global _error_said
+    if _measure.region_end(full):
+        return
+    _measure.region_begin("error_region")
+    _measure.parameter("leave-region", full)
+    _measure.region_end("error_region")
+    if not _error_said and sys.stderr is not None:
+        _error_said = True
+        try:
+            sys.stderr.write(ERROR_LINES)
+            sys.stderr.flush()
+        except (OSError, ValueError):
+            pass
+
+
+class region:
+    """`with region(name):` or a decorator: the region user:NAME. A decorator without a name is the region of the
+    function, module:function, where functions are not recorded anyway."""
+
+    __slots__ = ("_full", "_group", "_place")
+
+    def __init__(self, region_name: str = "") -> None:
+        self._full = "user:" + _text("region", "region_name", region_name) if region_name or region_name != "" else ""
+        self._group = "user"
+        self._place: tuple[Any, ...] = ()  # empty: the caller's
+
+    def __enter__(self) -> Self:
+        if not self._full:
+            raise RuntimeError("A region name needs to be specified.")
+        if _active():
+            _measure.region_begin(self._full, self._group, *self._place)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        value: BaseException | None = None,
+        trace: TracebackType | None = None,
+    ) -> None:
+        # no error where it was not open: the measurement may have begun or ended in between
+        if _active():
+            _measure.region_end(self._full)
+
+    def __call__(self, function: Function) -> Function:
+        """Coroutines and generators stay what they are; for them the region covers what their own code does."""
+        from functools import partial
+
+        from spartito.user import IDLE, wrap
+
+        if not callable(function):
+            raise TypeError(f"region() decorates functions, not {type(function).__name__}")
+        code = getattr(function, "__code__", None)
+        place = (code.co_filename, code.co_firstlineno) if code else ("", 0)
+        named = region(self._full[len("user:") :])
+        named._place = (*place, False)
+        if not self._full:
+            named._group = str(getattr(function, "__module__", None) or "unknown")
+            named._full = f"{named._group}:{getattr(function, '__name__', type(function).__name__)}"
+            named._place = (*place, True)
+        keywords = {"group": named._group, "file": place[0], "line": place[1], "function": not self._full}
+
+        class Calls:
+            active = staticmethod(_measure.active)
+            instrumented = staticmethod(_measure.instrumented)
+            region = staticmethod(lambda name: _nothing if not self._full and _measure.instrumented() else named)
+            region_begin = staticmethod(partial(_measure.region_begin, **keywords))
+            region_end = staticmethod(_measure.region_end)
+
+        # a function that is recorded anyway must not be there twice
+        return wrap(named._full, function, Calls, idle=IDLE if self._full else "not active() or instrumented()")
+
+
+class _Nothing:
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+
+_nothing = _Nothing()
+
+
+def instrument_function(
+    function: Function, instrumenter_fun: Callable[..., Callable[[Function], Function]] = region
+) -> Function:
+    """function, decorated with instrumenter_fun(): region, scorep.instrumenter.enable or disable."""
+    return instrumenter_fun()(function)
+
+
+def instrument_module(module: ModuleType, instrumenter_fun: Callable[..., Callable[[Any], Any]] = region) -> None:
+    """Decorates every function in the module's dictionary, imported ones too; classes stay as they are."""
+    from types import FunctionType
+
+    for name, value in list(vars(module).items()):
+        if isinstance(value, FunctionType):
+            setattr(module, name, instrument_function(value, instrumenter_fun))
+
+
+def rewind_begin(name: str, file_name: str | None = None, line_number: int | None = None) -> None:
+    """Begins the rewind region NAME: rewind_end(name, True) throws away what the trace has recorded since."""
+    if _active():
+        _measure.rewind_begin(_text("rewind_begin", "name", name), *_place("rewind_begin", file_name, line_number))
+
+
+def rewind_end(name: str, value: bool) -> None:
+    """Ends the rewind region NAME. value: whether the trace since its begin is thrown away."""
+    if _active():
+        _measure.rewind_end(_text("rewind_end", "name", name), bool(value))
+
+
+def parameter_int(name: str, value: int) -> None:
+    """Records a signed 64-bit value. TypeError, OverflowError: name or value is none."""
+    if _active():
+        name = _text("parameter_int", "name", name)
+        _measure.parameter(name, _whole("parameter_int", value, -(2**63), 2**63 - 1))
+
+
+def parameter_uint(name: str, value: int) -> None:
+    """Records an unsigned 64-bit value. TypeError, OverflowError: name or value is none."""
+    if _active():
+        name = _text("parameter_uint", "name", name)
+        _measure.parameter_uint(name, _whole("parameter_uint", value, 0, 2**64 - 1))
+
+
+def parameter_string(name: str, value: str) -> None:
+    """Records a text. TypeError: name or value is none."""
+    if _active():
+        name = _text("parameter_string", "name", name)
+        _measure.parameter(name, _text("parameter_string", "value", value))
+
+
+def enable_recording() -> None:
+    """Record again, after disable_recording()."""
+    _measure.resume()
+
+
+def disable_recording() -> None:
+    """Record nothing, user regions neither, until enable_recording()."""
+    _measure.pause()
+
+
+def force_finalize() -> None:
+    """Ends the measurement of this process; its experiment directory is complete when this returns. What follows is not
+    recorded. A second call does nothing."""
+    from spartito.scorep.inside import finalize
+
+    finalize()
+
+
+def reregister_exit_handler() -> None:
+    """Lets the end of the measurement be the first that is done at the end of the program."""
+    from spartito.scorep.inside import exit_first
+
+    exit_first()

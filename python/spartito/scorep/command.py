@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`python -m scorep`: starts the interpreter on the script as `spartito run` does, with Score-P's options, variables and
+directory. What is imported above runs before every measured program: keep it light."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from spartito import launch, rundir
+from spartito.say import Refused, printable, reason, say
+from spartito.scorep import directory as place
+from spartito.scorep.options import HELP, Asked, parse
+from spartito.scorep.variables import Variables
+
+INSTRUMENTER_FILE = "SPARTITO_INSTRUMENTER_FILE"
+
+
+def complain(text: str) -> None:
+    say("scorep: " + text)
+
+
+def _words() -> list[str]:
+    """The interpreter's own command line."""
+    if sys.version_info >= (3, 10):
+        return list(sys.orig_argv)
+    try:
+        with open("/proc/self/cmdline", "rb") as f:
+            return [os.fsdecode(word) for word in f.read().split(b"\0")[:-1]]
+    except OSError:
+        return []
+
+
+def flags() -> list[str]:
+    """The interpreter's flags in front of `-m scorep`, as they were typed."""
+    found: list[str] = []
+    words = iter(_words()[1:])
+    for word in words:
+        if word in ("-W", "-X", "--check-hash-based-pycs"):
+            found += [word, next(words, "")]
+        elif word.startswith("--"):
+            found.append(word)
+        elif word.startswith("-") and word != "-":
+            for i, letter in enumerate(word[1:], 1):
+                if letter == "m":
+                    return [*found, word[:i]] if i > 1 else found
+                if letter in "WX":
+                    break
+            found.append(word)
+        else:
+            break
+    # started by something else than `-m`: what the interpreter still knows of its flags
+    import subprocess
+
+    known: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    return known
+
+
+def _environment(path: str, settings: dict[str, str], file: str) -> dict[str, str]:
+    environment = dict(os.environ)
+    for name in settings:
+        environment["SPARTITO_" + name.upper()] = settings[name]
+    environment["SPARTITO_EXPERIMENT"] = path
+    environment.pop(INSTRUMENTER_FILE, None)
+    if file:
+        # only for the process that this one starts: its own children have another parent
+        environment[INSTRUMENTER_FILE] = f"{os.getpid()}:{file}"
+    if path and settings["io"] == "1":
+        from spartito import preload
+
+        preload.add(environment, path)
+    return environment
+
+
+def _verbose(asked: Asked, variables: Variables, path: str, preloaded: str) -> None:
+    complain(f"the experiment directory is {path}")
+    for line in variables.configuration(path).splitlines():
+        complain(line)
+    complain(f"LD_PRELOAD is {preloaded}" if preloaded else "nothing is preloaded")
+    if asked.mpi:
+        complain("--mpp=mpi: each rank writes an experiment directory of its own")
+    for line in (*asked.notes, *variables.notes):
+        complain(line)
+
+
+def _start(asked: Asked) -> int:
+    variables = Variables(os.environ)
+    command = [sys.executable or "python3", *flags(), *asked.command]
+    settings = variables.settings(asked.instrument, asked.io)
+    measured = variables.on("SCOREP_ENABLE_PROFILING") or variables.on("SCOREP_ENABLE_TRACING")
+    directory = place.create(variables, command)
+    if asked.keep:
+        complain("--keep-files: there are no temporary files")
+    try:
+        # an empty name: nothing is recorded, whatever runs around this run
+        environment = _environment(directory.path if measured else "", settings, asked.file)
+        if asked.verbose or variables.on("SCOREP_VERBOSE"):
+            _verbose(asked, variables, directory.path, environment.get("LD_PRELOAD", ""))
+        status = launch.run(command, environment, _prepare if measured else _nothing)
+    except Refused:
+        place.forget(directory)
+        raise
+    try:
+        _afterwards(directory, status, measured)
+    except KeyboardInterrupt:
+        complain(f"interrupted; what was recorded is in {directory.path}")
+    except Exception as e:
+        # the program's own status is what the caller must see
+        complain(f"the results cannot be written: {' '.join(str(e).split()) or type(e).__name__}")
+    return launch.end_like(status)
+
+
+def _nothing() -> None:
+    pass
+
+
+def _prepare() -> None:
+    """Loads what the end will need while the program starts."""
+    try:
+        import spartito._analyse
+        import spartito.losses
+        import spartito.scorep.results  # noqa: F401
+    except Exception:
+        pass  # the end will meet the same error and say it
+
+
+def _no_script(command: list[str], status: int, found: rundir.Found) -> bool:
+    kind, path = rundir.script(command)
+    failed = os.WIFEXITED(status) and os.WEXITSTATUS(status) == 2
+    return kind == "file" and failed and found.files <= 1 and not os.path.lexists(path)
+
+
+def _afterwards(directory: rundir.Directory, status: int, measured: bool) -> None:
+    found = rundir.Found(directory.path)
+    if found.gone:
+        complain(f"lost: the experiment directory {directory.path} was removed while the program ran")
+        return
+    if _no_script(directory.command, status, found):
+        place.forget(directory)
+        return
+    try:
+        directory.describe(status)
+    except OSError as e:
+        complain(f"the end of the run is not recorded in experiment.json: {reason(e)}")
+    if measured and not found.files and not found.errors:
+        from spartito.unmeasured import why
+
+        complain("no Python code was measured: " + why(directory.command, found))
+    from spartito.scorep import results
+
+    for line in results.write(directory.path):
+        complain(line)
+
+
+def _show_help() -> None:
+    out = sys.stdout
+    if out is not None:
+        out.write(printable(HELP, out.encoding) + "\n")
+        out.flush()
+
+
+def main(words: list[str]) -> int:
+    """The exit status: the program's, or 1 where it was not started."""
+    try:
+        asked = parse(words)
+        if asked.help:
+            _show_help()
+            return 0
+        if not asked.command:
+            complain("Did not find a script to run")
+            return 1
+        status = _start(asked)
+    except Refused as e:
+        complain(str(e))
+        return e.status
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return 130
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            pass
+    os._exit(status)  # the interpreter's orderly end takes longer than all that the launcher does

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A measurement that the program begins or ends itself: scorep.register() without `python -m scorep`, force_finalize()."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+
+from spartito import _measure
+from spartito.say import Refused
+from spartito.scorep import directory as place
+from spartito.scorep.variables import Variables
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+
+    from spartito.rundir import Directory
+
+_begun: Directory | None = None
+_owner = 0  # pid of the process that began it: a child of fork has nothing to complete
+_ended = False
+
+
+def register() -> None:
+    if _measure.active():
+        _measure.instrument(True)
+    elif not _ended and not _begun and "SPARTITO_EXPERIMENT" not in os.environ:
+        _begin()
+
+
+def _begin() -> None:
+    global _begun, _owner
+    script = sys.argv[0] if sys.argv and sys.argv[0] not in ("", "-c") else "python"
+    try:
+        variables = Variables(os.environ)
+    except Refused as e:
+        raise ValueError(str(e)) from None
+    try:
+        directory = place.create(variables, [script, *sys.argv[1:]], launched=False)
+    except Refused as e:
+        raise OSError(str(e)) from None
+    if variables.on("SCOREP_ENABLE_PROFILING") or variables.on("SCOREP_ENABLE_TRACING"):
+        try:
+            _measure.start(directory.path, variables.settings(instrument=True, io=None))
+        except BaseException:
+            place.forget(directory)
+            raise
+    _begun, _owner = directory, os.getpid()
+    atexit.register(finalize)
+
+
+def finalize() -> None:
+    global _begun, _ended
+    mine = _begun if _owner == os.getpid() else None
+    _begun = None
+    path = _measure.experiment() or (mine.path if mine else None)
+    if path is None or _ended:
+        return
+    _ended = True
+    _measure.stop()
+    if mine or (not _owner and os.path.exists(os.path.join(path, place.CFG))):
+        from spartito.scorep.results import complete
+
+        complete(path)
+
+
+def exit_first() -> None:
+    if _begun and _owner == os.getpid():
+        atexit.unregister(finalize)
+        atexit.register(finalize)

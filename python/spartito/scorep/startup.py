@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""For processes of a measured run, from spartito.pth: `import scorep` without its distribution, and the instrumenter
+file. Runs in every measured process: imports what the interpreter has loaded anyway."""
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+    from typing import Any, Optional
+
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PLACE = os.path.join(HERE, "dropin")
+
+
+def find_spec(name: str, path: "Any" = None, target: "Any" = None) -> "Optional[ModuleSpec]":
+    """This module stands at the end of sys.meta_path: whatever else is called scorep comes first."""
+    if name != "scorep":
+        return None
+    from importlib.machinery import PathFinder
+
+    return PathFinder.find_spec(name, [PLACE])
+
+
+def invalidate_caches() -> None:
+    pass
+
+
+def _run(file: str) -> None:
+    """Executes an instrumenter file. Its errors, and sys.exit() in it, end the run with traceback and status."""
+    with open(file, "rb") as f:
+        code = compile(f.read(), file, "exec")
+    # not __main__: there the recording would begin
+    exec(code, {"__name__": "scorep_instrumenter_file", "__file__": file, "__builtins__": __builtins__})
+
+
+def _arm(file: str) -> None:
+    """The interpreter announces the script when sys.path is complete, before its first line runs. Such a hook cannot be
+    taken away again: it is made only where there is an instrumenter file."""
+    waiting = [file]
+
+    def announced(event: str, args: "Any") -> None:
+        if waiting and event in ("cpython.run_file", "cpython.run_module", "cpython.run_command"):
+            _run(waiting.pop())
+
+    sys.addaudithook(announced)
+
+
+def begin() -> None:
+    this = sys.modules[__name__]
+    if this not in sys.meta_path:
+        sys.meta_path.append(this)
+    parent, sep, file = os.environ.get("SPARTITO_INSTRUMENTER_FILE", "").partition(":")
+    if sep and parent == str(os.getppid()):
+        del os.environ["SPARTITO_INSTRUMENTER_FILE"]
+        _arm(file)

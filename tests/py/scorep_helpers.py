@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Shared by the tests of the module scorep: running programs under `python -m scorep`, and reading what they left."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from collections import Counter
+
+import pytest
+from conftest import ROOT
+from spartito import _measure
+
+door = pytest.mark.skipif(not hasattr(_measure, "instrument"), reason="the recorder has no Score-P mode")
+DROPIN = str(ROOT / "dropin")
+
+
+def environment(**more):
+    """This one, with the modules of dropin/ to be found, and with no variable of Score-P but these."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("SCOREP_", "SPARTITO_", "PYTHONUNBUFFERED"))}
+    path = os.pathsep.join(filter(None, [DROPIN, os.environ.get("PYTHONPATH", "")]))
+    return {**kept, "PYTHONPATH": path, **more}
+
+
+def run(path, *words, flags=(), env=None, **keywords):
+    """`python -m scorep` in the directory path. env: variables of Score-P."""
+    command = [sys.executable, *flags, "-m", "scorep", *map(str, words)]
+    keywords.setdefault("timeout", 120)
+    return subprocess.run(command, cwd=path, env=environment(**(env or {})), capture_output=True, text=True, **keywords)
+
+
+def program(path, source, name="program.py"):
+    (path / name).write_text(textwrap.dedent(source), encoding="utf-8")
+    return name
+
+
+def results(path):
+    """The experiment directories in path, oldest first."""
+    found = [p for p in path.iterdir() if p.is_dir() and (p / "scorep.cfg").exists()]
+    return sorted(found, key=lambda p: p.stat().st_mtime_ns)
+
+
+def measured(path, source, *options, env=None, status=0, stderr="", arguments=()):
+    """Runs source and returns the one experiment directory; the program must end with status and say nothing else."""
+    name = program(path, source)
+    before = set(results(path))
+    done = run(path, *options, name, *arguments, env=env)
+    assert (done.returncode, done.stderr) == (status, stderr), done.stdout + done.stderr
+    (new,) = set(results(path)) - before
+    return new
+
+
+def visits(experiment):
+    """Visits of each region by its full name, as the profile has them."""
+    from spartito._analyse import Model
+
+    found = Counter()
+    for row in Model(str(experiment)).flat():
+        found[row["name"]] += row["visits"] + row.get("resumed", 0)
+    return {name: n for name, n in found.items() if n}
+
+
+def configuration(experiment):
+    lines = (experiment / "scorep.cfg").read_text().splitlines()
+    return dict(line.split("=", 1) for line in lines)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The experiment directory of `python -m scorep`: its name, what it holds, and one that is there already."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from scorep_helpers import environment, measured, program, results, run, visits
+
+PROGRAM = "def f(): pass\nf()\n"
+OWN = {"MANIFEST.md", "experiment.json", "raw", "scorep.cfg"}
+TRACE = {"traces.otf2", "traces.def", "traces"}
+
+
+def has_otf2():
+    from spartito._analyse import writers
+
+    return any(row[0] == "otf2" for row in writers())
+
+
+def test_default_name_and_pair_of_variables(tmp_path):
+    experiment = measured(tmp_path, PROGRAM)
+    assert re.fullmatch(r"scorep-\d{8}_\d{4}_\d+", experiment.name)
+    # profiling true, tracing false
+    assert set(os.listdir(experiment)) == OWN | {"profile.cubex"}
+    assert visits(experiment)["__main__:f"] == 1
+    known = json.loads((experiment / "experiment.json").read_text())
+    assert known["command"][-1] == "program.py" and known["status"] == 0
+
+
+@pytest.mark.parametrize(
+    ("profiling", "tracing", "files"),
+    [
+        ("true", "true", TRACE | {"profile.cubex"}),
+        ("false", "true", TRACE),
+        ("true", "false", {"profile.cubex"}),
+        ("false", "false", set()),
+    ],
+)
+def test_files(tmp_path, profiling, tracing, files):
+    if tracing == "true" and not has_otf2():
+        pytest.skip("built without libotf2")
+    env = {"SCOREP_ENABLE_PROFILING": profiling, "SCOREP_ENABLE_TRACING": tracing, "SCOREP_EXPERIMENT_DIRECTORY": "x"}
+    experiment = measured(tmp_path, PROGRAM + "open('ran', 'w')\n", env=env)
+    assert (tmp_path / "ran").exists()
+    assert set(os.listdir(experiment)) == OWN | files
+    manifest = (experiment / "MANIFEST.md").read_text()
+    for name in files | OWN:
+        assert f"| `{name}" in manifest
+    listed = set(re.findall(r"^\| `([^`]+?)/?` \|", manifest, re.MULTILINE))
+    assert listed == OWN | files
+    if "traces" in files:
+        assert any(name.endswith(".evt") for name in os.listdir(experiment / "traces"))
+
+
+def test_neither_profile_nor_trace_records_nothing(tmp_path):
+    env = {"SCOREP_ENABLE_PROFILING": "false"}
+    experiment = measured(tmp_path, "import scorep, scorep.user\nscorep.register()\nwith scorep.user.region('x'): pass\n", env=env)
+    assert not os.listdir(experiment / "raw")
+
+
+def test_base_name(tmp_path):
+    experiment = measured(tmp_path, PROGRAM, env={"SCOREP_PROFILING_BASE_NAME": "calls"})
+    assert (experiment / "calls.cubex").exists() and not (experiment / "profile.cubex").exists()
+
+
+def test_named_directory_is_renamed_when_it_exists(tmp_path):
+    env = {"SCOREP_EXPERIMENT_DIRECTORY": "deep/er/x"}
+    program(tmp_path, PROGRAM)
+    assert run(tmp_path, "program.py", env=env).returncode == 0
+    above = tmp_path / "deep/er"
+    (above / "x/mine").write_text("precious")
+    assert run(tmp_path, "program.py", env=env).returncode == 0
+    assert (above / "x/profile.cubex").exists() and not (above / "x/mine").exists()
+    (old,) = [p for p in above.iterdir() if p.name != "x"]
+    assert re.fullmatch(r"x-\d{8}_\d{4}_\d+", old.name)
+    assert (old / "mine").read_text() == "precious"
+
+
+def test_nothing_is_renamed_where_that_is_forbidden(tmp_path):
+    program(tmp_path, "print('ran')")
+    (tmp_path / "x").mkdir()
+    env = {"SCOREP_EXPERIMENT_DIRECTORY": "x", "SCOREP_OVERWRITE_EXPERIMENT_DIRECTORY": "false"}
+    done = run(tmp_path, "program.py", env=env)
+    assert done.returncode != 0 and done.stdout == "" and done.stderr.count("\n") == 1
+    assert str(tmp_path / "x") in done.stderr and "SCOREP_OVERWRITE_EXPERIMENT_DIRECTORY" in done.stderr
+    assert sorted(os.listdir(tmp_path)) == ["program.py", "x"] and not os.listdir(tmp_path / "x")
+    env["SCOREP_EXPERIMENT_DIRECTORY"] = "y"
+    assert run(tmp_path, "program.py", env=env).stdout == "ran\n"
+
+
+@pytest.mark.parametrize("name", ["/proc/scorep/x", "/dev/null/x", "program.py/x"])
+def test_directory_that_cannot_be_made(tmp_path, name):
+    program(tmp_path, "print('ran')")
+    done = run(tmp_path, "program.py", env={"SCOREP_EXPERIMENT_DIRECTORY": name})
+    assert done.returncode != 0 and done.stdout == "" and done.stderr.count("\n") == 1
+    assert name in done.stderr and done.stderr.startswith("scorep: ")
+    assert os.listdir(tmp_path) == ["program.py"]
+
+
+def test_ranks_have_a_directory_each(tmp_path):
+    program(tmp_path, PROGRAM)
+    started = []
+    for rank in range(3):
+        env = environment(SCOREP_EXPERIMENT_DIRECTORY="x", OMPI_COMM_WORLD_RANK=str(rank))
+        started.append(subprocess.Popen([sys.executable, "-m", "scorep", "--mpi", "program.py"], cwd=tmp_path, env=env))
+    assert [p.wait(60) for p in started] == [0, 0, 0]
+    assert sorted(p.name for p in results(tmp_path)) == ["x-rank0", "x-rank1", "x-rank2"]
+    assert all(visits(p)["__main__:f"] == 1 for p in results(tmp_path))
+
+
+def test_killed_program_leaves_complete_results(tmp_path):
+    program(tmp_path, "import os\ndef f(): os.kill(os.getpid(), 9)\nf()")
+    done = run(tmp_path, "program.py")
+    (experiment,) = results(tmp_path)
+    assert done.returncode == -9
+    assert set(os.listdir(experiment)) == OWN | {"profile.cubex"}
+    assert done.stderr == "" and "ended abruptly" in (experiment / "MANIFEST.md").read_text()
+    assert visits(experiment)["__main__:f"] == 1
+
+
+def test_directory_removed_by_the_program(tmp_path):
+    program(tmp_path, "import shutil\nshutil.rmtree('x')\n")
+    done = run(tmp_path, "program.py", env={"SCOREP_EXPERIMENT_DIRECTORY": "x"})
+    assert done.returncode == 0 and "removed while the program ran" in done.stderr and done.stderr.count("\n") == 1
