@@ -21,21 +21,28 @@ class Model:
         """dir, begin, end (epoch seconds), traced, regions, paths, events, bytes, problems [str],
         processes [dict(file, host, command, pid, ppid, parent, end 'normal'|'stopped'|'abrupt', forked, begin, stop,
         cost_in, cost_out, lost {..}, lost_reason, meta {..})],
-        locations [dict(process, name, tid, creator, begin, end, lost {..}, visits, resumed, busy)].
+        locations [dict(process, name, tid, creator, begin, end, lost {..}, visits, resumed, busy)],
+        metrics [dict(name, unit, exponent, what, source 'rusage'|'papi'|'perf'|'bytes', own)]: quantities counted beside the time, in 10**exponent unit.
         begin and end of these are seconds since the experiment's begin; parent and creator are indices or None. busy: time in
         regions. Damage of a trace is found, and added to problems, when the trace is read."""
 
     def flat(self, *, sort: str = "excl", limit: int = 0, match: str = "", location: int = -1, process: int = -1) -> list[dict[str, Any]]:
         """One row for each region: name, module, qualname, file, line, kind, visits, resumed, incl, excl, mean, min, max, std.
-        incl counts recursive calls once. limit 0: all."""
+        incl counts recursive calls once. limit 0: all. With metrics: metrics {name: {'incl', 'excl'}}, with and without what callees
+        counted. kind is 'python', 'c', 'user', 'native', 'io', 'off', 'collapsed' or 'root'."""
 
     def tree(self, *, sort: str = "incl", depth: int = 0, threshold: float = 0.0, limit: int = 0, location: int = -1, process: int = -1) -> list[dict[str, Any]]:
         """Rows in the order of printing, each with depth, path, parent beside the columns of flat(); paths below threshold (share of
         the total) are left out, and their number and time are given in the parent's row as hidden, hidden_time. The root (kind
-        'root', parent None) has a row, the first, only if some of its children are left out."""
+        'root', parent None) has a row, the first, only if some of its children are left out. A path of calls with values of parameters
+        has them as parameters [dict(name, type 'int'|'uint'|'string', value str)], in the order in which they were set."""
 
     def callers(self, match: str, *, limit: int = 0) -> list[dict[str, Any]]:
         """For each region whose name matches (substring or shell pattern): dict(region=row, callers=[row…], callees=[row…]),
         where the rows' numbers belong to the calls between the two."""
+
+    def io(self) -> list[dict[str, Any]]:
+        """For each file in the trace: path ('': not known), opens, reads, writes, flushes, seeks, failed (of these but the opens),
+        bytes_read, bytes_written, read_time, write_time, flush_time (s, from the begin of an operation to its end)."""
 
     def convert(self, format: str, path: str, *, process: int = -1, progress: Callable[[int, int], None] | None = None) -> None: ...

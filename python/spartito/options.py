@@ -165,6 +165,7 @@ VERBS = (
         (
             Option("--tree", "the call tree, top down"),
             Option("--callers", "who calls the functions whose name matches, and whom they call", "NAME"),
+            Option("--io", "file I/O: bytes, operations and time of each file and of each call path"),
             Option("--threads", "a table for each thread"),
             Option("--processes", "a table for each process"),
             Option("--sort", "excl, incl, visits, mean, max or name", "KEY", choices=SORTS),
@@ -184,6 +185,7 @@ VERBS = (
             ("spartito report spartito-solver-20261121-101500", "the twenty costliest functions"),
             ("spartito report --tree --depth 5 DIR", "the call tree, five levels"),
             ("spartito report --callers 'solver:*' --limit 5 DIR", "around the functions of one module"),
+            ("spartito report --io DIR", "which files were read and written, and who did it"),
             ("spartito report --json --limit 0 DIR > profile.json", "everything, for a program"),
         ),
         operands="dir",

@@ -59,6 +59,29 @@ def name(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
 
 
+MOST_VALUES = 6
+
+
+def labelled(row: dict[str, Any]) -> str:
+    """The name of a call path's function with the values of its parameters: f [n=3, case=small]."""
+    values = [f"{p['name']}={p['value']}" for p in row.get("parameters", ())]
+    if not values:
+        return str(row["name"])
+    if len(values) > MOST_VALUES:  # a parameter set again and again in one call
+        values = ["…", *values[-MOST_VALUES:]]
+    return f"{row['name']} [{', '.join(values)}]"
+
+
+def quantity(value: int, metric: dict[str, Any]) -> str:
+    """A value of a metric: times as times, bytes as bytes, all else as a number."""
+    if metric["unit"] == "s":
+        return seconds(value * 10.0 ** metric["exponent"])
+    whole = value * 10 ** max(metric["exponent"], 0)
+    if metric["exponent"] < 0:
+        return f"{value * 10.0 ** metric['exponent']:g}"
+    return size(whole) if metric["unit"].lower() in ("b", "byte", "bytes") else count(whole)
+
+
 class Column:
     """rank: the first to be left out in a narrow terminal has 1; 0 is always shown."""
 

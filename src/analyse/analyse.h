@@ -30,6 +30,8 @@ enum sp_key {
 	KEY_PARENT,
 	KEY_HIDDEN,
 	KEY_HIDDEN_TIME,
+	KEY_METRICS,
+	KEY_PARAMETERS,
 	KEYS
 };
 
@@ -63,11 +65,17 @@ PyObject *sp_text(struct sp_str s);
 int sp_put(PyObject *dict, const char *key, PyObject *value);
 int sp_put_key(struct sp_state *st, PyObject *dict, enum sp_key key, PyObject *value);
 
+/* Where there are any: the sums of a row under "metrics", the values of a path's parameters under "parameters". */
+int sp_put_metrics(struct sp_state *st, PyObject *row, const struct sp_model *m, const struct sp_sum *sums);
+int sp_put_parameters(struct sp_state *st, PyObject *row, const struct sp_model *m, uint32_t value);
+PyObject *sp_metric_list(const struct sp_model *m);
+
 /* The methods; their signatures are in _analyse.pyi. */
 PyObject *sp_model_info(PyObject *self, PyObject *unused);
 PyObject *sp_model_flat(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_tree(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_callers(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *sp_model_io(PyObject *self, PyObject *unused);
 PyObject *sp_model_convert(PyObject *self, PyObject *args, PyObject *kwargs);
 
 /* A function of the module. */

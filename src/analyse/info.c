@@ -145,12 +145,13 @@ static PyObject *info(const struct sp_model *m)
 	PyObject *processes = PyList_New(0), *locations = PyList_New(0), *problems = PyList_New(0), *d = NULL;
 
 	if (processes && locations && problems && fill_lists(m, processes, locations, problems) == 0)
-		d = Py_BuildValue("{sN sd sd sN sn sn sK sK sO sO sO}", "dir",
+		d = Py_BuildValue("{sN sd sd sN sn sn sK sK sO sO sO sN}", "dir",
 		                  PyUnicode_DecodeFSDefaultAndSize(m->dir.p, (Py_ssize_t)m->dir.n), "begin",
 		                  (double)m->begin_ns * S, "end", (double)m->end_ns * S, "traced",
 		                  PyBool_FromLong(m->traced), "regions", (Py_ssize_t)m->n_regions - 1, "paths",
 		                  (Py_ssize_t)m->n_paths - 1, "events", count_events(m), "bytes", bytes_on_disk(m),
-		                  "problems", problems, "processes", processes, "locations", locations);
+		                  "problems", problems, "processes", processes, "locations", locations, "metrics",
+		                  sp_metric_list(m));
 	Py_XDECREF(processes);
 	Py_XDECREF(locations);
 	Py_XDECREF(problems);

@@ -167,6 +167,7 @@ static PyMethodDef model_methods[] = {
      "One row for each call path, in the order of printing."},
     {"callers", (PyCFunction)(void (*)(void))sp_model_callers, METH_VARARGS | METH_KEYWORDS,
      "The callers and callees of the regions that match."},
+    {"io", sp_model_io, METH_NOARGS, "What the trace says about each file."},
     {"convert", (PyCFunction)(void (*)(void))sp_model_convert, METH_VARARGS | METH_KEYWORDS,
      "Write the experiment in another format."},
     {NULL, NULL, 0, NULL},

@@ -72,14 +72,19 @@ static int append(PyObject *list, PyObject *item)
 }
 
 /* The rows were computed without the GIL; rc and e say how that went. */
-static PyObject *flat_list(struct sp_state *st, const struct sp_model *m, const struct sp_flat_row *rows, size_t n)
+static PyObject *flat_list(struct sp_state *st, const struct sp_model *m, const struct sp_flat_row *rows, size_t n,
+                           const struct sp_sum *sums)
 {
-	PyObject *list = PyList_New(0);
+	PyObject *list = PyList_New(0), *d;
 	size_t i;
 
-	for (i = 0; list && i < n; i++)
-		if (append(list, row(st, &m->regions[rows[i].region], &rows[i].n)))
+	for (i = 0; list && i < n; i++) {
+		d = row(st, &m->regions[rows[i].region], &rows[i].n);
+		if (d && sp_put_metrics(st, d, m, sums + rows[i].region * m->n_metrics))
+			Py_CLEAR(d);
+		if (append(list, d))
 			Py_CLEAR(list);
+	}
 	return list;
 }
 
@@ -91,6 +96,7 @@ PyObject *sp_model_flat(PyObject *o, PyObject *args, PyObject *kwargs)
 	struct query q = {.sort = "excl", .location = -1, .process = -1};
 	const char *match = "";
 	struct sp_flat_row *rows = NULL;
+	struct sp_sum *sums = NULL;
 	struct sp_view view = {.m = NULL};
 	struct sp_err e = {.code = 0};
 	PyObject *list = NULL;
@@ -102,16 +108,19 @@ PyObject *sp_model_flat(PyObject *o, PyObject *args, PyObject *kwargs)
 		return NULL;
 	if (check(st, self->model, &q) || sp_model_enter(self))
 		return NULL;
-	Py_BEGIN_ALLOW_THREADS rc =
-	    open_view(&view, self->model, &q, &e) || sp_report_flat(&view, q.by, (size_t)q.limit, match, &rows, &n, &e);
-	Py_END_ALLOW_THREADS list = rc ? sp_raise(st, &e) : flat_list(st, self->model, rows, n);
+	Py_BEGIN_ALLOW_THREADS rc = open_view(&view, self->model, &q, &e) ||
+	                            sp_report_flat(&view, q.by, (size_t)q.limit, match, &rows, &n, &e) ||
+	                            sp_metric_regions(&view, &sums, &e);
+	Py_END_ALLOW_THREADS list = rc ? sp_raise(st, &e) : flat_list(st, self->model, rows, n, sums);
 	sp_model_leave(self);
 	sp_view_close(&view);
 	free(rows);
+	free(sums);
 	return list;
 }
 
-static PyObject *tree_row(struct sp_state *st, const struct sp_view *v, const struct sp_tree_row *t)
+static PyObject *tree_row(struct sp_state *st, const struct sp_view *v, const struct sp_tree_row *t,
+                          const struct sp_sum *sums)
 {
 	const struct sp_path *path = &v->m->paths[t->path];
 	struct sp_numbers n = {v->values[t->path], v->values[t->path].incl};
@@ -128,18 +137,21 @@ static PyObject *tree_row(struct sp_state *st, const struct sp_view *v, const st
 	if (sp_put_key(st, d, KEY_PARENT, parent) || sp_put_key(st, d, KEY_PATH, PyLong_FromUnsignedLong(t->path)) ||
 	    sp_put_key(st, d, KEY_DEPTH, PyLong_FromUnsignedLong(t->depth)) ||
 	    sp_put_key(st, d, KEY_HIDDEN, PyLong_FromUnsignedLongLong(t->hidden)) ||
-	    put_real(st, d, KEY_HIDDEN_TIME, t->hidden_time))
+	    put_real(st, d, KEY_HIDDEN_TIME, t->hidden_time) ||
+	    sp_put_metrics(st, d, v->m, sums + t->path * v->m->n_metrics) ||
+	    sp_put_parameters(st, d, v->m, path->parameter))
 		Py_CLEAR(d);
 	return d;
 }
 
-static PyObject *tree_list(struct sp_state *st, const struct sp_view *v, const struct sp_tree_row *rows, size_t n)
+static PyObject *tree_list(struct sp_state *st, const struct sp_view *v, const struct sp_tree_row *rows, size_t n,
+                           const struct sp_sum *sums)
 {
 	PyObject *list = PyList_New(0);
 	size_t i;
 
 	for (i = 0; list && i < n; i++)
-		if (append(list, tree_row(st, v, &rows[i])))
+		if (append(list, tree_row(st, v, &rows[i], sums)))
 			Py_CLEAR(list);
 	return list;
 }
@@ -152,6 +164,7 @@ PyObject *sp_model_tree(PyObject *o, PyObject *args, PyObject *kwargs)
 	struct query q = {.sort = "incl", .location = -1, .process = -1};
 	struct sp_tree_options options = {.threshold = 0};
 	struct sp_tree_row *rows = NULL;
+	struct sp_sum *sums = NULL;
 	struct sp_view view = {.m = NULL};
 	struct sp_err e = {.code = 0};
 	PyObject *list;
@@ -170,12 +183,13 @@ PyObject *sp_model_tree(PyObject *o, PyObject *args, PyObject *kwargs)
 	options.sort = q.by;
 	options.depth = (uint32_t)depth;
 	options.limit = (size_t)q.limit;
-	Py_BEGIN_ALLOW_THREADS rc =
-	    open_view(&view, self->model, &q, &e) || sp_report_tree(&view, &options, &rows, &n, &e);
-	Py_END_ALLOW_THREADS list = rc ? sp_raise(st, &e) : tree_list(st, &view, rows, n);
+	Py_BEGIN_ALLOW_THREADS rc = open_view(&view, self->model, &q, &e) ||
+	                            sp_report_tree(&view, &options, &rows, &n, &e) || sp_metric_paths(&view, &sums, &e);
+	Py_END_ALLOW_THREADS list = rc ? sp_raise(st, &e) : tree_list(st, &view, rows, n, sums);
 	sp_model_leave(self);
 	sp_view_close(&view);
 	free(rows);
+	free(sums);
 	return list;
 }
 

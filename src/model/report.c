@@ -48,7 +48,7 @@ static void add_location(const struct sp_view *v, const struct sp_location *l)
 {
 	const struct sp_model *m = v->m;
 	struct sp_numbers n;
-	size_t i;
+	size_t i, k;
 
 	for (i = l->first_value; i < l->first_value + l->values; i++) {
 		struct sp_value *to = &v->owned[m->values[i].path];
@@ -59,6 +59,8 @@ static void add_location(const struct sp_view *v, const struct sp_location *l)
 		*to = n.v;
 		if (m->paths[m->values[i].path].parent == 0)
 			v->owned[0].incl += m->values[i].v.incl;
+		for (k = 0; k < m->n_metrics; k++)
+			v->owned_metrics[m->values[i].path * m->n_metrics + k] += m->row_metrics[i * m->n_metrics + k];
 	}
 }
 
@@ -66,11 +68,12 @@ int sp_view_open(struct sp_view *v, const struct sp_model *m, uint32_t process, 
 {
 	size_t i;
 
-	*v = (struct sp_view){.m = m, .values = m->totals};
+	*v = (struct sp_view){.m = m, .values = m->totals, .metrics = m->total_metrics};
 	if (process == SP_NONE && location == SP_NONE)
 		return 0;
 	v->values = v->owned = calloc(m->n_paths, sizeof(*v->owned));
-	if (!v->owned)
+	v->metrics = v->owned_metrics = calloc(m->n_paths * m->n_metrics + 1, sizeof(*v->owned_metrics));
+	if (!v->owned || !v->owned_metrics)
 		return sp_model_no_memory(e);
 	for (i = 0; i < m->n_locations; i++)
 		if ((process == SP_NONE || m->locations[i].process == process) &&
@@ -82,6 +85,7 @@ int sp_view_open(struct sp_view *v, const struct sp_model *m, uint32_t process, 
 void sp_view_close(struct sp_view *v)
 {
 	free(v->owned);
+	free(v->owned_metrics);
 }
 
 enum sp_sort sp_sort_find(const char *name)

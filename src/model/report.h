@@ -9,11 +9,36 @@
 struct sp_view {
 	const struct sp_model *m;
 	const struct sp_value *values;
-	struct sp_value *owned; /* owned; NULL: the values are the model's totals */
+	struct sp_value *owned;  /* owned; NULL: the values are the model's totals */
+	const uint64_t *metrics; /* sp_model.n_metrics for each path */
+	uint64_t *owned_metrics; /* owned */
 };
 
 int sp_view_open(struct sp_view *v, const struct sp_model *m, uint32_t process, uint32_t location, struct sp_err *e);
 void sp_view_close(struct sp_view *v);
+
+/* What calls counted with and without their callees. Of a metric that is own, incl is the sum over the paths below; of
+ * one that is not, excl is what the callees leave. */
+struct sp_sum {
+	uint64_t incl, excl;
+};
+
+/* sp_model.n_metrics for each path, or for each region (recursion counts once). For free(). */
+int sp_metric_paths(const struct sp_view *v, struct sp_sum **sums, struct sp_err *e);
+int sp_metric_regions(const struct sp_view *v, struct sp_sum **sums, struct sp_err *e);
+
+/* What the trace says about a file, over all the times it was open. Times are ns from the begin of an operation to its
+ * end. */
+struct sp_io_file {
+	struct sp_str path; /* empty: all handles whose file is not known */
+	uint64_t opens, reads, writes, flushes, seeks;
+	uint64_t failed; /* of these but the opens */
+	uint64_t bytes_read, bytes_written;
+	double read_time, write_time, flush_time;
+};
+
+/* The files in the order of sp_model.io_handles. Reads the whole trace. For free(). */
+int sp_report_io(const struct sp_model *m, struct sp_io_file **files, size_t *n, struct sp_err *e);
 
 enum sp_sort { SP_SORT_INCL, SP_SORT_EXCL, SP_SORT_VISITS, SP_SORT_MEAN, SP_SORT_MAX, SP_SORT_NAME, SP_SORTS };
 /* SP_SORTS: no such key. */

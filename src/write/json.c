@@ -84,11 +84,15 @@ static void put_region(struct sp_out *out, const struct sp_region *r)
 	put_text(out, "module", r->module);
 	put_text(out, "qualname", r->qualname);
 	put_text(out, "file", r->file);
-	sp_out_f(out, "\"line\":%" PRIu32 ",\"kind\":\"%s\",\"generator\":%s}", r->line, sp_region_kind_names[r->kind],
+	sp_out_f(out, "\"line\":%" PRIu32 ",", r->line);
+	if (r->kind == SP_REGION_NATIVE)
+		sp_out_f(out, "\"address\":%" PRIu32 ",", r->address);
+	sp_out_f(out, "\"kind\":\"%s\",\"generator\":%s}", sp_region_kind_names[r->kind],
 	         r->generator ? "true" : "false");
 }
 
-static void put_value(struct sp_out *out, uint32_t path, const struct sp_value *v)
+/* metrics: n of them */
+static void put_value(struct sp_out *out, uint32_t path, const struct sp_value *v, const uint64_t *metrics, size_t n)
 {
 	const double reals[] = {v->incl, v->excl, v->min, v->max, v->sumsq};
 
@@ -101,6 +105,56 @@ static void put_value(struct sp_out *out, uint32_t path, const struct sp_value *
 	for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
 		sp_out_byte(out, ',');
 		sp_out_real(out, reals[i]);
+	}
+	for (size_t i = 0; i < n; i++) {
+		sp_out_byte(out, ',');
+		sp_out_u64(out, metrics[i]);
+	}
+	sp_out_byte(out, ']');
+}
+
+static void put_parameter_values(struct sp_out *out, const struct sp_model *m)
+{
+	static const char *const types[] = {"int", "uint", "string"};
+
+	sp_out_text(out, ",\n\"parameter_values\":[");
+	for (size_t i = 0; i < m->n_parameter_values; i++) {
+		const struct sp_parameter_value *v = &m->parameter_values[i];
+		sp_out_text(out, i ? ",\n{" : "\n{");
+		put_index(out, "parameter", v->parameter);
+		put_text(out, "value", v->text);
+		put_index(out, "before", v->before);
+		sp_out_f(out, "\"type\":\"%s\"}", types[v->kind - SP_EVENT_PARAMETER_INT]);
+	}
+	sp_out_byte(out, ']');
+}
+
+static void put_metrics(struct sp_out *out, const struct sp_model *m)
+{
+	static const char *const sources[] = {"rusage", "papi", "perf", "bytes"};
+
+	sp_out_text(out, ",\n\"metrics\":[");
+	for (size_t i = 0; i < m->n_metrics; i++) {
+		const struct sp_metric *x = &m->metrics[i];
+		sp_out_text(out, i ? ",\n{" : "\n{");
+		put_text(out, "name", x->name);
+		put_text(out, "unit", x->unit);
+		put_text(out, "what", x->what);
+		sp_out_f(out, "\"exponent\":%d,\"source\":\"%s\",\"own\":%s}", x->exponent, sources[x->kind],
+		         x->own ? "true" : "false");
+	}
+	sp_out_byte(out, ']');
+}
+
+static void put_io_handles(struct sp_out *out, const struct sp_model *m)
+{
+	sp_out_text(out, ",\n\"io_handles\":[");
+	for (size_t i = 0; i < m->n_io_handles; i++) {
+		const struct sp_io_handle *h = &m->io_handles[i];
+		sp_out_text(out, i ? ",\n{" : "\n{");
+		put_index(out, "process", h->process);
+		put_text(out, "path", h->path);
+		sp_out_f(out, "\"flags\":%" PRIu32 "}", h->flags);
 	}
 	sp_out_byte(out, ']');
 }
@@ -147,16 +201,24 @@ static void put_head(struct sp_out *out, const struct sp_model *m)
 	put_strings(out, "counters", m->counters, m->n_counters);
 	put_strings(out, "parameters", m->parameters, m->n_parameters);
 	put_strings(out, "strings", m->strings, m->n_strings);
+	put_parameter_values(out, m);
+	put_metrics(out, m);
+	put_io_handles(out, m);
 }
 
 static void put_paths(struct sp_out *out, const struct sp_model *m)
 {
-	sp_out_text(out, ",\n\"path_columns\":[\"parent\",\"region\"],\n\"paths\":[\n[null,0]");
+	sp_out_text(out, ",\n\"path_columns\":[\"parent\",\"region\",\"parameter\"],\n\"paths\":[\n[null,0,null]");
 	for (size_t i = 1; i < m->n_paths; i++) {
 		sp_out_text(out, ",\n[");
 		sp_out_u64(out, m->paths[i].parent);
 		sp_out_byte(out, ',');
 		sp_out_u64(out, m->paths[i].region);
+		sp_out_byte(out, ',');
+		if (m->paths[i].parameter == SP_NONE)
+			sp_out_text(out, "null");
+		else
+			sp_out_u64(out, m->paths[i].parameter);
 		sp_out_byte(out, ']');
 	}
 	sp_out_byte(out, ']');
@@ -168,15 +230,20 @@ static int put_values(struct sp_out *out, const struct sp_model *m, const struct
 	uint64_t done = 0;
 
 	sp_out_text(
-	    out, ",\n\"value_columns\":[\"path\",\"visits\",\"resumed\",\"incl\",\"excl\",\"min\",\"max\",\"sumsq\"],\n"
-	         "\"values\":[");
+	    out, ",\n\"value_columns\":[\"path\",\"visits\",\"resumed\",\"incl\",\"excl\",\"min\",\"max\",\"sumsq\"");
+	for (size_t i = 0; i < m->n_metrics; i++) {
+		sp_out_byte(out, ',');
+		sp_out_json(out, m->metrics[i].name);
+	}
+	sp_out_text(out, "],\n\"values\":[");
 	for (uint32_t l = 0; l < m->n_locations; l++) {
 		const struct sp_row *row = m->values + m->locations[l].first_value;
 		size_t n = l >= k->first && l < k->end ? m->locations[l].values : 0;
 		sp_out_text(out, l ? ",\n[" : "\n[");
 		for (size_t i = 0; i < n; i++) {
 			sp_out_text(out, i ? ",\n" : "\n");
-			put_value(out, row[i].path, &row[i].v);
+			put_value(out, row[i].path, &row[i].v,
+			          m->row_metrics + ((size_t)(row - m->values) + i) * m->n_metrics, m->n_metrics);
 			if (++done % 65536 == 0 && sp_write_tick(o, done, m->n_values, e))
 				return -1;
 		}

@@ -98,9 +98,15 @@ static struct sp_graph_key key_of(const struct sp_region *r)
 		none.name = sp_text("<collapsed call paths>");
 	if (r->kind == SP_REGION_ROOT) /* calls of functions for which no region could be made */
 		none.name = sp_text("<not defined>");
-	if (r->kind != SP_REGION_PYTHON && r->kind != SP_REGION_USER)
+	if (r->kind == SP_REGION_NATIVE || r->kind == SP_REGION_IO || r->kind == SP_REGION_OFF)
+		none.name = r->name;
+	if (r->kind != SP_REGION_PYTHON && r->kind != SP_REGION_USER && (r->kind != SP_REGION_NATIVE || !r->line))
 		return none;
-	struct sp_str name = r->kind == SP_REGION_USER ? r->name : last_part(r->qualname);
+	struct sp_str name = r->name;
+	if (r->kind == SP_REGION_PYTHON)
+		name = last_part(r->qualname);
+	else if (r->kind == SP_REGION_NATIVE && r->qualname.n)
+		name = r->qualname;
 	return (struct sp_graph_key){r->file.n ? r->file : none.file, name, r->line};
 }
 

@@ -65,7 +65,7 @@ def expected(known):
     """{(side, names from the root): [(visits, inclusive, exclusive, min, max) of each location or None]}"""
     names, paths = [r["name"] for r in known["regions"]], known["paths"]
     full = [()]
-    for parent, region in paths[1:]:
+    for parent, region, _ in paths[1:]:
         full.append((*full[parent], names[region]))
     found = {}
     for place, (values, main) in enumerate(zip(known["values"], main_locations(known))):

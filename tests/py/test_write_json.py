@@ -36,8 +36,8 @@ def test_members_are_the_documented_ones():
 def test_tree_and_values():
     found = load()
     regions, paths = found["regions"], found["paths"]
-    assert paths[0] == [None, 0] and regions[0]["kind"] == "root"
-    assert all(parent < index for index, (parent, _) in enumerate(paths) if index)
+    assert paths[0] == [None, 0, None] and regions[0]["kind"] == "root"
+    assert all(parent < index for index, (parent, _, _) in enumerate(paths) if index)
     assert len(found["values"]) == len(found["locations"])
     own, visits = {}, {}
     for rows in found["values"]:

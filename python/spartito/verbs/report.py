@@ -7,12 +7,23 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from spartito import losses
+from spartito import iotable, losses
 from spartito.options import Usage
 from spartito.reading import load, one_directory
 from spartito.say import Refused
 from spartito.summary import measuring_cost
-from spartito.text import Column, Output, count, name, percent, plural, seconds, standard_output
+from spartito.text import (
+    Column,
+    Output,
+    count,
+    labelled,
+    name,
+    percent,
+    plural,
+    quantity,
+    seconds,
+    standard_output,
+)
 
 if TYPE_CHECKING:
     from spartito._analyse import Model
@@ -83,8 +94,18 @@ def _numbers(row: dict[str, Any], total: float) -> tuple[str, ...]:
     return (seconds(own), percent(own, total), seconds(whole), percent(whole, total), _calls(row), *times)
 
 
-def _flat(out: Output, rows: list[dict[str, Any]], busy: float) -> None:
-    out.table([*NUMBERS, NAME, PLACE], [(*_numbers(row, busy), name(row["name"]), _place(row)) for row in rows])
+def _metrics(row: dict[str, Any], metrics: list[dict[str, Any]], *keys: str) -> list[str]:
+    """The cells of all metrics, for each one what it counted without callees (excl), with them (incl), or both."""
+    return [quantity(row["metrics"][m["name"]][key], m) for m in metrics for key in keys]
+
+
+def _flat(out: Output, rows: list[dict[str, Any]], busy: float, metrics: list[dict[str, Any]]) -> None:
+    more = [Column(f"{which} {m['name']}", rank=rank) for m in metrics for which, rank in (("own", 7), ("total", 6))]
+    lines = []
+    for row in rows:
+        cells = _numbers(row, busy)
+        lines.append((*cells, *_metrics(row, metrics, "excl", "incl"), name(row["name"]), _place(row)))
+    out.table([*NUMBERS, *more, NAME, PLACE], lines)
 
 
 def _hidden(n: int, level: int, values: dict[str, object]) -> str:
@@ -96,7 +117,13 @@ def _hidden(n: int, level: int, values: dict[str, object]) -> str:
     return f"{plural(n, 'path')} below the threshold"
 
 
-def _tree(out: Output, rows: list[dict[str, Any]], busy: float, values: dict[str, object]) -> None:
+def _tree(
+    out: Output,
+    rows: list[dict[str, Any]],
+    busy: float,
+    values: dict[str, object],
+    metrics: list[dict[str, Any]],
+) -> None:
     lines: list[tuple[str, ...]] = []
     open_notes: list[tuple[int, tuple[str, ...]]] = []  # what is hidden below a path comes after its children
     rows = [row for row in rows if row["kind"] != "root" or row.get("hidden")]
@@ -107,13 +134,14 @@ def _tree(out: Output, rows: list[dict[str, Any]], busy: float, values: dict[str
         indent = "  " * row["depth"]
         if row["kind"] != "root":
             cells = (seconds(row["incl"]), percent(row["incl"], busy), seconds(row["excl"]), _calls(row))
-            lines.append((*cells, indent + name(row["name"])))
+            lines.append((*cells, *_metrics(row, metrics, "incl"), indent + name(labelled(row))))
         if row.get("hidden"):
             note = f"{indent}  … {_hidden(row['hidden'], depth, values)}"
             cells = (seconds(row["hidden_time"]), percent(row["hidden_time"], busy), "", "")
-            open_notes.append((depth, (*cells, note)))
+            open_notes.append((depth, (*cells, *("" for _ in metrics), note)))
     lines += [line for _, line in reversed(open_notes)]
-    out.table([Column("total"), Column("%"), Column("own"), Column("calls"), NAME], lines)
+    more = [Column(f"total {m['name']}", rank=6) for m in metrics]
+    out.table([Column("total"), Column("%"), Column("own"), Column("calls"), *more, NAME], lines)
 
 
 def _callers(out: Output, found: list[dict[str, Any]]) -> None:
@@ -134,6 +162,7 @@ def _callers(out: Output, found: list[dict[str, Any]]) -> None:
 def _check(values: dict[str, object]) -> None:
     for one, other in (
         ("tree", "callers"),
+        *(("io", other) for other in ("tree", "callers", "threads", "processes", "match")),
         ("threads", "processes"),
         ("callers", "threads"),
         ("callers", "processes"),
@@ -145,8 +174,9 @@ def _check(values: dict[str, object]) -> None:
     for key in ("depth", "threshold"):
         if key in values and not values.get("tree"):
             raise Usage(f"--{key} is for --tree")
-    if "sort" in values and values.get("callers"):
-        raise Usage("--sort is not for --callers: it orders by time")
+    for view in ("callers", "io"):
+        if "sort" in values and values.get(view):
+            raise Usage(f"--sort is not for --{view}: it orders by time")
 
 
 def _rows(model: Model, values: dict[str, object], part: Part) -> list[dict[str, Any]]:
@@ -166,17 +196,25 @@ def _rows(model: Model, values: dict[str, object], part: Part) -> list[dict[str,
         return rows
     return model.flat(
         sort=str(sort or "excl"),
-        limit=limit if isinstance(limit, int) else ROWS,
+        limit=_limit(values),
         match=str(values.get("match") or ""),
         location=part.location,
         process=part.process,
     )
 
 
+def _limit(values: dict[str, object]) -> int:
+    limit = values.get("limit")
+    return limit if isinstance(limit, int) else ROWS
+
+
 def _json(model: Model, info: dict[str, Any], values: dict[str, object], parts: list[Part]) -> None:
     found: dict[str, Any] = {"experiment": info["dir"], "unit": "s", "compensated": bool(values.get("compensate"))}
     if values.get("callers"):
         found["callers"] = _found(model, values)
+    elif values.get("io"):
+        found["view"] = "io"
+        found["files"], found["paths"] = iotable.gather(model, info, _limit(values))
     else:
         view = "tree" if values.get("tree") else "flat"
         found["view"] = view
@@ -201,9 +239,8 @@ def _json(model: Model, info: dict[str, Any], values: dict[str, object], parts: 
 
 
 def _found(model: Model, values: dict[str, object]) -> list[dict[str, Any]]:
-    limit = values.get("limit")
     match = str(values["callers"])
-    found = model.callers(match, limit=limit if isinstance(limit, int) else ROWS)
+    found = model.callers(match, limit=_limit(values))
     if not found:
         raise Refused(f"--callers: no recorded function matches {match!r}")
     return found
@@ -227,6 +264,9 @@ def _print(out: Output, model: Model, info: dict[str, Any], values: dict[str, ob
     if values.get("callers"):
         _callers(out, _found(model, values))
         return
+    if values.get("io"):
+        iotable.write(out, model, info, _limit(values))
+        return
     tables = [_rows(model, values, part) for part in parts]
     if values.get("match") and not any(tables):
         raise Refused(f"--match: no recorded function matches {str(values['match'])!r}")
@@ -236,9 +276,9 @@ def _print(out: Output, model: Model, info: dict[str, Any], values: dict[str, ob
         if part.title:
             out.line(f"{part.title}: {seconds(part.busy)}", "bold")
         if values.get("tree"):
-            _tree(out, rows, part.busy, values)
+            _tree(out, rows, part.busy, values, info["metrics"])
         else:
-            _flat(out, rows, part.busy)
+            _flat(out, rows, part.busy, info["metrics"])
     out.line()
     cost = measuring_cost(info)
     done = (
