@@ -34,11 +34,11 @@ struct sp_settings {
 	bool scorep;            /* names, call tree and filter as Score-P's Python bindings have them */
 	bool instrument;        /* functions are recorded from the start on, not only the program's own regions */
 	bool io;
-	char *clock;   /* owned; auto, tsc or monotonic */
-	char *metrics; /* owned; source:name, separated by commas */
+	char *clock;                /* owned; auto, tsc or monotonic */
+	char *metrics;              /* owned; source:name, separated by commas */
 	char *machine, *executable; /* owned; what the results call them, or empty */
-	char *hook;    /* owned; "auto" or a hook's name */
-	char *filter;  /* owned; items as docs say, separated by newlines */
+	char *hook;                 /* owned; "auto" or a hook's name */
+	char *filter;               /* owned; items as docs say, separated by newlines */
 };
 
 struct sp_setting {
