@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from spartito import _measure
 
 TYPE_CHECKING = False
@@ -41,7 +43,9 @@ class _Switch:
         if not isinstance(region_name, str):
             raise TypeError(f"{type(self).__name__}() argument 'region_name' must be str, not {type(region_name).__name__}")
         self._region = f"{GROUP}:{region_name}" if region_name else ""
-        self._changed: list[bool] = []
+        # what each entry that is not left yet has changed, by the frame that entered: one object may serve several
+        # threads and coroutines, and itself within itself
+        self._entered: dict[int, list[bool]] = {}
 
     def __enter__(self) -> Self:
         changed = _measure.active() and _measure.instrumented() is not self.on
@@ -53,7 +57,7 @@ class _Switch:
                 _measure.region_begin(self._region, GROUP)
             if self.on:
                 _measure.instrument(True)
-        self._changed.append(changed)
+        self._entered.setdefault(id(sys._getframe(1)), []).append(changed)
         return self
 
     def __exit__(
@@ -62,7 +66,14 @@ class _Switch:
         value: BaseException | None = None,
         trace: TracebackType | None = None,
     ) -> None:
-        if not self._changed.pop():
+        frame = id(sys._getframe(1))
+        if frame not in self._entered:  # contextlib.ExitStack: entered in one function, left in another
+            frame = next(reversed(self._entered))
+        entries = self._entered[frame]
+        changed = entries.pop()
+        if not entries:
+            del self._entered[frame]
+        if not changed:
             return
         if self.on:
             _measure.instrument(False)
@@ -72,17 +83,10 @@ class _Switch:
             _measure.instrument(True)
 
     def __call__(self, function: Function) -> Function:
-        """Decorates functions, coroutine functions and generators; each call switches for itself, so that recursion and
-        several threads are no matter."""
-        from spartito.user import wrap
+        """Decorates functions, coroutine functions and generators."""
+        from spartito.user import manage
 
-        kind, region = type(self), self._region[len(GROUP) + 1 :]
-
-        class Calls:
-            active = staticmethod(_measure.active)
-            region: Any = staticmethod(kind)
-
-        return wrap(region, function, Calls, "managed")
+        return manage(self, function)
 
 
 class enable(_Switch):

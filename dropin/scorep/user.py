@@ -86,18 +86,17 @@ class region:
     """`with region(name):` or a decorator: the region user:NAME. A decorator without a name is the region of the
     function, module:function, where functions are not recorded anyway."""
 
-    __slots__ = ("_full", "_group", "_place")
+    __slots__ = ("_full",)
 
     def __init__(self, region_name: str = "") -> None:
-        self._full = "user:" + _text("region", "region_name", region_name) if region_name or region_name != "" else ""
-        self._group = "user"
-        self._place: tuple[Any, ...] = ()  # empty: the caller's
+        name = _text("region", "region_name", region_name)
+        self._full = "user:" + name if name else ""
 
     def __enter__(self) -> Self:
         if not self._full:
             raise RuntimeError("A region name needs to be specified.")
         if _active():
-            _measure.region_begin(self._full, self._group, *self._place)
+            _measure.region_begin(self._full, "user")
         return self
 
     def __exit__(
@@ -112,42 +111,16 @@ class region:
 
     def __call__(self, function: Function) -> Function:
         """Coroutines and generators stay what they are; for them the region covers what their own code does."""
-        from functools import partial
-
-        from spartito.user import IDLE, wrap
+        from spartito.user import decorate
 
         if not callable(function):
             raise TypeError(f"region() decorates functions, not {type(function).__name__}")
-        code = getattr(function, "__code__", None)
-        place = (code.co_filename, code.co_firstlineno) if code else ("", 0)
-        named = region(self._full[len("user:") :])
-        named._place = (*place, False)
-        if not self._full:
-            named._group = str(getattr(function, "__module__", None) or "unknown")
-            named._full = f"{named._group}:{getattr(function, '__name__', type(function).__name__)}"
-            named._place = (*place, True)
-        keywords = {"group": named._group, "file": place[0], "line": place[1], "function": not self._full}
-
-        class Calls:
-            active = staticmethod(_measure.active)
-            instrumented = staticmethod(_measure.instrumented)
-            region = staticmethod(lambda name: _nothing if not self._full and _measure.instrumented() else named)
-            region_begin = staticmethod(partial(_measure.region_begin, **keywords))
-            region_end = staticmethod(_measure.region_end)
-
+        if self._full:
+            return decorate(self._full, function, "user")
+        module = str(getattr(function, "__module__", None) or "unknown")
+        name = getattr(function, "__name__", type(function).__name__)
         # a function that is recorded anyway must not be there twice
-        return wrap(named._full, function, Calls, idle=IDLE if self._full else "not active() or instrumented()")
-
-
-class _Nothing:
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *exception: object) -> None:
-        pass
-
-
-_nothing = _Nothing()
+        return decorate(f"{module}:{name}", function, module, itself=True)
 
 
 def instrument_function(

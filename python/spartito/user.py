@@ -9,7 +9,7 @@ import sys
 from collections.abc import AsyncGenerator, Callable
 from functools import lru_cache, wraps
 from keyword import iskeyword
-from types import FunctionType, TracebackType, coroutine
+from types import FunctionType, ModuleType, TracebackType, coroutine
 from typing import Any, TypeVar, cast
 
 from spartito import _measure
@@ -18,7 +18,6 @@ from spartito.say import Refused
 from spartito.settings import keyword_settings
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-IDLE = "not active()"
 
 
 def start(directory: str | os.PathLike[str] | None, keywords: dict[str, object]) -> None:
@@ -72,19 +71,11 @@ def decorate(name: str | None, function: Function) -> Function:
         raise TypeError(f"region({name!r}) decorates functions, not {type(function).__name__}")
     if name is None:
         name = getattr(function, "__qualname__", type(function).__name__)
-    return wrap(name, function, _measure)
-
-
-def wrap(name: str, function: Function, calls: Any, kind: str = "", idle: str = IDLE) -> Function:
-    """function between calls.region_begin(name) and calls.region_end(name); what can be suspended, or has the kind
-    "managed", within `with calls.region(name)`. idle: an expression of active() and instrumented(), both of calls, that is
-    true where nothing is to be done."""
     if inspect.isasyncgenfunction(function):
-        made: Any = _async_generator(name, function, calls)
+        made: Any = _async_generator(name, function)
     else:
         parameters = _parameters(function)
-        kind = _kind(function) if _kind(function) != "function" else kind or "function"
-        made = _made(parameters, kind, idle)(name, function, calls)
+        made = _made(parameters, _kind(function))(name, function, _measure)
         if parameters != _ANYTHING:
             made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
         if isinstance(function, FunctionType) and function.__code__.co_flags & inspect.CO_ITERABLE_COROUTINE:
@@ -96,7 +87,7 @@ _ANYTHING = "*args, **keywords", "*args, **keywords"
 _BODIES = {
     "function": """
     def call({taken}):
-        if {idle}:
+        if not active():
             return function({given})
         begin(name)
         try:
@@ -104,23 +95,16 @@ _BODIES = {
         finally:
             end(name)
 """,
-    "managed": """
-    def call({taken}):
-        if {idle}:
-            return function({given})
-        with region(name):
-            return function({given})
-""",
     "coroutine": """
     async def call({taken}):
-        if {idle}:
+        if not active():
             return await function({given})
         with region(name):
             return await function({given})
 """,
     "generator": """
     def call({taken}):
-        if {idle}:
+        if not active():
             return (yield from function({given}))
         with region(name):
             return (yield from function({given}))
@@ -145,7 +129,7 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, str]:
     packed = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
     names = code.co_varnames[: ordinary + named + packed]
     # code that was not made from Python's own grammar may have names that it does not take
-    taken_already = {"name", "function", "active", "begin", "end", "region", "instrumented"}
+    taken_already = {"name", "function", "active", "begin", "end", "region"}
     if any(iskeyword(n) or not n.isidentifier() or n in taken_already for n in names):
         return _ANYTHING
     taken, given = list(names[:ordinary]), list(names[:ordinary])
@@ -167,20 +151,19 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, str]:
 
 
 @lru_cache(maxsize=256)
-def _made(parameters: tuple[str, str], kind: str, idle: str) -> Callable[[str, Callable[..., Any], Any], Callable[..., Any]]:
+def _made(parameters: tuple[str, str], kind: str) -> Callable[[str, Callable[..., Any], ModuleType], Callable[..., Any]]:
     taken, given = parameters
-    head = "def make(name, function, calls):\n"
-    for used, of in (("active", ""), ("instrumented", ""), ("begin", "region_"), ("end", "region_"), ("region", "")):
-        head += f"    {used} = getattr(calls, {of + used!r}, None)\n"
-    source = head + _BODIES[kind].format(taken=taken, given=given, idle=idle) + "    return call\n"
+    head = "def make(name, function, measure):\n    active, region = measure.active, measure.region\n"
+    head += "    begin, end = measure.region_begin, measure.region_end\n"
+    source = head + _BODIES[kind].format(taken=taken, given=given) + "    return call\n"
     names: dict[str, Any] = {"__name__": __name__}
     exec(compile(source, "<spartito.region>", "exec"), names)
-    make: Callable[[str, Callable[..., Any], Any], Callable[..., Any]] = names["make"]
+    make: Callable[[str, Callable[..., Any], ModuleType], Callable[..., Any]] = names["make"]
     return make
 
 
-def _async_generator(name: str, function: Callable[..., Any], calls: Any) -> Callable[..., AsyncGenerator[Any, Any]]:
-    region = calls.region
+def _async_generator(name: str, function: Callable[..., Any]) -> Callable[..., AsyncGenerator[Any, Any]]:
+    region = _measure.region
 
     async def call(*args: Any, **keywords: Any) -> AsyncGenerator[Any, Any]:
         inner = function(*args, **keywords)
