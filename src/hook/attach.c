@@ -11,6 +11,37 @@ static int runs_python(void)
 	return sp_hook_used && PyGILState_GetThisThreadState();
 }
 
+/* After os.fork(), and not in the children that subprocess makes: they end, or become another program. */
+static PyObject *forked(PyObject *self, PyObject *none)
+{
+	(void)self, (void)none;
+	sp_adapter_forked_python = 1;
+	Py_RETURN_NONE;
+}
+
+static int watch_forks(void)
+{
+	static PyMethodDef definition = {"forked", forked, METH_NOARGS, NULL};
+	static bool done;
+	if (done)
+		return 0;
+	PyObject *module = PyImport_ImportModule("posix"), *arguments = PyTuple_New(0), *keywords = NULL, *r = NULL;
+	PyObject *function = PyCFunction_New(&definition, NULL);
+	PyObject *registers = module ? PyObject_GetAttrString(module, "register_at_fork") : NULL;
+	if (registers && arguments && function)
+		keywords = Py_BuildValue("{sO}", "after_in_child", function);
+	if (keywords)
+		r = PyObject_Call(registers, arguments, keywords);
+	done = r != NULL;
+	Py_XDECREF(r);
+	Py_XDECREF(keywords);
+	Py_XDECREF(registers);
+	Py_XDECREF(function);
+	Py_XDECREF(arguments);
+	Py_XDECREF(module);
+	return done ? 0 : -1;
+}
+
 /* The wrappers are in a library that the dynamic linker loaded before Python. */
 static bool io_attach(void)
 {
@@ -30,7 +61,7 @@ int sp_attach(struct sp_settings *s, enum sp_raw_start how, bool *without_io)
 	}
 	s->io = s->io && !*without_io;
 	sp_adapter_runs_python = runs_python;
-	return 0;
+	return s->io ? watch_forks() : 0;
 }
 
 void sp_attach_missing(bool without_io)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 int (*sp_adapter_runs_python)(void);
+int sp_adapter_forked_python;
 __thread int sp_adapter_enters __attribute__((tls_model("initial-exec")));
 __thread int sp_adapter_forks __attribute__((tls_model("initial-exec")));
 
@@ -48,7 +49,9 @@ void sp_adapter_new_file(int start)
 SP_COLD static struct sp_thread *thread_slow(struct sp_thread *t)
 {
 	int error = errno;
-	if (sp_adapter_runs_python && sp_adapter_runs_python()) {
+	if (sp_process.forked) {
+		t = sp_adapter_forked_python ? sp_thread_new() : NULL;
+	} else if (sp_adapter_runs_python && sp_adapter_runs_python()) {
 		t = NULL;
 	} else if (!t) {
 		t = sp_thread_new();

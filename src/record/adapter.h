@@ -39,8 +39,9 @@ struct sp_adapter {
 	const uint32_t *process;
 
 	/* Where the calling thread records, made at need; NULL: not now. That is so without a measurement, in a pause,
-	 * in the interpreter's start-up, and, in a thread that runs Python, before Python's first event there (also in
-	 * a child of fork or after a pause), because only then its frames are known. The result holds for one event. */
+	 * in the interpreter's start-up, in a child of fork in which Python does not go on, and, in a thread that runs
+	 * Python, before Python's first event there (also after a pause), because only then its frames are known. The
+	 * result holds for one event. */
 	struct sp_thread *(*thread)(void);
 	/* Whether the trace is wanted: without it extra() does nothing. */
 	int (*traced)(const struct sp_thread *t);
@@ -88,6 +89,8 @@ extern const struct sp_adapter sp_adapter_v1;
 void sp_adapter_new_file(int start);
 /* Set by the hook: does the calling thread run Python code that it records? */
 extern int (*sp_adapter_runs_python)(void);
+/* Set by the hook in a child of fork: Python runs on in it, and it is no child that becomes another program. */
+extern int sp_adapter_forked_python;
 /* An adapter's enter is under way in the calling thread: no Python frame is being entered. */
 extern __thread int sp_adapter_enters __attribute__((tls_model("initial-exec")));
 /* Between fork's preparation and its end the calling thread holds the process lock. */

@@ -91,7 +91,7 @@ static void fork_parent(void)
 static void fork_child(void)
 {
 	pthread_mutex_init(&sp_process.lock, NULL);
-	sp_adapter_forks = 0;
+	sp_adapter_forks = sp_adapter_forked_python = 0;
 	if (sp_process.forked || !sp_process.header)
 		return;
 	forking.header = sp_process.header;

@@ -97,6 +97,20 @@ def _start_hook() -> Line:
     )
 
 
+def _io() -> Line:
+    from spartito.preload import LIBRARY
+
+    if not os.path.isfile(LIBRARY):
+        return "bad", f"file I/O: {LIBRARY} is not there", f"{sys.executable} -m pip install --force-reinstall spartito"
+    try:
+        import ctypes
+
+        ctypes.CDLL(LIBRARY)
+    except (ImportError, OSError) as e:
+        return "note", f"file I/O: {LIBRARY} cannot be loaded: {e}", ""
+    return "ok", f"file I/O: run --io preloads {LIBRARY}", ""
+
+
 def _lines() -> Iterator[Line]:
     from spartito import __version__
 
@@ -108,6 +122,7 @@ def _lines() -> Iterator[Line]:
     yield _start_hook()
     yield from _hooks()
     yield _clock()
+    yield _io()
     yield from _formats()
     yield _library("libotf2", "writes OTF2 traces", "libotf2-trace-dev")
     yield _library("zstd", "compresses traces, and reads compressed ones", "libzstd-dev")

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reads a raw file as src/raw/FORMAT.md describes it, sharing nothing with Spartito: what the recorder wrote, event by
+event, before the model has merged anything."""
+
+import struct
+from collections import Counter
+
+PAGE, MAGIC, NONE32 = 4096, 0x4B4E4843, 0xFFFFFFFF
+DEFS, NODES, EVENTS = 1, 3, 4
+META, REGION, STRING, METRIC = 1, 2, 6, 7
+ENTER, LEAVE = (1, 3, 5), (2, 4)
+IO = 6  # kind of a region
+EXTRA = {1: "time", 7: "off", 8: "on", 11: "create", 12: "destroy", 13: "dup", 14: "seek", 15: "begin", 16: "complete"}
+NOT_TOLD = 2**64 - 1
+
+
+class Raw:
+    """meta, regions {id: (kind, name)}, metrics [names], events {location: [(what, ...)]}, profile {path of names: Counter}."""
+
+    def __init__(self, path):
+        self.data = path.read_bytes()
+        self.meta, self.regions, self.strings, self.metrics = {}, {}, {}, []
+        chunks = list(self.chunks())
+        for kind, _, at, used, _, _ in chunks:
+            if kind == DEFS:
+                self.definitions(at, at + used)
+        self.events, self.profile = {}, {}
+        for kind, location, at, _, size, _ in chunks:
+            if kind == EVENTS:
+                self.events.setdefault(location, []).extend(self.words(at, size))
+        for location in {c[1] for c in chunks if c[0] == NODES}:
+            self.tree([(base, at, used) for kind, where, at, used, _, base in chunks if kind == NODES and where == location])
+
+    def chunks(self):
+        at = PAGE
+        while at + 64 <= len(self.data):
+            magic, kind, location, _, size, used, base = struct.unpack_from("=IIIIQQQ", self.data, at)
+            if magic == MAGIC:
+                yield kind, location, at + 64, used, size - 64, base
+            at += size if magic == MAGIC else PAGE
+
+    def definitions(self, at, end):
+        while at < end:
+            kind, flags, size, a, _, *lengths = struct.unpack_from("=HHIII4I", self.data, at)
+            texts, start = [], at + 32
+            for n in lengths:
+                texts.append(self.data[start : start + n].decode())
+                start += n
+            if kind == META:
+                self.meta[texts[0]] = texts[1]
+            elif kind == REGION:
+                self.regions[a] = flags & 0xFF, texts[1]
+            elif kind == STRING:
+                self.strings[a] = texts[0]
+            elif kind == METRIC:
+                self.metrics.append(texts[0])
+            at += size
+
+    def words(self, at, size):
+        words = struct.unpack_from(f"={size // 8}Q", self.data, at)
+        i = 0
+        while i < len(words) and words[i]:
+            kind, number = words[i] & 7, words[i] >> 3 & 0xFFFFFF
+            i += 1
+            if kind in ENTER:
+                yield "enter", self.regions[number]
+            elif kind in LEAVE:
+                yield "leave", self.regions[number]
+            else:
+                n = number >> 8
+                payload = [None if w == NOT_TOLD else w for w in words[i : i + n]]
+                i += n
+                what = EXTRA.get(number & 0xFF, number & 0xFF)
+                if what == "create":
+                    payload[1] = self.strings.get(payload[1], "")
+                if what not in ("time", "off", "on"):
+                    yield what, *payload
+
+    def tree(self, chunks):
+        paths, last = {}, None
+        for base, at, used in sorted(chunks):
+            for i in range(used):
+                parent, region, *values = struct.unpack_from("=II7Q", self.data, at + 64 * i)
+                if parent == NONE32 and base + i:
+                    for name, value in zip(self.metrics[region:], values):
+                        self.profile[last][name] += value
+                    continue
+                last = paths[parent] + (self.regions[region][1],) if region else ()
+                paths[base + i] = last
+                self.profile.setdefault(last, Counter())["visits"] += values[0]
+
+    def below(self, function):
+        """The events of file I/O in calls of a function of that name and nothing deeper: lists of what each call of the C
+        library said, its name in front."""
+        found = []
+        for events in self.events.values():
+            stack, call = [], None
+            for what, *rest in events:
+                if what == "enter":
+                    if rest[0][0] == IO and stack and stack[-1][1] == function:
+                        call = [rest[0][1]]
+                        found.append(call)
+                    stack.append(rest[0])
+                elif what == "leave":
+                    assert stack.pop() == rest[0], "a region was left that was not the innermost"
+                    call = None
+                elif call is not None:
+                    call.append((what, *rest))
+        return found
