@@ -7,14 +7,40 @@
 #include "write/out.h"
 #include "write/stacks.h"
 
+enum { MOST_VALUES = 6 };
+
 struct folded {
 	struct sp_out out;
 	struct sp_arena arena;
+	const struct sp_model *m;
 	struct sp_str *names; /* of the regions, fit for a line */
 	double carry;         /* what rounding took from one line goes to the next ones, so that the sum stays right */
 };
 
-static void write_stack(void *arg, const uint32_t *regions, size_t n, bool deeper, double excl)
+static void put_text(struct sp_out *out, struct sp_str s)
+{
+	sp_out_line(out, s, ";:");
+}
+
+/* " [n=3, case=small]", of which only the last few where a parameter was set again and again in one call */
+static void put_values(struct folded *f, uint32_t value)
+{
+	uint32_t set[MOST_VALUES];
+	size_t n = 0;
+
+	for (; value != SP_NONE && n < MOST_VALUES; value = f->m->parameter_values[value].before)
+		set[n++] = value;
+	sp_out_text(&f->out, value == SP_NONE ? " [" : " […, ");
+	while (n-- > 0) {
+		const struct sp_parameter_value *v = &f->m->parameter_values[set[n]];
+		put_text(&f->out, f->m->parameters[v->parameter]);
+		sp_out_byte(&f->out, '=');
+		put_text(&f->out, v->text);
+		sp_out_text(&f->out, n ? ", " : "]");
+	}
+}
+
+static void write_stack(void *arg, const uint32_t *paths, size_t n, bool deeper, double excl)
 {
 	struct folded *f = arg;
 	double us = excl / 1000 + f->carry;
@@ -24,10 +50,13 @@ static void write_stack(void *arg, const uint32_t *regions, size_t n, bool deepe
 	if (!whole)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		struct sp_str s = f->names[regions[i]];
+		const struct sp_path *p = &f->m->paths[paths[i]];
+		struct sp_str s = f->names[p->region];
 		if (i)
 			sp_out_byte(&f->out, ';');
 		sp_out_bytes(&f->out, s.p, s.n);
+		if (p->parameter != SP_NONE)
+			put_values(f, p->parameter);
 	}
 	if (deeper)
 		sp_out_text(&f->out, ";" SP_STACKS_DEEPER);
@@ -73,7 +102,7 @@ static int write_paths(struct folded *f, const struct sp_model *m, const struct 
 
 int sp_write_folded(const struct sp_model *m, const char *path, const struct sp_write_options *o, struct sp_err *e)
 {
-	struct folded f = {0};
+	struct folded f = {.m = m};
 	struct sp_pick k;
 
 	if (sp_pick_open(&k, m, o, e))

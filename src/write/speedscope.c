@@ -56,7 +56,7 @@ static void put_head(struct speedscope *s, const char *type, const struct sp_loc
 	sp_out_text(&s->out, "\",");
 }
 
-static void put_sample(void *arg, const uint32_t *regions, size_t n, bool deeper, double excl)
+static void put_sample(void *arg, const uint32_t *paths, size_t n, bool deeper, double excl)
 {
 	struct speedscope *s = arg;
 
@@ -70,7 +70,7 @@ static void put_sample(void *arg, const uint32_t *regions, size_t n, bool deeper
 	for (size_t i = 0; i < n; i++) {
 		if (i)
 			sp_out_byte(&s->out, ',');
-		sp_out_u64(&s->out, regions[i]);
+		sp_out_u64(&s->out, s->m->paths[paths[i]].region);
 	}
 	if (deeper) {
 		sp_out_byte(&s->out, ',');

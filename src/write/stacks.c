@@ -55,7 +55,7 @@ static void give(struct sp_stacks *s, uint32_t p, bool deeper, double excl, sp_s
 	size_t n = s->depth[p];
 
 	for (size_t i = n; i > 0; p = s->m->paths[p].parent)
-		s->stack[--i] = s->m->paths[p].region;
+		s->stack[--i] = p;
 	f(arg, s->stack, n, deeper, excl);
 }
 

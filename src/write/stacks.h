@@ -23,8 +23,8 @@ struct sp_stacks {
 	uint32_t stack[SP_STACKS_DEPTH];
 };
 
-/* regions: from the outermost in. deeper: the frame SP_STACKS_DEEPER follows them. */
-typedef void sp_stack_fn(void *arg, const uint32_t *regions, size_t n, bool deeper, double excl);
+/* paths: from the outermost in. deeper: the frame SP_STACKS_DEEPER follows them. */
+typedef void sp_stack_fn(void *arg, const uint32_t *paths, size_t n, bool deeper, double excl);
 
 int sp_stacks_open(struct sp_stacks *s, const struct sp_model *m, struct sp_err *e);
 void sp_stacks_close(struct sp_stacks *s);

@@ -114,5 +114,6 @@ def test_formats(sample, tmp_path):
     reads = sum(row[-2] for rows in found["values"] for row in rows)
     assert reads == 2 * 5096
     folded = (tmp_path / "folded").read_text(encoding="utf-8")
-    assert all(line.rpartition(" ")[2].isdigit() for line in folded.splitlines())
+    stacks = {line.rpartition(" ")[0] for line in folded.splitlines()}
+    assert "__main__:main [case=small]" in stacks and "__main__:main" not in stacks
     assert len(json.loads((tmp_path / "speedscope").read_text(encoding="utf-8"))["profiles"]) == 2
