@@ -23,11 +23,43 @@ def active() -> bool: ...
 def experiment() -> str | None:
     """The directory of the running measurement."""
 
-def pause() -> None: ...
+def pause() -> None:
+    """Record nothing until resume(). Regions stay open; what ends meanwhile ends unseen."""
+
 def resume() -> None: ...
-def region_begin(name: str) -> None: ...
-def region_end(name: str) -> None: ...
-def parameter(name: str, value: int | str | float) -> None: ...
+def instrument(on: bool) -> bool:
+    """Whether functions are recorded from here on; user regions are in any case. True: that changed it."""
+
+def instrumented() -> bool:
+    """Are functions recorded? False without a measurement."""
+
+def uninstrumented() -> bool:
+    """Is there a measurement in which functions are not recorded?"""
+
+@overload
+def region_begin(name: str, group: str | None = None, file: str | None = None, line: int = 0, function: bool = False) -> None:
+    """group: the region's module, and what stands before the colon of its name. Without a file the caller's place is the region's.
+    function: the region is that of the Python function of this module, name, file and line."""
+
+@overload
+def region_begin(region: region, /) -> None: ...
+@overload
+def region_end(name: str, group: str | None = None, file: str | None = None, line: int = 0, function: bool = False) -> bool:
+    """Whether the region was open; True where it is not recorded."""
+
+@overload
+def region_end(region: region, /) -> bool: ...
+def rewind_begin(name: str, file: str | None = None, line: int = 0) -> None:
+    """A point in this thread's trace, shown as a region."""
+
+def rewind_end(name: str, undo: bool) -> bool:
+    """The end of that region; undo: what the trace recorded since is taken out of it. Whether it had begun."""
+
+def parameter(name: str, value: int | str | float) -> None:
+    """Of the innermost region: it counts from here on as one with that value, in a call path of its own.
+    OverflowError: an int that does not fit into 64 bits."""
+
+def parameter_uint(name: str, value: int) -> None: ...
 def counter(name: str, value: float) -> None: ...
 def marker(text: str) -> None: ...
 
@@ -36,7 +68,9 @@ class region:
     without a name takes the function's qualified name. A no-op without a measurement."""
 
     @overload
-    def __new__(cls, name: str = ...) -> region: ...
+    def __new__(
+        cls, name: str = ..., group: str | None = None, file: str | None = None, line: int = 0, function: bool = False
+    ) -> region: ...
     @overload
     def __new__(cls, name: Function) -> Function: ...  # type: ignore[misc]  # @region decorates at once
     @property

@@ -7,9 +7,10 @@ import inspect
 import os
 import sys
 from collections.abc import AsyncGenerator, Callable
+from contextlib import nullcontext
 from functools import lru_cache, wraps
 from keyword import iskeyword
-from types import FunctionType, ModuleType, TracebackType, coroutine
+from types import FunctionType, TracebackType, coroutine
 from typing import Any, TypeVar, cast
 
 from spartito import _measure
@@ -65,17 +66,24 @@ async def async_leave(region: _measure.region) -> None:
     region.__exit__(None, None, None)
 
 
-def decorate(name: str | None, function: Function) -> Function:
-    """function within a region for each call. Coroutines and generators stay what they are to `inspect`."""
+def decorate(name: str | None, function: Function, group: str | None = None, itself: bool = False) -> Function:
+    """function within a region for each call. Coroutines and generators stay what they are to `inspect`.
+
+    group: the region's module. itself: the region is the function's own, for the time in which functions are not
+    recorded by themselves."""
     if not callable(function):
         raise TypeError(f"region({name!r}) decorates functions, not {type(function).__name__}")
     if name is None:
         name = getattr(function, "__qualname__", type(function).__name__)
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    file, line = (os.path.abspath(code.co_filename), code.co_firstlineno) if code else (None, 0)
+    region = _measure.region(name, group, file, line, itself)
+    active = _measure.uninstrumented if itself else _measure.active
     if inspect.isasyncgenfunction(function):
-        made: Any = _async_generator(name, function)
+        made: Any = _async_generator(region, function, active)
     else:
         parameters = _parameters(function)
-        made = _made(parameters, _kind(function))(name, function, _measure)
+        made = _made(parameters, _kind(function))(region, function, active, _measure)
         if parameters != _ANYTHING:
             made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
         if isinstance(function, FunctionType) and function.__code__.co_flags & inspect.CO_ITERABLE_COROUTINE:
@@ -89,24 +97,24 @@ _BODIES = {
     def call({taken}):
         if not active():
             return function({given})
-        begin(name)
+        begin(region)
         try:
             return function({given})
         finally:
-            end(name)
+            end(region)
 """,
     "coroutine": """
     async def call({taken}):
         if not active():
             return await function({given})
-        with region(name):
+        with region:
             return await function({given})
 """,
     "generator": """
     def call({taken}):
         if not active():
             return (yield from function({given}))
-        with region(name):
+        with region:
             return (yield from function({given}))
 """,
 }
@@ -129,7 +137,7 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, str]:
     packed = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
     names = code.co_varnames[: ordinary + named + packed]
     # code that was not made from Python's own grammar may have names that it does not take
-    taken_already = {"name", "function", "active", "begin", "end", "region"}
+    taken_already = {"function", "active", "begin", "end", "region"}
     if any(iskeyword(n) or not n.isidentifier() or n in taken_already for n in names):
         return _ANYTHING
     taken, given = list(names[:ordinary]), list(names[:ordinary])
@@ -151,23 +159,23 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, str]:
 
 
 @lru_cache(maxsize=256)
-def _made(parameters: tuple[str, str], kind: str) -> Callable[[str, Callable[..., Any], ModuleType], Callable[..., Any]]:
+def _made(parameters: tuple[str, str], kind: str) -> Callable[..., Callable[..., Any]]:
     taken, given = parameters
-    head = "def make(name, function, measure):\n    active, region = measure.active, measure.region\n"
+    head = "def make(region, function, active, measure):\n"
     head += "    begin, end = measure.region_begin, measure.region_end\n"
     source = head + _BODIES[kind].format(taken=taken, given=given) + "    return call\n"
     names: dict[str, Any] = {"__name__": __name__}
     exec(compile(source, "<spartito.region>", "exec"), names)
-    make: Callable[[str, Callable[..., Any], ModuleType], Callable[..., Any]] = names["make"]
+    make: Callable[..., Callable[..., Any]] = names["make"]
     return make
 
 
-def _async_generator(name: str, function: Callable[..., Any]) -> Callable[..., AsyncGenerator[Any, Any]]:
-    region = _measure.region
-
+def _async_generator(
+    region: _measure.region, function: Callable[..., Any], active: Callable[[], bool]
+) -> Callable[..., AsyncGenerator[Any, Any]]:
     async def call(*args: Any, **keywords: Any) -> AsyncGenerator[Any, Any]:
         inner = function(*args, **keywords)
-        with region(name):
+        with region if active() else nullcontext():
             # what `yield from` does, which asynchronous generators do not have
             try:
                 item = await inner.__anext__()

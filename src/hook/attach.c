@@ -8,7 +8,7 @@
 /* Without Python's events nothing will ever tell of its frames. */
 static int runs_python(void)
 {
-	return sp_hook_used && PyGILState_GetThisThreadState();
+	return sp_hook_used && sp_process.instrumented && PyGILState_GetThisThreadState();
 }
 
 /* After os.fork(), and not in the children that subprocess makes: they end, or become another program. */

@@ -25,158 +25,6 @@ const struct sp_hook *const sp_hooks[] = {
     NULL,
 };
 
-/* An event can come while an exception is on its way. */
-#if PY_VERSION_HEX >= 0x030C0000
-#define SAVE_EXCEPTION    PyObject *exception = PyErr_GetRaisedException()
-#define RESTORE_EXCEPTION PyErr_SetRaisedException(exception)
-#else
-#define SAVE_EXCEPTION                                                                                                 \
-	PyObject *e_type, *e_value, *e_trace;                                                                          \
-	PyErr_Fetch(&e_type, &e_value, &e_trace)
-#define RESTORE_EXCEPTION PyErr_Restore(e_type, e_value, e_trace)
-#endif
-
-/* ---- stacks ---- */
-
-static uint64_t key_of(const PyCodeObject *code)
-{
-	return (uint64_t)code | (sp_hook_used ? sp_hook_used->key_tag : 0);
-}
-
-/* Makes open frames known that began before recording, outermost first. They get time, but no visit. */
-static void adopt(struct sp_thread *t, sp_frame *innermost)
-{
-	size_t n = 0;
-	for (sp_frame *f = innermost; f; f = sp_frame_back(f))
-		n++;
-	sp_frame **all = malloc((n + 1) * sizeof(sp_frame *));
-	if (!all) {
-		t->loc.lost_events += 2 * n;
-		return;
-	}
-	n = 0;
-	for (sp_frame *f = innermost; f; f = sp_frame_back(f))
-		all[n++] = f;
-	uint64_t now = sp_ticks();
-	while (n-- > 0) {
-		PyCodeObject *code = sp_frame_code(all[n]);
-		uint64_t slot = sp_names_slot(code, all[n]);
-		if (slot & SP_SLOT_WATCH && !sp_slot_is_hidden(slot))
-			sp_watch_enter(all[n]);
-		if (slot >> SP_SLOT_ID && !(slot & SP_SLOT_FILTERED))
-			sp_stack_inherit(t, (uint32_t)(slot >> SP_SLOT_ID), key_of(code), (uint64_t)all[n],
-			                 SP_RAW_FRAME_INHERITED, now);
-	}
-	free(all);
-}
-
-static sp_frame *innermost_before(sp_frame *entered)
-{
-	sp_frame *f = sp_frame_current(PyThreadState_Get());
-	return f && f == entered ? sp_frame_back(f) : f;
-}
-
-/* Whether the calling thread may look at the interpreter: regions from C come without the GIL too. */
-static PyThreadState *own_state(void)
-{
-	PyThreadState *ts = sp_thread_state();
-	return ts && ts->thread_id == PyThread_get_thread_ident() ? ts : NULL;
-}
-
-static sp_frame *innermost_open(PyThreadState *ts)
-{
-	sp_frame *f = sp_frame_current(ts);
-	bool entered = sp_hook_used && sp_hook_used->entered_is_current && !sp_adapter_enters;
-	return f && entered ? sp_frame_back(f) : f;
-}
-
-/* The thread was paused. */
-static void go_on(struct sp_thread *t, sp_frame *innermost)
-{
-	uint64_t end = sp_process.paused_at > t->loc.last ? sp_process.paused_at : t->loc.last;
-	sp_stack_clear(t, end);
-	t->epoch = sp_epoch;
-	sp_stack_limit(t);
-	sp_extra(t, SP_RAW_X_OFF, NULL, 0);
-	sp_extra(t, SP_RAW_X_ON, NULL, 0);
-	adopt(t, innermost);
-}
-
-static void out_of_date(struct sp_thread *t)
-{
-	PyThreadState *ts = own_state();
-	if (!sp_recording)
-		return;
-	if (!ts) {
-		go_on(t, NULL);
-		return;
-	}
-	SAVE_EXCEPTION;
-	go_on(t, innermost_open(ts));
-	RESTORE_EXCEPTION;
-}
-
-struct sp_thread *sp_hook_thread(sp_frame *entered)
-{
-	struct sp_thread *t = sp_self;
-	if (t && t->epoch == sp_epoch)
-		return t;
-	if (!sp_recording)
-		return NULL;
-	if (!t) {
-		t = sp_thread_new();
-		if (!t)
-			return NULL;
-		if (t->loc.tid == (uint64_t)getpid())
-			sp_thread_name(t, "MainThread", 10);
-		sp_greenlet_watch_thread();
-		/* after a fork the frames are known already, user regions among them */
-		if (!sp_stack_depth(t))
-			adopt(t, innermost_before(entered));
-	} else {
-		go_on(t, innermost_before(entered));
-	}
-	return t;
-}
-
-/* Is the inherited frame s still among the callers? Where an event enters a frame that is current already, that frame
- * itself does not count: it may be a new one at the old one's address. */
-static bool still_open(const struct sp_raw_frame *s)
-{
-	PyThreadState *ts = own_state();
-	if (!ts)
-		return true;
-	for (sp_frame *f = innermost_open(ts); f; f = sp_frame_back(f))
-		if ((uint64_t)f == s->frame)
-			return key_of(sp_frame_code(f)) == ~s->key;
-	return false;
-}
-
-/* ---- the slow way into an event; keeps exception and errno ---- */
-
-SP_COLD struct sp_thread *sp_hook_enter_slow(PyCodeObject *code, sp_frame *f, uint64_t *slot)
-{
-	static __thread bool inside __attribute__((tls_model("initial-exec")));
-	if (!sp_recording || inside)
-		return NULL;
-	inside = true;
-	int error = errno;
-	SAVE_EXCEPTION;
-	struct sp_thread *t = sp_hook_thread(f);
-	if (t) {
-		*slot = sp_names_slot(code, f);
-		bool hidden = sp_slot_is_hidden(*slot);
-		if (*slot & SP_SLOT_WATCH && f && !hidden)
-			sp_watch_enter(f);
-		if (*slot & SP_SLOT_FILTERED || !(*slot >> SP_SLOT_ID || hidden))
-			t = NULL;
-	}
-	RESTORE_EXCEPTION;
-	errno = error;
-	inside = false;
-	return t;
-}
-
 /* ---- starting ---- */
 
 static const struct sp_hook *hook_choose(const struct sp_settings *s)
@@ -277,7 +125,7 @@ static void meta(const struct sp_hook *h)
 static void at_end(void)
 {
 	sp_process_forked();
-	if (sp_hook_used && sp_hook_used->taken && sp_hook_used->taken())
+	if (sp_hook_used && sp_process.instrumented && sp_hook_used->taken && sp_hook_used->taken())
 		sp_process_lost(SP_RAW_REASON_HOOK, 0, 0);
 	sp_process_stop(SP_RAW_ENDED_NORMAL);
 }
@@ -310,18 +158,22 @@ static int begin_here(const struct sp_hook *h, bool booting)
 	if (booting)
 		PyErr_Clear();
 	if (PyErr_Occurred()) {
-		SAVE_EXCEPTION;
+		SP_SAVE_EXCEPTION;
 		h->remove();
 		sp_hook_used = NULL;
-		RESTORE_EXCEPTION;
+		SP_RESTORE_EXCEPTION;
 		return -1;
 	}
 	sp_thread_name(t, "MainThread", t->loc.tid == (uint64_t)getpid() ? 10 : 0);
 	sp_greenlet_watch_thread();
-	t->booting = booting;
-	if (booting)
+	t->booting = booting && sp_process.instrumented;
+	if (t->booting)
 		sp_thread_events_hold(t);
-	adopt(t, sp_frame_current(PyThreadState_Get()));
+	if (!sp_process.instrumented)
+		h->remove();
+	/* what is open now began before the program; without its functions, its own regions are all there is */
+	if (sp_process.instrumented || !booting)
+		sp_hook_adopt(t, sp_frame_current(PyThreadState_Get()));
 	return 0;
 }
 
@@ -340,7 +192,7 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 		return -1;
 	char *library = s->only_mine ? library_directory() : NULL;
 	struct sp_filter *f;
-	int r = sp_filter_new(&f, s->filter, s->only_mine, library, why, sizeof why);
+	int r = sp_filter_new(&f, s, library, why, sizeof why);
 	free(library);
 	if (r) {
 		PyErr_Format(PyExc_ValueError, "filter: %s", *why ? why : strerror(-r));
@@ -353,8 +205,8 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 		PyErr_SetFromErrnoWithFilename(PyExc_OSError, dir);
 		return -1;
 	}
-	sp_stack_still_open = still_open;
-	sp_stack_out_of_date = out_of_date;
+	sp_stack_still_open = sp_hook_still_open;
+	sp_stack_out_of_date = sp_hook_out_of_date;
 	end_handlers();
 	meta(h);
 	sp_attach_missing(without_io);
@@ -368,9 +220,11 @@ int sp_control_stop(void)
 {
 	sp_process_forked();
 	if (sp_hook_used) {
-		if (sp_hook_used->taken && sp_hook_used->taken())
-			sp_process_lost(SP_RAW_REASON_HOOK, 0, 0);
-		sp_hook_used->remove();
+		if (sp_process.instrumented && sp_recording) {
+			if (sp_hook_used->taken && sp_hook_used->taken())
+				sp_process_lost(SP_RAW_REASON_HOOK, 0, 0);
+			sp_hook_used->remove();
+		}
 	}
 	sp_hook_used = NULL;
 	sp_process_stop(SP_RAW_ENDED_STOPPED);
@@ -382,7 +236,8 @@ int sp_control_pause(void)
 	sp_process_forked();
 	if (!sp_recording || !sp_hook_used)
 		return 0;
-	sp_hook_used->remove();
+	if (sp_process.instrumented)
+		sp_hook_used->remove();
 	sp_process_pause();
 	return 0;
 }
@@ -392,18 +247,36 @@ int sp_control_resume(void)
 	sp_process_forked();
 	if (sp_recording || !sp_hook_used || !sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
 		return 0;
-	sp_recording = true;
-	if (sp_hook_used->install()) {
-		sp_recording = false;
+	if (sp_process.instrumented && sp_hook_used->install())
 		return -1;
-	}
+	sp_process_resume();
 	sp_hook_thread(NULL);
 	return 0;
+}
+
+int sp_control_instrument(bool on)
+{
+	sp_process_forked();
+	if (!sp_hook_used || !sp_process.header || sp_process.header->ended != SP_RAW_RUNNING ||
+	    on == sp_process.instrumented)
+		return 0;
+	if (!on && sp_recording)
+		sp_hook_used->remove();
+	else if (on && sp_recording && sp_hook_used->install())
+		return -1;
+	sp_process.instrumented = on;
+	if (!on || !sp_recording)
+		return 1;
+	sp_process_out_of_date();
+	sp_hook_thread(NULL);
+	return 1;
 }
 
 int sp_control_switch(const struct sp_hook *to)
 {
 	const struct sp_hook *from = sp_hook_used;
+	if (!sp_process.instrumented)
+		return 0; /* the end of a recursion that began before */
 	from->remove();
 	if (to->install()) {
 		PyErr_Clear();
@@ -460,7 +333,7 @@ static bool boot_again(const char *dir)
 		return false; /* paused or stopped */
 	if (sp_names_init() == 0 && sp_hook_used->install() == 0) {
 		if (sp_self)
-			adopt(sp_self, sp_frame_current(PyThreadState_Get()));
+			sp_hook_adopt(sp_self, sp_frame_current(PyThreadState_Get()));
 		return true;
 	}
 	if (PyErr_Occurred())

@@ -112,4 +112,56 @@ static inline PyObject *sp_frame_first_local(sp_frame *f)
 #endif
 }
 
+/* A variable's value where it may stand in a cell, borrowed. */
+static inline PyObject *sp_cell_value(PyObject *o)
+{
+	return o && PyCell_Check(o) ? PyCell_GET(o) : o;
+}
+
+#if PY_VERSION_HEX >= 0x030E0000
+#define SP_FRAME_LOCAL(f, i)                                                                                           \
+	(PyStackRef_IsNull((f)->localsplus[i]) ? NULL : PyStackRef_AsPyObjectBorrow((f)->localsplus[i]))
+#define SP_FRAME_FUNCTION(f) PyStackRef_AsPyObjectBorrow((f)->f_funcobj)
+#elif PY_VERSION_HEX >= 0x030C0000
+#define SP_FRAME_LOCAL(f, i) ((f)->localsplus[i])
+#define SP_FRAME_FUNCTION(f) ((f)->f_funcobj)
+#elif PY_VERSION_HEX >= 0x030B0000
+#define SP_FRAME_LOCAL(f, i) ((f)->localsplus[i])
+#define SP_FRAME_FUNCTION(f) ((PyObject *)(f)->f_func)
+#endif
+
+/* The variable `self`, be it an argument, a local one or one of an enclosing function, borrowed; NULL: there is none,
+ * or it is not bound yet. Nothing of the program is run. */
+static inline PyObject *sp_frame_self(sp_frame *f)
+{
+	PyCodeObject *code = sp_frame_code(f);
+#if PY_VERSION_HEX >= 0x030B0000
+	int free_first = code->co_nlocalsplus - code->co_nfreevars;
+	for (int i = 0; i < code->co_nlocalsplus; i++) {
+		if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(code->co_localsplusnames, i), "self"))
+			continue;
+		PyObject *value = SP_FRAME_LOCAL(f, i), *function = SP_FRAME_FUNCTION(f);
+		if (!value && i >= free_first && function && PyFunction_Check(function)) {
+			/* the frame has just begun: its closure is not in place yet */
+			PyObject *closure = ((PyFunctionObject *)function)->func_closure;
+			if (closure && PyTuple_GET_SIZE(closure) > i - free_first)
+				value = PyTuple_GET_ITEM(closure, i - free_first);
+		}
+		return _PyLocals_GetKind(code->co_localspluskinds, i) & (CO_FAST_CELL | CO_FAST_FREE)
+		           ? sp_cell_value(value)
+		           : value;
+	}
+	return NULL;
+#else
+	PyObject *const names[] = {code->co_varnames, code->co_cellvars, code->co_freevars};
+	PyObject *found = NULL;
+	int at = 0;
+	for (int k = 0; k < 3 && !found; k++)
+		for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names[k]); i++, at++)
+			if (!found && !PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names[k], i), "self"))
+				found = k ? sp_cell_value(f->f_localsplus[at]) : f->f_localsplus[at];
+	return found;
+#endif
+}
+
 #endif

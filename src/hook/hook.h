@@ -67,6 +67,8 @@ uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f);
  */
 uint32_t sp_names_c_function(struct sp_thread *t, PyObject *callable, uint64_t *key);
 uint64_t sp_names_c_key(PyObject *callable); /* 0: not a C function */
+/* File, absolute, and line of the innermost frame of the program; owned, NULL: there is none. */
+char *sp_names_caller(uint32_t *line);
 void sp_names_forget(void);
 
 /* watch.c: functions of the library that tell us something. */
@@ -79,7 +81,27 @@ static inline bool sp_slot_is_hidden(uint64_t slot)
 	return slot & SP_SLOT_GENERATOR && slot & SP_SLOT_WATCH && !(slot >> SP_SLOT_ID);
 }
 
-/* ---- the slow way into an event ---- */
+/* ---- stacks.c: the slow way into an event ---- */
+
+/* An event can come while an exception is on its way. */
+#if PY_VERSION_HEX >= 0x030C0000
+#define SP_SAVE_EXCEPTION    PyObject *exception = PyErr_GetRaisedException()
+#define SP_RESTORE_EXCEPTION PyErr_SetRaisedException(exception)
+#else
+#define SP_SAVE_EXCEPTION                                                                                              \
+	PyObject *e_type, *e_value, *e_trace;                                                                          \
+	PyErr_Fetch(&e_type, &e_value, &e_trace)
+#define SP_RESTORE_EXCEPTION PyErr_Restore(e_type, e_value, e_trace)
+#endif
+
+uint64_t sp_hook_key_of(const PyCodeObject *code);
+/* Makes the frames known that are open in a thread whose stack is empty. */
+void sp_hook_adopt(struct sp_thread *t, sp_frame *innermost);
+/* The thread's stack as it is open now, where functions are not recorded. */
+void sp_hook_settle(struct sp_thread *t);
+/* For sp_stack_out_of_date and sp_stack_still_open. */
+void sp_hook_out_of_date(struct sp_thread *t);
+bool sp_hook_still_open(const struct sp_raw_frame *s);
 
 /* The calling thread's location, its stack in agreement with the interpreter's; NULL: not recorded. entered: the
  * frame that is being entered, not yet part of the stack, or NULL. */
@@ -120,9 +142,16 @@ int sp_chain_call(PyFrameObject *f, int what, PyObject *arg);
 /* module.c: UTF-8 of a str argument, with its length; NULL with TypeError, which calls it `what`. */
 const char *sp_text_argument(PyObject *o, Py_ssize_t *n, const char *what);
 
-/* region.c: a user region begins or ends, by its name, a str. 0, or -1 with an exception. */
-int sp_region_begin(PyObject *name);
-int sp_region_end(PyObject *name);
+/* region.c: a user region begins or ends, by its name, a str. place: NULL, or (group, file, line, function) of
+ * struct sp_place, each of the first two may be None. 0, or -1 with an exception; ending 1: it was open, or is not
+ * recorded. */
+int sp_region_begin(PyObject *name, PyObject *place);
+int sp_region_end(PyObject *name, PyObject *place);
+/* The same for a rewind region; 1: it had begun, or nothing is recorded. */
+int sp_region_rewind(PyObject *name, PyObject *place, int end, bool take_out);
+/* Name and place from the arguments (name, group, file, line, function) of a call, or (region,); the place is a new
+ * reference, or NULL. */
+int sp_region_arguments(PyObject *const *args, Py_ssize_t n, PyObject *names, PyObject **name, PyObject **place);
 PyObject *sp_region_type(void); /* a new reference */
 
 /* Around the suspension of a generator (frame f, or NULL: the thread's current one): its user regions go with it. Cheap
@@ -163,6 +192,9 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 int sp_control_stop(void);
 int sp_control_pause(void);
 int sp_control_resume(void);
+/* Whether functions are recorded from here on; user regions are in any case. 1: that changed it, 0: it was so, or
+ * nothing is measured. */
+int sp_control_instrument(bool on);
 /* Goes on with another hook, for all threads; used by evalframe.c when the C stack runs out. */
 int sp_control_switch(const struct sp_hook *to);
 bool sp_control_boot(void);

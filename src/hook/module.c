@@ -84,6 +84,25 @@ static PyObject *experiment(PyObject *self, PyObject *none)
 	return PyUnicode_DecodeFSDefault(sp_process.dir);
 }
 
+static PyObject *instrument(PyObject *self, PyObject *on)
+{
+	(void)self;
+	int want = PyObject_IsTrue(on), changed = want < 0 ? -1 : sp_control_instrument(want);
+	return changed < 0 ? NULL : PyBool_FromLong(changed);
+}
+
+static PyObject *instrumented(PyObject *self, PyObject *none)
+{
+	(void)self, (void)none;
+	return PyBool_FromLong(running() && sp_process.instrumented);
+}
+
+static PyObject *uninstrumented(PyObject *self, PyObject *none)
+{
+	(void)self, (void)none;
+	return PyBool_FromLong(!sp_process.instrumented && running());
+}
+
 static PyObject *hooks(PyObject *self, PyObject *none)
 {
 	(void)self, (void)none;
@@ -125,20 +144,58 @@ const char *sp_text_argument(PyObject *o, Py_ssize_t *n, const char *what)
 	return PyUnicode_AsUTF8AndSize(o, n);
 }
 
-static PyObject *region_begin(PyObject *self, PyObject *name)
+static PyObject *region_begin(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
 {
 	(void)self;
-	if (sp_region_begin(name))
+	PyObject *name, *place;
+	if (sp_region_arguments(args, nargs, names, &name, &place))
+		return NULL;
+	int r = sp_region_begin(name, place);
+	Py_XDECREF(place);
+	if (r)
 		return NULL;
 	Py_RETURN_NONE;
 }
 
-static PyObject *region_end(PyObject *self, PyObject *name)
+static PyObject *region_end(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
 {
 	(void)self;
-	if (sp_region_end(name))
+	PyObject *name, *place;
+	if (sp_region_arguments(args, nargs, names, &name, &place))
+		return NULL;
+	int r = sp_region_end(name, place);
+	Py_XDECREF(place);
+	return r < 0 ? NULL : PyBool_FromLong(r);
+}
+
+static PyObject *rewind_begin(PyObject *self, PyObject *args)
+{
+	(void)self;
+	PyObject *name, *file = Py_None, *place = NULL;
+	unsigned long line = 0;
+	if (!PyArg_ParseTuple(args, "O|Ok:rewind_begin", &name, &file, &line))
+		return NULL;
+	if (file != Py_None && !PyUnicode_Check(file)) {
+		PyErr_SetString(PyExc_TypeError, "the file of a region must be a str");
+		return NULL;
+	}
+	place = Py_BuildValue("OOkO", Py_None, file, line, Py_False);
+	int r = place ? sp_region_rewind(name, place, false, false) : -1;
+	Py_XDECREF(place);
+	if (r < 0)
 		return NULL;
 	Py_RETURN_NONE;
+}
+
+static PyObject *rewind_end(PyObject *self, PyObject *args)
+{
+	(void)self;
+	PyObject *name;
+	int take_out;
+	if (!PyArg_ParseTuple(args, "Op:rewind_end", &name, &take_out))
+		return NULL;
+	int r = sp_region_rewind(name, NULL, true, take_out);
+	return r < 0 ? NULL : PyBool_FromLong(r);
 }
 
 static int parameter_int(const char *p, Py_ssize_t n, PyObject *value)
@@ -189,6 +246,30 @@ static PyObject *parameter(PyObject *self, PyObject *const *args, Py_ssize_t nar
 	Py_RETURN_NONE;
 }
 
+/* An int that is recorded as one without a sign. */
+static PyObject *parameter_uint(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+	(void)self;
+	Py_ssize_t n;
+	if (nargs != 2) {
+		PyErr_Format(PyExc_TypeError, "parameter_uint() takes a name and a value (%zd given)", nargs);
+		return NULL;
+	}
+	const char *p = sp_text_argument(args[0], &n, "the name of a parameter");
+	if (!p)
+		return NULL;
+	if (!PyLong_Check(args[1])) {
+		PyErr_Format(PyExc_TypeError, "the value of this parameter must be an int, not %s",
+		             Py_TYPE(args[1])->tp_name);
+		return NULL;
+	}
+	uint64_t value = PyLong_AsUnsignedLongLong(args[1]);
+	if (PyErr_Occurred())
+		return NULL;
+	sp_user_value(SP_RAW_DEF_PARAMETER, SP_RAW_X_PARAMETER_UINT, p, (size_t)n, value);
+	Py_RETURN_NONE;
+}
+
 static PyObject *counter(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
 	(void)self;
@@ -227,7 +308,7 @@ static void api_begin(const char *name)
 
 static void api_end(const char *name)
 {
-	sp_user_end(name, strlen(name));
+	(void)sp_user_end(name, strlen(name));
 }
 
 static void api_int(const char *name, int64_t value)
@@ -279,7 +360,8 @@ static void publish_api(void)
 
 /* ---- the module ---- */
 
-#define FAST(f) (PyCFunction)(void (*)(void)) f, METH_FASTCALL
+#define FAST(f)  (PyCFunction)(void (*)(void)) f, METH_FASTCALL
+#define NAMED(f) (PyCFunction)(void (*)(void)) f, METH_FASTCALL | METH_KEYWORDS
 
 static PyMethodDef methods[] = {
     {"boot", boot, METH_NOARGS, "Start measuring as the environment says; for spartito.pth."},
@@ -289,9 +371,15 @@ static PyMethodDef methods[] = {
     {"experiment", experiment, METH_NOARGS, "The directory of the running measurement, or None."},
     {"pause", do_pause, METH_NOARGS, "Record nothing until resume()."},
     {"resume", do_resume, METH_NOARGS, "Record again after pause()."},
-    {"region_begin", region_begin, METH_O, "region_begin(name)"},
-    {"region_end", region_end, METH_O, "region_end(name)"},
+    {"region_begin", NAMED(region_begin), "region_begin(name, group=None, file=None, line=0, function=False)"},
+    {"region_end", NAMED(region_end), "region_end(name, …) -> whether it was open; True where it is not recorded"},
+    {"instrument", instrument, METH_O, "instrument(on) -> whether that changed it: are functions recorded?"},
+    {"instrumented", instrumented, METH_NOARGS, "Are functions recorded?"},
+    {"uninstrumented", uninstrumented, METH_NOARGS, "Is there a measurement in which functions are not recorded?"},
+    {"rewind_begin", rewind_begin, METH_VARARGS, "rewind_begin(name, file=None, line=0)"},
+    {"rewind_end", rewind_end, METH_VARARGS, "rewind_end(name, undo) -> whether it had begun"},
     {"parameter", FAST(parameter), "parameter(name, value)"},
+    {"parameter_uint", FAST(parameter_uint), "parameter_uint(name, value)"},
     {"counter", FAST(counter), "counter(name, value)"},
     {"marker", marker, METH_O, "marker(text)"},
     {"hooks", hooks, METH_NOARGS, "(name, works, why not or what for) of each hook"},

@@ -290,12 +290,66 @@ static unsigned code_flags(const PyCodeObject *code)
 	return SP_RAW_REGION_PYTHON;
 }
 
-static bool is_ours(const char *module)
+static bool is_in(const char *module, const char *package)
 {
-	return !strncmp(module, "spartito", 8) && (module[8] == 0 || module[8] == '.');
+	size_t n = strlen(package);
+	return !strncmp(module, package, n) && (module[n] == 0 || module[n] == '.');
 }
 
-static uint64_t slot_new(PyCodeObject *code, const char *module, struct name name, const char *file)
+static bool is_ours(const char *module)
+{
+	return is_in(module, "spartito") || (sp_process.settings.scorep && is_in(module, "scorep"));
+}
+
+/* What a thread of the library runs before the program's own code, which the bindings do not see. */
+static bool is_thread_start(const char *module, const char *name)
+{
+	return !strcmp(module, "threading") && (!strcmp(name, "_bootstrap") || !strcmp(name, "_bootstrap_inner"));
+}
+
+/* module[.class of self], as the bindings name regions: the class is that of the first caller. Owned. */
+static char *module_with_class(const char *module, const char *file, sp_frame *f)
+{
+	char *full = NULL;
+	PyObject *self = f ? sp_frame_self(f) : NULL;
+	if (!strcmp(file, "<__array_function__ internals>"))
+		return strdup("numpy.__array_function__");
+	if (!self)
+		return strdup(module);
+	PyTypeObject *type = Py_TYPE(self);
+	const char *dot = strrchr(type->tp_name, '.');
+	struct text name = {dot ? dot + 1 : type->tp_name, 0, NULL};
+	if (type->tp_flags & Py_TPFLAGS_HEAPTYPE)
+		name = text_of(((PyHeapTypeObject *)type)->ht_name, "?");
+	if (asprintf(&full, "%s.%s", module, name.p) < 0)
+		full = NULL;
+	Py_XDECREF(name.owner);
+	return full;
+}
+
+/* SP_REGION_LEFT_OUT, or the id; 0: no room. */
+static uint32_t region_of_code(const char *module, const struct name *name, const char *file, PyCodeObject *code)
+{
+	if (!sp_filter_wants(sp_process.filter, module, name->p, file))
+		return SP_REGION_LEFT_OUT;
+	struct sp_text m = {module, strlen(module)}, p = {file, strlen(file)}, q = {name->p, name->n};
+	return sp_define_region(m, q, p, (uint32_t)(code->co_firstlineno > 0 ? code->co_firstlineno : 0),
+	                        code_flags(code));
+}
+
+static uint32_t region_as_scorep(const char *module, const char *file, PyCodeObject *code, sp_frame *f)
+{
+	struct name name = name_of(code->co_name);
+	char *m = module_with_class(module, file, f);
+	uint32_t id = 0;
+	if (m && name.p)
+		id = is_thread_start(module, name.p) ? SP_REGION_LEFT_OUT : region_of_code(m, &name, file, code);
+	free(m);
+	free(name.p);
+	return id;
+}
+
+static uint64_t slot_new(PyCodeObject *code, const char *module, struct name name, const char *file, sp_frame *f)
 {
 	unsigned flags = code_flags(code);
 	uint64_t slot = sp_slot_ok;
@@ -305,11 +359,11 @@ static uint64_t slot_new(PyCodeObject *code, const char *module, struct name nam
 		slot |= SP_SLOT_WATCH;
 	if (!strcmp(module, "spartito.user") && flags)
 		return slot | SP_SLOT_WATCH; /* hidden */
-	if (is_ours(module) || !sp_filter_wants(sp_process.filter, module, name.p, file))
+	if (is_ours(module))
 		return slot | SP_SLOT_FILTERED;
-	struct sp_text m = {module, strlen(module)}, p = {file, strlen(file)}, q = {name.p, name.n};
-	uint64_t id = sp_define_region(m, q, p, (uint32_t)(code->co_firstlineno > 0 ? code->co_firstlineno : 0), flags);
-	return id ? slot | id << SP_SLOT_ID : slot | SP_SLOT_FILTERED;
+	uint64_t id = sp_process.settings.scorep ? region_as_scorep(module, file, code, f)
+	                                         : region_of_code(module, &name, file, code);
+	return id && id != SP_REGION_LEFT_OUT ? slot | id << SP_SLOT_ID : slot | SP_SLOT_FILTERED;
 }
 
 uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f)
@@ -323,7 +377,7 @@ uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f)
 	Py_XDECREF(module.owner);
 	slot = 0;
 	if (m && file && name.p) {
-		slot = slot_new(code, m, name, file);
+		slot = slot_new(code, m, name, file, f);
 		hint_children(code, name.p);
 		if (PyUnstable_Code_SetExtra((PyObject *)code, sp_slot_index, (void *)slot)) {
 			PyErr_Clear(); /* a hint in the slot was freed by the interpreter when it was replaced */
@@ -450,6 +504,41 @@ uint32_t sp_names_c_function(struct sp_thread *t, PyObject *callable, uint64_t *
 	if (SP_UNLIKELY(c->def != def || c->name != def->ml_name || c->owner != owner))
 		*c = (struct sp_c_cache){def, def->ml_name, owner, c_region_slow(callable, def, owner)};
 	return (uint32_t)c->region;
+}
+
+/* ---- where a user region stands ---- */
+
+static bool is_own_frame(PyFrameObject *f)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+	PyObject *globals = PyFrame_GetGlobals(f);
+#else
+	PyObject *globals = f->f_globals;
+	Py_XINCREF(globals);
+#endif
+	struct text module = text_of(globals ? PyDict_GetItemString(globals, "__name__") : NULL, "");
+	bool own = is_in(module.p, "spartito") || is_in(module.p, "scorep");
+	Py_XDECREF(module.owner);
+	Py_XDECREF(globals);
+	return own;
+}
+
+char *sp_names_caller(uint32_t *line)
+{
+	PyFrameObject *f = PyThreadState_GetFrame(PyThreadState_Get()), *back;
+	for (; f && is_own_frame(f); f = back) {
+		back = PyFrame_GetBack(f);
+		Py_DECREF(f);
+	}
+	if (!f)
+		return NULL;
+	PyCodeObject *code = PyFrame_GetCode(f);
+	int number = PyFrame_GetLineNumber(f);
+	char *file = file_of(code);
+	*line = number > 0 ? (uint32_t)number : 0;
+	Py_DECREF(code);
+	Py_DECREF(f);
+	return file;
 }
 
 void sp_names_forget(void)

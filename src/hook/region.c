@@ -3,10 +3,13 @@
  * next to nothing, so that a program may keep its regions. */
 #include "hook/hook.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <structmember.h>
 
 struct region {
 	PyObject_HEAD PyObject *name; /* owned, a str; NULL: that of the decorated function */
+	PyObject *place;              /* owned, or NULL; as sp_region_begin() takes it */
 };
 
 /* The type of the interpreter that came first, owned. What is static here are its objects: interpreters share none, and
@@ -22,26 +25,169 @@ static inline bool is_first(const PyTypeObject *type)
  * a program comes through the same `with region("x"):`. Owned. */
 static struct region *made_before[64];
 
-int sp_region_begin(PyObject *name)
+/* ---- by name ---- */
+
+static bool text_of(PyObject *o, struct sp_text *text)
 {
-	Py_ssize_t n;
-	const char *p = sp_text_argument(name, &n, "the name of a region");
+	Py_ssize_t n = 0;
+	text->p = o == Py_None ? "" : PyUnicode_AsUTF8AndSize(o, &n);
+	text->n = (size_t)n;
+	return text->p != NULL;
+}
+
+/* Names of functions repeat: a function's key says where it stands, too. Owned; NULL without memory. */
+static char *key_of(struct sp_text name, const struct sp_place *place, struct sp_text *key)
+{
+	char *p = malloc(name.n + 1 + place->file.n + sizeof place->line);
 	if (!p)
+		return NULL;
+	key->p = p;
+	p = mempcpy(p, name.p, name.n);
+	*p++ = '\0';
+	p = mempcpy(p, place->file.p, place->file.n);
+	p = mempcpy(p, &place->line, sizeof place->line);
+	key->n = (size_t)(p - key->p);
+	return (char *)key->p;
+}
+
+static int place_of(PyObject *tuple, struct sp_place *place)
+{
+	if (!text_of(PyTuple_GET_ITEM(tuple, 0), &place->group) || !text_of(PyTuple_GET_ITEM(tuple, 1), &place->file))
 		return -1;
-	if (sp_hook_thread(NULL))
-		sp_user_begin(p, (size_t)n);
+	unsigned long line = PyLong_AsUnsignedLong(PyTuple_GET_ITEM(tuple, 2));
+	int function = PyObject_IsTrue(PyTuple_GET_ITEM(tuple, 3));
+	if (PyErr_Occurred() || function < 0)
+		return -1;
+	place->line = line > UINT32_MAX ? 0 : (uint32_t)line;
+	place->function = function;
 	return 0;
 }
 
-int sp_region_end(PyObject *name)
+/* The region's id, defined where it is new; 0: no room. -1: an exception. */
+static int64_t region_id(struct sp_text name, PyObject *tuple, bool define)
+{
+	struct sp_place place = {{"", 0}, {"", 0}, 0, false};
+	struct sp_text key = name;
+	char *own_key = NULL, *file = NULL;
+	if (tuple && place_of(tuple, &place))
+		return -1;
+	if (place.function && !(own_key = key_of(name, &place, &key)))
+		return 0;
+	uint32_t id = sp_define_find(SP_KEY_USER, key.p, key.n);
+	if (!id && define) {
+		if (!place.file.n && (file = sp_names_caller(&place.line)))
+			place.file = (struct sp_text){file, strlen(file)};
+		id = sp_user_region(key, name, &place);
+	}
+	free(file);
+	free(own_key);
+	return id;
+}
+
+int sp_region_begin(PyObject *name, PyObject *place)
 {
 	Py_ssize_t n;
 	const char *p = sp_text_argument(name, &n, "the name of a region");
 	if (!p)
 		return -1;
-	sp_user_end(p, (size_t)n);
+	struct sp_thread *t = sp_hook_thread(NULL);
+	if (!t && !sp_process.paused)
+		return 0;
+	if (t)
+		sp_hook_settle(t);
+	int64_t id = region_id((struct sp_text){p, (size_t)n}, place, true);
+	if (id < 0)
+		return -1;
+	sp_user_enter((uint32_t)id);
 	return 0;
 }
+
+int sp_region_end(PyObject *name, PyObject *place)
+{
+	Py_ssize_t n;
+	const char *p = sp_text_argument(name, &n, "the name of a region");
+	if (!p)
+		return -1;
+	struct sp_thread *t = sp_self ? sp_hook_thread(NULL) : NULL;
+	if (!sp_recording && !sp_process.paused)
+		return 1;
+	int64_t id = region_id((struct sp_text){p, (size_t)n}, place, false);
+	if (id < 0)
+		return -1;
+	if (id)
+		return sp_user_leave((uint32_t)id);
+	if (t)
+		t->loc.unmatched++;
+	return 0;
+}
+
+int sp_region_rewind(PyObject *name, PyObject *place, int end, bool take_out)
+{
+	Py_ssize_t n;
+	const char *p = sp_text_argument(name, &n, "the name of a region");
+	if (!p)
+		return -1;
+	struct sp_thread *t = sp_hook_thread(NULL);
+	int64_t id = t ? region_id((struct sp_text){p, (size_t)n}, place, !end) : 0;
+	if (id <= 0 || id == SP_REGION_LEFT_OUT)
+		return id < 0 ? -1 : !t;
+	if (end)
+		return sp_rewind_end(t, (uint32_t)id, take_out);
+	sp_rewind_begin(t, (uint32_t)id);
+	return 1;
+}
+
+static void dealloc(PyObject *self); /* a region is told by it: each interpreter has a type of its own */
+
+/* What is not told is None, 0 and False. */
+static PyObject *place_from(PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+	static const char *const known[] = {"name", "group", "file", "line", "function"};
+	PyObject *values[5] = {NULL, Py_None, Py_None, NULL, Py_False};
+	Py_ssize_t k = names ? PyTuple_GET_SIZE(names) : 0, at;
+	bool fits = n >= 1 && n + k <= 5;
+	for (Py_ssize_t i = 0; fits && i < n + k; i++) {
+		for (at = i < n ? i : 0; i >= n && at < 5; at++)
+			if (!PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i - n), known[at]))
+				break;
+		fits = at < 5 && (i < n || at >= n);
+		if (fits)
+			values[at] = args[i];
+	}
+	if (!fits) {
+		PyErr_SetString(PyExc_TypeError,
+		                "a region takes (name, group=None, file=None, line=0, function=False)");
+		return NULL;
+	}
+	if ((values[1] != Py_None && !PyUnicode_Check(values[1])) ||
+	    (values[2] != Py_None && !PyUnicode_Check(values[2])) || (values[3] && !PyLong_Check(values[3]))) {
+		PyErr_SetString(PyExc_TypeError, "a region's group and file are str, its line is an int");
+		return NULL;
+	}
+	return values[3] ? PyTuple_Pack(4, values[1], values[2], values[3], values[4])
+	                 : Py_BuildValue("OOiO", values[1], values[2], 0, values[4]);
+}
+
+int sp_region_arguments(PyObject *const *args, Py_ssize_t n, PyObject *names, PyObject **name, PyObject **place)
+{
+	*name = n ? args[0] : NULL;
+	*place = NULL;
+	if (n == 1 && !names) {
+		if (Py_TYPE(args[0])->tp_dealloc != dealloc)
+			return 0;
+		const struct region *r = (const struct region *)args[0];
+		*name = r->name;
+		Py_XINCREF(r->place);
+		*place = r->place;
+		if (!r->name)
+			PyErr_SetString(PyExc_TypeError, "a region needs a name, except as a decorator");
+		return r->name ? 0 : -1;
+	}
+	*place = place_from(args, n, names);
+	return *place ? 0 : -1;
+}
+
+/* ---- the type ---- */
 
 /* spartito.user.<function>(argument, argument2); the second may be NULL. */
 static PyObject *call_user(const char *function, PyObject *argument, PyObject *argument2)
@@ -54,26 +200,30 @@ static PyObject *call_user(const char *function, PyObject *argument, PyObject *a
 	return result;
 }
 
-static PyObject *region_new(PyTypeObject *type, PyObject *name)
+/* Takes over place. */
+static PyObject *region_new(PyTypeObject *type, PyObject *name, PyObject *place)
 {
-	struct region **place = &made_before[(uintptr_t)name / 16 % (sizeof made_before / sizeof *made_before)];
-	bool cached = is_first(type);
-	if (name && cached && *place && (*place)->name == name) {
-		Py_INCREF(*place);
-		return (PyObject *)*place;
+	struct region **same = &made_before[(uintptr_t)name / 16 % (sizeof made_before / sizeof *made_before)];
+	bool cached = is_first(type) && !place;
+	if (name && cached && *same && (*same)->name == name) {
+		Py_INCREF(*same);
+		return (PyObject *)*same;
 	}
 	Py_ssize_t n;
-	if (name && !sp_text_argument(name, &n, "the name of a region"))
+	struct region *self = NULL;
+	if (!name || sp_text_argument(name, &n, "the name of a region"))
+		self = (struct region *)type->tp_alloc(type, 0);
+	if (!self) {
+		Py_XDECREF(place);
 		return NULL;
-	struct region *self = (struct region *)type->tp_alloc(type, 0);
-	if (!self)
-		return NULL;
+	}
 	Py_XINCREF(name);
 	self->name = name;
+	self->place = place;
 	if (name && cached && PyUnicode_CheckExact(name)) {
-		struct region *old = *place;
+		struct region *old = *same;
 		Py_INCREF(self);
-		*place = self;
+		*same = self;
 		Py_XDECREF(old);
 	}
 	return (PyObject *)self;
@@ -84,7 +234,7 @@ static PyObject *make(PyTypeObject *type, PyObject *argument)
 {
 	if (argument && !PyUnicode_Check(argument) && PyCallable_Check(argument))
 		return call_user("decorate", Py_None, argument);
-	return region_new(type, argument);
+	return region_new(type, argument, NULL);
 }
 
 static PyObject *tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -101,6 +251,10 @@ static PyObject *vectorcall(PyObject *type, PyObject *const *args, size_t nargsf
 {
 	Py_ssize_t n = PyVectorcall_NARGS(nargsf), k = names ? PyTuple_GET_SIZE(names) : 0;
 	bool named = k == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "name") == 0;
+	if (n && n + k > 1) {
+		PyObject *place = place_from(args, n, names);
+		return place ? region_new((PyTypeObject *)type, args[0], place) : NULL;
+	}
 	if (n + k > 1 || (k && !named)) {
 		PyErr_SetString(PyExc_TypeError, "region() takes one argument, the name");
 		return NULL;
@@ -112,8 +266,14 @@ static void dealloc(PyObject *self)
 {
 	PyTypeObject *type = Py_TYPE(self);
 	Py_XDECREF(((struct region *)self)->name);
+	Py_XDECREF(((struct region *)self)->place);
 	type->tp_free(self);
 	Py_DECREF(type);
+}
+
+static inline bool is_wanted(void)
+{
+	return sp_recording || sp_process.paused;
 }
 
 static PyObject *enter(PyObject *self, PyObject *none)
@@ -124,7 +284,7 @@ static PyObject *enter(PyObject *self, PyObject *none)
 		PyErr_SetString(PyExc_TypeError, "a region needs a name, except as a decorator");
 		return NULL;
 	}
-	if (sp_recording && sp_region_begin(name))
+	if (is_wanted() && sp_region_begin(name, ((struct region *)self)->place))
 		return NULL;
 	Py_INCREF(self);
 	return self;
@@ -134,7 +294,7 @@ static PyObject *leave(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
 	(void)args, (void)nargs;
 	PyObject *name = ((struct region *)self)->name;
-	if (sp_recording && name && sp_region_end(name))
+	if (is_wanted() && name && sp_region_end(name, ((struct region *)self)->place) < 0)
 		return NULL;
 	Py_RETURN_NONE;
 }

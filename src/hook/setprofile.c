@@ -259,7 +259,7 @@ static bool ours_is_set(void)
 static PyObject *look_at_end(PyObject *self, PyObject *none)
 {
 	(void)self, (void)none;
-	taken_at_end = sp_recording && sp_hook_used == &sp_hook_setprofile && !ours_is_set();
+	taken_at_end = sp_recording && sp_process.instrumented && sp_hook_used == &sp_hook_setprofile && !ours_is_set();
 	Py_RETURN_NONE;
 }
 

@@ -29,6 +29,9 @@ bool sp_watch_wanted(const char *module, const char *name)
 	for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
 		if (!strcmp(module, watched[i].module) && !strcmp(name, watched[i].name))
 			return true;
+	const char *run = strrchr(name, '.');
+	if (sp_process.settings.scorep && !strcmp(run ? run + 1 : name, "run"))
+		return true;
 	/* before 3.11 a function seen for the first time in a thread may be known by its own name only */
 	return !strcmp(module, "threading") && (!strcmp(name, "start") || !strcmp(name, "_bootstrap"));
 }
@@ -65,6 +68,18 @@ static void thread_begins(PyObject *thread)
 	Py_XDECREF(key);
 }
 
+/* Under the names of Score-P's bindings a thread begins with its run(): what it did before is thrown away. */
+static void thread_runs(sp_frame *f)
+{
+	sp_frame *caller = sp_frame_back(f);
+	if (!sp_process.settings.scorep || !caller || !sp_self || sp_stack_depth(sp_self))
+		return;
+	PyObject *module = PyDict_GetItemString(sp_frame_globals(caller), "__name__"); /* borrowed */
+	if (module && PyUnicode_Check(module) && !PyUnicode_CompareWithASCIIString(module, "threading") &&
+	    !PyUnicode_CompareWithASCIIString(sp_frame_code(caller)->co_name, "_bootstrap_inner"))
+		sp_thread_restart(sp_self);
+}
+
 static void module_begins(sp_frame *f)
 {
 	PyObject *module = PyDict_GetItemString(sp_frame_globals(f), "__name__"); /* borrowed */
@@ -85,6 +100,8 @@ void sp_watch_enter(sp_frame *f)
 	}
 	if (!strcmp(name, "<module>") || !strcmp(name, "_run_module_as_main"))
 		module_begins(f);
+	else if (!strcmp(name, "run"))
+		thread_runs(f);
 	else if (self && !strcmp(name, "start"))
 		thread_starts(self);
 	else if (self && sp_self)

@@ -123,6 +123,65 @@ struct sp_raw_node *sp_callpath_child(struct sp_thread *t, struct sp_raw_node *p
 	return n;
 }
 
+/* ---- parameters ---- */
+
+/* What a node of kind PARAMETER, which has no numbers of its own, is known by. */
+#define PARAMETER_MARK (-1.0)
+
+static struct sp_raw_node *node_at(const struct sp_thread *t, uint32_t index)
+{
+	const struct sp_raw_chunk *c = t->node_chunk;
+	while (c && c->base > index)
+		c = (const struct sp_raw_chunk *)c->reserved[0];
+	return c ? (struct sp_raw_node *)(c + 1) + (index - c->base) : NULL;
+}
+
+/* The node to which a value of the parameter is added: n, or, where n is there because of an earlier value of the same
+ * parameter, the one that this was added to. Else a loop that sets a parameter would go ever deeper. */
+static struct sp_raw_node *before_parameter(const struct sp_thread *t, struct sp_raw_node *n, uint32_t parameter)
+{
+	struct sp_raw_node *at = n, *q;
+	while (at->parent != SP_RAW_NONE && (q = node_at(t, at->parent)) && q->sumsq == PARAMETER_MARK) {
+		at = node_at(t, q->parent);
+		if (!at)
+			break;
+		if (q->max == parameter)
+			return at;
+	}
+	return n;
+}
+
+void sp_callpath_parameter(struct sp_thread *t, uint32_t parameter, uint32_t region, uint64_t now)
+{
+	struct sp_raw_frame *f = (struct sp_raw_frame *)t->loc.top;
+	struct sp_raw_node *n = (struct sp_raw_node *)f->node;
+	if ((uint64_t)f == t->loc.base || f->flags & (SP_RAW_FRAME_SKIPPED | SP_RAW_FRAME_COLLAPSED))
+		return;
+	struct sp_raw_node *q = sp_callpath_child(t, before_parameter(t, n, parameter), region), *to = NULL;
+	if (q) {
+		q->sumsq = PARAMETER_MARK;
+		q->max = parameter;
+		to = sp_callpath_child(t, q, n->region);
+	}
+	if (!to)
+		t->loc.lost_paths++;
+	if (!to || to == n)
+		return;
+	/* the call up to here stays where it was, but for the visit */
+	n->incl += now - f->enter;
+	if (f->flags & (SP_RAW_FRAME_INHERITED | SP_RAW_FRAME_FORKED)) {
+		/* it never was a visit */
+	} else if (n->visits) {
+		n->visits--;
+		to->visits++;
+	} else if (n->resumed) {
+		n->resumed--;
+		to->resumed++;
+	}
+	f->enter = now;
+	f->node = (uint64_t)to;
+}
+
 void sp_callpath_reset(struct sp_thread *t)
 {
 	for (struct sp_raw_chunk *c = t->node_chunk, *before; c; c = before) {

@@ -28,8 +28,11 @@ static int tsc_is_trusted(void)
 }
 #endif
 
-void sp_clock_init(void)
+void sp_clock_init(const char *which)
 {
+	sp_clock_kind = SP_RAW_CLOCK_MONOTONIC;
+	if (!strcmp(which, "monotonic"))
+		return;
 #if defined(__x86_64__)
 	sp_clock_kind = tsc_is_trusted() ? SP_RAW_CLOCK_TSC : SP_RAW_CLOCK_MONOTONIC;
 #elif defined(__aarch64__)

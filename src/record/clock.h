@@ -36,7 +36,8 @@ static inline uint64_t sp_ticks(void)
 	return sp_clock_nanoseconds(CLOCK_MONOTONIC);
 }
 
-void sp_clock_init(void);
+/* which: "auto" and "tsc" take the best clock that can be trusted here, "monotonic" is CLOCK_MONOTONIC. */
+void sp_clock_init(const char *which);
 
 /* The three clocks at one moment: the tightest of several tries. */
 struct sp_raw_sync sp_clock_sync(void);

@@ -150,30 +150,29 @@ static int names_grow(void)
 	return 0;
 }
 
-static uint32_t name_new(struct name *e, unsigned kind, const char *p, size_t n, uint64_t hash)
+/* Keeps a copy of the name for an id; 0: there is no memory, or no id. */
+static uint32_t name_keep(struct name *e, unsigned kind, const char *p, size_t n, uint64_t hash, uint32_t id)
 {
-	char *copy = malloc(n + 1);
+	char *copy = id ? malloc(n + 1) : NULL;
 	if (!copy)
 		return 0;
 	memcpy(copy, p, n);
 	copy[n] = 0;
-	const struct sp_text text = {copy, n};
-	uint32_t id;
-	if (kind == SP_RAW_DEF_REGION) {
-		const struct sp_text three[3] = {{"", 0}, text, {"", 0}};
-		id = region_locked(three, 0, SP_RAW_REGION_USER);
-	} else {
-		id = ++last_id[kind & 7];
-		if (id > SP_RAW_ID_MAX || define_locked(kind, 0, id, 0, &text, 1))
-			id = 0;
-	}
-	if (!id) {
-		free(copy);
-		return 0;
-	}
 	*e = (struct name){copy, n, hash, kind, id};
 	names_used++;
 	return id;
+}
+
+static bool names_ready(void)
+{
+	return sp_process.header && (names_used * 2 < names_size || !names_grow());
+}
+
+static uint32_t name_define(unsigned kind, const char *p, size_t n)
+{
+	const struct sp_text text = {p, n};
+	uint32_t id = ++last_id[kind & 7];
+	return id > SP_RAW_ID_MAX || define_locked(kind, 0, id, 0, &text, 1) ? 0 : id;
 }
 
 uint32_t sp_define_name(unsigned kind, const char *p, size_t n)
@@ -181,9 +180,38 @@ uint32_t sp_define_name(unsigned kind, const char *p, size_t n)
 	uint64_t hash = hash_of(kind, p, n);
 	uint32_t id = 0;
 	pthread_mutex_lock(&sp_process.lock);
-	if (sp_process.header && (names_used * 2 < names_size || !names_grow())) {
+	if (names_ready()) {
 		struct name *e = find(kind, p, n, hash);
-		id = e->p ? e->id : name_new(e, kind, p, n, hash);
+		id = e->p ? e->id : name_keep(e, kind, p, n, hash, name_define(kind, p, n));
+	}
+	pthread_mutex_unlock(&sp_process.lock);
+	return id;
+}
+
+/* ---- user regions and values of parameters: regions that are found by a text ---- */
+
+uint32_t sp_define_find(unsigned kind, const char *key, size_t n)
+{
+	uint64_t hash = hash_of(kind, key, n);
+	pthread_mutex_lock(&sp_process.lock);
+	uint32_t id = names_size ? find(kind, key, n, hash)->id : 0;
+	pthread_mutex_unlock(&sp_process.lock);
+	return id;
+}
+
+uint32_t sp_define_keyed(unsigned kind, const char *key, size_t n, const struct sp_text text[3], uint32_t line,
+                         unsigned flags)
+{
+	uint64_t hash = hash_of(kind, key, n);
+	uint32_t id = 0;
+	pthread_mutex_lock(&sp_process.lock);
+	if (names_ready()) {
+		struct name *e = find(kind, key, n, hash);
+		id = e->id;
+		if (!e->p)
+			id = name_keep(e, kind, key, n, hash,
+			               flags == SP_REGION_LEFT_OUT ? SP_REGION_LEFT_OUT
+			                                           : region_locked(text, line, flags));
 	}
 	pthread_mutex_unlock(&sp_process.lock);
 	return id;

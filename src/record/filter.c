@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum field { ANY, MODULE, FILE_NAME, FUNCTION };
+enum field { ANY, MODULE, FILE_NAME, FUNCTION, REGION };
 
 struct item {
 	bool include;
@@ -22,13 +22,14 @@ struct sp_filter {
 	struct item *items; /* owned */
 	size_t n;
 	bool only_mine;
+	bool apart;   /* the items for files and those for the rest are two lists, and both must let a region through */
 	char *stdlib; /* owned: directory of the standard library, or NULL */
 };
 
 static const struct {
 	const char *prefix;
 	enum field field;
-} fields[] = {{"module:", MODULE}, {"file:", FILE_NAME}, {"function:", FUNCTION}};
+} fields[] = {{"module:", MODULE}, {"file:", FILE_NAME}, {"function:", FUNCTION}, {"region:", REGION}};
 
 static int item_read(struct item *it, const char *text, char *why, size_t n)
 {
@@ -75,11 +76,11 @@ void sp_filter_free(struct sp_filter *f)
 	free(f);
 }
 
-int sp_filter_new(struct sp_filter **out, const char *items, bool only_mine, const char *stdlib, char *why, size_t n)
+int sp_filter_new(struct sp_filter **out, const struct sp_settings *settings, const char *stdlib, char *why, size_t n)
 {
 	*out = NULL;
 	struct sp_filter *f = calloc(1, sizeof *f);
-	char *copy = strdup(items ? items : ""), *rest = copy, *line;
+	char *copy = strdup(settings->filter ? settings->filter : ""), *rest = copy, *line;
 	int r = f && copy ? 0 : -ENOMEM;
 	while (!r && (line = strsep(&rest, "\n"))) {
 		if (!*line)
@@ -95,7 +96,8 @@ int sp_filter_new(struct sp_filter **out, const char *items, bool only_mine, con
 	}
 	free(copy);
 	if (f) {
-		f->only_mine = only_mine;
+		f->only_mine = settings->only_mine;
+		f->apart = settings->scorep;
 		f->stdlib = stdlib ? strdup(stdlib) : NULL;
 	}
 	if (r) {
@@ -134,13 +136,14 @@ static bool item_matches(const struct item *it, const char *module, const char *
 		return text_matches(it, file);
 	case FUNCTION:
 		return text_matches(it, qualname);
+	case REGION:
 	case ANY:
 		break;
 	}
-	if (it->pattern && !strchr(it->pattern, ':'))
+	if (it->field == ANY && it->pattern && !strchr(it->pattern, ':'))
 		return module_matches(it, module) || text_matches(it, qualname);
 	char *full = NULL;
-	if (asprintf(&full, "%s:%s", module, qualname) < 0)
+	if (asprintf(&full, "%s%s%s", module, *module ? ":" : "", qualname) < 0)
 		return false;
 	bool yes = text_matches(it, full);
 	free(full);
@@ -155,12 +158,29 @@ static bool is_mine(const struct sp_filter *f, const char *file)
 	return !n || strncmp(file, f->stdlib, n) || file[n] != '/';
 }
 
+enum group { ALL, FILES, NO_FILES };
+
+/* What the last item that matches says: +1 include, -1 exclude, 0: none does. */
+static int last_match(const struct sp_filter *f, enum group group, const char *module, const char *qualname,
+                      const char *file)
+{
+	for (size_t i = f->n; i-- > 0;) {
+		const struct item *it = &f->items[i];
+		if (group != ALL && (it->field == FILE_NAME) != (group == FILES))
+			continue;
+		if (item_matches(it, module, qualname, file))
+			return it->include ? 1 : -1;
+	}
+	return 0;
+}
+
 bool sp_filter_wants(const struct sp_filter *f, const char *module, const char *qualname, const char *file)
 {
 	if (!f)
 		return true;
-	for (size_t i = f->n; i-- > 0;)
-		if (item_matches(&f->items[i], module, qualname, file))
-			return f->items[i].include;
-	return !f->only_mine || is_mine(f, file);
+	if (f->apart)
+		return last_match(f, FILES, module, qualname, file) >= 0 &&
+		       last_match(f, NO_FILES, module, qualname, file) >= 0;
+	int last = last_match(f, ALL, module, qualname, file);
+	return last ? last > 0 : !f->only_mine || is_mine(f, file);
 }

@@ -169,21 +169,6 @@ static void abandon(void)
 	sp_buffer_unmap();
 }
 
-void sp_process_pause(void)
-{
-	uint64_t now = sp_ticks();
-	if (sp_self)
-		sp_stack_clear(sp_self, now);
-	pthread_mutex_lock(&sp_process.lock);
-	sp_process.paused_at = now;
-	sp_recording = false;
-	sp_epoch++;
-	/* each thread finds out at its next enter, and puts its own stack in order */
-	for (struct sp_thread *t = sp_process.threads; t; t = t->next)
-		t->stack_end = NULL;
-	pthread_mutex_unlock(&sp_process.lock);
-}
-
 uint64_t sp_process_until(const struct sp_thread *t, uint64_t now)
 {
 	if (sp_recording || !sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
@@ -207,10 +192,13 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 	sp_process.settings = *s;
 	sp_process.filter = f;
 	sp_process.threads = NULL;
-	sp_process.n_regions = sp_process.n_columns = sp_process.n_sync = 0;
+	sp_process.n_regions = sp_process.n_columns = sp_process.n_sync = sp_process.off_region = sp_process.n_values =
+	    0;
+	sp_process.instrumented = s->instrument;
+	sp_process.paused = false;
 	memset(s, 0, sizeof *s);
 	sp_define_forget();
-	sp_clock_init();
+	sp_clock_init(sp_process.settings.clock);
 	sp_process.dir = strdup(dir);
 	int r = sp_process.dir ? sp_buffer_open(dir) : -ENOMEM;
 	if (r)
@@ -229,6 +217,10 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 	}
 	sp_adapter_columns();
 	sp_adapter_new_file(1);
+	static const char deeper[] = "COLLAPSED";
+	text = (struct sp_text){deeper, sizeof deeper - 1};
+	if (sp_process.settings.profile_depth)
+		sp_define_region(none, text, none, 0, SP_RAW_REGION_COLLAPSED);
 	sp_epoch++;
 	sp_recording = true;
 	return 0;

@@ -61,7 +61,8 @@ void sp_settings_get(const struct sp_settings *s, const struct sp_setting *which
 /* ---- filter: which regions are recorded; decided once for each code object ---- */
 
 struct sp_filter;
-int sp_filter_new(struct sp_filter **out, const char *items, bool only_mine, const char *stdlib, char *why, size_t n);
+/* From settings filter, only_mine and scorep; stdlib: directory of the standard library, or NULL. */
+int sp_filter_new(struct sp_filter **out, const struct sp_settings *s, const char *stdlib, char *why, size_t n);
 void sp_filter_free(struct sp_filter *f);
 bool sp_filter_wants(const struct sp_filter *f, const char *module, const char *qualname, const char *file);
 
@@ -103,13 +104,20 @@ struct sp_thread {
 	struct sp_raw_node *collapsed;
 	uint32_t table_mask;
 	uint32_t node_chunks, ev_chunks;
-	uint32_t depth_limit;                  /* 0: none */
-	bool traced;                           /* events are wanted */
-	bool booting;                          /* in the interpreter's start-up: restarted where the program begins */
-	bool gave_up;                          /* no room for the trace: its events are counted from here on */
-	uint32_t epoch;                        /* of sp_epoch when the stack was made to agree with the interpreter's */
-	struct sp_thread *next;                /* registry */
-	struct sp_thread **slot;               /* the thread's sp_self */
+	uint32_t depth_limit;      /* 0: none */
+	bool traced;               /* events are wanted */
+	bool booting;              /* in the interpreter's start-up: restarted where the program begins */
+	bool gave_up;              /* no room for the trace: its events are counted from here on */
+	uint32_t epoch;            /* of sp_epoch when the stack was made to agree with the interpreter's */
+	struct sp_thread *next;    /* registry */
+	struct sp_thread **slot;   /* the thread's sp_self */
+	uint64_t paused_ticks;     /* of the process, when the thread last looked */
+	bool off;                  /* it paused itself, and has said so in its trace */
+	uint32_t *begun, n_begun;  /* owned; user regions that began while recording was off */
+	struct sp_rewind *rewinds; /* owned; points of the trace that may be gone back to, newest first */
+	uint64_t *rewind_chunks;   /* owned; offsets of the chunks begun since the oldest of them */
+	uint32_t n_rewind_chunks;
+	bool rewind_failed;                    /* one of them could not be kept */
 	struct sp_waiting_table aside, fibers; /* user regions of suspended generators; whole stacks */
 	struct sp_c_cache {
 		const void *def, *name, *owner;
@@ -156,11 +164,14 @@ struct sp_process {
 	size_t n_defs;
 	struct sp_thread *threads;
 	uint32_t n_regions;
+	uint32_t n_values;  /* of parameters, that have call paths of their own */
 	uint32_t n_columns; /* of metrics; fixed once the first node is made */
 	uint32_t n_sync;    /* the first of them: read at each enter and leave */
 	bool disk_failed;
-	uint64_t paused_at; /* ticks */
-	bool forked;        /* a child of fork that had no event yet, and has no file */
+	bool paused, instrumented;
+	uint64_t paused_at, resumed_at, paused_ticks; /* ticks: last, last, in all */
+	uint32_t off_region;                          /* 0: not defined yet */
+	bool forked;                                  /* a child of fork that had no event yet, and has no file */
 };
 extern struct sp_process sp_process;
 
@@ -169,6 +180,18 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 /* Ends it. The mappings stay until the next start: a thread may still be in its last event. */
 void sp_process_stop(enum sp_raw_ended how);
 void sp_process_pause(void);
+void sp_process_resume(void);
+/* Every thread makes its stack agree with the interpreter's at its next enter. */
+void sp_process_out_of_date(void);
+/* A point in the thread's trace, shown as the enter of a region; and its end, which may take out of the trace all that
+ * came since. Whether it had begun. In the profile nothing of it is to be seen. */
+void sp_rewind_begin(struct sp_thread *t, uint32_t region);
+bool sp_rewind_end(struct sp_thread *t, uint32_t region, bool take_out);
+void sp_rewind_chunk(struct sp_thread *t, const struct sp_raw_chunk *c); /* c is begun */
+void sp_rewind_free(struct sp_thread *t);
+/* User regions while recording is off. */
+void sp_pause_begin(uint32_t region);
+bool sp_pause_end(uint32_t region); /* whether it was open */
 /* Until when the open frames of t count if it ends now: during a pause, until that began. */
 uint64_t sp_process_until(const struct sp_thread *t, uint64_t now);
 /* In a child of fork that had no event yet: makes its file, and the location of the calling thread with its open
@@ -196,16 +219,25 @@ struct sp_text {
 };
 int sp_define(unsigned kind, unsigned flags, uint32_t a, uint32_t b, const struct sp_text *text, int n);
 /* A new region id; 0 if it could not be defined (counted). */
-/* Region 1 of every process: call paths for which there was no room. */
-enum { SP_REGION_COLLAPSED_ID = 1 };
+/* Region 1 of every process: call paths for which there was no room; region 2 where the depth of the profile is
+ * limited: calls that are deeper. */
+enum { SP_REGION_COLLAPSED_ID = 1, SP_REGION_DEEPER_ID = 2 };
+/* In the place of an id: the filter leaves the region out. */
+#define SP_REGION_LEFT_OUT UINT32_MAX
 uint32_t sp_define_region(struct sp_text module, struct sp_text name, struct sp_text file, uint32_t line,
                           unsigned flags);
 /* A column for a metric, before the first node of the process is made: sync ones first. Its number, or -1 (no room). */
 int sp_define_metric(const char *name, const char *unit, int exponent, const char *what, unsigned flags);
 void sp_define_meta(const char *key, const char *value, size_t n);
-/* The id of a name among those of its kind (COUNTER, PARAMETER, STRING, or REGION for user regions), made at first use.
- */
+/* The id of a name among those of its kind (COUNTER, PARAMETER or STRING), made at first use. */
 uint32_t sp_define_name(unsigned kind, const char *p, size_t n);
+/* Regions that are found by a key instead of an address, SP_KEY_… telling whose keys they are: the id, or 0: not
+ * defined yet; and their definition, text as for sp_define_region; flags SP_REGION_LEFT_OUT: none, the filter leaves it
+ * out. */
+enum { SP_KEY_USER = 0x100, SP_KEY_PARAMETER };
+uint32_t sp_define_find(unsigned kind, const char *key, size_t n);
+uint32_t sp_define_keyed(unsigned kind, const char *key, size_t n, const struct sp_text text[3], uint32_t line,
+                         unsigned flags);
 void sp_define_forget(void);
 /* Copies the definitions that a child shares with its parent into the child's new file. */
 int sp_define_inherit(struct sp_raw_chunk *const *from, const uint64_t *used, size_t n);
@@ -224,6 +256,8 @@ static inline uint64_t *sp_node_value(struct sp_raw_node *n, unsigned column)
 {
 	return &((struct sp_raw_values *)(n + 1))[column / SP_RAW_VALUES].value[column % SP_RAW_VALUES];
 }
+/* From here on the innermost call counts as one with that value of the parameter: region is of kind PARAMETER. */
+void sp_callpath_parameter(struct sp_thread *t, uint32_t parameter, uint32_t region, uint64_t now);
 /* NULL: no room. */
 struct sp_raw_node *sp_callpath_child(struct sp_thread *t, struct sp_raw_node *parent, uint32_t region);
 void sp_callpath_reset(struct sp_thread *t);
@@ -270,6 +304,11 @@ static inline bool sp_is_user_key(uint64_t key)
  * then. */
 bool sp_stack_settle(struct sp_thread *t, uint64_t now);
 void sp_stack_clear(struct sp_thread *t, uint64_t now);
+/* The frame number `first` (the outermost is 1) and what it called have ended unseen, but user regions go on. */
+void sp_stack_cut(struct sp_thread *t, size_t first, uint64_t now);
+/* After a pause: the time off; then, when the frames are in order, the user regions that began in it. */
+void sp_stack_resumed(struct sp_thread *t);
+void sp_stack_begun(struct sp_thread *t);
 static inline size_t sp_stack_depth(const struct sp_thread *t)
 {
 	return (size_t)((const struct sp_raw_frame *)t->loc.top - (const struct sp_raw_frame *)t->loc.base);
@@ -285,8 +324,20 @@ void sp_stack_limit(struct sp_thread *t);
 
 /* ---- user regions and values, from any language; no-ops while nothing is recorded ---- */
 
+/* Where a user region stands. function: it is an ordinary region of a Python function, recorded by hand. */
+struct sp_place {
+	struct sp_text group, file; /* group: the module, and the part of the name before a colon */
+	uint32_t line;
+	bool function;
+};
+/* The region of that name, made at first use; a function's is found by `key`, for names of functions repeat. 0: no
+ * room. */
+uint32_t sp_user_region(struct sp_text key, struct sp_text name, const struct sp_place *place);
+/* region 0: a loss. Leaving says whether the region was open; true where it is not recorded. */
+void sp_user_enter(uint32_t region);
+bool sp_user_leave(uint32_t region);
 void sp_user_begin(const char *name, size_t n);
-void sp_user_end(const char *name, size_t n);
+bool sp_user_end(const char *name, size_t n);
 void sp_user_value(unsigned kind, enum sp_raw_extra what, const char *name, size_t n, uint64_t value);
 void sp_user_string(const char *name, size_t n, const char *value, size_t m);
 void sp_user_marker(const char *text, size_t n);

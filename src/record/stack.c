@@ -32,9 +32,12 @@ static struct sp_raw_frame *real_end(const struct sp_thread *t)
 void sp_stack_limit(struct sp_thread *t)
 {
 	t->stack_end = real_end(t);
-	struct sp_raw_frame *deepest = (struct sp_raw_frame *)t->loc.base + t->depth_limit + 1;
-	if (t->depth_limit && deepest < t->stack_end)
-		t->stack_end = deepest;
+	const uint32_t limits[] = {t->depth_limit, sp_process.settings.profile_depth};
+	for (int i = 0; i < 2; i++) {
+		struct sp_raw_frame *deepest = (struct sp_raw_frame *)t->loc.base + limits[i] + 1;
+		if (limits[i] && deepest < t->stack_end)
+			t->stack_end = deepest;
+	}
 }
 
 static int stack_grow(struct sp_thread *t)
@@ -181,6 +184,21 @@ void sp_enter_collapsed(struct sp_thread *t, uint32_t region, uint64_t key, uint
 	sp_event(t, now, kind, region);
 }
 
+/* Deeper than the profile goes: all that is called from there is one node, while the trace goes on. */
+static void enter_deeper(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t now, unsigned kind)
+{
+	struct sp_raw_node *n = (struct sp_raw_node *)top_of(t)->node;
+	if (!(top_of(t)->flags & SP_RAW_FRAME_COLLAPSED))
+		n = sp_callpath_child(t, n, SP_REGION_DEEPER_ID);
+	if (!n) {
+		sp_enter_collapsed(t, region, key, now, kind);
+		return;
+	}
+	n->visits++;
+	push(t, key, n, now, SP_RAW_FRAME_COLLAPSED, region);
+	sp_event(t, now, kind, region);
+}
+
 void sp_enter_slow(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t now, unsigned kind)
 {
 	int error = errno;
@@ -199,6 +217,8 @@ void sp_enter_slow(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t 
 	    (t->depth_limit && sp_stack_depth(t) >= t->depth_limit)) {
 		t->loc.deeper++;
 		push(t, key, (struct sp_raw_node *)f->node, now, SP_RAW_FRAME_SKIPPED, 0);
+	} else if (sp_process.settings.profile_depth && sp_stack_depth(t) >= sp_process.settings.profile_depth) {
+		enter_deeper(t, region, key, now, kind);
 	} else if (f->flags & SP_RAW_FRAME_COLLAPSED) {
 		sp_enter_collapsed(t, region, key, now, kind);
 	} else {
@@ -365,6 +385,10 @@ void sp_stack_switch(struct sp_thread *t, const void *from, const void *to, uint
 
 void sp_stack_free_aside(struct sp_thread *t)
 {
+	sp_rewind_free(t);
+	free(t->begun);
+	t->begun = NULL;
+	t->n_begun = 0;
 	waiting_free(&t->aside);
 	waiting_free(&t->fibers);
 }

@@ -97,6 +97,8 @@ bool sp_thread_events_more(struct sp_thread *t)
 	struct sp_raw_chunk *c = events_chunk(t);
 	pthread_mutex_unlock(&sp_process.lock);
 	t->ev_chunk = c;
+	if (c && t->rewinds)
+		sp_rewind_chunk(t, c);
 	t->gave_up = !c;
 	t->loc.next = c ? (uint64_t)(c + 1) : 0;
 	t->ev_end = c ? (uint64_t *)((char *)c + c->bytes) : NULL;
@@ -189,6 +191,7 @@ static struct sp_thread *location_new(void)
 	t->loc.tid = (uint64_t)syscall(SYS_gettid);
 	t->loc.begin = t->loc.last = sp_ticks();
 	t->depth_limit = sp_process.settings.depth;
+	t->paused_ticks = sp_process.paused_ticks;
 	t->slot = &sp_self;
 	c->used = sizeof t->loc;
 	t->next = sp_process.threads;

@@ -2,6 +2,11 @@
 /* Regions and values that the program gives itself, from Python, C, C++ or Cython. */
 #include "record/hot.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 static struct sp_thread *self(void)
 {
 	if (!sp_recording)
@@ -9,27 +14,134 @@ static struct sp_thread *self(void)
 	return sp_self ? sp_self : sp_thread_new();
 }
 
-void sp_user_begin(const char *name, size_t n)
+/* ---- regions ---- */
+
+/* Of "user:sweep" in the group "user" the name is "sweep". */
+static struct sp_text without_group(struct sp_text name, struct sp_text group)
+{
+	if (group.n && name.n > group.n + 1 && !memcmp(name.p, group.p, group.n) && name.p[group.n] == ':')
+		return (struct sp_text){name.p + group.n + 1, name.n - group.n - 1};
+	return name;
+}
+
+static bool is_wanted(const struct sp_text text[3])
+{
+	char *all = NULL;
+	/* the filter takes strings: what follows a NUL does not count */
+	if (asprintf(&all, "%.*s%c%.*s%c%.*s", (int)text[0].n, text[0].p, 0, (int)text[1].n, text[1].p, 0,
+	             (int)text[2].n, text[2].p) < 0)
+		return true;
+	bool wanted = sp_filter_wants(sp_process.filter, all, all + text[0].n + 1, all + text[0].n + text[1].n + 2);
+	free(all);
+	return wanted;
+}
+
+uint32_t sp_user_region(struct sp_text key, struct sp_text name, const struct sp_place *place)
+{
+	static const struct sp_place nowhere = {{"", 0}, {"", 0}, 0, false};
+	uint32_t id = sp_define_find(SP_KEY_USER, key.p, key.n);
+	if (id)
+		return id;
+	if (!place)
+		place = &nowhere;
+	const struct sp_text text[3] = {place->group, without_group(name, place->group), place->file};
+	unsigned flags = place->function ? SP_RAW_REGION_PYTHON : SP_RAW_REGION_USER;
+	if (sp_process.settings.scorep && !is_wanted(text))
+		flags = SP_REGION_LEFT_OUT;
+	return sp_define_keyed(SP_KEY_USER, key.p, key.n, text, place->line, flags);
+}
+
+void sp_user_enter(uint32_t region)
 {
 	struct sp_thread *t = self();
 	if (!t)
-		return;
-	uint32_t region = sp_define_name(SP_RAW_DEF_REGION, name, n);
-	if (!region)
+		sp_pause_begin(region);
+	else if (!region)
 		t->loc.lost_events += 2;
-	else
+	else if (region != SP_REGION_LEFT_OUT)
 		sp_enter(t, region, sp_user_key(region), sp_ticks(), SP_RAW_ENTER);
 }
 
-void sp_user_end(const char *name, size_t n)
+bool sp_user_leave(uint32_t region)
 {
-	struct sp_thread *t = self();
-	if (!t)
-		return;
 	uint64_t now = sp_ticks();
-	uint32_t region = sp_define_name(SP_RAW_DEF_REGION, name, n);
-	if (region && !sp_leave(t, sp_user_key(region), now, SP_RAW_LEAVE))
+	struct sp_thread *t = self();
+	if (!region || region == SP_REGION_LEFT_OUT)
+		return true;
+	if (!t)
+		return sp_process.paused ? sp_pause_end(region) : true;
+	if (sp_leave(t, sp_user_key(region), now, SP_RAW_LEAVE))
+		return true;
+	t->loc.unmatched++;
+	return false;
+}
+
+void sp_user_begin(const char *name, size_t n)
+{
+	const struct sp_text text = {name, n};
+	if (self() || sp_process.paused)
+		sp_user_enter(sp_user_region(text, text, NULL));
+}
+
+bool sp_user_end(const char *name, size_t n)
+{
+	uint32_t region = self() || sp_process.paused ? sp_define_find(SP_KEY_USER, name, n) : SP_REGION_LEFT_OUT;
+	if (region)
+		return sp_user_leave(region);
+	struct sp_thread *t = self(); /* it never began */
+	if (t)
 		t->loc.unmatched++;
+	return false;
+}
+
+/* ---- values ---- */
+
+static const char *const types[] = {
+    [SP_RAW_X_PARAMETER_INT] = "int", [SP_RAW_X_PARAMETER_UINT] = "uint", [SP_RAW_X_PARAMETER_STRING] = "string"};
+
+/* A program may set a parameter to a million values; so many have paths of their own, all others together one. */
+enum { VALUES = 4096 };
+static const struct sp_text others = {"(other values)", 14};
+
+static uint32_t value_region(enum sp_raw_extra what, struct sp_text name, uint64_t parameter, struct sp_text value)
+{
+	const struct sp_text text[3] = {{types[what], strlen(types[what])}, name, value};
+	uint64_t head = parameter << 8 | what;
+	char stack[256], *key = sizeof head + value.n <= sizeof stack ? stack : malloc(sizeof head + value.n);
+	if (!key)
+		return 0;
+	memcpy(key, &head, sizeof head);
+	memcpy(key + sizeof head, value.p, value.n);
+	uint32_t region = sp_define_find(SP_KEY_PARAMETER, key, sizeof head + value.n);
+	if (!region && (sp_process.n_values < VALUES || value.p == others.p)) {
+		region =
+		    sp_define_keyed(SP_KEY_PARAMETER, key, sizeof head + value.n, text, 0, SP_RAW_REGION_PARAMETER);
+		sp_process.n_values++;
+	}
+	if (key != stack)
+		free(key);
+	return region;
+}
+
+/* In the profile a value of a parameter makes a call path of its own. */
+static void count_parameter(struct sp_thread *t, enum sp_raw_extra what, struct sp_text name, uint64_t parameter,
+                            struct sp_text value)
+{
+	uint32_t region = value_region(what, name, parameter, value);
+	if (!region)
+		region = value_region(what, name, parameter, others);
+	if (region)
+		sp_callpath_parameter(t, (uint32_t)parameter, region, sp_ticks());
+	else
+		t->loc.lost_paths++;
+}
+
+static void count_number(struct sp_thread *t, enum sp_raw_extra what, struct sp_text name, const uint64_t *payload)
+{
+	char text[24];
+	int n = what == SP_RAW_X_PARAMETER_INT ? snprintf(text, sizeof text, "%" PRId64, (int64_t)payload[1])
+	                                       : snprintf(text, sizeof text, "%" PRIu64, payload[1]);
+	count_parameter(t, what, name, payload[0], (struct sp_text){text, (size_t)n});
 }
 
 void sp_user_value(unsigned kind, enum sp_raw_extra what, const char *name, size_t n, uint64_t value)
@@ -40,6 +152,8 @@ void sp_user_value(unsigned kind, enum sp_raw_extra what, const char *name, size
 		sp_extra(t, what, payload, 2);
 	else if (t)
 		t->loc.lost_events++;
+	if (payload[0] && kind == SP_RAW_DEF_PARAMETER)
+		count_number(t, what, (struct sp_text){name, n}, payload);
 }
 
 void sp_user_string(const char *name, size_t n, const char *value, size_t m)
@@ -52,6 +166,9 @@ void sp_user_string(const char *name, size_t n, const char *value, size_t m)
 		sp_extra(t, SP_RAW_X_PARAMETER_STRING, payload, 2);
 	else if (t)
 		t->loc.lost_events++;
+	if (payload[1])
+		count_parameter(t, SP_RAW_X_PARAMETER_STRING, (struct sp_text){name, n}, payload[0],
+		                (struct sp_text){value, m});
 }
 
 void sp_user_marker(const char *text, size_t n)

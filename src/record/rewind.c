@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rewinding: what a thread's trace recorded since a point that it remembered is taken out of the file. The profile
+ * keeps it. Chunks that were filled since then may be on disk only and are changed there. */
+#include "record/hot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct sp_rewind {
+	struct sp_rewind *older; /* owned */
+	uint32_t region;
+	uint64_t chunk, bytes; /* of the chunk being filled: offset in the file, length */
+	uint64_t next;         /* in that chunk, bytes */
+	uint64_t last;         /* ticks */
+	size_t depth;
+	struct sp_raw_frame frames[]; /* open then, outermost first */
+};
+
+static struct sp_rewind *point_of(const struct sp_thread *t, uint32_t region)
+{
+	size_t depth = sp_stack_depth(t);
+	struct sp_rewind *r = malloc(sizeof *r + depth * sizeof r->frames[0]);
+	if (!r)
+		return NULL;
+	*r = (struct sp_rewind){.older = t->rewinds,
+	                        .region = region,
+	                        .chunk = sp_buffer_offset(t->ev_chunk),
+	                        .bytes = t->ev_chunk->bytes,
+	                        .next = t->loc.next - (uint64_t)t->ev_chunk,
+	                        .last = t->loc.last,
+	                        .depth = depth};
+	memcpy(r->frames, (const struct sp_raw_frame *)t->loc.base + 1, depth * sizeof r->frames[0]);
+	return r;
+}
+
+void sp_rewind_begin(struct sp_thread *t, uint32_t region)
+{
+	if (!t->traced || !t->ev_chunk)
+		return;
+	struct sp_rewind *r = point_of(t, region);
+	if (!r) {
+		t->loc.lost_events += 2;
+		return;
+	}
+	t->rewinds = r;
+	sp_event(t, sp_ticks(), SP_RAW_ENTER, region);
+}
+
+void sp_rewind_chunk(struct sp_thread *t, const struct sp_raw_chunk *c)
+{
+	uint64_t *more = realloc(t->rewind_chunks, (t->n_rewind_chunks + 1) * sizeof *more);
+	if (!more) {
+		t->rewind_failed = true;
+		return;
+	}
+	t->rewind_chunks = more;
+	t->rewind_chunks[t->n_rewind_chunks++] = sp_buffer_offset(c);
+}
+
+/* The chunk with the point ends there, those behind it are free, and the one being filled begins anew. */
+static int forget_chunks(struct sp_thread *t, const struct sp_rewind *r)
+{
+	const uint64_t end = SP_RAW_END, current = sp_buffer_offset(t->ev_chunk);
+	const uint32_t type = SP_RAW_FREE;
+	int fd = open(sp_process.path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	int result = 0;
+	if (r->next < r->bytes && pwrite(fd, &end, sizeof end, (off_t)(r->chunk + r->next)) != sizeof end)
+		result = -EIO;
+	uint32_t first = t->n_rewind_chunks;
+	while (first > 0 && t->rewind_chunks[first - 1] != r->chunk)
+		first--;
+	for (uint32_t i = first; i < t->n_rewind_chunks && !result; i++) {
+		off_t at = (off_t)(t->rewind_chunks[i] + offsetof(struct sp_raw_chunk, type));
+		if (t->rewind_chunks[i] != current && pwrite(fd, &type, sizeof type, at) != sizeof type)
+			result = -EIO;
+	}
+	close(fd);
+	t->n_rewind_chunks = first;
+	sp_rewind_chunk(t, t->ev_chunk);
+	return result;
+}
+
+static void forget_words(struct sp_thread *t, char *from)
+{
+	memset(from, 0, t->loc.next - (uint64_t)from);
+	t->loc.next = (uint64_t)from;
+}
+
+/* Calls that were open at the point and are not now, and the other way round. */
+static void agree(struct sp_thread *t, const struct sp_rewind *r, uint64_t now)
+{
+	const struct sp_raw_frame *open = (const struct sp_raw_frame *)t->loc.base + 1;
+	size_t depth = sp_stack_depth(t), same = 0;
+	while (same < depth && same < r->depth && sp_stack_key(&open[same]) == sp_stack_key(&r->frames[same]))
+		same++;
+	for (size_t i = r->depth; i-- > same;)
+		if (!(r->frames[i].flags & SP_RAW_FRAME_SKIPPED))
+			sp_event(t, now, SP_RAW_LEAVE, sp_stack_region(&r->frames[i]));
+	for (size_t i = same; i < depth; i++)
+		if (!(open[i].flags & SP_RAW_FRAME_SKIPPED))
+			sp_event(t, now, SP_RAW_INHERIT, sp_stack_region(&open[i]));
+}
+
+static void undo(struct sp_thread *t, const struct sp_rewind *r, uint64_t now)
+{
+	if (!t->ev_chunk || t->rewind_failed)
+		return; /* there was no room for the trace: what it lacks is counted */
+	if (sp_buffer_offset(t->ev_chunk) == r->chunk) {
+		forget_words(t, (char *)t->ev_chunk + r->next);
+	} else if (forget_chunks(t, r)) {
+		sp_process_lost(SP_RAW_REASON_INTERNAL, EIO, 0);
+		return;
+	} else {
+		forget_words(t, (char *)(t->ev_chunk + 1));
+		t->ev_chunk->base = r->last;
+	}
+	t->loc.last = r->last;
+	sp_extra_at(t, SP_RAW_X_OFF, NULL, 0, now);
+	sp_extra_at(t, SP_RAW_X_ON, NULL, 0, now);
+	agree(t, r, now);
+}
+
+bool sp_rewind_end(struct sp_thread *t, uint32_t region, bool take_out)
+{
+	struct sp_rewind *r = t->rewinds;
+	uint64_t now = sp_ticks();
+	int error = errno;
+	while (r && r->region != region)
+		r = r->older;
+	if (!r)
+		return !t->traced;
+	while (t->rewinds != r) {
+		struct sp_rewind *inner = t->rewinds;
+		t->rewinds = inner->older;
+		free(inner);
+	}
+	if (take_out)
+		undo(t, r, now);
+	else
+		sp_event(t, now, SP_RAW_LEAVE, region);
+	t->rewinds = r->older;
+	free(r);
+	if (!t->rewinds)
+		sp_rewind_free(t);
+	errno = error;
+	return true;
+}
+
+void sp_rewind_free(struct sp_thread *t)
+{
+	for (struct sp_rewind *r = t->rewinds, *older; r; r = older) {
+		older = r->older;
+		free(r);
+	}
+	free(t->rewind_chunks);
+	t->rewinds = NULL;
+	t->rewind_chunks = NULL;
+	t->n_rewind_chunks = 0;
+	t->rewind_failed = false;
+}
