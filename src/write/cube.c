@@ -72,6 +72,7 @@ static int prepare(struct sp_cube *c, struct sp_arena *arena, struct sp_err *e)
 {
 	if (sp_cube_tree(&c->tree, c->m, &c->k, arena, e))
 		return -1;
+	sp_cube_depth_first(&c->tree);
 	c->wide = sp_arena_alloc(arena, c->tree.n_cnodes * sizeof *c->wide);
 	c->chain = sp_arena_alloc(arena, c->m->n_parameter_values * sizeof *c->chain);
 	if (!c->wide || !c->chain || number_columns(c, arena) || sp_cube_metrics(c, arena))
@@ -221,6 +222,7 @@ int sp_write_cube(const struct sp_model *m, const char *path, const struct sp_wr
 			rc = put_anchor(&c, e);
 		rc = sp_out_close(&c.out, rc, e);
 	}
+	sp_cube_tree_free(&c.tree);
 	sp_arena_free(&arena);
 	sp_pick_close(&c.k);
 	return rc;

@@ -29,7 +29,9 @@ struct sp_cube {
 	uint32_t *column; /* of each location; SP_NONE: it is not written */
 	uint32_t *chain;  /* room for all parameters of a path */
 	uint32_t n_hosts, n_columns;
-	uint64_t done; /* rows written */
+	uint64_t *values; /* of the column and location being read, one for each row */
+	uint64_t *below;  /* of each path, while a column is read: the sum of what is below */
+	uint64_t done;    /* rows written */
 };
 
 /* All metrics of the file, in its order. 0, or -1: out of memory. */

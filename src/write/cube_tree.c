@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "write/cube_tree.h"
 
@@ -34,6 +35,109 @@ uint32_t sp_cube_next(const struct sp_cube_tree *t, int side, uint32_t path, sp_
 	return SP_NONE;
 }
 
+/* ---- time before the value of a parameter ---- */
+
+/* The paths that may be without a cnode, and those below one parent that differ by parameters alone. */
+struct early {
+	uint32_t parent, region, parameter, path;
+};
+
+static int by_place(const void *x, const void *y)
+{
+	const struct early *a = x, *b = y;
+
+	if (a->parent != b->parent)
+		return a->parent < b->parent ? -1 : 1;
+	if (a->region != b->region)
+		return a->region < b->region ? -1 : 1;
+	return a->parameter < b->parameter ? -1 : a->parameter > b->parameter;
+}
+
+static int by_path(const void *x, const void *y)
+{
+	const struct sp_cube_share *a = x, *b = y;
+
+	if (a->path != b->path)
+		return a->path < b->path ? -1 : 1;
+	return a->follower < b->follower ? -1 : a->follower > b->follower;
+}
+
+static int add_share(struct sp_cube_tree *t, size_t *room, uint32_t path, uint32_t follower)
+{
+	if (t->n_shares == *room) {
+		*room = 2 * *room + 64;
+		struct sp_cube_share *grown = realloc(t->shares, *room * sizeof *grown);
+		if (!grown)
+			return -1;
+		t->shares = grown;
+	}
+	t->shares[t->n_shares++] = (struct sp_cube_share){path, follower};
+	return 0;
+}
+
+/* Adds the path to all those that are early and whose calls became its own by further parameters. */
+static int follow(struct sp_cube_tree *t, size_t *room, const struct early *early, size_t n, uint32_t path)
+{
+	const struct sp_path *p = &t->m->paths[path];
+
+	for (uint32_t i = p->parameter; i != SP_NONE; i = t->m->parameter_values[i].before) {
+		const struct early key = {p->parent, p->region, t->m->parameter_values[i].before, 0};
+		const struct early *found = bsearch(&key, early, n, sizeof key, by_place);
+		if (found && add_share(t, room, found->path, path))
+			return -1;
+	}
+	return 0;
+}
+
+static int find_shares(struct sp_cube_tree *t, const struct sp_value *totals)
+{
+	const struct sp_model *m = t->m;
+	size_t n = 0, room = 0;
+
+	if (!m->n_parameter_values)
+		return 0;
+	struct early *early = malloc(m->n_paths * sizeof *early);
+	if (!early)
+		return -1;
+	for (uint32_t p = 1; p < m->n_paths; p++)
+		if (!totals[p].visits && !totals[p].resumed && m->paths[p].first_child == SP_NONE)
+			early[n++] = (struct early){m->paths[p].parent, m->paths[p].region, m->paths[p].parameter, p};
+	qsort(early, n, sizeof *early, by_place);
+	int rc = 0;
+	for (uint32_t p = 1; p < m->n_paths && rc == 0; p++)
+		if (totals[p].visits || totals[p].resumed)
+			rc = follow(t, &room, early, n, p);
+	free(early);
+	if (t->n_shares)
+		qsort(t->shares, t->n_shares, sizeof *t->shares, by_path);
+	return rc;
+}
+
+const struct sp_cube_share *sp_cube_shares(const struct sp_cube_tree *t, uint32_t path, size_t *n)
+{
+	size_t begin = 0, end = t->n_shares;
+
+	while (begin < end) {
+		size_t middle = begin + (end - begin) / 2;
+		if (t->shares[middle].path < path)
+			begin = middle + 1;
+		else
+			end = middle;
+	}
+	for (*n = 0; begin + *n < t->n_shares && t->shares[begin + *n].path == path;)
+		(*n)++;
+	return t->shares + begin;
+}
+
+void sp_cube_tree_free(struct sp_cube_tree *t)
+{
+	free(t->shares);
+	t->shares = NULL;
+	t->n_shares = 0;
+}
+
+/* ---- cnodes ---- */
+
 static void mark_used(struct sp_cube_tree *t)
 {
 	const struct sp_model *m = t->m;
@@ -45,6 +149,9 @@ static void mark_used(struct sp_cube_tree *t)
 			if (m->values[location->first_value + i].path)
 				used[m->values[location->first_value + i].path] = 0;
 	}
+	for (int side = 0; side < SP_CUBE_SIDES; side++)
+		for (size_t i = 0; i < t->n_shares; i++)
+			t->cnode[side][t->shares[i].path] = SP_NONE;
 	for (int side = 0; side < SP_CUBE_SIDES; side++)
 		for (size_t p = m->n_paths; p-- > 1;)
 			if (t->cnode[side][p] == 0)
@@ -62,10 +169,21 @@ int sp_cube_tree(struct sp_cube_tree *t, const struct sp_model *m, const struct 
 			return sp_fail(e, ENOMEM, "out of memory");
 		memset(t->cnode[side], 0xff, m->n_paths * sizeof **t->cnode);
 	}
+	if (find_shares(t, k->totals))
+		return sp_fail(e, ENOMEM, "out of memory");
 	mark_used(t);
+	for (int side = 0; side < SP_CUBE_SIDES; side++)
+		for (size_t p = 0; p < m->n_paths; p++)
+			if (t->cnode[side][p] == 0)
+				t->cnode[side][p] = t->n_cnodes++;
+	return 0;
+}
+
+void sp_cube_depth_first(struct sp_cube_tree *t)
+{
+	t->n_cnodes = 0;
 	for (int side = 0; side < SP_CUBE_SIDES; side++)
 		if (t->cnode[side][0] != SP_NONE)
 			for (uint32_t p = 0; p != SP_NONE; p = sp_cube_next(t, side, p, NULL, NULL))
 				t->cnode[side][p] = t->n_cnodes++;
-	return 0;
 }

@@ -53,7 +53,12 @@ int sp_cube_metrics(struct sp_cube *c, struct sp_arena *arena)
 	const struct sp_model *m = c->m;
 	struct sp_cube_metric *to = sp_arena_zalloc(arena, m->n_metrics + 16, sizeof *to);
 
-	if (!to)
+	size_t rows = 1;
+	for (uint32_t l = c->k.first; l < c->k.end; l++)
+		rows = m->locations[l].values > rows ? m->locations[l].values : rows;
+	c->values = sp_arena_zalloc(arena, m->row_metrics ? rows : 1, sizeof *c->values);
+	c->below = sp_arena_zalloc(arena, m->row_metrics ? m->n_paths : 1, sizeof *c->below);
+	if (!to || !c->values || !c->below)
 		return -1;
 	c->metrics = to;
 	*to++ = timed("visits", "Visits", "UINT64", "Number of visits", visits);
@@ -94,11 +99,33 @@ static uint32_t number_of(const struct sp_cube *c, const struct sp_cube_metric *
 	return metric->inclusive ? c->wide[cnode] : cnode;
 }
 
-static uint64_t value_of(const struct sp_cube *c, const struct sp_cube_metric *metric, size_t row)
+/* Reads a column of a location into c->values, a number for each of its rows. A frame that was open at the end counted
+ * nothing, but what it called did: an inclusive number is at least the sum of those below it. */
+static void read_column(const struct sp_cube *c, const struct sp_cube_metric *metric, uint32_t location)
 {
+	const struct sp_model *m = c->m;
+	const struct sp_location *l = &m->locations[location];
+
 	if (metric->of)
-		return metric->of(&c->m->values[row].v);
-	return c->m->row_metrics[row * c->m->n_metrics + metric->column];
+		return;
+	for (size_t i = l->values; i-- > 0;) {
+		size_t row = l->first_value + i;
+		uint32_t path = m->values[row].path, parent = m->paths[path].parent;
+		uint64_t value = m->row_metrics[row * m->n_metrics + metric->column];
+		if (metric->inclusive && path && value < c->below[path])
+			value = c->below[path];
+		c->below[path] = 0;
+		if (metric->inclusive && path && parent)
+			c->below[parent] += value;
+		c->values[i] = value;
+	}
+}
+
+/* After read_column() of the row's location. */
+static uint64_t value_of(const struct sp_cube *c, const struct sp_cube_metric *metric, const struct sp_location *l,
+                         size_t row)
+{
+	return metric->of ? metric->of(&c->m->values[row].v) : c->values[row - l->first_value];
 }
 
 /* The program and THREADS: what they take in a location is what the paths below them take, and for a process's first
@@ -116,9 +143,9 @@ static void find_roots(const struct sp_cube *c, const struct sp_cube_metric *met
 		if (path && m->paths[path].parent == 0) {
 			v.incl += m->values[i].v.incl;
 			if (!metric->of && metric->inclusive)
-				counted += value_of(c, metric, i);
+				counted += value_of(c, metric, l, i);
 		} else if (!path && !metric->of) {
-			whole = value_of(c, metric, i);
+			whole = value_of(c, metric, l, i);
 		}
 	}
 	if (!metric->of)
@@ -134,6 +161,35 @@ static void find_roots(const struct sp_cube *c, const struct sp_cube_metric *met
 	roots[SP_CUBE_PROGRAM] = metric->of(&v);
 }
 
+/* The row of a path in a location, or NULL. */
+static const struct sp_row *row_of(const struct sp_model *m, const struct sp_location *l, uint32_t path)
+{
+	const struct sp_row *rows = m->values + l->first_value;
+	size_t begin = 0, end = l->values;
+
+	while (begin < end) {
+		size_t middle = begin + (end - begin) / 2;
+		if (rows[middle].path < path)
+			begin = middle + 1;
+		else
+			end = middle;
+	}
+	return begin < l->values && rows[begin].path == path ? &rows[begin] : NULL;
+}
+
+static void mark_row(struct sp_cube_rows *r, const struct sp_cube *c, const uint32_t *cnode, uint32_t path)
+{
+	size_t n = 0;
+
+	if (cnode[path] != SP_NONE) {
+		r->place[cnode[path]] = 0;
+		return;
+	}
+	for (const struct sp_cube_share *s = sp_cube_shares(&c->tree, path, &n); n--; s++)
+		if (cnode[s->follower] != SP_NONE)
+			r->place[cnode[s->follower]] = 0;
+}
+
 /* Marks the rows of a column that are not all zero. */
 static void mark_rows(struct sp_cube_rows *r, const struct sp_cube *c, const struct sp_cube_metric *metric)
 {
@@ -144,9 +200,10 @@ static void mark_rows(struct sp_cube_rows *r, const struct sp_cube *c, const str
 		int side = sp_cube_side(m, l);
 		const uint32_t *cnode = c->tree.cnode[side];
 		uint64_t roots[SP_CUBE_SIDES];
+		read_column(c, metric, l);
 		for (size_t i = location->first_value; i < location->first_value + location->values; i++)
-			if (m->values[i].path && value_of(c, metric, i))
-				r->place[cnode[m->values[i].path]] = 0;
+			if (m->values[i].path && value_of(c, metric, location, i))
+				mark_row(r, c, cnode, m->values[i].path);
 		find_roots(c, metric, l, roots);
 		if (roots[SP_CUBE_PROGRAM])
 			r->place[0] = 0;
@@ -209,6 +266,59 @@ static void fill_cell(const struct block *b, uint32_t cnode, uint32_t location, 
 		b->cells[(size_t)(at - b->first) * b->c->n_columns + b->c->column[location]] = value;
 }
 
+static void add_to_cell(const struct block *b, uint32_t cnode, uint32_t location, double part, bool real)
+{
+	uint32_t at = b->rows->place[cnode];
+
+	if (at < b->first || at >= b->end)
+		return;
+	uint64_t *cell = &b->cells[(size_t)(at - b->first) * b->c->n_columns + b->c->column[location]];
+	double sum;
+	memcpy(&sum, cell, sizeof sum);
+	*cell = real ? bits(sum + part) : *cell + (uint64_t)part;
+}
+
+/* Gives what a path without a cnode took to those that its calls became, by their visits. */
+static void share_out(const struct block *b, const struct sp_cube_metric *metric, uint32_t location, size_t row)
+{
+	const struct sp_model *m = b->c->m;
+	const struct sp_location *l = &m->locations[location];
+	const uint32_t *cnode = b->c->tree.cnode[sp_cube_side(m, location)];
+	size_t n = 0;
+	const struct sp_cube_share *s = sp_cube_shares(&b->c->tree, m->values[row].path, &n);
+	double whole = metric->of ? m->values[row].v.incl * 1e-9 : (double)value_of(b->c, metric, l, row);
+	double of = 0, seen = 0, before = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct sp_row *r = row_of(m, l, s[i].follower);
+		of += r ? (double)visits(&r->v) : 0;
+	}
+	for (size_t i = 0; i < n && of > 0; i++) {
+		const struct sp_row *r = row_of(m, l, s[i].follower);
+		if (!r)
+			continue;
+		seen += (double)visits(&r->v);
+		/* whole numbers stay whole, and their sum the same */
+		double until = metric->of ? whole * seen / of : (double)(uint64_t)(whole * seen / of);
+		add_to_cell(b, cnode[s[i].follower], location, until - before, metric->of != NULL);
+		before = until;
+	}
+}
+
+/* What is only the time before a parameter is shared out when all else stands. */
+static void share_all(const struct block *b, const struct sp_cube_metric *metric, uint32_t location)
+{
+	const struct sp_model *m = b->c->m;
+	const struct sp_location *l = &m->locations[location];
+	const uint32_t *cnode = b->c->tree.cnode[sp_cube_side(m, location)];
+
+	if (!b->c->tree.n_shares || (metric->of && metric->of != inclusive))
+		return; /* there are no visits in them */
+	for (size_t i = l->first_value; i < l->first_value + l->values; i++)
+		if (m->values[i].path && cnode[m->values[i].path] == SP_NONE)
+			share_out(b, metric, location, i);
+}
+
 void sp_cube_fill(const struct sp_cube *c, const struct sp_cube_metric *metric, const struct sp_cube_rows *r,
                   uint32_t first, uint32_t end, uint64_t *cells)
 {
@@ -222,9 +332,11 @@ void sp_cube_fill(const struct sp_cube *c, const struct sp_cube_metric *metric, 
 		int side = sp_cube_side(m, l);
 		const uint32_t *cnode = c->tree.cnode[side];
 		uint64_t roots[SP_CUBE_SIDES];
+		read_column(c, metric, l);
 		for (size_t i = location->first_value; i < location->first_value + location->values; i++)
-			if (m->values[i].path)
-				fill_cell(&b, cnode[m->values[i].path], l, value_of(c, metric, i));
+			if (m->values[i].path && cnode[m->values[i].path] != SP_NONE)
+				fill_cell(&b, cnode[m->values[i].path], l, value_of(c, metric, location, i));
+		share_all(&b, metric, l);
 		find_roots(c, metric, l, roots);
 		if (side == SP_CUBE_THREADS && cnode[0] != SP_NONE)
 			fill_cell(&b, cnode[0], l, roots[SP_CUBE_THREADS]);

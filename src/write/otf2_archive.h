@@ -1,15 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What otf2.c and otf2_events.c share. References: a location is its index in the model, a region as well; a counter's
- * metric member and class have its index; parameters and strings are numbered as they are met. */
+/* What the files of the OTF2 writer share. References: a region has its index in the model, of which 0 stands for those
+ * that could not be defined, and behind the model's come two of our own; a thread has its number in its process in the
+ * upper half and its process in the lower, as Score-P has it; parameters, strings and classes of metrics are numbered
+ * as they are met. */
 #ifndef SP_WRITE_OTF2_ARCHIVE_H
 #define SP_WRITE_OTF2_ARCHIVE_H
 
 #include <otf2/otf2.h>
 
 #include "base/intern.h"
-#include "write/out.h"
+#include "write/cube_tree.h"
 
 enum parameter_type { PARAMETER_INT, PARAMETER_UINT, PARAMETER_STRING, PARAMETER_TYPES };
+enum attribute { ATTRIBUTE_OFFSET, ATTRIBUTE_PROCESS, ATTRIBUTE_THREAD };
+enum comm { COMM_ALL, COMM_THREADS /* and the process */ };
+
+/* Metrics that are read together. */
+struct sp_otf2_class {
+	uint32_t *metrics; /* indices in the model */
+	uint8_t n;
+};
+
+/* What the events say of an I/O handle. */
+struct sp_otf2_handle {
+	bool seen, created;
+	bool open;         /* an operation has begun */
+	uint32_t location; /* in which */
+	uint64_t matching; /* the operation's number there */
+};
 
 struct sp_otf2 {
 	const struct sp_model *m;
@@ -19,6 +37,7 @@ struct sp_otf2 {
 	OTF2_Archive *archive;
 	OTF2_GlobalDefWriter *defs;
 	OTF2_MarkerWriter *markers; /* NULL until the first marker */
+	OTF2_AttributeList *attributes;
 	struct sp_arena arena;
 	struct sp_intern strings; /* number in the table = OTF2 reference */
 	uint32_t *string_refs;    /* of each string of the model, SP_NONE: not yet used */
@@ -28,7 +47,11 @@ struct sp_otf2 {
 	uint32_t *parameter_refs; /* of each slot, SP_NONE: not yet used */
 	uint32_t *parameters;     /* the slot of each reference */
 	uint32_t n_parameter_refs;
+	struct sp_otf2_class *classes; /* owned; behind those of the counters */
+	uint32_t n_classes;
+	struct sp_otf2_handle *handles;
 	uint32_t n_groups;
+	uint32_t off; /* the region of pauses: call paths have it, the events MEASUREMENT_ON_OFF alone; SP_NONE: none */
 	uint64_t *events;           /* written for each location */
 	uint64_t done, total, last; /* last: the greatest time written */
 	bool failed;                /* e is set */
@@ -37,12 +60,39 @@ struct sp_otf2 {
 /* Both set the archive's error unless it has one; they return -1. */
 int sp_otf2_fail(struct sp_otf2 *a, const char *what);
 int sp_otf2_fail_memory(struct sp_otf2 *a);
-/* OTF2 strings end at NUL: one inside becomes \x00. NULL: no memory. */
+/* OTF2 strings end at NUL: one inside becomes \x00. s is part of a string that ends so. NULL: no memory. */
 const char *sp_otf2_text(struct sp_otf2 *a, struct sp_str s);
 /* The reference of a string, which is defined when it is met for the first time. */
 OTF2_StringRef sp_otf2_string(struct sp_otf2 *a, struct sp_str s);
 
+static inline OTF2_StringRef sp_otf2_literal(struct sp_otf2 *a, const char *s)
+{
+	return sp_otf2_string(a, sp_text(s));
+}
+
+static inline OTF2_LocationRef sp_otf2_location(const struct sp_model *m, uint32_t location)
+{
+	return (uint64_t)m->locations[location].id << 32 | m->locations[location].process;
+}
+
+static inline bool sp_otf2_picked(const struct sp_otf2 *a, uint32_t process)
+{
+	return a->o->process == SP_NONE || a->o->process == process;
+}
+
+/* The reference of a parameter with that kind of value (SP_EVENT_PARAMETER_…). */
+uint32_t sp_otf2_parameter(struct sp_otf2 *a, uint32_t parameter, uint32_t kind);
+/* The reference of the class of these metrics, or SP_NONE: no memory, and the archive has failed. */
+uint32_t sp_otf2_class(struct sp_otf2 *a, const uint32_t *metrics, uint8_t n);
+
 /* Writes the events of a location. */
 int sp_otf2_events(struct sp_otf2 *a, uint32_t location);
+/* An event of file I/O. found: the handle was open before the call that is running. Returns an OTF2_ErrorCode. */
+int sp_otf2_io(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location, const struct sp_event *ev, bool found);
+
+/* Global definitions; what cannot be written makes the archive fail. */
+void sp_otf2_define_places(struct sp_otf2 *a); /* machines, processes, threads, and their groups */
+void sp_otf2_define_code(struct sp_otf2 *a);   /* regions, their groups, metrics, parameters, call paths */
+void sp_otf2_define_io(struct sp_otf2 *a);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "write/otf2_archive.h"
+#include "write/scorep.h"
 
 #define BATCH 4096
 
@@ -16,6 +17,8 @@ struct stream {
 	const uint32_t *created, *created_end; /* threads it starts from here on */
 	uint64_t next_created;                 /* when it starts the next one, UINT64_MAX: never */
 	uint64_t last;
+	uint32_t skip;        /* events that were written together with the one before them */
+	struct sp_event call; /* the last enter or leave of the batch before */
 };
 
 static void put_marker(struct stream *s, uint64_t time, enum marker which, const char *text)
@@ -30,8 +33,8 @@ static void put_marker(struct stream *s, uint64_t time, enum marker which, const
 		OTF2_MarkerWriter_WriteDefMarker(a->markers, MARKER_ENDED, "Spartito", "ended abruptly",
 		                                 OTF2_SEVERITY_MEDIUM);
 	}
-	OTF2_MarkerWriter_WriteMarker(a->markers, time, 0, which, OTF2_MARKER_SCOPE_LOCATION, s->location,
-	                              text ? text : "");
+	OTF2_MarkerWriter_WriteMarker(a->markers, time, 0, which, OTF2_MARKER_SCOPE_LOCATION,
+	                              sp_otf2_location(a->m, s->location), text ? text : "");
 }
 
 static void put_lost(struct stream *s, uint64_t time, uint64_t n)
@@ -50,7 +53,7 @@ static void put_created(struct stream *s, uint64_t until)
 	while (s->created < s->created_end && m->locations[*s->created].begin <= until) {
 		const struct sp_location *l = &m->locations[*s->created++];
 		uint64_t time = l->begin > s->last ? l->begin : s->last;
-		OTF2_EvtWriter_ThreadCreate(s->w, NULL, time, l->process, l->id);
+		OTF2_EvtWriter_ThreadCreate(s->w, NULL, time, COMM_THREADS + l->process, l->id);
 		s->last = time;
 	}
 	s->next_created = s->created < s->created_end ? m->locations[*s->created].begin : UINT64_MAX;
@@ -59,13 +62,8 @@ static void put_created(struct stream *s, uint64_t until)
 static int put_parameter(struct stream *s, const struct sp_event *ev)
 {
 	struct sp_otf2 *a = s->a;
-	uint32_t slot = PARAMETER_TYPES * ev->id + ev->kind - SP_EVENT_PARAMETER_INT;
+	uint32_t ref = sp_otf2_parameter(a, ev->id, ev->kind);
 
-	if (a->parameter_refs[slot] == SP_NONE) {
-		a->parameters[a->n_parameter_refs] = slot;
-		a->parameter_refs[slot] = a->n_parameter_refs++;
-	}
-	uint32_t ref = a->parameter_refs[slot];
 	if (ev->kind == SP_EVENT_PARAMETER_INT)
 		return OTF2_EvtWriter_ParameterInt(s->w, NULL, ev->time, ref, ev->u.sint);
 	if (ev->kind == SP_EVENT_PARAMETER_UINT)
@@ -75,13 +73,65 @@ static int put_parameter(struct stream *s, const struct sp_event *ev)
 	return OTF2_EvtWriter_ParameterString(s->w, NULL, ev->time, ref, a->string_refs[ev->u.string]);
 }
 
-/* What is neither an enter nor a leave. */
-static int put_rare(struct stream *s, const struct sp_event *ev)
+static bool is_call(const struct sp_event *ev)
+{
+	return ev->kind <= SP_EVENT_INHERIT;
+}
+
+/* The values of metrics from ev on, which are those at the enter or leave behind them. */
+static int put_metrics(struct stream *s, const struct sp_event *ev, const struct sp_event *end)
+{
+	uint32_t metrics[UINT8_MAX];
+	OTF2_MetricValue values[UINT8_MAX];
+	OTF2_Type types[UINT8_MAX];
+	const struct sp_event *at = ev;
+	uint8_t n = 0;
+
+	for (; at < end && at->kind == SP_EVENT_METRIC && n < UINT8_MAX; at++, n++) {
+		metrics[n] = at->id;
+		values[n].unsigned_int = at->u.uint;
+		types[n] = OTF2_TYPE_UINT64;
+	}
+	s->skip = n - 1u;
+	if (at < end && is_call(at) && at->id == s->a->off)
+		return OTF2_SUCCESS;
+	uint32_t ref = sp_otf2_class(s->a, metrics, n);
+	return ref == SP_NONE ? OTF2_ERROR_MEM_ALLOC_FAILED
+	                      : OTF2_EvtWriter_Metric(s->w, NULL, ev->time, ref, n, types, values);
+}
+
+/* A handle that is met while it is used, and not in a call that opens, was open before. */
+static bool found_open(const struct stream *s, const struct sp_event *batch, const struct sp_event *ev)
+{
+	static const char *const opening[] = {"open", "creat", "fopen", "freopen", "fdopen", "tmpfile", "mk", "memfd"};
+	const struct sp_event *call = ev;
+
+	while (call > batch && !is_call(call))
+		call--;
+	if (!is_call(call))
+		call = &s->call;
+	if (ev->kind != SP_EVENT_IO_CREATE || call->kind != SP_EVENT_ENTER)
+		return false;
+	const struct sp_region *r = &s->a->m->regions[call->id];
+	for (size_t i = 0; i < sizeof opening / sizeof *opening; i++)
+		if (r->qualname.n >= strlen(opening[i]) && memcmp(r->qualname.p, opening[i], strlen(opening[i])) == 0)
+			return false;
+	return r->kind == SP_REGION_IO;
+}
+
+/* What is neither an enter nor a leave; out of line, for the sake of those. Sets how many events behind ev went with
+ * it.
+ */
+__attribute__((noinline)) static int put_rare(struct stream *s, const struct sp_event *batch, const struct sp_event *ev,
+                                              const struct sp_event *end)
 {
 	OTF2_Type type = OTF2_TYPE_DOUBLE;
 	OTF2_MetricValue value;
 
+	s->skip = 0;
 	switch (ev->kind) {
+	case SP_EVENT_METRIC:
+		return put_metrics(s, ev, end);
 	case SP_EVENT_COUNTER:
 		value.floating_point = ev->u.real;
 		return OTF2_EvtWriter_Metric(s->w, NULL, ev->time, ev->id, 1, &type, &value);
@@ -99,16 +149,18 @@ static int put_rare(struct stream *s, const struct sp_event *ev)
 	case SP_EVENT_LOST:
 		put_lost(s, ev->time, ev->u.uint);
 		return 0;
+	default:
+		return sp_otf2_io(s->a, s->w, s->location, ev, found_open(s, batch, ev));
 	}
-	return 0;
 }
 
-static int put_batch(struct stream *s, const struct sp_event *ev, long n)
+static int put_batch(struct stream *s, const struct sp_event *batch, const struct sp_event *end)
 {
 	OTF2_EvtWriter *w = s->w;
+	const uint32_t off = s->a->off;
 	int rc = 0;
 
-	for (const struct sp_event *end = ev + n; ev < end && rc == 0; ev++) {
+	for (const struct sp_event *ev = batch; ev < end && rc == 0; ev++) {
 		if (ev->time >= s->next_created)
 			put_created(s, ev->time);
 		s->last = ev->time;
@@ -116,41 +168,48 @@ static int put_batch(struct stream *s, const struct sp_event *ev, long n)
 		case SP_EVENT_ENTER:
 		case SP_EVENT_RESUME:
 		case SP_EVENT_INHERIT:
-			rc = OTF2_EvtWriter_Enter(w, NULL, ev->time, ev->id);
+			if (ev->id != off)
+				rc = OTF2_EvtWriter_Enter(w, NULL, ev->time, ev->id);
 			break;
 		case SP_EVENT_LEAVE:
 		case SP_EVENT_SUSPEND:
-			rc = OTF2_EvtWriter_Leave(w, NULL, ev->time, ev->id);
+			if (ev->id != off)
+				rc = OTF2_EvtWriter_Leave(w, NULL, ev->time, ev->id);
 			break;
 		default:
-			rc = put_rare(s, ev);
+			rc = put_rare(s, batch, ev, end);
+			ev += s->skip;
 		}
 	}
 	return rc || s->a->failed ? sp_otf2_fail(s->a, "an event could not be written") : 0;
 }
 
-/* Words between blanks; one in quotes keeps its blanks. Returns how many of at most max. */
-static size_t split(struct sp_otf2 *a, struct sp_str s, OTF2_StringRef *to, size_t max)
+/* The name and the words of a process's command, as a program begins. */
+static void put_program(struct stream *s, const struct sp_process *p, uint64_t time)
 {
-	size_t n = 0, i = 0;
+	struct sp_otf2 *a = s->a;
+	/* a word takes at least a letter and the blank behind it */
+	OTF2_StringRef *words = sp_arena_alloc(&a->arena, (p->command.n / 2 + 2) * sizeof *words);
+	struct sp_str word;
+	uint32_t n = 0;
+	size_t at = 0;
 
-	while (n < max) {
-		while (i < s.n && s.p[i] == ' ')
-			i++;
-		if (i == s.n)
-			break;
-		char quote = s.p[i] == '\'' || s.p[i] == '"' ? s.p[i++] : ' ';
-		const char *end = memchr(s.p + i, quote, s.n - i);
-		size_t len = end ? (size_t)(end - s.p) - i : s.n - i;
-		char *word = sp_arena_copy(&a->arena, s.p + i, len);
-		if (!word) {
-			sp_otf2_fail_memory(a);
-			break;
-		}
-		to[n++] = sp_otf2_string(a, (struct sp_str){word, len});
-		i += len + (end != NULL);
+	if (!words) {
+		sp_otf2_fail_memory(a);
+		return;
 	}
-	return n;
+	while (sp_scorep_word(p->command, &at, &word))
+		words[n++] = sp_otf2_string(a, word);
+	if (!n)
+		words[n++] = sp_otf2_string(a, p->file);
+	OTF2_AttributeList_AddUint64(a->attributes, ATTRIBUTE_PROCESS, (uint64_t)p->pid);
+	OTF2_EvtWriter_ProgramBegin(s->w, a->attributes, time, words[0], n - 1, words + 1);
+}
+
+/* A thread's number where it is known who created it. */
+static uint64_t thread_number(const struct sp_location *l)
+{
+	return l->creator != SP_NONE ? l->id : OTF2_UNDEFINED_UINT64;
 }
 
 /* The first location of a process begins the program, others are threads that begin. */
@@ -162,14 +221,11 @@ static void put_begin(struct stream *s, uint64_t first)
 	uint64_t time = l->begin < first ? l->begin : first;
 
 	if (s->location == p->first_location) {
-		OTF2_StringRef words[256];
-		size_t n = split(a, p->command, words, 256);
-		if (!n)
-			words[n++] = sp_otf2_string(a, p->file);
 		time = p->begin < time ? p->begin : time;
-		OTF2_EvtWriter_ProgramBegin(s->w, NULL, time, words[0], (uint32_t)n - 1, words + 1);
-	} else if (l->creator != SP_NONE) {
-		OTF2_EvtWriter_ThreadBegin(s->w, NULL, time, l->process, l->id);
+		put_program(s, p, time);
+	} else {
+		OTF2_AttributeList_AddUint64(a->attributes, ATTRIBUTE_THREAD, l->tid);
+		OTF2_EvtWriter_ThreadBegin(s->w, a->attributes, time, COMM_THREADS + l->process, thread_number(l));
 	}
 	s->last = time;
 }
@@ -190,11 +246,23 @@ static void put_end(struct stream *s)
 		if (p->lost_reason)
 			put_marker(s, time, MARKER_LOST, p->lost_reason);
 		OTF2_EvtWriter_ProgramEnd(s->w, NULL, time, OTF2_UNDEFINED_INT64);
-	} else if (l->creator != SP_NONE) {
-		OTF2_EvtWriter_ThreadEnd(s->w, NULL, time, l->process, l->id);
+	} else {
+		OTF2_EvtWriter_ThreadEnd(s->w, NULL, time, COMM_THREADS + l->process, thread_number(l));
 	}
 	if (time > s->a->last)
 		s->a->last = time;
+}
+
+static int put_some(struct stream *s, const struct sp_event *batch, long n)
+{
+	if (put_batch(s, batch, batch + n))
+		return -1;
+	for (long i = n; i-- > 0;)
+		if (is_call(&batch[i])) {
+			s->call = batch[i];
+			break;
+		}
+	return 0;
 }
 
 static int put_events(struct stream *s, struct sp_events *events)
@@ -202,17 +270,22 @@ static int put_events(struct stream *s, struct sp_events *events)
 	struct sp_otf2 *a = s->a;
 	struct sp_event batch[BATCH];
 	bool begun = false;
-	long n;
+	long held = 0, n;
 
-	while ((n = sp_events_read(events, batch, BATCH, a->e)) > 0) {
+	while ((n = sp_events_read(events, batch + held, (size_t)(BATCH - held), a->e)) > 0) {
 		if (!begun)
 			put_begin(s, batch[0].time);
 		if (!begun)
 			put_created(s, 0);
 		begun = true;
-		if (put_batch(s, batch, n))
-			return -1;
 		a->done += (uint64_t)n;
+		n += held;
+		/* the values of metrics stay together with the enter or leave behind them */
+		for (held = 0; held < n && held < BATCH / 2 && batch[n - 1 - held].kind == SP_EVENT_METRIC;)
+			held++;
+		if (put_some(s, batch, n - held))
+			return -1;
+		memmove(batch, batch + n - held, (size_t)held * sizeof *batch);
 		if (sp_write_tick(a->o, a->done, a->total, a->e)) {
 			a->failed = true;
 			return -1;
@@ -224,8 +297,10 @@ static int put_events(struct stream *s, struct sp_events *events)
 	}
 	if (!begun)
 		put_begin(s, UINT64_MAX);
+	if (put_some(s, batch, held))
+		return -1;
 	put_end(s);
-	return 0;
+	return a->failed ? -1 : 0;
 }
 
 int sp_otf2_events(struct sp_otf2 *a, uint32_t location)
@@ -239,7 +314,7 @@ int sp_otf2_events(struct sp_otf2 *a, uint32_t location)
 	s.created = s.created_end = c;
 	while (s.created_end < end && a->m->locations[*s.created_end].creator == location)
 		s.created_end++;
-	s.w = OTF2_Archive_GetEvtWriter(a->archive, location);
+	s.w = OTF2_Archive_GetEvtWriter(a->archive, sp_otf2_location(a->m, location));
 	if (!s.w)
 		return sp_otf2_fail(a, "no event writer");
 	if (sp_events_open(&events, a->m, location, a->e)) {

@@ -18,8 +18,8 @@ struct sp_str sp_scorep_meta(const struct sp_process *p, const char *key)
 	return (struct sp_str){"", 0};
 }
 
-/* Was the process measured in the place of Score-P? The settings are lines of name=value. */
-static bool in_its_place(const struct sp_process *p)
+/* The settings are lines of name=value. */
+bool sp_scorep_stands_in(const struct sp_process *p)
 {
 	static const char wanted[] = "scorep=1";
 	const size_t n = sizeof wanted - 1;
@@ -74,7 +74,7 @@ void sp_scorep_process(const struct sp_model *m, uint32_t process, char name[SP_
 {
 	const struct sp_process *p = &m->processes[process];
 
-	if (m->n_processes == 1 && in_its_place(p))
+	if (m->n_processes == 1 && sp_scorep_stands_in(p))
 		snprintf(name, SP_SCOREP_NAME, "Process");
 	else
 		snprintf(name, SP_SCOREP_NAME, "Process %" PRId32, p->pid);
@@ -85,7 +85,7 @@ struct sp_str sp_scorep_thread(const struct sp_model *m, uint32_t location)
 	const struct sp_location *l = &m->locations[location];
 	const struct sp_process *p = &m->processes[l->process];
 
-	return location == p->first_location && in_its_place(p) ? sp_text("Master thread") : l->name;
+	return location == p->first_location && sp_scorep_stands_in(p) ? sp_text("Master thread") : l->name;
 }
 
 /* Those of its functions that Score-P's wrapper of POSIX and ISO C files has as data operations; 64-bit and stdio

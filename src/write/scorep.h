@@ -8,6 +8,9 @@
 /* The value of a process's META key, or an empty string. */
 struct sp_str sp_scorep_meta(const struct sp_process *p, const char *key);
 
+/* Was the process measured in the place of Score-P? */
+bool sp_scorep_stands_in(const struct sp_process *p);
+
 /* The next word of a command line from *at on, which moves behind it: a word in quotes is one. False: there is none. */
 bool sp_scorep_word(struct sp_str command, size_t *at, struct sp_str *word);
 

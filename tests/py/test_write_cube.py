@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -13,6 +14,9 @@ import numpy
 import pycubexr
 import pytest
 import written
+from conftest import ROOT
+from pycubexr.classes.metric import MetricType
+from spartito._analyse import Model
 
 FORKING = """\
 import os, threading
@@ -194,3 +198,84 @@ def test_odd_names(tmp_path):
     with pycubexr.CubexParser(tmp_path / "x.cubex") as parser:
         names = {r.name for r in parser._anchor_result.regions}
     assert {'<a & "b">', "tab new line", "nul ", "\u20ac"} <= names, done.stderr
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory):
+    """The file of everything that the raw format knows (tests/c/rawgen_sample.c) as Cube: its parser, its cnodes."""
+    path = tmp_path_factory.mktemp("sample")
+    (path / "x" / "raw").mkdir(parents=True)
+    shutil.copy(ROOT / "tests/old-raw/v2-profile.raw", path / "x" / "raw")
+    Model(str(path / "x")).convert("cube", str(path / "x.cubex"))
+    with pycubexr.CubexParser(path / "x.cubex") as parser:
+        (root,) = parser.get_root_cnodes()
+        yield path / "x.cubex", parser, dict(walk(parser, root, (), True))
+
+
+def numbers(sample, metric, *names, main=True, exclusive=False):
+    _, parser, cnodes = sample
+    values = parser.get_metric_values(parser.get_metric_by_name(metric))
+    return values.cnode_values(
+        cnodes[main, names],
+        convert_to_exclusive=exclusive and values.metric.metric_type == MetricType.INCLUSIVE,
+        convert_to_inclusive=not exclusive and values.metric.metric_type == MetricType.EXCLUSIVE,
+    ).tolist()
+
+
+def test_metrics_have_columns(sample):
+    root = anchor(sample[0])
+    metrics = {m.findtext("uniq_name"): (m.get("type"), m.findtext("dtype"), m.findtext("uom")) for m in root.iter("metric")}
+    assert list(metrics) == [*TIMES, *BYTES, "ru_utime", "instructions"]
+    assert metrics["ru_utime"] == ("INCLUSIVE", "UINT64", "10^-6 s")
+    assert metrics["instructions"] == ("INCLUSIVE", "UINT64", "#")
+    with tarfile.open(sample[0]) as archive:
+        stored = {int(name.split(".")[0]) for name in archive.getnames() if name[0].isdigit()}
+    assert stored == {i for i, name in enumerate(metrics) if name not in ("bytes_put", "bytes_get")}
+    main, sweep = "__main__:main", "user:sweep"
+    assert numbers(sample, "ru_utime", main, "__main__:Grid.work") == [30, 0]
+    assert numbers(sample, "ru_utime", main, "__main__:Grid.work", main=False) == [0, 30]
+    assert numbers(sample, "ru_utime", main, "__main__:Grid.work", exclusive=True) == [20, 0]
+    assert numbers(sample, "instructions", main, sweep) == [1200, 0]
+    assert numbers(sample, "instructions", main, sweep, exclusive=True) == [1200 - 180 - 90 - 240, 0]
+    # the frame of main was open at the end: it counted nothing, and has what it called
+    assert numbers(sample, "ru_utime", main) == [30 + 40 + 50, 0]
+    assert numbers(sample, "ru_utime", main, exclusive=True) == [0, 0]
+
+
+def test_own_metrics_are_exclusive(sample):
+    main, sweep = "__main__:main", "user:sweep"
+    assert numbers(sample, "io_bytes_read", main, sweep, "read", exclusive=True) == [5096, 0]
+    assert numbers(sample, "io_bytes_read", main, sweep, exclusive=True) == [0, 0]
+    assert numbers(sample, "io_bytes_read", main, main=True) == [5096, 0]
+    assert numbers(sample, "io_bytes_written", main, sweep, "write", main=False) == [0, 512]
+
+
+def test_parameters_of_call_paths(sample):
+    found = []
+    regions = {r.get("id"): r.findtext("name") for r in anchor(sample[0]).iter("region")}
+    for cnode in anchor(sample[0]).iter("cnode"):
+        name = regions[cnode.get("calleeId")]
+        if name in ("__main__:main", "__main__:Grid.work"):
+            found.append((name, [(p.get("partype"), p.get("parkey"), p.get("parvalue")) for p in cnode.findall("parameter")]))
+    # no path of work has none: what it took before it was set is in those with a value, 10 ns of 300
+    assert found == [
+        ("__main__:main", [("string", "case", "small")]),
+        ("__main__:Grid.work", [("numeric", "order", "-3")]),
+        ("__main__:main", [("string", "case", "small")]),
+        ("__main__:Grid.work", [("numeric", "order", "2")]),
+    ]
+    assert numbers(sample, "time", "__main__:main", "__main__:Grid.work") == pytest.approx([300e-9, 0])
+    assert numbers(sample, "time", "__main__:main", "__main__:Grid.work", main=False) == pytest.approx([0, 300e-9])
+    assert numbers(sample, "visits", "__main__:main", "__main__:Grid.work", exclusive=True) == [1, 0]
+
+
+def test_kinds_of_regions(sample):
+    shown = {r.findtext("name"): r for r in anchor(sample[0]).iter("region")}
+    for name, mod, paradigm, role in (
+        ("MEASUREMENT OFF", "", "user", "artificial"),
+        ("read", "POSIX I/O", "io", "file_io"),
+        ("solve", "/lib/kernel.so", "compiler", "function"),
+        ("user:sweep", "/sample.py", "user:user", "function"),
+    ):
+        region = shown[name]
+        assert (region.get("mod"), region.findtext("paradigm"), region.findtext("role")) == (mod, paradigm, role)

@@ -4,11 +4,16 @@
 import functools
 import json
 import re
+import shutil
 import subprocess
 import sys
+from collections import Counter
 
 import foreign
+import pytest
 import written
+from conftest import ROOT
+from spartito._analyse import Model
 
 READ = """
 import json, sys
@@ -75,22 +80,25 @@ def test_calls():
 
 def test_every_region_as_often_as_in_the_model():
     enters = foreign.Trace(anchor()).enters
-    open_at_pause = {"__main__:<module>", "__main__:main"}  # entered again when recording goes on
     for row in written.model("--trace").flat():
-        again = enters[row["name"]] - row["visits"] - row["resumed"]
-        assert again == 0 or (row["name"] in open_at_pause and again > 0), row["name"]
+        assert enters[row["name"]] == row["visits"] + row["resumed"], row["name"]
 
 
 def test_inclusive_time():
-    spent, stacks = {}, {}
+    """What is between enter and leave, without the pauses, in which regions stay open."""
+    spent, stacks, paused, since_off = {}, {}, Counter(), {}
     for name, kind, time, *rest in read()["events"]:
         stack = stacks.setdefault(name, [])
         if kind == "Enter":
-            stack.append((rest[0], time))
+            stack.append((rest[0], time - paused[name]))
+        elif kind == "MeasurementOnOff" and rest[0] == "OFF":
+            since_off[name] = time
+        elif kind == "MeasurementOnOff":
+            paused[name] += time - since_off[name]
         elif kind == "Leave":
             region, since = stack.pop()
             if region not in [entry[0] for entry in stack]:
-                spent[region] = spent.get(region, 0) + time - since
+                spent[region] = spent.get(region, 0) + time - paused[name] - since
     for row in written.rows("--trace").values():
         events = sum(written.VISITS.values()) * 5
         assert abs(spent[row["name"]] / 1e9 - row["incl"]) < events * 1e-9 + 1e-6, row["name"]
@@ -153,3 +161,128 @@ def test_without_a_trace_the_reason_is_said(tmp_path):
     assert done.returncode != 0
     assert "--trace" in done.stdout
     assert not (tmp_path / "no").exists()
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory):
+    """The lines of otf2-print on everything that the raw format knows (tests/c/rawgen_sample.c): definitions, events."""
+    path = tmp_path_factory.mktemp("sample")
+    (path / "x" / "raw").mkdir(parents=True)
+    shutil.copy(ROOT / "tests/old-raw/v2-trace.raw", path / "x" / "raw")
+    Model(str(path / "x")).convert("otf2", str(path / "out"))
+    definitions, events = (
+        [re.sub(r" <\d+>|(?<=[^ ]) +(?=  )", "", line) for line in foreign.Trace.lines(*options, path / "out" / "traces.otf2")]
+        for options in (["-G"], ["--warnings-as-errors"])
+    )
+    return path / "out" / "traces.otf2", definitions, events
+
+
+def of(lines, kind, *parts):
+    """Those lines of a kind that hold all the parts."""
+    return [line for line in lines if line.split(" ")[0] == kind and all(part in line for part in parts)]
+
+
+def test_places_as_score_p_defines_them(sample):
+    lines = sample[1]
+    assert of(lines, "SYSTEM_TREE_NODE_PROPERTY", '"machine::Linux"', 'Name: "platform"', 'Value: "Linux"')
+    assert [line.split()[1] for line in of(lines, "LOCATION")] == ["0", str(1 << 32)]
+    members = '2 Members: "MainThread", "Thread-1 (work)"'
+    assert of(lines, "GROUP", '"PROCESSXTHREADS_GROUP_LOCATIONS"', "COMM_LOCATIONS", "MEASUREMENT_SYSTEM", members)
+    assert of(lines, "GROUP", '"PTHREAD"', "COMM_LOCATIONS", 'Paradigm: "Pthread"', members)
+    assert of(lines, "COMM", '"Process x Threads CPU Locations"', '"PROCESSXTHREADS_GROUP"')
+    assert of(lines, "COMM", 'Name: ""', '"SCOREP_GROUP_PTHREAD"')
+    assert of(lines, "PARADIGM", 'Name: "Pthread", Class: THREAD_CREATE_WAIT')
+    assert of(lines, "CART_TOPOLOGY", '"Process x Thread"', '2 Dimensions: ("Process", "Thread")')
+    assert of(lines, "CART_COORDINATE", 'Rank: 1 ("Thread-1 (work)"), Coordinates: (0, 1)')
+    names = [line.split('"')[1] for line in of(lines, "GROUP")]
+    assert len(names) == len(set(names))
+    assert {"__main__", "builtins", "user", "kernel.so"} <= set(names)
+
+
+def test_regions_as_score_p_defines_them(sample):
+    for name, canonical, role, paradigm, place in (
+        ("python", "python sample.py", "ARTIFICIAL", "MEASUREMENT_SYSTEM", "File: UNDEFINED, Begin: 0, End: 0"),
+        ("THREADS", "THREADS", "ARTIFICIAL", '"Pthread"', "File: UNDEFINED, Begin: 0, End: 0"),
+        ("MEASUREMENT OFF", "MEASUREMENT OFF", "ARTIFICIAL", "USER", "File: UNDEFINED, Begin: 0, End: 0"),
+        ("__main__:main", "__main__:main", "FUNCTION", "USER", 'File: "/sample.py", Begin: 3, End: 0'),
+        ("user:sweep", "user:sweep", "FUNCTION", "USER", 'File: "/sample.py", Begin: 30, End: 0'),
+        ("solve", "solve", "FUNCTION", "COMPILER", 'File: "/lib/kernel.so"'),
+        ("read", "read", "FILE_IO", "NONE", 'File: "POSIX I/O", Begin: 0, End: 0'),
+    ):
+        found = of(sample[1], "REGION", f'Name: "{name}" (Aka. "{canonical}")')
+        assert len(found) == 1 and f"Role: {role}, Paradigm: {paradigm}, Flags: NONE, {place}" in found[0], found
+
+
+def test_program_and_thread_ids(sample):
+    lines = sample[2]
+    attributes = [line.strip() for line in lines if "ADDITIONAL" in line]
+    assert attributes == [
+        'ADDITIONAL ATTRIBUTES: ("ProcessId"; UINT64; 7)',
+        'ADDITIONAL ATTRIBUTES: ("ThreadId"; UINT64; 8)',
+    ]
+    assert of(lines, "PROGRAM_BEGIN", 'Name: "python", 1 Argument: "sample.py"')
+    assert of(lines, "THREAD_CREATE", 'Contingent: "", Sequence Count: 1')
+    assert of(lines, "THREAD_BEGIN", 'Contingent: "", Sequence Count: 1')
+
+
+def test_metrics_before_each_enter_and_leave(sample):
+    _, definitions, events = sample
+    (strict,) = of(definitions, "METRIC_CLASS", "SYNCHRONOUS_STRICT")
+    assert strict.endswith('2 Members: "ru_utime", "instructions"')
+    assert of(definitions, "METRIC_MEMBER", '"ru_utime"', "RUSAGE", "ACCUMULATED_START", "UINT64", 'Exponent: -6, Unit: "s"')
+    assert of(definitions, "METRIC_MEMBER", '"instructions"', "Type: OTHER", "ACCUMULATED_START")
+    for name in ("bytes_put", "bytes_get", "io_bytes_read", "io_bytes_written"):
+        assert len(of(definitions, "METRIC_MEMBER", f'"{name}"', "OTHER", "ABSOLUTE_POINT", 'Unit: "bytes"')) == 1
+    last, counted = {}, 0
+    for line in events:
+        kind, _, rest = line.partition(" ")
+        if kind in ("ENTER", "LEAVE", "METRIC"):
+            where, time = rest.split()[:2]
+            if kind != "METRIC" and time not in ("1310", "1320", "8100"):  # recorded without, or open at the end
+                assert f" {time} " in last[where] and "2 Values" in last[where], line
+                values = [int(v) for v in re.findall(r"UINT64; (\d+)", last[where])]
+                assert values == [(int(time) + 900) // 10, (int(time) + 900) * 3]
+                counted += 1
+            last[where] = line if kind == "METRIC" else ""
+    assert counted == 2 * 19
+
+
+def test_call_paths_have_parameters(sample):
+    lines = sample[1]
+    paths = of(lines, "CALLPATH")
+    assert paths[0].endswith('Parent: UNDEFINED, Region: "python"')
+    assert of(paths, "CALLPATH", 'Parent: 0, Region: "THREADS"')
+    values = [line.split(": ", 1)[1] for line in of(lines, "CALLPATH_PARAMETER")]
+    assert [v.split(", ", 1)[1] for v in values] == [
+        'Parameter: "case", Type: STRING, Value: "small"',
+        'Parameter: "order", Type: INT64, Value: -3',
+        'Parameter: "case", Type: STRING, Value: "small"',
+        'Parameter: "order", Type: INT64, Value: 2',
+    ]
+    work = {line.split()[1] for line in of(lines, "CALLPATH", '"__main__:Grid.work"')}
+    assert work == {v.split(",")[0] for v in values if '"order"' in v}
+
+
+def test_file_io(sample):
+    _, definitions, events = sample
+    assert of(definitions, "IO_PARADIGM", 'Identification: "POSIX", Name: "POSIX I/O", Class: SERIAL, Flags: {OS}')
+    assert [line.split('"')[1] for line in of(definitions, "IO_REGULAR_FILE")] == ["/data/input.bin", "/data/output.bin"]
+    assert len(of(definitions, "IO_HANDLE", 'I/O Paradigm: "POSIX I/O"', "Flags: NONE")) == 3
+    created = [line.split("Handle: ")[1] for line in of(events, "IO_CREATE_HANDLE")]
+    assert created == [
+        '"[POSIX I/O]file:///data/input.bin", Access Mode: READ_ONLY, Creation Flags: NONE, Status Flags: NONE',
+        '"[POSIX I/O]file:///data/output.bin", Access Mode: WRITE_ONLY, Creation Flags: {CREATE, TRUNCATE}, Status Flags: NONE',
+    ]
+    assert len(of(events, "IO_DUPLICATE_HANDLE")) == len(of(events, "IO_DESTROY_HANDLE")) == 1
+    assert of(events, "IO_SEEK", "Offset Request: 64, Whence: FROM_START, Offset Result: 64")
+    begun = [re.search(r"Mode: (\w+), .*Request: (\d+), Matching Id: (\d+)", x) for x in of(events, "IO_OPERATION_BEGIN", " 0 ")]
+    done = [re.search(r"Result: (\d+), Matching Id: (\d+)", x) for x in of(events, "IO_OPERATION_COMPLETE", " 0 ")]
+    assert [m[1] for m in begun] == ["READ", "WRITE", "READ"]
+    assert [(int(b[2]) - int(d[1]), b[3]) for b, d in zip(begun, done)] == [(10, d[2]) for d in done]
+
+
+def test_pauses_stand_alone(sample):
+    lines = sample[2]
+    assert [line.split()[-1] for line in of(lines, "MEASUREMENT_ON_OFF", " 0 ")] == ["OFF", "ON"]
+    assert not [line for line in lines if "MEASUREMENT OFF" in line]
+    assert not [line for line in lines if " 2100 " in line and line.split(" ")[0] in ("METRIC", "ENTER", "LEAVE")]
