@@ -29,6 +29,7 @@ Summary: The module scorep of the Score-P Python bindings, recorded by Spartito
 License: BSD-3-Clause
 Requires-Python: >=3.9
 {"".join(f"Requires-Dist: {r}" + chr(10) for r in REQUIRES)}"""
+README = f"{FILE}.pth puts this directory at the end of sys.path: a package of the same name elsewhere is found before.\n"
 WHEEL = "Wheel-Version: 1.0\nGenerator: spartito-dropin\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
@@ -86,7 +87,9 @@ def _write_wheel(directory: str, files: "list[tuple[str, bytes]]") -> str:
 def build_wheel(wheel_directory: str, config_settings: object = None, metadata_directory: object = None) -> str:
     _refuse_beside_real()
     files = [(f"{FILE}/{path}", data) for path, data in _sources()]
-    return _write_wheel(wheel_directory, [*files, (f"{FILE}.pth", f"{FILE}\n".encode())])
+    # pip takes a directory away again only if it has put a file into it
+    files += [(f"{FILE}/README", README.encode()), (f"{FILE}.pth", f"{FILE}\n".encode())]
+    return _write_wheel(wheel_directory, files)
 
 
 def build_sdist(sdist_directory: str, config_settings: object = None) -> str:

@@ -7,7 +7,7 @@ import inspect
 import os
 import sys
 from collections.abc import AsyncGenerator, Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache, wraps
 from keyword import iskeyword
 from types import FunctionType, TracebackType, coroutine
@@ -78,12 +78,24 @@ def decorate(name: str | None, function: Function, group: str | None = None, its
     code = getattr(inspect.unwrap(function), "__code__", None)
     file, line = (os.path.abspath(code.co_filename), code.co_firstlineno) if code else (None, 0)
     region = _measure.region(name, group, file, line, itself)
-    active = _measure.uninstrumented if itself else _measure.active
+    return _within(region, function, _measure.uninstrumented if itself else _measure.active, "function")
+
+
+def manage(manager: AbstractContextManager[Any], function: Function) -> Function:
+    """function within `with manager:` for each call during a measurement."""
+    if not callable(function):
+        raise TypeError(f"{type(manager).__name__}() decorates functions, not {type(function).__name__}")
+    return _within(manager, function, _measure.active, "managed")
+
+
+def _within(region: AbstractContextManager[Any], function: Function, active: Callable[[], bool], plain: str) -> Function:
+    """plain: which of _BODIES is for functions that run through."""
     if inspect.isasyncgenfunction(function):
         made: Any = _async_generator(region, function, active)
     else:
         parameters = _parameters(function)
-        made = _made(parameters, _kind(function))(region, function, active, _measure)
+        kind = _kind(function)
+        made = _made(parameters, plain if kind == "function" else kind)(region, function, active, _measure)
         if parameters != _ANYTHING:
             made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
         if isinstance(function, FunctionType) and function.__code__.co_flags & inspect.CO_ITERABLE_COROUTINE:
@@ -102,6 +114,13 @@ _BODIES = {
             return function({given})
         finally:
             end(region)
+""",
+    "managed": """
+    def call({taken}):
+        if not active():
+            return function({given})
+        with region:
+            return function({given})
 """,
     "coroutine": """
     async def call({taken}):
@@ -171,7 +190,7 @@ def _made(parameters: tuple[str, str], kind: str) -> Callable[..., Callable[...,
 
 
 def _async_generator(
-    region: _measure.region, function: Callable[..., Any], active: Callable[[], bool]
+    region: AbstractContextManager[Any], function: Callable[..., Any], active: Callable[[], bool]
 ) -> Callable[..., AsyncGenerator[Any, Any]]:
     async def call(*args: Any, **keywords: Any) -> AsyncGenerator[Any, Any]:
         inner = function(*args, **keywords)

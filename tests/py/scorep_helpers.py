@@ -7,11 +7,8 @@ import sys
 import textwrap
 from collections import Counter
 
-import pytest
 from conftest import ROOT
-from spartito import _measure
 
-door = pytest.mark.skipif(not hasattr(_measure, "instrument"), reason="the recorder has no Score-P mode")
 DROPIN = str(ROOT / "dropin")
 
 

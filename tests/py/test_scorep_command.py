@@ -2,14 +2,13 @@
 """`python -m scorep`: its options, and that the program it runs is the plain one."""
 
 import os
-import pickle
 import re
 import signal
 import subprocess
 import sys
 
 import pytest
-from scorep_helpers import door, environment, measured, program, results, run, visits
+from scorep_helpers import environment, measured, program, results, run, visits
 
 
 def test_help(tmp_path):
@@ -53,7 +52,6 @@ def test_wrong_options_name_the_option_and_start_nothing(tmp_path, word, said):
     assert not results(tmp_path)
 
 
-@door
 @pytest.mark.parametrize(
     "options",
     [
@@ -235,5 +233,3 @@ def test_threads_without_a_flag(tmp_path):
 def test_pickling_of_classes_of_the_script(tmp_path):
     measured(tmp_path, "import pickle\nclass A: pass\nopen('a', 'wb').write(pickle.dumps(A()))")
     assert b"__main__" in (tmp_path / "a").read_bytes()
-    with pytest.raises(AttributeError):
-        pickle.loads((tmp_path / "a").read_bytes())  # not of scorep or anything else that could be found here

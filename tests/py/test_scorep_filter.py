@@ -2,7 +2,7 @@
 """Filter files of Score-P: how they are read, what is wrong with them, and that they leave out what they name."""
 
 import pytest
-from scorep_helpers import door, measured, program, results, run, visits
+from scorep_helpers import measured, program, results, run, visits
 
 
 def read(tmp_path, text):
@@ -76,7 +76,6 @@ PROGRAM = """\
 """
 
 
-@door
 def test_regions_and_files_are_left_out(tmp_path):
     program(tmp_path, "def helper(): pass\ndef other(): pass\n", "part.py")
     text = """\
@@ -98,7 +97,6 @@ SCOREP_FILE_NAMES_END
     assert "part:helper" not in visits(measured(tmp_path, PROGRAM, env=env))
 
 
-@door
 def test_user_regions_are_filtered_by_their_full_name(tmp_path):
     (tmp_path / "f").write_text("SCOREP_REGION_NAMES_BEGIN EXCLUDE user:quiet* SCOREP_REGION_NAMES_END\n")
     source = """\

@@ -2,7 +2,7 @@
 """The variables SCOREP_*: what each sets, and what is said about one that cannot be read."""
 
 import pytest
-from scorep_helpers import configuration, door, measured, program, results, run
+from scorep_helpers import configuration, measured, program, results, run
 
 
 def settings(environment, instrument=True, io=None):
@@ -134,7 +134,6 @@ def test_memory_is_for_each_process(tmp_path):
     assert visits(measured(tmp_path, source, env=env))["__main__:f"] == 200000
 
 
-@door
 def test_depth_of_the_profile(tmp_path):
     source = """\
         def f(n):
