@@ -43,8 +43,8 @@ __all__ = [
 def start(directory: "Optional[str]" = None, **settings: "Any") -> None:
     """Start measuring this process into a new directory (default: spartito-SCRIPT-TIME in the current one).
 
-    Settings are those of `spartito run`: trace, hook, c_calls, memory, when_full, filter, only_mine, depth; io only within a run
-    with --io.
+    Settings are those of `spartito run`: trace, hook, c_calls, memory, when_full, filter, only_mine, depth, metrics; io only
+    within a run with --io.
     ValueError: a value that cannot be read, or measuring already; OSError: the directory cannot be made."""
     from spartito.user import start
 

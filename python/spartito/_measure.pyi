@@ -13,7 +13,7 @@ def boot() -> bool:
 
 def start(directory: str, settings: Mapping[str, str]) -> None:
     """Start measuring into the existing experiment directory. settings: the same names and values as the variables, without SPARTITO_,
-    in lower case (trace, hook, c_calls, memory, when_full, filter, only_mine, depth).
+    in lower case (trace, hook, c_calls, memory, when_full, filter, only_mine, depth, metrics).
     ValueError: a value that cannot be read, or measuring already; OSError: the directory cannot be written."""
 
 def stop() -> None:
@@ -83,6 +83,10 @@ class region:
 
 def hooks() -> list[tuple[str, bool, str]]:
     """(name, works with this Python, why not or what for) of each hook; the first that works is the default."""
+
+def metrics(wanted: str | None = None, /) -> list[tuple[str, str, str | None]]:
+    """(source:name, description, None or why it cannot be counted here) of each metric of a list such as "rusage:ru_utime,perf:cycles";
+    without one, of all that are known. ValueError: a name or source that does not exist."""
 
 def settings() -> list[tuple[str, str]]:
     """(name, value) of every setting in force; empty without a measurement."""

@@ -68,6 +68,19 @@ def _missing(processes: list[dict[str, Any]]) -> list[str]:
     ]
 
 
+def uncounted(name: str, why: str) -> str:
+    return f"{name} cannot be counted here: {why}"
+
+
+def _uncounted(processes: list[dict[str, Any]]) -> list[str]:
+    """Metrics that were asked for but not counted; all processes of a machine say the same."""
+    lines: dict[str, None] = {}
+    for process in processes:
+        for text in filter(None, process.get("meta", {}).get("uncounted", "").split("\n")):
+            lines[uncounted(*text.split(": ", 1))] = None
+    return list(lines)
+
+
 def sentences(info: dict[str, Any]) -> list[str]:
     """One line each, for people and for scripts that look for "lost", "not recorded" and "abrupt"."""
     lines = []
@@ -91,6 +104,7 @@ def sentences(info: dict[str, Any]) -> list[str]:
             how = "(killed, crashed, os._exit or still running)"
             lines.append(f"{_who(p)} {ABRUPT} {how}; what was recorded until then is here")
     lines += _missing(info["processes"])
+    lines += _uncounted(info["processes"])
     lines += _not_recorded(info["problems"])
     damage = [text for text in info["problems"] if NOT_RECORDED not in text]
     lines += [f"damaged: {text}" for text in damage[:MOST]]

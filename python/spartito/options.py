@@ -13,7 +13,7 @@ class Usage(Exception):
 
 
 class Option:
-    """One option. kind: flag, text, append, count (a whole number), number, size; formats and a tuple of choices are
+    """One option. kind: flag, text, append (patterns), list, count (a whole number), number, size; formats and a tuple of choices are
     checked by the verb."""
 
     __slots__ = ("choices", "complete", "dest", "flags", "help", "kind", "metavar")
@@ -146,6 +146,14 @@ VERBS = (
             Option("--only-mine", "leave out the standard library and installed packages, with the C functions that they call"),
             Option("--depth", "record calls down to N frames (default 0: all)", "N", kind="count"),
             Option("--io", "record file I/O: the C library's functions on files, with the bytes that they move"),
+            Option(
+                "--metric",
+                "count it beside the time, at each call and return: of rusage, perf or papi, such as rusage:ru_utime or "
+                "perf:page-faults; rusage:all is all of them (`spartito doctor` lists what can be counted here)",
+                "SOURCE:NAME[,…]",
+                kind="list",
+                dest="metrics",
+            ),
         ),
         (
             ("spartito run -- python solver.py --steps 100", "measure a script"),
@@ -232,7 +240,7 @@ VERBS = (
         "doctor",
         "doctor [--formats]",
         "say what works on this machine, and how to get the rest",
-        "Lists hooks, clock, formats and the optional libraries.",
+        "Lists hooks, clock, metrics, formats and the optional libraries.",
         (Option("--formats", "print the names of the formats, one a line, and nothing else"),),
         (("spartito doctor", "check this machine"),),
     ),
@@ -314,6 +322,10 @@ def _store(values: dict[str, object], option: Option, flag: str, text: str) -> N
         if "\n" in text or not text:
             raise Usage(f"{flag}: the pattern is {'empty' if not text else 'longer than one line'}")
         filters.append(("+" if option.dest == "include" else "-") + text)
+    elif option.kind == "list":
+        words = values.setdefault(option.dest, [])
+        assert isinstance(words, list)
+        words.append(text)
     else:
         values[option.dest] = value
 

@@ -49,10 +49,11 @@ SETTINGS = (
     Setting("only_mine", "--only-mine", "flag", "0"),
     Setting("depth", "--depth", "count", "0"),
     Setting("io", "--io", "flag", "0"),
+    Setting("metrics", "--metric", "metrics", ""),
 )
 # variables of ours that are no settings of the command line
 OTHERS = ("SPARTITO_EXPERIMENT", "SPARTITO_SCOREP", "SPARTITO_INSTRUMENT", "SPARTITO_PROFILE_DEPTH", "SPARTITO_CLOCK",
-          "SPARTITO_CC", "SPARTITO_CXX", "SPARTITO_FC", "SPARTITO_WRAPPER", "SPARTITO_METRICS", "SPARTITO_MACHINE",
+          "SPARTITO_CC", "SPARTITO_CXX", "SPARTITO_FC", "SPARTITO_WRAPPER", "SPARTITO_MACHINE",
           "SPARTITO_EXECUTABLE", "SPARTITO_INSTRUMENTER_FILE")  # fmt: skip
 TRUE = ("1", "true", "yes", "on")
 FALSE = ("0", "false", "no", "off", "")
@@ -140,6 +141,23 @@ def _formats(text: str) -> str:
     return ",".join(dict.fromkeys(names))
 
 
+def _metrics(text: str) -> str:
+    words = ",".join(dict.fromkeys(text.replace(",", " ").split()))
+    if words:
+        from spartito._measure import metrics
+
+        metrics(words)
+    return words
+
+
+def uncounted(text: str) -> list[str]:
+    """Sentences about metrics that cannot be counted on this machine."""
+    from spartito._measure import metrics
+    from spartito.losses import uncounted as sentence
+
+    return [sentence(name, why) for name, _, why in metrics(text) if why]
+
+
 def _flag(text: str) -> str:
     word = text.strip().lower()
     if word in TRUE:
@@ -171,7 +189,7 @@ def normal(setting: Setting, text: str) -> str:
         if text not in ("flush", "stop"):
             raise ValueError(f"{text!r} is neither flush nor stop")
         return text
-    check = {"filter": _filter, "hook": _hook, "formats": _formats}.get(kind)
+    check = {"filter": _filter, "hook": _hook, "formats": _formats, "metrics": _metrics}.get(kind)
     return check(text) if check else text
 
 

@@ -69,7 +69,8 @@ def next_command(directory: str, info: dict[str, Any]) -> str:
     return f"spartito report --tree {place}"
 
 
-def write(model: Model, directory: str, label: str) -> None:
+def write(model: Model, directory: str, label: str, said: list[str]) -> None:
+    """said: lines that the user has read already."""
     if sys.stderr is None:
         return
     info = model.info()
@@ -93,6 +94,7 @@ def write(model: Model, directory: str, label: str) -> None:
     cost = measuring_cost(info)
     out.line(f"measuring took about {seconds(cost)} of that ({percent(cost, total)} %)")
     for line in sentences(info):
-        out.line(line, "yellow")
+        if line not in said:
+            out.line(line, "yellow")
     out.line(f"next: {next_command(directory, info)}", "bold")
     sys.stderr.flush()

@@ -75,14 +75,24 @@ static uint64_t recorded(const struct sp_thread *t)
 	for (const struct sp_raw_chunk *c = t->node_chunk; c; c = (const struct sp_raw_chunk *)c->reserved[0]) {
 		const struct sp_raw_node *n = (const struct sp_raw_node *)(c + 1);
 		for (uint64_t i = 0; i < c->used; i++)
-			if (n[i].visits >= CALLS)
+			if (n[i].parent != SP_RAW_NONE && n[i].visits >= CALLS) /* else it holds values of metrics */
 				return n[i].incl / n[i].visits;
 	}
 	return 0;
 }
 
+/* What the calibration traces is thrown away with the chunk it is in. A small memory limit may leave too small a one.
+ */
+static bool fits(const struct sp_thread *t)
+{
+	uint64_t words = 2 * (CALLS + 4) * (sp_process.n_sync ? 2 + sp_process.n_sync : 1);
+	return (uint64_t)t->ev_end - t->loc.next >= words * sizeof(uint64_t);
+}
+
 void sp_calibrate_after(struct sp_thread *t)
 {
+	if (t->traced && !fits(t))
+		sp_thread_events_hold(t);
 	uint64_t with = loop ? run(t) : 0;
 	if (with > without && without) {
 		double pair = (double)(with - without) / CALLS, empty = (double)without / CALLS / 2;

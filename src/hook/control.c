@@ -198,6 +198,11 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 		PyErr_Format(PyExc_ValueError, "filter: %s", *why ? why : strerror(-r));
 		return -1;
 	}
+	if (sp_metrics_check(s->metrics, why, sizeof why)) {
+		PyErr_Format(PyExc_ValueError, "metrics: %s", why);
+		sp_filter_free(f);
+		return -1;
+	}
 	sp_names_new_generation();
 	r = sp_process_start(dir, s, f, how);
 	if (r) {

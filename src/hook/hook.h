@@ -158,7 +158,7 @@ PyObject *sp_region_type(void); /* a new reference */
  * where it has none. */
 static inline void sp_hook_suspends(struct sp_thread *t, uint64_t key, sp_frame *f, uint64_t now)
 {
-	if (SP_UNLIKELY(sp_is_user_key(((const struct sp_raw_frame *)t->loc.top)->key)))
+	if (SP_UNLIKELY(sp_is_user_key(sp_stack_key((const struct sp_raw_frame *)t->loc.top))))
 		sp_stack_set_aside(t, key, (uint64_t)(f ? f : sp_frame_current(PyThreadState_Get())), now);
 }
 

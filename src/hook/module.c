@@ -133,6 +133,32 @@ static PyObject *settings(PyObject *self, PyObject *none)
 	return list;
 }
 
+static void add_metric(void *to, const char *name, const char *what, const char *why)
+{
+	PyObject **list = to;
+	PyObject *row = *list ? Py_BuildValue("(ssz)", name, what, why) : NULL;
+	if (*list && (!row || PyList_Append(*list, row)))
+		Py_CLEAR(*list);
+	Py_XDECREF(row);
+}
+
+static PyObject *metrics(PyObject *self, PyObject *args)
+{
+	(void)self;
+	const char *wanted = NULL;
+	char why[300];
+	if (!PyArg_ParseTuple(args, "|z", &wanted))
+		return NULL;
+	if (wanted && sp_metrics_check(wanted, why, sizeof why)) {
+		PyErr_SetString(PyExc_ValueError, why);
+		return NULL;
+	}
+	PyObject *list = PyList_New(0);
+	if (list)
+		sp_metrics_list(wanted, add_metric, &list);
+	return list;
+}
+
 /* ---- user regions and values ---- */
 
 const char *sp_text_argument(PyObject *o, Py_ssize_t *n, const char *what)
@@ -383,6 +409,7 @@ static PyMethodDef methods[] = {
     {"counter", FAST(counter), "counter(name, value)"},
     {"marker", marker, METH_O, "marker(text)"},
     {"hooks", hooks, METH_NOARGS, "(name, works, why not or what for) of each hook"},
+    {"metrics", metrics, METH_VARARGS, "(name, what it is, why it cannot be counted here or None) of metrics"},
     {"settings", settings, METH_NOARGS, "(name, value) of each setting in force"},
     {NULL, NULL, 0, NULL},
 };

@@ -168,7 +168,8 @@ static void on_return(PyFrameObject *f, PyObject *result)
 	if (kind == SP_RAW_SUSPEND)
 		sp_hook_suspends(t, (uint64_t)code, NULL, now);
 	const struct sp_raw_frame *top = (const struct sp_raw_frame *)t->loc.top;
-	if (SP_UNLIKELY(slot & SP_SLOT_GENERATOR && !result && top->key == (uint64_t)code && last_instruction(f) < 0)) {
+	if (SP_UNLIKELY(slot & SP_SLOT_GENERATOR && !result && !sp_stack_special(top) &&
+	                sp_stack_key(top) == (uint64_t)code && last_instruction(f) < 0)) {
 		/* before 3.11 closing a generator that never ran looks like a first call */
 		((struct sp_raw_node *)top->node)->visits--;
 		((struct sp_raw_node *)top->node)->resumed++;

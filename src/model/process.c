@@ -28,6 +28,9 @@ static const char *reason(struct sp_builder *b, const struct sp_raw_header *h)
 		break;
 	case SP_RAW_REASON_HOOK:
 		return "another tool took the hook away";
+	case SP_RAW_REASON_METRICS:
+		snprintf(text, sizeof(text), "metrics could not be read to the end: %s", strerror(h->lost_errno));
+		break;
 	case SP_RAW_REASON_INTERNAL:
 		return "an error inside Spartito turned measuring off";
 	default:

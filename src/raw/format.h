@@ -62,7 +62,8 @@ enum sp_raw_reason {
 	SP_RAW_REASON_MEMORY = 1, /* the memory limit, with --when-full stop */
 	SP_RAW_REASON_DISK = 2,   /* the file could not grow: lost_errno */
 	SP_RAW_REASON_HOOK = 3,   /* another tool took the hook away */
-	SP_RAW_REASON_INTERNAL = 4
+	SP_RAW_REASON_INTERNAL = 4,
+	SP_RAW_REASON_METRICS = 5 /* metrics of a thread could not be read: lost_errno */
 };
 
 enum sp_raw_chunk_type {
@@ -117,7 +118,8 @@ enum {
 	SP_RAW_FRAME_SKIPPED =
 	    4, /* below the depth limit: not recorded at all; node is the nearest recorded caller's */
 	SP_RAW_FRAME_COLLAPSED = 8, /* in the collapsed node; time only if the frame below is not collapsed too */
-	SP_RAW_FRAME_HIDDEN = 16    /* beside SKIPPED: what it calls is recorded, as its caller's */
+	SP_RAW_FRAME_HIDDEN = 16,   /* beside SKIPPED: what it calls is recorded, as its caller's */
+	SP_RAW_FRAME_METRICS = 32   /* metrics are read at its ends; otherwise as if it were not set */
 };
 
 struct sp_raw_frame {
@@ -199,14 +201,15 @@ enum sp_raw_def_kind {
 };
 
 /* flags of a METRIC record: where the values come from, and whether they are counted by the region itself (OWN) or the
- * growth of a counter while it ran, callees included */
+ * growth of a counter while it ran, callees included. LEVEL: in the trace the values are no sum since the start, but
+ * what there is at the moment */
 enum sp_raw_metric_kind {
 	SP_RAW_METRIC_RUSAGE = 0,
 	SP_RAW_METRIC_PAPI = 1,
 	SP_RAW_METRIC_PERF = 2,
 	SP_RAW_METRIC_BYTES = 3
 };
-enum { SP_RAW_METRIC_KIND_MASK = 0xff, SP_RAW_METRIC_OWN = 0x100 };
+enum { SP_RAW_METRIC_KIND_MASK = 0xff, SP_RAW_METRIC_OWN = 0x100, SP_RAW_METRIC_LEVEL = 0x200 };
 
 enum sp_raw_region_kind {
 	SP_RAW_REGION_PYTHON = 0,

@@ -93,7 +93,8 @@ extern int (*sp_adapter_runs_python)(void);
 extern int sp_adapter_forked_python;
 /* An adapter's enter is under way in the calling thread: no Python frame is being entered. */
 extern __thread int sp_adapter_enters __attribute__((tls_model("initial-exec")));
-/* Between fork's preparation and its end the calling thread holds the process lock. */
+/* The calling thread must not record through an adapter: between fork's preparation and its end it holds the process
+ * lock, and while it reads metrics it is in an event. */
 extern __thread int sp_adapter_forks __attribute__((tls_model("initial-exec")));
 
 #endif

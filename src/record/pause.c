@@ -34,8 +34,7 @@ static void cut(struct sp_thread *t, size_t first, uint64_t now, bool users_only
 	for (size_t i = 0; above && i < n; i++) {
 		const struct sp_raw_frame *f = &above[i];
 		if (is_user(f) ? f->frame != ENDED : !users_only)
-			sp_stack_inherit(t, sp_stack_region(f), sp_stack_key(f), f->frame,
-			                 f->flags ? f->flags : SP_RAW_FRAME_FORKED, now);
+			sp_stack_inherit(t, sp_stack_region(f), sp_stack_key(f), f->frame, sp_stack_reopened(f), now);
 	}
 	free(above);
 }
@@ -105,6 +104,7 @@ static void count_off(struct sp_thread *t, uint64_t off)
 		t->loc.lost_paths++;
 		return;
 	}
+	sp_metrics_off(t, n);
 	n->visits++;
 	n->incl += off;
 	n->sumsq += (double)off * (double)off;
@@ -130,6 +130,8 @@ void sp_stack_resumed(struct sp_thread *t)
 	sp_extra_at(t, SP_RAW_X_ON, NULL, 0, later(t->loc.last, sp_process.resumed_at));
 	if (sp_process.settings.scorep && t->off)
 		count_off(t, off);
+	else if (!sp_process.settings.scorep)
+		sp_metrics_off(t, NULL);
 	for (size_t i = sp_process.settings.scorep ? 0 : sp_stack_depth(t); i > 0; i--)
 		frame_at(t, i)->enter += off;
 	t->off = false;
@@ -154,6 +156,7 @@ void sp_process_pause(void)
 {
 	uint64_t now = sp_ticks();
 	if (sp_self) {
+		sp_metrics_read(sp_self, now);
 		sp_extra_at(sp_self, SP_RAW_X_OFF, NULL, 0, now);
 		sp_self->off = true;
 	}

@@ -59,6 +59,7 @@ static void fork_prepare(void)
 {
 	sp_adapter_forks = 1;
 	pthread_mutex_lock(&sp_process.lock);
+	sp_metrics_fork(SP_FORK_BEFORE);
 	if (sp_process.forked || !sp_process.header)
 		return;
 	struct sp_thread *t = sp_self;
@@ -82,6 +83,7 @@ static void fork_parent(void)
 {
 	if (!sp_process.forked)
 		fork_forget();
+	sp_metrics_fork(SP_FORK_PARENT);
 	pthread_mutex_unlock(&sp_process.lock);
 	sp_adapter_forks = 0;
 }
@@ -92,6 +94,7 @@ static void fork_child(void)
 {
 	pthread_mutex_init(&sp_process.lock, NULL);
 	sp_adapter_forks = sp_adapter_forked_python = 0;
+	sp_metrics_fork(SP_FORK_CHILD);
 	if (sp_process.forked || !sp_process.header)
 		return;
 	forking.header = sp_process.header;
@@ -115,8 +118,7 @@ static struct sp_thread *child_frames(void)
 	uint64_t now = sp_ticks();
 	for (size_t i = 0; t && i < forking.n; i++) {
 		const struct sp_raw_frame *f = &forking.frames[i];
-		sp_stack_inherit(t, forking.regions[i], sp_stack_key(f), f->frame,
-		                 f->flags ? f->flags : SP_RAW_FRAME_FORKED, now);
+		sp_stack_inherit(t, forking.regions[i], sp_stack_key(f), f->frame, sp_stack_reopened(f), now);
 	}
 	return t;
 }
@@ -215,6 +217,7 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 		abandon();
 		return -ENOSPC;
 	}
+	sp_metrics_start(sp_process.settings.metrics);
 	sp_adapter_columns();
 	sp_adapter_new_file(1);
 	static const char deeper[] = "COLLAPSED";
@@ -242,6 +245,8 @@ void sp_process_stop(enum sp_raw_ended how)
 		if (!t->loc.end)
 			t->loc.end = sp_process_until(t, now);
 	}
+	if (how == SP_RAW_ENDED_STOPPED)
+		sp_metrics_stop();
 	sp_recording = false;
 	sp_epoch++;
 	sp_process_sync();

@@ -111,6 +111,7 @@ struct sp_thread {
 	uint32_t epoch;            /* of sp_epoch when the stack was made to agree with the interpreter's */
 	struct sp_thread *next;    /* registry */
 	struct sp_thread **slot;   /* the thread's sp_self */
+	struct sp_counts *counts;  /* owned; of metrics. NULL: none are read */
 	uint64_t paused_ticks;     /* of the process, when the thread last looked */
 	bool off;                  /* it paused itself, and has said so in its trace */
 	uint32_t *begun, n_begun;  /* owned; user regions that began while recording was off */
@@ -269,6 +270,8 @@ void sp_event_slow(struct sp_thread *t, uint64_t ticks, uint64_t delta, unsigned
 void sp_extra(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *payload, unsigned n);
 /* The same at a time that is known; never before the thread's last event. */
 void sp_extra_at(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *payload, unsigned n, uint64_t now);
+/* Values of metrics at the time of the event that follows. A loss is that event's. */
+void sp_event_metrics(struct sp_thread *t, const uint64_t *values, unsigned n, uint64_t now);
 
 /* An inherited frame: open since before recording began; frame is the interpreter's own pointer. */
 void sp_stack_inherit(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t frame, uint64_t flags, uint64_t now);
@@ -320,7 +323,50 @@ extern void (*sp_stack_out_of_date)(struct sp_thread *t);
 /* Where the hot path must stop: the end of the stack or the depth limit. */
 void sp_stack_limit(struct sp_thread *t);
 
+/* With metrics every frame is flagged, the root too, so that each enter and leave comes to stack.c. What else is
+ * remarkable about it: */
+static inline uint64_t sp_stack_special(const struct sp_raw_frame *f)
+{
+	return f->flags & ~(uint64_t)SP_RAW_FRAME_METRICS;
+}
+/* The flags of a frame that is left and opened again in another place or process, without another visit. */
+static inline uint64_t sp_stack_reopened(const struct sp_raw_frame *f)
+{
+	return sp_stack_special(f) ? f->flags : SP_RAW_FRAME_FORKED;
+}
+/* An enter, leave or the like in the trace, with the metrics at its time. */
+void sp_stack_event(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t region);
+/* The frame below all others. */
+void sp_stack_root(struct sp_thread *t);
+
 /* A frame with flags has the complement of its key as key, so that its leave is never taken for an ordinary one. */
+
+/* ---- metrics that are read at each enter and leave ---- */
+
+/* A list of source:name; -EINVAL: one is not known, with a sentence in why. One that cannot be counted here is no
+ * error. */
+int sp_metrics_check(const char *list, char *why, size_t n);
+/* Calls f for each metric of the list; NULL: of all that can be listed. why: NULL, or why it cannot be counted here. */
+int sp_metrics_list(const char *list, void (*f)(void *to, const char *name, const char *what, const char *why),
+                    void *to);
+/* Defines them, before the first node is made; names those that cannot be counted in the META record "uncounted". */
+void sp_metrics_start(const char *list);
+void sp_metrics_stop(void); /* with the process lock held, as the next two */
+void sp_metrics_thread_end(struct sp_thread *t);
+enum sp_fork { SP_FORK_BEFORE, SP_FORK_PARENT, SP_FORK_CHILD };
+void sp_metrics_fork(enum sp_fork when);
+int sp_metrics_thread_begin(struct sp_thread *t);
+/* The frame at this depth begins or ends: keeps the values, or adds to its node what they grew by. */
+void sp_metrics_enter(struct sp_thread *t, size_t depth, uint64_t now);
+void sp_metrics_leave(struct sp_thread *t, size_t depth, struct sp_raw_node *n, uint64_t now);
+void sp_metrics_read(struct sp_thread *t, uint64_t now); /* here and below: nothing, where there are none */
+/* After a pause: what was counted meanwhile is in no open frame, but in n, the node of the time off, if that is not
+ * NULL. */
+void sp_metrics_off(struct sp_thread *t, struct sp_raw_node *n);
+/* The innermost frame, until now one of node n, goes on as one of another. */
+void sp_metrics_divide(struct sp_thread *t, struct sp_raw_node *n, uint64_t now);
+/* The METRICS record of the event that follows. */
+void sp_metrics_event(struct sp_thread *t, uint64_t now);
 
 /* ---- user regions and values, from any language; no-ops while nothing is recorded ---- */
 

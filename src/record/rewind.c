@@ -46,7 +46,7 @@ void sp_rewind_begin(struct sp_thread *t, uint32_t region)
 		return;
 	}
 	t->rewinds = r;
-	sp_event(t, sp_ticks(), SP_RAW_ENTER, region);
+	sp_stack_event(t, sp_ticks(), SP_RAW_ENTER, region);
 }
 
 void sp_rewind_chunk(struct sp_thread *t, const struct sp_raw_chunk *c)
@@ -100,10 +100,10 @@ static void agree(struct sp_thread *t, const struct sp_rewind *r, uint64_t now)
 		same++;
 	for (size_t i = r->depth; i-- > same;)
 		if (!(r->frames[i].flags & SP_RAW_FRAME_SKIPPED))
-			sp_event(t, now, SP_RAW_LEAVE, sp_stack_region(&r->frames[i]));
+			sp_stack_event(t, now, SP_RAW_LEAVE, sp_stack_region(&r->frames[i]));
 	for (size_t i = same; i < depth; i++)
 		if (!(open[i].flags & SP_RAW_FRAME_SKIPPED))
-			sp_event(t, now, SP_RAW_INHERIT, sp_stack_region(&open[i]));
+			sp_stack_event(t, now, SP_RAW_INHERIT, sp_stack_region(&open[i]));
 }
 
 static void undo(struct sp_thread *t, const struct sp_rewind *r, uint64_t now)
@@ -142,7 +142,7 @@ bool sp_rewind_end(struct sp_thread *t, uint32_t region, bool take_out)
 	if (take_out)
 		undo(t, r, now);
 	else
-		sp_event(t, now, SP_RAW_LEAVE, region);
+		sp_stack_event(t, now, SP_RAW_LEAVE, region);
 	t->rewinds = r->older;
 	free(r);
 	if (!t->rewinds)

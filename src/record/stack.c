@@ -69,8 +69,14 @@ int sp_thread_stack_init(struct sp_thread *t)
 {
 	if (stack_grow(t))
 		return -ENOSPC;
-	*(struct sp_raw_frame *)t->loc.base = (struct sp_raw_frame){.node = (uint64_t)t->root};
+	sp_stack_root(t);
 	return 0;
+}
+
+void sp_stack_root(struct sp_thread *t)
+{
+	*(struct sp_raw_frame *)t->loc.base =
+	    (struct sp_raw_frame){.node = (uint64_t)t->root, .flags = t->counts ? SP_RAW_FRAME_METRICS : 0};
 }
 
 /* Room for one more frame. Without any the call is not recorded. */
@@ -82,8 +88,20 @@ static bool room(struct sp_thread *t)
 static void push(struct sp_thread *t, uint64_t key, struct sp_raw_node *n, uint64_t now, uint64_t flags, uint64_t frame)
 {
 	struct sp_raw_frame *f = top_of(t) + 1;
+	if (t->counts) {
+		flags |= SP_RAW_FRAME_METRICS;
+		if (!(flags & SP_RAW_FRAME_SKIPPED))
+			sp_metrics_enter(t, sp_stack_depth(t) + 1, now);
+	}
 	*f = (struct sp_raw_frame){now, (uint64_t)n, flags ? ~key : key, frame, flags};
 	t->loc.top = (uint64_t)f;
+}
+
+void sp_stack_event(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t region)
+{
+	if (t->counts)
+		sp_metrics_event(t, now);
+	sp_event(t, now, kind, region);
 }
 
 /* A call for which the stack cannot grow is lost, and so is what it calls. The last place stands for all of them and
@@ -118,21 +136,40 @@ static void close_special(struct sp_thread *t, struct sp_raw_frame *f, uint64_t 
 {
 	struct sp_raw_node *n = (struct sp_raw_node *)f->node;
 	bool nested = f->flags & SP_RAW_FRAME_COLLAPSED && (f - 1)->flags & SP_RAW_FRAME_COLLAPSED;
+	if (t->counts && !nested && !(f->flags & SP_RAW_FRAME_SKIPPED))
+		sp_metrics_leave(t, sp_stack_depth(t), n, now);
 	t->loc.top = (uint64_t)(f - 1);
 	if (f->flags & SP_RAW_FRAME_SKIPPED)
 		return;
 	if (!nested)
 		n->incl += now - f->enter;
-	sp_event(t, now, kind, sp_stack_region(f));
+	sp_stack_event(t, now, kind, sp_stack_region(f));
+}
+
+/* An ordinary frame at whose ends metrics are read: it becomes one as the hot path has them. */
+static void close_metrics(struct sp_thread *t, struct sp_raw_frame *f, uint64_t now, unsigned kind)
+{
+	sp_metrics_leave(t, sp_stack_depth(t), (struct sp_raw_node *)f->node, now);
+	sp_metrics_event(t, now);
+	f->key = ~f->key;
+	f->flags = 0;
+	sp_leave(t, f->key, now, kind);
+}
+
+static void close_top(struct sp_thread *t, uint64_t now, unsigned kind)
+{
+	struct sp_raw_frame *f = top_of(t);
+	if (sp_stack_special(f))
+		close_special(t, f, now, kind);
+	else if (f->flags)
+		close_metrics(t, f, now, kind);
+	else
+		sp_leave(t, f->key, now, kind);
 }
 
 void sp_stack_pop(struct sp_thread *t, uint64_t now)
 {
-	struct sp_raw_frame *f = top_of(t);
-	if (f->flags)
-		close_special(t, f, now, SP_RAW_LEAVE);
-	else
-		sp_leave(t, f->key, now, SP_RAW_LEAVE);
+	close_top(t, now, SP_RAW_LEAVE);
 }
 
 void sp_stack_clear(struct sp_thread *t, uint64_t now)
@@ -160,7 +197,7 @@ void sp_stack_inherit(struct sp_thread *t, uint32_t region, uint64_t key, uint64
 		t->loc.lost_paths++;
 		push(t, key, t->collapsed, now, flags | SP_RAW_FRAME_COLLAPSED, region);
 	}
-	sp_event(t, now, SP_RAW_INHERIT, region);
+	sp_stack_event(t, now, SP_RAW_INHERIT, region);
 }
 
 uint32_t sp_stack_region(const struct sp_raw_frame *f)
@@ -181,7 +218,25 @@ void sp_enter_collapsed(struct sp_thread *t, uint32_t region, uint64_t key, uint
 	t->loc.lost_paths++;
 	t->collapsed->visits++;
 	push(t, key, t->collapsed, now, SP_RAW_FRAME_COLLAPSED, region);
-	sp_event(t, now, kind, region);
+	sp_stack_event(t, now, kind, region);
+}
+
+/* What the hot path does, with metrics. */
+static void enter_metrics(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t now, unsigned kind)
+{
+	struct sp_raw_node *parent = (struct sp_raw_node *)top_of(t)->node, *n = (struct sp_raw_node *)parent->child;
+	if (n->region != region)
+		n = sp_callpath_child(t, parent, region);
+	if (SP_UNLIKELY(!n)) {
+		sp_enter_collapsed(t, region, key, now, kind);
+		return;
+	}
+	if (kind == SP_RAW_RESUME)
+		n->resumed++;
+	else
+		n->visits++;
+	push(t, key, n, now, 0, 0);
+	sp_stack_event(t, now, kind, region);
 }
 
 /* Deeper than the profile goes: all that is called from there is one node, while the trace goes on. */
@@ -196,11 +251,16 @@ static void enter_deeper(struct sp_thread *t, uint32_t region, uint64_t key, uin
 	}
 	n->visits++;
 	push(t, key, n, now, SP_RAW_FRAME_COLLAPSED, region);
-	sp_event(t, now, kind, region);
+	sp_stack_event(t, now, kind, region);
 }
 
 void sp_enter_slow(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t now, unsigned kind)
 {
+	/* nearly every enter comes here where metrics are read */
+	if (top_of(t)->flags == SP_RAW_FRAME_METRICS && top_of(t) + 1 < t->stack_end) {
+		enter_metrics(t, region, key, now, kind);
+		return;
+	}
 	int error = errno;
 	if (t->epoch != sp_epoch && sp_stack_out_of_date)
 		sp_stack_out_of_date(t);
@@ -221,6 +281,8 @@ void sp_enter_slow(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t 
 		enter_deeper(t, region, key, now, kind);
 	} else if (f->flags & SP_RAW_FRAME_COLLAPSED) {
 		sp_enter_collapsed(t, region, key, now, kind);
+	} else if (t->counts) {
+		enter_metrics(t, region, key, now, kind);
 	} else {
 		uint64_t flags = f->flags;
 		f->flags = 0; /* the hot path's own way, now that there is room */
@@ -235,6 +297,10 @@ void sp_enter_slow(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t 
 bool sp_leave_slow(struct sp_thread *t, uint64_t key, uint64_t now, unsigned kind)
 {
 	struct sp_raw_frame *f = top_of(t);
+	if (f->flags == SP_RAW_FRAME_METRICS && f->key == ~key) {
+		close_metrics(t, f, now, kind);
+		return true;
+	}
 	if (f == real_end(t)) {
 		leave_lost(t, key);
 		return true;
@@ -245,10 +311,7 @@ bool sp_leave_slow(struct sp_thread *t, uint64_t key, uint64_t now, unsigned kin
 		return false;
 	while (top_of(t) > f)
 		sp_stack_pop(t, now);
-	if (f->flags)
-		close_special(t, f, now, kind);
-	else
-		sp_leave(t, key, now, kind);
+	close_top(t, now, kind);
 	return true;
 }
 
@@ -328,7 +391,7 @@ void sp_stack_set_aside(struct sp_thread *t, uint64_t key, uint64_t id, uint64_t
 {
 	const struct sp_raw_frame *f = top_of(t);
 	uint32_t n = 0;
-	while (!is_root(t, f - n) && !(f - n)->flags && sp_is_user_key((f - n)->key))
+	while (!is_root(t, f - n) && !sp_stack_special(f - n) && sp_is_user_key(sp_stack_key(f - n)))
 		n++;
 	/* of a generator that is filtered or not known the regions are not: they are its caller's */
 	if (sp_stack_key(f - n) != key)
@@ -339,7 +402,7 @@ void sp_stack_set_aside(struct sp_thread *t, uint64_t key, uint64_t id, uint64_t
 	a->n = n;
 	for (uint32_t i = 0; i < n; i++) {
 		a->regions[i] = ((const struct sp_raw_node *)(f - i)->node)->region;
-		sp_leave(t, (f - i)->key, now, SP_RAW_SUSPEND);
+		close_top(t, now, SP_RAW_SUSPEND);
 	}
 }
 
@@ -377,8 +440,7 @@ void sp_stack_switch(struct sp_thread *t, const void *from, const void *to, uint
 	f = waiting_take(&t->fibers, (uint64_t)to);
 	for (size_t i = 0; f && i < f->n; i++) {
 		const struct sp_raw_frame *s = &f->frames[i];
-		sp_stack_inherit(t, sp_stack_region(s), sp_stack_key(s), s->frame,
-		                 s->flags ? s->flags : SP_RAW_FRAME_FORKED, now);
+		sp_stack_inherit(t, sp_stack_region(s), sp_stack_key(s), s->frame, sp_stack_reopened(s), now);
 	}
 	free(f);
 }

@@ -40,6 +40,7 @@ static void at_thread_end(void *arg)
 	pthread_mutex_lock(&sp_process.lock);
 	t->loc.end = end;
 	free(t->table);
+	sp_metrics_thread_end(t);
 	sp_stack_free_aside(t);
 	unlink_thread(t);
 	if (t->ev_chunk)
@@ -70,7 +71,8 @@ static bool events_allowed(uint64_t bytes)
 static struct sp_raw_chunk *events_chunk(struct sp_thread *t)
 {
 	struct sp_raw_chunk *old = t->ev_chunk;
-	uint64_t bytes = old ? old->bytes * 2 : FIRST_EVENTS;
+	/* the first thread is calibrated in its first chunk, and metrics make its events longer */
+	uint64_t bytes = old ? old->bytes * 2 : FIRST_EVENTS * (t->loc.id ? 1 : 1 + sp_process.n_sync);
 	if (bytes > LAST_EVENTS)
 		bytes = LAST_EVENTS;
 	if (old && sp_process.settings.when_full == SP_FLUSH)
@@ -166,9 +168,34 @@ void sp_extra(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *paylo
 		sp_extra_at(t, what, payload, n, sp_ticks());
 }
 
+void sp_event_metrics(struct sp_thread *t, const uint64_t *values, unsigned n, uint64_t now)
+{
+	enum { BESIDE = 4 }; /* words: the time if it is long, the record itself, and the event */
+	if (!t->traced)
+		return;
+	uint64_t *w = (uint64_t *)t->loc.next, delta = now - t->loc.last;
+	if (!t->ev_end || w + n + BESIDE > t->ev_end) {
+		if (t->gave_up || !sp_thread_events_more(t))
+			return;
+		w = (uint64_t *)t->loc.next;
+	}
+	if (delta > SP_RAW_DELTA_MAX) {
+		w[1] = delta;
+		w[0] = (uint64_t)(SP_RAW_X_TIME | 1 << 8) << SP_RAW_KIND_BITS | SP_RAW_EXTRA;
+		w += 2;
+		delta = 0;
+	}
+	memcpy(w + 1, values, n * sizeof *values);
+	w[0] = delta << SP_RAW_DELTA_SHIFT | (uint64_t)(SP_RAW_X_METRICS | n << 8) << SP_RAW_KIND_BITS | SP_RAW_EXTRA;
+	t->loc.last = now;
+	t->loc.next = (uint64_t)(w + 1 + n);
+}
+
 static int parts_init(struct sp_thread *t)
 {
-	int r = sp_thread_nodes_init(t);
+	int r = sp_metrics_thread_begin(t);
+	if (!r)
+		r = sp_thread_nodes_init(t);
 	if (!r)
 		r = sp_thread_stack_init(t);
 	if (!r && sp_process.settings.trace) {
@@ -215,6 +242,7 @@ struct sp_thread *sp_thread_new(void)
 	if (t && parts_init(t)) {
 		pthread_mutex_lock(&sp_process.lock);
 		sp_process.header->lost_threads++;
+		sp_metrics_thread_end(t);
 		unlink_thread(t);
 		t->loc.end = t->loc.begin;
 		pthread_mutex_unlock(&sp_process.lock);
@@ -241,7 +269,7 @@ void sp_thread_restart(struct sp_thread *t)
 		sp_process.header->lost_threads++;
 		return;
 	}
-	*(struct sp_raw_frame *)t->loc.base = (struct sp_raw_frame){.node = (uint64_t)t->root};
+	sp_stack_root(t);
 	t->loc.unmatched = t->loc.deeper = t->loc.lost_paths = 0;
 	t->loc.begin = t->loc.last = sp_ticks();
 	t->traced = sp_process.settings.trace;

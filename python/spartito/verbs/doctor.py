@@ -51,6 +51,22 @@ def _hooks() -> Iterator[Line]:
         yield "bad", "no hook works with this Python", "use CPython 3.9 or newer"
 
 
+def _metrics() -> Iterator[Line]:
+    from spartito._measure import metrics
+
+    sources: dict[str, dict[str | None, list[str]]] = {}
+    for word, _, why in metrics():
+        source, name = word.split(":", 1)
+        sources.setdefault(source, {}).setdefault(why, []).append(name)
+    for source, reasons in sources.items():
+        for why, names in reasons.items():
+            listed = " ".join(names)
+            if why is None:
+                yield "ok", f"metrics of {source}: {listed}", ""
+            else:
+                yield "note", f"metrics of {source} not counted: {listed}: {why}", ""
+
+
 def _without(library: str) -> bool:
     """Whether the extension was built without that library: what it would say then is in its file."""
     from spartito import _analyse
@@ -123,6 +139,7 @@ def _lines() -> Iterator[Line]:
     yield from _hooks()
     yield _clock()
     yield _io()
+    yield from _metrics()
     yield from _formats()
     yield _library("libotf2", "writes OTF2 traces", "libotf2-trace-dev")
     yield _library("zstd", "compresses traces, and reads compressed ones", "libzstd-dev")

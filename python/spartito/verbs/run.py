@@ -9,7 +9,7 @@ from spartito import launch, rundir
 from spartito.options import Usage
 from spartito.rundir import Directory, Found
 from spartito.say import Refused, complain, reason
-from spartito.settings import Value, resolve, strange_variables
+from spartito.settings import Value, resolve, strange_variables, uncounted
 
 
 def _environment(path: str, values: list[Value]) -> dict[str, str]:
@@ -47,6 +47,9 @@ def main(given: dict[str, object], command: list[str]) -> int:
         _with_trace(texts, values)
     for line in strange_variables():
         complain(line)
+    said = uncounted(texts["metrics"]) if texts["metrics"] else []
+    for line in said:
+        complain(line)
     command = launch.real_command(command)
     directory = rundir.create(texts["output"], command)
     try:
@@ -55,7 +58,7 @@ def main(given: dict[str, object], command: list[str]) -> int:
         directory.remove()
         raise
     try:
-        _afterwards(directory, status, texts)
+        _afterwards(directory, status, texts, said)
     except KeyboardInterrupt:
         complain("interrupted; the experiment is complete")
     except Exception as e:
@@ -82,7 +85,7 @@ def _no_script(directory: Directory, status: int, found: Found) -> bool:
     return kind == "file" and failed and found.files <= 1 and not os.path.lexists(path)
 
 
-def _afterwards(directory: Directory, status: int, texts: dict[str, str]) -> None:
+def _afterwards(directory: Directory, status: int, texts: dict[str, str], said: list[str]) -> None:
     found = Found(directory.path)
     if found.gone:
         complain(f"lost: the experiment directory {directory.path} was removed while the program ran")
@@ -114,7 +117,7 @@ def _afterwards(directory: Directory, status: int, texts: dict[str, str]) -> Non
     if texts["quiet"] != "1":
         from spartito import summary
 
-        summary.write(model, directory.path, rundir.label(directory.command))
+        summary.write(model, directory.path, rundir.label(directory.command), said)
     for name in filter(None, texts["to"].split(",")):
         _convert(model, directory, name, texts["quiet"] == "1")
 
