@@ -77,7 +77,7 @@ static PyThreadState *own_state(void)
 static sp_frame *innermost_open(PyThreadState *ts)
 {
 	sp_frame *f = sp_frame_current(ts);
-	bool entered = sp_hook_used && sp_hook_used->entered_is_current && !sp_adapter_enters;
+	bool entered = sp_hook_used && sp_hook_used->entered_is_current && !sp_stack_enters_other;
 	return f && entered ? sp_frame_back(f) : f;
 }
 

@@ -23,11 +23,12 @@ static void handle(int number, siginfo_t *info, void *context)
 {
 	handler h = (handler)(void (*)(void))__atomic_load_n(&handlers[number], __ATOMIC_RELAXED);
 	uintptr_t before = sp_preload_quiet;
-	if (!before)
+	bool outermost = before <= SP_PRELOAD_VFORKED;
+	if (outermost)
 		sp_preload_quiet = (uintptr_t)__builtin_frame_address(0);
 	h(number, info, context);
-	if (!before)
-		sp_preload_quiet = 0;
+	if (outermost)
+		sp_preload_quiet = before;
 }
 
 /* by way of a third type, because the two do not agree in their arguments */

@@ -8,7 +8,6 @@
 
 int (*sp_adapter_runs_python)(void);
 int sp_adapter_forked_python;
-__thread int sp_adapter_enters __attribute__((tls_model("initial-exec")));
 __thread int sp_adapter_forks __attribute__((tls_model("initial-exec")));
 
 static uint32_t wanted, generation, process;
@@ -103,9 +102,7 @@ static uint32_t string(const char *text, size_t n)
 static uint64_t enter(struct sp_thread *t, uint32_t id)
 {
 	uint64_t now = sp_ticks();
-	sp_adapter_enters = 1;
 	sp_enter(t, id, key_of(id), now, SP_RAW_ENTER);
-	sp_adapter_enters = 0;
 	return now;
 }
 

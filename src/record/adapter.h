@@ -91,8 +91,6 @@ void sp_adapter_new_file(int start);
 extern int (*sp_adapter_runs_python)(void);
 /* Set by the hook in a child of fork: Python runs on in it, and it is no child that becomes another program. */
 extern int sp_adapter_forked_python;
-/* An adapter's enter is under way in the calling thread: no Python frame is being entered. */
-extern __thread int sp_adapter_enters __attribute__((tls_model("initial-exec")));
 /* The calling thread must not record through an adapter: between fork's preparation and its end it holds the process
  * lock, and while it reads metrics it is in an event. */
 extern __thread int sp_adapter_forks __attribute__((tls_model("initial-exec")));

@@ -262,11 +262,8 @@ SP_COLD static void enter_slow(const void *function)
 		region = define(function, of);
 		remember(function, region, of);
 	}
-	if (region) {
-		sp_adapter_enters = 1;
+	if (region)
 		sp_enter(t, region, key_of(function), sp_ticks(), SP_RAW_ENTER);
-		sp_adapter_enters = 0;
-	}
 	errno = error;
 	inside = false;
 }

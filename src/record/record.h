@@ -318,6 +318,9 @@ static inline size_t sp_stack_depth(const struct sp_thread *t)
 }
 /* Set by the hook: is the inherited frame f still among the callers of the frame now entered? */
 extern bool (*sp_stack_still_open)(const struct sp_raw_frame *f);
+/* While one of the two is asked: what the calling thread enters is no Python frame, so that its current frame is the
+ * caller. Keys tell: those of Python's code have the bits 1 and 2 clear. */
+extern __thread bool sp_stack_enters_other __attribute__((tls_model("initial-exec")));
 /* Set by the hook: the thread's first enter after a pause; makes its stack agree with the interpreter's again. */
 extern void (*sp_stack_out_of_date)(struct sp_thread *t);
 /* Where the hot path must stop: the end of the stack or the depth limit. */

@@ -11,6 +11,7 @@ enum { FIRST_STACK = 4 << 10 };
 
 bool (*sp_stack_still_open)(const struct sp_raw_frame *f);
 void (*sp_stack_out_of_date)(struct sp_thread *t);
+__thread bool sp_stack_enters_other __attribute__((tls_model("initial-exec")));
 
 static struct sp_raw_frame *top_of(const struct sp_thread *t)
 {
@@ -262,11 +263,15 @@ void sp_enter_slow(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t 
 		return;
 	}
 	int error = errno;
+	sp_stack_enters_other = key & 6;
 	if (t->epoch != sp_epoch && sp_stack_out_of_date)
 		sp_stack_out_of_date(t);
-	if (t->epoch != sp_epoch || !t->stack_end)
+	bool begun = t->epoch == sp_epoch && t->stack_end;
+	if (begun)
+		sp_stack_settle(t, now);
+	sp_stack_enters_other = false;
+	if (!begun)
 		return; /* paused, or a thread that could not be begun: its loss is counted */
-	sp_stack_settle(t, now);
 	if (!room(t)) {
 		no_room(t, key, now);
 		errno = error;

@@ -12,7 +12,11 @@ import types
 
 import pytest
 import spartito as package
+from spartito import _measure
+from spartito._analyse import Model
 from test_cli_helpers import run
+
+HOOKS = [name for name, works, _ in _measure.hooks() if works]
 
 
 def rows_of(spartito, path):
@@ -45,6 +49,24 @@ def test_region_survives_an_exception(spartito, tmp_path):
     assert (
         rows["step"]["incl"] < rows["program:<module>" if "program:<module>" in rows else "__main__:<module>"]["incl"]
     )
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_region_in_a_function_that_runs_already(tmp_path, hook):
+    """The first thing that is entered below a frame that was open at the start need not be a Python function."""
+    text = (
+        f"import spartito\ndef g():\n    pass\ndef f():\n    spartito.start('x', hook='{hook}')\n"
+        "    with spartito.region('r'):\n        g()\n    g()\nf()\n"
+    )
+    (tmp_path / "program.py").write_text(text)
+    subprocess.run([sys.executable, "program.py"], cwd=tmp_path, check=True)
+    callers = {
+        (c["name"], entry["region"]["name"])
+        for entry in Model(str(tmp_path / "x")).callers("*")
+        for c in entry["callers"]
+        if entry["region"]["name"] in ("r", "__main__:g")
+    }
+    assert callers == {("__main__:f", "r"), ("r", "__main__:g"), ("__main__:f", "__main__:g")}
 
 
 def test_region_as_decorator_of_functions_and_methods(spartito, tmp_path):
