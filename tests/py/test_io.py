@@ -311,12 +311,13 @@ def test_names_of_files(spartito, tmp_path):
 def test_nothing_of_ours_is_recorded(spartito, tmp_path):
     """Growing the files of the experiment opens and closes them, in the midst of the program's calls."""
     text = (
-        "import os\ndef main():\n    fd = os.open('/dev/null', os.O_WRONLY)\n    for i in range(200000):\n"
-        "        os.write(fd, b'')\nmain()\n"
+        "import os\ndef f(): pass\ndef main():\n    fd = os.open('/dev/null', os.O_WRONLY)\n    for i in range(200000):\n"
+        "        os.write(fd, b'')\n    for i in range(500000):\n        f()\nmain()\n"
     )
     raw, _ = recorded(spartito, tmp_path, text)
     assert Counter(c[0] for c in raw.below("main")) == {"open64": 1, "write": 200000}
     assert not any("/raw/" in path for path in paths(raw).values())
+    assert not raw.below("f")
 
 
 def test_other_libraries_stay_preloaded(spartito, tmp_path):
