@@ -5,7 +5,8 @@
 #: processes  4
 #: free  outer inner
 # A child of fork goes on with descriptors of its parent's; one ends without a Python function after its fork. What
-# subprocess does in a child before it becomes another program is not the parent's. Other programs run as they are.
+# subprocess does in a child before it becomes another program (with a directory to change to: by vfork) is not the
+# parent's. Other programs run as they are.
 import os
 import subprocess
 import sys
@@ -28,7 +29,7 @@ def main():
         os._exit(4)
     print(os.waitpid(pid, 0)[1] >> 8, os.read(r, 100), flush=True)
     code = "import os; os.write(1, b'a Python of its own\\n')"
-    print(subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE).stdout, flush=True)
+    print(subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=".").stdout, flush=True)
     print(subprocess.run("echo shell | cat; echo $0", shell=True, stdout=subprocess.PIPE).stdout, flush=True)
     print(os.system("exit 5") >> 8, flush=True)
     try:
