@@ -84,7 +84,6 @@ void sp_native_leave(const void *function);
 void sp_native_forget(void);
 /* Makes _measure known to objects that were loaded before it. */
 void sp_native_attach(void);
-extern const struct sp_adapter sp_adapter_v1;
 /* A raw file was opened: by a start, or in a child of fork. */
 void sp_adapter_new_file(int start);
 /* Set by the hook: does the calling thread run Python code that it records? */
