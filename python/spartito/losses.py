@@ -20,6 +20,7 @@ WORDS = (
 )
 NOT_RECORDED = ".error: a process was not recorded"  # in a problem, after the name of the file
 ABRUPT = "ended abruptly"  # in a sentence about a process
+NO_LINES = ": no lines of its functions: "  # in a problem, after the name of an object file
 MOST = 6  # lines about single processes, before they are summed up
 
 
@@ -106,7 +107,8 @@ def sentences(info: dict[str, Any]) -> list[str]:
     lines += _missing(info["processes"])
     lines += _uncounted(info["processes"])
     lines += _not_recorded(info["problems"])
-    damage = [text for text in info["problems"] if NOT_RECORDED not in text]
+    lines += [text for text in info["problems"] if NO_LINES in text]
+    damage = [text for text in info["problems"] if NOT_RECORDED not in text and NO_LINES not in text]
     lines += [f"damaged: {text}" for text in damage[:MOST]]
     if len(damage) > MOST:
         lines.append(f"damaged: {plural(len(damage) - MOST, 'more place')}; `spartito info --json` names all")

@@ -151,6 +151,20 @@ static int add_metric(struct reading *r, const struct sp_raw_def *d, uint64_t at
 	return add_pair(&r->metrics, d->a, metric(r->b, d, part));
 }
 
+/* Which build of an object file the regions that follow speak of; empty: not told. */
+static struct sp_str build_of(const struct reading *r, const struct sp_str *path)
+{
+	static const char prefix[] = "object ";
+	const size_t n = sizeof(prefix) - 1;
+	size_t i;
+
+	for (i = 0; i < r->metas; i++)
+		if (r->meta[i].key.n == n + path->n && memcmp(r->meta[i].key.p, prefix, n) == 0 &&
+		    memcmp(r->meta[i].key.p + n, path->p, path->n) == 0)
+			return r->meta[i].value;
+	return (struct sp_str){"", 0};
+}
+
 static int add_region(struct reading *r, const struct sp_raw_def *d, uint64_t at, const struct sp_str part[3])
 {
 	const unsigned kind = d->flags & SP_RAW_REGION_KIND_MASK;
@@ -160,6 +174,11 @@ static int add_region(struct reading *r, const struct sp_raw_def *d, uint64_t at
 		return 0;
 	}
 	r->l->source->has_io |= kind == SP_RAW_REGION_IO;
+	if (kind == SP_RAW_REGION_NATIVE) {
+		const struct sp_str build = build_of(r, &part[2]);
+
+		return add_pair(&r->regions, d->a, sp_build_native(r->b, part, d->b, &build));
+	}
 	return add_pair(&r->regions, d->a, sp_build_region(r->b, part, d->b, d->flags));
 }
 

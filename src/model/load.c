@@ -258,6 +258,7 @@ int sp_model_load(struct sp_model **out, const char *dir, unsigned flags, struct
 	sp_intern_free(&b.parameters);
 	sp_intern_free(&b.strings);
 	sp_arena_free(&keys);
+	sp_symbols_free(&b);
 	free(b.key);
 	free(b.path_slots);
 	free(b.row_of);

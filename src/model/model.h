@@ -39,7 +39,7 @@ struct sp_region {
 	struct sp_str module;
 	struct sp_str qualname;
 	struct sp_str name; /* "module:qualname"; without a module the name alone; NATIVE without one: "object+0x…" */
-	struct sp_str file; /* absolute, or "<string>" and the like, or empty; NATIVE: the object file */
+	struct sp_str file; /* absolute, or "<string>" and the like, or empty; NATIVE: its source or object file */
 	uint32_t line;      /* 0: not known */
 	uint32_t address;   /* NATIVE: in the object file */
 	uint8_t kind;       /* enum sp_region_kind */

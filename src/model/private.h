@@ -91,6 +91,14 @@ struct sp_builder {
 	size_t row_of_room;
 	struct sp_loading *loading; /* owned */
 	size_t n_loading;
+	struct sp_object *objects; /* owned; object files with compiled functions */
+};
+
+/* A compiled function. */
+struct sp_symbol {
+	struct sp_str name; /* may be empty */
+	struct sp_str file; /* where it was declared, or the object file */
+	uint32_t line;      /* 0: not known */
 };
 
 /* Damage that leaves something to read. Text that finds no memory is dropped; so is what follows it. */
@@ -110,6 +118,14 @@ int sp_build_values(struct sp_builder *b, struct sp_err *e);      /* exclusive t
 
 /* The region for a key's parts, made when new; SP_NONE without memory. */
 uint32_t sp_build_region(struct sp_builder *b, const struct sp_str part[3], uint32_t line, unsigned flags);
+/* The same for a compiled function: what its definition says, and which build of the object file (.p NUL-terminated,
+ * may be empty) that speaks of. */
+uint32_t sp_build_native(struct sp_builder *b, const struct sp_str part[3], uint32_t address,
+                         const struct sp_str *build);
+/* symbols.c. path, build and symbol are NUL-terminated. Returns 0, or -1: no memory. */
+int sp_symbols_find(struct sp_builder *b, const struct sp_str *path, const struct sp_str *build, uint32_t address,
+                    const struct sp_str *symbol, struct sp_symbol *out);
+void sp_symbols_free(struct sp_builder *b);
 /* The region of calls whose own could not be defined. */
 uint32_t sp_build_unknown_region(struct sp_builder *b);
 

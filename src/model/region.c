@@ -53,13 +53,11 @@ static int name_region(struct sp_builder *b, struct sp_region *r)
 static void place_region(struct sp_builder *b, struct sp_region *r, struct sp_str file, uint32_t line)
 {
 	r->file = sp_model_str(b->m, file.p, file.n);
-	if (r->kind == SP_REGION_NATIVE)
-		r->address = line;
-	else
-		r->line = line;
+	r->line = line;
 }
 
-static int new_region(struct sp_builder *b, const struct sp_str part[3], uint32_t line, unsigned flags)
+static int new_region(struct sp_builder *b, const struct sp_str part[3], uint32_t line, uint32_t address,
+                      unsigned flags)
 {
 	struct sp_model *m = b->m;
 	struct sp_region *r;
@@ -74,18 +72,22 @@ static int new_region(struct sp_builder *b, const struct sp_str part[3], uint32_
 	r = &m->regions[m->n_regions++];
 	*r = (struct sp_region){.module = sp_model_str(m, part[0].p, part[0].n),
 	                        .qualname = sp_model_str(m, part[1].p, part[1].n),
+	                        .address = address,
 	                        .kind = (uint8_t)(flags & SP_RAW_REGION_KIND_MASK),
 	                        .generator = flags & (SP_RAW_REGION_GENERATOR | SP_RAW_REGION_COROUTINE)};
 	place_region(b, r, part[2], line);
 	return r->module.p && r->qualname.p && r->file.p ? name_region(b, r) : -1;
 }
 
-uint32_t sp_build_region(struct sp_builder *b, const struct sp_str part[3], uint32_t line, unsigned flags)
+/* A compiled function without a name is known by its address; copies of one that has a name are one. */
+static uint32_t build_region(struct sp_builder *b, const struct sp_str part[3], uint32_t line, uint32_t address,
+                             unsigned flags)
 {
 	const unsigned kind = flags & SP_RAW_REGION_KIND_MASK;
 	/* of a region of the user's the place may be that of its first call, which is not the same in all processes */
 	const bool placed = kind != SP_RAW_REGION_USER;
-	uint64_t head[4] = {(uint64_t)(placed ? line : 0) << 32 | kind, part[0].n, part[1].n, placed ? part[2].n : 0};
+	const uint32_t number = kind == SP_RAW_REGION_NATIVE && part[1].n == 0 ? address : line;
+	uint64_t head[4] = {(uint64_t)(placed ? number : 0) << 32 | kind, part[0].n, part[1].n, placed ? part[2].n : 0};
 	size_t n = sizeof(head) + head[1] + head[2] + head[3], i;
 	struct sp_region *r;
 	char *at;
@@ -103,7 +105,7 @@ uint32_t sp_build_region(struct sp_builder *b, const struct sp_str part[3], uint
 	for (i = 0; i < 3; i++)
 		put(&at, part[i].p, head[i + 1]);
 	id = sp_intern(&b->regions, b->key, n);
-	if (id == SP_INTERN_FAILED || (id == b->m->n_regions && new_region(b, part, line, flags)))
+	if (id == SP_INTERN_FAILED || (id == b->m->n_regions && new_region(b, part, line, address, flags)))
 		return SP_NONE;
 	r = &b->m->regions[id];
 	if (flags & (SP_RAW_REGION_GENERATOR | SP_RAW_REGION_COROUTINE))
@@ -114,6 +116,24 @@ uint32_t sp_build_region(struct sp_builder *b, const struct sp_str part[3], uint
 			return SP_NONE;
 	}
 	return id;
+}
+
+uint32_t sp_build_region(struct sp_builder *b, const struct sp_str part[3], uint32_t line, unsigned flags)
+{
+	return build_region(b, part, line, 0, flags);
+}
+
+uint32_t sp_build_native(struct sp_builder *b, const struct sp_str part[3], uint32_t address,
+                         const struct sp_str *build)
+{
+	const struct sp_str path = sp_model_str(b->m, part[2].p, part[2].n);
+	const struct sp_str symbol = sp_model_str(b->m, part[1].p, part[1].n);
+	struct sp_symbol found;
+
+	if (!path.p || !symbol.p || sp_symbols_find(b, &path, build, address, &symbol, &found))
+		return SP_NONE;
+	return build_region(b, (struct sp_str[3]){part[0], found.name, found.file}, found.line, address,
+	                    SP_RAW_REGION_NATIVE);
 }
 
 uint32_t sp_build_unknown_region(struct sp_builder *b)

@@ -286,11 +286,11 @@ void sp_native_enter(const void *function)
 }
 
 /* Not the innermost frame: left out by the filter, or the frames above it ended unseen, or its enter was. */
-SP_COLD static void leave_slow(const void *function, uint64_t now)
+SP_COLD static void leave_slow(const void *function)
 {
 	uint32_t region = 0;
 	struct sp_thread *t = sp_adapter_thread();
-	if (t && known(function, &region) && region && !sp_leave(t, key_of(function), now, SP_RAW_LEAVE))
+	if (t && known(function, &region) && region && !sp_leave(t, key_of(function), sp_ticks(), SP_RAW_LEAVE))
 		t->loc.unmatched++;
 }
 
@@ -299,11 +299,10 @@ void sp_native_leave(const void *function)
 	struct sp_thread *t = sp_self;
 	if (SP_UNLIKELY(!sp_recording))
 		return;
-	uint64_t now = sp_ticks();
 	if (SP_LIKELY(t && t->epoch == sp_epoch && top_of(t)->key == key_of(function)))
-		sp_leave(t, key_of(function), now, SP_RAW_LEAVE);
+		sp_leave(t, key_of(function), sp_ticks(), SP_RAW_LEAVE);
 	else
-		leave_slow(function, now);
+		leave_slow(function);
 }
 
 /* ---- objects that were there before us ---- */

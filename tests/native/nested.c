@@ -56,6 +56,14 @@ static PyObject *threads(PyObject *self, PyObject *n)
 	Py_RETURN_NONE;
 }
 
+#ifdef OTHER
+int another_function_of_another_build(void);
+int another_function_of_another_build(void)
+{
+	return 1;
+}
+#endif
+
 static jmp_buf out;
 
 __attribute__((noinline)) static void jump(int depth)

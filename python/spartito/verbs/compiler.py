@@ -95,8 +95,11 @@ def instrumented(compiler: list[str], words: list[str]) -> list[str]:
     after: list[str] = []
     if not given & NO_CODE:
         # in front, so that the caller's own options win
-        before = ["-g", "-finstrument-functions"]
-        if not _is_clang(compiler):
+        if _is_clang(compiler):
+            # it cannot leave functions out; what is inlined is not called
+            before = ["-g", "-finstrument-functions-after-inlining"]
+        else:
+            before = ["-g", "-finstrument-functions"]
             before.append("-finstrument-functions-exclude-file-list=" + ",".join(OTHERS))
             before.append("-finstrument-functions-exclude-function-list=" + ",".join(HELPERS))
     if not given & NO_LINK:

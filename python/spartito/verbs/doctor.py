@@ -143,6 +143,7 @@ def _lines() -> Iterator[Line]:
     yield from _formats()
     yield _library("libotf2", "writes OTF2 traces", "libotf2-trace-dev")
     yield _library("zstd", "compresses traces, and reads compressed ones", "libzstd-dev")
+    yield _library("libdw", "finds names and lines of compiled functions", "libdw-dev")
     yield _module("rich", "colours and progress bars", False, f"{sys.executable} -m pip install rich")
     yield _module(
         "greenlet", "its switches are followed where a program uses it", False, "comes with the programs that need it"
