@@ -10,7 +10,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SPARTITO = [sys.executable, "-m", "spartito"]
-CALLS = 1_000_000
+CALLS = 10_000
 PROGRAM = f"import ctypes; f = ctypes.CDLL('./lib.so').calls; f.restype = ctypes.c_double; print(f(ctypes.c_long({CALLS})))"
 WAYS = (
     ("a call as it is", False, None),
