@@ -122,10 +122,14 @@ static void add(struct sp_value *to, const struct sp_value *v)
 int sp_rows_order(struct sp_builder *b, size_t first, size_t *n)
 {
 	const size_t width = b->m->n_metrics;
-	struct sp_row *rows = b->priv->rows + first;
-	uint64_t *metrics = width ? b->priv->row_metrics + first * width : NULL;
+	struct sp_row *rows;
+	uint64_t *metrics;
 	size_t i, k, to = 0;
 
+	if (*n < 2)
+		return 0;
+	rows = b->priv->rows + first;
+	metrics = width ? b->priv->row_metrics + first * width : NULL;
 	for (i = 1; i < *n && rows[i - 1].path < rows[i].path; i++)
 		;
 	if (i >= *n)

@@ -237,13 +237,14 @@ static int put_values(struct sp_out *out, const struct sp_model *m, const struct
 	}
 	sp_out_text(out, "],\n\"values\":[");
 	for (uint32_t l = 0; l < m->n_locations; l++) {
-		const struct sp_row *row = m->values + m->locations[l].first_value;
+		const size_t first = m->locations[l].first_value, width = m->n_metrics;
+		const struct sp_row *row = m->values + first;
+		const uint64_t *metrics = width ? m->row_metrics + first * width : NULL;
 		size_t n = l >= k->first && l < k->end ? m->locations[l].values : 0;
 		sp_out_text(out, l ? ",\n[" : "\n[");
 		for (size_t i = 0; i < n; i++) {
 			sp_out_text(out, i ? ",\n" : "\n");
-			put_value(out, row[i].path, &row[i].v,
-			          m->row_metrics + ((size_t)(row - m->values) + i) * m->n_metrics, m->n_metrics);
+			put_value(out, row[i].path, &row[i].v, width ? metrics + i * width : NULL, width);
 			if (++done % 65536 == 0 && sp_write_tick(o, done, m->n_values, e))
 				return -1;
 		}

@@ -32,7 +32,13 @@ static void read_events(struct reading *r, const struct sp_model *m, uint32_t lo
 		for (i = 0; i < n; i++) {
 			add(r, ev[i].time);
 			add(r, (uint64_t)ev[i].kind << 32 | ev[i].id);
-			add(r, ev[i].u.uint);
+			if (ev[i].kind < SP_EVENT_IO_CREATE) {
+				add(r, ev[i].u.uint);
+				continue;
+			}
+			add(r, (uint64_t)ev[i].u.io->mode << 32 | ev[i].u.io->to);
+			add(r, (uint64_t)ev[i].u.io->asked);
+			add(r, ev[i].u.io->offset ^ ev[i].u.io->bytes);
 		}
 		r->events += (size_t)n;
 	}
@@ -54,6 +60,10 @@ static struct reading read_all(const char *dir)
 	r.paths = m->n_paths;
 	for (i = 0; i < m->n_paths; i++)
 		add(&r, (uint64_t)m->paths[i].parent << 32 | m->paths[i].region);
+	for (i = 0; i < m->n_paths; i++)
+		add(&r, m->paths[i].parameter);
+	for (i = 0; i < m->n_paths * m->n_metrics; i++)
+		add(&r, m->total_metrics[i]);
 	for (l = 0; l < m->n_locations; l++)
 		read_events(&r, m, l);
 	r.problems = m->n_problems;

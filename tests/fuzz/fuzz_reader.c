@@ -5,6 +5,40 @@
 #include "input.h"
 #include "model/report.h"
 
+/* What an event refers to is in the model. */
+static bool known(const struct sp_model *m, const struct sp_event *ev)
+{
+	if (ev->kind <= SP_EVENT_INHERIT)
+		return ev->id < m->n_regions;
+	if (ev->kind == SP_EVENT_METRIC)
+		return ev->id < m->n_metrics;
+	if (ev->kind < SP_EVENT_IO_CREATE)
+		return true;
+	return ev->id < m->n_io_handles && ev->u.io->to < m->n_io_handles && ev->u.io->mode != UINT32_MAX - 7;
+}
+
+static void check_paths(const struct sp_model *m)
+{
+	size_t i, k;
+
+	for (i = 1; i < m->n_paths; i++) {
+		const struct sp_path *p = &m->paths[i];
+
+		if (p->parent >= i || p->region >= m->n_regions || m->regions[p->region].kind == SP_REGION_PARAMETER ||
+		    (p->parameter != SP_NONE && p->parameter >= m->n_parameter_values))
+			abort();
+	}
+	for (i = 0; i < m->n_parameter_values; i++)
+		if (m->parameter_values[i].parameter >= m->n_parameters ||
+		    (m->parameter_values[i].before != SP_NONE && m->parameter_values[i].before >= i))
+			abort();
+	for (i = 0; i < m->n_locations; i++)
+		for (k = 1; k < m->locations[i].values; k++)
+			if (m->values[m->locations[i].first_value + k - 1].path >=
+			    m->values[m->locations[i].first_value + k].path)
+				abort();
+}
+
 static void read_events(const struct sp_model *m)
 {
 	static struct sp_event ev[256];
@@ -22,8 +56,7 @@ static void read_events(const struct sp_model *m)
 				depth += ev[i].kind == SP_EVENT_ENTER || ev[i].kind == SP_EVENT_RESUME ||
 				         ev[i].kind == SP_EVENT_INHERIT;
 				depth -= ev[i].kind == SP_EVENT_LEAVE || ev[i].kind == SP_EVENT_SUSPEND;
-				if (depth < 0 || ev[i].time < last ||
-				    (ev[i].kind <= SP_EVENT_INHERIT && ev[i].id >= m->n_regions))
+				if (depth < 0 || ev[i].time < last || !known(m, &ev[i]))
 					abort();
 				last = ev[i].time;
 			}
@@ -39,6 +72,8 @@ static void report(const struct sp_model *m, uint32_t location)
 	struct sp_flat_row *flat = NULL;
 	struct sp_tree_row *tree = NULL;
 	struct sp_edge *edges = NULL;
+	struct sp_io_file *files = NULL;
+	struct sp_sum *sums = NULL;
 	struct sp_err e = {.code = 0};
 	struct sp_view v;
 	size_t n;
@@ -48,9 +83,13 @@ static void report(const struct sp_model *m, uint32_t location)
 	sp_report_flat(&v, SP_SORT_EXCL, 0, "*", &flat, &n, &e);
 	sp_report_tree(&v, &o, &tree, &n, &e);
 	sp_report_edges(&v, "a", &edges, &n, &e);
+	sp_metric_regions(&v, &sums, &e);
+	sp_report_io(m, &files, &n, &e);
 	free(flat);
 	free(tree);
 	free(edges);
+	free(sums);
+	free(files);
 	sp_view_close(&v);
 }
 
@@ -60,16 +99,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	struct sp_model *m;
 	struct sp_err e = {.code = 0};
-	size_t i;
 
 	if (sp_model_load(&m, input_experiment(data, n), n & 1 ? SP_MODEL_COMPENSATE : 0, &e)) {
 		if (!e.text[0])
 			abort();
 		return 0;
 	}
-	for (i = 1; i < m->n_paths; i++)
-		if (m->paths[i].parent >= i || m->paths[i].region >= m->n_regions)
-			abort();
+	check_paths(m);
 	read_events(m);
 	report(m, SP_NONE);
 	if (m->n_locations)
