@@ -7,6 +7,7 @@ import sys
 
 import pytest
 import written
+from spartito.text import labelled
 
 LINE = re.compile(r"^(.+) (\d+)$")
 
@@ -25,7 +26,7 @@ def test_every_line_is_right_to_a_microsecond():
     expected, names = {}, []
     for row in written.model().tree():
         del names[row["depth"] :]
-        names.append(row["name"].replace(";", ":"))
+        names.append(labelled(row).replace(";", ":"))
         # the tree's own root is no frame
         stack = tuple(name for name in names if name != "<root>")
         expected[stack] = expected.get(stack, 0) + row["excl"] * 1e6
