@@ -64,7 +64,7 @@ static inline void leave(PyCodeObject *code, unsigned kind, sp_frame *suspended)
 	if (suspended && t && sp_recording)
 		sp_hook_suspends(t, (uint64_t)code | TAG, suspended, now);
 	if (SP_LIKELY(t && sp_recording) && SP_UNLIKELY(!sp_leave(t, (uint64_t)code | TAG, now, kind)))
-		t->loc.unmatched += sp_recording;
+		sp_unmatched(t);
 }
 
 /* A generator's or coroutine's frame: what the caller sees as one call may be many enters. */

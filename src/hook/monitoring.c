@@ -58,7 +58,7 @@ SP_COLD static PyObject *unmatched(PyObject *self, struct sp_thread *t, PyCodeOb
 		if (can_disable)
 			return filtered(self, NULL, slot);
 	} else {
-		t->loc.unmatched += sp_recording;
+		sp_unmatched(t);
 	}
 	Py_RETURN_NONE;
 }

@@ -117,7 +117,7 @@ int sp_region_end(PyObject *name, PyObject *place)
 	if (id)
 		return sp_user_leave((uint32_t)id);
 	if (t)
-		t->loc.unmatched++;
+		sp_unmatched(t);
 	return 0;
 }
 

@@ -178,7 +178,7 @@ static void on_return(PyFrameObject *f, PyObject *result)
 	/* after a switch from the evaluator its frames end here as well */
 	if (SP_UNLIKELY(!known) && !(slot & SP_SLOT_FILTERED) &&
 	    sp_stack_key((struct sp_raw_frame *)t->loc.top) != ((uint64_t)code | 1))
-		t->loc.unmatched += sp_recording;
+		sp_unmatched(t);
 }
 
 static bool wants_c_calls(PyFrameObject *caller)

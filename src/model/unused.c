@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* Every event has fed a call path, unless that was lost or told from others no more. */
+/* Every event has fed a call path of its region, unless that was lost. */
 static bool events_have_paths(const struct sp_builder *b, const struct sp_source *s)
 {
 	uint32_t i, k;
@@ -27,15 +27,21 @@ static bool events_have_paths(const struct sp_builder *b, const struct sp_source
 static void mark(struct sp_builder *b, uint32_t *to)
 {
 	const struct sp_model *m = b->m;
+	bool collapsed = false;
 	size_t i, k;
 
 	to[0] = 1;
-	for (i = 0; i < m->n_paths; i++)
+	/* a user region may be one that a trace can be rewound to, which is in no profile */
+	for (i = 0; i < m->n_regions; i++)
+		to[i] |= m->regions[i].kind == SP_REGION_USER;
+	for (i = 0; i < m->n_paths; i++) {
 		to[m->paths[i].region] = 1;
+		collapsed |= m->regions[m->paths[i].region].kind == SP_REGION_COLLAPSED;
+	}
 	for (i = 0; i < b->priv->n_sources; i++) {
 		const struct sp_source *s = &b->priv->sources[i];
 
-		if (events_have_paths(b, s))
+		if (!collapsed && events_have_paths(b, s))
 			continue;
 		for (k = 0; k < s->regions.n; k++)
 			if (s->regions.to[k] && m->regions[s->regions.to[k] - 1].kind != SP_REGION_PARAMETER)

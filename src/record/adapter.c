@@ -110,7 +110,7 @@ static uint64_t leave(struct sp_thread *t, uint32_t id)
 {
 	uint64_t now = sp_ticks();
 	if (SP_UNLIKELY(!sp_leave(t, key_of(id), now, SP_RAW_LEAVE)))
-		t->loc.unmatched++;
+		sp_unmatched(t);
 	return now;
 }
 

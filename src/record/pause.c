@@ -152,14 +152,20 @@ void sp_process_out_of_date(void)
 	pthread_mutex_unlock(&sp_process.lock);
 }
 
+void sp_stack_paused(struct sp_thread *t, uint64_t now)
+{
+	sp_metrics_read(t, now);
+	sp_extra_at(t, SP_RAW_X_OFF, NULL, 0, now);
+	t->off = true;
+	t->stack_end = NULL;
+	t->epoch = sp_epoch - 1; /* as that of a thread whose last event was before the pause */
+}
+
 void sp_process_pause(void)
 {
 	uint64_t now = sp_ticks();
-	if (sp_self) {
-		sp_metrics_read(sp_self, now);
-		sp_extra_at(sp_self, SP_RAW_X_OFF, NULL, 0, now);
-		sp_self->off = true;
-	}
+	if (sp_self)
+		sp_stack_paused(sp_self, now);
 	sp_process.paused_at = now;
 	sp_process.paused = true;
 	sp_recording = false;

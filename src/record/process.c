@@ -63,7 +63,7 @@ static void fork_prepare(void)
 	if (sp_process.forked || !sp_process.header)
 		return;
 	struct sp_thread *t = sp_self;
-	forking.known = t && t->epoch == sp_epoch;
+	forking.known = t && (t->epoch == sp_epoch || sp_process.paused);
 	forking.defs_used = malloc((sp_process.n_defs + 1) * sizeof *forking.defs_used);
 	for (size_t i = 0; forking.defs_used && i < sp_process.n_defs; i++)
 		forking.defs_used[i] = sp_process.defs[i]->used;
@@ -114,12 +114,19 @@ static void fork_child(void)
 /* The frames open at the fork will be left in the child, so they are open there too, without a visit. */
 static struct sp_thread *child_frames(void)
 {
-	struct sp_thread *t = sp_recording && forking.known ? sp_thread_new() : NULL;
+	const bool paused = sp_process.paused;
+	if (!forking.known || !(sp_recording || paused))
+		return NULL;
+	sp_recording = true;
+	struct sp_thread *t = sp_thread_new();
 	uint64_t now = sp_ticks();
 	for (size_t i = 0; t && i < forking.n; i++) {
 		const struct sp_raw_frame *f = &forking.frames[i];
 		sp_stack_inherit(t, forking.regions[i], sp_stack_key(f), f->frame, sp_stack_reopened(f), now);
 	}
+	sp_recording = !paused;
+	if (t && paused)
+		sp_stack_paused(t, now);
 	return t;
 }
 

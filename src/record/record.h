@@ -282,6 +282,12 @@ static inline uint64_t sp_stack_key(const struct sp_raw_frame *f)
 {
 	return f->flags ? ~f->key : f->key;
 }
+/* A leave that matches nothing. Under the names of Score-P's bindings functions are switched on where they are open,
+ * and user regions have a region for it. */
+static inline void sp_unmatched(struct sp_thread *t)
+{
+	t->loc.unmatched += sp_recording && !sp_process.settings.scorep;
+}
 /* Leaves the innermost frame whatever it is. */
 void sp_stack_pop(struct sp_thread *t, uint64_t now);
 /* User regions open in a generator or coroutine that is suspended: left with it, and entered again when it goes on. id
@@ -309,6 +315,8 @@ bool sp_stack_settle(struct sp_thread *t, uint64_t now);
 void sp_stack_clear(struct sp_thread *t, uint64_t now);
 /* The frame number `first` (the outermost is 1) and what it called have ended unseen, but user regions go on. */
 void sp_stack_cut(struct sp_thread *t, size_t first, uint64_t now);
+/* The thread is in a pause from now on. */
+void sp_stack_paused(struct sp_thread *t, uint64_t now);
 /* After a pause: the time off; then, when the frames are in order, the user regions that began in it. */
 void sp_stack_resumed(struct sp_thread *t);
 void sp_stack_begun(struct sp_thread *t);

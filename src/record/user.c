@@ -72,7 +72,7 @@ bool sp_user_leave(uint32_t region)
 		return sp_process.paused ? sp_pause_end(region) : true;
 	if (sp_leave(t, sp_user_key(region), now, SP_RAW_LEAVE))
 		return true;
-	t->loc.unmatched++;
+	sp_unmatched(t);
 	return false;
 }
 
@@ -90,7 +90,7 @@ bool sp_user_end(const char *name, size_t n)
 		return sp_user_leave(region);
 	struct sp_thread *t = self(); /* it never began */
 	if (t)
-		t->loc.unmatched++;
+		sp_unmatched(t);
 	return false;
 }
 

@@ -22,6 +22,6 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     if process >= len(info["processes"]):
         raise Usage(f"--process {process}: the experiment has processes 0 to {len(info['processes']) - 1}")
     conversion.convert(model, bool(info["traced"]), f, path, process)
-    losses.say_all(info, directory)
+    losses.say_all(model.info(), directory)  # damage of the trace is found when it is read
     standard_output().line(f"wrote {path}" + (f" (open with {f.opens})" if f.opens else ""))
     return 0

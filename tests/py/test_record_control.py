@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the recorder does when it is told to: functions on and off, recording off and on, rewinding, values of parameters, the
+depth of the profile, and the names and the call tree of Score-P's Python bindings (setting scorep)."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from foreign import OTF2_PRINT, Trace
+from test_cli_helpers import run
+
+HOOKS = ["setprofile", "evalframe" if sys.version_info < (3, 12) else "monitoring"]
+
+
+@pytest.fixture(params=HOOKS)
+def measured(request, spartito, tmp_path, monkeypatch):
+    """measured(text, scorep=True, **settings) -> an Experiment."""
+
+    def do(text, scorep=True, **settings):
+        (tmp_path / "program.py").write_text("from spartito import _measure as m\nimport spartito\n" + text)
+        for name, value in {"scorep": "1" if scorep else "0", "hook": request.param, **settings}.items():
+            monkeypatch.setenv("SPARTITO_" + name.upper(), str(value))
+        done = run(spartito, "run", "-q", "--trace", "-o", "x", "--", sys.executable, "program.py", cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        return Experiment(spartito, tmp_path / "x")
+
+    return do
+
+
+class Experiment:
+    def __init__(self, spartito, path):
+        self.spartito, self.path = spartito, path
+        done = run(spartito, "report", "--tree", "--threshold", "0", "--limit", "0", "--json", path)
+        assert (done.returncode, done.stderr) == (0, "")
+        self.rows = json.loads(done.stdout)["rows"]
+
+    def paths(self, below=""):
+        """{('a', 'b'): visits} of the call tree; a path with parameters has them behind the name."""
+        out, stack = {}, []
+        for row in self.rows:
+            name = row["name"] + "".join(f" {p['name']}={p['value']}" for p in row.get("parameters", []))
+            stack[row["depth"] :] = [name]
+            if not below or below in stack:
+                at = stack.index(below) if below else 0
+                out[tuple(stack[at:])] = row["visits"]
+        return out
+
+    def row(self, name):
+        return next(row for row in self.rows if row["name"] == name)
+
+    def trace(self):
+        target = self.path / "otf2"
+        if not target.exists():
+            done = run(self.spartito, "convert", self.path, "--to", "otf2", "-o", target)
+            assert (done.returncode, done.stderr) == (0, "")
+        return Trace(target / "traces.otf2")
+
+    def modes(self):
+        """OFF and ON of each MEASUREMENT_ON_OFF record, in order."""
+        self.trace()
+        done = subprocess.run([OTF2_PRINT, self.path / "otf2" / "traces.otf2"], capture_output=True, text=True)
+        return [line.split()[-1] for line in done.stdout.splitlines() if line.startswith("MEASUREMENT_ON_OFF")]
+
+
+NAMES = """
+class Base:
+    def inherited(self):
+        return [self for _ in range(1)]
+    @property
+    def prop(self):
+        return 1
+    @classmethod
+    def made(cls):
+        return cls()
+class Child(Base):
+    def closure(self):
+        def inner():
+            return self
+        return inner()
+    def __getattr__(self, name):
+        raise SystemExit("code of the program was run")
+def free(x):
+    return x
+Child().inherited(); Child().prop; Child.made(); Child().closure(); free(1)
+exec("def odd(): pass\\nodd()", {})
+"""
+
+
+def test_names_are_those_of_the_bindings(measured):
+    names = {row["name"] for row in measured(NAMES).rows}
+    assert {"__main__.Child:inherited", "__main__.Child:prop", "__main__:made", "__main__.Child:closure"} <= names
+    assert {"__main__.Child:inner", "__main__:free", "__main__:<module>", "unknown:odd"} <= names
+    if sys.version_info < (3, 12):
+        assert "__main__.Child:<listcomp>" in names
+
+
+def test_functions_off_and_on(measured):
+    text = """
+def f(n): return n and f(n - 1)
+f(0)
+print(m.instrumented(), m.instrument(False), m.instrument(False), m.instrumented(), m.uninstrumented(), file=open("out", "w"))
+f(5)
+with spartito.region("mine"):
+    f(2)
+assert m.instrument(True) and not m.instrument(True)
+f(1)
+"""
+    e = measured(text)
+    assert (e.path.parent / "out").read_text() == "True True False False True\n"
+    main = "__main__:<module>"
+    below = {k: v for k, v in e.paths(main).items() if not k[-1].startswith(("_", "codecs")) or k[-1].startswith("__main__:")}
+    assert below[main, "__main__:f"] == 2 and below[main, "__main__:f", "__main__:f"] == 1
+    assert below[main, "mine"] == 1 and (main, "mine", "__main__:f") not in below
+    assert not e.trace().faults
+
+
+def test_nothing_but_own_regions_from_the_start(measured):
+    text = """
+def f(): return 1
+with spartito.region("a"):
+    f()
+    m.instrument(True)
+    f()
+    m.instrument(False)
+f()
+"""
+    e = measured(text, instrument=0)
+    assert e.paths() == {("a",): 1, ("a", "__main__:f"): 1}
+
+
+def test_what_ended_unseen_is_not_the_caller(measured):
+    text = """
+def off(): m.instrument(False)
+def outer():
+    off()
+    with spartito.region("in outer"): pass
+outer()
+with spartito.region("outside"): pass
+m.instrument(True)
+def late(): pass
+late()
+"""
+    e = measured(text)
+    main = "__main__:<module>"
+    paths = e.paths(main)
+    assert paths[main, "__main__:outer", "in outer"] == 1
+    assert paths[main, "outside"] == 1 and paths[main, "__main__:late"] == 1
+
+
+def test_pause_keeps_regions_open(measured):
+    text = """
+def f(): pass
+def off_in_a_call():
+    m.pause()
+    f()
+with spartito.region("outer"):
+    f()
+    m.region_begin("ends while off")
+    off_in_a_call()
+    assert m.region_end("ends while off") is True
+    m.region_begin("begins while off")
+    f()
+    m.resume()
+    f()
+    assert m.region_end("begins while off") is True
+    f()
+assert m.region_end("never began") is False
+"""
+    e = measured(text)
+    paths = e.paths("outer")
+    assert paths["outer",] == 1
+    assert paths["outer", "__main__:f"] == 2
+    assert paths["outer", "begins while off", "__main__:f"] == 1 and paths["outer", "begins while off"] == 0
+    assert paths["outer", "ends while off", "__main__:off_in_a_call", "MEASUREMENT OFF"] == 1
+    assert ("outer", "ends while off", "__main__:off_in_a_call", "__main__:f") not in paths
+    assert e.modes() == ["OFF", "ON"]
+    assert not e.trace().faults
+
+
+def test_time_of_a_pause_is_in_no_frame_natively(measured):
+    text = """
+import time
+with spartito.region("outer"):
+    spartito.pause()
+    time.sleep(0.3)
+    spartito.resume()
+"""
+    e = measured(text, scorep=False)
+    assert 0 < e.row("outer")["incl"] < 0.15 and e.row("outer")["visits"] == 1
+    assert all(row["name"] != "MEASUREMENT OFF" for row in e.rows)
+    assert e.trace().enters["outer"] == 1
+
+
+def test_time_of_a_pause_is_a_region_for_the_bindings(measured):
+    text = "import time\nwith spartito.region('outer'):\n    m.pause()\n    time.sleep(0.3)\n    m.resume()\n"
+    e = measured(text)
+    assert e.row("outer")["incl"] > 0.3 and e.row("MEASUREMENT OFF")["incl"] > 0.3
+    assert e.row("outer")["excl"] < 0.15
+
+
+def test_other_threads_go_on_after_a_pause(measured):
+    text = """
+import threading
+def f(): pass
+go, done = threading.Event(), threading.Event()
+def work():
+    with spartito.region("in thread"):
+        f()
+        done.set()
+        go.wait()
+        f()
+t = threading.Thread(target=work)
+t.start()
+done.wait()
+m.pause()
+f()
+m.resume()
+go.set()
+t.join()
+"""
+    e = measured(text)
+    paths = e.paths("in thread")
+    assert paths["in thread",] == 1 and paths["in thread", "__main__:f"] == 2
+    assert not e.trace().faults
+
+
+@pytest.mark.parametrize("calls", [3, 30000], ids=["one chunk", "many chunks"])
+@pytest.mark.parametrize("memory", ["512M", "256k"])
+def test_rewinding_takes_events_out(measured, calls, memory):
+    text = f"""
+def kept(): pass
+def thrown(): pass
+def ends_within(): m.rewind_begin("outer point")
+kept()
+m.rewind_begin("point", "file.py", 7)
+for i in range({calls}): thrown()
+assert m.rewind_end("point", True) is True
+kept()
+m.rewind_begin("not undone")
+kept()
+assert m.rewind_end("not undone", False) is True
+assert m.rewind_end("not undone", True) is False
+def leaves():
+    m.rewind_begin("across a return")
+    thrown()
+leaves()
+for i in range({calls}): thrown()
+m.rewind_end("across a return", True)
+kept()
+"""
+    e = measured(text, memory=memory)
+    trace = e.trace()
+    assert not trace.faults
+    assert trace.enters["__main__:kept"] == 4 and trace.enters["__main__:leaves"] == trace.leaves["__main__:leaves"] == 1
+    assert trace.enters["__main__:thrown"] == 0 and trace.enters["point"] == 0 and trace.enters["not undone"] == 1
+    assert trace.callers["__main__:kept", "__main__:<module>"] == 3
+    assert e.modes() == ["OFF", "ON"] * 2
+    thrown = sum(row["visits"] for row in e.rows if row["name"] == "__main__:thrown")
+    assert thrown == 2 * calls + 1  # the profile has them all
+    assert all(row["name"] != "point" for row in e.rows)
+    raw = b"".join(p.read_bytes() for p in (e.path / "raw").iterdir())
+    assert len(raw) < 2_000_000 + 16 * calls * 3
+
+
+def test_parameters_make_call_paths(measured):
+    text = """
+def inner(): pass
+def f(n):
+    m.parameter("n", n)
+    inner()
+def g(a, b):
+    m.parameter("a", a)
+    m.parameter_uint("b", b)
+    inner()
+def loop():
+    for i in range(3):
+        m.parameter("i", i)
+        inner()
+for n in (1, 2, 2): f(n)
+g("x", 5)
+loop()
+"""
+    paths = measured(text).paths("__main__:<module>")
+    top = "__main__:<module>"
+    f, inner = "__main__:f", "__main__:inner"
+    assert paths[top, f + " n=1"] == 1 and paths[top, f + " n=2"] == 2 and paths[top, f] == 0
+    assert paths[top, f + " n=2", inner] == 2
+    assert paths[top, "__main__:g a=x b=5", inner] == 1
+    assert [paths[top, f"__main__:loop i={i}", inner] for i in range(3)] == [1, 1, 1]
+    assert sum(v for k, v in paths.items() if len(k) == 2 and k[1].startswith("__main__:loop")) == 1
+
+
+def test_a_million_values_do_not_make_a_million_paths(measured):
+    text = "def f(n):\n    m.parameter('n', n)\nfor n in range(20000): f(n)\n"
+    paths = measured(text).paths("__main__:<module>")
+    mine = {k[1]: v for k, v in paths.items() if len(k) == 2 and k[1].startswith("__main__:f")}
+    assert sum(mine.values()) == 20000 and len(mine) < 5000
+    assert mine["__main__:f n=(other values)"] > 15000
+
+
+def test_the_profile_goes_only_so_deep(measured):
+    text = "def f(n): return n and f(n - 1)\nf(50)\ndef g(): pass\ng()\n"
+    e = measured(text, profile_depth=11)
+    assert max(row["depth"] for row in e.rows) <= 12
+    assert e.row("COLLAPSED")["visits"] == 41
+    assert sum(row["visits"] for row in e.rows if row["name"] == "__main__:f") == 10
+    assert e.row("__main__:g")["visits"] == 1
+    assert e.trace().enters["__main__:f"] == 51
+
+
+def test_lists_for_regions_and_files_are_apart(measured):
+    text = """
+class A:
+    def one(self): pass
+    def two(self): pass
+A().one(); A().two()
+import json
+json.dumps({})
+with spartito.region("user:x"): pass
+with spartito.region("user:y"): pass
+"""
+    e = measured(text, filter="-region:*\n+region:__main__*\n-region:*.A:two\n+region:*json*\n+region:user:y\n-file:*/json/*")
+    names = {row["name"] for row in e.rows}
+    assert names == {"__main__:<module>", "__main__.A:one", "user:y"} | {n for n in names if n == "__main__:A"}
+
+
+def test_threads_begin_with_run(measured):
+    text = """
+import threading
+def work(): pass
+class T(threading.Thread):
+    def run(self): work()
+threading.Thread(target=work).start()
+T().start()
+"""
+    e = measured(text)
+    paths = e.paths()
+    assert paths["threading.Thread:run", "__main__:work"] == 1 and paths["__main__.T:run", "__main__:work"] == 1
+    assert not any("bootstrap" in name for path in paths for name in path)
+
+
+def test_a_child_of_fork_while_off(measured):
+    text = """
+import os, sys
+def f(): pass
+with spartito.region("outer"):
+    m.pause()
+    if os.fork() == 0:
+        m.resume()
+        f()
+        sys.exit(0)
+    os.wait()
+    m.resume()
+    f()
+"""
+    e = measured(text)
+    assert sum(v for k, v in e.paths("outer").items() if k[-1] == "__main__:f") == 2
