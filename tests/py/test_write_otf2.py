@@ -286,3 +286,30 @@ def test_pauses_stand_alone(sample):
     assert [line.split()[-1] for line in of(lines, "MEASUREMENT_ON_OFF", " 0 ")] == ["OFF", "ON"]
     assert not [line for line in lines if "MEASUREMENT OFF" in line]
     assert not [line for line in lines if " 2100 " in line and line.split(" ")[0] in ("METRIC", "ENTER", "LEAVE")]
+
+
+OPENING = """\
+import os
+fd = os.open("data.bin", os.O_CREAT | os.O_RDWR | os.O_APPEND)
+os.write(fd, b"0123456789")
+os.pread(fd, 4, 3)
+os.close(fd)
+r, w = os.pipe()
+os.write(w, b"hi")
+"""
+
+
+def test_handles_that_were_open_before_are_pre_created(tmp_path, spartito):
+    (tmp_path / "program.py").write_text(OPENING)
+    run = [*spartito, "run", "-q", "--io", "--trace", "--to", "otf2", "-o", "x", "--", sys.executable, "program.py"]
+    subprocess.run(run, cwd=tmp_path, check=True, stderr=subprocess.PIPE)
+    archive = foreign.anchor_in(tmp_path)
+    definitions, events = (list(foreign.Trace.lines(*options, archive)) for options in (["-G"], []))
+    (opened,) = of(events, "IO_CREATE_HANDLE", "data.bin")
+    assert "Access Mode: READ_WRITE, Creation Flags: {CREATE}, Status Flags: {" in opened and "APPEND" in opened
+    (at,) = (i for i, line in enumerate(events) if line.startswith("IO_OPERATION_BEGIN") and "Mode: READ" in line and "data.bin" in line)
+    assert re.search(r'"Offset" <\d+>; UINT64; 3\)', events[at + 1])
+    (pipe,) = of(definitions, "IO_HANDLE", 'Name: "pipe:[')
+    assert "File: UNDEFINED" in pipe and "Flags: {PRE_CREATED}" in pipe
+    assert of(definitions, "IO_PRE_CREATED_HANDLE_STATE", "pipe:[", "Access Mode: WRITE_ONLY")
+    assert of(events, "IO_OPERATION_COMPLETE", "pipe:[", "Bytes Result: 2")
