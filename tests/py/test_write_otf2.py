@@ -307,8 +307,8 @@ def test_handles_that_were_open_before_are_pre_created(tmp_path, spartito):
     definitions, events = (list(foreign.Trace.lines(*options, archive)) for options in (["-G"], []))
     (opened,) = of(events, "IO_CREATE_HANDLE", "data.bin")
     assert "Access Mode: READ_WRITE, Creation Flags: {CREATE}, Status Flags: {" in opened and "APPEND" in opened
-    (at,) = (i for i, line in enumerate(events) if line.startswith("IO_OPERATION_BEGIN") and "Mode: READ" in line and "data.bin" in line)
-    assert re.search(r'"Offset" <\d+>; UINT64; 3\)', events[at + 1])
+    (read,) = of(events, "IO_OPERATION_BEGIN", "Mode: READ", "data.bin")
+    assert re.search(r'"Offset" <\d+>; UINT64; 3\)', events[events.index(read) + 1])
     (pipe,) = of(definitions, "IO_HANDLE", 'Name: "pipe:[')
     assert "File: UNDEFINED" in pipe and "Flags: {PRE_CREATED}" in pipe
     assert of(definitions, "IO_PRE_CREATED_HANDLE_STATE", "pipe:[", "Access Mode: WRITE_ONLY")
