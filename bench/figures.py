@@ -173,6 +173,48 @@ def file_io(bench, work, quick):
              f"{ns:.0f}", "at most 150", ns <= 150)]
 
 
+EMPTY_CALLS = """
+import ctypes, json, sys, time
+bare = ctypes.CDLL(sys.argv[1]).bare
+bare.restype = ctypes.c_double
+def empty():
+    pass
+def calls(r=range(1000)):
+    for _ in r:
+        empty()
+def each():
+    begin = time.perf_counter()
+    calls()
+    return (time.perf_counter() - begin) / 1000 * 1e9
+rounds = [(bare(1000), each()) for _ in range(300)]
+print(json.dumps([min(r) for r in zip(*rounds)]))
+"""
+
+
+def metrics(bench, work, quick):
+    """What the first metric adds to each of the two events of a call, held against the system call in the same process."""
+    script, library = os.path.join(work, "empty_calls.py"), os.path.join(work, "getrusage.so")
+    with open(script, "w") as f:
+        f.write(EMPTY_CALLS)
+    subprocess.run([os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", "-o", library,
+                    os.path.join(HERE, "hooks", "getrusage.c")], check=True)
+    rows = []
+    for options, what in (([], "profile"), (["--trace"], "profile and trace")):
+        best = {}
+        for n in range(2 if quick else 5):
+            for more in ((), ("--metric", "rusage:ru_utime")):
+                directory = os.path.join(work, f"metrics-{len(options)}-{len(more)}-{n}")
+                out = measured(bench, directory, [*options, *more], bench.python, script, library).stdout
+                bare, call = json.loads(out)
+                best[more] = min(best.get(more, float("inf")), call)
+                best["bare"] = min(best.get("bare", float("inf")), bare)
+                shutil.rmtree(directory)
+        ratio = (best["--metric", "rusage:ru_utime"] - best[()]) / 2 / best["bare"]
+        rows.append((f"rusage:ru_utime, {what}: added to an event, relative to a bare getrusage() of {best['bare']:.0f} ns",
+                     f"{ratio:.2f}", "at most 1.3", ratio <= 1.3))
+    return rows
+
+
 def memory(bench, work, quick):
     script = os.path.join(work, "paths.py")
     with open(script, "w") as f:
@@ -210,7 +252,7 @@ def collect(bench, work, quick):
     # a core file of a failing peer must not fill the disk
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     rows = []
-    for part in (event_sizes, otf2_rate, start_up, unmeasured, file_io, memory, report):
+    for part in (event_sizes, otf2_rate, start_up, unmeasured, file_io, metrics, memory, report):
         print(f"{part.__name__.replace('_', ' ')} …", file=sys.stderr, flush=True)
         rows += part(bench, work, quick)
     return rows
