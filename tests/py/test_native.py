@@ -7,16 +7,17 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from pathlib import Path
 
 import pytest
-import spartito._analyse
 from conftest import ROOT
+from spartito import _analyse
 from test_cli_helpers import run
 
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 SOURCES = ROOT / "tests" / "native"
 FLAGS = ["-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", f"-I{sysconfig.get_path('include')}", f"-I{ROOT / 'include'}"]
-with open(spartito._analyse.__file__, "rb") as analysis:
+with open(_analyse.__file__, "rb") as analysis:
     LINES = b"built without libdw" not in analysis.read()
 CTYPES = """
 import ctypes
@@ -232,6 +233,17 @@ use("./two.so")
     # the second is where the first was
     names = {row["name"] for row in rows(spartito, tmp_path / "x")}
     assert {"one:run", "two:run"} <= names
+
+
+def test_object_that_was_linked_without_us(spartito, tmp_path):
+    words = [*FLAGS, "-finstrument-functions", SOURCES / "nested.c", "-o", tmp_path / ("nested" + SUFFIX), "-lpthread", "-ldl"]
+    subprocess.run(["cc", *map(str, words)], check=True)
+    (tmp_path / "program.py").write_text("import nested\nnested.work(3)\n")
+    library = Path(_analyse.__file__).parent / "native" / "libspartito_native.so"
+    words = ["run", "-q", "-o", tmp_path / "x", "--", sys.executable, "program.py"]
+    done = run(spartito, *words, cwd=tmp_path, env={**os.environ, "LD_PRELOAD": str(library)})
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert tree(spartito, tmp_path / "x")["<module> work middle leaf"] == 3
 
 
 def test_without_a_measurement(extension):
