@@ -215,6 +215,63 @@ def metrics(bench, work, quick):
     return rows
 
 
+CALLS = """
+import sys, time
+class Cell:
+    def step(self):
+        return 1
+def walk(cell, r=range(20000)):
+    step = cell.step
+    for _ in r:
+        step()
+def best(rounds=25):
+    least = float("inf")
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        walk(Cell())
+        least = min(least, time.perf_counter() - begin)
+    return least / 20000 * 1e9
+"""
+
+
+def drop_in(bench, work, quick):
+    """`python -m scorep`, profile and trace, against cProfile; Score-P's bindings add twice what cProfile adds (3.11)."""
+    script, off = os.path.join(work, "calls.py"), os.path.join(work, "calls_off.py")
+    with open(script, "w") as f:
+        f.write(CALLS + "print(best(), file=sys.stderr)\n")
+    with open(off, "w") as f:
+        f.write(CALLS + "import scorep.user\non = best()\nscorep.user.disable_recording()\nprint(best(), on, file=sys.stderr)\n")
+    variables = {"SCOREP_ENABLE_TRACING": "true", "PYTHONPATH": os.path.join(ROOT, "dropin")}
+    best = {}
+    for n in range(2 if quick else 8):
+        variables["SCOREP_EXPERIMENT_DIRECTORY"] = os.path.join(work, f"scorep-{n}")
+        for tool, words in (("plain", [script]), ("cProfile", ["-m", "cProfile", script]), ("scorep", ["-m", "scorep", script]),
+                            ("off", ["-m", "scorep", off])):
+            p = subprocess.run([bench.python, *words], check=True, capture_output=True, text=True, env={**os.environ, **variables})
+            for key, ns in zip((tool, "on"), map(float, p.stderr.splitlines()[0].split())):
+                best[key] = min(best.get(key, float("inf")), ns)
+            shutil.rmtree(variables["SCOREP_EXPERIMENT_DIRECTORY"], ignore_errors=True)
+    ratio = (best["scorep"] - best["plain"]) / (best["cProfile"] - best["plain"])
+    rest = (best["off"] - best["plain"]) / (best["on"] - best["plain"])
+    return [("python -m scorep, profile and trace: time added to a method call, relative to cProfile", f"{ratio:.2f}",
+             "at most 0.6", ratio <= 0.6),
+            ("the same with recording off, relative to on", f"{rest:.2f}", "under 1", rest < 1)]
+
+
+def cube(bench, work, quick):
+    directory = os.path.join(work, "wide")
+    subprocess.run([rawgen(), directory, "1000", "100000", "64", "0"], check=True)
+    code = ("import sys, json, time, resource, spartito._analyse as a; b = time.perf_counter(); m = a.Model(sys.argv[1]);"
+            "l = time.perf_counter(); m.convert('cube', sys.argv[2]); e = time.perf_counter();"
+            "print(json.dumps([e - l, e - b, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))")
+    runs = [ask(bench, code, directory, os.path.join(work, "wide.cubex")) for _ in range(1 if quick else 3)]
+    written, whole, peak = (min(r) for r in zip(*runs))
+    shutil.rmtree(directory)
+    return [("cubex of 100,000 call paths in 64 locations, s to write" + f" ({whole:.1f} with loading)", f"{written:.1f}",
+             "under 5", written < 5),
+            ("cubex of 100,000 call paths in 64 locations, MiB", f"{peak:.0f}", "under 500", peak < 500)]
+
+
 def memory(bench, work, quick):
     script = os.path.join(work, "paths.py")
     with open(script, "w") as f:
@@ -252,7 +309,7 @@ def collect(bench, work, quick):
     # a core file of a failing peer must not fill the disk
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     rows = []
-    for part in (event_sizes, otf2_rate, start_up, unmeasured, file_io, metrics, memory, report):
+    for part in (event_sizes, otf2_rate, start_up, unmeasured, drop_in, file_io, metrics, memory, report, cube):
         print(f"{part.__name__.replace('_', ' ')} …", file=sys.stderr, flush=True)
         rows += part(bench, work, quick)
     return rows
