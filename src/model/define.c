@@ -129,7 +129,8 @@ static uint32_t metric(struct sp_builder *b, const struct sp_raw_def *d, const s
 	                                                .what = sp_model_str(m, part[2].p, part[2].n),
 	                                                .exponent = (int32_t)d->b,
 	                                                .kind = d->flags & SP_RAW_METRIC_KIND_MASK,
-	                                                .own = d->flags & SP_RAW_METRIC_OWN};
+	                                                .own = d->flags & SP_RAW_METRIC_OWN,
+	                                                .level = d->flags & SP_RAW_METRIC_LEVEL};
 	return larger[id].name.p && larger[id].unit.p && larger[id].what.p ? id : SP_NONE;
 }
 

@@ -129,6 +129,7 @@ struct sp_metric {
 	int exponent; /* the unit is 10^exponent of `unit` */
 	uint8_t kind; /* enum sp_metric_kind */
 	bool own;     /* exclusive: counted by the region itself; otherwise callees are included */
+	bool level;   /* a height that was reached, not a count: in events it stands for itself */
 };
 enum sp_metric_kind { SP_METRIC_RUSAGE, SP_METRIC_PAPI, SP_METRIC_PERF, SP_METRIC_BYTES };
 

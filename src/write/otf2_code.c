@@ -176,7 +176,7 @@ static void define_members(struct sp_otf2 *a, OTF2_MetricMemberRef *member)
 		member[i] = ref;
 		OTF2_GlobalDefWriter_WriteMetricMember(
 		    a->defs, ref++, sp_otf2_string(a, x->name), sp_otf2_string(a, x->what), type_of(x),
-		    x->own ? OTF2_METRIC_ABSOLUTE_POINT : OTF2_METRIC_ACCUMULATED_START, OTF2_TYPE_UINT64,
+		    x->own || x->level ? OTF2_METRIC_ABSOLUTE_POINT : OTF2_METRIC_ACCUMULATED_START, OTF2_TYPE_UINT64,
 		    OTF2_BASE_DECIMAL, x->exponent, sp_otf2_string(a, x->unit));
 	}
 }

@@ -115,7 +115,7 @@ def rows(text, above=""):
 @pytest.fixture(scope="module")
 def experiment(tmp_path_factory):
     path = tmp_path_factory.mktemp("same")
-    variables = {"SCOREP_ENABLE_TRACING": "true", "SCOREP_METRIC_RUSAGE": "ru_utime"}
+    variables = {"SCOREP_ENABLE_TRACING": "true", "SCOREP_METRIC_RUSAGE": "ru_utime,ru_maxrss"}
     return measured(path, PROGRAM, "--thread=pthread", "--noinstrumenter", env=variables)
 
 
@@ -169,6 +169,14 @@ def test_records_of_the_trace(experiment):
     # what was rewound is not in the trace: the second call of step() from the top is the one after enable_recording()
     assert "thrown away" not in text
     assert text.count('Region: "user:sweep"') == 6
+
+
+def test_counts_and_levels(experiment):
+    done = subprocess.run([OTF2_PRINT, "-G", experiment / "traces.otf2"], capture_output=True, text=True, check=True)
+    modes = {name: next(line for line in done.stdout.splitlines() if line.startswith("METRIC_MEMBER") and f'"{name}"' in line)
+             for name in ("ru_utime", "ru_maxrss")}
+    assert "Mode: ACCUMULATED_START" in modes["ru_utime"] and "Exponent: -6" in modes["ru_utime"]
+    assert "Mode: ABSOLUTE_POINT" in modes["ru_maxrss"]
 
 
 def test_one_metric_value_before_each_enter_and_leave(experiment):
