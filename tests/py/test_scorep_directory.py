@@ -126,3 +126,12 @@ def test_directory_removed_by_the_program(tmp_path):
     program(tmp_path, "import shutil\nshutil.rmtree('x')\n")
     done = run(tmp_path, "program.py", env={"SCOREP_EXPERIMENT_DIRECTORY": "x"})
     assert done.returncode == 0 and "removed while the program ran" in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("option", "variable"), [("--io=posix", ""), ("--io=runtime:posix", "false"), ("--thread=none", "true")])
+def test_file_io(tmp_path, option, variable):
+    source = """\
+        with open("data", "w") as f: f.write("x" * 1000)
+    """
+    experiment = measured(tmp_path, source, option, env={"SCOREP_IO_POSIX": variable})
+    assert {name.replace("64", "") for name in visits(experiment)} >= {"open", "write", "close"}
