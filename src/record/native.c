@@ -20,18 +20,16 @@ struct entry {
 };
 
 struct table {
+	struct entry *entries;
 	struct table *before; /* owned; smaller ones stay, because a thread may be reading them */
 	unsigned shift;       /* 64 - the bits of an index */
 	uint32_t used;
-	struct entry entries[];
 };
 
 enum { FIRST_BITS = 10 };
-static struct {
-	struct table head;
-	struct entry entries[1 << FIRST_BITS];
-} first = {.head.shift = 64 - FIRST_BITS};
-static struct table *table = &first.head;
+static struct entry first_entries[1 << FIRST_BITS];
+static struct table first = {.entries = first_entries, .shift = 64 - FIRST_BITS};
+static struct table *table = &first;
 
 /* What was known of an address before it changed is not known any more. */
 static uint32_t generation = 1;
@@ -71,6 +69,7 @@ static bool grow(void)
 	struct table *bigger = calloc(1, sizeof *bigger + 2 * size * sizeof(struct entry));
 	if (!bigger)
 		return old->used + 1 < size;
+	bigger->entries = (struct entry *)(bigger + 1);
 	bigger->before = old;
 	bigger->shift = old->shift - 1;
 	bigger->used = old->used;

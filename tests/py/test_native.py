@@ -235,6 +235,28 @@ use("./two.so")
     assert {"one:run", "two:run"} <= names
 
 
+def test_many_functions(spartito, tmp_path):
+    n = 3000  # the table of addresses grows several times, while other threads read it
+    (tmp_path / "many.c").write_text(
+        "\n".join(f"void f{i}(void);\nvoid f{i}(void) {{}}" for i in range(n))
+        + "\nvoid run(void);\nvoid run(void) {\n"
+        + "\n".join(f"f{i}();" for i in range(n))
+        + "\n}\n"
+    )
+    done = run(spartito, "cc", "-shared", "-fPIC", "many.c", "-o", "many.so", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    (tmp_path / "program.py").write_text(
+        "import ctypes, threading\n"
+        "library = ctypes.CDLL('./many.so')\n"
+        "threads = [threading.Thread(target=library.run) for _ in range(4)]\n"
+        "for t in threads: t.start()\n"
+        "for t in threads: t.join()\n"
+    )
+    measured(spartito, tmp_path, tmp_path / "x", expected="")
+    visits = {row["qualname"]: row["visits"] for row in rows(spartito, tmp_path / "x") if row["module"] == "many"}
+    assert visits == {**{f"f{i}": 4 for i in range(n)}, "run": 4}
+
+
 def test_object_that_was_linked_without_us(spartito, tmp_path):
     words = [*FLAGS, "-finstrument-functions", SOURCES / "nested.c", "-o", tmp_path / ("nested" + SUFFIX), "-lpthread", "-ldl"]
     subprocess.run(["cc", *map(str, words)], check=True)
