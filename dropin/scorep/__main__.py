@@ -2,7 +2,10 @@
 """`python -m scorep [options] [--] script [args]`."""
 
 import sys
-from typing import NoReturn
+
+TYPE_CHECKING = False  # typing costs milliseconds that every measured program would pay
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 CALLED = (
     "scorep: Someone called scorep.__main__.main, which only `python -m scorep` does; "
@@ -10,7 +13,7 @@ CALLED = (
 )
 
 
-def main(argv: object = None) -> NoReturn:
+def main(argv: object = None) -> "NoReturn":
     """Not to be called: reports that and ends the program with status 1."""
     sys.stderr.write(CALLED + "\n")
     sys.exit(1)
