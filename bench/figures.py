@@ -260,7 +260,7 @@ def drop_in(bench, work, quick):
 
 def cube(bench, work, quick):
     directory = os.path.join(work, "wide")
-    subprocess.run([rawgen(), directory, "1000", "100000", "64", "0"], check=True)
+    subprocess.run([rawgen(), directory, "1000", "100000", "64", "0", "1", "same"], check=True)
     code = ("import sys, json, time, resource, spartito._analyse as a; b = time.perf_counter(); m = a.Model(sys.argv[1]);"
             "l = time.perf_counter(); m.convert('cube', sys.argv[2]); e = time.perf_counter();"
             "print(json.dumps([e - l, e - b, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))")

@@ -66,6 +66,7 @@ struct rg_options {
 	unsigned processes, threads; /* threads of each process */
 	unsigned regions;            /* 0: 50 */
 	unsigned paths;              /* call paths of each thread; 0: as the events make them */
+	bool same_paths;             /* of all threads, so that they are the experiment's */
 	uint64_t events;             /* enters and leaves of each thread */
 	bool trace, extras;          /* extras: counters, parameters, markers, pauses, suspensions */
 	bool open;                   /* leave frames open at the end */

@@ -181,6 +181,8 @@ static void make_process(const char *dir, const struct rg_options *o, unsigned i
 		snprintf(name, sizeof(name), i ? "Thread-%u (work)" : "MainThread", i);
 		w.now = begin + 10 * i;
 		t = rg_thread(p, name, 1000 * (index + 1) + i, i ? 0 : SP_RAW_NONE, w.now);
+		if (o->same_paths)
+			w.random = o->seed * 7919 + 88172645463325252u;
 		if (o->paths)
 			walk_paths(&w, t);
 		walk_events(&w, t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rawgen DIR [regions paths threads events [processes]]: an experiment of known size, for tests and benchmarks.
+/* rawgen DIR [regions paths threads events [processes [same]]]: an experiment of known size, for tests and benchmarks.
  * rawgen sample-profile|sample-trace FILE: one raw file with something of everything, for tests/old-raw. */
 #include "rawgen.h"
 
@@ -23,8 +23,8 @@ int main(int argc, char **argv)
 		rg_write(rg_sample(strcmp(argv[1], "sample-trace") == 0), argv[2], SP_RAW_RUNNING, 9000);
 		return 0;
 	}
-	if (argc < 2 || argc > 7) {
-		fprintf(stderr, "usage: rawgen DIR [regions paths threads events [processes]]\n");
+	if (argc < 2 || argc > 8 || (argc == 8 && strcmp(argv[7], "same") != 0)) {
+		fprintf(stderr, "usage: rawgen DIR [regions paths threads events [processes [same]]]\n");
 		return 2;
 	}
 	if (argc > 2) {
@@ -33,6 +33,7 @@ int main(int argc, char **argv)
 		o.threads = argc > 4 ? (unsigned)strtoul(argv[4], NULL, 10) : 1;
 		o.events = argc > 5 ? strtoull(argv[5], NULL, 10) : 0;
 		o.processes = argc > 6 ? (unsigned)strtoul(argv[6], NULL, 10) : 1;
+		o.same_paths = argc > 7;
 		o.trace = o.events > 0;
 		o.extras = o.open = o.abrupt = false;
 	}
