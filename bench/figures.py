@@ -173,6 +173,29 @@ def file_io(bench, work, quick):
              f"{ns:.0f}", "at most 150", ns <= 150)]
 
 
+def native(bench, work, quick):
+    """A call of a compiled function that does nothing, its enter and leave together."""
+    code = "import ctypes, sys; f = ctypes.CDLL(sys.argv[1]).calls; f.restype = ctypes.c_double; print(f(ctypes.c_long(10000)))"
+    libraries = {}
+    for name, compiler in (("plain", ["cc"]), ("hooked", [bench.python, "-m", "spartito", "cc"])):
+        libraries[name] = os.path.join(work, f"native-{name}.so")
+        source = os.path.join(HERE, "hooks", "native.c")
+        subprocess.run([*compiler, "-O2", "-shared", "-fPIC", source, "-o", libraries[name]], check=True)
+    ways = (("as it is", "plain", None), ("instrumented, nothing measured", "hooked", None),
+            ("left out by --exclude", "hooked", ["--exclude", "function:leaf"]), ("profile", "hooked", []),
+            ("profile and trace", "hooked", ["--trace"]))
+    best = {}
+    for _ in range(2 if quick else 5):
+        for what, library, options in ways:
+            before = [bench.python, "-m", "spartito", "run", "-q", "-o", os.path.join(work, "native"), *(options or []), "--"]
+            command = [*(before if options is not None else []), bench.python, "-c", code, libraries[library]]
+            out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            best[what] = min(best.get(what, float("inf")), float(out))
+            shutil.rmtree(os.path.join(work, "native"), ignore_errors=True)
+    text = ", ".join(f"{what} {ns:.1f}" for what, ns in best.items())
+    return [("a call of a compiled function built with `spartito cc`, ns", text, "", None)]
+
+
 EMPTY_CALLS = """
 import ctypes, json, sys, time
 bare = ctypes.CDLL(sys.argv[1]).bare
@@ -309,7 +332,7 @@ def collect(bench, work, quick):
     # a core file of a failing peer must not fill the disk
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     rows = []
-    for part in (event_sizes, otf2_rate, start_up, unmeasured, drop_in, file_io, metrics, memory, report, cube):
+    for part in (event_sizes, otf2_rate, start_up, unmeasured, drop_in, file_io, metrics, native, memory, report, cube):
         print(f"{part.__name__.replace('_', ' ')} …", file=sys.stderr, flush=True)
         rows += part(bench, work, quick)
     return rows

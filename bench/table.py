@@ -73,6 +73,10 @@ def promises(bench, results):
                f"{ours / theirs:.2f}", f"at most {target}", ours / theirs <= target)
 
 
+def verdict(met):
+    return "" if met is None else "yes" if met else "**no**"
+
+
 def processor():
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as f:
@@ -99,7 +103,7 @@ def document(benches, results, others, rounds):
         "## What was promised",
         "",
     ]
-    lines += rows(["figure", "measured", "target", "met"], [[f, m, t, "yes" if ok else "**no**"] for f, m, t, ok in figures])
+    lines += rows(["figure", "measured", "target", "met"], [[f, m, t, verdict(ok)] for f, m, t, ok in figures])
     for bench in benches:
         lines += section(bench, results[bench.version])
     return "\n".join(lines) + "\n"

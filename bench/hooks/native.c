@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a call of a compiled function costs: for bench/native.py, which builds it in several ways. */
+/* What a call of a compiled function costs: figures.py builds it in several ways. */
 #include <stdint.h>
 #include <time.h>
 
