@@ -34,19 +34,10 @@ def _run(verb_name: str, words: list[str], leave_at_once: bool = False) -> int:
     status = module.main(values, operands)
     assert isinstance(status, int)
     if verb.name == "run" and leave_at_once:
-        _leave(status)
+        from spartito import launch  # which the verb has loaded
+
+        launch.leave(status)
     return status
-
-
-def _leave(status: int) -> None:
-    """The interpreter's orderly end takes longer than all that the launcher does."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            if stream is not None:
-                stream.flush()
-        except (OSError, ValueError):
-            pass
-    os._exit(status)
 
 
 def main(argv: list[str] | None = None) -> int:

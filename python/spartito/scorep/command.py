@@ -176,10 +176,4 @@ def main(words: list[str]) -> int:
     except KeyboardInterrupt:
         complain("interrupted")
         return 130
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            if stream is not None:
-                stream.flush()
-        except (OSError, ValueError):
-            pass
-    os._exit(status)  # the interpreter's orderly end takes longer than all that the launcher does
+    launch.leave(status)
