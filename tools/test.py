@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""make test: the C tests, all Python tests with this Python, and the programs and the launch under every other Python that
-is found. Ends with 'N passed, N failed'; --only 3.9,3.13 chooses versions."""
+"""make test: the C tests, all Python tests with this Python, and those of what happens in the measured process under every
+other Python that is found. Ends with 'N passed, N failed'; --only 3.9,3.13 chooses versions."""
 
 import argparse
 import concurrent.futures
@@ -16,6 +16,8 @@ import pythons
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BIN = os.path.dirname(sys.executable)
 ENVIRONMENT = {**os.environ, "PATH": BIN + os.pathsep + os.environ["PATH"]}
+# tests of the measuring half, which depends on the version of Python
+MEASURED = ("programs", "launch", "record", "user", "scorep", "io", "metrics", "native")
 COUNT = re.compile(r"(\d+) (passed|failed|error)")
 
 
@@ -76,8 +78,7 @@ def main():
         if not only or mine in only:
             c_tests(result)
             pytest(result, f"Python {mine}", sys.executable, ["tests/py"])
-        files = ["tests/py/test_programs.py", *sorted(os.path.relpath(f, ROOT) for f in
-                                                     glob.glob(os.path.join(ROOT, "tests", "py", "test_launch*.py")))]
+        files = sorted(f for name in MEASURED for f in glob.glob(os.path.join(ROOT, "tests", "py", f"test_{name}*.py")))
         for version, python, error in ready:
             title = f"Python {version}"
             if error:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     Function = TypeVar("Function", bound=Callable[..., Any])
 
 GROUP = "user_instrumenter"
+_active = _measure.active
 
 
 def register() -> None:
@@ -37,6 +38,7 @@ def has_c_instrumenter() -> bool:
 class _Switch:
     """What enable and disable share. The state is that of the process; what one entry changed, its exit changes back."""
 
+    __slots__ = ("_entered", "_region")
     on = True
 
     def __init__(self, region_name: str = "") -> None:
@@ -44,11 +46,15 @@ class _Switch:
             raise TypeError(f"{type(self).__name__}() argument 'region_name' must be str, not {type(region_name).__name__}")
         self._region = f"{GROUP}:{region_name}" if region_name else ""
         # what each entry that is not left yet has changed, by the frame that entered: one object may serve several
-        # threads and coroutines, and itself within itself
-        self._entered: dict[int, list[bool]] = {}
+        # threads and coroutines, and itself within itself; nothing while nothing is measured
+        self._entered: dict[int, list[bool]] | None = None
 
     def __enter__(self) -> Self:
-        changed = _measure.active() and _measure.instrumented() is not self.on
+        if not _active():
+            return self
+        if self._entered is None:
+            self._entered = {}
+        changed = _measure.instrumented() is not self.on
         if changed:
             # the region covers the time in which functions are recorded, or are not
             if not self.on:
@@ -66,6 +72,8 @@ class _Switch:
         value: BaseException | None = None,
         trace: TracebackType | None = None,
     ) -> None:
+        if not self._entered:
+            return
         frame = id(sys._getframe(1))
         if frame not in self._entered:  # contextlib.ExitStack: entered in one function, left in another
             frame = next(reversed(self._entered))
@@ -93,12 +101,14 @@ class enable(_Switch):
     """`with enable():`, or a decorator: functions are recorded within. Where that changes something, region_name is
     recorded as the region `user_instrumenter:NAME`."""
 
+    __slots__ = ()
     on = True
 
 
 class disable(_Switch):
     """`with disable():`, or a decorator: functions are not recorded within; user regions are. region_name: as in enable."""
 
+    __slots__ = ()
     on = False
 
 

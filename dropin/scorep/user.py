@@ -11,10 +11,8 @@ from spartito import _measure
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import ModuleType, TracebackType
-    from typing import Any, TypeVar
-
-    from typing_extensions import Self
+    from types import ModuleType
+    from typing import Any, NoReturn, TypeVar
 
     Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -82,45 +80,44 @@ def _end(full: str) -> None:
             pass
 
 
-class region:
-    """`with region(name):` or a decorator: the region user:NAME. A decorator without a name is the region of the
-    function, module:function, where functions are not recorded anyway."""
+class _Unnamed:
+    """region() without a name: a decorator only."""
 
-    __slots__ = ("_full",)
+    __slots__ = ()
 
-    def __init__(self, region_name: str = "") -> None:
-        name = _text("region", "region_name", region_name)
-        self._full = "user:" + name if name else ""
+    def __enter__(self) -> NoReturn:
+        raise RuntimeError("A region name needs to be specified.")
 
-    def __enter__(self) -> Self:
-        if not self._full:
-            raise RuntimeError("A region name needs to be specified.")
-        if _active():
-            _measure.region_begin(self._full, "user")
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None = None,
-        value: BaseException | None = None,
-        trace: TracebackType | None = None,
-    ) -> None:
-        # no error where it was not open: the measurement may have begun or ended in between
-        if _active():
-            _measure.region_end(self._full)
+    def __exit__(self, *what: object) -> None:
+        pass
 
     def __call__(self, function: Function) -> Function:
-        """Coroutines and generators stay what they are; for them the region covers what their own code does."""
         from spartito.user import decorate
 
         if not callable(function):
             raise TypeError(f"region() decorates functions, not {type(function).__name__}")
-        if self._full:
-            return decorate(self._full, function, "user")
         module = str(getattr(function, "__module__", None) or "unknown")
         name = getattr(function, "__name__", type(function).__name__)
         # a function that is recorded anyway must not be there twice
         return decorate(f"{module}:{name}", function, module, itself=True)
+
+
+_regions: dict[str, _measure.region | _Unnamed] = {"": _Unnamed()}
+_MOST = 1024  # a program may make up names all the time
+
+
+def region(region_name: str = "") -> _measure.region | _Unnamed:
+    """`with region(name):` or a decorator of functions, coroutines and generators: the region user:NAME. A decorator without
+    a name is the region of the function, module:function, where functions are not recorded anyway. Leaving it reports no
+    error where it is not open: the measurement may have begun or ended in between."""
+    try:
+        return _regions[region_name]
+    except (KeyError, TypeError):
+        pass
+    if len(_regions) >= _MOST:
+        del _regions[next(name for name in _regions if name)]
+    made = _regions[region_name] = _measure.region("user:" + _text("region", "region_name", region_name), "user")
+    return made
 
 
 def instrument_function(

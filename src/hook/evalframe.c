@@ -143,7 +143,9 @@ static int install(void)
 		return 0;
 	before = now;
 	_PyInterpreterState_SetEvalFrameFunc(interp, eval);
-	stack_measure();
+	/* a program may switch functions on and off all the time, and this reads /proc/self/maps */
+	if (!stack_known)
+		stack_measure();
 	return 0;
 }
 

@@ -189,12 +189,13 @@ int sp_region_arguments(PyObject *const *args, Py_ssize_t n, PyObject *names, Py
 
 /* ---- the type ---- */
 
-/* spartito.user.<function>(argument, argument2); the second may be NULL. */
-static PyObject *call_user(const char *function, PyObject *argument, PyObject *argument2)
+/* spartito.user.<function>(argument, argument2, argument3); the last ones may be NULL. */
+static PyObject *call_user(const char *function, PyObject *argument, PyObject *argument2, PyObject *argument3)
 {
 	PyObject *module = PyImport_ImportModule("spartito.user");
 	PyObject *callable = module ? PyObject_GetAttrString(module, function) : NULL;
-	PyObject *result = callable ? PyObject_CallFunctionObjArgs(callable, argument, argument2, NULL) : NULL;
+	PyObject *result =
+	    callable ? PyObject_CallFunctionObjArgs(callable, argument, argument2, argument3, NULL) : NULL;
 	Py_XDECREF(callable);
 	Py_XDECREF(module);
 	return result;
@@ -233,7 +234,7 @@ static PyObject *region_new(PyTypeObject *type, PyObject *name, PyObject *place)
 static PyObject *make(PyTypeObject *type, PyObject *argument)
 {
 	if (argument && !PyUnicode_Check(argument) && PyCallable_Check(argument))
-		return call_user("decorate", Py_None, argument);
+		return call_user("decorate", Py_None, argument, NULL);
 	return region_new(type, argument, NULL);
 }
 
@@ -302,25 +303,25 @@ static PyObject *leave(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 static PyObject *async_enter(PyObject *self, PyObject *none)
 {
 	(void)none;
-	return call_user("async_enter", self, NULL);
+	return call_user("async_enter", self, NULL, NULL);
 }
 
 static PyObject *async_leave(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
 	(void)args, (void)nargs;
-	return call_user("async_leave", self, NULL);
+	return call_user("async_leave", self, NULL, NULL);
 }
 
 static PyObject *decorate(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-	PyObject *function, *name = ((struct region *)self)->name;
+	PyObject *function, *name = ((struct region *)self)->name, *place = ((struct region *)self)->place;
 	if (kwargs && PyDict_GET_SIZE(kwargs)) {
 		PyErr_SetString(PyExc_TypeError, "a region decorates one function");
 		return NULL;
 	}
 	if (!PyArg_ParseTuple(args, "O:region", &function))
 		return NULL;
-	return call_user("decorate", name ? name : Py_None, function);
+	return call_user("decorate", name ? name : Py_None, function, place ? PyTuple_GET_ITEM(place, 0) : NULL);
 }
 
 static PyMethodDef methods[] = {
