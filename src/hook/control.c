@@ -142,6 +142,17 @@ static void end_handlers(void)
 	atexit(at_end);
 }
 
+/* The hook for a while not, and again. */
+static void hook_off(void)
+{
+	(sp_hook_used->suspend ? sp_hook_used->suspend : sp_hook_used->remove)();
+}
+
+static int hook_on(void)
+{
+	return (sp_hook_used->resume ? sp_hook_used->resume : sp_hook_used->install)();
+}
+
 /* The thread that starts: cost of an event first, which throws away what it recorded, then the frames that are open. */
 static int begin_here(const struct sp_hook *h, bool booting)
 {
@@ -170,7 +181,7 @@ static int begin_here(const struct sp_hook *h, bool booting)
 	if (t->booting)
 		sp_thread_events_hold(t);
 	if (!sp_process.instrumented)
-		h->remove();
+		hook_off();
 	/* what is open now began before the program; without its functions, its own regions are all there is */
 	if (sp_process.instrumented || !booting)
 		sp_hook_adopt(t, sp_frame_current(PyThreadState_Get()));
@@ -225,11 +236,11 @@ int sp_control_stop(void)
 {
 	sp_process_forked();
 	if (sp_hook_used) {
-		if (sp_process.instrumented && sp_recording) {
-			if (sp_hook_used->taken && sp_hook_used->taken())
-				sp_process_lost(SP_RAW_REASON_HOOK, 0, 0);
+		bool on = sp_process.instrumented && sp_recording;
+		if (on && sp_hook_used->taken && sp_hook_used->taken())
+			sp_process_lost(SP_RAW_REASON_HOOK, 0, 0);
+		if (on || sp_hook_used->suspend)
 			sp_hook_used->remove();
-		}
 	}
 	sp_hook_used = NULL;
 	sp_process_stop(SP_RAW_ENDED_STOPPED);
@@ -242,7 +253,7 @@ int sp_control_pause(void)
 	if (!sp_recording || !sp_hook_used)
 		return 0;
 	if (sp_process.instrumented)
-		sp_hook_used->remove();
+		hook_off();
 	sp_process_pause();
 	return 0;
 }
@@ -252,7 +263,7 @@ int sp_control_resume(void)
 	sp_process_forked();
 	if (sp_recording || !sp_hook_used || !sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
 		return 0;
-	if (sp_process.instrumented && sp_hook_used->install())
+	if (sp_process.instrumented && hook_on())
 		return -1;
 	sp_process_resume();
 	sp_hook_thread(NULL);
@@ -266,8 +277,8 @@ int sp_control_instrument(bool on)
 	    on == sp_process.instrumented)
 		return 0;
 	if (!on && sp_recording)
-		sp_hook_used->remove();
-	else if (on && sp_recording && sp_hook_used->install())
+		hook_off();
+	else if (on && sp_recording && hook_on())
 		return -1;
 	sp_process.instrumented = on;
 	if (!on || !sp_recording)

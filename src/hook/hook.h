@@ -17,6 +17,9 @@ struct sp_hook {
 	/* In the current interpreter, for all its threads. 0, or -1 with a Python exception. */
 	int (*install)(void);
 	void (*remove)(void);
+	/* The same for a while, and cheap; NULL: remove and install serve. 0, or -1 with a Python exception. */
+	void (*suspend)(void);
+	int (*resume)(void);
 	/* Has somebody else taken our place? */
 	bool (*taken)(void);
 };

@@ -237,6 +237,29 @@ static int event_register(PyObject *m, PyObject *type, int kind, unsigned long *
 	return r;
 }
 
+static unsigned long events_wanted;
+
+static int set_events(unsigned long set)
+{
+	PyObject *m = monitoring();
+	PyObject *r = m && tool >= 0 ? PyObject_CallMethod(m, "set_events", "ik", tool, set) : NULL;
+	if (!r && !PyErr_Occurred())
+		PyErr_SetString(PyExc_RuntimeError, "sys.monitoring is gone");
+	Py_XDECREF(r);
+	return r ? 0 : -1;
+}
+
+static void suspend(void)
+{
+	if (set_events(0))
+		PyErr_Clear();
+}
+
+static int resume(void)
+{
+	return set_events(events_wanted);
+}
+
 static int install(void)
 {
 	PyObject *m = monitoring(), *type = NULL, *r = NULL;
@@ -253,10 +276,9 @@ static int install(void)
 	for (int k = 0; k < KINDS; k++)
 		if ((!kinds[k].c_calls || sp_process.settings.c_calls) && event_register(m, type, k, &set))
 			goto end;
-	r = PyObject_CallMethod(m, "set_events", "ik", tool, set);
-	if (!r)
+	events_wanted = set;
+	if (set_events(set))
 		goto end;
-	Py_DECREF(r);
 	/* what an earlier measurement's filter disabled counts again */
 	r = PyObject_CallMethod(m, "restart_events", NULL);
 	result = r ? 0 : -1;
@@ -272,9 +294,8 @@ static void hook_remove(void)
 	PyObject *m = monitoring();
 	if (!m || tool < 0)
 		return;
-	PyObject *r = PyObject_CallMethod(m, "set_events", "ik", tool, 0ul);
-	Py_XDECREF(r);
-	r = PyObject_CallMethod(m, "free_tool_id", "i", tool);
+	suspend();
+	PyObject *r = PyObject_CallMethod(m, "free_tool_id", "i", tool);
 	Py_XDECREF(r);
 	PyErr_Clear();
 }
@@ -301,6 +322,8 @@ static void hook_remove(void)
 {
 }
 
+#define suspend NULL
+#define resume  NULL
 #endif
 
 const struct sp_hook sp_hook_monitoring = {
@@ -311,4 +334,6 @@ const struct sp_hook sp_hook_monitoring = {
     .entered_is_current = true,
     .install = install,
     .remove = hook_remove,
+    .suspend = suspend,
+    .resume = resume,
 };
