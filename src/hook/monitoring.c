@@ -322,8 +322,6 @@ static void hook_remove(void)
 {
 }
 
-#define suspend NULL
-#define resume  NULL
 #endif
 
 const struct sp_hook sp_hook_monitoring = {
@@ -334,6 +332,8 @@ const struct sp_hook sp_hook_monitoring = {
     .entered_is_current = true,
     .install = install,
     .remove = hook_remove,
+#if PY_VERSION_HEX >= 0x030C0000
     .suspend = suspend,
     .resume = resume,
+#endif
 };
