@@ -112,7 +112,7 @@ bool sp_thread_events_more(struct sp_thread *t)
 void sp_event_slow(struct sp_thread *t, uint64_t now, uint64_t delta, unsigned kind, uint32_t id)
 {
 	/* what an event with its payload may need; the last words of a chunk may stay empty */
-	enum { ROOM = 8 };
+	enum { ROOM = 9 };
 	if (!t->ev_end || (uint64_t *)t->loc.next + ROOM > t->ev_end) {
 		t->loc.last = now - delta;
 		if (t->gave_up || !sp_thread_events_more(t))
