@@ -19,6 +19,14 @@ struct sp_rewind {
 	struct sp_raw_frame frames[]; /* open then, outermost first */
 };
 
+static uint64_t offset_of(const struct sp_raw_chunk *c)
+{
+	pthread_mutex_lock(&sp_process.lock);
+	uint64_t offset = sp_buffer_offset(c);
+	pthread_mutex_unlock(&sp_process.lock);
+	return offset;
+}
+
 static struct sp_rewind *point_of(const struct sp_thread *t, uint32_t region)
 {
 	size_t depth = sp_stack_depth(t);
@@ -27,7 +35,7 @@ static struct sp_rewind *point_of(const struct sp_thread *t, uint32_t region)
 		return NULL;
 	*r = (struct sp_rewind){.older = t->rewinds,
 	                        .region = region,
-	                        .chunk = sp_buffer_offset(t->ev_chunk),
+	                        .chunk = offset_of(t->ev_chunk),
 	                        .bytes = t->ev_chunk->bytes,
 	                        .next = t->loc.next - (uint64_t)t->ev_chunk,
 	                        .last = t->loc.last,
@@ -57,13 +65,13 @@ void sp_rewind_chunk(struct sp_thread *t, const struct sp_raw_chunk *c)
 		return;
 	}
 	t->rewind_chunks = more;
-	t->rewind_chunks[t->n_rewind_chunks++] = sp_buffer_offset(c);
+	t->rewind_chunks[t->n_rewind_chunks++] = offset_of(c);
 }
 
 /* The chunk with the point ends there, those behind it are free, and the one being filled begins anew. */
 static int forget_chunks(struct sp_thread *t, const struct sp_rewind *r)
 {
-	const uint64_t end = SP_RAW_END, current = sp_buffer_offset(t->ev_chunk);
+	const uint64_t end = SP_RAW_END, current = offset_of(t->ev_chunk);
 	const uint32_t type = SP_RAW_FREE;
 	int fd = open(sp_process.path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -110,7 +118,7 @@ static void undo(struct sp_thread *t, const struct sp_rewind *r, uint64_t now)
 {
 	if (!t->ev_chunk || t->rewind_failed)
 		return; /* there was no room for the trace: what it lacks is counted */
-	if (sp_buffer_offset(t->ev_chunk) == r->chunk) {
+	if (offset_of(t->ev_chunk) == r->chunk) {
 		forget_words(t, (char *)t->ev_chunk + r->next);
 	} else if (forget_chunks(t, r)) {
 		sp_process_lost(SP_RAW_REASON_INTERNAL, EIO, 0);
