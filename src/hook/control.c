@@ -252,6 +252,8 @@ int sp_control_pause(void)
 	sp_process_forked();
 	if (!sp_recording || !sp_hook_used)
 		return 0;
+	if (sp_self)
+		sp_hook_thread(NULL); /* ends the pause before, if another thread did that */
 	if (sp_process.instrumented)
 		hook_off();
 	sp_process_pause();
@@ -348,6 +350,8 @@ static bool boot_again(const char *dir)
 	if (!sp_recording || !sp_hook_used)
 		return false; /* paused or stopped */
 	if (sp_names_init() == 0 && sp_hook_used->install() == 0) {
+		if (!sp_process.instrumented)
+			hook_off();
 		if (sp_self)
 			sp_hook_adopt(sp_self, sp_frame_current(PyThreadState_Get()));
 		return true;

@@ -60,7 +60,7 @@ static bool is_suspended(sp_frame *f)
 static inline void leave(PyCodeObject *code, unsigned kind, sp_frame *suspended)
 {
 	uint64_t now = sp_ticks();
-	struct sp_thread *t = sp_hook_leaver(); /* another one in the child of a fork, none after a stop */
+	struct sp_thread *t = sp_hook_leaver(&now); /* another one in the child of a fork, none after a stop */
 	if (suspended && t && sp_recording)
 		sp_hook_suspends(t, (uint64_t)code | TAG, suspended, now);
 	if (SP_LIKELY(t && sp_recording) && SP_UNLIKELY(!sp_leave(t, (uint64_t)code | TAG, now, kind)))

@@ -76,7 +76,8 @@ void sp_names_forget(void);
 
 /* watch.c: functions of the library that tell us something. */
 bool sp_watch_wanted(const char *module, const char *name);
-void sp_watch_enter(sp_frame *f);
+/* begins: f is entered now, and was not open before. */
+void sp_watch_enter(sp_frame *f, bool begins);
 
 /* A generator of our own (spartito/user.py): not recorded, but the user regions it opens are suspended with it. */
 static inline bool sp_slot_is_hidden(uint64_t slot)
@@ -109,13 +110,15 @@ bool sp_hook_still_open(const struct sp_raw_frame *s);
 /* The calling thread's location, its stack in agreement with the interpreter's; NULL: not recorded. entered: the
  * frame that is being entered, not yet part of the stack, or NULL. */
 struct sp_thread *sp_hook_thread(sp_frame *entered);
-/* The calling thread's location at a leave; after a fork its first event may be one. NULL: not recorded. */
-static inline struct sp_thread *sp_hook_leaver(void)
+/* The calling thread's location at a leave. The first event after a fork, or after a pause, may be one: the thread's
+ * frames then begin anew or are moved, and *now is not before that. NULL: not recorded. */
+struct sp_thread *sp_hook_leaver_slow(uint64_t *now);
+static inline struct sp_thread *sp_hook_leaver(uint64_t *now)
 {
 	struct sp_thread *t = sp_self;
-	if (SP_LIKELY(t != NULL) || SP_LIKELY(!sp_process.forked))
+	if (SP_LIKELY(t && t->epoch == sp_epoch))
 		return t;
-	return sp_process_forked();
+	return sp_hook_leaver_slow(now);
 }
 
 /* Everything that is not the plain way for an enter: unknown code, new thread, watched, filtered. Returns the thread

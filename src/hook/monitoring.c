@@ -66,7 +66,7 @@ SP_COLD static PyObject *unmatched(PyObject *self, struct sp_thread *t, PyCodeOb
 SP_HOT PyObject *leave(PyObject *self, PyObject *const *args, unsigned kind, bool can_disable)
 {
 	uint64_t now = sp_ticks();
-	struct sp_thread *t = sp_hook_leaver();
+	struct sp_thread *t = sp_hook_leaver(&now);
 	if (kind == SP_RAW_SUSPEND && SP_LIKELY(t != NULL))
 		sp_hook_suspends(t, (uint64_t)args[0], NULL, now);
 	if (SP_LIKELY(t != NULL) && SP_UNLIKELY(!sp_leave(t, (uint64_t)args[0], now, kind)))
@@ -135,7 +135,7 @@ CALLBACK(on_c_end)
 {
 	UNUSED;
 	uint64_t now = sp_ticks(), key;
-	struct sp_thread *t = sp_hook_leaver();
+	struct sp_thread *t = sp_hook_leaver(&now);
 	if (t && !sp_slot_is_filtered(sp_slot_of((PyCodeObject *)args[0])) && (key = sp_names_c_key(args[2])))
 		sp_leave(t, key, now, SP_RAW_LEAVE);
 	Py_RETURN_NONE;

@@ -91,7 +91,7 @@ int sp_region_begin(PyObject *name, PyObject *place)
 	if (!p)
 		return -1;
 	struct sp_thread *t = sp_hook_thread(NULL);
-	if (!t && !sp_process.paused)
+	if (!t && !sp_pause_wanted())
 		return 0;
 	if (t)
 		sp_hook_settle(t);
@@ -109,7 +109,7 @@ int sp_region_end(PyObject *name, PyObject *place)
 	if (!p)
 		return -1;
 	struct sp_thread *t = sp_self ? sp_hook_thread(NULL) : NULL;
-	if (!sp_recording && !sp_process.paused)
+	if (!sp_recording && !sp_pause_wanted())
 		return 1;
 	int64_t id = region_id((struct sp_text){p, (size_t)n}, place, false);
 	if (id < 0)

@@ -159,7 +159,7 @@ static void on_call(PyFrameObject *f)
 static void on_return(PyFrameObject *f, PyObject *result)
 {
 	uint64_t now = sp_ticks();
-	struct sp_thread *t = sp_hook_leaver();
+	struct sp_thread *t = sp_hook_leaver(&now);
 	if (!t || !sp_recording) /* see hook_remove() */
 		return;
 	PyCodeObject *code = code_of(f);
@@ -203,7 +203,7 @@ static bool starts_a_thread(PyObject *callable)
 static void on_c_return(PyFrameObject *f, PyObject *callable)
 {
 	uint64_t now = sp_ticks(), key;
-	struct sp_thread *t = sp_hook_leaver();
+	struct sp_thread *t = sp_hook_leaver(&now);
 	if (!sp_recording)
 		return;
 	if (t && wants_c_calls(f) && (key = sp_names_c_key(callable)))

@@ -47,7 +47,7 @@ static void adopt(struct sp_thread *t, const struct frames *fs, size_t first)
 		PyCodeObject *code = sp_frame_code(fs->all[i]);
 		uint64_t slot = sp_names_slot(code, fs->all[i]);
 		if (slot & SP_SLOT_WATCH && !sp_slot_is_hidden(slot))
-			sp_watch_enter(fs->all[i]);
+			sp_watch_enter(fs->all[i], false);
 		if (slot >> SP_SLOT_ID && !(slot & SP_SLOT_FILTERED) && !sp_process.settings.scorep)
 			sp_stack_inherit(t, (uint32_t)(slot >> SP_SLOT_ID), sp_hook_key_of(code), (uint64_t)fs->all[i],
 			                 SP_RAW_FRAME_INHERITED, now);
@@ -81,10 +81,11 @@ static sp_frame *innermost_open(PyThreadState *ts)
 	return f && entered ? sp_frame_back(f) : f;
 }
 
-/* Frames of Python functions have the address of their code as key, but for bit 0, by which hooks differ. */
+/* Frames of Python functions have the address of their code as key, but for bit 0, by which hooks differ; others have
+ * bit 1 or 2. */
 static bool is_python_key(uint64_t key)
 {
-	return key && !(key & 2);
+	return key && !(key & 6);
 }
 
 /* Which of the open frames is the outermost that has ended unseen, counted from 1; in *next the number of the first of
@@ -124,9 +125,10 @@ static void go_on(struct sp_thread *t, sp_frame *innermost, bool known)
 	t->epoch = sp_epoch;
 	sp_stack_limit(t);
 	sp_stack_resumed(t);
-	if (!known)
-		return; /* a thread that the interpreter does not know has no frames of its */
-	struct frames fs = frames_of(t, innermost);
+	/* a thread that the interpreter does not know has no frames of its */
+	struct frames fs = {NULL, 0};
+	if (known)
+		fs = frames_of(t, innermost);
 	if (fs.all)
 		adopt(t, &fs, settle(t, &fs, sp_ticks()));
 	free(fs.all);
@@ -170,6 +172,17 @@ struct sp_thread *sp_hook_thread(sp_frame *entered)
 	return t;
 }
 
+SP_COLD struct sp_thread *sp_hook_leaver_slow(uint64_t *now)
+{
+	int error = errno;
+	struct sp_thread *t = sp_recording ? sp_process_forked() : NULL;
+	if (t && t->epoch != sp_epoch)
+		sp_stack_resumed(t);
+	*now = sp_ticks();
+	errno = error;
+	return t;
+}
+
 /* While functions are not recorded, their ends go unseen: before a user region begins, what has ended is left. */
 void sp_hook_settle(struct sp_thread *t)
 {
@@ -209,7 +222,7 @@ SP_COLD struct sp_thread *sp_hook_enter_slow(PyCodeObject *code, sp_frame *f, ui
 		*slot = sp_names_slot(code, f);
 		bool hidden = sp_slot_is_hidden(*slot);
 		if (*slot & SP_SLOT_WATCH && f && !hidden)
-			sp_watch_enter(f);
+			sp_watch_enter(f, true);
 		if (*slot & SP_SLOT_FILTERED || !(*slot >> SP_SLOT_ID || hidden))
 			t = NULL;
 	}

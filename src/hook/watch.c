@@ -89,7 +89,7 @@ static void module_begins(sp_frame *f)
 		sp_thread_restart(sp_self);
 }
 
-void sp_watch_enter(sp_frame *f)
+void sp_watch_enter(sp_frame *f, bool begins)
 {
 	PyCodeObject *code = sp_frame_code(f);
 	PyObject *self = sp_frame_first_local(f);
@@ -100,7 +100,7 @@ void sp_watch_enter(sp_frame *f)
 	}
 	if (!strcmp(name, "<module>") || !strcmp(name, "_run_module_as_main"))
 		module_begins(f);
-	else if (!strcmp(name, "run"))
+	else if (!strcmp(name, "run") && begins)
 		thread_runs(f);
 	else if (self && !strcmp(name, "start"))
 		thread_starts(self);

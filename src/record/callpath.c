@@ -185,10 +185,13 @@ void sp_callpath_parameter(struct sp_thread *t, uint32_t parameter, uint32_t reg
 
 void sp_callpath_reset(struct sp_thread *t)
 {
+	pthread_mutex_lock(&sp_process.lock);
 	for (struct sp_raw_chunk *c = t->node_chunk, *before; c; c = before) {
 		before = (struct sp_raw_chunk *)c->reserved[0];
 		c->type = SP_RAW_FREE;
+		sp_buffer_done(c);
 	}
+	pthread_mutex_unlock(&sp_process.lock);
 	free(t->table);
 	t->table = NULL;
 	t->node_chunk = NULL;

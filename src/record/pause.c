@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In `frame` of a user region that ended while recording was off. */
-#define ENDED UINT64_MAX
+/* In the key of a user region that ended while recording was off: no leave has it. */
+#define ENDED UINT64_C(4)
 
 static struct sp_raw_frame *frame_at(const struct sp_thread *t, size_t i)
 {
@@ -18,6 +18,11 @@ static struct sp_raw_frame *frame_at(const struct sp_thread *t, size_t i)
 static bool is_user(const struct sp_raw_frame *f)
 {
 	return sp_is_user_key(sp_stack_key(f));
+}
+
+static bool is_ended(const struct sp_raw_frame *f)
+{
+	return is_user(f) && sp_stack_key(f) & ENDED;
 }
 
 /* Takes the frames from number `first` on away, and those of them that go on back again. */
@@ -33,7 +38,7 @@ static void cut(struct sp_thread *t, size_t first, uint64_t now, bool users_only
 		sp_stack_pop(t, now);
 	for (size_t i = 0; above && i < n; i++) {
 		const struct sp_raw_frame *f = &above[i];
-		if (is_user(f) ? f->frame != ENDED : !users_only)
+		if (is_user(f) ? !is_ended(f) : !users_only)
 			sp_stack_inherit(t, sp_stack_region(f), sp_stack_key(f), f->frame, sp_stack_reopened(f), now);
 	}
 	free(above);
@@ -46,9 +51,16 @@ void sp_stack_cut(struct sp_thread *t, size_t first, uint64_t now)
 
 /* ---- what the program's own regions do meanwhile ---- */
 
+bool sp_pause_wanted(void)
+{
+	if (sp_process.paused)
+		sp_process_forked();
+	return sp_process.paused;
+}
+
 static struct sp_thread *paused_self(void)
 {
-	return sp_process.paused ? sp_self : NULL;
+	return sp_pause_wanted() ? sp_self : NULL;
 }
 
 void sp_pause_begin(uint32_t region)
@@ -70,8 +82,8 @@ bool sp_pause_end(uint32_t region)
 			return true;
 		}
 	for (size_t i = t ? sp_stack_depth(t) : 0; i > 0; i--)
-		if (sp_stack_key(frame_at(t, i)) == sp_user_key(region) && frame_at(t, i)->frame != ENDED) {
-			frame_at(t, i)->frame = ENDED;
+		if (sp_stack_key(frame_at(t, i)) == sp_user_key(region)) {
+			frame_at(t, i)->key ^= ENDED;
 			return true;
 		}
 	return false;
@@ -136,7 +148,7 @@ void sp_stack_resumed(struct sp_thread *t)
 		frame_at(t, i)->enter += off;
 	t->off = false;
 	for (size_t i = 1; i <= sp_stack_depth(t); i++)
-		if (is_user(frame_at(t, i)) && frame_at(t, i)->frame == ENDED) {
+		if (is_ended(frame_at(t, i))) {
 			cut(t, i, sp_ticks(), false);
 			break;
 		}

@@ -125,8 +125,11 @@ static struct sp_thread *child_frames(void)
 		sp_stack_inherit(t, forking.regions[i], sp_stack_key(f), f->frame, sp_stack_reopened(f), now);
 	}
 	sp_recording = !paused;
-	if (t && paused)
+	if (t && paused) {
+		/* the time off that counts is that of these frames */
+		sp_process.paused_at = now;
 		sp_stack_paused(t, now);
+	}
 	return t;
 }
 
@@ -256,6 +259,7 @@ void sp_process_stop(enum sp_raw_ended how)
 		sp_metrics_stop();
 	sp_recording = false;
 	sp_epoch++;
+	sp_process.paused = false;
 	sp_process_sync();
 	sp_process.header->end_ticks = now;
 	sp_process.header->ended = how;

@@ -190,7 +190,8 @@ void sp_rewind_begin(struct sp_thread *t, uint32_t region);
 bool sp_rewind_end(struct sp_thread *t, uint32_t region, bool take_out);
 void sp_rewind_chunk(struct sp_thread *t, const struct sp_raw_chunk *c); /* c is begun */
 void sp_rewind_free(struct sp_thread *t);
-/* User regions while recording is off. */
+/* User regions while recording is off. Whether it is, for a time; a child of fork has its file then. */
+bool sp_pause_wanted(void);
 void sp_pause_begin(uint32_t region);
 bool sp_pause_end(uint32_t region); /* whether it was open */
 /* Until when the open frames of t count if it ends now: during a pause, until that began. */

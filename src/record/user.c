@@ -2,6 +2,7 @@
 /* Regions and values that the program gives itself, from Python, C, C++ or Cython. */
 #include "record/hot.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +10,19 @@
 
 static struct sp_thread *self(void)
 {
+	struct sp_thread *t = sp_self;
 	if (!sp_recording)
 		return NULL;
-	return sp_self ? sp_self : sp_thread_new();
+	if (SP_UNLIKELY(!t))
+		return sp_thread_new();
+	if (SP_UNLIKELY(t->epoch != sp_epoch) && sp_stack_out_of_date) {
+		int error = errno;
+		sp_stack_enters_other = true;
+		sp_stack_out_of_date(t);
+		sp_stack_enters_other = false;
+		errno = error;
+	}
+	return t;
 }
 
 /* ---- regions ---- */
@@ -26,12 +37,15 @@ static struct sp_text without_group(struct sp_text name, struct sp_text group)
 
 static bool is_wanted(const struct sp_text text[3])
 {
-	char *all = NULL;
 	/* the filter takes strings: what follows a NUL does not count */
-	if (asprintf(&all, "%.*s%c%.*s%c%.*s", (int)text[0].n, text[0].p, 0, (int)text[1].n, text[1].p, 0,
-	             (int)text[2].n, text[2].p) < 0)
+	char *all = calloc(1, text[0].n + text[1].n + text[2].n + 3), *part[3], *to = all;
+	if (!all)
 		return true;
-	bool wanted = sp_filter_wants(sp_process.filter, all, all + text[0].n + 1, all + text[0].n + text[1].n + 2);
+	for (int i = 0; i < 3; i++) {
+		part[i] = to;
+		to = (char *)mempcpy(to, text[i].p, text[i].n) + 1;
+	}
+	bool wanted = sp_filter_wants(sp_process.filter, part[0], part[1], part[2]);
 	free(all);
 	return wanted;
 }
@@ -64,13 +78,12 @@ void sp_user_enter(uint32_t region)
 
 bool sp_user_leave(uint32_t region)
 {
-	uint64_t now = sp_ticks();
 	struct sp_thread *t = self();
 	if (!region || region == SP_REGION_LEFT_OUT)
 		return true;
 	if (!t)
 		return sp_process.paused ? sp_pause_end(region) : true;
-	if (sp_leave(t, sp_user_key(region), now, SP_RAW_LEAVE))
+	if (sp_leave(t, sp_user_key(region), sp_ticks(), SP_RAW_LEAVE))
 		return true;
 	sp_unmatched(t);
 	return false;
@@ -79,13 +92,13 @@ bool sp_user_leave(uint32_t region)
 void sp_user_begin(const char *name, size_t n)
 {
 	const struct sp_text text = {name, n};
-	if (self() || sp_process.paused)
+	if (self() || sp_pause_wanted())
 		sp_user_enter(sp_user_region(text, text, NULL));
 }
 
 bool sp_user_end(const char *name, size_t n)
 {
-	uint32_t region = self() || sp_process.paused ? sp_define_find(SP_KEY_USER, name, n) : SP_REGION_LEFT_OUT;
+	uint32_t region = self() || sp_pause_wanted() ? sp_define_find(SP_KEY_USER, name, n) : SP_REGION_LEFT_OUT;
 	if (region)
 		return sp_user_leave(region);
 	struct sp_thread *t = self(); /* it never began */

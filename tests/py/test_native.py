@@ -319,3 +319,20 @@ def test_compilers_that_cannot_be(spartito, words, environment, status, said):
     done = run(spartito, "cc", *words, env={**os.environ, **environment})
     assert (done.returncode, done.stdout) == (status, "")
     assert said in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_recording_is_off_for_a_time_below_a_compiled_function(spartito, extension, tmp_path):
+    text = """
+import nested
+from spartito import _measure as m
+def after(): pass
+def inner():
+    m.pause(); m.resume()
+    after()
+    return 1
+nested.call(inner)
+"""
+    (extension / "off.py").write_text(text)
+    visits = measured(spartito, extension, tmp_path / "x", program="off.py", expected="")
+    below = [path for path in visits if "call" in str(path) and "after" in str(path)]
+    assert len(below) == 1, visits

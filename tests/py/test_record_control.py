@@ -356,3 +356,176 @@ with spartito.region("outer"):
 """
     e = measured(text)
     assert sum(v for k, v in e.paths("outer").items() if k[-1] == "__main__:f") == 2
+
+
+# ---- the first event of another thread after a pause ----
+
+THREAD = """
+import threading, time
+def quick(): pass
+def slow(lock):
+    lock.acquire()
+def work(lock):
+    {begin}
+    quick()
+lock = threading.Lock()
+lock.acquire()
+t = threading.Thread(target=work, args=(lock,))
+t.start()
+time.sleep(0.1)
+m.pause()
+time.sleep(0.4)
+m.resume()
+lock.release()
+t.join()
+"""
+
+
+@pytest.mark.parametrize("begin", ["slow(lock)", "lock.acquire(); spartito.parameter('n', 1)"], ids=["leave", "value"])
+def test_time_of_a_pause_is_in_no_frame_of_another_thread(measured, begin):
+    e = measured(THREAD.format(begin=begin), scorep=False)
+    times = {row["name"]: row["incl"] for row in e.rows if row["name"].startswith("__main__:")}
+    assert times.get("__main__:slow", 0) <= times["__main__:work"] < 0.35
+    assert not e.trace().faults
+
+
+# ---- regions that end in a pause ----
+
+
+def test_a_region_is_not_taken_for_one_that_ended_in_an_earlier_pause(measured):
+    text = """
+ended = []
+def f():
+    for name in "ABC":
+        m.region_begin(name)
+        m.pause()
+        if name != "B":
+            ended.append(m.region_end(name))
+        m.resume()
+    ended.append(m.region_end("B"))
+f()
+assert ended == [True, True, True], ended
+"""
+    e = measured(text)
+    assert [e.row(name)["visits"] for name in "ABC"] == [1, 1, 1]
+
+
+def test_a_collapsed_region_that_ends_in_a_pause_is_that_region(measured):
+    text = """
+def f():
+    m.region_begin("A")
+    m.pause()
+    m.region_end("A")
+    m.resume()
+def main():
+    f()
+main()
+"""
+    e = measured(text, profile_depth=3)
+    trace = e.trace()
+    assert not trace.faults and trace.enters["A"] == 1
+
+
+def test_regions_end_in_the_pause_of_a_child(measured):
+    text = """
+import os, sys
+m.region_begin("open")
+m.pause()
+if os.fork() == 0:
+    assert m.region_end("open")
+    m.region_begin("begun")
+    m.resume()
+    assert not m.region_end("open") and m.region_end("begun")
+    sys.exit(0)
+assert os.wait()[1] == 0
+m.resume()
+"""
+    measured(text)
+
+
+# ---- forks ----
+
+
+def test_the_time_of_a_pause_before_a_fork_is_not_taken_from_the_child(measured):
+    text = """
+import os, sys, time
+def f():
+    m.pause()
+    time.sleep(0.3)
+    if os.fork() == 0:
+        m.resume()
+        return
+    os.wait()
+    m.resume()
+f()
+"""
+    e = measured(text, scorep=False)
+    assert e.row("__main__:f")["incl"] < 0.3
+
+
+def test_the_first_event_of_a_child_is_a_leave(measured):
+    text = """
+import os
+def f(): return os.fork()
+def g(): pass
+if f() == 0: g()
+else: os.wait()
+"""
+    e = measured(text, scorep=False)
+    assert e.row("__main__:f")["incl"] < 60 and e.row("__main__:g")["visits"] == 1
+    assert not e.trace().faults
+
+
+# ---- functions on and off in threads and sub-interpreters ----
+
+
+def test_a_thread_keeps_what_it_recorded_when_functions_are_switched_on_again(measured):
+    text = """
+import threading
+def f(): pass
+def g(): pass
+def work():
+    for function in f, g:
+        m.instrument(True)
+        function()
+        m.instrument(False)
+t = threading.Thread(target=work)
+t.start()
+t.join()
+"""
+    e = measured(text, instrument=0)
+    assert e.row("__main__:f")["visits"] == e.row("__main__:g")["visits"] == 1
+
+
+def test_many_threads_that_ended_leave_room(measured):
+    text = """
+import threading
+def work(): pass
+for _ in range(300):
+    t = threading.Thread(target=work)
+    t.start()
+    t.join()
+"""
+    e = measured(text, memory="512k")
+    assert sum(row["visits"] for row in e.rows if row["name"] == "__main__:work") == 300
+
+
+def test_functions_are_off_in_sub_interpreters_too(measured):
+    text = """
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+i = interpreters.create()
+code = "def inside(): pass\\ndef on(): pass\\ninside()\\nfrom spartito import _measure as m"
+interpreters.run_string(i, code + "\\nm.instrument(True)\\non()\\nm.instrument(False)")
+interpreters.destroy(i)
+"""
+    e = measured(text, instrument=0)
+    assert [row["name"].split(":")[1] for row in e.rows if row["kind"] == "python"] == ["on"]
+
+
+def test_a_nul_in_a_name_moves_no_other_text_of_a_region(measured):
+    text = "name = 'a\\0' + 40 * 'b'\nm.region_begin(name, None, '/x/secret.py')\nm.region_end(name)\n"
+    e = measured(text, filter="-file:*secret.py")
+    assert not [row["name"] for row in e.rows if "bbb" in row["name"]]
