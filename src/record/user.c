@@ -169,17 +169,25 @@ void sp_user_value(unsigned kind, enum sp_raw_extra what, const char *name, size
 		count_number(t, what, (struct sp_text){name, n}, payload);
 }
 
+/* Only a trace refers to texts: a program that makes up new ones all the time must not pay for that without one. */
+static uint32_t text_id(const struct sp_thread *t, const char *text, size_t n)
+{
+	return t->traced ? sp_define_name(SP_RAW_DEF_STRING, text, n) : 0;
+}
+
 void sp_user_string(const char *name, size_t n, const char *value, size_t m)
 {
 	struct sp_thread *t = self();
-	uint64_t payload[2] = {t ? sp_define_name(SP_RAW_DEF_PARAMETER, name, n) : 0, 0};
+	if (!t)
+		return;
+	uint64_t payload[2] = {sp_define_name(SP_RAW_DEF_PARAMETER, name, n), 0};
 	if (payload[0])
-		payload[1] = sp_define_name(SP_RAW_DEF_STRING, value, m);
+		payload[1] = text_id(t, value, m);
 	if (payload[1])
 		sp_extra(t, SP_RAW_X_PARAMETER_STRING, payload, 2);
-	else if (t)
+	else if (t->traced || !payload[0])
 		t->loc.lost_events++;
-	if (payload[1])
+	if (payload[0])
 		count_parameter(t, SP_RAW_X_PARAMETER_STRING, (struct sp_text){name, n}, payload[0],
 		                (struct sp_text){value, m});
 }
@@ -187,9 +195,9 @@ void sp_user_string(const char *name, size_t n, const char *value, size_t m)
 void sp_user_marker(const char *text, size_t n)
 {
 	struct sp_thread *t = self();
-	uint64_t id = t ? sp_define_name(SP_RAW_DEF_STRING, text, n) : 0;
+	uint64_t id = t ? text_id(t, text, n) : 0;
 	if (id)
 		sp_extra(t, SP_RAW_X_MARKER, &id, 1);
 	else if (t)
-		t->loc.lost_events++;
+		t->loc.lost_events += t->traced;
 }

@@ -299,6 +299,14 @@ def test_a_million_values_do_not_make_a_million_paths(measured):
     assert mine["__main__:f n=(other values)"] > 15000
 
 
+def test_texts_cost_nothing_without_a_trace(spartito, tmp_path):
+    text = "spartito.parameter('name', 'x' * 40 + str(n)); spartito.marker('y' * 40 + str(n))"
+    (tmp_path / "program.py").write_text(f"import spartito\nfor n in range(20000): {text}\n")
+    done = run(spartito, "run", "-q", "-o", "x", "--", sys.executable, "program.py", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sum(p.stat().st_size for p in (tmp_path / "x" / "raw").iterdir()) < 2_000_000
+
+
 def test_the_profile_goes_only_so_deep(measured):
     text = "def f(n): return n and f(n - 1)\nf(50)\ndef g(): pass\ng()\n"
     e = measured(text, profile_depth=11)
