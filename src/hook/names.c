@@ -296,9 +296,11 @@ static bool is_in(const char *module, const char *package)
 	return !strncmp(module, package, n) && (module[n] == 0 || module[n] == '.');
 }
 
-static bool is_ours(const char *module)
+/* The drop-in lies in spartito_dropin/ or, for programs without that package, in spartito/dropin/. What else is called
+ * scorep is a part of the program. Recorded as functions, region_begin() would end the region that it has begun. */
+static bool is_ours(const char *module, const char *file)
 {
-	return is_in(module, "spartito") || (sp_process.settings.scorep && is_in(module, "scorep"));
+	return is_in(module, "spartito") || (is_in(module, "scorep") && strstr(file, "dropin/scorep/"));
 }
 
 /* What a thread of the library runs before the program's own code, which the bindings do not see. */
@@ -359,7 +361,7 @@ static uint64_t slot_new(PyCodeObject *code, const char *module, struct name nam
 		slot |= SP_SLOT_WATCH;
 	if (!strcmp(module, "spartito.user") && flags)
 		return slot | SP_SLOT_WATCH; /* hidden */
-	if (is_ours(module))
+	if (is_ours(module, file))
 		return slot | SP_SLOT_FILTERED;
 	uint64_t id = sp_process.settings.scorep ? region_as_scorep(module, file, code, f)
 	                                         : region_of_code(module, &name, file, code);

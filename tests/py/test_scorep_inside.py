@@ -35,7 +35,8 @@ def test_register_kicks_off_from_inside(tmp_path):
     assert found["__main__:after"] == 1 and "__main__:before" not in found
 
 
-def test_each_process_names_its_directory(tmp_path):
+@pytest.mark.parametrize("method, main", [("spawn", "__mp_main__"), ("fork", "__main__")])
+def test_each_process_names_its_directory(tmp_path, method, main):
     source = """\
         import multiprocessing as mp, os
         def work(n):
@@ -45,13 +46,14 @@ def test_each_process_names_its_directory(tmp_path):
             return step(n)
         def step(n): return n + 1
         if __name__ == "__main__":
-            workers = [mp.get_context("spawn").Process(target=work, args=(n,)) for n in range(2)]
+            workers = [mp.get_context("METHOD").Process(target=work, args=(n,)) for n in range(2)]
             [w.start() for w in workers], [w.join() for w in workers]
     """
-    plain(tmp_path, source)
+    plain(tmp_path, source.replace("METHOD", method))
     for n in range(2):
-        assert (tmp_path / "out" / str(n) / "profile.cubex").exists()
-        assert visits(tmp_path / "out" / str(n))["__mp_main__:step"] == 1
+        assert set(os.listdir(tmp_path / "out" / str(n))) == OWN
+        assert "abruptly" not in (tmp_path / "out" / str(n) / "MANIFEST.md").read_text()
+        assert visits(tmp_path / "out" / str(n))[f"{main}:step"] == 1
 
 
 def test_register_says_what_is_wrong(tmp_path):
@@ -227,3 +229,28 @@ def test_instrumenter_file_without_a_measurement_and_for_children(tmp_path):
         done = run(tmp_path, "--instrumenter-file=instrumenter.py", "program.py", env={"SCOREP_ENABLE_PROFILING": profiling})
         first, second, third = done.stdout.split()
         assert first == second and third == "child"
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_regions_under_spartito_run(tmp_path, again):
+    """The module's own functions are not the program's: a region lasts beyond region_begin(), and ends with region_end().
+    again: a module of the program that is called scorep is recorded."""
+    source = """\
+        import scorep
+        def f(): pass
+        scorep.user_region_begin("r"); f(); scorep.user_region_end("r")
+        with scorep.instrumenter.disable("quiet"): f()
+    """
+    if again:
+        (tmp_path / "scorep.py").write_text("def mine(): pass\n")
+        source = "import scorep; scorep.mine()"
+    name = program(tmp_path, source)
+    command = [sys.executable, "-m", "spartito", "run", "-q", "-o", "run", "--", sys.executable, name]
+    done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = visits(tmp_path / "run")
+    ours = {n: v for n, v in found.items() if n.startswith(("scorep", "user", "error", "__main__:f"))}
+    if again:
+        assert ours == {"scorep:<module>": 1, "scorep:mine": 1}
+    else:
+        assert ours == {"user:r": 1, "user_instrumenter:quiet": 1, "__main__:f": 1}

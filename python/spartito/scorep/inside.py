@@ -48,6 +48,15 @@ def _begin() -> None:
             raise
     _begun, _owner = directory, os.getpid()
     atexit.register(finalize)
+    _at_end_of_child()
+
+
+def _at_end_of_child() -> None:
+    """Children of multiprocessing end with os._exit, after their own finalizers: last of all what completes the directory."""
+    util = sys.modules.get("multiprocessing.util")
+    process = sys.modules.get("multiprocessing.process")
+    if util and process and process.parent_process() is not None:
+        util.Finalize(None, finalize, exitpriority=-sys.maxsize)
 
 
 def finalize() -> None:
