@@ -88,7 +88,8 @@ def test_keep_files_says_that_there_are_none(tmp_path):
 
 def test_verbose(tmp_path):
     program(tmp_path, "print('ran')")
-    env = {"SCOREP_PAGE_SIZE": "8k", "SCOREP_ENABLE_TRACE": "1", "SCOREP_METRIC_PLUGINS": "x", "SCOREP_KOKKOS_ENABLE": "1"}
+    env = {"SCOREP_PAGE_SIZE": "8k", "SCOREP_ENABLE_TRACE": "1", "SCOREP_METRIC_PLUGINS": "x", "SCOREP_FOO": "1"}
+    env["SCOREP_KOKKOS_ENABLE"] = "1"
     done = run(tmp_path, "-v", "--thread=omp", "--compiler", "program.py", env=env)
     (experiment,) = results(tmp_path)
     assert done.stdout == "ran\n"
@@ -100,6 +101,7 @@ def test_verbose(tmp_path):
     for name in env:
         assert re.search(f"{name} .*has no effect", done.stderr)
     assert "did you mean SCOREP_ENABLE_TRACING?" in done.stderr
+    assert "scorep: SCOREP_FOO is no variable of Score-P and has no effect\n" in done.stderr
     quiet = run(tmp_path, "program.py", env=env)
     assert quiet.stderr == ""
     assert "experiment directory" in run(tmp_path, "program.py", env={"SCOREP_VERBOSE": "true"}).stderr

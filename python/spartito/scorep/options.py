@@ -30,7 +30,7 @@ options:
   --keep-files              keep temporary files (there are none)
   --noinstrumenter, --nopython
                             record functions only where the program itself enables it
-  --instrumenter-type=TYPE  profile, trace, cProfile or cTrace (all the same here), or dummy: user regions only
+  --instrumenter-type=TYPE  profile, trace, cProfile or cTrace (all the same here), or dummy, which is --noinstrumenter
   --instrumenter-file=FILE  Python code to run before the script, to instrument modules and functions
   --mpp=none|mpi, --mpi     the program uses MPI
   --thread=NAME             accepted: threads are always recorded

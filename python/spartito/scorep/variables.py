@@ -205,7 +205,10 @@ def _without_effect(environment: Mapping[str, str]) -> list[str]:
         else:
             from spartito.options import near
 
-            lines.append(f"{name} is no variable of Score-P and has no effect{near(name, [*effective, *checked])}")
+            # what all of them begin with is no likeness; given back to the one that is near
+            tails = [known.removeprefix("SCOREP_") for known in (*effective, *checked)]
+            guess = near(name.removeprefix("SCOREP_"), tails).replace("mean ", "mean SCOREP_")
+            lines.append(f"{name} is no variable of Score-P and has no effect{guess}")
     return lines
 
 
