@@ -26,6 +26,8 @@
 #pragma GCC diagnostic pop
 #undef Py_BUILD_CORE
 
+#include <stdbool.h>
+
 #if PY_VERSION_HEX < 0x03090000
 #error "Spartito needs CPython 3.9 or newer"
 #endif
@@ -61,11 +63,23 @@ static inline PyCodeObject *sp_frame_code(const sp_frame *f)
 #endif
 }
 
-/* From 3.12 on the C stack carries frames of the interpreter's own between those of Python functions. */
+/* From 3.12 on the stack carries frames of the interpreter's own between those of Python functions: of C, and below an
+ * __init__ that is called often one with code that no event tells of. That code is constant: giving it a slot crashes.
+ */
+#if PY_VERSION_HEX >= 0x030C0000
+static inline bool sp_frame_is_internal(const sp_frame *f)
+{
+	if (f->owner >= 3 || !PyCode_Check((PyObject *)sp_frame_code(f)))
+		return true;
+	const PyCodeObject *code = sp_frame_code(f);
+	return code->_co_firsttraceable >= Py_SIZE(code);
+}
+#endif
+
 static inline sp_frame *sp_frame_python(sp_frame *f)
 {
 #if PY_VERSION_HEX >= 0x030C0000
-	while (f && (f->owner >= 3 || !PyCode_Check((PyObject *)sp_frame_code(f))))
+	while (f && sp_frame_is_internal(f))
 		f = f->previous;
 #endif
 	return f;

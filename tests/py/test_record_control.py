@@ -537,3 +537,31 @@ def test_a_nul_in_a_name_moves_no_other_text_of_a_region(measured):
     text = "name = 'a\\0' + 40 * 'b'\nm.region_begin(name, None, '/x/secret.py')\nm.region_end(name)\n"
     e = measured(text, filter="-file:*secret.py")
     assert not [row["name"] for row in e.rows if "bbb" in row["name"]]
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_measuring_begins_within_init(spartito, tmp_path, hook):
+    """An __init__ that was called often stands, from 3.12 on, above a frame of the interpreter's own whose code is constant."""
+    text = """
+import spartito
+def before(): pass
+class Solver:
+    def __init__(self, last):
+        if last:
+            with spartito.measure("x", hook="HOOK", trace=True):
+                before()
+                with spartito.region("inside"):
+                    pass
+def make(last):
+    return Solver(last)
+for i in range(100):
+    make(i == 99)
+print("ran")
+"""
+    (tmp_path / "program.py").write_text(text.replace("HOOK", hook))
+    done = run([sys.executable], "program.py", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ran\n", "")
+    paths = Experiment(spartito, tmp_path / "x").paths("__main__:make")
+    init = ("__main__:make", "__main__:Solver.__init__")
+    assert paths[(*init, "__main__:before")] == 1 and paths[(*init, "inside")] == 1
+    assert not any("?" in name or name == "_Py_InitCleanup" for path in paths for name in path)
