@@ -3,22 +3,25 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import sys
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractContextManager, nullcontext
-from functools import lru_cache, wraps
+from functools import lru_cache, partial, wraps
 from keyword import iskeyword
-from types import FunctionType, TracebackType, coroutine
-from typing import Any, TypeVar, cast
+from types import FunctionType, MethodType, coroutine
 
 from spartito import _measure
 from spartito.rundir import Directory, create
 from spartito.say import Refused
 from spartito.settings import keyword_settings
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+TYPE_CHECKING = False  # typing, contextlib and inspect take 20 ms to import, within the measurement
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+    from contextlib import AbstractContextManager
+    from types import TracebackType
+    from typing import Any, TypeVar
+
+    Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def start(directory: str | os.PathLike[str] | None, keywords: dict[str, object]) -> None:
@@ -75,7 +78,7 @@ def decorate(name: str | None, function: Function, group: str | None = None, its
         raise TypeError(f"region({name!r}) decorates functions, not {type(function).__name__}")
     if name is None:
         name = getattr(function, "__qualname__", type(function).__name__)
-    code = getattr(inspect.unwrap(function), "__code__", None)
+    code = getattr(_innermost(function), "__code__", None)
     file, line = (os.path.abspath(code.co_filename), code.co_firstlineno) if code else (None, 0)
     region = _measure.region(name, group, file, line, itself)
     return _within(region, function, _measure.uninstrumented if itself else _measure.active, "function")
@@ -90,7 +93,7 @@ def manage(manager: AbstractContextManager[Any], function: Function) -> Function
 
 def _within(region: AbstractContextManager[Any], function: Function, active: Callable[[], bool], plain: str) -> Function:
     """plain: which of _BODIES is for functions that run through."""
-    if inspect.isasyncgenfunction(function):
+    if _flags(function) & _ASYNC_GENERATOR:
         made: Any = _async_generator(region, function, active)
     else:
         parameters = _parameters(function)
@@ -98,9 +101,10 @@ def _within(region: AbstractContextManager[Any], function: Function, active: Cal
         made = _made(parameters, plain if kind == "function" else kind)(region, function, active, _measure)
         if parameters != _ANYTHING:
             made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
-        if isinstance(function, FunctionType) and function.__code__.co_flags & inspect.CO_ITERABLE_COROUTINE:
+        if isinstance(function, FunctionType) and function.__code__.co_flags & _ITERABLE_COROUTINE:
             made = coroutine(made)
-    return cast(Function, wraps(function)(made))
+    decorated: Any = wraps(function)(made)
+    return decorated  # type: ignore[no-any-return]
 
 
 _ANYTHING = "*args, **keywords", "*args, **keywords"
@@ -139,10 +143,31 @@ _BODIES = {
 }
 
 
+# co_flags of code objects, as the module inspect has them
+_VARARGS, _VARKEYWORDS, _GENERATOR, _COROUTINE, _ITERABLE_COROUTINE, _ASYNC_GENERATOR = 0x4, 0x8, 0x20, 0x80, 0x100, 0x200
+
+
+def _innermost(function: Any) -> Any:
+    """What other decorators have wrapped."""
+    seen = 0
+    while hasattr(function, "__wrapped__") and seen < 1000:
+        function = function.__wrapped__
+        seen += 1
+    return function
+
+
+def _flags(function: Any) -> int:
+    """Of the function itself, below methods and partial(); 0: it is none of Python's."""
+    while isinstance(function, (partial, MethodType)):
+        function = function.func if isinstance(function, partial) else function.__func__
+    return function.__code__.co_flags if isinstance(function, FunctionType) else 0
+
+
 def _kind(function: Callable[..., Any]) -> str:
-    if inspect.iscoroutinefunction(function):
+    marked = sys.modules.get("inspect")  # only there a function can be marked as one of coroutines
+    if _flags(function) & _COROUTINE or (marked and marked.iscoroutinefunction(function)):
         return "coroutine"
-    return "generator" if inspect.isgeneratorfunction(function) else "function"
+    return "generator" if _flags(function) & _GENERATOR else "function"
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[str, str]:
@@ -153,7 +178,7 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, str]:
         return _ANYTHING
     code = function.__code__
     ordinary, named = code.co_argcount, code.co_kwonlyargcount
-    packed = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    packed = bool(code.co_flags & _VARARGS) + bool(code.co_flags & _VARKEYWORDS)
     names = code.co_varnames[: ordinary + named + packed]
     # code that was not made from Python's own grammar may have names that it does not take
     taken_already = {"function", "active", "begin", "end", "region"}
@@ -163,7 +188,7 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, str]:
     if code.co_posonlyargcount:
         taken.insert(code.co_posonlyargcount, "/")
     rest = list(names[ordinary + named :])
-    if code.co_flags & inspect.CO_VARARGS:
+    if code.co_flags & _VARARGS:
         taken.append("*" + rest[0])
         given.append("*" + rest.pop(0))
     elif named:
@@ -171,7 +196,7 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, str]:
     for n in names[ordinary : ordinary + named]:
         taken.append(n)
         given.append(f"{n}={n}")
-    if code.co_flags & inspect.CO_VARKEYWORDS:
+    if code.co_flags & _VARKEYWORDS:
         taken.append("**" + rest[0])
         given.append("**" + rest[0])
     return ", ".join(taken), ", ".join(given)
@@ -192,6 +217,8 @@ def _made(parameters: tuple[str, str], kind: str) -> Callable[..., Callable[...,
 def _async_generator(
     region: AbstractContextManager[Any], function: Callable[..., Any], active: Callable[[], bool]
 ) -> Callable[..., AsyncGenerator[Any, Any]]:
+    from contextlib import nullcontext
+
     async def call(*args: Any, **keywords: Any) -> AsyncGenerator[Any, Any]:
         inner = function(*args, **keywords)
         with region if active() else nullcontext():
