@@ -100,9 +100,10 @@ void sp_watch_enter(sp_frame *f, bool begins)
 	}
 	if (!strcmp(name, "<module>") || !strcmp(name, "_run_module_as_main"))
 		module_begins(f);
-	else if (!strcmp(name, "run") && begins)
-		thread_runs(f);
-	else if (self && !strcmp(name, "start"))
+	else if (!strcmp(name, "run")) {
+		if (begins)
+			thread_runs(f);
+	} else if (self && !strcmp(name, "start"))
 		thread_starts(self);
 	else if (self && sp_self)
 		thread_begins(self);

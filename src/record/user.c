@@ -116,45 +116,57 @@ static const char *const types[] = {
 enum { VALUES = 4096 };
 static const struct sp_text others = {"(other values)", 14};
 
-static uint32_t value_region(enum sp_raw_extra what, struct sp_text name, uint64_t parameter, struct sp_text value)
+/* A value: the bytes by which it is found again, and how it is shown, which for a number is made when it is new. */
+struct value {
+	enum sp_raw_extra what;
+	struct sp_text bytes;
+};
+
+static uint32_t value_define(struct sp_text key, struct sp_text name, const struct value *v)
 {
-	const struct sp_text text[3] = {{types[what], strlen(types[what])}, name, value};
-	uint64_t head = parameter << 8 | what;
-	char stack[256], *key = sizeof head + value.n <= sizeof stack ? stack : malloc(sizeof head + value.n);
-	if (!key)
-		return 0;
-	memcpy(key, &head, sizeof head);
-	memcpy(key + sizeof head, value.p, value.n);
-	uint32_t region = sp_define_find(SP_KEY_PARAMETER, key, sizeof head + value.n);
-	if (!region && (sp_process.n_values < VALUES || value.p == others.p)) {
-		region =
-		    sp_define_keyed(SP_KEY_PARAMETER, key, sizeof head + value.n, text, 0, SP_RAW_REGION_PARAMETER);
-		sp_process.n_values++;
+	char number[24];
+	uint64_t bits;
+	struct sp_text shown = v->bytes;
+	if (v->what != SP_RAW_X_PARAMETER_STRING && v->bytes.p != others.p) {
+		memcpy(&bits, v->bytes.p, sizeof bits);
+		shown.p = number;
+		shown.n = (size_t)(v->what == SP_RAW_X_PARAMETER_INT
+		                       ? snprintf(number, sizeof number, "%" PRId64, (int64_t)bits)
+		                       : snprintf(number, sizeof number, "%" PRIu64, bits));
 	}
-	if (key != stack)
-		free(key);
+	const struct sp_text text[3] = {{types[v->what], strlen(types[v->what])}, name, shown};
+	sp_process.n_values++;
+	return sp_define_keyed(SP_KEY_PARAMETER, key.p, key.n, text, 0, SP_RAW_REGION_PARAMETER);
+}
+
+static uint32_t value_region(struct sp_text name, uint64_t parameter, const struct value *v)
+{
+	uint64_t head = parameter << 8 | v->what;
+	char stack[256], *p = sizeof head + v->bytes.n <= sizeof stack ? stack : malloc(sizeof head + v->bytes.n);
+	struct sp_text key = {p, sizeof head + v->bytes.n};
+	if (!p)
+		return 0;
+	memcpy(p, &head, sizeof head);
+	memcpy(p + sizeof head, v->bytes.p, v->bytes.n);
+	uint32_t region = sp_define_find(SP_KEY_PARAMETER, key.p, key.n);
+	if (!region && (sp_process.n_values < VALUES || v->bytes.p == others.p))
+		region = value_define(key, name, v);
+	if (p != stack)
+		free(p);
 	return region;
 }
 
 /* In the profile a value of a parameter makes a call path of its own. */
-static void count_parameter(struct sp_thread *t, enum sp_raw_extra what, struct sp_text name, uint64_t parameter,
-                            struct sp_text value)
+static void count_parameter(struct sp_thread *t, struct sp_text name, uint64_t parameter, struct value v)
 {
-	uint32_t region = value_region(what, name, parameter, value);
+	uint32_t region = value_region(name, parameter, &v);
+	v.bytes = others;
 	if (!region)
-		region = value_region(what, name, parameter, others);
+		region = value_region(name, parameter, &v);
 	if (region)
 		sp_callpath_parameter(t, (uint32_t)parameter, region, sp_ticks());
 	else
 		t->loc.lost_paths++;
-}
-
-static void count_number(struct sp_thread *t, enum sp_raw_extra what, struct sp_text name, const uint64_t *payload)
-{
-	char text[24];
-	int n = what == SP_RAW_X_PARAMETER_INT ? snprintf(text, sizeof text, "%" PRId64, (int64_t)payload[1])
-	                                       : snprintf(text, sizeof text, "%" PRIu64, payload[1]);
-	count_parameter(t, what, name, payload[0], (struct sp_text){text, (size_t)n});
 }
 
 void sp_user_value(unsigned kind, enum sp_raw_extra what, const char *name, size_t n, uint64_t value)
@@ -166,7 +178,8 @@ void sp_user_value(unsigned kind, enum sp_raw_extra what, const char *name, size
 	else if (t)
 		t->loc.lost_events++;
 	if (payload[0] && kind == SP_RAW_DEF_PARAMETER)
-		count_number(t, what, (struct sp_text){name, n}, payload);
+		count_parameter(t, (struct sp_text){name, n}, payload[0],
+		                (struct value){what, {(const char *)&payload[1], sizeof payload[1]}});
 }
 
 /* Only a trace refers to texts: a program that makes up new ones all the time must not pay for that without one. */
@@ -188,8 +201,8 @@ void sp_user_string(const char *name, size_t n, const char *value, size_t m)
 	else if (t->traced || !payload[0])
 		t->loc.lost_events++;
 	if (payload[0])
-		count_parameter(t, SP_RAW_X_PARAMETER_STRING, (struct sp_text){name, n}, payload[0],
-		                (struct sp_text){value, m});
+		count_parameter(t, (struct sp_text){name, n}, payload[0],
+		                (struct value){SP_RAW_X_PARAMETER_STRING, {value, m}});
 }
 
 void sp_user_marker(const char *text, size_t n)

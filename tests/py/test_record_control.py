@@ -333,6 +333,24 @@ with spartito.region("user:y"): pass
     assert names == {"__main__:<module>", "__main__.A:one", "user:y"} | {n for n in names if n == "__main__:A"}
 
 
+def test_only_threads_name_their_location(measured):
+    text = """
+class Job:
+    _name = "a class attribute"
+    def __init__(self): self.__dict__["_name"] = "no thread"
+    def run(self): m.instrument(True)
+job = Job()
+m.instrument(False)
+job.run()
+del Job._name
+m.instrument(False)
+job.run()
+"""
+    e = measured(text)
+    done = run(e.spartito, "info", "--json", e.path)
+    assert [location["name"] for location in json.loads(done.stdout)["locations"]] == ["MainThread"]
+
+
 def test_threads_begin_with_run(measured):
     text = """
 import threading

@@ -121,7 +121,7 @@ def test_measured_processes_have_it_without_the_distribution(tmp_path):
     place = os.path.join(os.path.dirname(spartito.__file__), "dropin", "scorep")
     first, second = measured_origin(tmp_path)
     assert first == os.path.join(place, "__init__.py")
-    assert second == f"spartito.scorep.startup {[place]}"
+    assert second == f"spartito.startup {[place]}"
 
 
 def test_the_real_package_wins_in_measured_processes(tmp_path):
