@@ -147,6 +147,12 @@ VERBS = (
             Option("--depth", "record calls down to N frames (default 0: all)", "N", kind="count"),
             Option("--io", "record file I/O: the C library's functions on files, with the bytes that they move"),
             Option(
+                "--mpi",
+                "which functions of MPI are recorded: auto, off, or groups of them such as p2p,coll,io (as "
+                "SCOREP_MPI_ENABLE_GROUPS has them)",
+                "GROUP[,…]",
+            ),
+            Option(
                 "--metric",
                 "count it beside the time, at each call and return: of rusage, perf or papi, such as rusage:ru_utime or "
                 "perf:page-faults; rusage:all is all of them (`spartito doctor` lists what can be counted here)",

@@ -50,6 +50,7 @@ SETTINGS = (
     Setting("depth", "--depth", "count", "0"),
     Setting("io", "--io", "flag", "0"),
     Setting("metrics", "--metric", "metrics", ""),
+    Setting("mpi", "--mpi", "text", "auto"),
 )
 # variables of ours that are no settings of the command line
 OTHERS = ("SPARTITO_EXPERIMENT", "SPARTITO_SCOREP", "SPARTITO_INSTRUMENT", "SPARTITO_PROFILE_DEPTH", "SPARTITO_CLOCK",

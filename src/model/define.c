@@ -170,7 +170,7 @@ static int add_region(struct reading *r, const struct sp_raw_def *d, uint64_t at
 {
 	const unsigned kind = d->flags & SP_RAW_REGION_KIND_MASK;
 
-	if (kind > SP_RAW_REGION_OFF) {
+	if (kind > SP_RAW_REGION_MPI) {
 		sp_raw_report(r->l->source->raw, at, "region %" PRIu32 " is of unknown kind %u", d->a, kind);
 		return 0;
 	}

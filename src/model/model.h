@@ -28,10 +28,24 @@ enum sp_region_kind {
 	SP_REGION_NATIVE,    /* a compiled function */
 	SP_REGION_IO,        /* a function of the C library that works on files */
 	SP_REGION_OFF,       /* the time in which recording was off */
+	SP_REGION_MPI,       /* a function of MPI */
 	SP_REGION_ROOT,
 	SP_REGION_KINDS
 };
 extern const char *const sp_region_kind_names[SP_REGION_KINDS]; /* "python", "c", … */
+
+/* What a function of MPI does. */
+enum sp_mpi_role {
+	SP_MPI_OTHER,
+	SP_MPI_POINT2POINT,
+	SP_MPI_BARRIER,
+	SP_MPI_ONE2ALL,
+	SP_MPI_ALL2ONE,
+	SP_MPI_ALL2ALL,
+	SP_MPI_COLL_OTHER,
+	SP_MPI_RMA,
+	SP_MPI_FILE_IO
+};
 
 /* Region 0 is the root ("<root>", kind ROOT). Regions of different processes with the same module, name, file, line and
  * kind are one; USER regions with the same module and name, at the first place that is known. */
@@ -43,6 +57,7 @@ struct sp_region {
 	uint32_t line;      /* 0: not known */
 	uint32_t address;   /* NATIVE: in the object file */
 	uint8_t kind;       /* enum sp_region_kind */
+	uint8_t role;       /* MPI: enum sp_mpi_role */
 	bool generator;     /* a generator, coroutine or async generator: may be suspended */
 };
 
@@ -68,6 +83,9 @@ struct sp_process {
 	struct sp_str command; /* may be empty */
 	int32_t pid, ppid;
 	uint32_t parent; /* process index, SP_NONE: not measured */
+	uint32_t rank;   /* in its MPI_COMM_WORLD; SP_NONE: MPI was not begun */
+	uint32_t ranks;  /* size of that */
+	uint64_t world;  /* processes with the same number share one MPI_COMM_WORLD; 0: none */
 	uint8_t end;     /* enum sp_process_end */
 	bool forked;
 	bool traced;
@@ -140,6 +158,31 @@ struct sp_io_handle {
 	uint32_t flags;     /* of open(2) */
 };
 
+/* Several processes, by their rank in something; SP_NONE: one that was not measured. */
+struct sp_group {
+	uint32_t *processes; /* indices */
+	uint32_t n;
+};
+
+/* A communicator of MPI. The COMM_SELF of each process is one of its own. */
+struct sp_comm {
+	struct sp_str name;    /* may be empty */
+	uint32_t parent;       /* index; SP_NONE: none, or not known */
+	struct sp_group group; /* of an intercommunicator: the one of the member with the smallest process index */
+	struct sp_group remote;
+	bool inter, self;
+	bool incomplete; /* some members are not known, because a process was not measured or its file is damaged */
+	uint32_t *cart;  /* size and periodicity of each dimension, NULL: no cartesian topology */
+	uint32_t cart_dims;
+	uint32_t *coordinates; /* cart_dims for each member */
+};
+
+/* A window of MPI's one-sided communication. */
+struct sp_win {
+	struct sp_str name;
+	uint32_t comm;
+};
+
 struct sp_problem {
 	struct sp_str text; /* "raw/h-12-0.raw at 0x5000: …" */
 };
@@ -170,6 +213,12 @@ struct sp_model {
 	    *total_metrics; /* n_metrics for each path; of the root, and of what is not own, the sum of its children */
 	struct sp_io_handle *io_handles;
 	size_t n_io_handles;
+	struct sp_comm *comms;
+	size_t n_comms;
+	struct sp_win *wins;
+	size_t n_wins;
+	struct sp_group *groups; /* that events RMA_GROUP_SYNC refer to */
+	size_t n_groups;
 	struct sp_problem *problems; /* damage found and survived */
 	size_t n_problems;
 	bool traced;
@@ -203,7 +252,56 @@ enum sp_event_kind {
 	SP_EVENT_IO_DUP,
 	SP_EVENT_IO_SEEK,
 	SP_EVENT_IO_BEGIN,
-	SP_EVENT_IO_COMPLETE
+	SP_EVENT_IO_COMPLETE,
+	SP_EVENT_IO_ISSUED,
+	SP_EVENT_IO_DELETE,
+	SP_EVENT_MPI_SEND, /* from here to RMA_LOCK in the order of enum sp_raw_extra; id: communicator or window */
+	SP_EVENT_MPI_RECV,
+	SP_EVENT_MPI_ISEND,
+	SP_EVENT_MPI_ISEND_COMPLETE,
+	SP_EVENT_MPI_IRECV_REQUEST,
+	SP_EVENT_MPI_IRECV,
+	SP_EVENT_MPI_REQUEST_TEST,
+	SP_EVENT_MPI_REQUEST_CANCELLED,
+	SP_EVENT_COLLECTIVE_BEGIN,
+	SP_EVENT_COLLECTIVE_END,
+	SP_EVENT_NBC_REQUEST,
+	SP_EVENT_NBC_COMPLETE,
+	SP_EVENT_COMM_CREATE,
+	SP_EVENT_COMM_DESTROY,
+	SP_EVENT_WIN_CREATE,
+	SP_EVENT_WIN_DESTROY,
+	SP_EVENT_RMA_PUT,
+	SP_EVENT_RMA_GET,
+	SP_EVENT_RMA_ATOMIC,
+	SP_EVENT_RMA_COMPLETE,
+	SP_EVENT_RMA_GROUP_SYNC,
+	SP_EVENT_RMA_COLLECTIVE_BEGIN,
+	SP_EVENT_RMA_COLLECTIVE_END,
+	SP_EVENT_RMA_LOCK,
+	SP_EVENT_THREAD_CREATE,
+	SP_EVENT_THREAD_JOIN,
+	SP_EVENT_TASK_CREATE,
+	SP_EVENT_TASK_SWITCH,
+	SP_EVENT_TASK_END,
+	SP_EVENT_TASK_AWAITS,
+	SP_EVENT_GIL_WAIT,
+	SP_EVENT_HANDOVER
+};
+
+/* What an event of MPI says; what does not belong to its kind is 0. */
+struct sp_mpi {
+	uint32_t peer; /* rank in the communicator or window: receiver, sender, target */
+	int32_t tag;
+	uint64_t bytes;   /* of a message, put or get */
+	uint64_t request; /* unique in the process */
+	uint32_t what;    /* collective operation, atomic type, kind of completion or of lock action (SP_RAW_…) */
+	int32_t root;     /* rank; SP_RAW_ROOT_… */
+	uint32_t level;   /* of synchronisation */
+	uint32_t type;    /* of a lock */
+	uint32_t group;   /* index in sp_model.groups */
+	uint64_t sent, received;
+	uint64_t matching; /* also the number of a lock */
 };
 
 /* What an event of file I/O says; what does not belong to its kind is 0. */
@@ -224,7 +322,8 @@ struct sp_event {
 		int64_t sint;
 		uint64_t uint;
 		uint32_t string;
-		const struct sp_io *io; /* until the next sp_events_read() */
+		const struct sp_io *io;   /* until the next sp_events_read() */
+		const struct sp_mpi *mpi; /* the same */
 	} u;
 };
 

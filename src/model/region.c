@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert((int)SP_REGION_OFF == (int)SP_RAW_REGION_OFF, "kinds of regions");
+_Static_assert((int)SP_REGION_MPI == (int)SP_RAW_REGION_MPI, "kinds of regions");
 
 const char *const sp_region_kind_names[SP_REGION_KINDS] = {[SP_REGION_PYTHON] = "python",
                                                            [SP_REGION_C] = "c",
@@ -17,6 +17,7 @@ const char *const sp_region_kind_names[SP_REGION_KINDS] = {[SP_REGION_PYTHON] = 
                                                            [SP_REGION_NATIVE] = "native",
                                                            [SP_REGION_IO] = "io",
                                                            [SP_REGION_OFF] = "off",
+                                                           [SP_REGION_MPI] = "mpi",
                                                            [SP_REGION_ROOT] = "root"};
 
 static void put(char **at, const void *p, size_t n)
@@ -76,6 +77,10 @@ static int new_region(struct sp_builder *b, const struct sp_str part[3], uint32_
 	                        .kind = (uint8_t)(flags & SP_RAW_REGION_KIND_MASK),
 	                        .generator = flags & (SP_RAW_REGION_GENERATOR | SP_RAW_REGION_COROUTINE)};
 	place_region(b, r, part[2], line);
+	if (r->kind == SP_REGION_MPI) {
+		r->role = line <= SP_MPI_FILE_IO ? (uint8_t)line : SP_MPI_OTHER;
+		r->line = 0;
+	}
 	return r->module.p && r->qualname.p && r->file.p ? name_region(b, r) : -1;
 }
 

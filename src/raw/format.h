@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #define SP_RAW_MAGIC       "SPARTITO"
-#define SP_RAW_VERSION     2u
+#define SP_RAW_VERSION     3u
 #define SP_RAW_BYTE_ORDER  0x01020304u
 #define SP_RAW_PAGE        4096u
 #define SP_RAW_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */
@@ -184,8 +184,60 @@ enum sp_raw_extra {
 	SP_RAW_X_IO_DUP = 13,
 	SP_RAW_X_IO_SEEK = 14,
 	SP_RAW_X_IO_BEGIN = 15,
-	SP_RAW_X_IO_COMPLETE = 16
+	SP_RAW_X_IO_COMPLETE = 16,
+	SP_RAW_X_IO_ISSUED = 17,
+	SP_RAW_X_IO_DELETE = 18,
+	SP_RAW_X_MPI_SEND = 20,
+	SP_RAW_X_MPI_RECV = 21,
+	SP_RAW_X_MPI_ISEND = 22,
+	SP_RAW_X_MPI_ISEND_COMPLETE = 23,
+	SP_RAW_X_MPI_IRECV_REQUEST = 24,
+	SP_RAW_X_MPI_IRECV = 25,
+	SP_RAW_X_MPI_REQUEST_TEST = 26,
+	SP_RAW_X_MPI_REQUEST_CANCELLED = 27,
+	SP_RAW_X_COLLECTIVE_BEGIN = 28,
+	SP_RAW_X_COLLECTIVE_END = 29,
+	SP_RAW_X_NBC_REQUEST = 30,
+	SP_RAW_X_NBC_COMPLETE = 31,
+	SP_RAW_X_COMM_CREATE = 32,
+	SP_RAW_X_COMM_DESTROY = 33,
+	SP_RAW_X_WIN_CREATE = 34,
+	SP_RAW_X_WIN_DESTROY = 35,
+	SP_RAW_X_RMA_PUT = 36,
+	SP_RAW_X_RMA_GET = 37,
+	SP_RAW_X_RMA_ATOMIC = 38,
+	SP_RAW_X_RMA_COMPLETE = 39,
+	SP_RAW_X_RMA_GROUP_SYNC = 40,
+	SP_RAW_X_RMA_COLLECTIVE_BEGIN = 41,
+	SP_RAW_X_RMA_COLLECTIVE_END = 42,
+	SP_RAW_X_RMA_LOCK = 43,
+	/* threads and tasks */
+	SP_RAW_X_THREAD_CREATE = 50,
+	SP_RAW_X_THREAD_JOIN = 51,
+	SP_RAW_X_TASK_CREATE = 52,
+	SP_RAW_X_TASK_SWITCH = 53,
+	SP_RAW_X_TASK_END = 54,
+	SP_RAW_X_TASK_AWAITS = 55,
+	SP_RAW_X_GIL_WAIT = 56,
+	SP_RAW_X_HANDOVER = 57
 };
+
+/* Numbers are those of OTF2's CollectiveOp, RmaSyncLevel, LockType and RmaAtomicType. */
+#define SP_RAW_ROOT_NONE  (-1)
+#define SP_RAW_ROOT_SELF  (-2) /* of an intercommunicator: this process is the root */
+#define SP_RAW_ROOT_GROUP (-3) /* of an intercommunicator: the root is another one of this group */
+
+enum sp_raw_rma_complete {
+	SP_RAW_RMA_BLOCKING = 0,
+	SP_RAW_RMA_NON_BLOCKING = 1,
+	SP_RAW_RMA_TEST = 2,
+	SP_RAW_RMA_REMOTE = 3
+};
+enum sp_raw_rma_lock { SP_RAW_LOCK_REQUEST = 0, SP_RAW_LOCK_ACQUIRE = 1, SP_RAW_LOCK_TRY = 2, SP_RAW_LOCK_RELEASE = 3 };
+
+/* flags of IO_BEGIN's second word above the mode; the paradigm in IO_CREATE's fourth word */
+enum { SP_RAW_IO_MODE_MASK = 0xff, SP_RAW_IO_NON_BLOCKING = 0x100, SP_RAW_IO_COLLECTIVE = 0x200 };
+enum { SP_RAW_IO_POSIX = 0, SP_RAW_IO_MPI = 1 };
 
 enum sp_raw_io_mode { SP_RAW_IO_READ = 0, SP_RAW_IO_WRITE = 1, SP_RAW_IO_FLUSH = 2 };
 #define SP_RAW_IO_FAILED UINT64_MAX /* the result of an operation that failed; an offset that is not told */
@@ -197,7 +249,51 @@ enum sp_raw_def_kind {
 	SP_RAW_DEF_COUNTER = 4,
 	SP_RAW_DEF_PARAMETER = 5,
 	SP_RAW_DEF_STRING = 6,
-	SP_RAW_DEF_METRIC = 7
+	SP_RAW_DEF_METRIC = 7,
+	SP_RAW_DEF_COMM = 8,
+	SP_RAW_DEF_WIN = 9,
+	SP_RAW_DEF_GROUP = 10,
+	SP_RAW_DEF_CLOCK = 11,
+	SP_RAW_DEF_CART = 12,
+	SP_RAW_DEF_TASK = 13,
+	SP_RAW_DEF_CHILD = 14
+};
+
+/* A run of ranks of an MPI_COMM_WORLD: first, first + 1, … */
+struct sp_raw_ranks {
+	uint64_t world; /* META mpi_world; 0: not known */
+	uint32_t first;
+	uint32_t count;
+};
+
+/* The second string of a COMM record. */
+struct sp_raw_comm {
+	uint64_t id;     /* the same in all members, and of no other communicator of the world */
+	uint64_t parent; /* id, 0: none */
+	uint32_t size, rank;
+	uint32_t remote_size; /* intercommunicators */
+	uint32_t reserved;
+};
+enum { SP_RAW_COMM_INTER = 1, SP_RAW_COMM_SELF = 2, SP_RAW_COMM_WORLD = 4 }; /* flags of a COMM record */
+
+/* The string of a CLOCK record: one moment on two clocks. */
+struct sp_raw_clock_sync {
+	uint64_t ticks;     /* of this process */
+	uint64_t reference; /* ticks of rank 0 of the same world at that moment */
+	uint64_t error;     /* half the round trip, in ticks of this process */
+};
+
+/* Role of a region of kind MPI, in its definition's b. */
+enum sp_raw_mpi_role {
+	SP_RAW_MPI_OTHER = 0,
+	SP_RAW_MPI_POINT2POINT = 1,
+	SP_RAW_MPI_BARRIER = 2,
+	SP_RAW_MPI_ONE2ALL = 3,
+	SP_RAW_MPI_ALL2ONE = 4,
+	SP_RAW_MPI_ALL2ALL = 5,
+	SP_RAW_MPI_COLL_OTHER = 6,
+	SP_RAW_MPI_RMA = 7,
+	SP_RAW_MPI_FILE_IO = 8
 };
 
 /* flags of a METRIC record: where the values come from, and whether they are counted by the region itself (OWN) or the
@@ -220,7 +316,8 @@ enum sp_raw_region_kind {
 	    4,                    /* a value of a parameter: a node between a call and the same call with that value */
 	SP_RAW_REGION_NATIVE = 5, /* a compiled function that was built with -finstrument-functions */
 	SP_RAW_REGION_IO = 6,     /* a function of the C library that works on files */
-	SP_RAW_REGION_OFF = 7     /* the time in which recording was off */
+	SP_RAW_REGION_OFF = 7,    /* the time in which recording was off */
+	SP_RAW_REGION_MPI = 8     /* a function of MPI; its role stands where others have their line */
 };
 
 /* flags of a REGION record above the kind: what the code object is */

@@ -4,19 +4,31 @@
 #include "record/hot.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 int (*sp_adapter_runs_python)(void);
 int sp_adapter_forked_python;
 __thread int sp_adapter_forks __attribute__((tls_model("initial-exec")));
 
-static uint32_t wanted, generation, process;
+static uint32_t wanted, generation, process, mpi_groups = UINT32_MAX;
 static int columns[SP_COUNTS]; /* 0: none, otherwise the column + 1 */
 
 /* Bit 2 tells it from the keys of C functions, whose bit 1 is set too. */
 static uint64_t key_of(uint32_t region)
 {
 	return (uint64_t)region << 8 | 6;
+}
+
+static bool mpi_wanted(void)
+{
+	return strcmp(sp_process.settings.mpi, "off") != 0;
+}
+
+/* Columns are made before MPI begins, and cost room in every process: only where a launcher of MPI started it. */
+static bool mpi_launched(void)
+{
+	return getenv("OMPI_COMM_WORLD_RANK") || getenv("PMIX_RANK") || getenv("PMI_RANK") || getenv("SLURM_PROCID");
 }
 
 void sp_adapter_columns(void)
@@ -26,12 +38,21 @@ void sp_adapter_columns(void)
 	} counts[SP_COUNTS] = {
 	    [SP_COUNT_IO_READ] = {"io_bytes_read", "bytes read by functions of the C library"},
 	    [SP_COUNT_IO_WRITTEN] = {"io_bytes_written", "bytes written by functions of the C library"},
+	    [SP_COUNT_MPI_SENT] = {"bytes_sent", "bytes sent by MPI"},
+	    [SP_COUNT_MPI_RECEIVED] = {"bytes_received", "bytes received by MPI"},
+	    [SP_COUNT_MPI_PUT] = {"bytes_put", "bytes put into windows of other processes"},
+	    [SP_COUNT_MPI_GET] = {"bytes_get", "bytes got from windows of other processes"},
+	    [SP_COUNT_MPI_IO_READ] = {"mpi_io_bytes_read", "bytes read by MPI"},
+	    [SP_COUNT_MPI_IO_WRITTEN] = {"mpi_io_bytes_written", "bytes written by MPI"},
 	};
-	for (int i = 0; i < SP_COUNTS; i++)
-		columns[i] = sp_process.settings.io ? sp_define_metric(counts[i].name, "B", 0, counts[i].what,
-		                                                       SP_RAW_METRIC_BYTES | SP_RAW_METRIC_OWN) +
-		                                          1
-		                                    : 0;
+	const bool mpi = mpi_wanted() && mpi_launched();
+	for (int i = 0; i < SP_COUNTS; i++) {
+		bool asked = i < SP_COUNT_MPI_SENT ? sp_process.settings.io : mpi;
+		columns[i] = asked ? sp_define_metric(counts[i].name, "B", 0, counts[i].what,
+		                                      SP_RAW_METRIC_BYTES | SP_RAW_METRIC_OWN) +
+		                         1
+		                   : 0;
+	}
 }
 
 void sp_adapter_new_file(int start)
@@ -40,7 +61,7 @@ void sp_adapter_new_file(int start)
 	if (start) {
 		generation++;
 		sp_native_forget();
-		wanted = sp_process.settings.io ? SP_ADAPTER_IO : 0;
+		wanted = (sp_process.settings.io ? SP_ADAPTER_IO : 0u) | (mpi_wanted() ? SP_ADAPTER_MPI : 0u);
 	}
 }
 
@@ -99,6 +120,30 @@ static uint32_t string(const char *text, size_t n)
 	return id;
 }
 
+static int define(enum sp_raw_def_kind kind, unsigned flags, uint32_t a, uint32_t b, const struct sp_adapter_text *text,
+                  int n)
+{
+	struct sp_text texts[4];
+	int error = errno;
+	for (int i = 0; i < n && i < 4; i++)
+		texts[i] = (struct sp_text){text[i].p, text[i].n};
+	int r = sp_define(kind, flags, a, b, texts, n < 4 ? n : 4);
+	errno = error;
+	return r;
+}
+
+static void meta(const char *key, const char *value)
+{
+	int error = errno;
+	sp_define_meta(key, value, strlen(value));
+	errno = error;
+}
+
+static const char *path(void)
+{
+	return sp_process.path;
+}
+
 static uint64_t enter(struct sp_thread *t, uint32_t id)
 {
 	uint64_t now = sp_ticks();
@@ -144,4 +189,8 @@ __attribute__((visibility("default"))) const struct sp_adapter sp_adapter_v1 = {
     .native_enter = sp_native_enter,
     .native_leave = sp_native_leave,
     .native_forget = sp_native_forget,
+    .define = define,
+    .meta = meta,
+    .path = path,
+    .mpi_groups = &mpi_groups,
 };

@@ -19,11 +19,26 @@
 
 struct sp_thread;
 
+struct sp_adapter_text {
+	const void *p;
+	size_t n;
+};
+
 /* What may be asked for; bits of *wanted. */
-enum { SP_ADAPTER_IO = 1 };
+enum { SP_ADAPTER_IO = 1, SP_ADAPTER_MPI = 2 };
 
 /* OWN metrics that an adapter counts. */
-enum sp_adapter_count { SP_COUNT_IO_READ, SP_COUNT_IO_WRITTEN, SP_COUNTS };
+enum sp_adapter_count {
+	SP_COUNT_IO_READ,
+	SP_COUNT_IO_WRITTEN,
+	SP_COUNT_MPI_SENT,
+	SP_COUNT_MPI_RECEIVED,
+	SP_COUNT_MPI_PUT,
+	SP_COUNT_MPI_GET,
+	SP_COUNT_MPI_IO_READ,
+	SP_COUNT_MPI_IO_WRITTEN,
+	SP_COUNTS
+};
 
 /* New members come at the end. */
 struct sp_adapter {
@@ -68,6 +83,17 @@ struct sp_adapter {
 	void (*native_leave)(const void *function);
 	/* An object file is unloaded: another may come to its addresses. */
 	void (*native_forget)(void);
+
+	/* A definition record with n texts (any bytes), copied; 0, or a negative errno (nothing is recorded, or no
+	 * room). Takes the process lock. */
+	int (*define)(enum sp_raw_def_kind kind, unsigned flags, uint32_t a, uint32_t b,
+	              const struct sp_adapter_text *text, int n);
+	/* A META record. */
+	void (*meta)(const char *key, const char *value);
+	/* The path of the raw file of this process; NULL: there is none. */
+	const char *(*path)(void);
+	/* Which groups of MPI functions are recorded: a set of SP_MPI_GROUP_… */
+	const uint32_t *mpi_groups;
 };
 
 /* ---- for the rooms of _measure ---- */

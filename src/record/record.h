@@ -37,6 +37,7 @@ struct sp_settings {
 	char *clock;                /* owned; auto, tsc or monotonic */
 	char *metrics;              /* owned; source:name, separated by commas */
 	char *machine, *executable; /* owned; what the results call them, or empty */
+	char *mpi;                  /* owned; auto, off, or groups of functions as SCOREP_MPI_ENABLE_GROUPS has them */
 	char *hook;                 /* owned; "auto" or a hook's name */
 	char *filter;               /* owned; items as docs say, separated by newlines */
 };

@@ -98,7 +98,7 @@ static struct sp_graph_key key_of(const struct sp_region *r)
 		none.name = sp_text("<collapsed call paths>");
 	if (r->kind == SP_REGION_ROOT) /* calls of functions for which no region could be made */
 		none.name = sp_text("<not defined>");
-	if (r->kind == SP_REGION_NATIVE || r->kind == SP_REGION_IO || r->kind == SP_REGION_OFF)
+	if (r->kind == SP_REGION_NATIVE || r->kind == SP_REGION_IO || r->kind == SP_REGION_OFF || r->kind == SP_REGION_MPI)
 		none.name = r->name;
 	if (r->kind != SP_REGION_PYTHON && r->kind != SP_REGION_USER && (r->kind != SP_REGION_NATIVE || !r->line))
 		return none;
