@@ -16,7 +16,7 @@ for group; do
 	case $group in
 	demo) want="$want numpy" ;;
 	# the last four are foreign readers of what Spartito writes
-	test) want="$want numpy pytest pytest-timeout pytest-xdist greenlet cython snakeviz gprof2dot jsonschema pycubexr" ;;
+	test) want="$want numpy pytest pytest-timeout pytest-xdist greenlet cython snakeviz gprof2dot jsonschema pycubexr mpi4py" ;;
 	lint) want="$want ruff mypy" ;;
 	bench) want="$want viztracer yappi pyperf pyperformance" ;;
 	*) echo "$0: unknown group $group" >&2; exit 2 ;;
