@@ -115,22 +115,67 @@ def sentences(info: dict[str, Any]) -> list[str]:
     return lines
 
 
-def ending(directory: str) -> str:
-    """How the program ended, if not by itself: from experiment.json; empty when that says nothing."""
-    import json
+def spans(numbers: list[int]) -> str:
+    """0-3, 7"""
+    parts: list[list[int]] = []
+    for n in sorted(numbers):
+        if parts and parts[-1][1] == n - 1:
+            parts[-1][1] = n
+        else:
+            parts.append([n, n])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)
+
+
+def _ranks(numbers: list[int], of: str, one: str, more: str) -> str:
+    return f"rank {spans(numbers)}{of} {one}" if len(numbers) == 1 else f"ranks {spans(numbers)}{of} {more}"
+
+
+def of_ranks(directory: str) -> list[str]:
+    """How the ranks of a job ended, and which of them are not here; nothing where all is well."""
+    from spartito.ranks import read
+
+    known = read(directory)
+    if not known:
+        return []
+    of, lines = f" of {known.size}", []
+    signals: dict[int, list[int]] = {}
+    for place in known.places:
+        if place.ended and os.WIFSIGNALED(place.status):
+            signals.setdefault(os.WTERMSIG(place.status), []).append(place.rank)
+    for number, those in signals.items():
+        how = _signal(number)
+        lines.append(_ranks(those, of, f"was ended by {how}", f"were ended by {how}"))
+    open_ = [place.rank for place in known.places if not place.ended]
+    if open_:
+        one, more = "its launcher was killed, or still runs", "their launchers were killed, or still run"
+        lines.append(_ranks(open_, of, f"did not end: {one}", f"did not end: {more}"))
+    absent = [i for i, letter in enumerate(known.roll) if letter == "."]
+    if absent:
+        why = "in this experiment: not measured, or started where its directory cannot be seen"
+        lines.append(_ranks(absent, of, f"is not {why}", f"are not {why}"))
+    return lines
+
+
+def _signal(number: int) -> str:
     import signal
 
     try:
+        return f"signal {number} ({signal.Signals(number).name})"
+    except ValueError:
+        return f"signal {number}"
+
+
+def ending(directory: str) -> str:
+    """How the program ended, if not by itself: from experiment.json; empty when that says nothing, or of_ranks() more."""
+    import json
+
+    try:
         with open(os.path.join(directory, "experiment.json"), encoding="utf-8") as f:
-            number = json.load(f).get("signal")
+            known = json.load(f)
+            number = None if "ranks" in known else known.get("signal")
     except (OSError, ValueError, AttributeError):
         return ""
-    if not isinstance(number, int):
-        return ""
-    try:
-        return f"the program was ended by signal {number} ({signal.Signals(number).name})"
-    except ValueError:
-        return f"the program was ended by signal {number}"
+    return f"the program was ended by {_signal(number)}" if isinstance(number, int) else ""
 
 
 def say_all(info: dict[str, Any], directory: str) -> None:
@@ -138,6 +183,5 @@ def say_all(info: dict[str, Any], directory: str) -> None:
 
     for line in sentences(info):
         complain(line)
-    line = ending(directory)
-    if line:
+    for line in filter(None, [*of_ranks(directory), ending(directory)]):
         complain(line)

@@ -9,7 +9,16 @@ import time
 
 from spartito.say import Refused, reason
 
-JOBS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "COBALT_JOBID", "JOB_ID")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from spartito.ranks import Crew, Place
+    from spartito.world import World
+
+JOBS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "COBALT_JOBID", "FLUX_JOB_ID", "JOB_ID")
+# what tells a process its rank; without one of them nothing that is for ranks needs to be loaded
+RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "MV2_COMM_WORLD_RANK")
 HEADER = 320  # struct sp_raw_header, src/raw/format.h
 REGIONS = 48  # offset of its field regions
 PRELOAD = "preload.so"  # a link to the library of --io, where LD_PRELOAD cannot name the library itself
@@ -53,13 +62,27 @@ def label(command: list[str]) -> str:
     return clean.strip("._-")[:60] or "run"
 
 
+def batch_job() -> str:
+    """The number of the job of the batch system, or nothing."""
+    return next(filter(None, (os.environ.get(name, "") for name in JOBS)), "")
+
+
 def default_name(command: list[str]) -> str:
     name = "spartito-" + label(command) + time.strftime("-%Y%m%d-%H%M%S")
-    for variable in JOBS:
-        job = os.environ.get(variable, "")
-        if job:
-            return name + "-" + "".join(c if c.isalnum() else "_" for c in job.split(".")[0])[:40]
-    return name
+    job = batch_job()
+    return name + "-" + "".join(c if c.isalnum() else "_" for c in job.split(".")[0])[:40] if job else name
+
+
+def world_of(command: list[str]) -> World | None:
+    """The parallel job in which this launcher is one of several; None: it stands alone."""
+    if not any(name in os.environ for name in RANKS):
+        return None
+    from spartito import ranks, world
+
+    found = world.find(command)
+    around = ranks.read(os.environ.get("SPARTITO_EXPERIMENT", "")) if found else None
+    # started by a program that is such a rank itself, which may start as many as it likes
+    return None if found and around and around.key == found.key else found
 
 
 def quoted(text: str) -> str:
@@ -87,14 +110,23 @@ class Directory:
         self.launched = launched  # by `spartito run`; else the program measures itself
         self.command = command
         self.made: list[str] = []  # directories that did not exist before, outermost first
+        self.crew: Crew | None = None  # several ranks write into it, each with a launcher of its own
         self.start = time.time()
 
-    def _make(self, path: str) -> None:
+    def _make(self, path: str, shared: bool = False) -> None:
         above = os.path.dirname(path)
         if not os.path.isdir(above):
-            self._make(above)
-        os.mkdir(path)
+            self._make(above, shared)
+        try:
+            os.mkdir(path)
+        except FileExistsError:
+            if shared:
+                return
+            raise
         self.made.append(path)
+
+    def _not_written(self, e: OSError) -> Refused:
+        return Refused(f"the experiment directory {self.path} cannot be written: {reason(e)}")
 
     def create(self) -> None:
         """Refused: it is there and not empty, or cannot be written."""
@@ -111,16 +143,34 @@ class Directory:
             self.describe(None)
         except OSError as e:
             self.remove()
-            raise Refused(f"the experiment directory {self.path} cannot be written: {reason(e)}") from None
+            raise self._not_written(e) from None
+
+    def join(self, world: World) -> bool:
+        """Makes the directory, or takes part in what another rank of this job has made. False: it belongs to something
+        else. Refused: it cannot be written."""
+        from spartito import ranks
+
+        crew = ranks.Crew(self.path, world)
+        try:
+            if os.path.lexists(self.path) and not os.path.isdir(self.path):
+                return False
+            if not os.path.isdir(self.path):
+                self._make(self.path, True)
+            if not crew.begin():
+                return False
+            self.crew = crew
+            self.start = crew.time
+            if not os.path.isdir(os.path.join(self.path, "raw")):
+                self._make(os.path.join(self.path, "raw"), True)
+            if crew.first:
+                self.describe(None)
+        except OSError as e:
+            raise self._not_written(e) from None
+        return True
 
     def describe(self, wait_status: int | None) -> None:
         """Writes experiment.json, whole or not at all. OSError: it could not be written."""
-        status = signal = "null"
-        if wait_status is not None:
-            if os.WIFSIGNALED(wait_status):
-                signal = str(os.WTERMSIG(wait_status))
-            else:
-                status = str(os.WEXITSTATUS(wait_status))
+        status, signal = _parts(wait_status)
         try:
             cwd = quoted(os.getcwd())
         except OSError:
@@ -135,7 +185,10 @@ class Directory:
             f'  "end": {"null" if wait_status is None else f"{time.time():.6f}"}',
             f'  "status": {status}',
             f'  "signal": {signal}',
+            f'  "job": {quoted(batch_job()) if batch_job() else "null"}',
         ]
+        if self.crew:
+            lines += _world_lines(self.crew, wait_status is not None)
         target = os.path.join(self.path, "experiment.json")
         new = target + ".new"
         try:
@@ -150,11 +203,14 @@ class Directory:
             raise
 
     def remove(self) -> None:
-        """Takes back what create() made and raw files in which nothing was recorded; nothing else is touched."""
+        """Takes back what was made and raw files in which nothing was recorded; nothing else is touched. Of several ranks
+        the last one does it."""
         raw = os.path.join(self.path, "raw")
         files = []
+        if self.crew:
+            self.made += [path for path in (self.path, raw) if path not in self.made]
         if raw in self.made:
-            files = [os.path.join(self.path, name) for name in ("experiment.json", PRELOAD)]
+            files = [os.path.join(self.path, name) for name in ("experiment.json", PRELOAD, "ranks")]
             try:
                 files += [os.path.join(raw, name) for name in os.listdir(raw)]
             except OSError:
@@ -167,8 +223,42 @@ class Directory:
                     pass
 
 
-def create(output: str, command: list[str], launched: bool = True) -> Directory:
-    """The directory that the user named, or a new one with the default name."""
+def _parts(wait_status: int | None) -> tuple[str, str]:
+    """Exit status and signal, in JSON."""
+    if wait_status is None:
+        return "null", "null"
+    if os.WIFSIGNALED(wait_status):
+        return "null", str(os.WTERMSIG(wait_status))
+    return str(os.WEXITSTATUS(wait_status)), "null"
+
+
+def _place_line(place: Place) -> str:
+    status, signal = _parts(place.status if place.ended else None)
+    return f'{{"rank": {place.rank}, "host": {quoted(place.host)}, "pid": {place.pid}, "status": {status}, "signal": {signal}}}'
+
+
+def _world_lines(crew: Crew, ended: bool) -> list[str]:
+    """Until the end, the file `ranks` says the rest."""
+    world = crew.world
+    lines = [
+        f'  "manager": {quoted(world.manager)}',
+        f'  "manager_job": {quoted(world.key)}',
+        f'  "size": {world.size}',
+    ]
+    if not ended:
+        return lines
+    places = crew.places()
+    hosts = ", ".join(quoted(host) for host in dict.fromkeys(place.host for place in places))
+    ranks = ",\n".join("    " + _place_line(place) for place in places)
+    return [
+        *lines,
+        f'  "hosts": [{hosts}]',
+        f'  "ranks": [\n{ranks}\n  ]',
+    ]
+
+
+def create(output: str, command: list[str], launched: bool = True, world: World | None = None) -> Directory:
+    """The directory that the user named, or a new one with the default name; world: several ranks share it."""
     absolute = "give an absolute one with -o" if launched else "name an absolute one"
     try:
         here = "" if os.path.isabs(output) else os.getcwd()
@@ -176,8 +266,11 @@ def create(output: str, command: list[str], launched: bool = True) -> Directory:
         raise Refused(f"the current directory is not usable: {reason(e)}; {absolute}") from None
     if output:
         directory = Directory(os.path.normpath(os.path.join(here, output)), command, launched)
-        directory.create()
+        if not world or not directory.join(world):
+            directory.create()
         return directory
+    if world:
+        return meet(here, world, lambda: default_name(command), lambda path: Directory(path, command, launched))
     name = default_name(command)
     for n in range(1, 1000):
         path = os.path.join(here, name if n == 1 else f"{name}-{n}")
@@ -186,6 +279,24 @@ def create(output: str, command: list[str], launched: bool = True) -> Directory:
             directory.create()
             return directory
     raise Refused(f"{name} and 998 more of that name already exist")
+
+
+def meet(here: str, world: World, name: Callable[[], str], make: Callable[[str], Directory]) -> Directory:
+    """The one directory in here that all ranks of the world agree upon. name() is called in one of them."""
+    from spartito import ranks
+
+    try:
+        agreed, meeting = ranks.meet(here, world, name)
+    except OSError as e:
+        raise Refused(f"no experiment directory can be made in {here}: {reason(e)}") from None
+    for n in range(1, 1000):
+        # every rank tries the same names in the same order
+        directory = make(os.path.join(here, agreed if n == 1 else f"{agreed}-{n}"))
+        if directory.join(world):
+            assert directory.crew
+            directory.crew.joined(meeting)
+            return directory
+    raise Refused(f"{agreed} and 998 more of that name already exist")
 
 
 class Found:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sys
 
-from spartito.losses import sentences
+from spartito.losses import of_ranks, sentences
 from spartito.text import Column, Output, count, name, percent, plural, seconds
 
 TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
@@ -93,7 +93,7 @@ def write(model: Model, directory: str, label: str, said: list[str]) -> None:
         out.line(line)
     cost = measuring_cost(info)
     out.line(f"measuring took about {seconds(cost)} of that ({percent(cost, total)} %)")
-    for line in sentences(info):
+    for line in [*sentences(info), *of_ranks(directory)]:
         if line not in said:
             out.line(line, "yellow")
     out.line(f"next: {next_command(directory, info)}", "bold")

@@ -45,17 +45,25 @@ def main(given: dict[str, object], command: list[str]) -> int:
     texts = {value.setting.name: value.text for value in values}
     if texts["to"]:
         _with_trace(texts, values)
-    for line in strange_variables():
-        complain(line)
-    said = uncounted(texts["metrics"]) if texts["metrics"] else []
-    for line in said:
-        complain(line)
     command = launch.real_command(command)
-    directory = rundir.create(texts["output"], command)
+    world = rundir.world_of(command)
+    said = uncounted(texts["metrics"]) if texts["metrics"] else []
+    for line in [*strange_variables(), *said]:
+        if not world or world.speaks:
+            complain(line)
     try:
-        status = launch.run(command, _environment(directory.path, values), lambda: _prepare(texts))
-    except Refused:
-        directory.remove()
+        directory = rundir.create(texts["output"], command, world=world)
+    except Refused as e:
+        if world and not world.speaks:
+            return e.status
+        raise
+    try:
+        status = launch.run(command, _environment(directory.path, values), lambda: _prepare(texts, directory))
+    except Refused as e:
+        if _last(directory, e.status << 8) and not Found(directory.path).files:
+            directory.remove()
+        if world and not world.speaks:
+            return e.status
         raise
     try:
         _afterwards(directory, status, texts, said)
@@ -67,8 +75,20 @@ def main(given: dict[str, object], command: list[str]) -> int:
     return launch.end_like(status)
 
 
-def _prepare(texts: dict[str, str]) -> None:
-    """Loads what the end will need while the program starts: what counts is the time from Enter to prompt."""
+def _last(directory: Directory, status: int) -> bool:
+    """Whether this launcher speaks for all, now that its program has ended."""
+    try:
+        return not directory.crew or directory.crew.end(status)
+    except OSError as e:
+        complain(f"the end of rank {directory.crew.world.rank if directory.crew else 0} is not recorded: {reason(e)}")
+        return False
+
+
+def _prepare(texts: dict[str, str], directory: Directory) -> None:
+    """Loads what the end will need while the program starts: what counts is the time from Enter to prompt. Only one of
+    many ranks will need it."""
+    if directory.crew:
+        return
     try:
         if texts["quiet"] != "1":
             import spartito.summary
@@ -81,11 +101,14 @@ def _prepare(texts: dict[str, str]) -> None:
 def _no_script(directory: Directory, status: int, found: Found) -> bool:
     """The interpreter has said that it cannot open the script; what it ran before that is of no use to anyone."""
     kind, path = rundir.script(directory.command)
-    failed = os.WIFEXITED(status) and os.WEXITSTATUS(status) == 2
-    return kind == "file" and failed and found.files <= 1 and not os.path.lexists(path)
+    crew = directory.crew
+    failed = all(os.WIFEXITED(s) and os.WEXITSTATUS(s) == 2 for s in ([p.status for p in crew.places()] if crew else [status]))
+    return kind == "file" and failed and found.files <= (crew.world.size if crew else 1) and not os.path.lexists(path)
 
 
 def _afterwards(directory: Directory, status: int, texts: dict[str, str], said: list[str]) -> None:
+    if not _last(directory, status):
+        return
     found = Found(directory.path)
     if found.gone:
         complain(f"lost: the experiment directory {directory.path} was removed while the program ran")
@@ -101,7 +124,7 @@ def _afterwards(directory: Directory, status: int, texts: dict[str, str], said: 
         directory.remove()
         return
     try:
-        directory.describe(status)
+        directory.describe(directory.crew.status() if directory.crew else status)
     except OSError as e:
         complain(f"the end of the run is not recorded in experiment.json: {reason(e)}")
     if texts["compress"] == "1":
