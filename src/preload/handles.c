@@ -16,7 +16,6 @@ enum { PLACES = 4096, PAGES = 1024 }; /* descriptors up to 4 million */
 
 /* process << 32 | handle: in a child of fork those of the parent mean nothing */
 static uint64_t *pages[PAGES];
-static uint64_t last_handle;
 
 static uint64_t *place_of(int fd, bool make)
 {
@@ -41,16 +40,6 @@ static uint64_t *place_of(int fd, bool make)
 static uint32_t current(uint64_t entry)
 {
 	return entry >> 32 == *sp_preload_adapter->process ? (uint32_t)entry : 0;
-}
-
-static uint64_t entry_new(void)
-{
-	uint64_t process = (uint64_t)*sp_preload_adapter->process << 32, before, next;
-	before = __atomic_load_n(&last_handle, __ATOMIC_RELAXED);
-	do
-		next = (before >> 32 == process >> 32 ? before : process) + 1;
-	while (!__atomic_compare_exchange_n(&last_handle, &before, next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-	return next;
 }
 
 /* The length of the UTF-8 character at p, or 0. */
@@ -106,7 +95,8 @@ uint32_t sp_preload_handle_open(const struct sp_preload_call *c, int fd, const c
 	int error = errno;
 	uint64_t *place = place_of(fd, true);
 	if (place) {
-		uint64_t entry = entry_new(), old = __atomic_exchange_n(place, entry, __ATOMIC_RELAXED);
+		uint64_t entry = sp_preload_adapter->io_handle(),
+		         old = __atomic_exchange_n(place, entry, __ATOMIC_RELAXED);
 		/* closed by a way that is not wrapped */
 		const uint64_t gone = current(old);
 		if (gone)
@@ -143,7 +133,7 @@ uint32_t sp_preload_handle_set(int fd)
 	uint64_t *place = place_of(fd, true);
 	if (!place)
 		return 0;
-	uint64_t entry = entry_new();
+	uint64_t entry = sp_preload_adapter->io_handle();
 	__atomic_store_n(place, entry, __ATOMIC_RELAXED);
 	return (uint32_t)entry;
 }

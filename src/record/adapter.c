@@ -171,6 +171,16 @@ static void add(struct sp_thread *t, enum sp_adapter_count which, uint64_t amoun
 		*sp_node_value(n, (unsigned)columns[which] - 1) += amount;
 }
 
+static uint64_t io_handle(void)
+{
+	static uint64_t last;
+	uint64_t before = __atomic_load_n(&last, __ATOMIC_RELAXED), next;
+	do
+		next = (before >> 32 == process ? before : (uint64_t)process << 32) + 1;
+	while (!__atomic_compare_exchange_n(&last, &before, next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return next;
+}
+
 __attribute__((visibility("default"))) const struct sp_adapter sp_adapter_v1 = {
     .version = 1,
     .size = sizeof(struct sp_adapter),
@@ -193,4 +203,5 @@ __attribute__((visibility("default"))) const struct sp_adapter sp_adapter_v1 = {
     .meta = meta,
     .path = path,
     .mpi_groups = &mpi_groups,
+    .io_handle = io_handle,
 };

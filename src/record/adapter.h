@@ -94,6 +94,9 @@ struct sp_adapter {
 	const char *(*path)(void);
 	/* Which groups of MPI functions are recorded: a set of SP_MPI_GROUP_… */
 	const uint32_t *mpi_groups;
+	/* A number that no handle of a file, of whatever paradigm, has in this process; above it, in the upper half,
+	 * *process. Takes no lock. */
+	uint64_t (*io_handle)(void);
 };
 
 /* ---- for the rooms of _measure ---- */
