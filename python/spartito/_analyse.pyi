@@ -45,4 +45,15 @@ class Model:
         """For each file in the trace: path ('': not known), opens, reads, writes, flushes, seeks, failed (of these but the opens),
         bytes_read, bytes_written, read_time, write_time, flush_time (s, from the begin of an operation to its end)."""
 
+    def balance(
+        self, *, by: str = "region", time: str = "excl", over: str = "auto", limit: int = 0, match: str = ""
+    ) -> dict[str, Any]:
+        """How evenly time is spread. by 'region' or 'path'; time 'excl' or 'incl': what rows are ordered by; over 'ranks' (processes that
+        began MPI), 'processes', 'threads', or 'auto': the first of these of which there are two. dict(over, units [index of
+        process, or of location], rows, idle). A row: name, file, line, kind, units (how many came there), incl and excl
+        dict(mean, std, min, max, imbalance (all s), percent, min_unit, max_unit (indices in units)), by path also path, parent, stack
+        [names of regions, outermost first], parameters. Units that never came there count as 0; imbalance is max - mean, percent
+        (max / mean - 1) * 100. Rows come by imbalance. idle: at most 5 rows of paths that some units never came to though all came to
+        its callers, with idle [indices in units]."""
+
     def convert(self, format: str, path: str, *, process: int = -1, progress: Callable[[int, int], None] | None = None) -> None: ...

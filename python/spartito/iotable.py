@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from spartito.say import Refused
-from spartito.text import Column, Output, count, labelled, name, seconds, size
+from spartito.text import Column, Output, count, labelled, name, seconds, shortened, size
 
 if TYPE_CHECKING:
     from spartito._analyse import Model
@@ -78,19 +78,8 @@ def write(out: Output, model: Model, info: dict[str, Any], limit: int) -> None:
                 size(p["bytes_written"]),
                 count(p["calls"]),
                 seconds(p["time"]),
-                _shortened(p["path"]),
+                shortened(p["path"]),
             )
             for p in by_path
         ],
     )
-
-
-def _shortened(path: list[str]) -> str:
-    """The functions nearest to the operation, as many as a line has room for."""
-    text = path[-1]
-    for caller in reversed(path[:-1]):
-        longer = f"{caller} > {text}"
-        if len(longer) > 100:
-            return name("… > " + text)
-        text = longer
-    return name(text)

@@ -59,6 +59,22 @@ def name(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
 
 
+LONGEST_PATH = 100
+
+
+def shortened(path: Sequence[str]) -> str:
+    """The innermost functions of a call path, as many as a line has room for."""
+    if not path:
+        return ""
+    text = path[-1]
+    for caller in reversed(path[:-1]):
+        longer = f"{caller} > {text}"
+        if len(longer) > LONGEST_PATH:
+            return name("… > " + text)
+        text = longer
+    return name(text)
+
+
 MOST_VALUES = 6
 
 

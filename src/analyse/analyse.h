@@ -69,6 +69,10 @@ int sp_put_key(struct sp_state *st, PyObject *dict, enum sp_key key, PyObject *v
 int sp_put_metrics(struct sp_state *st, PyObject *row, const struct sp_model *m, const struct sp_sum *sums);
 int sp_put_parameters(struct sp_state *st, PyObject *row, const struct sp_model *m, uint32_t value);
 PyObject *sp_metric_list(const struct sp_model *m);
+/* The names of the regions of a path, outermost first. */
+PyObject *sp_path_names(const struct sp_model *m, uint32_t path);
+/* Appends a new reference and takes it over; -1 with an exception set, also when item is NULL. */
+int sp_append(PyObject *list, PyObject *item);
 
 /* The methods; their signatures are in _analyse.pyi. */
 PyObject *sp_model_info(PyObject *self, PyObject *unused);
@@ -76,6 +80,7 @@ PyObject *sp_model_flat(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_tree(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_callers(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_io(PyObject *self, PyObject *unused);
+PyObject *sp_model_balance(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_convert(PyObject *self, PyObject *args, PyObject *kwargs);
 
 /* A function of the module. */

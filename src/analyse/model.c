@@ -168,6 +168,8 @@ static PyMethodDef model_methods[] = {
     {"callers", (PyCFunction)(void (*)(void))sp_model_callers, METH_VARARGS | METH_KEYWORDS,
      "The callers and callees of the regions that match."},
     {"io", sp_model_io, METH_NOARGS, "What the trace says about each file."},
+    {"balance", (PyCFunction)(void (*)(void))sp_model_balance, METH_VARARGS | METH_KEYWORDS,
+     "How evenly the time of each region or call path is spread over ranks, processes or threads."},
     {"convert", (PyCFunction)(void (*)(void))sp_model_convert, METH_VARARGS | METH_KEYWORDS,
      "Write the experiment in another format."},
     {NULL, NULL, 0, NULL},

@@ -63,14 +63,6 @@ static PyObject *row(struct sp_state *st, const struct sp_region *r, const struc
 	return d;
 }
 
-static int append(PyObject *list, PyObject *item)
-{
-	int rc = item ? PyList_Append(list, item) : -1;
-
-	Py_XDECREF(item);
-	return rc;
-}
-
 /* The rows were computed without the GIL; rc and e say how that went. */
 static PyObject *flat_list(struct sp_state *st, const struct sp_model *m, const struct sp_flat_row *rows, size_t n,
                            const struct sp_sum *sums)
@@ -82,7 +74,7 @@ static PyObject *flat_list(struct sp_state *st, const struct sp_model *m, const 
 		d = row(st, &m->regions[rows[i].region], &rows[i].n);
 		if (d && sp_put_metrics(st, d, m, sums + rows[i].region * m->n_metrics))
 			Py_CLEAR(d);
-		if (append(list, d))
+		if (sp_append(list, d))
 			Py_CLEAR(list);
 	}
 	return list;
@@ -151,7 +143,7 @@ static PyObject *tree_list(struct sp_state *st, const struct sp_view *v, const s
 	size_t i;
 
 	for (i = 0; list && i < n; i++)
-		if (append(list, tree_row(st, v, &rows[i], sums)))
+		if (sp_append(list, tree_row(st, v, &rows[i], sums)))
 			Py_CLEAR(list);
 	return list;
 }
@@ -205,7 +197,7 @@ static PyObject *edge_list(struct sp_state *st, const struct sp_model *m, const 
 		if ((callees ? edges[i].caller : edges[i].callee) != region)
 			continue;
 		other = callees ? edges[i].callee : edges[i].caller;
-		if (append(list, row(st, &m->regions[other], &edges[i].n)))
+		if (sp_append(list, row(st, &m->regions[other], &edges[i].n)))
 			Py_CLEAR(list);
 	}
 	return list;
@@ -225,7 +217,7 @@ static PyObject *callers_list(struct sp_state *st, const struct sp_model *m, con
 		    sp_put(item, "callers", edge_list(st, m, edges, n_edges, region, false)) ||
 		    sp_put(item, "callees", edge_list(st, m, edges, n_edges, region, true)))
 			Py_CLEAR(item);
-		if (append(list, item))
+		if (sp_append(list, item))
 			Py_CLEAR(list);
 	}
 	return list;

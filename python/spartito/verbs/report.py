@@ -7,7 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from spartito import iotable, losses
+from spartito import balance, iotable, losses
 from spartito.options import Usage
 from spartito.reading import load, one_directory
 from spartito.say import Refused
@@ -162,21 +162,24 @@ def _callers(out: Output, found: list[dict[str, Any]]) -> None:
 def _check(values: dict[str, object]) -> None:
     for one, other in (
         ("tree", "callers"),
+        ("balance", "callers"),
+        ("balance", "io"),
         *(("io", other) for other in ("tree", "callers", "threads", "processes", "match")),
         ("threads", "processes"),
         ("callers", "threads"),
         ("callers", "processes"),
-        ("tree", "match"),
         ("callers", "match"),
     ):
         if values.get(one) and values.get(other):
             raise Usage(f"--{one} and --{other} do not go together")
+    if values.get("tree") and values.get("match") and not values.get("balance"):
+        raise Usage("--tree and --match do not go together")
     for key in ("depth", "threshold"):
-        if key in values and not values.get("tree"):
-            raise Usage(f"--{key} is for --tree")
-    for view in ("callers", "io"):
+        if key in values and (not values.get("tree") or values.get("balance")):
+            raise Usage(f"--{key} is for --tree" + (" alone" if values.get("tree") else ""))
+    for view, order in (("callers", "time"), ("io", "time"), ("balance", "imbalance time")):
         if "sort" in values and values.get(view):
-            raise Usage(f"--sort is not for --{view}: it orders by time")
+            raise Usage(f"--sort is not for --{view}: it orders by {order}")
 
 
 def _rows(model: Model, values: dict[str, object], part: Part) -> list[dict[str, Any]]:
@@ -212,6 +215,9 @@ def _json(model: Model, info: dict[str, Any], values: dict[str, object], parts: 
     found: dict[str, Any] = {"experiment": info["dir"], "unit": "s", "compensated": bool(values.get("compensate"))}
     if values.get("callers"):
         found["callers"] = _found(model, values)
+    elif values.get("balance"):
+        found["view"] = "balance"
+        found.update(balance.gather(model, info, values, _limit(values))[0])
     elif values.get("io"):
         found["view"] = "io"
         found["files"], found["paths"] = iotable.gather(model, info, _limit(values))
@@ -232,7 +238,7 @@ def _json(model: Model, info: dict[str, Any], values: dict[str, object], parts: 
         else:
             found["busy"], found["rows"] = parts[0].busy, _rows(model, values, parts[0])
     found["measuring_cost"] = measuring_cost(info)
-    found["notes"] = losses.sentences(info)
+    found["notes"] = [*found.get("notes", ()), *losses.sentences(info)]
     found["info"] = info
     json.dump(found, sys.stdout, indent=1)
     sys.stdout.write("\n")
@@ -263,6 +269,9 @@ def main(values: dict[str, object], operands: list[str]) -> int:
 def _print(out: Output, model: Model, info: dict[str, Any], values: dict[str, object], parts: list[Part]) -> None:
     if values.get("callers"):
         _callers(out, _found(model, values))
+        return
+    if values.get("balance"):
+        balance.write(out, *balance.gather(model, info, values, _limit(values)))
         return
     if values.get("io"):
         iotable.write(out, model, info, _limit(values))
