@@ -140,7 +140,7 @@ def of_ranks(directory: str) -> list[str]:
     of, lines = f" of {known.size}", []
     signals: dict[int, list[int]] = {}
     for place in known.places:
-        if place.ended and os.WIFSIGNALED(place.status):
+        if place.status is not None and os.WIFSIGNALED(place.status):
             signals.setdefault(os.WTERMSIG(place.status), []).append(place.rank)
     for number, those in signals.items():
         how = _signal(number)

@@ -6,7 +6,8 @@ directory, where each has a place and says how its program ended.
 
     one line, 512 bytes    spartito-ranks 1 SIZE MANAGER TIME KEY
     one line, SIZE + 1     a letter for each rank: . has not come, j has joined, e has ended
-    SIZE lines, 160 bytes  RANK PID START HOST TIME STATUS; START as in /proc/PID/stat, STATUS as of waitpid, - before
+    SIZE lines, 160 bytes  RANK PID START HOST TIME STATUS; START as in /proc/PID/stat, STATUS as of waitpid, - before,
+                           ? of a program that measured itself
 
 Whoever has joined holds a shared lock on it until he ends: the last one is the one who gets it alone, whatever became
 of the others."""
@@ -41,7 +42,7 @@ class Place:
         rank, pid, started, self.host, moment, status = line.split()
         self.rank, self.pid, self.started, self.time = int(rank), int(pid), int(started), float(moment)
         self.ended = status != "-"
-        self.status = int(status) if self.ended else 0  # as of waitpid
+        self.status = int(status) if status not in "-?" else None  # as of waitpid; None: not known
 
 
 class Ranks:
@@ -92,8 +93,9 @@ def _complete(path: str, write: bytes) -> None:
 class Crew:
     """This launcher's part in an experiment that several ranks write."""
 
-    def __init__(self, path: str, world: World) -> None:
+    def __init__(self, path: str, world: World, launched: bool) -> None:
         self.path = path
+        self.launched = launched  # else the program may begin to measure itself at any time
         self.world = world
         self.fd = -1  # of `ranks`, with the lock
         self.locks = True  # the file system has locks
@@ -101,6 +103,8 @@ class Crew:
         self.first = False  # made the file
         self.time = time.time()
         self.meeting = ""  # the file by which the name of the directory was agreed upon
+        if not launched:
+            os.register_at_fork(after_in_child=self.close)  # the lock is this process's alone
 
     # ---- joining ----
 
@@ -140,7 +144,7 @@ class Crew:
                     return False
                 time.sleep(0.001)
         self.time = found.time
-        old = time.time() - found.time > (FRESH if self.world.weak else YOUNG)
+        old = time.time() - found.time > (FRESH if self.world.weak else YOUNG) and (self.launched or self.world.weak)
         same = found.size == self.world.size and found.key == self.world.key
         return same and not old and found.roll[self.world.rank] == "."
 
@@ -206,9 +210,10 @@ class Crew:
 
     # ---- ending ----
 
-    def end(self, status: int) -> bool:
-        """Says how the program ended (status as of waitpid). True: this is the last of those that joined. OSError."""
-        self._write(str(status), b"e")
+    def end(self, status: int | None) -> bool:
+        """Says how the program ended (status as of waitpid; None: not known). True: this is the last of those that
+        joined. OSError."""
+        self._write("?" if status is None else str(status), b"e")
         last = self._last()
         if last and self.meeting:
             self.forget_meeting()
@@ -240,7 +245,7 @@ class Crew:
 
     def status(self) -> int:
         """The wait status of the whole job: of the rank that failed first, as the launcher ends the others then."""
-        failed = [(place.time, place.rank, place.status) for place in self.places() if place.ended and place.status]
+        failed = [(place.time, place.rank, place.status) for place in self.places() if place.status]
         return min(failed)[2] if failed else 0
 
     def _first_of_last(self, roll: str) -> bool:
@@ -257,6 +262,15 @@ class Crew:
         if place.ended or place.rank == self.world.rank:
             return False
         return place.host != os.uname().nodename or started(place.pid) == place.started
+
+    def leave(self) -> None:
+        """The program has measured itself, and nothing has to be done when all have."""
+        try:
+            self._write("?", b"e")
+            self.forget_meeting()
+        except OSError:
+            pass
+        self.close()
 
     def close(self) -> None:
         """Gives the lock back."""
@@ -304,6 +318,23 @@ def _told(path: str, world: World) -> str:
     except OSError:
         return ""
     return os.fsdecode(text[:-1]) if text.endswith(b"\n") else ""
+
+
+def in_use(directory: str) -> bool:
+    """Whether a launcher still holds the file in a directory, if there is one."""
+    import fcntl
+
+    try:
+        fd = os.open(os.path.join(directory, FILE), os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as e:
+        return e.errno == errno.EWOULDBLOCK
+    finally:
+        os.close(fd)
+    return False
 
 
 def _unlink(path: str) -> None:

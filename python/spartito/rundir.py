@@ -150,7 +150,7 @@ class Directory:
         else. Refused: it cannot be written."""
         from spartito import ranks
 
-        crew = ranks.Crew(self.path, world)
+        crew = ranks.Crew(self.path, world, self.launched)
         try:
             if os.path.lexists(self.path) and not os.path.isdir(self.path):
                 return False
@@ -167,6 +167,19 @@ class Directory:
         except OSError as e:
             raise self._not_written(e) from None
         return True
+
+    def last(self, status: int | None) -> bool:
+        """Whether this process speaks for all, now that the program has ended (status as of waitpid; None: not known).
+        OSError: that cannot be found out."""
+        return not self.crew or self.crew.end(status)
+
+    def no_script(self, status: int, files: int) -> bool:
+        """The interpreter has said that it cannot open the script; what it ran before that is of no use to anyone."""
+        statuses = [place.status for place in self.crew.places()] if self.crew else [status]
+        if not all(s is not None and os.WIFEXITED(s) and os.WEXITSTATUS(s) == 2 for s in statuses):
+            return False
+        kind, path = script(self.command)
+        return kind == "file" and files <= len(statuses) and not os.path.lexists(path)
 
     def describe(self, wait_status: int | None) -> None:
         """Writes experiment.json, whole or not at all. OSError: it could not be written."""
@@ -233,7 +246,7 @@ def _parts(wait_status: int | None) -> tuple[str, str]:
 
 
 def _place_line(place: Place) -> str:
-    status, signal = _parts(place.status if place.ended else None)
+    status, signal = _parts(place.status)
     return f'{{"rank": {place.rank}, "host": {quoted(place.host)}, "pid": {place.pid}, "status": {status}, "signal": {signal}}}'
 
 

@@ -10,7 +10,7 @@ from keyword import iskeyword
 from types import FunctionType, MethodType, coroutine
 
 from spartito import _measure
-from spartito.rundir import Directory, create
+from spartito.rundir import Directory, create, world_of
 from spartito.say import Refused
 from spartito.settings import keyword_settings
 
@@ -34,12 +34,22 @@ def start(directory: str | os.PathLike[str] | None, keywords: dict[str, object])
     except BaseException:
         made.remove()
         raise
+    if made.crew:
+        import atexit
+
+        atexit.register(_leave, made, os.getpid())
+
+
+def _leave(directory: Directory, pid: int) -> None:
+    if directory.crew and os.getpid() == pid:
+        directory.crew.leave()
 
 
 def _directory(output: str) -> Directory:
     script = sys.argv[0] if sys.argv and sys.argv[0] not in ("", "-c") else "python"
+    command = [script, *sys.argv[1:]]
     try:
-        return create(output, [script, *sys.argv[1:]], launched=False)
+        return create(output, command, launched=False, world=world_of(command))
     except Refused as e:
         raise OSError(str(e)) from None
 

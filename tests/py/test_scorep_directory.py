@@ -101,15 +101,40 @@ def test_directory_that_cannot_be_made(tmp_path, name):
     assert os.listdir(tmp_path) == ["program.py"]
 
 
-def test_ranks_have_a_directory_each(tmp_path):
-    program(tmp_path, PROGRAM)
+def start_ranks(tmp_path, *words, size=3, name="x"):
+    """As mpiexec of Open MPI would, which need not be there."""
     started = []
-    for rank in range(3):
-        env = environment(SCOREP_EXPERIMENT_DIRECTORY="x", OMPI_COMM_WORLD_RANK=str(rank))
-        started.append(subprocess.Popen([sys.executable, "-m", "scorep", "--mpi", "program.py"], cwd=tmp_path, env=env))
-    assert [p.wait(60) for p in started] == [0, 0, 0]
-    assert sorted(p.name for p in results(tmp_path)) == ["x-rank0", "x-rank1", "x-rank2"]
-    assert all(visits(p)["__main__:f"] == 1 for p in results(tmp_path))
+    for rank in range(size):
+        env = environment(SCOREP_EXPERIMENT_DIRECTORY=name, SCOREP_ENABLE_TRACING="true", PMIX_NAMESPACE="77")
+        env.update(OMPI_COMM_WORLD_RANK=str(rank), OMPI_COMM_WORLD_SIZE=str(size), OMPI_COMM_WORLD_LOCAL_RANK=str(rank))
+        command = [sys.executable, *words, "program.py"]
+        started.append(subprocess.Popen(command, cwd=tmp_path, env=env, stderr=subprocess.PIPE, text=True))
+    said = "".join(p.communicate(timeout=60)[1] for p in started)
+    return [p.returncode for p in started], said
+
+
+@pytest.mark.parametrize("words", [["-m", "scorep", "--mpp=mpi"], ["-m", "scorep", "--mpp=none"], []])
+@pytest.mark.parametrize("name", ["deep/x", ""])
+def test_ranks_share_a_directory(tmp_path, words, name):
+    program(tmp_path, ("" if words else "import scorep\nscorep.register()\n") + PROGRAM)
+    assert start_ranks(tmp_path, *words, name=name) == ([0, 0, 0], "")
+    (experiment,) = results(tmp_path / "deep" if name else tmp_path)
+    assert name == "deep/x" or re.fullmatch(r"scorep-\d{8}_\d{4}_\d+", experiment.name)
+    assert visits(experiment)["__main__:f"] == 3
+    files = OWN | {"profile.cubex", "ranks"} | (TRACE if has_otf2() else set())
+    assert set(os.listdir(experiment)) == files
+    assert sorted(os.listdir(experiment.parent)) == sorted([experiment.name] + ([] if name else ["program.py"]))
+    assert (experiment / "MANIFEST.md").read_text().count("| `ranks` |") == 1
+
+
+def test_ranks_rename_a_directory_once(tmp_path):
+    program(tmp_path, PROGRAM)
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x/mine").write_text("precious")
+    for old in (1, 2):
+        assert start_ranks(tmp_path, "-m", "scorep")[0] == [0, 0, 0]
+        assert len([p for p in tmp_path.iterdir() if p.name.startswith("x-")]) == old
+        assert visits(tmp_path / "x")["__main__:f"] == 3
 
 
 def test_killed_program_leaves_complete_results(tmp_path):

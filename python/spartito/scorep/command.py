@@ -77,8 +77,6 @@ def _verbose(asked: Asked, variables: Variables, path: str, preloaded: str) -> N
     for line in variables.configuration(path).splitlines():
         complain(line)
     complain(f"LD_PRELOAD is {preloaded}" if preloaded else "nothing is preloaded")
-    if asked.mpi:
-        complain("--mpp=mpi: each rank writes an experiment directory of its own")
     for line in (*asked.notes, *variables.notes):
         complain(line)
 
@@ -88,17 +86,30 @@ def _start(asked: Asked) -> int:
     command = [sys.executable or "python3", *flags(), *asked.command]
     settings = variables.settings(asked.instrument, asked.io)
     measured = variables.on("SCOREP_ENABLE_PROFILING") or variables.on("SCOREP_ENABLE_TRACING")
-    directory = place.create(variables, command)
-    if asked.keep:
+    world = rundir.world_of(command)
+    try:
+        directory = place.create(variables, command, world=world)
+    except Refused as e:
+        if world and not world.speaks:
+            return e.status
+        raise
+    speaks = not world or world.speaks
+    if asked.keep and speaks:
         complain("--keep-files: there are no temporary files")
     try:
         # an empty name: nothing is recorded, whatever runs around this run
         environment = _environment(directory.path if measured else "", settings, asked.file)
-        if asked.verbose or variables.on("SCOREP_VERBOSE"):
+        if speaks and (asked.verbose or variables.on("SCOREP_VERBOSE")):
             _verbose(asked, variables, directory.path, environment.get("LD_PRELOAD", ""))
-        status = launch.run(command, environment, _prepare if measured else _nothing)
-    except Refused:
-        place.forget(directory)
+        status = launch.run(command, environment, _nothing if world or not measured else _prepare)
+    except Refused as e:
+        try:
+            if directory.last(e.status << 8):
+                place.forget(directory)
+        except OSError:
+            pass
+        if world and not world.speaks:
+            return e.status
         raise
     try:
         _afterwards(directory, status, measured)
@@ -124,22 +135,23 @@ def _prepare() -> None:
         pass  # the end will meet the same error and say it
 
 
-def _no_script(command: list[str], status: int, found: rundir.Found) -> bool:
-    kind, path = rundir.script(command)
-    failed = os.WIFEXITED(status) and os.WEXITSTATUS(status) == 2
-    return kind == "file" and failed and found.files <= 1 and not os.path.lexists(path)
-
-
 def _afterwards(directory: rundir.Directory, status: int, measured: bool) -> None:
+    try:
+        if not directory.last(status):
+            return
+    except OSError as e:
+        complain(f"the end of this rank is not recorded: {reason(e)}")
+        return
+    crew = directory.crew
     found = rundir.Found(directory.path)
     if found.gone:
         complain(f"lost: the experiment directory {directory.path} was removed while the program ran")
         return
-    if _no_script(directory.command, status, found):
+    if directory.no_script(status, found.files):
         place.forget(directory)
         return
     try:
-        directory.describe(status)
+        directory.describe(crew.status() if crew else status)
     except OSError as e:
         complain(f"the end of the run is not recorded in experiment.json: {reason(e)}")
     if measured and not found.files and not found.errors:

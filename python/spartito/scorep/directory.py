@@ -6,31 +6,21 @@ from __future__ import annotations
 import os
 import time
 
-from spartito.rundir import PRELOAD, Directory
+from spartito.rundir import PRELOAD, Directory, meet
 from spartito.say import Refused, reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from spartito.scorep.variables import Variables
+    from spartito.world import World
 
 VARIABLE = "SCOREP_EXPERIMENT_DIRECTORY"
-# what tells a process its rank, by the launchers that set it
-RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "MPI_RANKID")
 CFG = "scorep.cfg"
 
 
 def _suffix() -> str:
     """YYYYMMDD_HHMM_<id>, as Score-P has it; the id is a clock's, so that two of the same minute differ."""
     return time.strftime("%Y%m%d_%H%M_") + str(time.monotonic_ns())
-
-
-def _rank(environment: Mapping[str, str]) -> str:
-    for name in RANKS:
-        if environment.get(name, "").isdigit():
-            return environment[name]
-    return ""
 
 
 def running(path: str) -> list[int]:
@@ -56,7 +46,9 @@ def running(path: str) -> list[int]:
 
 def _in_use(path: str) -> bool:
     """Whether a run goes on in an experiment: one that this run was started from, or another of this machine."""
-    return os.environ.get("SPARTITO_EXPERIMENT") == path or bool(running(path))
+    from spartito.ranks import in_use
+
+    return os.environ.get("SPARTITO_EXPERIMENT") == path or bool(running(path)) or in_use(path)
 
 
 def _make_room(path: str, overwrite: bool) -> str:
@@ -69,9 +61,7 @@ def _make_room(path: str, overwrite: bool) -> str:
             n += 1
         return f"{path}-{n}"
     if not overwrite:
-        raise Refused(
-            f"{VARIABLE}: {path} already exists, and SCOREP_OVERWRITE_EXPERIMENT_DIRECTORY=false forbids to rename it"
-        )
+        raise Refused(f"{VARIABLE}: {path} already exists, and SCOREP_OVERWRITE_EXPERIMENT_DIRECTORY=false forbids to rename it")
     try:
         os.rename(path, f"{path}-{_suffix()}")
     except OSError as e:
@@ -79,26 +69,43 @@ def _make_room(path: str, overwrite: bool) -> str:
     return path
 
 
-def create(variables: Variables, command: list[str], launched: bool = True) -> Directory:
-    """Makes the directory with scorep.cfg in it. Refused: it cannot be made, naming it."""
+def create(variables: Variables, command: list[str], launched: bool = True, world: World | None = None) -> Directory:
+    """Makes the directory with scorep.cfg in it; world: several ranks share it. Refused: it cannot be made, naming it."""
     wanted = variables.values[VARIABLE]
+    overwrite = variables.on("SCOREP_OVERWRITE_EXPERIMENT_DIRECTORY")
     try:
         here = "" if os.path.isabs(wanted) else os.getcwd()
     except OSError as e:
         raise Refused(f"the current directory is not usable: {reason(e)}; name an absolute one in {VARIABLE}") from None
-    rank = _rank(os.environ)
-    # ranks cannot know of each other yet: a directory each, so that none renames another's
-    name = (wanted or "scorep-" + _suffix()) + (f"-rank{rank}" if rank else "")
-    path = os.path.normpath(os.path.join(here, name))
-    path = _make_room(path, variables.on("SCOREP_OVERWRITE_EXPERIMENT_DIRECTORY"))
-    directory = Directory(path, command, launched)
-    directory.create()
+    path = os.path.normpath(os.path.join(here, wanted or "scorep-" + _suffix()))
+    if world:
+        directory = _shared(path, command, launched, world, overwrite)
+    else:
+        directory = Directory(_make_room(path, overwrite), command, launched)
+        directory.create()
+    if directory.crew and not directory.crew.first:
+        return directory
     try:
-        _write(os.path.join(path, CFG), variables.configuration(path))
+        _write(os.path.join(directory.path, CFG), variables.configuration(directory.path))
     except OSError as e:
         directory.remove()
-        raise Refused(f"the experiment directory {path} cannot be written: {reason(e)}") from None
+        raise Refused(f"the experiment directory {directory.path} cannot be written: {reason(e)}") from None
     return directory
+
+
+def _shared(path: str, command: list[str], launched: bool, world: World, overwrite: bool) -> Directory:
+    """One of the ranks makes room for the directory, and all of them join it."""
+    above = os.path.dirname(path)
+    try:
+        os.makedirs(above, exist_ok=True)
+    except OSError as e:
+        raise Refused(f"the experiment directory {path} cannot be written: {reason(e)}") from None
+    return meet(
+        above,
+        world,
+        lambda: os.path.basename(_make_room(path, overwrite)),
+        lambda name: Directory(name, command, launched),
+    )
 
 
 def _write(path: str, text: str) -> None:
@@ -124,6 +131,7 @@ WHAT = (
     (CFG, "the variables of Score-P that were in force"),
     ("experiment.json", "command, times and exit status"),
     ("raw", "what was recorded; read by `spartito report`, `info` and `convert`"),
+    ("ranks", "the ranks that took part, and how each ended"),
     (PRELOAD, "link to the library that records file I/O"),
     ("MANIFEST.md", "this list"),
 )

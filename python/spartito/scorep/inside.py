@@ -8,6 +8,7 @@ import os
 import sys
 
 from spartito import _measure
+from spartito.rundir import world_of
 from spartito.say import Refused
 from spartito.scorep import directory as place
 from spartito.scorep.variables import Variables
@@ -37,7 +38,8 @@ def _begin() -> None:
     except Refused as e:
         raise ValueError(str(e)) from None
     try:
-        directory = place.create(variables, [script, *sys.argv[1:]], launched=False)
+        command = [script, *sys.argv[1:]]
+        directory = place.create(variables, command, False, world_of(command))
     except Refused as e:
         raise OSError(str(e)) from None
     if variables.on("SCOREP_ENABLE_PROFILING") or variables.on("SCOREP_ENABLE_TRACING"):
@@ -68,10 +70,19 @@ def finalize() -> None:
         return
     _ended = True
     _measure.stop()
+    if mine and mine.crew and not _last(mine):
+        return
     if mine or (not _owner and os.path.exists(os.path.join(path, place.CFG))):
         from spartito.scorep.results import complete
 
         complete(path)
+
+
+def _last(directory: Directory) -> bool:
+    try:
+        return directory.last(None)
+    except OSError:
+        return False
 
 
 def exit_first() -> None:

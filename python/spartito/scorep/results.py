@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from spartito.losses import ABRUPT, sentences
+from spartito.losses import ABRUPT, of_ranks, sentences
 from spartito.say import Refused, reason, say
 from spartito.scorep import directory as place
 from spartito.scorep.variables import from_configuration
@@ -39,7 +39,7 @@ def _convert(path: str, profile: str, trace: bool) -> list[str]:
     model = Model(path)
     info: dict[str, Any] = model.info()
     new = os.path.join(path, f".new-{os.getpid()}")
-    wrong = sentences(info)
+    wrong = [*sentences(info), *of_ranks(path)]
     for wanted, name, what in ((profile, "cube", profile), ("1" if trace else "", "otf2", TRACE[0])):
         if not wanted:
             continue

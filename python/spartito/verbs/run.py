@@ -60,8 +60,7 @@ def main(given: dict[str, object], command: list[str]) -> int:
     try:
         status = launch.run(command, _environment(directory.path, values), lambda: _prepare(texts, directory))
     except Refused as e:
-        if _last(directory, e.status << 8) and not Found(directory.path).files:
-            directory.remove()
+        _refused(directory, e.status << 8)
         if world and not world.speaks:
             return e.status
         raise
@@ -75,13 +74,12 @@ def main(given: dict[str, object], command: list[str]) -> int:
     return launch.end_like(status)
 
 
-def _last(directory: Directory, status: int) -> bool:
-    """Whether this launcher speaks for all, now that its program has ended."""
+def _refused(directory: Directory, status: int) -> None:
     try:
-        return not directory.crew or directory.crew.end(status)
-    except OSError as e:
-        complain(f"the end of rank {directory.crew.world.rank if directory.crew else 0} is not recorded: {reason(e)}")
-        return False
+        if directory.last(status) and not Found(directory.path).files:
+            directory.remove()
+    except OSError:
+        pass
 
 
 def _prepare(texts: dict[str, str], directory: Directory) -> None:
@@ -98,22 +96,18 @@ def _prepare(texts: dict[str, str], directory: Directory) -> None:
         pass  # the end will meet the same error and say it
 
 
-def _no_script(directory: Directory, status: int, found: Found) -> bool:
-    """The interpreter has said that it cannot open the script; what it ran before that is of no use to anyone."""
-    kind, path = rundir.script(directory.command)
-    crew = directory.crew
-    failed = all(os.WIFEXITED(s) and os.WEXITSTATUS(s) == 2 for s in ([p.status for p in crew.places()] if crew else [status]))
-    return kind == "file" and failed and found.files <= (crew.world.size if crew else 1) and not os.path.lexists(path)
-
-
 def _afterwards(directory: Directory, status: int, texts: dict[str, str], said: list[str]) -> None:
-    if not _last(directory, status):
+    try:
+        if not directory.last(status):
+            return
+    except OSError as e:
+        complain(f"the end of this rank is not recorded: {reason(e)}")
         return
     found = Found(directory.path)
     if found.gone:
         complain(f"lost: the experiment directory {directory.path} was removed while the program ran")
         return
-    if _no_script(directory, status, found):
+    if directory.no_script(status, found.files):
         directory.remove()
         return
     if not found.regions:
