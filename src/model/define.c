@@ -148,7 +148,8 @@ static int add_metric(struct reading *r, const struct sp_raw_def *d, uint64_t at
 		return 0;
 	}
 	r->own[d->a] = d->flags & SP_RAW_METRIC_OWN;
-	r->l->source->has_io |= (d->flags & SP_RAW_METRIC_KIND_MASK) == SP_RAW_METRIC_BYTES;
+	r->l->source->has_io |= (d->flags & SP_RAW_METRIC_KIND_MASK) == SP_RAW_METRIC_BYTES && part[0].n > 3 &&
+	                        memcmp(part[0].p, "io_", 3) == 0;
 	return add_pair(&r->metrics, d->a, metric(r->b, d, part));
 }
 
@@ -174,7 +175,8 @@ static int add_region(struct reading *r, const struct sp_raw_def *d, uint64_t at
 		sp_raw_report(r->l->source->raw, at, "region %" PRIu32 " is of unknown kind %u", d->a, kind);
 		return 0;
 	}
-	r->l->source->has_io |= kind == SP_RAW_REGION_IO;
+	r->l->source->has_io |= kind == SP_RAW_REGION_IO || (kind == SP_RAW_REGION_MPI && d->b == SP_RAW_MPI_FILE_IO);
+	r->l->source->has_mpi |= kind == SP_RAW_REGION_MPI;
 	if (kind == SP_RAW_REGION_NATIVE) {
 		const struct sp_str build = build_of(r, &part[2]);
 
@@ -183,7 +185,7 @@ static int add_region(struct reading *r, const struct sp_raw_def *d, uint64_t at
 	return add_pair(&r->regions, d->a, sp_build_region(r->b, part, d->b, d->flags));
 }
 
-static int add_definition(struct reading *r, const struct sp_raw_def *d, uint64_t at, const struct sp_str part[3])
+static int add_definition(struct reading *r, const struct sp_raw_def *d, uint64_t at, const struct sp_str part[4])
 {
 	struct sp_builder *b = r->b;
 	struct sp_raw_file *f = r->l->source->raw;
@@ -209,6 +211,11 @@ static int add_definition(struct reading *r, const struct sp_raw_def *d, uint64_
 		return add_pair(&r->parameters, d->a, sp_intern(&b->parameters, part[0].p, part[0].n));
 	case SP_RAW_DEF_STRING:
 		return add_pair(&r->strings, d->a, sp_intern(&b->strings, part[0].p, part[0].n));
+	case SP_RAW_DEF_COMM:
+	case SP_RAW_DEF_WIN:
+	case SP_RAW_DEF_GROUP:
+	case SP_RAW_DEF_CART:
+		return sp_build_mpi_record(b, r->l, d, at, part);
 	default:
 		sp_raw_report(f, at, "definition of unknown kind %u", d->kind);
 		return 0;
@@ -302,6 +309,7 @@ static int finish(struct reading *r)
 	l->process.metas = r->metas;
 	if (r->metas)
 		memcpy(l->process.meta, r->meta, r->metas * sizeof(*r->meta));
+	sp_build_mpi_process(l);
 	for (i = 0; i < s->raw->n_threads; i++) {
 		snprintf(unnamed, sizeof(unnamed), "thread %" PRIu64, s->raw->threads[i].state.tid);
 		l->locations[i].name = r->names[i].n ? sp_model_str(m, r->names[i].p, r->names[i].n)

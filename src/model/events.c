@@ -1,33 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The trace of one location: decoded, balanced, in the model's ids and time. */
-#include "model/private.h"
+#include "model/events.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct sp_events {
-	struct sp_model *m;
-	struct sp_place *place;
-	const struct sp_source *source;
-	struct sp_raw_file *raw;
-	const struct sp_raw_thread *thread;
-	size_t part;           /* of the thread's; the one being read is the one before */
-	const uint64_t *words; /* of that part */
-	size_t n, at;
-	uint64_t *room; /* owned; of unpacked words */
-	uint64_t ticks, ns;
-	uint64_t end;    /* ns */
-	uint32_t *stack; /* owned; the regions open */
-	size_t depth, stack_room;
-	size_t keep;      /* leave regions until so many are open; SIZE_MAX: none is to be left */
-	size_t metric;    /* of the METRICS event being read: the value that comes next */
-	struct sp_io *io; /* owned; room for one for each event of a call */
-	size_t n_io, io_room;
-	uint64_t forced;  /* leaves made up because their caller was left, */
-	uint64_t dropped; /* and leaves of what was not open */
-};
 
 uint64_t sp_events_count(const struct sp_model *m, uint32_t location)
 {
@@ -62,6 +40,7 @@ void sp_events_close(struct sp_events *s)
 	free(s->room);
 	free(s->stack);
 	free(s->io);
+	free(s->mpi);
 	free(s);
 }
 
@@ -150,28 +129,23 @@ static bool mismatch(struct sp_events *s, uint32_t region)
 	return false;
 }
 
-static uint32_t lookup(const struct sp_ids *ids, uint64_t id)
-{
-	return id < ids->n ? ids->to[id] : 0;
-}
-
 static int counter(struct sp_events *s, const uint64_t *payload, struct sp_event *out)
 {
 	out->kind = SP_EVENT_COUNTER;
-	out->id = lookup(&s->source->counters, payload[0]) - 1;
+	out->id = sp_events_id(&s->source->counters, payload[0]) - 1;
 	memcpy(&out->u.real, &payload[1], sizeof(out->u.real));
 	return out->id != SP_NONE;
 }
 
 static int parameter(struct sp_events *s, uint32_t what, const uint64_t *payload, struct sp_event *out)
 {
-	out->id = lookup(&s->source->parameters, payload[0]) - 1;
+	out->id = sp_events_id(&s->source->parameters, payload[0]) - 1;
 	out->u.uint = payload[1];
 	out->kind = what == SP_RAW_X_PARAMETER_INT ? SP_EVENT_PARAMETER_INT : SP_EVENT_PARAMETER_UINT;
 	if (what == SP_RAW_X_PARAMETER_STRING) {
 		out->kind = SP_EVENT_PARAMETER_STRING;
 		out->u.uint = 0;
-		out->u.string = lookup(&s->source->strings, payload[1]) - 1;
+		out->u.string = sp_events_id(&s->source->strings, payload[1]) - 1;
 		return out->id != SP_NONE && out->u.string != SP_NONE;
 	}
 	return out->id != SP_NONE;
@@ -190,48 +164,16 @@ static int metric(struct sp_events *s, uint32_t words, const uint64_t *payload, 
 	return 1;
 }
 
-static int io(struct sp_events *s, uint32_t what, const uint64_t *payload, struct sp_event *out)
-{
-	static const uint8_t kinds[] = {SP_EVENT_IO_CREATE, SP_EVENT_IO_DESTROY, SP_EVENT_IO_DUP,
-	                                SP_EVENT_IO_SEEK,   SP_EVENT_IO_BEGIN,   SP_EVENT_IO_COMPLETE};
-	struct sp_io *x;
-
-	out->kind = kinds[what - SP_RAW_X_IO_CREATE];
-	out->id = lookup(&s->source->handles, payload[0]) - 1;
-	if (out->id == SP_NONE)
-		return -1;
-	out->u.io = x = &s->io[s->n_io];
-	*x = (struct sp_io){.mode = 0};
-	switch (what) {
-	case SP_RAW_X_IO_DUP:
-		x->to = lookup(&s->source->handles, payload[1]) - 1;
-		return x->to != SP_NONE ? 1 : -1;
-	case SP_RAW_X_IO_SEEK:
-		x->asked = (int64_t)payload[1];
-		x->mode = (uint32_t)payload[2];
-		x->offset = payload[3];
-		break;
-	case SP_RAW_X_IO_BEGIN:
-		x->mode = (uint32_t)payload[1];
-		x->asked = (int64_t)payload[2];
-		x->offset = payload[3];
-		return payload[1] <= SP_RAW_IO_FLUSH ? 1 : -1;
-	case SP_RAW_X_IO_COMPLETE:
-		x->bytes = payload[1];
-		break;
-	}
-	return 1;
-}
-
 /* Returns how many events it became, 0 or 1; -1: damage. */
 static int extra(struct sp_events *s, uint32_t id, struct sp_event *out)
 {
-	static const unsigned char need[] = {
-	    [SP_RAW_X_TIME] = 1,           [SP_RAW_X_COUNTER] = 2,          [SP_RAW_X_PARAMETER_INT] = 2,
-	    [SP_RAW_X_PARAMETER_UINT] = 2, [SP_RAW_X_PARAMETER_STRING] = 2, [SP_RAW_X_MARKER] = 1,
-	    [SP_RAW_X_LOST] = 1,           [SP_RAW_X_IO_CREATE] = 3,        [SP_RAW_X_IO_DESTROY] = 1,
-	    [SP_RAW_X_IO_DUP] = 2,         [SP_RAW_X_IO_SEEK] = 4,          [SP_RAW_X_IO_BEGIN] = 4,
-	    [SP_RAW_X_IO_COMPLETE] = 2};
+	static const unsigned char need[] = {[SP_RAW_X_TIME] = 1,
+	                                     [SP_RAW_X_COUNTER] = 2,
+	                                     [SP_RAW_X_PARAMETER_INT] = 2,
+	                                     [SP_RAW_X_PARAMETER_UINT] = 2,
+	                                     [SP_RAW_X_PARAMETER_STRING] = 2,
+	                                     [SP_RAW_X_MARKER] = 1,
+	                                     [SP_RAW_X_LOST] = 1};
 	uint32_t what = id & 0xff, words = id >> 8 & 0xff;
 	const uint64_t *payload = s->words + s->at + 1;
 
@@ -250,7 +192,7 @@ static int extra(struct sp_events *s, uint32_t id, struct sp_event *out)
 		return parameter(s, what, payload, out) ? 1 : -1;
 	case SP_RAW_X_MARKER:
 		out->kind = SP_EVENT_MARKER;
-		out->id = lookup(&s->source->strings, payload[0]) - 1;
+		out->id = sp_events_id(&s->source->strings, payload[0]) - 1;
 		return out->id != SP_NONE ? 1 : -1;
 	case SP_RAW_X_OFF:
 		out->kind = SP_EVENT_OFF;
@@ -264,14 +206,11 @@ static int extra(struct sp_events *s, uint32_t id, struct sp_event *out)
 		return 1;
 	case SP_RAW_X_METRICS:
 		return metric(s, words, payload, out);
-	case SP_RAW_X_IO_CREATE:
-	case SP_RAW_X_IO_DESTROY:
-	case SP_RAW_X_IO_DUP:
-	case SP_RAW_X_IO_SEEK:
-	case SP_RAW_X_IO_BEGIN:
-	case SP_RAW_X_IO_COMPLETE:
-		return io(s, what, payload, out);
 	default:
+		if (what >= SP_RAW_X_MPI_SEND && what <= SP_RAW_X_RMA_LOCK)
+			return sp_events_mpi(s, what, words, payload, out);
+		if (what >= SP_RAW_X_IO_CREATE && what <= SP_RAW_X_IO_DELETE)
+			return sp_events_io(s, what, words, payload, out);
 		return what ? 0 : -1; /* of a later minor version: its length is all there is to know */
 	}
 }
@@ -326,8 +265,6 @@ static int other(struct sp_events *s, uint64_t w, struct sp_event *out)
 		}
 		s->metric = 0;
 	}
-	if (made && out->kind >= SP_EVENT_IO_CREATE)
-		s->n_io++;
 	out->time = to_ns(s, ticks);
 	s->at += 1 + (id >> 8 & 0xff);
 	return made;
@@ -352,7 +289,7 @@ static inline int one(struct sp_events *s, struct sp_event *out, struct sp_err *
 		too_late(s);
 		return 0;
 	}
-	region = lookup(&s->source->regions, w >> SP_RAW_KIND_BITS & SP_RAW_ID_MAX);
+	region = sp_events_id(&s->source->regions, w >> SP_RAW_KIND_BITS & SP_RAW_ID_MAX);
 	if (region-- == 0) {
 		damaged(s, "an event of a region that is not defined");
 		return 0;
@@ -399,18 +336,27 @@ static void at_end(struct sp_events *s)
 	                 s->raw->name, s->thread->state.id, s->forced, s->dropped);
 }
 
-static int room_for_io(struct sp_events *s, size_t n, struct sp_err *e)
+/* Room for what n events say beside their numbers. */
+static int make_room(struct sp_events *s, size_t n, struct sp_err *e)
 {
-	struct sp_io *larger;
+	struct sp_io *io;
+	struct sp_mpi *mpi;
 
-	s->n_io = 0;
-	if (s->io_room > n || s->source->handles.n == 0)
-		return 0;
-	larger = realloc(s->io, (n + 1) * sizeof(*larger));
-	if (!larger)
-		return sp_model_no_memory(e);
-	s->io = larger;
-	s->io_room = n + 1;
+	s->n_io = s->n_mpi = 0;
+	if (s->io_room <= n && s->source->has_io) {
+		io = realloc(s->io, (n + 1) * sizeof(*io));
+		if (!io)
+			return sp_model_no_memory(e);
+		s->io = io;
+		s->io_room = n + 1;
+	}
+	if (s->mpi_room <= n && s->source->has_mpi) {
+		mpi = realloc(s->mpi, (n + 1) * sizeof(*mpi));
+		if (!mpi)
+			return sp_model_no_memory(e);
+		s->mpi = mpi;
+		s->mpi_room = n + 1;
+	}
 	return 0;
 }
 
@@ -419,7 +365,7 @@ long sp_events_read(struct sp_events *s, struct sp_event *out, size_t n, struct 
 	size_t k = 0;
 	int rc;
 
-	if (room_for_io(s, n, e))
+	if (make_room(s, n, e))
 		return -1;
 	while (k < n) {
 		if (s->keep != SIZE_MAX) {

@@ -69,6 +69,8 @@ static int scan_event(struct scanning *x, uint32_t what, const uint64_t *payload
 		return -1;
 	if (what == SP_RAW_X_IO_CREATE && words >= 3) {
 		h->flags = (uint32_t)payload[2];
+		h->mpi = words >= 4 && (uint32_t)payload[3] == SP_RAW_IO_MPI;
+		h->comm = words >= 4 ? (uint32_t)(payload[3] >> 32) : 0; /* the process's, until all are in order */
 		if (payload[1] < strings->n && strings->to[payload[1]]) {
 			path = &x->b->strings.entries[strings->to[payload[1]] - 1];
 			h->path = (struct sp_str){path->p, path->n};
@@ -132,6 +134,8 @@ static void follow_copies(struct sp_source *s)
 		if (h->path.n == 0 && from != i) {
 			h->path = s->io_handles[from].path;
 			h->flags = s->io_handles[from].flags;
+			h->mpi = s->io_handles[from].mpi;
+			h->comm = s->io_handles[from].comm;
 		}
 	}
 }
@@ -171,8 +175,11 @@ int sp_build_io_handles(struct sp_builder *b, struct sp_err *e)
 			if (s->handles.to[k])
 				s->handles.to[k] += (uint32_t)m->n_io_handles;
 		for (k = 0; k < s->n_io_handles; k++) {
-			m->io_handles[m->n_io_handles] = s->io_handles[k];
-			m->io_handles[m->n_io_handles++].process = (uint32_t)i;
+			struct sp_io_handle *h = &m->io_handles[m->n_io_handles++];
+
+			*h = s->io_handles[k];
+			h->process = (uint32_t)i;
+			h->comm = h->comm < s->comms.n ? s->comms.to[h->comm] - 1 : SP_NONE;
 		}
 		free(s->io_handles);
 		s->io_handles = NULL;

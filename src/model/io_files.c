@@ -98,7 +98,7 @@ static int count_location(struct counting *c, uint32_t location, struct sp_err *
 	else if (sp_events_open(&events, c->m, location, e) == 0)
 		while ((n = sp_events_read(events, batch, BATCH, e)) > 0)
 			for (i = 0; i < n; i++)
-				if (batch[i].kind >= SP_EVENT_IO_CREATE)
+				if (batch[i].kind >= SP_EVENT_IO_CREATE && batch[i].kind <= SP_EVENT_IO_COMPLETE)
 					count(c, &batch[i], location);
 	sp_events_close(events);
 	free(batch);

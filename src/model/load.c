@@ -108,6 +108,10 @@ static void close_source(struct sp_source *s)
 	free(s->strings.to);
 	free(s->metrics.to);
 	free(s->sync);
+	free(s->comms.to);
+	free(s->wins.to);
+	free(s->groups.to);
+	free(s->sides);
 	free(s->handles.to);
 	free(s->io_handles);
 	memset(s, 0, sizeof(*s));
@@ -209,7 +213,7 @@ static int build(struct sp_builder *b, const char *dir, struct sp_err *e)
 	for (i = 0; i < n; i++)
 		free(names[i]);
 	free(names);
-	if (rc || sp_build_fold(b, e) || sp_build_order(b, e) || sp_build_io_handles(b, e))
+	if (rc || sp_build_fold(b, e) || sp_build_order(b, e) || sp_build_mpi(b, e) || sp_build_io_handles(b, e))
 		return -1;
 	return sp_build_drop_unused(b, e) || sp_build_values(b, e) ? -1 : 0;
 }
@@ -233,7 +237,7 @@ int sp_model_load(struct sp_model **out, const char *dir, unsigned flags, struct
 	struct sp_model *m = calloc(1, sizeof(*m));
 	struct sp_model_private *priv = calloc(1, sizeof(*priv));
 	struct sp_builder b = {.m = m, .priv = priv, .flags = flags};
-	struct sp_arena keys = {0};
+	size_t i;
 	int rc;
 
 	*out = NULL;
@@ -244,7 +248,7 @@ int sp_model_load(struct sp_model **out, const char *dir, unsigned flags, struct
 	}
 	m->priv = priv;
 	m->dir = sp_model_str(m, dir, strlen(dir));
-	b.regions.arena = b.metrics.arena = b.parameter_values.arena = &keys;
+	b.regions.arena = b.metrics.arena = b.parameter_values.arena = &b.scratch;
 	b.counters.arena = b.parameters.arena = b.strings.arena = &priv->arena;
 	rc = m->dir.p ? build(&b, dir, e) : sp_model_no_memory(e);
 	if (rc == 0)
@@ -257,7 +261,9 @@ int sp_model_load(struct sp_model **out, const char *dir, unsigned flags, struct
 	sp_intern_free(&b.counters);
 	sp_intern_free(&b.parameters);
 	sp_intern_free(&b.strings);
-	sp_arena_free(&keys);
+	for (i = 0; i < b.n_loading; i++)
+		sp_mpi_defs_free(&b.loading[i].mpi);
+	sp_arena_free(&b.scratch);
 	sp_symbols_free(&b);
 	free(b.key);
 	free(b.path_slots);

@@ -82,11 +82,12 @@ struct sp_process {
 	struct sp_str host;
 	struct sp_str command; /* may be empty */
 	int32_t pid, ppid;
-	uint32_t parent; /* process index, SP_NONE: not measured */
-	uint32_t rank;   /* in its MPI_COMM_WORLD; SP_NONE: MPI was not begun */
-	uint32_t ranks;  /* size of that */
-	uint64_t world;  /* processes with the same number share one MPI_COMM_WORLD; 0: none */
-	uint8_t end;     /* enum sp_process_end */
+	uint32_t parent;      /* process index, SP_NONE: not measured */
+	uint32_t rank;        /* in its MPI_COMM_WORLD; SP_NONE: MPI was not begun */
+	uint32_t ranks;       /* size of that */
+	uint64_t world;       /* processes with the same number share one MPI_COMM_WORLD; 0: none */
+	uint32_t world_index; /* in sp_model.worlds; SP_NONE: rank is */
+	uint8_t end;          /* enum sp_process_end */
 	bool forked;
 	bool traced;
 	uint64_t begin, stop; /* ns since sp_model.begin_ns */
@@ -156,6 +157,8 @@ struct sp_io_handle {
 	uint32_t process;
 	struct sp_str path; /* empty: not known */
 	uint32_t flags;     /* of open(2) */
+	bool mpi;           /* a file of MPI, opened by */
+	uint32_t comm;      /* this communicator; SP_NONE: not known */
 };
 
 /* Several processes, by their rank in something; SP_NONE: one that was not measured. */
@@ -164,17 +167,25 @@ struct sp_group {
 	uint32_t n;
 };
 
-/* A communicator of MPI. The COMM_SELF of each process is one of its own. */
+/* The processes that share an MPI_COMM_WORLD, by their rank. */
+struct sp_world {
+	uint64_t id;
+	struct sp_group ranks;
+};
+
+/* A communicator of MPI. The COMM_SELF of each process is one of its own. Members may be shared with other ones. */
 struct sp_comm {
-	struct sp_str name;    /* may be empty */
-	uint32_t parent;       /* index; SP_NONE: none, or not known */
-	struct sp_group group; /* of an intercommunicator: the one of the member with the smallest process index */
+	struct sp_str name; /* may be empty */
+	uint32_t parent;    /* index; SP_NONE: none, or not known */
+	struct sp_group
+	    group; /* of an intercommunicator: the one of the known member with the smallest process index */
 	struct sp_group remote;
-	bool inter, self;
+	bool inter, self, world;
 	bool incomplete; /* some members are not known, because a process was not measured or its file is damaged */
 	uint32_t *cart;  /* size and periodicity of each dimension, NULL: no cartesian topology */
 	uint32_t cart_dims;
-	uint32_t *coordinates; /* cart_dims for each member */
+	struct sp_str cart_name;
+	uint32_t *coordinates; /* cart_dims for each member; SP_NONE: not known */
 };
 
 /* A window of MPI's one-sided communication. */
@@ -213,6 +224,8 @@ struct sp_model {
 	    *total_metrics; /* n_metrics for each path; of the root, and of what is not own, the sum of its children */
 	struct sp_io_handle *io_handles;
 	size_t n_io_handles;
+	struct sp_world *worlds; /* in the order of their first processes */
+	size_t n_worlds;
 	struct sp_comm *comms;
 	size_t n_comms;
 	struct sp_win *wins;
@@ -291,12 +304,15 @@ enum sp_event_kind {
 
 /* What an event of MPI says; what does not belong to its kind is 0. */
 struct sp_mpi {
-	uint32_t peer; /* rank in the communicator or window: receiver, sender, target */
+	/* Whose ranks peer and root are: the members of the communicator or window, or the remote group of an
+	 * intercommunicator as this process sees it. NULL where the event names none. */
+	const struct sp_group *peers;
+	uint32_t peer; /* receiver, sender, target; below peers->n; of a lock also SP_NONE: all of them */
 	int32_t tag;
 	uint64_t bytes;   /* of a message, put or get */
 	uint64_t request; /* unique in the process */
 	uint32_t what;    /* collective operation, atomic type, kind of completion or of lock action (SP_RAW_…) */
-	int32_t root;     /* rank; SP_RAW_ROOT_… */
+	int32_t root;     /* rank, below peers->n, or SP_RAW_ROOT_… */
 	uint32_t level;   /* of synchronisation */
 	uint32_t type;    /* of a lock */
 	uint32_t group;   /* index in sp_model.groups */
@@ -306,17 +322,21 @@ struct sp_mpi {
 
 /* What an event of file I/O says; what does not belong to its kind is 0. */
 struct sp_io {
-	uint32_t mode;   /* begin: 0 read, 1 write, 2 flush; seek: whence */
+	uint32_t mode;   /* begin: 0 read, 1 write, 2 flush; seek: whence; delete: 0 a file, 1 a file of MPI */
+	uint32_t flags;  /* begin: SP_RAW_IO_NON_BLOCKING, SP_RAW_IO_COLLECTIVE */
 	uint32_t to;     /* dup: the new handle */
 	int64_t asked;   /* seek: offset asked for; begin: bytes */
 	uint64_t offset; /* begin: where, seek: reached; UINT64_MAX: not told, or it failed */
 	uint64_t bytes;  /* complete: UINT64_MAX: it failed */
+	/* begin, issued, complete: what belongs together in a process; 0: the next complete in the same location does
+	 */
+	uint64_t matching;
 };
 
 struct sp_event {
 	uint64_t time; /* ns since sp_model.begin_ns; never smaller than the one before in its location */
 	uint32_t kind; /* enum sp_event_kind */
-	uint32_t id;   /* region, counter, parameter, metric, I/O handle, or string of a marker */
+	uint32_t id;   /* region, counter, parameter, metric, I/O handle, string of a marker or of a deleted file */
 	union {
 		double real;
 		int64_t sint;

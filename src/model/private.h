@@ -28,11 +28,14 @@ struct sp_source {
 	struct sp_ids metrics; /* by their columns */
 	uint32_t *sync;        /* owned; the metrics of a METRICS event */
 	size_t n_sync;
-	struct sp_ids handles;           /* of files */
+	struct sp_ids comms, wins, groups; /* of MPI */
+	uint8_t *sides;        /* owned; of each id of a communicator: 1: the process is in its remote group */
+	struct sp_ids handles; /* of files */
 	struct sp_io_handle *io_handles; /* owned, while loading; what `handles` counts */
 	size_t n_io_handles;
 	bool regions_repeat; /* several ids are one region of the model */
 	bool has_io;         /* events of file I/O may be among the others */
+	bool has_mpi;        /* those of MPI */
 };
 
 /* Where the events of a location are. */
@@ -61,6 +64,35 @@ struct sp_model_private {
 	size_t path_room;
 };
 
+/* Definitions of MPI of one process as its file has them, each id once, in their order; texts are in the builder's
+ * scratch. */
+struct sp_comm_def {
+	uint32_t id, order; /* order: in which they came, as of the others */
+	uint32_t flags;     /* SP_RAW_COMM_… */
+	struct sp_raw_comm c;
+	bool told; /* c is */
+	struct sp_str name, members, remote;
+	struct sp_str cart_name, cart, coordinates; /* empty: not told */
+};
+
+struct sp_win_def {
+	uint32_t id, order, comm;
+	struct sp_str name;
+};
+
+struct sp_group_def {
+	uint32_t id, order;
+	struct sp_str members;
+};
+
+struct sp_mpi_defs {
+	struct sp_comm_def *comms; /* owned, as the others */
+	struct sp_win_def *wins;
+	struct sp_group_def *groups;
+	size_t n_comms, n_wins, n_groups, comm_room, win_room, group_room;
+	const struct sp_comm_def *self; /* MPI_COMM_SELF; NULL: not told */
+};
+
 /* A process while it is loaded, before the processes are put in order. */
 struct sp_loading {
 	struct sp_process process;     /* begin and stop are not set yet */
@@ -71,12 +103,15 @@ struct sp_loading {
 	uint64_t mono, real;           /* ns at clock.first; real 0: damaged */
 	uint64_t end;                  /* ticks */
 	struct sp_source *source;
+	struct sp_mpi_defs mpi; /* owned */
+	uint64_t place; /* ns: its place among the processes; those of one MPI_COMM_WORLD have the first one's */
 };
 
 struct sp_builder {
 	struct sp_model *m;
 	struct sp_model_private *priv;
 	unsigned flags;
+	struct sp_arena scratch; /* owned */
 	struct sp_intern regions, counters, parameters, strings,
 	    metrics;                       /* a region's or metric's key says all of it */
 	struct sp_intern parameter_values; /* (region of kind PARAMETER, the one before) */
@@ -136,6 +171,15 @@ uint32_t sp_build_parameter(struct sp_builder *b, uint32_t region, uint32_t befo
 int sp_build_io(struct sp_builder *b, struct sp_loading *l);
 /* Those of all processes, when these are in order. */
 int sp_build_io_handles(struct sp_builder *b, struct sp_err *e);
+
+/* define_mpi.c: a record of kind COMM, WIN, GROUP or CART; -1 without memory. */
+int sp_build_mpi_record(struct sp_builder *b, struct sp_loading *l, const struct sp_raw_def *d, uint64_t at,
+                        const struct sp_str part[4]);
+/* The same, when all records and META of a process are read: its ids once each, its rank. */
+void sp_build_mpi_process(struct sp_loading *l);
+void sp_mpi_defs_free(struct sp_mpi_defs *d);
+/* mpi.c: the worlds, communicators, windows and groups of all processes, when these are in order. */
+int sp_build_mpi(struct sp_builder *b, struct sp_err *e);
 
 /* Room for n more rows; -1 without memory. */
 int sp_rows_reserve(struct sp_builder *b, size_t n);

@@ -205,9 +205,44 @@ static int compare_loading(const void *a, const void *b)
 {
 	const struct sp_loading *p = a, *q = b;
 
+	if (p->place != q->place)
+		return p->place < q->place ? -1 : 1;
+	/* what belongs to no world has the world 0 */
+	if (p->process.world != q->process.world)
+		return p->process.world < q->process.world ? -1 : 1;
+	if (p->process.rank != q->process.rank)
+		return p->process.rank < q->process.rank ? -1 : 1;
 	if (p->real != q->real)
 		return p->real < q->real ? -1 : 1;
 	return strcmp(p->process.file.p, q->process.file.p);
+}
+
+static int compare_worlds(const void *a, const void *b)
+{
+	const struct sp_loading *p = *(struct sp_loading *const *)a, *q = *(struct sp_loading *const *)b;
+
+	if (p->process.world != q->process.world)
+		return p->process.world < q->process.world ? -1 : 1;
+	return p->real < q->real ? -1 : p->real > q->real;
+}
+
+/* Ranks of one MPI_COMM_WORLD follow each other, and begin where the first of them began. */
+static int find_places(struct sp_builder *b)
+{
+	struct sp_loading **all = calloc(b->n_loading + 1, sizeof(struct sp_loading *));
+	size_t i;
+
+	if (!all)
+		return -1;
+	for (i = 0; i < b->n_loading; i++)
+		all[i] = &b->loading[i];
+	qsort(all, b->n_loading, sizeof(struct sp_loading *), compare_worlds);
+	for (i = 0; i < b->n_loading; i++)
+		all[i]->place = i && all[i]->process.world && all[i]->process.world == all[i - 1]->process.world
+		                    ? all[i - 1]->place
+		                    : all[i]->real;
+	free(all);
+	return 0;
 }
 
 /* Whether q is p or one of its ancestors, so that it cannot become its child. */
@@ -219,32 +254,87 @@ static bool descends(const struct sp_model *m, uint32_t p, uint32_t q)
 	return false;
 }
 
-/* The raw file that forked this one says so; else the process that has the parent's id and was there before. */
-static uint32_t find_parent(const struct sp_model *m, const struct sp_loading *l, uint32_t index)
+static int compare_pids(const void *a, const void *b, void *arg)
 {
-	const struct sp_process *me = &m->processes[index], *p;
-	const char *name = strrchr(l->parent_name.p ? l->parent_name.p : "", '/');
-	uint32_t i, best = SP_NONE;
+	const struct sp_process *all = arg, *p = &all[*(const uint32_t *)a], *q = &all[*(const uint32_t *)b];
 
-	name = name ? name + 1 : l->parent_name.p;
-	for (i = 0; i < m->n_processes; i++) {
-		p = &m->processes[i];
-		if (i != index && name && strcmp(p->file.p, name) == 0 && !descends(m, i, index))
-			return i;
-		if (i < index && p->pid == me->ppid && strcmp(p->host.p, me->host.p) == 0)
-			best = i;
-	}
-	return best != SP_NONE && !descends(m, best, index) ? best : SP_NONE;
+	int order = p->pid != q->pid ? (p->pid < q->pid ? -1 : 1) : strcmp(p->host.p, q->host.p);
+
+	if (order)
+		return order;
+	if (p->begin != q->begin)
+		return p->begin < q->begin ? -1 : 1;
+	return p < q ? -1 : p > q;
 }
 
+/* The last process of the host with the parent's id that was there before. by_pid: all, in the order above. */
+static uint32_t find_by_pid(const struct sp_model *m, const uint32_t *by_pid, uint32_t index)
+{
+	const struct sp_process *me = &m->processes[index], *p;
+	size_t low = 0, high = m->n_processes, mid;
+	int order;
+
+	while (low < high) {
+		mid = (low + high) / 2;
+		p = &m->processes[by_pid[mid]];
+		order = p->pid != me->ppid ? (p->pid < me->ppid ? -1 : 1) : strcmp(p->host.p, me->host.p);
+		if (order < 0 || (order == 0 && p->begin <= me->begin))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low > 0 && by_pid[low - 1] == index)
+		low--;
+	p = low > 0 ? &m->processes[by_pid[low - 1]] : NULL;
+	return p && p->pid == me->ppid && strcmp(p->host.p, me->host.p) == 0 ? by_pid[low - 1] : SP_NONE;
+}
+
+/* The raw file that forked this one says so; else the process that has the parent's id and was there before. */
+static int find_parents(struct sp_builder *b)
+{
+	struct sp_model *m = b->m;
+	struct sp_intern files = {.arena = &b->scratch};
+	uint32_t *by_pid = calloc(m->n_processes + 1, sizeof(*by_pid)), i, parent;
+	int rc = by_pid ? 0 : -1;
+
+	for (i = 0; i < m->n_processes && rc == 0; i++) {
+		by_pid[i] = i;
+		if (sp_intern(&files, m->processes[i].file.p, m->processes[i].file.n) == SP_INTERN_FAILED)
+			rc = -1;
+	}
+	if (rc == 0)
+		qsort_r(by_pid, m->n_processes, sizeof(*by_pid), compare_pids, m->processes);
+	for (i = 0; i < m->n_processes && rc == 0; i++) {
+		const struct sp_str *told = &b->loading[i].parent_name;
+		const char *name = strrchr(told->p ? told->p : "", '/');
+
+		name = name ? name + 1 : told->p ? told->p : "";
+		/* files have different names: the number of a name is that of its process, or of none */
+		parent = sp_intern(&files, name, strlen(name));
+		if (parent == SP_INTERN_FAILED)
+			rc = -1;
+		if (parent >= m->n_processes || descends(m, parent, i))
+			parent = find_by_pid(m, by_pid, i);
+		m->processes[i].parent = parent != SP_NONE && !descends(m, parent, i) ? parent : SP_NONE;
+	}
+	sp_intern_free(&files);
+	free(by_pid);
+	return rc;
+}
+
+/* A process's locations are in the order of their ids. */
 static uint32_t find_creator(const struct sp_model *m, const struct sp_process *p, uint32_t self, uint32_t id)
 {
-	uint32_t i;
+	uint32_t low = p->first_location, high = low + p->locations, mid;
 
-	for (i = p->first_location; i < p->first_location + p->locations; i++)
-		if (m->locations[i].id == id && i != self)
-			return i;
-	return SP_NONE;
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (m->locations[mid].id < id)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < p->first_location + p->locations && m->locations[low].id == id && low != self ? low : SP_NONE;
 }
 
 static void place_process(struct sp_builder *b, struct sp_loading *l, uint32_t index)
@@ -280,12 +370,12 @@ int sp_build_order(struct sp_builder *b, struct sp_err *e)
 	struct sp_model *m = b->m;
 	size_t i, locations = 0;
 
-	if (share_clocks(b))
+	if (share_clocks(b) || find_places(b))
 		return sp_model_no_memory(e);
 	qsort(b->loading, b->n_loading, sizeof(*b->loading), compare_loading);
 	for (i = 0; i < b->n_loading; i++) {
 		locations += b->loading[i].process.locations;
-		if (b->loading[i].real && !m->begin_ns)
+		if (b->loading[i].real && (!m->begin_ns || b->loading[i].real < m->begin_ns))
 			m->begin_ns = b->loading[i].real;
 	}
 	m->end_ns = m->begin_ns;
@@ -297,7 +387,5 @@ int sp_build_order(struct sp_builder *b, struct sp_err *e)
 	for (i = 0; i < b->n_loading; i++)
 		place_process(b, &b->loading[i], (uint32_t)i);
 	m->n_processes = b->n_loading;
-	for (i = 0; i < m->n_processes; i++)
-		m->processes[i].parent = find_parent(m, &b->loading[i], (uint32_t)i);
-	return 0;
+	return find_parents(b) ? sp_model_no_memory(e) : 0;
 }

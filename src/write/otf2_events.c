@@ -150,6 +150,8 @@ __attribute__((noinline)) static int put_rare(struct stream *s, const struct sp_
 		put_lost(s, ev->time, ev->u.uint);
 		return 0;
 	default:
+		if (ev->kind > SP_EVENT_IO_COMPLETE)
+			return 0;
 		return sp_otf2_io(s->a, s->w, s->location, ev, found_open(s, batch, ev));
 	}
 }

@@ -113,22 +113,53 @@ struct sp_raw_header *rg_header(struct rg_process *p)
 	return &p->header;
 }
 
-static void put_def(struct rg_process *p, uint16_t kind, uint32_t flags, uint32_t a, uint32_t b, const char *const s[3])
+void rg_record(struct rg_process *p, enum sp_raw_def_kind kind, uint32_t flags, uint32_t a, uint32_t b,
+               const struct rg_bytes text[4])
 {
-	struct sp_raw_def d = {.kind = kind, .flags = (uint16_t)flags, .a = a, .b = b};
+	struct sp_raw_def d = {.kind = (uint16_t)kind, .flags = (uint16_t)flags, .a = a, .b = b};
 	size_t n = sizeof(d), used = n;
 	int i;
 
-	for (i = 0; i < 3 && s[i]; i++) {
-		d.len[i] = (uint32_t)strlen(s[i]);
+	for (i = 0; i < 4; i++) {
+		d.len[i] = (uint32_t)text[i].n;
 		used += d.len[i];
 	}
 	n = (used + 7) / 8 * 8;
 	d.bytes = (uint32_t)n;
 	put(&p->defs, &d, sizeof(d));
-	for (i = 0; i < 3 && s[i]; i++)
-		put(&p->defs, s[i], d.len[i]);
+	for (i = 0; i < 4; i++)
+		if (text[i].n)
+			put(&p->defs, text[i].p, text[i].n);
 	put(&p->defs, NULL, n - used);
+}
+
+static void put_def(struct rg_process *p, uint16_t kind, uint32_t flags, uint32_t a, uint32_t b, const char *const s[3])
+{
+	struct rg_bytes text[4] = {{NULL, 0}};
+	int i;
+
+	for (i = 0; i < 3 && s[i]; i++)
+		text[i] = (struct rg_bytes){s[i], strlen(s[i])};
+	rg_record(p, (enum sp_raw_def_kind)kind, flags, a, b, text);
+}
+
+void rg_rank(struct rg_process *p, uint64_t world, uint32_t rank, uint32_t size)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%016llx", (unsigned long long)world);
+	rg_meta(p, "mpi_world", text);
+	snprintf(text, sizeof(text), "%u", rank);
+	rg_meta(p, "mpi_rank", text);
+	snprintf(text, sizeof(text), "%u", size);
+	rg_meta(p, "mpi_size", text);
+}
+
+void rg_comm(struct rg_process *p, uint32_t comm, uint32_t flags, const char *name, const struct sp_raw_comm *c,
+             const struct sp_raw_ranks *members, size_t n)
+{
+	rg_record(p, SP_RAW_DEF_COMM, flags, comm, 0,
+	          (struct rg_bytes[4]){{name, strlen(name)}, {c, sizeof(*c)}, {members, n * sizeof(*members)}});
 }
 
 void rg_meta(struct rg_process *p, const char *key, const char *value)

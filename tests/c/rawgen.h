@@ -24,6 +24,19 @@ void rg_region(struct rg_process *p, uint32_t id, uint32_t flags, const char *mo
 /* A definition with one string: COUNTER, PARAMETER, STRING. */
 void rg_define(struct rg_process *p, enum sp_raw_def_kind kind, uint32_t id, const char *text);
 
+/* A definition of any kind. */
+struct rg_bytes {
+	const void *p;
+	size_t n;
+};
+void rg_record(struct rg_process *p, enum sp_raw_def_kind kind, uint32_t flags, uint32_t a, uint32_t b,
+               const struct rg_bytes text[4]);
+/* The process is that rank of an MPI_COMM_WORLD. */
+void rg_rank(struct rg_process *p, uint64_t world, uint32_t rank, uint32_t size);
+/* A communicator that is none between groups; flags: SP_RAW_COMM_…; n may be 0. */
+void rg_comm(struct rg_process *p, uint32_t comm, uint32_t flags, const char *name, const struct sp_raw_comm *c,
+             const struct sp_raw_ranks *members, size_t n);
+
 /* A metric's column; before the first thread. flags: enum sp_raw_metric_kind, SP_RAW_METRIC_OWN. */
 void rg_metric(struct rg_process *p, uint32_t column, uint32_t flags, const char *name, const char *unit, int exponent);
 
@@ -61,6 +74,13 @@ unsigned char *rg_bytes(struct rg_process *p, enum sp_raw_ended ended, uint64_t 
 /* A process with two threads that has something of everything the format knows, ends at tick 9000 and has a frame open.
  */
 struct rg_process *rg_sample(bool trace);
+
+/* A rank of an MPI program that does something of everything: communicators 1 MPI_COMM_WORLD, 2 MPI_COMM_SELF, 3 the
+ * ranks that are even or odd as this one, 4 a ring of all, 5 a copy of 2; ends by tick 1950. thread, where not NULL:
+ * its thread, in which the outermost region, 2, is still open. */
+struct rg_process *rg_mpi_rank(uint64_t world, uint32_t rank, uint32_t size, bool trace, struct rg_thread **thread);
+/* Makes DIR with all ranks of such a program. */
+void rg_mpi_experiment(const char *dir, uint32_t ranks);
 
 struct rg_options {
 	unsigned processes, threads; /* threads of each process */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rawgen DIR [regions paths threads events [processes [same]]]: an experiment of known size, for tests and benchmarks.
- * rawgen sample-profile|sample-trace FILE: one raw file with something of everything, for tests/old-raw. */
+ * rawgen sample-profile|sample-trace FILE: one raw file with something of everything, for tests/old-raw.
+ * rawgen mpi DIR RANKS: the ranks of an MPI program. */
 #include "rawgen.h"
 
 #include <stdio.h>
@@ -21,6 +22,10 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && strncmp(argv[1], "sample-", 7) == 0) {
 		rg_write(rg_sample(strcmp(argv[1], "sample-trace") == 0), argv[2], SP_RAW_RUNNING, 9000);
+		return 0;
+	}
+	if (argc == 4 && strcmp(argv[1], "mpi") == 0) {
+		rg_mpi_experiment(argv[2], (uint32_t)strtoul(argv[3], NULL, 10));
 		return 0;
 	}
 	if (argc < 2 || argc > 8 || (argc == 8 && strcmp(argv[7], "same") != 0)) {

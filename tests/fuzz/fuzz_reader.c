@@ -5,6 +5,22 @@
 #include "input.h"
 #include "model/report.h"
 
+static bool known_mpi(const struct sp_model *m, const struct sp_event *ev)
+{
+	const struct sp_mpi *x = ev->u.mpi;
+
+	if (ev->kind >= SP_EVENT_WIN_CREATE && ev->kind != SP_EVENT_RMA_COLLECTIVE_BEGIN && ev->id >= m->n_wins)
+		return false;
+	if (ev->kind < SP_EVENT_WIN_CREATE && ev->id && ev->id >= m->n_comms)
+		return false;
+	if (ev->kind == SP_EVENT_RMA_GROUP_SYNC)
+		return x->group < m->n_groups;
+	if (x->peers && ((x->peer >= x->peers->n && x->peer && x->peer != SP_NONE) ||
+	                 (x->root > 0 && (uint32_t)x->root >= x->peers->n)))
+		return false;
+	return true;
+}
+
 /* What an event refers to is in the model. */
 static bool known(const struct sp_model *m, const struct sp_event *ev)
 {
@@ -14,7 +30,43 @@ static bool known(const struct sp_model *m, const struct sp_event *ev)
 		return ev->id < m->n_metrics;
 	if (ev->kind < SP_EVENT_IO_CREATE)
 		return true;
-	return ev->id < m->n_io_handles && ev->u.io->to < m->n_io_handles && ev->u.io->mode != UINT32_MAX - 7;
+	if (ev->kind == SP_EVENT_IO_DELETE)
+		return ev->id < m->n_strings;
+	if (ev->kind <= SP_EVENT_IO_ISSUED)
+		return ev->id < m->n_io_handles && ev->u.io->to < m->n_io_handles && ev->u.io->mode != UINT32_MAX - 7;
+	return ev->kind > SP_EVENT_RMA_LOCK || known_mpi(m, ev);
+}
+
+static void check_group(const struct sp_model *m, const struct sp_group *g)
+{
+	uint32_t i;
+
+	for (i = 0; i < g->n; i++)
+		if (g->processes[i] != SP_NONE && g->processes[i] >= m->n_processes)
+			abort();
+}
+
+static void check_mpi(const struct sp_model *m)
+{
+	size_t i;
+
+	for (i = 0; i < m->n_comms; i++) {
+		const struct sp_comm *c = &m->comms[i];
+
+		check_group(m, &c->group);
+		check_group(m, &c->remote);
+		if ((c->parent != SP_NONE && c->parent >= m->n_comms) ||
+		    (c->cart_dims && (!c->cart || !c->coordinates)))
+			abort();
+	}
+	for (i = 0; i < m->n_wins; i++)
+		if (m->wins[i].comm >= m->n_comms)
+			abort();
+	for (i = 0; i < m->n_groups; i++)
+		check_group(m, &m->groups[i]);
+	for (i = 0; i < m->n_processes; i++)
+		if (m->processes[i].rank != SP_NONE && m->processes[i].world_index >= m->n_worlds)
+			abort();
 }
 
 static void check_paths(const struct sp_model *m)
@@ -106,6 +158,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		return 0;
 	}
 	check_paths(m);
+	check_mpi(m);
 	read_events(m);
 	report(m, SP_NONE);
 	if (m->n_locations)

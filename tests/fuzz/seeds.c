@@ -58,6 +58,10 @@ int main(int argc, char **argv)
 		snprintf(path, sizeof(path), "%s/seed%u.raw", argv[1], i);
 		rg_write(p, path, i % 2 ? SP_RAW_RUNNING : SP_RAW_ENDED_NORMAL, 5000);
 	}
+	for (i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/mpi%u.raw", argv[1], i);
+		rg_write(rg_mpi_rank(0xabc, i, 2, true, NULL), path, SP_RAW_ENDED_NORMAL, 5000);
+	}
 	snprintf(path, sizeof(path), "%s/profile.raw", argv[1]);
 	rg_write(rg_sample(false), path, SP_RAW_RUNNING, 9000);
 	snprintf(path, sizeof(path), "%s/trace.raw", argv[1]);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files that decode events share. */
+#ifndef SP_MODEL_EVENTS_H
+#define SP_MODEL_EVENTS_H
+
+#include "model/private.h"
+
+struct sp_events {
+	struct sp_model *m;
+	struct sp_place *place;
+	const struct sp_source *source;
+	struct sp_raw_file *raw;
+	const struct sp_raw_thread *thread;
+	size_t part;           /* of the thread's; the one being read is the one before */
+	const uint64_t *words; /* of that part */
+	size_t n, at;
+	uint64_t *room; /* owned; of unpacked words */
+	uint64_t ticks, ns;
+	uint64_t end;    /* ns */
+	uint32_t *stack; /* owned; the regions open */
+	size_t depth, stack_room;
+	size_t keep;      /* leave regions until so many are open; SIZE_MAX: none is to be left */
+	size_t metric;    /* of the METRICS event being read: the value that comes next */
+	struct sp_io *io; /* owned; room for one for each event of a call */
+	size_t n_io, io_room;
+	struct sp_mpi *mpi; /* owned; the same */
+	size_t n_mpi, mpi_room;
+	uint64_t forced;  /* leaves made up because their caller was left, */
+	uint64_t dropped; /* and leaves of what was not open */
+};
+
+/* What an id of the process is in the model, plus 1; 0: it is not defined. */
+static inline uint32_t sp_events_id(const struct sp_ids *ids, uint64_t id)
+{
+	return id < ids->n ? ids->to[id] : 0;
+}
+
+/* Events of file I/O and of MPI. words: of payload; the kind is one of theirs. Return 1, or -1: damage. */
+int sp_events_io(struct sp_events *s, uint32_t what, uint32_t words, const uint64_t *payload, struct sp_event *out);
+int sp_events_mpi(struct sp_events *s, uint32_t what, uint32_t words, const uint64_t *payload, struct sp_event *out);
+
+#endif
