@@ -136,7 +136,7 @@ static void test_refused(void)
 	struct sp_model *m;
 
 	expect_error(0, 0x12345678, "not a raw file");
-	expect_error(offsetof(struct sp_raw_header, version), 3, "format version 3, this Spartito reads up to 2");
+	expect_error(offsetof(struct sp_raw_header, version), 4, "format version 4, this Spartito reads up to 3");
 	expect_error(offsetof(struct sp_raw_header, byte_order), 0x04030201, "other byte order");
 	CHECK(sp_model_load(&m, scratch_experiment(), 0, &e) == -1 && strstr(e.text, "no process was measured"));
 	CHECK(sp_model_load(&m, "/nowhere/at all", 0, &e) == -1 && strstr(e.text, "/nowhere/at all: "));
