@@ -216,6 +216,9 @@ static int add_definition(struct reading *r, const struct sp_raw_def *d, uint64_
 	case SP_RAW_DEF_GROUP:
 	case SP_RAW_DEF_CART:
 		return sp_build_mpi_record(b, r->l, d, at, part);
+	case SP_RAW_DEF_CLOCK:
+		sp_build_clock_record(r->l, at, &part[0]);
+		return 0;
 	default:
 		sp_raw_report(f, at, "definition of unknown kind %u", d->kind);
 		return 0;

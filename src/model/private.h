@@ -105,6 +105,10 @@ struct sp_loading {
 	struct sp_source *source;
 	struct sp_mpi_defs mpi; /* owned */
 	uint64_t place; /* ns: its place among the processes; those of one MPI_COMM_WORLD have the first one's */
+	struct sp_raw_clock_sync sync[2]; /* the first and the last */
+	unsigned syncs;                   /* how many of them there are */
+	bool settled;                     /* clock_sync.c: its clock was compared */
+	uint64_t unmoved;                 /* clock_sync.c: real, before that */
 };
 
 struct sp_builder {
@@ -187,6 +191,11 @@ int sp_rows_reserve(struct sp_builder *b, size_t n);
 int sp_rows_widen(struct sp_builder *b, size_t old);
 /* Puts rows in the order of their paths and makes those of one path one; *n becomes their number. */
 int sp_rows_order(struct sp_builder *b, size_t first, size_t *n);
+
+/* clock_sync.c: a CLOCK record; and, when the hosts' own clocks are known, what follows from those of all. -1: no
+ * memory */
+void sp_build_clock_record(struct sp_loading *l, uint64_t at, const struct sp_str *text);
+int sp_build_clocks(struct sp_builder *b);
 
 uint64_t sp_clock_ns(const struct sp_clock *c, uint64_t ticks);
 int sp_clock_init(struct sp_clock *c, const struct sp_raw_header *h);

@@ -370,7 +370,7 @@ int sp_build_order(struct sp_builder *b, struct sp_err *e)
 	struct sp_model *m = b->m;
 	size_t i, locations = 0;
 
-	if (share_clocks(b) || find_places(b))
+	if (share_clocks(b) || sp_build_clocks(b) || find_places(b))
 		return sp_model_no_memory(e);
 	qsort(b->loading, b->n_loading, sizeof(*b->loading), compare_loading);
 	for (i = 0; i < b->n_loading; i++) {
