@@ -78,7 +78,8 @@ def caught(number, frame):
 for n in (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT):
     signal.signal(n, caught)
 open("ready", "w").close()
-time.sleep(20)
+for _ in range(400):
+    time.sleep(0.05)  # a signal just before it sleeps is handled after the sleep
 """
 
 
