@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 root=$PWD
 cache=${SPARTITO_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/spartito}
 chroot_dir=$cache/python3.14
-packages=python3.14,python3.14-dev,python3.14-venv,gcc,libc6-dev,pkg-config,libdw-dev,libotf2-trace-dev,libzstd-dev,otf2-tools,ca-certificates
+packages=python3.14,python3.14-dev,python3.14-venv,gcc,libc6-dev,pkg-config,libdw-dev,libotf2-trace-dev,libzstd-dev,zlib1g-dev,otf2-tools,ca-certificates
 
 [ "$(id -u)" = 0 ] || { echo "$0: needs root" >&2; exit 1; }
 if ! command -v debootstrap >/dev/null; then

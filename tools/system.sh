@@ -7,7 +7,7 @@ PYTHON=${PYTHON:-python3}
 
 packages() {
 	case $1 in
-	build) echo build-essential pkg-config libdw-dev libotf2-trace-dev libzstd-dev otf2-tools ;;
+	build) echo build-essential pkg-config libdw-dev libotf2-trace-dev libzstd-dev zlib1g-dev otf2-tools ;;
 	# valgrind brings callgrind_annotate, python3-otf2 the foreign reader of the traces, which imports six without saying so;
 	# shells to complete in, a formatter of man pages, and both kinds of mpiexec
 	test) echo python3-otf2 python3-six gfortran clang valgrind zsh fish groff-base openmpi-bin libopenmpi-dev mpich libmpich-dev ;;

@@ -8,7 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
 
 const struct sp_hook *sp_hook_used;
 
@@ -87,6 +91,28 @@ static void meta_command(void)
 		sp_define_meta("command", shown, (size_t)(to - shown));
 }
 
+/* The processor's own name for itself; reading /proc/cpuinfo may take milliseconds on a large machine. */
+static void meta_machine(void)
+{
+	struct utsname u;
+	char text[sizeof u.sysname + sizeof u.release + 1];
+	if (uname(&u) == 0) {
+		int n = snprintf(text, sizeof text, "%s %s", u.sysname, u.release);
+		sp_define_meta("os", text, (size_t)n);
+		sp_define_meta("processor", u.machine, strlen(u.machine));
+	}
+#if defined(__x86_64__) || defined(__i386__)
+	enum { BRAND = 0x80000002, PARTS = 3 };
+	unsigned r[4 * PARTS + 1] = {0};
+	for (unsigned i = 0; i < PARTS; i++)
+		if (!__get_cpuid(BRAND + i, &r[4 * i], &r[4 * i + 1], &r[4 * i + 2], &r[4 * i + 3]))
+			return;
+	const char *name = (const char *)r + strspn((const char *)r, " ");
+	if (*name)
+		sp_define_meta("cpu", name, strlen(name));
+#endif
+}
+
 static void meta(const struct sp_hook *h)
 {
 	static const char *const jobs[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"};
@@ -104,6 +130,7 @@ static void meta(const struct sp_hook *h)
 		sp_names_set_directories(text);
 		sp_define_meta("cwd", text, strlen(text));
 	}
+	meta_machine();
 	sp_define_meta("python", PY_VERSION, strlen(PY_VERSION));
 	sp_define_meta("hook", h->name, strlen(h->name));
 	for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "write/formats.h"
-#include "write/graph.h"
 #include "write/out.h"
+#include "write/pstats.h"
 
 static void put_32(struct sp_out *out, uint32_t v)
 {
@@ -90,7 +90,7 @@ static struct sp_str last_part(struct sp_str s)
 	return s;
 }
 
-static struct sp_graph_key key_of(const struct sp_region *r)
+struct sp_graph_key sp_pstats_key(const struct sp_region *r)
 {
 	struct sp_graph_key none = {sp_text("~"), r->qualname, 0};
 
@@ -98,7 +98,8 @@ static struct sp_graph_key key_of(const struct sp_region *r)
 		none.name = sp_text("<collapsed call paths>");
 	if (r->kind == SP_REGION_ROOT) /* calls of functions for which no region could be made */
 		none.name = sp_text("<not defined>");
-	if (r->kind == SP_REGION_NATIVE || r->kind == SP_REGION_IO || r->kind == SP_REGION_OFF || r->kind == SP_REGION_MPI)
+	if (r->kind == SP_REGION_NATIVE || r->kind == SP_REGION_IO || r->kind == SP_REGION_OFF ||
+	    r->kind == SP_REGION_MPI)
 		none.name = r->name;
 	if (r->kind != SP_REGION_PYTHON && r->kind != SP_REGION_USER && (r->kind != SP_REGION_NATIVE || !r->line))
 		return none;
@@ -141,7 +142,7 @@ int sp_write_pstats(const struct sp_model *m, const char *path, const struct sp_
 
 	if (sp_pick_open(&k, m, o, e))
 		return -1;
-	int rc = sp_graph_open(&g, m, k.totals, true, key_of, o, e);
+	int rc = sp_graph_open(&g, m, k.totals, true, sp_pstats_key, o, e);
 	sp_pick_close(&k);
 	if (rc)
 		return -1;

@@ -11,6 +11,9 @@ const struct sp_writer sp_writers[] = {
      "https://www.speedscope.app", false, false, sp_write_speedscope},
     {"folded", "collapsed stacks in microseconds", ".folded", "flamegraph.pl", false, false, sp_write_folded},
     {"callgrind", "call graph for KCachegrind", ".callgrind", "kcachegrind", false, false, sp_write_callgrind},
+    {"tau", "a profile for each thread for TAU's ParaProf and pprof", "", "paraprof", false, true, sp_write_tau},
+    {"ppk", "the same packed into one file", ".ppk", "paraprof", false, false, sp_write_ppk},
+    {"text", "the table that cProfile prints, by internal time", ".txt", "less", false, false, sp_write_text},
     {"json", "everything but the events, for programs", ".json", "jq", false, false, sp_write_json},
     {0},
 };

@@ -16,7 +16,7 @@ FILES = [name for name, row in FORMATS.items() if not row[5]]
 
 
 def test_table():
-    assert set(FORMATS) == {"otf2", "cube", "pstats", "speedscope", "folded", "callgrind", "json"}
+    assert set(FORMATS) == {"otf2", "cube", "pstats", "speedscope", "folded", "callgrind", "tau", "ppk", "text", "json"}
     for name, what, suffix, opens, needs_trace, directory in FORMATS.values():
         assert name and what and opens
         assert bool(suffix) != directory
