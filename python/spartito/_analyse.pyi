@@ -6,8 +6,9 @@ from typing import Any
 class Error(Exception):
     """Damaged, missing or newer input, or an output that could not be written: one line."""
 
-def writers() -> list[tuple[str, str, str, str, bool, bool]]:
-    """(name, what, suffix, opens, needs_trace, directory) of each format."""
+def writers() -> list[tuple[str, str, str, str, bool, bool, bool]]:
+    """(name, what, suffix, opens, needs_trace, directory, merges) of each format; merges: a file does not keep processes apart, or
+    is of use for a single one too."""
 
 def compress(directory: str, progress: Callable[[int, int], None] | None = None) -> tuple[int, int]:
     """Makes the raw files of an experiment smaller without a change of what is read from them; bytes of them before and after. Error,

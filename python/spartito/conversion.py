@@ -23,10 +23,10 @@ PATIENCE = 0.5  # seconds before a progress bar appears
 
 
 class Format:
-    __slots__ = ("directory", "name", "needs_trace", "opens", "suffix", "what")
+    __slots__ = ("directory", "merges", "name", "needs_trace", "opens", "suffix", "what")
 
-    def __init__(self, row: tuple[str, str, str, str, bool, bool]) -> None:
-        self.name, self.what, self.suffix, self.opens, self.needs_trace, self.directory = row
+    def __init__(self, row: tuple[str, str, str, str, bool, bool, bool]) -> None:
+        self.name, self.what, self.suffix, self.opens, self.needs_trace, self.directory, self.merges = row
 
 
 def formats() -> list[Format]:
@@ -81,15 +81,19 @@ class _Bar:
             self.bar.stop()
 
 
-def convert(model: Model, traced: bool, f: Format, path: str, process: int = -1) -> None:
-    """Refused: it cannot be written. An interrupted conversion leaves nothing behind (the writers see to it)."""
+def refuse(f: Format, traced: bool) -> None:
     if f.needs_trace and not traced:
         raise Refused(f"the format {f.name} needs the trace, which this experiment does not hold: measure with --trace")
+
+
+def convert(model: Model, traced: bool, f: Format, path: str, process: int = -1) -> None:
+    """Refused: it cannot be written. An interrupted conversion leaves nothing behind (the writers see to it)."""
+    refuse(f, traced)
     if f.directory and os.path.lexists(path):
         raise Refused(f"{path} already exists; {f.name} writes a new directory: name another with -o")
     if not f.directory and os.path.isdir(path):
         raise Refused(f"{path} is a directory; {f.name} writes a file: name it with -o")
-    _with_bar(
+    with_bar(
         f"writing {os.path.basename(path)}",
         lambda progress: model.convert(f.name, path, process=process, progress=progress),
     )
@@ -99,10 +103,10 @@ def compress(directory: str) -> tuple[int, int]:
     """Bytes before and after."""
     from spartito._analyse import compress as do
 
-    return _with_bar(f"compressing {os.path.basename(directory)}", lambda progress: do(directory, progress))
+    return with_bar(f"compressing {os.path.basename(directory)}", lambda progress: do(directory, progress))
 
 
-def _with_bar(title: str, work: Callable[[Callable[[int, int], None]], Result]) -> Result:
+def with_bar(title: str, work: Callable[[Callable[[int, int], None]], Result]) -> Result:
     if sys.stderr is None or not is_terminal(sys.stderr):
         # called all the same: between its calls the door looks for Ctrl-C
         return work(_nothing)

@@ -71,7 +71,7 @@ class Verb:
 
 SORTS = ("excl", "incl", "visits", "mean", "max", "name")
 SHELLS = ("bash", "zsh", "fish")
-TO = Option("--to", "the format to write; `spartito doctor` lists them", "FORMAT", complete="formats")
+TO = Option("--to", "the formats to write; `spartito doctor` lists them", "FORMAT[,FORMAT…]", complete="formats")
 
 
 
@@ -215,9 +215,11 @@ VERBS = (
             TO,
             Option("-o --output", "the file or directory to write", "PATH", complete="file"),
             Option("--process", "only process N of the list of `spartito info`", "N", kind="count"),
+            Option("--per-rank", "a directory with a file for each rank, cpu_0.prof …, or for each process where there is no MPI"),
         ),
         (
             ("spartito convert DIR --to pstats -o run.prof", "for pstats, SnakeViz and gprof2dot"),
+            ("spartito convert DIR --per-rank --to pstats,text -o profiles", "one profile and one table for each rank"),
             ("spartito convert DIR --to otf2", "for Vampir and otf2-print; needs a run with --trace"),
         ),
         operands="dir",

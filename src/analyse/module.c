@@ -47,8 +47,8 @@ static PyObject *writers(PyObject *module, PyObject *unused)
 	(void)module;
 	(void)unused;
 	for (w = sp_writers; list && w->name; w++) {
-		row = Py_BuildValue("(ssssNN)", w->name, w->what, w->suffix, w->opens, PyBool_FromLong(w->needs_trace),
-		                    PyBool_FromLong(w->directory));
+		row = Py_BuildValue("(ssssNNN)", w->name, w->what, w->suffix, w->opens, PyBool_FromLong(w->needs_trace),
+		                    PyBool_FromLong(w->directory), PyBool_FromLong(w->merges));
 		if (!row || PyList_Append(list, row)) {
 			Py_XDECREF(row);
 			Py_CLEAR(list);
@@ -124,7 +124,7 @@ static void module_free(void *module)
 static PyMethodDef methods[] = {
     {"compress", (PyCFunction)(void (*)(void))sp_analyse_compress, METH_VARARGS | METH_KEYWORDS,
      "Make the raw files of an experiment smaller; bytes before and after."},
-    {"writers", writers, METH_NOARGS, "(name, what, suffix, opens, needs_trace, directory) of each format."},
+    {"writers", writers, METH_NOARGS, "(name, what, suffix, opens, needs_trace, directory, merges) of each format."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -4,17 +4,17 @@
 #include "write/formats.h"
 
 const struct sp_writer sp_writers[] = {
-    {"otf2", "event trace for Vampir and the OTF2 tools", "", "otf2-print", true, true, sp_write_otf2},
-    {"cube", "call-path profile for Cube", ".cubex", "cube", false, false, sp_write_cube},
-    {"pstats", "the profile format of cProfile", ".prof", "snakeviz", false, false, sp_write_pstats},
+    {"otf2", "event trace for Vampir and the OTF2 tools", "", "otf2-print", true, true, false, sp_write_otf2},
+    {"cube", "call-path profile for Cube", ".cubex", "cube", false, false, false, sp_write_cube},
+    {"pstats", "the profile format of cProfile", ".prof", "snakeviz", false, false, true, sp_write_pstats},
     {"speedscope", "flame graph and, with a trace, the time line of each thread", ".speedscope.json",
-     "https://www.speedscope.app", false, false, sp_write_speedscope},
-    {"folded", "collapsed stacks in microseconds", ".folded", "flamegraph.pl", false, false, sp_write_folded},
-    {"callgrind", "call graph for KCachegrind", ".callgrind", "kcachegrind", false, false, sp_write_callgrind},
-    {"tau", "a profile for each thread for TAU's ParaProf and pprof", "", "paraprof", false, true, sp_write_tau},
-    {"ppk", "the same packed into one file", ".ppk", "paraprof", false, false, sp_write_ppk},
-    {"text", "the table that cProfile prints, by internal time", ".txt", "less", false, false, sp_write_text},
-    {"json", "everything but the events, for programs", ".json", "jq", false, false, sp_write_json},
+     "https://www.speedscope.app", false, false, true, sp_write_speedscope},
+    {"folded", "collapsed stacks in microseconds", ".folded", "flamegraph.pl", false, false, true, sp_write_folded},
+    {"callgrind", "call graph for KCachegrind", ".callgrind", "kcachegrind", false, false, true, sp_write_callgrind},
+    {"tau", "a profile for each thread for TAU's ParaProf and pprof", "", "paraprof", false, true, false, sp_write_tau},
+    {"ppk", "the same packed into one file", ".ppk", "paraprof", false, false, false, sp_write_ppk},
+    {"text", "the table that cProfile prints, by internal time", ".txt", "less", false, false, true, sp_write_text},
+    {"json", "everything but the events, for programs", ".json", "jq", false, false, false, sp_write_json},
     {0},
 };
 

@@ -20,6 +20,7 @@ struct sp_writer {
 	const char *opens;  /* the tool a user opens it with */
 	bool needs_trace;   /* an experiment without a trace is refused by the caller, naming --trace */
 	bool directory;     /* path is a directory that must not exist yet */
+	bool merges;        /* a file does not keep processes apart, or is of use for a single one too */
 	/* Writes to path, complete or not at all (a temporary name beside it, renamed at the end). */
 	int (*write)(const struct sp_model *m, const char *path, const struct sp_write_options *o, struct sp_err *e);
 };

@@ -54,7 +54,7 @@ def shown(directory, tmp_path):
     for key in ("dir", "bytes"):
         del info[key]
     found = [info, model.tree(), model.flat(), model.callers("*")]
-    for name, _, _, _, needs_trace, is_directory in _analyse.writers():
+    for name, _, _, _, needs_trace, is_directory, _ in _analyse.writers():
         if needs_trace and not info["traced"]:
             continue
         path = tmp_path / "out"

@@ -17,8 +17,9 @@ FILES = [name for name, row in FORMATS.items() if not row[5]]
 
 def test_table():
     assert set(FORMATS) == {"otf2", "cube", "pstats", "speedscope", "folded", "callgrind", "tau", "ppk", "text", "json"}
-    for name, what, suffix, opens, needs_trace, directory in FORMATS.values():
+    for name, what, suffix, opens, needs_trace, directory, merges in FORMATS.values():
         assert name and what and opens
+        assert merges == (name in ("pstats", "speedscope", "folded", "callgrind", "text"))
         assert bool(suffix) != directory
         assert needs_trace == (name == "otf2")
 

@@ -14,14 +14,32 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     if "to" not in values:
         names = ", ".join(f.name for f in conversion.formats())
         raise Usage(f"no format given: --to FORMAT ({names})")
-    f = conversion.find(str(values["to"]))
-    path = str(values.get("output") or conversion.default_path(directory, f))
+    wanted = [conversion.find(name) for name in dict.fromkeys(str(values["to"]).split(","))]
+    if "per_rank" in values:
+        return _per_rank(directory, wanted, values)
+    if len(wanted) > 1 and "output" in values:
+        raise Usage("-o names one file, and --to several formats: leave one of them out, or add --per-rank")
     model, info = load(directory)
     process = values.get("process", -1)
     assert isinstance(process, int)
     if process >= len(info["processes"]):
         raise Usage(f"--process {process}: the experiment has processes 0 to {len(info['processes']) - 1}")
-    conversion.convert(model, bool(info["traced"]), f, path, process)
+    for f in wanted:
+        path = str(values.get("output") or conversion.default_path(directory, f))
+        conversion.convert(model, bool(info["traced"]), f, path, process)
+        standard_output().line(f"wrote {path}" + (f" (open with {f.opens})" if f.opens else ""))
     losses.say_all(model.info(), directory)  # damage of the trace is found when it is read
-    standard_output().line(f"wrote {path}" + (f" (open with {f.opens})" if f.opens else ""))
+    return 0
+
+
+def _per_rank(directory: str, wanted: list[conversion.Format], values: dict[str, object]) -> int:
+    from spartito import perrank
+
+    if "process" in values:
+        raise Usage("--per-rank writes every process, and --process names one: leave one of them out")
+    model, _ = load(directory)
+    path = str(values.get("output") or perrank.default_path(directory))
+    files = perrank.convert(model, wanted, path)
+    losses.say_all(model.info(), directory)
+    standard_output().line(f"wrote {files} files into {path}")
     return 0

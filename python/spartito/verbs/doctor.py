@@ -78,7 +78,7 @@ def _without(library: str) -> bool:
 def _formats() -> Iterator[Line]:
     from spartito._analyse import writers
 
-    for name, what, _, opens, needs_trace, _ in writers():
+    for name, what, _, opens, needs_trace, _, _ in writers():
         text = f"format {name}: {what}" + ("; needs --trace" if needs_trace else "")
         if name == "otf2" and _without("libotf2"):
             yield "note", f"{text}; not in this build, see libotf2", ""

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`spartito convert --per-rank`: a file for each rank, called as those that a program writes by hand, cpu_0.prof, cpu_1.prof …;
+a process without a rank has its number in `spartito info` in its name: process_2.prof."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING, Any
+
+from spartito.conversion import Format, refuse, with_bar
+from spartito.say import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from spartito._analyse import Model
+
+PARTS = 1000  # of the progress bar, for each file
+
+
+def default_path(directory: str) -> str:
+    base = os.path.normpath(directory)
+    return (os.path.abspath(base) if base in (".", "..") else base) + "-ranks"
+
+
+def _place(process: dict[str, Any]) -> tuple[str, int, int] | None:
+    """The MPI_COMM_WORLD of a process, its rank there, and the size; None: it never began MPI."""
+    meta = process["meta"]
+    try:
+        place = meta["mpi_world"], int(meta["mpi_rank"]), int(meta["mpi_size"])
+    except (KeyError, ValueError):
+        return None
+    return place if 0 <= place[1] < place[2] else None
+
+
+def stems(processes: list[dict[str, Any]]) -> list[str]:
+    """Names of the files, without a suffix. The ranks of a second MPI_COMM_WORLD are counted on behind those of the first, as the
+    nodes of TAU profiles are."""
+    first: dict[str, int] = {}
+    taken: set[int] = set()
+    names: list[str] = []
+    total = 0
+    for i, process in enumerate(processes):
+        place = _place(process)
+        name = f"process_{i}"
+        if place is not None:
+            world, rank, size = place
+            if world not in first:
+                first[world] = total
+                total += size
+            node = first[world] + rank
+            if node not in taken:
+                taken.add(node)
+                name = f"cpu_{node}"
+        names.append(name)
+    return names
+
+
+def convert(model: Model, formats: list[Format], path: str) -> int:
+    """Writes the new directory `path`, complete or not at all; how many files. Refused: it cannot be written."""
+    info = model.info()
+    for f in formats:
+        if not f.merges:
+            kept = " ".join(other.name for other in known_merging())
+            raise Refused(f"--per-rank: {f.name} keeps processes apart already; it is for {kept}", 2)
+        refuse(f, bool(info["traced"]))
+    if os.path.lexists(path):
+        raise Refused(f"{path} already exists; --per-rank writes a new directory: name another with -o")
+    names = stems(info["processes"])
+    part = f"{os.path.normpath(path)}.part-{os.getpid()}"
+    try:
+        os.mkdir(part)
+    except OSError as e:
+        raise Refused(f"{path}: {e.strerror}") from None
+    try:
+        with_bar(f"writing {os.path.basename(path)}", lambda progress: _write(model, formats, part, names, progress))
+        os.rename(part, path)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    return len(names) * len(formats)
+
+
+def known_merging() -> list[Format]:
+    from spartito.conversion import formats
+
+    return [f for f in formats() if f.merges]
+
+
+def _write(model: Model, formats: list[Format], part: str, names: list[str], progress: Callable[[int, int], None]) -> None:
+    done, files = 0, len(names) * len(formats)
+    for number, name in enumerate(names):
+        for f in formats:
+
+            def tell(now: int, of: int, before: int = done) -> None:
+                progress(before * PARTS + now * PARTS // max(of, 1), files * PARTS)
+
+            model.convert(f.name, os.path.join(part, name + f.suffix), process=number, progress=tell)
+            done += 1
+            progress(done * PARTS, files * PARTS)
