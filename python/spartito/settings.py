@@ -50,7 +50,7 @@ SETTINGS = (
     Setting("depth", "--depth", "count", "0"),
     Setting("io", "--io", "flag", "0"),
     Setting("metrics", "--metric", "metrics", ""),
-    Setting("mpi", "--mpi", "text", "auto"),
+    Setting("mpi", "--mpi", "mpi", "auto"),
 )
 # variables of ours that are no settings of the command line
 OTHERS = ("SPARTITO_EXPERIMENT", "SPARTITO_SCOREP", "SPARTITO_INSTRUMENT", "SPARTITO_PROFILE_DEPTH", "SPARTITO_CLOCK",
@@ -59,6 +59,9 @@ OTHERS = ("SPARTITO_EXPERIMENT", "SPARTITO_SCOREP", "SPARTITO_INSTRUMENT", "SPAR
 TRUE = ("1", "true", "yes", "on")
 FALSE = ("0", "false", "no", "off", "")
 FILTER_HINT = "; both are in one list: filter = ['+INCLUDED', '-EXCLUDED']"
+# as SCOREP_MPI_ENABLE_GROUPS has them, with auto for its default and off for none
+MPI_GROUPS = ["auto", "off", "all", "default", "none", "cg", "coll", "env", "err", "ext", "io", "misc", "p2p", "perf", "rma",
+              "spawn", "topo", "type", "xnonblock", "xreqtest"]  # fmt: skip
 SMALLEST, LARGEST = 256 << 10, 10**18  # bytes, as the recorder has it
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 
@@ -151,6 +154,15 @@ def _metrics(text: str) -> str:
     return words
 
 
+def mpi_groups(text: str) -> str:
+    """Groups of MPI functions, divided by commas. ValueError: a sentence about the one that is none."""
+    words = [word.lower() for word in text.replace(",", " ").replace(":", " ").replace(";", " ").split()]
+    for word in words:
+        if word not in MPI_GROUPS:
+            raise ValueError(f"{word!r} is no group of MPI functions{near(word, MPI_GROUPS)} (known: {', '.join(MPI_GROUPS)})")
+    return ",".join(dict.fromkeys(words)) or "off"
+
+
 def uncounted(text: str) -> list[str]:
     """Sentences about metrics that cannot be counted on this machine."""
     from spartito._measure import metrics
@@ -190,7 +202,7 @@ def normal(setting: Setting, text: str) -> str:
         if text not in ("flush", "stop"):
             raise ValueError(f"{text!r} is neither flush nor stop")
         return text
-    check = {"filter": _filter, "hook": _hook, "formats": _formats, "metrics": _metrics}.get(kind)
+    check = {"filter": _filter, "hook": _hook, "formats": _formats, "metrics": _metrics, "mpi": mpi_groups}.get(kind)
     return check(text) if check else text
 
 

@@ -4,6 +4,9 @@
 #include "record/adapter.h"
 
 #include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
 
 /* Without Python's events nothing will ever tell of its frames. */
 static int runs_python(void)
@@ -50,6 +53,32 @@ static bool io_attach(void)
 	return attach && attach(&sp_adapter_v1) == 0;
 }
 
+/* The library in front of MPI must be there for all to see before an extension that is linked to MPI is loaded. What is
+ * loaded already is bound to its functions. NULL: it is in place, otherwise why not. */
+static const char *mpi_attach(void)
+{
+	char path[PATH_MAX];
+	Dl_info own;
+	const char *slash;
+	if (!dladdr(&sp_adapter_v1, &own) || !own.dli_fname || !(slash = strrchr(own.dli_fname, '/')) ||
+	    snprintf(path, sizeof path, "%.*s/spartito_mpi.so", (int)(slash - own.dli_fname), own.dli_fname) >=
+	        (int)sizeof path)
+		return sp_adapter_mpi_launched() ? "the library with its wrappers was not found" : NULL;
+	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	int (*attach)(const struct sp_adapter *) =
+	    handle ? (int (*)(const struct sp_adapter *))dlsym(handle, "sp_mpi_attach") : NULL;
+	if (!attach)
+		return sp_adapter_mpi_launched() ? "the library with its wrappers cannot be loaded" : NULL;
+	int r = attach(&sp_adapter_v1);
+	if (r == 0 && dlopen(path, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL))
+		return NULL;
+	dlclose(handle);
+	return r > 0 ? "MPI was loaded before the measurement began"
+	             : "the library with its wrappers is of another version";
+}
+
+static const char *without_mpi;
+
 int sp_attach(struct sp_settings *s, enum sp_raw_start how, bool *without_io)
 {
 	*without_io = s->io && !io_attach();
@@ -59,6 +88,13 @@ int sp_attach(struct sp_settings *s, enum sp_raw_start how, bool *without_io)
 		                "`spartito run --io`");
 		return -1;
 	}
+	uint32_t groups;
+	char wrong[300];
+	if (sp_mpi_groups(s->mpi, &groups, wrong, sizeof wrong)) {
+		PyErr_Format(PyExc_ValueError, "mpi: %s", wrong);
+		return -1;
+	}
+	without_mpi = groups ? mpi_attach() : NULL;
 	s->io = s->io && !*without_io;
 	sp_adapter_runs_python = runs_python;
 	return s->io ? watch_forks() : 0;
@@ -70,4 +106,9 @@ void sp_attach_missing(bool without_io)
 	    "file I/O, because the library with its wrappers was not loaded into this process (LD_PRELOAD)";
 	if (without_io)
 		sp_define_meta("missing_io", why, sizeof why - 1);
+	if (without_mpi) {
+		char text[200];
+		snprintf(text, sizeof text, "MPI calls, because %s", without_mpi);
+		sp_define_meta("missing_mpi", text, strlen(text));
+	}
 }

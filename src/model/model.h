@@ -44,7 +44,9 @@ enum sp_mpi_role {
 	SP_MPI_ALL2ALL,
 	SP_MPI_COLL_OTHER,
 	SP_MPI_RMA,
-	SP_MPI_FILE_IO
+	SP_MPI_FILE_IO,
+	SP_MPI_ATOMIC, /* one-sided, and reads or writes what others do at the same time */
+	SP_MPI_ALLOCATE
 };
 
 /* Region 0 is the root ("<root>", kind ROOT). Regions of different processes with the same module, name, file, line and

@@ -78,7 +78,7 @@ static int new_region(struct sp_builder *b, const struct sp_str part[3], uint32_
 	                        .generator = flags & (SP_RAW_REGION_GENERATOR | SP_RAW_REGION_COROUTINE)};
 	place_region(b, r, part[2], line);
 	if (r->kind == SP_REGION_MPI) {
-		r->role = line <= SP_MPI_FILE_IO ? (uint8_t)line : SP_MPI_OTHER;
+		r->role = line <= SP_MPI_ALLOCATE ? (uint8_t)line : SP_MPI_OTHER;
 		r->line = 0;
 	}
 	return r->module.p && r->qualname.p && r->file.p ? name_region(b, r) : -1;

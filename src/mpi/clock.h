@@ -4,7 +4,7 @@
 #ifndef SP_MPI_CLOCK_H
 #define SP_MPI_CLOCK_H
 
-#include <mpi.h>
+#include "real.h"
 
 #include "record/adapter.h"
 

@@ -2,7 +2,6 @@
 #include "mpi/together.h"
 
 #include <errno.h>
-#include <mpi.h>
 #include <stdio.h>
 
 #include "mpi/clock.h"
@@ -82,4 +81,9 @@ void sp_mpi_before_finalize(const struct sp_adapter *a)
 		sp_mpi_clock_measure(a, world.comm);
 	close_world();
 	errno = error;
+}
+
+uint64_t sp_mpi_together_world(void)
+{
+	return world.roll.world;
 }

@@ -15,4 +15,7 @@ void sp_mpi_after_init(const struct sp_adapter *a);
  * wait. */
 void sp_mpi_before_finalize(const struct sp_adapter *a);
 
+/* A number that the processes of this MPI_COMM_WORLD share; known after sp_mpi_after_init(), 0 before. */
+uint64_t sp_mpi_together_world(void);
+
 #endif

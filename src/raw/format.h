@@ -293,7 +293,9 @@ enum sp_raw_mpi_role {
 	SP_RAW_MPI_ALL2ALL = 5,
 	SP_RAW_MPI_COLL_OTHER = 6,
 	SP_RAW_MPI_RMA = 7,
-	SP_RAW_MPI_FILE_IO = 8
+	SP_RAW_MPI_FILE_IO = 8,
+	SP_RAW_MPI_ATOMIC = 9,  /* one-sided, and reads or writes what others do at the same time */
+	SP_RAW_MPI_ALLOCATE = 10
 };
 
 /* flags of a METRIC record: where the values come from, and whether they are counted by the region itself (OWN) or the

@@ -11,7 +11,7 @@ int (*sp_adapter_runs_python)(void);
 int sp_adapter_forked_python;
 __thread int sp_adapter_forks __attribute__((tls_model("initial-exec")));
 
-static uint32_t wanted, generation, process, mpi_groups = UINT32_MAX;
+static uint32_t wanted, generation, process, mpi_groups;
 static int columns[SP_COUNTS]; /* 0: none, otherwise the column + 1 */
 
 /* Bit 2 tells it from the keys of C functions, whose bit 1 is set too. */
@@ -22,11 +22,12 @@ static uint64_t key_of(uint32_t region)
 
 static bool mpi_wanted(void)
 {
-	return strcmp(sp_process.settings.mpi, "off") != 0;
+	char why[300];
+	return sp_mpi_groups(sp_process.settings.mpi, &mpi_groups, why, sizeof why) == 0 && mpi_groups;
 }
 
 /* Columns are made before MPI begins, and cost room in every process: only where a launcher of MPI started it. */
-static bool mpi_launched(void)
+bool sp_adapter_mpi_launched(void)
 {
 	return getenv("OMPI_COMM_WORLD_RANK") || getenv("PMIX_RANK") || getenv("PMI_RANK") || getenv("SLURM_PROCID");
 }
@@ -45,7 +46,7 @@ void sp_adapter_columns(void)
 	    [SP_COUNT_MPI_IO_READ] = {"mpi_io_bytes_read", "bytes read by MPI"},
 	    [SP_COUNT_MPI_IO_WRITTEN] = {"mpi_io_bytes_written", "bytes written by MPI"},
 	};
-	const bool mpi = mpi_wanted() && mpi_launched();
+	const bool mpi = mpi_wanted() && sp_adapter_mpi_launched();
 	for (int i = 0; i < SP_COUNTS; i++) {
 		bool asked = i < SP_COUNT_MPI_SENT ? sp_process.settings.io : mpi;
 		columns[i] = asked ? sp_define_metric(counts[i].name, "B", 0, counts[i].what,

@@ -8,6 +8,7 @@
 #ifndef SP_RECORD_ADAPTER_H
 #define SP_RECORD_ADAPTER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,29 @@ struct sp_adapter_text {
 
 /* What may be asked for; bits of *wanted. */
 enum { SP_ADAPTER_IO = 1, SP_ADAPTER_MPI = 2 };
+
+/* Groups of functions of MPI, as SCOREP_MPI_ENABLE_GROUPS has them; bits of *mpi_groups. XNB: requests have records of
+ * their own (xnonblock), XREQ: also tests of those that are not complete (xreqtest). */
+enum {
+	SP_MPI_GROUP_CG = 1 << 0,
+	SP_MPI_GROUP_COLL = 1 << 1,
+	SP_MPI_GROUP_ENV = 1 << 2,
+	SP_MPI_GROUP_ERR = 1 << 3,
+	SP_MPI_GROUP_EXT = 1 << 4,
+	SP_MPI_GROUP_IO = 1 << 5,
+	SP_MPI_GROUP_MISC = 1 << 6,
+	SP_MPI_GROUP_P2P = 1 << 7,
+	SP_MPI_GROUP_PERF = 1 << 8,
+	SP_MPI_GROUP_RMA = 1 << 9,
+	SP_MPI_GROUP_SPAWN = 1 << 10,
+	SP_MPI_GROUP_TOPO = 1 << 11,
+	SP_MPI_GROUP_TYPE = 1 << 12,
+	SP_MPI_GROUP_XNB = 1 << 13,
+	SP_MPI_GROUP_XREQ = 1 << 14,
+	SP_MPI_GROUPS_ALL = (1 << 15) - 1,
+	SP_MPI_GROUPS_DEFAULT = SP_MPI_GROUP_CG | SP_MPI_GROUP_COLL | SP_MPI_GROUP_ENV | SP_MPI_GROUP_IO |
+	                        SP_MPI_GROUP_P2P | SP_MPI_GROUP_RMA | SP_MPI_GROUP_TOPO | SP_MPI_GROUP_XNB
+};
 
 /* OWN metrics that an adapter counts. */
 enum sp_adapter_count {
@@ -105,6 +129,11 @@ extern const struct sp_adapter sp_adapter_v1;
 
 /* Defines the columns that the settings ask for; the process lock is free, and no node is made yet. */
 void sp_adapter_columns(void);
+/* Reads names of groups with commas, spaces, colons or semicolons between them; auto is Score-P's default, off is none.
+ * -1: why says which word is wrong. */
+int sp_mpi_groups(const char *text, uint32_t *out, char *why, size_t n);
+/* Whether a launcher of MPI started this process. */
+bool sp_adapter_mpi_launched(void);
 /* As the member `thread`. */
 struct sp_thread *sp_adapter_thread(void);
 /* native.c: as the members of these names. */

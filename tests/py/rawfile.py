@@ -7,9 +7,9 @@ from collections import Counter
 
 PAGE, MAGIC, NONE32 = 4096, 0x4B4E4843, 0xFFFFFFFF
 DEFS, NODES, EVENTS = 1, 3, 4
-META, REGION, STRING, METRIC = 1, 2, 6, 7
+META, REGION, STRING, METRIC, COMM, WIN, GROUP, CLOCK, CART = 1, 2, 6, 7, 8, 9, 10, 11, 12
 ENTER, LEAVE = (1, 3, 5), (2, 4)
-IO = 6  # kind of a region
+IO, MPI = 6, 8  # kinds of regions
 EXTRA = {1: "time", 7: "off", 8: "on", 11: "create", 12: "destroy", 13: "dup", 14: "seek", 15: "begin", 16: "complete"}
 NOT_TOLD = 2**64 - 1
 
@@ -20,6 +20,7 @@ class Raw:
     def __init__(self, path):
         self.data = path.read_bytes()
         self.meta, self.regions, self.strings, self.metrics = {}, {}, {}, []
+        self.of_mpi = []  # definitions: kind, flags, a, b, four texts as bytes
         chunks = list(self.chunks())
         for kind, _, at, used, _, _ in chunks:
             if kind == DEFS:
@@ -41,10 +42,11 @@ class Raw:
 
     def definitions(self, at, end):
         while at < end:
-            kind, flags, size, a, _, *lengths = struct.unpack_from("=HHIII4I", self.data, at)
+            kind, flags, size, a, b, *lengths = struct.unpack_from("=HHIII4I", self.data, at)
             texts, start = [], at + 32
             for n in lengths:
-                texts.append(self.data[start : start + n].decode())
+                part = self.data[start : start + n]
+                texts.append(part if kind >= COMM else part.decode())
                 start += n
             if kind == META:
                 self.meta[texts[0]] = texts[1]
@@ -54,6 +56,8 @@ class Raw:
                 self.strings[a] = texts[0]
             elif kind == METRIC:
                 self.metrics.append(texts[0])
+            elif COMM <= kind <= CART:
+                self.of_mpi.append((kind, flags, a, b, *texts))
             at += size
 
     def words(self, at, size):

@@ -19,6 +19,7 @@ ROOMS = {
     "hook": {"base", "record", "raw/format.h", "spartito.h"},
     "preload": {"record/adapter.h", "raw/format.h"},
     "native": {"record/adapter.h"},
+    "mpi": {"record/adapter.h", "raw/format.h"},
     "raw": {"base"},
     "model": {"base", "raw"},
     "write": {"base", "model"},

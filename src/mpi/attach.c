@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spartito_mpi.so: every function of MPI as a jump to where it shall lead. _measure loads it for all to see before the
+ * program can load an MPI, so that the program's calls come here first; it is linked to no MPI. */
+#include "mpi/library.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NAME(name, region, groups, role, may)    "MPI_" #name,
+#define MISSING(name, region, groups, role, may) may,
+static const char *const names[] = {SP_MPI_TABLE(NAME)};
+static const bool may_be_missing[] = {SP_MPI_TABLE(MISSING)};
+
+/* trampolines.S */
+extern void *const sp_mpi_trampolines[SP_MPI_FUNCTIONS] __attribute__((visibility("hidden")));
+extern void *sp_mpi_targets[SP_MPI_FUNCTIONS] __attribute__((visibility("hidden")));
+void *sp_mpi_indirect(unsigned function);
+void *sp_mpi_first(unsigned function);
+
+static const struct sp_adapter *adapter;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool resolved;
+
+SP_EXPORT int sp_mpi_attach(const struct sp_adapter *a);
+int sp_mpi_attach(const struct sp_adapter *a)
+{
+	char path[2];
+	if (a->version != 1 || a->size < sizeof *a)
+		return -1;
+	if (!adapter && sp_mpi_find(path, sizeof path))
+		return 1;
+	__atomic_store_n(&adapter, a, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* Where a symbol of ours leads, asked by the dynamic linker: nowhere, if the MPI has no such function, so that programs
+ * that look whether it has see the truth. While no MPI is loaded, what belongs to every one is there. */
+void *sp_mpi_indirect(unsigned function)
+{
+	int has = sp_mpi_has(names[function]);
+	if (has > 0 || (has < 0 && !may_be_missing[function]))
+		return sp_mpi_trampolines[function];
+	return NULL;
+}
+
+/* ---- without an MPI: somebody looked for a function by its name and calls it ---- */
+
+static int absent(void)
+{
+	return 16; /* not MPI_SUCCESS */
+}
+
+static int absent_flag(int *flag)
+{
+	*flag = 0;
+	return 0;
+}
+
+/* ---- the first call ---- */
+
+static void missing(const char *format, const char *what)
+{
+	char text[PATH_MAX + 300];
+	snprintf(text, sizeof text, format, what);
+	adapter->meta("missing_mpi", text);
+}
+
+/* The library for this MPI beside this one; NULL: there is none, and the program's META says why. */
+static const struct sp_mpi_library *library(void *mpi, const char *path)
+{
+	char file[PATH_MAX];
+	Dl_info own;
+	const char *name = strrchr(path, '/'), *kind = NULL, *slash;
+	name = name ? name + 1 : path;
+	if (dlsym(mpi, "ompi_mpi_comm_world"))
+		kind = "openmpi";
+	else if (strstr(name, ".so.12") || strstr(name, "mpich") || dlsym(mpi, "MPIR_Err_return_comm"))
+		kind = "mpich";
+	if (!kind) {
+		missing("MPI calls, because %s is neither Open MPI nor of MPICH's binary interface", path);
+		return NULL;
+	}
+	if (!dladdr((const void *)&sp_mpi_attach, &own) || !own.dli_fname || !(slash = strrchr(own.dli_fname, '/')))
+		return NULL;
+	if (snprintf(file, sizeof file, "%.*s/spartito_mpi_%s.so", (int)(slash - own.dli_fname), own.dli_fname, kind) >=
+	    (int)sizeof file)
+		return NULL;
+	void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+	const struct sp_mpi_library *l = handle ? dlsym(handle, SP_MPI_LIBRARY) : NULL;
+	if (l && l->functions == SP_MPI_FUNCTIONS && l->check == SP_MPI_CHECK)
+		return l;
+	if (l)
+		missing("MPI calls, because %s is not of this version of Spartito", file);
+	else if (!access(file, F_OK))
+		missing("MPI calls, because %s cannot be loaded", file);
+	else
+		missing("MPI calls, because Spartito was built without wrappers for %s",
+		        kind[0] == 'o' ? "Open MPI" : "MPICH");
+	return NULL;
+}
+
+static void resolve(void)
+{
+	char path[PATH_MAX];
+	void *targets[SP_MPI_FUNCTIONS], *mpi;
+	if (!sp_mpi_find(path, sizeof path) || !(mpi = dlopen(*path ? path : NULL, RTLD_LAZY | RTLD_NOLOAD)))
+		return;
+	for (int i = 0; i < SP_MPI_FUNCTIONS; i++)
+		targets[i] = dlsym(mpi, names[i]);
+	const struct sp_mpi_library *l = library(mpi, path);
+	if (l)
+		l->attach(adapter, mpi, targets);
+	for (int i = 0; i < SP_MPI_FUNCTIONS; i++)
+		__atomic_store_n(&sp_mpi_targets[i], targets[i] ? targets[i] : (void *)absent, __ATOMIC_RELAXED);
+	__atomic_store_n(&resolved, true, __ATOMIC_RELEASE);
+}
+
+SP_COLD void *sp_mpi_first(unsigned function)
+{
+	int error = errno;
+	pthread_mutex_lock(&lock);
+	if (!resolved)
+		resolve();
+	bool ready = resolved;
+	pthread_mutex_unlock(&lock);
+	errno = error;
+	if (ready)
+		return __atomic_load_n(&sp_mpi_targets[function], __ATOMIC_RELAXED);
+	if (function == SP_MPI_F_Initialized || function == SP_MPI_F_Finalized)
+		return (void *)absent_flag;
+	return (void *)absent;
+}

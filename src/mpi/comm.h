@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Communicators, for those who make and name them. */
+#ifndef SP_MPI_COMM_H
+#define SP_MPI_COMM_H
+
+#include "mpi/wrap.h"
+
+/* Handles are pointers in Open MPI and numbers in MPICH; none that is valid is 0. */
+static inline uint64_t sp_mpi_comm_handle(MPI_Comm comm)
+{
+#ifdef OPEN_MPI
+	return (uintptr_t)comm;
+#else
+	return (uint32_t)comm;
+#endif
+}
+
+/* ---- comm.c: the table ---- */
+
+/* Puts it in, with a new id; the one that is there, if there is one. NULL: no memory. */
+struct sp_mpi_comm *sp_mpi_comm_insert(const struct sp_mpi_comm *as);
+/* Forgets it; its id, 0: it was not known. */
+uint32_t sp_mpi_comm_remove(MPI_Comm comm);
+void sp_mpi_comm_each(void (*visit)(struct sp_mpi_comm *m, void *arg), void *arg);
+
+/* ---- comm_new.c: what they are ---- */
+
+/* How one came to be, for its number. */
+enum sp_mpi_comm_origin {
+	SP_COMM_WORLD = 1,
+	SP_COMM_SELF,
+	SP_COMM_FOUND, /* by a way that is not wrapped */
+	SP_COMM_DUP,
+	SP_COMM_CREATE,
+	SP_COMM_GROUP, /* by its own members alone */
+	SP_COMM_SPLIT,
+	SP_COMM_TOPOLOGY,
+	SP_COMM_INTER,
+	SP_COMM_MERGE,
+	SP_COMM_SPAWN
+};
+
+/* Enters a new communicator. parent NULL: none. Its number is made of what all its members know: where all members of
+ * the parent made it together, how many they made before, otherwise its members and the tag. NULL: no memory. */
+struct sp_mpi_comm *sp_mpi_comm_new(MPI_Comm comm, struct sp_mpi_comm *parent, enum sp_mpi_comm_origin origin, int tag);
+/* One that is not in the table, though it is in use. */
+struct sp_mpi_comm *sp_mpi_comm_found(MPI_Comm comm);
+/* Writes the definition into the raw file of this process. */
+void sp_mpi_comm_define(struct sp_mpi_comm *m);
+/* The same for its new name alone. */
+void sp_mpi_comm_define_name(struct sp_mpi_comm *m);
+
+/* The ranks in MPI_COMM_WORLD of the first n of a group, as runs. Owned by the caller; NULL: no memory, or n is 0. */
+struct sp_raw_ranks *sp_mpi_world_ranks(MPI_Group group, int n, int *runs);
+
+#endif

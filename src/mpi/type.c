@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What messages hold, in bytes. */
+#include "mpi/wrap.h"
+
+uint64_t sp_mpi_bytes(MPI_Count count, MPI_Datatype type)
+{
+	int size;
+	MPI_Count large;
+	if (count <= 0 || type == MPI_DATATYPE_NULL || PMPI_Type_size(type, &size) != MPI_SUCCESS)
+		return 0;
+	if (SP_LIKELY(size >= 0))
+		return (uint64_t)count * (uint64_t)size;
+	return PMPI_Type_size_x(type, &large) == MPI_SUCCESS && large > 0 ? (uint64_t)count * (uint64_t)large : 0;
+}
+
+/* Both have it in the public part of the struct, which their binary interfaces fix. */
+uint64_t sp_mpi_received_bytes(const MPI_Status *status)
+{
+#ifdef OPEN_MPI
+	return status->_ucount;
+#else
+	return (uint64_t)((unsigned)status->count_hi_and_cancelled >> 1) << 32 | (uint32_t)status->count_lo;
+#endif
+}
+
+bool sp_mpi_was_cancelled(const MPI_Status *status)
+{
+#ifdef OPEN_MPI
+	return status->_cancelled;
+#else
+	return status->count_hi_and_cancelled & 1;
+#endif
+}

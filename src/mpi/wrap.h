@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The wrappers of one MPI's functions. This is compiled once for each MPI that is there when Spartito is built.
+ *
+ * How a family of functions is added: functions.list says what is called before and after the function itself, with the
+ * names it gives to the parameters; generate.py makes the wrapper of it. The functions called there are declared here
+ * and written in one file for each family. Most say what happened after it happened: `c->now`, the time of the enter,
+ * is still that of the event before, so a record with it stands right behind the enter. They find in c->result what the
+ * function returned, and record nothing where c->t is NULL (nothing is recorded now) or c->region is 0 (the function's
+ * group is off). What no generated wrapper can do is marked `by hand` in the table, and its wrapper is called
+ * sp_mpi_wrap_NAME.
+ *
+ * MPI is called as PMPI_NAME, which real.h makes a pointer found at run time; NULL is possible for what the table marks
+ * with a plus or a star, and for what is not in the table there is sp_mpi_symbol().
+ * Nothing allocates, locks for long or calls MPI for a message, but for the size of a type. */
+#ifndef SP_MPI_WRAP_H
+#define SP_MPI_WRAP_H
+
+#include "mpi/library.h"
+#include "real.h"
+
+extern const struct sp_adapter *sp_mpi_adapter;
+extern void *const sp_mpi_wrappers[SP_MPI_FUNCTIONS];
+/* A symbol of the MPI library; NULL: it has none of that name. */
+void *sp_mpi_symbol(const char *name);
+
+/* ---- call.c: one call ---- */
+
+struct sp_mpi_call {
+	struct sp_thread *t; /* NULL: nothing is recorded */
+	uint64_t now;        /* of the enter, in ticks */
+	uint32_t region;     /* 0: the function's group is off */
+	uint32_t generation;
+	int result;
+	bool traced;
+};
+
+/* Enters the region. false: MPI called this itself, in another call of MPI; nothing else may be called with c. */
+bool sp_mpi_begin(struct sp_mpi_call *c, unsigned function);
+/* The function returned: looks whether the measurement still goes on. */
+void sp_mpi_returned(struct sp_mpi_call *c, int result);
+/* Leaves the region; returns the result. */
+int sp_mpi_end(struct sp_mpi_call *c);
+
+/* Whether records of this call are wanted: its group is on, and it did what it should. */
+static inline bool sp_mpi_counts(const struct sp_mpi_call *c)
+{
+	return c->region && c->result == MPI_SUCCESS;
+}
+
+/* An event at the enter of the call, or now. */
+static inline void sp_mpi_event_at(const struct sp_mpi_call *c, enum sp_raw_extra what, const uint64_t *payload,
+                                   unsigned n, uint64_t now)
+{
+	if (c->traced)
+		sp_mpi_adapter->extra(c->t, what, payload, n, now);
+}
+static inline void sp_mpi_event(const struct sp_mpi_call *c, enum sp_raw_extra what, const uint64_t *payload,
+                                unsigned n)
+{
+	if (c->traced)
+		sp_mpi_adapter->extra(c->t, what, payload, n, sp_mpi_adapter->now());
+}
+static inline void sp_mpi_add(const struct sp_mpi_call *c, enum sp_adapter_count which, uint64_t amount)
+{
+	if (amount)
+		sp_mpi_adapter->add(c->t, which, amount);
+}
+
+/* Two halves of a word: FORMAT.md's c|x. */
+static inline uint64_t sp_mpi_pair(uint32_t low, uint32_t high)
+{
+	return (uint64_t)high << 32 | low;
+}
+
+/* Whether all the groups are recorded. */
+bool sp_mpi_group_on(uint32_t groups);
+
+/* ---- type.c: what messages hold ---- */
+
+/* Bytes of count elements; 0 for an undefined type. */
+uint64_t sp_mpi_bytes(MPI_Count count, MPI_Datatype type);
+/* Bytes that came with a message. */
+uint64_t sp_mpi_received_bytes(const MPI_Status *status);
+bool sp_mpi_was_cancelled(const MPI_Status *status);
+
+/* ---- comm.c, comm_new.c: communicators ---- */
+
+/* What is known of a communicator. Entries live as long as the process; those of freed ones are not found again. */
+struct sp_mpi_comm {
+	uint64_t handle;
+	uint64_t global;     /* the same in all members */
+	uint64_t parent;     /* global of that, or 0 */
+	uint32_t id;         /* of this process, from 1 */
+	uint32_t process;    /* the raw file in which it is defined (*adapter->process) */
+	uint32_t flags;      /* SP_RAW_COMM_… */
+	uint32_t size, rank; /* of the local group */
+	uint32_t remote;     /* size of the remote group */
+	uint32_t children;   /* communicators that were made of it by all its members */
+	char name[MPI_MAX_OBJECT_NAME];
+	struct sp_mpi_comm *next; /* in its bucket */
+};
+
+/* NULL: MPI_COMM_NULL, or no room. Defines it in the raw file if it is not there yet. */
+struct sp_mpi_comm *sp_mpi_comm(MPI_Comm comm);
+/* The same, for its id alone; 0 for NULL. */
+static inline uint32_t sp_mpi_comm_id(MPI_Comm comm)
+{
+	struct sp_mpi_comm *m = sp_mpi_comm(comm);
+	return m ? m->id : 0;
+}
+
+/* ---- init.c, together.c: begin and end ---- */
+
+void sp_mpi_init_begin(struct sp_mpi_call *c);
+void sp_mpi_init_end(struct sp_mpi_call *c);
+void sp_mpi_finalize_begin(struct sp_mpi_call *c);
+void sp_mpi_finalize_end(struct sp_mpi_call *c);
+int sp_mpi_wrap_Abort(MPI_Comm comm, int code);
+
+/* ---- coll.c: collectives ---- */
+
+/* Operations, as in OTF2's CollectiveOp. */
+enum sp_mpi_operation {
+	SP_MPI_BARRIER,
+	SP_MPI_BCAST,
+	SP_MPI_GATHER,
+	SP_MPI_GATHERV,
+	SP_MPI_SCATTER,
+	SP_MPI_SCATTERV,
+	SP_MPI_ALLGATHER,
+	SP_MPI_ALLGATHERV,
+	SP_MPI_ALLTOALL,
+	SP_MPI_ALLTOALLV,
+	SP_MPI_ALLTOALLW,
+	SP_MPI_ALLREDUCE,
+	SP_MPI_REDUCE,
+	SP_MPI_REDUCE_SCATTER,
+	SP_MPI_SCAN,
+	SP_MPI_EXSCAN,
+	SP_MPI_REDUCE_SCATTER_BLOCK,
+	SP_MPI_CREATE_HANDLE,
+	SP_MPI_DESTROY_HANDLE
+};
+
+/* The end of a collective that makes or frees handles; its begin is sp_mpi_collective(). */
+void sp_mpi_handles_end(struct sp_mpi_call *c, MPI_Comm comm, enum sp_mpi_operation operation);
+void sp_mpi_collective(struct sp_mpi_call *c);
+
+#endif

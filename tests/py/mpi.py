@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Real programs under real mpiexec, with each MPI that is here, and what the raw files of the ranks say."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rawfile import COMM, MPI, NOT_TOLD, Raw
+
+KINDS = ("openmpi", "mpich")
+LIBRARIES = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib")
+FOREIGN = ("OMPI_", "PMI", "MPI_", "SLURM_", "HYDI_", "MPI4PY_", "SPARTITO_", "PYTHONUNBUFFERED")
+# the records, by their number in FORMAT.md
+NAMES = {
+    20: "send", 21: "recv", 22: "isend", 23: "isend_complete", 24: "irecv_request", 25: "irecv", 26: "test", 27: "cancelled",
+    28: "collective_begin", 29: "collective_end", 30: "nbc_request", 31: "nbc_complete", 32: "comm_create",
+    33: "comm_destroy", 34: "win_create", 35: "win_destroy", 36: "put", 37: "get", 38: "atomic", 39: "rma_complete",
+    40: "group_sync", 41: "rma_collective_begin", 42: "rma_collective_end", 43: "lock",
+}  # fmt: skip
+OPERATIONS = [
+    "BARRIER", "BCAST", "GATHER", "GATHERV", "SCATTER", "SCATTERV", "ALLGATHER", "ALLGATHERV", "ALLTOALL", "ALLTOALLV",
+    "ALLTOALLW", "ALLREDUCE", "REDUCE", "REDUCE_SCATTER", "SCAN", "EXSCAN", "REDUCE_SCATTER_BLOCK", "CREATE_HANDLE",
+    "DESTROY_HANDLE", "ALLOCATE", "DEALLOCATE",
+]  # fmt: skip
+
+
+def half(word):
+    """c|x as a pair; -1 of a half is all ones."""
+    word = NOT_TOLD if word is None else word
+    return word & 0xFFFFFFFF, word >> 32
+
+
+def signed(word):
+    return -1 if word is None else word - 2**64 if word >= 2**63 else word
+
+
+class Mpi:
+    """One MPI: its mpiexec, and mpi4py's module for it."""
+
+    def __init__(self, kind, path):
+        self.kind = kind
+        self.path = path
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN)}
+        self.environment["MPI4PY_MPIABI"] = kind
+        if kind == "openmpi":
+            self.environment.update(
+                OMPI_ALLOW_RUN_AS_ROOT="1",
+                OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                OMPI_MCA_rmaps_base_oversubscribe="1",
+                OMPI_MCA_btl_vader_single_copy_mechanism="none",
+                OMPI_MCA_osc="ucx,sm",
+            )
+        else:
+            self.environment["LD_LIBRARY_PATH"] = str(self._library())
+
+    def _library(self):
+        """mpi4py's wheel looks for MPICH as libmpi.so.12, which Debian calls otherwise."""
+        directory = self.path / "mpich"
+        directory.mkdir(exist_ok=True)
+        real = next((p for p in (Path(d) / "libmpich.so.12" for d in LIBRARIES) if p.exists()), None)
+        if real and not (directory / "libmpi.so.12").exists():
+            (directory / "libmpi.so.12").symlink_to(real)
+        return directory
+
+    def run(self, n, words, timeout=100, **more):
+        """mpiexec -n N words: a finished process. Each variable in more is added to the environment."""
+        command = [f"mpiexec.{self.kind}", "-n", str(n), *map(str, words)]
+        return subprocess.run(command, cwd=self.path, env={**self.environment, **more}, text=True, capture_output=True,
+                              timeout=timeout)  # fmt: skip
+
+    def plain(self, n, program, **more):
+        (self.path / "program.py").write_text(program)
+        return self.run(n, [sys.executable, "program.py"], **more)
+
+    def measured(self, n, program, *options, trace=True, fails=False, **more):
+        """The program under `spartito run` in each rank: the ranks' raw files, in order, and what was printed."""
+        (self.path / "program.py").write_text(program)
+        directory = self.path / "x"
+        shutil.rmtree(directory, ignore_errors=True)
+        words = [sys.executable, "-m", "spartito", "run", "-q", "-o", directory, *(["--trace"] if trace else []), *options]
+        done = self.run(n, [*words, "--", sys.executable, "program.py"], **more)
+        assert fails or done.returncode == 0, done.stdout + done.stderr
+        return Measured(done, directory)
+
+
+class Measured:
+    def __init__(self, done, directory):
+        self.done = done
+        self.directory = directory
+        raws = [Raw(p) for p in sorted((directory / "raw").glob("*.raw"))]
+        self.ranks = [Rank(r) for r in sorted(raws, key=lambda r: int(r.meta.get("mpi_rank", -1)))]
+
+
+class Rank:
+    """What one rank recorded of MPI."""
+
+    def __init__(self, raw):
+        self.raw = raw
+        self.meta = raw.meta
+        self.comms = {a: flags for kind, flags, a, *_ in raw.of_mpi if kind == COMM}
+
+    def records(self, location=None):
+        """(name of the record, its words) of each event of MPI and (enter|leave, function), in order."""
+        for where, events in sorted(self.raw.events.items()):
+            for what, *rest in events:
+                if what in ("enter", "leave") and rest[0][0] == MPI and location in (None, where):
+                    yield what, rest[0][1]
+                elif what in NAMES and location in (None, where):
+                    yield NAMES[what], *rest
+
+    def calls(self):
+        """Each outermost call of MPI with its records: [function, (record, words…)…]."""
+        call = []
+        for what, *rest in self.records():
+            if what == "enter":
+                call = [rest[0]]
+            elif what == "leave":
+                yield call
+            else:
+                call.append((what, *rest))
+
+    def of(self, function):
+        return [call[1:] for call in self.calls() if call[0] == function]
+
+    def names(self):
+        return [call[0] for call in self.calls()]
+
+    def messages(self, record):
+        """(communicator, partner, tag, bytes) of each send or receive of that kind."""
+        found = []
+        for what, *words in self.records():
+            if what == record:
+                comm, partner = half(words[0])
+                found.append((comm, partner, signed(words[1]), words[2]))
+        return found
+
+    def collectives(self, record="collective_end"):
+        """(operation, communicator, root, sent, received), without those that make or free handles."""
+        found = []
+        for what, *words in self.records():
+            if what == record:
+                comm, operation = half(words[0])
+                if OPERATIONS[operation] not in ("CREATE_HANDLE", "DESTROY_HANDLE"):
+                    found.append((OPERATIONS[operation], comm, signed(words[1]), words[2], words[3]))
+        return found
+
+    def metric(self, function, name):
+        """Sum of a metric over all call paths that end in the function."""
+        return sum(values[name] for path, values in self.raw.profile.items() if path and path[-1] == function)
+
+
+@pytest.fixture(params=KINDS)
+def mpi(request, tmp_path):
+    if not shutil.which(f"mpiexec.{request.param}"):
+        pytest.skip(f"mpiexec.{request.param} is not installed")
+    pytest.importorskip("mpi4py")
+    return Mpi(request.param, tmp_path)
