@@ -294,7 +294,7 @@ enum sp_raw_mpi_role {
 	SP_RAW_MPI_COLL_OTHER = 6,
 	SP_RAW_MPI_RMA = 7,
 	SP_RAW_MPI_FILE_IO = 8,
-	SP_RAW_MPI_ATOMIC = 9,  /* one-sided, and reads or writes what others do at the same time */
+	SP_RAW_MPI_ATOMIC = 9, /* one-sided, and reads or writes what others do at the same time */
 	SP_RAW_MPI_ALLOCATE = 10
 };
 
