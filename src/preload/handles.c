@@ -42,51 +42,12 @@ static uint32_t current(uint64_t entry)
 	return entry >> 32 == *sp_preload_adapter->process ? (uint32_t)entry : 0;
 }
 
-/* The length of the UTF-8 character at p, or 0. */
-static size_t utf8_length(const unsigned char *p, size_t left)
-{
-	size_t n = *p < 0x80                 ? 1
-	           : *p >= 0xc2 && *p < 0xe0 ? 2
-	           : *p >= 0xe0 && *p < 0xf0 ? 3
-	           : *p >= 0xf0 && *p < 0xf5 ? 4
-	                                     : 0;
-	if (n > left)
-		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	bool odd = (*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) || (*p == 0xf0 && p[1] < 0x90) ||
-	           (*p == 0xf4 && p[1] > 0x8f); /* too long, a surrogate, or past the last one */
-	return odd ? 0 : n;
-}
-
-/* The id of a path; bytes that are not UTF-8 are escaped as Python's backslashreplace has them. */
-static uint32_t path_id(const char *path, size_t n)
-{
-	const unsigned char *p = (const unsigned char *)path;
-	char text[PATH_MAX + 4];
-	size_t used = 0;
-	for (size_t i = 0, length; i < n && used + 4 <= sizeof text; i += length ? length : 1) {
-		length = utf8_length(p + i, n - i);
-		if (length) {
-			memcpy(text + used, p + i, length);
-			used += length;
-		} else {
-			static const char digits[] = "0123456789abcdef";
-			const char escaped[4] = {'\\', 'x', digits[p[i] >> 4], digits[p[i] & 15]};
-			memcpy(text + used, escaped, 4);
-			used += 4;
-		}
-	}
-	return used ? sp_preload_adapter->string(text, used) : 0;
-}
-
 static uint32_t path_of(int fd)
 {
 	char link[32], path[PATH_MAX];
 	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
 	ssize_t n = readlink(link, path, sizeof path);
-	return n > 0 ? path_id(path, (size_t)n) : 0;
+	return n > 0 ? sp_preload_adapter->string(path, (size_t)n) : 0;
 }
 
 uint32_t sp_preload_handle_open(const struct sp_preload_call *c, int fd, const char *path, uint64_t flags)
@@ -101,7 +62,7 @@ uint32_t sp_preload_handle_open(const struct sp_preload_call *c, int fd, const c
 		const uint64_t gone = current(old);
 		if (gone)
 			a->extra(c->t, SP_RAW_X_IO_DESTROY, &gone, 1, a->now());
-		uint32_t id = path ? path_id(path, strnlen(path, PATH_MAX)) : path_of(fd);
+		uint32_t id = path ? a->string(path, strnlen(path, PATH_MAX)) : path_of(fd);
 		const uint64_t payload[3] = {(uint32_t)entry, id, flags};
 		a->extra(c->t, SP_RAW_X_IO_CREATE, payload, 3, a->now());
 		errno = error;

@@ -4,6 +4,7 @@
 #include "record/hot.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,8 +116,10 @@ static uint32_t region(unsigned kind, const char *module, const char *name, cons
 
 static uint32_t string(const char *text, size_t n)
 {
+	char escaped[PATH_MAX + 4];
 	int error = errno;
-	uint32_t id = sp_define_name(SP_RAW_DEF_STRING, text, n);
+	n = sp_escape(escaped, sizeof escaped, text, n);
+	uint32_t id = n ? sp_define_name(SP_RAW_DEF_STRING, escaped, n) : 0;
 	errno = error;
 	return id;
 }

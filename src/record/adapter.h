@@ -88,7 +88,9 @@ struct sp_adapter {
 	/* A new region, SP_RAW_REGION_… with its flags; texts are UTF-8 and copied, NULL is "". 0: no room (counted).
 	 * Takes the process lock. */
 	uint32_t (*region)(unsigned kind, const char *module, const char *name, const char *file, uint32_t line);
-	/* The id of a text for extra(), the same for the same text; 0: no room. Takes the process lock. */
+	/* The id of a text for extra(), the same for the same text; 0: it is empty, or there is no room. Bytes that are
+	 * not UTF-8 are escaped as Python's backslashreplace has them; what is longer than a path is cut. Takes the
+	 * process lock. */
 	uint32_t (*string)(const char *text, size_t n);
 
 	/* Enters and leaves a region; both return the time in ticks, for extra(). A leave without its enter is counted

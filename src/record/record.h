@@ -234,6 +234,8 @@ int sp_define_metric(const char *name, const char *unit, int exponent, const cha
 void sp_define_meta(const char *key, const char *value, size_t n);
 /* The id of a name among those of its kind (COUNTER, PARAMETER or STRING), made at first use. */
 uint32_t sp_define_name(unsigned kind, const char *p, size_t n);
+/* Into room bytes: text with every byte that is not UTF-8 as Python's backslashreplace has it; returns its length. */
+size_t sp_escape(char *out, size_t room, const char *text, size_t n);
 /* Regions that are found by a key instead of an address, SP_KEY_… telling whose keys they are: the id, or 0: not
  * defined yet; and their definition, text as for sp_define_region; flags SP_REGION_LEFT_OUT: none, the filter leaves it
  * out. */
