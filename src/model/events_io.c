@@ -8,14 +8,17 @@ static const uint8_t needed[] = {
 
 _Static_assert(SP_EVENT_IO_DELETE - SP_EVENT_IO_CREATE == SP_RAW_X_IO_DELETE - SP_RAW_X_IO_CREATE, "the same order");
 
+enum { KNOWN = SP_RAW_IO_MODE_MASK | SP_RAW_IO_NON_BLOCKING | SP_RAW_IO_COLLECTIVE };
+
 static int begin(struct sp_io *x, uint32_t words, const uint64_t *payload)
 {
 	x->mode = payload[1] & SP_RAW_IO_MODE_MASK;
-	x->flags = (uint32_t)payload[1] & (SP_RAW_IO_NON_BLOCKING | SP_RAW_IO_COLLECTIVE);
+	x->flags = (payload[1] & SP_RAW_IO_NON_BLOCKING ? SP_IO_NON_BLOCKING : 0u) |
+	           (payload[1] & SP_RAW_IO_COLLECTIVE ? SP_IO_COLLECTIVE : 0u);
 	x->asked = (int64_t)payload[2];
 	x->offset = payload[3];
 	x->matching = words > 4 ? payload[4] : 0;
-	return x->mode <= SP_RAW_IO_FLUSH && payload[1] == (x->mode | x->flags) ? 1 : -1;
+	return x->mode <= SP_RAW_IO_FLUSH && (payload[1] & ~(uint64_t)KNOWN) == 0 ? 1 : -1;
 }
 
 int sp_events_io(struct sp_events *s, uint32_t what, uint32_t words, const uint64_t *payload, struct sp_event *out)

@@ -4,6 +4,11 @@
 
 _Static_assert(SP_EVENT_RMA_LOCK - SP_EVENT_MPI_SEND == SP_RAW_X_RMA_LOCK - SP_RAW_X_MPI_SEND, "the same order");
 
+_Static_assert((int)SP_ROOT_NONE == SP_RAW_ROOT_NONE && (int)SP_ROOT_SELF == SP_RAW_ROOT_SELF &&
+                   (int)SP_ROOT_GROUP == SP_RAW_ROOT_GROUP && (int)SP_RMA_REMOTE == (int)SP_RAW_RMA_REMOTE &&
+                   (int)SP_LOCK_RELEASE == (int)SP_RAW_LOCK_RELEASE,
+               "the same numbers");
+
 enum subject { NOTHING, REQUEST, COMM, WIN };
 
 /* Of each kind: how many words it has, and what its first word names. */

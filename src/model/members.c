@@ -29,6 +29,7 @@ static struct sp_member_world *find_world(const struct sp_members *x, uint64_t i
 int sp_members_alloc(const struct sp_members *x, struct sp_group *g, uint32_t n)
 {
 	g->n = n;
+	g->unmeasured = NULL;
 	g->processes = sp_arena_alloc(&x->b->priv->arena, (size_t)n * sizeof(*g->processes));
 	if (g->processes)
 		memset(g->processes, 0xff, (size_t)n * sizeof(*g->processes));
@@ -46,8 +47,8 @@ static int collect_worlds(struct sp_members *x)
 		return -1;
 	for (i = 0; i < m->n_processes; i++)
 		if (m->processes[i].rank != SP_NONE)
-			x->worlds[n++] =
-			    (struct sp_member_world){m->processes[i].world, SP_NONE, {NULL, m->processes[i].ranks}};
+			x->worlds[n++] = (struct sp_member_world){
+			    m->processes[i].world, SP_NONE, {NULL, m->processes[i].ranks, NULL}};
 	qsort(x->worlds, n, sizeof(*x->worlds), compare_worlds);
 	for (i = 0; i < n; i++) {
 		struct sp_member_world *last = x->worlds + x->n_worlds - 1, *w = &x->worlds[i];
@@ -118,6 +119,28 @@ static struct sp_raw_ranks run_at(const struct sp_str *runs, size_t i)
 	return r;
 }
 
+/* Says of a list that is not complete who those are that were not measured. */
+static int name_unmeasured(struct sp_members *x, const struct sp_str *runs, struct sp_group *g)
+{
+	const size_t n = runs->n / sizeof(struct sp_raw_ranks);
+	const struct sp_member_world *w;
+	struct sp_raw_ranks r;
+	uint32_t k, at = 0;
+	size_t i;
+
+	g->unmeasured = sp_arena_alloc(&x->b->priv->arena, g->n * sizeof(*g->unmeasured));
+	if (!g->unmeasured)
+		return -1;
+	for (i = 0; i < n; i++, at += r.count) {
+		r = run_at(runs, i);
+		w = find_world(x, r.world);
+		for (k = 0; k < r.count; k++)
+			g->unmeasured[at + k] =
+			    w && (uint64_t)r.first + k < w->ranks.n ? sp_unmeasured(w->index, r.first + k) : UINT64_MAX;
+	}
+	return 0;
+}
+
 /* Returns 1 when they are more than there can be. */
 static int read_runs(struct sp_members *x, const struct sp_str *runs, struct sp_member_list *out)
 {
@@ -143,7 +166,7 @@ static int read_runs(struct sp_members *x, const struct sp_str *runs, struct sp_
 		for (k = 0; k < r.count; k++)
 			out->complete &= to[k] != SP_NONE;
 	}
-	return 0;
+	return out->complete ? 0 : name_unmeasured(x, runs, &out->g);
 }
 
 int sp_members_told(struct sp_members *x, const struct sp_str *runs, struct sp_member_list *out)
@@ -163,7 +186,7 @@ int sp_members_told(struct sp_members *x, const struct sp_str *runs, struct sp_m
 	if (rc < 0)
 		return -1;
 	if (rc)
-		*out = (struct sp_member_list){{NULL, 0}, false};
+		*out = (struct sp_member_list){.complete = false};
 	if (id < known)
 		return rc; /* each gets a list of its own, in which it may enter what it knows */
 	if (id == x->list_room) {

@@ -167,7 +167,13 @@ struct sp_io_handle {
 struct sp_group {
 	uint32_t *processes; /* indices */
 	uint32_t n;
+	uint64_t *unmeasured; /* NULL: none is told; of those that were not measured: sp_unmeasured(world, rank) */
 };
+/* The index of a world and a rank in it; a member of which not even that is known has UINT64_MAX. */
+static inline uint64_t sp_unmeasured(uint32_t world, uint32_t rank)
+{
+	return (uint64_t)world << 32 | rank;
+}
 
 /* The processes that share an MPI_COMM_WORLD, by their rank. */
 struct sp_world {
@@ -304,7 +310,20 @@ enum sp_event_kind {
 	SP_EVENT_HANDOVER
 };
 
-/* What an event of MPI says; what does not belong to its kind is 0. */
+/* sp_mpi.root where it is no rank */
+enum {
+	SP_ROOT_NONE = -1,
+	SP_ROOT_SELF = -2, /* of an intercommunicator: this process */
+	SP_ROOT_GROUP = -3 /* of an intercommunicator: another one of this group */
+};
+/* sp_mpi.what of SP_EVENT_RMA_COMPLETE and SP_EVENT_RMA_LOCK */
+enum sp_rma_complete { SP_RMA_BLOCKING, SP_RMA_NON_BLOCKING, SP_RMA_TEST, SP_RMA_REMOTE };
+enum sp_rma_lock { SP_LOCK_REQUEST, SP_LOCK_ACQUIRE, SP_LOCK_TRY, SP_LOCK_RELEASE };
+/* sp_io.flags */
+enum { SP_IO_NON_BLOCKING = 1, SP_IO_COLLECTIVE = 2 };
+
+/* What an event of MPI says; what does not belong to its kind is 0. Collective operations, types of atomics and of
+ * locks, and levels of synchronisation have the numbers of OTF2. */
 struct sp_mpi {
 	/* Whose ranks peer and root are: the members of the communicator or window, or the remote group of an
 	 * intercommunicator as this process sees it. NULL where the event names none. */
@@ -313,8 +332,8 @@ struct sp_mpi {
 	int32_t tag;
 	uint64_t bytes;   /* of a message, put or get */
 	uint64_t request; /* unique in the process */
-	uint32_t what;    /* collective operation, atomic type, kind of completion or of lock action (SP_RAW_…) */
-	int32_t root;     /* rank, below peers->n, or SP_RAW_ROOT_… */
+	uint32_t what;    /* collective operation, atomic type, kind of completion or of lock action */
+	int32_t root;     /* rank, below peers->n, or SP_ROOT_… */
 	uint32_t level;   /* of synchronisation */
 	uint32_t type;    /* of a lock */
 	uint32_t group;   /* index in sp_model.groups */
@@ -325,7 +344,7 @@ struct sp_mpi {
 /* What an event of file I/O says; what does not belong to its kind is 0. */
 struct sp_io {
 	uint32_t mode;   /* begin: 0 read, 1 write, 2 flush; seek: whence; delete: 0 a file, 1 a file of MPI */
-	uint32_t flags;  /* begin: SP_RAW_IO_NON_BLOCKING, SP_RAW_IO_COLLECTIVE */
+	uint32_t flags;  /* begin: SP_IO_… */
 	uint32_t to;     /* dup: the new handle */
 	int64_t asked;   /* seek: offset asked for; begin: bytes */
 	uint64_t offset; /* begin: where, seek: reached; UINT64_MAX: not told, or it failed */

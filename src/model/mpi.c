@@ -255,6 +255,20 @@ static int make_side(struct merging *x, struct side *s, uint32_t n)
 	return sp_members_alloc(&x->members, &s->g, n);
 }
 
+/* Without its rank 0 an MPI_COMM_WORLD is known all the same. */
+static int name_world(struct merging *x, struct side *s, uint32_t process)
+{
+	const uint32_t world = x->m->processes[process].world_index;
+	uint32_t i;
+
+	if (world == SP_NONE || s->g.unmeasured || s->g.n != x->m->processes[process].ranks)
+		return 0;
+	s->g.unmeasured = sp_arena_alloc(&x->b->priv->arena, s->g.n * sizeof(*s->g.unmeasured));
+	for (i = 0; i < s->g.n && s->g.unmeasured; i++)
+		s->g.unmeasured[i] = sp_unmeasured(world, i);
+	return s->g.unmeasured ? 0 : -1;
+}
+
 static void misfit(struct merging *x, uint32_t process, const struct sp_comm_def *d)
 {
 	sp_model_problem(x->m, "raw/%s: its rank in communicator %" PRIu32 " does not fit the other processes'",
@@ -289,6 +303,7 @@ static int claim(struct merging *x, uint32_t process, const struct sp_comm_def *
 	struct building *c = comm_of(x, process, d->id);
 	uint32_t *place;
 	int at = 0;
+	bool made;
 
 	if (!c)
 		return 0;
@@ -300,7 +315,9 @@ static int claim(struct merging *x, uint32_t process, const struct sp_comm_def *
 		source->comms.to[d->id] = 0;
 		return 0;
 	}
-	if (make_side(x, &c->side[at], d->c.size) || (c->c.inter && make_side(x, &c->side[!at], d->c.remote_size)))
+	made = !c->side[at].there;
+	if (make_side(x, &c->side[at], d->c.size) || (made && c->c.world && name_world(x, &c->side[at], process)) ||
+	    (c->c.inter && make_side(x, &c->side[!at], d->c.remote_size)))
 		return -1;
 	source->sides[d->id] = (uint8_t)at;
 	place = &c->side[at].g.processes[d->c.rank];

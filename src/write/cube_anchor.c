@@ -87,11 +87,22 @@ static void put_model_region(struct sp_out *out, uint32_t id, const struct sp_re
 	static const char *const roles[] = {[SP_SCOREP_FUNCTION] = "function",
 	                                    [SP_SCOREP_ARTIFICIAL] = "artificial",
 	                                    [SP_SCOREP_FILE_IO] = "file_io",
-	                                    [SP_SCOREP_FILE_IO_METADATA] = "file_io metadata"};
+	                                    [SP_SCOREP_FILE_IO_METADATA] = "file_io metadata",
+	                                    [SP_SCOREP_POINT2POINT] = "point2point",
+	                                    [SP_SCOREP_BARRIER] = "barrier",
+	                                    [SP_SCOREP_ONE2ALL] = "one2all",
+	                                    [SP_SCOREP_ALL2ONE] = "all2one",
+	                                    [SP_SCOREP_ALL2ALL] = "all2all",
+	                                    [SP_SCOREP_COLL_OTHER] = "other collective",
+	                                    [SP_SCOREP_RMA] = "rma",
+	                                    [SP_SCOREP_ATOMIC] = "atomic",
+	                                    [SP_SCOREP_ALLOCATE] = "allocate",
+	                                    [SP_SCOREP_DEALLOCATE] = "deallocate"};
 	static const char *const paradigms[] = {[SP_SCOREP_USER] = "user",
 	                                        [SP_SCOREP_MEASUREMENT] = "measurement",
 	                                        [SP_SCOREP_COMPILER] = "compiler",
-	                                        [SP_SCOREP_IO] = "io"};
+	                                        [SP_SCOREP_IO] = "io",
+	                                        [SP_SCOREP_MPI] = "mpi"};
 	struct sp_scorep_region s = sp_scorep_region(r);
 	bool grouped = s.paradigm == SP_SCOREP_USER && s.role == SP_SCOREP_FUNCTION;
 	struct shown shown = {s.name,        s.name, s.file, paradigms[s.paradigm], grouped ? r->module : sp_text(""),

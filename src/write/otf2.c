@@ -144,16 +144,26 @@ static int define(struct sp_otf2 *a)
 	return a->failed ? -1 : 0;
 }
 
+static int define_location(struct sp_otf2 *a, OTF2_LocationRef location)
+{
+	OTF2_DefWriter *w = OTF2_Archive_GetDefWriter(a->archive, location);
+
+	if (!w || OTF2_Archive_CloseDefWriter(a->archive, w))
+		return sp_otf2_fail(a, "the definitions of a thread could not be written");
+	return 0;
+}
+
 /* A reader expects a file of local definitions for each location: empty, as all references are global. */
 static int define_locally(struct sp_otf2 *a)
 {
 	if (OTF2_Archive_OpenDefFiles(a->archive))
 		return sp_otf2_fail(a, "no definition files");
-	for (uint32_t l = a->k.first; l < a->k.end; l++) {
-		OTF2_DefWriter *w = OTF2_Archive_GetDefWriter(a->archive, sp_otf2_location(a->m, l));
-		if (!w || OTF2_Archive_CloseDefWriter(a->archive, w))
-			return sp_otf2_fail(a, "the definitions of a thread could not be written");
-	}
+	for (uint32_t l = a->k.first; l < a->k.end; l++)
+		if (define_location(a, sp_otf2_location(a->m, l)))
+			return -1;
+	for (uint32_t i = 0; i < a->n_strangers; i++)
+		if (define_location(a, a->strangers[i].location))
+			return -1;
 	if (OTF2_Archive_CloseDefFiles(a->archive))
 		return sp_otf2_fail(a, "the definition files could not be written");
 	return 0;
@@ -175,6 +185,9 @@ static int prepare(struct sp_otf2 *a)
 	if (!a->string_refs || !a->created || !a->parameter_refs || !a->parameters || !a->events || !a->handles ||
 	    !a->attributes)
 		return sp_otf2_fail_memory(a);
+	a->files.arena = &a->arena;
+	if (sp_otf2_prepare_mpi(a))
+		return -1;
 	a->off = SP_NONE;
 	for (uint32_t r = 1; r < m->n_regions; r++)
 		if (m->regions[r].kind == SP_REGION_OFF)
@@ -187,6 +200,19 @@ static int prepare(struct sp_otf2 *a)
 			a->created[a->n_created++] = l;
 	}
 	qsort_r(a->created, a->n_created, sizeof *a->created, by_creator, m->locations);
+	return 0;
+}
+
+/* A reader expects a file of events, too. */
+static int put_strangers(struct sp_otf2 *a)
+{
+	if (sp_otf2_find_ranks(a))
+		return -1;
+	for (uint32_t i = 0; i < a->n_strangers; i++) {
+		OTF2_EvtWriter *w = OTF2_Archive_GetEvtWriter(a->archive, a->strangers[i].location);
+		if (!w || OTF2_Archive_CloseEvtWriter(a->archive, w))
+			return sp_otf2_fail(a, "the events could not be written");
+	}
 	return 0;
 }
 
@@ -206,6 +232,8 @@ static int put_all(struct sp_otf2 *a)
 	for (uint32_t l = a->k.first; l < a->k.end; l++)
 		if (sp_otf2_events(a, l))
 			return -1;
+	if (put_strangers(a))
+		return -1;
 	if (OTF2_Archive_CloseEvtFiles(a->archive))
 		return sp_otf2_fail(a, "the event files could not be written");
 	if (define_locally(a) || define(a))
@@ -241,6 +269,7 @@ int sp_write_otf2(const struct sp_model *m, const char *path, const struct sp_wr
 	if (a.attributes)
 		OTF2_AttributeList_Delete(a.attributes);
 	sp_intern_free(&a.strings);
+	sp_intern_free(&a.files);
 	free(a.classes);
 	sp_arena_free(&a.arena);
 	sp_pick_close(&a.k);

@@ -2,7 +2,7 @@
 /* What the files of the OTF2 writer share. References: a region has its index in the model, of which 0 stands for those
  * that could not be defined, and behind the model's come two of our own; a thread has its number in its process in the
  * upper half and its process in the lower, as Score-P has it; parameters, strings and classes of metrics are numbered
- * as they are met. */
+ * as they are met. Ranks of MPI that are not in the archive have numbers behind those of the processes. */
 #ifndef SP_WRITE_OTF2_ARCHIVE_H
 #define SP_WRITE_OTF2_ARCHIVE_H
 
@@ -29,6 +29,14 @@ struct sp_otf2_handle {
 	uint64_t matching; /* the operation's number there */
 };
 
+/* A rank that has no events, because its process was not measured or is not in the archive, but is named by some: so
+ * that messages to it have an end. */
+struct sp_otf2_stranger {
+	uint32_t rank; /* among those of all worlds; SP_NONE: it stands for all that no event names */
+	OTF2_LocationRef location;
+	OTF2_LocationGroupRef group;
+};
+
 struct sp_otf2 {
 	const struct sp_model *m;
 	const struct sp_write_options *o;
@@ -50,7 +58,18 @@ struct sp_otf2 {
 	struct sp_otf2_class *classes; /* owned; behind those of the counters */
 	uint32_t n_classes;
 	struct sp_otf2_handle *handles;
-	uint32_t n_groups;
+	bool posix_io, mpi_io;  /* there is something of it */
+	struct sp_intern files; /* number in the table = OTF2 reference */
+	uint32_t n_groups;      /* those that the events of MPI name come first */
+	uint32_t n_topologies, n_dimensions;
+	uint32_t *comm_refs; /* of each communicator of the model */
+	bool *comm_seen, *win_seen;
+	uint32_t *world_first; /* of each world: its rank 0 among all ranks; behind them the number of all */
+	bool *rank_seen;       /* of all ranks: an event names it */
+	uint32_t *rank_places; /* of all ranks: the number in the group of those in the archive; SP_NONE: it is not */
+	uint32_t n_rank_places;
+	struct sp_otf2_stranger *strangers; /* in the order of their ranks */
+	uint32_t n_strangers;
 	uint32_t off; /* the region of pauses: call paths have it, the events MEASUREMENT_ON_OFF alone; SP_NONE: none */
 	uint64_t *events;           /* written for each location */
 	uint64_t done, total, last; /* last: the greatest time written */
@@ -90,9 +109,26 @@ int sp_otf2_events(struct sp_otf2 *a, uint32_t location);
 /* An event of file I/O. found: the handle was open before the call that is running. Returns an OTF2_ErrorCode. */
 int sp_otf2_io(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location, const struct sp_event *ev, bool found);
 
+/* An event of MPI. Returns an OTF2_ErrorCode. */
+int sp_otf2_mpi(struct sp_otf2 *a, OTF2_EvtWriter *w, const struct sp_event *ev);
+/* Before the first event. */
+int sp_otf2_prepare_mpi(struct sp_otf2 *a);
+static inline bool sp_otf2_has_mpi(const struct sp_model *m)
+{
+	return m->n_comms || m->n_groups || m->n_worlds;
+}
+/* References come in order, so that what there is of MPI is defined at two places of sp_otf2_define_places(). */
+void sp_otf2_define_ranks(struct sp_otf2 *a); /* all ranks, and groups of them */
+void sp_otf2_define_comms(struct sp_otf2 *a); /* communicators, windows, topologies */
+/* Behind the last event: which ranks there are. */
+int sp_otf2_find_ranks(struct sp_otf2 *a);
+/* host: of each process. */
+void sp_otf2_define_strangers(struct sp_otf2 *a, const uint32_t *host);
+
 /* Global definitions; what cannot be written makes the archive fail. */
 void sp_otf2_define_places(struct sp_otf2 *a); /* machines, processes, threads, and their groups */
 void sp_otf2_define_code(struct sp_otf2 *a);   /* regions, their groups, metrics, parameters, call paths */
+void sp_otf2_define_mpi(struct sp_otf2 *a);    /* ranks, communicators, windows; behind the places */
 void sp_otf2_define_io(struct sp_otf2 *a);
 
 #endif

@@ -29,11 +29,22 @@ static void define_regions(struct sp_otf2 *a)
 	static const OTF2_RegionRole roles[] = {[SP_SCOREP_FUNCTION] = OTF2_REGION_ROLE_FUNCTION,
 	                                        [SP_SCOREP_ARTIFICIAL] = OTF2_REGION_ROLE_ARTIFICIAL,
 	                                        [SP_SCOREP_FILE_IO] = OTF2_REGION_ROLE_FILE_IO,
-	                                        [SP_SCOREP_FILE_IO_METADATA] = OTF2_REGION_ROLE_FILE_IO_METADATA};
+	                                        [SP_SCOREP_FILE_IO_METADATA] = OTF2_REGION_ROLE_FILE_IO_METADATA,
+	                                        [SP_SCOREP_POINT2POINT] = OTF2_REGION_ROLE_POINT2POINT,
+	                                        [SP_SCOREP_BARRIER] = OTF2_REGION_ROLE_BARRIER,
+	                                        [SP_SCOREP_ONE2ALL] = OTF2_REGION_ROLE_COLL_ONE2ALL,
+	                                        [SP_SCOREP_ALL2ONE] = OTF2_REGION_ROLE_COLL_ALL2ONE,
+	                                        [SP_SCOREP_ALL2ALL] = OTF2_REGION_ROLE_COLL_ALL2ALL,
+	                                        [SP_SCOREP_COLL_OTHER] = OTF2_REGION_ROLE_COLL_OTHER,
+	                                        [SP_SCOREP_RMA] = OTF2_REGION_ROLE_RMA,
+	                                        [SP_SCOREP_ATOMIC] = OTF2_REGION_ROLE_ATOMIC,
+	                                        [SP_SCOREP_ALLOCATE] = OTF2_REGION_ROLE_ALLOCATE,
+	                                        [SP_SCOREP_DEALLOCATE] = OTF2_REGION_ROLE_DEALLOCATE};
 	static const OTF2_Paradigm paradigms[] = {[SP_SCOREP_USER] = OTF2_PARADIGM_USER,
 	                                          [SP_SCOREP_MEASUREMENT] = OTF2_PARADIGM_MEASUREMENT_SYSTEM,
 	                                          [SP_SCOREP_COMPILER] = OTF2_PARADIGM_COMPILER,
-	                                          [SP_SCOREP_IO] = OTF2_PARADIGM_NONE};
+	                                          [SP_SCOREP_IO] = OTF2_PARADIGM_NONE,
+	                                          [SP_SCOREP_MPI] = OTF2_PARADIGM_MPI};
 	const struct sp_model *m = a->m;
 	OTF2_StringRef none = sp_otf2_literal(a, "");
 	struct sp_str command = sp_text(""), lost = sp_text("<not defined>"), threads = sp_text("THREADS");
@@ -61,6 +72,20 @@ static int by_module(const void *x, const void *y, void *arg)
 	return order ? order : i < k ? -1 : i > k;
 }
 
+/* The functions of MPI, which have no module. */
+static void define_mpi_regions(struct sp_otf2 *a, uint64_t *members)
+{
+	uint32_t n = 0;
+
+	for (uint32_t r = 1; r < a->m->n_regions; r++)
+		if (a->m->regions[r].kind == SP_REGION_MPI)
+			members[n++] = r;
+	if (n)
+		OTF2_GlobalDefWriter_WriteGroup(a->defs, a->n_groups++, sp_otf2_literal(a, "MPI"),
+		                                OTF2_GROUP_TYPE_REGIONS, OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE, n,
+		                                members);
+}
+
 /* A group of regions for each module, by which a viewer colours them. */
 static void define_modules(struct sp_otf2 *a)
 {
@@ -84,6 +109,7 @@ static void define_modules(struct sp_otf2 *a)
 			                                OTF2_GROUP_TYPE_REGIONS, OTF2_PARADIGM_NONE,
 			                                OTF2_GROUP_FLAG_NONE, (uint32_t)(end - begin), members + begin);
 	}
+	define_mpi_regions(a, members);
 }
 
 /* ---- parameters ---- */

@@ -150,7 +150,7 @@ __attribute__((noinline)) static int put_rare(struct stream *s, const struct sp_
 		put_lost(s, ev->time, ev->u.uint);
 		return 0;
 	default:
-		if (ev->kind > SP_EVENT_IO_COMPLETE)
+		if (ev->kind > SP_EVENT_IO_DELETE)
 			return 0;
 		return sp_otf2_io(s->a, s->w, s->location, ev, found_open(s, batch, ev));
 	}
@@ -179,6 +179,10 @@ static int put_batch(struct stream *s, const struct sp_event *batch, const struc
 				rc = OTF2_EvtWriter_Leave(w, NULL, ev->time, ev->id);
 			break;
 		default:
+			if (ev->kind >= SP_EVENT_MPI_SEND && ev->kind <= SP_EVENT_RMA_LOCK) {
+				rc = sp_otf2_mpi(s->a, w, ev);
+				break;
+			}
 			rc = put_rare(s, batch, ev, end);
 			ev += s->skip;
 		}

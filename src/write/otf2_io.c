@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* File I/O as Score-P's POSIX adapter has it: one paradigm, a file for each path, a handle for each time it was open.
+/* File I/O as Score-P's adapters have it: a paradigm for POSIX and one for MPI, a file for each path, a handle for each
+ * time it was open.
  * The flags are those of open(2) on the system that converts, which is the one that recorded in all but rare cases. */
 #include <fcntl.h>
 
 #include "write/otf2_archive.h"
+
+enum paradigm { PARADIGM_POSIX, PARADIGM_MPI_IO };
 
 struct flag {
 	int open;
@@ -65,24 +68,50 @@ static int put_begin(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location, co
 	struct sp_otf2_handle *h = &a->handles[ev->id];
 	const struct sp_io *io = ev->u.io;
 
+	const unsigned flags = (io->flags & SP_IO_NON_BLOCKING ? OTF2_IO_OPERATION_FLAG_NON_BLOCKING : 0u) |
+	                       (io->flags & SP_IO_COLLECTIVE ? OTF2_IO_OPERATION_FLAG_COLLECTIVE : 0u);
+
 	/* numbers may repeat where a handle is used by several threads: they are matched in each location alone */
-	h->matching++;
-	h->open = true;
-	h->location = location;
+	if (!io->matching) {
+		h->matching++;
+		h->open = true;
+		h->location = location;
+	}
 	if (io->offset != UINT64_MAX)
 		OTF2_AttributeList_AddUint64(a->attributes, ATTRIBUTE_OFFSET, io->offset);
 	return OTF2_EvtWriter_IoOperationBegin(w, a->attributes, ev->time, ev->id, modes[io->mode < 3 ? io->mode : 0],
-	                                       OTF2_IO_OPERATION_FLAG_NONE, (uint64_t)io->asked, h->matching);
+	                                       (OTF2_IoOperationFlag)flags, (uint64_t)io->asked,
+	                                       io->matching ? io->matching : h->matching);
 }
 
 static int put_complete(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location, const struct sp_event *ev)
 {
 	struct sp_otf2_handle *h = &a->handles[ev->id];
+	const struct sp_io *io = ev->u.io;
 
+	if (io->matching)
+		return OTF2_EvtWriter_IoOperationComplete(w, NULL, ev->time, ev->id, io->bytes, io->matching);
 	if (!h->open || h->location != location)
 		return 0; /* its begin was lost, and the location's marker tells of that */
 	h->open = false;
-	return OTF2_EvtWriter_IoOperationComplete(w, NULL, ev->time, ev->id, ev->u.io->bytes, h->matching);
+	return OTF2_EvtWriter_IoOperationComplete(w, NULL, ev->time, ev->id, io->bytes, h->matching);
+}
+
+static OTF2_IoFileRef file_of(struct sp_otf2 *a, struct sp_str path)
+{
+	uint32_t ref = sp_intern(&a->files, path.p, path.n);
+
+	if (ref == SP_INTERN_FAILED)
+		sp_otf2_fail_memory(a);
+	return ref;
+}
+
+static int put_delete(struct sp_otf2 *a, OTF2_EvtWriter *w, const struct sp_event *ev)
+{
+	a->mpi_io |= ev->u.io->mode;
+	a->posix_io |= !ev->u.io->mode;
+	return OTF2_EvtWriter_IoDeleteFile(w, NULL, ev->time, ev->u.io->mode ? PARADIGM_MPI_IO : PARADIGM_POSIX,
+	                                   file_of(a, a->m->strings[ev->id]));
 }
 
 int sp_otf2_io(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location, const struct sp_event *ev, bool found)
@@ -90,8 +119,11 @@ int sp_otf2_io(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location, const st
 	static const OTF2_IoSeekOption origins[] = {OTF2_IO_SEEK_FROM_START, OTF2_IO_SEEK_FROM_CURRENT,
 	                                            OTF2_IO_SEEK_FROM_END, OTF2_IO_SEEK_DATA, OTF2_IO_SEEK_HOLE};
 	const struct sp_io *io = ev->u.io;
-	uint32_t flags = a->m->io_handles[ev->id].flags;
+	uint32_t flags;
 
+	if (ev->kind == SP_EVENT_IO_DELETE)
+		return put_delete(a, w, ev);
+	flags = a->m->io_handles[ev->id].flags;
 	a->handles[ev->id].seen = true;
 	switch (ev->kind) {
 	case SP_EVENT_IO_CREATE:
@@ -114,57 +146,90 @@ int sp_otf2_io(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location, const st
 		return put_begin(a, w, location, ev);
 	case SP_EVENT_IO_COMPLETE:
 		return put_complete(a, w, location, ev);
+	case SP_EVENT_IO_ISSUED:
+		return OTF2_EvtWriter_IoOperationIssued(w, NULL, ev->time, ev->id, io->matching);
 	}
 	return 0;
 }
 
 /* Paths are files; names of pipes, sockets and the like are those of the handle alone. */
-static OTF2_IoFileRef define_file(struct sp_otf2 *a, struct sp_intern *files, const struct sp_io_handle *h)
+static OTF2_IoFileRef handle_file(struct sp_otf2 *a, const struct sp_io_handle *h, bool *directory, size_t room)
 {
-	size_t known = files->n;
-
-	if (!h->path.n || h->path.p[0] != '/')
+	if (!h->path.n || (h->path.p[0] != '/' && !h->mpi))
 		return OTF2_UNDEFINED_IO_FILE;
-	uint32_t ref = sp_intern(files, h->path.p, h->path.n);
-	if (ref == SP_INTERN_FAILED) {
-		sp_otf2_fail_memory(a);
-	} else if (ref == known && (h->flags & O_DIRECTORY) && (h->flags & O_TMPFILE) != O_TMPFILE) {
-		OTF2_GlobalDefWriter_WriteIoDirectory(a->defs, ref, sp_otf2_string(a, h->path),
-		                                      OTF2_UNDEFINED_SYSTEM_TREE_NODE);
-	} else if (ref == known) {
-		OTF2_GlobalDefWriter_WriteIoRegularFile(a->defs, ref, sp_otf2_string(a, h->path),
-		                                        OTF2_UNDEFINED_SYSTEM_TREE_NODE);
-	}
+	uint32_t ref = file_of(a, h->path);
+	if (ref < room && (h->flags & O_DIRECTORY) && (h->flags & O_TMPFILE) != O_TMPFILE)
+		directory[ref] = true;
 	return ref;
+}
+
+static void define_files(struct sp_otf2 *a, const bool *directory)
+{
+	for (uint32_t ref = 0; ref < a->files.n; ref++) {
+		OTF2_StringRef path =
+		    sp_otf2_string(a, (struct sp_str){a->files.entries[ref].p, a->files.entries[ref].n});
+		if (directory[ref])
+			OTF2_GlobalDefWriter_WriteIoDirectory(a->defs, ref, path, OTF2_UNDEFINED_SYSTEM_TREE_NODE);
+		else
+			OTF2_GlobalDefWriter_WriteIoRegularFile(a->defs, ref, path, OTF2_UNDEFINED_SYSTEM_TREE_NODE);
+	}
+}
+
+static void define_paradigms(struct sp_otf2 *a)
+{
+	OTF2_IoParadigmProperty property = OTF2_IO_PARADIGM_PROPERTY_VERSION;
+	OTF2_Type type = OTF2_TYPE_STRING;
+	OTF2_AttributeValue value = {0};
+
+	if (a->posix_io || a->mpi_io) /* references come in order */
+		OTF2_GlobalDefWriter_WriteIoParadigm(a->defs, PARADIGM_POSIX, sp_otf2_literal(a, "POSIX"),
+		                                     sp_otf2_literal(a, "POSIX I/O"), OTF2_IO_PARADIGM_CLASS_SERIAL,
+		                                     OTF2_IO_PARADIGM_FLAG_OS, 0, &property, &type, &value);
+	if (a->mpi_io)
+		OTF2_GlobalDefWriter_WriteIoParadigm(a->defs, PARADIGM_MPI_IO, sp_otf2_literal(a, "MPI-IO"),
+		                                     sp_otf2_literal(a, "MPI-IO"), OTF2_IO_PARADIGM_CLASS_PARALLEL,
+		                                     OTF2_IO_PARADIGM_FLAG_NONE, 0, &property, &type, &value);
+}
+
+static void define_handle(struct sp_otf2 *a, uint32_t index, OTF2_IoFileRef file)
+{
+	const struct sp_io_handle *h = &a->m->io_handles[index];
+	const bool before = !a->handles[index].created;
+	OTF2_StringRef name = sp_otf2_string(a, file == OTF2_UNDEFINED_IO_FILE ? h->path : sp_text(""));
+
+	OTF2_GlobalDefWriter_WriteIoHandle(a->defs, index, name, file, h->mpi ? PARADIGM_MPI_IO : PARADIGM_POSIX,
+	                                   before ? OTF2_IO_HANDLE_FLAG_PRE_CREATED : OTF2_IO_HANDLE_FLAG_NONE,
+	                                   h->comm != SP_NONE && a->comm_seen[h->comm] ? a->comm_refs[h->comm]
+	                                                                               : OTF2_UNDEFINED_COMM,
+	                                   OTF2_UNDEFINED_IO_HANDLE);
+	if (before)
+		OTF2_GlobalDefWriter_WriteIoPreCreatedHandleState(a->defs, index, access_of(h->flags),
+		                                                  (OTF2_IoStatusFlag)flags_of(h->flags, status_flags));
 }
 
 void sp_otf2_define_io(struct sp_otf2 *a)
 {
-	struct sp_intern files = {.arena = &a->arena};
-	bool begun = false;
+	const struct sp_model *m = a->m;
+	const size_t room = a->files.n + m->n_io_handles;
+	bool *directory = sp_arena_zalloc(&a->arena, room, sizeof *directory);
+	OTF2_IoFileRef *files = sp_arena_zalloc(&a->arena, m->n_io_handles, sizeof *files);
 
-	for (uint32_t i = 0; i < a->m->n_io_handles && !a->failed; i++) {
-		const struct sp_io_handle *h = &a->m->io_handles[i];
+	if (!directory || !files) {
+		sp_otf2_fail_memory(a);
+		return;
+	}
+	for (uint32_t i = 0; i < m->n_io_handles; i++) {
 		if (!a->handles[i].seen)
 			continue;
-		if (!begun) {
-			OTF2_IoParadigmProperty property = OTF2_IO_PARADIGM_PROPERTY_VERSION;
-			OTF2_Type type = OTF2_TYPE_STRING;
-			OTF2_AttributeValue value = {0};
-			OTF2_GlobalDefWriter_WriteIoParadigm(
-			    a->defs, 0, sp_otf2_literal(a, "POSIX"), sp_otf2_literal(a, "POSIX I/O"),
-			    OTF2_IO_PARADIGM_CLASS_SERIAL, OTF2_IO_PARADIGM_FLAG_OS, 0, &property, &type, &value);
-		}
-		begun = true;
-		OTF2_IoFileRef file = define_file(a, &files, h);
-		bool before = !a->handles[i].created;
-		OTF2_StringRef name = sp_otf2_string(a, file == OTF2_UNDEFINED_IO_FILE ? h->path : sp_text(""));
-		OTF2_GlobalDefWriter_WriteIoHandle(a->defs, i, name, file, 0,
-		                                   before ? OTF2_IO_HANDLE_FLAG_PRE_CREATED : OTF2_IO_HANDLE_FLAG_NONE,
-		                                   OTF2_UNDEFINED_COMM, OTF2_UNDEFINED_IO_HANDLE);
-		if (before)
-			OTF2_GlobalDefWriter_WriteIoPreCreatedHandleState(
-			    a->defs, i, access_of(h->flags), (OTF2_IoStatusFlag)flags_of(h->flags, status_flags));
+		files[i] = handle_file(a, &m->io_handles[i], directory, room);
+		a->mpi_io |= m->io_handles[i].mpi;
+		a->posix_io |= !m->io_handles[i].mpi;
 	}
-	sp_intern_free(&files);
+	if (a->failed)
+		return;
+	define_paradigms(a);
+	define_files(a, directory);
+	for (uint32_t i = 0; i < m->n_io_handles; i++)
+		if (a->handles[i].seen)
+			define_handle(a, i, files[i]);
 }

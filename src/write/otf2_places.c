@@ -67,6 +67,8 @@ static void define_processes(struct sp_otf2 *a)
 		value.uint64 = location->tid;
 		OTF2_GlobalDefWriter_WriteLocationProperty(a->defs, ref, tid, OTF2_TYPE_UINT64, value);
 	}
+	if (host)
+		sp_otf2_define_strangers(a, host);
 }
 
 /* The locations, then as members the ranks in that group. */
@@ -104,6 +106,7 @@ static void define_topology(struct sp_otf2 *a)
 	                                        OTF2_CART_PERIODIC_FALSE);
 	OTF2_GlobalDefWriter_WriteCartDimension(a->defs, 1, sp_otf2_literal(a, "Thread"), threads,
 	                                        OTF2_CART_PERIODIC_FALSE);
+	a->n_dimensions = 2;
 	OTF2_GlobalDefWriter_WriteCartTopology(a->defs, 0, sp_otf2_literal(a, "Process x Thread"), COMM_ALL, 2,
 	                                       dimensions);
 	for (uint32_t l = a->k.first, process = 0; l < a->k.end; l++) {
@@ -168,7 +171,11 @@ static void define_attributes(struct sp_otf2 *a)
 void sp_otf2_define_places(struct sp_otf2 *a)
 {
 	define_processes(a);
+	if (!a->failed)
+		sp_otf2_define_ranks(a);
 	if (a->k.end > a->k.first && !a->failed)
 		define_teams(a);
+	if (!a->failed)
+		sp_otf2_define_comms(a);
 	define_attributes(a);
 }

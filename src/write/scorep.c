@@ -70,11 +70,21 @@ struct sp_str sp_scorep_machine(const struct sp_model *m, uint32_t first_locatio
 	return machine.n ? machine : sp_text("Linux");
 }
 
+void sp_scorep_rank(uint32_t world, uint32_t rank, char name[SP_SCOREP_NAME])
+{
+	if (world)
+		snprintf(name, SP_SCOREP_NAME, "MPI Rank %" PRIu32 " of world %" PRIu32, rank, world + 1);
+	else
+		snprintf(name, SP_SCOREP_NAME, "MPI Rank %" PRIu32, rank);
+}
+
 void sp_scorep_process(const struct sp_model *m, uint32_t process, char name[SP_SCOREP_NAME])
 {
 	const struct sp_process *p = &m->processes[process];
 
-	if (m->n_processes == 1 && sp_scorep_stands_in(p))
+	if (p->rank != SP_NONE)
+		sp_scorep_rank(p->world_index, p->rank, name);
+	else if (m->n_processes == 1 && sp_scorep_stands_in(p))
 		snprintf(name, SP_SCOREP_NAME, "Process");
 	else
 		snprintf(name, SP_SCOREP_NAME, "Process %" PRId32, p->pid);
@@ -103,6 +113,39 @@ static bool moves_data(struct sp_str name)
 	return false;
 }
 
+static bool begins(struct sp_str name, const char *with)
+{
+	return name.n >= strlen(with) && memcmp(name.p, with, strlen(with)) == 0;
+}
+
+/* Score-P has its own roles for some functions of MPI. */
+static enum sp_scorep_role role_of_mpi(const struct sp_region *r)
+{
+	static const enum sp_scorep_role roles[] = {
+	    [SP_MPI_OTHER] = SP_SCOREP_FUNCTION,          [SP_MPI_POINT2POINT] = SP_SCOREP_POINT2POINT,
+	    [SP_MPI_BARRIER] = SP_SCOREP_BARRIER,         [SP_MPI_ONE2ALL] = SP_SCOREP_ONE2ALL,
+	    [SP_MPI_ALL2ONE] = SP_SCOREP_ALL2ONE,         [SP_MPI_ALL2ALL] = SP_SCOREP_ALL2ALL,
+	    [SP_MPI_COLL_OTHER] = SP_SCOREP_COLL_OTHER,   [SP_MPI_RMA] = SP_SCOREP_RMA,
+	    [SP_MPI_FILE_IO] = SP_SCOREP_FILE_IO_METADATA};
+	static const struct {
+		const char *begin;
+		enum sp_scorep_role role;
+	} own[] = {
+	    {"MPI_Accumulate", SP_SCOREP_ATOMIC},     {"MPI_Raccumulate", SP_SCOREP_ATOMIC},
+	    {"MPI_Get_accumulate", SP_SCOREP_ATOMIC}, {"MPI_Rget_accumulate", SP_SCOREP_ATOMIC},
+	    {"MPI_Fetch_and_op", SP_SCOREP_ATOMIC},   {"MPI_Compare_and_swap", SP_SCOREP_ATOMIC},
+	    {"MPI_Win_allocate", SP_SCOREP_ALLOCATE}, {"MPI_Alloc_mem", SP_SCOREP_ALLOCATE},
+	    {"MPI_Free_mem", SP_SCOREP_DEALLOCATE},   {"MPI_File_read", SP_SCOREP_FILE_IO},
+	    {"MPI_File_iread", SP_SCOREP_FILE_IO},    {"MPI_File_write", SP_SCOREP_FILE_IO},
+	    {"MPI_File_iwrite", SP_SCOREP_FILE_IO},   {"MPI_File_sync", SP_SCOREP_FILE_IO},
+	};
+
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+		if (begins(r->qualname, own[i].begin))
+			return own[i].role;
+	return roles[r->role];
+}
+
 struct sp_scorep_region sp_scorep_region(const struct sp_region *r)
 {
 	struct sp_scorep_region s = {r->name, r->file, SP_SCOREP_FUNCTION, SP_SCOREP_USER};
@@ -126,6 +169,9 @@ struct sp_scorep_region sp_scorep_region(const struct sp_region *r)
 		                              SP_SCOREP_IO};
 		if (moves_data(r->qualname))
 			s.role = SP_SCOREP_FILE_IO;
+		break;
+	case SP_REGION_MPI:
+		s = (struct sp_scorep_region){r->qualname, sp_text("MPI"), role_of_mpi(r), SP_SCOREP_MPI};
 		break;
 	case SP_REGION_ROOT:
 		s.role = SP_SCOREP_ARTIFICIAL;

@@ -21,7 +21,9 @@ struct sp_str sp_scorep_program(struct sp_str command);
 struct sp_str sp_scorep_machine(const struct sp_model *m, uint32_t first_location, uint32_t end_location);
 
 /* Room for the name of a process. */
-enum { SP_SCOREP_NAME = 32 };
+enum { SP_SCOREP_NAME = 64 };
+void sp_scorep_rank(uint32_t world, uint32_t rank, char name[SP_SCOREP_NAME]);
+/* "MPI Rank 3", in worlds behind the first "MPI Rank 3 of world 2"; processes without MPI by their id. */
 void sp_scorep_process(const struct sp_model *m, uint32_t process, char name[SP_SCOREP_NAME]);
 
 /* A thread's own name; the first one of a run in Score-P's place is its master thread. */
@@ -31,11 +33,21 @@ struct sp_str sp_scorep_thread(const struct sp_model *m, uint32_t location);
 enum sp_scorep_role {
 	SP_SCOREP_FUNCTION,
 	SP_SCOREP_ARTIFICIAL,
-	SP_SCOREP_FILE_IO,         /* moves or commits data */
-	SP_SCOREP_FILE_IO_METADATA /* opens, closes, seeks */
+	SP_SCOREP_FILE_IO,          /* moves or commits data */
+	SP_SCOREP_FILE_IO_METADATA, /* opens, closes, seeks */
+	SP_SCOREP_POINT2POINT,
+	SP_SCOREP_BARRIER,
+	SP_SCOREP_ONE2ALL,
+	SP_SCOREP_ALL2ONE,
+	SP_SCOREP_ALL2ALL,
+	SP_SCOREP_COLL_OTHER,
+	SP_SCOREP_RMA,
+	SP_SCOREP_ATOMIC,
+	SP_SCOREP_ALLOCATE,
+	SP_SCOREP_DEALLOCATE
 };
 /* Where a region comes from. */
-enum sp_scorep_paradigm { SP_SCOREP_USER, SP_SCOREP_MEASUREMENT, SP_SCOREP_COMPILER, SP_SCOREP_IO };
+enum sp_scorep_paradigm { SP_SCOREP_USER, SP_SCOREP_MEASUREMENT, SP_SCOREP_COMPILER, SP_SCOREP_IO, SP_SCOREP_MPI };
 
 struct sp_scorep_region {
 	struct sp_str name, file;

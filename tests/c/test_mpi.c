@@ -156,7 +156,7 @@ static void check_one_sided(const struct sp_model *m, size_t n)
 	i = nth(n, SP_EVENT_RMA_COLLECTIVE_END, 0);
 	CHECK(i && mpi[i].what == 0 && mpi[i].level == 1 && mpi[i].root == SP_RAW_ROOT_NONE);
 	i = nth(n, SP_EVENT_IO_BEGIN, 0);
-	CHECK(i && io[i].mode == SP_RAW_IO_WRITE && io[i].flags == (SP_RAW_IO_COLLECTIVE | SP_RAW_IO_NON_BLOCKING));
+	CHECK(i && io[i].mode == SP_RAW_IO_WRITE && io[i].flags == (SP_IO_COLLECTIVE | SP_IO_NON_BLOCKING));
 	CHECK(io[nth(n, SP_EVENT_IO_ISSUED, 0)].matching == 21 && io[nth(n, SP_EVENT_IO_COMPLETE, 0)].matching == 21);
 	i = nth(n, SP_EVENT_IO_DELETE, 0);
 	CHECK(i && io[i].mode == SP_RAW_IO_MPI && strcmp(m->strings[ev[i].id].p, "/data/ring.bin") == 0);
@@ -193,6 +193,7 @@ static void test_missing(void)
 	world = find_comm(m, "MPI_COMM_WORLD", SP_NONE);
 	MUST(world != SP_NONE);
 	CHECK(IS(m->comms[world].group, SP_NONE, 0, SP_NONE, 1) && m->comms[world].incomplete);
+	CHECK(m->comms[world].group.unmeasured && m->comms[world].group.unmeasured[2] == sp_unmeasured(0, 2));
 	CHECK(!m->comms[find_comm(m, "half", 0)].incomplete && IS(m->comms[find_comm(m, "half", 0)].group, 0, 1));
 	CHECK(read_all(m, 1, ev, mpi, io, MOST) > 50 && mpi[nth(MOST, SP_EVENT_MPI_SEND, 0)].peer == 0);
 	CHECK(m->n_problems == 0);
