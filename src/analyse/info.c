@@ -49,6 +49,7 @@ static PyObject *process(const struct sp_process *p)
 	if (sp_put(d, "file", sp_text(p->file)) || sp_put(d, "host", sp_text(p->host)) ||
 	    sp_put(d, "command", sp_text(p->command)) || sp_put(d, "pid", PyLong_FromLong(p->pid)) ||
 	    sp_put(d, "ppid", PyLong_FromLong(p->ppid)) || sp_put(d, "parent", index_or_none(p->parent)) ||
+	    sp_put(d, "rank", index_or_none(p->rank)) || sp_put(d, "world", index_or_none(p->world_index)) ||
 	    sp_put(d, "end", PyUnicode_FromString(ends[p->end])) || sp_put(d, "forked", PyBool_FromLong(p->forked)) ||
 	    sp_put(d, "traced", PyBool_FromLong(p->traced)) ||
 	    sp_put(d, "begin", PyFloat_FromDouble((double)p->begin * S)) ||
@@ -126,6 +127,18 @@ static int append(PyObject *list, PyObject *item)
 	return rc;
 }
 
+/* The sizes of the MPI_COMM_WORLDs. */
+static PyObject *worlds(const struct sp_model *m)
+{
+	PyObject *list = PyList_New(0);
+	size_t i;
+
+	for (i = 0; list && i < m->n_worlds; i++)
+		if (append(list, PyLong_FromUnsignedLong(m->worlds[i].ranks.n)))
+			Py_CLEAR(list);
+	return list;
+}
+
 static int fill_lists(const struct sp_model *m, PyObject *processes, PyObject *locations, PyObject *problems)
 {
 	size_t i;
@@ -145,13 +158,13 @@ static PyObject *info(const struct sp_model *m)
 	PyObject *processes = PyList_New(0), *locations = PyList_New(0), *problems = PyList_New(0), *d = NULL;
 
 	if (processes && locations && problems && fill_lists(m, processes, locations, problems) == 0)
-		d = Py_BuildValue("{sN sd sd sN sn sn sK sK sO sO sO sN}", "dir",
+		d = Py_BuildValue("{sN sd sd sN sn sn sK sK sO sO sO sN sN}", "dir",
 		                  PyUnicode_DecodeFSDefaultAndSize(m->dir.p, (Py_ssize_t)m->dir.n), "begin",
 		                  (double)m->begin_ns * S, "end", (double)m->end_ns * S, "traced",
 		                  PyBool_FromLong(m->traced), "regions", (Py_ssize_t)m->n_regions - 1, "paths",
 		                  (Py_ssize_t)m->n_paths - 1, "events", count_events(m), "bytes", bytes_on_disk(m),
 		                  "problems", problems, "processes", processes, "locations", locations, "metrics",
-		                  sp_metric_list(m));
+		                  sp_metric_list(m), "worlds", worlds(m));
 	Py_XDECREF(processes);
 	Py_XDECREF(locations);
 	Py_XDECREF(problems);

@@ -46,8 +46,10 @@ enum sp_mpi_role {
 	SP_MPI_RMA,
 	SP_MPI_FILE_IO,
 	SP_MPI_ATOMIC, /* one-sided, and reads or writes what others do at the same time */
-	SP_MPI_ALLOCATE
+	SP_MPI_ALLOCATE,
+	SP_MPI_ROLES
 };
+extern const char *const sp_mpi_role_names[SP_MPI_ROLES]; /* "other", "point2point", … */
 
 /* Region 0 is the root ("<root>", kind ROOT). Regions of different processes with the same module, name, file, line and
  * kind are one; USER regions with the same module and name, at the first place that is known. */

@@ -20,6 +20,14 @@ const char *const sp_region_kind_names[SP_REGION_KINDS] = {[SP_REGION_PYTHON] = 
                                                            [SP_REGION_MPI] = "mpi",
                                                            [SP_REGION_ROOT] = "root"};
 
+const char *const sp_mpi_role_names[SP_MPI_ROLES] = {
+    [SP_MPI_OTHER] = "other",           [SP_MPI_POINT2POINT] = "point2point",
+    [SP_MPI_BARRIER] = "barrier",       [SP_MPI_ONE2ALL] = "one2all",
+    [SP_MPI_ALL2ONE] = "all2one",       [SP_MPI_ALL2ALL] = "all2all",
+    [SP_MPI_COLL_OTHER] = "collective", [SP_MPI_RMA] = "rma",
+    [SP_MPI_FILE_IO] = "file_io",       [SP_MPI_ATOMIC] = "atomic",
+    [SP_MPI_ALLOCATE] = "allocate"};
+
 static void put(char **at, const void *p, size_t n)
 {
 	if (n)
@@ -78,7 +86,7 @@ static int new_region(struct sp_builder *b, const struct sp_str part[3], uint32_
 	                        .generator = flags & (SP_RAW_REGION_GENERATOR | SP_RAW_REGION_COROUTINE)};
 	place_region(b, r, part[2], line);
 	if (r->kind == SP_REGION_MPI) {
-		r->role = line <= SP_MPI_ALLOCATE ? (uint8_t)line : SP_MPI_OTHER;
+		r->role = line < SP_MPI_ROLES ? (uint8_t)line : SP_MPI_OTHER;
 		r->line = 0;
 	}
 	return r->module.p && r->qualname.p && r->file.p ? name_region(b, r) : -1;

@@ -14,6 +14,8 @@ struct sp_cube_metric {
 	/* a number as it stands in the file; NULL: column of the model's metrics, or nothing at all */
 	uint64_t (*of)(const struct sp_value *v);
 	uint32_t column; /* SP_NONE: none */
+	uint32_t part;   /* another column, which counts as well and has a metric of its own below this one; SP_NONE */
+	bool nested;     /* it is that one */
 };
 
 struct sp_cube {

@@ -50,7 +50,9 @@ static void put_metrics(const struct sp_cube *c, struct sp_out *out)
 		put_xml(out, m->unit);
 		sp_out_text(out, "</uom>\n<url></url>\n");
 		put_element(out, "descr", m->what);
-		sp_out_text(out, "</metric>\n");
+		/* one that is nested stands in the one before it */
+		if (i + 1 == c->n_metrics || !c->metrics[i + 1].nested)
+			sp_out_text(out, m->nested ? "</metric>\n</metric>\n" : "</metric>\n");
 	}
 	sp_out_text(out, "</metrics>\n");
 }
@@ -96,8 +98,7 @@ static void put_model_region(struct sp_out *out, uint32_t id, const struct sp_re
 	                                    [SP_SCOREP_COLL_OTHER] = "other collective",
 	                                    [SP_SCOREP_RMA] = "rma",
 	                                    [SP_SCOREP_ATOMIC] = "atomic",
-	                                    [SP_SCOREP_ALLOCATE] = "allocate",
-	                                    [SP_SCOREP_DEALLOCATE] = "deallocate"};
+	                                    [SP_SCOREP_ALLOCATE] = "allocate"};
 	static const char *const paradigms[] = {[SP_SCOREP_USER] = "user",
 	                                        [SP_SCOREP_MEASUREMENT] = "measurement",
 	                                        [SP_SCOREP_COMPILER] = "compiler",
@@ -179,13 +180,21 @@ static void put_cnodes(const struct sp_cube *c, struct sp_out *out)
 	sp_out_text(out, "</cnode>\n");
 }
 
-static void put_process(const struct sp_cube *c, struct sp_out *out, uint32_t process, uint32_t rank)
+/* Those of the first MPI_COMM_WORLD are those of MPI; other processes come behind. */
+static uint32_t rank_of(const struct sp_cube *c, uint32_t process, uint32_t *next)
+{
+	const struct sp_process *p = &c->m->processes[process];
+
+	return p->rank != SP_NONE && p->world_index == 0 ? p->rank : (*next)++;
+}
+
+static void put_process(const struct sp_cube *c, struct sp_out *out, uint32_t process, uint32_t id, uint32_t rank)
 {
 	const struct sp_process *p = &c->m->processes[process];
 
 	char name[SP_SCOREP_NAME];
 	sp_scorep_process(c->m, process, name);
-	sp_out_f(out, "<locationgroup Id=\"%u\">\n<name>%s</name>\n<rank>%u</rank>\n<type>process</type>\n", rank, name,
+	sp_out_f(out, "<locationgroup Id=\"%u\">\n<name>%s</name>\n<rank>%u</rank>\n<type>process</type>\n", id, name,
 	         rank);
 	for (uint32_t l = 0; l < p->locations; l++) {
 		uint32_t location = p->first_location + l;
@@ -215,7 +224,6 @@ static void put_topology(const struct sp_cube *c, struct sp_out *out)
 		if (c->m->processes[p].locations > threads)
 			threads = c->m->processes[p].locations;
 	}
-	sp_out_text(out, "<topologies>\n");
 	if (processes)
 		sp_out_f(out,
 		         "<cart name=\"Process x Thread\" ndims=\"2\">\n"
@@ -231,12 +239,37 @@ static void put_topology(const struct sp_cube *c, struct sp_out *out)
 				         c->column[c->m->processes[p].first_location + l], rank, l);
 			rank++;
 		}
-	sp_out_text(out, processes ? "</cart>\n</topologies>\n" : "</topologies>\n");
+	if (processes)
+		sp_out_text(out, "</cart>\n");
+}
+
+/* A cartesian topology of MPI: where each rank has its place, with its first thread. */
+static void put_mpi_topology(const struct sp_cube *c, struct sp_out *out, const struct sp_comm *comm)
+{
+	struct sp_str name = comm->cart_name.n ? comm->cart_name : comm->name;
+
+	sp_out_text(out, "<cart name=\"");
+	put_xml(out, name.n ? name : sp_text("MPI cartesian topology"));
+	sp_out_f(out, "\" ndims=\"%u\">\n", comm->cart_dims);
+	for (uint32_t d = 0; d < comm->cart_dims; d++)
+		sp_out_f(out, "<dim name=\"dimension %u\" size=\"%u\" periodic=\"%s\"/>\n", d, comm->cart[2 * d],
+		         comm->cart[2 * d + 1] ? "true" : "false");
+	for (uint32_t i = 0; i < comm->group.n; i++) {
+		const uint32_t process = comm->group.processes[i];
+		const uint32_t *at = comm->coordinates + (size_t)i * comm->cart_dims;
+		if (process == SP_NONE || *at == SP_NONE || !is_written(c, process))
+			continue;
+		sp_out_f(out, "<coord locId=\"%u\">", c->column[c->m->processes[process].first_location]);
+		for (uint32_t d = 0; d < comm->cart_dims; d++)
+			sp_out_f(out, d ? " %u" : "%u", at[d]);
+		sp_out_text(out, "</coord>\n");
+	}
+	sp_out_text(out, "</cart>\n");
 }
 
 static void put_system(const struct sp_cube *c, struct sp_out *out)
 {
-	uint32_t node = 0, rank = 0;
+	uint32_t node = 0, id = 0, next = c->m->n_worlds ? c->m->worlds[0].ranks.n : 0;
 
 	sp_out_text(out, "<system>\n<systemtreenode Id=\"0\">\n<name>machine ");
 	put_xml(out, sp_scorep_machine(c->m, c->k.first, c->k.end));
@@ -252,13 +285,18 @@ static void put_system(const struct sp_cube *c, struct sp_out *out)
 				sp_out_text(out, "</name>\n<class>node</class>\n");
 			}
 			begun = true;
-			put_process(c, out, p, rank++);
+			put_process(c, out, p, id++, rank_of(c, p, &next));
 		}
 		if (begun)
 			sp_out_text(out, "</systemtreenode>\n");
 	}
 	sp_out_text(out, "</systemtreenode>\n");
+	sp_out_text(out, "<topologies>\n");
 	put_topology(c, out);
+	for (uint32_t i = 0; i < c->m->n_comms; i++)
+		if (c->m->comms[i].cart_dims)
+			put_mpi_topology(c, out, &c->m->comms[i]);
+	sp_out_text(out, "</topologies>\n");
 	sp_out_text(out, "</system>\n");
 }
 

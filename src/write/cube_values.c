@@ -45,7 +45,37 @@ static struct sp_cube_metric timed(const char *name, const char *shown, const ch
 	                               .type = type,
 	                               .none = of == shortest ? bits(DBL_MAX) : 0,
 	                               .of = of,
-	                               .column = SP_NONE};
+	                               .column = SP_NONE,
+	                               .part = SP_NONE};
+}
+
+/* What Score-P has in every run, with a metric below it for what MPI did of it. */
+static struct sp_cube_metric *put_bytes(const struct sp_model *m, struct sp_cube_metric *to,
+                                        const struct sp_scorep_bytes *b)
+{
+	const struct sp_str name = sp_text(b->name);
+	const uint32_t column = sp_scorep_metric(m, b->name), part = b->part ? sp_scorep_metric(m, b->part) : SP_NONE;
+
+	if (b->mpi && column == SP_NONE)
+		return to;
+	*to++ = (struct sp_cube_metric){.name = name,
+	                                .shown = name,
+	                                .what = sp_text(b->what),
+	                                .unit = sp_text("bytes"),
+	                                .inclusive = column != SP_NONE && !m->metrics[column].own,
+	                                .type = "UINT64",
+	                                .column = column,
+	                                .part = part};
+	if (part != SP_NONE)
+		*to++ = (struct sp_cube_metric){.name = sp_text(b->part),
+		                                .shown = sp_text("MPI-IO"),
+		                                .what = m->metrics[part].what,
+		                                .unit = sp_text("bytes"),
+		                                .type = "UINT64",
+		                                .column = part,
+		                                .part = SP_NONE,
+		                                .nested = true};
+	return to;
 }
 
 int sp_cube_metrics(struct sp_cube *c, struct sp_arena *arena)
@@ -67,17 +97,8 @@ int sp_cube_metrics(struct sp_cube *c, struct sp_arena *arena)
 	    timed("min_time", "Minimum Inclusive Time", "MINDOUBLE", "Minimum inclusive CPU allocation time", shortest);
 	*to++ =
 	    timed("max_time", "Maximum Inclusive Time", "MAXDOUBLE", "Maximum inclusive CPU allocation time", longest);
-	for (const struct sp_scorep_bytes *b = sp_scorep_bytes; b->name; b++) {
-		struct sp_str name = sp_text(b->name);
-		uint32_t column = sp_scorep_metric(m, b->name);
-		*to++ = (struct sp_cube_metric){.name = name,
-		                                .shown = name,
-		                                .what = sp_text(b->what),
-		                                .unit = sp_text("bytes"),
-		                                .inclusive = column != SP_NONE && !m->metrics[column].own,
-		                                .type = "UINT64",
-		                                .column = column};
-	}
+	for (const struct sp_scorep_bytes *b = sp_scorep_bytes; b->name; b++)
+		to = put_bytes(m, to, b);
 	const struct sp_cube_metric *fixed_end = to;
 	for (uint32_t i = 0; i < m->n_metrics; i++) {
 		const struct sp_metric *own = &m->metrics[i];
@@ -85,8 +106,9 @@ int sp_cube_metrics(struct sp_cube *c, struct sp_arena *arena)
 		while (f < fixed_end && f->column != i)
 			f++;
 		if (f == fixed_end)
-			*to++ = (struct sp_cube_metric){own->name, own->name, own->what, own->unit, own->exponent,
-			                                !own->own, "UINT64",  0,         NULL,      i};
+			*to++ = (struct sp_cube_metric){own->name,     own->name, own->what, own->unit,
+			                                own->exponent, !own->own, "UINT64",  0,
+			                                NULL,          i,         SP_NONE,   false};
 	}
 	c->n_metrics = (uint32_t)(to - c->metrics);
 	return 0;
@@ -111,7 +133,9 @@ static void read_column(const struct sp_cube *c, const struct sp_cube_metric *me
 	for (size_t i = l->values; i-- > 0;) {
 		size_t row = l->first_value + i;
 		uint32_t path = m->values[row].path, parent = m->paths[path].parent;
-		uint64_t value = m->row_metrics[row * m->n_metrics + metric->column];
+		const uint64_t *all = m->row_metrics + row * m->n_metrics;
+		uint64_t value = metric->column != SP_NONE ? all[metric->column] : 0;
+		value += metric->part != SP_NONE ? all[metric->part] : 0;
 		if (metric->inclusive && path && value < c->below[path])
 			value = c->below[path];
 		c->below[path] = 0;
@@ -220,7 +244,7 @@ int sp_cube_rows(struct sp_cube_rows *r, const struct sp_cube *c, const struct s
 	if (!r->place || !r->stored)
 		return -1;
 	memset(r->place, metric->of ? 0 : 0xff, n * sizeof *r->place);
-	if (!metric->of && metric->column != SP_NONE && c->m->row_metrics)
+	if (!metric->of && (metric->column != SP_NONE || metric->part != SP_NONE) && c->m->row_metrics)
 		mark_rows(r, c, metric);
 	/* which numbers are used, then how many are before each */
 	memset(r->stored, 0, n * sizeof *r->stored);

@@ -4,21 +4,20 @@
 #include <inttypes.h>
 
 #include "write/formats.h"
-#include "write/out.h"
+#include "write/json.h"
 
 #define FORMAT_VERSION 1
 
 static const char *const ends[] = {"normal", "stopped", "abrupt"};
 
-static void put_text(struct sp_out *out, const char *key, struct sp_str s)
+void sp_json_text(struct sp_out *out, const char *key, struct sp_str s)
 {
 	sp_out_f(out, "\"%s\":", key);
 	sp_out_json(out, s);
 	sp_out_byte(out, ',');
 }
 
-/* An index, or null for SP_NONE. */
-static void put_index(struct sp_out *out, const char *key, uint32_t v)
+void sp_json_index(struct sp_out *out, const char *key, uint32_t v)
 {
 	if (v == SP_NONE)
 		sp_out_f(out, "\"%s\":null,", key);
@@ -37,11 +36,13 @@ static void put_lost(struct sp_out *out, const struct sp_lost *l)
 static void put_process(struct sp_out *out, const struct sp_process *p)
 {
 	sp_out_byte(out, '{');
-	put_text(out, "file", p->file);
-	put_text(out, "host", p->host);
-	put_text(out, "command", p->command);
+	sp_json_text(out, "file", p->file);
+	sp_json_text(out, "host", p->host);
+	sp_json_text(out, "command", p->command);
 	sp_out_f(out, "\"pid\":%" PRId32 ",\"ppid\":%" PRId32 ",", p->pid, p->ppid);
-	put_index(out, "parent", p->parent);
+	sp_json_index(out, "parent", p->parent);
+	sp_json_index(out, "rank", p->rank);
+	sp_json_index(out, "world", p->world_index);
 	sp_out_f(out, "\"end\":\"%s\",\"forked\":%s,\"traced\":%s,", ends[p->end], p->forked ? "true" : "false",
 	         p->traced ? "true" : "false");
 	sp_out_f(out, "\"begin\":%" PRIu64 ",\"stop\":%" PRIu64 ",\"cost_in\":", p->begin, p->stop);
@@ -69,8 +70,8 @@ static void put_process(struct sp_out *out, const struct sp_process *p)
 static void put_location(struct sp_out *out, const struct sp_location *l)
 {
 	sp_out_f(out, "{\"process\":%" PRIu32 ",", l->process);
-	put_text(out, "name", l->name);
-	put_index(out, "creator", l->creator);
+	sp_json_text(out, "name", l->name);
+	sp_json_index(out, "creator", l->creator);
 	sp_out_f(out, "\"id\":%" PRIu32 ",\"tid\":%" PRIu64 ",\"begin\":%" PRIu64 ",\"end\":%" PRIu64 ",", l->id,
 	         l->tid, l->begin, l->end);
 	put_lost(out, &l->lost);
@@ -80,13 +81,15 @@ static void put_location(struct sp_out *out, const struct sp_location *l)
 static void put_region(struct sp_out *out, const struct sp_region *r)
 {
 	sp_out_byte(out, '{');
-	put_text(out, "name", r->name);
-	put_text(out, "module", r->module);
-	put_text(out, "qualname", r->qualname);
-	put_text(out, "file", r->file);
+	sp_json_text(out, "name", r->name);
+	sp_json_text(out, "module", r->module);
+	sp_json_text(out, "qualname", r->qualname);
+	sp_json_text(out, "file", r->file);
 	sp_out_f(out, "\"line\":%" PRIu32 ",", r->line);
 	if (r->kind == SP_REGION_NATIVE)
 		sp_out_f(out, "\"address\":%" PRIu32 ",", r->address);
+	if (r->kind == SP_REGION_MPI)
+		sp_out_f(out, "\"role\":\"%s\",", sp_mpi_role_names[r->role]);
 	sp_out_f(out, "\"kind\":\"%s\",\"generator\":%s}", sp_region_kind_names[r->kind],
 	         r->generator ? "true" : "false");
 }
@@ -121,9 +124,9 @@ static void put_parameter_values(struct sp_out *out, const struct sp_model *m)
 	for (size_t i = 0; i < m->n_parameter_values; i++) {
 		const struct sp_parameter_value *v = &m->parameter_values[i];
 		sp_out_text(out, i ? ",\n{" : "\n{");
-		put_index(out, "parameter", v->parameter);
-		put_text(out, "value", v->text);
-		put_index(out, "before", v->before);
+		sp_json_index(out, "parameter", v->parameter);
+		sp_json_text(out, "value", v->text);
+		sp_json_index(out, "before", v->before);
 		sp_out_f(out, "\"type\":\"%s\"}", types[v->kind - SP_EVENT_PARAMETER_INT]);
 	}
 	sp_out_byte(out, ']');
@@ -137,9 +140,9 @@ static void put_metrics(struct sp_out *out, const struct sp_model *m)
 	for (size_t i = 0; i < m->n_metrics; i++) {
 		const struct sp_metric *x = &m->metrics[i];
 		sp_out_text(out, i ? ",\n{" : "\n{");
-		put_text(out, "name", x->name);
-		put_text(out, "unit", x->unit);
-		put_text(out, "what", x->what);
+		sp_json_text(out, "name", x->name);
+		sp_json_text(out, "unit", x->unit);
+		sp_json_text(out, "what", x->what);
 		sp_out_f(out, "\"exponent\":%d,\"source\":\"%s\",\"own\":%s}", x->exponent, sources[x->kind],
 		         x->own ? "true" : "false");
 	}
@@ -152,9 +155,11 @@ static void put_io_handles(struct sp_out *out, const struct sp_model *m)
 	for (size_t i = 0; i < m->n_io_handles; i++) {
 		const struct sp_io_handle *h = &m->io_handles[i];
 		sp_out_text(out, i ? ",\n{" : "\n{");
-		put_index(out, "process", h->process);
-		put_text(out, "path", h->path);
-		sp_out_f(out, "\"flags\":%" PRIu32 "}", h->flags);
+		sp_json_index(out, "process", h->process);
+		sp_json_text(out, "path", h->path);
+		if (h->mpi)
+			sp_json_index(out, "communicator", h->comm);
+		sp_out_f(out, "\"flags\":%" PRIu32 ",\"mpi\":%s}", h->flags, h->mpi ? "true" : "false");
 	}
 	sp_out_byte(out, ']');
 }
@@ -170,10 +175,11 @@ static void put_strings(struct sp_out *out, const char *key, const struct sp_str
 	sp_out_byte(out, ']');
 }
 
-static void put_head(struct sp_out *out, const struct sp_model *m)
+/* -1: no memory */
+static int put_head(struct sp_out *out, const struct sp_model *m)
 {
 	sp_out_f(out, "{\"format\":\"spartito\",\"version\":%d,", FORMAT_VERSION);
-	put_text(out, "dir", m->dir);
+	sp_json_text(out, "dir", m->dir);
 	sp_out_f(out, "\"begin\":%" PRIu64 ",\"end\":%" PRIu64 ",\"traced\":%s", m->begin_ns, m->end_ns,
 	         m->traced ? "true" : "false");
 	sp_out_text(out, ",\n\"problems\":[");
@@ -204,6 +210,7 @@ static void put_head(struct sp_out *out, const struct sp_model *m)
 	put_parameter_values(out, m);
 	put_metrics(out, m);
 	put_io_handles(out, m);
+	return sp_json_mpi(out, m);
 }
 
 static void put_paths(struct sp_out *out, const struct sp_model *m)
@@ -263,9 +270,9 @@ int sp_write_json(const struct sp_model *m, const char *path, const struct sp_wr
 		return -1;
 	int rc = sp_out_open(&out, path, e);
 	if (rc == 0) {
-		put_head(&out, m);
+		rc = put_head(&out, m) ? sp_fail(e, ENOMEM, "out of memory") : 0;
 		put_paths(&out, m);
-		rc = sp_out_close(&out, put_values(&out, m, &k, o, e), e);
+		rc = sp_out_close(&out, rc ? rc : put_values(&out, m, &k, o, e), e);
 	}
 	sp_pick_close(&k);
 	return rc;

@@ -118,31 +118,21 @@ static bool begins(struct sp_str name, const char *with)
 	return name.n >= strlen(with) && memcmp(name.p, with, strlen(with)) == 0;
 }
 
-/* Score-P has its own roles for some functions of MPI. */
 static enum sp_scorep_role role_of_mpi(const struct sp_region *r)
 {
-	static const enum sp_scorep_role roles[] = {
-	    [SP_MPI_OTHER] = SP_SCOREP_FUNCTION,          [SP_MPI_POINT2POINT] = SP_SCOREP_POINT2POINT,
-	    [SP_MPI_BARRIER] = SP_SCOREP_BARRIER,         [SP_MPI_ONE2ALL] = SP_SCOREP_ONE2ALL,
-	    [SP_MPI_ALL2ONE] = SP_SCOREP_ALL2ONE,         [SP_MPI_ALL2ALL] = SP_SCOREP_ALL2ALL,
-	    [SP_MPI_COLL_OTHER] = SP_SCOREP_COLL_OTHER,   [SP_MPI_RMA] = SP_SCOREP_RMA,
-	    [SP_MPI_FILE_IO] = SP_SCOREP_FILE_IO_METADATA};
-	static const struct {
-		const char *begin;
-		enum sp_scorep_role role;
-	} own[] = {
-	    {"MPI_Accumulate", SP_SCOREP_ATOMIC},     {"MPI_Raccumulate", SP_SCOREP_ATOMIC},
-	    {"MPI_Get_accumulate", SP_SCOREP_ATOMIC}, {"MPI_Rget_accumulate", SP_SCOREP_ATOMIC},
-	    {"MPI_Fetch_and_op", SP_SCOREP_ATOMIC},   {"MPI_Compare_and_swap", SP_SCOREP_ATOMIC},
-	    {"MPI_Win_allocate", SP_SCOREP_ALLOCATE}, {"MPI_Alloc_mem", SP_SCOREP_ALLOCATE},
-	    {"MPI_Free_mem", SP_SCOREP_DEALLOCATE},   {"MPI_File_read", SP_SCOREP_FILE_IO},
-	    {"MPI_File_iread", SP_SCOREP_FILE_IO},    {"MPI_File_write", SP_SCOREP_FILE_IO},
-	    {"MPI_File_iwrite", SP_SCOREP_FILE_IO},   {"MPI_File_sync", SP_SCOREP_FILE_IO},
-	};
+	static const enum sp_scorep_role roles[SP_MPI_ROLES] = {
+	    [SP_MPI_OTHER] = SP_SCOREP_FUNCTION,           [SP_MPI_POINT2POINT] = SP_SCOREP_POINT2POINT,
+	    [SP_MPI_BARRIER] = SP_SCOREP_BARRIER,          [SP_MPI_ONE2ALL] = SP_SCOREP_ONE2ALL,
+	    [SP_MPI_ALL2ONE] = SP_SCOREP_ALL2ONE,          [SP_MPI_ALL2ALL] = SP_SCOREP_ALL2ALL,
+	    [SP_MPI_COLL_OTHER] = SP_SCOREP_COLL_OTHER,    [SP_MPI_RMA] = SP_SCOREP_RMA,
+	    [SP_MPI_FILE_IO] = SP_SCOREP_FILE_IO_METADATA, [SP_MPI_ATOMIC] = SP_SCOREP_ATOMIC,
+	    [SP_MPI_ALLOCATE] = SP_SCOREP_ALLOCATE};
+	static const char *const data[] = {"MPI_File_read", "MPI_File_iread", "MPI_File_write", "MPI_File_iwrite",
+	                                   "MPI_File_sync"};
 
-	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-		if (begins(r->qualname, own[i].begin))
-			return own[i].role;
+	for (size_t i = 0; r->role == SP_MPI_FILE_IO && i < sizeof data / sizeof *data; i++)
+		if (begins(r->qualname, data[i]))
+			return SP_SCOREP_FILE_IO;
 	return roles[r->role];
 }
 
@@ -181,10 +171,12 @@ struct sp_scorep_region sp_scorep_region(const struct sp_region *r)
 }
 
 const struct sp_scorep_bytes sp_scorep_bytes[] = {
-    {"bytes_put", "Bytes sent in one-sided communication"},
-    {"bytes_get", "Bytes received in one-sided communication"},
-    {"io_bytes_read", "I/O bytes read"},
-    {"io_bytes_written", "I/O bytes written"},
+    {"bytes_sent", "Bytes sent", true, NULL},
+    {"bytes_received", "Bytes received", true, NULL},
+    {"bytes_put", "Bytes sent in one-sided communication", false, NULL},
+    {"bytes_get", "Bytes received in one-sided communication", false, NULL},
+    {"io_bytes_read", "I/O bytes read", false, "mpi_io_bytes_read"},
+    {"io_bytes_written", "I/O bytes written", false, "mpi_io_bytes_written"},
     {0},
 };
 

@@ -43,8 +43,7 @@ enum sp_scorep_role {
 	SP_SCOREP_COLL_OTHER,
 	SP_SCOREP_RMA,
 	SP_SCOREP_ATOMIC,
-	SP_SCOREP_ALLOCATE,
-	SP_SCOREP_DEALLOCATE
+	SP_SCOREP_ALLOCATE
 };
 /* Where a region comes from. */
 enum sp_scorep_paradigm { SP_SCOREP_USER, SP_SCOREP_MEASUREMENT, SP_SCOREP_COMPILER, SP_SCOREP_IO, SP_SCOREP_MPI };
@@ -57,9 +56,11 @@ struct sp_scorep_region {
 /* Not of the root, which is the program. */
 struct sp_scorep_region sp_scorep_region(const struct sp_region *r);
 
-/* The quantities that Score-P knows in every run; name NULL ends them. */
+/* The quantities that Score-P knows in every run, or in every one with MPI; name NULL ends them. */
 struct sp_scorep_bytes {
 	const char *name, *what;
+	bool mpi;
+	const char *part; /* what files of MPI have of it is counted under this name; NULL: it has no such part */
 };
 extern const struct sp_scorep_bytes sp_scorep_bytes[];
 /* The model's metric of that name, or SP_NONE. */

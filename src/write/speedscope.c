@@ -6,6 +6,7 @@
 
 #include "write/formats.h"
 #include "write/out.h"
+#include "write/scorep.h"
 #include "write/stacks.h"
 
 #define BATCH 4096
@@ -51,8 +52,14 @@ static void put_head(struct speedscope *s, const char *type, const struct sp_loc
 {
 	sp_out_f(&s->out, "{\"type\":\"%s\",\"unit\":\"nanoseconds\",\"name\":\"", type);
 	sp_out_escaped(&s->out, l->name);
-	if (s->m->n_processes > 1)
-		sp_out_f(&s->out, " (process %" PRId32 ")", s->m->processes[l->process].pid);
+	const struct sp_process *p = &s->m->processes[l->process];
+	char rank[SP_SCOREP_NAME];
+	if (p->rank != SP_NONE) {
+		sp_scorep_process(s->m, l->process, rank);
+		sp_out_f(&s->out, " (%s)", rank);
+	} else if (s->m->n_processes > 1) {
+		sp_out_f(&s->out, " (process %" PRId32 ")", p->pid);
+	}
 	sp_out_text(&s->out, "\",");
 }
 

@@ -27,6 +27,7 @@ static void regions(struct rg_process *p)
 	rg_define(p, SP_RAW_DEF_STRING, 1, "/data/ring.bin");
 	rg_metric(p, 0, SP_RAW_METRIC_BYTES | SP_RAW_METRIC_OWN, "bytes_sent", "byte", 0);
 	rg_metric(p, 1, SP_RAW_METRIC_BYTES | SP_RAW_METRIC_OWN, "bytes_received", "byte", 0);
+	rg_metric(p, 2, SP_RAW_METRIC_BYTES | SP_RAW_METRIC_OWN, "mpi_io_bytes_written", "byte", 0);
 }
 
 /* Even and odd ranks have a half each. */
@@ -127,6 +128,7 @@ static void files(struct rg_thread *t)
 	         (uint64_t[]){1, SP_RAW_IO_WRITE | SP_RAW_IO_COLLECTIVE | SP_RAW_IO_NON_BLOCKING, 80, 0, 21}, 5);
 	rg_extra(t, 1820, SP_RAW_X_IO_ISSUED, (uint64_t[]){1, 21}, 2);
 	rg_extra(t, 1830, SP_RAW_X_IO_COMPLETE, (uint64_t[]){1, 80, 21}, 3);
+	*rg_value(t, rg_top(t), 2) += 80;
 	rg_extra(t, 1840, SP_RAW_X_IO_DESTROY, (uint64_t[]){1}, 1);
 	rg_extra(t, 1850, SP_RAW_X_IO_DELETE, (uint64_t[]){1, SP_RAW_IO_MPI}, 2);
 	rg_leave(t, 1860);

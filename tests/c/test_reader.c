@@ -198,6 +198,7 @@ int main(void)
 {
 	test_old("v1-profile.raw", 0);
 	test_old("v1-trace.raw", 2 * (15 * 6 + 12 + 1 + 4));
+	test_old("v3-mpi-2.raw", 55);
 	test_whole();
 	test_refused();
 	test_truncated();

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from spartito import conversion, losses
 from spartito.options import Usage
-from spartito.reading import load, one_directory
+from spartito.reading import chosen, load, one_directory
 from spartito.text import standard_output
 
 
@@ -20,10 +20,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     if len(wanted) > 1 and "output" in values:
         raise Usage("-o names one file, and --to several formats: leave one of them out, or add --per-rank")
     model, info = load(directory)
-    process = values.get("process", -1)
-    assert isinstance(process, int)
-    if process >= len(info["processes"]):
-        raise Usage(f"--process {process}: the experiment has processes 0 to {len(info['processes']) - 1}")
+    process = chosen(info, values)
     for f in wanted:
         path = str(values.get("output") or conversion.default_path(directory, f))
         conversion.convert(model, bool(info["traced"]), f, path, process)
@@ -35,8 +32,9 @@ def main(values: dict[str, object], operands: list[str]) -> int:
 def _per_rank(directory: str, wanted: list[conversion.Format], values: dict[str, object]) -> int:
     from spartito import perrank
 
-    if "process" in values:
-        raise Usage("--per-rank writes every process, and --process names one: leave one of them out")
+    for one in ("process", "rank"):
+        if one in values:
+            raise Usage(f"--per-rank writes every process, and --{one} names one: leave one of them out")
     model, _ = load(directory)
     path = str(values.get("output") or perrank.default_path(directory))
     files = perrank.convert(model, wanted, path)

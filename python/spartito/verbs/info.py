@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from spartito import losses
-from spartito.reading import load, one_directory
+from spartito.reading import load, one_directory, rank_number
 from spartito.text import Column, Output, count, name, seconds, size, standard_output
 
 
@@ -64,9 +64,11 @@ def _tables(out: Output, info: dict[str, Any]) -> None:
     for i, p in enumerate(info["processes"]):
         threads = sum(1 for loc in locations if loc["process"] == i)
         meta = p.get("meta", {})
+        rank = rank_number(info, i)
         rows.append(
             (
                 str(i),
+                *(["" if rank is None else str(rank)] if info["worlds"] else []),
                 str(p["pid"]),
                 p["host"],
                 str(threads),
@@ -81,6 +83,7 @@ def _tables(out: Output, info: dict[str, Any]) -> None:
     left, right = True, False
     titles = (
         ("process", right),
+        *([("rank", right)] if info["worlds"] else []),
         ("pid", right),
         ("host", left),
         ("threads", right),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from spartito import balance, iotable, losses
 from spartito.options import Usage
-from spartito.reading import load, one_directory
+from spartito.reading import chosen, load, one_directory, title
 from spartito.say import Refused
 from spartito.summary import measuring_cost
 from spartito.text import (
@@ -69,12 +69,15 @@ def _parts(info: dict[str, Any], values: dict[str, object]) -> list[Part]:
     if values.get("processes"):
         return [
             Part(
-                f"process {p['pid']} on {p['host']}",
+                title(info, i),
                 sum(loc["busy"] for loc in locations if loc["process"] == i),
                 process=i,
             )
-            for i, p in enumerate(processes)
+            for i in range(len(processes))
         ]
+    if (process := chosen(info, values)) >= 0:
+        busy = sum(loc["busy"] for loc in locations if loc["process"] == process)
+        return [Part(title(info, process), busy, process=process)]
     return [Part("", sum(loc["busy"] for loc in locations))]
 
 
@@ -169,8 +172,10 @@ def _check(values: dict[str, object]) -> None:
         ("callers", "threads"),
         ("callers", "processes"),
         ("callers", "match"),
+        *((view, one) for view in ("callers", "balance", "io", "threads", "processes") for one in ("process", "rank")),
     ):
-        if values.get(one) and values.get(other):
+        # 0 is a process and a rank like any other
+        if values.get(one) and (values.get(other) or (other in ("process", "rank") and other in values)):
             raise Usage(f"--{one} and --{other} do not go together")
     if values.get("tree") and values.get("match") and not values.get("balance"):
         raise Usage("--tree and --match do not go together")

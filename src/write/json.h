@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of the JSON writer share. */
+#ifndef SP_WRITE_JSON_H
+#define SP_WRITE_JSON_H
+
+#include "write/out.h"
+
+/* "key": "s", and a comma. */
+void sp_json_text(struct sp_out *out, const char *key, struct sp_str s);
+/* "key": v, and a comma; null for SP_NONE. */
+void sp_json_index(struct sp_out *out, const char *key, uint32_t v);
+
+/* Worlds, groups, communicators and windows of MPI, each behind a comma. -1: no memory. */
+int sp_json_mpi(struct sp_out *out, const struct sp_model *m);
+
+#endif
