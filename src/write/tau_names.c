@@ -303,34 +303,23 @@ static int find_outermost(struct sp_tau *t)
 /* ---- nodes ---- */
 
 /* Ranks come first, those of one MPI_COMM_WORLD behind the other. */
-static int number_nodes(struct sp_tau *t)
+static void number_nodes(struct sp_tau *t)
 {
 	const struct sp_model *m = t->m;
 	uint32_t first = 0;
 
 	memset(t->node, 0xff, m->n_processes * sizeof *t->node);
-	for (uint32_t p = 0; p < m->n_processes; p++) {
-		const struct sp_process *world = &m->processes[p];
-		if (t->node[p] != SP_NONE || world->rank >= world->ranks)
-			continue;
-		char *taken = calloc(world->ranks, 1);
-		if (!taken)
-			return -1;
-		for (uint32_t q = p; q < m->n_processes; q++) {
-			const struct sp_process *one = &m->processes[q];
-			if (one->world == world->world && one->rank < world->ranks && !taken[one->rank]) {
-				taken[one->rank] = 1;
-				t->node[q] = first + one->rank;
-			}
-		}
-		free(taken);
-		first += world->ranks;
+	for (size_t w = 0; w < m->n_worlds; w++) {
+		const struct sp_group *g = &m->worlds[w].ranks;
+		for (uint32_t rank = 0; rank < g->n; rank++)
+			if (g->processes[rank] != SP_NONE)
+				t->node[g->processes[rank]] = first + rank;
+		first += g->n;
 	}
 	for (uint32_t p = 0; p < m->n_processes; p++)
 		if (t->node[p] == SP_NONE)
 			t->node[p] = first++;
 	t->n_nodes = first;
-	return 0;
 }
 
 /* ---- all of it ---- */
@@ -361,7 +350,9 @@ int sp_tau_open(struct sp_tau *t, const struct sp_model *m, const struct sp_writ
 	*t = (struct sp_tau){.m = m, .n_columns = 1 + (m->row_metrics ? (uint32_t)m->n_metrics : 0)};
 	if (sp_pick_open(&t->k, m, o, e))
 		return -1;
-	int rc = allocate(&b) || name_functions(&b) || make_callpaths(&b) || find_outermost(t) || number_nodes(t);
+	int rc = allocate(&b) || name_functions(&b) || make_callpaths(&b) || find_outermost(t);
+	if (!rc)
+		number_nodes(t);
 	sp_intern_free(&b.names);
 	sp_intern_free(&b.pairs);
 	free(b.file_of);
