@@ -51,6 +51,7 @@ struct sp_tau {
 	uint8_t *outermost; /* of each path: SP_TAU_FUNCTION, SP_TAU_LABELLED: no caller is the same */
 	uint32_t *node;     /* of each process: its rank, or a number behind all ranks */
 	uint32_t n_nodes;
+	uint32_t *metrics;  /* of each column but TIME: the model's metric; one that nothing was counted of has none */
 	uint32_t n_columns; /* TIME and the metrics */
 	char *name;         /* room of sp_tau_slot_name() */
 };

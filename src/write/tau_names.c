@@ -322,6 +322,18 @@ static void number_nodes(struct sp_tau *t)
 	t->n_nodes = first;
 }
 
+static void find_columns(struct sp_tau *t)
+{
+	const struct sp_model *m = t->m;
+
+	for (uint32_t i = 0; m->row_metrics && i < m->n_metrics; i++)
+		for (size_t p = 0; p < m->n_paths; p++)
+			if (m->total_metrics[p * m->n_metrics + i]) {
+				t->metrics[t->n_columns++ - 1] = i;
+				break;
+			}
+}
+
 /* ---- all of it ---- */
 
 static int allocate(struct builder *b)
@@ -335,10 +347,11 @@ static int allocate(struct builder *b)
 	t->callpaths = sp_arena_zalloc(&t->arena, n, sizeof *t->callpaths);
 	t->outermost = sp_arena_zalloc(&t->arena, n, sizeof *t->outermost);
 	t->node = sp_arena_zalloc(&t->arena, t->m->n_processes + 1, sizeof *t->node);
+	t->metrics = sp_arena_zalloc(&t->arena, t->m->n_metrics, sizeof *t->metrics);
 	t->name = sp_arena_alloc(&t->arena, 2 * SP_TAU_NAME);
 	b->bytes = calloc(n, sizeof *b->bytes);
-	return t->function && t->labelled && t->callpath && t->callpaths && t->outermost && t->node && t->name &&
-	               b->bytes
+	return t->function && t->labelled && t->callpath && t->callpaths && t->outermost && t->node && t->metrics &&
+	               t->name && b->bytes
 	           ? 0
 	           : -1;
 }
@@ -347,12 +360,14 @@ int sp_tau_open(struct sp_tau *t, const struct sp_model *m, const struct sp_writ
 {
 	struct builder b = {.t = t, .names.arena = &t->arena, .pairs.arena = &t->arena};
 
-	*t = (struct sp_tau){.m = m, .n_columns = 1 + (m->row_metrics ? (uint32_t)m->n_metrics : 0)};
+	*t = (struct sp_tau){.m = m, .n_columns = 1};
 	if (sp_pick_open(&t->k, m, o, e))
 		return -1;
 	int rc = allocate(&b) || name_functions(&b) || make_callpaths(&b) || find_outermost(t);
-	if (!rc)
+	if (!rc) {
 		number_nodes(t);
+		find_columns(t);
+	}
 	sp_intern_free(&b.names);
 	sp_intern_free(&b.pairs);
 	free(b.file_of);
@@ -392,5 +407,5 @@ struct sp_str sp_tau_slot_name(struct sp_tau *t, uint32_t slot)
 
 struct sp_str sp_tau_column(const struct sp_tau *t, uint32_t column)
 {
-	return column ? t->m->metrics[column - 1].name : sp_text("TIME");
+	return column ? t->m->metrics[t->metrics[column - 1]].name : sp_text("TIME");
 }

@@ -110,9 +110,8 @@ static void count_calls(struct sp_tau_values *v, const struct sp_tau *t, const s
 
 /* ---- a column ---- */
 
-static struct sp_tau_pair time_of(const struct sp_value *v, double below)
+static struct sp_tau_pair time_of(const struct sp_value *v)
 {
-	(void)below;
 	return (struct sp_tau_pair){v->excl * 1e-3, v->incl * 1e-3};
 }
 
@@ -130,15 +129,16 @@ static struct sp_tau_pair metric_of(const struct sp_metric *metric, uint64_t val
 static double read_rows(struct sp_tau_values *v, const struct sp_tau *t, const struct sp_location *l, uint32_t column)
 {
 	const struct sp_model *m = t->m;
+	const uint32_t metric = column ? t->metrics[column - 1] : 0;
 	double all = 0;
 
 	memset(v->below, 0, l->values * sizeof *v->below);
 	for (size_t i = l->values; i-- > 0;) {
 		const size_t at = l->first_value + i;
 		uint32_t above = m->values[at].path;
-		v->of_row[i] = column ? metric_of(&m->metrics[column - 1],
-		                                  m->row_metrics[at * m->n_metrics + column - 1], v->below[i])
-		                      : time_of(&m->values[at].v, v->below[i]);
+		v->of_row[i] =
+		    column ? metric_of(&m->metrics[metric], m->row_metrics[at * m->n_metrics + metric], v->below[i])
+		           : time_of(&m->values[at].v);
 		if (!above)
 			continue;
 		do /* a caller without a row has no numbers */
