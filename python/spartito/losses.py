@@ -56,6 +56,17 @@ def _not_recorded(problems: list[str]) -> list[str]:
     return lines
 
 
+def _aborted(processes: list[dict[str, Any]]) -> list[str]:
+    lines = []
+    for p in processes:
+        if "mpi_aborted" in p["meta"]:
+            who = _who(p) if p["rank"] is None else f"rank {p['rank']} ({_who(p)})"
+            lines.append(f"{who} called MPI_Abort with code {p['meta']['mpi_aborted']}")
+    if len(lines) > MOST:
+        lines[MOST:] = [f"{count(len(lines) - MOST)} more processes called MPI_Abort"]
+    return lines
+
+
 def _missing(processes: list[dict[str, Any]]) -> list[str]:
     """What was asked for and could not be recorded; a thousand ranks say the same."""
     said: dict[str, list[dict[str, Any]]] = {}
@@ -104,6 +115,7 @@ def sentences(info: dict[str, Any]) -> list[str]:
         for p in abrupt:
             how = "(killed, crashed, os._exit or still running)"
             lines.append(f"{_who(p)} {ABRUPT} {how}; what was recorded until then is here")
+    lines += _aborted(info["processes"])
     lines += _missing(info["processes"])
     lines += _uncounted(info["processes"])
     lines += _not_recorded(info["problems"])

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
 
 from spartito.options import Usage
 from spartito.say import Refused
 
+TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
 if TYPE_CHECKING:
+    from typing import Any
+
     from spartito._analyse import Model
 
 

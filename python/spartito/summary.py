@@ -7,7 +7,8 @@ import os
 import sys
 
 from spartito.losses import of_ranks, sentences
-from spartito.text import Column, Output, count, name, percent, plural, seconds
+from spartito.reading import rank_number
+from spartito.text import Column, Output, count, name, percent, plural, seconds, size
 
 TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
 if TYPE_CHECKING:
@@ -16,6 +17,14 @@ if TYPE_CHECKING:
     from spartito._analyse import Model
 
 TOP = 10
+MOVED = {
+    "bytes_sent": "sent",
+    "bytes_received": "received",
+    "bytes_put": "put",
+    "bytes_get": "got",
+    "mpi_io_bytes_read": "read from files",
+    "mpi_io_bytes_written": "written to files",
+}
 
 
 def measuring_cost(info: dict[str, Any]) -> float:
@@ -33,14 +42,40 @@ def _spread(what: str, busy: list[tuple[float, str]]) -> str:
     )
 
 
+def of_mpi(info: dict[str, Any]) -> list[str]:
+    """A line of what MPI took and moved, if the program used it."""
+    taken = sum(loc["mpi"] for loc in info["locations"])
+    if not info["worlds"]:
+        return []
+    line = f"MPI took {seconds(taken)} ({percent(taken, sum(loc['busy'] for loc in info['locations']))} %)"
+    moved = []
+    for m in info["metrics"]:
+        if m["name"] in MOVED and m["total"]:
+            moved.append(f"{size(m['total'])} {MOVED[m['name']]}")
+    return [f"{line}; {', '.join(moved)}" if moved else line]
+
+
+def _ranks(info: dict[str, Any], busy: list[float]) -> list[tuple[float, str]]:
+    """What each rank did outside of MPI, where ranks wait for each other and so are busy all the same."""
+    work = busy.copy()
+    for loc in info["locations"]:
+        work[loc["process"]] -= loc["mpi"]
+    numbers = [rank_number(info, i) for i in range(len(busy))]
+    return [(t, f"rank {number}") for t, number in zip(work, numbers) if number is not None]
+
+
 def balance(info: dict[str, Any]) -> list[str]:
-    """A line for the processes and one for the threads of the busiest process, where there are several."""
+    """A line for the ranks or, without MPI, the processes, and one for the threads of the busiest process, where there are
+    several."""
     lines = []
     processes, locations = info["processes"], info["locations"]
     busy = [0.0] * len(processes)
     for loc in locations:
         busy[loc["process"]] += loc["busy"]
-    if len(processes) > 1:
+    ranks = _ranks(info, busy)
+    if len(ranks) > 1:
+        lines.append(_spread(f"{plural(len(ranks), 'rank')} outside of MPI", ranks))
+    elif len(processes) > 1:
         pairs = [(t, f"process {p['pid']}") for t, p in zip(busy, processes)]
         lines.append(_spread(plural(len(processes), "process"), pairs))
     if processes:
@@ -89,7 +124,7 @@ def write(model: Model, directory: str, label: str, said: list[str]) -> None:
     out.table(
         columns, [(seconds(r["excl"]), percent(r["excl"], total), count(r["visits"]), name(r["name"])) for r in rows]
     )
-    for line in balance(info):
+    for line in [*of_mpi(info), *balance(info)]:
         out.line(line)
     cost = measuring_cost(info)
     out.line(f"measuring took about {seconds(cost)} of that ({percent(cost, total)} %)")

@@ -51,6 +51,18 @@ int sp_put_parameters(struct sp_state *st, PyObject *row, const struct sp_model 
 	return sp_put_key(st, row, KEY_PARAMETERS, list);
 }
 
+/* What all threads counted. */
+static unsigned long long total(const struct sp_model *m, size_t metric)
+{
+	unsigned long long sum = 0;
+	size_t i;
+
+	for (i = 0; m->total_metrics && i < m->n_paths; i++)
+		if (i && (m->metrics[metric].own || m->paths[i].parent == 0))
+			sum += m->total_metrics[i * m->n_metrics + metric];
+	return sum;
+}
+
 PyObject *sp_metric_list(const struct sp_model *m)
 {
 	static const char *const sources[] = {"rusage", "papi", "perf", "bytes"};
@@ -64,7 +76,8 @@ PyObject *sp_metric_list(const struct sp_model *m)
 		if (!d || sp_put(d, "name", sp_text(x->name)) || sp_put(d, "unit", sp_text(x->unit)) ||
 		    sp_put(d, "what", sp_text(x->what)) || sp_put(d, "exponent", PyLong_FromLong(x->exponent)) ||
 		    sp_put(d, "source", PyUnicode_FromString(sources[x->kind])) ||
-		    sp_put(d, "own", PyBool_FromLong(x->own)) || PyList_Append(list, d))
+		    sp_put(d, "own", PyBool_FromLong(x->own)) ||
+		    sp_put(d, "total", PyLong_FromUnsignedLongLong(total(m, i))) || PyList_Append(list, d))
 			Py_CLEAR(list);
 		Py_XDECREF(d);
 	}

@@ -65,7 +65,7 @@ static PyObject *location(const struct sp_model *m, const struct sp_location *l)
 {
 	PyObject *d = PyDict_New();
 	unsigned long long visits = 0, resumed = 0;
-	double busy = 0;
+	double busy = 0, mpi = 0;
 	size_t i;
 
 	if (!d)
@@ -75,6 +75,8 @@ static PyObject *location(const struct sp_model *m, const struct sp_location *l)
 		resumed += m->values[i].v.resumed;
 		if (m->paths[m->values[i].path].parent == 0)
 			busy += m->values[i].v.incl;
+		if (m->regions[m->paths[m->values[i].path].region].kind == SP_REGION_MPI)
+			mpi += m->values[i].v.excl;
 	}
 	if (sp_put(d, "process", PyLong_FromUnsignedLong(l->process)) || sp_put(d, "name", sp_text(l->name)) ||
 	    sp_put(d, "tid", PyLong_FromUnsignedLongLong(l->tid)) || sp_put(d, "creator", index_or_none(l->creator)) ||
@@ -82,7 +84,7 @@ static PyObject *location(const struct sp_model *m, const struct sp_location *l)
 	    sp_put(d, "end", PyFloat_FromDouble((double)l->end * S)) || sp_put(d, "lost", lost(&l->lost)) ||
 	    sp_put(d, "visits", PyLong_FromUnsignedLongLong(visits)) ||
 	    sp_put(d, "resumed", PyLong_FromUnsignedLongLong(resumed)) ||
-	    sp_put(d, "busy", PyFloat_FromDouble(busy * S)))
+	    sp_put(d, "busy", PyFloat_FromDouble(busy * S)) || sp_put(d, "mpi", PyFloat_FromDouble(mpi * S)))
 		Py_CLEAR(d);
 	return d;
 }

@@ -12,7 +12,9 @@ from pathlib import Path
 import foreign
 import pycubexr
 import pytest
+from spartito import summary
 from spartito._analyse import Model
+from spartito.text import seconds
 
 ROOT = Path(__file__).parents[2]
 RANKS = 4
@@ -258,6 +260,32 @@ def test_rank_chosen(tmp_path):
     status, out, _ = spartito("info", directory)
     table = [line.split() for line in out.split("\n\n")[1].splitlines()]
     assert table[0][:3] == ["process", "rank", "pid"] and [row[1] for row in table[1:]] == ["1", "2", "3"]
+
+
+def test_report_of_all_ranks(tmp_path):
+    directory = experiment(tmp_path / "x")
+    status, out, _ = spartito("report", "--limit", "0", directory)
+    head, *lines = out.splitlines()
+    titles = [title for title in re.split("  +", head.strip())]
+    # bytes that nothing counted have no column
+    assert [t for t in titles if "bytes" in t] == ["bytes_sent", "bytes_received", "mpi_io_bytes_written"]
+    (send,) = [line for line in lines if line.rstrip().endswith("MPI_Send")]
+    assert re.split("  +", send.strip())[len(titles) - 5 : -1] == [f"{RANKS * 800 / 1024:.1f} KiB", "0 B", "0 B"]
+    (line,) = [line for line in lines if line.startswith("MPI took ")]
+    info = json.loads(spartito("info", "--json", directory)[1])
+    total = {m["name"]: m["total"] for m in info["metrics"]}
+    assert (total["bytes_sent"], total["mpi_io_bytes_written"]) == (RANKS * 800, RANKS * 80)
+    assert line.endswith("KiB sent, 3.1 KiB received, 320 B written to files")
+    taken, busy = (sum(t[key] for t in info["locations"]) for key in ("mpi", "busy"))
+    assert line.startswith(f"MPI took {seconds(taken)} (") and 0 < taken < busy
+
+
+def test_balance_of_ranks_leaves_mpi_out(tmp_path):
+    info = Model(experiment(tmp_path / "x")).info()
+    line = summary.balance(info)[0]
+    work = {i: sum(t["busy"] - t["mpi"] for t in info["locations"] if t["process"] == i) for i in range(RANKS)}
+    assert line.startswith(f"{RANKS} ranks outside of MPI: balance ")
+    assert f"most {seconds(max(work.values()))} in rank " in line
 
 
 def test_rank_without_mpi(tmp_path):

@@ -11,7 +11,7 @@ from spartito import balance, iotable, losses
 from spartito.options import Usage
 from spartito.reading import chosen, load, one_directory, title
 from spartito.say import Refused
-from spartito.summary import measuring_cost
+from spartito.summary import measuring_cost, of_mpi
 from spartito.text import (
     Column,
     Output,
@@ -60,7 +60,7 @@ def _parts(info: dict[str, Any], values: dict[str, object]) -> list[Part]:
     if values.get("threads"):
         return [
             Part(
-                f"thread {name(loc['name'])} ({loc['tid']}) of process {processes[loc['process']]['pid']}",
+                f"thread {name(loc['name'])} ({loc['tid']}) of {title(info, loc['process'])}",
                 loc["busy"],
                 location=i,
             )
@@ -97,18 +97,33 @@ def _numbers(row: dict[str, Any], total: float) -> tuple[str, ...]:
     return (seconds(own), percent(own, total), seconds(whole), percent(whole, total), _calls(row), *times)
 
 
-def _metrics(row: dict[str, Any], metrics: list[dict[str, Any]], *keys: str) -> list[str]:
-    """The cells of all metrics, for each one what it counted without callees (excl), with them (incl), or both."""
-    return [quantity(row["metrics"][m["name"]][key], m) for m in metrics for key in keys]
+class Counted:
+    """Columns of metrics: what was counted with callees, and where a row has both, without them. Of bytes, which only functions of
+    MPI and of file I/O count themselves, with callees alone, and only where there are some."""
+
+    def __init__(self, metrics: list[dict[str, Any]], rows: list[dict[str, Any]], both: bool) -> None:
+        self.of: list[tuple[dict[str, Any], str]] = []
+        self.columns: list[Column] = []
+        for m in metrics:
+            if m["source"] != "bytes":
+                if both:
+                    self._add(m, "excl", "own ", 7)
+                self._add(m, "incl", "total ", 6)
+            elif any(row["metrics"][m["name"]]["incl"] for row in rows):
+                self._add(m, "incl", "", 6)
+
+    def _add(self, metric: dict[str, Any], key: str, which: str, rank: int) -> None:
+        self.of.append((metric, key))
+        self.columns.append(Column(f"{which}{metric['name']}", rank=rank))
+
+    def cells(self, row: dict[str, Any]) -> list[str]:
+        return [quantity(row["metrics"][m["name"]][key], m) for m, key in self.of]
 
 
 def _flat(out: Output, rows: list[dict[str, Any]], busy: float, metrics: list[dict[str, Any]]) -> None:
-    more = [Column(f"{which} {m['name']}", rank=rank) for m in metrics for which, rank in (("own", 7), ("total", 6))]
-    lines = []
-    for row in rows:
-        cells = _numbers(row, busy)
-        lines.append((*cells, *_metrics(row, metrics, "excl", "incl"), name(row["name"]), _place(row)))
-    out.table([*NUMBERS, *more, NAME, PLACE], lines)
+    more = Counted(metrics, rows, both=True)
+    lines = [(*_numbers(row, busy), *more.cells(row), name(row["name"]), _place(row)) for row in rows]
+    out.table([*NUMBERS, *more.columns, NAME, PLACE], lines)
 
 
 def _hidden(n: int, level: int, values: dict[str, object]) -> str:
@@ -127,6 +142,7 @@ def _tree(
     values: dict[str, object],
     metrics: list[dict[str, Any]],
 ) -> None:
+    more = Counted(metrics, rows, both=False)
     lines: list[tuple[str, ...]] = []
     open_notes: list[tuple[int, tuple[str, ...]]] = []  # what is hidden below a path comes after its children
     rows = [row for row in rows if row["kind"] != "root" or row.get("hidden")]
@@ -137,14 +153,13 @@ def _tree(
         indent = "  " * row["depth"]
         if row["kind"] != "root":
             cells = (seconds(row["incl"]), percent(row["incl"], busy), seconds(row["excl"]), _calls(row))
-            lines.append((*cells, *_metrics(row, metrics, "incl"), indent + name(labelled(row))))
+            lines.append((*cells, *more.cells(row), indent + name(labelled(row))))
         if row.get("hidden"):
             note = f"{indent}  … {_hidden(row['hidden'], depth, values)}"
             cells = (seconds(row["hidden_time"]), percent(row["hidden_time"], busy), "", "")
-            open_notes.append((depth, (*cells, *("" for _ in metrics), note)))
+            open_notes.append((depth, (*cells, *("" for _ in more.columns), note)))
     lines += [line for _, line in reversed(open_notes)]
-    more = [Column(f"total {m['name']}", rank=6) for m in metrics]
-    out.table([Column("total"), Column("%"), Column("own"), Column("calls"), *more, NAME], lines)
+    out.table([Column("total"), Column("%"), Column("own"), Column("calls"), *more.columns, NAME], lines)
 
 
 def _callers(out: Output, found: list[dict[str, Any]]) -> None:
@@ -294,6 +309,8 @@ def _print(out: Output, model: Model, info: dict[str, Any], values: dict[str, ob
         else:
             _flat(out, rows, part.busy, info["metrics"])
     out.line()
+    for line in of_mpi(info):
+        out.line(line)
     cost = measuring_cost(info)
     done = (
         "has been taken out of the times" if values.get("compensate") else "is in the times; --compensate takes it out"
