@@ -319,8 +319,10 @@ def _calls(text: str) -> str:
 def _wrapper(f: Function, declared: list[str]) -> str:
     typed, alone = _named(declared, f.parameters, f.name)
     own = ""
-    if "status" in alone and "status" in f.after:
+    if "status" in alone and re.search(r"\bstatus\b", f.after):
         own = "\tMPI_Status own;\n\tif (status == MPI_STATUS_IGNORE)\n\t\tstatus = &own;\n"
+    if "statuses" in alone:
+        own = "\tif (statuses == MPI_STATUSES_IGNORE)\n\t\tstatuses = sp_mpi_statuses(n);\n"
     call = f"PMPI_{f.name}({', '.join(alone)})"
     return (
         f"static int wrap_{f.name}({', '.join(typed) or 'void'})\n{{\n"

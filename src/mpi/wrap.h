@@ -32,6 +32,8 @@ struct sp_mpi_call {
 	uint32_t generation;
 	int result;
 	bool traced;
+	uint64_t kept;   /* of before the function, for after it: what is its family's affair */
+	uint64_t newest; /* of before a function that completes requests: the last of those that it may mean */
 };
 
 /* Enters the region. false: MPI called this itself, in another call of MPI; nothing else may be called with c. */
@@ -116,6 +118,38 @@ void sp_mpi_init_end(struct sp_mpi_call *c);
 void sp_mpi_finalize_begin(struct sp_mpi_call *c);
 void sp_mpi_finalize_end(struct sp_mpi_call *c);
 int sp_mpi_wrap_Abort(MPI_Comm comm, int code);
+
+/* ---- p2p.c: point to point ---- */
+
+void sp_mpi_sent(struct sp_mpi_call *c, MPI_Comm comm, int dest, int tag, MPI_Count count, MPI_Datatype type);
+void sp_mpi_received(struct sp_mpi_call *c, MPI_Comm comm, const MPI_Status *status);
+void sp_mpi_isent(struct sp_mpi_call *c, const MPI_Request *request, MPI_Comm comm, int dest, int tag, MPI_Count count,
+                  MPI_Datatype type);
+void sp_mpi_ireceives(struct sp_mpi_call *c, const MPI_Request *request, MPI_Comm comm, int source);
+void sp_mpi_send_init(struct sp_mpi_call *c, const MPI_Request *request, MPI_Comm comm, int dest, int tag,
+                      MPI_Count count, MPI_Datatype type);
+void sp_mpi_receive_init(struct sp_mpi_call *c, const MPI_Request *request, MPI_Comm comm, int source);
+void sp_mpi_matched(struct sp_mpi_call *c, const int *flag, MPI_Comm comm, const MPI_Message *message);
+void sp_mpi_matches(struct sp_mpi_call *c, const MPI_Message *message);
+void sp_mpi_received_match(struct sp_mpi_call *c, const MPI_Status *status);
+void sp_mpi_ireceives_match(struct sp_mpi_call *c, const MPI_Request *request);
+
+/* ---- request.c: what completes requests of all families; how one is added is in request.h ---- */
+
+void sp_mpi_keep(struct sp_mpi_call *c, const MPI_Request *request);
+void sp_mpi_keep_all(struct sp_mpi_call *c, int n, const MPI_Request *requests);
+MPI_Status *sp_mpi_statuses(int n);
+void sp_mpi_started(struct sp_mpi_call *c, int n, const MPI_Request *requests);
+void sp_mpi_completed(struct sp_mpi_call *c, const MPI_Status *status);
+void sp_mpi_tested(struct sp_mpi_call *c, const int *flag, const MPI_Status *status);
+void sp_mpi_asked(struct sp_mpi_call *c, const int *flag);
+void sp_mpi_completed_all(struct sp_mpi_call *c, const MPI_Status *statuses);
+void sp_mpi_tested_all(struct sp_mpi_call *c, const int *flag, const MPI_Status *statuses);
+void sp_mpi_completed_any(struct sp_mpi_call *c, const int *index, const MPI_Status *status);
+void sp_mpi_tested_any(struct sp_mpi_call *c, const int *index, const int *flag, const MPI_Status *status);
+void sp_mpi_completed_some(struct sp_mpi_call *c, const int *n, const int *indices, const MPI_Status *statuses);
+void sp_mpi_tested_some(struct sp_mpi_call *c, const int *n, const int *indices, const MPI_Status *statuses);
+void sp_mpi_released(struct sp_mpi_call *c);
 
 /* ---- coll.c: collectives ---- */
 

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Point to point: every message with its partner, tag, communicator and bytes, once where it was sent and once where it
+came."""
+
+from collections import Counter
+
+import pytest
+
+from mpi import mpi  # noqa: F401
+
+START = """
+import threading
+import numpy as np
+from mpi4py import MPI
+c = MPI.COMM_WORLD
+me, n = c.rank, c.size
+next, before = (me + 1) % n, (me - 1) % n
+x, y = np.arange(10.), np.zeros(10)
+"""
+
+
+def both(ranks):
+    """What was sent and what came, as (from, to, tag, bytes); request-based or not."""
+    sent, came = Counter(), Counter()
+    for me, rank in enumerate(ranks):
+        for record in ("send", "isend"):
+            sent.update((me, to, tag, size) for _, to, tag, size in rank.messages(record))
+        for record in ("recv", "irecv"):
+            came.update((start, me, tag, size) for _, start, tag, size in rank.messages(record))
+    return sent, came
+
+
+def requests(rank, *records):
+    """The numbers of requests in records of these kinds."""
+    place = {"isend": 3, "irecv": 3}
+    return sorted(words[place.get(what, 0)] for what, *words in rank.records() if what in records)
+
+
+BLOCKING = START + """
+if me == 0:
+    for i, f in enumerate([c.Send, c.Ssend, c.Rsend]): f(x[:i + 1], 1, i)
+    MPI.Attach_buffer(bytearray(10000))
+    c.Bsend([x, 7, MPI.DOUBLE], 1, 3)
+    MPI.Detach_buffer()
+    c.Send(x, MPI.PROC_NULL, 4)
+if me == 1:
+    c.Recv(y, 0, 0)
+    s = MPI.Status()
+    c.Recv(y, MPI.ANY_SOURCE, MPI.ANY_TAG, s)
+    assert (s.source, s.tag, s.Get_count(MPI.DOUBLE)) == (0, 1, 2)
+    c.Probe(0, 2, s)
+    c.Recv(y, 0, 2)
+    while not c.Iprobe(0, 3): pass
+    c.Recv(y, 0, 3)
+    c.Recv(y, MPI.PROC_NULL, 4)
+c.Sendrecv(x, next, 5, y, before, 5)
+c.Sendrecv_replace(y, next, 6, before, 6)
+c.Sendrecv(x, MPI.PROC_NULL, 7, y, MPI.PROC_NULL, 7)
+c.Sendrecv(bytearray(me + 1), next, 8, bytearray(n), before, 8)
+"""
+
+
+@pytest.mark.parametrize("n", [2, 4])
+def test_blocking(mpi, n):  # noqa: F811
+    ranks = mpi.measured(n, BLOCKING).ranks
+    sent, came = both(ranks)
+    ring = [(i, (i + 1) % n) for i in range(n)]
+    assert sent == came == Counter([(0, 1, i, 8 * (i + 1)) for i in range(3)] + [(0, 1, 3, 56)] + [
+        (a, b, tag, 80) for tag in (5, 6) for a, b in ring] + [(a, b, 8, a + 1) for a, b in ring])  # fmt: skip
+    for function in ("MPI_Send", "MPI_Ssend", "MPI_Rsend", "MPI_Bsend"):
+        assert [len(call) for call in ranks[0].of(function)] == ([1, 0] if function == "MPI_Send" else [1])
+    assert [len(call) for call in ranks[1].of("MPI_Recv")] == [1, 1, 1, 1, 0]
+    assert [[r[0] for r in call] for call in ranks[0].of("MPI_Sendrecv")] == [["send", "recv"], [], ["send", "recv"]]
+    assert ranks[0].metric("MPI_Send", "bytes_sent") == 8 and ranks[0].metric("MPI_Bsend", "bytes_sent") == 56
+    assert ranks[1].metric("MPI_Recv", "bytes_received") == 8 + 16 + 24 + 56
+
+
+REQUESTS = START + """
+for tag in range(3):
+    r = [c.Irecv(y, before, tag), c.Isend(x[:tag], next, tag), c.Irecv(y, MPI.PROC_NULL), c.Isend(x, MPI.PROC_NULL)]
+    if tag == 0: MPI.Request.Waitall(r)
+    elif tag == 1:
+        for q in r: q.Wait()
+    else:
+        while any(r): MPI.Request.Waitany(r)
+a, b = c.Issend(x, next, 3), c.Irecv(y, before, 3)
+left = 2
+while left: left -= len(MPI.Request.Waitsome([a, b]) or ())
+c.Barrier()
+a = c.Irecv(y, before, 4)
+c.Barrier()
+b = c.Irsend(x, next, 4)
+while not MPI.Request.Testall([a, b]): pass
+a, b = c.Irecv(y, before, 5), c.Isend(x, next, 5)
+while not a.Test(): pass
+while not b.Test(): pass
+a, b = c.Irecv(y, before, 6), c.Isend(x, next, 6)
+done = 0
+while done < 2: done += MPI.Request.Testany([a, b])[0] not in (MPI.UNDEFINED,)
+a, b = c.Irecv(y, before, 7), c.Isend(x, next, 7)
+done = 0
+while done < 2: done += len(MPI.Request.Testsome([a, b]) or ())
+"""
+
+
+@pytest.mark.parametrize("n", [2, 4])
+def test_requests(mpi, n):  # noqa: F811
+    ranks = mpi.measured(n, REQUESTS).ranks
+    sent, came = both(ranks)
+    assert sent == came == Counter((i, (i + 1) % n, t, 8 * t if t < 3 else 80) for i in range(n) for t in range(8))
+    for rank in ranks:
+        assert len(set(requests(rank, "isend"))) == 8
+        assert requests(rank, "isend") == requests(rank, "isend_complete")
+        assert requests(rank, "irecv_request") == requests(rank, "irecv")
+        assert "send" not in [r[0] for r in rank.records()] and "test" not in [r[0] for r in rank.records()]
+
+
+PERSISTENT = START + """
+s, r = c.Send_init(x, next, 1), c.Recv_init(y, before, 1)
+for i in range(3):
+    r.Start(); s.Start()
+    MPI.Request.Waitall([r, s])
+t, u = c.Ssend_init(x[:3], next, 2), c.Recv_init(y, MPI.ANY_SOURCE, 2)
+for i in range(2):
+    MPI.Prequest.Startall([u, t])
+    u.Wait(); t.Wait()
+for q in (s, r, t, u): q.Free()
+"""
+
+
+def test_persistent(mpi):  # noqa: F811
+    ranks = mpi.measured(2, PERSISTENT).ranks
+    sent, came = both(ranks)
+    assert sent == came == Counter({(0, 1, 1, 80): 3, (1, 0, 1, 80): 3, (0, 1, 2, 24): 2, (1, 0, 2, 24): 2})
+    for rank in ranks:
+        numbers = requests(rank, "isend", "irecv_request")
+        assert len(numbers) == len(set(numbers)) == 10
+        assert numbers == requests(rank, "isend_complete", "irecv")
+
+
+OBJECTS = START + """
+thing = {"a": list(range(50)), "b": "x" * 100}
+if me == 0:
+    c.send(thing, 1, 1); c.isend(thing, 1, 2).wait()
+if me == 1:
+    assert c.recv(source=0, tag=1) == thing
+    assert c.irecv(source=0, tag=2).wait() == thing
+    m = None
+    while m is None: m = c.improbe()
+    r = m.irecv(); assert r.wait() == 5
+    m = c.Mprobe(); m.Recv(y)
+if me == 0:
+    c.send(5, 1, 3); c.Send(x, 1, 4)
+d = c.Dup()
+if me == 0: d.send(thing, 1, 5)
+if me == 1: d.recv()
+"""
+
+
+def test_objects_come_too(mpi):  # noqa: F811
+    """comm.recv() of mpi4py is a matched probe."""
+    ranks = mpi.measured(2, OBJECTS).ranks
+    sent, came = both(ranks)
+    assert sent == came and sorted(tag for _, _, tag, _ in sent) == [1, 2, 3, 4, 5]
+    (comm,) = {m[0] for m in ranks[0].messages("send") if m[2] == 5}
+    assert comm not in (1, 2) and len({m[0] for m in ranks[1].messages("recv") if m[2] == 5} - {1, 2}) == 1
+
+
+CANCEL = START + """
+r = c.Irecv(y, before, 99); r.Cancel(); s = MPI.Status(); r.Wait(s)
+assert s.Is_cancelled()
+r = c.Irecv(y, before, 98)
+assert not r.Test() and not MPI.Request.Testany([r])[1] and not r.Get_status()
+r.Cancel(); r.Wait()
+c.Set_errhandler(MPI.ERRORS_RETURN)
+try: c.Send(x, n + 5, 1)
+except MPI.Exception: pass
+try: c.Isend(x, n + 5, 1)
+except MPI.Exception: pass
+if me == 0: c.Send(x, 1, 2)
+if me == 1:
+    try: c.Recv(y[:2], 0, 2)
+    except MPI.Exception as e: assert e.Get_error_class() == MPI.ERR_TRUNCATE
+"""
+
+
+@pytest.mark.parametrize("groups", ["default", "default,xreqtest"])
+def test_what_came_to_nothing(mpi, groups):  # noqa: F811
+    ranks = mpi.measured(2, CANCEL, "--mpi", groups).ranks
+    for me, rank in enumerate(ranks):
+        assert requests(rank, "irecv_request") == requests(rank, "cancelled") and len(requests(rank, "cancelled")) == 2
+        assert len(rank.messages("send")) == (me == 0) and not rank.messages("recv") and not rank.messages("isend")
+        tests = requests(rank, "test")
+        assert tests == ([max(requests(rank, "cancelled"))] * 3 if "xreqtest" in groups else [])
+
+
+def test_without_requests_of_their_own(mpi):  # noqa: F811
+    ranks = mpi.measured(2, REQUESTS, "--mpi", "p2p").ranks
+    sent, came = both(ranks)
+    assert sent == came and sum(sent.values()) == 16
+    kinds = {r[0] for rank in ranks for r in rank.records()} - {"enter", "leave"}
+    assert kinds == {"send", "recv"}
+
+
+THREADS = START + """
+assert MPI.Query_thread() == MPI.THREAD_MULTIPLE
+def work(k):
+    d, a, b = comms[k], np.zeros(k + 1), np.zeros(k + 1)
+    for i in range(50):
+        r = [d.Irecv(b, before, k), d.Isend(a, next, k)]
+        MPI.Request.Waitall(r)
+        d.Sendrecv(a, next, 100 + k, b, before, 100 + k)
+comms = [c.Dup() for k in range(4)]
+threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+for t in threads: t.start()
+for t in threads: t.join()
+"""
+
+
+def test_threads(mpi):  # noqa: F811
+    ranks = mpi.measured(2, THREADS).ranks
+    sent, came = both(ranks)
+    assert sent == came
+    assert sent == Counter({(a, 1 - a, t + k, 8 * k + 8): 50 for a in (0, 1) for k in range(4) for t in (0, 100)})
+    for rank in ranks:
+        assert requests(rank, "isend") == requests(rank, "isend_complete")
+        assert requests(rank, "irecv_request") == requests(rank, "irecv")
+        by_tag = {}
+        for comm, _, tag, _ in rank.messages("send") + rank.messages("recv") + rank.messages("irecv"):
+            by_tag.setdefault(tag % 100, set()).add(comm)
+        assert len({comm for comms in by_tag.values() for comm in comms}) == 4
+        assert all(len(comms) == 1 for comms in by_tag.values())
