@@ -10,7 +10,7 @@ import sys
 import time
 from typing import Any
 
-from spartito import losses
+from spartito import losses, mpitable
 from spartito.reading import load, one_directory, rank_number
 from spartito.text import Column, Output, count, name, seconds, size, standard_output
 
@@ -123,15 +123,18 @@ def _tables(out: Output, info: dict[str, Any]) -> None:
 
 def main(values: dict[str, object], operands: list[str]) -> int:
     directory = one_directory("info", operands)
-    _, info = load(directory)
+    model, info = load(directory)
+    messages = mpitable.check_clocks(model, info)
     known = launcher(directory)
     if values.get("json"):
-        json.dump({**info, "launcher": known}, sys.stdout, indent=1)
+        json.dump({**info, "launcher": known, "messages": messages}, sys.stdout, indent=1)
         sys.stdout.write("\n")
     else:
         out = standard_output()
         _head(out, directory, info, known)
         _tables(out, info)
+        for sentence in mpitable.clock_sentences(messages) if messages else ():
+            out.line(f"\n{sentence}")
         deeper = sum(p["lost"].get("deeper", 0) for p in info["processes"])
         if deeper:
             out.line(f"\n{count(deeper)} calls were below the depth limit")

@@ -7,7 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from spartito import balance, iotable, losses
+from spartito import balance, iotable, losses, mpitable
 from spartito.options import Usage
 from spartito.reading import chosen, load, one_directory, title
 from spartito.say import Refused
@@ -177,29 +177,52 @@ def _callers(out: Output, found: list[dict[str, Any]]) -> None:
         out.table(columns, rows)
 
 
+# the views; what may stand beside each
+VIEWS = {
+    "tree": {"threads", "processes", "process", "rank"},
+    "callers": set(),
+    "io": set(),
+    "balance": {"tree", "threads", "processes", "match"},
+    "messages": {"csv"},
+    "waits": set(),
+    "critical_path": set(),
+}
+ORDERS = {"callers": "time", "io": "time", "balance": "imbalance time", "messages": "bytes"}
+
+
+def _view(values: dict[str, object]) -> str:
+    """The view that is asked for; "flat": none of VIEWS."""
+    if values.get("balance"):
+        return "balance"
+    return next((view for view in VIEWS if values.get(view)), "flat")
+
+
+def _given(values: dict[str, object], key: str) -> bool:
+    """0 is a process and a rank like any other."""
+    return key in values if key in ("process", "rank") else bool(values.get(key))
+
+
 def _check(values: dict[str, object]) -> None:
-    for one, other in (
-        ("tree", "callers"),
-        ("balance", "callers"),
-        ("balance", "io"),
-        *(("io", other) for other in ("tree", "callers", "threads", "processes", "match")),
-        ("threads", "processes"),
-        ("callers", "threads"),
-        ("callers", "processes"),
-        ("callers", "match"),
-        *((view, one) for view in ("callers", "balance", "io", "threads", "processes") for one in ("process", "rank")),
-    ):
-        # 0 is a process and a rank like any other
-        if values.get(one) and (values.get(other) or (other in ("process", "rank") and other in values)):
+    view = _view(values)
+    for one, other in (("threads", "processes"), *((o, t) for o in ("threads", "processes") for t in ("process", "rank"))):
+        if values.get(one) and _given(values, other):
             raise Usage(f"--{one} and --{other} do not go together")
-    if values.get("tree") and values.get("match") and not values.get("balance"):
-        raise Usage("--tree and --match do not go together")
+    if values.get("csv") and view != "messages":
+        raise Usage("--csv is for --messages")
+    if values.get("csv") and values.get("json"):
+        raise Usage("--csv and --json do not go together")
     for key in ("depth", "threshold"):
-        if key in values and (not values.get("tree") or values.get("balance")):
+        if key in values and view != "tree":
             raise Usage(f"--{key} is for --tree" + (" alone" if values.get("tree") else ""))
-    for view, order in (("callers", "time"), ("io", "time"), ("balance", "imbalance time")):
-        if "sort" in values and values.get(view):
-            raise Usage(f"--sort is not for --{view}: it orders by {order}")
+    if view == "flat":
+        return
+    if "sort" in values and view != "tree":
+        raise Usage(f"--sort is not for {mpitable.option(view)}: it orders by {ORDERS.get(view, 'time')}")
+    for key in (*VIEWS, "threads", "processes", "match", "process", "rank"):
+        if _given(values, key) and key != view and key not in VIEWS[view]:
+            raise Usage(f"{mpitable.option(view)} and {mpitable.option(key)} do not go together")
+    if view in mpitable.VIEWS and values.get("compensate"):
+        raise Usage(f"--compensate is not for {mpitable.option(view)}: its times are those of the trace")
 
 
 def _rows(model: Model, values: dict[str, object], part: Part) -> list[dict[str, Any]]:
@@ -238,6 +261,9 @@ def _json(model: Model, info: dict[str, Any], values: dict[str, object], parts: 
     elif values.get("balance"):
         found["view"] = "balance"
         found.update(balance.gather(model, info, values, _limit(values))[0])
+    elif _view(values) in mpitable.VIEWS:
+        found["view"] = _view(values)
+        found.update(mpitable.gather(_view(values), model, info))
     elif values.get("io"):
         found["view"] = "io"
         found["files"], found["paths"] = iotable.gather(model, info, _limit(values))
@@ -292,6 +318,14 @@ def _print(out: Output, model: Model, info: dict[str, Any], values: dict[str, ob
         return
     if values.get("balance"):
         balance.write(out, *balance.gather(model, info, values, _limit(values)))
+        return
+    view = _view(values)
+    if view in mpitable.VIEWS:
+        found = mpitable.gather(view, model, info)
+        if values.get("csv"):
+            mpitable.write_csv(found)
+        else:
+            mpitable.write(view, out, found, info, _limit(values))
         return
     if values.get("io"):
         iotable.write(out, model, info, _limit(values))

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`spartito report --messages, --waits, --critical-path`: what ranks did with each other."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from typing import TYPE_CHECKING, Any
+
+from spartito._analyse import Error
+from spartito.balance import rank_of
+from spartito.say import Refused
+from spartito.text import Column, Output, count, name, percent, plural, seconds, shortened, size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from spartito._analyse import Model
+
+VIEWS = ("messages", "waits", "critical_path")
+FEW = 8  # rows of the tables below the first one
+MANY_EVENTS = 20_000_000  # reading more takes seconds, which only who asks for it waits
+PATH = Column("call path", left=True, style="cyan")
+
+
+def option(view: str) -> str:
+    return "--" + view.replace("_", "-")
+
+
+class Ranks:
+    """Names of processes: the rank; where that is not enough, the process too."""
+
+    def __init__(self, info: dict[str, Any]) -> None:
+        found = [rank_of(p) for p in info["processes"]]
+        known = [r for r in found if r]
+        repeated = len(set(known)) < len(known)
+        self.names = [f"{i}/{r}" if repeated and r else r or f"process {i}" for i, r in enumerate(found)]
+
+    def __getitem__(self, process: int | None) -> str:
+        return "not measured" if process is None else self.names[process]
+
+
+def _asked(view: str, info: dict[str, Any], find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    if not info["traced"]:
+        raise Refused(f"{option(view)} needs the trace: run with --trace")
+    try:
+        return find()
+    except Error as e:
+        raise Refused(f"{option(view)}: {e}") from None
+
+
+def gather(view: str, model: Model, info: dict[str, Any]) -> dict[str, Any]:
+    """Everything about one of VIEWS."""
+    if view == "messages":
+        groups = ("pair", "comm", "path", "sender", "receiver", "all")
+        found = _asked(view, info, lambda: model.messages(groups))
+        found["notes"] = clock_sentences(found)
+    elif view == "waits":
+        found = _asked(view, info, model.waits)
+    else:
+        found = _asked(view, info, model.critical_path)
+    found["ranks"] = Ranks(info).names
+    return found
+
+
+def write(view: str, out: Output, found: dict[str, Any], info: dict[str, Any], limit: int) -> None:
+    {"messages": _messages, "waits": _waits, "critical_path": _critical_path}[view](out, found, info, limit)
+
+
+def _first(rows: list[Any], limit: int) -> list[Any]:
+    return rows[:limit] if limit else rows
+
+
+# ---- messages ----
+
+
+def clock_sentences(found: dict[str, Any]) -> list[str]:
+    if not found["early"]:
+        return []
+    return [
+        f"{count(found['early'])} of {plural(found['messages'], 'message')} came before they were sent, by up to "
+        f"{seconds(found['early_worst'])}: the clocks of the processes do not agree better than that"
+    ]
+
+
+def check_clocks(model: Model, info: dict[str, Any]) -> dict[str, Any] | None:
+    """The numbers of messages, where it takes no time worth mentioning to find them; None: there are none."""
+    if not info["traced"] or info["events"] > MANY_EVENTS:
+        return None
+    try:
+        found = model.messages(("comm",))
+    except Error:
+        return None
+    del found["rows"], found["stacks"]
+    return found
+
+
+def _sum(rows: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
+    return sorted(rows, key=lambda r: (-r["bytes"], -r["messages"], r[key] is None, r[key] or 0))
+
+
+def _lost(found: dict[str, Any]) -> str:
+    sends, receives = found["unmatched_sends"], found["unmatched_receives"]
+    if not sends and not receives:
+        return "every message that was sent was received"
+    text = f"no receive was found of {plural(sends, 'message')} and no send of {count(receives)}"
+    if found["unmeasured"]:
+        text += f" ({count(found['unmeasured'])} of these with processes that were not measured)"
+    return text
+
+
+def _messages(out: Output, found: dict[str, Any], info: dict[str, Any], limit: int) -> None:
+    ranks = Ranks(info)
+    numbers = (Column("messages"), Column("bytes"), Column("time"))
+
+    def cells(row: dict[str, Any]) -> tuple[str, ...]:
+        return (count(row["messages"]), size(row["bytes"]), seconds(row["time"]))
+
+    rows = found["rows"]
+    pairs = _first(_sum(rows["pair"], "from"), limit)
+    table = [(*cells(r), ranks[r["from"]], ranks[r["to"]]) for r in pairs]
+    out.table([*numbers, Column("from rank"), Column("to rank")], table)
+    if len(pairs) < len(rows["pair"]):
+        out.line(f"… {plural(len(rows['pair']) - len(pairs), 'pair')} of ranks not shown")
+    out.line()
+    received = {r["to"]: r for r in rows["receiver"]}
+    sent = {r["from"]: r for r in rows["sender"]}
+    none = {"messages": 0, "bytes": 0}
+    each = [(p, sent.get(p, none), received.get(p, none)) for p in {*sent, *received}]
+    each.sort(key=lambda r: (-r[1]["bytes"] - r[2]["bytes"], r[0] is None, r[0] or 0))
+    columns = [Column(t) for t in ("sent", "bytes sent", "received", "bytes received", "rank")]
+    out.table(
+        columns,
+        [
+            (count(s["messages"]), size(s["bytes"]), count(r["messages"]), size(r["bytes"]), ranks[p])
+            for p, s, r in _first(each, limit)
+        ],
+    )
+    out.line()
+    table = [(*cells(r), name(r["name"]) or f"number {r['comm']}") for r in _first(_sum(rows["comm"], "comm"), FEW)]
+    out.table([*numbers, Column("communicator", left=True, style="cyan")], table)
+    out.line()
+    table = [(*cells(r), shortened(found["stacks"][r["path"]])) for r in _first(_sum(rows["path"], "path"), limit)]
+    out.table([*numbers, Column("sent in", left=True, style="cyan")], table)
+    out.line()
+    out.line(f"{plural(found['messages'], 'message')}, {size(found['bytes'])}; {_lost(found)}")
+    for sentence in found["notes"]:
+        out.line(sentence)
+
+
+def write_csv(found: dict[str, Any]) -> None:
+    """The matrix with everything that is told apart, ranks as numbers."""
+    comms = {r["comm"]: r["name"] for r in found["rows"]["comm"]}
+    ranks = found["ranks"]
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(("from", "to", "communicator", "name", "sent_in", "messages", "bytes", "received", "seconds"))
+    for r in found["rows"]["all"]:
+        ends = ["" if r[key] is None else ranks[r[key]] for key in ("from", "to")]
+        where = " > ".join(found["stacks"][r["path"]])
+        numbers = (r["messages"], r["bytes"], r["received"], f"{r['time']:.9f}")
+        writer.writerow((*ends, r["comm"], comms[r["comm"]], where, *numbers))
+
+
+# ---- waits ----
+
+
+class Waiting:
+    """Waits of one kind in one call path."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+        self.by: dict[int, float] = {}
+        self.on: dict[int, float] = {}
+
+    def add(self, row: dict[str, Any]) -> None:
+        self.time += row["time"]
+        self.by[row["process"]] = self.by.get(row["process"], 0.0) + row["time"]
+        if row["on"] is not None:
+            self.on[row["on"]] = self.on.get(row["on"], 0.0) + row["time"]
+
+
+def _most(found: dict[int, float], whole: float, ranks: Ranks) -> str:
+    if not found:
+        return ""
+    which = max(found, key=lambda p: (found[p], -p))
+    return f"{ranks[which]} ({percent(found[which], whole)} %)"
+
+
+def _waits(out: Output, found: dict[str, Any], info: dict[str, Any], limit: int) -> None:
+    ranks = Ranks(info)
+    busy = sum(loc["busy"] for loc in info["locations"])
+    metrics = found["metrics"]
+    lines = []
+    for m in metrics:
+        depth, up = 0, m["parent"]
+        while up is not None:
+            depth, up = depth + 1, metrics[up]["parent"]
+        if m["count"]:
+            lines.append((seconds(m["time"]), percent(m["time"], busy), count(m["count"]), "  " * depth + m["shown"]))
+    if not lines:
+        out.line("nobody waited for anybody")
+        return
+    out.table([Column("time"), Column("% of all"), Column("times"), Column("waiting", left=True)], lines)
+    shown = {m["kinds"][0]: m["shown"] for m in metrics if len(m["kinds"]) == 1}
+    shown[metrics[0]["kinds"][0]] = metrics[0]["shown"]
+    where: dict[tuple[int, int], Waiting] = {}
+    pairs: dict[tuple[int, int], float] = {}
+    for row in found["rows"]:
+        where.setdefault((row["path"], row["kind"]), Waiting()).add(row)
+        if row["on"] is not None:
+            pair = (row["process"], row["on"])
+            pairs[pair] = pairs.get(pair, 0.0) + row["time"]
+    out.line()
+    places = sorted(where.items(), key=lambda item: (-item[1].time, item[0]))
+    titles = (Column("time"), Column("ranks"), Column("most in"), Column("most for"), Column("waiting", left=True))
+    out.table(
+        [*titles, PATH],
+        [
+            (
+                seconds(w.time),
+                count(len(w.by)),
+                _most(w.by, w.time, ranks),
+                _most(w.on, w.time, ranks),
+                shown[kind],
+                shortened(found["stacks"][path]),
+            )
+            for (path, kind), w in _first(places, limit)
+        ],
+    )
+    out.line()
+    heaviest = sorted(pairs.items(), key=lambda item: (-item[1], item[0]))[:FEW]
+    out.table(
+        [Column("time"), Column("rank waited"), Column("for rank")],
+        [(seconds(time), ranks[a], ranks[b]) for (a, b), time in heaviest],
+    )
+
+
+# ---- critical path ----
+
+
+def _critical_path(out: Output, found: dict[str, Any], info: dict[str, Any], limit: int) -> None:
+    ranks = Ranks(info)
+    whole = found["length"]
+    regions = sorted(found["regions"], key=lambda r: (-r["time"], r["name"]))
+    columns = [Column("time"), Column("%"), Column("10 % faster saves"), Column("function", left=True, style="cyan")]
+    lines = []
+    for r in _first(regions, limit):
+        least, most = seconds(r["at_least"]), seconds(r["at_most"])
+        saves = most if least == most else f"{least} – {most}"
+        lines.append((seconds(r["time"]), percent(r["time"], whole), saves, name(r["name"])))
+    out.table(columns, lines)
+    out.line()
+    paths = sorted(found["paths"], key=lambda p: (-p["time"], p["path"]))
+    where = [
+        (seconds(p["time"]), percent(p["time"], whole), shortened(found["stacks"][p["path"]])) for p in paths[:FEW]
+    ]
+    out.table([Column("time"), Column("%"), PATH], where)
+    out.line()
+    of: dict[int, float] = {}
+    for location, time in zip(info["locations"], found["locations"]):
+        of[location["process"]] = of.get(location["process"], 0.0) + time
+    longest = sorted((p for p in of if of[p] > 0), key=lambda p: (-of[p], p))
+    each = [(seconds(of[p]), percent(of[p], whole), ranks[p]) for p in longest[:FEW]]
+    out.table([Column("time"), Column("%"), Column("rank")], each)
+    out.line()
+    out.line(
+        f"the critical path is {seconds(whole)} long, touches {plural(len(longest), 'rank')} and goes "
+        f"{plural(found['jumps'], 'time')} from one to another"
+    )
