@@ -252,7 +252,7 @@ def _critical_path(out: Output, found: dict[str, Any], info: dict[str, Any], lim
     out.line()
     paths = sorted(found["paths"], key=lambda p: (-p["time"], p["path"]))
     where = [
-        (seconds(p["time"]), percent(p["time"], whole), shortened(found["stacks"][p["path"]])) for p in paths[:FEW]
+        (seconds(p["time"]), percent(p["time"], whole), shortened(found["stacks"][p["path"]]) or "<root>") for p in paths[:FEW]
     ]
     out.table([Column("time"), Column("%"), PATH], where)
     out.line()

@@ -212,7 +212,7 @@ int sp_write_cube(const struct sp_model *m, const char *path, const struct sp_wr
 
 	if (sp_pick_open(&c.k, m, o, e))
 		return -1;
-	int rc = prepare(&c, &arena, e);
+	int rc = sp_cube_waits(&c, e) || prepare(&c, &arena, e) ? -1 : 0;
 	if (rc == 0)
 		rc = sp_out_open(&c.out, path, e);
 	if (rc == 0) {
@@ -223,6 +223,7 @@ int sp_write_cube(const struct sp_model *m, const char *path, const struct sp_wr
 		rc = sp_out_close(&c.out, rc, e);
 	}
 	sp_cube_tree_free(&c.tree);
+	sp_cube_waits_free(&c);
 	sp_arena_free(&arena);
 	sp_pick_close(&c.k);
 	return rc;

@@ -3,6 +3,7 @@
 #ifndef SP_WRITE_CUBE_H
 #define SP_WRITE_CUBE_H
 
+#include "model/waits.h"
 #include "write/cube_tree.h"
 
 struct sp_cube_metric {
@@ -15,7 +16,8 @@ struct sp_cube_metric {
 	uint64_t (*of)(const struct sp_value *v);
 	uint32_t column; /* SP_NONE: none */
 	uint32_t part;   /* another column, which counts as well and has a metric of its own below this one; SP_NONE */
-	bool nested;     /* it is that one */
+	uint32_t kinds;  /* of waits that it is the time of; 0: it is none of those */
+	int parent;      /* the metric it is a part of; -1: none */
 };
 
 struct sp_cube {
@@ -31,9 +33,12 @@ struct sp_cube {
 	uint32_t *column; /* of each location; SP_NONE: it is not written */
 	uint32_t *chain;  /* room for all parameters of a path */
 	uint32_t n_hosts, n_columns;
-	uint64_t *values; /* of the column and location being read, one for each row */
-	uint64_t *below;  /* of each path, while a column is read: the sum of what is below */
-	uint64_t done;    /* rows written */
+	uint64_t *values;      /* of the column and location being read, one for each row */
+	uint64_t *below;       /* of each path, while a column is read: the sum of what is below */
+	uint64_t done;         /* rows written */
+	struct sp_waits waits; /* by location and path */
+	size_t
+	    *first_wait; /* owned; of each location, and behind the last one the end; NULL: nothing is known of waits */
 };
 
 /* All metrics of the file, in its order. 0, or -1: out of memory. */
@@ -52,6 +57,12 @@ void sp_cube_rows_free(struct sp_cube_rows *r);
 /* Fills the stored rows [first, end) of a metric: (end - first) x columns. */
 void sp_cube_fill(const struct sp_cube *c, const struct sp_cube_metric *metric, const struct sp_cube_rows *r,
                   uint32_t first, uint32_t end, uint64_t *cells);
+
+/* Finds the waits. 0, or -1 with e set; sp_cube_waits_free() either way. */
+int sp_cube_waits(struct sp_cube *c, struct sp_err *e);
+void sp_cube_waits_free(struct sp_cube *c);
+/* ns in a path, without what it calls. */
+uint64_t sp_cube_waited(const struct sp_cube *c, uint32_t location, uint32_t path, uint32_t kinds);
 
 /* anchor.xml: metrics, regions, call tree, system tree. */
 void sp_cube_anchor(const struct sp_cube *c, struct sp_out *out);

@@ -36,24 +36,31 @@ static void put_element(struct sp_out *out, const char *name, struct sp_str text
 	sp_out_f(out, "</%s>\n", name);
 }
 
+static void put_metric(const struct sp_cube *c, struct sp_out *out, unsigned i)
+{
+	const struct sp_cube_metric *m = &c->metrics[i];
+
+	sp_out_f(out, "<metric id=\"%u\" type=\"%s\">\n", i, m->inclusive ? "INCLUSIVE" : "EXCLUSIVE");
+	put_element(out, "disp_name", m->shown);
+	put_element(out, "uniq_name", m->name);
+	sp_out_f(out, "<dtype>%s</dtype>\n<uom>", m->type);
+	if (m->exponent)
+		sp_out_f(out, "10^%d ", m->exponent);
+	put_xml(out, m->unit);
+	sp_out_text(out, "</uom>\n<url></url>\n");
+	put_element(out, "descr", m->what);
+	for (unsigned k = i + 1; k < c->n_metrics; k++)
+		if (c->metrics[k].parent == (int)i)
+			put_metric(c, out, k);
+	sp_out_text(out, "</metric>\n");
+}
+
 static void put_metrics(const struct sp_cube *c, struct sp_out *out)
 {
 	sp_out_text(out, "<metrics>\n");
-	for (unsigned i = 0; i < c->n_metrics; i++) {
-		const struct sp_cube_metric *m = &c->metrics[i];
-		sp_out_f(out, "<metric id=\"%u\" type=\"%s\">\n", i, m->inclusive ? "INCLUSIVE" : "EXCLUSIVE");
-		put_element(out, "disp_name", m->shown);
-		put_element(out, "uniq_name", m->name);
-		sp_out_f(out, "<dtype>%s</dtype>\n<uom>", m->type);
-		if (m->exponent)
-			sp_out_f(out, "10^%d ", m->exponent);
-		put_xml(out, m->unit);
-		sp_out_text(out, "</uom>\n<url></url>\n");
-		put_element(out, "descr", m->what);
-		/* one that is nested stands in the one before it */
-		if (i + 1 == c->n_metrics || !c->metrics[i + 1].nested)
-			sp_out_text(out, m->nested ? "</metric>\n</metric>\n" : "</metric>\n");
-	}
+	for (unsigned i = 0; i < c->n_metrics; i++)
+		if (c->metrics[i].parent < 0)
+			put_metric(c, out, i);
 	sp_out_text(out, "</metrics>\n");
 }
 

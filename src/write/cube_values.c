@@ -46,13 +46,14 @@ static struct sp_cube_metric timed(const char *name, const char *shown, const ch
 	                               .none = of == shortest ? bits(DBL_MAX) : 0,
 	                               .of = of,
 	                               .column = SP_NONE,
-	                               .part = SP_NONE};
+	                               .part = SP_NONE,
+	                               .parent = -1};
 }
 
 /* What Score-P has in every run, with a metric below it for what MPI did of it. */
-static struct sp_cube_metric *put_bytes(const struct sp_model *m, struct sp_cube_metric *to,
-                                        const struct sp_scorep_bytes *b)
+static struct sp_cube_metric *put_bytes(struct sp_cube *c, struct sp_cube_metric *to, const struct sp_scorep_bytes *b)
 {
+	const struct sp_model *m = c->m;
 	const struct sp_str name = sp_text(b->name);
 	const uint32_t column = sp_scorep_metric(m, b->name), part = b->part ? sp_scorep_metric(m, b->part) : SP_NONE;
 
@@ -65,29 +66,53 @@ static struct sp_cube_metric *put_bytes(const struct sp_model *m, struct sp_cube
 	                                .inclusive = column != SP_NONE && !m->metrics[column].own,
 	                                .type = "UINT64",
 	                                .column = column,
-	                                .part = part};
-	if (part != SP_NONE)
-		*to++ = (struct sp_cube_metric){.name = sp_text(b->part),
-		                                .shown = sp_text("MPI-IO"),
-		                                .what = m->metrics[part].what,
-		                                .unit = sp_text("bytes"),
-		                                .type = "UINT64",
-		                                .column = part,
+	                                .part = part,
+	                                .parent = -1};
+	if (part == SP_NONE)
+		return to;
+	*to = (struct sp_cube_metric){.name = sp_text(b->part),
+	                              .shown = sp_text("MPI-IO"),
+	                              .what = m->metrics[part].what,
+	                              .unit = sp_text("bytes"),
+	                              .type = "UINT64",
+	                              .column = part,
+	                              .part = SP_NONE,
+	                              .parent = (int)(to - c->metrics) - 1};
+	return to + 1;
+}
+
+/* Behind all others, as parts of the time. */
+static struct sp_cube_metric *add_waits(struct sp_cube *c, struct sp_cube_metric *to)
+{
+	enum { TIME = 1 };
+	const int first = (int)(to - c->metrics);
+
+	for (int i = 0; i < SP_WAIT_METRICS; i++) {
+		const struct sp_wait_metric *x = &sp_wait_metrics[i];
+		*to++ = (struct sp_cube_metric){.name = sp_text(x->name),
+		                                .shown = sp_text(x->shown),
+		                                .what = sp_text(x->what),
+		                                .unit = sp_text("sec"),
+		                                .inclusive = true,
+		                                .type = "DOUBLE",
+		                                .column = SP_NONE,
 		                                .part = SP_NONE,
-		                                .nested = true};
+		                                .kinds = x->kinds,
+		                                .parent = x->parent < 0 ? TIME : first + x->parent};
+	}
 	return to;
 }
 
 int sp_cube_metrics(struct sp_cube *c, struct sp_arena *arena)
 {
 	const struct sp_model *m = c->m;
-	struct sp_cube_metric *to = sp_arena_zalloc(arena, m->n_metrics + 16, sizeof *to);
+	struct sp_cube_metric *to = sp_arena_zalloc(arena, m->n_metrics + 16 + SP_WAIT_METRICS, sizeof *to);
 
 	size_t rows = 1;
 	for (uint32_t l = c->k.first; l < c->k.end; l++)
 		rows = m->locations[l].values > rows ? m->locations[l].values : rows;
-	c->values = sp_arena_zalloc(arena, m->row_metrics ? rows : 1, sizeof *c->values);
-	c->below = sp_arena_zalloc(arena, m->row_metrics ? m->n_paths : 1, sizeof *c->below);
+	c->values = sp_arena_zalloc(arena, m->row_metrics || c->first_wait ? rows : 1, sizeof *c->values);
+	c->below = sp_arena_zalloc(arena, m->row_metrics || c->first_wait ? m->n_paths : 1, sizeof *c->below);
 	if (!to || !c->values || !c->below)
 		return -1;
 	c->metrics = to;
@@ -98,7 +123,7 @@ int sp_cube_metrics(struct sp_cube *c, struct sp_arena *arena)
 	*to++ =
 	    timed("max_time", "Maximum Inclusive Time", "MAXDOUBLE", "Maximum inclusive CPU allocation time", longest);
 	for (const struct sp_scorep_bytes *b = sp_scorep_bytes; b->name; b++)
-		to = put_bytes(m, to, b);
+		to = put_bytes(c, to, b);
 	const struct sp_cube_metric *fixed_end = to;
 	for (uint32_t i = 0; i < m->n_metrics; i++) {
 		const struct sp_metric *own = &m->metrics[i];
@@ -106,10 +131,19 @@ int sp_cube_metrics(struct sp_cube *c, struct sp_arena *arena)
 		while (f < fixed_end && f->column != i)
 			f++;
 		if (f == fixed_end)
-			*to++ = (struct sp_cube_metric){own->name,     own->name, own->what, own->unit,
-			                                own->exponent, !own->own, "UINT64",  0,
-			                                NULL,          i,         SP_NONE,   false};
+			*to++ = (struct sp_cube_metric){.name = own->name,
+			                                .shown = own->name,
+			                                .what = own->what,
+			                                .unit = own->unit,
+			                                .exponent = own->exponent,
+			                                .inclusive = !own->own,
+			                                .type = "UINT64",
+			                                .column = i,
+			                                .part = SP_NONE,
+			                                .parent = -1};
 	}
+	if (c->first_wait)
+		to = add_waits(c, to);
 	c->n_metrics = (uint32_t)(to - c->metrics);
 	return 0;
 }
@@ -133,8 +167,9 @@ static void read_column(const struct sp_cube *c, const struct sp_cube_metric *me
 	for (size_t i = l->values; i-- > 0;) {
 		size_t row = l->first_value + i;
 		uint32_t path = m->values[row].path, parent = m->paths[path].parent;
-		const uint64_t *all = m->row_metrics + row * m->n_metrics;
-		uint64_t value = metric->column != SP_NONE ? all[metric->column] : 0;
+		const uint64_t *all = m->row_metrics ? m->row_metrics + row * m->n_metrics : NULL;
+		uint64_t value = metric->kinds ? sp_cube_waited(c, location, path, metric->kinds) : 0;
+		value += metric->column != SP_NONE ? all[metric->column] : 0;
 		value += metric->part != SP_NONE ? all[metric->part] : 0;
 		if (metric->inclusive && path && value < c->below[path])
 			value = c->below[path];
@@ -145,11 +180,22 @@ static void read_column(const struct sp_cube *c, const struct sp_cube_metric *me
 	}
 }
 
-/* After read_column() of the row's location. */
+/* After read_column() of the row's location; waits in ns. */
 static uint64_t value_of(const struct sp_cube *c, const struct sp_cube_metric *metric, const struct sp_location *l,
                          size_t row)
 {
 	return metric->of ? metric->of(&c->m->values[row].v) : c->values[row - l->first_value];
+}
+
+static bool is_real(const struct sp_cube_metric *metric)
+{
+	return metric->of || metric->kinds;
+}
+
+/* What value_of() says as it stands in the file. */
+static uint64_t stored(const struct sp_cube_metric *metric, uint64_t value)
+{
+	return metric->kinds ? bits((double)value * 1e-9) : value;
 }
 
 /* The program and THREADS: what they take in a location is what the paths below them take, and for a process's first
@@ -244,7 +290,8 @@ int sp_cube_rows(struct sp_cube_rows *r, const struct sp_cube *c, const struct s
 	if (!r->place || !r->stored)
 		return -1;
 	memset(r->place, metric->of ? 0 : 0xff, n * sizeof *r->place);
-	if (!metric->of && (metric->column != SP_NONE || metric->part != SP_NONE) && c->m->row_metrics)
+	if (metric->kinds ||
+	    (!metric->of && (metric->column != SP_NONE || metric->part != SP_NONE) && c->m->row_metrics))
 		mark_rows(r, c, metric);
 	/* which numbers are used, then how many are before each */
 	memset(r->stored, 0, n * sizeof *r->stored);
@@ -310,7 +357,9 @@ static void share_out(const struct block *b, const struct sp_cube_metric *metric
 	const uint32_t *cnode = b->c->tree.cnode[sp_cube_side(m, location)];
 	size_t n = 0;
 	const struct sp_cube_share *s = sp_cube_shares(&b->c->tree, m->values[row].path, &n);
-	double whole = metric->of ? m->values[row].v.incl * 1e-9 : (double)value_of(b->c, metric, l, row);
+	double whole = metric->of      ? m->values[row].v.incl * 1e-9
+	               : metric->kinds ? (double)value_of(b->c, metric, l, row) * 1e-9
+	                               : (double)value_of(b->c, metric, l, row);
 	double of = 0, seen = 0, before = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -323,8 +372,8 @@ static void share_out(const struct block *b, const struct sp_cube_metric *metric
 			continue;
 		seen += (double)visits(&r->v);
 		/* whole numbers stay whole, and their sum the same */
-		double until = metric->of ? whole * seen / of : (double)(uint64_t)(whole * seen / of);
-		add_to_cell(b, cnode[s[i].follower], location, until - before, metric->of != NULL);
+		double until = is_real(metric) ? whole * seen / of : (double)(uint64_t)(whole * seen / of);
+		add_to_cell(b, cnode[s[i].follower], location, until - before, is_real(metric));
 		before = until;
 	}
 }
@@ -359,11 +408,12 @@ void sp_cube_fill(const struct sp_cube *c, const struct sp_cube_metric *metric, 
 		read_column(c, metric, l);
 		for (size_t i = location->first_value; i < location->first_value + location->values; i++)
 			if (m->values[i].path && cnode[m->values[i].path] != SP_NONE)
-				fill_cell(&b, cnode[m->values[i].path], l, value_of(c, metric, location, i));
+				fill_cell(&b, cnode[m->values[i].path], l,
+				          stored(metric, value_of(c, metric, location, i)));
 		share_all(&b, metric, l);
 		find_roots(c, metric, l, roots);
 		if (side == SP_CUBE_THREADS && cnode[0] != SP_NONE)
-			fill_cell(&b, cnode[0], l, roots[SP_CUBE_THREADS]);
-		fill_cell(&b, 0, l, roots[SP_CUBE_PROGRAM]);
+			fill_cell(&b, cnode[0], l, stored(metric, roots[SP_CUBE_THREADS]));
+		fill_cell(&b, 0, l, stored(metric, roots[SP_CUBE_PROGRAM]));
 	}
 }
