@@ -62,20 +62,21 @@ class Model:
         """The messages of MPI, matched by communicator, sender, receiver, tag and order. by: any of 'pair', 'comm', 'path' (call path of
         the send), 'sender', 'receiver', 'all' (pair, comm and path). dict(messages, bytes (as sent), unmatched_sends, unmatched_receives,
         unmeasured (of these: the other side was not measured), cancelled, early (how many came before they were sent), early_worst (s),
-        rows {by: [row]}, stacks {path: [names of regions, outermost first]}). A row: messages, bytes, received (how many receives were
+        operations (collective ones), incomplete (of these: a member's part is missing), early_operations (of the others: someone left
+        before those it depends on came), early_operations_worst (s), rows {by: [row]}, stacks {path: [names of regions, outermost first]}). A row: messages, bytes, received (how many receives were
         found), time (s; of those from the begin of the send to the end of the receive), and what it is by: from, to (indices of
         processes, None: not measured), comm (index), name, size, path. Error without a trace or without MPI."""
 
     def waits(self) -> dict[str, Any]:
-        """Time lost by waiting in MPI, by Scalasca's definitions (src/model/waits.h). dict(metrics, rows, stacks {path: [names]}).
-        metrics: dict(name 'mpi_latesender'…, shown, what, kinds [int], parent (index in metrics, None: a part of the time), count,
+        """Time lost by waiting in MPI, by Scalasca's definitions (src/model/waits.h). dict(metrics, rows, stacks {path: [names]},
+        found (the numbers of messages(), without rows and stacks)). metrics: dict(name 'mpi_latesender'…, shown, what, kinds [int], parent (index in metrics, None: a part of the time), count,
         time (s)); a metric is the sum of its kinds. rows: dict(kind, path, location, process, on_location, on (process; who was waited
         for, None: nobody alone), count, time, longest (s)). Error without a trace or without MPI."""
 
     def critical_path(self, *, share: float = 0.1) -> dict[str, Any]:
         """What the run's length consists of (src/model/critical.h). dict(length (s), jumps (from one location to another), locations [s on
         the path, of each location], pieces [(location, from, to)] (s since the experiment's begin, in order, without gaps), regions,
-        paths [dict(path, time)], stacks {path: [names]}). regions: dict(name, file, line, kind, time (s on the path), at_least, at_most
+        paths [dict(path, time)], stacks {path: [names]}, found (as of waits()). regions: dict(name, file, line, kind, time (s on the path), at_least, at_most
         (s that the run gets shorter if the region takes `share` less time on the path)). Error without a trace or without MPI."""
 
     def convert(self, format: str, path: str, *, process: int = -1, progress: Callable[[int, int], None] | None = None) -> None: ...

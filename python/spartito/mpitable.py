@@ -54,17 +54,21 @@ def gather(view: str, model: Model, info: dict[str, Any]) -> dict[str, Any]:
     if view == "messages":
         groups = ("pair", "comm", "path", "sender", "receiver", "all")
         found = _asked(view, info, lambda: model.messages(groups))
-        found["notes"] = clock_sentences(found)
     elif view == "waits":
         found = _asked(view, info, model.waits)
     else:
         found = _asked(view, info, model.critical_path)
     found["ranks"] = Ranks(info).names
+    numbers = found.get("found", found)
+    # of messages the table says it
+    found["notes"] = [*([] if view == "messages" else missing_sentences(numbers)), *clock_sentences(numbers)]
     return found
 
 
 def write(view: str, out: Output, found: dict[str, Any], info: dict[str, Any], limit: int) -> None:
     {"messages": _messages, "waits": _waits, "critical_path": _critical_path}[view](out, found, info, limit)
+    for sentence in found["notes"]:
+        out.line(sentence)
 
 
 def _first(rows: list[Any], limit: int) -> list[Any]:
@@ -75,15 +79,35 @@ def _first(rows: list[Any], limit: int) -> list[Any]:
 
 
 def clock_sentences(found: dict[str, Any]) -> list[str]:
-    if not found["early"]:
-        return []
-    return [
-        f"{count(found['early'])} of {plural(found['messages'], 'message')} came before they were sent, by up to "
-        f"{seconds(found['early_worst'])}: the clocks of the processes do not agree better than that"
-    ]
+    lines = []
+    if found["early"]:
+        lines.append(
+            f"{count(found['early'])} of {plural(found['messages'], 'message')} came before they were sent, by up to "
+            f"{seconds(found['early_worst'])}: the clocks of the processes do not agree better than that"
+        )
+    if found["early_operations"]:
+        lines.append(
+            f"in {count(found['early_operations'])} of {plural(found['operations'], 'collective operation')} a rank left "
+            f"before those came that it depends on, by up to {seconds(found['early_operations_worst'])}: "
+            "the clocks of the processes do not agree better than that"
+        )
+    return lines
 
 
-def check_clocks(model: Model, info: dict[str, Any]) -> dict[str, Any] | None:
+def missing_sentences(found: dict[str, Any]) -> list[str]:
+    """What has no partner in the trace."""
+    lines = []
+    if found["unmatched_sends"] or found["unmatched_receives"]:
+        lines.append(_lost(found))
+    if found["incomplete"]:
+        lines.append(
+            f"of {count(found['incomplete'])} of {plural(found['operations'], 'collective operation')} not all parts are "
+            "recorded: a process ended early, recorded only at times, or lost events"
+        )
+    return lines
+
+
+def check(model: Model, info: dict[str, Any]) -> dict[str, Any] | None:
     """The numbers of messages, where it takes no time worth mentioning to find them; None: there are none."""
     if not info["traced"] or info["events"] > MANY_EVENTS:
         return None
@@ -144,8 +168,6 @@ def _messages(out: Output, found: dict[str, Any], info: dict[str, Any], limit: i
     out.table([*numbers, Column("sent in", left=True, style="cyan")], table)
     out.line()
     out.line(f"{plural(found['messages'], 'message')}, {size(found['bytes'])}; {_lost(found)}")
-    for sentence in found["notes"]:
-        out.line(sentence)
 
 
 def write_csv(found: dict[str, Any]) -> None:
@@ -251,10 +273,8 @@ def _critical_path(out: Output, found: dict[str, Any], info: dict[str, Any], lim
     out.table(columns, lines)
     out.line()
     paths = sorted(found["paths"], key=lambda p: (-p["time"], p["path"]))
-    where = [
-        (seconds(p["time"]), percent(p["time"], whole), shortened(found["stacks"][p["path"]]) or "<root>") for p in paths[:FEW]
-    ]
-    out.table([Column("time"), Column("%"), PATH], where)
+    where = [(p["time"], shortened(found["stacks"][p["path"]]) or "<root>") for p in paths[:FEW]]
+    out.table([Column("time"), Column("%"), PATH], [(seconds(t), percent(t, whole), text) for t, text in where])
     out.line()
     of: dict[int, float] = {}
     for location, time in zip(info["locations"], found["locations"]):

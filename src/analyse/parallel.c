@@ -95,25 +95,36 @@ static PyObject *message_rows(struct sp_state *st, const struct sp_messages *x, 
 	return list;
 }
 
-static PyObject *message_result(struct sp_state *st, const struct sp_messages *x, unsigned wanted)
+/* What was matched and what was not. */
+static PyObject *found_numbers(const struct sp_messages *x)
 {
-	PyObject *rows = PyDict_New(), *stacks = PyDict_New(), *d = NULL;
 	unsigned long long bytes = 0;
 	size_t i;
-	int g, rc = rows && stacks ? 0 : -1;
 
 	for (i = 0; i < x->n_messages; i++)
 		bytes += x->messages[i].bytes;
+	return Py_BuildValue("{sK sK sK sK sK sK sK sd sK sK sK sd}", "messages", (unsigned long long)x->n_messages,
+	                     "bytes", bytes, "unmatched_sends", (unsigned long long)x->unmatched_sends,
+	                     "unmatched_receives", (unsigned long long)x->unmatched_receives, "unmeasured",
+	                     (unsigned long long)x->unmeasured, "cancelled", (unsigned long long)x->cancelled, "early",
+	                     (unsigned long long)x->early, "early_worst", x->early_worst * S, "operations",
+	                     (unsigned long long)x->operations, "incomplete", (unsigned long long)x->incomplete,
+	                     "early_operations", (unsigned long long)x->early_operations, "early_operations_worst",
+	                     x->early_operations_worst * S);
+}
+
+static PyObject *message_result(struct sp_state *st, const struct sp_messages *x, unsigned wanted)
+{
+	PyObject *rows = PyDict_New(), *stacks = PyDict_New(), *d = NULL;
+	int g, rc = rows && stacks ? 0 : -1;
+
 	for (g = 0; g < GROUPS && rc == 0; g++)
 		if (wanted & 1u << g)
 			rc = sp_put(rows, groups[g].name, message_rows(st, x, groups[g].by, stacks));
 	if (rc == 0)
-		d = Py_BuildValue("{sK sK sK sK sK sK sK sd sO sO}", "messages", (unsigned long long)x->n_messages,
-		                  "bytes", bytes, "unmatched_sends", (unsigned long long)x->unmatched_sends,
-		                  "unmatched_receives", (unsigned long long)x->unmatched_receives, "unmeasured",
-		                  (unsigned long long)x->unmeasured, "cancelled", (unsigned long long)x->cancelled,
-		                  "early", (unsigned long long)x->early, "early_worst", x->early_worst * S, "rows",
-		                  rows, "stacks", stacks);
+		d = found_numbers(x);
+	if (d && (PyDict_SetItemString(d, "rows", rows) || PyDict_SetItemString(d, "stacks", stacks)))
+		Py_CLEAR(d);
 	Py_XDECREF(rows);
 	Py_XDECREF(stacks);
 	return d;
@@ -216,7 +227,7 @@ static PyObject *wait_metric(const struct sp_waits *w, const struct sp_wait_metr
 	                     kinds, "parent", index_or_none((uint32_t)x->parent), "count", count, "time", time * S);
 }
 
-static PyObject *wait_result(const struct sp_model *m, const struct sp_waits *w)
+static PyObject *wait_result(const struct sp_model *m, const struct sp_waits *w, const struct sp_messages *x)
 {
 	PyObject *metrics = PyList_New(0), *stacks = PyDict_New(), *d = NULL;
 	int i;
@@ -225,7 +236,8 @@ static PyObject *wait_result(const struct sp_model *m, const struct sp_waits *w)
 		if (sp_append(metrics, wait_metric(w, &sp_wait_metrics[i])))
 			Py_CLEAR(metrics);
 	if (metrics && stacks)
-		d = Py_BuildValue("{sO sN sO}", "metrics", metrics, "rows", wait_rows(m, w, stacks), "stacks", stacks);
+		d = Py_BuildValue("{sO sN sO sN}", "metrics", metrics, "rows", wait_rows(m, w, stacks), "stacks",
+		                  stacks, "found", found_numbers(x));
 	Py_XDECREF(metrics);
 	Py_XDECREF(stacks);
 	return d;
@@ -245,7 +257,7 @@ PyObject *sp_model_waits(PyObject *o, PyObject *unused)
 	if (!st || check(st, self->model) || sp_model_enter(self))
 		return NULL;
 	Py_BEGIN_ALLOW_THREADS rc = sp_messages_read(&x, self->model, &e) || sp_waits_find(&w, &x, &e);
-	Py_END_ALLOW_THREADS out = rc ? sp_raise(st, &e) : wait_result(self->model, &w);
+	Py_END_ALLOW_THREADS out = rc ? sp_raise(st, &e) : wait_result(self->model, &w, &x);
 	sp_model_leave(self);
 	sp_waits_free(&w);
 	sp_messages_free(&x);
@@ -303,8 +315,9 @@ static PyObject *critical_pieces(const struct sp_critical *c)
 	return list;
 }
 
-static PyObject *critical_result(struct sp_state *st, const struct sp_model *m, const struct sp_critical *c)
+static PyObject *critical_result(struct sp_state *st, const struct sp_critical *c, const struct sp_messages *x)
 {
+	const struct sp_model *m = x->m;
 	PyObject *stacks = PyDict_New(), *locations = PyList_New(0), *d = NULL;
 	size_t i;
 
@@ -312,9 +325,10 @@ static PyObject *critical_result(struct sp_state *st, const struct sp_model *m, 
 		if (sp_append(locations, PyFloat_FromDouble(c->locations[i] * S)))
 			Py_CLEAR(locations);
 	if (stacks && locations)
-		d = Py_BuildValue("{sd sn sO sN sN sN sO}", "length", c->length * S, "jumps", (Py_ssize_t)c->jumps,
+		d = Py_BuildValue("{sd sn sO sN sN sN sO sN}", "length", c->length * S, "jumps", (Py_ssize_t)c->jumps,
 		                  "locations", locations, "pieces", critical_pieces(c), "regions",
-		                  critical_regions(st, m, c), "paths", critical_paths(m, c, stacks), "stacks", stacks);
+		                  critical_regions(st, m, c), "paths", critical_paths(m, c, stacks), "stacks", stacks,
+		                  "found", found_numbers(x));
 	Py_XDECREF(stacks);
 	Py_XDECREF(locations);
 	return d;
@@ -343,7 +357,7 @@ PyObject *sp_model_critical_path(PyObject *o, PyObject *args, PyObject *kwargs)
 		return NULL;
 	Py_BEGIN_ALLOW_THREADS rc = sp_messages_read(&x, self->model, &e) || sp_waits_find(&w, &x, &e) ||
 	                            sp_critical_find(&c, &x, &w, share, &e);
-	Py_END_ALLOW_THREADS out = rc ? sp_raise(st, &e) : critical_result(st, self->model, &c);
+	Py_END_ALLOW_THREADS out = rc ? sp_raise(st, &e) : critical_result(st, &c, &x);
 	sp_model_leave(self);
 	sp_critical_free(&c);
 	sp_waits_free(&w);

@@ -6,6 +6,13 @@
 #include "model/follow.h"
 #include "model/messages.h"
 
+/* In a comparison for qsort(): returns where the two differ. */
+#define SP_COMPARE(a, b)                                                                                               \
+	do {                                                                                                           \
+		if ((a) != (b))                                                                                        \
+			return (a) < (b) ? -1 : 1;                                                                     \
+	} while (0)
+
 /* A growing array; the numbers of bytes of an element are the caller's to know. */
 struct sp_list {
 	void *p; /* owned */
@@ -57,5 +64,10 @@ struct sp_collected {
 /* Reads all locations. 0, or -1 with e set; sp_collected_free() either way. */
 int sp_collect(struct sp_collected *c, const struct sp_model *m, struct sp_err *e);
 void sp_collected_free(struct sp_collected *c);
+
+/* In the order of time, those of several threads, too. */
+int sp_calls_compare(const struct sp_mpi_call *calls, uint32_t a, uint32_t b);
+/* Numbers the collective operations, puts their parts together and checks them. */
+void sp_operations_find(struct sp_messages *x);
 
 #endif

@@ -92,6 +92,16 @@ static int add_piece(struct finding *f, uint32_t location, uint64_t from, uint64
 	return 0;
 }
 
+/* The location that started this one; SP_NONE: none, or not earlier, which damage makes. */
+static uint32_t creator_of(const struct sp_model *m, uint32_t location)
+{
+	const uint32_t creator = m->locations[location].creator;
+
+	if (creator == SP_NONE || m->locations[creator].begin > m->locations[location].begin)
+		return SP_NONE;
+	return m->locations[creator].begin < m->locations[location].begin || creator < location ? creator : SP_NONE;
+}
+
 static int go_back(struct finding *f)
 {
 	const struct sp_model *m = f->x->m;
@@ -108,12 +118,7 @@ static int go_back(struct finding *f)
 		if (add_piece(f, location, from, at, call))
 			return -1;
 		at = from;
-		if (call != SP_NONE)
-			location = f->w->dependencies[call].on;
-		else if (m->locations[location].creator != location && m->locations[location].begin > 0)
-			location = m->locations[location].creator;
-		else
-			location = SP_NONE;
+		location = call != SP_NONE ? f->w->dependencies[call].on : creator_of(m, location);
 	}
 	return 0;
 }

@@ -6,10 +6,12 @@
 #include "model/collect.h"
 #include "model/private.h"
 
-#define COMPARE(a, b)                                                                                                  \
+#define COMPARE_CHANNELS(p, q)                                                                                         \
 	do {                                                                                                           \
-		if ((a) != (b))                                                                                        \
-			return (a) < (b) ? -1 : 1;                                                                     \
+		SP_COMPARE((p)->from, (q)->from);                                                                      \
+		SP_COMPARE((p)->to, (q)->to);                                                                          \
+		SP_COMPARE((p)->comm, (q)->comm);                                                                      \
+		SP_COMPARE((p)->tag, (q)->tag);                                                                        \
 	} while (0)
 
 bool sp_messages_any(const struct sp_model *m)
@@ -26,19 +28,20 @@ bool sp_messages_any(const struct sp_model *m)
 
 static int compare_channels(const struct sp_message *p, const struct sp_receiving *q)
 {
-	COMPARE(p->from, q->from);
-	COMPARE(p->to, q->to);
-	COMPARE(p->comm, q->comm);
-	COMPARE(p->tag, q->tag);
+	COMPARE_CHANNELS(p, q);
 	return 0;
 }
 
-/* Within a location calls are numbered in their order; of several threads the times tell. */
-static int compare_calls(const struct sp_mpi_call *calls, uint32_t a, uint32_t b)
+static int compare_messages(const struct sp_message *p, const struct sp_message *q)
 {
-	if (calls[a].location != calls[b].location)
-		COMPARE(calls[a].enter, calls[b].enter);
-	COMPARE(a, b);
+	COMPARE_CHANNELS(p, q);
+	return 0;
+}
+
+int sp_calls_compare(const struct sp_mpi_call *calls, uint32_t a, uint32_t b)
+{
+	SP_COMPARE(calls[a].enter, calls[b].enter);
+	SP_COMPARE(a, b);
 	return 0;
 }
 
@@ -52,14 +55,11 @@ static int by_send(const void *a, const void *b, void *arg)
 	const struct sorting *s = arg;
 	int c;
 
-	COMPARE(p->from, q->from);
-	COMPARE(p->to, q->to);
-	COMPARE(p->comm, q->comm);
-	COMPARE(p->tag, q->tag);
-	c = compare_calls(s->calls, p->call, q->call);
+	COMPARE_CHANNELS(p, q);
+	c = sp_calls_compare(s->calls, p->call, q->call);
 	if (c)
 		return c;
-	COMPARE(p->order, q->order);
+	SP_COMPARE(p->order, q->order);
 	return 0;
 }
 
@@ -75,14 +75,11 @@ static int by_receive(const void *a, const void *b, void *arg)
 	const struct sorting *s = arg;
 	int c;
 
-	COMPARE(p->from, q->from);
-	COMPARE(p->to, q->to);
-	COMPARE(p->comm, q->comm);
-	COMPARE(p->tag, q->tag);
-	c = compare_calls(s->calls, matched_in(p), matched_in(q));
+	COMPARE_CHANNELS(p, q);
+	c = sp_calls_compare(s->calls, matched_in(p), matched_in(q));
 	if (c)
 		return c;
-	COMPARE(p->order, q->order);
+	SP_COMPARE(p->order, q->order);
 	return 0;
 }
 
@@ -97,33 +94,107 @@ static void check_clock(struct sp_messages *x, const struct sp_message *m)
 		x->early_worst = (double)(sent - m->arrived);
 }
 
+static void no_receive(struct sp_messages *x, const struct sp_message *m)
+{
+	x->unmatched_sends++;
+	x->unmeasured += m->to == SP_NONE;
+}
+
+static void no_send(struct sp_messages *x, const struct sp_receiving *r)
+{
+	x->unmatched_receives++;
+	x->unmeasured += r->from == SP_NONE;
+}
+
+static void pair(struct sp_messages *x, struct sp_message *m, const struct sp_receiving *r)
+{
+	m->posted = r->posted;
+	m->received = r->done;
+	m->probe = r->probe;
+	m->arrived = r->arrived;
+	check_clock(x, m);
+}
+
+/* The sends and receives of one channel that are not matched yet. */
+struct channel {
+	struct sp_message *m, *m_end;
+	const struct sp_receiving *r, *r_end;
+};
+
+/* As long as there are more receives than sends, some sends were not recorded: a receive that came before a send is of
+ * one of those. */
+static bool fits(const struct sp_messages *x, const struct channel *c, const struct sp_message *m,
+                 const struct sp_receiving *r)
+{
+	return m->bytes == r->bytes && (c->r_end - c->r <= c->m_end - c->m || r->arrived >= x->calls[m->send].enter);
+}
+
+/* Leaves out what has no partner, as few as possible, rather of the side that has more; one of both where none of the
+ * next ones fits. */
+static void leave_out(struct sp_messages *x, struct channel *c)
+{
+	enum { LOOK = 64 };
+	const bool more_sends = c->m_end - c->m > c->r_end - c->r;
+	bool send = false, receive = false;
+	int i;
+
+	for (i = 1; i <= LOOK && !send && !receive; i++) {
+		send = i < c->m_end - c->m && fits(x, c, c->m + i, c->r);
+		receive = i < c->r_end - c->r && fits(x, c, c->m, c->r + i);
+	}
+	if (send && receive) {
+		send = more_sends;
+		receive = !more_sends;
+	} else if (!send && !receive) {
+		send = receive = true;
+		i = 2;
+	}
+	for (; i > 1; i--) {
+		if (send)
+			no_receive(x, c->m++);
+		if (receive)
+			no_send(x, c->r++);
+	}
+}
+
+/* By their order. Where some are missing on one side, because the recording of a process ended early, was off or lost
+ * events, sizes and times tell where it goes on. */
+static void match_channel(struct sp_messages *x, struct channel c)
+{
+	const bool whole = c.m_end - c.m == c.r_end - c.r;
+
+	while (c.m < c.m_end && c.r < c.r_end) {
+		if (whole || fits(x, &c, c.m, c.r))
+			pair(x, c.m++, c.r++);
+		else
+			leave_out(x, &c);
+	}
+	while (c.m < c.m_end)
+		no_receive(x, c.m++);
+	while (c.r < c.r_end)
+		no_send(x, c.r++);
+}
+
 static void match(struct sp_messages *x, const struct sp_receiving *r, size_t n)
 {
-	size_t i, k = 0;
-	int c;
+	const struct sp_receiving *end = r + n;
+	struct sp_message *m = x->messages, *m_end = m + x->n_messages;
+	struct channel c;
 
-	for (i = 0; i < x->n_messages; i++) {
-		struct sp_message *m = &x->messages[i];
-
-		for (c = 1; k < n && (c = compare_channels(m, &r[k])) > 0; k++) {
-			x->unmatched_receives++;
-			x->unmeasured += r[k].from == SP_NONE;
-		}
-		if (k == n || c) {
-			x->unmatched_sends++;
-			x->unmeasured += m->to == SP_NONE;
-			continue;
-		}
-		m->posted = r[k].posted;
-		m->received = r[k].done;
-		m->probe = r[k].probe;
-		m->arrived = r[k++].arrived;
-		check_clock(x, m);
+	while (m < m_end) {
+		for (; r < end && compare_channels(m, r) > 0; r++)
+			no_send(x, r);
+		c = (struct channel){m, m, r, r};
+		while (c.m_end < m_end && compare_messages(c.m_end, m) == 0)
+			c.m_end++;
+		while (c.r_end < end && compare_channels(m, c.r_end) == 0)
+			c.r_end++;
+		m = c.m_end;
+		r = c.r_end;
+		match_channel(x, c);
 	}
-	for (; k < n; k++) {
-		x->unmatched_receives++;
-		x->unmeasured += r[k].from == SP_NONE;
-	}
+	for (; r < end; r++)
+		no_send(x, r);
 }
 
 /* Sends become messages; the order of equal ones stays as they were found. */
@@ -161,56 +232,6 @@ static int match_messages(struct sp_messages *x, struct sp_collected *c)
 	return 0;
 }
 
-/* ---- collective operations ---- */
-
-static int compare_kinds(const struct sp_participation *p, const struct sp_participation *q)
-{
-	COMPARE(p->window, q->window);
-	COMPARE(p->nonblocking, q->nonblocking);
-	COMPARE(p->comm, q->comm);
-	COMPARE(p->operation, q->operation);
-	return 0;
-}
-
-static int by_process(const void *a, const void *b, void *arg)
-{
-	const struct sp_participation *p = a, *q = b;
-	const struct sorting *s = arg;
-	int c = compare_kinds(p, q);
-
-	if (c)
-		return c;
-	COMPARE(p->process, q->process);
-	return compare_calls(s->calls, p->begin, q->begin);
-}
-
-static int by_number(const void *a, const void *b)
-{
-	const struct sp_participation *p = a, *q = b;
-	int c = compare_kinds(p, q);
-
-	if (c)
-		return c;
-	COMPARE(p->number, q->number);
-	COMPARE(p->process, q->process);
-	return 0;
-}
-
-static void number_parts(struct sp_messages *x)
-{
-	struct sorting s = {x->calls};
-	struct sp_participation *p = x->parts;
-	size_t i;
-
-	if (!x->n_parts)
-		return;
-	qsort_r(p, x->n_parts, sizeof(*p), by_process, &s);
-	for (i = 1; i < x->n_parts; i++)
-		if (compare_kinds(&p[i], &p[i - 1]) == 0 && p[i].process == p[i - 1].process)
-			p[i].number = p[i - 1].number + 1;
-	qsort(p, x->n_parts, sizeof(*p), by_number);
-}
-
 int sp_messages_read(struct sp_messages *x, const struct sp_model *m, struct sp_err *e)
 {
 	struct sp_collected c;
@@ -229,7 +250,7 @@ int sp_messages_read(struct sp_messages *x, const struct sp_model *m, struct sp_
 		if (match_messages(x, &c))
 			rc = sp_model_no_memory(e);
 		else
-			number_parts(x);
+			sp_operations_find(x);
 	}
 	sp_collected_free(&c);
 	return rc;
@@ -249,10 +270,10 @@ static int by_keys(const void *a, const void *b)
 {
 	const struct sp_message_row *p = a, *q = b;
 
-	COMPARE(p->from, q->from);
-	COMPARE(p->to, q->to);
-	COMPARE(p->comm, q->comm);
-	COMPARE(p->path, q->path);
+	SP_COMPARE(p->from, q->from);
+	SP_COMPARE(p->to, q->to);
+	SP_COMPARE(p->comm, q->comm);
+	SP_COMPARE(p->path, q->path);
 	return 0;
 }
 

@@ -3,7 +3,8 @@
  * memory grows with them, not with the events.
  *
  * A message's send and its receive are found by communicator, sender, receiver and tag; those for which all these are
- * equal by their order, which MPI keeps: of sends that of their begin, of receives that in which they were posted.
+ * equal by their order, which MPI keeps: of sends that of their begin, of receives that in which they were posted. If
+ * one side has more of them than the other, because something was not recorded, sizes and times help.
  * Collective operations are found by communicator, operation, whether it blocks, and their number among these in
  * each process. */
 #ifndef SP_MODEL_MESSAGES_H
@@ -55,12 +56,19 @@ struct sp_messages {
 	uint64_t cancelled;
 	/* Messages that came before they were sent, which clocks that go wrong make. */
 	uint64_t early;
-	double early_worst; /* ns */
+	double early_worst;        /* ns */
+	uint64_t operations;       /* collective ones, */
+	uint64_t incomplete;       /* of these: some who must have taken part are not recorded */
+	uint64_t early_operations; /* of the others: someone left before those it depends on came */
+	double early_operations_worst;
 };
 
 /* Reads all traces. 0, or -1 with e set; sp_messages_free() either way. */
 int sp_messages_read(struct sp_messages *x, const struct sp_model *m, struct sp_err *e);
 void sp_messages_free(struct sp_messages *x);
+
+/* How many parts the operation has whose parts begin there. */
+size_t sp_operation_parts(const struct sp_messages *x, size_t first);
 
 /* Whether there is anything of MPI in the experiment's definitions. */
 bool sp_messages_any(const struct sp_model *m);

@@ -254,6 +254,7 @@ int sp_waits_find(struct sp_waits *w, const struct sp_messages *x, struct sp_err
 	for (i = 0; b.dependencies && i < x->n_calls; i++)
 		b.dependencies[i] = (struct sp_dependency){.on = SP_NONE, .message = SP_NONE};
 	rc = !b.dependencies || find_all(&b) ? -1 : 0;
+	free(b.rank);
 	w->rows = b.rows.p;
 	w->n_rows = rc ? 0 : add_up(b.rows.p, b.rows.n);
 	return rc ? sp_model_no_memory(e) : 0;

@@ -43,6 +43,9 @@ enum sp_wait_kind {
 	SP_WAIT_KINDS
 };
 
+/* What waiting in a collective operation is called. */
+enum sp_wait_kind sp_wait_kind_of(const struct sp_participation *p);
+
 /* As they are shown: a metric is the sum of some kinds. */
 struct sp_wait_metric {
 	const char *name, *shown, *what;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Waiting in collective operations. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/waits_private.h"
 
@@ -19,7 +20,7 @@ enum {
 	OP_LAST = 22
 };
 
-static enum sp_wait_kind kind_of(const struct sp_participation *p)
+enum sp_wait_kind sp_wait_kind_of(const struct sp_participation *p)
 {
 	if (p->window)
 		return SP_WAIT_FENCE;
@@ -188,22 +189,37 @@ static int by_rank(const void *a, const void *b)
 	return p->rank < q->rank ? -1 : p->rank > q->rank;
 }
 
+/* Ranks of processes, looked up once for all operations of a communicator, which stand together. 0, or -1: no memory.
+ */
+static int find_ranks(struct sp_waiting *b, uint32_t comm)
+{
+	const struct sp_model *m = b->x->m;
+	const struct sp_group *g = &m->comms[comm].group;
+	uint32_t i;
+
+	if (b->rank && b->ranked == comm)
+		return 0;
+	if (!b->rank)
+		b->rank = malloc((m->n_processes + 1) * sizeof(*b->rank));
+	if (!b->rank)
+		return -1;
+	memset(b->rank, 0xff, m->n_processes * sizeof(*b->rank));
+	for (i = 0; i < g->n; i++)
+		if (g->processes[i] != SP_NONE)
+			b->rank[g->processes[i]] = i;
+	b->ranked = comm;
+	return 0;
+}
+
 static int scan(struct sp_waiting *b, const struct sp_participation *p, size_t n)
 {
-	const struct sp_group *g = &b->x->m->comms[p->comm].group;
-	uint32_t *rank = malloc((b->x->m->n_processes + 1) * sizeof(*rank)), r;
 	struct ranked *order = malloc((n + 1) * sizeof(*order));
 	struct latest l = {.of = NULL};
 	size_t i;
-	int rc = rank && order ? 0 : -1;
+	int rc = order ? find_ranks(b, p->comm) : -1;
 
 	for (i = 0; rc == 0 && i < n; i++)
-		rank[p[i].process] = SP_NONE;
-	for (r = 0; rc == 0 && r < g->n; r++)
-		if (g->processes[r] != SP_NONE)
-			rank[g->processes[r]] = r;
-	for (i = 0; rc == 0 && i < n; i++)
-		order[i] = (struct ranked){rank[p[i].process], &p[i]};
+		order[i] = (struct ranked){b->rank[p[i].process], &p[i]};
 	if (rc == 0)
 		qsort(order, n, sizeof(*order), by_rank);
 	for (i = 0; rc == 0 && i < n && order[i].rank != SP_NONE; i++) {
@@ -211,7 +227,6 @@ static int scan(struct sp_waiting *b, const struct sp_participation *p, size_t n
 			rc = wait_for(b, SP_WAIT_EARLY_SCAN, order[i].p, &l, l.of);
 		come(&l, b, order[i].p);
 	}
-	free(rank);
 	free(order);
 	return rc;
 }
@@ -219,7 +234,7 @@ static int scan(struct sp_waiting *b, const struct sp_participation *p, size_t n
 /* The parts of one operation. */
 static int operation(struct sp_waiting *b, const struct sp_participation *p, size_t n)
 {
-	const enum sp_wait_kind kind = kind_of(p);
+	const enum sp_wait_kind kind = sp_wait_kind_of(p);
 	uint32_t root = SP_NONE;
 	size_t i;
 
@@ -242,16 +257,13 @@ static int operation(struct sp_waiting *b, const struct sp_participation *p, siz
 
 int sp_wait_collectives(struct sp_waiting *b)
 {
-	const struct sp_participation *p = b->x->parts;
-	size_t i, k;
+	const struct sp_messages *x = b->x;
+	size_t i, n;
 	int rc = 0;
 
-	for (i = 0; i < b->x->n_parts && rc == 0; i = k) {
-		for (k = i + 1; k < b->x->n_parts && p[k].number == p[i].number && p[k].comm == p[i].comm &&
-		                p[k].operation == p[i].operation && p[k].window == p[i].window &&
-		                p[k].nonblocking == p[i].nonblocking;)
-			k++;
-		rc = operation(b, p + i, k - i);
+	for (i = 0; i < x->n_parts && rc == 0; i += n) {
+		n = sp_operation_parts(x, i);
+		rc = operation(b, x->parts + i, n);
 	}
 	return rc;
 }

@@ -10,6 +10,8 @@ struct sp_waiting {
 	const struct sp_messages *x;
 	struct sp_dependency *dependencies; /* of each call */
 	struct sp_list rows;                /* struct sp_wait_row, not yet added up */
+	uint32_t *rank;                     /* owned; of each process in the communicator `ranked` */
+	uint32_t ranked;
 };
 
 /* The call waited from its begin until `until`; nothing if that is before. 0, or -1: no memory. */

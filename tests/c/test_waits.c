@@ -270,9 +270,35 @@ static void test_probe_and_unmatched(void)
 	f = find(end(2, 2000));
 	CHECK_NUMBER(waited(&f, SP_WAIT_LATE_SENDER, "MPI_Mprobe", 0, 1), 300);
 	CHECK(f.x.unmatched_sends == 1 && f.x.unmatched_receives == 1 && f.x.unmeasured == 0);
-	CHECK(f.x.early == 1);
+	CHECK(f.x.early == 1 && f.x.operations == 0);
 	CHECK_NUMBER(f.x.early_worst, 90);
 	CHECK_NUMBER(waited(&f, SP_WAIT_LATE_SENDER, "MPI_Recv", 0, 1), 10); /* no longer than the call */
+	drop(&f);
+}
+
+/* The first and the fourth of five receives are not recorded, and the first two of four sends with another tag. */
+static void test_missing(void)
+{
+	static const uint64_t bytes[] = {8, 16, 8, 24, 16};
+	struct found f;
+	uint64_t i;
+
+	begin(2);
+	for (i = 0; i < 5; i++)
+		send(0, 100 + 100 * i, 110 + 100 * i, 1, 1, bytes[i]);
+	for (i = 0; i < 5; i++)
+		if (i != 0 && i != 3)
+			receive(1, 120 + 100 * i, 130 + 100 * i, 0, 1, bytes[i]);
+	for (i = 2; i < 4; i++)
+		send(1, 1000 + 100 * i, 1010 + 100 * i, 0, 2, 8);
+	for (i = 0; i < 4; i++)
+		receive(0, 1020 + 100 * i, 1030 + 100 * i, 1, 2, 8);
+	f = find(end(2, 2000));
+	CHECK(f.x.n_messages == 7 && f.x.unmatched_sends == 2 && f.x.unmatched_receives == 2 && f.x.early == 0);
+	for (i = 0; i < 5; i++)
+		CHECK(f.x.messages[i].arrived == (i == 0 || i == 3 ? 0 : 130 + 100 * i));
+	CHECK(f.x.messages[5].arrived == 1230 && f.x.messages[6].arrived == 1330);
+	CHECK_NUMBER(all_waits(&f), 0);
 	drop(&f);
 }
 
@@ -318,6 +344,26 @@ static void test_collectives(void)
 	}
 	CHECK_NUMBER(waited(&f, SP_WAIT_EARLY_REDUCE, "MPI_Reduce", 0, 1), 100);
 	CHECK_NUMBER(all_waits(&f), 3 * 600 + 2 * 6 + 300 + 100 + 600);
+	drop(&f);
+}
+
+/* Of three barriers the last rank misses one and leaves one before the others come; a broadcast's root is late. */
+static void test_contradictions(void)
+{
+	struct found f;
+	uint32_t i;
+
+	begin(RANKS);
+	everywhere(BARRIER, 1000, OP_BARRIER, (uint32_t)-1, 0);
+	for (i = 0; i < RANKS; i++) {
+		if (i < 3)
+			collective(i, BARRIER, 2000, 2100, OP_BARRIER, (uint32_t)-1, 0, 0);
+		collective(i, BCAST, i ? 3000 : 3200, i == 2 ? 3170 : 3300, OP_BCAST, 0, i ? 0 : 8, 8);
+		collective(i, REDUCE, 4000, i == 2 ? 4001 : 4100, OP_REDUCE, 0, 8, i ? 0 : 32);
+	}
+	f = find(end(RANKS, 9000));
+	CHECK(f.x.operations == 4 && f.x.incomplete == 1 && f.x.early_operations == 1);
+	CHECK_NUMBER(f.x.early_operations_worst, 30);
 	drop(&f);
 }
 
@@ -379,7 +425,9 @@ int main(void)
 	test_wrong_order();
 	test_requests();
 	test_probe_and_unmatched();
+	test_missing();
 	test_collectives();
+	test_contradictions();
 	test_critical_path(100, 945, 5);
 	test_critical_path(480, 700, 50);
 	test_critical_path(100, 700, 69);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "input.h"
+#include "model/critical.h"
 #include "model/report.h"
 
 static bool known_mpi(const struct sp_model *m, const struct sp_event *ev)
@@ -145,6 +146,33 @@ static void report(const struct sp_model *m, uint32_t location)
 	sp_view_close(&v);
 }
 
+/* Pieces of the critical path follow each other, and nobody waits longer than there is time. */
+static void analyse(const struct sp_model *m)
+{
+	struct sp_messages x = {.m = NULL};
+	struct sp_waits w = {.rows = NULL};
+	struct sp_critical c = {.pieces = NULL};
+	struct sp_message_row *rows = NULL;
+	struct sp_err e = {.code = 0};
+	size_t n, i;
+
+	if (sp_messages_read(&x, m, &e) == 0 && sp_waits_find(&w, &x, &e) == 0 &&
+	    sp_critical_find(&c, &x, &w, 0.1, &e) == 0) {
+		sp_messages_rows(&x, SP_BY_PAIR | SP_BY_COMM | SP_BY_PATH, &rows, &n, &e);
+		free(rows);
+		for (i = 0; i < w.n_rows; i++)
+			if (w.rows[i].path >= m->n_paths || w.rows[i].location >= m->n_locations ||
+			    (w.rows[i].on != SP_NONE && w.rows[i].on >= m->n_locations) || !(w.rows[i].time > 0))
+				abort();
+		for (i = 1; i < c.n_pieces; i++)
+			if (c.pieces[i].from != c.pieces[i - 1].to)
+				abort();
+	}
+	sp_critical_free(&c);
+	sp_waits_free(&w);
+	sp_messages_free(&x);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -163,6 +191,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	report(m, SP_NONE);
 	if (m->n_locations)
 		report(m, 0);
+	analyse(m);
 	sp_model_free(m);
 	return 0;
 }

@@ -198,7 +198,7 @@ def test_cube(tmp_path):
     Model(experiment(tmp_path / "x")).convert("cube", str(tmp_path / "x.cubex"))
     with pycubexr.CubexParser(tmp_path / "x.cubex") as parser:
         names = [m.name for m in parser.all_metrics()]
-        assert names[4:] == [
+        assert [n for n in names if "bytes" in n] == [
             *("bytes_sent", "bytes_received", "bytes_put", "bytes_get"),
             *("io_bytes_read", "io_bytes_written", "mpi_io_bytes_written"),
         ]

@@ -124,7 +124,7 @@ def _tables(out: Output, info: dict[str, Any]) -> None:
 def main(values: dict[str, object], operands: list[str]) -> int:
     directory = one_directory("info", operands)
     model, info = load(directory)
-    messages = mpitable.check_clocks(model, info)
+    messages = mpitable.check(model, info)
     known = launcher(directory)
     if values.get("json"):
         json.dump({**info, "launcher": known, "messages": messages}, sys.stdout, indent=1)
@@ -133,8 +133,9 @@ def main(values: dict[str, object], operands: list[str]) -> int:
         out = standard_output()
         _head(out, directory, info, known)
         _tables(out, info)
-        for sentence in mpitable.clock_sentences(messages) if messages else ():
-            out.line(f"\n{sentence}")
+        if messages:
+            for sentence in (*mpitable.missing_sentences(messages), *mpitable.clock_sentences(messages)):
+                out.line(f"\n{sentence}")
         deeper = sum(p["lost"].get("deeper", 0) for p in info["processes"])
         if deeper:
             out.line(f"\n{count(deeper)} calls were below the depth limit")
