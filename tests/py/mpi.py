@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from rawfile import COMM, MPI, NOT_TOLD, Raw
+from rawfile import COMM, MPI, NOT_TOLD, WIN, Raw
 
 KINDS = ("openmpi", "mpich")
 LIBRARIES = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib")
@@ -101,6 +101,7 @@ class Rank:
         self.raw = raw
         self.meta = raw.meta
         self.comms = {a: flags for kind, flags, a, *_ in raw.of_mpi if kind == COMM}
+        self.windows = {a: texts[0].decode() for kind, _, a, _, *texts in raw.of_mpi if kind == WIN}
 
     def records(self, location=None):
         """(name of the record, its words) of each event of MPI and (enter|leave, function), in order."""
