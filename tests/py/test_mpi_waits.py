@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Real programs that wait in known ways, under both MPIs: what `report` says of it. Each rank notes when it came to a call, so
+that the truth is what happened and not what was meant to: the machine may be busy."""
+
+import json
+
+import pytest
+from mpi import mpi  # noqa: F401
+from test_cli_helpers import run
+
+BEGIN = """
+import json, time
+import numpy as np
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+rank, size = comm.Get_rank(), comm.Get_size()
+noted = {}
+x, y = np.ones(8), np.empty(8)
+def at(name):
+    noted[name] = time.monotonic()
+def scene(f):
+    comm.Barrier()
+    f()
+"""
+END = """
+with open(f"noted-{rank}.json", "w") as file:
+    json.dump(noted, file)
+"""
+POINT_TO_POINT = """
+def late_sender():
+    if rank % 2 == 0:
+        time.sleep(0.25); at("late_sender"); comm.Send(x, rank + 1, 1)
+    else:
+        at("late_sender"); comm.Recv(y, rank - 1, 1)
+def late_request():
+    if rank % 2 == 0:
+        time.sleep(0.25); at("late_request"); comm.Isend(x, rank + 1, 2).Wait()
+    else:
+        r = [comm.Irecv(y, rank - 1, 2), comm.Irecv(y, rank - 1, 3)]
+        at("late_request"); MPI.Request.Waitall(r[:1]); r[1].Cancel(); r[1].Wait()
+def late_object():
+    if rank % 2 == 0:
+        time.sleep(0.25); at("late_object"); comm.send("word", rank + 1, 4)
+    else:
+        at("late_object"); comm.recv(source=MPI.ANY_SOURCE, tag=MPI.ANY_TAG)
+def late_receiver():
+    if rank % 2 == 0:
+        at("late_receiver"); comm.Ssend(x, rank + 1, 5)
+    else:
+        time.sleep(0.25); at("late_receiver"); comm.Recv(y, rank - 1, 5)
+def wrong_order():
+    if rank % 2 == 0:
+        comm.Send(x, rank + 1, 6); time.sleep(0.25); at("wrong_order"); comm.Send(x, rank + 1, 7)
+    else:
+        at("wrong_order"); comm.Recv(y, rank - 1, 7); comm.Recv(y, rank - 1, 6)
+def first(): time.sleep(0.3)
+def second(): time.sleep(0.3)
+def chain():
+    if rank == 0:
+        first(); comm.Send(x, 1, 8)
+    elif rank == 1:
+        comm.Recv(y, 0, 8); second()
+for f in (late_sender, late_request, late_object, late_receiver, wrong_order, chain): scene(f)
+"""
+COLLECTIVES = """
+def barrier(): at("barrier"); comm.Barrier()
+def allreduce(): at("allreduce"); comm.Allreduce(x, y)
+def bcast(): at("bcast"); comm.Bcast(x, root=size - 1)
+def reduce(): at("reduce"); comm.Reduce(x, y, root=0)
+def scan(): at("scan"); comm.Scan(x, y)
+def ibarrier():
+    request = comm.Ibarrier(); at("ibarrier"); request.Wait()
+def stairs(f):
+    comm.Barrier()
+    time.sleep(0.15 * rank)
+    f()
+for f in (barrier, allreduce, bcast, reduce, ibarrier): stairs(f)
+comm.Barrier(); time.sleep(0.15 * (size - 1 - rank)); scan()
+half = comm.Split(rank % 2)
+half.Barrier()
+"""
+NEAR = 0.08  # s; what may happen between a note and the call
+
+
+class Found:
+    """What report says of a run, and what the ranks noted."""
+
+    def __init__(self, spartito, mpi, ranks, program):  # noqa: F811
+        directory = mpi.measured(ranks, BEGIN + program + END).directory
+        self.ask = lambda *options: run(spartito, "report", *options, directory)
+        self.messages = json.loads(self.ask("--messages", "--json").stdout)
+        self.waits = json.loads(self.ask("--waits", "--json").stdout)
+        self.noted = [json.loads((mpi.path / f"noted-{i}.json").read_text()) for i in range(ranks)]
+        self.metrics = {m["name"]: m for m in self.waits["metrics"]}
+        # nothing is missing, and no clock contradicts another one
+        assert self.messages["notes"] == self.waits["notes"] == []
+
+    def waited(self, metric, scene, rank, on=None):
+        """Seconds in that function of the program."""
+        ranks, kinds = self.waits["ranks"], self.metrics[metric]["kinds"]
+        return sum(
+            row["time"]
+            for row in self.waits["rows"]
+            if row["kind"] in kinds
+            and f"__main__:{scene}" in self.waits["stacks"][str(row["path"])]
+            and ranks[row["process"]] == str(rank)
+            and (on is None or (row["on"] is not None and ranks[row["on"]] == str(on)))
+        )
+
+    def until(self, scene, rank, other):
+        return max(0.0, self.noted[other][scene] - self.noted[rank][scene])
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_point_to_point(spartito, mpi, ranks):  # noqa: F811
+    found = Found(spartito, mpi, ranks, POINT_TO_POINT)
+    pairs = ranks // 2
+    assert found.messages["messages"] == 6 * pairs + 1 and found.messages["cancelled"] == 0
+    names = found.messages["ranks"]
+    matrix = {(names[r["from"]], names[r["to"]]): (r["messages"], r["received"]) for r in found.messages["rows"]["pair"]}
+    assert matrix == {(str(2 * i), str(2 * i + 1)): (7, 7) if i == 0 else (6, 6) for i in range(pairs)}
+    for sender in range(0, ranks, 2):
+        receiver = sender + 1
+        for scene in ("late_sender", "late_request", "late_object", "wrong_order"):
+            truth = found.until(scene, receiver, sender)
+            assert found.waited("mpi_latesender", scene, receiver, sender) == pytest.approx(truth, abs=NEAR), scene
+        truth = found.until("wrong_order", receiver, sender)
+        assert found.waited("mpi_lswo_same", "wrong_order", receiver, sender) == pytest.approx(truth, abs=NEAR)
+        truth = found.until("late_receiver", sender, receiver)
+        assert found.waited("mpi_latereceiver", "late_receiver", sender, receiver) == pytest.approx(truth, abs=NEAR)
+    path = json.loads(found.ask("--critical-path", "--json").stdout)
+    times = {r["name"]: r["time"] for r in path["regions"]}
+    assert times["__main__:first"] >= 0.29 and times["__main__:second"] >= 0.29 and path["jumps"] >= 1
+    assert [a[2] for a in path["pieces"][:-1]] == [b[1] for b in path["pieces"][1:]]
+    out = found.ask("--waits").stdout
+    assert "  Messages in Wrong Order\n" in out and "> __main__:late_object > MPI_Mprobe\n" in out
