@@ -14,6 +14,13 @@ def compress(directory: str, progress: Callable[[int, int], None] | None = None)
     """Makes the raw files of an experiment smaller without a change of what is read from them; bytes of them before and after. Error,
     when all other files are done: a process still runs, a file is damaged or cannot be written; those stay as they are."""
 
+def merge(
+    directory: str, force: bool = False, progress: Callable[[int, int], None] | None = None, workers: int = 0
+) -> dict[str, Any]:
+    """Writes what all raw files hold together into the file `merged`, from which a Model is then loaded at once; with so many processes
+    (0: as many as pay). `current`: it was there already, and nothing was done; otherwise processes, locations, paths, and the bytes of the
+    file and of the raw files. Error: a process still runs, nothing can be read, or the file cannot be written."""
+
 class Model:
     """A loaded experiment. Times are seconds. sort: 'incl', 'excl', 'visits', 'mean', 'max', 'name'."""
 

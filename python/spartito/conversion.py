@@ -100,10 +100,22 @@ def convert(model: Model, traced: bool, f: Format, path: str, process: int = -1)
 
 
 def compress(directory: str) -> tuple[int, int]:
-    """Bytes before and after."""
+    """Bytes before and after. What was merged is merged again: it names the files as they were."""
     from spartito._analyse import compress as do
 
-    return with_bar(f"compressing {os.path.basename(directory)}", lambda progress: do(directory, progress))
+    sizes = with_bar(f"compressing {os.path.basename(directory)}", lambda progress: do(directory, progress))
+    if os.path.lexists(os.path.join(directory, "merged")):
+        merge(directory)
+    return sizes
+
+
+def merge(directory: str, force: bool = False, quiet: bool = False) -> dict[str, Any]:
+    """What _analyse.merge() says."""
+    from spartito._analyse import merge as do
+
+    if quiet:
+        return do(directory, force, _nothing)
+    return with_bar(f"merging {os.path.basename(directory)}", lambda progress: do(directory, force, progress))
 
 
 def with_bar(title: str, work: Callable[[Callable[[int, int], None]], Result]) -> Result:

@@ -245,6 +245,20 @@ VERBS = (
         operands="dir",
     ),
     Verb(
+        "merge",
+        "merge [--force] [-q] DIR",
+        "make an experiment of many processes open at once",
+        "Writes what all processes hold together (functions, call paths, the values of each thread) into DIR/merged, which every verb "
+        "uses from then on as long as it fits the raw files; the trace stays where it is. It reads one raw file after the other, "
+        "so memory grows with the result and not with the number of processes. Nothing depends on it: it may be removed, and made again.",
+        (
+            Option("--force", "make it anew, even if it is current"),
+            Option("-q --quiet", "say nothing unless it fails"),
+        ),
+        (("spartito merge DIR", "before the many reports on a run of thousands of ranks"),),
+        operands="dir",
+    ),
+    Verb(
         "info",
         "info [--json] DIR",
         "say what an experiment holds",

@@ -86,7 +86,8 @@ PyObject *sp_model_waits(PyObject *self, PyObject *unused);
 PyObject *sp_model_critical_path(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_convert(PyObject *self, PyObject *args, PyObject *kwargs);
 
-/* A function of the module. */
+/* Functions of the module. */
 PyObject *sp_analyse_compress(PyObject *module, PyObject *args, PyObject *kwargs);
+PyObject *sp_analyse_merge(PyObject *module, PyObject *args, PyObject *kwargs);
 
 #endif

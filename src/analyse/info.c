@@ -61,30 +61,19 @@ static PyObject *process(const struct sp_process *p)
 	return d;
 }
 
-static PyObject *location(const struct sp_model *m, const struct sp_location *l)
+static PyObject *location(const struct sp_location *l)
 {
 	PyObject *d = PyDict_New();
-	unsigned long long visits = 0, resumed = 0;
-	double busy = 0, mpi = 0;
-	size_t i;
 
 	if (!d)
 		return NULL;
-	for (i = l->first_value; i < l->first_value + l->values; i++) {
-		visits += m->values[i].v.visits;
-		resumed += m->values[i].v.resumed;
-		if (m->paths[m->values[i].path].parent == 0)
-			busy += m->values[i].v.incl;
-		if (m->regions[m->paths[m->values[i].path].region].kind == SP_REGION_MPI)
-			mpi += m->values[i].v.excl;
-	}
 	if (sp_put(d, "process", PyLong_FromUnsignedLong(l->process)) || sp_put(d, "name", sp_text(l->name)) ||
 	    sp_put(d, "tid", PyLong_FromUnsignedLongLong(l->tid)) || sp_put(d, "creator", index_or_none(l->creator)) ||
 	    sp_put(d, "begin", PyFloat_FromDouble((double)l->begin * S)) ||
 	    sp_put(d, "end", PyFloat_FromDouble((double)l->end * S)) || sp_put(d, "lost", lost(&l->lost)) ||
-	    sp_put(d, "visits", PyLong_FromUnsignedLongLong(visits)) ||
-	    sp_put(d, "resumed", PyLong_FromUnsignedLongLong(resumed)) ||
-	    sp_put(d, "busy", PyFloat_FromDouble(busy * S)) || sp_put(d, "mpi", PyFloat_FromDouble(mpi * S)))
+	    sp_put(d, "visits", PyLong_FromUnsignedLongLong(l->visits)) ||
+	    sp_put(d, "resumed", PyLong_FromUnsignedLongLong(l->resumed)) ||
+	    sp_put(d, "busy", PyFloat_FromDouble(l->busy * S)) || sp_put(d, "mpi", PyFloat_FromDouble(l->mpi * S)))
 		Py_CLEAR(d);
 	return d;
 }
@@ -149,7 +138,7 @@ static int fill_lists(const struct sp_model *m, PyObject *processes, PyObject *l
 	for (i = 0; i < m->n_processes && rc == 0; i++)
 		rc = append(processes, process(&m->processes[i]));
 	for (i = 0; i < m->n_locations && rc == 0; i++)
-		rc = append(locations, location(m, &m->locations[i]));
+		rc = append(locations, location(&m->locations[i]));
 	for (i = 0; i < m->n_problems && rc == 0; i++)
 		rc = append(problems, problem(&m->problems[i]));
 	return rc;

@@ -146,7 +146,9 @@ PyObject *sp_model_convert(PyObject *o, PyObject *args, PyObject *kwargs)
 	if (process >= 0)
 		options.process = (uint32_t)process;
 	watching.thread = PyEval_SaveThread();
-	rc = w->write(self->model, PyBytes_AS_STRING(path), &options, &e);
+	rc = sp_model_rows(self->model, &e);
+	if (rc == 0)
+		rc = w->write(self->model, PyBytes_AS_STRING(path), &options, &e);
 	PyEval_RestoreThread(watching.thread);
 	sp_model_leave(self);
 	if (rc && !PyErr_Occurred())

@@ -124,6 +124,8 @@ static void module_free(void *module)
 static PyMethodDef methods[] = {
     {"compress", (PyCFunction)(void (*)(void))sp_analyse_compress, METH_VARARGS | METH_KEYWORDS,
      "Make the raw files of an experiment smaller; bytes before and after."},
+    {"merge", (PyCFunction)(void (*)(void))sp_analyse_merge, METH_VARARGS | METH_KEYWORDS,
+     "Put what all raw files of an experiment hold into one; what was done."},
     {"writers", writers, METH_NOARGS, "(name, what, suffix, opens, needs_trace, directory, merges) of each format."},
     {NULL, NULL, 0, NULL},
 };

@@ -258,10 +258,13 @@ static void add_location(struct sp_balance_report *r, const struct sp_model *m, 
 int sp_balance_report(struct sp_balance_report *r, const struct sp_model *m, enum sp_balance_over over,
                       struct sp_err *e)
 {
-	bool *outermost = find_outermost(m);
+	bool *outermost;
 	uint32_t u, l;
 
 	*r = (struct sp_balance_report){.over = choose(m, over)};
+	if (sp_model_rows(m, e))
+		return -1;
+	outermost = find_outermost(m);
 	if (!outermost || find_units(r, m) || sp_balance_init(&r->paths, m->n_paths, 0) ||
 	    sp_balance_init(&r->regions, m->n_regions, 0)) {
 		free(outermost);

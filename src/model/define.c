@@ -107,13 +107,13 @@ static void name_location(struct reading *r, uint32_t id, const struct sp_str *n
 		r->names[low] = *name;
 }
 
-static uint32_t metric(struct sp_builder *b, const struct sp_raw_def *d, const struct sp_str part[3])
+uint32_t sp_build_metric(struct sp_builder *b, const struct sp_metric *x)
 {
 	struct sp_model *m = b->m;
 	struct sp_metric *larger;
 	char key[512];
-	int n = snprintf(key, sizeof(key), "%u %.*s", d->flags & (SP_RAW_METRIC_KIND_MASK | SP_RAW_METRIC_OWN),
-	                 (int)(part[0].n < 400 ? part[0].n : 400), part[0].p);
+	int n = snprintf(key, sizeof(key), "%u %.*s", x->kind | (x->own ? (unsigned)SP_RAW_METRIC_OWN : 0),
+	                 (int)(x->name.n < 400 ? x->name.n : 400), x->name.p);
 	uint32_t id = sp_intern(&b->metrics, key, (size_t)n);
 
 	if (id == SP_INTERN_FAILED || id < m->n_metrics)
@@ -123,15 +123,24 @@ static uint32_t metric(struct sp_builder *b, const struct sp_raw_def *d, const s
 		return SP_NONE;
 	if (m->n_metrics)
 		memcpy(larger, m->metrics, m->n_metrics * sizeof(*larger));
+	larger[id] = *x;
+	larger[id].name = sp_model_str(m, x->name.p, x->name.n);
+	larger[id].unit = sp_model_str(m, x->unit.p, x->unit.n);
+	larger[id].what = sp_model_str(m, x->what.p, x->what.n);
 	m->metrics = larger;
-	m->metrics[m->n_metrics++] = (struct sp_metric){.name = sp_model_str(m, part[0].p, part[0].n),
-	                                                .unit = sp_model_str(m, part[1].p, part[1].n),
-	                                                .what = sp_model_str(m, part[2].p, part[2].n),
-	                                                .exponent = (int32_t)d->b,
-	                                                .kind = d->flags & SP_RAW_METRIC_KIND_MASK,
-	                                                .own = d->flags & SP_RAW_METRIC_OWN,
-	                                                .level = d->flags & SP_RAW_METRIC_LEVEL};
+	m->n_metrics++;
 	return larger[id].name.p && larger[id].unit.p && larger[id].what.p ? id : SP_NONE;
+}
+
+static uint32_t metric(struct sp_builder *b, const struct sp_raw_def *d, const struct sp_str part[3])
+{
+	return sp_build_metric(b, &(struct sp_metric){.name = part[0],
+	                                              .unit = part[1],
+	                                              .what = part[2],
+	                                              .exponent = (int32_t)d->b,
+	                                              .kind = d->flags & SP_RAW_METRIC_KIND_MASK,
+	                                              .own = d->flags & SP_RAW_METRIC_OWN,
+	                                              .level = d->flags & SP_RAW_METRIC_LEVEL});
 }
 
 static int add_metric(struct reading *r, const struct sp_raw_def *d, uint64_t at, const struct sp_str part[3])

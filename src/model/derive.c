@@ -13,16 +13,19 @@ static double calls(const struct sp_value *v)
 
 /* The rows of one location, sorted by path: a child comes after its parent. */
 struct tree {
-	const struct sp_model *m;
+	struct sp_deriving *d;
 	struct sp_row *rows;
 	size_t n;
-	uint32_t *at;     /* path to row + 1 */
-	double *children; /* inclusive time of each row's children, compensated */
 };
+
+static uint32_t parent_row(const struct tree *t, size_t row) /* + 1; 0: none */
+{
+	return t->d->at[t->d->m->paths[t->rows[row].path].parent];
+}
 
 static struct sp_value *parent_of(struct tree *t, size_t row)
 {
-	uint32_t at = t->at[t->m->paths[t->rows[row].path].parent];
+	uint32_t at = parent_row(t, row);
 
 	return at ? &t->rows[at - 1].v : NULL;
 }
@@ -66,15 +69,28 @@ static void compensate(struct tree *t, double in, double out)
 		if (parent)
 			parent->excl -= calls(v) * out;
 	}
-	memset(t->children, 0, t->n * sizeof(*t->children));
+	memset(t->d->children, 0, t->n * sizeof(*t->d->children));
 	for (i = t->n; i-- > 0;) {
 		v = &t->rows[i].v;
 		v->excl = fmax(0, v->excl);
-		set_inclusive(v, v->excl + t->children[i], in);
-		parent = parent_of(t, i);
-		if (parent)
-			t->children[t->at[t->m->paths[t->rows[i].path].parent] - 1] += v->incl;
+		set_inclusive(v, v->excl + t->d->children[i], in);
+		if (parent_row(t, i))
+			t->d->children[parent_row(t, i) - 1] += v->incl;
 	}
+}
+
+/* Sums that do not depend on their order, so that it does not matter who adds what first. Units: 2^-32 ns, 2^-16 ns^2;
+ * what is larger than any time can be is damage. */
+static unsigned __int128 fixed(double x, double unit, double most)
+{
+	return x > 0 ? (unsigned __int128)((x < most ? x : most) * unit) : 0;
+}
+
+static void add_exact(struct sp_exact *to, const struct sp_value *v)
+{
+	to->incl += fixed(v->incl, 0x1p32, 0x1p64);
+	to->excl += fixed(v->excl, 0x1p32, 0x1p64);
+	to->sumsq += fixed(v->sumsq, 0x1p16, 0x1p100);
 }
 
 static void add_total(struct sp_value *total, const struct sp_value *v)
@@ -91,41 +107,58 @@ static void add_total(struct sp_value *total, const struct sp_value *v)
 	total->sumsq += v->sumsq;
 }
 
-static void add_totals(const struct tree *t)
+static void add_totals(const struct tree *t, const uint64_t *metrics)
 {
-	const size_t width = t->m->n_metrics, first = (size_t)(t->rows - t->m->values);
-	const uint64_t *from = width ? t->m->row_metrics + first * width : NULL;
+	const struct sp_model *m = t->d->m;
+	const size_t width = m->n_metrics;
 	uint64_t *to;
 	size_t i, k;
 
 	for (i = 0; i < t->n; i++) {
-		add_total(&t->m->totals[t->rows[i].path], &t->rows[i].v);
-		to = width ? t->m->total_metrics + t->rows[i].path * width : NULL;
+		add_total(&m->totals[t->rows[i].path], &t->rows[i].v);
+		if (t->d->exact)
+			add_exact(&t->d->exact[t->rows[i].path], &t->rows[i].v);
+		to = width ? m->total_metrics + t->rows[i].path * width : NULL;
 		for (k = 0; k < width; k++)
-			to[k] += *from++;
+			to[k] += *metrics++;
 	}
 }
 
-static void derive_location(struct sp_builder *b, struct tree *t, const struct sp_location *l)
+static void add_up(const struct tree *t, struct sp_location *l)
 {
-	const struct sp_process *p = &b->m->processes[l->process];
+	const struct sp_model *m = t->d->m;
 	size_t i;
 
-	if (l->values == 0)
-		return;
-	t->rows = b->priv->rows + l->first_value;
-	t->n = l->values;
-	for (i = 0; i < t->n; i++)
-		t->at[t->rows[i].path] = (uint32_t)i + 1;
-	exclusive(t);
-	if (b->flags & SP_MODEL_COMPENSATE)
-		compensate(t, p->cost_in, p->cost_out);
+	l->visits = l->resumed = 0;
+	l->busy = l->mpi = 0;
+	for (i = 0; i < t->n; i++) {
+		l->visits += t->rows[i].v.visits;
+		l->resumed += t->rows[i].v.resumed;
+		if (m->paths[t->rows[i].path].parent == 0)
+			l->busy += t->rows[i].v.incl;
+		if (t->d->mpi[t->rows[i].path])
+			l->mpi += t->rows[i].v.excl;
+	}
+}
+
+void sp_derive_location(struct sp_deriving *d, struct sp_location *l, struct sp_row *rows, const uint64_t *metrics,
+                        const struct sp_process *p)
+{
+	struct tree t = {d, rows, l->values};
+	size_t i;
+
+	for (i = 0; i < t.n; i++)
+		d->at[rows[i].path] = (uint32_t)i + 1;
+	exclusive(&t);
+	if (d->children)
+		compensate(&t, p->cost_in, p->cost_out);
 	/* rounding, and damaged files: a child may have more than its caller */
-	for (i = 0; i < t->n; i++)
-		t->rows[i].v.excl = fmax(0, t->rows[i].v.excl);
-	add_totals(t);
-	for (i = 0; i < t->n; i++)
-		t->at[t->rows[i].path] = 0;
+	for (i = 0; i < t.n; i++)
+		rows[i].v.excl = fmax(0, rows[i].v.excl);
+	add_totals(&t, metrics);
+	add_up(&t, l);
+	for (i = 0; i < t.n; i++)
+		d->at[rows[i].path] = 0;
 }
 
 static void link_children(struct sp_model *m)
@@ -146,32 +179,94 @@ static void link_children(struct sp_model *m)
 	}
 }
 
+int sp_derive_open(struct sp_deriving *d, struct sp_model *m, size_t most, bool exact, struct sp_err *e)
+{
+	struct sp_arena *arena = &m->priv->arena;
+	bool missing;
+
+	*d = (struct sp_deriving){.m = m};
+	m->totals = sp_arena_zalloc(arena, m->n_paths, sizeof(*m->totals));
+	m->total_metrics = m->n_metrics ? sp_arena_zalloc(arena, m->n_paths * m->n_metrics, sizeof(uint64_t)) : NULL;
+	d->at = calloc(m->n_paths, sizeof(*d->at));
+	d->children = most ? calloc(most + 1, sizeof(*d->children)) : NULL;
+	d->exact = exact ? calloc(m->n_paths, sizeof(*d->exact)) : NULL;
+	d->mpi = calloc(m->n_paths, sizeof(*d->mpi));
+	missing = !m->totals || (m->n_metrics && !m->total_metrics) || !d->at || !d->mpi || (most && !d->children) ||
+	          (exact && !d->exact);
+	return missing ? sp_model_no_memory(e) : 0;
+}
+
+void sp_derive_add(struct sp_deriving *d, const struct sp_value *totals, const struct sp_exact *exact,
+                   const uint64_t *metrics)
+{
+	struct sp_model *m = d->m;
+	size_t i;
+
+	for (i = 0; i < m->n_paths; i++) {
+		add_total(&m->totals[i], &totals[i]);
+		if (!d->exact)
+			continue;
+		d->exact[i].incl += exact[i].incl;
+		d->exact[i].excl += exact[i].excl;
+		d->exact[i].sumsq += exact[i].sumsq;
+	}
+	for (i = 0; i < m->n_paths * m->n_metrics; i++)
+		m->total_metrics[i] += metrics[i];
+}
+
+void sp_derive_find_mpi(const struct sp_model *m, uint8_t *mpi)
+{
+	size_t i;
+
+	for (i = 0; i < m->n_paths; i++)
+		mpi[i] = m->regions[m->paths[i].region].kind == SP_REGION_MPI;
+}
+
+void sp_derive_totals(struct sp_deriving *d)
+{
+	struct sp_model *m = d->m;
+	size_t i;
+
+	for (i = 0; d->exact && i < m->n_paths; i++) {
+		m->totals[i].incl = (double)d->exact[i].incl * 0x1p-32;
+		m->totals[i].excl = (double)d->exact[i].excl * 0x1p-32;
+		m->totals[i].sumsq = (double)d->exact[i].sumsq * 0x1p-16;
+	}
+	link_children(m);
+}
+
+void sp_derive_close(struct sp_deriving *d)
+{
+	free(d->at);
+	free(d->children);
+	free(d->exact);
+	free(d->mpi);
+	memset(d, 0, sizeof(*d));
+}
+
 int sp_build_values(struct sp_builder *b, struct sp_err *e)
 {
 	struct sp_model *m = b->m;
-	struct tree t = {.m = m};
+	struct sp_deriving d;
 	size_t i, most = 0;
-	int rc = -1;
+	int rc;
 
-	for (i = 0; i < m->n_locations; i++)
-		if (m->locations[i].values > most)
-			most = m->locations[i].values;
-	m->totals = sp_arena_zalloc(&b->priv->arena, m->n_paths, sizeof(*m->totals));
-	m->total_metrics =
-	    m->n_metrics ? sp_arena_zalloc(&b->priv->arena, m->n_paths * m->n_metrics, sizeof(uint64_t)) : NULL;
-	t.at = calloc(m->n_paths, sizeof(*t.at));
-	t.children = b->flags & SP_MODEL_COMPENSATE ? calloc(most + 1, sizeof(*t.children)) : NULL;
-	if (!m->totals || (m->n_metrics && !m->total_metrics) || !t.at ||
-	    ((b->flags & SP_MODEL_COMPENSATE) && !t.children)) {
-		sp_model_no_memory(e);
-		goto out;
+	for (i = 0; i < m->n_locations && b->flags & SP_MODEL_COMPENSATE; i++)
+		if (m->locations[i].values >= most)
+			most = m->locations[i].values + 1;
+	rc = sp_derive_open(&d, m, most, m->n_locations > 1, e);
+	if (rc == 0)
+		sp_derive_find_mpi(m, d.mpi);
+	for (i = 0; i < m->n_locations && rc == 0; i++) {
+		struct sp_location *l = &m->locations[i];
+
+		if (l->values)
+			sp_derive_location(&d, l, m->values + l->first_value,
+			                   m->n_metrics ? m->row_metrics + l->first_value * m->n_metrics : NULL,
+			                   &m->processes[l->process]);
 	}
-	for (i = 0; i < m->n_locations; i++)
-		derive_location(b, &t, &m->locations[i]);
-	link_children(m);
-	rc = 0;
-out:
-	free(t.at);
-	free(t.children);
+	if (rc == 0)
+		sp_derive_totals(&d);
+	sp_derive_close(&d);
 	return rc;
 }

@@ -4,12 +4,51 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 uint64_t sp_events_count(const struct sp_model *m, uint32_t location)
 {
 	return m->priv->places[location].words;
+}
+
+/* What is wrong with the file was found when the model was made. */
+static void known(void *arg, const char *text)
+{
+	(void)arg;
+	(void)text;
+}
+
+/* The raw file of a merged model, as long as someone reads its events. */
+static int open_raw(struct sp_events *s, uint32_t location, struct sp_err *e)
+{
+	const struct sp_location *l = &s->m->locations[location];
+	const char *name = s->m->processes[l->process].file.p;
+	char path[4400], shown[300];
+
+	if (!s->source->closed)
+		return 0;
+	if (!s->source->raw) {
+		snprintf(path, sizeof(path), "%s/raw/%s", s->m->dir.p, name);
+		snprintf(shown, sizeof(shown), "raw/%s", name);
+		if (sp_raw_open(&s->source->raw, path, shown, known, NULL, e))
+			return -1;
+	}
+	if (s->place->thread >= s->source->raw->n_threads ||
+	    s->source->raw->threads[s->place->thread].state.id != l->id)
+		return sp_fail(e, 0, "raw/%s: changed while it was read", name);
+	s->source->users++;
+	return 0;
+}
+
+/* It stays open where damage was found, so that it is told once. */
+static void close_raw(struct sp_events *s)
+{
+	if (!s->source->closed || s->problems != s->m->n_problems || --s->source->users)
+		return;
+	sp_raw_close(s->source->raw);
+	s->source->raw = NULL;
 }
 
 int sp_events_open(struct sp_events **out, const struct sp_model *m, uint32_t location, struct sp_err *e)
@@ -23,6 +62,11 @@ int sp_events_open(struct sp_events **out, const struct sp_model *m, uint32_t lo
 	s->m = (struct sp_model *)m;
 	s->place = &m->priv->places[location];
 	s->source = &m->priv->sources[s->place->source];
+	s->problems = m->n_problems;
+	if (open_raw(s, location, e)) {
+		free(s);
+		return -1;
+	}
 	s->raw = s->source->raw;
 	s->thread = s->raw ? &s->raw->threads[s->place->thread] : NULL;
 	s->ticks = s->source->clock.first;
@@ -37,6 +81,7 @@ void sp_events_close(struct sp_events *s)
 {
 	if (!s)
 		return;
+	close_raw(s);
 	free(s->room);
 	free(s->stack);
 	free(s->io);
@@ -219,7 +264,8 @@ static inline uint64_t to_ns(struct sp_events *s, uint64_t at)
 {
 	const struct sp_clock *c = &s->source->clock;
 	int64_t ticks = (int64_t)(at - c->first);
-	uint64_t ns = c->offset + (ticks > 0 ? (uint64_t)((double)ticks * c->ns) : 0);
+	double since = ticks > 0 ? (double)ticks * c->ns : 0;
+	uint64_t ns = c->offset + (uint64_t)(since < 0x1p63 ? since : 0x1p63);
 
 	if (ns > s->end)
 		ns = s->end;

@@ -8,7 +8,8 @@
 struct sp_events {
 	struct sp_model *m;
 	struct sp_place *place;
-	const struct sp_source *source;
+	struct sp_source *source;
+	size_t problems; /* the model had when this was opened */
 	struct sp_raw_file *raw;
 	const struct sp_raw_thread *thread;
 	size_t part;           /* of the thread's; the one being read is the one before */

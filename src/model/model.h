@@ -112,6 +112,8 @@ struct sp_location {
 	uint32_t id;         /* within its process */
 	struct sp_lost lost;
 	size_t first_value, values; /* rows of sp_model.values, sorted by path */
+	uint64_t visits, resumed;   /* of all paths */
+	double busy, mpi;           /* ns in any path; in MPI */
 };
 
 /* The merged call tree. Path 0 is the root; a parent's index is smaller than its children's. Calls with different
@@ -221,7 +223,7 @@ struct sp_model {
 	struct sp_path *paths;
 	size_t n_paths;
 	struct sp_value *totals; /* for each path, summed over all locations */
-	struct sp_row *values;   /* for each location a sorted run of rows */
+	struct sp_row *values;   /* for each location a sorted run of rows; see sp_model_rows() */
 	size_t n_values;
 	struct sp_str *counters, *parameters, *strings; /* definitions that events refer to */
 	size_t n_counters, n_parameters, n_strings;
@@ -248,12 +250,19 @@ struct sp_model {
 	struct sp_model_private *priv; /* owned */
 };
 
-enum { SP_MODEL_COMPENSATE = 1 }; /* flags: take the measured cost of measuring out of all times */
+enum {
+	SP_MODEL_COMPENSATE = 1, /* take the measured cost of measuring out of all times */
+	SP_MODEL_RAW = 2         /* from the raw files, also where they have been merged */
+};                               /* flags */
 
-/* Loads the experiment in directory dir. Damage that leaves something to read becomes a problem in the model, a
- * directory without one readable process an error. Returns 0, or -1 with e set. */
+/* Loads the experiment in directory dir, from its merged file if that is there and current. Damage that leaves
+ * something to read becomes a problem in the model, a directory without one readable process an error. Returns 0, or -1
+ * with e set. */
 int sp_model_load(struct sp_model **out, const char *dir, unsigned flags, struct sp_err *e);
 void sp_model_free(struct sp_model *m);
+/* To be called before sp_model.values and row_metrics are looked at: those of a merged experiment are not checked
+ * before they are needed. If they are damaged, they are made anew from the raw files. */
+int sp_model_rows(const struct sp_model *m, struct sp_err *e);
 
 enum sp_event_kind {
 	SP_EVENT_ENTER,

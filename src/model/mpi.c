@@ -405,7 +405,7 @@ static int add_windows(struct merging *x, uint32_t process, uint32_t *made)
 	struct sp_model *m = x->m;
 	struct sp_source *s = x->b->loading[process].source;
 	const struct sp_mpi_defs *defs = &x->b->loading[process].mpi;
-	const struct sp_win_def *d, *end = defs->wins + defs->n_wins;
+	const struct sp_win_def *d, *end = defs->n_wins ? defs->wins + defs->n_wins : NULL;
 	uint32_t comm, key;
 
 	if (defs->n_wins && make_table(&s->wins, end[-1].id))
@@ -441,7 +441,7 @@ static int add_groups(struct merging *x, uint32_t process, struct sp_intern *kno
 	struct sp_model *m = x->m;
 	struct sp_source *s = x->b->loading[process].source;
 	const struct sp_mpi_defs *defs = &x->b->loading[process].mpi;
-	const struct sp_group_def *d, *end = defs->groups + defs->n_groups;
+	const struct sp_group_def *d, *end = defs->n_groups ? defs->groups + defs->n_groups : NULL;
 	struct sp_member_list list;
 	uint32_t id;
 	int rc;

@@ -76,6 +76,8 @@ static int prepare(struct folding *f)
 	f->to = calloc(n, sizeof(*f->to));
 	if (!f->classes || !f->visits || !f->order || !f->depth || !f->to)
 		return -1;
+	for (i = 0; i < n && f->b->merging; i++)
+		f->visits[i] = f->b->visits[i];
 	for (i = 0; i < m->n_values; i++)
 		f->visits[m->values[i].path] += m->values[i].v.visits + m->values[i].v.resumed;
 	for (i = 1; i < n; i++) {
@@ -222,7 +224,12 @@ int sp_build_fold(struct sp_builder *b, struct sp_err *e)
 		rc = -1;
 	if (rc == 0 && f.any) {
 		renumber(&f);
-		rc = move_rows(&f);
+		if (b->merging) { /* its rows are moved when they are read again */
+			b->folded = f.depth;
+			f.depth = NULL;
+		} else {
+			rc = move_rows(&f);
+		}
 	}
 	sp_intern_free(&f.keys);
 	sp_arena_free(&f.arena);

@@ -36,6 +36,10 @@ struct sp_source {
 	bool regions_repeat; /* several ids are one region of the model */
 	bool has_io;         /* events of file I/O may be among the others */
 	bool has_mpi;        /* those of MPI */
+	bool damaged;        /* something was wrong with the file */
+	bool borrowed;       /* the ids belong to the image of the model */
+	bool closed;         /* `raw` is opened when its events are asked for */
+	unsigned users;      /* of `raw`, if it was opened so */
 };
 
 /* Where the events of a location are. */
@@ -49,6 +53,8 @@ struct sp_place {
 
 struct sp_model_private {
 	struct sp_arena arena;
+	struct sp_image *image;    /* owned; NULL: loaded from the raw files */
+	struct sp_model *stand_in; /* owned; whose rows are used in the place of damaged ones */
 	struct sp_source *sources; /* owned */
 	size_t n_sources;
 	struct sp_place *places;     /* in the arena; one for each location */
@@ -109,7 +115,23 @@ struct sp_loading {
 	unsigned syncs;                   /* how many of them there are */
 	bool settled;                     /* clock_sync.c: its clock was compared */
 	uint64_t unmoved;                 /* clock_sync.c: real, before that */
+	uint32_t order;                   /* while merging: of its first location among all, in the order of files */
+	bool final;                       /* nobody writes its file any more */
 };
+
+/* What is in the directory raw, in the order of names. */
+struct sp_listing {
+	struct sp_listed {
+		char *name; /* owned */
+		uint64_t size;
+		uint64_t changed; /* ns */
+		bool error;       /* what a process left that could not be measured */
+	} * files;                /* owned */
+	size_t n;
+};
+enum { SP_MOST_PATH = 3800 }; /* of the directory, so that names of files fit behind it */
+int sp_listing_read(struct sp_listing *l, const char *dir, struct sp_err *e);
+void sp_listing_free(struct sp_listing *l);
 
 struct sp_builder {
 	struct sp_model *m;
@@ -130,6 +152,12 @@ struct sp_builder {
 	size_t row_of_room;
 	struct sp_loading *loading; /* owned */
 	size_t n_loading;
+	size_t files;        /* room of loading and the sources */
+	struct sp_err first; /* of the files that could not be read at all */
+	uint64_t *visits;    /* owned; while merging: of each path, and resumptions */
+	size_t visit_room;
+	uint32_t *folded;          /* owned; while merging: path to its index after sp_build_fold(); NULL: the same */
+	bool merging;              /* rows are taken away after each file, and raw files are closed */
 	struct sp_object *objects; /* owned; object files with compiled functions */
 };
 
@@ -142,8 +170,22 @@ struct sp_symbol {
 
 /* Damage that leaves something to read. Text that finds no memory is dropped; so is what follows it. */
 void sp_model_problem(struct sp_model *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void sp_model_add_problem(struct sp_model *m, const char *text); /* a line that is ready */
 int sp_model_no_memory(struct sp_err *e);
 struct sp_str sp_model_str(struct sp_model *m, const char *p, size_t n); /* .p is NULL when there is no memory */
+
+/* A model with nothing in it and what builds it; e: no memory. */
+int sp_builder_open(struct sp_builder *b, const char *dir, unsigned flags, size_t files, struct sp_err *e);
+void sp_builder_close(struct sp_builder *b); /* all but the model */
+/* Returns 1 when the file cannot be read (e says why), -1 when loading cannot go on. */
+int sp_builder_add(struct sp_builder *b, const struct sp_listed *file, struct sp_err *e);
+/* The tables of strings become the model's. */
+int sp_builder_strings(struct sp_builder *b, struct sp_err *e);
+/* Makes `visits` as long as there are paths; -1 without memory. */
+int sp_builder_visits(struct sp_builder *b);
+/* When all files have been added: what processes left that could not be measured, and all that follows from the whole
+ * but the values. */
+int sp_builder_finish(struct sp_builder *b, const struct sp_listing *list, struct sp_err *e);
 
 /* load.c calls these, in this order: for each file, for each process, at the end. */
 int sp_build_process(struct sp_builder *b, struct sp_loading *l, struct sp_raw_file *raw, struct sp_err *e);
@@ -155,6 +197,36 @@ int sp_build_fold(struct sp_builder *b, struct sp_err *e);  /* paths that all ca
 int sp_build_drop_unused(struct sp_builder *b, struct sp_err *e); /* regions that nothing refers to */
 int sp_build_values(struct sp_builder *b, struct sp_err *e);      /* exclusive times, totals, lists of children */
 
+/* Exclusive times and totals, location by location. */
+struct sp_exact {
+	unsigned __int128 incl, excl, sumsq;
+};
+struct sp_deriving {
+	struct sp_model *m;
+	struct sp_exact *exact; /* owned; for each path; NULL: there is only one location */
+	uint32_t *at;           /* owned; path to row + 1 */
+	double *children;       /* owned; inclusive time of each row's children; NULL: nothing to compensate */
+	uint8_t *mpi;           /* owned; of each path: whether its region is a function of MPI */
+};
+/* Makes the totals of m, all zero. most: rows of a location, to compensate for the cost of measuring; 0: not wanted. */
+int sp_derive_open(struct sp_deriving *d, struct sp_model *m, size_t most, bool exact, struct sp_err *e);
+/* Fills in deriving.mpi, where m has the regions of its paths. */
+void sp_derive_find_mpi(const struct sp_model *m, uint8_t *mpi);
+/* The l->values rows of a location, and their metrics, in the order of paths. */
+void sp_derive_location(struct sp_deriving *d, struct sp_location *l, struct sp_row *rows, const uint64_t *metrics,
+                        const struct sp_process *p);
+/* The totals of other locations. */
+void sp_derive_add(struct sp_deriving *d, const struct sp_value *totals, const struct sp_exact *exact,
+                   const uint64_t *metrics);
+void sp_derive_totals(struct sp_deriving *d); /* and the lists of children */
+void sp_derive_close(struct sp_deriving *d);
+
+/* image.c: the merged model as a file (IMAGE.md). Returns 1 where there is none that is current, -1 with e set where it
+ * is damaged. */
+struct sp_image;
+int sp_image_load(struct sp_model **out, const char *dir, const struct sp_listing *now, struct sp_err *e);
+void sp_image_close(struct sp_image *i);
+
 /* The region for a key's parts, made when new; SP_NONE without memory. */
 uint32_t sp_build_region(struct sp_builder *b, const struct sp_str part[3], uint32_t line, unsigned flags);
 /* The same for a compiled function: what its definition says, and which build of the object file (.p NUL-terminated,
@@ -165,6 +237,12 @@ uint32_t sp_build_native(struct sp_builder *b, const struct sp_str part[3], uint
 int sp_symbols_find(struct sp_builder *b, const struct sp_str *path, const struct sp_str *build, uint32_t address,
                     const struct sp_str *symbol, struct sp_symbol *out);
 void sp_symbols_free(struct sp_builder *b);
+/* The region that is r, of another builder. */
+uint32_t sp_build_known_region(struct sp_builder *b, const struct sp_region *r);
+/* The path, made when new; SP_NONE without memory. */
+uint32_t sp_build_path(struct sp_builder *b, uint32_t parent, uint32_t region, uint32_t parameter);
+/* The metric with the same kind and name, made when new: a copy of *x; SP_NONE without memory. */
+uint32_t sp_build_metric(struct sp_builder *b, const struct sp_metric *x);
 /* The region of calls whose own could not be defined. */
 uint32_t sp_build_unknown_region(struct sp_builder *b);
 

@@ -149,6 +149,14 @@ uint32_t sp_build_native(struct sp_builder *b, const struct sp_str part[3], uint
 	                    SP_RAW_REGION_NATIVE);
 }
 
+uint32_t sp_build_known_region(struct sp_builder *b, const struct sp_region *r)
+{
+	const struct sp_str part[3] = {r->module, r->qualname, r->file};
+
+	return build_region(b, part, r->kind == SP_REGION_MPI ? r->role : r->line, r->address,
+	                    r->kind | (r->generator ? (unsigned)SP_RAW_REGION_GENERATOR : 0));
+}
+
 uint32_t sp_build_unknown_region(struct sp_builder *b)
 {
 	static const struct sp_str part[3] = {{"", 0}, {"<not defined>", 13}, {"", 0}};

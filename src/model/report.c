@@ -71,6 +71,8 @@ int sp_view_open(struct sp_view *v, const struct sp_model *m, uint32_t process, 
 	*v = (struct sp_view){.m = m, .values = m->totals, .metrics = m->total_metrics};
 	if (process == SP_NONE && location == SP_NONE)
 		return 0;
+	if (sp_model_rows(m, e))
+		return -1;
 	v->values = v->owned = calloc(m->n_paths, sizeof(*v->owned));
 	v->metrics = v->owned_metrics = calloc(m->n_paths * m->n_metrics + 1, sizeof(*v->owned_metrics));
 	if (!v->owned || !v->owned_metrics)

@@ -111,6 +111,13 @@ static uint32_t path_child(struct adding *a, uint32_t parent, uint32_t region, u
 	return (uint32_t)m->n_paths - 1;
 }
 
+uint32_t sp_build_path(struct sp_builder *b, uint32_t parent, uint32_t region, uint32_t parameter)
+{
+	struct adding a = {.b = b, .repeating = true};
+
+	return hash_paths(b) ? SP_NONE : path_child(&a, parent, region, parameter);
+}
+
 /* From now on a path may come twice in this location. */
 static int repeats(struct adding *a)
 {

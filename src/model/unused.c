@@ -6,22 +6,11 @@
 #include <stdlib.h>
 
 /* Every event has fed a call path of its region, unless that was lost. */
-static bool events_have_paths(const struct sp_builder *b, const struct sp_source *s)
+static bool events_have_paths(const struct sp_loading *l)
 {
-	uint32_t i, k;
-	const struct sp_process *p;
-
-	if (!s->raw)
+	if (!l->source->raw && !l->source->closed)
 		return true; /* no events */
-	if (s->raw->problems)
-		return false;
-	for (i = 0; i < b->m->n_processes; i++) {
-		p = &b->m->processes[i];
-		for (k = 0; k < p->locations; k++)
-			if (b->priv->places[p->first_location + k].source == (uint32_t)(s - b->priv->sources))
-				return p->lost.paths == 0;
-	}
-	return true;
+	return !l->source->damaged && (l->process.locations == 0 || l->process.lost.paths == 0);
 }
 
 static void mark(struct sp_builder *b, uint32_t *to)
@@ -38,10 +27,10 @@ static void mark(struct sp_builder *b, uint32_t *to)
 		to[m->paths[i].region] = 1;
 		collapsed |= m->regions[m->paths[i].region].kind == SP_REGION_COLLAPSED;
 	}
-	for (i = 0; i < b->priv->n_sources; i++) {
-		const struct sp_source *s = &b->priv->sources[i];
+	for (i = 0; i < b->n_loading; i++) {
+		const struct sp_source *s = b->loading[i].source;
 
-		if (!collapsed && events_have_paths(b, s))
+		if (!collapsed && events_have_paths(&b->loading[i]))
 			continue;
 		for (k = 0; k < s->regions.n; k++)
 			if (s->regions.to[k] && m->regions[s->regions.to[k] - 1].kind != SP_REGION_PARAMETER)

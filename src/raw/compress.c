@@ -373,19 +373,15 @@ static int open_temporary(struct compressing *z, const char *path, const struct 
 	return 0;
 }
 
-/* Asked before the file is mapped here: the id of its process may by now be our own. */
 static int refuse_running(const char *path, const char *name, struct sp_err *e)
 {
-	struct sp_raw_header h = {.ended = SP_RAW_ENDED_NORMAL};
-	FILE *f = fopen(path, "rbe");
+	enum sp_raw_running running;
+	struct sp_raw_header h;
+	int error = sp_raw_running_file(path, &h, &running);
 
-	if (!f)
-		return sp_fail(e, errno, "%s: %s", name, strerror(errno));
-	if (fread(&h, sizeof(h), 1, f) != 1)
-		h.ended = SP_RAW_ENDED_NORMAL; /* the reader will say what is wrong with it */
-	fclose(f);
-	h.host[sizeof(h.host) - 1] = 0;
-	switch (sp_raw_running(&h, name)) {
+	if (error)
+		return sp_fail(e, error, "%s: %s", name, strerror(error));
+	switch (running) {
 	case SP_RAW_IS_RUNNING:
 		return sp_fail(e, EBUSY, "%s: its process %" PRId32 " still runs; compress it when that has ended",
 		               name, h.pid);

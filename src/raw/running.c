@@ -52,3 +52,17 @@ enum sp_raw_running sp_raw_running(const struct sp_raw_header *h, const char *na
 		return SP_RAW_IS_GONE;
 	return has_mapped(h->pid, base ? base + 1 : name) ? SP_RAW_IS_RUNNING : SP_RAW_IS_GONE;
 }
+
+int sp_raw_running_file(const char *path, struct sp_raw_header *h, enum sp_raw_running *running)
+{
+	FILE *f = fopen(path, "rbe");
+
+	if (!f)
+		return errno;
+	if (fread(h, sizeof(*h), 1, f) != 1 || memcmp(h->magic, SP_RAW_MAGIC, sizeof(h->magic)) != 0)
+		*h = (struct sp_raw_header){.ended = SP_RAW_ENDED_NORMAL};
+	fclose(f);
+	h->host[sizeof(h->host) - 1] = 0;
+	*running = sp_raw_running(h, path);
+	return 0;
+}

@@ -13,5 +13,8 @@ enum sp_raw_running {
 
 /* name: the raw file's, with or without directories in front. */
 enum sp_raw_running sp_raw_running(const struct sp_raw_header *h, const char *name);
+/* The same of the file at path, whose header becomes *h; one that has none is nobody's any more. To be asked before the
+ * file is mapped here: the id of its process may by now be our own. Returns 0, or the errno that opening it gave. */
+int sp_raw_running_file(const char *path, struct sp_raw_header *h, enum sp_raw_running *running);
 
 #endif

@@ -130,7 +130,7 @@ static void walk_events(struct walk *w, struct rg_thread *t)
 /* A profile alone: a random tree whose inclusive times add up. */
 static void walk_paths(struct walk *w, struct rg_thread *t)
 {
-	uint32_t *at = calloc(w->o->paths + 1, sizeof(*at)), i, parent;
+	uint32_t *at = calloc(w->o->paths + 1, sizeof(*at)), i, parent, last = 0;
 	struct sp_raw_node *n;
 
 	if (!at)
@@ -139,6 +139,7 @@ static void walk_paths(struct walk *w, struct rg_thread *t)
 		/* near the newest: deep as call trees are */
 		parent = i > 300 ? i - 1 - pick(w, 300) : pick(w, i);
 		at[i] = rg_node(t, at[parent], 1 + pick(w, w->regions));
+		last = at[i] > last ? at[i] : last; /* some come twice */
 	}
 	for (i = w->o->paths; i >= 1; i--) {
 		n = rg_node_at(t, at[i]);
@@ -150,9 +151,9 @@ static void walk_paths(struct walk *w, struct rg_thread *t)
 		n->sumsq = 1e4 * (double)n->visits;
 		n->incl += 100 * n->visits;
 	}
-	for (i = w->o->paths; i >= 1; i--) {
-		n = rg_node_at(t, i < w->o->paths ? i : 0);
-		if (i < w->o->paths && n->visits && n->parent)
+	for (i = last; i >= 1; i--) {
+		n = rg_node_at(t, i);
+		if (n->visits && n->parent)
 			rg_node_at(t, n->parent)->incl += n->incl;
 	}
 	rg_location(t)->last = w->now += rg_node_at(t, 1)->incl;

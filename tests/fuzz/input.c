@@ -2,6 +2,7 @@
 #include "input.h"
 
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -9,14 +10,17 @@
 
 static char dir[64], path[96];
 
+static int remove_one(const char *name, const struct stat *st, int kind, struct FTW *ftw)
+{
+	(void)st;
+	(void)kind;
+	(void)ftw;
+	return remove(name);
+}
+
 static void clean_up(void)
 {
-	char raw[80];
-
-	snprintf(raw, sizeof(raw), "%s/raw", dir);
-	unlink(path);
-	rmdir(raw);
-	rmdir(dir);
+	nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 static void make_directory(void)
@@ -34,12 +38,18 @@ static void make_directory(void)
 	atexit(clean_up);
 }
 
+const char *input_directory(void)
+{
+	if (!dir[0])
+		make_directory();
+	return dir;
+}
+
 const char *input_experiment(const uint8_t *data, size_t n)
 {
 	int fd;
 
-	if (!dir[0])
-		make_directory();
+	input_directory();
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0 || write(fd, data, n) != (ssize_t)n || close(fd) != 0)
 		abort();

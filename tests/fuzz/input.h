@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The fuzzer's bytes as the one raw file of an experiment. */
+/* The fuzzer's bytes as the one raw file of an experiment, or an experiment to put files into. */
 #ifndef SP_FUZZ_INPUT_H
 #define SP_FUZZ_INPUT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+/* An experiment without files, which is removed at exit. */
+const char *input_directory(void);
 /* Writes the bytes and returns the experiment's directory, which is removed at exit. */
 const char *input_experiment(const uint8_t *data, size_t n);
 /* The raw file in it. */

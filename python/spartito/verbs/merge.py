@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""spartito merge: one file of what all processes hold together."""
+
+from __future__ import annotations
+
+from spartito import conversion
+from spartito.reading import check, one_directory
+from spartito.text import count, size, standard_output
+
+
+def main(values: dict[str, object], operands: list[str]) -> int:
+    directory = one_directory("merge", operands)
+    check(directory)
+    quiet = bool(values.get("quiet"))
+    done = conversion.merge(directory, bool(values.get("force")), quiet)
+    if quiet:
+        return 0
+    out = standard_output()
+    if done["current"]:
+        out.line(f"{directory}: merged before, and nothing has changed since (--force: merge again)")
+        return 0
+    processes = "1 process" if done["processes"] == 1 else f"{count(done['processes'])} processes"
+    out.line(
+        f"{directory}: merged {processes} with {count(done['locations'])} threads and {count(done['paths'] - 1)} call paths "
+        f"({size(done['bytes'])})"
+    )
+    return 0

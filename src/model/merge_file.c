@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "model/merge_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST = 4400 };
+
+static int is_left(const struct dirent *d)
+{
+	return strncmp(d->d_name, SP_IMAGE_NAME ".", sizeof(SP_IMAGE_NAME)) == 0 &&
+	       strlen(d->d_name) == sizeof(SP_IMAGE_NAME ".XXXXXX") - 1;
+}
+
+/* What a merge that was killed has left behind; one that goes on has its file locked. */
+static void remove_left(const char *dir)
+{
+	struct dirent **names = NULL;
+	char path[MOST];
+	int n = scandir(dir, &names, is_left, NULL), fd;
+
+	while (n-- > 0) {
+		snprintf(path, sizeof(path), "%s/%s", dir, names[n]->d_name);
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+			unlink(path);
+		if (fd >= 0)
+			close(fd);
+		free(names[n]);
+	}
+	free(names);
+}
+
+int sp_merge_file_create(struct sp_merge_file *f, const char *dir, struct sp_err *e)
+{
+	char path[MOST];
+	struct stat st;
+
+	remove_left(dir);
+	snprintf(path, sizeof(path), "%s/%s.XXXXXX", dir, SP_IMAGE_NAME);
+	f->fd = mkostemp(path, O_CLOEXEC);
+	if (f->fd < 0)
+		return sp_fail(e, errno, "%s cannot be written: %s", SP_IMAGE_NAME, strerror(errno));
+	snprintf(f->name, sizeof(f->name), "%s", path + strlen(dir) + 1);
+	/* so that no other merge takes it for one left behind */
+	flock(f->fd, LOCK_SH | LOCK_NB);
+	/* who may read and write the directory may the file */
+	if (stat(dir, &st) == 0)
+		fchmod(f->fd, st.st_mode & 0666);
+	return 0;
+}
+
+int sp_merge_file_open(struct sp_merge_file *f, const char *dir, const char *name, struct sp_err *e)
+{
+	char path[MOST];
+
+	snprintf(f->name, sizeof(f->name), "%s", name);
+	snprintf(path, sizeof(path), "%s/%s", dir, f->name);
+	f->fd = open(path, O_WRONLY | O_CLOEXEC);
+	return f->fd < 0 ? sp_fail(e, errno, "%s: %s", f->name, strerror(errno)) : 0;
+}
+
+int sp_merge_file_place(struct sp_merge_file *f, const char *dir, struct sp_err *e)
+{
+	char from[MOST], to[MOST];
+
+	snprintf(from, sizeof(from), "%s/%s", dir, f->name);
+	snprintf(to, sizeof(to), "%s/%s", dir, SP_IMAGE_NAME);
+	if (rename(from, to) != 0)
+		return sp_fail(e, errno, "%s: %s", SP_IMAGE_NAME, strerror(errno));
+	f->name[0] = 0;
+	return 0;
+}
+
+void sp_merge_file_close(struct sp_merge_file *f, const char *dir, bool remove)
+{
+	char path[MOST];
+
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = -1;
+	if (!f->name[0] || !remove)
+		return;
+	snprintf(path, sizeof(path), "%s/%s", dir, f->name);
+	unlink(path);
+}

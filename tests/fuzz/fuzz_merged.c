@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A merged file that was changed behind its checksum: what is read of it holds together, or is refused. The bytes are
+ * changes: where and how wide (u32: two bits, and the place), and what stands there then (i32). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "input.h"
+#include "look.h"
+#include "model/image.h"
+#include "model/merge.h"
+#include "model/pack.h"
+#include "rawgen.h"
+
+static struct {
+	const char *dir;
+	char path[128];
+	struct sp_listing list;
+	unsigned char *bytes, *changed; /* of the file as it was merged, and of the one to be read */
+	size_t n;
+} merged;
+
+static void prepare(void)
+{
+	struct sp_merge_result r;
+	struct sp_err e;
+	char raw[128];
+	FILE *f;
+
+	merged.dir = input_directory();
+	snprintf(raw, sizeof(raw), "%s/raw/sample.raw", merged.dir);
+	rg_write(rg_sample(true), raw, SP_RAW_ENDED_NORMAL, 9000);
+	snprintf(raw, sizeof(raw), "%s/raw/rank.raw", merged.dir);
+	rg_write(rg_mpi_rank(7, 0, 1, true, NULL), raw, SP_RAW_ENDED_NORMAL, 9000);
+	snprintf(merged.path, sizeof(merged.path), "%s/" SP_IMAGE_NAME, merged.dir);
+	if (sp_merge(merged.dir, &(struct sp_merge_options){.force = true}, NULL, &r, &e) ||
+	    sp_listing_read(&merged.list, merged.dir, &e))
+		abort();
+	merged.n = r.bytes;
+	merged.bytes = malloc(merged.n);
+	merged.changed = malloc(merged.n);
+	f = fopen(merged.path, "rb");
+	if (!merged.bytes || !merged.changed || !f || fread(merged.bytes, 1, merged.n, f) != merged.n)
+		abort();
+	fclose(f);
+}
+
+/* Changes the header and the stream; rows have checksums that are in the stream. */
+static void change(const uint8_t *data, size_t n)
+{
+	struct sp_image_header *h = (struct sp_image_header *)merged.changed;
+	const uint64_t stream = ((struct sp_image_header *)merged.bytes)->stream_at;
+	uint64_t at, value;
+	uint32_t where;
+	int32_t what;
+
+	memcpy(merged.changed, merged.bytes, merged.n);
+	for (; n >= 8; data += 8, n -= 8) {
+		memcpy(&where, data, 4);
+		memcpy(&what, data + 4, 4);
+		value = (uint64_t)(int64_t)what;
+		at = (where & 0x3fffffff) % (merged.n - stream + sizeof(*h));
+		at = at < sizeof(*h) ? at : at - sizeof(*h) + stream;
+		if (at + (1u << (where >> 30)) <= merged.n)
+			memcpy(merged.changed + at, &value, 1u << (where >> 30));
+	}
+	if (h->stream_at <= merged.n && h->stream_bytes <= merged.n - h->stream_at)
+		h->stream_hash = sp_pack_hash(merged.changed + h->stream_at, h->stream_bytes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	struct sp_err e = {.code = 0};
+	struct sp_model *m;
+	FILE *f;
+	int rc;
+
+	if (!merged.bytes)
+		prepare();
+	change(data, n);
+	f = fopen(merged.path, "wb");
+	if (!f || fwrite(merged.changed, 1, merged.n, f) != merged.n || fclose(f) != 0)
+		abort();
+	rc = sp_image_load(&m, merged.dir, &merged.list, &e);
+	if (rc < 0 && !e.text[0])
+		abort();
+	if (rc == 0) {
+		look_at(m);
+		sp_model_free(m);
+	}
+	return 0;
+}

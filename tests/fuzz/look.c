@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "look.h"
+
+#include <stdlib.h>
+
+#include "model/critical.h"
+#include "model/report.h"
+
+static bool known_mpi(const struct sp_model *m, const struct sp_event *ev)
+{
+	const struct sp_mpi *x = ev->u.mpi;
+
+	if (ev->kind >= SP_EVENT_WIN_CREATE && ev->kind != SP_EVENT_RMA_COLLECTIVE_BEGIN && ev->id >= m->n_wins)
+		return false;
+	if (ev->kind < SP_EVENT_WIN_CREATE && ev->id && ev->id >= m->n_comms)
+		return false;
+	if (ev->kind == SP_EVENT_RMA_GROUP_SYNC)
+		return x->group < m->n_groups;
+	if (x->peers && ((x->peer >= x->peers->n && x->peer && x->peer != SP_NONE) ||
+	                 (x->root > 0 && (uint32_t)x->root >= x->peers->n)))
+		return false;
+	return true;
+}
+
+/* What an event refers to is in the model. */
+static bool known(const struct sp_model *m, const struct sp_event *ev)
+{
+	if (ev->kind <= SP_EVENT_INHERIT)
+		return ev->id < m->n_regions;
+	if (ev->kind == SP_EVENT_METRIC)
+		return ev->id < m->n_metrics;
+	if (ev->kind < SP_EVENT_IO_CREATE)
+		return true;
+	if (ev->kind == SP_EVENT_IO_DELETE)
+		return ev->id < m->n_strings;
+	if (ev->kind <= SP_EVENT_IO_ISSUED)
+		return ev->id < m->n_io_handles && ev->u.io->to < m->n_io_handles && ev->u.io->mode != UINT32_MAX - 7;
+	return ev->kind > SP_EVENT_RMA_LOCK || known_mpi(m, ev);
+}
+
+static void check_group(const struct sp_model *m, const struct sp_group *g)
+{
+	uint32_t i;
+
+	for (i = 0; i < g->n; i++)
+		if (g->processes[i] != SP_NONE && g->processes[i] >= m->n_processes)
+			abort();
+}
+
+static void check_mpi(const struct sp_model *m)
+{
+	size_t i;
+
+	for (i = 0; i < m->n_comms; i++) {
+		const struct sp_comm *c = &m->comms[i];
+
+		check_group(m, &c->group);
+		check_group(m, &c->remote);
+		if ((c->parent != SP_NONE && c->parent >= m->n_comms) ||
+		    (c->cart_dims && (!c->cart || !c->coordinates)))
+			abort();
+	}
+	for (i = 0; i < m->n_wins; i++)
+		if (m->wins[i].comm >= m->n_comms)
+			abort();
+	for (i = 0; i < m->n_groups; i++)
+		check_group(m, &m->groups[i]);
+	for (i = 0; i < m->n_processes; i++)
+		if (m->processes[i].rank != SP_NONE && m->processes[i].world_index >= m->n_worlds)
+			abort();
+}
+
+static void check_paths(const struct sp_model *m)
+{
+	size_t i, k;
+
+	for (i = 1; i < m->n_paths; i++) {
+		const struct sp_path *p = &m->paths[i];
+
+		if (p->parent >= i || p->region >= m->n_regions || m->regions[p->region].kind == SP_REGION_PARAMETER ||
+		    (p->parameter != SP_NONE && p->parameter >= m->n_parameter_values))
+			abort();
+	}
+	for (i = 0; i < m->n_parameter_values; i++)
+		if (m->parameter_values[i].parameter >= m->n_parameters ||
+		    (m->parameter_values[i].before != SP_NONE && m->parameter_values[i].before >= i))
+			abort();
+	for (i = 0; i < m->n_locations; i++)
+		for (k = 1; k < m->locations[i].values; k++)
+			if (m->values[m->locations[i].first_value + k - 1].path >=
+			    m->values[m->locations[i].first_value + k].path)
+				abort();
+}
+
+static void read_events(const struct sp_model *m)
+{
+	static struct sp_event ev[256];
+	struct sp_events *s;
+	struct sp_err e = {.code = 0};
+	uint64_t last;
+	long n, i, depth;
+	uint32_t l;
+
+	for (l = 0; l < m->n_locations; l++) {
+		if (sp_events_open(&s, m, l, &e))
+			continue;
+		for (depth = 0, last = 0; (n = sp_events_read(s, ev, 256, &e)) > 0;)
+			for (i = 0; i < n; i++) {
+				depth += ev[i].kind == SP_EVENT_ENTER || ev[i].kind == SP_EVENT_RESUME ||
+				         ev[i].kind == SP_EVENT_INHERIT;
+				depth -= ev[i].kind == SP_EVENT_LEAVE || ev[i].kind == SP_EVENT_SUSPEND;
+				if (depth < 0 || ev[i].time < last || !known(m, &ev[i]))
+					abort();
+				last = ev[i].time;
+			}
+		if (n == 0 && depth != 0)
+			abort();
+		sp_events_close(s);
+	}
+}
+
+static void report(const struct sp_model *m, uint32_t location)
+{
+	struct sp_tree_options o = {.sort = SP_SORT_MEAN, .limit = 10};
+	struct sp_flat_row *flat = NULL;
+	struct sp_tree_row *tree = NULL;
+	struct sp_edge *edges = NULL;
+	struct sp_io_file *files = NULL;
+	struct sp_sum *sums = NULL;
+	struct sp_err e = {.code = 0};
+	struct sp_view v;
+	size_t n;
+
+	if (sp_view_open(&v, m, SP_NONE, location, &e))
+		return;
+	sp_report_flat(&v, SP_SORT_EXCL, 0, "*", &flat, &n, &e);
+	sp_report_tree(&v, &o, &tree, &n, &e);
+	sp_report_edges(&v, "a", &edges, &n, &e);
+	sp_metric_regions(&v, &sums, &e);
+	sp_report_io(m, &files, &n, &e);
+	free(flat);
+	free(tree);
+	free(edges);
+	free(sums);
+	free(files);
+	sp_view_close(&v);
+}
+
+/* Pieces of the critical path follow each other, and nobody waits longer than there is time. */
+static void analyse(const struct sp_model *m)
+{
+	struct sp_messages x = {.m = NULL};
+	struct sp_waits w = {.rows = NULL};
+	struct sp_critical c = {.pieces = NULL};
+	struct sp_message_row *rows = NULL;
+	struct sp_err e = {.code = 0};
+	size_t n, i;
+
+	if (sp_messages_read(&x, m, &e) == 0 && sp_waits_find(&w, &x, &e) == 0 &&
+	    sp_critical_find(&c, &x, &w, 0.1, &e) == 0) {
+		sp_messages_rows(&x, SP_BY_PAIR | SP_BY_COMM | SP_BY_PATH, &rows, &n, &e);
+		free(rows);
+		for (i = 0; i < w.n_rows; i++)
+			if (w.rows[i].path >= m->n_paths || w.rows[i].location >= m->n_locations ||
+			    (w.rows[i].on != SP_NONE && w.rows[i].on >= m->n_locations) || !(w.rows[i].time > 0))
+				abort();
+		for (i = 1; i < c.n_pieces; i++)
+			if (c.pieces[i].from != c.pieces[i - 1].to)
+				abort();
+	}
+	sp_critical_free(&c);
+	sp_waits_free(&w);
+	sp_messages_free(&x);
+}
+
+void look_at(const struct sp_model *m)
+{
+	struct sp_err e = {.code = 0};
+
+	if (sp_model_rows(m, &e))
+		return;
+	check_paths(m);
+	check_mpi(m);
+	read_events(m);
+	report(m, SP_NONE);
+	if (m->n_locations)
+		report(m, 0);
+	analyse(m);
+}

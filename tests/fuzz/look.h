@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Everything that may be asked of a model; aborts where it contradicts itself. */
+#ifndef SP_FUZZ_LOOK_H
+#define SP_FUZZ_LOOK_H
+
+#include "model/model.h"
+
+void look_at(const struct sp_model *m);
+
+#endif

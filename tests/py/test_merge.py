@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`spartito merge`: what every verb says of an experiment is the same before and after, byte for byte."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from test_cli_helpers import run as start
+
+# parent and children, threads, a value of a parameter, events
+PROGRAM = """
+import os, threading, time
+import spartito
+def leaf(n): return n + 1
+def work(n):
+    with spartito.region("part"):
+        spartito.parameter("n", n)
+        for i in range(50): leaf(i)
+children = []
+for n in (1, 2, 3):
+    pid = os.fork()
+    if pid == 0:
+        work(n)
+        raise SystemExit
+    children.append(pid)
+t = threading.Thread(target=work, args=(4,))
+t.start()
+t.join()
+for pid in children: os.waitpid(pid, 0)
+"""
+
+
+def run(path, *words, check=True):
+    done = start([sys.executable, "-m", "spartito"], *words, cwd=path)
+    assert not check or done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    path = tmp_path_factory.mktemp("made")
+    (path / "program.py").write_text(PROGRAM)
+    options = ["-q", "--trace", "--metric", "rusage:ru_utime", "-o", "x"]
+    command = [sys.executable, "-m", "spartito", "run", *options, "--", sys.executable, "program.py"]
+    subprocess.run(command, cwd=path, check=True)
+    return path
+
+
+VERBS = [
+    ["info"],
+    ["report"],
+    ["report", "--tree", "--limit", "0"],
+    ["report", "--balance"],
+    ["report", "--json", "--limit", "0"],
+    ["report", "--callers", "*leaf*"],
+]
+FORMATS = ["json", "pstats", "callgrind", "folded", "speedscope", "text"]
+
+
+def said(path):
+    out = []
+    for words in VERBS:
+        out.append(run(path, *words, "x").stdout)
+    for name in FORMATS:
+        run(path, "convert", "x", "--to", name, "-o", "converted")
+        out.append((path / "converted").read_bytes())
+    return out
+
+
+def test_everything_is_the_same(made):
+    before = said(made)
+    r = run(made, "merge", "x")
+    assert r.stdout.startswith("x: merged 4 processes with 5 threads and "), r
+    assert (made / "x" / "merged").stat().st_size > 4096
+    assert said(made) == before
+    r = run(made, "merge", "x")
+    assert r.stdout == "x: merged before, and nothing has changed since (--force: merge again)\n"
+    stamp = (made / "x" / "merged").stat().st_ino
+    assert run(made, "merge", "--force", "-q", "x").stdout == ""
+    assert (made / "x" / "merged").stat().st_ino != stamp
+    # compressing changes the raw files, and what was merged with them
+    run(made, "compress", "x")
+    assert run(made, "merge", "x").stdout.startswith("x: merged before")
+    with_size = (VERBS.index(["info"]), VERBS.index(["report", "--json", "--limit", "0"]))
+    now = said(made)
+    assert [x for i, x in enumerate(now) if i not in with_size] == [x for i, x in enumerate(before) if i not in with_size]
+
+
+def test_it_is_what_is_read(made, tmp_path):
+    """Without the parts of the raw files that hold the profile nothing would be known."""
+    copy = tmp_path / "x"
+    subprocess.run(["cp", "-a", str(made / "x"), str(copy)], check=True)
+    run(tmp_path, "merge", "--force", "x")
+    before = run(tmp_path, "report", "--limit", "0", "x").stdout
+    for path in (copy / "raw").glob("*.raw"):
+        size = path.stat().st_size
+        path.write_bytes(b"")
+        os.truncate(path, size)
+    assert run(tmp_path, "report", "--limit", "0", "x").stdout == before
+    assert "leaf" in before
+
+
+def test_damage_is_one_line(made, tmp_path):
+    copy = tmp_path / "x"
+    subprocess.run(["cp", "-a", str(made / "x"), str(copy)], check=True)
+    before = run(tmp_path, "report", "x")
+    run(tmp_path, "merge", "--force", "x")
+    data = bytearray((copy / "merged").read_bytes())
+    data[-100] ^= 0xFF
+    (copy / "merged").write_bytes(data)
+    r = run(tmp_path, "report", "x")
+    assert r.stdout == before.stdout
+    new = [line for line in r.stderr.splitlines() if line not in before.stderr.splitlines()]
+    assert len(new) == 1, r.stderr
+    assert "merged is damaged" in new[0]
+
+
+def test_refusals(made, tmp_path):
+    r = run(tmp_path, "merge", "nowhere", check=False)
+    assert r.returncode != 0
+    assert r.stderr.count("\n") == 1
+    assert "nowhere" in r.stderr
+    (tmp_path / "empty" / "raw").mkdir(parents=True)
+    r = run(tmp_path, "merge", "empty", check=False)
+    assert r.returncode != 0
+    assert "no process was measured" in r.stderr
+    assert sorted(os.listdir(tmp_path / "empty")) == ["raw"]
+
+
+def test_running_process_is_refused(tmp_path):
+    (tmp_path / "sleep.py").write_text("import time\nprint('here', flush=True)\ntime.sleep(100)\n")
+    command = [sys.executable, "-m", "spartito", "run", "-q", "-o", "x", "--", sys.executable, "sleep.py"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as p:
+        assert p.stdout.readline() == "here\n"
+        r = run(tmp_path, "merge", "x", check=False)
+        p.send_signal(signal.SIGTERM)
+    assert r.returncode != 0
+    assert "still runs" in r.stderr
+    assert r.stderr.count("\n") == 1
+    assert not (tmp_path / "x" / "merged").exists()
+    deadline = time.monotonic() + 20
+    while run(tmp_path, "merge", "-q", "x", check=False).returncode and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert (tmp_path / "x" / "merged").exists()
