@@ -61,16 +61,14 @@ struct sp_mpi_comm *sp_mpi_comm_insert(const struct sp_mpi_comm *as)
 	return m;
 }
 
-uint32_t sp_mpi_comm_remove(MPI_Comm comm)
+void sp_mpi_comm_remove(MPI_Comm comm)
 {
 	const uint64_t handle = sp_mpi_comm_handle(comm);
-	uint32_t id = 0;
 	pthread_mutex_lock(&lock);
 	for (struct sp_mpi_comm **at = bucket_of(handle); *at; at = &(*at)->next) {
 		struct sp_mpi_comm *m = *at;
 		if (m->handle != handle)
 			continue;
-		id = m->id;
 		__atomic_store_n(at, m->next, __ATOMIC_RELEASE);
 		__atomic_store_n(&m->handle, 0, __ATOMIC_RELAXED);
 		m->next = unused;
@@ -78,7 +76,6 @@ uint32_t sp_mpi_comm_remove(MPI_Comm comm)
 		break;
 	}
 	pthread_mutex_unlock(&lock);
-	return id;
 }
 
 void sp_mpi_comm_each(void (*visit)(struct sp_mpi_comm *m, void *arg), void *arg)
@@ -90,7 +87,7 @@ void sp_mpi_comm_each(void (*visit)(struct sp_mpi_comm *m, void *arg), void *arg
 		}
 }
 
-SP_COLD static struct sp_mpi_comm *find_slow(MPI_Comm comm)
+struct sp_mpi_comm *sp_mpi_comm_find(MPI_Comm comm)
 {
 	if (comm == MPI_COMM_NULL)
 		return NULL;
@@ -101,6 +98,20 @@ SP_COLD static struct sp_mpi_comm *find_slow(MPI_Comm comm)
 		m = find(handle);
 		pthread_mutex_unlock(&lock);
 	}
+	return m;
+}
+
+uint32_t sp_mpi_comm_known_id(MPI_Comm comm)
+{
+	const struct sp_mpi_comm *m = sp_mpi_comm_find(comm);
+	return m && m->process == *sp_mpi_adapter->process ? m->id : 0;
+}
+
+SP_COLD static struct sp_mpi_comm *find_slow(MPI_Comm comm)
+{
+	if (comm == MPI_COMM_NULL)
+		return NULL;
+	struct sp_mpi_comm *m = sp_mpi_comm_find(comm);
 	if (!m)
 		m = sp_mpi_comm_found(comm);
 	if (m && m->process != *sp_mpi_adapter->process)

@@ -19,30 +19,20 @@ static inline uint64_t sp_mpi_comm_handle(MPI_Comm comm)
 
 /* Puts it in, with a new id; the one that is there, if there is one. NULL: no memory. */
 struct sp_mpi_comm *sp_mpi_comm_insert(const struct sp_mpi_comm *as);
-/* Forgets it; its id, 0: it was not known. */
-uint32_t sp_mpi_comm_remove(MPI_Comm comm);
+/* What is in it; NULL: nothing of that handle. */
+struct sp_mpi_comm *sp_mpi_comm_find(MPI_Comm comm);
+/* Its id, if it is in it and defined in the raw file, otherwise 0; does not call MPI. */
+uint32_t sp_mpi_comm_known_id(MPI_Comm comm);
+/* Forgets it. */
+void sp_mpi_comm_remove(MPI_Comm comm);
 void sp_mpi_comm_each(void (*visit)(struct sp_mpi_comm *m, void *arg), void *arg);
 
 /* ---- comm_new.c: what they are ---- */
 
-/* How one came to be, for its number. */
-enum sp_mpi_comm_origin {
-	SP_COMM_WORLD = 1,
-	SP_COMM_SELF,
-	SP_COMM_FOUND, /* by a way that is not wrapped */
-	SP_COMM_DUP,
-	SP_COMM_CREATE,
-	SP_COMM_GROUP, /* by its own members alone */
-	SP_COMM_SPLIT,
-	SP_COMM_TOPOLOGY,
-	SP_COMM_INTER,
-	SP_COMM_MERGE,
-	SP_COMM_SPAWN
-};
-
-/* Enters a new communicator. parent NULL: none. Its number is made of what all its members know: where all members of
- * the parent made it together, how many they made before, otherwise its members and the tag. NULL: no memory. */
-struct sp_mpi_comm *sp_mpi_comm_new(MPI_Comm comm, struct sp_mpi_comm *parent, enum sp_mpi_comm_origin origin, int tag);
+/* Enters a new communicator. parent: the number of that, 0: none. Its own number is made of what all its members know:
+ * where all members of the parent made it together, how many they made before (which), otherwise its members and the
+ * tag (which). NULL: no memory. */
+struct sp_mpi_comm *sp_mpi_comm_new(MPI_Comm comm, uint64_t parent, enum sp_mpi_comm_origin origin, uint32_t which);
 /* One that is not in the table, though it is in use. */
 struct sp_mpi_comm *sp_mpi_comm_found(MPI_Comm comm);
 /* Writes the definition into the raw file of this process. */

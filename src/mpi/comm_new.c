@@ -29,20 +29,20 @@ static void extend(struct sp_raw_ranks *run, int *n, int rank, uint64_t world)
 
 struct sp_raw_ranks *sp_mpi_world_ranks(MPI_Group group, int n, int *runs)
 {
-	const uint64_t world = sp_mpi_together_world();
+	const uint64_t world = sp_mpi_together_world(); /* 0: there is no MPI_COMM_WORLD, only sessions */
 	struct sp_raw_ranks *run = n > 0 ? malloc((size_t)n * sizeof *run) : NULL;
 	int *from = run ? malloc(2 * (size_t)n * sizeof *from) : NULL, *to = from ? from + n : NULL;
 	MPI_Group all = MPI_GROUP_NULL;
 	*runs = 0;
 	for (int i = 0; from && i < n; i++)
 		from[i] = i;
-	if (!from || PMPI_Comm_group(MPI_COMM_WORLD, &all) != MPI_SUCCESS ||
-	    PMPI_Group_translate_ranks(group, n, from, all, to) != MPI_SUCCESS) {
+	if (!from || (world && (PMPI_Comm_group(MPI_COMM_WORLD, &all) != MPI_SUCCESS ||
+	                        PMPI_Group_translate_ranks(group, n, from, all, to) != MPI_SUCCESS))) {
 		free(run);
 		run = NULL;
 	}
 	for (int i = 0; run && i < n; i++)
-		extend(run, runs, to[i], world);
+		extend(run, runs, world ? to[i] : MPI_UNDEFINED, world);
 	if (all != MPI_GROUP_NULL)
 		PMPI_Group_free(&all);
 	free(from);
@@ -129,10 +129,9 @@ static uint64_t first_member(MPI_Comm comm, const struct sp_mpi_comm *m)
 	return first;
 }
 
-static uint64_t number(MPI_Comm comm, const struct sp_mpi_comm *m, struct sp_mpi_comm *parent,
-                       enum sp_mpi_comm_origin origin, int tag)
+static uint64_t number(MPI_Comm comm, const struct sp_mpi_comm *m, enum sp_mpi_comm_origin origin, uint32_t which)
 {
-	const uint64_t h = mix(parent ? parent->global : sp_mpi_together_world(), (uint64_t)origin);
+	const uint64_t world = sp_mpi_together_world(), h = mix(m->parent ? m->parent : world, (uint64_t)origin);
 	switch (origin) {
 	case SP_COMM_WORLD:
 		return h;
@@ -143,21 +142,18 @@ static uint64_t number(MPI_Comm comm, const struct sp_mpi_comm *m, struct sp_mpi
 	case SP_COMM_SPAWN: {
 		/* what the two groups of an intercommunicator come from need not be the same */
 		const bool two = origin == SP_COMM_INTER || origin == SP_COMM_SPAWN;
-		uint64_t own = mix(mix(two ? mix(sp_mpi_together_world(), (uint64_t)origin) : h, hash_members(comm, m)),
-		                   (uint64_t)tag);
+		uint64_t own = mix(mix(two ? mix(world, (uint64_t)origin) : h, hash_members(comm, m)), which);
 		return mix(own, occurrence(own));
 	}
-	default: {
-		const uint64_t before = parent ? __atomic_fetch_add(&parent->children, 1, __ATOMIC_RELAXED) : 0;
-		return mix(mix(h, before), first_member(comm, m));
-	}
+	default:
+		return mix(mix(h, which), first_member(comm, m));
 	}
 }
 
-struct sp_mpi_comm *sp_mpi_comm_new(MPI_Comm comm, struct sp_mpi_comm *parent, enum sp_mpi_comm_origin origin, int tag)
+struct sp_mpi_comm *sp_mpi_comm_new(MPI_Comm comm, uint64_t parent, enum sp_mpi_comm_origin origin, uint32_t which)
 {
 	struct sp_mpi_comm m = {.handle = sp_mpi_comm_handle(comm)};
-	int size = 0, rank = 0, remote = 0, inter = 0;
+	int size = 0, rank = 0, remote = 0, inter = 0, topology = MPI_UNDEFINED;
 	PMPI_Comm_size(comm, &size);
 	PMPI_Comm_rank(comm, &rank);
 	PMPI_Comm_test_inter(comm, &inter);
@@ -168,8 +164,11 @@ struct sp_mpi_comm *sp_mpi_comm_new(MPI_Comm comm, struct sp_mpi_comm *parent, e
 	m.remote = (uint32_t)remote;
 	m.flags = (inter ? SP_RAW_COMM_INTER : 0u) | (origin == SP_COMM_SELF ? SP_RAW_COMM_SELF : 0u) |
 	          (origin == SP_COMM_WORLD ? SP_RAW_COMM_WORLD : 0u);
-	m.parent = parent ? parent->global : 0;
-	m.global = number(comm, &m, parent, origin, tag);
+	m.parent = parent;
+	m.global = number(comm, &m, origin, which);
+	if (origin == SP_COMM_TOPOLOGY)
+		PMPI_Topo_test(comm, &topology);
+	m.cart = topology == MPI_CART;
 	m.process = *sp_mpi_adapter->process - 1;
 	if (origin <= SP_COMM_SELF)
 		strcpy(m.name, origin == SP_COMM_WORLD ? "MPI_COMM_WORLD" : "MPI_COMM_SELF");
@@ -182,10 +181,10 @@ struct sp_mpi_comm *sp_mpi_comm_new(MPI_Comm comm, struct sp_mpi_comm *parent, e
 struct sp_mpi_comm *sp_mpi_comm_found(MPI_Comm comm)
 {
 	if (comm == MPI_COMM_WORLD)
-		return sp_mpi_comm_new(comm, NULL, SP_COMM_WORLD, 0);
+		return sp_mpi_comm_new(comm, 0, SP_COMM_WORLD, 0);
 	if (comm == MPI_COMM_SELF)
-		return sp_mpi_comm_new(comm, NULL, SP_COMM_SELF, 0);
-	return sp_mpi_comm_new(comm, NULL, SP_COMM_FOUND, 0);
+		return sp_mpi_comm_new(comm, 0, SP_COMM_SELF, 0);
+	return sp_mpi_comm_new(comm, 0, SP_COMM_FOUND, 0);
 }
 
 /* ---- definitions ---- */
@@ -197,6 +196,24 @@ static MPI_Comm comm_of(const struct sp_mpi_comm *m)
 #else
 	return (MPI_Comm)m->handle;
 #endif
+}
+
+static void define_cart(const struct sp_mpi_comm *m)
+{
+	enum { MOST = 64 };
+	int n = 0, size[MOST], periodic[MOST], coordinate[MOST];
+	uint32_t dimensions[2 * MOST], coordinates[MOST];
+	if (PMPI_Cartdim_get(comm_of(m), &n) != MPI_SUCCESS || n < 1 || n > MOST ||
+	    PMPI_Cart_get(comm_of(m), n, size, periodic, coordinate) != MPI_SUCCESS)
+		return;
+	for (int i = 0; i < n; i++) {
+		dimensions[2 * i] = (uint32_t)size[i];
+		dimensions[2 * i + 1] = periodic[i] != 0;
+		coordinates[i] = (uint32_t)coordinate[i];
+	}
+	const struct sp_adapter_text text[3] = {
+	    {"", 0}, {dimensions, 2 * (size_t)n * sizeof *dimensions}, {coordinates, (size_t)n * sizeof *coordinates}};
+	sp_mpi_adapter->define(SP_RAW_DEF_CART, 0, m->id, 0, text, 3);
 }
 
 void sp_mpi_comm_define(struct sp_mpi_comm *m)
@@ -213,8 +230,11 @@ void sp_mpi_comm_define(struct sp_mpi_comm *m)
 	                                        {&what, sizeof what},
 	                                        {local, (size_t)n * sizeof *local},
 	                                        {remote, (size_t)k * sizeof *remote}};
-	if (sp_mpi_adapter->define(SP_RAW_DEF_COMM, m->flags, m->id, 0, text, 4) == 0)
+	if (sp_mpi_adapter->define(SP_RAW_DEF_COMM, m->flags, m->id, 0, text, 4) == 0) {
 		m->process = *sp_mpi_adapter->process;
+		if (m->cart)
+			define_cart(m);
+	}
 	free(local);
 	free(remote);
 }
@@ -222,5 +242,6 @@ void sp_mpi_comm_define(struct sp_mpi_comm *m)
 void sp_mpi_comm_define_name(struct sp_mpi_comm *m)
 {
 	const struct sp_adapter_text text[4] = {{m->name, strlen(m->name)}, {"", 0}, {"", 0}, {"", 0}};
-	sp_mpi_adapter->define(SP_RAW_DEF_COMM, m->flags, m->id, 0, text, 4);
+	if (sp_mpi_adapter->define(SP_RAW_DEF_COMM, m->flags, m->id, 0, text, 4))
+		m->process = *sp_mpi_adapter->process - 1; /* with its next use */
 }

@@ -47,16 +47,17 @@ void sp_mpi_init_end(struct sp_mpi_call *c)
 		if (id && c->region)
 			sp_mpi_event(c, SP_RAW_X_COMM_CREATE, &id, 1);
 	}
-	sp_mpi_handles_end(c, MPI_COMM_WORLD, SP_MPI_CREATE_HANDLE);
+	sp_mpi_handles_end(c, sp_mpi_comm_known_id(MPI_COMM_WORLD), SP_MPI_CREATE_HANDLE);
 }
 
 /* ---- end ---- */
 
+/* Those that the program did not free have no end, as it is with Score-P. */
 static void destroy(struct sp_mpi_comm *m, void *arg)
 {
 	const struct sp_mpi_call *c = arg;
 	const uint64_t id = m->id;
-	if (c->region)
+	if (c->region && m->flags & (SP_RAW_COMM_WORLD | SP_RAW_COMM_SELF))
 		sp_mpi_event(c, SP_RAW_X_COMM_DESTROY, &id, 1);
 }
 
@@ -74,7 +75,7 @@ void sp_mpi_finalize_end(struct sp_mpi_call *c)
 	if (c->result != MPI_SUCCESS)
 		return;
 	sp_mpi_comm_each(destroy, c);
-	sp_mpi_handles_end(c, MPI_COMM_WORLD, SP_MPI_DESTROY_HANDLE);
+	sp_mpi_handles_end(c, sp_mpi_comm_known_id(MPI_COMM_WORLD), SP_MPI_DESTROY_HANDLE);
 }
 
 /* It does not come back, so its region ends before. */

@@ -25,6 +25,13 @@ void *sp_mpi_symbol(const char *name);
 
 /* ---- call.c: one call ---- */
 
+/* What a collective did, for its end. */
+struct sp_mpi_moved {
+	uint32_t comm, operation; /* 0: not known; enum sp_mpi_operation */
+	int32_t root;             /* rank, or SP_RAW_ROOT_… */
+	uint64_t sent, received;
+};
+
 struct sp_mpi_call {
 	struct sp_thread *t; /* NULL: nothing is recorded */
 	uint64_t now;        /* of the enter, in ticks */
@@ -34,6 +41,7 @@ struct sp_mpi_call {
 	bool traced;
 	uint64_t kept;   /* of before the function, for after it: what is its family's affair */
 	uint64_t newest; /* of before a function that completes requests: the last of those that it may mean */
+	struct sp_mpi_moved moved;
 };
 
 /* Enters the region. false: MPI called this itself, in another call of MPI; nothing else may be called with c. */
@@ -98,6 +106,7 @@ struct sp_mpi_comm {
 	uint32_t size, rank; /* of the local group */
 	uint32_t remote;     /* size of the remote group */
 	uint32_t children;   /* communicators that were made of it by all its members */
+	bool cart;           /* has a cartesian topology */
 	char name[MPI_MAX_OBJECT_NAME];
 	struct sp_mpi_comm *next; /* in its bucket */
 };
@@ -176,8 +185,81 @@ enum sp_mpi_operation {
 	SP_MPI_DESTROY_HANDLE
 };
 
-/* The end of a collective that makes or frees handles; its begin is sp_mpi_collective(). */
-void sp_mpi_handles_end(struct sp_mpi_call *c, MPI_Comm comm, enum sp_mpi_operation operation);
 void sp_mpi_collective(struct sp_mpi_call *c);
+/* The end of a blocking one, the call of another, the making of a persistent one: after one of coll_bytes.c. */
+void sp_mpi_ended(struct sp_mpi_call *c);
+void sp_mpi_issued(struct sp_mpi_call *c, const MPI_Request *request);
+void sp_mpi_prepared(struct sp_mpi_call *c, const MPI_Request *request);
+/* The end of one that makes or frees handles. comm: of this process; 0: not known. */
+void sp_mpi_handles_end(struct sp_mpi_call *c, uint32_t comm, enum sp_mpi_operation operation);
+
+/* ---- coll_bytes.c: which collective it is, and its bytes ---- */
+
+/* An array of int or, in the variants for large counts, of MPI_Count. */
+struct sp_mpi_counts {
+	const void *p;
+	size_t width;
+};
+#define SP_MPI_COUNTS(array) ((struct sp_mpi_counts){(array), sizeof *(array)})
+
+void sp_mpi_barrier(struct sp_mpi_call *c, MPI_Comm comm);
+void sp_mpi_bcast(struct sp_mpi_call *c, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm);
+void sp_mpi_scatter(struct sp_mpi_call *c, MPI_Count scount, MPI_Datatype stype, const void *rbuf, MPI_Count rcount,
+                    MPI_Datatype rtype, int root, MPI_Comm comm);
+void sp_mpi_scatterv(struct sp_mpi_call *c, struct sp_mpi_counts scounts, MPI_Datatype stype, const void *rbuf,
+                     MPI_Count rcount, MPI_Datatype rtype, int root, MPI_Comm comm);
+void sp_mpi_gather(struct sp_mpi_call *c, const void *sbuf, MPI_Count scount, MPI_Datatype stype, MPI_Count rcount,
+                   MPI_Datatype rtype, int root, MPI_Comm comm);
+void sp_mpi_gatherv(struct sp_mpi_call *c, const void *sbuf, MPI_Count scount, MPI_Datatype stype,
+                    struct sp_mpi_counts rcounts, MPI_Datatype rtype, int root, MPI_Comm comm);
+void sp_mpi_reduce(struct sp_mpi_call *c, const void *sbuf, MPI_Count count, MPI_Datatype type, int root,
+                   MPI_Comm comm);
+void sp_mpi_allgather(struct sp_mpi_call *c, const void *sbuf, MPI_Count scount, MPI_Datatype stype, MPI_Count rcount,
+                      MPI_Datatype rtype, MPI_Comm comm);
+void sp_mpi_allgatherv(struct sp_mpi_call *c, const void *sbuf, MPI_Count scount, MPI_Datatype stype,
+                       struct sp_mpi_counts rcounts, MPI_Datatype rtype, MPI_Comm comm);
+void sp_mpi_alltoall(struct sp_mpi_call *c, const void *sbuf, MPI_Count scount, MPI_Datatype stype, MPI_Count rcount,
+                     MPI_Datatype rtype, MPI_Comm comm);
+void sp_mpi_alltoallv(struct sp_mpi_call *c, const void *sbuf, struct sp_mpi_counts scounts, MPI_Datatype stype,
+                      struct sp_mpi_counts rcounts, MPI_Datatype rtype, MPI_Comm comm);
+void sp_mpi_alltoallw(struct sp_mpi_call *c, const void *sbuf, struct sp_mpi_counts scounts, const MPI_Datatype *stypes,
+                      struct sp_mpi_counts rcounts, const MPI_Datatype *rtypes, MPI_Comm comm);
+void sp_mpi_allreduce(struct sp_mpi_call *c, const void *sbuf, MPI_Count count, MPI_Datatype type, MPI_Comm comm);
+void sp_mpi_reduce_scatter(struct sp_mpi_call *c, const void *sbuf, struct sp_mpi_counts counts, MPI_Datatype type,
+                           MPI_Comm comm);
+void sp_mpi_reduce_scatter_block(struct sp_mpi_call *c, const void *sbuf, MPI_Count count, MPI_Datatype type,
+                                 MPI_Comm comm);
+void sp_mpi_scan(struct sp_mpi_call *c, const void *sbuf, MPI_Count count, MPI_Datatype type, MPI_Comm comm);
+void sp_mpi_exscan(struct sp_mpi_call *c, MPI_Count count, MPI_Datatype type, MPI_Comm comm);
+
+/* ---- comm_life.c: communicators come, get names and go ---- */
+
+/* How one came to be, for its number. */
+enum sp_mpi_comm_origin {
+	SP_COMM_WORLD = 1,
+	SP_COMM_SELF,
+	SP_COMM_FOUND, /* by a way that is not wrapped */
+	SP_COMM_DUP,
+	SP_COMM_CREATE,
+	SP_COMM_GROUP, /* by its own members alone */
+	SP_COMM_SPLIT,
+	SP_COMM_TOPOLOGY,
+	SP_COMM_INTER,
+	SP_COMM_MERGE,
+	SP_COMM_SPAWN
+};
+
+/* By all members of comm; made holds MPI_COMM_NULL where this process is in none of the new ones. */
+void sp_mpi_created(struct sp_mpi_call *c, MPI_Comm comm, enum sp_mpi_comm_origin origin, const MPI_Comm *made);
+void sp_mpi_created_by_members(struct sp_mpi_call *c, MPI_Comm comm, int tag, const MPI_Comm *made);
+/* An intercommunicator between comm's members and others. */
+void sp_mpi_connected(struct sp_mpi_call *c, MPI_Comm comm, enum sp_mpi_comm_origin origin, int tag,
+                      const MPI_Comm *made);
+/* One that is there without a collective of this process, if it is new. */
+void sp_mpi_met(struct sp_mpi_call *c, const MPI_Comm *made);
+void sp_mpi_duplicates(struct sp_mpi_call *c, MPI_Comm comm, MPI_Comm *made, const MPI_Request *request);
+void sp_mpi_frees(struct sp_mpi_call *c, const MPI_Comm *comm);
+void sp_mpi_freed(struct sp_mpi_call *c);
+void sp_mpi_named(struct sp_mpi_call *c, MPI_Comm comm, const char *name);
 
 #endif

@@ -3,12 +3,13 @@
 
 import os
 import shutil
+import struct
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from rawfile import COMM, MPI, NOT_TOLD, WIN, Raw
+from rawfile import CART, COMM, MPI, NOT_TOLD, WIN, Raw
 
 KINDS = ("openmpi", "mpich")
 LIBRARIES = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib")
@@ -75,13 +76,14 @@ class Mpi:
         (self.path / "program.py").write_text(program)
         return self.run(n, [sys.executable, "program.py"], **more)
 
-    def measured(self, n, program, *options, trace=True, fails=False, **more):
-        """The program under `spartito run` in each rank: the ranks' raw files, in order, and what was printed."""
+    def measured(self, n, program, *options, trace=True, fails=False, words=(), **more):
+        """The program, with words as its arguments, under `spartito run` in each rank: the ranks' raw files, in order, and
+        what was printed."""
         (self.path / "program.py").write_text(program)
         directory = self.path / "x"
         shutil.rmtree(directory, ignore_errors=True)
-        words = [sys.executable, "-m", "spartito", "run", "-q", "-o", directory, *(["--trace"] if trace else []), *options]
-        done = self.run(n, [*words, "--", sys.executable, "program.py"], **more)
+        front = [sys.executable, "-m", "spartito", "run", "-q", "-o", directory, *(["--trace"] if trace else []), *options]
+        done = self.run(n, [*front, "--", sys.executable, "program.py", *words], **more)
         assert fails or done.returncode == 0, done.stdout + done.stderr
         return Measured(done, directory)
 
@@ -94,6 +96,20 @@ class Measured:
         self.ranks = [Rank(r) for r in sorted(raws, key=lambda r: int(r.meta.get("mpi_rank", -1)))]
 
 
+class Communicator:
+    """One as its process defined it: members (and those of the other group) only where that is rank 0 of it; cart:
+    dimensions and coordinates."""
+
+    def __init__(self, number_here, flags):
+        self.id, self.flags, self.cart = number_here, flags, None
+
+
+def ranks_of(runs):
+    """Ranks in MPI_COMM_WORLD; None: of another world."""
+    for world, first, count in struct.iter_unpack("=QII", runs):
+        yield from range(first, first + count) if world else [None] * count
+
+
 class Rank:
     """What one rank recorded of MPI."""
 
@@ -102,6 +118,20 @@ class Rank:
         self.meta = raw.meta
         self.comms = {a: flags for kind, flags, a, *_ in raw.of_mpi if kind == COMM}
         self.windows = {a: texts[0].decode() for kind, _, a, _, *texts in raw.of_mpi if kind == WIN}
+
+    def communicators(self):
+        """{id: Communicator}, the last word on each."""
+        found = {}
+        for kind, flags, a, _, name, what, members, remote in self.raw.of_mpi:
+            if kind == COMM:
+                known = found.setdefault(a, Communicator(a, flags))
+                known.name = name.decode()
+                if what:
+                    known.number, known.parent, known.size, known.rank, known.remote, _ = struct.unpack("=QQ4I", what)
+                    known.members, known.others = list(ranks_of(members)), list(ranks_of(remote))
+            elif kind == CART:
+                found[a].cart = [struct.unpack(f"={len(text) // 4}I", text) for text in (what, members)]
+        return found
 
     def records(self, location=None):
         """(name of the record, its words) of each event of MPI and (enter|leave, function), in order."""
