@@ -61,6 +61,17 @@ static OTF2_IoAccessMode access_of(uint32_t open)
 	}
 }
 
+/* Two operations on a handle must not have the same number while both go on. Those of MPI that go on after their call
+ * have one of their process, all others are counted by the handle: so the former get even numbers, the latter odd ones.
+ */
+static uint64_t number_of(const struct sp_otf2 *a, const struct sp_event *ev)
+{
+	if (ev->u.io->matching)
+		return 2 * ev->u.io->matching;
+	const uint64_t own = a->handles[ev->id].matching;
+	return a->m->io_handles[ev->id].mpi ? 2 * own - 1 : own;
+}
+
 static int put_begin(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location, const struct sp_event *ev)
 {
 	static const OTF2_IoOperationMode modes[] = {OTF2_IO_OPERATION_MODE_READ, OTF2_IO_OPERATION_MODE_WRITE,
@@ -80,8 +91,7 @@ static int put_begin(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location, co
 	if (io->offset != UINT64_MAX)
 		OTF2_AttributeList_AddUint64(a->attributes, ATTRIBUTE_OFFSET, io->offset);
 	return OTF2_EvtWriter_IoOperationBegin(w, a->attributes, ev->time, ev->id, modes[io->mode < 3 ? io->mode : 0],
-	                                       (OTF2_IoOperationFlag)flags, (uint64_t)io->asked,
-	                                       io->matching ? io->matching : h->matching);
+	                                       (OTF2_IoOperationFlag)flags, (uint64_t)io->asked, number_of(a, ev));
 }
 
 static int put_complete(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location, const struct sp_event *ev)
@@ -90,11 +100,11 @@ static int put_complete(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location,
 	const struct sp_io *io = ev->u.io;
 
 	if (io->matching)
-		return OTF2_EvtWriter_IoOperationComplete(w, NULL, ev->time, ev->id, io->bytes, io->matching);
+		return OTF2_EvtWriter_IoOperationComplete(w, NULL, ev->time, ev->id, io->bytes, number_of(a, ev));
 	if (!h->open || h->location != location)
 		return 0; /* its begin was lost, and the location's marker tells of that */
 	h->open = false;
-	return OTF2_EvtWriter_IoOperationComplete(w, NULL, ev->time, ev->id, io->bytes, h->matching);
+	return OTF2_EvtWriter_IoOperationComplete(w, NULL, ev->time, ev->id, io->bytes, number_of(a, ev));
 }
 
 static OTF2_IoFileRef file_of(struct sp_otf2 *a, struct sp_str path)
@@ -147,7 +157,7 @@ int sp_otf2_io(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location, const st
 	case SP_EVENT_IO_COMPLETE:
 		return put_complete(a, w, location, ev);
 	case SP_EVENT_IO_ISSUED:
-		return OTF2_EvtWriter_IoOperationIssued(w, NULL, ev->time, ev->id, io->matching);
+		return OTF2_EvtWriter_IoOperationIssued(w, NULL, ev->time, ev->id, number_of(a, ev));
 	}
 	return 0;
 }

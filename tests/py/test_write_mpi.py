@@ -9,9 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import foreign
 import pycubexr
 import pytest
+from archive import converted
 from spartito import summary
 from spartito._analyse import Model
 from spartito.text import seconds
@@ -33,28 +33,10 @@ def experiment(path, ranks=range(RANKS), worlds=1):
     return str(path)
 
 
-class Archive:
-    def __init__(self, directory, path, process=-1):
-        Model(directory).convert("otf2", str(path), process=process)
-        self.path = path / "traces.otf2"
-        self.raw = list(foreign.Trace.lines("-G", self.path))
-        self.definitions = [re.sub(r" <\d+>|(?<=[^ ]) +(?=  )", "", line) for line in self.raw]
-        events = list(foreign.Trace.lines(self.path))
-        self.events = [m.groups() for m in (re.match(r"([A-Z_0-9]+) +(\d+) +(\d+)  ?(.*)", line) for line in events) if m]
-
-    def of(self, kind, *parts):
-        return [line for line in self.definitions if line.split(" ")[0] == kind and all(p in line for p in parts)]
-
-    def at(self, location, *kinds):
-        """The events of a location, without references and times."""
-        found = [(kind, re.sub(r" <\d+>", "", rest)) for kind, where, _, rest in self.events if int(where) == location]
-        return [f"{kind} {rest}".strip() for kind, rest in found if not kinds or kind in kinds]
-
-
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory):
     path = tmp_path_factory.mktemp("otf2")
-    return Archive(experiment(path / "x"), path / "out")
+    return converted(experiment(path / "x"), path / "out")
 
 
 def test_ranks_and_groups(archive):
@@ -152,28 +134,28 @@ def test_files(archive):
     assert archive.of("IO_PARADIGM", '"MPI-IO"', "PARALLEL")
     assert len(archive.of("IO_HANDLE", "ring.bin", '"MPI-IO"', 'Communicator: "MPI_COMM_WORLD"')) == RANKS
     (begin,) = archive.at(0, "IO_OPERATION_BEGIN")
-    assert "Mode: WRITE, Operation Flags: {NON_BLOCKING, COLLECTIVE}, Bytes Request: 80, Matching Id: 21" in begin
-    assert archive.at(0, "IO_OPERATION_ISSUED")[0].endswith("Matching Id: 21")
-    assert archive.at(0, "IO_OPERATION_COMPLETE")[0].endswith("Bytes Result: 80, Matching Id: 21")
+    assert "Mode: WRITE, Operation Flags: {NON_BLOCKING, COLLECTIVE}, Bytes Request: 80, Matching Id: 42" in begin
+    assert archive.at(0, "IO_OPERATION_ISSUED")[0].endswith("Matching Id: 42")
+    assert archive.at(0, "IO_OPERATION_COMPLETE")[0].endswith("Bytes Result: 80, Matching Id: 42")
     assert "MPI-IO" in archive.at(0, "IO_DELETE_FILE")[0] and "ring.bin" in archive.at(0, "IO_DELETE_FILE")[0]
 
 
 def test_a_rank_that_was_not_measured_has_an_end_for_messages(tmp_path):
-    a = Archive(experiment(tmp_path / "x", ranks=(1, 2, 3)), tmp_path / "out")
+    a = converted(experiment(tmp_path / "x", ranks=(1, 2, 3)), tmp_path / "out")
     assert a.of("LOCATION_GROUP", '"MPI Rank 0"') and a.of("LOCATION", '"not recorded"', "# Events: 0", '"MPI Rank 0"')
     assert a.at(0, "MPI_RECV")[0].startswith('MPI_RECV Sender: 0 ("not recorded"), Communicator: "MPI_COMM_WORLD"')
     assert a.at(2, "MPI_SEND")[0].startswith('MPI_SEND Receiver: 0 ("not recorded")')
 
 
 def test_one_rank_alone(tmp_path):
-    a = Archive(experiment(tmp_path / "x"), tmp_path / "out", process=2)
+    a = converted(experiment(tmp_path / "x"), tmp_path / "out", process=2)
     assert {where for _, where, _, _ in a.events} == {"2"}
     assert a.at(2, "MPI_SEND")[0].startswith('MPI_SEND Receiver: 3 ("not recorded"), Communicator: "MPI_COMM_WORLD"')
     assert len(a.of("COMM", '"MPI_COMM_SELF"', "CREATE_DESTROY")) == 2  # itself, and the parent of this rank's copy alone
 
 
 def test_worlds_do_not_collide(tmp_path):
-    a = Archive(experiment(tmp_path / "x", ranks=(0, 1, 2, 3), worlds=2), tmp_path / "out")
+    a = converted(experiment(tmp_path / "x", ranks=(0, 1, 2, 3), worlds=2), tmp_path / "out")
     names = [line.split('"')[1] for line in a.of("LOCATION_GROUP")]
     assert names == [f"MPI Rank {i}" for i in range(4)] + [f"MPI Rank {i} of world 2" for i in range(4)]
     worlds = [line for line in a.raw if line.startswith("COMM ") and '"MPI_COMM_WORLD"' in line.split("Group")[0]]
