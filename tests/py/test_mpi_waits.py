@@ -5,8 +5,9 @@ that the truth is what happened and not what was meant to: the machine may be bu
 import json
 
 import pytest
-from mpi import mpi  # noqa: F401
 from test_cli_helpers import run
+
+from mpi import mpi  # noqa: F401
 
 BEGIN = """
 import json, time
