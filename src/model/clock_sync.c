@@ -10,8 +10,9 @@
 
 #define MONTH (31 * 86400 * 1e9) /* ns; clocks that are farther apart are damage */
 
-/* Clocks of machines drift from each other by less than this. Where the measurement is less exact than that, it can say
- * how far the clocks are apart, but the difference of their rates better comes from the machines' own clocks. */
+/* Clocks of machines drift from each other by less than this. Where the measurement is less exact than that, and finds
+ * no more than it may be wrong by, it can say how far the clocks are apart, but the difference of their rates better
+ * comes from the machines' own clocks. */
 #define MOST_DRIFT 1e-4
 
 /* Of a host: a process whose clock is right now, and what was changed in it. */
@@ -79,7 +80,7 @@ static bool find_line(const struct sp_loading *l, const struct sp_clock *zero, d
 	if (!(width > 0) || !(measured > own->ns / 2 && measured < own->ns * 2))
 		return false;
 	doubt = ((double)s[0].error + (double)s[1].error) / width;
-	if (doubt <= MOST_DRIFT) {
+	if (doubt <= MOST_DRIFT || fabs(measured / own->ns - 1) > doubt) {
 		*rate = measured;
 		return true;
 	}

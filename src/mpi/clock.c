@@ -7,6 +7,7 @@
 #include "mpi/clock.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,7 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ROUNDS = 16, TAG = 1 };
+enum {
+	ROUNDS = 16,
+	TAG = 1,
+	PATIENCE = 100 /* looks for a message, which take a few microseconds */
+};
 
 /* Some ranks of comm, each with the place of this process among them; -1: it is none of them. */
 struct ranks {
@@ -27,7 +32,12 @@ static struct {
 	struct ranks leaders, host;
 	uint64_t look_ticks, look_ns;
 	double tick; /* ns, of this process */
+	bool compared;
+	struct sp_raw_clock_sync first; /* comparison, where there was one */
 } state;
+
+/* Clocks of machines drift from each other by less than this, if nobody knows better. */
+#define MOST_DRIFT 1e-4
 
 static uint64_t nanoseconds(void)
 {
@@ -163,15 +173,39 @@ static int send(const struct told *t, int to, MPI_Comm comm)
 	return PMPI_Send(t, sizeof *t, MPI_BYTE, to, TAG, comm);
 }
 
-static int receive(struct told *t, int from, MPI_Comm comm)
+/* MPI may wait by looking all the time. Where there are more processes than processors that keeps the one from running
+ * that is waited for, and a round takes as long as the system lets a process run. */
+static int receive_bytes(void *p, int n, int from, MPI_Comm comm)
 {
-	return PMPI_Recv(t, sizeof *t, MPI_BYTE, from, TAG, comm, MPI_STATUS_IGNORE);
+	MPI_Request request;
+	int done = 0, rc = PMPI_Irecv(p, n, MPI_BYTE, from, TAG, comm, &request);
+	for (int looks = 0; !rc && !done; looks++) {
+		if (looks > PATIENCE)
+			sched_yield();
+		rc = PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
+	}
+	return rc;
 }
 
-/* The ticks of rank 0 at a moment. */
-static uint64_t reference_at(const struct sp_raw_clock_sync *s, uint64_t ticks, double tick)
+static int receive(struct told *t, int from, MPI_Comm comm)
 {
-	return s->reference + (uint64_t)(int64_t)((double)(int64_t)(ticks - s->ticks) * state.tick / tick);
+	return receive_bytes(t, sizeof *t, from, comm);
+}
+
+/* How many ticks of rank 0 go by in one of this process, and by how much of one that may be wrong. */
+struct rate {
+	double ticks, doubt;
+};
+
+static struct rate find_rate(const struct sp_raw_clock_sync *s, double tick)
+{
+	const double width = (double)(int64_t)(s->ticks - state.first.ticks);
+	const double doubt = (double)(state.first.error + s->error);
+	if (state.leaders.self == 0)
+		return (struct rate){1, 0};
+	if (!state.compared || doubt > MOST_DRIFT * width)
+		return (struct rate){state.tick / tick, MOST_DRIFT};
+	return (struct rate){(double)(int64_t)(s->reference - state.first.reference) / width, doubt / width};
 }
 
 static int ask(const struct sp_adapter *a, struct sp_raw_clock_sync *s, double *tick, int from, MPI_Comm comm)
@@ -199,13 +233,16 @@ static int ask(const struct sp_adapter *a, struct sp_raw_clock_sync *s, double *
 
 static int answer(const struct sp_adapter *a, const struct sp_raw_clock_sync *s, double tick, int to, MPI_Comm comm)
 {
-	struct told t = {.tick = tick, .error_ns = (uint64_t)((double)s->error * state.tick)}, asked;
+	const struct rate rate = find_rate(s, tick);
+	struct told t = {.tick = tick}, asked;
 	if (send(&t, to, comm))
 		return -1;
 	for (int i = 0; i < ROUNDS; i++) {
 		if (receive(&asked, to, comm))
 			return -1;
-		t.reference = reference_at(s, a->now(), tick);
+		const double since = (double)(int64_t)(a->now() - s->ticks);
+		t.reference = s->reference + (uint64_t)(int64_t)(since * rate.ticks);
+		t.error_ns = (uint64_t)(((double)s->error + since * rate.doubt) * state.tick);
 		if (send(&t, to, comm))
 			return -1;
 	}
@@ -229,7 +266,7 @@ static int tell_host(struct sp_raw_clock_sync *s, MPI_Comm comm)
 {
 	const struct ranks *r = &state.host;
 	int step, parent = above(r, &step);
-	if (parent >= 0 && PMPI_Recv(s, sizeof *s, MPI_BYTE, r->rank[parent], TAG, comm, MPI_STATUS_IGNORE))
+	if (parent >= 0 && receive_bytes(s, sizeof *s, r->rank[parent], comm))
 		return -1;
 	for (; step; step /= 2)
 		if (r->self + step < r->n && PMPI_Send(s, sizeof *s, MPI_BYTE, r->rank[r->self + step], TAG, comm))
@@ -248,6 +285,9 @@ int sp_mpi_clock_measure(const struct sp_adapter *a, MPI_Comm comm)
 		if ((state.leaders.self >= 0 && measure_hosts(a, &s, comm)) || tell_host(&s, comm))
 			return -1;
 	}
+	if (!state.compared)
+		state.first = s;
+	state.compared = true;
 	const struct sp_adapter_text text = {&s, sizeof s};
 	a->define(SP_RAW_DEF_CLOCK, 0, 0, 0, &text, 1);
 	return 0;

@@ -97,13 +97,19 @@ static void test_two_records(void)
 	/* on the second host, but not of MPI */
 	p = rank(13, "node1", NULL, 8200 * MS, -7050 * (int64_t)MS, 9000 * MS, 10000 * MS);
 	scratch_add(dir, p, "d.raw", SP_RAW_ENDED_NORMAL, 11000 * MS);
+	/* compared for a short time and not exactly, but it drifts by more than that may be wrong by */
+	p = rank(14, "node2", "3", 8000 * MS, -6000 * (int64_t)MS, 8100 * MS, 8110 * MS);
+	clock_record(p, 8100 * MS, 1100 * MS, 9000);
+	clock_record(p, 8110 * MS, 1110 * MS + 30000, 9000);
+	scratch_add(dir, p, "e.raw", SP_RAW_ENDED_NORMAL, 11000 * MS);
 
 	m = scratch_load(dir, 0);
-	CHECK(m->n_problems == 0 && m->n_processes == 4);
+	CHECK(m->n_problems == 0 && m->n_processes == 5);
 	CHECK_TIMES(m, 10, 500 * MS, 1500 * MS);
 	CHECK_TIMES(m, 11, 500 * MS + 25000, 1500 * MS + 75000);
 	CHECK_TIMES(m, 12, 500 * MS, 1500 * MS);
 	CHECK_TIMES(m, 13, 1000 * MS + 50000, 2000 * MS + 100000);
+	CHECK_TIMES(m, 14, 100 * MS, 110 * MS + 30000);
 	sp_model_free(m);
 }
 

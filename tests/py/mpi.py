@@ -76,14 +76,14 @@ class Mpi:
         (self.path / "program.py").write_text(program)
         return self.run(n, [sys.executable, "program.py"], **more)
 
-    def measured(self, n, program, *options, trace=True, fails=False, words=(), **more):
-        """The program, with words as its arguments, under `spartito run` in each rank: the ranks' raw files, in order, and
-        what was printed."""
+    def measured(self, n, program, *options, trace=True, fails=False, words=(), within=(), **more):
+        """The program, with words as its arguments, under `spartito run` in each rank, with what is within in front of it: the
+        ranks' raw files, in order, and what was printed."""
         (self.path / "program.py").write_text(program)
         directory = self.path / "x"
         shutil.rmtree(directory, ignore_errors=True)
         front = [sys.executable, "-m", "spartito", "run", "-q", "-o", directory, *(["--trace"] if trace else []), *options]
-        done = self.run(n, [*front, "--", sys.executable, "program.py", *words], **more)
+        done = self.run(n, [*within, *front, "--", sys.executable, "program.py", *words], **more)
         assert fails or done.returncode == 0, done.stdout + done.stderr
         return Measured(done, directory)
 
