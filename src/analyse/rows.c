@@ -115,7 +115,7 @@ static PyObject *tree_row(struct sp_state *st, const struct sp_view *v, const st
                           const struct sp_sum *sums)
 {
 	const struct sp_path *path = &v->m->paths[t->path];
-	struct sp_numbers n = {v->values[t->path], v->values[t->path].incl};
+	struct sp_numbers n = {v->values[t->path], v->each[t->path]};
 	PyObject *d = row(st, &v->m->regions[path->region], &n), *parent;
 
 	if (!d)

@@ -79,6 +79,13 @@ static void compensate(struct tree *t, double in, double out)
 	}
 }
 
+/* Of a row with calls an inherited frame may be there too, where it ended and its function was called again: no call
+ * was longer than the longest. */
+double sp_value_each(const struct sp_value *v)
+{
+	return fmin(v->incl, calls(v) * v->max);
+}
+
 /* Sums that do not depend on their order, so that it does not matter who adds what first. Units: 2^-32 ns, 2^-16 ns^2;
  * what is larger than any time can be is damage. */
 static unsigned __int128 fixed(double x, double unit, double most)
@@ -89,6 +96,7 @@ static unsigned __int128 fixed(double x, double unit, double most)
 static void add_exact(struct sp_exact *to, const struct sp_value *v)
 {
 	to->incl += fixed(v->incl, 0x1p32, 0x1p64);
+	to->each += fixed(sp_value_each(v), 0x1p32, 0x1p64);
 	to->excl += fixed(v->excl, 0x1p32, 0x1p64);
 	to->sumsq += fixed(v->sumsq, 0x1p16, 0x1p100);
 }
@@ -116,6 +124,7 @@ static void add_totals(const struct tree *t, const uint64_t *metrics)
 
 	for (i = 0; i < t->n; i++) {
 		add_total(&m->totals[t->rows[i].path], &t->rows[i].v);
+		m->each[t->rows[i].path] += sp_value_each(&t->rows[i].v);
 		if (t->d->exact)
 			add_exact(&t->d->exact[t->rows[i].path], &t->rows[i].v);
 		to = width ? m->total_metrics + t->rows[i].path * width : NULL;
@@ -186,27 +195,30 @@ int sp_derive_open(struct sp_deriving *d, struct sp_model *m, size_t most, bool 
 
 	*d = (struct sp_deriving){.m = m};
 	m->totals = sp_arena_zalloc(arena, m->n_paths, sizeof(*m->totals));
+	m->each = sp_arena_zalloc(arena, m->n_paths, sizeof(*m->each));
 	m->total_metrics = m->n_metrics ? sp_arena_zalloc(arena, m->n_paths * m->n_metrics, sizeof(uint64_t)) : NULL;
 	d->at = calloc(m->n_paths, sizeof(*d->at));
 	d->children = most ? calloc(most + 1, sizeof(*d->children)) : NULL;
 	d->exact = exact ? calloc(m->n_paths, sizeof(*d->exact)) : NULL;
 	d->mpi = calloc(m->n_paths, sizeof(*d->mpi));
-	missing = !m->totals || (m->n_metrics && !m->total_metrics) || !d->at || !d->mpi || (most && !d->children) ||
-	          (exact && !d->exact);
+	missing = !m->totals || !m->each || (m->n_metrics && !m->total_metrics) || !d->at || !d->mpi ||
+	          (most && !d->children) || (exact && !d->exact);
 	return missing ? sp_model_no_memory(e) : 0;
 }
 
-void sp_derive_add(struct sp_deriving *d, const struct sp_value *totals, const struct sp_exact *exact,
-                   const uint64_t *metrics)
+void sp_derive_add(struct sp_deriving *d, const struct sp_value *totals, const double *each,
+                   const struct sp_exact *exact, const uint64_t *metrics)
 {
 	struct sp_model *m = d->m;
 	size_t i;
 
 	for (i = 0; i < m->n_paths; i++) {
 		add_total(&m->totals[i], &totals[i]);
+		m->each[i] += each[i];
 		if (!d->exact)
 			continue;
 		d->exact[i].incl += exact[i].incl;
+		d->exact[i].each += exact[i].each;
 		d->exact[i].excl += exact[i].excl;
 		d->exact[i].sumsq += exact[i].sumsq;
 	}
@@ -229,6 +241,7 @@ void sp_derive_totals(struct sp_deriving *d)
 
 	for (i = 0; d->exact && i < m->n_paths; i++) {
 		m->totals[i].incl = (double)d->exact[i].incl * 0x1p-32;
+		m->each[i] = (double)d->exact[i].each * 0x1p-32;
 		m->totals[i].excl = (double)d->exact[i].excl * 0x1p-32;
 		m->totals[i].sumsq = (double)d->exact[i].sumsq * 0x1p-16;
 	}

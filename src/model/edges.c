@@ -84,7 +84,7 @@ static void enter(void *arg, uint32_t path)
 		return;
 	if (d->open[e]++ == 0)
 		d->edges[e].n.v.incl += d->v->values[path].incl;
-	sp_numbers_add(&d->edges[e].n, &d->v->values[path]);
+	sp_numbers_add(&d->edges[e].n, &d->v->values[path], d->v->each[path]);
 }
 
 static void leave(void *arg, uint32_t path)

@@ -132,6 +132,7 @@ static void pack_model(struct sp_pack *k, struct sp_model *m, const uint64_t **h
 	sp_pack_count(k, &m->n_paths);
 	sp_pack_array(k, &m->paths, m->n_paths, sizeof(*m->paths));
 	sp_pack_array(k, &m->totals, m->n_paths, sizeof(*m->totals));
+	sp_pack_array(k, &m->each, m->n_paths, sizeof(*m->each));
 	if (m->n_metrics)
 		sp_pack_array(k, &m->total_metrics, m->n_paths, m->n_metrics * sizeof(*m->total_metrics));
 	pack_processes(k, m);

@@ -337,6 +337,7 @@ static int receive_totals(struct merge *x, const struct child *c, uint32_t *at, 
 	struct sp_arena arena = {0};
 	const struct sp_share_run *runs = NULL;
 	const struct sp_value *totals = NULL;
+	const double *each = NULL;
 	const struct sp_exact *exact = NULL;
 	const uint64_t *metrics = NULL;
 	struct sp_pack k;
@@ -346,6 +347,7 @@ static int receive_totals(struct merge *x, const struct child *c, uint32_t *at, 
 	if (bytes && rc == 0) {
 		sp_pack_array(&k, &runs, c->runs, sizeof(*runs));
 		sp_pack_array(&k, &totals, m->n_paths, sizeof(*totals));
+		sp_pack_array(&k, &each, m->n_paths, sizeof(*each));
 		/* aligned as they need it by the copy */
 		k.copy = true;
 		sp_pack_array(&k, &exact, x->many ? m->n_paths : 0, sizeof(*exact));
@@ -354,7 +356,7 @@ static int receive_totals(struct merge *x, const struct child *c, uint32_t *at, 
 		if (rc == 0) {
 			memcpy(x->all + *at, runs, c->runs * sizeof(*runs));
 			*at += c->runs;
-			sp_derive_add(&x->deriving, totals, exact, metrics);
+			sp_derive_add(&x->deriving, totals, each, exact, metrics);
 		}
 	}
 	if (bytes)
@@ -373,6 +375,7 @@ static int send_totals(struct merge *x, int rc, struct sp_err *e)
 	if (rc == 0) {
 		sp_pack_array(&k, &x->all, x->runs, sizeof(*x->all));
 		sp_pack_array(&k, &m->totals, m->n_paths, sizeof(*m->totals));
+		sp_pack_array(&k, &m->each, m->n_paths, sizeof(*m->each));
 		sp_pack_array(&k, &x->deriving.exact, x->many ? m->n_paths : 0, sizeof(*x->deriving.exact));
 		sp_pack_array(&k, &m->total_metrics, m->n_paths, m->n_metrics * sizeof(*m->total_metrics));
 	}

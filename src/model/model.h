@@ -126,7 +126,7 @@ struct sp_path {
 	uint32_t first_child, next_sibling; /* SP_NONE: none */
 };
 
-/* Time covers calls and resumptions. Mean = incl / (visits + resumed). */
+/* Time covers calls and resumptions, and frames that were open before recording began, which are no calls. */
 struct sp_value {
 	uint64_t visits;
 	uint64_t resumed;
@@ -134,6 +134,9 @@ struct sp_value {
 	double min, max;   /* ns, of single durations; both 0 when visits + resumed is 0 */
 	double sumsq;      /* ns^2 */
 };
+
+/* Of a row: the sum of its single durations, which min, max and sumsq speak of. */
+double sp_value_each(const struct sp_value *v);
 
 struct sp_row {
 	uint32_t path;
@@ -223,6 +226,7 @@ struct sp_model {
 	struct sp_path *paths;
 	size_t n_paths;
 	struct sp_value *totals; /* for each path, summed over all locations */
+	double *each;            /* of these the sum of all single durations: mean = each / (visits + resumed) */
 	struct sp_row *values;   /* for each location a sorted run of rows; see sp_model_rows() */
 	size_t n_values;
 	struct sp_str *counters, *parameters, *strings; /* definitions that events refer to */

@@ -199,7 +199,7 @@ int sp_build_values(struct sp_builder *b, struct sp_err *e);      /* exclusive t
 
 /* Exclusive times and totals, location by location. */
 struct sp_exact {
-	unsigned __int128 incl, excl, sumsq;
+	unsigned __int128 incl, each, excl, sumsq;
 };
 struct sp_deriving {
 	struct sp_model *m;
@@ -216,8 +216,8 @@ void sp_derive_find_mpi(const struct sp_model *m, uint8_t *mpi);
 void sp_derive_location(struct sp_deriving *d, struct sp_location *l, struct sp_row *rows, const uint64_t *metrics,
                         const struct sp_process *p);
 /* The totals of other locations. */
-void sp_derive_add(struct sp_deriving *d, const struct sp_value *totals, const struct sp_exact *exact,
-                   const uint64_t *metrics);
+void sp_derive_add(struct sp_deriving *d, const struct sp_value *totals, const double *each,
+                   const struct sp_exact *exact, const uint64_t *metrics);
 void sp_derive_totals(struct sp_deriving *d); /* and the lists of children */
 void sp_derive_close(struct sp_deriving *d);
 

@@ -31,7 +31,7 @@ double sp_numbers_std(const struct sp_numbers *n)
 	return variance > 0 ? sqrt(variance) : 0;
 }
 
-void sp_numbers_add(struct sp_numbers *to, const struct sp_value *v)
+void sp_numbers_add(struct sp_numbers *to, const struct sp_value *v, double each)
 {
 	if (calls(v) > 0) {
 		to->v.min = calls(&to->v) > 0 ? fmin(to->v.min, v->min) : v->min;
@@ -41,7 +41,7 @@ void sp_numbers_add(struct sp_numbers *to, const struct sp_value *v)
 	to->v.resumed += v->resumed;
 	to->v.excl += v->excl;
 	to->v.sumsq += v->sumsq;
-	to->each += v->incl;
+	to->each += each;
 }
 
 static void add_location(const struct sp_view *v, const struct sp_location *l)
@@ -52,11 +52,13 @@ static void add_location(const struct sp_view *v, const struct sp_location *l)
 
 	for (i = l->first_value; i < l->first_value + l->values; i++) {
 		struct sp_value *to = &v->owned[m->values[i].path];
+		double *each = &v->owned_each[m->values[i].path];
 
-		n = (struct sp_numbers){.v = *to};
-		sp_numbers_add(&n, &m->values[i].v);
+		n = (struct sp_numbers){*to, *each};
+		sp_numbers_add(&n, &m->values[i].v, sp_value_each(&m->values[i].v));
 		n.v.incl += m->values[i].v.incl;
 		*to = n.v;
+		*each = n.each;
 		if (m->paths[m->values[i].path].parent == 0)
 			v->owned[0].incl += m->values[i].v.incl;
 		for (k = 0; k < m->n_metrics; k++)
@@ -68,14 +70,15 @@ int sp_view_open(struct sp_view *v, const struct sp_model *m, uint32_t process, 
 {
 	size_t i;
 
-	*v = (struct sp_view){.m = m, .values = m->totals, .metrics = m->total_metrics};
+	*v = (struct sp_view){.m = m, .values = m->totals, .each = m->each, .metrics = m->total_metrics};
 	if (process == SP_NONE && location == SP_NONE)
 		return 0;
 	if (sp_model_rows(m, e))
 		return -1;
 	v->values = v->owned = calloc(m->n_paths, sizeof(*v->owned));
 	v->metrics = v->owned_metrics = calloc(m->n_paths * m->n_metrics + 1, sizeof(*v->owned_metrics));
-	if (!v->owned || !v->owned_metrics)
+	v->each = v->owned_each = calloc(m->n_paths, sizeof(*v->owned_each));
+	if (!v->owned || !v->owned_metrics || !v->owned_each)
 		return sp_model_no_memory(e);
 	for (i = 0; i < m->n_locations; i++)
 		if ((process == SP_NONE || m->locations[i].process == process) &&
@@ -88,6 +91,7 @@ void sp_view_close(struct sp_view *v)
 {
 	free(v->owned);
 	free(v->owned_metrics);
+	free(v->owned_each);
 }
 
 enum sp_sort sp_sort_find(const char *name)
@@ -178,7 +182,7 @@ static void flat_enter(void *arg, uint32_t path)
 
 	if (f->open[region]++ == 0)
 		f->regions[region].v.incl += f->v->values[path].incl;
-	sp_numbers_add(&f->regions[region], &f->v->values[path]);
+	sp_numbers_add(&f->regions[region], &f->v->values[path], f->v->each[path]);
 }
 
 static void flat_leave(void *arg, uint32_t path)
@@ -272,7 +276,7 @@ static long visible(const struct sp_view *v, const struct sp_tree_options *o, st
 
 	for (c = m->paths[path].first_child; c != SP_NONE; c = m->paths[c].next_sibling) {
 		const struct sp_value *value = &v->values[c];
-		struct sp_numbers numbers = {*value, value->incl};
+		struct sp_numbers numbers = {*value, v->each[c]};
 
 		if (empty(value))
 			continue;

@@ -9,7 +9,9 @@
 struct sp_view {
 	const struct sp_model *m;
 	const struct sp_value *values;
+	const double *each;      /* as sp_model.each */
 	struct sp_value *owned;  /* owned; NULL: the values are the model's totals */
+	double *owned_each;      /* owned */
 	const uint64_t *metrics; /* sp_model.n_metrics for each path */
 	uint64_t *owned_metrics; /* owned */
 };

@@ -12,6 +12,6 @@ void sp_paths_walk(const struct sp_model *m, sp_visit_fn *enter, sp_visit_fn *le
 bool sp_region_matches(const struct sp_region *r, const char *match);
 
 /* Adds everything but incl, which each sum counts in its own way. */
-void sp_numbers_add(struct sp_numbers *to, const struct sp_value *v);
+void sp_numbers_add(struct sp_numbers *to, const struct sp_value *v, double each);
 
 #endif
