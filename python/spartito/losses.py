@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 
+from spartito import family
 from spartito.text import count, plural, size
 
 TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
@@ -108,13 +109,7 @@ def sentences(info: dict[str, Any]) -> list[str]:
             parts = _lost(p["lost"]) or ["part of the recording"]
             why = f" ({p['lost_reason']})" if p.get("lost_reason") else ""
             lines.append(f"lost in {_who(p)}: {', '.join(parts)}{why}")
-    abrupt = [p for p in info["processes"] if p["end"] == "abrupt"]
-    if len(abrupt) > MOST:
-        lines.append(f"{count(len(abrupt))} processes {ABRUPT}; what was recorded until then is here")
-    else:
-        for p in abrupt:
-            how = "(killed, crashed, os._exit or still running)"
-            lines.append(f"{_who(p)} {ABRUPT} {how}; what was recorded until then is here")
+    lines += family.sentences(info["processes"], ABRUPT, MOST)
     lines += _aborted(info["processes"])
     lines += _missing(info["processes"])
     lines += _uncounted(info["processes"])
@@ -169,12 +164,8 @@ def of_ranks(directory: str) -> list[str]:
 
 
 def _signal(number: int) -> str:
-    import signal
-
-    try:
-        return f"signal {number} ({signal.Signals(number).name})"
-    except ValueError:
-        return f"signal {number}"
+    name = family.signal_name(number)
+    return name if name.startswith("signal") else f"signal {number} ({name})"
 
 
 def ending(directory: str) -> str:

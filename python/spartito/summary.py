@@ -99,7 +99,7 @@ def next_command(directory: str, info: dict[str, Any]) -> str:
     except (OSError, ValueError):
         place = directory
     place = _shell_word(place)
-    if any(p["end"] == "abrupt" for p in info["processes"]):
+    if any(p["end"] == "abrupt" and p["ended_by"] is None for p in info["processes"]):
         return f"spartito info {place}"
     return f"spartito report --tree {place}"
 

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 static const double S = 1e-9;
 
@@ -39,9 +40,34 @@ static PyObject *meta(const struct sp_process *p)
 	return dict;
 }
 
+/* Of the status of waitpid: how a process left, and what killed it. */
+static PyObject *status(int32_t s)
+{
+	if (s == -1 || !WIFEXITED(s))
+		Py_RETURN_NONE;
+	return PyLong_FromLong(WEXITSTATUS(s));
+}
+
+static PyObject *signal_of(int32_t s)
+{
+	if (s == -1 || !WIFSIGNALED(s))
+		Py_RETURN_NONE;
+	return PyLong_FromLong(WTERMSIG(s));
+}
+
+static PyObject *child(const struct sp_child *c)
+{
+	PyObject *end = c->end ? PyFloat_FromDouble((double)c->end * S) : Py_BuildValue("");
+
+	return Py_BuildValue("{sN sN si sN sd sN sN sN sN sN}", "parent", index_or_none(c->parent), "process",
+	                     index_or_none(c->process), "pid", (int)c->pid, "command", sp_text(c->command), "begin",
+	                     (double)c->begin * S, "end", end, "status", status(c->status), "signal",
+	                     signal_of(c->status), "forked", PyBool_FromLong(c->forked), "exec",
+	                     PyBool_FromLong(c->exec));
+}
+
 static PyObject *process(const struct sp_process *p)
 {
-	static const char *const ends[] = {"normal", "stopped", "abrupt"};
 	PyObject *d = PyDict_New();
 
 	if (!d)
@@ -50,8 +76,10 @@ static PyObject *process(const struct sp_process *p)
 	    sp_put(d, "command", sp_text(p->command)) || sp_put(d, "pid", PyLong_FromLong(p->pid)) ||
 	    sp_put(d, "ppid", PyLong_FromLong(p->ppid)) || sp_put(d, "parent", index_or_none(p->parent)) ||
 	    sp_put(d, "rank", index_or_none(p->rank)) || sp_put(d, "world", index_or_none(p->world_index)) ||
-	    sp_put(d, "end", PyUnicode_FromString(ends[p->end])) || sp_put(d, "forked", PyBool_FromLong(p->forked)) ||
-	    sp_put(d, "traced", PyBool_FromLong(p->traced)) ||
+	    sp_put(d, "end", PyUnicode_FromString(sp_process_end_names[p->end])) ||
+	    sp_put(d, "status", status(p->status)) || sp_put(d, "signal", signal_of(p->status)) ||
+	    sp_put(d, "ended_by", index_or_none(p->ended_by)) || sp_put(d, "continues", index_or_none(p->continues)) ||
+	    sp_put(d, "forked", PyBool_FromLong(p->forked)) || sp_put(d, "traced", PyBool_FromLong(p->traced)) ||
 	    sp_put(d, "begin", PyFloat_FromDouble((double)p->begin * S)) ||
 	    sp_put(d, "stop", PyFloat_FromDouble((double)p->stop * S)) ||
 	    sp_put(d, "cost_in", PyFloat_FromDouble(p->cost_in * S)) ||
@@ -130,13 +158,16 @@ static PyObject *worlds(const struct sp_model *m)
 	return list;
 }
 
-static int fill_lists(const struct sp_model *m, PyObject *processes, PyObject *locations, PyObject *problems)
+static int fill_lists(const struct sp_model *m, PyObject *processes, PyObject *children, PyObject *locations,
+                      PyObject *problems)
 {
 	size_t i;
 	int rc = 0;
 
 	for (i = 0; i < m->n_processes && rc == 0; i++)
 		rc = append(processes, process(&m->processes[i]));
+	for (i = 0; i < m->n_children && rc == 0; i++)
+		rc = append(children, child(&m->children[i]));
 	for (i = 0; i < m->n_locations && rc == 0; i++)
 		rc = append(locations, location(&m->locations[i]));
 	for (i = 0; i < m->n_problems && rc == 0; i++)
@@ -146,17 +177,20 @@ static int fill_lists(const struct sp_model *m, PyObject *processes, PyObject *l
 
 static PyObject *info(const struct sp_model *m)
 {
-	PyObject *processes = PyList_New(0), *locations = PyList_New(0), *problems = PyList_New(0), *d = NULL;
+	PyObject *processes = PyList_New(0), *children = PyList_New(0), *locations = PyList_New(0),
+	         *problems = PyList_New(0), *d = NULL;
 
-	if (processes && locations && problems && fill_lists(m, processes, locations, problems) == 0)
-		d = Py_BuildValue("{sN sd sd sN sn sn sK sK sO sO sO sN sN}", "dir",
+	if (processes && children && locations && problems &&
+	    fill_lists(m, processes, children, locations, problems) == 0)
+		d = Py_BuildValue("{sN sd sd sN sn sn sK sK sO sO sO sO sN sN}", "dir",
 		                  PyUnicode_DecodeFSDefaultAndSize(m->dir.p, (Py_ssize_t)m->dir.n), "begin",
 		                  (double)m->begin_ns * S, "end", (double)m->end_ns * S, "traced",
 		                  PyBool_FromLong(m->traced), "regions", (Py_ssize_t)m->n_regions - 1, "paths",
 		                  (Py_ssize_t)m->n_paths - 1, "events", count_events(m), "bytes", bytes_on_disk(m),
-		                  "problems", problems, "processes", processes, "locations", locations, "metrics",
-		                  sp_metric_list(m), "worlds", worlds(m));
+		                  "problems", problems, "processes", processes, "children", children, "locations",
+		                  locations, "metrics", sp_metric_list(m), "worlds", worlds(m));
 	Py_XDECREF(processes);
+	Py_XDECREF(children);
 	Py_XDECREF(locations);
 	Py_XDECREF(problems);
 	return d;

@@ -66,29 +66,11 @@ static char *library_directory(void)
 
 static void meta_command(void)
 {
-	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-	char text[8192];
-	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
-	if (fd >= 0)
-		close(fd);
-	if (n < 0)
-		n = 0;
-	/* as a shell would take it: words with blanks in quotes; an empty one grows most, from 1 byte to 3 */
-	char shown[3 * sizeof text], *to = shown;
-	for (const char *word = text, *end = text + n; word < end; word += strlen(word) + 1) {
-		text[n - 1] = '\0';
-		bool quote = !*word || strpbrk(word, " \t\n'\"");
-		char mark = strchr(word, '\'') ? '"' : '\'';
-		if (to > shown)
-			*to++ = ' ';
-		if (quote)
-			*to++ = mark;
-		to = stpcpy(to, word);
-		if (quote)
-			*to++ = mark;
-	}
-	if (to > shown)
-		sp_define_meta("command", shown, (size_t)(to - shown));
+	struct sp_command c = {0};
+	sp_command_own(&c);
+	if (c.n)
+		sp_define_meta("command", c.p, c.n);
+	sp_command_free(&c);
 }
 
 /* The processor's own name for itself; reading /proc/cpuinfo may take milliseconds on a large machine. */
@@ -115,7 +97,8 @@ static void meta_machine(void)
 
 static void meta(const struct sp_hook *h)
 {
-	static const char *const jobs[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"};
+	static const char *const jobs[] = {"SLURM_JOB_ID", "PBS_JOBID",   "LSB_JOBID",
+	                                   "COBALT_JOBID", "FLUX_JOB_ID", "JOB_ID"};
 	char text[4096];
 	meta_command();
 	const struct sp_settings *s = &sp_process.settings;
@@ -253,6 +236,7 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 	end_handlers();
 	meta(h);
 	sp_attach_missing(without_io);
+	sp_children_watch();
 	if (sp_names_init() == 0 && begin_here(h, how == SP_RAW_STARTED_EXEC) == 0)
 		return 0;
 	sp_process_stop(SP_RAW_ENDED_STOPPED);

@@ -191,6 +191,24 @@ static inline void sp_hook_enter_generator(struct sp_thread *t, uint64_t slot, u
 	sp_hook_goes_on(t, f, kind, now);
 }
 
+/* ---- command.c: a command line as text, words with blanks in quotes ---- */
+
+struct sp_command {
+	char *p; /* owned; not NUL-terminated; NULL: nothing */
+	size_t n, room;
+};
+void sp_command_word(struct sp_command *c, const char *p, size_t n);
+void sp_command_own(struct sp_command *c); /* of this process */
+/* Runs no code of the program. whole: o is a command line itself. */
+void sp_command_add(struct sp_command *c, PyObject *o, bool whole);
+void sp_command_sequence(struct sp_command *c, PyObject *words); /* a list or tuple */
+void sp_command_free(struct sp_command *c);
+
+/* ---- children.c ---- */
+
+/* Wraps, once, what starts processes, waits for them and ends this one. */
+void sp_children_watch(void);
+
 /* ---- control.c ---- */
 
 /* All return 0, or -1 with a Python exception. */

@@ -205,6 +205,8 @@ static int add_definition(struct reading *r, const struct sp_raw_def *d, uint64_
 		name_location(r, d->a, &part[0]);
 		return 0;
 	}
+	if (d->kind == SP_RAW_DEF_CHILD)
+		return sp_build_child_record(b, r->l, d, at, part);
 	if (d->a > SP_RAW_ID_MAX || (d->kind == SP_RAW_DEF_REGION && d->a == 0)) {
 		sp_raw_report(f, at, "id %" PRIu32 " of a definition is out of range", d->a);
 		return 0;

@@ -78,7 +78,10 @@ void sp_fields_process(struct sp_pack *k, struct sp_process *p)
 	sp_pack_number(k, p->ranks);
 	sp_pack_number(k, p->world);
 	sp_pack_number(k, p->world_index);
-	sp_pack_byte(k, &p->end, SP_END_ABRUPT + 1);
+	sp_pack_byte(k, &p->end, SP_ENDS);
+	sp_pack_number(k, p->status);
+	sp_pack_number(k, p->continues);
+	sp_pack_number(k, p->ended_by);
 	sp_pack_bool(k, &p->forked);
 	sp_pack_bool(k, &p->traced);
 	sp_pack_number(k, p->begin);
@@ -94,6 +97,26 @@ void sp_fields_process(struct sp_pack *k, struct sp_process *p)
 	for (i = 0; i < p->metas && !k->failed; i++) {
 		sp_pack_str(k, &p->meta[i].key);
 		sp_pack_str(k, &p->meta[i].value);
+	}
+}
+
+void sp_fields_children(struct sp_pack *k, struct sp_model *m)
+{
+	size_t i;
+
+	LIST(k, m->children, m->n_children);
+	for (i = 0; i < m->n_children && !k->failed; i++) {
+		struct sp_child *c = &m->children[i];
+
+		sp_pack_index(k, &c->parent, m->n_processes);
+		sp_pack_index_or_none(k, &c->process, m->n_processes);
+		sp_pack_number(k, c->pid);
+		sp_pack_str(k, &c->command);
+		sp_pack_number(k, c->begin);
+		sp_pack_number(k, c->end);
+		sp_pack_number(k, c->status);
+		sp_pack_bool(k, &c->forked);
+		sp_pack_bool(k, &c->exec);
 	}
 }
 

@@ -8,6 +8,7 @@
 
 void sp_fields_definitions(struct sp_pack *k, struct sp_model *m); /* regions, metrics, strings, … */
 void sp_fields_process(struct sp_pack *k, struct sp_process *p);   /* indices are not looked at */
+void sp_fields_children(struct sp_pack *k, struct sp_model *m);
 void sp_fields_location(struct sp_pack *k, struct sp_location *l); /* nor here */
 void sp_fields_place(struct sp_pack *k, struct sp_place *p);
 /* The ids, all of which m defines; those of MPI and of handles stand for themselves. */

@@ -80,6 +80,7 @@ static void pack_processes(struct sp_pack *k, struct sp_model *m)
 		m->processes = sp_pack_make(k, m->n_processes, sizeof(*m->processes));
 	for (i = 0; i < m->n_processes && !k->failed; i++)
 		sp_fields_process(k, &m->processes[i]);
+	sp_fields_children(k, m);
 }
 
 static void pack_sources(struct sp_pack *k, struct sp_model *m)
@@ -220,6 +221,8 @@ static int check_places(const struct sp_model *m, uint64_t n_rows)
 			return -1;
 		if (p->first_location != at || p->locations > m->n_locations - at ||
 		    (p->parent != SP_NONE && p->parent >= m->n_processes) ||
+		    (p->continues != SP_NONE && p->continues >= m->n_processes) ||
+		    (p->ended_by != SP_NONE && p->ended_by >= m->n_processes) ||
 		    (p->rank != SP_NONE &&
 		     (p->world_index >= m->n_worlds || p->rank >= m->worlds[p->world_index].ranks.n)))
 			return -1;

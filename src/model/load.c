@@ -206,8 +206,8 @@ int sp_builder_visits(struct sp_builder *b)
 
 int sp_builder_finish(struct sp_builder *b, const struct sp_listing *list, struct sp_err *e)
 {
-	if (check_any(b, list, e) || sp_build_fold(b, e) || sp_build_order(b, e) || sp_build_mpi(b, e) ||
-	    sp_build_io_handles(b, e) || sp_build_drop_unused(b, e))
+	if (check_any(b, list, e) || sp_build_fold(b, e) || sp_build_order(b, e) || sp_build_children(b, e) ||
+	    sp_build_mpi(b, e) || sp_build_io_handles(b, e) || sp_build_drop_unused(b, e))
 		return -1;
 	return sp_builder_strings(b, e);
 }
@@ -251,8 +251,10 @@ void sp_builder_close(struct sp_builder *b)
 {
 	size_t i;
 
-	for (i = 0; i < b->n_loading; i++)
+	for (i = 0; i < b->n_loading; i++) {
 		sp_mpi_defs_free(&b->loading[i].mpi);
+		free(b->loading[i].children.p);
+	}
 	sp_intern_free(&b->regions);
 	sp_intern_free(&b->metrics);
 	sp_intern_free(&b->parameter_values);

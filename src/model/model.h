@@ -65,7 +65,16 @@ struct sp_region {
 	bool generator;     /* a generator, coroutine or async generator: may be suspended */
 };
 
-enum sp_process_end { SP_END_NORMAL, SP_END_STOPPED, SP_END_ABRUPT /* killed, crashed or os._exit */ };
+enum sp_process_end {
+	SP_END_NORMAL,
+	SP_END_STOPPED, /* the program ended the measurement */
+	SP_END_ABRUPT,  /* killed or crashed; on another host perhaps still running */
+	SP_END_EXITED,  /* os._exit */
+	SP_END_EXEC,    /* became another program */
+	SP_END_RUNNING, /* goes on */
+	SP_ENDS
+};
+extern const char *const sp_process_end_names[SP_ENDS]; /* "normal", "stopped", … */
 
 struct sp_meta {
 	struct sp_str key, value;
@@ -92,6 +101,9 @@ struct sp_process {
 	uint64_t world;       /* processes with the same number share one MPI_COMM_WORLD; 0: none */
 	uint32_t world_index; /* in sp_model.worlds; SP_NONE: rank is */
 	uint8_t end;          /* enum sp_process_end */
+	int32_t status;       /* as of waitpid, where the process that started it waited for it; -1: not known */
+	uint32_t continues;   /* the process that became this program by exec; SP_NONE: none */
+	uint32_t ended_by;    /* the process of the program whose signal ended this one; SP_NONE: none did */
 	bool forked;
 	bool traced;
 	uint64_t begin, stop; /* ns since sp_model.begin_ns */
@@ -101,6 +113,19 @@ struct sp_process {
 	const char *lost_reason;  /* a sentence, or NULL */
 	struct sp_meta *meta;
 	size_t metas;
+};
+
+/* A process that a measured one started, or became by exec. */
+struct sp_child {
+	uint32_t parent;       /* process index */
+	uint32_t process;      /* its own process index, the first of several after exec; SP_NONE: not measured */
+	int32_t pid;           /* 0: not known */
+	struct sp_str command; /* empty: a copy of its parent, or not known */
+	uint64_t begin;        /* ns since sp_model.begin_ns */
+	uint64_t end;          /* when its parent knew of its end; 0: it did not wait */
+	int32_t status;        /* as of waitpid; -1: not known */
+	bool forked;           /* begins as a copy of its parent */
+	bool exec;             /* is what its parent became */
 };
 
 struct sp_location {
@@ -221,6 +246,8 @@ struct sp_model {
 	size_t n_regions;
 	struct sp_process *processes;
 	size_t n_processes;
+	struct sp_child *children;
+	size_t n_children;
 	struct sp_location *locations;
 	size_t n_locations;
 	struct sp_path *paths;

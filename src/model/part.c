@@ -85,6 +85,24 @@ static void pack_mpi(struct sp_pack *k, struct sp_mpi_defs *d)
 	d->self = self != SP_NONE && self < d->n_comms ? &d->comms[self] : NULL;
 }
 
+static void pack_children(struct sp_pack *k, struct sp_children_defs *v)
+{
+	size_t n = v->n, i;
+
+	sp_pack_count(k, &n);
+	if (k->reading) {
+		v->p = k->failed ? NULL : calloc(n + 1, sizeof(*v->p));
+		n = v->p ? n : 0;
+		v->n = v->room = n;
+	}
+	for (i = 0; i < n; i++) {
+		sp_pack_number(k, v->p[i].pid);
+		sp_pack_number(k, v->p[i].flags);
+		sp_pack_number(k, v->p[i].said);
+		sp_pack_str(k, &v->p[i].command);
+	}
+}
+
 static void pack_loading(struct sp_pack *k, struct sp_loading *l)
 {
 	size_t n = l->process.locations, i;
@@ -112,6 +130,7 @@ static void pack_loading(struct sp_pack *k, struct sp_loading *l)
 	sp_pack_number(k, l->order);
 	sp_pack_bool(k, &l->final);
 	pack_mpi(k, &l->mpi);
+	pack_children(k, &l->children);
 }
 
 /* Reading: `m` is where the definitions of the part are. */
@@ -318,6 +337,7 @@ static int add_process(struct sp_pack *k, struct sp_builder *b, struct part *p, 
 	pack_source(k, &p->m, &read);
 	if (k->failed) {
 		sp_mpi_defs_free(&l->mpi);
+		free(l->children.p);
 		return 0;
 	}
 	l->source = s;

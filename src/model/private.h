@@ -99,6 +99,19 @@ struct sp_mpi_defs {
 	const struct sp_comm_def *self; /* MPI_COMM_SELF; NULL: not told */
 };
 
+/* What a process says of those that it started. */
+struct sp_child_def {
+	int32_t pid;
+	uint32_t flags; /* SP_RAW_CHILD_… */
+	struct sp_str command;
+	struct sp_raw_child said;
+};
+
+struct sp_children_defs {
+	struct sp_child_def *p; /* owned */
+	size_t n, room;
+};
+
 /* A process while it is loaded, before the processes are put in order. */
 struct sp_loading {
 	struct sp_process process;     /* begin and stop are not set yet */
@@ -110,6 +123,7 @@ struct sp_loading {
 	uint64_t end;                  /* ticks */
 	struct sp_source *source;
 	struct sp_mpi_defs mpi; /* owned */
+	struct sp_children_defs children;
 	uint64_t place; /* ns: its place among the processes; those of one MPI_COMM_WORLD have the first one's */
 	struct sp_raw_clock_sync sync[2]; /* the first and the last */
 	unsigned syncs;                   /* how many of them there are */
@@ -260,6 +274,10 @@ int sp_build_mpi_record(struct sp_builder *b, struct sp_loading *l, const struct
 /* The same, when all records and META of a process are read: its ids once each, its rank. */
 void sp_build_mpi_process(struct sp_loading *l);
 void sp_mpi_defs_free(struct sp_mpi_defs *d);
+/* children.c: a record of kind CHILD, -1 without memory; and, when the processes are in order, what follows. */
+int sp_build_child_record(struct sp_builder *b, struct sp_loading *l, const struct sp_raw_def *d, uint64_t at,
+                          const struct sp_str part[2]);
+int sp_build_children(struct sp_builder *b, struct sp_err *e);
 /* mpi.c: the worlds, communicators, windows and groups of all processes, when these are in order. */
 int sp_build_mpi(struct sp_builder *b, struct sp_err *e);
 

@@ -39,6 +39,24 @@ static const char *reason(struct sp_builder *b, const struct sp_raw_header *h)
 	return sp_arena_copy(&b->priv->arena, text, strlen(text));
 }
 
+const char *const sp_process_end_names[SP_ENDS] = {"normal", "stopped", "abrupt", "exited", "exec", "running"};
+
+static enum sp_process_end end_of(const struct sp_raw_file *raw)
+{
+	switch (raw->header.ended) {
+	case SP_RAW_ENDED_NORMAL:
+		return SP_END_NORMAL;
+	case SP_RAW_ENDED_STOPPED:
+		return SP_END_STOPPED;
+	case SP_RAW_ENDED_EXITED:
+		return SP_END_EXITED;
+	case SP_RAW_ENDED_EXEC:
+		return SP_END_EXEC;
+	default:
+		return raw->running ? SP_END_RUNNING : SP_END_ABRUPT;
+	}
+}
+
 static int fill_process(struct sp_builder *b, struct sp_loading *l, struct sp_raw_file *raw)
 {
 	const struct sp_raw_header *h = &raw->header;
@@ -53,9 +71,9 @@ static int fill_process(struct sp_builder *b, struct sp_loading *l, struct sp_ra
 	p->pid = h->pid;
 	p->ppid = h->ppid;
 	p->parent = SP_NONE;
-	p->end = h->ended == SP_RAW_ENDED_NORMAL    ? SP_END_NORMAL
-	         : h->ended == SP_RAW_ENDED_STOPPED ? SP_END_STOPPED
-	                                            : SP_END_ABRUPT;
+	p->end = end_of(raw);
+	p->status = -1;
+	p->continues = p->ended_by = SP_NONE;
 	p->forked = h->start == SP_RAW_STARTED_FORK;
 	p->traced = h->flags & SP_RAW_FLAG_TRACE;
 	if ((double)h->cost_in_ps < most && (double)h->cost_out_ps < most) {

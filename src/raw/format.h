@@ -13,7 +13,13 @@
 #define SP_RAW_NONE        0xffffffffu
 
 enum sp_raw_clock { SP_RAW_CLOCK_MONOTONIC = 0, SP_RAW_CLOCK_TSC = 1, SP_RAW_CLOCK_CNTVCT = 2 };
-enum sp_raw_ended { SP_RAW_RUNNING = 0, SP_RAW_ENDED_NORMAL = 1, SP_RAW_ENDED_STOPPED = 2 };
+enum sp_raw_ended {
+	SP_RAW_RUNNING = 0,
+	SP_RAW_ENDED_NORMAL = 1,
+	SP_RAW_ENDED_STOPPED = 2,
+	SP_RAW_ENDED_EXITED = 3, /* by os._exit */
+	SP_RAW_ENDED_EXEC = 4    /* the process became another program */
+};
 enum sp_raw_start { SP_RAW_STARTED_EXEC = 0, SP_RAW_STARTED_FORK = 1, SP_RAW_STARTED_API = 2 };
 enum { SP_RAW_FLAG_TRACE = 1 }; /* header.flags */
 
@@ -275,6 +281,21 @@ struct sp_raw_comm {
 	uint32_t reserved;
 };
 enum { SP_RAW_COMM_INTER = 1, SP_RAW_COMM_SELF = 2, SP_RAW_COMM_WORLD = 4 }; /* flags of a COMM record */
+
+/* flags of a CHILD record */
+enum {
+	SP_RAW_CHILD_FORKED = 1,   /* begins as a copy of this process */
+	SP_RAW_CHILD_ENDED = 2,    /* has ended; status as of waitpid */
+	SP_RAW_CHILD_SIGNALLED = 4 /* this process sent it a signal; status is its number */
+};
+
+/* The second string of a CHILD record. */
+struct sp_raw_child {
+	uint64_t begin; /* ticks: when it was started, or sent the signal; 0: before */
+	uint64_t end;   /* ticks: when this process knew of its end; 0: not yet */
+	int32_t status;
+	uint32_t reserved;
+};
 
 /* The string of a CLOCK record: one moment on two clocks. */
 struct sp_raw_clock_sync {

@@ -349,17 +349,23 @@ int sp_raw_open_bytes(struct sp_raw_file **out, const void *bytes, size_t n, con
 	return 0;
 }
 
-/* A process that ends cuts its file: to touch a mapped page that is no more would be a SIGBUS. So the file of a process
- * that still runs is copied, if it is not too large for that; *n becomes what there was of it. NULL: not copied. */
-static void *copy_running(int fd, const char *name, size_t *n)
+static bool is_running(int fd, const char *name)
 {
 	struct sp_raw_header h;
+
+	return pread(fd, &h, sizeof(h), 0) == sizeof(h) && memcmp(h.magic, SP_RAW_MAGIC, sizeof(h.magic)) == 0 &&
+	       sp_raw_running(&h, name) == SP_RAW_IS_RUNNING;
+}
+
+/* A process that ends cuts its file: to touch a mapped page that is no more would be a SIGBUS. So the file of a process
+ * that still runs is copied, if it is not too large for that; *n becomes what there was of it. NULL: not copied. */
+static void *copy_running(int fd, size_t *n)
+{
 	size_t done = 0;
 	ssize_t k;
 	char *copy;
 
-	if (pread(fd, &h, sizeof(h), 0) != sizeof(h) || memcmp(h.magic, SP_RAW_MAGIC, sizeof(h.magic)) != 0 ||
-	    sp_raw_running(&h, name) != SP_RAW_IS_RUNNING)
+	if (*n > MOST_COPIED)
 		return NULL;
 	copy = malloc(*n);
 	if (!copy)
@@ -375,13 +381,15 @@ static int open_descriptor(struct sp_raw_file **out, int fd, const char *name, s
 {
 	void *map = NULL, *copy = NULL;
 	struct stat st;
+	bool running;
 	size_t n;
 
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
 		return sp_fail(e, 0, "%s: not a file", name);
 	n = (size_t)st.st_size;
-	if (st.st_size >= PAGE && st.st_size <= MOST_COPIED)
-		copy = copy_running(fd, name, &n);
+	running = st.st_size >= PAGE && is_running(fd, name);
+	if (running)
+		copy = copy_running(fd, &n);
 	if (!copy && n > 0)
 		map = mmap(NULL, n, PROT_READ, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED)
@@ -393,6 +401,7 @@ static int open_descriptor(struct sp_raw_file **out, int fd, const char *name, s
 		return -1;
 	}
 	(*out)->copy = copy;
+	(*out)->running = running;
 	(*out)->mapped = map ? n : 0;
 	return 0;
 }

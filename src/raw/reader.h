@@ -44,7 +44,8 @@ struct sp_raw_file {
 	const unsigned char *map;
 	size_t size;                 /* what of it is read */
 	size_t mapped;               /* 0: the bytes are `copy` or belong to the caller */
-	void *copy;                  /* owned; of a file that its process still writes */
+	void *copy;                  /* owned; of a file that its process still writes, unless it is large */
+	bool running;                /* its process still writes it */
 	char *name;                  /* owned; as it appears in problems */
 	struct sp_raw_header header; /* a copy */
 	struct sp_raw_part *parts;   /* owned */

@@ -241,8 +241,8 @@ int sp_define_inherit(struct sp_raw_chunk *const *from, const uint64_t *used, si
 			struct sp_text text[4];
 			for (int k = 0; k < 4; s += d->len[k++])
 				text[k] = (struct sp_text){s, d->len[k]};
-			/* locations are numbered anew in the child */
-			if (d->kind != SP_RAW_DEF_LOCATION_NAME)
+			/* locations are numbered anew in the child, and the parent's children are not its own */
+			if (d->kind != SP_RAW_DEF_LOCATION_NAME && d->kind != SP_RAW_DEF_CHILD)
 				r = define_locked(d->kind, d->flags, d->a, d->b, text, 4);
 			p += d->bytes;
 		}

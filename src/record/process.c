@@ -18,7 +18,8 @@ static struct {
 	struct sp_raw_frame *frames; /* owned; of the forking thread, without the root */
 	uint32_t *regions;           /* owned; of those frames */
 	size_t n;
-	bool known; /* the forking thread has a location */
+	bool known;   /* the forking thread has a location */
+	bool running; /* the parent was; it may have ended before the child looks */
 	struct sp_raw_header *header;
 	struct sp_raw_chunk **defs; /* owned */
 	uint64_t *defs_used;        /* owned; bytes, at the fork */
@@ -63,6 +64,7 @@ static void fork_prepare(void)
 	if (sp_process.forked || !sp_process.header)
 		return;
 	struct sp_thread *t = sp_self;
+	forking.running = sp_process.header->ended == SP_RAW_RUNNING;
 	forking.known = t && (t->epoch == sp_epoch || sp_process.paused);
 	forking.defs_used = malloc((sp_process.n_defs + 1) * sizeof *forking.defs_used);
 	for (size_t i = 0; forking.defs_used && i < sp_process.n_defs; i++)
@@ -108,7 +110,7 @@ static void fork_child(void)
 	sp_process.threads = NULL;
 	sp_process.header = NULL;
 	sp_self = NULL;
-	sp_process.forked = forking.header->ended == SP_RAW_RUNNING;
+	sp_process.forked = forking.running;
 }
 
 /* The frames open at the fork will be left in the child, so they are open there too, without a visit. */
@@ -237,6 +239,16 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 	sp_epoch++;
 	sp_recording = true;
 	return 0;
+}
+
+void sp_process_exec(bool begins)
+{
+	struct sp_raw_header *h = sp_process.header;
+	if (!h || h->ended != (begins ? SP_RAW_RUNNING : SP_RAW_ENDED_EXEC))
+		return;
+	sp_process_sync();
+	h->end_ticks = begins ? sp_ticks() : 0;
+	h->ended = begins ? SP_RAW_ENDED_EXEC : SP_RAW_RUNNING;
 }
 
 void sp_process_stop(enum sp_raw_ended how)

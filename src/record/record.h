@@ -181,6 +181,8 @@ extern struct sp_process sp_process;
 int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f, enum sp_raw_start how);
 /* Ends it. The mappings stay until the next start: a thread may still be in its last event. */
 void sp_process_stop(enum sp_raw_ended how);
+/* The process is about to become another program; false: that failed, and it goes on. */
+void sp_process_exec(bool begins);
 void sp_process_pause(void);
 void sp_process_resume(void);
 /* Every thread makes its stack agree with the interpreter's at its next enter. */

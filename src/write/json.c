@@ -2,13 +2,12 @@
 /* Everything in the model as JSON; the members are described in docs/formats.md. Times are nanoseconds. */
 #include <errno.h>
 #include <inttypes.h>
+#include <sys/wait.h>
 
 #include "write/formats.h"
 #include "write/json.h"
 
 #define FORMAT_VERSION 1
-
-static const char *const ends[] = {"normal", "stopped", "abrupt"};
 
 void sp_json_text(struct sp_out *out, const char *key, struct sp_str s)
 {
@@ -33,6 +32,28 @@ static void put_lost(struct sp_out *out, const struct sp_lost *l)
 	         l->events, l->paths, l->threads, l->regions, l->bytes, l->deeper, l->unmatched);
 }
 
+/* As of waitpid; what is not known is null. */
+static void put_status(struct sp_out *out, int32_t s)
+{
+	sp_json_index(out, "status", s != -1 && WIFEXITED(s) ? (uint32_t)WEXITSTATUS(s) : SP_NONE);
+	sp_json_index(out, "signal", s != -1 && WIFSIGNALED(s) ? (uint32_t)WTERMSIG(s) : SP_NONE);
+}
+
+static void put_child(struct sp_out *out, const struct sp_child *c)
+{
+	sp_out_byte(out, '{');
+	sp_json_text(out, "command", c->command);
+	sp_json_index(out, "parent", c->parent);
+	sp_json_index(out, "process", c->process);
+	put_status(out, c->status);
+	sp_out_f(out, "\"pid\":%" PRId32 ",\"begin\":%" PRIu64 ",\"end\":", c->pid, c->begin);
+	if (c->end)
+		sp_out_u64(out, c->end);
+	else
+		sp_out_text(out, "null");
+	sp_out_f(out, ",\"forked\":%s,\"exec\":%s}", c->forked ? "true" : "false", c->exec ? "true" : "false");
+}
+
 static void put_process(struct sp_out *out, const struct sp_process *p)
 {
 	sp_out_byte(out, '{');
@@ -43,8 +64,11 @@ static void put_process(struct sp_out *out, const struct sp_process *p)
 	sp_json_index(out, "parent", p->parent);
 	sp_json_index(out, "rank", p->rank);
 	sp_json_index(out, "world", p->world_index);
-	sp_out_f(out, "\"end\":\"%s\",\"forked\":%s,\"traced\":%s,", ends[p->end], p->forked ? "true" : "false",
-	         p->traced ? "true" : "false");
+	sp_json_index(out, "continues", p->continues);
+	sp_json_index(out, "ended_by", p->ended_by);
+	sp_out_f(out, "\"end\":\"%s\",\"forked\":%s,\"traced\":%s,", sp_process_end_names[p->end],
+	         p->forked ? "true" : "false", p->traced ? "true" : "false");
+	put_status(out, p->status);
 	sp_out_f(out, "\"begin\":%" PRIu64 ",\"stop\":%" PRIu64 ",\"cost_in\":", p->begin, p->stop);
 	sp_out_real(out, p->cost_in);
 	sp_out_text(out, ",\"cost_out\":");
@@ -192,6 +216,11 @@ static int put_head(struct sp_out *out, const struct sp_model *m)
 	for (size_t i = 0; i < m->n_processes; i++) {
 		sp_out_text(out, i ? ",\n" : "");
 		put_process(out, &m->processes[i]);
+	}
+	sp_out_text(out, "],\n\"children\":[\n");
+	for (size_t i = 0; i < m->n_children; i++) {
+		sp_out_text(out, i ? ",\n" : "");
+		put_child(out, &m->children[i]);
 	}
 	sp_out_text(out, "],\n\"locations\":[\n");
 	for (size_t i = 0; i < m->n_locations; i++) {

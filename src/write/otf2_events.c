@@ -248,7 +248,7 @@ static void put_end(struct stream *s)
 	if (s->location == p->first_location) {
 		time = p->stop > time ? p->stop : time;
 		if (p->end == SP_END_ABRUPT)
-			put_marker(s, time, MARKER_ENDED, "killed, crashed or ended by os._exit");
+			put_marker(s, time, MARKER_ENDED, "killed or crashed");
 		if (p->lost_reason)
 			put_marker(s, time, MARKER_LOST, p->lost_reason);
 		OTF2_EvtWriter_ProgramEnd(s->w, NULL, time, OTF2_UNDEFINED_INT64);

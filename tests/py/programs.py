@@ -13,7 +13,7 @@ semicolons, the number last; a name without a colon is one of the module __main_
     threads             number of locations with that name
     locations, processes, least-processes, regions
     exit                status or name of a signal; default 0 (with abrupt: whatever the plain run has)
-    abrupt              the process dies: at least 99.9 % of each count
+    abrupt              the process dies, or calls os._exit: at least 99.9 % of each count
     crashes-alone       the interpreter itself sometimes dies of SIGSEGV at the end, measured or not: then the run is repeated
     trace-more          the trace enters a region again where the program switches stacks
     trace-incomplete    the trace loses events and says so; the profile is exact

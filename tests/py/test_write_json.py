@@ -25,7 +25,7 @@ def test_members_are_the_documented_ones():
                 documented[member] = re.findall(r"`(\w+)`", cells[1])
     found = load("--trace")
     assert set(found) == set(documented) - {"lost"}
-    for member in ("processes", "locations", "regions"):
+    for member in ("processes", "children", "locations", "regions"):
         for element in found[member]:
             assert set(element) <= set(documented[member]), member
             assert {"name", "file", "process"} & set(element)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
+from spartito.family import BY_PROGRAM
 from spartito.losses import ABRUPT, of_ranks, sentences
 from spartito.say import Refused, reason, say
 from spartito.scorep import directory as place
@@ -98,8 +99,8 @@ def write(path: str) -> list[str]:
             lines.append(f"{path}/MANIFEST.md cannot be written: {reason(e)}")
     finally:
         os.close(lock)
-    # Workers of multiprocessing end with os._exit: MANIFEST.md has that, the terminal need not
-    return [line for line in lines if ABRUPT not in line]
+    # How workers end is in MANIFEST.md; the terminal need not have it
+    return [line for line in lines if ABRUPT not in line and BY_PROGRAM not in line]
 
 
 def main(path: str) -> int:

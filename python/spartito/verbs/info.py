@@ -10,8 +10,8 @@ import sys
 import time
 from typing import Any
 
-from spartito import losses, mpitable
-from spartito.reading import load, one_directory, rank_number
+from spartito import family, losses, mpitable
+from spartito.reading import load, one_directory
 from spartito.text import Column, Output, count, name, seconds, size, standard_output
 
 
@@ -46,6 +46,10 @@ def _head(out: Output, directory: str, info: dict[str, Any], known: dict[str, An
         rows.append(("command", shlex.join(map(str, command))))
         rows.append(("directory", str(known.get("cwd"))))
         rows.append(("ended with", _how(known)))
+    if known.get("job"):
+        rows.append(("job", str(known["job"])))
+    if isinstance(known.get("size"), int):
+        rows.append(("ranks", f"{known['size']}, started by {known.get('manager')}"))
     rows += [
         ("measured", f"{_moment(info['begin'])}, {seconds(info['end'] - info['begin'])}"),
         ("content", "profile and trace" if info["traced"] else "profile"),
@@ -58,44 +62,58 @@ def _head(out: Output, directory: str, info: dict[str, Any], known: dict[str, An
         out.line(f"{what:<12}{name(text)}")
 
 
-def _tables(out: Output, info: dict[str, Any]) -> None:
-    locations = info["locations"]
+def _processes(out: Output, info: dict[str, Any], directory: str) -> None:
+    """Children are indented in their parent's command; those that are not measured have no number."""
+    threads: dict[int, int] = {}
+    for loc in info["locations"]:
+        threads[loc["process"]] = threads.get(loc["process"], 0) + 1
+    ranks = family.ranks(info, directory)
     rows = []
-    for i, p in enumerate(info["processes"]):
-        threads = sum(1 for loc in locations if loc["process"] == i)
+    for depth, i, p in family.tree(info):
         meta = p.get("meta", {})
-        rank = rank_number(info, i)
+        stop = p["stop"] if i is not None else p["end"]
+        cost = f"{(p['cost_in'] + p['cost_out']) * 1e9:.0f} ns" if i is not None else ""
+        command = "(copy of its parent)" if p["forked"] else p["command"]
         rows.append(
-            (
-                str(i),
-                *(["" if rank is None else str(rank)] if info["worlds"] else []),
-                str(p["pid"]),
-                p["host"],
-                str(threads),
-                seconds(p["stop"] - p["begin"]),
-                p["end"],
+            [
+                "" if i is None else str(i),
+                "" if i is None or ranks[i] is None else str(ranks[i]),
+                str(p["pid"] or ""),
+                p["host"] if i is not None else info["processes"][p["parent"]]["host"],
+                "" if i is None else str(threads.get(i, 0)),
+                seconds(p["begin"]),
+                "" if stop is None else seconds(stop - p["begin"]),
+                family.end_of(p),
                 meta.get("python", "").split(" ")[0],
                 meta.get("hook", ""),
-                f"{(p['cost_in'] + p['cost_out']) * 1e9:.0f} ns",
-                name(p["command"]),
-            )
+                cost,
+                "  " * depth + ("exec: " if p.get("exec") or p.get("continues") is not None else "") + name(command),
+            ]
         )
     left, right = True, False
-    titles = (
+    titles = [
         ("process", right),
-        *([("rank", right)] if info["worlds"] else []),
+        ("rank", right),
         ("pid", right),
         ("host", left),
         ("threads", right),
+        ("start", right),
         ("time", right),
         ("end", left),
         ("python", left),
         ("hook", left),
         ("cost/call", right),
         ("command", left),
-    )
+    ]
+    if all(rank is None for rank in ranks):
+        del titles[1]
+        for row in rows:
+            del row[1]
     out.line()
     out.table([Column(title, side) for title, side in titles], rows)
+
+
+def _threads(out: Output, info: dict[str, Any]) -> None:
     out.line()
     columns = [
         Column("process"),
@@ -116,7 +134,7 @@ def _tables(out: Output, info: dict[str, Any]) -> None:
                 seconds(loc["busy"]),
                 count(loc["visits"]),
             )
-            for loc in locations
+            for loc in info["locations"]
         ],
     )
 
@@ -127,12 +145,15 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     messages = mpitable.check(model, info)
     known = launcher(directory)
     if values.get("json"):
+        for p, rank in zip(info["processes"], family.ranks(info, directory)):
+            p["job_rank"] = rank  # by MPI, or by the launcher alone
         json.dump({**info, "launcher": known, "messages": messages}, sys.stdout, indent=1)
         sys.stdout.write("\n")
     else:
         out = standard_output()
         _head(out, directory, info, known)
-        _tables(out, info)
+        _processes(out, info, directory)
+        _threads(out, info)
         if messages:
             for sentence in (*mpitable.missing_sentences(messages), *mpitable.clock_sentences(messages)):
                 out.line(f"\n{sentence}")

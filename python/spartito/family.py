@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The processes of an experiment as a tree: who started whom, measured or not, and how each ended."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
+if TYPE_CHECKING:
+    from typing import Any
+
+
+BY_PROGRAM = "ended by the program itself"  # in a sentence about processes
+
+
+def signal_name(number: int) -> str:
+    import signal
+
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def end_of(p: dict[str, Any]) -> str:
+    """Of a process or child: abrupt SIGKILL, exited 3, normal; of a child that nobody waited for nothing."""
+    parts = [p.get("end", "") if isinstance(p.get("end"), str) else ""]
+    if p.get("signal") is not None:
+        parts.append(signal_name(p["signal"]))
+    elif p.get("status") or (p.get("status") == 0 and parts[0] in ("", "exited")):
+        parts.append(str(p["status"]) if parts[0] else f"exit {p['status']}")
+    return " ".join(filter(None, parts))
+
+
+def ranks(info: dict[str, Any], directory: str) -> list[int | None]:
+    """The rank of each process: as a user names that of MPI, or else in the launcher's job, where the launcher started it."""
+    from spartito.ranks import read
+    from spartito.reading import rank_number
+
+    known = read(directory)
+    started = {(place.host, place.pid): place.rank for place in known.places} if known else {}
+    found = [rank_number(info, i) for i in range(len(info["processes"]))]
+    if not info["worlds"]:
+        found = [started.get((p["host"], p["ppid"])) for p in info["processes"]]
+    return found
+
+
+def tree(info: dict[str, Any]) -> list[tuple[int, int | None, dict[str, Any]]]:
+    """(depth, index of the process or None, process or child), parents first, each one's children by their start."""
+    processes = info["processes"]
+    below: dict[int | None, list[tuple[float, int | None, dict[str, Any]]]] = {}
+    above: int | None
+    for i, p in enumerate(processes):
+        above = p["continues"] if p["continues"] is not None else p["parent"]
+        below.setdefault(above, []).append((p["begin"], i, p))
+    for c in info.get("children", ()):
+        if c["process"] is None:
+            below.setdefault(c["parent"], []).append((c["begin"], None, c))
+    for those in below.values():
+        those.sort(key=lambda one: one[0], reverse=True)
+    rows: list[tuple[int, int | None, dict[str, Any]]] = []
+    waiting = [(0, below.get(None, []))]
+    while waiting:
+        depth, those = waiting[-1]
+        if not those:
+            waiting.pop()
+            continue
+        _, index, found = those.pop()
+        rows.append((depth, index, found))
+        if index is not None:
+            waiting.append((depth + 1, below.get(index, [])))
+    return rows
+
+
+def by_program(p: dict[str, Any]) -> bool:
+    """Another process of the program sent the signal: nothing to be alarmed about."""
+    return bool(p["end"] == "abrupt" and p.get("ended_by") is not None)
+
+
+def _by_program(processes: list[dict[str, Any]]) -> list[str]:
+    """A line for each of the processes that ended others, and for each signal."""
+    groups: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for p in filter(by_program, processes):
+        groups.setdefault((p["ended_by"], p["signal"]), []).append(p)
+    lines = []
+    for (by, number), those in groups.items():
+        parent = all(p["parent"] == by for p in those)
+        who, them = f"process {those[0]['pid']} was", "its"
+        if len(those) > 1:
+            who, them = f"{len(those):,} processes were", "their"
+        sender = f"{them} parent, process {processes[by]['pid']}" if parent else f"process {processes[by]['pid']}"
+        lines.append(f"{who} {BY_PROGRAM}: {sender}, sent {signal_name(number)}, as pools do; nothing is lost")
+    return lines
+
+
+def sentences(processes: list[dict[str, Any]], abrupt: str, most: int) -> list[str]:
+    """Of processes that did not come to the interpreter's end; abrupt: the words for it. More than most are summed up."""
+    lines = _by_program(processes)
+    others = [p for p in processes if p["end"] == "abrupt" and not by_program(p)]
+    if len(others) > most:
+        lines.append(f"{len(others):,} processes {abrupt}; what was recorded until then is here")
+    else:
+        for p in others:
+            how = "killed, crashed or ended by C code"
+            if p.get("signal") is not None:
+                how = f"signal {p['signal']}, {signal_name(p['signal'])}"
+            elif p.get("status") is not None:
+                how = f"ended by C code, exit status {p['status']}"
+            lines.append(f"process {p['pid']} on {p['host']} {abrupt} ({how}); what was recorded until then is here")
+    running = [p for p in processes if p["end"] == "running"]
+    if len(running) > most:
+        lines.append(f"{len(running):,} processes still run; what they have recorded so far is here")
+    else:
+        lines += [f"process {p['pid']} on {p['host']} still runs; what it has recorded so far is here" for p in running]
+    return lines

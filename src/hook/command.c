@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Command lines as a shell would take them, for people to read. */
+#include "hook/hook.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LONGEST = 1 << 20 /* bytes of a command line that are kept */ };
+
+static void put(struct sp_command *c, const char *p, size_t n)
+{
+	if (c->n + n > LONGEST)
+		n = LONGEST - c->n;
+	if (c->n + n > c->room) {
+		size_t room = (c->n + n) * 2;
+		char *larger = realloc(c->p, room);
+		if (!larger)
+			return;
+		c->p = larger;
+		c->room = room;
+	}
+	if (n)
+		memcpy(c->p + c->n, p, n);
+	c->n += n;
+}
+
+void sp_command_word(struct sp_command *c, const char *p, size_t n)
+{
+	bool quote = n == 0, single = false;
+	for (size_t i = 0; i < n; i++) {
+		quote |= p[i] == ' ' || p[i] == '\t' || p[i] == '\n' || p[i] == '\'' || p[i] == '"';
+		single |= p[i] == '\'';
+	}
+	const char *mark = single ? "\"" : "'";
+	if (c->n)
+		put(c, " ", 1);
+	if (quote)
+		put(c, mark, 1);
+	put(c, p, n);
+	if (quote)
+		put(c, mark, 1);
+}
+
+void sp_command_free(struct sp_command *c)
+{
+	free(c->p);
+	*c = (struct sp_command){0};
+}
+
+/* A file of /proc, whose size nobody knows before. Owned. */
+static char *contents(const char *path, size_t *n)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *text = NULL;
+	size_t room = 0;
+	*n = 0;
+	while (fd >= 0 && *n < LONGEST) {
+		if (room - *n < 4096) {
+			room = room ? room * 2 : 16384;
+			char *larger = realloc(text, room);
+			if (!larger)
+				break;
+			text = larger;
+		}
+		ssize_t got = read(fd, text + *n, room - *n - 1);
+		if (got <= 0)
+			break;
+		*n += (size_t)got;
+	}
+	if (fd >= 0)
+		close(fd);
+	return text;
+}
+
+void sp_command_own(struct sp_command *c)
+{
+	size_t n;
+	char *text = contents("/proc/self/cmdline", &n);
+	if (text)
+		text[n] = '\0';
+	for (const char *word = text, *end = text + n; word && word < end; word += strlen(word) + 1)
+		sp_command_word(c, word, strlen(word));
+	free(text);
+}
+
+/* What stands for a word that is neither str nor bytes. Nothing of the program may run for it: a path of pathlib keeps
+ * its text once it was asked for it, as starting the command did. */
+static PyObject *path_text(PyObject *o)
+{
+	PyObject *module = PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__module__"), *text = NULL;
+	const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
+	if (name && !strncmp(name, "pathlib", 7) && (name[7] == '\0' || name[7] == '.'))
+		text = PyObject_GetAttrString(o, "_str");
+	Py_XDECREF(module);
+	PyErr_Clear();
+	if (text && !PyUnicode_CheckExact(text))
+		Py_CLEAR(text);
+	return text ? text : PyUnicode_FromFormat("<%s>", Py_TYPE(o)->tp_name);
+}
+
+void sp_command_add(struct sp_command *c, PyObject *o, bool whole)
+{
+	PyObject *text = NULL, *bytes = NULL; /* owned */
+	if (PyUnicode_CheckExact(o)) {
+		Py_INCREF(o);
+		text = o;
+	} else if (PyBytes_CheckExact(o)) {
+		text = PyUnicode_DecodeFSDefaultAndSize(PyBytes_AS_STRING(o), PyBytes_GET_SIZE(o));
+	} else {
+		text = path_text(o);
+	}
+	if (text)
+		bytes = PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace");
+	if (bytes && whole)
+		put(c, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
+	else if (bytes)
+		sp_command_word(c, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
+	PyErr_Clear();
+	Py_XDECREF(text);
+	Py_XDECREF(bytes);
+}
+
+void sp_command_sequence(struct sp_command *c, PyObject *words)
+{
+	bool list = PyList_CheckExact(words);
+	if (!list && !PyTuple_CheckExact(words))
+		return;
+	for (Py_ssize_t i = 0; i < (list ? PyList_GET_SIZE(words) : PyTuple_GET_SIZE(words)); i++)
+		sp_command_add(c, list ? PyList_GET_ITEM(words, i) : PyTuple_GET_ITEM(words, i), false);
+}
