@@ -75,7 +75,7 @@ class Model:
         operations (collective ones), incomplete (of these: a member's part is missing), early_operations (of the others: someone left
         before those it depends on came), early_operations_worst (s), rows {by: [row]}, stacks {path: [names of regions, outermost first]}). A row: messages, bytes, received (how many receives were
         found), time (s; of those from the begin of the send to the end of the receive), and what it is by: from, to (indices of
-        processes, None: not measured), comm (index), name, size, path. Error without a trace or without MPI."""
+        processes, None: not measured), comm (index), name, parent (index, None: none), size, path. Error without a trace or without MPI."""
 
     def waits(self) -> dict[str, Any]:
         """Time lost by waiting in MPI, by Scalasca's definitions (src/model/waits.h). dict(metrics, rows, stacks {path: [names]},

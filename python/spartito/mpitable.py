@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 VIEWS = ("messages", "waits", "critical_path")
 FEW = 8  # rows of the tables below the first one
 MANY_EVENTS = 20_000_000  # reading more takes seconds, which only who asks for it waits
+SOME_EVENTS = 2_000_000  # reading these takes a quarter of a second
 PATH = Column("call path", left=True, style="cyan")
 
 
@@ -133,6 +134,14 @@ def _lost(found: dict[str, Any]) -> str:
     return text
 
 
+def _comm(row: dict[str, Any], rows: list[dict[str, Any]]) -> str:
+    if row["name"]:
+        return name(row["name"])
+    parent = next((r["name"] for r in rows if r["comm"] == row["parent"]), "")
+    made = f", made from {name(parent)}" if parent else ""
+    return f"number {row['comm']} ({plural(row['size'], 'rank')}{made})"
+
+
 def _messages(out: Output, found: dict[str, Any], info: dict[str, Any], limit: int) -> None:
     ranks = Ranks(info)
     numbers = (Column("messages"), Column("bytes"), Column("time"))
@@ -161,7 +170,7 @@ def _messages(out: Output, found: dict[str, Any], info: dict[str, Any], limit: i
         ],
     )
     out.line()
-    table = [(*cells(r), name(r["name"]) or f"number {r['comm']}") for r in _first(_sum(rows["comm"], "comm"), FEW)]
+    table = [(*cells(r), _comm(r, rows["comm"])) for r in _first(_sum(rows["comm"], "comm"), FEW)]
     out.table([*numbers, Column("communicator", left=True, style="cyan")], table)
     out.line()
     table = [(*cells(r), shortened(found["stacks"][r["path"]])) for r in _first(_sum(rows["path"], "path"), limit)]
@@ -186,6 +195,24 @@ def write_csv(found: dict[str, Any]) -> None:
 # ---- waits ----
 
 
+def remarks(model: Model, info: dict[str, Any]) -> list[str]:
+    """What a report about something else says of waiting, and of what there is to doubt."""
+    if not info["traced"] or info["events"] > SOME_EVENTS:
+        return []
+    try:
+        found = model.waits()
+    except Error:
+        return []
+    lines = [*missing_sentences(found["found"]), *clock_sentences(found["found"])]
+    waited = sum(row["time"] for row in found["rows"])
+    busy = sum(loc["busy"] for loc in info["locations"])
+    if waited:
+        lines.append(
+            f"{percent(waited, busy)} % of the time, {seconds(waited)}, was waiting for other ranks in MPI; --waits shows where"
+        )
+    return lines
+
+
 class Waiting:
     """Waits of one kind in one call path."""
 
@@ -206,6 +233,29 @@ def _most(found: dict[int, float], whole: float, ranks: Ranks) -> str:
         return ""
     which = max(found, key=lambda p: (found[p], -p))
     return f"{ranks[which]} ({percent(found[which], whole)} %)"
+
+
+def _waiting_ranks(
+    out: Output, pairs: dict[tuple[int, int], float], found: dict[str, Any], info: dict[str, Any], limit: int
+) -> None:
+    """How long each rank waited, and how long others waited for it."""
+    waited: dict[int, float] = {}
+    caused: dict[int, float] = {}
+    busy: dict[int, float] = {}
+    for row in found["rows"]:
+        waited[row["process"]] = waited.get(row["process"], 0.0) + row["time"]
+    for (_, on), time in pairs.items():
+        caused[on] = caused.get(on, 0.0) + time
+    for loc in info["locations"]:
+        busy[loc["process"]] = busy.get(loc["process"], 0.0) + loc["busy"]
+    ranks = Ranks(info)
+    both = sorted({*waited, *caused}, key=lambda p: (-caused.get(p, 0.0), p))
+    titles = ("waited", "% of its time", "others waited for it", "rank")
+    lines = []
+    for p in _first(both, limit):
+        own = waited.get(p, 0.0)
+        lines.append((seconds(own), percent(own, busy.get(p, 0.0)), seconds(caused.get(p, 0.0)), ranks[p]))
+    out.table([Column(t) for t in titles], lines)
 
 
 def _waits(out: Output, found: dict[str, Any], info: dict[str, Any], limit: int) -> None:
@@ -249,6 +299,8 @@ def _waits(out: Output, found: dict[str, Any], info: dict[str, Any], limit: int)
             for (path, kind), w in _first(places, limit)
         ],
     )
+    out.line()
+    _waiting_ranks(out, pairs, found, info, limit)
     out.line()
     heaviest = sorted(pairs.items(), key=lambda item: (-item[1], item[0]))[:FEW]
     out.table(

@@ -70,6 +70,7 @@ static PyObject *message_row(const struct sp_model *m, const struct sp_message_r
 	if (rc == 0 && (by & SP_BY_COMM))
 		rc = sp_put(d, "comm", PyLong_FromUnsignedLong(r->comm)) ||
 		     sp_put(d, "name", sp_text(m->comms[r->comm].name)) ||
+		     sp_put(d, "parent", index_or_none(m->comms[r->comm].parent)) ||
 		     sp_put(d, "size", PyLong_FromUnsignedLong(m->comms[r->comm].group.n));
 	if (rc == 0 && (by & SP_BY_PATH))
 		rc = sp_put(d, "path", PyLong_FromUnsignedLong(r->path)) || put_stack(stacks, m, r->path);

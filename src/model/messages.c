@@ -177,7 +177,7 @@ static void match_channel(struct sp_messages *x, struct channel c)
 
 static void match(struct sp_messages *x, const struct sp_receiving *r, size_t n)
 {
-	const struct sp_receiving *end = r + n;
+	const struct sp_receiving *end = n ? r + n : r;
 	struct sp_message *m = x->messages, *m_end = m + x->n_messages;
 	struct channel c;
 

@@ -135,3 +135,20 @@ def test_point_to_point(spartito, mpi, ranks):  # noqa: F811
     assert [a[2] for a in path["pieces"][:-1]] == [b[1] for b in path["pieces"][1:]]
     out = found.ask("--waits").stdout
     assert "  Messages in Wrong Order\n" in out and "> __main__:late_object > MPI_Mprobe\n" in out
+
+
+def test_collectives(spartito, mpi):  # noqa: F811
+    ranks = 4
+    found = Found(spartito, mpi, ranks, COLLECTIVES)
+    assert found.messages["messages"] == found.messages["incomplete"] == 0
+    for rank in range(ranks):
+        later = {s: max(found.until(s, rank, other) for other in range(ranks)) for s in found.noted[0]}
+        for scene, metric in (("barrier", "mpi_barrier_wait"), ("allreduce", "mpi_wait_nxn"), ("ibarrier", "mpi_barrier_wait")):
+            assert found.waited(metric, scene, rank) == pytest.approx(later[scene], abs=NEAR), (scene, rank)
+        truth = found.until("bcast", rank, ranks - 1)
+        assert found.waited("mpi_latebroadcast", "bcast", rank) == pytest.approx(truth, abs=NEAR)
+        truth = max([0.0, *(found.until("scan", rank, lower) for lower in range(rank))])
+        assert found.waited("mpi_earlyscan", "scan", rank) == pytest.approx(truth, abs=NEAR)
+    first = min(found.until("reduce", 0, other) for other in range(1, ranks))
+    assert found.waited("mpi_earlyreduce", "reduce", 0) == pytest.approx(first, abs=NEAR)
+    assert not any(found.waited("mpi_earlyreduce", "reduce", rank) for rank in range(1, ranks))

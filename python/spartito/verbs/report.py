@@ -270,6 +270,7 @@ def _json(model: Model, info: dict[str, Any], values: dict[str, object], parts: 
     else:
         view = "tree" if values.get("tree") else "flat"
         found["view"] = view
+        found["notes"] = mpitable.remarks(model, info)
         if parts[0].title:
             found["parts"] = [
                 {
@@ -343,7 +344,7 @@ def _print(out: Output, model: Model, info: dict[str, Any], values: dict[str, ob
         else:
             _flat(out, rows, part.busy, info["metrics"])
     out.line()
-    for line in of_mpi(info):
+    for line in (*of_mpi(info), *mpitable.remarks(model, info)):
         out.line(line)
     cost = measuring_cost(info)
     done = (
