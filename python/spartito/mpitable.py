@@ -273,8 +273,8 @@ def _waits(out: Output, found: dict[str, Any], info: dict[str, Any], limit: int)
         out.line("nobody waited for anybody")
         return
     out.table([Column("time"), Column("% of all"), Column("times"), Column("waiting", left=True)], lines)
-    shown = {m["kinds"][0]: m["shown"] for m in metrics if len(m["kinds"]) == 1}
-    shown[metrics[0]["kinds"][0]] = metrics[0]["shown"]
+    shown = {k: m["shown"] for m in reversed(metrics) for k in m["kinds"]}
+    shown.update({k: "Late Sender, wrong order" for k in metrics[1]["kinds"]})
     where: dict[tuple[int, int], Waiting] = {}
     pairs: dict[tuple[int, int], float] = {}
     for row in found["rows"]:

@@ -9,6 +9,7 @@ import shutil
 
 import pytest
 from conftest import ROOT
+from spartito.analysis import Model
 from test_cli_helpers import run
 
 
@@ -116,3 +117,16 @@ def test_without_mpi_or_trace(spartito, tmp_path, view):
     shutil.copy(ROOT / "tests/old-raw/v2-profile.raw", tmp_path / "y" / "raw")
     done = run(spartito, "report", view, tmp_path / "y")
     assert done.returncode != 0 and f"{view} needs the trace: run with --trace" in done.stderr
+
+
+def test_for_programs(whole, part):
+    model = Model(whole)
+    assert [row["bytes"] for row in model.messages(["pair"])["rows"]["pair"]] == [816] * 4
+    assert sum(m["time"] for m in model.waits()["metrics"]) == 0
+    assert model.critical_path(share=0.5)["found"]["operations"] == model.messages(["sender"])["operations"] > 0
+    assert Model(part).messages()["unmatched_sends"] == 2
+    for by in ([], ["rank"], [1]):
+        with pytest.raises((ValueError, TypeError)):
+            model.messages(by)
+    with pytest.raises(ValueError):
+        model.critical_path(share=0)
