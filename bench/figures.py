@@ -12,6 +12,8 @@ import sys
 import tempfile
 import time
 
+import merging
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 PAGE, CHUNK, EVENT_CHUNKS = 4096, 0x4B4E4843, (4, 6)
@@ -328,11 +330,21 @@ def report(bench, work, quick):
             ("spartito report on 1,000,000 call paths, MiB", f"{peak / 1024:.0f}", "under 500", peak / 1024 < 500)]
 
 
+def merge(bench, work, quick):
+    """What is promised of 4,096 ranks, for an eighth of them; `python bench/merging.py` measures all."""
+    few, many = merging.measure(bench.python, work, (256, 512))
+    growth = (many[2] / many[0]) / (few[2] / few[0])
+    return [(f"spartito merge of {many[0]} ranks of 10,000 call paths, s", f"{many[1]:.1f}", "at most 7.5", many[1] <= 7.5),
+            (f"spartito merge of {many[0]} ranks of 10,000 call paths, MiB of all its processes", f"{many[3]:.0f}", "at most 2,048",
+             many[3] <= 2048),
+            (f"the same, processor time for a rank relative to {few[0]} ranks", f"{growth:.2f}", "at most 1.3", growth <= 1.3)]
+
+
 def collect(bench, work, quick):
     # a core file of a failing peer must not fill the disk
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     rows = []
-    for part in (event_sizes, otf2_rate, start_up, unmeasured, drop_in, file_io, metrics, native, memory, report, cube):
+    for part in (event_sizes, otf2_rate, start_up, unmeasured, drop_in, file_io, metrics, native, memory, report, cube, merge):
         print(f"{part.__name__.replace('_', ' ')} …", file=sys.stderr, flush=True)
         rows += part(bench, work, quick)
     return rows

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`spartito merge`: what every verb says of an experiment is the same before and after, byte for byte."""
 
+import json
 import os
 import signal
 import subprocess
@@ -8,6 +9,7 @@ import sys
 import time
 
 import pytest
+from conftest import ROOT
 from test_cli_helpers import run as start
 
 # parent and children, threads, a value of a parameter, events
@@ -145,3 +147,27 @@ def test_running_process_is_refused(tmp_path):
     while run(tmp_path, "merge", "-q", "x", check=False).returncode and time.monotonic() < deadline:
         time.sleep(0.1)
     assert (tmp_path / "x" / "merged").exists()
+
+
+def test_many_ranks(made, tmp_path):
+    """Of a real experiment made into one of 40 ranks (bench/ranks.py), the same is said with and without."""
+    command = [sys.executable, str(ROOT / "bench" / "ranks.py"), str(made / "x"), "x", "40"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    verbs = (["info", "--json"], ["report", "--json", "--limit", "0", "--processes"], ["report", "--balance"])
+    before = [run(tmp_path, *words, "x").stdout for words in verbs]
+    assert run(tmp_path, "merge", "x").stdout.startswith("x: merged 40 processes with 50 threads and ")
+    assert [run(tmp_path, *words, "x").stdout for words in verbs] == before
+    info = json.loads(before[0])
+    assert [p["rank"] for p in info["processes"]] == list(range(40))
+    assert info["worlds"] == [40]
+    assert run(tmp_path, "merge", "x").stdout.startswith("x: merged before")
+    # a rank whose file is lost, and one that was cut
+    files = sorted((tmp_path / "x" / "raw").iterdir())
+    files[7].unlink()
+    os.truncate(files[9], 5000)
+    without = run(tmp_path, *verbs[0], "x")
+    said = run(tmp_path, "merge", "x")
+    assert "merged 39 processes" in said.stdout
+    again = run(tmp_path, *verbs[0], "x")
+    assert (again.stdout, again.stderr) == (without.stdout, without.stderr)
+    assert files[9].name in again.stderr
