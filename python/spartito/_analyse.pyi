@@ -15,11 +15,16 @@ def compress(directory: str, progress: Callable[[int, int], None] | None = None)
     when all other files are done: a process still runs, a file is damaged or cannot be written; those stay as they are."""
 
 def merge(
-    directory: str, force: bool = False, progress: Callable[[int, int], None] | None = None, workers: int = 0
+    directory: str,
+    force: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+    workers: int = 0,
+    mpi: tuple[str, ...] | None = None,
 ) -> dict[str, Any]:
     """Writes what all raw files hold together into the file `merged`, from which a Model is then loaded at once; with so many processes
     (0: as many as pay). `current`: it was there already, and nothing was done; otherwise processes, locations, paths, and the bytes of the
-    file and of the raw files. Error: a process still runs, nothing can be read, or the file cannot be written."""
+    file and of the raw files. mpi: by all ranks of a program of MPI, which this begins and ends; the path of the library of wrappers, and names of
+    the MPI's library, of which one is loaded; what is returned is true in rank 0. Error: MPI cannot be begun, a process still runs, nothing can be read, or the file cannot be written."""
 
 class Model:
     """A loaded experiment. Times are seconds. sort: 'incl', 'excl', 'visits', 'mean', 'max', 'name'."""

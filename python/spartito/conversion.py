@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from spartito._analyse import Model
+    from spartito.mpiranks import Ranks
 
     Result = TypeVar("Result")
 
@@ -109,10 +110,12 @@ def compress(directory: str) -> tuple[int, int]:
     return sizes
 
 
-def merge(directory: str, force: bool = False, quiet: bool = False) -> dict[str, Any]:
-    """What _analyse.merge() says."""
+def merge(directory: str, force: bool = False, quiet: bool = False, ranks: Ranks | None = None) -> dict[str, Any]:
+    """What _analyse.merge() says; ranks: all of them call this."""
     from spartito._analyse import merge as do
 
+    if ranks:
+        return do(directory, force, _nothing, mpi=(ranks.wrappers, *ranks.libraries))
     if quiet:
         return do(directory, force, _nothing)
     return with_bar(f"merging {os.path.basename(directory)}", lambda progress: do(directory, force, progress))

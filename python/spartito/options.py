@@ -250,12 +250,15 @@ VERBS = (
         "make an experiment of many processes open at once",
         "Writes what all processes hold together (functions, call paths, the values of each thread) into DIR/merged, which every verb "
         "uses from then on as long as it fits the raw files; the trace stays where it is. It reads one raw file after the other, "
-        "so memory grows with the result and not with the number of processes. Nothing depends on it: it may be removed, and made again.",
+        "so memory grows with the result and not with the number of processes. Under mpiexec the ranks share the work. Nothing depends on it: it may be removed, and made again.",
         (
             Option("--force", "make it anew, even if it is current"),
             Option("-q --quiet", "say nothing unless it fails"),
         ),
-        (("spartito merge DIR", "before the many reports on a run of thousands of ranks"),),
+        (
+            ("spartito merge DIR", "before the many reports on a run of thousands of ranks"),
+            ("mpiexec -n 64 spartito merge DIR", "with the ranks of a job"),
+        ),
         operands="dir",
     ),
     Verb(

@@ -57,7 +57,7 @@ def _weak(rank: int, size: int, manager: str, command: list[str]) -> World:
     return World(rank, size, manager, hashed(key), True)
 
 
-def _process(pid: int) -> tuple[str, int, str]:
+def process(pid: int) -> tuple[str, int, str]:
     """Name, parent and start of a process. OSError, ValueError, IndexError: it is not there."""
     with open(f"/proc/{pid}/stat", "rb") as f:
         text = f.read()
@@ -72,7 +72,7 @@ def _hydra(rank: int, size: int, command: list[str]) -> World:
     pid = os.getppid()
     try:
         for _ in range(FAR):
-            name, parent, start = _process(pid)
+            name, parent, start = process(pid)
             if name.startswith("hydra"):
                 break
             pid = parent

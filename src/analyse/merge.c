@@ -2,9 +2,13 @@
 /* merge(): one file of what all raw files hold together. */
 #include "analyse/analyse.h"
 
+#include <dlfcn.h>
+#include <string.h>
 #include <time.h>
 
 #include "model/merge.h"
+
+enum { MOST_NAMES = 4 };
 
 struct work {
 	PyObject *progress; /* borrowed; NULL: none */
@@ -36,35 +40,89 @@ static int on_progress(void *arg, uint64_t done, uint64_t total)
 	return rc;
 }
 
+/* By the ranks of a program of MPI: names are the wrappers' path and names of the MPI's library. */
+static int merge_ranks(const char *dir, const struct sp_merge_options *o, char *const *names, struct sp_merge_result *r,
+                       struct sp_err *e)
+{
+	const struct sp_links_library *l;
+	struct sp_links links;
+	void *mpi = NULL, *wrappers;
+	int rc, i;
+
+	for (i = 1; !mpi && i < MOST_NAMES && names[i]; i++)
+		mpi = dlopen(names[i], RTLD_NOW | RTLD_GLOBAL); /* Open MPI's own plugins look for it there */
+	if (!mpi)
+		return sp_fail(e, 0, "%s cannot be loaded", names[1] ? names[1] : "MPI");
+	wrappers = dlopen(names[0], RTLD_NOW | RTLD_LOCAL);
+	l = wrappers ? dlsym(wrappers, SP_LINKS_LIBRARY) : NULL;
+	if (!l || l->size != sizeof(struct sp_links))
+		return sp_fail(e, 0, "%s cannot be loaded", names[0]);
+	if (l->begin(mpi, &links))
+		return sp_fail(e, 0, "MPI_Init failed");
+	rc = sp_merge(dir, o, &links, r, e);
+	l->end();
+	return rc;
+}
+
+/* Borrowed from the tuple; empty where there is none. */
+static int read_names(PyObject *tuple, char **names)
+{
+	Py_ssize_t i;
+
+	memset(names, 0, MOST_NAMES * sizeof(*names));
+	if (tuple == Py_None)
+		return 0;
+	if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) < 2 || PyTuple_GET_SIZE(tuple) > MOST_NAMES) {
+		PyErr_SetString(PyExc_TypeError, "mpi: a tuple of two to four strings");
+		return -1;
+	}
+	for (i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+		names[i] = (char *)PyUnicode_AsUTF8(PyTuple_GET_ITEM(tuple, i));
+		if (!names[i])
+			return -1;
+	}
+	return 0;
+}
+
+static PyObject *result_of(const struct sp_merge_result *r)
+{
+	return Py_BuildValue("{sO sK sK sK sK sK}", "current", r->current ? Py_True : Py_False, "processes",
+	                     (unsigned long long)r->processes, "locations", (unsigned long long)r->locations, "paths",
+	                     (unsigned long long)r->paths, "bytes", (unsigned long long)r->bytes, "raw_bytes",
+	                     (unsigned long long)r->raw_bytes);
+}
+
 PyObject *sp_analyse_merge(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = {"directory", "force", "progress", "workers", NULL};
+	static char *names[] = {"directory", "force", "progress", "workers", "mpi", NULL};
 	struct sp_state *st = PyModule_GetState(module);
 	struct work w = {.progress = Py_None};
 	struct sp_merge_options o = {.progress = on_progress, .arg = &w};
-	PyObject *directory = NULL, *result = NULL;
+	PyObject *directory = NULL, *mpi = Py_None, *result = NULL;
 	struct sp_merge_result r;
 	struct sp_err e = {.code = 0};
 	int force = 0, workers = 0, rc;
+	char *library[MOST_NAMES];
 	const char *dir;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|pOi:merge", names, PyUnicode_FSConverter, &directory, &force,
-	                                 &w.progress, &workers))
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|pOiO:merge", names, PyUnicode_FSConverter, &directory,
+	                                 &force, &w.progress, &workers, &mpi))
 		return NULL;
+	if (read_names(mpi, library)) {
+		Py_DECREF(directory);
+		return NULL;
+	}
 	if (w.progress == Py_None)
 		w.progress = NULL;
 	o.force = force;
 	dir = PyBytes_AS_STRING(directory);
 	w.thread = PyEval_SaveThread();
-	rc = sp_merge_here(dir, &o, workers, &r, &e);
+	rc = library[0] ? merge_ranks(dir, &o, library, &r, &e) : sp_merge_here(dir, &o, workers, &r, &e);
 	PyEval_RestoreThread(w.thread);
 	if (rc && !PyErr_Occurred())
 		sp_raise(st, &e);
 	else if (rc == 0)
-		result = Py_BuildValue("{sO sK sK sK sK sK}", "current", r.current ? Py_True : Py_False, "processes",
-		                       (unsigned long long)r.processes, "locations", (unsigned long long)r.locations,
-		                       "paths", (unsigned long long)r.paths, "bytes", (unsigned long long)r.bytes,
-		                       "raw_bytes", (unsigned long long)r.raw_bytes);
+		result = result_of(&r);
 	Py_DECREF(directory);
 	return result;
 }

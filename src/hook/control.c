@@ -140,6 +140,11 @@ static void at_end(void)
 	sp_process_stop(SP_RAW_ENDED_NORMAL);
 }
 
+static int ended(void)
+{
+	return !Py_IsInitialized();
+}
+
 /* The interpreter's end is seen twice: Py_AtExit comes before a signal that ends the process is raised again, atexit
  * is there for a program that embeds Python and never finalizes it. */
 static void end_handlers(void)
@@ -148,6 +153,8 @@ static void end_handlers(void)
 	if (done)
 		return;
 	done = true;
+	sp_adapter_ended = ended;
+	sp_adapter_finish = at_end;
 	Py_AtExit(at_end);
 	atexit(at_end);
 }

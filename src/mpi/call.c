@@ -96,15 +96,20 @@ void *sp_mpi_symbol(const char *name)
 	return dlsym(library, name);
 }
 
+void sp_mpi_attach_real(void *mpi)
+{
+	library = mpi;
+	for (int i = 0; i < SP_MPI_FUNCTIONS; i++)
+		sp_mpi_real[i] = dlsym(mpi, real_names[i]);
+}
+
 static void attach(const struct sp_adapter *a, void *mpi, void **targets)
 {
 	sp_mpi_adapter = a;
-	library = mpi;
-	for (int i = 0; i < SP_MPI_FUNCTIONS; i++) {
-		sp_mpi_real[i] = dlsym(mpi, real_names[i]);
+	sp_mpi_attach_real(mpi);
+	for (int i = 0; i < SP_MPI_FUNCTIONS; i++)
 		if (sp_mpi_real[i] && sp_mpi_wrappers[i])
 			targets[i] = sp_mpi_wrappers[i];
-	}
 }
 
 extern const struct sp_mpi_library sp_mpi_library_v1;

@@ -293,6 +293,11 @@ int sp_mpi_clock_measure(const struct sp_adapter *a, MPI_Comm comm)
 	return 0;
 }
 
+bool sp_mpi_clock_one_host(void)
+{
+	return state.known && state.one_host;
+}
+
 void sp_mpi_clock_free(void)
 {
 	free(state.leaders.rank);

@@ -17,5 +17,7 @@ int sp_mpi_clock_measure(const struct sp_adapter *a, MPI_Comm comm);
 
 /* Forgets the hosts. */
 void sp_mpi_clock_free(void);
+/* Whether all processes are known to have one clock, and so are on one host. */
+bool sp_mpi_clock_one_host(void);
 
 #endif

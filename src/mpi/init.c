@@ -61,21 +61,38 @@ static void destroy(struct sp_mpi_comm *m, void *arg)
 		sp_mpi_event(c, SP_RAW_X_COMM_DESTROY, &id, 1);
 }
 
+static void record_end(struct sp_mpi_call *c)
+{
+	sp_mpi_comm_each(destroy, c);
+	sp_mpi_handles_end(c, sp_mpi_comm_known_id(MPI_COMM_WORLD), SP_MPI_DESTROY_HANDLE);
+}
+
+/* The measurement ends before PMPI_Finalize is called: what it would record after that is recorded now. */
+static void last(void *arg)
+{
+	struct sp_mpi_call *c = arg;
+	c->result = MPI_SUCCESS;
+	record_end(c);
+	if (c->region)
+		sp_mpi_adapter->leave(c->t, c->region);
+	c->t = NULL;
+	c->region = 0;
+	c->traced = false;
+}
+
 /* The id of MPI_COMM_WORLD is asked for while it is there. */
 void sp_mpi_finalize_begin(struct sp_mpi_call *c)
 {
 	(void)sp_mpi_comm(MPI_COMM_WORLD);
 	if (c->region)
 		sp_mpi_event_at(c, SP_RAW_X_COLLECTIVE_BEGIN, NULL, 0, c->now);
-	sp_mpi_before_finalize(sp_mpi_adapter);
+	sp_mpi_before_finalize(sp_mpi_adapter, last, c);
 }
 
 void sp_mpi_finalize_end(struct sp_mpi_call *c)
 {
-	if (c->result != MPI_SUCCESS)
-		return;
-	sp_mpi_comm_each(destroy, c);
-	sp_mpi_handles_end(c, sp_mpi_comm_known_id(MPI_COMM_WORLD), SP_MPI_DESTROY_HANDLE);
+	if (c->result == MPI_SUCCESS)
+		record_end(c);
 }
 
 /* It does not come back, so its region ends before. */

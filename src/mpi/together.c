@@ -2,9 +2,12 @@
 #include "mpi/together.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "mpi/clock.h"
+#include "mpi/merge.h"
 #include "mpi/roll.h"
 
 static struct {
@@ -74,11 +77,36 @@ void sp_mpi_after_init(const struct sp_adapter *a)
 	errno = error;
 }
 
-void sp_mpi_before_finalize(const struct sp_adapter *a)
+/* Processes of other hosts read the file. */
+static void flush(const char *raw)
+{
+	int fd = raw ? open(raw, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd >= 0) {
+		fsync(fd);
+		close(fd);
+	}
+}
+
+static void finalize_merge(const struct sp_adapter *a, void (*last)(void *), void *arg)
+{
+	int all = a->over() && sp_mpi_merge_ready();
+	if (PMPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, world.comm) != MPI_SUCCESS || !all)
+		return;
+	last(arg);
+	a->finish();
+	if (!sp_mpi_clock_one_host())
+		flush(a->path());
+	if (PMPI_Barrier(world.comm) == MPI_SUCCESS)
+		sp_mpi_merge(a->path(), world.comm);
+}
+
+void sp_mpi_before_finalize(const struct sp_adapter *a, void (*last)(void *), void *arg)
 {
 	int error = errno;
-	if (world.open)
+	if (world.open) {
 		sp_mpi_clock_measure(a, world.comm);
+		finalize_merge(a, last, arg);
+	}
 	close_world();
 	errno = error;
 }

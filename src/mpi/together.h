@@ -12,8 +12,9 @@ void sp_mpi_before_init(const struct sp_adapter *a);
 void sp_mpi_after_init(const struct sp_adapter *a);
 
 /* Right before PMPI_Finalize, in every process: whether anything is still recorded does not matter, because the others
- * wait. */
-void sp_mpi_before_finalize(const struct sp_adapter *a);
+ * wait. Where MPI ends because Python has ended in all of them (mpi4py does that) they merge what they have recorded.
+ * For that the measurement has to end here; `last` records before what MPI_Finalize still has to say. */
+void sp_mpi_before_finalize(const struct sp_adapter *a, void (*last)(void *), void *arg);
 
 /* A number that the processes of this MPI_COMM_WORLD share; known after sp_mpi_after_init(), 0 before. */
 uint64_t sp_mpi_together_world(void);

@@ -23,6 +23,9 @@ extern void *const sp_mpi_wrappers[SP_MPI_FUNCTIONS];
 /* A symbol of the MPI library; NULL: it has none of that name. */
 void *sp_mpi_symbol(const char *name);
 
+/* Finds the functions of an MPI library, by its handle. */
+void sp_mpi_attach_real(void *mpi);
+
 /* ---- call.c: one call ---- */
 
 /* What a collective did, for its end. */

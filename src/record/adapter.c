@@ -9,6 +9,8 @@
 #include <string.h>
 
 int (*sp_adapter_runs_python)(void);
+int (*sp_adapter_ended)(void);
+void (*sp_adapter_finish)(void);
 int sp_adapter_forked_python;
 __thread int sp_adapter_forks __attribute__((tls_model("initial-exec")));
 
@@ -185,6 +187,22 @@ static uint64_t io_handle(void)
 	return next;
 }
 
+static int over(void)
+{
+	const struct sp_thread *t = sp_self;
+	if (sp_process.forked || !sp_process.header || !sp_adapter_ended || !sp_adapter_ended())
+		return 0;
+	return sp_process.header->ended != SP_RAW_RUNNING || !t || t->epoch != sp_epoch || sp_stack_depth(t) <= 1;
+}
+
+static void finish(void)
+{
+	int error = errno;
+	if (sp_adapter_finish)
+		sp_adapter_finish();
+	errno = error;
+}
+
 __attribute__((visibility("default"))) const struct sp_adapter sp_adapter_v1 = {
     .version = 1,
     .size = sizeof(struct sp_adapter),
@@ -208,4 +226,6 @@ __attribute__((visibility("default"))) const struct sp_adapter sp_adapter_v1 = {
     .path = path,
     .mpi_groups = &mpi_groups,
     .io_handle = io_handle,
+    .over = over,
+    .finish = finish,
 };

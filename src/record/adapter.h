@@ -123,6 +123,11 @@ struct sp_adapter {
 	/* A number that no handle of a file, of whatever paradigm, has in this process; above it, in the upper half,
 	 * *process. Takes no lock. */
 	uint64_t (*io_handle)(void);
+	/* Whether nothing of the program comes any more but what the C library does at a process's end: the interpreter
+	 * has ended, and the calling thread is in one frame at most, that of the caller. */
+	int (*over)(void);
+	/* Ends the measurement, as the end of the process does. */
+	void (*finish)(void);
 };
 
 /* ---- for the rooms of _measure ---- */
@@ -148,6 +153,9 @@ void sp_native_attach(void);
 void sp_adapter_new_file(int start);
 /* Set by the hook: does the calling thread run Python code that it records? */
 extern int (*sp_adapter_runs_python)(void);
+/* Set by the hook: has the interpreter ended? And what the end of the process does. */
+extern int (*sp_adapter_ended)(void);
+extern void (*sp_adapter_finish)(void);
 /* Set by the hook in a child of fork: Python runs on in it, and it is no child that becomes another program. */
 extern int sp_adapter_forked_python;
 /* The calling thread must not record through an adapter: between fork's preparation and its end it holds the process

@@ -3,17 +3,23 @@
 
 from __future__ import annotations
 
-from spartito import conversion
+from spartito import conversion, mpiranks
 from spartito.reading import check, one_directory
 from spartito.text import count, size, standard_output
 
 
 def main(values: dict[str, object], operands: list[str]) -> int:
     directory = one_directory("merge", operands)
-    check(directory)
-    quiet = bool(values.get("quiet"))
-    done = conversion.merge(directory, bool(values.get("force")), quiet)
-    if quiet:
+    ranks = mpiranks.find()
+    try:
+        check(directory)
+        done = conversion.merge(directory, bool(values.get("force")), bool(values.get("quiet")), ranks)
+    except Exception:
+        # all ranks fail alike, and one says why
+        if ranks and ranks.rank:
+            return 1
+        raise
+    if values.get("quiet") or (ranks and ranks.rank):
         return 0
     out = standard_output()
     if done["current"]:

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ranks that merge what they recorded: where MPI ends, and by `mpiexec … spartito merge`."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+from mpi import mpi  # noqa: F401
+
+# each rank has functions and call paths that others have not
+PROGRAM = """
+from mpi4py import MPI
+import threading
+c = MPI.COMM_WORLD
+def leaf(n): return n + 1
+def work(n):
+    for i in range(n): leaf(i)
+exec(f"def only_{c.rank}(): work({c.rank})\\nonly_{c.rank}()")
+work(10 * (c.rank + 1))
+t = threading.Thread(target=work, args=(5,))
+t.start()
+t.join()
+c.allreduce(c.rank)
+c.Split(c.rank % 2).Barrier()
+"""
+
+
+def say(directory, *words):
+    done = subprocess.run([sys.executable, "-m", "spartito", *words, directory], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def everything(directory):
+    verbs = (["info", "--json"], ["report", "--json", "--limit", "0"], ["report", "--balance"])
+    return [say(directory, *words) for words in verbs]
+
+
+def same_without(directory):
+    """What is said of an experiment with its merged file and without; the file stays away."""
+    with_it = everything(directory)
+    os.rename(directory / "merged", directory.parent / "merged-then")
+    assert everything(directory) == with_it
+    return with_it
+
+
+def test_where_mpi_ends(mpi):  # noqa: F811
+    done = mpi.measured(3, PROGRAM)
+    assert sorted(os.listdir(done.directory)) == ["experiment.json", "merged", "ranks", "raw"]
+    assert say(done.directory, "merge").endswith("merged before, and nothing has changed since (--force: merge again)\n")
+    report = json.loads(same_without(done.directory)[1])
+    calls = {row["qualname"]: row["visits"] for row in report["rows"]}
+    assert calls["work"] == 9 and calls["leaf"] == 0 + 1 + 2 + 10 + 20 + 30 + 3 * 5
+    assert calls["MPI_Finalize"] == calls["only_0"] * 3 == 3
+
+
+def test_what_comes_after_the_end_of_mpi_is_kept(mpi):  # noqa: F811
+    """A program that ends MPI itself goes on, and so does the measurement."""
+    done = mpi.measured(2, PROGRAM + "MPI.Finalize()\ndef late(): pass\nlate()\n")
+    assert not (done.directory / "merged").exists()
+    report = json.loads(say(done.directory, "report", "--json", "--limit", "0"))
+    assert [row["visits"] for row in report["rows"] if row["qualname"] == "late"] == [2]
+    # one that ends it and one that leaves it to Python
+    done = mpi.measured(2, PROGRAM + "if c.rank: MPI.Finalize()\ndef late(): pass\nlate()\n")
+    assert not (done.directory / "merged").exists()
+
+
+def test_not_all_are_measured(mpi):  # noqa: F811
+    (mpi.path / "program.py").write_text(PROGRAM)
+    run = f"{sys.executable} -m spartito run -q -o {mpi.path / 'x'} --"
+    plain = f"{sys.executable} program.py"
+    script = f'case "${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" in 0) exec {run} {plain};; *) exec {plain}; esac'
+    done = mpi.run(2, ["sh", "-c", script])
+    assert done.returncode == 0, done.stderr
+    assert not (mpi.path / "x" / "merged").exists()
+    assert "MPI_Finalize" in say(mpi.path / "x", "report", "--limit", "0")
+
+
+def test_a_rank_is_killed(mpi):  # noqa: F811
+    killed = f"import os\nif c.rank == 1: os.kill(os.getpid(), {int(signal.SIGKILL)})\nc.Barrier()\n"
+    done = mpi.measured(3, PROGRAM + killed, fails=True)
+    assert done.done.returncode != 0
+    assert not (done.directory / "merged").exists()
+    said = say(done.directory, "merge")
+    assert "merged 3 processes" in said
+    assert json.loads(same_without(done.directory)[0])["processes"][1]["end"] == "abrupt"
+
+
+def test_by_mpiexec(mpi):  # noqa: F811
+    done = mpi.measured(3, PROGRAM)
+    (done.directory / "merged").unlink()
+    command = [sys.executable, "-m", "spartito", "merge", done.directory]
+    by = mpi.run(4, command)
+    assert by.returncode == 0, by.stderr
+    assert by.stdout.count("merged 3 processes") == len(by.stdout.splitlines()) == 1
+    by = mpi.run(2, command)
+    assert by.stdout.count("merged before") == len(by.stdout.splitlines()) == 1
+    same_without(done.directory)
+    by = mpi.run(2, [*command[:-1], mpi.path / "nowhere"])
+    assert by.returncode != 0
+    assert by.stderr.count("there is no such experiment") == 1
+    # a program that is a rank may merge alone
+    (mpi.path / "inner.py").write_text(f"import os, subprocess\nfrom mpi4py import MPI\n"
+                                       f"if MPI.COMM_WORLD.rank == 0: subprocess.run({list(map(str, command))}, check=True)\n")
+    assert "merged 3 processes" in mpi.run(2, [sys.executable, "inner.py"]).stdout
