@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 
 from spartito.rundir import Found
 
@@ -42,6 +40,9 @@ def why(command: list[str], found: Found) -> str:
         return "the interpreter ran nothing that could be recorded (see the filters in `spartito config`)"
     if "S" in _flags(command):
         return f"`{name} -S` skips the start-up hook; leave out -S"
+    import shutil  # these two take longer than all that a launcher of something without Python does
+    import subprocess
+
     path = shutil.which(name) or name
     environment = {k: v for k, v in os.environ.items() if not k.startswith("SPARTITO_")}
     try:

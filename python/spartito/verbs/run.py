@@ -4,12 +4,19 @@
 from __future__ import annotations
 
 import os
+import time
 
 from spartito import launch, rundir
 from spartito.options import Usage
 from spartito.rundir import Directory, Found
 from spartito.say import Refused, complain, reason
 from spartito.settings import Value, resolve, strange_variables, uncounted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+HELPERS = 0.3  # seconds
 
 
 def _environment(path: str, values: list[Value]) -> dict[str, str]:
@@ -131,12 +138,25 @@ def _afterwards(directory: Directory, status: int, texts: dict[str, str], said: 
     from spartito._analyse import Model
 
     model = Model(directory.path)
+    if _wait_for_helpers(model.info()):
+        model = Model(directory.path)
     if texts["quiet"] != "1":
         from spartito import summary
 
         summary.write(model, directory.path, rundir.label(directory.command), said)
     for name in filter(None, texts["to"].split(",")):
         _convert(model, directory, name, texts["quiet"] == "1")
+
+
+def _wait_for_helpers(info: dict[str, Any]) -> bool:
+    """The resource trackers of multiprocessing and joblib end when their pipe to the program does, a moment after it. True: some
+    process that still ran has ended meanwhile."""
+    host = os.uname().nodename
+    paths = [f"/proc/{p['pid']}" for p in info["processes"] if p["end"] == "running" and p["host"] == host]
+    until = time.monotonic() + HELPERS
+    while any(map(os.path.exists, paths)) and time.monotonic() < until:
+        time.sleep(0.01)
+    return not all(map(os.path.exists, paths))
 
 
 def _compress(directory: Directory) -> None:
