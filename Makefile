@@ -12,7 +12,7 @@ demo: setup
 
 test:
 	tools/system.sh build test
-	tools/venv.sh $(PYTHON) $(VENV) test
+	tools/venv.sh $(PYTHON) $(VENV) test launchers
 	$(PY) tools/test.py $(if $(ONLY),--only $(ONLY))
 
 bench:

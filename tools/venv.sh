@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# venv.sh PYTHON DIRECTORY [demo|test|lint|bench]...: a virtual environment with Spartito in it, built again only when the
+# venv.sh PYTHON DIRECTORY [demo|test|launchers|lint|bench]...: a virtual environment with Spartito in it, built again only when the
 # sources changed.
 set -eu
 cd "$(dirname "$0")/.."
@@ -17,6 +17,8 @@ for group; do
 	demo) want="$want numpy" ;;
 	# the last four are foreign readers of what Spartito writes
 	test) want="$want numpy pytest pytest-timeout pytest-xdist greenlet cython snakeviz gprof2dot jsonschema pycubexr mpi4py" ;;
+	# large, so with one Python only
+	launchers) want="$want joblib distributed" ;;
 	lint) want="$want ruff mypy" ;;
 	bench) want="$want viztracer yappi pyperf pyperformance" ;;
 	*) echo "$0: unknown group $group" >&2; exit 2 ;;

@@ -94,7 +94,7 @@ def test_executor(experiment, method):
     assert above is x.processes[0] or (method == "forkserver" and "forkserver" in above["command"])
 
 
-def test_other_programs(experiment):
+def test_other_programs(experiment, spartito):
     x = experiment("""
         python = [sys.executable, "-c", "def f(): pass\\nf()"]
         subprocess.run(python)
@@ -125,6 +125,10 @@ def test_other_programs(experiment):
         ("sh -c 'exit 5'", 5, None, True),
     ]
     assert all(c["end"] >= c["begin"] for c in x.children)
+    assert run(spartito, "merge", x.path).returncode == 0
+    merged = analyse.Model(str(x.path)).info()
+    assert (x.path / "merged").exists()
+    assert (merged["processes"], merged["children"]) == (x.processes, x.children)
 
 
 def test_exec(experiment):
@@ -256,6 +260,9 @@ def test_time_of_frames_open_at_a_fork_is_in_no_mean(experiment):
         assert all(row["mean"] <= row["max"] * 1.000001 for row in rows if row["kind"] != "root")
     (row,) = x.model.flat(match="__main__:parent")
     assert row["visits"] == 1 and row["incl"] >= row["mean"] + 0.2
+    for workers in (1, 2):
+        analyse.merge(str(x.path), force=True, workers=workers)
+        assert analyse.Model(str(x.path)).flat() == x.model.flat()
 
 
 def test_the_functions_look_as_without(tmp_path, spartito):
