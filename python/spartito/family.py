@@ -43,19 +43,25 @@ def ranks(info: dict[str, Any], directory: str) -> list[int | None]:
     return found
 
 
+def _place(p: dict[str, Any]) -> tuple[float, float, float]:
+    """Ranks of MPI stand first, in their order, and then others by their start."""
+    rank = p.get("rank")
+    return (float("inf"), 0, p["begin"]) if rank is None else (p["world"], rank, p["begin"])
+
+
 def tree(info: dict[str, Any]) -> list[tuple[int, int | None, dict[str, Any]]]:
-    """(depth, index of the process or None, process or child), parents first, each one's children by their start."""
+    """(depth, index of the process or None, process or child), parents first, each one's children by rank or start."""
     processes = info["processes"]
-    below: dict[int | None, list[tuple[float, int | None, dict[str, Any]]]] = {}
+    below: dict[int | None, list[tuple[int | None, dict[str, Any]]]] = {}
     above: int | None
     for i, p in enumerate(processes):
         above = p["continues"] if p["continues"] is not None else p["parent"]
-        below.setdefault(above, []).append((p["begin"], i, p))
+        below.setdefault(above, []).append((i, p))
     for c in info.get("children", ()):
         if c["process"] is None:
-            below.setdefault(c["parent"], []).append((c["begin"], None, c))
+            below.setdefault(c["parent"], []).append((None, c))
     for those in below.values():
-        those.sort(key=lambda one: one[0], reverse=True)
+        those.sort(key=lambda one: _place(one[1]), reverse=True)
     rows: list[tuple[int, int | None, dict[str, Any]]] = []
     waiting = [(0, below.get(None, []))]
     while waiting:
@@ -63,7 +69,7 @@ def tree(info: dict[str, Any]) -> list[tuple[int, int | None, dict[str, Any]]]:
         if not those:
             waiting.pop()
             continue
-        _, index, found = those.pop()
+        index, found = those.pop()
         rows.append((depth, index, found))
         if index is not None:
             waiting.append((depth + 1, below.get(index, [])))

@@ -4,6 +4,7 @@ are those that Score-P writes, in its order."""
 
 import re
 import shutil
+import subprocess
 import sys
 
 import pycubexr
@@ -95,7 +96,7 @@ class Run:
     def __init__(self, mpi):
         (mpi.path / "program.py").write_text(PROGRAM)
         words = ["-m", "spartito", "run", "--trace", "--only-mine", "--to", "otf2,cube,tau", "-o", "x"]
-        self.path = mpi.path
+        self.path, self.kind = mpi.path, mpi.kind
         self.done = mpi.run(2, [sys.executable, *words, "--", sys.executable, "program.py"])
         assert self.done.returncode == 0, self.done.stderr
         self.archive = Archive(self.path / "x-otf2" / "traces.otf2")
@@ -115,6 +116,14 @@ def test_said_and_written_once(run):
     for once in (*summary, "-otf2 (open with", ".cubex (open with", "-tau (open with"):
         assert run.done.stderr.count(once) == 1, run.done.stderr
     assert sorted(p.name for p in run.path.iterdir() if p.name[0] == "x") == ["x", "x-otf2", "x-tau", "x.cubex"]
+
+
+def test_info_names_the_mpi(run):
+    words = [sys.executable, "-m", "spartito", "info", "x"]
+    shown = subprocess.run(words, cwd=run.path, text=True, capture_output=True, check=True).stdout
+    (line,) = [line for line in shown.splitlines() if line.startswith("MPI ")]
+    library = {"openmpi": r"Open MPI v\d+\.\S+", "mpich": r"MPICH \d+\.\S+"}[run.kind]
+    assert re.fullmatch(rf"MPI +2 ranks, {library}, MPI_THREAD_MULTIPLE", line)
 
 
 def expected(me):

@@ -240,6 +240,7 @@ def test_rank_chosen(tmp_path):
             status, out, err = spartito(*verb, "--rank", rank, directory)
             assert (status, out, err) == (2, "", f"spartito {verb[0]}: --rank {rank}: {reason}\n")
     status, out, _ = spartito("info", directory)
+    assert re.search(r"^MPI +4 ranks, 3 of them recorded", out, re.M)
     table = [line.split() for line in out.split("\n\n")[1].splitlines()]
     assert table[0][:3] == ["process", "rank", "pid"] and [row[1] for row in table[1:]] == ["1", "2", "3"]
 

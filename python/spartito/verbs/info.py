@@ -12,7 +12,7 @@ from typing import Any
 
 from spartito import family, losses, mpitable
 from spartito.reading import load, one_directory
-from spartito.text import Column, Output, count, name, seconds, size, standard_output
+from spartito.text import Column, Output, count, name, plural, seconds, size, standard_output
 
 
 def launcher(directory: str) -> dict[str, Any]:
@@ -39,6 +39,19 @@ def _how(known: dict[str, Any]) -> str:
     return "not recorded: still running, or the launcher was killed"
 
 
+def _worlds(info: dict[str, Any]) -> list[tuple[str, str]]:
+    """A row for each MPI_COMM_WORLD."""
+    rows = []
+    for world, n in enumerate(info["worlds"]):
+        those = [p for p in info["processes"] if p["world"] == world]
+        known: dict[str, str] = those[0].get("meta", {}) if those else {}
+        # "Open MPI v4.1.4, package: …", "MPICH Version:      4.0.2"
+        library = " ".join(known.get("mpi_library", "").split(",")[0].replace("Version:", "").split())
+        ranks = plural(n, "rank") + (f", {count(len(those))} of them recorded" if len(those) < n else "")
+        rows.append(("MPI", ", ".join(filter(None, (ranks, library, known.get("mpi_thread_level", ""))))))
+    return rows
+
+
 def _head(out: Output, directory: str, info: dict[str, Any], known: dict[str, Any]) -> None:
     command = known.get("command")
     rows = [("experiment", directory)]
@@ -51,6 +64,7 @@ def _head(out: Output, directory: str, info: dict[str, Any], known: dict[str, An
     if isinstance(known.get("size"), int):
         rows.append(("ranks", f"{known['size']}, started by {known.get('manager')}"))
     rows += [
+        *_worlds(info),
         ("measured", f"{_moment(info['begin'])}, {seconds(info['end'] - info['begin'])}"),
         ("content", "profile and trace" if info["traced"] else "profile"),
         ("functions", count(info["regions"])),
