@@ -57,10 +57,10 @@ bool sp_mpi_begin(struct sp_mpi_call *c, unsigned function)
 	inside = (uintptr_t)c;
 	c->region = 0;
 	c->traced = false;
+	c->generation = *a->generation;
 	c->t = a->thread();
 	if (SP_UNLIKELY(!c->t))
 		return true;
-	c->generation = *a->generation;
 	uint64_t known = __atomic_load_n(&regions[function], __ATOMIC_RELAXED);
 	if (SP_UNLIKELY(known >> 32 != c->generation))
 		known = region_new(function, c->generation);

@@ -128,3 +128,15 @@ struct sp_mpi_comm *sp_mpi_comm(MPI_Comm comm)
 		return m;
 	return find_slow(comm);
 }
+
+bool sp_mpi_comm_again(uint64_t handle, uint32_t id)
+{
+	pthread_mutex_lock(&lock);
+	struct sp_mpi_comm *m = find(handle);
+	pthread_mutex_unlock(&lock);
+	if (!m || m->id != id)
+		return false;
+	if (m->process != *sp_mpi_adapter->process)
+		sp_mpi_comm_define(m);
+	return m->process == *sp_mpi_adapter->process;
+}

@@ -25,6 +25,8 @@ struct sp_mpi_comm *sp_mpi_comm_find(MPI_Comm comm);
 uint32_t sp_mpi_comm_known_id(MPI_Comm comm);
 /* Forgets it. */
 void sp_mpi_comm_remove(MPI_Comm comm);
+/* Defines in this raw file what an earlier one knows by that handle and id; false: it was freed since then. */
+bool sp_mpi_comm_again(uint64_t handle, uint32_t id);
 void sp_mpi_comm_each(void (*visit)(struct sp_mpi_comm *m, void *arg), void *arg);
 
 /* ---- comm_new.c: what they are ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Point to point. What was sent is recorded when the call came back, at the time it began: nothing is sent by a call
  * that fails. */
+#include "mpi/comm.h"
 #include "mpi/request.h"
 
 static void sent(const struct sp_mpi_call *c, uint32_t comm, int dest, int tag, uint64_t bytes)
@@ -36,12 +37,6 @@ void sp_mpi_received(struct sp_mpi_call *c, MPI_Comm comm, const MPI_Status *sta
 
 /* ---- requests ---- */
 
-static void cancelled(const struct sp_mpi_call *c, const struct sp_mpi_request *r)
-{
-	if (r->number)
-		sp_mpi_event(c, SP_RAW_X_MPI_REQUEST_CANCELLED, &r->number, 1);
-}
-
 /* Without xnonblock a request is a message that was sent, or came, and nothing else. */
 static bool has_number(void)
 {
@@ -50,10 +45,10 @@ static bool has_number(void)
 
 static void send_done(struct sp_mpi_call *c, const struct sp_mpi_request *r, const MPI_Status *status)
 {
-	if (status && sp_mpi_was_cancelled(status))
-		cancelled(c, r);
-	else
-		sp_mpi_event(c, SP_RAW_X_MPI_ISEND_COMPLETE, &r->number, 1);
+	const bool cancelled = status && sp_mpi_was_cancelled(status);
+	if (has_number())
+		sp_mpi_event(c, cancelled ? SP_RAW_X_MPI_REQUEST_CANCELLED : SP_RAW_X_MPI_ISEND_COMPLETE, &r->number,
+		             1);
 }
 
 static void send_begun(struct sp_mpi_call *c, const struct sp_mpi_request *r)
@@ -70,12 +65,13 @@ static void send_begun(struct sp_mpi_call *c, const struct sp_mpi_request *r)
 
 static void receive_done(struct sp_mpi_call *c, const struct sp_mpi_request *r, const MPI_Status *status)
 {
-	if (!status)
+	if (!status || status->MPI_SOURCE == MPI_PROC_NULL)
 		return;
-	if (sp_mpi_was_cancelled(status))
-		cancelled(c, r);
-	else if (status->MPI_SOURCE != MPI_PROC_NULL)
-		received(c, r->comm, status, has_number() ? r->number : 0);
+	const bool numbered = has_number();
+	if (!sp_mpi_was_cancelled(status))
+		received(c, r->comm, status, numbered ? r->number : 0);
+	else if (numbered)
+		sp_mpi_event(c, SP_RAW_X_MPI_REQUEST_CANCELLED, &r->number, 1);
 }
 
 static void receive_begun(struct sp_mpi_call *c, const struct sp_mpi_request *r)
@@ -96,7 +92,7 @@ void sp_mpi_isent(struct sp_mpi_call *c, const MPI_Request *request, MPI_Comm co
 		return;
 	const struct sp_mpi_request r = {.handle = sp_mpi_request_handle(*request),
 	                                 .number = sp_mpi_request_number(),
-	                                 .done = has_number() ? send_done : nothing_done,
+	                                 .done = send_done,
 	                                 .generation = c->generation,
 	                                 .comm = sp_mpi_comm_id(comm),
 	                                 .partner = dest,
@@ -119,34 +115,33 @@ void sp_mpi_ireceives(struct sp_mpi_call *c, const MPI_Request *request, MPI_Com
 	sp_mpi_request_add(&r);
 }
 
+/* It may be made in a pause and started after it. */
+static void make_persistent(const struct sp_mpi_call *c, struct sp_mpi_request *r, MPI_Request request, MPI_Comm comm)
+{
+	r->handle = sp_mpi_request_handle(request);
+	r->number = sp_mpi_request_number();
+	r->persistent = true;
+	r->comm = sp_mpi_comm_id(comm);
+	r->persistent_comm = sp_mpi_comm_handle(comm);
+	r->process = c->t ? *sp_mpi_adapter->process : 0;
+	sp_mpi_request_add(r);
+}
+
 void sp_mpi_send_init(struct sp_mpi_call *c, const MPI_Request *request, MPI_Comm comm, int dest, int tag,
                       MPI_Count count, MPI_Datatype type)
 {
-	if (!sp_mpi_counts(c) || dest == MPI_PROC_NULL)
+	struct sp_mpi_request r = {.done = send_done, .begun = send_begun, .partner = dest, .tag = tag};
+	if (c->result != MPI_SUCCESS || dest == MPI_PROC_NULL)
 		return;
-	const struct sp_mpi_request r = {.handle = sp_mpi_request_handle(*request),
-	                                 .number = sp_mpi_request_number(),
-	                                 .done = has_number() ? send_done : nothing_done,
-	                                 .begun = send_begun,
-	                                 .persistent = true,
-	                                 .comm = sp_mpi_comm_id(comm),
-	                                 .partner = dest,
-	                                 .tag = tag,
-	                                 .a = sp_mpi_bytes(count, type)};
-	sp_mpi_request_add(&r);
+	r.a = sp_mpi_bytes(count, type);
+	make_persistent(c, &r, *request, comm);
 }
 
 void sp_mpi_receive_init(struct sp_mpi_call *c, const MPI_Request *request, MPI_Comm comm, int source)
 {
-	if (!sp_mpi_counts(c) || source == MPI_PROC_NULL)
-		return;
-	const struct sp_mpi_request r = {.handle = sp_mpi_request_handle(*request),
-	                                 .number = sp_mpi_request_number(),
-	                                 .done = receive_done,
-	                                 .begun = receive_begun,
-	                                 .persistent = true,
-	                                 .comm = sp_mpi_comm_id(comm)};
-	sp_mpi_request_add(&r);
+	struct sp_mpi_request r = {.done = receive_done, .begun = receive_begun};
+	if (c->result == MPI_SUCCESS && source != MPI_PROC_NULL)
+		make_persistent(c, &r, *request, comm);
 }
 
 /* ---- messages that were matched by a probe: their communicator is told there and not where they are received ---- */
@@ -173,6 +168,7 @@ void sp_mpi_matched(struct sp_mpi_call *c, const int *flag, MPI_Comm comm, const
 	const struct sp_mpi_request r = {.handle = message_handle(*message),
 	                                 .number = sp_mpi_request_number(),
 	                                 .done = nothing_done,
+	                                 .generation = c->generation,
 	                                 .comm = sp_mpi_comm_id(comm)};
 	sp_mpi_request_add(&r);
 }
@@ -183,7 +179,7 @@ void sp_mpi_matches(struct sp_mpi_call *c, const MPI_Message *message)
 	struct sp_mpi_request r;
 	const bool known =
 	    is_message(*message) && sp_mpi_request_take(message_handle(*message), sp_mpi_request_newest(), &r);
-	c->kept = known ? r.comm : 0;
+	c->kept = known && r.generation == c->generation ? r.comm : 0;
 }
 
 void sp_mpi_received_match(struct sp_mpi_call *c, const MPI_Status *status)

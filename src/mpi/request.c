@@ -4,32 +4,45 @@
  *
  * A handle is free for another operation before the thread that completed the one before it gets here: of several
  * entries of a handle a thread means the newest that was there when its call began. Both MPIs also give one handle to
- * all operations that were complete at once; it makes no difference which of those is said to be complete first. */
+ * all operations that were complete at once: these come and go in one order. */
 #include "mpi/request.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { SHARDS = 64, FIRST_ROOM = 32 };
+#include "mpi/comm.h"
+
+enum { SHARDS = 64, FIRST_ROOM = 32, BLOCK = 16, MOST = 1 << 20 };
+
+struct entry {
+	struct sp_mpi_request r;
+	struct entry *next;
+};
+
+struct slot {
+	uint64_t handle; /* 0: free */
+	struct entry *first, *last;
+};
 
 static struct shard {
 	bool locked;
-	uint32_t n, room;             /* room: 0 or a power of two */
-	struct sp_mpi_request *table; /* owned; a slot with handle 0 is free */
+	uint32_t n, room;    /* room: 0 or a power of two */
+	struct slot *table;  /* owned */
+	struct entry *spare; /* owned */
 } __attribute__((aligned(64))) shards[SHARDS];
 
 static uint64_t last_number;
+static uint32_t made; /* entries, in all shards */
 
 static uint64_t hash_of(uint64_t handle)
 {
 	return handle * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-static struct shard *lock_shard(uint64_t hash)
+static struct shard *lock_shard(uint64_t handle)
 {
-	struct shard *s = &shards[hash >> 58];
+	struct shard *s = &shards[hash_of(handle) >> 58];
 	while (SP_UNLIKELY(__atomic_test_and_set(&s->locked, __ATOMIC_ACQUIRE)))
 		sched_yield();
 	return s;
@@ -40,56 +53,69 @@ static void unlock_shard(struct shard *s)
 	__atomic_clear(&s->locked, __ATOMIC_RELEASE);
 }
 
-static uint32_t slot_of(const struct shard *s, uint64_t hash)
+/* Whether MPI gives it to everything that is complete at once. */
+static bool is_shared(uint64_t handle)
 {
-	return (uint32_t)(hash >> 26) & (s->room - 1);
+#ifdef OPEN_MPI
+	static uint64_t empty;
+	uint64_t it = __atomic_load_n(&empty, __ATOMIC_RELAXED);
+	if (!it) {
+		const void *p = sp_mpi_symbol("ompi_request_empty");
+		it = p ? (uintptr_t)p : 1;
+		__atomic_store_n(&empty, it, __ATOMIC_RELAXED);
+	}
+	return handle == it;
+#else
+	return handle >> 30 == 1; /* the kind of a handle; MPI_REQUEST_NULL has none */
+#endif
 }
 
-static void put(struct shard *s, const struct sp_mpi_request *r)
+/* The slot of the handle, or the free one that it would get. There is always a free one. */
+static struct slot *slot_of(const struct shard *s, uint64_t handle)
 {
-	uint32_t i = slot_of(s, hash_of(r->handle));
-	while (s->table[i].handle)
-		i = (i + 1) & (s->room - 1);
-	s->table[i] = *r;
-	s->n++;
+	const uint32_t mask = s->room - 1;
+	uint32_t i = (uint32_t)(hash_of(handle) >> 26) & mask;
+	while (s->table[i].handle && s->table[i].handle != handle)
+		i = (i + 1) & mask;
+	return &s->table[i];
 }
 
-SP_COLD static bool grow(struct shard *s)
+SP_COLD static bool more_slots(struct shard *s)
 {
-	struct shard larger = {.room = s->room ? 2 * s->room : FIRST_ROOM};
+	struct shard larger = {.n = s->n, .room = s->room ? 2 * s->room : FIRST_ROOM};
 	larger.table = calloc(larger.room, sizeof *larger.table);
 	if (!larger.table)
 		return false;
 	for (uint32_t i = 0; i < s->room; i++)
 		if (s->table[i].handle)
-			put(&larger, &s->table[i]);
+			*slot_of(&larger, s->table[i].handle) = s->table[i];
 	free(s->table);
 	s->table = larger.table;
 	s->room = larger.room;
 	return true;
 }
 
-/* The newest of that handle that is not newer than `newest`. */
-static struct sp_mpi_request *find(struct shard *s, uint64_t handle, uint64_t hash, uint64_t newest)
+SP_COLD static bool more_entries(struct shard *s)
 {
-	struct sp_mpi_request *found = NULL;
-	if (!s->room)
-		return NULL;
-	for (uint32_t i = slot_of(s, hash); s->table[i].handle; i = (i + 1) & (s->room - 1)) {
-		struct sp_mpi_request *r = &s->table[i];
-		if (r->handle == handle && r->number <= newest && (!found || r->number > found->number))
-			found = r;
+	struct entry *block = NULL;
+	if (__atomic_load_n(&made, __ATOMIC_RELAXED) < MOST)
+		block = calloc(BLOCK, sizeof *block);
+	for (int i = 0; block && i < BLOCK; i++) {
+		block[i].next = s->spare;
+		s->spare = &block[i];
 	}
-	return found;
+	if (block)
+		__atomic_add_fetch(&made, BLOCK, __ATOMIC_RELAXED);
+	return block != NULL;
 }
 
 /* What stands behind a gap moves into it, so that no search ends too early. */
-static void take_out(struct shard *s, struct sp_mpi_request *r)
+static void empty_slot(struct shard *s, struct slot *slot)
 {
 	const uint32_t mask = s->room - 1;
-	uint32_t gap = (uint32_t)(r - s->table);
+	uint32_t gap = (uint32_t)(slot - s->table);
 	for (uint32_t i = (gap + 1) & mask; s->table[i].handle; i = (i + 1) & mask) {
-		uint32_t wanted = slot_of(s, hash_of(s->table[i].handle));
+		const uint32_t wanted = (uint32_t)(hash_of(s->table[i].handle) >> 26) & mask;
 		if (((i - wanted) & mask) >= ((i - gap) & mask)) {
 			s->table[gap] = s->table[i];
 			gap = i;
@@ -99,17 +125,36 @@ static void take_out(struct shard *s, struct sp_mpi_request *r)
 	s->n--;
 }
 
+/* Where the entry hangs that a thread means by the handle; NULL: nothing is known of it. */
+static struct entry **find(const struct shard *s, uint64_t handle, uint64_t newest, struct slot **slot)
+{
+	if (!s->room)
+		return NULL;
+	*slot = slot_of(s, handle);
+	if (!(*slot)->handle)
+		return NULL;
+	struct entry **at = &(*slot)->first;
+	while (*at && (*at)->r.number > newest && !is_shared(handle))
+		at = &(*at)->next;
+	return *at ? at : NULL;
+}
+
+static void take_out(struct shard *s, struct slot *slot, struct entry **at)
+{
+	struct entry *e = *at;
+	*at = e->next;
+	if (!slot->first)
+		empty_slot(s, slot);
+	else if (slot->last == e)
+		for (slot->last = slot->first; slot->last->next; slot->last = slot->last->next)
+			;
+	e->next = s->spare;
+	s->spare = e;
+}
+
 uint64_t sp_mpi_request_number(void)
 {
 	return __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
-}
-
-void sp_mpi_request_add(const struct sp_mpi_request *r)
-{
-	struct shard *s = lock_shard(hash_of(r->handle));
-	if (SP_LIKELY(4 * (s->n + 1) <= 3 * s->room) || grow(s))
-		put(s, r);
-	unlock_shard(s);
 }
 
 uint64_t sp_mpi_request_newest(void)
@@ -117,17 +162,57 @@ uint64_t sp_mpi_request_newest(void)
 	return __atomic_load_n(&last_number, __ATOMIC_RELAXED);
 }
 
+static void put(struct shard *s, const struct sp_mpi_request *r)
+{
+	struct entry *e = s->spare;
+	struct slot *slot = slot_of(s, r->handle);
+	s->spare = e->next;
+	e->r = *r;
+	if (!slot->handle) {
+		*slot = (struct slot){r->handle, e, e};
+		e->next = NULL;
+		s->n++;
+	} else if (is_shared(r->handle)) {
+		e->next = NULL;
+		slot->last->next = e;
+		slot->last = e;
+	} else {
+		e->next = slot->first;
+		slot->first = e;
+	}
+}
+
+SP_COLD static void too_many(void)
+{
+	static bool said;
+	if (!__atomic_test_and_set(&said, __ATOMIC_RELAXED))
+		sp_mpi_adapter->meta("missing_mpi_requests",
+		                     "how some MPI requests ended, because more than 1,048,576 were under way");
+}
+
+void sp_mpi_request_add(const struct sp_mpi_request *r)
+{
+	struct shard *s = lock_shard(r->handle);
+	const bool room = (SP_LIKELY(4 * (s->n + 1) <= 3 * s->room) || more_slots(s)) &&
+	                  (SP_LIKELY(s->spare != NULL) || more_entries(s));
+	if (SP_LIKELY(room))
+		put(s, r);
+	unlock_shard(s);
+	if (SP_UNLIKELY(!room))
+		too_many();
+}
+
 bool sp_mpi_request_take(uint64_t handle, uint64_t newest, struct sp_mpi_request *out)
 {
-	const uint64_t hash = hash_of(handle);
-	struct shard *s = lock_shard(hash);
-	struct sp_mpi_request *r = find(s, handle, hash, newest);
-	const bool found = r && (!r->persistent || r->active);
+	struct slot *slot;
+	struct shard *s = lock_shard(handle);
+	struct entry **at = find(s, handle, newest, &slot);
+	const bool found = at && (!(*at)->r.persistent || (*at)->r.active);
 	if (found) {
-		*out = *r;
-		r->active = false;
-		if (!r->persistent)
-			take_out(s, r);
+		*out = (*at)->r;
+		(*at)->r.active = false;
+		if (!out->persistent)
+			take_out(s, slot, at);
 	}
 	unlock_shard(s);
 	return found;
@@ -135,25 +220,25 @@ bool sp_mpi_request_take(uint64_t handle, uint64_t newest, struct sp_mpi_request
 
 static void drop(uint64_t handle, uint64_t newest)
 {
-	const uint64_t hash = hash_of(handle);
-	struct shard *s = lock_shard(hash);
-	struct sp_mpi_request *r = find(s, handle, hash, newest);
-	if (r)
-		take_out(s, r);
+	struct slot *slot;
+	struct shard *s = lock_shard(handle);
+	struct entry **at = find(s, handle, newest, &slot);
+	if (at)
+		take_out(s, slot, at);
 	unlock_shard(s);
 }
 
 static bool activate(uint64_t handle, struct sp_mpi_request *out, uint32_t generation)
 {
-	const uint64_t hash = hash_of(handle);
-	struct shard *s = lock_shard(hash);
-	struct sp_mpi_request *r = find(s, handle, hash, UINT64_MAX);
-	const bool found = r && r->persistent && !r->active;
+	struct slot *slot;
+	struct shard *s = lock_shard(handle);
+	struct entry **at = find(s, handle, UINT64_MAX, &slot);
+	const bool found = at && (*at)->r.persistent && !(*at)->r.active;
 	if (found) {
-		r->active = true;
-		r->generation = generation;
-		r->number = sp_mpi_request_number();
-		*out = *r;
+		(*at)->r.active = true;
+		(*at)->r.generation = generation;
+		(*at)->r.number = sp_mpi_request_number();
+		*out = (*at)->r;
 	}
 	unlock_shard(s);
 	return found;
@@ -161,10 +246,11 @@ static bool activate(uint64_t handle, struct sp_mpi_request *out, uint32_t gener
 
 static uint64_t pending(uint64_t handle, uint64_t newest, uint32_t generation)
 {
-	const uint64_t hash = hash_of(handle);
-	struct shard *s = lock_shard(hash);
-	struct sp_mpi_request *r = find(s, handle, hash, newest);
-	uint64_t number = r && r->generation == generation && (!r->persistent || r->active) ? r->number : 0;
+	struct slot *slot;
+	struct shard *s = lock_shard(handle);
+	struct entry **at = find(s, handle, newest, &slot);
+	const struct sp_mpi_request *r = at ? &(*at)->r : NULL;
+	const uint64_t number = r && r->generation == generation && (!r->persistent || r->active) ? r->number : 0;
 	unlock_shard(s);
 	return number;
 }
@@ -360,10 +446,23 @@ void sp_mpi_released(struct sp_mpi_call *c)
 		drop(c->kept, c->newest);
 }
 
+/* Without its communicator, which the program has freed, a start has no record in a raw file that is newer than it. */
+static bool has_comm(const struct sp_mpi_request *r)
+{
+	return !r->persistent_comm || r->process == *sp_mpi_adapter->process ||
+	       sp_mpi_comm_again(r->persistent_comm, r->comm);
+}
+
 void sp_mpi_started(struct sp_mpi_call *c, int n, const MPI_Request *requests)
 {
 	struct sp_mpi_request r;
-	for (int i = 0; sp_mpi_counts(c) && i < n; i++)
-		if (activate(sp_mpi_request_handle(requests[i]), &r, c->generation))
+	for (int i = 0; sp_mpi_counts(c) && i < n; i++) {
+		const uint64_t handle = sp_mpi_request_handle(requests[i]);
+		if (!activate(handle, &r, c->generation))
+			continue;
+		if (SP_LIKELY(has_comm(&r)))
 			r.begun(c, &r);
+		else
+			sp_mpi_request_take(handle, UINT64_MAX, &r);
+	}
 }

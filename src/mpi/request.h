@@ -16,6 +16,10 @@ struct sp_mpi_request {
 	uint32_t generation; /* c->generation */
 	bool persistent, active;
 	uint32_t comm;
+	/* Of a persistent one, which may be started under a later measurement: the handle of its communicator, and the
+	 * raw file in which that was defined (*adapter->process). 0: it has none. */
+	uint64_t persistent_comm;
+	uint32_t process;
 	int32_t partner, tag;
 	uint64_t a, b, c, d;
 };

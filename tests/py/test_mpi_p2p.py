@@ -2,11 +2,13 @@
 """Point to point: every message with its partner, tag, communicator and bytes, once where it was sent and once where it
 came."""
 
+import sys
 from collections import Counter
 
 import pytest
+from rawfile import Raw
 
-from mpi import mpi  # noqa: F401
+from mpi import Rank, mpi  # noqa: F401
 
 START = """
 import threading
@@ -136,6 +138,85 @@ def test_persistent(mpi):  # noqa: F811
         numbers = requests(rank, "isend", "irecv_request")
         assert len(numbers) == len(set(numbers)) == 10
         assert numbers == requests(rank, "isend_complete", "irecv")
+
+
+PARTITIONED = START + """
+try: s, r = c.Psend_init(x, 5, next, 1), c.Precv_init(y, 5, before, 1)
+except NotImplementedError: raise SystemExit("no partitioned communication")
+for i in range(2):
+    MPI.Prequest.Startall([s, r])
+    s.Pready_range(0, 3); s.Pready(4)
+    MPI.Request.Waitall([s, r])
+assert (y == x).all()
+s.Free(); r.Free()
+"""
+
+
+def test_partitioned(mpi):  # noqa: F811
+    done = mpi.measured(2, PARTITIONED, fails=True)
+    if "no partitioned" in done.done.stderr:
+        pytest.skip("this MPI has no partitioned communication")
+    assert done.done.returncode == 0
+    sent, came = both(done.ranks)
+    assert sent == came == Counter({(0, 1, 1, 80): 2, (1, 0, 1, 80): 2})
+    assert {"MPI_Psend_init", "MPI_Precv_init", "MPI_Pready", "MPI_Pready_range"} <= set(done.ranks[0].names())
+
+
+# made in a pause, and started under two measurements and between them
+AGAIN = """
+import os, spartito
+spartito.start("first" + (os.environ.get("OMPI_COMM_WORLD_RANK") or os.environ["PMI_RANK"]), trace=True)
+from mpi4py import MPI
+c = MPI.COMM_WORLD
+me = c.rank
+d = c.Dup()
+spartito.pause()
+r = [q for comm in (c, d) for q in (comm.Recv_init(bytearray(5), 1 - me, 3), comm.Send_init(bytearray(5), 1 - me, 3))]
+spartito.resume()
+def once(r):
+    MPI.Prequest.Startall(r)
+    MPI.Request.Waitall(r)
+once(r)
+spartito.stop()
+once(r)
+spartito.start(f"second{me}", trace=True)
+once(r)
+d.Free()
+once(r[:2])
+for q in r: q.Free()
+"""
+
+
+def test_measured_twice(mpi):  # noqa: F811
+    (mpi.path / "program.py").write_text(AGAIN)
+    done = mpi.run(2, [sys.executable, "program.py"])
+    assert done.returncode == 0, done.stderr
+    for me in range(2):
+        first, second = (Rank(Raw(next((mpi.path / f"{name}{me}" / "raw").glob("*.raw")))) for name in ("first", "second"))
+        for rank, n in ((first, 2), (second, 3)):
+            assert [m[1:] for m in rank.messages("isend")] == [m[1:] for m in rank.messages("irecv")] == [(1 - me, 3, 5)] * n
+            assert requests(rank, "isend") == requests(rank, "isend_complete")
+            assert {m[0] for m in rank.messages("isend") + rank.messages("irecv")} <= set(rank.comms)
+            assert len({m[0] for m in rank.messages("isend")}) == 2
+
+
+MANY = START + """
+for i in range(3000): c.Isend(bytearray(1), next, 1) if i % 2 else MPI.Request.Free(c.Isend(bytearray(1), next, 1))
+r = [c.Isend(bytearray(1), next, 2) for i in range(3000)]
+for i in range(3000): c.Recv(bytearray(1), before, 1)
+q = [c.Irecv(bytearray(1), before, 2) for i in range(3000)]
+MPI.Request.Waitall(q[::-1])
+MPI.Request.Waitall(r[::-1])
+"""
+
+
+def test_thousands_at_a_time(mpi):  # noqa: F811
+    ranks = mpi.measured(2, MANY).ranks
+    sent, came = both(ranks)
+    assert sent == came == Counter({(a, 1 - a, tag, 1): 3000 for a in (0, 1) for tag in (1, 2)})
+    for rank in ranks:
+        assert requests(rank, "irecv_request") == requests(rank, "irecv")
+        assert len(set(requests(rank, "isend_complete"))) >= 3000
 
 
 OBJECTS = START + """
