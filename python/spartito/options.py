@@ -149,7 +149,7 @@ VERBS = (
             Option(
                 "--mpi",
                 "which functions of MPI are recorded: auto, off, or groups of them such as p2p,coll,io (as "
-                "SCOREP_MPI_ENABLE_GROUPS has them)",
+                "SCOREP_MPI_ENABLE_GROUPS has them; ~io leaves one out)",
                 "GROUP[,…]",
             ),
             Option(

@@ -155,12 +155,12 @@ def _metrics(text: str) -> str:
 
 
 def mpi_groups(text: str) -> str:
-    """Groups of MPI functions, divided by commas. ValueError: a sentence about the one that is none."""
+    """Groups of MPI functions, divided by commas; ~ leaves one out. ValueError: a sentence about the one that is none."""
     words = [word.lower() for word in text.replace(",", " ").replace(":", " ").replace(";", " ").split()]
     for word in words:
-        if word not in MPI_GROUPS:
+        if word.removeprefix("~") not in MPI_GROUPS:
             raise ValueError(f"{word!r} is no group of MPI functions{near(word, MPI_GROUPS)} (known: {', '.join(MPI_GROUPS)})")
-    return ",".join(dict.fromkeys(words)) or "off"
+    return ",".join(words) or "off"
 
 
 def uncounted(text: str) -> list[str]:

@@ -136,8 +136,8 @@ extern const struct sp_adapter sp_adapter_v1;
 
 /* Defines the columns that the settings ask for; the process lock is free, and no node is made yet. */
 void sp_adapter_columns(void);
-/* Reads names of groups with commas, spaces, colons or semicolons between them; auto is Score-P's default, off is none.
- * -1: why says which word is wrong. */
+/* Reads names of groups with commas, spaces, colons or semicolons between them; auto is Score-P's default, off is none,
+ * and ~ in front of one takes it away from what came before. -1: why says which word is wrong. */
 int sp_mpi_groups(const char *text, uint32_t *out, char *why, size_t n);
 /* Whether a launcher of MPI started this process. */
 bool sp_adapter_mpi_launched(void);

@@ -38,6 +38,8 @@ int sp_mpi_groups(const char *text, uint32_t *out, char *why, size_t n)
 	static const char apart[] = " \t\n,:;";
 	*out = 0;
 	for (const char *word = text + strspn(text, apart); *word;) {
+		const bool without = *word == '~';
+		word += without;
 		size_t i, length = strcspn(word, apart);
 		for (i = 0; i < sizeof names / sizeof *names; i++)
 			if (strlen(names[i].name) == length && !strncasecmp(word, names[i].name, length))
@@ -47,7 +49,7 @@ int sp_mpi_groups(const char *text, uint32_t *out, char *why, size_t n)
 			         word);
 			return -1;
 		}
-		*out |= names[i].groups;
+		*out = without ? *out & ~names[i].groups : *out | names[i].groups;
 		word += length;
 		word += strspn(word, apart);
 	}

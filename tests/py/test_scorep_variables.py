@@ -5,10 +5,10 @@ import pytest
 from scorep_helpers import configuration, measured, program, results, run
 
 
-def settings(environment, instrument=True, io=None):
+def settings(environment, instrument=True, io=None, mpi=False):
     from spartito.scorep.variables import Variables
 
-    return Variables(environment).settings(instrument, io)
+    return Variables(environment).settings(instrument, io, mpi)
 
 
 def test_defaults():
@@ -66,6 +66,13 @@ def test_options_before_variables():
     assert settings({}, instrument=False)["instrument"] == "0"
 
 
+def test_groups_of_mpi():
+    assert settings({})["mpi"] == settings({"SCOREP_MPI_ENABLE_GROUPS": "all"})["mpi"] == "off"
+    assert settings({}, mpi=True)["mpi"] == "default"
+    assert settings({"SCOREP_MPI_ENABLE_GROUPS": "P2P coll:xnonblock,~coll"}, mpi=True)["mpi"] == "p2p,coll,xnonblock,~coll"
+    assert settings({"SCOREP_MPI_ENABLE_GROUPS": "none"}, mpi=True)["mpi"] == "none"
+
+
 @pytest.mark.parametrize(
     ("variable", "value"),
     [
@@ -73,6 +80,7 @@ def test_options_before_variables():
         ("SCOREP_ENABLE_TRACING", "tru"),
         ("SCOREP_OVERWRITE_EXPERIMENT_DIRECTORY", "-1"),
         ("SCOREP_VERBOSE", "loud"),
+        ("SCOREP_MPI_ENABLE_GROUPS", "p2p,kol"),
         ("SCOREP_IO_POSIX", "2x"),
         ("SCOREP_TOTAL_MEMORY", "much"),
         ("SCOREP_TOTAL_MEMORY", "-5M"),

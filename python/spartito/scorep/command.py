@@ -84,7 +84,7 @@ def _verbose(asked: Asked, variables: Variables, path: str, preloaded: str) -> N
 def _start(asked: Asked) -> int:
     variables = Variables(os.environ)
     command = [sys.executable or "python3", *flags(), *asked.command]
-    settings = variables.settings(asked.instrument, asked.io)
+    settings = variables.settings(asked.instrument, asked.io, asked.mpi)
     measured = variables.on("SCOREP_ENABLE_PROFILING") or variables.on("SCOREP_ENABLE_TRACING")
     world = rundir.world_of(command)
     try:

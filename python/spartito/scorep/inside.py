@@ -44,7 +44,7 @@ def _begin() -> None:
         raise OSError(str(e)) from None
     if variables.on("SCOREP_ENABLE_PROFILING") or variables.on("SCOREP_ENABLE_TRACING"):
         try:
-            _measure.start(directory.path, variables.settings(instrument=True, io=None))
+            _measure.start(directory.path, variables.settings(instrument=True, io=None, mpi=False))
         except BaseException:
             place.forget(directory)
             raise

@@ -32,7 +32,7 @@ options:
                             record functions only where the program itself enables it
   --instrumenter-type=TYPE  profile, trace, cProfile or cTrace (all the same here), or dummy, which is --noinstrumenter
   --instrumenter-file=FILE  Python code to run before the script, to instrument modules and functions
-  --mpp=none|mpi, --mpi     the program uses MPI
+  --mpp=none|mpi, --mpi     record MPI: the groups of functions in SCOREP_MPI_ENABLE_GROUPS
   --thread=NAME             accepted: threads are always recorded
   --io=posix                record file I/O (also --io=runtime:posix; --io=none)
   --compiler, --nocompiler, --user

@@ -9,6 +9,7 @@ import os
 
 from spartito.say import Refused
 from spartito.scorep import filters
+from spartito.settings import mpi_groups
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,10 +46,10 @@ EFFECTIVE = (
     ("SCOREP_METRIC_PERF", "text", ""),
     ("SCOREP_METRIC_PERF_SEP", "letter", ","),
     ("SCOREP_IO_POSIX", "bool", "false"),
+    ("SCOREP_MPI_ENABLE_GROUPS", "groups", "default"),
 )
 # Checked and kept in scorep.cfg; nothing is recorded for them.
 RECORDED_NOT = (
-    ("SCOREP_MPI_ENABLE_GROUPS", "text", "default"),
     ("SCOREP_MPI_MEMORY_RECORDING", "bool", "false"),
     ("SCOREP_MEMORY_RECORDING", "bool", "false"),
     ("SCOREP_ENABLE_UNWINDING", "bool", "false"),
@@ -118,6 +119,11 @@ def _checked(kind: str, text: str) -> str:
     elif kind == "timer":
         if text not in TIMERS:
             raise ValueError(f"is none of {', '.join(TIMERS)}")
+    elif kind == "groups":
+        try:
+            mpi_groups(text)
+        except ValueError as e:
+            raise ValueError(f"is no list of groups: {e}") from None
     elif kind == "letter":
         if len(text) != 1:
             raise ValueError("is not a single character")
@@ -165,8 +171,8 @@ class Variables:
                     found.append(f"{source}:{name}")
         return list(dict.fromkeys(found))
 
-    def settings(self, instrument: bool, io: bool | None) -> dict[str, str]:
-        """Names and values of the recorder's settings. io None: as the variable says."""
+    def settings(self, instrument: bool, io: bool | None, mpi: bool) -> dict[str, str]:
+        """Names and values of the recorder's settings. io None: as the variable says. mpi: whether MPI is recorded at all."""
         wanted = self.values
         return {
             "scorep": "1",
@@ -177,6 +183,7 @@ class Variables:
             "clock": self.clock,
             "metrics": self.metrics,
             "io": "1" if (self.on("SCOREP_IO_POSIX") if io is None else io) else "0",
+            "mpi": mpi_groups(wanted["SCOREP_MPI_ENABLE_GROUPS"]) if mpi else "off",
             "filter": self.filter,
             "machine": wanted["SCOREP_MACHINE_NAME"],
             "executable": wanted["SCOREP_EXECUTABLE"],
