@@ -34,14 +34,15 @@ class Model:
         """dir, begin, end (epoch seconds), traced, regions, paths, events, bytes, problems [str],
         processes [dict(file, host, command, pid, ppid, parent, rank, world, end 'normal'|'stopped'|'abrupt'|'exited'|'exec'|'running',
         status, signal, ended_by, continues, forked, begin, stop, cost_in, cost_out, lost {..}, lost_reason, meta {..})],
-        locations [dict(process, name, tid, creator, begin, end, lost {..}, visits, resumed, busy, mpi)],
+        locations [dict(process, name, tid, creator, begin, end, lost {..}, visits, resumed, busy, mpi, open)],
         metrics [dict(name, unit, exponent, what, source 'rusage'|'papi'|'perf'|'bytes', own, total)]: quantities counted beside the time, in 10**exponent unit.
         worlds [sizes of the MPI_COMM_WORLDs]; rank is in the one that world names, both None for processes that did not begin MPI.
         children [dict(parent, process, pid, command, begin, end, status, signal, forked, exec)]: processes that measured ones started, or
         became (exec); process: its index if it is measured. status and signal as the parent learned of them. ended_by: the process of
         the program that sent the signal. continues: the process that became this one by exec.
         begin and end of these are seconds since the experiment's begin; parent and creator are indices or None. busy: time in
-        regions, mpi: the part of it in functions of MPI themselves. Damage of a trace is found, and added to problems, when the trace is read."""
+        regions, mpi: the part of it in functions of MPI themselves; open: the innermost call that was never left, "f" or
+        "f, called by g", or "". Damage of a trace is found, and added to problems, when the trace is read."""
 
     def flat(self, *, sort: str = "excl", limit: int = 0, match: str = "", location: int = -1, process: int = -1) -> list[dict[str, Any]]:
         """One row for each region: name, module, qualname, file, line, kind, visits, resumed, incl, excl, mean, min, max, std.

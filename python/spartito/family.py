@@ -11,6 +11,14 @@ if TYPE_CHECKING:
 BY_PROGRAM = "ended by the program itself"  # in a sentence about processes
 
 
+def who(process: dict[str, Any]) -> str:
+    return f"process {process['pid']} on {process['host']}"
+
+
+def rank_and_process(process: dict[str, Any]) -> str:
+    return who(process) if process["rank"] is None else f"rank {process['rank']} ({who(process)})"
+
+
 def signal_name(number: int) -> str:
     import signal
 
@@ -97,23 +105,44 @@ def _by_program(processes: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def sentences(processes: list[dict[str, Any]], abrupt: str, most: int) -> list[str]:
+def _where(info: dict[str, Any]) -> dict[int, str]:
+    """The innermost call that the first thread of a process never left: what hung, or waited for what did."""
+    found: dict[int, str] = {}
+    for loc in info["locations"]:
+        found.setdefault(loc["process"], loc["open"])
+    return {i: f" in {text}" for i, text in found.items() if text}
+
+
+def _most(where: dict[int, str], those: list[int]) -> str:
+    times: dict[str, int] = {}
+    for text in filter(None, map(where.get, those)):
+        times[text] = times.get(text, 0) + 1
+    most = sorted(times.items(), key=lambda item: -item[1])[:3]
+    return f" ({'; '.join(f'{n:,}{text}' for text, n in most)})" if most else ""
+
+
+def _how(p: dict[str, Any]) -> str:
+    if p.get("signal") is not None:
+        return f"signal {p['signal']}, {signal_name(p['signal'])}"
+    if p.get("status") is not None:
+        return f"ended by C code, exit status {p['status']}"
+    return "killed, crashed or ended by C code"
+
+
+def sentences(info: dict[str, Any], abrupt: str, most: int) -> list[str]:
     """Of processes that did not come to the interpreter's end; abrupt: the words for it. More than most are summed up."""
+    processes, where = info["processes"], _where(info)
     lines = _by_program(processes)
-    others = [p for p in processes if p["end"] == "abrupt" and not by_program(p)]
-    if len(others) > most:
-        lines.append(f"{len(others):,} processes {abrupt}; what was recorded until then is here")
-    else:
-        for p in others:
-            how = "killed, crashed or ended by C code"
-            if p.get("signal") is not None:
-                how = f"signal {p['signal']}, {signal_name(p['signal'])}"
-            elif p.get("status") is not None:
-                how = f"ended by C code, exit status {p['status']}"
-            lines.append(f"process {p['pid']} on {p['host']} {abrupt} ({how}); what was recorded until then is here")
-    running = [p for p in processes if p["end"] == "running"]
-    if len(running) > most:
-        lines.append(f"{len(running):,} processes still run; what they have recorded so far is here")
-    else:
-        lines += [f"process {p['pid']} on {p['host']} still runs; what it has recorded so far is here" for p in running]
+    others = [i for i, p in enumerate(processes) if p["end"] == "abrupt" and not by_program(p)]
+    running = [i for i, p in enumerate(processes) if p["end"] == "running"]
+    for those, how, rest in ((others, abrupt, "what was recorded until then"), (running, "", "what it has recorded so far")):
+        if len(those) > most:
+            text = how or "still run"
+            rest = rest.replace("it has", "they have")
+            lines.append(f"{len(those):,} processes {text}{_most(where, those)}; {rest} is here")
+            continue
+        for i in those:
+            p = processes[i]
+            text = f"{how}{where.get(i, '')} ({_how(p)})" if how else f"still runs{where.get(i, '')}"
+            lines.append(f"{rank_and_process(p)} {text}; {rest} is here")
     return lines

@@ -25,10 +25,6 @@ NO_LINES = ": no lines of its functions: "  # in a problem, after the name of an
 MOST = 6  # lines about single processes, before they are summed up
 
 
-def _who(process: dict[str, Any]) -> str:
-    return f"process {process['pid']} on {process['host']}"
-
-
 def _lost(lost: dict[str, int]) -> list[str]:
     parts = [f"{plural(lost[key], what)} {how}" for key, what, how in WORDS if lost.get(key)]
     if lost.get("bytes"):
@@ -61,8 +57,7 @@ def _aborted(processes: list[dict[str, Any]]) -> list[str]:
     lines = []
     for p in processes:
         if "mpi_aborted" in p["meta"]:
-            who = _who(p) if p["rank"] is None else f"rank {p['rank']} ({_who(p)})"
-            lines.append(f"{who} called MPI_Abort with code {p['meta']['mpi_aborted']}")
+            lines.append(f"{family.rank_and_process(p)} called MPI_Abort with code {p['meta']['mpi_aborted']}")
     if len(lines) > MOST:
         lines[MOST:] = [f"{count(len(lines) - MOST)} more processes called MPI_Abort"]
     return lines
@@ -76,7 +71,7 @@ def _missing(processes: list[dict[str, Any]]) -> list[str]:
             if key.startswith("missing_"):
                 said.setdefault(text, []).append(p)
     return [
-        f"not recorded in {_who(those[0]) if len(those) == 1 else f'{count(len(those))} processes'}: {text}"
+        f"not recorded in {family.who(those[0]) if len(those) == 1 else f'{count(len(those))} processes'}: {text}"
         for text, those in said.items()
     ]
 
@@ -108,8 +103,8 @@ def sentences(info: dict[str, Any]) -> list[str]:
         for p in losing:
             parts = _lost(p["lost"]) or ["part of the recording"]
             why = f" ({p['lost_reason']})" if p.get("lost_reason") else ""
-            lines.append(f"lost in {_who(p)}: {', '.join(parts)}{why}")
-    lines += family.sentences(info["processes"], ABRUPT, MOST)
+            lines.append(f"lost in {family.who(p)}: {', '.join(parts)}{why}")
+    lines += family.sentences(info, ABRUPT, MOST)
     lines += _aborted(info["processes"])
     lines += _missing(info["processes"])
     lines += _uncounted(info["processes"])

@@ -101,7 +101,8 @@ static PyObject *location(const struct sp_location *l)
 	    sp_put(d, "end", PyFloat_FromDouble((double)l->end * S)) || sp_put(d, "lost", lost(&l->lost)) ||
 	    sp_put(d, "visits", PyLong_FromUnsignedLongLong(l->visits)) ||
 	    sp_put(d, "resumed", PyLong_FromUnsignedLongLong(l->resumed)) ||
-	    sp_put(d, "busy", PyFloat_FromDouble(l->busy * S)) || sp_put(d, "mpi", PyFloat_FromDouble(l->mpi * S)))
+	    sp_put(d, "busy", PyFloat_FromDouble(l->busy * S)) || sp_put(d, "mpi", PyFloat_FromDouble(l->mpi * S)) ||
+	    sp_put(d, "open", sp_text(l->open)))
 		Py_CLEAR(d);
 	return d;
 }

@@ -136,6 +136,7 @@ void sp_fields_location(struct sp_pack *k, struct sp_location *l)
 	sp_pack_number(k, l->resumed);
 	sp_pack_number(k, l->busy);
 	sp_pack_number(k, l->mpi);
+	sp_pack_str(k, &l->open);
 }
 
 void sp_fields_place(struct sp_pack *k, struct sp_place *p)

@@ -139,6 +139,7 @@ struct sp_location {
 	size_t first_value, values; /* rows of sp_model.values, sorted by path */
 	uint64_t visits, resumed;   /* of all paths */
 	double busy, mpi;           /* ns in any path; in MPI */
+	struct sp_str open;         /* the innermost call that was never left: "f", or "f, called by g"; empty: none */
 };
 
 /* The merged call tree. Path 0 is the root; a parent's index is smaller than its children's. Calls with different

@@ -15,6 +15,7 @@ struct adding {
 	                       the call before the value was set */
 	size_t nodes;       /* room of path_of */
 	uint64_t end;       /* ticks: where open frames are closed */
+	uint32_t open;      /* path of the innermost of them */
 	size_t first_row;
 	size_t row; /* of the node before, to which values belong; SIZE_MAX: none */
 	uint64_t lost_parents, lost_regions, lost_metrics;
@@ -318,6 +319,7 @@ static int close_frame(struct adding *a, const struct sp_raw_frame *frame)
 	row = row_for(a, path);
 	if (!row)
 		return -1;
+	a->open = path;
 	row->v.incl += d;
 	if (frame->flags & (SP_RAW_FRAME_INHERITED | SP_RAW_FRAME_FORKED))
 		return 0;
@@ -384,6 +386,32 @@ static void report_losses(struct adding *a)
 		              a->lost_metrics, a->t->state.id);
 }
 
+/* What is said of a thread that was killed: where it was. */
+static int name_open(const struct adding *a, struct sp_str *out)
+{
+	static const char between[] = ", called by ";
+	const struct sp_model *m = a->b->m;
+	const uint32_t caller = a->open ? m->paths[a->open].parent : 0;
+	struct sp_str name = m->regions[m->paths[a->open].region].name, more;
+	char *text;
+
+	*out = (struct sp_str){"", 0};
+	if (!a->open)
+		return 0;
+	*out = name;
+	if (!caller)
+		return 0;
+	more = m->regions[m->paths[caller].region].name;
+	text = sp_arena_zalloc(&a->b->priv->arena, name.n + more.n + sizeof(between), 1);
+	if (!text)
+		return -1;
+	memcpy(text, name.p, name.n);
+	memcpy(text + name.n, between, sizeof(between) - 1);
+	memcpy(text + name.n + sizeof(between) - 1, more.p, more.n);
+	*out = (struct sp_str){text, name.n + more.n + sizeof(between) - 1};
+	return 0;
+}
+
 int sp_build_thread(struct sp_builder *b, struct sp_loading *l, struct sp_raw_thread *t, struct sp_location *out,
                     uint64_t end, struct sp_err *e)
 {
@@ -392,7 +420,7 @@ int sp_build_thread(struct sp_builder *b, struct sp_loading *l, struct sp_raw_th
 	size_t i;
 
 	if (room_for_nodes(&a) || hash_paths(b) || (l->source->regions_repeat && repeats(&a)) || add_nodes(&a) ||
-	    close_frames(&a))
+	    close_frames(&a) || name_open(&a, &out->open))
 		goto out;
 	report_losses(&a);
 	out->first_value = a.first_row;
