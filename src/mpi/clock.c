@@ -7,7 +7,6 @@
 #include "mpi/clock.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,11 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-	ROUNDS = 16,
-	TAG = 1,
-	PATIENCE = 100 /* looks for a message, which take a few microseconds */
-};
+#include "mpi/wait.h"
+
+enum { ROUNDS = 16, TAG = 1 };
 
 /* Some ranks of comm, each with the place of this process among them; -1: it is none of them. */
 struct ranks {
@@ -59,7 +56,7 @@ static void find_tick(const struct sp_adapter *a)
 }
 
 /* What all processes that share a clock have the same. */
-static uint64_t host_hash(void)
+uint64_t sp_mpi_clock_host(void)
 {
 	char text[512] = "";
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
@@ -131,10 +128,10 @@ static int find_hosts(MPI_Comm comm)
 	int rank, size, rc = -1;
 	PMPI_Comm_rank(comm, &rank);
 	PMPI_Comm_size(comm, &size);
-	const uint64_t own = host_hash();
+	const uint64_t own = sp_mpi_clock_host();
 	/* nobody goes on where somebody has no memory */
 	uint64_t least[3] = {own, ~own, make_room(&w, size)};
-	if (PMPI_Allreduce(MPI_IN_PLACE, least, 3, MPI_UINT64_T, MPI_MIN, comm) == MPI_SUCCESS && least[2]) {
+	if (sp_mpi_wait_least(least, 3, comm) == MPI_SUCCESS && least[2]) {
 		state.known = true;
 		state.one_host = least[0] == ~least[1];
 		rc = 0;
@@ -173,23 +170,9 @@ static int send(const struct told *t, int to, MPI_Comm comm)
 	return PMPI_Send(t, sizeof *t, MPI_BYTE, to, TAG, comm);
 }
 
-/* MPI may wait by looking all the time. Where there are more processes than processors that keeps the one from running
- * that is waited for, and a round takes as long as the system lets a process run. */
-static int receive_bytes(void *p, int n, int from, MPI_Comm comm)
-{
-	MPI_Request request;
-	int done = 0, rc = PMPI_Irecv(p, n, MPI_BYTE, from, TAG, comm, &request);
-	for (int looks = 0; !rc && !done; looks++) {
-		if (looks > PATIENCE)
-			sched_yield();
-		rc = PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
-	}
-	return rc;
-}
-
 static int receive(struct told *t, int from, MPI_Comm comm)
 {
-	return receive_bytes(t, sizeof *t, from, comm);
+	return sp_mpi_wait_receive(t, sizeof *t, from, TAG, comm);
 }
 
 /* How many ticks of rank 0 go by in one of this process, and by how much of one that may be wrong. */
@@ -266,7 +249,7 @@ static int tell_host(struct sp_raw_clock_sync *s, MPI_Comm comm)
 {
 	const struct ranks *r = &state.host;
 	int step, parent = above(r, &step);
-	if (parent >= 0 && receive_bytes(s, sizeof *s, r->rank[parent], comm))
+	if (parent >= 0 && sp_mpi_wait_receive(s, sizeof *s, r->rank[parent], TAG, comm))
 		return -1;
 	for (; step; step /= 2)
 		if (r->self + step < r->n && PMPI_Send(s, sizeof *s, MPI_BYTE, r->rank[r->self + step], TAG, comm))
@@ -291,6 +274,11 @@ int sp_mpi_clock_measure(const struct sp_adapter *a, MPI_Comm comm)
 	const struct sp_adapter_text text = {&s, sizeof s};
 	a->define(SP_RAW_DEF_CLOCK, 0, 0, 0, &text, 1);
 	return 0;
+}
+
+void sp_mpi_clock_is_one_host(void)
+{
+	state.known = state.one_host = true;
 }
 
 bool sp_mpi_clock_one_host(void)

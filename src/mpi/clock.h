@@ -11,6 +11,11 @@
 /* Before PMPI_Init: a first look at the clock, to know how long a tick is. */
 void sp_mpi_clock_look(const struct sp_adapter *a);
 
+/* A number that processes have the same if they share a clock. */
+uint64_t sp_mpi_clock_host(void);
+/* All processes have the same: what follows needs no messages. */
+void sp_mpi_clock_is_one_host(void);
+
 /* By all processes of comm, which is nobody else's: measures and writes a CLOCK record. The hosts are found at the
  * first call and kept. Collective; -1: MPI failed, or there is no memory. */
 int sp_mpi_clock_measure(const struct sp_adapter *a, MPI_Comm comm);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "model/merge.h"
+#include "mpi/wait.h"
 
 enum { TAG = 2, PIECE = 1 << 20 /* bytes of one message at most */ };
 
@@ -20,10 +21,10 @@ static int send_bytes(void *arg, int to, const void *bytes, size_t n)
 	const char *p = bytes;
 	uint64_t length = n;
 	(void)arg;
-	int rc = PMPI_Send(&length, 1, MPI_UINT64_T, to, TAG, world);
+	int rc = sp_mpi_wait_send(&length, sizeof length, to, TAG, world);
 	for (size_t part; rc == MPI_SUCCESS && n; p += part, n -= part) {
 		part = n < PIECE ? n : PIECE;
-		rc = PMPI_Send((void *)p, (int)part, MPI_BYTE, to, TAG, world);
+		rc = sp_mpi_wait_send(p, (int)part, to, TAG, world);
 	}
 	return rc != MPI_SUCCESS;
 }
@@ -37,11 +38,11 @@ static int receive_bytes(void *arg, int from, void **bytes, size_t *n)
 	(void)arg;
 	*bytes = NULL;
 	*n = 0;
-	int rc = PMPI_Recv(&length, 1, MPI_UINT64_T, from, TAG, world, MPI_STATUS_IGNORE);
+	int rc = sp_mpi_wait_receive(&length, sizeof length, from, TAG, world);
 	char *all = rc == MPI_SUCCESS ? malloc(length + 1) : NULL;
 	for (uint64_t at = 0; rc == MPI_SUCCESS && at < length; at += PIECE) {
 		const int part = length - at < PIECE ? (int)(length - at) : PIECE;
-		rc = PMPI_Recv(all ? all + at : nowhere, part, MPI_BYTE, from, TAG, world, MPI_STATUS_IGNORE);
+		rc = sp_mpi_wait_receive(all ? all + at : nowhere, part, from, TAG, world);
 	}
 	if (rc != MPI_SUCCESS) {
 		free(all);

@@ -10,8 +10,7 @@
 #include <unistd.h>
 
 enum {
-	PRESENT = 1,
-	REFUSED = 2, /* the byte was there before: the number of the world was used already */
+	REFUSED = 1, /* there was a number before: that of the world was used already */
 	MOST_RANKS = 1 << 26,
 	MOST_ANCESTORS = 64
 };
@@ -164,26 +163,26 @@ static bool path_of(const struct sp_roll *r, const char *suffix, char *path, siz
 	return k > 0 && (size_t)k < n;
 }
 
-static bool write_byte(const struct sp_roll *r)
+static bool write_host(const struct sp_roll *r, uint64_t host)
 {
 	char path[4096];
-	unsigned char byte = 0;
+	const off_t at = (off_t)r->rank * (off_t)sizeof host;
+	uint64_t before = 0;
 	if (!path_of(r, ".roll", path, sizeof path))
 		return false;
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return false;
-	if (pread(fd, &byte, 1, r->rank) != 1)
-		byte = 0;
-	const bool before = byte != 0;
-	byte = before ? REFUSED : PRESENT;
-	bool ok = pwrite(fd, &byte, 1, r->rank) == 1;
+	if (pread(fd, &before, sizeof before, at) != sizeof before)
+		before = 0;
+	host = before ? REFUSED : host > REFUSED ? host : REFUSED + 1;
+	bool ok = pwrite(fd, &host, sizeof host, at) == sizeof host;
 	/* network file systems write what was kept back when the file is closed */
 	ok &= close(fd) == 0;
 	return ok && !before;
 }
 
-void sp_roll_call(struct sp_roll *r, const char *raw, enum sp_roll_launcher launcher)
+void sp_roll_call(struct sp_roll *r, const char *raw, enum sp_roll_launcher launcher, uint64_t host)
 {
 	int error = errno;
 	memset(r, 0, sizeof *r);
@@ -193,44 +192,51 @@ void sp_roll_call(struct sp_roll *r, const char *raw, enum sp_roll_launcher laun
 	const char *slash = raw ? strrchr(raw, '/') : NULL;
 	if (r->rank >= 0 && slash && (size_t)(slash - raw) < sizeof r->path) {
 		memcpy(r->path, raw, (size_t)(slash - raw));
-		r->called = write_byte(r);
+		r->called = write_host(r, host);
 	}
 	errno = error;
 }
 
-static bool all_present(const char *path, int size)
+static enum sp_roll_answer look(const char *path, int size)
 {
-	unsigned char block[4096];
+	uint64_t block[512], first = 0;
 	int fd = open(path, O_RDONLY | O_CLOEXEC), n = 0;
-	bool all = fd >= 0;
+	bool all = fd >= 0, one = true;
 	while (all && n <= size) {
 		ssize_t k = read(fd, block, sizeof block);
 		if (k <= 0)
 			break;
-		for (ssize_t i = 0; i < k; i++)
-			all &= block[i] == PRESENT;
+		all = k % (ssize_t)sizeof *block == 0;
+		k /= (ssize_t)sizeof *block;
+		first = n ? first : block[0];
+		for (ssize_t i = 0; i < k; i++) {
+			all &= block[i] > REFUSED;
+			one &= block[i] == first;
+		}
 		n += (int)k;
 	}
 	if (fd >= 0)
 		close(fd);
-	return all && n == size;
+	return !all || n != size ? SP_ROLL_SOME : one ? SP_ROLL_ONE_HOST : SP_ROLL_ALL;
 }
 
 /* MPI_Init need not wait for the other processes, so one may have looked before another came. The first to answer does
  * so for all: a symbolic link is made at once with what it says, or is there already. */
-static bool agree(const struct sp_roll *r, bool all)
+static enum sp_roll_answer agree(const struct sp_roll *r, enum sp_roll_answer own)
 {
+	static const char *const words[] = {
+	    [SP_ROLL_SOME] = "some", [SP_ROLL_ALL] = "all", [SP_ROLL_ONE_HOST] = "one host"};
 	char path[4096], said[8];
 	if (!path_of(r, ".answer", path, sizeof path))
-		return false;
+		return SP_ROLL_SOME;
 	for (int i = 0; i < 2; i++) {
 		ssize_t k = readlink(path, said, sizeof said);
 		if (k > 0)
-			return said[0] == 'a';
-		if (i == 0 && symlink(all ? "all" : "some", path) == 0)
-			return all;
+			return said[0] == 'a' ? SP_ROLL_ALL : said[0] == 'o' ? SP_ROLL_ONE_HOST : SP_ROLL_SOME;
+		if (i == 0 && symlink(words[own], path) == 0)
+			return own;
 	}
-	return all;
+	return own;
 }
 
 /* A process alone is a world of its own, with a launcher or without, as often as it is started. */
@@ -252,12 +258,12 @@ static uint64_t alone(const char *raw)
 	return h ? h : 1;
 }
 
-bool sp_roll_answer(struct sp_roll *r, int rank, int size)
+enum sp_roll_answer sp_roll_answer(struct sp_roll *r, int rank, int size)
 {
 	char path[4096];
 	int error = errno;
 	const bool as_told = r->rank == rank && (r->size < 0 || r->size == size);
-	bool all = size == 1;
+	enum sp_roll_answer answer = size == 1 ? SP_ROLL_ONE_HOST : SP_ROLL_SOME;
 	if (size == 1) {
 		r->world = alone(r->path);
 	} else if (!as_told) {
@@ -265,12 +271,14 @@ bool sp_roll_answer(struct sp_roll *r, int rank, int size)
 		r->world = 0;
 		fold_number(&r->world, (uint64_t)size);
 	} else if (r->path[0]) {
-		all = agree(r, r->called && path_of(r, ".roll", path, sizeof path) && all_present(path, size));
+		if (r->called && path_of(r, ".roll", path, sizeof path))
+			answer = look(path, size);
+		answer = agree(r, answer);
 	}
 	r->rank = rank;
 	r->size = size;
 	errno = error;
-	return all;
+	return answer;
 }
 
 void sp_roll_done(const struct sp_roll *r)
