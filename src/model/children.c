@@ -206,10 +206,10 @@ static void link_child(const struct table *t, struct sp_child *child)
 static void note_signals(const struct table *t, const struct sp_loading *l, uint32_t sender)
 {
 	const char *host = t->m->processes[sender].host.p;
-	const struct sp_child_def *d;
+	const struct sp_child_def *d = l->children.p, *end = l->children.n ? d + l->children.n : d;
 	size_t i;
 
-	for (d = l->children.p; d < l->children.p + l->children.n; d++) {
+	for (; d < end; d++) {
 		uint64_t at = sp_clock_ns(&l->source->clock, d->said.begin);
 		struct sp_process *p;
 

@@ -376,7 +376,7 @@ static int finish(struct merging *x)
 	m->comms = sp_arena_zalloc(&x->b->priv->arena, x->n_comms, sizeof(*m->comms));
 	if (!m->comms)
 		return -1;
-	for (c = x->comms; c < x->comms + x->n_comms; c++) {
+	for (c = x->comms; m->n_comms < x->n_comms; c++) {
 		if (find_parent(x, c))
 			return -1;
 		c->swapped = c->c.inter && smallest(&c->side[1]) < smallest(&c->side[0]);

@@ -302,6 +302,23 @@ static void test_missing(void)
 	drop(&f);
 }
 
+/* Rank 1 is killed in a receive, rank 0 after a barrier that is recorded of it alone. */
+static void test_killed(void)
+{
+	struct found f;
+
+	begin(2);
+	send(0, 50, 60, 1, 3, 8);
+	collective(0, BARRIER, 100, 200, OP_BARRIER, (uint32_t)-1, 0, 0);
+	rg_enter(threads[1], 150, RECV);
+	scratch_add(dir, ranks[0], "0.raw", SP_RAW_RUNNING, 200);
+	scratch_add(dir, ranks[1], "1.raw", SP_RAW_RUNNING, 400);
+	f = find(scratch_load(dir, 0));
+	CHECK(f.x.n_messages == 1 && f.x.unmatched_sends == 1 && f.x.unmatched_receives == 0);
+	CHECK(f.x.operations == 1 && f.x.incomplete == 1 && f.w.n_rows == 0);
+	drop(&f);
+}
+
 /* Rank i enters at base + 100 i, all leave at base + 350 + i. */
 static void everywhere(uint32_t region, uint64_t base, uint32_t operation, uint32_t root, uint64_t bytes)
 {
@@ -426,6 +443,7 @@ int main(void)
 	test_requests();
 	test_probe_and_unmatched();
 	test_missing();
+	test_killed();
 	test_collectives();
 	test_contradictions();
 	test_critical_path(100, 945, 5);

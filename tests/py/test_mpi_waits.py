@@ -152,3 +152,30 @@ def test_collectives(spartito, mpi):  # noqa: F811
     first = min(found.until("reduce", 0, other) for other in range(1, ranks))
     assert found.waited("mpi_earlyreduce", "reduce", 0) == pytest.approx(first, abs=NEAR)
     assert not any(found.waited("mpi_earlyreduce", "reduce", rank) for rank in range(1, ranks))
+
+
+# Rank 1 takes three of five messages and is killed; rank 0 waits for an answer until it is killed, too.
+KILLED = """
+import os, time
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+def answer():
+    comm.recv(source=1, tag=2)
+if comm.rank == 0:
+    for i in range(5): comm.send(i, 1, 1)
+    comm.send("go", 1, 3)
+    answer()
+else:
+    comm.recv(source=0, tag=3)
+    for i in range(3): comm.recv(source=0, tag=1)
+    time.sleep(0.5)
+    os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_killed_rank(spartito, mpi):  # noqa: F811
+    directory = mpi.measured(2, KILLED, fails=True).directory
+    found = json.loads(run(spartito, "report", "--messages", "--json", directory).stdout)
+    assert (found["messages"], found["unmatched_sends"], found["unmatched_receives"], found["unmeasured"]) == (6, 2, 0, 0)
+    out = run(spartito, "report", "--waits", directory).stdout
+    assert "no receive was found of 2 messages and no send of 0" in out
