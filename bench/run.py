@@ -18,6 +18,8 @@ import programs  # noqa: E402
 import pythons  # noqa: E402
 import table  # noqa: E402
 
+import mpi  # noqa: E402
+
 VERSIONS = ("3.9", "3.11", "3.13")
 PEERS = ("cProfile", "yappi", "viztracer")
 TIMEOUT = 300
@@ -104,7 +106,10 @@ def main():
     try:
         benches = [Bench(version, found[version], work) for version in wanted]
         results = {b.version: measure(b, names, rounds, repetitions) for b in benches}
-        others = [] if options.programs else figures.collect(benches[len(benches) // 2], work, options.quick)
+        middle = benches[len(benches) // 2]
+        others = []
+        if not options.programs:
+            others = figures.collect(middle, work, options.quick) + mpi.collect(middle, work, options.quick)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     text = table.document(benches, results, others, rounds)
