@@ -117,6 +117,65 @@ def test_requests(mpi, n):  # noqa: F811
         assert "send" not in [r[0] for r in rank.records()] and "test" not in [r[0] for r in rank.records()]
 
 
+SIZES = (0, 1, 8, 64, 1 << 10, 1 << 18)
+STEPS = 10
+GRIDS = {2: (2, 1), 4: (2, 2), 16: (4, 4)}
+HALO = START + f"""
+sizes, steps, grid = {SIZES}, {STEPS}, {GRIDS}[n]
+for i, size in enumerate(sizes):
+    for k in range(steps):
+        if me == 0: c.Send(bytearray(size), 1, i); c.Recv(bytearray(size), 1, i)
+        if me == 1: c.Recv(bytearray(size), 0, i); c.Send(bytearray(size), 0, i)
+cart = c.Create_cart(grid, [True, False])
+field, came = np.zeros((10, 20)), np.zeros(20)
+for k in range(steps):
+    r = []
+    for axis in range(2):
+        edge = field[0] if axis else np.ascontiguousarray(field[:, 0])
+        for up in (0, 1):
+            source, to = cart.Shift(axis, 1 if up else -1)
+            r += [cart.Irecv(np.zeros(20), source, 2 * axis + up), cart.Isend(edge, to, 2 * axis + up)]
+    MPI.Request.Waitall(r)
+"""
+
+
+def halo(n):
+    """(from, to, tag, bytes) of each message on a grid whose first axis is a ring."""
+    rows, columns = GRIDS[n]
+    for i in range(rows):
+        for j in range(columns):
+            for tag, (di, dj) in enumerate([(-1, 0), (1, 0), (0, -1), (0, 1)]):
+                if 0 <= j + dj < columns:
+                    yield i * columns + j, (i + di) % rows * columns + j + dj, tag, 160 if dj else 80
+
+
+@pytest.mark.parametrize("n", [2, 4, 16])
+def test_ping_pong_and_halo(mpi, n):  # noqa: F811
+    ranks = mpi.measured(n, HALO, timeout=300).ranks
+    for me in (0, 1):
+        expected = [(1, 1 - me, tag, size) for tag, size in enumerate(SIZES) for _ in range(STEPS)]
+        assert ranks[me].messages("send") == ranks[me].messages("recv") == expected
+        assert ranks[me].metric("MPI_Send", "bytes_sent") == ranks[me].metric("MPI_Recv", "bytes_received") == STEPS * sum(SIZES)
+    sent, came = Counter(), Counter()
+    for me, rank in enumerate(ranks):
+        sent.update((me, *m[1:]) for m in rank.messages("isend"))
+        came.update((m[1], me, *m[2:]) for m in rank.messages("irecv"))
+        assert requests(rank, "isend") == requests(rank, "isend_complete")
+        assert requests(rank, "irecv_request") == requests(rank, "irecv")
+        assert {m[0] for m in rank.messages("isend") + rank.messages("irecv")} == {3}
+        assert rank.metric("MPI_Isend", "bytes_sent") == STEPS * sum(m[3] for m in halo(n) if m[0] == me)
+        assert rank.metric("MPI_Waitall", "bytes_received") == STEPS * sum(m[3] for m in halo(n) if m[1] == me)
+    assert sent == came == Counter([*halo(n)] * STEPS)
+
+
+def test_without_a_trace(mpi):  # noqa: F811
+    for me, rank in enumerate(mpi.measured(2, HALO, trace=False).ranks):
+        assert not list(rank.records())
+        moved = STEPS * sum(m[3] for m in halo(2) if m[0] == me)
+        assert rank.metric("MPI_Recv", "bytes_received") == rank.metric("MPI_Send", "bytes_sent") == STEPS * sum(SIZES)
+        assert rank.metric("MPI_Isend", "bytes_sent") == rank.metric("MPI_Waitall", "bytes_received") == moved
+
+
 PERSISTENT = START + """
 s, r = c.Send_init(x, next, 1), c.Recv_init(y, before, 1)
 for i in range(3):
