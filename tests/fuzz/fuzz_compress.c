@@ -19,6 +19,25 @@ static void add(struct reading *r, uint64_t value)
 	r->sum = (r->sum ^ value) * UINT64_C(0x100000001b3);
 }
 
+static void add_io(struct reading *r, const struct sp_io *x)
+{
+	add(r, (uint64_t)x->mode << 32 | x->to);
+	add(r, (uint64_t)x->asked);
+	add(r, x->offset ^ x->bytes);
+}
+
+static void add_mpi(struct reading *r, const struct sp_mpi *x)
+{
+	add(r, (uint64_t)x->peer << 32 | (uint32_t)x->tag);
+	add(r, (uint64_t)x->what << 32 | (uint32_t)x->root);
+	add(r, (uint64_t)x->level << 32 | x->type);
+	add(r, (uint64_t)x->group << 32 | (x->peers ? x->peers->n : 0));
+	add(r, x->bytes);
+	add(r, x->request);
+	add(r, x->sent ^ x->received);
+	add(r, x->matching);
+}
+
 static void read_events(struct reading *r, const struct sp_model *m, uint32_t location)
 {
 	static struct sp_event ev[256];
@@ -32,13 +51,12 @@ static void read_events(struct reading *r, const struct sp_model *m, uint32_t lo
 		for (i = 0; i < n; i++) {
 			add(r, ev[i].time);
 			add(r, (uint64_t)ev[i].kind << 32 | ev[i].id);
-			if (ev[i].kind < SP_EVENT_IO_CREATE) {
+			if (ev[i].kind >= SP_EVENT_IO_CREATE && ev[i].kind <= SP_EVENT_IO_DELETE)
+				add_io(r, ev[i].u.io);
+			else if (ev[i].kind >= SP_EVENT_MPI_SEND && ev[i].kind <= SP_EVENT_RMA_LOCK)
+				add_mpi(r, ev[i].u.mpi);
+			else
 				add(r, ev[i].u.uint);
-				continue;
-			}
-			add(r, (uint64_t)ev[i].u.io->mode << 32 | ev[i].u.io->to);
-			add(r, (uint64_t)ev[i].u.io->asked);
-			add(r, ev[i].u.io->offset ^ ev[i].u.io->bytes);
 		}
 		r->events += (size_t)n;
 	}
