@@ -92,6 +92,18 @@ def test_a_rank_that_hangs(mpi):  # noqa: F811
     assert "ended abruptly in MPI_Recv, called by __main__:stuck (" in text
 
 
+def test_abort(mpi):  # noqa: F811
+    program = "from mpi4py import MPI\nc = MPI.COMM_WORLD\nc.Barrier()\nif c.rank == 1: c.Abort(7)\nc.Barrier()\n"
+    done = mpi.measured(2, program, fails=True)
+    assert done.done.returncode != 0
+    assert re.search(r"rank 1 \(process \d+ on \S+\) called MPI_Abort with code 7", said(done.directory))
+
+
+def test_mpi_is_never_begun(mpi):  # noqa: F811
+    done = mpi.measured(2, "import mpi4py\nmpi4py.rc.initialize = False\nfrom mpi4py import MPI\n")
+    assert len(done.ranks) == 2 and said(done.directory) == ""
+
+
 def parts(mpi, *each):  # noqa: F811
     """Rank by rank its own command line."""
     (mpi.path / "program.py").write_text(HALF)
