@@ -84,6 +84,17 @@ def tree(info: dict[str, Any]) -> list[tuple[int, int | None, dict[str, Any]]]:
     return rows
 
 
+def origin(info: dict[str, Any], process: int) -> str:
+    """Where a process comes from: its command line, and who started it."""
+    p = info["processes"][process]
+    if p["continues"] is not None:
+        return f"now {p['command']}"
+    if p["parent"] is None:
+        return str(p["command"])
+    parent = info["processes"][p["parent"]]["pid"]
+    return f"a copy of process {parent}" if p["forked"] else f"started by process {parent}: {p['command']}"
+
+
 def by_program(p: dict[str, Any]) -> bool:
     """Another process of the program sent the signal: nothing to be alarmed about."""
     return bool(p["end"] == "abrupt" and p.get("ended_by") is not None)

@@ -219,6 +219,8 @@ def test_daemon_goes_on(experiment, spartito):
 
 def test_fork_while_threads_record(experiment):
     x = experiment("""
+        import warnings
+        warnings.simplefilter("ignore")  # of forks beside threads, since 3.12
         done = threading.Event()
         def busy(counts, n):
             while not done.is_set():
@@ -306,6 +308,11 @@ def test_info_shows_the_family(experiment, spartito):
         "  (copy of its parent)",
     ]
     assert "exit 2" in lines[first + 3] and "exited 1" in lines[first + 4]
+    titles = [line for line in run(spartito, "report", "--processes", x.path).stdout.splitlines() if "process " in line]
+    main, python, copy = (p["pid"] for p in x.processes)
+    for pid, origin in ((main, f"{sys.executable} p.py"), (python, f"started by process {main}: {x.processes[1]['command']}"),
+                        (copy, f"a copy of process {main}")):
+        assert any(f"process {pid} on {os.uname().nodename}, {origin}" in line for line in titles), titles
     said = json.loads(run(spartito, "info", "--json", x.path).stdout)
     assert [p["parent"] for p in said["processes"]] == [None, 0, 0] and said["launcher"]["job"] == "4711"
     assert all(p["meta"]["job"] == "4711" and p["host"] == os.uname().nodename for p in said["processes"])

@@ -7,7 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from spartito import balance, iotable, losses, mpitable
+from spartito import balance, family, iotable, losses, mpitable
 from spartito.options import Usage
 from spartito.reading import chosen, load, one_directory, title
 from spartito.say import Refused
@@ -69,7 +69,7 @@ def _parts(info: dict[str, Any], values: dict[str, object]) -> list[Part]:
     if values.get("processes"):
         return [
             Part(
-                title(info, i),
+                f"{title(info, i)}, {name(family.origin(info, i))}",
                 sum(loc["busy"] for loc in locations if loc["process"] == i),
                 process=i,
             )
