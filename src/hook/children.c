@@ -129,14 +129,15 @@ static void after_waitid(const struct call *c)
 		ended(pid, status & 0x7f);
 }
 
-/* Only signals that end a process, and each once: a program may send others by the million. */
+/* Only signals that end a process, each once, and not for ever: a program may send them by the million. */
 static void after_kill(const struct call *c)
 {
-	static long last_pid, last_signal;
+	enum { MOST = 1 << 16 };
+	static long last_pid, last_signal, told;
 	const long pid = c->n > 1 ? as_long(c->args[0]) : 0, number = c->n > 1 ? as_long(c->args[1]) : 0;
 	const bool ends = number == SIGTERM || number == SIGKILL || number == SIGINT || number == SIGHUP ||
 	                  number == SIGQUIT || number == SIGABRT;
-	if (pid <= 0 || !ends || (pid == last_pid && number == last_signal))
+	if (pid <= 0 || !ends || (pid == last_pid && number == last_signal) || told++ >= MOST)
 		return;
 	last_pid = pid;
 	last_signal = number;
