@@ -154,9 +154,12 @@ def test_a_killed_launcher(spartito, tmp_path):
 
 
 def test_exit_statuses_are_the_ranks_own(spartito, tmp_path):
-    words = ["-o", "x", "--", *program(tmp_path, "time.sleep(0.1 * (3 - r)); sys.exit(r)\n")]
+    waiting = "while not os.path.exists(f'end{r}'): time.sleep(0.01)\nsys.exit(r)\n"
+    words = ["-o", "x", "--", *program(tmp_path, waiting)]
     ranks = [start(spartito, words, r, 3, tmp_path) for r in range(3)]
-    assert [p.wait(60) for p in ranks] == [0, 1, 2]
+    for r in (2, 1, 0):
+        (tmp_path / f"end{r}").touch()
+        assert ranks[r].wait(60) == r
     said = known(tmp_path / "x")
     assert [r["status"] for r in said["ranks"]] == [0, 1, 2]
     assert (said["status"], said["job"], said["manager"]) == (2, "4711", "slurm")  # the first that failed
@@ -273,3 +276,12 @@ def test_spans():
     from spartito.losses import spans
 
     assert spans([5, 0, 1, 2, 7, 8]) == "0-2, 5, 7-8"
+
+
+def test_the_last_one_converts_and_compresses_for_all(spartito, mpiexec, tmp_path):
+    words = ["run", "-o", "x", "--trace", "--to", "pstats,folded", "--compress", "--", *program(tmp_path)]
+    done = run([*mpiexec, "-n", "3", *spartito], *words, cwd=tmp_path)
+    assert done.returncode == 0 and done.stderr.count("own time") == 1
+    wrote = [line.split()[1] for line in done.stderr.splitlines() if line.startswith("wrote ")]
+    assert len(wrote) == 2 and all(os.path.getsize(tmp_path / path) for path in wrote)
+    assert visits(spartito, tmp_path / "x")["__main__:f"] == 30
