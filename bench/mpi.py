@@ -49,6 +49,29 @@ MPI.COMM_WORLD.Barrier()
 if MPI.COMM_WORLD.rank == 0:
     print(time.monotonic(), flush=True)
 """
+# Each waiting is DELAY long in one rank, or that for each rank below the last.
+WAITS = """
+import sys, time
+import numpy as np
+from mpi4py import MPI
+comm, delay = MPI.COMM_WORLD, float(sys.argv[1])
+rank, size = comm.rank, comm.size
+x, y = np.ones(8), np.empty(8)
+def late_sender():
+    if rank == 0: time.sleep(delay); comm.Send(x, 1)
+    elif rank == 1: comm.Recv(y, 0)
+def late_receiver():
+    if rank == 0: comm.Ssend(x, 1)
+    elif rank == 1: time.sleep(delay); comm.Recv(y, 0)
+def stairs(): time.sleep(delay * rank)
+def barrier(): stairs(); comm.Barrier()
+def nxn(): stairs(); comm.Allreduce(x, y)
+def broadcast(): stairs(); comm.Bcast(x, root=size - 1)
+for scene in (late_sender, late_receiver, barrier, nxn, broadcast):
+    comm.Barrier()
+    scene()
+"""
+DELAY = 0.2
 ROOT_MAY = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
             "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
 
@@ -161,10 +184,32 @@ def sizes(mpi, quick):
     return rows
 
 
+def waits(mpi, quick):
+    """How far the waits that are found are from those that were programmed, of each kind the best try."""
+    ranks = 4
+    kinds = {"late_sender": ("mpi_latesender", 1), "late_receiver": ("mpi_latereceiver", 1), "barrier": ("mpi_barrier_wait", 6),
+             "nxn": ("mpi_wait_nxn", 6), "broadcast": ("mpi_latebroadcast", 6)}
+    best = {}
+    for _ in range(2 if quick else 5):
+        directory = mpi.start(ranks, WAITS, DELAY, options=["--trace"])[3]
+        report = [mpi.bench.python, "-m", "spartito", "report", "--waits", "--json", directory]
+        found = json.loads(subprocess.run(report, check=True, capture_output=True, text=True).stdout)
+        metrics = {m["name"]: m["kinds"] for m in found["metrics"]}
+        for scene, (metric, delays) in kinds.items():
+            time_of = sum(row["time"] for row in found["rows"] if row["kind"] in metrics[metric]
+                          and "__main__:" + scene in found["stacks"][str(row["path"])])
+            off = 100 * abs(time_of / (delays * DELAY) - 1)
+            best[scene] = min(best.get(scene, float("inf")), off)
+    name = max(best, key=best.get)
+    text = ", ".join(f"{scene} {off:.2f}" for scene, off in best.items())
+    return [(f"{mpi.name}: waits found, from those programmed, {ranks} ranks, % ({text})", f"{best[name]:.2f}", "at most 5",
+             best[name] <= 5)]
+
+
 def collect(bench, work, quick):
     rows = []
     for mpi in found(bench, work):
-        for part in (calls, launch, finalize, sizes):
+        for part in (calls, launch, finalize, sizes, waits):
             print(f"{mpi.name}: {part.__name__} …", file=sys.stderr, flush=True)
             rows += part(mpi, quick)
     return rows
