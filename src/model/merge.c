@@ -394,7 +394,8 @@ static int write_rows(struct merge *x, struct sp_err *e)
 	memcpy(x->deriving.mpi, x->mpi, x->share.b.m->n_paths);
 	if (sp_share_write(&x->share, &x->deriving, &whole, e))
 		return -1;
-	memcpy(x->all, x->share.runs, x->own_runs * sizeof(*x->all));
+	if (x->own_runs)
+		memcpy(x->all, x->share.runs, x->own_runs * sizeof(*x->all));
 	return 0;
 }
 

@@ -151,7 +151,7 @@ static void compare_definitions(const struct sp_model *a, const struct sp_model 
 
 static bool same_group(const struct sp_group *a, const struct sp_group *b)
 {
-	return a->n == b->n && memcmp(a->processes, b->processes, a->n * sizeof(*a->processes)) == 0 &&
+	return a->n == b->n && (a->n == 0 || memcmp(a->processes, b->processes, a->n * sizeof(*a->processes)) == 0) &&
 	       !a->unmeasured == !b->unmeasured &&
 	       (!a->unmeasured || memcmp(a->unmeasured, b->unmeasured, a->n * sizeof(*a->unmeasured)) == 0);
 }
