@@ -175,9 +175,9 @@ void sp_mpi_reduce(struct sp_mpi_call *c, const void *sbuf, MPI_Count count, MPI
 static void with_each(struct sp_mpi_call *c, uint32_t n, bool in_place, MPI_Count scount, MPI_Datatype stype,
                       MPI_Count rcount, MPI_Datatype rtype)
 {
-	const uint64_t received = sp_mpi_bytes(rcount, rtype);
-	c->moved.received = (in_place ? n - 1 : n) * received;
-	c->moved.sent = in_place ? c->moved.received : n * sp_mpi_bytes(scount, stype);
+	const bool same = in_place || (scount == rcount && stype == rtype); /* to ask for a type's size takes time */
+	c->moved.received = (in_place ? n - 1 : n) * sp_mpi_bytes(rcount, rtype);
+	c->moved.sent = same ? c->moved.received : n * sp_mpi_bytes(scount, stype);
 }
 
 void sp_mpi_barrier(struct sp_mpi_call *c, MPI_Comm comm)
