@@ -446,11 +446,11 @@ void sp_mpi_released(struct sp_mpi_call *c)
 		drop(c->kept, c->newest);
 }
 
-/* Without its communicator, which the program has freed, a start has no record in a raw file that is newer than it. */
+/* A start has no record in a raw file that is newer than the request, if its communicator is not known any more. */
 static bool has_comm(const struct sp_mpi_request *r)
 {
-	return !r->persistent_comm || r->process == *sp_mpi_adapter->process ||
-	       sp_mpi_comm_again(r->persistent_comm, r->comm);
+	return r->process == *sp_mpi_adapter->process ||
+	       (r->persistent_comm && sp_mpi_comm_again(r->persistent_comm, r->comm));
 }
 
 void sp_mpi_started(struct sp_mpi_call *c, int n, const MPI_Request *requests)

@@ -16,8 +16,8 @@ struct sp_mpi_request {
 	uint32_t generation; /* c->generation */
 	bool persistent, active;
 	uint32_t comm;
-	/* Of a persistent one, which may be started under a later measurement: the handle of its communicator, and the
-	 * raw file in which that was defined (*adapter->process). 0: it has none. */
+	/* Of a persistent one, which may be started under a later measurement: the handle of its communicator, so that
+	 * it can be defined anew (0: it is not recorded there), and the raw file of now (*adapter->process). */
 	uint64_t persistent_comm;
 	uint32_t process;
 	int32_t partner, tag;
