@@ -48,6 +48,8 @@ SETTINGS = (
     Setting("filter", "--include/--exclude", "filter", ""),
     Setting("only_mine", "--only-mine", "flag", "0"),
     Setting("depth", "--depth", "count", "0"),
+    Setting("tasks", "--tasks", "count", "100000"),
+    Setting("gil", "--gil", "flag", "0"),
     Setting("io", "--io", "flag", "0"),
     Setting("metrics", "--metric", "metrics", ""),
     Setting("mpi", "--mpi", "mpi", "auto"),

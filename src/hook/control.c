@@ -2,6 +2,7 @@
 /* Beginning, pausing and ending, and how a thread's stack is made to agree with the interpreter's. */
 #include "hook/hook.h"
 #include "record/adapter.h"
+#include "record/interpose.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -244,6 +245,7 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 	meta(h);
 	sp_attach_missing(without_io);
 	sp_children_watch();
+	sp_interpose_start((const void *)PyEval_SaveThread);
 	if (sp_names_init() == 0 && begin_here(h, how == SP_RAW_STARTED_EXEC) == 0)
 		return 0;
 	sp_process_stop(SP_RAW_ENDED_STOPPED);

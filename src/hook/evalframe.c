@@ -57,12 +57,12 @@ static bool is_suspended(sp_frame *f)
 }
 #endif
 
-static inline void leave(PyCodeObject *code, unsigned kind, sp_frame *suspended)
+static inline void leave(PyCodeObject *code, unsigned kind, sp_frame *suspended, PyObject *result)
 {
 	uint64_t now = sp_ticks();
 	struct sp_thread *t = sp_hook_leaver(&now); /* another one in the child of a fork, none after a stop */
 	if (suspended && t && sp_recording)
-		sp_hook_suspends(t, (uint64_t)code | TAG, suspended, now);
+		sp_hook_suspends(t, (uint64_t)code | TAG, suspended, result, now);
 	if (SP_LIKELY(t && sp_recording) && SP_UNLIKELY(!sp_leave(t, (uint64_t)code | TAG, now, kind)))
 		sp_unmatched(t);
 }
@@ -79,7 +79,9 @@ static PyObject *eval_generator(PyThreadState *ts, sp_frame *f, int throwing, st
 	sp_hook_enter_generator(t, slot, (uint64_t)code | TAG, f, kind);
 	PyObject *result = before(ts, f, throwing);
 	bool suspended = result && is_suspended(f);
-	leave(code, suspended ? SP_RAW_SUSPEND : SP_RAW_LEAVE, suspended ? f : NULL);
+	if (SP_UNLIKELY(!result && sp_self && sp_self->task))
+		sp_hook_task_raises(sp_self, (uint64_t)code | TAG, (PyTypeObject *)PyErr_Occurred());
+	leave(code, suspended ? SP_RAW_SUSPEND : SP_RAW_LEAVE, suspended ? f : NULL, result);
 	return result;
 }
 
@@ -126,7 +128,7 @@ static PyObject *eval(PyThreadState *ts, sp_frame *f, int throwing)
 		return eval_generator(ts, f, throwing, t, slot);
 	sp_enter(t, (uint32_t)(slot >> SP_SLOT_ID), (uint64_t)code | TAG, sp_ticks(), SP_RAW_ENTER);
 	PyObject *result = before(ts, f, throwing);
-	leave(code, SP_RAW_LEAVE, NULL);
+	leave(code, SP_RAW_LEAVE, NULL, NULL);
 	return result;
 }
 

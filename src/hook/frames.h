@@ -27,6 +27,7 @@
 #undef Py_BUILD_CORE
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #if PY_VERSION_HEX < 0x03090000
 #error "Spartito needs CPython 3.9 or newer"
@@ -106,23 +107,45 @@ static inline sp_frame *sp_frame_back(sp_frame *f)
 #endif
 }
 
+/* The coroutine or generator whose frame it is, borrowed; NULL: none. */
+static inline PyObject *sp_frame_generator(sp_frame *f)
+{
+#if PY_VERSION_HEX < 0x030B0000
+	return f->f_gen;
+#else
+	return f->owner == FRAME_OWNED_BY_GENERATOR ? (PyObject *)((char *)f - offsetof(PyGenObject, gi_iframe)) : NULL;
+#endif
+}
+
+/* The frame of a coroutine or generator; NULL: it has ended. */
+static inline sp_frame *sp_generator_frame(PyObject *g)
+{
+#if PY_VERSION_HEX < 0x030B0000
+	return ((PyGenObject *)g)->gi_frame;
+#else
+	return ((PyGenObject *)g)->gi_frame_state < FRAME_COMPLETED
+	           ? (sp_frame *)((char *)g + offsetof(PyGenObject, gi_iframe))
+	           : NULL;
+#endif
+}
+
 /* Borrowed. */
 static inline PyObject *sp_frame_globals(const sp_frame *f)
 {
 	return f->f_globals;
 }
 
-/* The first local variable (a method's self), borrowed; NULL if it is not bound. */
-static inline PyObject *sp_frame_first_local(sp_frame *f)
+/* An argument, from 0 (a method's self) on, borrowed; NULL if there is none, or it is not bound. */
+static inline PyObject *sp_frame_argument(sp_frame *f, int i)
 {
-	if (sp_frame_code(f)->co_argcount < 1)
+	if (sp_frame_code(f)->co_argcount <= i)
 		return NULL;
 #if PY_VERSION_HEX < 0x030B0000
-	return f->f_localsplus[0];
+	return f->f_localsplus[i];
 #elif PY_VERSION_HEX < 0x030E0000
-	return f->localsplus[0];
+	return f->localsplus[i];
 #else
-	return PyStackRef_IsNull(f->localsplus[0]) ? NULL : PyStackRef_AsPyObjectBorrow(f->localsplus[0]);
+	return PyStackRef_IsNull(f->localsplus[i]) ? NULL : PyStackRef_AsPyObjectBorrow(f->localsplus[i]);
 #endif
 }
 

@@ -76,8 +76,8 @@ void sp_names_forget(void);
 
 /* watch.c: functions of the library that tell us something. */
 bool sp_watch_wanted(const char *module, const char *name);
-/* begins: f is entered now, and was not open before. */
-void sp_watch_enter(sp_frame *f, bool begins);
+/* begins: f is entered now, and was not open before; recorded: that is an event. */
+void sp_watch_enter(sp_frame *f, bool begins, bool recorded);
 
 /* A generator of our own (spartito/user.py): not recorded, but the user regions it opens are suspended with it. */
 static inline bool sp_slot_is_hidden(uint64_t slot)
@@ -110,6 +110,9 @@ bool sp_hook_still_open(const struct sp_raw_frame *s);
 /* The calling thread's location, its stack in agreement with the interpreter's; NULL: not recorded. entered: the
  * frame that is being entered, not yet part of the stack, or NULL. */
 struct sp_thread *sp_hook_thread(sp_frame *entered);
+/* The frame that calls entered, or, for NULL, the current one. A frame that is being entered may not know its caller.
+ */
+sp_frame *sp_hook_caller(sp_frame *entered);
 /* The calling thread's location at a leave. The first event after a fork, or after a pause, may be one: the thread's
  * frames then begin anew or are moved, and *now is not before that. NULL: not recorded. */
 struct sp_thread *sp_hook_leaver_slow(uint64_t *now);
@@ -160,35 +163,40 @@ int sp_region_rewind(PyObject *name, PyObject *place, int end, bool take_out);
 int sp_region_arguments(PyObject *const *args, Py_ssize_t n, PyObject *names, PyObject **name, PyObject **place);
 PyObject *sp_region_type(void); /* a new reference */
 
-/* Around the suspension of a generator (frame f, or NULL: the thread's current one): its user regions go with it. Cheap
- * where it has none. */
-static inline void sp_hook_suspends(struct sp_thread *t, uint64_t key, sp_frame *f, uint64_t now)
+/* ---- task.c: a thread that has a task tells of these ---- */
+
+/* The coroutine at the top of the stack, of that key, is suspended and hands out value, or ends with an exception. */
+void sp_hook_task_suspends(struct sp_thread *t, uint64_t key, const PyObject *value, uint64_t now);
+void sp_hook_task_raises(struct sp_thread *t, uint64_t key, const PyTypeObject *type); /* NULL: not known */
+/* An instance's attribute without code of the program: its class has none of this name but, perhaps, a slot. A new
+ * reference; NULL, without an exception: none. */
+PyObject *sp_plain_attribute(PyObject *o, const char *name);
+/* Somebody makes a task of it. */
+void sp_hook_task_created(PyObject *coroutine);
+/* As sp_hook_enter_generator(), where generators may belong to tasks. */
+void sp_hook_enter_coroutine(struct sp_thread *t, uint64_t slot, uint64_t key, sp_frame *f, unsigned kind,
+                             uint64_t now);
+
+/* Around the suspension of a generator (frame f, or NULL: the thread's current one), which hands out value: its user
+ * regions go with it. Cheap where it has none. */
+static inline void sp_hook_suspends(struct sp_thread *t, uint64_t key, sp_frame *f, const PyObject *value, uint64_t now)
 {
 	if (SP_UNLIKELY(sp_is_user_key(sp_stack_key((const struct sp_raw_frame *)t->loc.top))))
 		sp_stack_set_aside(t, key, (uint64_t)(f ? f : sp_frame_current(PyThreadState_Get())), now);
-}
-
-/* After its enter, first or again. */
-static inline void sp_hook_goes_on(struct sp_thread *t, sp_frame *f, unsigned kind, uint64_t now)
-{
-	if (SP_LIKELY(!t->aside.n))
-		return;
-	uint64_t id = (uint64_t)(f ? f : sp_frame_current(PyThreadState_Get()));
-	if (kind == SP_RAW_RESUME)
-		sp_stack_bring_back(t, id, now);
-	else
-		sp_stack_forget_aside(t, id);
+	if (SP_UNLIKELY(t->task != NULL))
+		sp_hook_task_suspends(t, key, value, now);
 }
 
 /* A generator is entered, first or again; f as above. */
 static inline void sp_hook_enter_generator(struct sp_thread *t, uint64_t slot, uint64_t key, sp_frame *f, unsigned kind)
 {
 	uint64_t now = sp_ticks();
-	if (SP_UNLIKELY(sp_slot_is_hidden(slot)))
+	if (SP_UNLIKELY(t->aside.n | t->tasks))
+		sp_hook_enter_coroutine(t, slot, key, f, kind, now);
+	else if (SP_UNLIKELY(sp_slot_is_hidden(slot)))
 		sp_stack_inherit(t, 0, key, 0, SP_RAW_FRAME_SKIPPED | SP_RAW_FRAME_HIDDEN, now);
 	else
 		sp_enter(t, (uint32_t)(slot >> SP_SLOT_ID), key, now, kind);
-	sp_hook_goes_on(t, f, kind, now);
 }
 
 /* ---- command.c: a command line as text, words with blanks in quotes ---- */

@@ -68,7 +68,7 @@ SP_HOT PyObject *leave(PyObject *self, PyObject *const *args, unsigned kind, boo
 	uint64_t now = sp_ticks();
 	struct sp_thread *t = sp_hook_leaver(&now);
 	if (kind == SP_RAW_SUSPEND && SP_LIKELY(t != NULL))
-		sp_hook_suspends(t, (uint64_t)args[0], NULL, now);
+		sp_hook_suspends(t, (uint64_t)args[0], NULL, args[2], now);
 	if (SP_LIKELY(t != NULL) && SP_UNLIKELY(!sp_leave(t, (uint64_t)args[0], now, kind)))
 		return unmatched(self, t, (PyCodeObject *)args[0], can_disable);
 	Py_RETURN_NONE;
@@ -110,6 +110,8 @@ CALLBACK(on_yield)
 CALLBACK(on_unwind)
 {
 	UNUSED;
+	if (SP_UNLIKELY(sp_self && sp_self->task))
+		sp_hook_task_raises(sp_self, (uint64_t)args[0], Py_TYPE(args[2]));
 	return leave(self, args, SP_RAW_LEAVE, false);
 }
 

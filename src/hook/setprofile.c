@@ -166,7 +166,9 @@ static void on_return(PyFrameObject *f, PyObject *result)
 	uint64_t slot = sp_slot_of(code);
 	unsigned kind = slot & SP_SLOT_GENERATOR ? leave_kind(code, f, result) : SP_RAW_LEAVE;
 	if (kind == SP_RAW_SUSPEND)
-		sp_hook_suspends(t, (uint64_t)code, NULL, now);
+		sp_hook_suspends(t, (uint64_t)code, NULL, result, now);
+	else if (SP_UNLIKELY(t->task && !result))
+		sp_hook_task_raises(t, (uint64_t)code, NULL); /* which exception is not told */
 	const struct sp_raw_frame *top = (const struct sp_raw_frame *)t->loc.top;
 	if (SP_UNLIKELY(slot & SP_SLOT_GENERATOR && !result && !sp_stack_special(top) &&
 	                sp_stack_key(top) == (uint64_t)code && last_instruction(f) < 0)) {

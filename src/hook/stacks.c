@@ -47,7 +47,7 @@ static void adopt(struct sp_thread *t, const struct frames *fs, size_t first)
 		PyCodeObject *code = sp_frame_code(fs->all[i]);
 		uint64_t slot = sp_names_slot(code, fs->all[i]);
 		if (slot & SP_SLOT_WATCH && !sp_slot_is_hidden(slot))
-			sp_watch_enter(fs->all[i], false);
+			sp_watch_enter(fs->all[i], false, true);
 		if (slot >> SP_SLOT_ID && !(slot & SP_SLOT_FILTERED) && !sp_process.settings.scorep)
 			sp_stack_inherit(t, (uint32_t)(slot >> SP_SLOT_ID), sp_hook_key_of(code), (uint64_t)fs->all[i],
 			                 SP_RAW_FRAME_INHERITED, now);
@@ -61,7 +61,7 @@ void sp_hook_adopt(struct sp_thread *t, sp_frame *innermost)
 	free(fs.all);
 }
 
-static sp_frame *innermost_before(sp_frame *entered)
+sp_frame *sp_hook_caller(sp_frame *entered)
 {
 	sp_frame *f = sp_frame_current(PyThreadState_Get());
 	return f && f == entered ? sp_frame_back(f) : f;
@@ -165,9 +165,9 @@ struct sp_thread *sp_hook_thread(sp_frame *entered)
 		sp_greenlet_watch_thread();
 		/* after a fork the frames are known already, user regions among them */
 		if (!sp_stack_depth(t))
-			sp_hook_adopt(t, innermost_before(entered));
+			sp_hook_adopt(t, sp_hook_caller(entered));
 	} else {
-		go_on(t, innermost_before(entered), true);
+		go_on(t, sp_hook_caller(entered), true);
 	}
 	return t;
 }
@@ -188,7 +188,7 @@ void sp_hook_settle(struct sp_thread *t)
 {
 	if (sp_process.instrumented || !sp_stack_depth(t))
 		return;
-	struct frames fs = frames_of(t, innermost_before(NULL));
+	struct frames fs = frames_of(t, sp_hook_caller(NULL));
 	if (fs.all)
 		settle(t, &fs, sp_ticks());
 	free(fs.all);
@@ -221,9 +221,10 @@ SP_COLD struct sp_thread *sp_hook_enter_slow(PyCodeObject *code, sp_frame *f, ui
 	if (t) {
 		*slot = sp_names_slot(code, f);
 		bool hidden = sp_slot_is_hidden(*slot);
+		bool recorded = !(*slot & SP_SLOT_FILTERED) && (*slot >> SP_SLOT_ID || hidden);
 		if (*slot & SP_SLOT_WATCH && f && !hidden)
-			sp_watch_enter(f, true);
-		if (*slot & SP_SLOT_FILTERED || !(*slot >> SP_SLOT_ID || hidden))
+			sp_watch_enter(f, true, recorded);
+		if (!recorded)
 			t = NULL;
 	}
 	SP_RESTORE_EXCEPTION;

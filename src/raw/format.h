@@ -125,7 +125,8 @@ enum {
 	    4, /* below the depth limit: not recorded at all; node is the nearest recorded caller's */
 	SP_RAW_FRAME_COLLAPSED = 8, /* in the collapsed node; time only if the frame below is not collapsed too */
 	SP_RAW_FRAME_HIDDEN = 16,   /* beside SKIPPED: what it calls is recorded, as its caller's */
-	SP_RAW_FRAME_METRICS = 32   /* metrics are read at its ends; otherwise as if it were not set */
+	SP_RAW_FRAME_METRICS = 32,  /* metrics are read at its ends; otherwise as if it were not set */
+	SP_RAW_FRAME_MARK = 64      /* beside SKIPPED and HIDDEN: no call; something ends when the frame above it has */
 };
 
 struct sp_raw_frame {
@@ -304,6 +305,62 @@ struct sp_raw_clock_sync {
 	uint64_t error;     /* half the round trip, in ticks of this process */
 };
 
+/* What a TASK record is about, in its flags. */
+enum { SP_RAW_TASK_ONE = 0, SP_RAW_TASK_REST = 1, SP_RAW_TASK_AWAITED = 2, SP_RAW_TASK_HANDED = 3 };
+
+enum sp_raw_task_state {
+	SP_RAW_TASK_WAITING = 0, /* since its last step, or its creation */
+	SP_RAW_TASK_RUNNING = 1,
+	SP_RAW_TASK_RETURNED = 2,
+	SP_RAW_TASK_RAISED = 3,
+	SP_RAW_TASK_CANCELLED = 4,
+	SP_RAW_TASK_DROPPED = 5 /* thrown away before its end */
+};
+enum { SP_RAW_TASK_WAITS = 4 };
+
+/* The first string of a TASK record: renewed while the process runs. Sums are of steps and waits that are over. */
+struct sp_raw_task {
+	uint64_t created; /* ticks; 0: unseen */
+	uint64_t begun;
+	uint64_t since; /* of its state */
+	uint64_t running, waiting;
+	uint64_t steps;
+	uint32_t creator;  /* the task that created it, 0: none */
+	uint32_t by;       /* the location, SP_RAW_NONE: not known */
+	uint32_t location; /* that ran it last */
+	uint32_t state;    /* enum sp_raw_task_state */
+	struct {
+		uint32_t region; /* of the innermost coroutine; all 0: none */
+		uint32_t kind;   /* string: the type of what that awaited; 0: not told */
+		uint64_t count, ticks;
+	} waits[SP_RAW_TASK_WAITS]; /* those that took longest */
+};
+_Static_assert(sizeof(struct sp_raw_task) == 160, "raw task");
+
+/* The same for tasks without a record of their own. */
+struct sp_raw_tasks {
+	uint64_t tasks;
+	uint64_t ended[4]; /* by state, from SP_RAW_TASK_RETURNED */
+	uint64_t running, waiting;
+	uint64_t steps;
+};
+
+/* The first string of an AWAITED record. */
+struct sp_raw_awaited {
+	uint64_t count, ticks, longest;
+	uint32_t kind; /* string: the type of what was awaited; 0: not told */
+	uint32_t reserved;
+};
+
+/* The first string of a HANDED record. */
+struct sp_raw_handed {
+	uint64_t given, taken;
+	uint64_t ticks, longest; /* from one to the other */
+};
+_Static_assert(sizeof(struct sp_raw_tasks) == 64 && sizeof(struct sp_raw_awaited) == 32 &&
+                   sizeof(struct sp_raw_handed) == 32,
+               "raw sums of tasks");
+
 /* Role of a region of kind MPI, in its definition's b. */
 enum sp_raw_mpi_role {
 	SP_RAW_MPI_OTHER = 0,
@@ -326,7 +383,8 @@ enum sp_raw_metric_kind {
 	SP_RAW_METRIC_RUSAGE = 0,
 	SP_RAW_METRIC_PAPI = 1,
 	SP_RAW_METRIC_PERF = 2,
-	SP_RAW_METRIC_BYTES = 3
+	SP_RAW_METRIC_BYTES = 3,
+	SP_RAW_METRIC_WAIT = 4
 };
 enum { SP_RAW_METRIC_KIND_MASK = 0xff, SP_RAW_METRIC_OWN = 0x100, SP_RAW_METRIC_LEVEL = 0x200 };
 

@@ -29,6 +29,8 @@ static struct sp_raw_chunk *defs_room(uint64_t bytes)
 	return c;
 }
 
+static char *defined; /* the first text of the record made last */
+
 static int define_locked(unsigned kind, unsigned flags, uint32_t a, uint32_t b, const struct sp_text *text, int n)
 {
 	struct sp_raw_def d = {.kind = (uint16_t)kind, .flags = (uint16_t)flags, .a = a, .b = b};
@@ -47,6 +49,7 @@ static int define_locked(unsigned kind, unsigned flags, uint32_t a, uint32_t b, 
 	char *to = (char *)(c + 1) + c->used;
 	memcpy(to, &d, sizeof d);
 	to += sizeof d;
+	defined = to;
 	for (int i = 0; i < n; i++) {
 		memcpy(to, text[i].p, text[i].n);
 		to += text[i].n;
@@ -64,6 +67,16 @@ int sp_define(unsigned kind, unsigned flags, uint32_t a, uint32_t b, const struc
 	int r = define_locked(kind, flags, a, b, text, n);
 	pthread_mutex_unlock(&sp_process.lock);
 	return r;
+}
+
+void *sp_define_live(unsigned kind, unsigned flags, uint32_t a, uint32_t b, const struct sp_text *text, int n)
+{
+	if (!sp_process.header)
+		return NULL;
+	pthread_mutex_lock(&sp_process.lock);
+	void *at = define_locked(kind, flags, a, b, text, n) ? NULL : defined;
+	pthread_mutex_unlock(&sp_process.lock);
+	return at;
 }
 
 static uint32_t region_locked(const struct sp_text *text, uint32_t line, unsigned flags)
@@ -241,8 +254,10 @@ int sp_define_inherit(struct sp_raw_chunk *const *from, const uint64_t *used, si
 			struct sp_text text[4];
 			for (int k = 0; k < 4; s += d->len[k++])
 				text[k] = (struct sp_text){s, d->len[k]};
-			/* locations are numbered anew in the child, and the parent's children are not its own */
-			if (d->kind != SP_RAW_DEF_LOCATION_NAME && d->kind != SP_RAW_DEF_CHILD)
+			/* locations and tasks are numbered anew in the child, and the parent's children are not its own
+			 */
+			if (d->kind != SP_RAW_DEF_LOCATION_NAME && d->kind != SP_RAW_DEF_CHILD &&
+			    d->kind != SP_RAW_DEF_TASK)
 				r = define_locked(d->kind, d->flags, d->a, d->b, text, 4);
 			p += d->bytes;
 		}

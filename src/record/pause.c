@@ -3,6 +3,7 @@
  * meanwhile. The time off is in no frame; under the names of Score-P's bindings it is, as there, in a region of its
  * own, MEASUREMENT OFF. */
 #include "record/hot.h"
+#include "record/task.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,7 @@ static void cut(struct sp_thread *t, size_t first, uint64_t now, bool users_only
 		memcpy(above, frame_at(t, first), n * sizeof *above);
 	else
 		t->loc.lost_events += n;
-	while (sp_stack_depth(t) >= first)
+	while (sp_stack_depth(t) >= first || ((struct sp_raw_frame *)t->loc.top)->flags & SP_RAW_FRAME_MARK)
 		sp_stack_pop(t, now);
 	for (size_t i = 0; above && i < n; i++) {
 		const struct sp_raw_frame *f = &above[i];
@@ -134,6 +135,7 @@ static uint64_t later(uint64_t a, uint64_t b)
 void sp_stack_resumed(struct sp_thread *t)
 {
 	uint64_t off = sp_process.paused_ticks - t->paused_ticks;
+	sp_stack_unmark(t, t->loc.last);
 	if (!off)
 		return;
 	t->paused_ticks = sp_process.paused_ticks;
@@ -144,6 +146,8 @@ void sp_stack_resumed(struct sp_thread *t)
 		count_off(t, off);
 	else if (!sp_process.settings.scorep)
 		sp_metrics_off(t, NULL);
+	for (size_t i = sp_process.settings.scorep ? 0 : sp_stack_depth(t); i > 0; i--)
+		sp_mark_paused(frame_at(t, i), off);
 	for (size_t i = sp_process.settings.scorep ? 0 : sp_stack_depth(t); i > 0; i--)
 		frame_at(t, i)->enter += off;
 	t->off = false;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Beginning and end of a measurement, and fork: a child goes on in a file of its own. */
 #include "record/adapter.h"
+#include "record/interpose.h"
 #include "record/record.h"
+#include "record/task.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -109,6 +111,7 @@ static void fork_child(void)
 	sp_process.defs = NULL;
 	sp_process.threads = NULL;
 	sp_process.header = NULL;
+	sp_task_forget();
 	sp_self = NULL;
 	sp_process.forked = forking.running;
 }
@@ -212,6 +215,7 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 	sp_process.paused = false;
 	memset(s, 0, sizeof *s);
 	sp_define_forget();
+	sp_task_forget();
 	sp_clock_init(sp_process.settings.clock);
 	sp_process.dir = strdup(dir);
 	int r = sp_process.dir ? sp_buffer_open(dir) : -ENOMEM;
@@ -231,6 +235,7 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 	}
 	sp_metrics_start(sp_process.settings.metrics);
 	sp_adapter_columns();
+	sp_interpose_columns();
 	sp_adapter_new_file(1);
 	static const char deeper[] = "COLLAPSED";
 	text = (struct sp_text){deeper, sizeof deeper - 1};

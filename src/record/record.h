@@ -30,10 +30,12 @@ struct sp_settings {
 	enum sp_when_full when_full;
 	uint64_t memory;        /* bytes */
 	uint32_t depth;         /* 0: no limit */
+	uint32_t tasks;         /* that have a record of their own */
 	uint32_t profile_depth; /* deeper paths share one node each; 0: no limit */
 	bool scorep;            /* names, call tree and filter as Score-P's Python bindings have them */
 	bool instrument;        /* functions are recorded from the start on, not only the program's own regions */
 	bool io;
+	bool gil;                   /* time waited for it */
 	char *clock;                /* owned; auto, tsc or monotonic */
 	char *metrics;              /* owned; source:name, separated by commas */
 	char *machine, *executable; /* owned; what the results call them, or empty */
@@ -106,6 +108,7 @@ struct sp_thread {
 	uint32_t table_mask;
 	uint32_t node_chunks, ev_chunks;
 	uint32_t depth_limit;      /* 0: none */
+	uint32_t marks;            /* on the stack: no depth */
 	bool traced;               /* events are wanted */
 	bool booting;              /* in the interpreter's start-up: restarted where the program begins */
 	bool gave_up;              /* no room for the trace: its events are counted from here on */
@@ -120,6 +123,10 @@ struct sp_thread {
 	uint64_t *rewind_chunks;   /* owned; offsets of the chunks begun since the oldest of them */
 	uint32_t n_rewind_chunks;
 	bool rewind_failed;                    /* one of them could not be kept */
+	struct sp_task *task;                  /* that runs now; NULL: none */
+	uint32_t number;                       /* of the THREAD_CREATE that it began with; 0: not known */
+	bool tasks;                            /* some may run in this thread */
+	bool marked;                           /* the frame entered next belongs to the mark on top */
 	struct sp_waiting_table aside, fibers; /* user regions of suspended generators; whole stacks */
 	struct sp_c_cache {
 		const void *def, *name, *owner;
@@ -234,6 +241,8 @@ uint32_t sp_define_region(struct sp_text module, struct sp_text name, struct sp_
 /* A column for a metric, before the first node of the process is made: sync ones first. Its number, or -1 (no room). */
 int sp_define_metric(const char *name, const char *unit, int exponent, const char *what, unsigned flags);
 void sp_define_meta(const char *key, const char *value, size_t n);
+/* As sp_define(); returns where the first text lies in the file, to be renewed there, or NULL. */
+void *sp_define_live(unsigned kind, unsigned flags, uint32_t a, uint32_t b, const struct sp_text *text, int n);
 /* The id of a name among those of its kind (COUNTER, PARAMETER or STRING), made at first use. */
 uint32_t sp_define_name(unsigned kind, const char *p, size_t n);
 /* Into room bytes: text with every byte that is not UTF-8 as Python's backslashreplace has it; returns its length. */
@@ -353,6 +362,11 @@ static inline uint64_t sp_stack_reopened(const struct sp_raw_frame *f)
 }
 /* An enter, leave or the like in the trace, with the metrics at its time. */
 void sp_stack_event(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t region);
+/* A mark below the frame entered next: what it stands for is over when that frame is left, which is noticed at the
+ * thread's next event (task.c). false: no room. */
+bool sp_stack_mark(struct sp_thread *t, uint64_t value, bool enters, uint64_t now);
+/* The frames that belonged to the marks on top were left before the event that is at hand. */
+void sp_stack_unmark(struct sp_thread *t, uint64_t now);
 /* The frame below all others. */
 void sp_stack_root(struct sp_thread *t);
 

@@ -23,6 +23,8 @@ const struct sp_setting sp_setting_table[] = {
     {"scorep", SP_SETTING_BOOL, AT(scorep), "0"},
     {"instrument", SP_SETTING_BOOL, AT(instrument), "1"},
     {"io", SP_SETTING_BOOL, AT(io), "0"},
+    {"tasks", SP_SETTING_COUNT, AT(tasks), "100000"},
+    {"gil", SP_SETTING_BOOL, AT(gil), "0"},
     {"mpi", SP_SETTING_TEXT, AT(mpi), "auto"},
     {"clock", SP_SETTING_TEXT, AT(clock), "auto"},
     {"metrics", SP_SETTING_TEXT, AT(metrics), ""},

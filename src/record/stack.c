@@ -2,6 +2,7 @@
 /* The stack of open frames: what the hot path leaves to this file is growth, frames that are not ordinary, and leaves
  * that do not fit. */
 #include "record/hot.h"
+#include "record/task.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ void sp_stack_limit(struct sp_thread *t)
 	t->stack_end = real_end(t);
 	const uint32_t limits[] = {t->depth_limit, sp_process.settings.profile_depth};
 	for (int i = 0; i < 2; i++) {
-		struct sp_raw_frame *deepest = (struct sp_raw_frame *)t->loc.base + limits[i] + 1;
+		struct sp_raw_frame *deepest = (struct sp_raw_frame *)t->loc.base + limits[i] + t->marks + 1;
 		if (limits[i] && deepest < t->stack_end)
 			t->stack_end = deepest;
 	}
@@ -86,6 +87,14 @@ static bool room(struct sp_thread *t)
 	return top_of(t) + 1 < real_end(t) || (top_of(t) < real_end(t) && !stack_grow(t));
 }
 
+/* They have no part in the limits of depth. */
+static void count_marks(struct sp_thread *t, int more)
+{
+	t->marks += (uint32_t)more;
+	if (t->stack_end) /* not while the stack is out of date */
+		sp_stack_limit(t);
+}
+
 static void push(struct sp_thread *t, uint64_t key, struct sp_raw_node *n, uint64_t now, uint64_t flags, uint64_t frame)
 {
 	struct sp_raw_frame *f = top_of(t) + 1;
@@ -96,6 +105,8 @@ static void push(struct sp_thread *t, uint64_t key, struct sp_raw_node *n, uint6
 	}
 	*f = (struct sp_raw_frame){now, (uint64_t)n, flags ? ~key : key, frame, flags};
 	t->loc.top = (uint64_t)f;
+	if (flags & SP_RAW_FRAME_MARK)
+		count_marks(t, 1);
 }
 
 void sp_stack_event(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t region)
@@ -139,6 +150,10 @@ static void close_special(struct sp_thread *t, struct sp_raw_frame *f, uint64_t 
 	bool nested = f->flags & SP_RAW_FRAME_COLLAPSED && (f - 1)->flags & SP_RAW_FRAME_COLLAPSED;
 	if (t->counts && !nested && !(f->flags & SP_RAW_FRAME_SKIPPED))
 		sp_metrics_leave(t, sp_stack_depth(t), n, now);
+	if (f->flags & SP_RAW_FRAME_MARK) {
+		sp_mark_off(t, f, now);
+		count_marks(t, -1);
+	}
 	t->loc.top = (uint64_t)(f - 1);
 	if (f->flags & SP_RAW_FRAME_SKIPPED)
 		return;
@@ -175,6 +190,7 @@ void sp_stack_pop(struct sp_thread *t, uint64_t now)
 
 void sp_stack_clear(struct sp_thread *t, uint64_t now)
 {
+	sp_stack_unmark(t, now); /* what was over before */
 	while (!is_root(t, top_of(t)))
 		sp_stack_pop(t, now);
 }
@@ -187,7 +203,7 @@ void sp_stack_inherit(struct sp_thread *t, uint32_t region, uint64_t key, uint64
 		return;
 	}
 	if (flags & SP_RAW_FRAME_SKIPPED) {
-		push(t, key, parent, now, flags, 0);
+		push(t, key, parent, now, flags, 0); /* a mark put back here marks nothing more */
 		return;
 	}
 	if (!(flags & SP_RAW_FRAME_COLLAPSED))
@@ -255,6 +271,24 @@ static void enter_deeper(struct sp_thread *t, uint32_t region, uint64_t key, uin
 	sp_stack_event(t, now, kind, region);
 }
 
+bool sp_stack_mark(struct sp_thread *t, uint64_t value, bool enters, uint64_t now)
+{
+	if (!room(t))
+		return false;
+	push(t, 0, (struct sp_raw_node *)top_of(t)->node, now,
+	     SP_RAW_FRAME_SKIPPED | SP_RAW_FRAME_HIDDEN | SP_RAW_FRAME_MARK, value);
+	t->marked = enters;
+	return true;
+}
+
+void sp_stack_unmark(struct sp_thread *t, uint64_t now)
+{
+	while (SP_UNLIKELY(top_of(t)->flags & SP_RAW_FRAME_MARK)) {
+		sp_mark_over(t, top_of(t), now);
+		sp_stack_pop(t, now);
+	}
+}
+
 void sp_enter_slow(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t now, unsigned kind)
 {
 	/* nearly every enter comes here where metrics are read */
@@ -270,6 +304,10 @@ void sp_enter_slow(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t 
 	if (begun)
 		sp_stack_settle(t, now);
 	sp_stack_enters_other = false;
+	if (t->marked)
+		t->marked = false;
+	else
+		sp_stack_unmark(t, now);
 	if (!begun)
 		return; /* paused, or a thread that could not be begun: its loss is counted */
 	if (!room(t)) {
@@ -278,11 +316,12 @@ void sp_enter_slow(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t 
 		return;
 	}
 	struct sp_raw_frame *f = top_of(t);
+	size_t depth = sp_stack_depth(t) - t->marks;
 	if ((f->flags & SP_RAW_FRAME_SKIPPED && !(f->flags & SP_RAW_FRAME_HIDDEN)) ||
-	    (t->depth_limit && sp_stack_depth(t) >= t->depth_limit)) {
+	    (t->depth_limit && depth >= t->depth_limit)) {
 		t->loc.deeper++;
 		push(t, key, (struct sp_raw_node *)f->node, now, SP_RAW_FRAME_SKIPPED, 0);
-	} else if (sp_process.settings.profile_depth && sp_stack_depth(t) >= sp_process.settings.profile_depth) {
+	} else if (sp_process.settings.profile_depth && depth >= sp_process.settings.profile_depth) {
 		enter_deeper(t, region, key, now, kind);
 	} else if (f->flags & SP_RAW_FRAME_COLLAPSED) {
 		sp_enter_collapsed(t, region, key, now, kind);
@@ -314,8 +353,11 @@ bool sp_leave_slow(struct sp_thread *t, uint64_t key, uint64_t now, unsigned kin
 		f--;
 	if (is_root(t, f))
 		return false;
-	while (top_of(t) > f)
-		sp_stack_pop(t, now);
+	while (top_of(t) > f) {
+		sp_stack_unmark(t, now);
+		if (top_of(t) > f)
+			sp_stack_pop(t, now);
+	}
 	close_top(t, now, kind);
 	return true;
 }

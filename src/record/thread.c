@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Locations: one for each thread, made at its first event; and the thread's pieces of the trace. */
 #include "record/hot.h"
+#include "record/interpose.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -252,6 +253,8 @@ struct sp_thread *sp_thread_new(void)
 		failed_epoch = sp_epoch;
 	} else {
 		t->epoch = sp_epoch;
+		if (sp_interpose_creator(&t->loc.creator, &t->number))
+			sp_thread_name(t, "", 0);
 		pthread_setspecific(end_key, t);
 		sp_self = t;
 	}
@@ -299,5 +302,5 @@ void sp_thread_events_hold(struct sp_thread *t)
 void sp_thread_name(struct sp_thread *t, const char *name, size_t n)
 {
 	const struct sp_text text = {name, n};
-	sp_define(SP_RAW_DEF_LOCATION_NAME, 0, t->loc.id, 0, &text, 1);
+	sp_define(SP_RAW_DEF_LOCATION_NAME, 0, t->loc.id, t->number, &text, 1);
 }
