@@ -63,6 +63,16 @@ class Model:
         """For each file in the trace: path ('': not known), opens, reads, writes, flushes, seeks, failed (of these but the opens),
         bytes_read, bytes_written, read_time, write_time, flush_time (s, from the begin of an operation to its end)."""
 
+    def tasks(self, *, limit: int = 0) -> dict[str, Any]:
+        """Tasks of asyncio and the like: dict(count, unlisted (of these in sums alone), never (created, but not begun; not in count),
+        coroutines, handed, groups, tasks). limit: of groups and tasks each, 0: all; times in s. handed: work given to the threads of
+        pools: given, taken (begun), waited (from one to the other, all together), longest. A group is of one outermost coroutine, those with
+        the most time first: name (None: not known), tasks, unlisted, states {'waiting', 'running', 'returned', 'raised', 'cancelled',
+        'dropped': number}, steps, running, waiting, longest (waited by one of them), waits. A task, longest waiting first: id, name,
+        process, number (in it), region (name), location (that ran it last), creator (id), by (location that created it), state,
+        seen_created (else created is its begin), created, begin, end (s since the begin of the experiment), running, waiting,
+        steps, waits (the longest kinds). A wait: where (innermost coroutine), what (type awaited), both or None, count, time."""
+
     def balance(
         self, *, by: str = "region", time: str = "excl", over: str = "auto", limit: int = 0, match: str = ""
     ) -> dict[str, Any]:

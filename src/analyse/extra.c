@@ -65,7 +65,7 @@ static unsigned long long total(const struct sp_model *m, size_t metric)
 
 PyObject *sp_metric_list(const struct sp_model *m)
 {
-	static const char *const sources[] = {"rusage", "papi", "perf", "bytes"};
+	static const char *const sources[] = {"rusage", "papi", "perf", "bytes", "wait"};
 	PyObject *list = PyList_New(0), *d;
 	size_t i;
 

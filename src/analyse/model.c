@@ -170,6 +170,8 @@ static PyMethodDef model_methods[] = {
     {"callers", (PyCFunction)(void (*)(void))sp_model_callers, METH_VARARGS | METH_KEYWORDS,
      "The callers and callees of the regions that match."},
     {"io", sp_model_io, METH_NOARGS, "What the trace says about each file."},
+    {"tasks", (PyCFunction)(void (*)(void))sp_model_tasks, METH_VARARGS | METH_KEYWORDS,
+     "Tasks of asyncio and the like: by their coroutine, and those that waited longest."},
     {"balance", (PyCFunction)(void (*)(void))sp_model_balance, METH_VARARGS | METH_KEYWORDS,
      "How evenly the time of each region or call path is spread over ranks, processes or threads."},
     {"messages", (PyCFunction)(void (*)(void))sp_model_messages, METH_VARARGS | METH_KEYWORDS,

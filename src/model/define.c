@@ -20,7 +20,7 @@ enum { MOST_COLUMNS = 255 /* what one event has room for */ };
 struct reading {
 	struct sp_builder *b;
 	struct sp_loading *l;
-	struct pairs regions, counters, parameters, strings, metrics;
+	struct pairs regions, counters, parameters, strings, metrics, threads;
 	bool own[MOST_COLUMNS]; /* of the columns: their metrics are not in events */
 	struct sp_meta *meta;   /* owned */
 	size_t metas, meta_room;
@@ -91,7 +91,7 @@ static int add_meta(struct reading *r, const struct sp_str part[2])
 	return 0;
 }
 
-static void name_location(struct reading *r, uint32_t id, const struct sp_str *name)
+static int name_location(struct reading *r, uint32_t id, uint32_t number, const struct sp_str *name)
 {
 	const struct sp_raw_file *f = r->l->source->raw;
 	size_t low = 0, high = f->n_threads, mid;
@@ -103,8 +103,11 @@ static void name_location(struct reading *r, uint32_t id, const struct sp_str *n
 		else
 			high = mid;
 	}
-	if (low < f->n_threads && f->threads[low].state.id == id)
+	if (low == f->n_threads || f->threads[low].state.id != id)
+		return 0;
+	if (name->n)
 		r->names[low] = *name;
+	return number && number <= SP_RAW_ID_MAX ? add_pair(&r->threads, number, (uint32_t)low) : 0;
 }
 
 uint32_t sp_build_metric(struct sp_builder *b, const struct sp_metric *x)
@@ -151,7 +154,7 @@ static int add_metric(struct reading *r, const struct sp_raw_def *d, uint64_t at
 		sp_raw_report(f, at, "column %" PRIu32 " of a metric is out of range", d->a);
 		return 0;
 	}
-	if ((d->flags & SP_RAW_METRIC_KIND_MASK) > SP_RAW_METRIC_BYTES) {
+	if ((d->flags & SP_RAW_METRIC_KIND_MASK) > SP_RAW_METRIC_WAIT) {
 		sp_raw_report(f, at, "metric %" PRIu32 " is of unknown kind %u", d->a,
 		              d->flags & SP_RAW_METRIC_KIND_MASK);
 		return 0;
@@ -201,10 +204,8 @@ static int add_definition(struct reading *r, const struct sp_raw_def *d, uint64_
 
 	if (d->kind == SP_RAW_DEF_META)
 		return add_meta(r, part);
-	if (d->kind == SP_RAW_DEF_LOCATION_NAME) {
-		name_location(r, d->a, &part[0]);
-		return 0;
-	}
+	if (d->kind == SP_RAW_DEF_LOCATION_NAME)
+		return name_location(r, d->a, d->b, &part[0]);
 	if (d->kind == SP_RAW_DEF_CHILD)
 		return sp_build_child_record(b, r->l, d, at, part);
 	if (d->a > SP_RAW_ID_MAX || (d->kind == SP_RAW_DEF_REGION && d->a == 0)) {
@@ -227,6 +228,8 @@ static int add_definition(struct reading *r, const struct sp_raw_def *d, uint64_
 	case SP_RAW_DEF_GROUP:
 	case SP_RAW_DEF_CART:
 		return sp_build_mpi_record(b, r->l, d, at, part);
+	case SP_RAW_DEF_TASK:
+		return sp_build_task_record(r->l, d, at, part);
 	case SP_RAW_DEF_CLOCK:
 		sp_build_clock_record(r->l, at, &part[0]);
 		return 0;
@@ -306,7 +309,7 @@ static int finish(struct reading *r)
 
 	if (make_ids(&s->regions, &r->regions) | make_ids(&s->counters, &r->counters) |
 	    make_ids(&s->parameters, &r->parameters) | make_ids(&s->strings, &r->strings) |
-	    make_ids(&s->metrics, &r->metrics))
+	    make_ids(&s->metrics, &r->metrics) | make_ids(&s->threads, &r->threads))
 		return -1;
 	if (find_sync(r))
 		return -1;
@@ -324,6 +327,8 @@ static int finish(struct reading *r)
 	if (r->metas)
 		memcpy(l->process.meta, r->meta, r->metas * sizeof(*r->meta));
 	sp_build_mpi_process(l);
+	if (sp_build_task_process(r->b, l))
+		return -1;
 	for (i = 0; i < s->raw->n_threads; i++) {
 		snprintf(unnamed, sizeof(unnamed), "thread %" PRIu64, s->raw->threads[i].state.tid);
 		l->locations[i].name = r->names[i].n ? sp_model_str(m, r->names[i].p, r->names[i].n)
@@ -354,6 +359,7 @@ int sp_build_definitions(struct sp_builder *b, struct sp_loading *l, struct sp_e
 		free(r.parameters.p);
 		free(r.strings.p);
 		free(r.metrics.p);
+		free(r.threads.p);
 	}
 	free(r.meta);
 	free(r.names);

@@ -209,7 +209,7 @@ static int metric(struct sp_events *s, uint32_t words, const uint64_t *payload, 
 	return 1;
 }
 
-/* Returns how many events it became, 0 or 1; -1: damage. */
+/* Returns how many events it became, 0 or 1, or SP_EVENTS_AGAIN; -1: damage. */
 static int extra(struct sp_events *s, uint32_t id, struct sp_event *out)
 {
 	static const unsigned char need[] = {[SP_RAW_X_TIME] = 1,
@@ -256,6 +256,8 @@ static int extra(struct sp_events *s, uint32_t id, struct sp_event *out)
 			return sp_events_mpi(s, what, words, payload, out);
 		if (what >= SP_RAW_X_IO_CREATE && what <= SP_RAW_X_IO_DELETE)
 			return sp_events_io(s, what, words, payload, out);
+		if (what >= SP_RAW_X_THREAD_CREATE && what <= SP_RAW_X_HANDOVER)
+			return sp_events_task(s, what, words, payload, out);
 		return what ? 0 : -1; /* of a later minor version: its length is all there is to know */
 	}
 }
@@ -312,6 +314,10 @@ static int other(struct sp_events *s, uint64_t w, struct sp_event *out)
 		s->metric = 0;
 	}
 	out->time = to_ns(s, ticks);
+	if (made == SP_EVENTS_AGAIN) {
+		s->ticks -= w >> SP_RAW_DELTA_SHIFT;
+		return 1;
+	}
 	s->at += 1 + (id >> 8 & 0xff);
 	return made;
 }

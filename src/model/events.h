@@ -26,6 +26,7 @@ struct sp_events {
 	size_t n_io, io_room;
 	struct sp_mpi *mpi; /* owned; the same */
 	size_t n_mpi, mpi_room;
+	bool again;       /* a word that says two things is read the second time */
 	uint64_t forced;  /* leaves made up because their caller was left, */
 	uint64_t dropped; /* and leaves of what was not open */
 };
@@ -36,8 +37,11 @@ static inline uint32_t sp_events_id(const struct sp_ids *ids, uint64_t id)
 	return id < ids->n ? ids->to[id] : 0;
 }
 
-/* Events of file I/O and of MPI. words: of payload; the kind is one of theirs. Return 1, or -1: damage. */
+/* Events of file I/O, of MPI, of threads and tasks. words: of payload; the kind is one of theirs. Return 1, 0 for what
+ * becomes no event, SP_EVENTS_AGAIN: one, and the same word is to be read again; or -1: damage. */
+enum { SP_EVENTS_AGAIN = 2 };
 int sp_events_io(struct sp_events *s, uint32_t what, uint32_t words, const uint64_t *payload, struct sp_event *out);
 int sp_events_mpi(struct sp_events *s, uint32_t what, uint32_t words, const uint64_t *payload, struct sp_event *out);
+int sp_events_task(struct sp_events *s, uint32_t what, uint32_t words, const uint64_t *payload, struct sp_event *out);
 
 #endif

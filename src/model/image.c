@@ -101,6 +101,7 @@ static void pack_sources(struct sp_pack *k, struct sp_model *m)
 		sp_fields_source(k, m, &priv->sources[i]);
 		sp_fields_source_mpi(k, m, &priv->sources[i]);
 		sp_pack_ids(k, &priv->sources[i].handles, m->n_io_handles);
+		sp_fields_source_tasks(k, &priv->sources[i], m->n_tasks, m->n_locations);
 	}
 }
 
@@ -140,6 +141,7 @@ static void pack_model(struct sp_pack *k, struct sp_model *m, const uint64_t **h
 	pack_locations(k, m);
 	sp_pack_array(k, hashes, m->n_locations, sizeof(**hashes));
 	sp_fields_communicators(k, m);
+	sp_fields_tasks(k, m);
 	pack_sources(k, m);
 	sp_fields_problems(k, m);
 }

@@ -95,6 +95,8 @@ static void close_source(struct sp_source *s)
 		free(s->parameters.to);
 		free(s->strings.to);
 		free(s->metrics.to);
+		free(s->tasks.to);
+		free(s->threads.to);
 		free(s->sync);
 		free(s->comms.to);
 		free(s->wins.to);
@@ -207,7 +209,7 @@ int sp_builder_visits(struct sp_builder *b)
 int sp_builder_finish(struct sp_builder *b, const struct sp_listing *list, struct sp_err *e)
 {
 	if (check_any(b, list, e) || sp_build_fold(b, e) || sp_build_order(b, e) || sp_build_children(b, e) ||
-	    sp_build_mpi(b, e) || sp_build_io_handles(b, e) || sp_build_drop_unused(b, e))
+	    sp_build_mpi(b, e) || sp_build_io_handles(b, e) || sp_build_tasks(b, e) || sp_build_drop_unused(b, e))
 		return -1;
 	return sp_builder_strings(b, e);
 }
@@ -254,6 +256,7 @@ void sp_builder_close(struct sp_builder *b)
 	for (i = 0; i < b->n_loading; i++) {
 		sp_mpi_defs_free(&b->loading[i].mpi);
 		free(b->loading[i].children.p);
+		sp_task_defs_free(&b->loading[i].tasks);
 	}
 	sp_intern_free(&b->regions);
 	sp_intern_free(&b->metrics);

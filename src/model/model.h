@@ -185,7 +185,7 @@ struct sp_metric {
 	bool own;     /* exclusive: counted by the region itself; otherwise callees are included */
 	bool level;   /* a height that was reached, not a count: in events it stands for itself */
 };
-enum sp_metric_kind { SP_METRIC_RUSAGE, SP_METRIC_PAPI, SP_METRIC_PERF, SP_METRIC_BYTES };
+enum sp_metric_kind { SP_METRIC_RUSAGE, SP_METRIC_PAPI, SP_METRIC_PERF, SP_METRIC_BYTES, SP_METRIC_WAIT };
 
 /* A file, socket, … while it is open in a process. */
 struct sp_io_handle {
@@ -235,6 +235,61 @@ struct sp_win {
 	uint32_t comm;
 };
 
+enum sp_task_state { /* as SP_RAW_TASK_… */
+	             SP_TASK_WAITING,
+	             SP_TASK_RUNNING,
+	             SP_TASK_RETURNED,
+	             SP_TASK_RAISED,
+	             SP_TASK_CANCELLED,
+	             SP_TASK_DROPPED,
+	             SP_TASK_STATES
+};
+extern const char *const sp_task_state_names[SP_TASK_STATES];
+
+/* What tasks waited for. */
+struct sp_task_wait {
+	uint32_t region; /* of the innermost coroutine; SP_NONE: not known */
+	uint32_t kind;   /* string: the type of what it awaited; SP_NONE: not told */
+	uint64_t count, ns;
+};
+
+/* A task of asyncio and the like, of which no more than so many have records of their own. */
+struct sp_task {
+	uint32_t process, number;     /* from 1 in each process */
+	struct sp_str name;           /* may be empty */
+	uint32_t region;              /* of its outermost coroutine; SP_NONE: not known */
+	uint32_t location;            /* that ran it last */
+	uint32_t creator;             /* a task; SP_NONE: none, or not known */
+	uint32_t by;                  /* the location in which it was created; SP_NONE: not known */
+	uint8_t state;                /* enum sp_task_state, at the end of the recording */
+	bool seen_created;            /* otherwise `created` is its begin */
+	uint64_t created, begin, end; /* ns since sp_model.begin_ns */
+	uint64_t running, waiting;    /* ns, since its begin */
+	uint64_t steps;               /* begin and resumptions */
+	struct sp_task_wait *waits;   /* those that took longest */
+	uint32_t n_waits;
+};
+
+/* The sums over tasks without a record, by region; SP_NONE: those that were created and never began. */
+struct sp_task_rest {
+	uint32_t process, region;
+	uint64_t tasks, steps, running, waiting;
+	uint64_t ended[4]; /* from SP_TASK_RETURNED on */
+};
+
+/* What all tasks of a region waited for, with record or without. */
+struct sp_task_awaited {
+	uint32_t process, region;
+	struct sp_task_wait wait;
+	uint64_t longest; /* ns */
+};
+
+/* Work given to the threads of pools. */
+struct sp_handed {
+	uint64_t given, taken;
+	uint64_t ns, longest; /* from one to the other */
+};
+
 struct sp_problem {
 	struct sp_str text; /* "raw/h-12-0.raw at 0x5000: …" */
 };
@@ -276,6 +331,13 @@ struct sp_model {
 	size_t n_wins;
 	struct sp_group *groups; /* that events RMA_GROUP_SYNC refer to */
 	size_t n_groups;
+	struct sp_task *tasks; /* by process and number */
+	size_t n_tasks;
+	struct sp_task_rest *task_rests;
+	size_t n_task_rests;
+	struct sp_task_awaited *task_awaited;
+	size_t n_task_awaited;
+	struct sp_handed handed;     /* in all processes */
 	struct sp_problem *problems; /* damage found and survived */
 	size_t n_problems;
 	bool traced;
@@ -343,14 +405,14 @@ enum sp_event_kind {
 	SP_EVENT_RMA_COLLECTIVE_BEGIN,
 	SP_EVENT_RMA_COLLECTIVE_END,
 	SP_EVENT_RMA_LOCK,
-	SP_EVENT_THREAD_CREATE,
-	SP_EVENT_THREAD_JOIN,
-	SP_EVENT_TASK_CREATE,
-	SP_EVENT_TASK_SWITCH,
-	SP_EVENT_TASK_END,
-	SP_EVENT_TASK_AWAITS,
-	SP_EVENT_GIL_WAIT,
-	SP_EVENT_HANDOVER
+	SP_EVENT_THREAD_CREATE, /* id: the location that began then; SP_NONE: not known */
+	SP_EVENT_THREAD_JOIN,   /* id: the location waited for, as above; uint: ns waited until now */
+	SP_EVENT_TASK_CREATE,   /* id: a task, as of the next three */
+	SP_EVENT_TASK_SWITCH,   /* the location runs it from now on; SP_NONE: none */
+	SP_EVENT_TASK_END,      /* uint: enum sp_task_state; a switch follows */
+	SP_EVENT_TASK_AWAITS,   /* first: region, second: string, as in sp_task_wait; a switch follows */
+	SP_EVENT_GIL_WAIT,      /* uint: ns waited for the global interpreter lock until now */
+	SP_EVENT_HANDOVER       /* first: 0 given 1 taken, second: a number that both have, in each process */
 };
 
 /* sp_mpi.root where it is no rank */
@@ -406,6 +468,9 @@ struct sp_event {
 		int64_t sint;
 		uint64_t uint;
 		uint32_t string;
+		struct {
+			uint32_t first, second;
+		} pair;
 		const struct sp_io *io;   /* until the next sp_events_read() */
 		const struct sp_mpi *mpi; /* the same */
 	} u;

@@ -134,9 +134,10 @@ static void pack_loading(struct sp_pack *k, struct sp_loading *l)
 }
 
 /* Reading: `m` is where the definitions of the part are. */
-static void pack_source(struct sp_pack *k, const struct sp_model *m, struct sp_source *s)
+static void pack_source(struct sp_pack *k, const struct sp_model *m, const struct sp_loading *l, struct sp_source *s)
 {
 	sp_fields_source(k, m, s);
+	sp_fields_source_tasks(k, s, l->tasks.count[0], l->process.locations);
 	sp_fields_handles(k, &s->io_handles, &s->n_io_handles);
 	sp_pack_ids(k, &s->handles, s->n_io_handles);
 }
@@ -185,7 +186,8 @@ void sp_part_write(struct sp_pack *k, struct sp_builder *b, uint32_t locations)
 	sp_pack_count(k, &n);
 	for (i = 0; i < n; i++) {
 		pack_loading(k, &b->loading[i]);
-		pack_source(k, m, b->loading[i].source);
+		sp_fields_process_tasks(k, m, &b->loading[i].tasks);
+		pack_source(k, m, &b->loading[i], b->loading[i].source);
 	}
 	sp_fields_problems(k, m);
 }
@@ -296,6 +298,34 @@ static int move_ids(struct sp_ids *ids, const uint32_t *to)
 	return own ? 0 : -1;
 }
 
+static void move_wait(struct sp_task_wait *w, const struct part *p)
+{
+	w->region = w->region == SP_NONE ? SP_NONE : p->regions[w->region];
+	w->kind = w->kind == SP_NONE ? SP_NONE : p->strings[w->kind];
+}
+
+static void move_tasks(struct sp_task_defs *d, const struct part *p)
+{
+	size_t i, n;
+
+	for (i = 0; i < d->count[0]; i++) {
+		struct sp_task *t = &d->tasks[i];
+
+		t->region = t->region == SP_NONE ? SP_NONE : p->regions[t->region];
+		for (n = 0; n < t->n_waits; n++)
+			move_wait(&t->waits[n], p);
+	}
+	for (i = 0; i < d->count[1]; i++)
+		if (d->rests[i].region != SP_NONE)
+			d->rests[i].region = p->regions[d->rests[i].region];
+	for (i = 0; i < d->count[2]; i++) {
+		struct sp_task_awaited *a = &d->awaited[i];
+
+		a->region = a->region == SP_NONE ? SP_NONE : p->regions[a->region];
+		move_wait(&a->wait, p);
+	}
+}
+
 static int move_source(struct sp_builder *b, struct sp_source *s, const struct part *p, const struct sp_part_ids *ids)
 {
 	struct sp_io_handle *handles = calloc(s->n_io_handles + 1, sizeof(*handles));
@@ -306,7 +336,8 @@ static int move_source(struct sp_builder *b, struct sp_source *s, const struct p
 	s->borrowed = false;
 	rc = move_ids(&s->regions, p->regions) | move_ids(&s->counters, p->counters) |
 	     move_ids(&s->parameters, p->parameters) | move_ids(&s->strings, p->strings) |
-	     move_ids(&s->metrics, ids->metrics) | move_ids(&s->handles, NULL);
+	     move_ids(&s->metrics, ids->metrics) | move_ids(&s->handles, NULL) | move_ids(&s->tasks, NULL) |
+	     move_ids(&s->threads, NULL);
 	for (i = 0; sync && i < s->n_sync; i++)
 		sync[i] = ids->metrics[s->sync[i]];
 	for (i = 0; handles && i < s->n_io_handles; i++) {
@@ -332,9 +363,10 @@ static int add_process(struct sp_pack *k, struct sp_builder *b, struct part *p, 
 	k->arena = &b->priv->arena;
 	k->copy = true;
 	pack_loading(k, l);
+	sp_fields_process_tasks(k, &p->m, &l->tasks);
 	k->arena = arena;
 	k->copy = false;
-	pack_source(k, &p->m, &read);
+	pack_source(k, &p->m, l, &read);
 	if (k->failed) {
 		sp_mpi_defs_free(&l->mpi);
 		free(l->children.p);
@@ -347,6 +379,7 @@ static int add_process(struct sp_pack *k, struct sp_builder *b, struct part *p, 
 	*s = read;
 	b->priv->n_sources++;
 	b->n_loading++;
+	move_tasks(&l->tasks, p);
 	return move_source(b, s, p, ids);
 }
 

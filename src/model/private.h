@@ -28,6 +28,8 @@ struct sp_source {
 	struct sp_ids metrics; /* by their columns */
 	uint32_t *sync;        /* owned; the metrics of a METRICS event */
 	size_t n_sync;
+	struct sp_ids tasks;               /* by number */
+	struct sp_ids threads;             /* by the number of their creation: locations of the process */
 	struct sp_ids comms, wins, groups; /* of MPI */
 	uint8_t *sides;        /* owned; of each id of a communicator: 1: the process is in its remote group */
 	struct sp_ids handles; /* of files */
@@ -112,6 +114,25 @@ struct sp_children_defs {
 	size_t n, room;
 };
 
+/* A TASK record as the file has it. */
+struct sp_task_def {
+	uint8_t what; /* SP_RAW_TASK_… */
+	uint32_t a, b;
+	const char *data; /* in the file */
+	struct sp_str name;
+};
+
+struct sp_task_defs {
+	struct sp_task_def *defs; /* owned, until the process is read */
+	size_t n, room, count[4]; /* of each kind */
+	uint32_t highest;         /* number of a task */
+	/* in the model's arena, their times in ticks */
+	struct sp_task *tasks;
+	struct sp_task_rest *rests;
+	struct sp_task_awaited *awaited;
+	struct sp_handed handed;
+};
+
 /* A process while it is loaded, before the processes are put in order. */
 struct sp_loading {
 	struct sp_process process;     /* begin and stop are not set yet */
@@ -124,6 +145,7 @@ struct sp_loading {
 	struct sp_source *source;
 	struct sp_mpi_defs mpi; /* owned */
 	struct sp_children_defs children;
+	struct sp_task_defs tasks;
 	uint64_t place; /* ns: its place among the processes; those of one MPI_COMM_WORLD have the first one's */
 	struct sp_raw_clock_sync sync[2]; /* the first and the last */
 	unsigned syncs;                   /* how many of them there are */
@@ -280,6 +302,15 @@ int sp_build_child_record(struct sp_builder *b, struct sp_loading *l, const stru
 int sp_build_children(struct sp_builder *b, struct sp_err *e);
 /* mpi.c: the worlds, communicators, windows and groups of all processes, when these are in order. */
 int sp_build_mpi(struct sp_builder *b, struct sp_err *e);
+
+/* task.c. A TASK record of a process; all of them, when its other definitions are known; those of all processes, when
+ * these are in order. -1: no memory. */
+int sp_build_task_record(struct sp_loading *l, const struct sp_raw_def *d, uint64_t at, const struct sp_str part[2]);
+int sp_build_task_process(struct sp_builder *b, struct sp_loading *l);
+int sp_build_tasks(struct sp_builder *b, struct sp_err *e);
+void sp_task_defs_free(struct sp_task_defs *d);
+/* Calls visit for each region that tasks refer to; SP_NONE among them. */
+void sp_build_task_regions(struct sp_model *m, void (*visit)(void *arg, uint32_t *region), void *arg);
 
 /* Room for n more rows; -1 without memory. */
 int sp_rows_reserve(struct sp_builder *b, size_t n);

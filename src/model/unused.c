@@ -13,6 +13,18 @@ static bool events_have_paths(const struct sp_loading *l)
 	return !l->source->damaged && (l->process.locations == 0 || l->process.lost.paths == 0);
 }
 
+static void mark_region(void *to, uint32_t *region)
+{
+	if (*region != SP_NONE)
+		((uint32_t *)to)[*region] = 1;
+}
+
+static void renumber_region(void *to, uint32_t *region)
+{
+	if (*region != SP_NONE)
+		*region = ((uint32_t *)to)[*region] - 1;
+}
+
 static void mark(struct sp_builder *b, uint32_t *to)
 {
 	const struct sp_model *m = b->m;
@@ -20,6 +32,7 @@ static void mark(struct sp_builder *b, uint32_t *to)
 	size_t i, k;
 
 	to[0] = 1;
+	sp_build_task_regions(b->m, mark_region, to);
 	/* a user region may be one that a trace can be rewound to, which is in no profile */
 	for (i = 0; i < m->n_regions; i++)
 		to[i] |= m->regions[i].kind == SP_REGION_USER;
@@ -55,6 +68,7 @@ int sp_build_drop_unused(struct sp_builder *b, struct sp_err *e)
 	m->n_regions = n;
 	for (i = 0; i < m->n_paths; i++)
 		m->paths[i].region = to[m->paths[i].region] - 1;
+	sp_build_task_regions(m, renumber_region, to);
 	for (i = 0; i < b->priv->n_sources; i++) {
 		struct sp_ids *ids = &b->priv->sources[i].regions;
 

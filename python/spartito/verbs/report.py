@@ -7,7 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from spartito import balance, family, iotable, losses, mpitable
+from spartito import balance, family, iotable, losses, mpitable, tasktable
 from spartito.options import Usage
 from spartito.reading import chosen, load, one_directory, title
 from spartito.say import Refused
@@ -182,6 +182,7 @@ VIEWS = {
     "tree": {"threads", "processes", "process", "rank"},
     "callers": set(),
     "io": set(),
+    "tasks": set(),
     "balance": {"tree", "threads", "processes", "match"},
     "messages": {"csv"},
     "waits": set(),
@@ -264,6 +265,10 @@ def _json(model: Model, info: dict[str, Any], values: dict[str, object], parts: 
     elif _view(values) in mpitable.VIEWS:
         found["view"] = _view(values)
         found.update(mpitable.gather(_view(values), model, info))
+    elif values.get("tasks"):
+        found["view"] = "tasks"
+        found.update(tasktable.gather(model, _limit(values)))
+        found["notes"] = tasktable.notes(found)
     elif values.get("io"):
         found["view"] = "io"
         found["files"], found["paths"] = iotable.gather(model, info, _limit(values))
@@ -319,6 +324,9 @@ def _print(out: Output, model: Model, info: dict[str, Any], values: dict[str, ob
         return
     if values.get("balance"):
         balance.write(out, *balance.gather(model, info, values, _limit(values)))
+        return
+    if values.get("tasks"):
+        tasktable.write(out, model, _limit(values))
         return
     view = _view(values)
     if view in mpitable.VIEWS:
