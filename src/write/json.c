@@ -158,7 +158,7 @@ static void put_parameter_values(struct sp_out *out, const struct sp_model *m)
 
 static void put_metrics(struct sp_out *out, const struct sp_model *m)
 {
-	static const char *const sources[] = {"rusage", "papi", "perf", "bytes"};
+	static const char *const sources[] = {"rusage", "papi", "perf", "bytes", "wait"};
 
 	sp_out_text(out, ",\n\"metrics\":[");
 	for (size_t i = 0; i < m->n_metrics; i++) {

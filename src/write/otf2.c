@@ -176,14 +176,15 @@ static int prepare(struct sp_otf2 *a)
 	a->strings.arena = &a->arena;
 	a->string_refs = sp_arena_alloc(&a->arena, m->n_strings * sizeof *a->string_refs);
 	a->created = sp_arena_zalloc(&a->arena, m->n_locations, sizeof *a->created);
+	a->creation = sp_arena_zalloc(&a->arena, m->n_locations, sizeof *a->creation);
 	size_t slots = m->n_parameters * PARAMETER_TYPES;
 	a->parameter_refs = sp_arena_alloc(&a->arena, slots * sizeof *a->parameter_refs);
 	a->parameters = sp_arena_alloc(&a->arena, slots * sizeof *a->parameters);
 	a->events = sp_arena_zalloc(&a->arena, m->n_locations, sizeof *a->events);
 	a->handles = sp_arena_zalloc(&a->arena, m->n_io_handles, sizeof *a->handles);
 	a->attributes = OTF2_AttributeList_New();
-	if (!a->string_refs || !a->created || !a->parameter_refs || !a->parameters || !a->events || !a->handles ||
-	    !a->attributes)
+	if (!a->string_refs || !a->created || !a->creation || !a->parameter_refs || !a->parameters || !a->events ||
+	    !a->handles || !a->attributes)
 		return sp_otf2_fail_memory(a);
 	a->files.arena = &a->arena;
 	if (sp_otf2_prepare_mpi(a))

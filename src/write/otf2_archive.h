@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files of the OTF2 writer share. References: a region has its index in the model, of which 0 stands for those
- * that could not be defined, and behind the model's come two of our own; a thread has its number in its process in the
- * upper half and its process in the lower, as Score-P has it; parameters, strings and classes of metrics are numbered
- * as they are met. Ranks of MPI that are not in the archive have numbers behind those of the processes. */
+ * that could not be defined, and behind the model's come three of our own; a thread has its number in its process in
+ * the upper half and its process in the lower, as Score-P has it; parameters, strings and classes of metrics are
+ * numbered as they are met. Ranks of MPI that are not in the archive have numbers behind those of the processes. */
 #ifndef SP_WRITE_OTF2_ARCHIVE_H
 #define SP_WRITE_OTF2_ARCHIVE_H
 
@@ -12,7 +12,16 @@
 #include "write/cube_tree.h"
 
 enum parameter_type { PARAMETER_INT, PARAMETER_UINT, PARAMETER_STRING, PARAMETER_TYPES };
-enum attribute { ATTRIBUTE_OFFSET, ATTRIBUTE_PROCESS, ATTRIBUTE_THREAD };
+enum attribute {
+	ATTRIBUTE_OFFSET,
+	ATTRIBUTE_PROCESS,
+	ATTRIBUTE_THREAD,
+	ATTRIBUTE_TASK,
+	ATTRIBUTE_COROUTINE,
+	ATTRIBUTE_AWAITS_IN,
+	ATTRIBUTE_AWAITS,
+	ATTRIBUTE_ENDED
+};
 enum comm { COMM_ALL, COMM_THREADS /* and the process */ };
 
 /* Metrics that are read together. */
@@ -51,6 +60,8 @@ struct sp_otf2 {
 	uint32_t *string_refs;    /* of each string of the model, SP_NONE: not yet used */
 	uint32_t *created;        /* locations whose creator is known, by creator and time */
 	size_t n_created;
+	bool *creation; /* of each location: it is written */
+	bool gil;       /* some thread waited for it */
 	/* a slot is PARAMETER_TYPES * index in the model + type */
 	uint32_t *parameter_refs; /* of each slot, SP_NONE: not yet used */
 	uint32_t *parameters;     /* the slot of each reference */
@@ -124,6 +135,15 @@ void sp_otf2_define_comms(struct sp_otf2 *a); /* communicators, windows, topolog
 int sp_otf2_find_ranks(struct sp_otf2 *a);
 /* host: of each process. */
 void sp_otf2_define_strangers(struct sp_otf2 *a, const uint32_t *host);
+
+/* An event of threads and tasks but the creation of a thread; before: the time of the last event of the location.
+ * Returns an OTF2_ErrorCode. */
+int sp_otf2_task(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location, const struct sp_event *ev, uint64_t before);
+/* The region of waits for the GIL. */
+static inline OTF2_RegionRef sp_otf2_gil_region(const struct sp_otf2 *a)
+{
+	return (OTF2_RegionRef)a->m->n_regions + 2;
+}
 
 /* Global definitions; what cannot be written makes the archive fail. */
 void sp_otf2_define_places(struct sp_otf2 *a); /* machines, processes, threads, and their groups */

@@ -45,15 +45,27 @@ static void put_lost(struct stream *s, uint64_t time, uint64_t n)
 	put_marker(s, time, MARKER_LOST, text);
 }
 
-/* Threads are started in the stream of their creator at the moment in which they begin. */
+static void put_creation(struct stream *s, uint32_t location, uint64_t time)
+{
+	const struct sp_location *l = &s->a->m->locations[location];
+
+	if (s->a->creation[location] || l->creator != s->location)
+		return;
+	s->a->creation[location] = true;
+	OTF2_EvtWriter_ThreadCreate(s->w, NULL, time, COMM_THREADS + l->process, l->id);
+}
+
+/* Threads are started in the stream of their creator, at the latest at the moment in which they begin. */
 static void put_created(struct stream *s, uint64_t until)
 {
 	const struct sp_model *m = s->a->m;
 
 	while (s->created < s->created_end && m->locations[*s->created].begin <= until) {
-		const struct sp_location *l = &m->locations[*s->created++];
-		uint64_t time = l->begin > s->last ? l->begin : s->last;
-		OTF2_EvtWriter_ThreadCreate(s->w, NULL, time, COMM_THREADS + l->process, l->id);
+		const uint32_t location = *s->created++;
+		uint64_t begin = m->locations[location].begin, time = begin > s->last ? begin : s->last;
+		if (s->a->creation[location])
+			continue;
+		put_creation(s, location, time);
 		s->last = time;
 	}
 	s->next_created = s->created < s->created_end ? m->locations[*s->created].begin : UINT64_MAX;
@@ -156,6 +168,16 @@ __attribute__((noinline)) static int put_rare(struct stream *s, const struct sp_
 	}
 }
 
+/* An event of threads and tasks; before: the time of the last one. */
+static int put_task(struct stream *s, const struct sp_event *ev, uint64_t before)
+{
+	if (ev->kind != SP_EVENT_THREAD_CREATE)
+		return sp_otf2_task(s->a, s->w, s->location, ev, before);
+	if (ev->id != SP_NONE)
+		put_creation(s, ev->id, ev->time);
+	return 0;
+}
+
 static int put_batch(struct stream *s, const struct sp_event *batch, const struct sp_event *end)
 {
 	OTF2_EvtWriter *w = s->w;
@@ -165,6 +187,7 @@ static int put_batch(struct stream *s, const struct sp_event *batch, const struc
 	for (const struct sp_event *ev = batch; ev < end && rc == 0; ev++) {
 		if (ev->time >= s->next_created)
 			put_created(s, ev->time);
+		const uint64_t before = s->last;
 		s->last = ev->time;
 		switch (ev->kind) {
 		case SP_EVENT_ENTER:
@@ -181,6 +204,10 @@ static int put_batch(struct stream *s, const struct sp_event *batch, const struc
 		default:
 			if (ev->kind >= SP_EVENT_MPI_SEND && ev->kind <= SP_EVENT_RMA_LOCK) {
 				rc = sp_otf2_mpi(s->a, w, ev);
+				break;
+			}
+			if (ev->kind >= SP_EVENT_THREAD_CREATE) {
+				rc = put_task(s, ev, before);
 				break;
 			}
 			rc = put_rare(s, batch, ev, end);

@@ -156,16 +156,24 @@ static void define_attributes(struct sp_otf2 *a)
 {
 	static const struct {
 		enum attribute ref;
+		OTF2_Type type;
 		const char *name, *what;
 	} all[] = {
-	    {ATTRIBUTE_OFFSET, "Offset", "Absolute read/write offset within a file."},
-	    {ATTRIBUTE_PROCESS, "ProcessId", "Process identifier"},
-	    {ATTRIBUTE_THREAD, "ThreadId", "Thread identifier"},
+	    {ATTRIBUTE_OFFSET, OTF2_TYPE_UINT64, "Offset", "Absolute read/write offset within a file."},
+	    {ATTRIBUTE_PROCESS, OTF2_TYPE_UINT64, "ProcessId", "Process identifier"},
+	    {ATTRIBUTE_THREAD, OTF2_TYPE_UINT64, "ThreadId", "Thread identifier"},
+	    {ATTRIBUTE_TASK, OTF2_TYPE_STRING, "Task", "Name of a task"},
+	    {ATTRIBUTE_COROUTINE, OTF2_TYPE_REGION, "Coroutine", "What the task runs"},
+	    {ATTRIBUTE_AWAITS_IN, OTF2_TYPE_REGION, "AwaitsIn",
+	     "Innermost coroutine of a task that waits from here on"},
+	    {ATTRIBUTE_AWAITS, OTF2_TYPE_STRING, "Awaits", "Type of what it awaits"},
+	    {ATTRIBUTE_ENDED, OTF2_TYPE_STRING, "Ended", "How the task ended"},
 	};
+	size_t n = sizeof all / sizeof *all;
 
-	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+	for (size_t i = 0; i < n && (all[i].ref < ATTRIBUTE_TASK || a->m->n_tasks); i++)
 		OTF2_GlobalDefWriter_WriteAttribute(a->defs, all[i].ref, sp_otf2_literal(a, all[i].name),
-		                                    sp_otf2_literal(a, all[i].what), OTF2_TYPE_UINT64);
+		                                    sp_otf2_literal(a, all[i].what), all[i].type);
 }
 
 void sp_otf2_define_places(struct sp_otf2 *a)
