@@ -198,6 +198,7 @@ static int check_tree(const struct sp_model *m)
 		const struct sp_path *p = &m->paths[i];
 
 		if ((i && p->parent >= i) || p->region >= m->n_regions ||
+		    (i && m->regions[p->region].kind == SP_REGION_PARAMETER) ||
 		    (p->parameter != SP_NONE && p->parameter >= m->n_parameter_values) ||
 		    (p->first_child != SP_NONE && (p->first_child <= i || p->first_child >= m->n_paths)) ||
 		    (p->next_sibling != SP_NONE && (p->next_sibling <= i || p->next_sibling >= m->n_paths)))
