@@ -133,11 +133,11 @@ static void after_waitid(const struct call *c)
 static void after_kill(const struct call *c)
 {
 	enum { MOST = 1 << 16 };
-	static long last_pid, last_signal, told;
+	static long last_pid, last_signal, count;
 	const long pid = c->n > 1 ? as_long(c->args[0]) : 0, number = c->n > 1 ? as_long(c->args[1]) : 0;
 	const bool ends = number == SIGTERM || number == SIGKILL || number == SIGINT || number == SIGHUP ||
 	                  number == SIGQUIT || number == SIGABRT;
-	if (pid <= 0 || !ends || (pid == last_pid && number == last_signal) || told++ >= MOST)
+	if (pid <= 0 || !ends || (pid == last_pid && number == last_signal) || count++ >= MOST)
 		return;
 	last_pid = pid;
 	last_signal = number;
