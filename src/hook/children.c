@@ -292,15 +292,23 @@ static void wrap(struct row *row, PyObject *module, PyObject *const *others, siz
 	Py_XDECREF(mine);
 }
 
-void sp_children_watch(void)
+/* Owned; NULL: there is none, or with an exception: the program's own while it was looked for (a signal's handler). */
+static PyObject *imported(const char *name)
 {
-	SP_SAVE_EXCEPTION;
-	PyObject *posix = PyImport_ImportModule("posix"), *os = PyImport_ImportModule("os");
+	PyObject *m = PyImport_ImportModule(name);
+	if (!m && PyErr_ExceptionMatches(PyExc_ImportError))
+		PyErr_Clear();
+	return m;
+}
+
+int sp_children_watch(void)
+{
+	PyObject *posix = imported("posix"), *os = posix ? imported("os") : NULL;
 	PyObject *other = os && PyModule_Check(os) ? PyModule_GetDict(os) : NULL;
+	PyObject *starter = PyErr_Occurred() ? NULL : imported("_posixsubprocess");
+	SP_SAVE_EXCEPTION;
 	for (int i = 0; posix && other && i < POSIX_FUNCTIONS; i++)
 		wrap(&rows[i], posix, &other, 1);
-	PyErr_Clear();
-	PyObject *starter = PyImport_ImportModule("_posixsubprocess");
 	if (starter)
 		wrap(&rows[FORK_EXEC], starter, NULL, 0);
 	/* since 3.12 the module subprocess keeps its own name for it; it may be there already */
@@ -314,4 +322,5 @@ void sp_children_watch(void)
 	Py_XDECREF(posix);
 	PyErr_Clear();
 	SP_RESTORE_EXCEPTION;
+	return PyErr_Occurred() ? -1 : 0;
 }

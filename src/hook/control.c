@@ -244,9 +244,12 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 	end_handlers();
 	meta(h);
 	sp_attach_missing(without_io);
-	sp_children_watch();
+	const bool booting = how == SP_RAW_STARTED_EXEC;
+	const int watched = sp_children_watch();
+	if (booting)
+		PyErr_Clear();
 	sp_interpose_start((const void *)PyEval_SaveThread);
-	if (sp_names_init() == 0 && begin_here(h, how == SP_RAW_STARTED_EXEC) == 0)
+	if ((!watched || booting) && sp_names_init() == 0 && begin_here(h, booting) == 0)
 		return 0;
 	sp_process_stop(SP_RAW_ENDED_STOPPED);
 	return -1;

@@ -214,8 +214,8 @@ void sp_command_free(struct sp_command *c);
 
 /* ---- children.c ---- */
 
-/* Wraps, once, what starts processes, waits for them and ends this one. */
-void sp_children_watch(void);
+/* Wraps, once, what starts processes, waits for them and ends this one. -1: with an exception of the program. */
+int sp_children_watch(void);
 
 /* ---- control.c ---- */
 
