@@ -202,8 +202,8 @@ class Crew:
     def forget_meeting(self) -> None:
         try:
             with open(self.meeting, "rb") as f:
-                mine = os.fsdecode(f.readline().strip()) in os.path.basename(self.path)
-            if mine:
+                name = os.fsdecode(f.readline().strip())  # empty: the next run's first rank is just making it
+            if name and name in os.path.basename(self.path):
                 os.unlink(self.meeting)
         except OSError:
             pass
