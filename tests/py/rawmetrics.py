@@ -49,7 +49,7 @@ class Raw:
         while at < len(body):
             kind, flags, size, a, b, *lengths = struct.unpack_from("<HHIII4I", body, at)
             texts, place = [], at + 32
-            for n in lengths:
+            for n in lengths if kind in (META, REGION, METRIC) else ():  # others have more than texts
                 texts.append(body[place : place + n].decode())
                 place += n
             if kind == META:
