@@ -126,6 +126,23 @@ static unsigned leave_kind(PyCodeObject *code, PyFrameObject *f, PyObject *resul
 	return suspended ? SP_RAW_SUSPEND : SP_RAW_LEAVE;
 }
 
+/* Whether an exception ends the frame. 3.12 says None then, as if that were returned: there the instruction tells. */
+static bool raises(PyCodeObject *code, PyFrameObject *f, PyObject *result)
+{
+#if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000
+	unsigned arg;
+	int lasti = last_instruction(f);
+	if (result != Py_None || lasti < 0)
+		return !result;
+	unsigned op = opcode_at(code, lasti, &arg);
+	return op != RETURN_VALUE && op != RETURN_CONST && op != INSTRUMENTED_RETURN_VALUE &&
+	       op != INSTRUMENTED_RETURN_CONST && op != INSTRUMENTED_LINE && op != INSTRUMENTED_INSTRUCTION;
+#else
+	(void)code, (void)f;
+	return !result;
+#endif
+}
+
 /* ---- events ---- */
 
 static PyCodeObject *code_of(PyFrameObject *f)
@@ -167,7 +184,7 @@ static void on_return(PyFrameObject *f, PyObject *result)
 	unsigned kind = slot & SP_SLOT_GENERATOR ? leave_kind(code, f, result) : SP_RAW_LEAVE;
 	if (kind == SP_RAW_SUSPEND)
 		sp_hook_suspends(t, (uint64_t)code, NULL, result, now);
-	else if (SP_UNLIKELY(t->task && !result))
+	else if (SP_UNLIKELY(t->task != NULL) && raises(code, f, result))
 		sp_hook_task_raises(t, (uint64_t)code, NULL); /* which exception is not told */
 	const struct sp_raw_frame *top = (const struct sp_raw_frame *)t->loc.top;
 	if (SP_UNLIKELY(slot & SP_SLOT_GENERATOR && !result && !sp_stack_special(top) &&
