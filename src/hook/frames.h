@@ -17,11 +17,12 @@
 #if PY_VERSION_HEX >= 0x030B0000
 #include <internal/pycore_code.h>
 #endif
+#if PY_VERSION_HEX >= 0x030B0000
+#include <internal/pycore_frame.h>
+#endif
 #if PY_VERSION_HEX >= 0x030E0000
 #include <internal/pycore_interpframe.h>
 #include <internal/pycore_stackref.h>
-#elif PY_VERSION_HEX >= 0x030B0000
-#include <internal/pycore_frame.h>
 #endif
 #pragma GCC diagnostic pop
 #undef Py_BUILD_CORE
