@@ -11,6 +11,13 @@ uint64_t sp_clock_ns(const struct sp_clock *c, uint64_t ticks)
 	return c->offset + (uint64_t)(ns < MOST_NS ? ns : MOST_NS);
 }
 
+uint64_t sp_clock_length(const struct sp_clock *c, uint64_t ticks)
+{
+	double ns = (double)ticks * c->ns;
+
+	return (uint64_t)(ns < 0x1p63 ? ns : 0x1p63);
+}
+
 /* Returns -1 when the header does not say how long a tick is; a tick counts as a nanosecond then. */
 int sp_clock_init(struct sp_clock *c, const struct sp_raw_header *h)
 {

@@ -26,11 +26,6 @@ static uint32_t joined(const struct sp_events *s, uint64_t tid, uint64_t now)
 	return SP_NONE;
 }
 
-static uint64_t ns_of(const struct sp_events *s, uint64_t ticks)
-{
-	return (uint64_t)((double)ticks * s->source->clock.ns);
-}
-
 /* A word that says two things is read twice. */
 static int leaves(struct sp_events *s, uint32_t what, const uint64_t *payload, struct sp_event *out)
 {
@@ -70,7 +65,7 @@ int sp_events_task(struct sp_events *s, uint32_t what, uint32_t words, const uin
 			    out->id < process_of(s)->locations ? out->id + process_of(s)->first_location : SP_NONE;
 		return 1;
 	case SP_RAW_X_THREAD_JOIN:
-		out->u.uint = ns_of(s, payload[1]);
+		out->u.uint = sp_clock_length(&s->source->clock, payload[1]);
 		out->id = joined(s, payload[0], sp_clock_ns(&s->source->clock, s->ticks));
 		return 1;
 	case SP_RAW_X_TASK_CREATE:
@@ -84,7 +79,7 @@ int sp_events_task(struct sp_events *s, uint32_t what, uint32_t words, const uin
 	case SP_RAW_X_TASK_AWAITS:
 		return leaves(s, what, payload, out);
 	case SP_RAW_X_GIL_WAIT:
-		out->u.uint = ns_of(s, payload[0]);
+		out->u.uint = sp_clock_length(&s->source->clock, payload[0]);
 		return 1;
 	default:
 		out->u.pair.first = payload[1] != 0;

@@ -325,6 +325,7 @@ void sp_build_clock_record(struct sp_loading *l, uint64_t at, const struct sp_st
 int sp_build_clocks(struct sp_builder *b);
 
 uint64_t sp_clock_ns(const struct sp_clock *c, uint64_t ticks);
+uint64_t sp_clock_length(const struct sp_clock *c, uint64_t ticks); /* ns that so many ticks take */
 int sp_clock_init(struct sp_clock *c, const struct sp_raw_header *h);
 
 #endif

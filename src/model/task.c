@@ -158,11 +158,6 @@ int sp_build_task_process(struct sp_builder *b, struct sp_loading *l)
 
 /* ---- all processes ---- */
 
-static double to_ns(const struct sp_clock *c, uint64_t ticks)
-{
-	return (double)ticks * c->ns;
-}
-
 static uint32_t location_of(const struct sp_model *m, uint32_t process, uint32_t id)
 {
 	const struct sp_process *p = &m->processes[process];
@@ -191,10 +186,10 @@ static void place_task(struct sp_model *m, struct sp_task *t, const struct sp_cl
 	    t->creator && t->creator < ids->n && ids->to[t->creator] ? first + ids->to[t->creator] - 1 : SP_NONE;
 	t->created = sp_clock_ns(c, t->created);
 	t->begin = sp_clock_ns(c, t->begin);
-	t->running = (uint64_t)to_ns(c, t->running);
-	t->waiting = (uint64_t)to_ns(c, t->waiting);
+	t->running = sp_clock_length(c, t->running);
+	t->waiting = sp_clock_length(c, t->waiting);
 	for (i = 0; i < t->n_waits; i++)
-		t->waits[i].ns = (uint64_t)to_ns(c, t->waits[i].ns);
+		t->waits[i].ns = sp_clock_length(c, t->waits[i].ns);
 	t->end = since;
 	/* what it is doing when the recording ends lasts until then */
 	if (t->state == SP_TASK_WAITING || t->state == SP_TASK_RUNNING) {
@@ -217,22 +212,22 @@ static void place_sums(struct sp_model *m, struct sp_loading *l, uint32_t proces
 
 		*r = t->rests[i];
 		r->process = process;
-		r->running = (uint64_t)to_ns(c, r->running);
-		r->waiting = (uint64_t)to_ns(c, r->waiting);
+		r->running = sp_clock_length(c, r->running);
+		r->waiting = sp_clock_length(c, r->waiting);
 	}
 	for (i = 0; i < t->count[2]; i++) {
 		struct sp_task_awaited *a = &m->task_awaited[m->n_task_awaited++];
 
 		*a = t->awaited[i];
 		a->process = process;
-		a->wait.ns = (uint64_t)to_ns(c, a->wait.ns);
-		a->longest = (uint64_t)to_ns(c, a->longest);
+		a->wait.ns = sp_clock_length(c, a->wait.ns);
+		a->longest = sp_clock_length(c, a->longest);
 	}
 	m->handed.given += t->handed.given;
 	m->handed.taken += t->handed.taken;
-	m->handed.ns += (uint64_t)to_ns(c, t->handed.ns);
-	if (to_ns(c, t->handed.longest) > (double)m->handed.longest)
-		m->handed.longest = (uint64_t)to_ns(c, t->handed.longest);
+	m->handed.ns += sp_clock_length(c, t->handed.ns);
+	if (sp_clock_length(c, t->handed.longest) > m->handed.longest)
+		m->handed.longest = sp_clock_length(c, t->handed.longest);
 }
 
 int sp_build_tasks(struct sp_builder *b, struct sp_err *e)
