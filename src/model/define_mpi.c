@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ranks of one MPI_COMM_WORLD, dimensions of a cartesian topology: what is more can only be damage. */
-enum { MOST_RANKS = 1 << 22, MOST_DIMENSIONS = 64 };
+/* Ranks of one MPI_COMM_WORLD: what is more can only be damage. */
+enum { MOST_RANKS = 1 << 22 };
 
 void sp_mpi_defs_free(struct sp_mpi_defs *d)
 {
@@ -78,7 +78,7 @@ static int cart(struct sp_builder *b, struct sp_loading *l, const struct sp_raw_
 {
 	const size_t dimensions = part[1].n / 8;
 
-	if (part[1].n != dimensions * 8 || part[2].n != dimensions * 4 || dimensions > MOST_DIMENSIONS) {
+	if (part[1].n != dimensions * 8 || part[2].n != dimensions * 4 || dimensions > SP_MOST_DIMENSIONS) {
 		sp_raw_report(l->source->raw, at, "the topology of communicator %" PRIu32 " is damaged", d->a);
 		return 0;
 	}

@@ -223,8 +223,10 @@ static void communicator(struct sp_pack *k, struct sp_model *m, struct sp_comm *
 	sp_pack_bool(k, &c->world);
 	sp_pack_bool(k, &c->incomplete);
 	sp_pack_count(k, &dims);
-	if (dims >= SP_NONE)
+	if (k->reading && dims > SP_MOST_DIMENSIONS) {
 		sp_pack_fail(k);
+		dims = 0;
+	}
 	c->cart_dims = (uint32_t)dims;
 	if (k->reading)
 		c->cart_name = (struct sp_str){"", 0};
@@ -237,13 +239,18 @@ static void communicator(struct sp_pack *k, struct sp_model *m, struct sp_comm *
 
 void sp_fields_communicators(struct sp_pack *k, struct sp_model *m)
 {
+	uint64_t ranks = m->n_processes;
 	size_t i;
 
 	LIST(k, m->worlds, m->n_worlds);
 	for (i = 0; i < m->n_worlds && !k->failed; i++) {
 		sp_pack_number(k, m->worlds[i].id);
 		sp_pack_group(k, &m->worlds[i].ranks, m->n_processes);
+		ranks += m->worlds[i].ranks.n;
 	}
+	/* writers number all of them; worlds that share a list take no room for it in the file */
+	if (ranks >= SP_NONE)
+		sp_pack_fail(k);
 	LIST(k, m->comms, m->n_comms);
 	for (i = 0; i < m->n_comms && !k->failed; i++)
 		communicator(k, m, &m->comms[i]);

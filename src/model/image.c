@@ -226,8 +226,9 @@ static int check_places(const struct sp_model *m, uint64_t n_rows)
 		    (p->parent != SP_NONE && p->parent >= m->n_processes) ||
 		    (p->continues != SP_NONE && p->continues >= m->n_processes) ||
 		    (p->ended_by != SP_NONE && p->ended_by >= m->n_processes) ||
-		    (p->rank != SP_NONE &&
-		     (p->world_index >= m->n_worlds || p->rank >= m->worlds[p->world_index].ranks.n)))
+		    (p->rank == SP_NONE
+		         ? p->world_index != SP_NONE
+		         : p->world_index >= m->n_worlds || p->rank >= m->worlds[p->world_index].ranks.n))
 			return -1;
 		at += p->locations;
 	}

@@ -72,6 +72,8 @@ struct sp_model_private {
 	size_t path_room;
 };
 
+enum { SP_MOST_DIMENSIONS = 64 }; /* of a cartesian topology: what is more can only be damage */
+
 /* Definitions of MPI of one process as its file has them, each id once, in their order; texts are in the builder's
  * scratch. */
 struct sp_comm_def {
