@@ -171,7 +171,9 @@ static void read_column(const struct sp_cube *c, const struct sp_cube_metric *me
 		uint64_t value = metric->kinds ? sp_cube_waited(c, location, path, metric->kinds) : 0;
 		value += metric->column != SP_NONE ? all[metric->column] : 0;
 		value += metric->part != SP_NONE ? all[metric->part] : 0;
-		if (metric->inclusive && path && value < c->below[path])
+		if (metric->kinds) /* what is known of them is the path's own */
+			value += path ? c->below[path] : 0;
+		else if (metric->inclusive && path && value < c->below[path])
 			value = c->below[path];
 		c->below[path] = 0;
 		if (metric->inclusive && path && parent)
