@@ -12,5 +12,7 @@ void sp_json_index(struct sp_out *out, const char *key, uint32_t v);
 
 /* Worlds, groups, communicators and windows of MPI, each behind a comma. -1: no memory. */
 int sp_json_mpi(struct sp_out *out, const struct sp_model *m);
+/* Tasks, their sums, and work handed to other threads, each behind a comma. */
+void sp_json_tasks(struct sp_out *out, const struct sp_model *m);
 
 #endif

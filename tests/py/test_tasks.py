@@ -229,6 +229,33 @@ def test_report(spartito, kinds):
     assert found["view"] == "tasks" and len(found["tasks"]) == len(found["groups"]) == 2
 
 
+def test_json(spartito, kinds):
+    found, cwd = kinds
+    assert run(spartito, "convert", cwd / "x", "--to", "json", "-o", cwd / "x.json").returncode == 0
+    written = json.loads((cwd / "x.json").read_text())
+    regions, strings = [r["name"] for r in written["regions"]], written["strings"]
+
+    def shown(wait):
+        where, what = wait["where"], wait["what"]
+        return None if where is None else regions[where], None if what is None else strings[what], wait["count"]
+
+    assert len(written["tasks"]) == len(found["tasks"]) > 20
+    for task in found["tasks"]:
+        row = written["tasks"][task["id"]]
+        assert None if row["region"] is None else regions[row["region"]] == task["region"]
+        for key in ("name", "process", "number", "location", "creator", "by", "state", "seen_created", "steps"):
+            assert row[key] == task[key], key
+        for key in ("created", "begin", "end", "running", "waiting"):
+            assert row[key] == pytest.approx(task[key] * 1e9, abs=1), key
+        assert [shown(w) for w in row["waits"]] == [(w["where"], w["what"], w["count"]) for w in task["waits"]]
+    assert found["never"] == sum(r["tasks"] for r in written["unlisted_tasks"])
+    waits_of = Counter()
+    for w in written["task_waits"]:
+        waits_of[regions[w["region"]]] += w["wait"]["count"]
+    assert waits_of == {g["name"]: sum(w["count"] for w in g["waits"]) for g in found["groups"] if g["waits"]}
+    assert written["handed"]["given"] == found["handed"]["given"]
+
+
 def test_more_tasks_than_listed(spartito, tmp_path):
     model, _ = recorded(
         spartito,
