@@ -56,6 +56,41 @@ def test_where_mpi_ends(mpi):  # noqa: F811
     assert calls["MPI_Finalize"] == calls["only_0"] * 3 == 3
 
 
+TASKS = """
+from mpi4py import MPI
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+c = MPI.COMM_WORLD
+exec(f"async def only_{c.rank}(n):\\n    await asyncio.sleep(0.001 * n)\\nonly = only_{c.rank}")
+async def both(n):
+    await asyncio.sleep(0)
+    if n == 1:
+        raise KeyError(n)
+    await asyncio.create_task(only(n), name=f"{c.rank}.{n}")
+async def main():
+    kept = asyncio.create_task(asyncio.sleep(100))
+    with ThreadPoolExecutor(1) as pool:
+        await asyncio.get_running_loop().run_in_executor(pool, len, "")
+    await asyncio.gather(*(both(n) for n in range(4 + 3 * c.rank)), return_exceptions=True)
+asyncio.run(main())
+c.Barrier()
+"""
+
+
+def test_tasks(mpi):  # noqa: F811
+    done = mpi.measured(2, TASKS, "--tasks", "8")
+    assert (done.directory / "merged").exists()
+    merged = say(done.directory, "report", "--tasks", "--json", "--limit", "0")
+    same_without(done.directory)
+    assert say(done.directory, "report", "--tasks", "--json", "--limit", "0") == merged
+    found = json.loads(merged)
+    groups = {str(row["name"]).rpartition(":")[2]: row for row in found["groups"]}
+    assert groups["both"]["tasks"] == 4 + 7 and groups["both"]["states"] == {"returned": 9, "raised": 2}
+    assert (groups["only_0"]["tasks"], groups["only_1"]["tasks"]) == (3, 6)
+    assert len(found["tasks"]) == 16 and {t["process"] for t in found["tasks"]} == {0, 1}
+    assert found["handed"]["given"] == 2
+
+
 def test_what_comes_after_the_end_of_mpi_is_kept(mpi):  # noqa: F811
     """A program that ends MPI itself goes on, and so does the measurement."""
     done = mpi.measured(2, PROGRAM + "MPI.Finalize()\ndef late(): pass\nlate()\n")
