@@ -7,7 +7,7 @@
 
 struct groups {
 	struct sp_out *out;
-	struct sp_intern known; /* by where their members are stored */
+	struct sp_intern known; /* by where their members, and those that were not measured, are stored */
 };
 
 static void put_members(struct sp_out *out, const struct sp_group *g)
@@ -27,8 +27,9 @@ static void put_members(struct sp_out *out, const struct sp_group *g)
 /* The group's index; it is written when it is met for the first time. SP_NONE: no memory. */
 static uint32_t group(struct groups *g, const struct sp_group *which, bool write)
 {
+	const void *const key[] = {which->processes, which->unmeasured};
 	const size_t had = g->known.n;
-	uint32_t id = sp_intern(&g->known, (const char *)&which->processes, sizeof which->processes);
+	uint32_t id = sp_intern(&g->known, (const char *)key, sizeof key);
 
 	if (id == had && write) {
 		sp_out_text(g->out, id ? ",\n" : "\n");

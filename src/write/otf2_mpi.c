@@ -329,11 +329,13 @@ static void define_group(struct sp_otf2 *a, OTF2_GroupRef ref, const struct sp_g
 	free(members);
 }
 
-/* Members that are stored once are one group; those of communicators follow each other in most programs. */
+/* Members that are stored once are one group, if the same were not measured; those of communicators follow each other
+ * in most programs. */
 static OTF2_GroupRef group_of(struct sp_otf2 *a, struct sp_intern *known, const struct sp_group *g, OTF2_GroupRef first)
 {
+	const void *const key[] = {g->processes, g->unmeasured};
 	const size_t had = known->n;
-	const uint32_t id = sp_intern(known, (const char *)&g->processes, sizeof g->processes);
+	const uint32_t id = sp_intern(known, (const char *)key, sizeof key);
 
 	if (id == SP_INTERN_FAILED)
 		sp_otf2_fail_memory(a);

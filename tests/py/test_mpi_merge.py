@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -111,6 +112,32 @@ def test_not_all_are_measured(mpi):  # noqa: F811
     assert done.returncode == 0, done.stderr
     assert not (mpi.path / "x" / "merged").exists()
     assert "MPI_Finalize" in say(mpi.path / "x", "report", "--limit", "0")
+
+
+def test_other_ranks_are_not_measured(mpi, tmp_path):  # noqa: F811
+    """Groups of which the same is measured, and not the same is not, stay apart in a merged experiment."""
+    split = "c.Split(0 if c.rank != {} else MPI.UNDEFINED)\n"
+    (mpi.path / "program.py").write_text(PROGRAM + split.format(2) + split.format(1))
+    run = f"{sys.executable} -m spartito run -q --trace -o x --"
+    plain = f"{sys.executable} program.py"
+    script = f'case "${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" in 0) exec {run} {plain};; *) exec {plain}; esac'
+    assert mpi.run(3, ["sh", "-c", script]).returncode == 0
+
+    def written():
+        found = []
+        for kind in ("json", "otf2"):
+            shutil.rmtree(tmp_path / "out", ignore_errors=True)
+            (tmp_path / "out").mkdir()
+            say(mpi.path / "x", "convert", "--to", kind, "-o", tmp_path / "out" / kind)
+            # each archive has a number of its own in its anchor file
+            files = [p for p in (tmp_path / "out").rglob("*") if p.is_file() and p.suffix != ".otf2"]
+            found.append({p.name: p.read_bytes() for p in files})
+        return found
+
+    before = written()
+    say(mpi.path / "x", "merge")
+    assert written() == before
+    assert len({str(g) for g in json.loads(before[0]["json"])["groups"]}) < len(json.loads(before[0]["json"])["groups"])
 
 
 def test_a_rank_is_killed(mpi):  # noqa: F811
