@@ -243,6 +243,29 @@ void sp_define_forget(void)
 	sp_process.n_defs = 0;
 }
 
+/* Locations and tasks are numbered anew in the child, the parent's children are not its own, and its rank is not
+ * either: communicators that the child uses all the same are defined again. */
+static bool is_of_parent(const struct sp_raw_def *d, const char *text)
+{
+	static const char mpi[] = "mpi_", missing[] = "missing_mpi_";
+	switch (d->kind) {
+	case SP_RAW_DEF_LOCATION_NAME:
+	case SP_RAW_DEF_CHILD:
+	case SP_RAW_DEF_TASK:
+	case SP_RAW_DEF_COMM:
+	case SP_RAW_DEF_WIN:
+	case SP_RAW_DEF_GROUP:
+	case SP_RAW_DEF_CART:
+	case SP_RAW_DEF_CLOCK:
+		return true;
+	case SP_RAW_DEF_META:
+		return (d->len[0] >= sizeof mpi - 1 && memcmp(text, mpi, sizeof mpi - 1) == 0) ||
+		       (d->len[0] >= sizeof missing - 1 && memcmp(text, missing, sizeof missing - 1) == 0);
+	default:
+		return false;
+	}
+}
+
 int sp_define_inherit(struct sp_raw_chunk *const *from, const uint64_t *used, size_t n)
 {
 	int r = 0;
@@ -254,10 +277,7 @@ int sp_define_inherit(struct sp_raw_chunk *const *from, const uint64_t *used, si
 			struct sp_text text[4];
 			for (int k = 0; k < 4; s += d->len[k++])
 				text[k] = (struct sp_text){s, d->len[k]};
-			/* locations and tasks are numbered anew in the child, and the parent's children are not its own
-			 */
-			if (d->kind != SP_RAW_DEF_LOCATION_NAME && d->kind != SP_RAW_DEF_CHILD &&
-			    d->kind != SP_RAW_DEF_TASK)
+			if (!is_of_parent(d, text[0].p))
 				r = define_locked(d->kind, d->flags, d->a, d->b, text, 4);
 			p += d->bytes;
 		}

@@ -37,9 +37,13 @@ static void at_thread_end(void *arg)
 	if (!t || arg != t)
 		return;
 	uint64_t end = sp_process_until(t, sp_ticks());
-	sp_stack_clear(t, end);
+	/* a measurement that has ended stays as it is: it may have been merged by now */
+	const bool over = t->loc.end;
+	if (!over)
+		sp_stack_clear(t, end);
 	pthread_mutex_lock(&sp_process.lock);
-	t->loc.end = end;
+	if (!over)
+		t->loc.end = end;
 	free(t->table);
 	sp_metrics_thread_end(t);
 	sp_stack_free_aside(t);

@@ -114,6 +114,26 @@ def test_not_all_are_measured(mpi):  # noqa: F811
     assert "MPI_Finalize" in say(mpi.path / "x", "report", "--limit", "0")
 
 
+FORKING = """
+import os
+if not os.fork():
+    work(3)
+    os._exit(0)
+os.wait()
+"""
+
+
+def test_children_and_threads_that_go_on(mpi):  # noqa: F811
+    """A child of fork is no rank. MPI's own threads, which have files, end when the merge is over, and change nothing."""
+    done = mpi.measured(2, PROGRAM + FORKING, "--io")
+    assert (done.directory / "merged").exists()
+    info = json.loads(same_without(done.directory)[0])
+    assert info["problems"] == []
+    ranks = [p["rank"] for p in info["processes"]]
+    assert sorted(p["parent"] for p in info["processes"] if p["forked"]) == [ranks.index(0), ranks.index(1)]
+    assert [p["rank"] for p in info["processes"] if p["forked"]] == [None, None]
+
+
 def test_other_ranks_are_not_measured(mpi, tmp_path):  # noqa: F811
     """Groups of which the same is measured, and not the same is not, stay apart in a merged experiment."""
     split = "c.Split(0 if c.rank != {} else MPI.UNDEFINED)\n"
