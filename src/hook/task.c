@@ -221,8 +221,11 @@ void sp_hook_enter_coroutine(struct sp_thread *t, uint64_t slot, uint64_t key, s
 	const uint32_t region = (uint32_t)(slot >> SP_SLOT_ID);
 	struct sp_task *k = NULL;
 	int error = errno;
-	if (t->tasks && t->epoch == sp_epoch && !sp_slot_is_hidden(slot))
+	if (t->tasks && t->epoch == sp_epoch && !sp_slot_is_hidden(slot)) {
+		/* a step that is over may be the end of its task, which is then not found any more */
+		sp_stack_unmark(t, now);
 		k = task_of(t, region, f ? f : sp_frame_current(PyThreadState_Get()), kind);
+	}
 	if (k)
 		sp_task_step(t, k, region, key, now, kind);
 	else if (SP_UNLIKELY(sp_slot_is_hidden(slot)))
@@ -253,17 +256,28 @@ static uint32_t kind_of(const PyObject *value)
 	return last_id;
 }
 
+/* The innermost frame of that key in the step of the thread's task; above it may be some that nobody has left, such as
+ * user regions. NULL: none. */
+static const struct sp_raw_frame *frame_of(const struct sp_thread *t, uint64_t key)
+{
+	const struct sp_raw_frame *f = (const struct sp_raw_frame *)t->loc.top;
+	for (size_t depth = sp_stack_depth(t); depth >= t->task->depth; depth--, f--)
+		if (sp_stack_key(f) == key)
+			return f;
+	return NULL;
+}
+
 /* Coroutines that wait for each other are suspended one after the other, from the innermost on, and hand out the same
  * object. */
 void sp_hook_task_suspends(struct sp_thread *t, uint64_t key, const PyObject *value, uint64_t now)
 {
-	const struct sp_raw_frame *top = (const struct sp_raw_frame *)t->loc.top;
+	const struct sp_raw_frame *f = frame_of(t, key);
 	struct sp_task *k = t->task;
-	size_t depth = sp_stack_depth(t);
-	if (sp_stack_key(top) != key)
+	if (!f)
 		return;
+	const size_t depth = (size_t)(f - (const struct sp_raw_frame *)t->loc.base);
 	if (k->await_depth != depth + 1 || k->awaited != value || k->await_time != t->loc.last)
-		k->what = sp_stack_region(top);
+		k->what = sp_stack_region(f);
 	k->await_depth = depth;
 	k->awaited = value;
 	k->await_time = now;
@@ -277,7 +291,7 @@ void sp_hook_task_suspends(struct sp_thread *t, uint64_t key, const PyObject *va
 void sp_hook_task_raises(struct sp_thread *t, uint64_t key, const PyTypeObject *type)
 {
 	struct sp_task *k = t->task;
-	if (sp_stack_depth(t) != k->depth || sp_stack_key((const struct sp_raw_frame *)t->loc.top) != key)
+	if (frame_of(t, key) != (const struct sp_raw_frame *)t->loc.base + k->depth)
 		return;
 	k->raised = SP_RAW_TASK_RAISED;
 	/* asyncio's CancelledError, trio's Cancelled, and what is derived from them */

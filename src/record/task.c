@@ -312,9 +312,6 @@ static uint32_t number_of(const struct sp_task *k)
 
 void sp_task_step(struct sp_thread *t, struct sp_task *k, uint32_t region, uint64_t key, uint64_t now, unsigned kind)
 {
-	const struct sp_raw_frame *top = (const struct sp_raw_frame *)t->loc.top;
-	if (top->flags & SP_RAW_FRAME_MARK)
-		sp_stack_unmark(t, now);
 	if (k->running || !sp_stack_mark(t, (uint64_t)k, true, now)) {
 		sp_enter(t, region, key, now, kind);
 		return;

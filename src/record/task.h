@@ -39,7 +39,7 @@ struct sp_task *sp_task_find(uint64_t key);
 void sp_task_created(struct sp_thread *t, uint64_t key);
 /* Its first step that is seen. created: or its creation was not seen. */
 struct sp_task *sp_task_begun(struct sp_thread *t, uint64_t key, uint32_t region, struct sp_text name);
-/* Enters its coroutine, as sp_enter(). */
+/* Enters its coroutine, as sp_enter(), where no mark is on top. */
 void sp_task_step(struct sp_thread *t, struct sp_task *k, uint32_t region, uint64_t key, uint64_t now, unsigned kind);
 /* The thread's task is suspended when its coroutine is left now; kind: a string, or 0. */
 void sp_task_suspends(struct sp_thread *t, uint32_t kind);
