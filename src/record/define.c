@@ -51,7 +51,8 @@ static int define_locked(unsigned kind, unsigned flags, uint32_t a, uint32_t b, 
 	to += sizeof d;
 	defined = to;
 	for (int i = 0; i < n; i++) {
-		memcpy(to, text[i].p, text[i].n);
+		if (text[i].n) /* p may be NULL */
+			memcpy(to, text[i].p, text[i].n);
 		to += text[i].n;
 	}
 	/* the record counts only once it is whole */

@@ -111,7 +111,7 @@ static void fork_child(void)
 	sp_process.defs = NULL;
 	sp_process.threads = NULL;
 	sp_process.header = NULL;
-	sp_task_forget();
+	sp_task_forget(true);
 	sp_self = NULL;
 	sp_process.forked = forking.running;
 }
@@ -215,7 +215,7 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 	sp_process.paused = false;
 	memset(s, 0, sizeof *s);
 	sp_define_forget();
-	sp_task_forget();
+	sp_task_forget(false);
 	sp_clock_init(sp_process.settings.clock);
 	sp_process.dir = strdup(dir);
 	int r = sp_process.dir ? sp_buffer_open(dir) : -ENOMEM;

@@ -504,13 +504,17 @@ void sp_task_handover(struct sp_thread *t, uint64_t key, bool taken)
 		event(t, SP_RAW_X_HANDOVER, number, taken, 2, now);
 }
 
-void sp_task_forget(void)
+void sp_task_forget(bool forked)
 {
-	pthread_mutex_init(&lock, NULL); /* in the child of a fork its holder may not be there */
-	table_free(&tasks);
-	table_free(&waits);
-	table_free(&rests);
-	table_free(&given);
+	struct table *const all[] = {&tasks, &waits, &rests, &given};
+	/* in the child of a fork the lock's holder may not be there, and may have left a table half changed: memory is
+	 * not given back then, which would also copy its pages */
+	pthread_mutex_init(&lock, NULL);
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		if (forked)
+			*all[i] = (struct table){0};
+		else
+			table_free(all[i]);
 	last_number = last_thread = 0;
 	last_handover = 0;
 	handed = NULL;

@@ -45,7 +45,7 @@ void sp_task_step(struct sp_thread *t, struct sp_task *k, uint32_t region, uint6
 void sp_task_suspends(struct sp_thread *t, uint32_t kind);
 /* The coroutine lies where one was that never came to its end. */
 void sp_task_dropped(struct sp_thread *t, struct sp_task *k);
-void sp_task_forget(void); /* all */
+void sp_task_forget(bool forked); /* all */
 
 /* Numbers of threads that are created; and that t created the one of that number then. */
 uint32_t sp_thread_number(void);
