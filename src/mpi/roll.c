@@ -236,7 +236,8 @@ static enum sp_roll_answer agree(const struct sp_roll *r, enum sp_roll_answer ow
 		if (i == 0 && symlink(words[own], path) == 0)
 			return own;
 	}
-	return own;
+	/* what is said cannot be known here (a file system without such links), so others may say anything */
+	return SP_ROLL_SOME;
 }
 
 /* A process alone is a world of its own, with a launcher or without, as often as it is started. */
@@ -265,6 +266,9 @@ enum sp_roll_answer sp_roll_answer(struct sp_roll *r, int rank, int size)
 	const bool as_told = r->rank == rank && (r->size < 0 || r->size == size);
 	enum sp_roll_answer answer = size == 1 ? SP_ROLL_ONE_HOST : SP_ROLL_SOME;
 	if (size == 1) {
+		/* nobody else looks */
+		if (r->called && as_told && path_of(r, ".roll", path, sizeof path))
+			unlink(path);
 		r->world = alone(r->path);
 	} else if (!as_told) {
 		/* a launcher that is not known; the best guess is that the experiment has one world of this size */
