@@ -389,15 +389,17 @@ int sp_mpi_wrap_Win_free(MPI_Win *win)
 		return PMPI_Win_free(win);
 	struct sp_mpi_win *w = *win == MPI_WIN_NULL ? NULL : c->region ? sp_mpi_win(*win) : NULL;
 	const struct sp_mpi_win known = w ? *w : (struct sp_mpi_win){.id = 0};
-	sp_mpi_event_at(c, SP_RAW_X_RMA_COLLECTIVE_BEGIN, NULL, 0, c->now);
-	if (w)
+	if (w) {
+		sp_mpi_event_at(c, SP_RAW_X_RMA_COLLECTIVE_BEGIN, NULL, 0, c->now);
 		end_ops(c, w, ALL, true);
+	}
 	sp_mpi_win_remove(*win);
 	sp_mpi_returned(c, PMPI_Win_free(win));
-	if (w && sp_mpi_counts(c)) {
-		const uint64_t id = known.id;
+	const uint64_t id = known.id;
+	/* one that failed has its end too, because it had its begin */
+	if (w && c->region)
 		collective(c, &known, known.allocated ? DESTROY_AND_DEALLOCATE : SP_MPI_DESTROY_HANDLE, PROCESS);
+	if (w && sp_mpi_counts(c))
 		sp_mpi_event(c, SP_RAW_X_WIN_DESTROY, &id, 1);
-	}
 	return sp_mpi_end(c);
 }

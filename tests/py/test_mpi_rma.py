@@ -131,6 +131,12 @@ def test_windows(mpi):  # noqa: F811
         assert rank.windows == {1: "mine", 2: "", 3: "", 4: "", 5: ""}
 
 
+def test_group_off(mpi):  # noqa: F811
+    for rank in mpi.measured(2, HEAD + "w.Fence(); w.Free(); c.Barrier()\n", "--mpi", "default,~rma").ranks:
+        recorded = {what for what, *_ in rank.records()}
+        assert "collective_begin" in recorded and not [w for w in recorded if w.startswith(("win", "rma"))]
+
+
 def test_profile_alone(mpi):  # noqa: F811
     program = HEAD + "w.Fence(); w.Put(x, to); w.Get(y[:2], to); w.Fence(); w.Free()\n"
     for rank in mpi.measured(2, program, trace=False).ranks:
