@@ -22,7 +22,7 @@ cp -r "$site" "$work/site/spartito"
 find build-asan -name '_measure*.so' -exec cp {} "$work/site/spartito/" \;
 find build-asan -name '_analyse*.so' -exec cp {} "$work/site/spartito/" \;
 asan=$(${CC:-cc} -print-file-name=libasan.so)
-for program in generators threads exceptions fork; do
+for program in generators threads exceptions fork tasks; do
 	for hook in $("$bin/python" -c 'import spartito._measure as m; print(*(n for n, works, _ in m.hooks() if works))'); do
 		ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD=$asan PYTHONPATH=$work/site PYTHONMALLOC=malloc \
 			"$bin/python" -m spartito run -q --trace --hook "$hook" -o "$work/$program-$hook" -- \

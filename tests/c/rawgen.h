@@ -79,6 +79,9 @@ struct rg_process *rg_sample(bool trace);
  * ranks that are even or odd as this one, 4 a ring of all, 5 a copy of 2; ends by tick 1950. thread, where not NULL:
  * its thread, in which the outermost region, 2, is still open. */
 struct rg_process *rg_mpi_rank(uint64_t world, uint32_t rank, uint32_t size, bool trace, struct rg_thread **thread);
+/* A process with tasks, of asyncio as it were, in two threads; ends by tick 2200. */
+struct rg_process *rg_tasks(bool trace);
+
 /* Makes DIR with all ranks of such a program. */
 void rg_mpi_experiment(const char *dir, uint32_t ranks);
 

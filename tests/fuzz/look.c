@@ -5,6 +5,7 @@
 
 #include "model/critical.h"
 #include "model/report.h"
+#include "model/tasks.h"
 
 static bool known_mpi(const struct sp_model *m, const struct sp_event *ev)
 {
@@ -22,6 +23,24 @@ static bool known_mpi(const struct sp_model *m, const struct sp_event *ev)
 	return true;
 }
 
+/* One of n, or none. */
+static bool is(uint32_t i, size_t n)
+{
+	return i < n || i == SP_NONE;
+}
+
+static bool known_task(const struct sp_model *m, const struct sp_event *ev)
+{
+	if (ev->kind <= SP_EVENT_THREAD_JOIN)
+		return is(ev->id, m->n_locations);
+	if (ev->kind == SP_EVENT_TASK_SWITCH)
+		return is(ev->id, m->n_tasks);
+	if (ev->kind == SP_EVENT_TASK_AWAITS &&
+	    !(is(ev->u.pair.first, m->n_regions) && is(ev->u.pair.second, m->n_strings)))
+		return false;
+	return ev->id < m->n_tasks;
+}
+
 /* What an event refers to is in the model. */
 static bool known(const struct sp_model *m, const struct sp_event *ev)
 {
@@ -35,7 +54,33 @@ static bool known(const struct sp_model *m, const struct sp_event *ev)
 		return ev->id < m->n_strings;
 	if (ev->kind <= SP_EVENT_IO_ISSUED)
 		return ev->id < m->n_io_handles && ev->u.io->to < m->n_io_handles && ev->u.io->mode != UINT32_MAX - 7;
-	return ev->kind > SP_EVENT_RMA_LOCK || known_mpi(m, ev);
+	if (ev->kind <= SP_EVENT_RMA_LOCK)
+		return known_mpi(m, ev);
+	return ev->kind >= SP_EVENT_GIL_WAIT || known_task(m, ev);
+}
+
+static void check_tasks(const struct sp_model *m)
+{
+	struct sp_err e = {.code = 0};
+	struct sp_tasks found;
+	size_t i, k;
+
+	for (i = 0; i < m->n_tasks; i++) {
+		const struct sp_task *t = &m->tasks[i];
+
+		if (t->process >= m->n_processes || !is(t->region, m->n_regions) || !is(t->location, m->n_locations) ||
+		    !is(t->creator, m->n_tasks) || !is(t->by, m->n_locations) || t->state >= SP_TASK_STATES)
+			abort();
+		for (k = 0; k < t->n_waits; k++)
+			if (!is(t->waits[k].region, m->n_regions) || !is(t->waits[k].kind, m->n_strings))
+				abort();
+	}
+	for (i = 0; i < m->n_task_awaited; i++)
+		if (!is(m->task_awaited[i].region, m->n_regions) || !is(m->task_awaited[i].wait.region, m->n_regions) ||
+		    !is(m->task_awaited[i].wait.kind, m->n_strings))
+			abort();
+	if (sp_tasks_find(&found, m, &e) == 0)
+		sp_tasks_free(&found);
 }
 
 static void check_group(const struct sp_model *m, const struct sp_group *g)
@@ -181,6 +226,7 @@ void look_at(const struct sp_model *m)
 		return;
 	check_paths(m);
 	check_mpi(m);
+	check_tasks(m);
 	read_events(m);
 	report(m, SP_NONE);
 	if (m->n_locations)

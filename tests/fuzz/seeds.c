@@ -59,6 +59,8 @@ int main(int argc, char **argv)
 		rg_write(p, path, i % 2 ? SP_RAW_RUNNING : SP_RAW_ENDED_NORMAL, 5000);
 	}
 	for (i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/tasks%u.raw", argv[1], i);
+		rg_write(rg_tasks(i), path, SP_RAW_ENDED_NORMAL, 5000);
 		snprintf(path, sizeof(path), "%s/mpi%u.raw", argv[1], i);
 		rg_write(rg_mpi_rank(0xabc, i, 2, true, NULL), path, SP_RAW_ENDED_NORMAL, 5000);
 	}
