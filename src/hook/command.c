@@ -89,11 +89,12 @@ void sp_command_own(struct sp_command *c)
  * its text once it was asked for it, as starting the command did. */
 static PyObject *path_text(PyObject *o)
 {
-	PyObject *module = PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__module__"), *text = NULL;
+	PyObject *key = PyUnicode_InternFromString("__module__"), *text = NULL;
+	PyObject *module = key ? _PyType_Lookup(Py_TYPE(o), key) : NULL; /* borrowed */
 	const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
 	if (name && !strncmp(name, "pathlib", 7) && (name[7] == '\0' || name[7] == '.'))
-		text = PyObject_GetAttrString(o, "_str");
-	Py_XDECREF(module);
+		text = sp_plain_attribute(o, "_str");
+	Py_XDECREF(key);
 	PyErr_Clear();
 	if (text && !PyUnicode_CheckExact(text))
 		Py_CLEAR(text);

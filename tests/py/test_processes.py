@@ -131,6 +131,24 @@ def test_other_programs(experiment, spartito):
     assert (merged["processes"], merged["children"]) == (x.processes, x.children)
 
 
+def test_words_that_are_no_text(experiment):
+    x = experiment("""
+        import pathlib
+        looked = []
+        class Meta(type):
+            def __getattribute__(cls, name):
+                looked.append(name)
+                return super().__getattribute__(name)
+        class Own(metaclass=Meta):
+            def __fspath__(self):
+                return "c"
+        subprocess.run([pathlib.Path("/bin/true"), pathlib.Path("a b"), Own()])
+        print(looked)
+        """)
+    assert (x.status, x.stdout) == (0, "[]\n"), "code of the program ran"
+    assert [c["command"] for c in x.unmeasured()] == ["/bin/true 'a b' <Own>"]
+
+
 def test_exec(experiment):
     x = experiment("""
         try:
