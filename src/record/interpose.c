@@ -113,7 +113,9 @@ static int replace(const struct object *o, const char *name, void *ours, void **
 	*before = now >= o->first && now < o->last ? dlsym(RTLD_DEFAULT, name) : (void *)now;
 	if (!*before)
 		return -ENOENT;
-	bool protected = at >= o->relro && at < o->end;
+	/* as the dynamic linker does it: a page that such data only begins in the middle of a page's end stays writable
+	 */
+	bool protected = at >= (o->relro & ~(page - 1)) && at < (o->end & ~(page - 1));
 	void *start = (void *)(at & ~(page - 1));
 	if (protected && mprotect(start, page, PROT_READ | PROT_WRITE))
 		return -errno;
