@@ -15,6 +15,7 @@ import spartito as package
 from spartito import _measure
 from spartito._analyse import Model
 from test_cli_helpers import run
+from test_tasks import by_coroutine, recorded
 
 HOOKS = [name for name, works, _ in _measure.hooks() if works]
 
@@ -406,3 +407,44 @@ def test_greenlets_that_were_imported_before_the_start(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     (entry,) = analyse.Model(str(tmp_path / "x")).callers("__main__:step")
     assert {c["name"]: c["visits"] for c in entry["callers"]} == {"__main__:ping": 5, "__main__:pong": 5}
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_regions_left_open_above_a_coroutine(spartito, tmp_path, hook):
+    """One that was begun in a pause is left with the coroutine that is suspended, and one that is never ended with one that
+    raises; the next event after a step may be the task's own next step."""
+    model, _ = recorded(
+        spartito,
+        tmp_path,
+        """
+import asyncio
+import spartito
+async def pauses():
+    spartito.pause()
+    spartito.region("of the pause").__enter__()
+    spartito.resume()
+    for _ in range(4):
+        await asyncio.sleep(0)
+async def raises():
+    spartito.region("left open").__enter__()
+    raise ValueError
+async def main():
+    await pauses()
+asyncio.run(pauses())
+asyncio.run(main())
+try:
+    asyncio.run(raises())
+except ValueError:
+    pass
+""",
+        "--only-mine",
+        "--hook",
+        hook,
+    )
+    found = model.tasks()
+    told = {name: (g["tasks"], g["steps"], g["states"]) for name, g in by_coroutine(found).items()}
+    assert told == {
+        "pauses": (1, 5, {"returned": 1}),
+        "main": (1, 5, {"returned": 1}),
+        "raises": (1, 1, {"raised": 1}),
+    }
