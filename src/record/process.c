@@ -263,6 +263,8 @@ void sp_process_stop(enum sp_raw_ended how)
 	uint64_t now = sp_ticks();
 	if (how == SP_RAW_ENDED_STOPPED && sp_self)
 		sp_stack_clear(sp_self, sp_process_until(sp_self, now));
+	else if (sp_self && sp_self->epoch == sp_epoch)
+		sp_stack_unmark(sp_self, now); /* a last step that is over */
 	pthread_mutex_lock(&sp_process.lock);
 	/* the frames of other threads stay open: their owners may be using them, and the reader closes them at the end
 	 */
