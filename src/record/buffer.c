@@ -283,8 +283,11 @@ void sp_buffer_close(void)
 	}
 	if (last < end)
 		last = end;
-	if (truncate(sp_process.path, (off_t)last) == 0)
-		sp_process.header->bytes = last;
+	/* the header first: whoever is killed in between leaves a file that is longer than it says, not cut short */
+	const uint64_t before = sp_process.header->bytes;
+	__atomic_store_n(&sp_process.header->bytes, last, __ATOMIC_SEQ_CST);
+	if (truncate(sp_process.path, (off_t)last))
+		sp_process.header->bytes = before;
 }
 
 void sp_buffer_unmap(void)
