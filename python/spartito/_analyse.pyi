@@ -73,6 +73,14 @@ class Model:
         seen_created (else created is its begin), created, begin, end (s since the begin of the experiment), running, waiting,
         steps, waits (the longest kinds). A wait: where (innermost coroutine), what (type awaited), both or None, count, time."""
 
+    def lines(self, *, process: int = -1, location: int = -1) -> list[dict[str, Any]]:
+        """What was done in each line of functions whose lines were recorded (setting lines), summed over all locations, or those of one
+        process, or one location (indices; -1: all). One dict for each function, in the order of file and first line: name
+        ('module:function'), module, function (qualified name), file, line (the first one), own, callees (s, of all its lines), lines
+        [(line, hits, own, callees)] in the order of lines, those that ran only. own: s in the line itself, callees: s in what it called;
+        line_profiler's time is their sum. Inner calls of a function that calls itself are in their own lines only. Empty: none were
+        recorded. ValueError: no such process or location."""
+
     def balance(
         self, *, by: str = "region", time: str = "excl", over: str = "auto", limit: int = 0, match: str = ""
     ) -> dict[str, Any]:

@@ -81,6 +81,7 @@ PyObject *sp_model_tree(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_callers(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_io(PyObject *self, PyObject *unused);
 PyObject *sp_model_tasks(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *sp_model_lines(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_balance(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_messages(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_waits(PyObject *self, PyObject *unused);

@@ -172,6 +172,8 @@ static PyMethodDef model_methods[] = {
     {"io", sp_model_io, METH_NOARGS, "What the trace says about each file."},
     {"tasks", (PyCFunction)(void (*)(void))sp_model_tasks, METH_VARARGS | METH_KEYWORDS,
      "Tasks of asyncio and the like: by their coroutine, and those that waited longest."},
+    {"lines", (PyCFunction)(void (*)(void))sp_model_lines, METH_VARARGS | METH_KEYWORDS,
+     "What was done in each line of functions whose lines were recorded."},
     {"balance", (PyCFunction)(void (*)(void))sp_model_balance, METH_VARARGS | METH_KEYWORDS,
      "How evenly the time of each region or call path is spread over ranks, processes or threads."},
     {"messages", (PyCFunction)(void (*)(void))sp_model_messages, METH_VARARGS | METH_KEYWORDS,

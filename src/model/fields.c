@@ -277,6 +277,33 @@ void sp_fields_source_mpi(struct sp_pack *k, const struct sp_model *m, struct sp
 		sp_pack_fail(k);
 }
 
+static void lines(struct sp_pack *k, struct sp_line **p, size_t *n, size_t regions, size_t locations)
+{
+	size_t i;
+
+	LIST(k, *p, *n);
+	for (i = 0; i < *n && !k->failed; i++) {
+		struct sp_line *v = &(*p)[i];
+
+		sp_pack_index(k, &v->location, locations);
+		sp_pack_index(k, &v->region, regions);
+		sp_pack_number(k, v->line);
+		sp_pack_number(k, v->hits);
+		sp_pack_number(k, v->own);
+		sp_pack_number(k, v->callees);
+	}
+}
+
+void sp_fields_lines(struct sp_pack *k, struct sp_model *m)
+{
+	lines(k, &m->lines, &m->n_lines, m->n_regions, m->n_locations);
+}
+
+void sp_fields_process_lines(struct sp_pack *k, const struct sp_model *m, struct sp_line_defs *d, size_t locations)
+{
+	lines(k, &d->p, &d->n, m->n_regions, locations);
+}
+
 void sp_fields_problems(struct sp_pack *k, struct sp_model *m)
 {
 	struct sp_str text;

@@ -21,6 +21,9 @@ void sp_fields_tasks(struct sp_pack *k, struct sp_model *m);
 void sp_fields_process_tasks(struct sp_pack *k, const struct sp_model *m, struct sp_task_defs *d);
 /* The ids that stand for so many tasks and locations at most. */
 void sp_fields_source_tasks(struct sp_pack *k, struct sp_source *s, size_t tasks, size_t locations);
+void sp_fields_lines(struct sp_pack *k, struct sp_model *m);
+/* What one process says of lines, before sp_build_lines(). */
+void sp_fields_process_lines(struct sp_pack *k, const struct sp_model *m, struct sp_line_defs *d, size_t locations);
 void sp_fields_problems(struct sp_pack *k, struct sp_model *m);
 
 #endif

@@ -209,7 +209,8 @@ int sp_builder_visits(struct sp_builder *b)
 int sp_builder_finish(struct sp_builder *b, const struct sp_listing *list, struct sp_err *e)
 {
 	if (check_any(b, list, e) || sp_build_fold(b, e) || sp_build_order(b, e) || sp_build_children(b, e) ||
-	    sp_build_mpi(b, e) || sp_build_io_handles(b, e) || sp_build_tasks(b, e) || sp_build_drop_unused(b, e))
+	    sp_build_mpi(b, e) || sp_build_io_handles(b, e) || sp_build_tasks(b, e) || sp_build_lines(b, e) ||
+	    sp_build_drop_unused(b, e))
 		return -1;
 	return sp_builder_strings(b, e);
 }

@@ -290,6 +290,17 @@ struct sp_handed {
 	uint64_t ns, longest; /* from one to the other */
 };
 
+/* What a location did in one line of a function. Where a function is called again while it is open, its inner calls are
+ * in their own lines only. */
+struct sp_line {
+	uint32_t location; /* SP_NONE: of several, see model/lines.h */
+	uint32_t region;
+	uint32_t line;    /* of the region's file */
+	uint64_t hits;    /* how often it began */
+	uint64_t own;     /* ns in the line itself */
+	uint64_t callees; /* ns in what it called */
+};
+
 struct sp_problem {
 	struct sp_str text; /* "raw/h-12-0.raw at 0x5000: …" */
 };
@@ -337,7 +348,9 @@ struct sp_model {
 	size_t n_task_rests;
 	struct sp_task_awaited *task_awaited;
 	size_t n_task_awaited;
-	struct sp_handed handed;     /* in all processes */
+	struct sp_handed handed; /* in all processes */
+	struct sp_line *lines;   /* by location, region, line; each once */
+	size_t n_lines;
 	struct sp_problem *problems; /* damage found and survived */
 	size_t n_problems;
 	bool traced;

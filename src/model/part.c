@@ -187,6 +187,7 @@ void sp_part_write(struct sp_pack *k, struct sp_builder *b, uint32_t locations)
 	for (i = 0; i < n; i++) {
 		pack_loading(k, &b->loading[i]);
 		sp_fields_process_tasks(k, m, &b->loading[i].tasks);
+		sp_fields_process_lines(k, m, &b->loading[i].lines, b->loading[i].process.locations);
 		pack_source(k, m, &b->loading[i], b->loading[i].source);
 	}
 	sp_fields_problems(k, m);
@@ -364,6 +365,7 @@ static int add_process(struct sp_pack *k, struct sp_builder *b, struct part *p, 
 	k->copy = true;
 	pack_loading(k, l);
 	sp_fields_process_tasks(k, &p->m, &l->tasks);
+	sp_fields_process_lines(k, &p->m, &l->lines, l->process.locations);
 	k->arena = arena;
 	k->copy = false;
 	pack_source(k, &p->m, l, &read);
@@ -380,6 +382,8 @@ static int add_process(struct sp_pack *k, struct sp_builder *b, struct part *p, 
 	b->priv->n_sources++;
 	b->n_loading++;
 	move_tasks(&l->tasks, p);
+	for (i = 0; i < l->lines.n; i++)
+		l->lines.p[i].region = p->regions[l->lines.p[i].region];
 	return move_source(b, s, p, ids);
 }
 

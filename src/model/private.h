@@ -135,6 +135,12 @@ struct sp_task_defs {
 	struct sp_handed handed;
 };
 
+/* What one process says of lines: `location` is the place among its locations, times are ticks. */
+struct sp_line_defs {
+	struct sp_line *p; /* in the model's arena */
+	size_t n;
+};
+
 /* A process while it is loaded, before the processes are put in order. */
 struct sp_loading {
 	struct sp_process process;     /* begin and stop are not set yet */
@@ -148,6 +154,7 @@ struct sp_loading {
 	struct sp_mpi_defs mpi; /* owned */
 	struct sp_children_defs children;
 	struct sp_task_defs tasks;
+	struct sp_line_defs lines;
 	uint64_t place; /* ns: its place among the processes; those of one MPI_COMM_WORLD have the first one's */
 	struct sp_raw_clock_sync sync[2]; /* the first and the last */
 	unsigned syncs;                   /* how many of them there are */
@@ -313,6 +320,11 @@ int sp_build_tasks(struct sp_builder *b, struct sp_err *e);
 void sp_task_defs_free(struct sp_task_defs *d);
 /* Calls visit for each region that tasks refer to; SP_NONE among them. */
 void sp_build_task_regions(struct sp_model *m, void (*visit)(void *arg, uint32_t *region), void *arg);
+
+/* line.c. The lines of a process, when its other definitions are known; those of all, when these are in order. -1: no
+ * memory. */
+int sp_build_line_process(struct sp_builder *b, struct sp_loading *l);
+int sp_build_lines(struct sp_builder *b, struct sp_err *e);
 
 /* Room for n more rows; -1 without memory. */
 int sp_rows_reserve(struct sp_builder *b, size_t n);

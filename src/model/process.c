@@ -179,7 +179,7 @@ int sp_build_process(struct sp_builder *b, struct sp_loading *l, struct sp_raw_f
 	for (i = 0; i < n; i++)
 		if (add_thread(b, l, i, e))
 			return -1;
-	if (sp_build_io(b, l))
+	if (sp_build_io(b, l) || sp_build_line_process(b, l))
 		return sp_model_no_memory(e);
 	if (h->locations > n)
 		sp_raw_report(raw, raw->size, "%zu of %" PRIu32 " threads are lost", h->locations - n, h->locations);

@@ -33,6 +33,8 @@ static void mark(struct sp_builder *b, uint32_t *to)
 
 	to[0] = 1;
 	sp_build_task_regions(b->m, mark_region, to);
+	for (i = 0; i < m->n_lines; i++)
+		to[m->lines[i].region] = 1;
 	/* a user region may be one that a trace can be rewound to, which is in no profile */
 	for (i = 0; i < m->n_regions; i++)
 		to[i] |= m->regions[i].kind == SP_REGION_USER;
@@ -69,6 +71,8 @@ int sp_build_drop_unused(struct sp_builder *b, struct sp_err *e)
 	for (i = 0; i < m->n_paths; i++)
 		m->paths[i].region = to[m->paths[i].region] - 1;
 	sp_build_task_regions(m, renumber_region, to);
+	for (i = 0; i < m->n_lines; i++)
+		m->lines[i].region = to[m->lines[i].region] - 1; /* in the order that they had */
 	for (i = 0; i < b->priv->n_sources; i++) {
 		struct sp_ids *ids = &b->priv->sources[i].regions;
 

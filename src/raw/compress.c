@@ -95,6 +95,10 @@ static uint64_t in_use(struct compressing *z, const struct sp_raw_part *p)
 		return p->used;
 	case SP_RAW_NODES:
 		return p->used * sizeof(struct sp_raw_node);
+	case SP_RAW_LINES:
+		return p->used * sizeof(struct sp_raw_line);
+	case SP_RAW_LINE_STACK:
+		return p->used * sizeof(struct sp_raw_line_frame);
 	case SP_RAW_LOCATION:
 		return all < sizeof(struct sp_raw_location) ? all : sizeof(struct sp_raw_location);
 	case SP_RAW_STACK:

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #define SP_RAW_MAGIC       "SPARTITO"
-#define SP_RAW_VERSION     3u
+#define SP_RAW_VERSION     4u
 #define SP_RAW_BYTE_ORDER  0x01020304u
 #define SP_RAW_PAGE        4096u
 #define SP_RAW_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */
@@ -79,7 +79,10 @@ enum sp_raw_chunk_type {
 	SP_RAW_EVENTS = 4,
 	SP_RAW_STACK = 5,
 	SP_RAW_EVENTSZ = 6,
-	SP_RAW_FREE = 7
+	SP_RAW_FREE = 7,
+	SP_RAW_LINES = 8,
+	SP_RAW_LINE_STACK = 9,
+	SP_RAW_CHUNK_TYPES
 };
 
 struct sp_raw_chunk {
@@ -137,6 +140,31 @@ struct sp_raw_frame {
 	uint64_t flags;
 };
 _Static_assert(sizeof(struct sp_raw_frame) == 40, "raw frame");
+
+/* What a thread did in one line of a function. All 0 but region and line: it never ran there. */
+struct sp_raw_line {
+	uint32_t region;
+	uint32_t line;    /* of the region's file */
+	uint64_t hits;    /* how often it began */
+	uint64_t own;     /* ticks in the line itself */
+	uint64_t callees; /* ticks in what it called */
+};
+_Static_assert(sizeof(struct sp_raw_line) == 32, "raw line");
+
+/* An open call of a function whose lines are recorded. */
+struct sp_raw_line_frame {
+	uint64_t line;  /* writer's pointer to the sp_raw_line that runs; 0: none yet */
+	uint64_t since; /* ticks: what came after is not in that line yet; 0: nothing is missing */
+	uint64_t begin; /* ticks: when it was entered, or resumed last */
+	uint64_t inner; /* ticks since `since` in which a call of the same function was open further in */
+	uint64_t calls; /* not 0: since then in what the line called; otherwise in the line itself */
+	uint64_t below; /* the next frame of the same function further out; 0: none */
+	uint64_t key;   /* writer's, as the others */
+	uint64_t frame;
+	uint64_t table;
+	uint32_t first, lines;
+};
+_Static_assert(sizeof(struct sp_raw_line_frame) == 80, "raw frame of lines");
 
 struct sp_raw_location {
 	/* the hot line: written for every event */

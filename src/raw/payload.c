@@ -50,6 +50,21 @@ uint32_t sp_raw_node_index(const struct sp_raw_file *f, const struct sp_raw_thre
 	return SP_RAW_NONE;
 }
 
+size_t sp_raw_line_index(const struct sp_raw_file *f, const struct sp_raw_thread *t, uint64_t pointer)
+{
+	const struct sp_raw_part *p = f->parts + t->lines.first, *end = p + t->lines.count;
+	size_t before = 0;
+	uint64_t at;
+
+	for (; p < end; before += p->used, p++) {
+		at = pointer - p->address - HEAD;
+		if (pointer - p->address < p->bytes && at % sizeof(struct sp_raw_line) == 0 &&
+		    at / sizeof(struct sp_raw_line) < p->used)
+			return before + at / sizeof(struct sp_raw_line);
+	}
+	return SIZE_MAX;
+}
+
 const struct sp_raw_frame *sp_raw_open_frames(struct sp_raw_file *f, struct sp_raw_thread *t, size_t *n)
 {
 	const struct sp_raw_location *s = &t->state;

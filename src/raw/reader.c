@@ -96,8 +96,8 @@ static bool chunk_at(const struct sp_raw_file *f, size_t at)
 	if (f->size - at < HEAD)
 		return false;
 	memcpy(&c, f->map + at, sizeof(c));
-	return c.magic == SP_RAW_CHUNK_MAGIC && c.type >= SP_RAW_DEFS && c.type <= SP_RAW_FREE && c.bytes >= PAGE &&
-	       c.bytes % PAGE == 0;
+	return c.magic == SP_RAW_CHUNK_MAGIC && c.type >= SP_RAW_DEFS && c.type < SP_RAW_CHUNK_TYPES &&
+	       c.bytes >= PAGE && c.bytes % PAGE == 0;
 }
 
 /* The next page after `at` at which a chunk begins, or the end. */
@@ -124,8 +124,12 @@ static void check_size(struct sp_raw_file *f)
 
 static int add_part(struct sp_raw_file *f, const struct sp_raw_chunk *c, uint64_t at, uint64_t bytes, size_t *room)
 {
-	static const unsigned unit[] = {
-	    [SP_RAW_DEFS] = 1, [SP_RAW_NODES] = sizeof(struct sp_raw_node), [SP_RAW_EVENTS] = 8, [SP_RAW_EVENTSZ] = 1};
+	static const unsigned unit[] = {[SP_RAW_DEFS] = 1,
+	                                [SP_RAW_NODES] = sizeof(struct sp_raw_node),
+	                                [SP_RAW_EVENTS] = 8,
+	                                [SP_RAW_EVENTSZ] = 1,
+	                                [SP_RAW_LINES] = sizeof(struct sp_raw_line),
+	                                [SP_RAW_LINE_STACK] = sizeof(struct sp_raw_line_frame)};
 	struct sp_raw_part *p;
 	uint64_t most;
 
@@ -262,6 +266,7 @@ static void add_thread(struct sp_raw_file *f, size_t first, size_t end)
 	for (i = first; i < end; i++) {
 		run = group(&f->parts[i]) == SP_RAW_EVENTS ? &t->events
 		      : f->parts[i].type == SP_RAW_NODES   ? &t->nodes
+		      : f->parts[i].type == SP_RAW_LINES   ? &t->lines
 		                                           : NULL;
 		if (f->parts[i].type == SP_RAW_LOCATION)
 			state = &f->parts[i];
@@ -272,9 +277,12 @@ static void add_thread(struct sp_raw_file *f, size_t first, size_t end)
 	}
 	read_state(f, t, state, f->parts[first].location);
 	order_events(f, t->events);
-	for (i = first; i < end; i++)
+	for (i = first; i < end; i++) {
 		if (f->parts[i].type == SP_RAW_STACK && f->parts[i].offset == t->state.stack)
 			t->stack = &f->parts[i];
+		if (f->parts[i].type == SP_RAW_LINE_STACK)
+			t->line_stack = &f->parts[i]; /* the last: they are in the order of seq */
+	}
 }
 
 static int find_threads(struct sp_raw_file *f)

@@ -30,12 +30,14 @@ struct sp_raw_run {
 };
 
 struct sp_raw_thread {
-	struct sp_raw_location state;    /* a copy; guessed from the header if its chunk is lost */
-	struct sp_raw_run nodes;         /* in the order of base */
-	struct sp_raw_run events;        /* in the order of time */
-	const struct sp_raw_part *stack; /* NULL: lost */
-	uint64_t state_offset;           /* of the state in the file, 0: lost */
-	bool reported;                   /* damage of the stack was reported */
+	struct sp_raw_location state; /* a copy; guessed from the header if its chunk is lost */
+	struct sp_raw_run nodes;      /* in the order of base */
+	struct sp_raw_run events;     /* in the order of time */
+	struct sp_raw_run lines;
+	const struct sp_raw_part *stack;      /* NULL: lost */
+	const struct sp_raw_part *line_stack; /* NULL: none */
+	uint64_t state_offset;                /* of the state in the file, 0: lost */
+	bool reported;                        /* damage of the stack was reported */
 };
 
 typedef void sp_raw_problem_fn(void *arg, const char *text);
@@ -79,6 +81,9 @@ void sp_raw_forget(const struct sp_raw_file *f, const struct sp_raw_part *part);
 
 /* The index of the node at a writer's pointer among the nodes of t, SP_RAW_NONE if there is none. */
 uint32_t sp_raw_node_index(const struct sp_raw_file *f, const struct sp_raw_thread *t, uint64_t pointer);
+
+/* The index of the line at a writer's pointer among those of all LINES chunks of t, SIZE_MAX if there is none. */
+size_t sp_raw_line_index(const struct sp_raw_file *f, const struct sp_raw_thread *t, uint64_t pointer);
 
 /* The open frames of a thread without the root's, outermost first, and their number. */
 const struct sp_raw_frame *sp_raw_open_frames(struct sp_raw_file *f, struct sp_raw_thread *t, size_t *n);

@@ -30,6 +30,10 @@ struct rg_thread {
 	uint32_t event_chunks;
 	struct sp_raw_frame frames[MAX_DEPTH]; /* .node is an index until the layout */
 	unsigned depth;
+	struct sp_raw_line *lines; /* owned */
+	size_t n_lines;
+	struct sp_raw_line_frame *line_frames; /* owned; .line is an index + 1 until the layout */
+	size_t n_line_frames;
 	char name[64];
 };
 
@@ -479,6 +483,57 @@ static void put_nodes(struct rg_thread *t)
 	free(slots);
 }
 
+size_t rg_lines(struct rg_thread *t, uint32_t region, uint32_t first, uint32_t last)
+{
+	const size_t at = t->n_lines;
+
+	t->lines = grown(t->lines, (t->n_lines + last - first + 1) * sizeof(*t->lines));
+	for (; first <= last; first++)
+		t->lines[t->n_lines++] = (struct sp_raw_line){.region = region, .line = first};
+	return at;
+}
+
+struct sp_raw_line *rg_line(struct rg_thread *t, size_t n)
+{
+	return &t->lines[n];
+}
+
+void rg_line_frame(struct rg_thread *t, size_t line, uint64_t since, uint64_t begin, bool calls, uint64_t below)
+{
+	t->line_frames = grown(t->line_frames, (t->n_line_frames + 2) * sizeof(*t->line_frames));
+	if (t->n_line_frames == 0)
+		t->line_frames[t->n_line_frames++] = (struct sp_raw_line_frame){.line = 0};
+	t->line_frames[t->n_line_frames++] = (struct sp_raw_line_frame){
+	    .line = line + 1, .since = since, .begin = begin, .calls = calls, .below = below};
+}
+
+/* In two chunks, so that readers have to put them together. */
+static void put_lines(struct rg_thread *t)
+{
+	struct sp_raw_chunk c = {.type = SP_RAW_LINES, .location = t->state.id};
+	const size_t half = t->n_lines / 2;
+	size_t i, at[2];
+
+	if (t->n_lines == 0)
+		return;
+	c.used = half;
+	at[0] = put_chunk(t->process, c, t->lines, half * sizeof(*t->lines));
+	c.seq = 1;
+	c.used = t->n_lines - half;
+	at[1] = put_chunk(t->process, c, t->lines + half, c.used * sizeof(*t->lines));
+	for (i = 0; i < t->n_line_frames; i++) {
+		uint64_t *line = &t->line_frames[i].line;
+
+		if (*line)
+			*line = ADDRESS + sizeof(c) +
+			        (--*line < half ? at[0] + *line * sizeof(*t->lines)
+			                        : at[1] + (*line - half) * sizeof(*t->lines));
+	}
+	c = (struct sp_raw_chunk){.type = SP_RAW_LINE_STACK, .location = t->state.id, .used = t->n_line_frames};
+	if (c.used)
+		put_chunk(t->process, c, t->line_frames, c.used * sizeof(*t->line_frames));
+}
+
 static void put_thread(struct rg_thread *t)
 {
 	struct rg_process *p = t->process;
@@ -486,6 +541,7 @@ static void put_thread(struct rg_thread *t)
 
 	flush_words(t, false);
 	put_nodes(t);
+	put_lines(t);
 	c = (struct sp_raw_chunk){.type = SP_RAW_STACK, .location = t->state.id};
 	t->state.stack = put_chunk(p, c, t->frames, (t->depth + 1) * sizeof(*t->frames));
 	t->state.base = ADDRESS + t->state.stack + sizeof(c);
@@ -493,6 +549,8 @@ static void put_thread(struct rg_thread *t)
 	c.type = SP_RAW_LOCATION;
 	c.used = sizeof(t->state);
 	put_chunk(p, c, &t->state, sizeof(t->state));
+	free(t->lines);
+	free(t->line_frames);
 	free(t->nodes);
 	free(t->values);
 	free(t->slots);

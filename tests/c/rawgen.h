@@ -54,6 +54,12 @@ void rg_extra(struct rg_thread *t, uint64_t at, enum sp_raw_extra what, const ui
 void rg_counter(struct rg_thread *t, uint64_t at, uint32_t counter, double value);
 /* A word as it is, for damaged traces. */
 void rg_word(struct rg_thread *t, uint64_t word);
+/* Lines first to last of a region, for rg_line(); an index. */
+size_t rg_lines(struct rg_thread *t, uint32_t region, uint32_t first, uint32_t last);
+/* The n-th line of all that the thread has, to be changed freely; until the next rg_lines(). */
+struct sp_raw_line *rg_line(struct rg_thread *t, size_t n);
+/* An open call whose line is the n-th (SIZE_MAX: none yet), inside those before; below: 0 or as FORMAT.md says. */
+void rg_line_frame(struct rg_thread *t, size_t line, uint64_t since, uint64_t begin, bool calls, uint64_t below);
 /* The number of frames open now. */
 unsigned rg_depth(const struct rg_thread *t);
 /* The node of a child of `parent`, made when it is new, for profiles without events; the root is 0. */

@@ -104,12 +104,29 @@ static void fill(struct rg_thread *t, bool first)
 		rg_extra(t, 4100, SP_RAW_X_IO_DESTROY, (uint64_t[]){3}, 1);
 }
 
+/* The first line has called what goes on, which is a call of the same function. */
+static void lines(struct rg_thread *t)
+{
+	size_t at = rg_lines(t, MAIN, 3, 8), i;
+
+	for (i = 0; i < 4; i++) {
+		rg_line(t, at + i)->hits = i + 1;
+		rg_line(t, at + i)->own = 100 * (i + 1);
+	}
+	rg_line(t, at)->callees = 700;
+	rg_line_frame(t, at, 1500, 1000, true, 0);
+	rg_line_frame(t, at + 1, 4000, 1600, false, 1);
+}
+
 struct rg_process *rg_sample(bool trace)
 {
 	struct rg_process *p = rg_process(7, 1, 900, trace);
+	struct rg_thread *t;
 
 	define(p);
-	fill(rg_thread(p, "MainThread", 7, SP_RAW_NONE, 900), true);
+	t = rg_thread(p, "MainThread", 7, SP_RAW_NONE, 900);
+	fill(t, true);
+	lines(t);
 	fill(rg_thread(p, "Thread-1 (work)", 8, 0, 950), false);
 	return p;
 }

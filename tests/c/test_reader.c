@@ -136,7 +136,7 @@ static void test_refused(void)
 	struct sp_model *m;
 
 	expect_error(0, 0x12345678, "not a raw file");
-	expect_error(offsetof(struct sp_raw_header, version), 4, "format version 4, this Spartito reads up to 3");
+	expect_error(offsetof(struct sp_raw_header, version), 5, "format version 5, this Spartito reads up to 4");
 	expect_error(offsetof(struct sp_raw_header, byte_order), 0x04030201, "other byte order");
 	CHECK(sp_model_load(&m, scratch_experiment(), 0, &e) == -1 && strstr(e.text, "no process was measured"));
 	CHECK(sp_model_load(&m, "/nowhere/at all", 0, &e) == -1 && strstr(e.text, "/nowhere/at all: "));
@@ -199,6 +199,7 @@ int main(void)
 	test_old("v1-profile.raw", 0);
 	test_old("v1-trace.raw", 2 * (15 * 6 + 12 + 1 + 4));
 	test_old("v3-mpi-2.raw", 55);
+	test_old("v4-profile.raw", 0);
 	test_whole();
 	test_refused();
 	test_truncated();
