@@ -3,11 +3,12 @@
  * be called while the dynamic linker binds a symbol. */
 #include "mpi/library.h"
 
+#include "base/dynamic.h"
+
 #include <link.h>
 #include <string.h>
 
 struct object {
-	uintptr_t base;
 	const ElfW(Sym) * symbols;
 	const char *strings;
 	const uint32_t *hash, *gnu_hash;
@@ -27,30 +28,14 @@ struct search {
 	bool begun, found, has;
 };
 
-/* Addresses in the dynamic section are relocated by glibc, elsewhere offsets. */
-static const void *at(uintptr_t base, uintptr_t p)
-{
-	return (const void *)(p < base ? base + p : p); /* NOLINT(performance-no-int-to-ptr) */
-}
-
 static bool open_object(struct object *o, const struct dl_phdr_info *info)
 {
-	const ElfW(Dyn) *d = NULL;
-	*o = (struct object){.base = info->dlpi_addr};
-	for (int i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			d = (const ElfW(Dyn) *)(o->base + info->dlpi_phdr[i].p_vaddr); /* NOLINT */
-	for (; d && d->d_tag != DT_NULL; d++) {
-		const void *p = at(o->base, d->d_un.d_ptr);
-		if (d->d_tag == DT_SYMTAB)
-			o->symbols = p;
-		else if (d->d_tag == DT_STRTAB)
-			o->strings = p;
-		else if (d->d_tag == DT_HASH)
-			o->hash = p;
-		else if (d->d_tag == DT_GNU_HASH)
-			o->gnu_hash = p;
-	}
+	const ElfW(Dyn) *d = sp_dynamic(info);
+	const uintptr_t base = info->dlpi_addr;
+	*o = (struct object){.symbols = sp_dynamic_address(d, base, DT_SYMTAB),
+	                     .strings = sp_dynamic_address(d, base, DT_STRTAB),
+	                     .hash = sp_dynamic_address(d, base, DT_HASH),
+	                     .gnu_hash = sp_dynamic_address(d, base, DT_GNU_HASH)};
 	return o->symbols && o->strings && (o->hash || o->gnu_hash);
 }
 

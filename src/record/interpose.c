@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "record/interpose.h"
+#include "base/dynamic.h"
 #include "record/adapter.h"
 #include "record/hot.h"
 #include "record/task.h"
@@ -34,7 +35,7 @@ struct object {
 static int find_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct object *o = arg;
-	struct object found = {.at = o->at, .base = info->dlpi_addr, .first = UINTPTR_MAX};
+	struct object found = {.at = o->at, .base = info->dlpi_addr, .first = UINTPTR_MAX, .dynamic = sp_dynamic(info)};
 	bool here = false;
 	(void)size;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -44,8 +45,6 @@ static int find_object(struct dl_phdr_info *info, size_t size, void *arg)
 			here |= o->at >= first && o->at < last;
 			found.first = first < found.first ? first : found.first;
 			found.last = last > found.last ? last : found.last;
-		} else if (p->p_type == PT_DYNAMIC) {
-			found.dynamic = (const ElfW(Dyn) *)first;
 		} else if (p->p_type == PT_GNU_RELRO) {
 			found.relro = first;
 			found.end = last;
@@ -56,12 +55,6 @@ static int find_object(struct dl_phdr_info *info, size_t size, void *arg)
 	return here;
 }
 
-/* The C library's dynamic linker has put real addresses into the dynamic section, that of musl has not. */
-static const void *pointer(const struct object *o, uintptr_t p)
-{
-	return (const void *)(p < o->base ? o->base + p : p);
-}
-
 struct relocations {
 	const ElfW(Rela) * p;
 	size_t n;
@@ -69,26 +62,13 @@ struct relocations {
 
 static void **find_entry(const struct object *o, const char *name)
 {
-	struct relocations r[2] = {{NULL, 0}, {NULL, 0}};
-	const ElfW(Sym) *symbols = NULL;
-	const char *strings = NULL;
-	bool rela = false;
-	for (const ElfW(Dyn) *d = o->dynamic; d && d->d_tag != DT_NULL; d++) {
-		if (d->d_tag == DT_JMPREL)
-			r[0].p = pointer(o, d->d_un.d_ptr);
-		else if (d->d_tag == DT_PLTRELSZ)
-			r[0].n = d->d_un.d_val / sizeof(ElfW(Rela));
-		else if (d->d_tag == DT_RELA)
-			r[1].p = pointer(o, d->d_un.d_ptr);
-		else if (d->d_tag == DT_RELASZ)
-			r[1].n = d->d_un.d_val / sizeof(ElfW(Rela));
-		else if (d->d_tag == DT_SYMTAB)
-			symbols = pointer(o, d->d_un.d_ptr);
-		else if (d->d_tag == DT_STRTAB)
-			strings = pointer(o, d->d_un.d_ptr);
-		else if (d->d_tag == DT_PLTREL)
-			rela = d->d_un.d_val == DT_RELA;
-	}
+	const ElfW(Dyn) *d = o->dynamic;
+	const struct relocations r[2] = {
+	    {sp_dynamic_address(d, o->base, DT_JMPREL), sp_dynamic_value(d, DT_PLTRELSZ) / sizeof(ElfW(Rela))},
+	    {sp_dynamic_address(d, o->base, DT_RELA), sp_dynamic_value(d, DT_RELASZ) / sizeof(ElfW(Rela))}};
+	const ElfW(Sym) *symbols = sp_dynamic_address(d, o->base, DT_SYMTAB);
+	const char *strings = sp_dynamic_address(d, o->base, DT_STRTAB);
+	const bool rela = sp_dynamic_value(d, DT_PLTREL) == DT_RELA;
 	for (int k = rela ? 0 : 1; symbols && strings && k < 2; k++)
 		for (size_t i = 0; r[k].p && i < r[k].n; i++) {
 			const ElfW(Rela) *one = &r[k].p[i];

@@ -19,7 +19,7 @@ ROOMS = {
     "hook": {"base", "record", "raw/format.h", "spartito.h"},
     "preload": {"record/adapter.h", "raw/format.h"},
     "native": {"record/adapter.h"},
-    "mpi": {"record/adapter.h", "raw/format.h", "model/merge.h"},
+    "mpi": {"base/dynamic.h", "record/adapter.h", "raw/format.h", "model/merge.h"},
     "raw": {"base"},
     "model": {"base", "raw"},
     "write": {"base", "model"},
