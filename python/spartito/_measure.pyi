@@ -88,5 +88,8 @@ def metrics(wanted: str | None = None, /) -> list[tuple[str, str, str | None]]:
     """(source:name, description, None or why it cannot be counted here) of each metric of a list such as "rusage:ru_utime,perf:cycles";
     without one, of all that are known. ValueError: a name or source that does not exist."""
 
+def mpi_groups() -> list[str]:
+    """The words that the setting mpi knows."""
+
 def settings() -> list[tuple[str, str]]:
     """(name, value) of every setting in force; empty without a measurement."""

@@ -61,9 +61,6 @@ OTHERS = ("SPARTITO_EXPERIMENT", "SPARTITO_SCOREP", "SPARTITO_INSTRUMENT", "SPAR
 TRUE = ("1", "true", "yes", "on")
 FALSE = ("0", "false", "no", "off", "")
 FILTER_HINT = "; both are in one list: filter = ['+INCLUDED', '-EXCLUDED']"
-# as SCOREP_MPI_ENABLE_GROUPS has them, with auto for its default and off for none
-MPI_GROUPS = ["auto", "off", "all", "default", "none", "cg", "coll", "env", "err", "ext", "io", "misc", "p2p", "perf", "rma",
-              "spawn", "topo", "type", "xnonblock", "xreqtest"]  # fmt: skip
 SMALLEST, LARGEST = 256 << 10, 10**18  # bytes, as the recorder has it
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 
@@ -159,9 +156,12 @@ def _metrics(text: str) -> str:
 def mpi_groups(text: str) -> str:
     """Groups of MPI functions, divided by commas; ~ leaves one out. ValueError: a sentence about the one that is none."""
     words = [word.lower() for word in text.replace(",", " ").replace(":", " ").replace(";", " ").split()]
+    from spartito._measure import mpi_groups as names
+
+    known = names()
     for word in words:
-        if word.removeprefix("~") not in MPI_GROUPS:
-            raise ValueError(f"{word!r} is no group of MPI functions{near(word, MPI_GROUPS)} (known: {', '.join(MPI_GROUPS)})")
+        if word.removeprefix("~") not in known:
+            raise ValueError(f"{word!r} is no group of MPI functions{near(word, known)} (known: {', '.join(known)})")
     return ",".join(words) or "off"
 
 

@@ -159,6 +159,20 @@ static PyObject *metrics(PyObject *self, PyObject *args)
 	return list;
 }
 
+static PyObject *mpi_groups(PyObject *self, PyObject *none)
+{
+	(void)self, (void)none;
+	PyObject *list = PyList_New(0);
+	const char *name;
+	for (size_t i = 0; list && (name = sp_mpi_group_name(i)); i++) {
+		PyObject *text = PyUnicode_FromString(name);
+		if (!text || PyList_Append(list, text))
+			Py_CLEAR(list);
+		Py_XDECREF(text);
+	}
+	return list;
+}
+
 /* ---- user regions and values ---- */
 
 const char *sp_text_argument(PyObject *o, Py_ssize_t *n, const char *what)
@@ -410,6 +424,7 @@ static PyMethodDef methods[] = {
     {"marker", marker, METH_O, "marker(text)"},
     {"hooks", hooks, METH_NOARGS, "(name, works, why not or what for) of each hook"},
     {"metrics", metrics, METH_VARARGS, "(name, what it is, why it cannot be counted here or None) of metrics"},
+    {"mpi_groups", mpi_groups, METH_NOARGS, "The words that the setting mpi knows"},
     {"settings", settings, METH_NOARGS, "(name, value) of each setting in force"},
     {NULL, NULL, 0, NULL},
 };

@@ -139,6 +139,8 @@ void sp_adapter_columns(void);
 /* Reads names of groups with commas, spaces, colons or semicolons between them; auto is Score-P's default, off is none,
  * and ~ in front of one takes it away from what came before. -1: why says which word is wrong. */
 int sp_mpi_groups(const char *text, uint32_t *out, char *why, size_t n);
+/* The words that it knows; NULL behind the last. */
+const char *sp_mpi_group_name(size_t i);
 /* Whether a launcher of MPI started this process. */
 bool sp_adapter_mpi_launched(void);
 /* As the member `thread`. */

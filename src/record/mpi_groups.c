@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The groups of functions of MPI, by the names that Score-P has for them. */
+/* The groups of functions of MPI, by the names that Score-P has for them, with auto for its default and off for none.
+ */
 #include "record/adapter.h"
 #include "record/record.h"
 
@@ -11,11 +12,11 @@ static const struct {
 	const char *name;
 	uint32_t groups;
 } names[] = {
+    {"auto", SP_MPI_GROUPS_DEFAULT},
+    {"off", 0},
     {"all", SP_MPI_GROUPS_ALL},
     {"default", SP_MPI_GROUPS_DEFAULT},
-    {"auto", SP_MPI_GROUPS_DEFAULT},
     {"none", 0},
-    {"off", 0},
     {"cg", SP_MPI_GROUP_CG},
     {"coll", SP_MPI_GROUP_COLL},
     {"env", SP_MPI_GROUP_ENV},
@@ -32,6 +33,11 @@ static const struct {
     {"xnonblock", SP_MPI_GROUP_XNB},
     {"xreqtest", SP_MPI_GROUP_XREQ},
 };
+
+const char *sp_mpi_group_name(size_t i)
+{
+	return i < sizeof names / sizeof *names ? names[i].name : NULL;
+}
 
 int sp_mpi_groups(const char *text, uint32_t *out, char *why, size_t n)
 {
