@@ -20,7 +20,8 @@ JOBS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "COBALT_JOBID", "FLUX_JOB_ID",
 # what tells a process its rank; without one of them nothing that is for ranks needs to be loaded
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "MV2_COMM_WORLD_RANK")
 HEADER = 320  # struct sp_raw_header, src/raw/format.h
-REGIONS = 48  # offset of its field regions
+ENDED, PID, REGIONS = 28, 36, 48  # offsets of its fields
+RUNNING = 0  # enum sp_raw_ended
 PRELOAD = "preload.so"  # a link to the library of --io, where LD_PRELOAD cannot name the library itself
 
 
@@ -313,12 +314,13 @@ def meet(here: str, world: World, name: Callable[[], str], make: Callable[[str],
 
 
 class Found:
-    """What a run left in raw/."""
+    """What a run left in raw/. open: process and file of those that were not ended."""
 
     def __init__(self, path: str) -> None:
         self.files = 0
         self.regions = 0
         self.errors: list[str] = []
+        self.open: list[tuple[int, str]] = []
         self.gone = False
         raw = os.path.join(path, "raw")
         try:
@@ -340,4 +342,7 @@ class Found:
                 self.files += 1
                 # a short or odd file counts as recorded: the reader will say what is wrong with it
                 whole = len(head) >= HEADER and head[:8] == b"SPARTITO"
-                self.regions += int.from_bytes(head[REGIONS : REGIONS + 4], sys.byteorder) if whole else 1
+                ended, pid, regions = (int.from_bytes(head[at : at + 4], sys.byteorder) for at in (ENDED, PID, REGIONS))
+                self.regions += regions if whole else 1
+                if whole and ended == RUNNING:
+                    self.open.append((pid, name))

@@ -142,6 +142,24 @@ def test_running_process_is_refused(spartito, tmp_path):
     assert run(spartito, "compress", tmp_path / "run").returncode == 0
 
 
+# ends by itself once the program has ended, as the helpers of multiprocessing do, but not at once
+HELPER = """
+import subprocess, sys
+code = "import sys, time\\ndef f(): pass\\nf()\\nprint(flush=True)\\nsys.stdin.read()\\ntime.sleep(0.2)"
+helper = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+helper.stdout.readline()
+helper.returncode = 0  # nobody waits for it
+"""
+
+
+def test_helpers_may_end_first(tmp_path):
+    patient = "from spartito import cli\nfrom spartito.verbs import run\nrun.HELPERS = 60\nsys.exit(cli.main(sys.argv[1:]))"
+    words = ("run", "-q", "--trace", "--compress", "-o", "x", "--", sys.executable, "-c", HELPER)
+    done = run([sys.executable, "-c", "import sys\n" + patient], *words, cwd=tmp_path, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [p["end"] for p in _analyse.Model(str(tmp_path / "x")).info()["processes"]] == ["normal", "normal"]
+
+
 def test_damage_stays_and_the_rest_is_done(spartito, tmp_path):
     directory, _ = measure(tmp_path, "-q", "--trace")
     (good,) = (directory / "raw").iterdir()

@@ -12,10 +12,6 @@ from spartito.rundir import Directory, Found
 from spartito.say import Refused, complain, reason
 from spartito.settings import Value, resolve, strange_variables, uncounted
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 HELPERS = 0.3  # seconds
 
 
@@ -128,18 +124,19 @@ def _afterwards(directory: Directory, status: int, texts: dict[str, str], said: 
         directory.describe(directory.crew.status() if directory.crew else status)
     except OSError as e:
         complain(f"the end of the run is not recorded in experiment.json: {reason(e)}")
+    silent = texts["quiet"] == "1" and not texts["to"]
+    if texts["compress"] == "1" or not silent:
+        _wait_for_helpers(found.open)
     if texts["compress"] == "1":
         _compress(directory)
     if texts["quiet"] == "1":  # else the summary says so
         for text in found.errors:
             complain("a process was not recorded: " + text)
-    if texts["quiet"] == "1" and not texts["to"]:
+    if silent:
         return
     from spartito._analyse import Model
 
     model = Model(directory.path)
-    if _wait_for_helpers(model.info()):
-        model = Model(directory.path)
     if texts["quiet"] != "1":
         from spartito import summary
 
@@ -148,15 +145,20 @@ def _afterwards(directory: Directory, status: int, texts: dict[str, str], said: 
         _convert(model, directory, name, texts["quiet"] == "1")
 
 
-def _wait_for_helpers(info: dict[str, Any]) -> bool:
-    """The resource trackers of multiprocessing and joblib end when their pipe to the program does, a moment after it. True: some
-    process that still ran has ended meanwhile."""
-    host = os.uname().nodename
-    paths = [f"/proc/{p['pid']}" for p in info["processes"] if p["end"] == "running" and p["host"] == host]
+def _wait_for_helpers(files: list[tuple[int, str]]) -> None:
+    """The resource trackers of multiprocessing and joblib end when their pipe to the program does, a moment after it."""
     until = time.monotonic() + HELPERS
-    while any(map(os.path.exists, paths)) and time.monotonic() < until:
+    while any(_has_open(pid, name) for pid, name in files) and time.monotonic() < until:
         time.sleep(0.01)
-    return not all(map(os.path.exists, paths))
+
+
+def _has_open(pid: int, name: str) -> bool:
+    """Whether the process writes that raw file; a killed one's number may be another's by now."""
+    try:
+        with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as f:
+            return any(line.endswith(f"/{name}\n") for line in f)
+    except OSError:
+        return False
 
 
 def _compress(directory: Directory) -> None:
