@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from spartito.reading import rank_names
 from spartito.say import Refused
 from spartito.text import Column, Output, name, plural, seconds, shortened
 
@@ -25,10 +26,6 @@ COLUMNS = (
 )
 
 
-def rank_of(process: dict[str, Any]) -> str:
-    return str(process.get("meta", {}).get("mpi_rank", ""))
-
-
 class Units:
     """What is compared: names for sentences and for cells."""
 
@@ -37,9 +34,8 @@ class Units:
         if over == "threads":
             found = [(str(i), info["locations"][i]["name"]) for i in units]
         elif over == "ranks":
-            ranks = [rank_of(info["processes"][i]) for i in units]
-            repeated = len(set(ranks)) < len(ranks)  # several programs of MPI, each with its own ranks
-            found = [(f"{i}/{r}" if repeated else r, "") for i, r in zip(units, ranks)]
+            names = rank_names(info)
+            found = [(names[i], "") for i in units]
         else:
             found = [(str(i), "") for i in units]
         self.short = [number for number, _ in found]

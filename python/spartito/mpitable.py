@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from spartito._analyse import Error
-from spartito.balance import rank_of
+from spartito.reading import rank_names
 from spartito.say import Refused
 from spartito.text import Column, Output, count, name, percent, plural, seconds, shortened, size
 
@@ -29,13 +29,10 @@ def option(view: str) -> str:
 
 
 class Ranks:
-    """Names of processes: the rank; where that is not enough, the process too."""
+    """Names of processes."""
 
     def __init__(self, info: dict[str, Any]) -> None:
-        found = [rank_of(p) for p in info["processes"]]
-        known = [r for r in found if r]
-        repeated = len(set(known)) < len(known)
-        self.names = [f"{i}/{r}" if repeated and r else r or f"process {i}" for i, r in enumerate(found)]
+        self.names = rank_names(info)
 
     def __getitem__(self, process: int | None) -> str:
         return "not measured" if process is None else self.names[process]

@@ -8,7 +8,9 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
+from spartito import conversion
 from spartito.conversion import Format, refuse, with_bar
+from spartito.reading import rank_names
 from spartito.say import Refused
 
 if TYPE_CHECKING:
@@ -24,37 +26,9 @@ def default_path(directory: str) -> str:
     return (os.path.abspath(base) if base in (".", "..") else base) + "-ranks"
 
 
-def _place(process: dict[str, Any]) -> tuple[str, int, int] | None:
-    """The MPI_COMM_WORLD of a process, its rank there, and the size; None: it never began MPI."""
-    meta = process["meta"]
-    try:
-        place = meta["mpi_world"], int(meta["mpi_rank"]), int(meta["mpi_size"])
-    except (KeyError, ValueError):
-        return None
-    return place if 0 <= place[1] < place[2] else None
-
-
-def stems(processes: list[dict[str, Any]]) -> list[str]:
-    """Names of the files, without a suffix. The ranks of a second MPI_COMM_WORLD are counted on behind those of the first, as the
-    nodes of TAU profiles are."""
-    first: dict[str, int] = {}
-    taken: set[int] = set()
-    names: list[str] = []
-    total = 0
-    for i, process in enumerate(processes):
-        place = _place(process)
-        name = f"process_{i}"
-        if place is not None:
-            world, rank, size = place
-            if world not in first:
-                first[world] = total
-                total += size
-            node = first[world] + rank
-            if node not in taken:
-                taken.add(node)
-                name = f"cpu_{node}"
-        names.append(name)
-    return names
+def stems(info: dict[str, Any]) -> list[str]:
+    """Names of the files, without a suffix."""
+    return ["cpu_" + name if name.isdigit() else name.replace(" ", "_") for name in rank_names(info)]
 
 
 def convert(model: Model, formats: list[Format], path: str) -> int:
@@ -62,12 +36,12 @@ def convert(model: Model, formats: list[Format], path: str) -> int:
     info = model.info()
     for f in formats:
         if not f.merges:
-            kept = " ".join(other.name for other in known_merging())
+            kept = " ".join(other.name for other in conversion.formats() if other.merges)
             raise Refused(f"--per-rank: {f.name} keeps processes apart already; it is for {kept}", 2)
         refuse(f, bool(info["traced"]))
     if os.path.lexists(path):
         raise Refused(f"{path} already exists; --per-rank writes a new directory: name another with -o")
-    names = stems(info["processes"])
+    names = stems(info)
     part = f"{os.path.normpath(path)}.part-{os.getpid()}"
     try:
         os.mkdir(part)
@@ -80,12 +54,6 @@ def convert(model: Model, formats: list[Format], path: str) -> int:
         shutil.rmtree(part, ignore_errors=True)
         raise
     return len(names) * len(formats)
-
-
-def known_merging() -> list[Format]:
-    from spartito.conversion import formats
-
-    return [f for f in formats() if f.merges]
 
 
 def _write(model: Model, formats: list[Format], part: str, names: list[str], progress: Callable[[int, int], None]) -> None:

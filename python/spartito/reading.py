@@ -48,6 +48,16 @@ def rank_number(info: dict[str, Any], process: int) -> int | None:
     return int(p["rank"]) + int(sum(info["worlds"][: p["world"]]))
 
 
+def rank_names(info: dict[str, Any]) -> list[str]:
+    """What tables call the processes: by the number of the rank; "process 3" where there is none, or one before has it already,
+    which only a damaged file says."""
+    names: dict[str, None] = {}
+    for i in range(len(info["processes"])):
+        number = rank_number(info, i)
+        names[f"process {i}" if number is None or str(number) in names else str(number)] = None
+    return list(names)
+
+
 def title(info: dict[str, Any], process: int) -> str:
     """What a process is called."""
     p, number = info["processes"][process], rank_number(info, process)

@@ -6,6 +6,8 @@ import subprocess
 import sys
 
 import pytest
+from spartito.balance import Units
+from spartito.mpitable import Ranks
 from test_cli_helpers import run
 
 # parent and three children: child i works i times as long as the first, and the last one alone writes
@@ -66,6 +68,13 @@ def test_balance_as_tables(spartito, made):
     assert "1 of 4 processes (0) did no work in __main__:child, which took up to " in done.stdout
     done = run(spartito, "report", "--balance", "--tree", "--match", "*:write", made / "program")
     assert any(line.endswith("> __main__:child > __main__:write") for line in done.stdout.splitlines())
+
+
+def test_ranks_have_the_numbers_that_rank_takes():
+    places = [(0, 1), (1, 0), (None, None), (0, 1), (0, 0)]
+    info = {"processes": [{"world": world, "rank": rank} for world, rank in places], "worlds": [2, 1]}
+    assert Units(info, "ranks", [0, 1, 3, 4]).cells == ["1", "2", "process 3", "0"]
+    assert Ranks(info).names == ["1", "2", "process 2", "process 3", "0"]
 
 
 @pytest.mark.parametrize(

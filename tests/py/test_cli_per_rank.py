@@ -10,7 +10,7 @@ import sys
 import pytest
 import taufiles
 import written
-from spartito import perrank
+from spartito import conversion, perrank
 from spartito._analyse import Model
 
 FORKS = 16
@@ -126,21 +126,19 @@ def test_failure_leaves_nothing(forks, tmp_path):
                 raise KeyboardInterrupt
             self.model.convert(*arguments, process=process, progress=progress)
 
-    f = [f for f in perrank.known_merging() if f.name == "pstats"]
     with pytest.raises(KeyboardInterrupt):
-        perrank.convert(Broken(), f, str(tmp_path / "all"))
+        perrank.convert(Broken(), [conversion.find("pstats")], str(tmp_path / "all"))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_names_of_ranks():
-    def process(world, rank, size):
-        return {"meta": {"mpi_world": world, "mpi_rank": str(rank), "mpi_size": str(size)}}
+    def info(*places):
+        return {"processes": [{"world": world, "rank": rank} for world, rank in places], "worlds": [3, 2]}
 
-    plain = {"meta": {}}
-    assert perrank.stems([plain, plain]) == ["process_0", "process_1"]
-    many = [process("a", 2, 3), plain, process("a", 0, 3), process("b", 1, 2), process("a", 1, 3), process("a", 1, 3)]
+    plain = (None, None)
+    assert perrank.stems(info(plain, plain)) == ["process_0", "process_1"]
+    many = info((0, 2), plain, (0, 0), (1, 1), (0, 1), (0, 1))
     assert perrank.stems(many) == ["cpu_2", "process_1", "cpu_0", "cpu_4", "cpu_1", "process_5"]
-    assert perrank.stems([{"meta": {"mpi_world": "a", "mpi_rank": "x", "mpi_size": "1"}}]) == ["process_0"]
 
 
 def test_several_formats_beside_the_experiment(forks, tmp_path):
