@@ -78,9 +78,10 @@ void sp_command_own(struct sp_command *c)
 {
 	size_t n;
 	char *text = contents("/proc/self/cmdline", &n);
-	if (text)
-		text[n] = '\0';
-	for (const char *word = text, *end = text + n; word && word < end; word += strlen(word) + 1)
+	if (!text)
+		return;
+	text[n] = '\0';
+	for (const char *word = text; word < text + n; word += strlen(word) + 1)
 		sp_command_word(c, word, strlen(word));
 	free(text);
 }

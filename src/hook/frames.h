@@ -16,8 +16,6 @@
 #include <frameobject.h>
 #if PY_VERSION_HEX >= 0x030B0000
 #include <internal/pycore_code.h>
-#endif
-#if PY_VERSION_HEX >= 0x030B0000
 #include <internal/pycore_frame.h>
 #endif
 #if PY_VERSION_HEX >= 0x030E0000

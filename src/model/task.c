@@ -48,7 +48,8 @@ static uint32_t id_of(const struct sp_ids *ids, uint32_t id)
 	return id < ids->n ? ids->to[id] - 1 : SP_NONE;
 }
 
-/* Times stay ticks for now. */
+/* Times are ticks until place_task(): the clock of a process is known when all are read, as clocks may be corrected
+ * by each other. */
 static int read_one(struct sp_builder *b, struct sp_loading *l, const struct sp_task_def *d, struct sp_task *out)
 {
 	const struct sp_source *s = l->source;

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from spartito import conversion, mpiranks
+from spartito._analyse import Error
 from spartito.reading import check, one_directory
+from spartito.say import Refused
 from spartito.text import count, size, standard_output
 
 
@@ -14,7 +16,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     try:
         check(directory)
         done = conversion.merge(directory, bool(values.get("force")), bool(values.get("quiet")), ranks)
-    except Exception:
+    except (Refused, Error, OSError):
         # all ranks fail alike, and one says why
         if ranks and ranks.rank:
             return 1
