@@ -102,7 +102,8 @@ class Mpi:
         inside: one `spartito run` for each rank, as `mpiexec … spartito run -- …`."""
         directory = os.path.join(self.work, "run")
         shutil.rmtree(directory, ignore_errors=True)
-        measuring = [] if options is None else [self.bench.python, "-m", "spartito", "run", "-q", *options, "-o", directory, "--"]
+        command = os.path.join(os.path.dirname(self.bench.python), "spartito")  # as users type it
+        measuring = [] if options is None else [command, "run", "-q", *options, "-o", directory, "--"]
         launcher = ["mpiexec." + self.name, "-n", str(ranks)]
         front = [*launcher, *measuring] if inside else [*measuring, *launcher]
         begin = time.monotonic()

@@ -1,6 +1,6 @@
 """The measuring half: what runs inside the measured program."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, overload
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -90,6 +90,10 @@ def metrics(wanted: str | None = None, /) -> list[tuple[str, str, str | None]]:
 
 def mpi_groups() -> list[str]:
     """The words that the setting mpi knows."""
+
+def spawn(command: list[bytes], environment: list[bytes], mask: Iterable[int], by_default: Iterable[int], ignored: Iterable[int], /) -> int:
+    """Starts a program as execvpe() does (environment: words NAME=VALUE), with that mask of signals and these signals by default or
+    ignored, and returns its process id once it runs. OSError: it cannot be started; ValueError: a NUL in a word."""
 
 def settings() -> list[tuple[str, str]]:
     """(name, value) of every setting in force; empty without a measurement."""

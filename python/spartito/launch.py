@@ -11,6 +11,7 @@ import errno
 import os
 import sys
 
+from spartito._measure import spawn
 from spartito.say import Refused, reason
 
 TYPE_CHECKING = False
@@ -61,46 +62,6 @@ def _set_by_python() -> list[int]:
     return [n for n in (sig.SIGPIPE, sig.SIGXFSZ) if sig.getsignal(n) is sig.SIG_IGN]
 
 
-def _exec(command: list[str], environment: dict[str, str]) -> None:
-    try:
-        os.execvpe(command[0], command, environment)
-    except OSError as e:
-        if e.errno != errno.ENOEXEC:
-            raise
-    # no #! line: the shell's rule
-    path = command[0]
-    if "/" not in path:
-        tried = [os.path.join(p, path) for p in os.get_exec_path()]
-        path = next((p for p in tried if os.access(p, os.X_OK)), path)
-    os.execve("/bin/sh", ["sh", path, *command[1:]], environment)
-
-
-def _start(command: list[str], environment: dict[str, str], mask: set[int], ignored: bool) -> int:
-    """Not posix_spawn: glibc's leaves signals 32 and 33 ignored in the program, and it cannot set a signal to be
-    ignored, which a parent that ignores SIGCHLD asks for."""
-    read, write = os.pipe()  # closed by exec
-    pid = os.fork()
-    if pid == 0:
-        try:
-            if ignored:
-                sig.signal(sig.SIGCHLD, sig.SIG_IGN)
-            for number in _set_by_python():
-                sig.signal(number, sig.SIG_DFL)
-            sig.pthread_sigmask(sig.SIG_SETMASK, mask)
-            _exec(command, environment)
-        except OSError as e:
-            os.write(write, str(e.errno).encode())
-        finally:
-            os._exit(127)
-    os.close(write)
-    failed = os.read(read, 16)
-    os.close(read)
-    if failed:
-        os.waitpid(pid, 0)
-        raise OSError(int(failed), os.strerror(int(failed)))
-    return pid
-
-
 def run(command: list[str], environment: dict[str, str], meanwhile: Callable[[], None]) -> int:
     """Runs the command to its end and returns its wait status; calls meanwhile() once it is started.
     Refused: it could not be started."""
@@ -110,7 +71,9 @@ def run(command: list[str], environment: dict[str, str], meanwhile: Callable[[],
     try:
         if ignored:
             sig.signal(sig.SIGCHLD, sig.SIG_DFL)
-        pid = _start(command, environment, mask, ignored)
+        words = [os.fsencode(word) for word in command]
+        pairs = [os.fsencode(name + "=" + value) for name, value in environment.items()]
+        pid = spawn(words, pairs, mask, _set_by_python(), [sig.SIGCHLD] if ignored else [])
         meanwhile()
         status = _wait(pid)
         while sig.sigtimedwait(FROM_TERMINAL | {sig.SIGCHLD}, 0):

@@ -151,6 +151,9 @@ int sp_chain_call(PyFrameObject *f, int what, PyObject *arg);
 /* module.c: UTF-8 of a str argument, with its length; NULL with TypeError, which calls it `what`. */
 const char *sp_text_argument(PyObject *o, Py_ssize_t *n, const char *what);
 
+/* spawn.c: the launcher's start of the program; see _measure.pyi. */
+PyObject *sp_spawn(PyObject *self, PyObject *args);
+
 /* region.c: a user region begins or ends, by its name, a str. place: NULL, or (group, file, line, function) of
  * struct sp_place, each of the first two may be None. 0, or -1 with an exception; ending 1: it was open, or is not
  * recorded. */
