@@ -15,8 +15,8 @@ want="$want meson-python>=0.15 meson>=1.2 ninja"
 for group; do
 	case $group in
 	demo) want="$want numpy" ;;
-	# the last four are foreign readers of what Spartito writes
-	test) want="$want numpy pytest pytest-timeout pytest-xdist greenlet cython snakeviz gprof2dot jsonschema pycubexr mpi4py" ;;
+	# snakeviz, gprof2dot, jsonschema, pycubexr and line_profiler are foreign readers of what Spartito writes
+	test) want="$want numpy pytest pytest-timeout pytest-xdist greenlet cython snakeviz gprof2dot jsonschema pycubexr line_profiler mpi4py" ;;
 	# large, so with one Python only
 	launchers) want="$want joblib distributed" ;;
 	lint) want="$want ruff mypy" ;;

@@ -161,7 +161,8 @@ class Output:
         encoding = self.stream.encoding or "utf-8"
         self.stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
 
-    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
+    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]], styles: Sequence[str] = ()) -> None:
+        """styles: of the rows, in a terminal."""
         rows = list(rows)
         if self.console is None:
             for line in plain_table(columns, rows):
@@ -180,8 +181,8 @@ class Output:
             table.add_column(
                 c.title, justify=justify, style=c.style or None, no_wrap=True, overflow="ellipsis", min_width=least
             )
-        for row in rows:
-            table.add_row(*(Text(row[i]) for i in shown))
+        for n, row in enumerate(rows):
+            table.add_row(*(Text(row[i]) for i in shown), style=styles[n] if styles else None)
         self.console.print(table)
 
 

@@ -14,6 +14,8 @@ const struct sp_writer sp_writers[] = {
     {"tau", "a profile for each thread for TAU's ParaProf and pprof", "", "paraprof", false, true, false, sp_write_tau},
     {"ppk", "the same packed into one file", ".ppk", "paraprof", false, false, false, sp_write_ppk},
     {"text", "the table that cProfile prints, by internal time", ".txt", "less", false, false, true, sp_write_text},
+    {"lprof", "lines of functions as kernprof writes them", ".lprof", "python -m line_profiler", false, false, true,
+     sp_write_lprof},
     {"json", "everything but the events, for programs", ".json", "jq", false, false, false, sp_write_json},
     {0},
 };

@@ -20,6 +20,7 @@ OPENERS = {
     "cube": "https://www.scalasca.org",
     "kcachegrind": "apt install kcachegrind",
     "jq": "apt install jq",
+    "python -m line_profiler": "pip install line_profiler",
 }
 Line = tuple[str, str, str]  # ok, note or bad; what; how to get it
 
@@ -75,6 +76,14 @@ def _without(library: str) -> bool:
         return f"built without {library}".encode() in f.read()
 
 
+def _there(opens: str) -> bool:
+    """Whether the tool is installed: a program, or a module of this Python."""
+    from importlib.util import find_spec
+
+    program, _, module = opens.partition(" -m ")
+    return bool(find_spec(module) if module else shutil.which(program))
+
+
 def _formats() -> Iterator[Line]:
     from spartito._analyse import writers
 
@@ -82,10 +91,10 @@ def _formats() -> Iterator[Line]:
         text = f"format {name}: {what}" + ("; needs --trace" if needs_trace else "")
         if name == "otf2" and _without("libotf2"):
             yield "note", f"{text}; not in this build, see libotf2", ""
-        elif not opens or "://" in opens or shutil.which(opens):
+        elif not opens or "://" in opens or _there(opens):
             yield "ok", text + (f"; open with {opens}" if opens else ""), ""
         else:
-            yield "note", f"{text}; {opens} is not on PATH", OPENERS.get(opens, "")
+            yield "note", f"{text}; {opens} is not {'there' if ' ' in opens else 'on PATH'}", OPENERS.get(opens, "")
 
 
 def _library(name: str, use: str, package: str) -> Line:

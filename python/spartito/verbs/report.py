@@ -7,10 +7,10 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from spartito import balance, family, iotable, losses, mpitable, tasktable
+from spartito import balance, family, iotable, linetable, losses, mpitable, tasktable
 from spartito.options import Usage
 from spartito.reading import chosen, load, one_directory, title
-from spartito.say import Refused
+from spartito.say import Refused, complain
 from spartito.summary import measuring_cost, of_mpi
 from spartito.text import (
     Column,
@@ -183,12 +183,13 @@ VIEWS = {
     "callers": set(),
     "io": set(),
     "tasks": set(),
+    "lines": {"threads", "processes", "process", "rank", "match"},
     "balance": {"tree", "threads", "processes", "match"},
     "messages": {"csv"},
     "waits": set(),
     "critical_path": set(),
 }
-ORDERS = {"callers": "time", "io": "time", "balance": "imbalance time", "messages": "bytes"}
+ORDERS = {"callers": "time", "io": "time", "lines": "time", "balance": "imbalance time", "messages": "bytes"}
 
 
 def _view(values: dict[str, object]) -> str:
@@ -212,6 +213,12 @@ def _check(values: dict[str, object]) -> None:
         raise Usage("--csv is for --messages")
     if values.get("csv") and values.get("json"):
         raise Usage("--csv and --json do not go together")
+    if values.get("plain"):
+        if view != "lines":
+            raise Usage("--plain is for --lines")
+        for key in ("json", "threads", "processes"):
+            if values.get(key):
+                raise Usage(f"--plain and --{key} do not go together")
     for key in ("depth", "threshold"):
         if key in values and view != "tree":
             raise Usage(f"--{key} is for --tree" + (" alone" if values.get("tree") else ""))
@@ -224,6 +231,8 @@ def _check(values: dict[str, object]) -> None:
             raise Usage(f"{mpitable.option(view)} and {mpitable.option(key)} do not go together")
     if view in mpitable.VIEWS and values.get("compensate"):
         raise Usage(f"--compensate is not for {mpitable.option(view)}: its times are those of the trace")
+    if view == "lines" and values.get("compensate"):
+        raise Usage("--compensate is not for --lines: what measuring costs is known for calls, not for lines")
 
 
 def _rows(model: Model, values: dict[str, object], part: Part) -> list[dict[str, Any]]:
@@ -265,6 +274,9 @@ def _json(model: Model, info: dict[str, Any], values: dict[str, object], parts: 
     elif _view(values) in mpitable.VIEWS:
         found["view"] = _view(values)
         found.update(mpitable.gather(_view(values), model, info))
+    elif values.get("lines"):
+        found["view"] = "lines"
+        found["parts"] = linetable.gather(model, info, values, _line_parts(parts), _limit(values))
     elif values.get("tasks"):
         found["view"] = "tasks"
         found.update(tasktable.gather(model, _limit(values)))
@@ -296,6 +308,10 @@ def _json(model: Model, info: dict[str, Any], values: dict[str, object], parts: 
     sys.stdout.write("\n")
 
 
+def _line_parts(parts: list[Part]) -> list[linetable.Part]:
+    return [(p.title, p.location, p.process) for p in parts]
+
+
 def _found(model: Model, values: dict[str, object]) -> list[dict[str, Any]]:
     match = str(values["callers"])
     found = model.callers(match, limit=_limit(values))
@@ -318,12 +334,25 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     return 0
 
 
+def _print_lines(
+    out: Output, model: Model, info: dict[str, Any], values: dict[str, object], parts: list[linetable.Part]
+) -> None:
+    if values.get("plain"):
+        for remark in linetable.write_plain(model, info, values, parts):
+            complain(remark)
+    else:
+        linetable.write(out, linetable.gather(model, info, values, parts, _limit(values)))
+
+
 def _print(out: Output, model: Model, info: dict[str, Any], values: dict[str, object], parts: list[Part]) -> None:
     if values.get("callers"):
         _callers(out, _found(model, values))
         return
     if values.get("balance"):
         balance.write(out, *balance.gather(model, info, values, _limit(values)))
+        return
+    if values.get("lines"):
+        _print_lines(out, model, info, values, _line_parts(parts))
         return
     if values.get("tasks"):
         tasktable.write(out, model, _limit(values))
