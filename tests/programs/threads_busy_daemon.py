@@ -12,12 +12,15 @@ def step(n):
 
 
 def forever():
+    begun.append(1)
     n = 0
     while True:
         n = step(n)
 
 
+begun = []
 for _ in range(3):
     threading.Thread(target=forever, daemon=True).start()
-time.sleep(0.2)
+while len(begun) < 3:
+    time.sleep(0.2)
 print("end")

@@ -15,7 +15,8 @@ NOT_TOLD = 2**64 - 1
 
 
 class Raw:
-    """meta, regions {id: (kind, name)}, metrics [names], events {location: [(what, ...)]}, profile {path of names: Counter}."""
+    """meta, regions {id: (kind, name)}, metrics [names], events {location: [(what, ...)]}, profile {path of names: Counter}; enters
+    [(ticks, (kind, name))], of one location after the other."""
 
     def __init__(self, path):
         self.data = path.read_bytes()
@@ -25,10 +26,10 @@ class Raw:
         for kind, _, at, used, _, _ in chunks:
             if kind == DEFS:
                 self.definitions(at, at + used)
-        self.events, self.profile = {}, {}
-        for kind, location, at, _, size, _ in chunks:
+        self.events, self.profile, self.enters = {}, {}, []
+        for kind, location, at, _, size, base in chunks:
             if kind == EVENTS:
-                self.events.setdefault(location, []).extend(self.words(at, size))
+                self.events.setdefault(location, []).extend(self.words(at, size, base))
         for location in {c[1] for c in chunks if c[0] == NODES}:
             self.tree([(base, at, used) for kind, where, at, used, _, base in chunks if kind == NODES and where == location])
 
@@ -60,13 +61,15 @@ class Raw:
                 self.of_mpi.append((kind, flags, a, b, *texts))
             at += size
 
-    def words(self, at, size):
+    def words(self, at, size, ticks):
         words = struct.unpack_from(f"={size // 8}Q", self.data, at)
         i = 0
         while i < len(words) and words[i]:
             kind, number = words[i] & 7, words[i] >> 3 & 0xFFFFFF
+            ticks += words[i] >> 27
             i += 1
             if kind in ENTER:
+                self.enters.append((ticks, self.regions[number]))
                 yield "enter", self.regions[number]
             elif kind in LEAVE:
                 yield "leave", self.regions[number]
@@ -75,6 +78,7 @@ class Raw:
                 payload = [None if w == NOT_TOLD else w for w in words[i : i + n]]
                 i += n
                 what = EXTRA.get(number & 0xFF, number & 0xFF)
+                ticks += payload[0] if what == "time" else 0
                 if what == "create":
                     payload[1] = self.strings.get(payload[1], "")
                 if what not in ("time", "off", "on"):

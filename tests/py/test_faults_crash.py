@@ -12,6 +12,7 @@ from collections import Counter
 import pytest
 import spartito._analyse as analyse
 import spartito._measure as measure
+from test_cli_helpers import wait_for
 
 HOOKS = [name for name, works, _ in measure.hooks() if works]
 # Counts its calls in a mapped file, so that the test knows how many there were when the process died.
@@ -53,7 +54,7 @@ def visits(tmp_path):
 
 
 def child_of(pid):
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 100
     while time.monotonic() < deadline:
         p = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True)
         if p.stdout.split():
@@ -67,11 +68,11 @@ def child_of(pid):
 def test_killed_from_outside(tmp_path, spartito, hook, threads):
     p = start(tmp_path, spartito, COUNTING.replace("THREADS", str(threads)), "--trace", "--hook", hook)
     pid = child_of(p.pid)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 100
     while counted(tmp_path) < 20000 and time.monotonic() < deadline:
         time.sleep(0.02)
     os.kill(pid, signal.SIGKILL)
-    p.wait(30)
+    p.wait(100)
     assert p.returncode == -signal.SIGKILL
     model, counts = visits(tmp_path)
     real = counted(tmp_path)
@@ -90,20 +91,17 @@ def test_launcher_killed_program_goes_on(tmp_path, spartito):
     code = """
 import os, time
 open("pid", "w").write(str(os.getpid()))
-time.sleep(1.5)
+while not os.path.exists("go"): time.sleep(0.02)
 def late(): return 1
 late()
-open("done", "w")
+open("done", "w").write("done")
 """
     p = start(tmp_path, spartito, code)
-    deadline = time.monotonic() + 20
-    while not (tmp_path / "pid").exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
+    wait_for(tmp_path / "pid")
     os.kill(p.pid, signal.SIGKILL)
-    p.wait(10)
-    while not (tmp_path / "done").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    time.sleep(0.3)
+    p.wait(100)
+    (tmp_path / "go").touch()
+    wait_for(tmp_path / "done")
     assert visits(tmp_path)[1]["__main__:late"] == 1
 
 

@@ -10,6 +10,8 @@ import pytest
 from foreign import OTF2_PRINT, Trace
 from test_cli_helpers import run
 
+# s; what clocks may differ by. How long else something took the program prints: a busy machine makes everything longer
+NEAR = 0.05
 HOOKS = ["setprofile", "evalframe" if sys.version_info < (3, 12) else "monitoring"]
 
 
@@ -23,7 +25,9 @@ def measured(request, spartito, tmp_path, monkeypatch):
             monkeypatch.setenv("SPARTITO_" + name.upper(), str(value))
         done = run(spartito, "run", "-q", "--trace", "-o", "x", "--", sys.executable, "program.py", cwd=tmp_path)
         assert (done.returncode, done.stderr) == (0, "")
-        return Experiment(spartito, tmp_path / "x")
+        e = Experiment(spartito, tmp_path / "x")
+        e.printed = done.stdout
+        return e
 
     return do
 
@@ -180,23 +184,30 @@ assert m.region_end("never began") is False
 
 def test_time_of_a_pause_is_in_no_frame_natively(measured):
     text = """
-import time
+from time import monotonic, sleep
+begin = monotonic()
 with spartito.region("outer"):
     spartito.pause()
-    time.sleep(0.3)
+    paused = monotonic()
+    sleep(0.3)
+    on = monotonic()
     spartito.resume()
+print(paused - begin + monotonic() - on)
 """
     e = measured(text, scorep=False)
-    assert 0 < e.row("outer")["incl"] < 0.15 and e.row("outer")["visits"] == 1
+    assert 0 < e.row("outer")["incl"] < float(e.printed) + NEAR and e.row("outer")["visits"] == 1
     assert all(row["name"] != "MEASUREMENT OFF" for row in e.rows)
     assert e.trace().enters["outer"] == 1
 
 
 def test_time_of_a_pause_is_a_region_for_the_bindings(measured):
-    text = "import time\nwith spartito.region('outer'):\n    m.pause()\n    time.sleep(0.3)\n    m.resume()\n"
+    text = (
+        "from time import monotonic, sleep\nbegin = monotonic()\nwith spartito.region('outer'):\n    m.pause()\n"
+        "    paused = monotonic()\n    sleep(0.3)\n    on = monotonic()\n    m.resume()\nprint(paused - begin + monotonic() - on)\n"
+    )
     e = measured(text)
     assert e.row("outer")["incl"] > 0.3 and e.row("MEASUREMENT OFF")["incl"] > 0.3
-    assert e.row("outer")["excl"] < 0.15
+    assert e.row("outer")["excl"] < float(e.printed) + NEAR
 
 
 def test_other_threads_go_on_after_a_pause(measured):
@@ -387,31 +398,41 @@ with spartito.region("outer"):
 # ---- the first event of another thread after a pause ----
 
 THREAD = """
-import threading, time
+import threading
+from time import monotonic, sleep
 def quick(): pass
 def slow(lock):
+    there.release()
     lock.acquire()
 def work(lock):
     {begin}
     quick()
-lock = threading.Lock()
+lock, there = threading.Lock(), threading.Lock()
 lock.acquire()
+there.acquire()
 t = threading.Thread(target=work, args=(lock,))
+begin = monotonic()
 t.start()
-time.sleep(0.1)
+there.acquire()
+sleep(0.1)
 m.pause()
-time.sleep(0.4)
+paused = monotonic()
+sleep(0.4)
+on = monotonic()
 m.resume()
 lock.release()
 t.join()
+print(paused - begin + monotonic() - on)
 """
 
 
-@pytest.mark.parametrize("begin", ["slow(lock)", "lock.acquire(); spartito.parameter('n', 1)"], ids=["leave", "value"])
+@pytest.mark.parametrize(
+    "begin", ["slow(lock)", "there.release(); lock.acquire(); spartito.parameter('n', 1)"], ids=["leave", "value"]
+)
 def test_time_of_a_pause_is_in_no_frame_of_another_thread(measured, begin):
     e = measured(THREAD.format(begin=begin), scorep=False)
     times = {row["name"]: row["incl"] for row in e.rows if row["name"].startswith("__main__:")}
-    assert times.get("__main__:slow", 0) <= times["__main__:work"] < 0.35
+    assert times.get("__main__:slow", 0) <= times["__main__:work"] < float(e.printed) + NEAR
     assert not e.trace().faults
 
 
@@ -474,19 +495,26 @@ m.resume()
 
 def test_the_time_of_a_pause_before_a_fork_is_not_taken_from_the_child(measured):
     text = """
-import os, sys, time
+import os, sys
+from time import monotonic, sleep
 def f():
     m.pause()
-    time.sleep(0.3)
+    paused = monotonic()
+    sleep(0.3)
+    on = monotonic()
     if os.fork() == 0:
         m.resume()
-        return
+        return on
     os.wait()
+    on = monotonic()
     m.resume()
-f()
+    return on - (paused - begin)
+begin = monotonic()
+on = f()
+print(monotonic() - on, flush=True)
 """
     e = measured(text, scorep=False)
-    assert e.row("__main__:f")["incl"] < 0.3
+    assert e.row("__main__:f")["incl"] < sum(map(float, e.printed.split())) + NEAR
 
 
 def test_the_first_event_of_a_child_is_a_leave(measured):

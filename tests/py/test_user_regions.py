@@ -277,10 +277,12 @@ def test_resume_in_the_child_of_a_fork_in_a_pause(spartito, tmp_path):
 @pytest.mark.parametrize("end", ["spartito.stop()\ngo.release()", "go.release()\nt.join()\nspartito.stop()"])
 def test_a_pause_until_the_end_does_not_count(spartito, tmp_path, end):
     text = (
-        "go = threading.Lock()\ngo.acquire()\ndef worker(): go.acquire()\nspartito.start('x')\n"
-        "t = threading.Thread(target=worker)\nt.start()\ntime.sleep(0.1)\nspartito.pause()\ntime.sleep(1)\n" + end
+        "go, there = threading.Lock(), threading.Lock()\ngo.acquire()\nthere.acquire()\n"
+        "def worker():\n    there.release()\n    go.acquire()\nspartito.start('x')\nt = threading.Thread(target=worker)\n"
+        "begin = time.monotonic()\nt.start()\nthere.acquire()\nspartito.pause()\nprint(time.monotonic() - begin)\ntime.sleep(1)\n"
     )
-    assert 0 < started(spartito, tmp_path, text)[0]["__main__:worker"]["incl"] < 0.8
+    rows, (until,) = started(spartito, tmp_path, text + end)
+    assert 0 < rows["__main__:worker"]["incl"] < float(until) + 0.1
 
 
 @pytest.mark.parametrize("first", [True, False])
