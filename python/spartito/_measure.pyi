@@ -36,6 +36,14 @@ def instrumented() -> bool:
 def uninstrumented() -> bool:
     """Is there a measurement in which functions are not recorded?"""
 
+def thread_functions(on: bool) -> bool:
+    """Whether functions are recorded in the calling thread, where they are in the process; regions are in any case. True: that
+    changed it."""
+
+def filter(items: str) -> None:
+    """Another filter, as the setting has it, for functions that begin from here on. From 3.12 on sys.monitoring.restart_events() must
+    follow. ValueError: an item that cannot be read."""
+
 @overload
 def region_begin(name: str, group: str | None = None, file: str | None = None, line: int = 0, function: bool = False) -> None:
     """group: the region's module, and what stands before the colon of its name. Without a file the caller's place is the region's.

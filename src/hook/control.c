@@ -206,6 +206,17 @@ static int begin_here(const struct sp_hook *h, bool booting)
 	return 0;
 }
 
+static int filter_of(struct sp_filter **f, const struct sp_settings *s)
+{
+	char why[512] = "";
+	char *library = s->only_mine ? library_directory() : NULL;
+	int r = sp_filter_new(f, s, library, why, sizeof why);
+	free(library);
+	if (r)
+		PyErr_Format(PyExc_ValueError, "filter: %s", *why ? why : strerror(-r));
+	return r ? -1 : 0;
+}
+
 int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start how)
 {
 	char why[512] = "";
@@ -219,21 +230,16 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 	bool without_io;
 	if (sp_attach(s, how, &without_io))
 		return -1;
-	char *library = s->only_mine ? library_directory() : NULL;
 	struct sp_filter *f;
-	int r = sp_filter_new(&f, s, library, why, sizeof why);
-	free(library);
-	if (r) {
-		PyErr_Format(PyExc_ValueError, "filter: %s", *why ? why : strerror(-r));
+	if (filter_of(&f, s))
 		return -1;
-	}
 	if (sp_metrics_check(s->metrics, why, sizeof why)) {
 		PyErr_Format(PyExc_ValueError, "metrics: %s", why);
 		sp_filter_free(f);
 		return -1;
 	}
 	sp_names_new_generation();
-	r = sp_process_start(dir, s, f, how);
+	int r = sp_process_start(dir, s, f, how);
 	if (r) {
 		errno = -r;
 		PyErr_SetFromErrnoWithFilename(PyExc_OSError, dir);
@@ -311,6 +317,27 @@ int sp_control_instrument(bool on)
 	sp_process_out_of_date();
 	sp_hook_thread(NULL);
 	return 1;
+}
+
+int sp_control_filter(const char *items)
+{
+	sp_process_forked();
+	if (!sp_hook_used || !sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
+		return 0;
+	struct sp_settings s = sp_process.settings;
+	struct sp_filter *f;
+	s.filter = strdup(items);
+	if (!s.filter) {
+		PyErr_NoMemory();
+		return -1;
+	}
+	if (filter_of(&f, &s)) {
+		free(s.filter);
+		return -1;
+	}
+	sp_process_filter(f, s.filter);
+	sp_names_new_generation();
+	return 0;
 }
 
 int sp_control_switch(const struct sp_hook *to)

@@ -62,6 +62,7 @@ static inline bool sp_slot_is_filtered(uint64_t slot)
 
 /* names.c. Asks for the slot in the current interpreter; -1 with an exception. */
 int sp_names_init(void);
+/* Everything is decided anew: nothing may be recorded at this moment but by the calling thread, which has the GIL. */
 void sp_names_new_generation(void);
 void sp_names_set_directories(const char *cwd);
 /* Decides what code is; f is a frame that runs it, or NULL. */
@@ -230,6 +231,8 @@ int sp_control_resume(void);
 /* Whether functions are recorded from here on; user regions are in any case. 1: that changed it, 0: it was so, or
  * nothing is measured. */
 int sp_control_instrument(bool on);
+/* Another filter for functions that are entered from here on. */
+int sp_control_filter(const char *items);
 /* Goes on with another hook, for all threads; used by evalframe.c when the C stack runs out. */
 int sp_control_switch(const struct sp_hook *to);
 bool sp_control_boot(void);

@@ -103,6 +103,28 @@ static PyObject *uninstrumented(PyObject *self, PyObject *none)
 	return PyBool_FromLong(!sp_process.instrumented && running());
 }
 
+static PyObject *thread_functions(PyObject *self, PyObject *on)
+{
+	(void)self;
+	int want = PyObject_IsTrue(on);
+	struct sp_thread *t = want < 0 ? NULL : sp_hook_thread(NULL);
+	if (want < 0)
+		return NULL;
+	if (!t || t->silent != want)
+		Py_RETURN_FALSE;
+	sp_thread_functions(t, want);
+	Py_RETURN_TRUE;
+}
+
+static PyObject *filter(PyObject *self, PyObject *args)
+{
+	(void)self;
+	const char *items;
+	if (!PyArg_ParseTuple(args, "s", &items) || sp_control_filter(items))
+		return NULL;
+	Py_RETURN_NONE;
+}
+
 static PyObject *hooks(PyObject *self, PyObject *none)
 {
 	(void)self, (void)none;
@@ -416,6 +438,9 @@ static PyMethodDef methods[] = {
     {"instrument", instrument, METH_O, "instrument(on) -> whether that changed it: are functions recorded?"},
     {"instrumented", instrumented, METH_NOARGS, "Are functions recorded?"},
     {"uninstrumented", uninstrumented, METH_NOARGS, "Is there a measurement in which functions are not recorded?"},
+    {"thread_functions", thread_functions, METH_O,
+     "thread_functions(on) -> whether that changed it: are functions recorded in this thread?"},
+    {"filter", filter, METH_VARARGS, "filter(items): another filter from here on."},
     {"rewind_begin", rewind_begin, METH_VARARGS, "rewind_begin(name, file=None, line=0)"},
     {"rewind_end", rewind_end, METH_VARARGS, "rewind_end(name, undo) -> whether it had begun"},
     {"parameter", FAST(parameter), "parameter(name, value)"},

@@ -296,11 +296,12 @@ static bool is_in(const char *module, const char *package)
 	return !strncmp(module, package, n) && (module[n] == 0 || module[n] == '.');
 }
 
-/* The drop-in lies in spartito_dropin/ or, for programs without that package, in spartito/dropin/. What else is called
- * scorep is a part of the program. Recorded as functions, region_begin() would end the region that it has begun. */
+/* The drop-ins lie in spartito_dropin/ or, for programs without that package, in spartito/dropin/. What else has their
+ * names is a part of the program. Recorded as functions, region_begin() would end the region that it has begun. */
 static bool is_ours(const char *module, const char *file)
 {
-	return is_in(module, "spartito") || (is_in(module, "scorep") && strstr(file, "dropin/scorep/"));
+	return is_in(module, "spartito") || (is_in(module, "scorep") && strstr(file, "dropin/scorep/")) ||
+	       (is_in(module, "omnitrace") && strstr(file, "dropin/omnitrace/"));
 }
 
 /* What a thread of the library runs before the program's own code, which the bindings do not see. */
@@ -333,7 +334,7 @@ static char *module_with_class(const char *module, const char *file, sp_frame *f
 static uint32_t region_of_code(const char *module, const struct name *name, const char *file, PyCodeObject *code)
 {
 	if (!sp_filter_wants(sp_process.filter, module, name->p, file))
-		return SP_REGION_LEFT_OUT;
+		return sp_filter_hides(sp_process.filter, module, name->p, file) ? SP_REGION_HIDES : SP_REGION_LEFT_OUT;
 	struct sp_text m = {module, strlen(module)}, p = {file, strlen(file)}, q = {name->p, name->n};
 	return sp_define_region(m, q, p, (uint32_t)(code->co_firstlineno > 0 ? code->co_firstlineno : 0),
 	                        code_flags(code));
@@ -519,7 +520,7 @@ static bool is_own_frame(PyFrameObject *f)
 	Py_XINCREF(globals);
 #endif
 	struct text module = text_of(globals ? PyDict_GetItemString(globals, "__name__") : NULL, "");
-	bool own = is_in(module.p, "spartito") || is_in(module.p, "scorep");
+	bool own = is_in(module.p, "spartito") || is_in(module.p, "scorep") || is_in(module.p, "omnitrace");
 	Py_XDECREF(module.owner);
 	Py_XDECREF(globals);
 	return own;

@@ -39,16 +39,17 @@ static struct frames frames_of(struct sp_thread *t, sp_frame *innermost)
 }
 
 /* Makes open frames known that began unseen, from number `first` on. They get time, but no visit. Under the names of
- * Score-P's bindings what began unseen stays unseen, as it does there. */
+ * Score-P's bindings, and as Omnitrace has it, what began unseen stays unseen, as it does there. */
 static void adopt(struct sp_thread *t, const struct frames *fs, size_t first)
 {
 	uint64_t now = sp_ticks();
+	const bool unseen = sp_process.settings.scorep || sp_process.settings.omnitrace;
 	for (size_t i = first; i < fs->n; i++) {
 		PyCodeObject *code = sp_frame_code(fs->all[i]);
 		uint64_t slot = sp_names_slot(code, fs->all[i]);
 		if (slot & SP_SLOT_WATCH && !sp_slot_is_hidden(slot))
 			sp_watch_enter(fs->all[i], false, true);
-		if (slot >> SP_SLOT_ID && !(slot & SP_SLOT_FILTERED) && !sp_process.settings.scorep)
+		if (slot >> SP_SLOT_ID && !(slot & SP_SLOT_FILTERED) && !unseen)
 			sp_stack_inherit(t, (uint32_t)(slot >> SP_SLOT_ID), sp_hook_key_of(code), (uint64_t)fs->all[i],
 			                 SP_RAW_FRAME_INHERITED, now);
 	}

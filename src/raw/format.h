@@ -129,7 +129,8 @@ enum {
 	SP_RAW_FRAME_COLLAPSED = 8, /* in the collapsed node; time only if the frame below is not collapsed too */
 	SP_RAW_FRAME_HIDDEN = 16,   /* beside SKIPPED: what it calls is recorded, as its caller's */
 	SP_RAW_FRAME_METRICS = 32,  /* metrics are read at its ends; otherwise as if it were not set */
-	SP_RAW_FRAME_MARK = 64      /* beside SKIPPED and HIDDEN: no call; something ends when the frame above it has */
+	SP_RAW_FRAME_MARK = 64,     /* beside SKIPPED and HIDDEN: no call; something ends when the frame above it has */
+	SP_RAW_FRAME_LEFT_OUT = 128 /* functions that it calls are left out; beside SKIPPED it is one of those itself */
 };
 
 struct sp_raw_frame {

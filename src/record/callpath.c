@@ -115,6 +115,8 @@ SP_COLD static struct sp_raw_node *child_new(struct sp_thread *t, struct sp_raw_
 /* NULL: no room for the call path; it is counted, and belongs into the collapsed node. */
 struct sp_raw_node *sp_callpath_child(struct sp_thread *t, struct sp_raw_node *parent, uint32_t region)
 {
+	if (region == SP_REGION_HIDES)
+		return NULL;
 	struct sp_raw_node *n = find(t, parent, region)->node;
 	if (SP_UNLIKELY(!n))
 		n = child_new(t, parent, region);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which regions are recorded. Items in order, the last match wins; nothing matched: recorded. */
+/* Which regions are recorded. Items in order, the last match wins; nothing matched: recorded. + includes, - excludes,
+ * ! excludes a function with all that it calls. */
 #include "record/record.h"
 
 #include <errno.h>
@@ -9,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum field { ANY, MODULE, FILE_NAME, FUNCTION, REGION };
+enum field { ANY, MODULE, FILE_NAME, FUNCTION, NAME, REGION };
 
 struct item {
-	bool include;
+	char sign; /* + - ! */
 	enum field field;
 	char *pattern; /* owned; NULL: regex */
 	regex_t regex;
@@ -24,20 +25,21 @@ struct sp_filter {
 	bool only_mine;
 	bool apart;   /* the items for files and those for the rest are two lists, and both must let a region through */
 	char *stdlib; /* owned: directory of the standard library, or NULL */
+	struct sp_filter *before; /* owned */
 };
 
 static const struct {
 	const char *prefix;
 	enum field field;
-} fields[] = {{"module:", MODULE}, {"file:", FILE_NAME}, {"function:", FUNCTION}, {"region:", REGION}};
+} fields[] = {{"module:", MODULE}, {"file:", FILE_NAME}, {"function:", FUNCTION}, {"name:", NAME}, {"region:", REGION}};
 
 static int item_read(struct item *it, const char *text, char *why, size_t n)
 {
-	if (*text != '+' && *text != '-') {
-		snprintf(why, n, "filter item '%.200s' begins with neither + nor -", text);
+	if (!*text || !strchr("+-!", *text)) {
+		snprintf(why, n, "filter item '%.200s' begins with neither + nor - nor !", text);
 		return -EINVAL;
 	}
-	it->include = *text++ == '+';
+	it->sign = *text++;
 	it->field = ANY;
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
 		size_t len = strlen(fields[i].prefix);
@@ -73,7 +75,13 @@ void sp_filter_free(struct sp_filter *f)
 	}
 	free(f->items);
 	free(f->stdlib);
+	sp_filter_free(f->before);
 	free(f);
+}
+
+void sp_filter_follow(struct sp_filter *f, struct sp_filter *before)
+{
+	f->before = before;
 }
 
 int sp_filter_new(struct sp_filter **out, const struct sp_settings *settings, const char *stdlib, char *why, size_t n)
@@ -136,6 +144,10 @@ static bool item_matches(const struct item *it, const char *module, const char *
 		return text_matches(it, file);
 	case FUNCTION:
 		return text_matches(it, qualname);
+	case NAME: {
+		const char *dot = strrchr(qualname, '.');
+		return text_matches(it, dot ? dot + 1 : qualname);
+	}
 	case REGION:
 	case ANY:
 		break;
@@ -160,18 +172,23 @@ static bool is_mine(const struct sp_filter *f, const char *file)
 
 enum group { ALL, FILES, NO_FILES };
 
-/* What the last item that matches says: +1 include, -1 exclude, 0: none does. */
-static int last_match(const struct sp_filter *f, enum group group, const char *module, const char *qualname,
-                      const char *file)
+/* The sign of the last item that matches; 0: none does. */
+static char last_match(const struct sp_filter *f, enum group group, const char *module, const char *qualname,
+                       const char *file)
 {
 	for (size_t i = f->n; i-- > 0;) {
 		const struct item *it = &f->items[i];
 		if (group != ALL && (it->field == FILE_NAME) != (group == FILES))
 			continue;
 		if (item_matches(it, module, qualname, file))
-			return it->include ? 1 : -1;
+			return it->sign;
 	}
 	return 0;
+}
+
+static bool excludes(char sign)
+{
+	return sign == '-' || sign == '!';
 }
 
 bool sp_filter_wants(const struct sp_filter *f, const char *module, const char *qualname, const char *file)
@@ -179,8 +196,13 @@ bool sp_filter_wants(const struct sp_filter *f, const char *module, const char *
 	if (!f)
 		return true;
 	if (f->apart)
-		return last_match(f, FILES, module, qualname, file) >= 0 &&
-		       last_match(f, NO_FILES, module, qualname, file) >= 0;
-	int last = last_match(f, ALL, module, qualname, file);
-	return last ? last > 0 : !f->only_mine || is_mine(f, file);
+		return !excludes(last_match(f, FILES, module, qualname, file)) &&
+		       !excludes(last_match(f, NO_FILES, module, qualname, file));
+	char last = last_match(f, ALL, module, qualname, file);
+	return last ? !excludes(last) : !f->only_mine || is_mine(f, file);
+}
+
+bool sp_filter_hides(const struct sp_filter *f, const char *module, const char *qualname, const char *file)
+{
+	return f && !f->apart && last_match(f, ALL, module, qualname, file) == '!';
 }

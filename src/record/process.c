@@ -246,6 +246,20 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 	return 0;
 }
 
+void sp_process_filter(struct sp_filter *f, char *items)
+{
+	pthread_mutex_lock(&sp_process.lock);
+	if (sp_process.filter)
+		sp_filter_follow(f, sp_process.filter);
+	sp_process.filter = f;
+	free(sp_process.settings.filter);
+	sp_process.settings.filter = items;
+	/* C functions have no slot that says which decision is meant */
+	for (struct sp_thread *t = sp_process.threads; t; t = t->next)
+		memset(t->c_cache, 0, sizeof t->c_cache);
+	pthread_mutex_unlock(&sp_process.lock);
+}
+
 void sp_process_exec(bool begins)
 {
 	struct sp_raw_header *h = sp_process.header;

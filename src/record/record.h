@@ -33,7 +33,9 @@ struct sp_settings {
 	uint32_t tasks;         /* that have a record of their own */
 	uint32_t profile_depth; /* deeper paths share one node each; 0: no limit */
 	bool scorep;            /* names, call tree and filter as Score-P's Python bindings have them */
-	bool instrument;        /* functions are recorded from the start on, not only the program's own regions */
+	bool
+	    omnitrace; /* the call tree as Omnitrace has it: what is open when functions are switched on is not in it */
+	bool instrument; /* functions are recorded from the start on, not only the program's own regions */
 	bool io;
 	bool gil;                   /* time waited for it */
 	char *clock;                /* owned; auto, tsc or monotonic */
@@ -67,7 +69,11 @@ struct sp_filter;
 /* From settings filter, only_mine and scorep; stdlib: directory of the standard library, or NULL. */
 int sp_filter_new(struct sp_filter **out, const struct sp_settings *s, const char *stdlib, char *why, size_t n);
 void sp_filter_free(struct sp_filter *f);
+/* f in the place of another, which somebody may still be asking and which is freed with f. */
+void sp_filter_follow(struct sp_filter *f, struct sp_filter *before);
 bool sp_filter_wants(const struct sp_filter *f, const char *module, const char *qualname, const char *file);
+/* Of a function that it does not want: whether all functions that this one calls are left out with it. */
+bool sp_filter_hides(const struct sp_filter *f, const char *module, const char *qualname, const char *file);
 
 /* ---- one thread: the LOCATION page of the file, whose tail is ours ---- */
 
@@ -111,6 +117,7 @@ struct sp_thread {
 	uint32_t marks;            /* on the stack: no depth */
 	bool traced;               /* events are wanted */
 	bool booting;              /* in the interpreter's start-up: restarted where the program begins */
+	bool silent;               /* functions are not recorded, user regions are: no end of the stack is set */
 	bool gave_up;              /* no room for the trace: its events are counted from here on */
 	uint32_t epoch;            /* of sp_epoch when the stack was made to agree with the interpreter's */
 	struct sp_thread *next;    /* registry */
@@ -190,6 +197,8 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 void sp_process_stop(enum sp_raw_ended how);
 /* The process is about to become another program; false: that failed, and it goes on. */
 void sp_process_exec(bool begins);
+/* Both are taken over; functions whose names are decided already stay as they are. */
+void sp_process_filter(struct sp_filter *f, char *items);
 void sp_process_pause(void);
 void sp_process_resume(void);
 /* Every thread makes its stack agree with the interpreter's at its next enter. */
@@ -236,6 +245,8 @@ int sp_define(unsigned kind, unsigned flags, uint32_t a, uint32_t b, const struc
 enum { SP_REGION_COLLAPSED_ID = 1, SP_REGION_DEEPER_ID = 2 };
 /* In the place of an id: the filter leaves the region out. */
 #define SP_REGION_LEFT_OUT UINT32_MAX
+/* The same with all functions that it calls: entered and left as a region is, to know how long that lasts. */
+#define SP_REGION_HIDES (UINT32_MAX - 1)
 uint32_t sp_define_region(struct sp_text module, struct sp_text name, struct sp_text file, uint32_t line,
                           unsigned flags);
 /* A column for a metric, before the first node of the process is made: sync ones first. Its number, or -1 (no room). */
@@ -297,12 +308,15 @@ static inline uint64_t sp_stack_key(const struct sp_raw_frame *f)
 {
 	return f->flags ? ~f->key : f->key;
 }
-/* A leave that matches nothing. Under the names of Score-P's bindings functions are switched on where they are open,
- * and user regions have a region for it. */
+/* A leave that matches nothing. Under the names of Score-P's bindings, and as Omnitrace has it, functions are switched
+ * on where they are open; for user regions the bindings have a region. */
 static inline void sp_unmatched(struct sp_thread *t)
 {
-	t->loc.unmatched += sp_recording && !sp_process.settings.scorep;
+	t->loc.unmatched += sp_recording && !sp_process.settings.scorep && !sp_process.settings.omnitrace;
 }
+/* Whether functions of the calling thread are recorded, where those of the process are; user regions are in any case.
+ */
+void sp_thread_functions(struct sp_thread *t, bool on);
 /* Leaves the innermost frame whatever it is. */
 void sp_stack_pop(struct sp_thread *t, uint64_t now);
 /* User regions open in a generator or coroutine that is suspended: left with it, and entered again when it goes on. id
@@ -358,7 +372,8 @@ static inline uint64_t sp_stack_special(const struct sp_raw_frame *f)
 /* The flags of a frame that is left and opened again in another place or process, without another visit. */
 static inline uint64_t sp_stack_reopened(const struct sp_raw_frame *f)
 {
-	return sp_stack_special(f) ? f->flags : SP_RAW_FRAME_FORKED;
+	const uint64_t special = sp_stack_special(f);
+	return special & ~(uint64_t)SP_RAW_FRAME_LEFT_OUT ? f->flags : special | SP_RAW_FRAME_FORKED;
 }
 /* An enter, leave or the like in the trace, with the metrics at its time. */
 void sp_stack_event(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t region);

@@ -21,6 +21,7 @@ const struct sp_setting sp_setting_table[] = {
     {"depth", SP_SETTING_COUNT, AT(depth), "0"},
     {"profile_depth", SP_SETTING_COUNT, AT(profile_depth), "0"},
     {"scorep", SP_SETTING_BOOL, AT(scorep), "0"},
+    {"omnitrace", SP_SETTING_BOOL, AT(omnitrace), "0"},
     {"instrument", SP_SETTING_BOOL, AT(instrument), "1"},
     {"io", SP_SETTING_BOOL, AT(io), "0"},
     {"tasks", SP_SETTING_COUNT, AT(tasks), "100000"},

@@ -33,6 +33,10 @@ static struct sp_raw_frame *real_end(const struct sp_thread *t)
 
 void sp_stack_limit(struct sp_thread *t)
 {
+	if (t->silent) {
+		t->stack_end = NULL;
+		return;
+	}
 	t->stack_end = real_end(t);
 	const uint32_t limits[] = {t->depth_limit, sp_process.settings.profile_depth};
 	for (int i = 0; i < 2; i++) {
@@ -162,11 +166,13 @@ static void close_special(struct sp_thread *t, struct sp_raw_frame *f, uint64_t 
 	sp_stack_event(t, now, kind, sp_stack_region(f));
 }
 
-/* An ordinary frame at whose ends metrics are read: it becomes one as the hot path has them. */
-static void close_metrics(struct sp_thread *t, struct sp_raw_frame *f, uint64_t now, unsigned kind)
+/* A frame that is ordinary but for what is done at its ends, or below it: it becomes one as the hot path has them. */
+static void close_flagged(struct sp_thread *t, struct sp_raw_frame *f, uint64_t now, unsigned kind)
 {
-	sp_metrics_leave(t, sp_stack_depth(t), (struct sp_raw_node *)f->node, now);
-	sp_metrics_event(t, now);
+	if (t->counts) {
+		sp_metrics_leave(t, sp_stack_depth(t), (struct sp_raw_node *)f->node, now);
+		sp_metrics_event(t, now);
+	}
 	f->key = ~f->key;
 	f->flags = 0;
 	sp_leave(t, f->key, now, kind);
@@ -175,10 +181,10 @@ static void close_metrics(struct sp_thread *t, struct sp_raw_frame *f, uint64_t 
 static void close_top(struct sp_thread *t, uint64_t now, unsigned kind)
 {
 	struct sp_raw_frame *f = top_of(t);
-	if (sp_stack_special(f))
+	if (sp_stack_special(f) & ~(uint64_t)SP_RAW_FRAME_LEFT_OUT)
 		close_special(t, f, now, kind);
 	else if (f->flags)
-		close_metrics(t, f, now, kind);
+		close_flagged(t, f, now, kind);
 	else
 		sp_leave(t, f->key, now, kind);
 }
@@ -202,6 +208,8 @@ void sp_stack_inherit(struct sp_thread *t, uint32_t region, uint64_t key, uint64
 		no_room(t, key, now);
 		return;
 	}
+	if (region == SP_REGION_HIDES)
+		flags = SP_RAW_FRAME_SKIPPED | SP_RAW_FRAME_LEFT_OUT;
 	if (flags & SP_RAW_FRAME_SKIPPED) {
 		push(t, key, parent, now, flags, 0); /* a mark put back here marks nothing more */
 		return;
@@ -232,6 +240,11 @@ bool sp_stack_settle(struct sp_thread *t, uint64_t now)
 
 void sp_enter_collapsed(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t now, unsigned kind)
 {
+	if (region == SP_REGION_HIDES) {
+		push(t, key, (struct sp_raw_node *)top_of(t)->node, now, SP_RAW_FRAME_SKIPPED | SP_RAW_FRAME_LEFT_OUT,
+		     0);
+		return;
+	}
 	t->loc.lost_paths++;
 	t->collapsed->visits++;
 	push(t, key, t->collapsed, now, SP_RAW_FRAME_COLLAPSED, region);
@@ -289,8 +302,60 @@ void sp_stack_unmark(struct sp_thread *t, uint64_t now)
 	}
 }
 
+/* A function of Python or of C, and not a region of the program's own, of a library or of compiled code. */
+static bool is_function(uint64_t key)
+{
+	return (key & 7) <= 2;
+}
+
+/* Below a function that is left out with all functions that it calls. */
+static void enter_left_out(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t now, unsigned kind)
+{
+	struct sp_raw_frame *f = top_of(t);
+	const uint64_t flags = f->flags;
+	if (is_function(key)) {
+		push(t, key, (struct sp_raw_node *)f->node, now, SP_RAW_FRAME_SKIPPED | SP_RAW_FRAME_LEFT_OUT, 0);
+		return;
+	}
+	if (t->counts) {
+		enter_metrics(t, region, key, now, kind);
+	} else {
+		f->flags = 0;
+		sp_enter(t, region, key, now, kind);
+		f->flags = flags;
+	}
+	f = top_of(t);
+	if (!f->flags)
+		f->key = ~key;
+	f->flags |= SP_RAW_FRAME_LEFT_OUT;
+}
+
+/* In a thread whose functions are not recorded. */
+static void enter_in_silence(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t now, unsigned kind)
+{
+	if (is_function(key))
+		return;
+	t->silent = false;
+	if (t->epoch == sp_epoch)
+		sp_stack_limit(t);
+	sp_enter_slow(t, region, key, now, kind);
+	t->silent = true;
+	t->stack_end = NULL;
+}
+
+void sp_thread_functions(struct sp_thread *t, bool on)
+{
+	t->silent = !on;
+	if (!on || t->epoch == sp_epoch)
+		sp_stack_limit(t);
+}
+
 void sp_enter_slow(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t now, unsigned kind)
 {
+	if (t->silent) {
+		enter_in_silence(t, region, key, now, kind);
+		return;
+	}
 	/* nearly every enter comes here where metrics are read */
 	if (top_of(t)->flags == SP_RAW_FRAME_METRICS && top_of(t) + 1 < t->stack_end) {
 		enter_metrics(t, region, key, now, kind);
@@ -317,8 +382,12 @@ void sp_enter_slow(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t 
 	}
 	struct sp_raw_frame *f = top_of(t);
 	size_t depth = sp_stack_depth(t) - t->marks;
-	if ((f->flags & SP_RAW_FRAME_SKIPPED && !(f->flags & SP_RAW_FRAME_HIDDEN)) ||
-	    (t->depth_limit && depth >= t->depth_limit)) {
+	if (f->flags & SP_RAW_FRAME_LEFT_OUT) {
+		enter_left_out(t, region, key, now, kind);
+	} else if (region == SP_REGION_HIDES) {
+		push(t, key, (struct sp_raw_node *)f->node, now, SP_RAW_FRAME_SKIPPED | SP_RAW_FRAME_LEFT_OUT, 0);
+	} else if ((f->flags & SP_RAW_FRAME_SKIPPED && !(f->flags & SP_RAW_FRAME_HIDDEN)) ||
+	           (t->depth_limit && depth >= t->depth_limit)) {
 		t->loc.deeper++;
 		push(t, key, (struct sp_raw_node *)f->node, now, SP_RAW_FRAME_SKIPPED, 0);
 	} else if (sp_process.settings.profile_depth && depth >= sp_process.settings.profile_depth) {
@@ -342,7 +411,7 @@ bool sp_leave_slow(struct sp_thread *t, uint64_t key, uint64_t now, unsigned kin
 {
 	struct sp_raw_frame *f = top_of(t);
 	if (f->flags == SP_RAW_FRAME_METRICS && f->key == ~key) {
-		close_metrics(t, f, now, kind);
+		close_flagged(t, f, now, kind);
 		return true;
 	}
 	if (f == real_end(t)) {
