@@ -53,7 +53,7 @@ for i in range(COUNT):
 
 
 def spartito(bench, *arguments, **keywords):
-    return subprocess.run([bench.python, "-m", "spartito", *arguments], check=True, capture_output=True, text=True, **keywords)
+    return subprocess.run([bench.command, *arguments], check=True, capture_output=True, text=True, **keywords)
 
 
 def measured(bench, directory, options, *command):
@@ -179,7 +179,7 @@ def native(bench, work, quick):
     """A call of a compiled function that does nothing, its enter and leave together."""
     code = "import ctypes, sys; f = ctypes.CDLL(sys.argv[1]).calls; f.restype = ctypes.c_double; print(f(ctypes.c_long(10000)))"
     libraries = {}
-    for name, compiler in (("plain", ["cc"]), ("hooked", [bench.python, "-m", "spartito", "cc"])):
+    for name, compiler in (("plain", ["cc"]), ("hooked", [bench.command, "cc"])):
         libraries[name] = os.path.join(work, f"native-{name}.so")
         source = os.path.join(HERE, "hooks", "native.c")
         subprocess.run([*compiler, "-O2", "-shared", "-fPIC", source, "-o", libraries[name]], check=True)
@@ -189,7 +189,7 @@ def native(bench, work, quick):
     best = {}
     for _ in range(2 if quick else 5):
         for what, library, options in ways:
-            before = [bench.python, "-m", "spartito", "run", "-q", "-o", os.path.join(work, "native"), *(options or []), "--"]
+            before = [bench.command, "run", "-q", "-o", os.path.join(work, "native"), *(options or []), "--"]
             command = [*(before if options is not None else []), bench.python, "-c", code, libraries[library]]
             out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
             best[what] = min(best.get(what, float("inf")), float(out))
@@ -320,7 +320,7 @@ def report(bench, work, quick):
     best, peak = float("inf"), 0
     for _ in range(1 if quick else 3):
         begin = time.perf_counter()
-        p = subprocess.Popen([bench.python, "-m", "spartito", "report", directory], stdout=subprocess.DEVNULL)
+        p = subprocess.Popen([bench.command, "report", directory], stdout=subprocess.DEVNULL)
         _, status, usage = os.wait4(p.pid, 0)
         p.returncode = os.waitstatus_to_exitcode(status)
         if p.returncode:

@@ -102,8 +102,7 @@ class Mpi:
         inside: one `spartito run` for each rank, as `mpiexec … spartito run -- …`."""
         directory = os.path.join(self.work, "run")
         shutil.rmtree(directory, ignore_errors=True)
-        command = os.path.join(os.path.dirname(self.bench.python), "spartito")  # as users type it
-        measuring = [] if options is None else [command, "run", "-q", *options, "-o", directory, "--"]
+        measuring = [] if options is None else [self.bench.command, "run", "-q", *options, "-o", directory, "--"]
         launcher = ["mpiexec." + self.name, "-n", str(ranks)]
         front = [*launcher, *measuring] if inside else [*measuring, *launcher]
         begin = time.monotonic()
@@ -193,7 +192,7 @@ def waits(mpi, quick):
     best = {}
     for _ in range(2 if quick else 5):
         directory = mpi.start(ranks, WAITS, DELAY, options=["--trace"])[3]
-        report = [mpi.bench.python, "-m", "spartito", "report", "--waits", "--json", directory]
+        report = [mpi.bench.command, "report", "--waits", "--json", directory]
         found = json.loads(subprocess.run(report, check=True, capture_output=True, text=True).stdout)
         metrics = {m["name"]: m["kinds"] for m in found["metrics"]}
         for scene, (metric, delays) in kinds.items():

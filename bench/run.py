@@ -33,6 +33,7 @@ class Bench:
         venv = os.path.join(ROOT, ".venvs", version)
         subprocess.run([os.path.join(ROOT, "tools", "venv.sh"), python, venv, "test", "bench"], check=True)
         self.python = os.path.join(venv, "bin", "python")
+        self.command = os.path.join(venv, "bin", "spartito")  # as users type it
         os.makedirs(self.work)
         self.build_floor()
         code = "import spartito._measure as m; print(*(n for n, works, _ in m.hooks() if works))"
@@ -60,7 +61,7 @@ class Bench:
         command = [self.python, os.path.join(HERE, "worker.py"), inner, program, str(repetitions)]
         if tool.startswith("spartito"):
             trace = ["--trace"] if tool == "spartito-trace" else []
-            command = [self.python, "-m", "spartito", "run", "-q", *trace, "-o", os.path.join(directory, "x"), "--", *command]
+            command = [self.command, "run", "-q", *trace, "-o", os.path.join(directory, "x"), "--", *command]
         elif tool == "scorep":
             command[1:1] = ["-m", "scorep", "--thread=pthread"]
         environment = {**os.environ, "FLOOR": self.work, "SCOREP_EXPERIMENT_DIRECTORY": os.path.join(directory, "s"),
