@@ -113,4 +113,28 @@ class Model:
         paths [dict(path, time)], stacks {path: [names]}, found (as of waits()). regions: dict(name, file, line, kind, time (s on the path), at_least, at_most
         (s that the run gets shorter if the region takes `share` less time on the path)). Error without a trace or without MPI."""
 
+    def table(
+        self,
+        metric: str,
+        *,
+        json: bool = False,
+        process: int = -1,
+        collapse_threads: bool = False,
+        collapse_processes: bool = False,
+        flat: bool = False,
+        timeline: bool = False,
+        max_depth: int = -1,
+        max_width: int = 120,
+        precision: int = 6,
+        units: str = "sec",
+        scientific: bool = False,
+        qualified: bool = False,
+    ) -> str:
+        """The table of timemory (text, or its JSON) for 'trip_count' or 'wall_clock'. Processes (by rank of MPI, where there is one) and
+        threads are kept apart unless collapsed. flat: all calls of a name in one row; timeline: a row for each call (needs the trace);
+        max_depth: deeper rows are left out (-1: none); max_width: characters of a label before it is cut (0: all); units: 'psec', 'nsec',
+        'usec', 'msec', 'csec', 'dsec', 'sec', 'min' or 'hr'; scientific: 1.5e+00; qualified: methods with their class. Calls count with
+        resumptions; functions of the same label below the same call are one row. ValueError: an argument that cannot be; Error: no such process,
+        no trace."""
+
     def convert(self, format: str, path: str, *, process: int = -1, progress: Callable[[int, int], None] | None = None) -> None: ...

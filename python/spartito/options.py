@@ -69,6 +69,7 @@ class Verb:
         return None
 
 
+TABLES = ("trip_count", "wall_clock")
 SORTS = ("excl", "incl", "visits", "mean", "max", "name")
 SHELLS = ("bash", "zsh", "fish")
 TO = Option("--to", "the formats to write; `spartito doctor` lists them", "FORMAT[,FORMAT…]", complete="formats")
@@ -188,6 +189,7 @@ VERBS = (
             Option("--messages", "messages of MPI: between which ranks, in which communicator, where they were sent"),
             Option("--waits", "who waited for whom in MPI, how and where"),
             Option("--critical-path", "what the run's length consists of, and what making it faster would save"),
+            Option("--table", "how often (trip_count) or how long (wall_clock), as timemory prints it", "METRIC", choices=TABLES),
             Option("--csv", "with --messages: the whole matrix, a line for each pair, communicator and call path"),
             Option("--plain", "with --lines: what `python -m line_profiler` prints"),
             Option("--threads", "a table for each thread; with --balance: compare threads"),
@@ -196,7 +198,7 @@ VERBS = (
             Option("--rank", "only that rank of MPI", "N", kind="count"),
             Option("--sort", "excl, incl, visits, mean, max or name", "KEY", choices=SORTS),
             Option("--limit", "rows to show (default 20, tree: all; 0: all)", "N", kind="count"),
-            Option("--depth", "levels of the tree to show", "N", kind="count"),
+            Option("--depth", "levels of the tree or table to show", "N", kind="count"),
             Option(
                 "--threshold",
                 "hide paths below so many percent of the time (tree: default 1)",
@@ -217,6 +219,7 @@ VERBS = (
             ("spartito report --balance DIR", "which ranks had more to do than others, and where"),
             ("spartito report --rank 3 DIR", "one rank of MPI alone"),
             ("spartito report --waits DIR", "where ranks wait for each other"),
+            ("spartito report --table wall_clock DIR", "the table that Omnitrace writes"),
             ("spartito report --messages --csv DIR > messages.csv", "the communication matrix, for a spreadsheet"),
             ("spartito report --json --limit 0 DIR > profile.json", "everything, for a program"),
         ),

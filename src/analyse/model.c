@@ -181,6 +181,8 @@ static PyMethodDef model_methods[] = {
     {"waits", sp_model_waits, METH_NOARGS, "Time lost by waiting in MPI."},
     {"critical_path", (PyCFunction)(void (*)(void))sp_model_critical_path, METH_VARARGS | METH_KEYWORDS,
      "What the run's length consists of."},
+    {"table", (PyCFunction)(void (*)(void))sp_model_table, METH_VARARGS | METH_KEYWORDS,
+     "A table as timemory prints it."},
     {"convert", (PyCFunction)(void (*)(void))sp_model_convert, METH_VARARGS | METH_KEYWORDS,
      "Write the experiment in another format."},
     {NULL, NULL, 0, NULL},

@@ -16,6 +16,8 @@ const struct sp_writer sp_writers[] = {
     {"text", "the table that cProfile prints, by internal time", ".txt", "less", false, false, true, sp_write_text},
     {"lprof", "lines of functions as kernprof writes them", ".lprof", "python -m line_profiler", false, false, true,
      sp_write_lprof},
+    {"timemory", "tables of counts and times as timemory and Omnitrace print them", "", "less", false, true, false,
+     sp_write_timemory},
     {"json", "everything but the events, for programs", ".json", "jq", false, false, false, sp_write_json},
     {0},
 };

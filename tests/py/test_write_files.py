@@ -17,7 +17,8 @@ FILES = [name for name, row in FORMATS.items() if not row[5]]
 
 
 def test_table():
-    assert set(TABLE) == {"otf2", "cube", "pstats", "speedscope", "folded", "callgrind", "tau", "ppk", "text", "json", "lprof"}
+    assert set(TABLE) == {"otf2", "cube", "pstats", "speedscope", "folded", "callgrind", "tau", "ppk", "text", "json", "lprof",
+                          "timemory"}
     for name, what, suffix, opens, needs_trace, directory, merges in TABLE.values():
         assert name and what and opens
         assert merges == (name in ("pstats", "speedscope", "folded", "callgrind", "text", "lprof"))

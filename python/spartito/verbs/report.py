@@ -188,8 +188,9 @@ VIEWS = {
     "messages": {"csv"},
     "waits": set(),
     "critical_path": set(),
+    "table": {"process", "rank"},
 }
-ORDERS = {"callers": "time", "io": "time", "lines": "time", "balance": "imbalance time", "messages": "bytes"}
+ORDERS = {"callers": "time", "io": "time", "lines": "time", "balance": "imbalance time", "messages": "bytes", "table": "first call"}
 
 
 def _view(values: dict[str, object]) -> str:
@@ -220,8 +221,10 @@ def _check(values: dict[str, object]) -> None:
             if values.get(key):
                 raise Usage(f"--plain and --{key} do not go together")
     for key in ("depth", "threshold"):
-        if key in values and view != "tree":
+        if key in values and view != "tree" and (key, view) != ("depth", "table"):
             raise Usage(f"--{key} is for --tree" + (" alone" if values.get("tree") else ""))
+    if view == "table" and "limit" in values:
+        raise Usage("--limit is not for --table, which shows all calls: --depth shows the outer ones")
     if view == "flat":
         return
     if "sort" in values and view != "tree":
@@ -320,12 +323,26 @@ def _found(model: Model, values: dict[str, object]) -> list[dict[str, Any]]:
     return found
 
 
+def _table(model: Model, info: dict[str, Any], values: dict[str, object]) -> None:
+    depth = values.get("depth")
+    sys.stdout.write(
+        model.table(
+            str(values["table"]),
+            json=bool(values.get("json")),
+            process=chosen(info, values),
+            max_depth=depth - 1 if isinstance(depth, int) and depth else -1,
+        )
+    )
+
+
 def main(values: dict[str, object], operands: list[str]) -> int:
     directory = one_directory("report", operands)
     _check(values)
     model, info = load(directory, bool(values.get("compensate")))
     parts = _parts(info, values)
-    if values.get("json"):
+    if values.get("table"):
+        _table(model, info, values)
+    elif values.get("json"):
         _json(model, info, values, parts)
     else:
         _print(standard_output(), model, info, values, parts)

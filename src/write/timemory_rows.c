@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The rows of timemory's tables: call paths of the threads or processes that are kept apart, put together where their
+ * labels are the same. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "write/timemory.h"
+
+void sp_tm_options_init(struct sp_tm_options *o)
+{
+	*o = (struct sp_tm_options){
+	    .process = SP_NONE, .max_depth = SP_NONE, .max_width = 120, .precision = 6, .unit = sp_tm_unit_find("sec")};
+}
+
+/* ---- labels ---- */
+
+/* "outer.<locals>.f(n=5)" is shown as "f(n=5)", "[C.f][x.py:3]" as "[f][x.py:3]": the name of a function ends where its
+ * arguments, its file or its line begin. */
+static struct sp_str last_of_python(struct sp_arena *a, struct sp_str s)
+{
+	const size_t begin = s.n && s.p[0] == '[';
+	size_t end = begin, dot = begin;
+
+	while (end < s.n && !memchr("(:]", s.p[end], 3)) {
+		if (s.p[end] == '.' && end + 1 < s.n)
+			dot = end + 1;
+		end++;
+	}
+	if (dot == begin || dot >= end)
+		return s;
+	if (!begin)
+		return (struct sp_str){s.p + dot, s.n - dot};
+	char *p = sp_arena_copy(a, s.p + dot - 1, s.n - dot + 1);
+	if (!p)
+		return s;
+	p[0] = '[';
+	return (struct sp_str){p, s.n - dot + 1};
+}
+
+/* "<built-in method math.sqrt>" is shown as "sqrt", "<method 'append' of 'list' objects>" as "append". */
+static struct sp_str last_of_c(struct sp_str s)
+{
+	static const char method[] = "<method '", built_in[] = "<built-in method ";
+	const char *end;
+
+	if (s.n > sizeof method && memcmp(s.p, method, sizeof method - 1) == 0) {
+		const char *p = s.p + sizeof method - 1;
+		end = memchr(p, '\'', s.n - (sizeof method - 1));
+		return end ? (struct sp_str){p, (size_t)(end - p)} : s;
+	}
+	if (s.n <= sizeof built_in || memcmp(s.p, built_in, sizeof built_in - 1) != 0)
+		return s;
+	const char *p = s.p + sizeof built_in - 1, *dot;
+	end = s.p + s.n - 1;
+	while ((dot = memchr(p, '.', (size_t)(end - p))) && dot + 1 < end)
+		p = dot + 1;
+	return (struct sp_str){p, (size_t)(end - p)};
+}
+
+uint32_t sp_tm_label(struct sp_tm *t, uint32_t region)
+{
+	const struct sp_region *r = &t->m->regions[region];
+	struct sp_str s = r->qualname.n ? r->qualname : r->name;
+
+	if (!t->o->qualified && r->kind == SP_REGION_PYTHON)
+		s = last_of_python(&t->arena, s);
+	else if (!t->o->qualified && r->kind == SP_REGION_C)
+		s = last_of_c(s);
+	return sp_intern(&t->labels, s.p, s.n);
+}
+
+/* ---- rows ---- */
+
+uint32_t sp_tm_add(struct sp_tm *t, uint32_t parent, uint32_t label)
+{
+	if (t->n_rows == t->room) {
+		size_t room = t->room ? t->room * 2 : 1024;
+		struct sp_tm_row *more = room < SP_NONE ? realloc(t->rows, room * sizeof *more) : NULL;
+		if (!more)
+			return SP_NONE;
+		t->rows = more;
+		t->room = room;
+	}
+	const uint32_t r = (uint32_t)t->n_rows++;
+	struct sp_tm_row *row = &t->rows[r];
+	*row = (struct sp_tm_row){label, SP_NONE, parent, SP_NONE, SP_NONE, SP_NONE, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+	if (parent == SP_NONE)
+		return r;
+	struct sp_tm_row *p = &t->rows[parent];
+	row->depth = p->depth + 1; /* SP_NONE + 1 is 0 */
+	row->hash = t->labels.entries[label].hash;
+	row->rolling = row->hash + p->rolling;
+	if (p->first == SP_NONE)
+		p->first = r;
+	else
+		t->rows[p->last].next = r;
+	p->last = r;
+	return r;
+}
+
+uint32_t sp_tm_next(const struct sp_tm *t, uint32_t row)
+{
+	if (t->rows[row].first != SP_NONE)
+		return t->rows[row].first;
+	while (t->rows[row].next == SP_NONE) {
+		row = t->rows[row].parent;
+		if (row == SP_NONE || t->rows[row].parent == SP_NONE)
+			return SP_NONE;
+	}
+	return t->rows[row].next;
+}
+
+enum { HIDDEN = SP_NONE - 1 };
+
+/* Which row stands for a path of the location that is being added, and rows by parent and label. */
+struct adding {
+	struct sp_tm *t;
+	uint32_t *labels;        /* owned; of regions, + 1 */
+	uint32_t *row_of, *seen; /* owned; of paths; seen: location + 1 that row_of belongs to */
+	uint32_t *chain;         /* owned; n_paths of them */
+	uint32_t *slots;         /* owned; row + 1 */
+	size_t mask, used;
+};
+
+static size_t slot_of(const struct adding *a, uint32_t parent, uint32_t label)
+{
+	size_t i = (((uint64_t)parent << 32 | label) * UINT64_C(0x9e3779b97f4a7c15)) >> 20 & a->mask;
+
+	for (; a->slots[i]; i = (i + 1) & a->mask) {
+		const struct sp_tm_row *r = &a->t->rows[a->slots[i] - 1];
+		if (r->parent == parent && r->label == label)
+			break;
+	}
+	return i;
+}
+
+static int grow_slots(struct adding *a)
+{
+	const size_t size = a->mask ? (a->mask + 1) * 2 : 4096;
+	uint32_t *old = a->slots;
+	const size_t n = a->mask ? a->mask + 1 : 0;
+
+	a->slots = calloc(size, sizeof *a->slots);
+	if (!a->slots) {
+		a->slots = old;
+		return -1;
+	}
+	a->mask = size - 1;
+	for (size_t i = 0; i < n; i++)
+		if (old[i])
+			a->slots[slot_of(a, a->t->rows[old[i] - 1].parent, a->t->rows[old[i] - 1].label)] = old[i];
+	free(old);
+	return 0;
+}
+
+/* The row of that label below parent; SP_NONE without memory. */
+static uint32_t child(struct adding *a, uint32_t parent, uint32_t label)
+{
+	if (a->used * 2 >= a->mask && grow_slots(a))
+		return SP_NONE;
+	const size_t i = slot_of(a, parent, label);
+	if (a->slots[i])
+		return a->slots[i] - 1;
+	const uint32_t r = sp_tm_add(a->t, parent, label);
+	if (r != SP_NONE) {
+		a->slots[i] = r + 1;
+		a->used++;
+	}
+	return r;
+}
+
+static uint32_t label_of(struct adding *a, uint32_t region)
+{
+	if (!a->labels[region])
+		a->labels[region] = sp_tm_label(a->t, region) + 1;
+	return a->labels[region] - 1;
+}
+
+/* The row of a path, its callers' rows first; HIDDEN: too deep. */
+static uint32_t row_of(struct adding *a, uint32_t path, uint32_t location, uint32_t root)
+{
+	struct sp_tm *t = a->t;
+	size_t n = 0;
+	uint32_t row = root;
+
+	for (; path != 0; path = t->m->paths[path].parent) {
+		if (a->seen[path] == location + 1) {
+			row = a->row_of[path];
+			break;
+		}
+		a->chain[n++] = path;
+	}
+	while (n > 0) {
+		path = a->chain[--n];
+		const uint32_t label = label_of(a, t->m->paths[path].region);
+		if (label == SP_NONE)
+			return SP_NONE;
+		if (row != HIDDEN && !t->o->flat && t->rows[row].depth + 1 > t->o->max_depth)
+			row = HIDDEN;
+		if (row != HIDDEN)
+			row = child(a, t->o->flat ? root : row, label);
+		if (row == SP_NONE)
+			return SP_NONE;
+		a->row_of[path] = row;
+		a->seen[path] = location + 1;
+	}
+	return row;
+}
+
+static void add_value(struct sp_tm_row *to, const struct sp_value *v)
+{
+	const uint64_t laps = v->visits + v->resumed;
+
+	if (laps && (!to->laps || v->min < to->min))
+		to->min = v->min;
+	if (laps && v->max > to->max)
+		to->max = v->max;
+	to->laps += laps;
+	to->sum += v->incl;
+	to->each += sp_value_each(v);
+	to->sqr += v->sumsq;
+}
+
+static int add_location(struct adding *a, uint32_t location, uint32_t root, struct sp_err *e)
+{
+	struct sp_tm *t = a->t;
+	const struct sp_location *l = &t->m->locations[location];
+
+	if (t->o->timeline)
+		return sp_tm_add_events(t, location, root, e);
+	for (size_t i = 0; i < l->values; i++) {
+		const struct sp_row *from = &t->m->values[l->first_value + i];
+		if (!from->path || (!from->v.visits && !from->v.resumed && from->v.incl <= 0))
+			continue;
+		const uint32_t row = row_of(a, from->path, location, root);
+		if (row == SP_NONE)
+			return sp_fail(e, ENOMEM, "out of memory");
+		if (row != HIDDEN)
+			add_value(&t->rows[row], &from->v);
+	}
+	return 0;
+}
+
+/* ---- groups ---- */
+
+/* Ranks of MPI have their own numbers, as long as these belong to one process each; the others are counted on. */
+static uint32_t number_of(const struct sp_tm *t, uint32_t process)
+{
+	const struct sp_model *m = t->m;
+	uint32_t ranks = 0, others = 0;
+
+	if (m->n_worlds > 1)
+		return process;
+	for (uint32_t p = 0; p < m->n_processes; p++) {
+		if (m->processes[p].rank == SP_NONE)
+			others += p < process;
+		else if (m->processes[p].rank >= ranks)
+			ranks = m->processes[p].rank + 1;
+	}
+	return m->processes[process].rank == SP_NONE ? ranks + others : m->processes[process].rank;
+}
+
+static int digits(uint32_t n)
+{
+	int d = 1;
+
+	while (n /= 10)
+		d++;
+	return d;
+}
+
+static int group_of(struct sp_tm *t, uint32_t process, uint32_t thread, uint32_t *root)
+{
+	const bool may_be_known = t->o->collapse_threads || t->o->collapse_processes;
+	for (size_t i = 0; may_be_known && i < t->n_groups; i++)
+		if (t->groups[i].process == process && t->groups[i].thread == thread) {
+			*root = t->groups[i].root;
+			return 0;
+		}
+	*root = sp_tm_add(t, SP_NONE, 0);
+	if (*root == SP_NONE)
+		return -1;
+	t->groups[t->n_groups++] = (struct sp_tm_group){process, thread, *root};
+	return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct sp_tm_group *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+static bool is_wanted(const struct sp_tm *t, uint32_t process)
+{
+	return t->o->process == SP_NONE || t->o->process == process;
+}
+
+static int add_process(struct adding *a, uint32_t process, struct sp_err *e)
+{
+	struct sp_tm *t = a->t;
+	const struct sp_process *p = &t->m->processes[process];
+	const uint32_t number = t->o->collapse_processes ? 0 : number_of(t, process);
+	uint32_t root;
+
+	for (uint32_t l = p->first_location; l < p->first_location + p->locations; l++) {
+		if (group_of(t, number, t->o->collapse_threads ? 0 : l - p->first_location, &root))
+			return sp_fail(e, ENOMEM, "out of memory");
+		if (add_location(a, l, root, e))
+			return -1;
+	}
+	return 0;
+}
+
+static void finish(struct sp_tm *t)
+{
+	uint32_t process = 0, thread = 0;
+
+	for (size_t r = 0; r < t->n_rows; r++)
+		if (t->rows[r].parent != SP_NONE)
+			t->rows[t->rows[r].parent].below += t->rows[r].sum;
+	qsort(t->groups, t->n_groups, sizeof *t->groups, by_number);
+	for (size_t i = 0; i < t->n_groups; i++) {
+		if (t->rows[t->groups[i].root].first == SP_NONE)
+			continue;
+		process = t->groups[i].process > process ? t->groups[i].process : process;
+		thread = t->groups[i].thread > thread ? t->groups[i].thread : thread;
+	}
+	t->process_digits = digits(process);
+	t->thread_digits = digits(thread);
+}
+
+int sp_tm_open(struct sp_tm *t, const struct sp_model *m, const struct sp_tm_options *o, struct sp_err *e)
+{
+	uint32_t processes = 0;
+	bool ranks = false;
+	int rc = 0;
+
+	*t = (struct sp_tm){.m = m, .o = o};
+	t->labels.arena = &t->arena;
+	struct adding a = {.t = t,
+	                   .labels = calloc(m->n_regions + 1, sizeof *a.labels),
+	                   .row_of = calloc(m->n_paths + 1, sizeof *a.row_of),
+	                   .seen = calloc(m->n_paths + 1, sizeof *a.seen),
+	                   .chain = calloc(m->n_paths + 1, sizeof *a.chain)};
+	t->groups = calloc(m->n_locations + 1, sizeof *t->groups);
+	if (!a.labels || !a.row_of || !a.seen || !a.chain || !t->groups)
+		rc = sp_fail(e, ENOMEM, "out of memory");
+	for (uint32_t p = 0; rc == 0 && p < m->n_processes; p++)
+		if (is_wanted(t, p)) {
+			processes++;
+			ranks |= m->processes[p].rank != SP_NONE;
+			rc = add_process(&a, p, e);
+		}
+	t->show_process = !o->collapse_processes && (processes > 1 || ranks);
+	t->show_thread = !o->collapse_threads;
+	free(a.labels);
+	free(a.row_of);
+	free(a.seen);
+	free(a.chain);
+	free(a.slots);
+	if (rc)
+		sp_tm_close(t);
+	else
+		finish(t);
+	return rc;
+}
+
+void sp_tm_close(struct sp_tm *t)
+{
+	sp_intern_free(&t->labels);
+	sp_arena_free(&t->arena);
+	free(t->rows);
+	free(t->groups);
+}
