@@ -53,7 +53,8 @@ for i in range(COUNT):
 
 
 def spartito(bench, *arguments, **keywords):
-    return subprocess.run([bench.command, *arguments], check=True, capture_output=True, text=True, **keywords)
+    """Not in this project's folder, whose pyproject.toml would have to be parsed each time, as that of a project with settings."""
+    return subprocess.run([bench.command, *arguments], check=True, capture_output=True, text=True, cwd=bench.work, **keywords)
 
 
 def measured(bench, directory, options, *command):

@@ -107,7 +107,7 @@ class Mpi:
         front = [*launcher, *measuring] if inside else [*measuring, *launcher]
         begin = time.monotonic()
         p = subprocess.run([*front, self.bench.python, "-c", code, *map(str, words)], capture_output=True, text=True,
-                           env=self.environment, timeout=300)
+                           env=self.environment, timeout=300, cwd=self.work)
         if p.returncode:
             sys.exit(f"{self.name}: {p.stdout}{p.stderr}")
         return p.stdout, begin, time.monotonic(), directory

@@ -38,6 +38,16 @@ def test_order_of_sources(spartito, tmp_path):
     assert rows["filter"][0] == "-numpy +numpy.fft"
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["[ tool . spartito ]\ndepth = 7", "[tool]\nspartito.depth = 7", "tool . 'spartito' . depth = 7", "tool = { spartito = { depth = 7 } }",
+     '["tool"."spartito"]\ndepth = 7', "[tool]\nother = 1\n[tool.spartito]\ndepth = 7"],
+)  # fmt: skip
+def test_spellings_of_the_table(spartito, tmp_path, text):
+    (tmp_path / "pyproject.toml").write_text(text + "\n")
+    assert config(spartito, tmp_path)[0]["depth"][0] == "7"
+
+
 def test_include_first_means_nothing_else(spartito, tmp_path):
     assert config(spartito, tmp_path, "--include", "a", "--exclude", "a.b")[0]["filter"][0] == "-* +a -a.b"
     assert config(spartito, tmp_path, "--exclude", "a", "--include", "a.b")[0]["filter"][0] == "-a +a.b"
