@@ -40,8 +40,8 @@ def test_order_of_sources(spartito, tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ["[ tool . spartito ]\ndepth = 7", "[tool]\nspartito.depth = 7", "tool . 'spartito' . depth = 7", "tool = { spartito = { depth = 7 } }",
-     '["tool"."spartito"]\ndepth = 7', "[tool]\nother = 1\n[tool.spartito]\ndepth = 7"],
+    ["[ tool . spartito ]\ndepth = 7", "[tool]\nspartito.depth = 7", "tool . 'spartito' . depth = 7",
+     "tool = { spartito = { depth = 7 } }", '["tool"."spartito"]\ndepth = 7', "[tool]\nother = 1\n[tool.spartito]\ndepth = 7"],
 )  # fmt: skip
 def test_spellings_of_the_table(spartito, tmp_path, text):
     (tmp_path / "pyproject.toml").write_text(text + "\n")
