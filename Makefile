@@ -12,7 +12,7 @@ demo: setup
 
 test:
 	tools/system.sh build test
-	tools/venv.sh $(PYTHON) $(VENV) test launchers
+	tools/venv.sh $(PYTHON) $(VENV) test launchers viewers
 	$(PY) tools/test.py $(if $(ONLY),--only $(ONLY))
 
 bench:

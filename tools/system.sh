@@ -5,12 +5,17 @@
 set -eu
 PYTHON=${PYTHON:-python3}
 
+# Ubuntu has its chromium as a snap, which does not start in many places.
+browser() {
+	if grep -qs '^ID=debian' /etc/os-release; then echo chromium; fi
+}
+
 packages() {
 	case $1 in
 	build) echo build-essential pkg-config libdw-dev libotf2-trace-dev libzstd-dev zlib1g-dev otf2-tools ;;
 	# valgrind brings callgrind_annotate, python3-otf2 the foreign reader of the traces, which imports six without saying so;
-	# shells to complete in, a formatter of man pages, and both kinds of mpiexec
-	test) echo python3-otf2 python3-six gfortran clang valgrind zsh fish groff-base openmpi-bin libopenmpi-dev mpich libmpich-dev ;;
+	# shells to complete in, a formatter of man pages, both kinds of mpiexec, and a browser for the viewers of traces
+	test) echo python3-otf2 python3-six gfortran clang valgrind zsh fish groff-base openmpi-bin libopenmpi-dev mpich libmpich-dev $(browser) ;;
 	lint) echo clang clang-format ;;
 	*) echo "$0: unknown group $1 (build, test, lint)" >&2; exit 2 ;;
 	esac

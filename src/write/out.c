@@ -84,11 +84,8 @@ int sp_out_open(struct sp_out *o, const char *path, struct sp_err *e)
 	return rc;
 }
 
-void sp_out_flush(struct sp_out *o)
+void sp_out_raw(struct sp_out *o, const char *p, size_t left)
 {
-	const char *p = o->buf;
-	size_t left = o->n;
-
 	while (left && !o->code) {
 		ssize_t n = write(o->fd, p, left);
 		if (n < 0 && errno == EINTR)
@@ -100,6 +97,14 @@ void sp_out_flush(struct sp_out *o)
 		p += n;
 		left -= (size_t)n;
 	}
+}
+
+void sp_out_flush(struct sp_out *o)
+{
+	if (o->packer)
+		o->packer->put(o, o->buf, o->n, false);
+	else
+		sp_out_raw(o, o->buf, o->n);
 	o->flushed += o->n;
 	o->n = 0;
 }
@@ -108,6 +113,10 @@ int sp_out_close(struct sp_out *o, int rc, struct sp_err *e)
 {
 	if (rc == 0)
 		sp_out_flush(o);
+	if (rc == 0 && o->packer)
+		o->packer->put(o, o->buf, 0, true);
+	if (o->packer)
+		o->packer->end(o->packer);
 	if (close(o->fd) && !o->code)
 		o->code = errno;
 	if (rc == 0 && !o->code && o->part && rename(o->part, o->path))

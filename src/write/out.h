@@ -10,6 +10,14 @@
 
 #define SP_OUT_BUFFER (1u << 20)
 
+struct sp_out;
+
+/* What stands between the buffer and the file. */
+struct sp_out_packer {
+	void (*put)(struct sp_out *o, char *p, size_t n, bool last);
+	void (*end)(struct sp_out_packer *packer); /* frees it */
+};
+
 /* Errors stick: a writer may go on and look only at sp_out_close(). */
 struct sp_out {
 	int fd;
@@ -19,6 +27,7 @@ struct sp_out {
 	char *buf;  /* owned */
 	size_t n;   /* bytes in buf */
 	uint64_t flushed;
+	struct sp_out_packer *packer; /* owned; NULL: none */
 };
 
 int sp_out_open(struct sp_out *o, const char *path, struct sp_err *e);
@@ -26,6 +35,8 @@ int sp_out_open(struct sp_out *o, const char *path, struct sp_err *e);
  * only if rc was 0. */
 int sp_out_close(struct sp_out *o, int rc, struct sp_err *e);
 void sp_out_flush(struct sp_out *o);
+/* To the file as it is, past buffer and packer. */
+void sp_out_raw(struct sp_out *o, const char *p, size_t n);
 void sp_out_bytes(struct sp_out *o, const void *p, size_t n);
 void sp_out_f(struct sp_out *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void sp_out_real(struct sp_out *o, double v); /* decimal; exact to 0.001 where the value is below 2^52 / 1000 */

@@ -16,14 +16,18 @@ FORMATS = {name: row for name, row in TABLE.items() if name != "lprof"}  # which
 FILES = [name for name, row in FORMATS.items() if not row[5]]
 
 
+def options(name):
+    return ("--trace",) if FORMATS[name][4] else ()
+
+
 def test_table():
-    assert set(TABLE) == {"otf2", "cube", "pstats", "speedscope", "folded", "callgrind", "tau", "ppk", "text", "json", "lprof",
-                          "timemory"}
+    profiles = {"cube", "pstats", "speedscope", "folded", "callgrind", "tau", "ppk", "text", "json", "lprof", "timemory"}
+    assert set(TABLE) == {"otf2", "perfetto", "chrome", *profiles}
     for name, what, suffix, opens, needs_trace, directory, merges in TABLE.values():
         assert name and what and opens
-        assert merges == (name in ("pstats", "speedscope", "folded", "callgrind", "text", "lprof"))
+        assert merges == (name in ("perfetto", "chrome", "pstats", "speedscope", "folded", "callgrind", "text", "lprof"))
         assert bool(suffix) != directory
-        assert needs_trace == (name == "otf2")
+        assert needs_trace == (name in ("otf2", "perfetto", "chrome"))
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -31,15 +35,15 @@ def test_existing_file_is_replaced(name, tmp_path):
     path = tmp_path / "out"
     path.write_text("old" * 10**6, encoding="utf-8")
     path.chmod(0o644)
-    written.model().convert(name, str(path))
-    assert path.read_bytes() == written.written(name).read_bytes()
+    written.model(*options(name)).convert(name, str(path))
+    assert path.read_bytes() == written.written(name, *options(name)).read_bytes()
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_directory_is_refused(name, tmp_path):
     with pytest.raises(_analyse.Error, match="is a directory"):
-        written.model().convert(name, str(tmp_path))
+        written.model(*options(name)).convert(name, str(tmp_path))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -73,8 +77,8 @@ def test_symbolic_link_stays(name, tmp_path):
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_text("old", encoding="utf-8")
     link.symlink_to(target)
-    written.model().convert(name, str(link))
-    assert link.is_symlink() and target.read_bytes() == written.written(name).read_bytes()
+    written.model(*options(name)).convert(name, str(link))
+    assert link.is_symlink() and target.read_bytes() == written.written(name, *options(name)).read_bytes()
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -82,8 +86,8 @@ def test_pipe_is_written_to(name, tmp_path):
     fifo = tmp_path / "pipe"
     os.mkfifo(fifo)
     with open(tmp_path / "copy", "wb") as copy, subprocess.Popen(["cat", fifo], stdout=copy):
-        written.model().convert(name, str(fifo))
-    assert (tmp_path / "copy").read_bytes() == written.written(name).read_bytes()
+        written.model(*options(name)).convert(name, str(fifo))
+    assert (tmp_path / "copy").read_bytes() == written.written(name, *options(name)).read_bytes()
     assert fifo.is_fifo()
 
 

@@ -152,6 +152,7 @@ def _lines() -> Iterator[Line]:
     yield from _formats()
     yield _library("libotf2", "writes OTF2 traces", "libotf2-trace-dev")
     yield _library("zstd", "compresses traces, and reads compressed ones", "libzstd-dev")
+    yield _library("zlib", "packs traces that are called .gz, and packed profiles for TAU", "zlib1g-dev")
     yield _library("libdw", "finds names and lines of compiled functions", "libdw-dev")
     yield _module("rich", "colours and progress bars", False, f"{sys.executable} -m pip install rich")
     yield _module(
