@@ -6,6 +6,8 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <time.h>
+
 #include "model/model.h"
 #include "model/report.h"
 
@@ -61,6 +63,7 @@ void sp_model_leave(struct sp_model_object *self);
 PyObject *sp_raise(struct sp_state *st, const struct sp_err *e);
 
 PyObject *sp_text(struct sp_str s);
+PyObject *sp_index_or_none(uint32_t i); /* None for SP_NONE */
 /* Puts a new reference under a key and takes it over; -1 with an exception set, also when value is NULL. */
 int sp_put(PyObject *dict, const char *key, PyObject *value);
 int sp_put_key(struct sp_state *st, PyObject *dict, enum sp_key key, PyObject *value);
@@ -73,6 +76,18 @@ PyObject *sp_metric_list(const struct sp_model *m);
 PyObject *sp_path_names(const struct sp_model *m, uint32_t path);
 /* Appends a new reference and takes it over; -1 with an exception set, also when item is NULL. */
 int sp_append(PyObject *list, PyObject *item);
+
+/* progress: borrowed; None or NULL: nobody is told. Between begin and end the thread does not hold the GIL. */
+struct sp_watch {
+	PyObject *progress;
+	PyThreadState *thread;
+	struct timespec last;
+};
+void sp_watch_begin(struct sp_watch *w);
+void sp_watch_end(struct sp_watch *w);
+/* Called with a watch as often as one likes: twenty times a second, and at the end, it looks for signals and calls
+ * progress(done, total). -1 with an exception set. */
+int sp_watch(void *watch, uint64_t done, uint64_t total);
 
 /* The methods; their signatures are in _analyse.pyi. */
 PyObject *sp_model_info(PyObject *self, PyObject *unused);

@@ -15,8 +15,7 @@ struct work {
 	const char *directory;
 	struct dirent **names; /* owned */
 	int n;
-	PyObject *progress; /* borrowed; NULL: none */
-	PyThreadState *thread;
+	struct sp_watch watch;
 	uint64_t finished, total; /* bytes: of the files done, of all */
 	uint64_t before, after;
 	struct sp_err first; /* of the files that could not be compressed */
@@ -63,19 +62,8 @@ static int find_files(struct work *w, struct sp_err *e)
 static int on_progress(void *arg, uint64_t done)
 {
 	struct work *w = arg;
-	PyObject *result;
-	int rc;
 
-	PyEval_RestoreThread(w->thread);
-	rc = PyErr_CheckSignals();
-	done += w->finished;
-	if (rc == 0 && w->progress) {
-		result = PyObject_CallFunction(w->progress, "KK", done < w->total ? done : w->total, w->total);
-		rc = result ? 0 : -1;
-		Py_XDECREF(result);
-	}
-	w->thread = PyEval_SaveThread();
-	return rc;
+	return sp_watch(&w->watch, w->finished + done, w->total);
 }
 
 /* What cannot be compressed does not keep the others from it; returns -1 only when it was cancelled. */
@@ -105,20 +93,18 @@ PyObject *sp_analyse_compress(PyObject *module, PyObject *args, PyObject *kwargs
 {
 	static char *names[] = {"directory", "progress", NULL};
 	struct sp_state *st = PyModule_GetState(module);
-	struct work w = {.progress = Py_None};
+	struct work w = {.watch.progress = Py_None};
 	PyObject *directory = NULL, *result = NULL;
 	struct sp_err e = {.code = 0};
 	int rc;
 
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|O:compress", names, PyUnicode_FSConverter, &directory,
-	                                 &w.progress))
+	                                 &w.watch.progress))
 		return NULL;
-	if (w.progress == Py_None)
-		w.progress = NULL;
 	w.directory = PyBytes_AS_STRING(directory);
-	w.thread = PyEval_SaveThread();
+	sp_watch_begin(&w.watch);
 	rc = find_files(&w, &e) ? -1 : compress_all(&w);
-	PyEval_RestoreThread(w.thread);
+	sp_watch_end(&w.watch);
 	if (rc && !PyErr_Occurred()) {
 		sp_raise(st, &e);
 	} else if (!rc && w.failed) {

@@ -8,13 +8,6 @@
 
 static const double S = 1e-9;
 
-static PyObject *index_or_none(uint32_t i)
-{
-	if (i == SP_NONE)
-		Py_RETURN_NONE;
-	return PyLong_FromUnsignedLong(i);
-}
-
 static PyObject *lost(const struct sp_lost *l)
 {
 	return Py_BuildValue("{sK sK sK sK sK sK sK}", "events", (unsigned long long)l->events, "paths",
@@ -59,8 +52,8 @@ static PyObject *child(const struct sp_child *c)
 {
 	PyObject *end = c->end ? PyFloat_FromDouble((double)c->end * S) : Py_BuildValue("");
 
-	return Py_BuildValue("{sN sN si sN sd sN sN sN sN sN}", "parent", index_or_none(c->parent), "process",
-	                     index_or_none(c->process), "pid", (int)c->pid, "command", sp_text(c->command), "begin",
+	return Py_BuildValue("{sN sN si sN sd sN sN sN sN sN}", "parent", sp_index_or_none(c->parent), "process",
+	                     sp_index_or_none(c->process), "pid", (int)c->pid, "command", sp_text(c->command), "begin",
 	                     (double)c->begin * S, "end", end, "status", status(c->status), "signal",
 	                     signal_of(c->status), "forked", PyBool_FromLong(c->forked), "exec",
 	                     PyBool_FromLong(c->exec));
@@ -74,12 +67,13 @@ static PyObject *process(const struct sp_process *p)
 		return NULL;
 	if (sp_put(d, "file", sp_text(p->file)) || sp_put(d, "host", sp_text(p->host)) ||
 	    sp_put(d, "command", sp_text(p->command)) || sp_put(d, "pid", PyLong_FromLong(p->pid)) ||
-	    sp_put(d, "ppid", PyLong_FromLong(p->ppid)) || sp_put(d, "parent", index_or_none(p->parent)) ||
-	    sp_put(d, "rank", index_or_none(p->rank)) || sp_put(d, "world", index_or_none(p->world_index)) ||
+	    sp_put(d, "ppid", PyLong_FromLong(p->ppid)) || sp_put(d, "parent", sp_index_or_none(p->parent)) ||
+	    sp_put(d, "rank", sp_index_or_none(p->rank)) || sp_put(d, "world", sp_index_or_none(p->world_index)) ||
 	    sp_put(d, "end", PyUnicode_FromString(sp_process_end_names[p->end])) ||
 	    sp_put(d, "status", status(p->status)) || sp_put(d, "signal", signal_of(p->status)) ||
-	    sp_put(d, "ended_by", index_or_none(p->ended_by)) || sp_put(d, "continues", index_or_none(p->continues)) ||
-	    sp_put(d, "forked", PyBool_FromLong(p->forked)) || sp_put(d, "traced", PyBool_FromLong(p->traced)) ||
+	    sp_put(d, "ended_by", sp_index_or_none(p->ended_by)) ||
+	    sp_put(d, "continues", sp_index_or_none(p->continues)) || sp_put(d, "forked", PyBool_FromLong(p->forked)) ||
+	    sp_put(d, "traced", PyBool_FromLong(p->traced)) ||
 	    sp_put(d, "begin", PyFloat_FromDouble((double)p->begin * S)) ||
 	    sp_put(d, "stop", PyFloat_FromDouble((double)p->stop * S)) ||
 	    sp_put(d, "cost_in", PyFloat_FromDouble(p->cost_in * S)) ||
@@ -96,7 +90,8 @@ static PyObject *location(const struct sp_location *l)
 	if (!d)
 		return NULL;
 	if (sp_put(d, "process", PyLong_FromUnsignedLong(l->process)) || sp_put(d, "name", sp_text(l->name)) ||
-	    sp_put(d, "tid", PyLong_FromUnsignedLongLong(l->tid)) || sp_put(d, "creator", index_or_none(l->creator)) ||
+	    sp_put(d, "tid", PyLong_FromUnsignedLongLong(l->tid)) ||
+	    sp_put(d, "creator", sp_index_or_none(l->creator)) ||
 	    sp_put(d, "begin", PyFloat_FromDouble((double)l->begin * S)) ||
 	    sp_put(d, "end", PyFloat_FromDouble((double)l->end * S)) || sp_put(d, "lost", lost(&l->lost)) ||
 	    sp_put(d, "visits", PyLong_FromUnsignedLongLong(l->visits)) ||

@@ -4,41 +4,10 @@
 
 #include <dlfcn.h>
 #include <string.h>
-#include <time.h>
 
 #include "model/merge.h"
 
 enum { MOST_NAMES = 4 };
-
-struct work {
-	PyObject *progress; /* borrowed; NULL: none */
-	PyThreadState *thread;
-	struct timespec last;
-};
-
-/* Without the GIL; a callback twenty times a second is enough. */
-static int on_progress(void *arg, uint64_t done, uint64_t total)
-{
-	struct work *w = arg;
-	struct timespec now;
-	PyObject *result;
-	int rc;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if ((now.tv_sec - w->last.tv_sec) * 1000000000LL + now.tv_nsec - w->last.tv_nsec < 50000000)
-		return 0;
-	w->last = now;
-	PyEval_RestoreThread(w->thread);
-	rc = PyErr_CheckSignals();
-	if (rc == 0 && w->progress) {
-		result = PyObject_CallFunction(w->progress, "KK", (unsigned long long)(done < total ? done : total),
-		                               (unsigned long long)total);
-		rc = result ? 0 : -1;
-		Py_XDECREF(result);
-	}
-	w->thread = PyEval_SaveThread();
-	return rc;
-}
 
 /* By the ranks of a program of MPI: names are the wrappers' path and names of the MPI's library. */
 static int merge_ranks(const char *dir, const struct sp_merge_options *o, char *const *names, struct sp_merge_result *r,
@@ -96,8 +65,8 @@ PyObject *sp_analyse_merge(PyObject *module, PyObject *args, PyObject *kwargs)
 {
 	static char *names[] = {"directory", "force", "progress", "workers", "mpi", NULL};
 	struct sp_state *st = PyModule_GetState(module);
-	struct work w = {.progress = Py_None};
-	struct sp_merge_options o = {.progress = on_progress, .arg = &w};
+	struct sp_watch w = {.progress = Py_None};
+	struct sp_merge_options o = {.progress = sp_watch, .arg = &w};
 	PyObject *directory = NULL, *mpi = Py_None, *result = NULL;
 	struct sp_merge_result r;
 	struct sp_err e = {.code = 0};
@@ -112,13 +81,11 @@ PyObject *sp_analyse_merge(PyObject *module, PyObject *args, PyObject *kwargs)
 		Py_DECREF(directory);
 		return NULL;
 	}
-	if (w.progress == Py_None)
-		w.progress = NULL;
 	o.force = force;
 	dir = PyBytes_AS_STRING(directory);
-	w.thread = PyEval_SaveThread();
+	sp_watch_begin(&w);
 	rc = library[0] ? merge_ranks(dir, &o, library, &r, &e) : sp_merge_here(dir, &o, workers, &r, &e);
-	PyEval_RestoreThread(w.thread);
+	sp_watch_end(&w);
 	if (rc && !PyErr_Occurred())
 		sp_raise(st, &e);
 	else if (rc == 0)

@@ -2,8 +2,6 @@
 /* The type Model: loading, who may use it, conversion. */
 #include "analyse/analyse.h"
 
-#include <time.h>
-
 #include "write/writer.h"
 
 struct sp_state *sp_state_of(PyObject *self)
@@ -77,35 +75,6 @@ static void model_dealloc(PyObject *o)
 	Py_DECREF(type);
 }
 
-struct watching {
-	PyObject *progress; /* borrowed; NULL: none */
-	PyThreadState *thread;
-	struct timespec last;
-};
-
-/* Called by the writer, without the GIL. Also without a callback: Ctrl-C is to end a conversion. */
-static int on_progress(void *arg, uint64_t done, uint64_t total)
-{
-	struct watching *w = arg;
-	struct timespec now;
-	PyObject *result;
-	int rc;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (done < total && (now.tv_sec - w->last.tv_sec) * 1000000000LL + now.tv_nsec - w->last.tv_nsec < 50000000)
-		return 0;
-	w->last = now;
-	PyEval_RestoreThread(w->thread);
-	rc = PyErr_Occurred() ? -1 : PyErr_CheckSignals();
-	if (rc == 0 && w->progress) {
-		result = PyObject_CallFunction(w->progress, "KK", (unsigned long long)done, (unsigned long long)total);
-		rc = result ? 0 : -1;
-		Py_XDECREF(result);
-	}
-	w->thread = PyEval_SaveThread();
-	return rc;
-}
-
 static int check_conversion(struct sp_state *st, const struct sp_model *m, const struct sp_writer *w,
                             const char *format, long process)
 {
@@ -127,8 +96,8 @@ PyObject *sp_model_convert(PyObject *o, PyObject *args, PyObject *kwargs)
 	PyObject *path = NULL;
 	struct sp_model_object *self = (struct sp_model_object *)o;
 	struct sp_state *st = sp_state_of(o);
-	struct watching watching = {.progress = Py_None};
-	struct sp_write_options options = {.progress = on_progress, .arg = &watching, .process = SP_NONE};
+	struct sp_watch watch = {.progress = Py_None};
+	struct sp_write_options options = {.progress = sp_watch, .arg = &watch, .process = SP_NONE};
 	const struct sp_writer *w;
 	const char *format;
 	long process = -1;
@@ -136,20 +105,18 @@ PyObject *sp_model_convert(PyObject *o, PyObject *args, PyObject *kwargs)
 	int rc = -1;
 
 	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "sO&|$lO:convert", names, &format, PyUnicode_FSConverter,
-	                                        &path, &process, &watching.progress))
+	                                        &path, &process, &watch.progress))
 		return NULL;
-	if (watching.progress == Py_None)
-		watching.progress = NULL;
 	w = sp_writer_find(format);
 	if (check_conversion(st, self->model, w, format, process) || sp_model_enter(self))
 		goto out;
 	if (process >= 0)
 		options.process = (uint32_t)process;
-	watching.thread = PyEval_SaveThread();
+	sp_watch_begin(&watch);
 	rc = sp_model_rows(self->model, &e);
 	if (rc == 0)
 		rc = w->write(self->model, PyBytes_AS_STRING(path), &options, &e);
-	PyEval_RestoreThread(watching.thread);
+	sp_watch_end(&watch);
 	sp_model_leave(self);
 	if (rc && !PyErr_Occurred())
 		sp_raise(st, &e);

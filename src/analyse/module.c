@@ -23,6 +23,13 @@ PyObject *sp_text(struct sp_str s)
 	return PyUnicode_DecodeUTF8(s.p, (Py_ssize_t)s.n, "backslashreplace");
 }
 
+PyObject *sp_index_or_none(uint32_t i)
+{
+	if (i == SP_NONE)
+		Py_RETURN_NONE;
+	return PyLong_FromUnsignedLong(i);
+}
+
 int sp_put(PyObject *dict, const char *key, PyObject *value)
 {
 	int rc = value ? PyDict_SetItemString(dict, key, value) : -1;

@@ -20,16 +20,9 @@ static int check(struct sp_state *st, const struct sp_model *m)
 	return -1;
 }
 
-static PyObject *index_or_none(uint32_t i)
-{
-	if (i == SP_NONE)
-		Py_RETURN_NONE;
-	return PyLong_FromUnsignedLong(i);
-}
-
 static PyObject *process_or_none(const struct sp_model *m, uint32_t location)
 {
-	return index_or_none(location == SP_NONE ? SP_NONE : m->locations[location].process);
+	return sp_index_or_none(location == SP_NONE ? SP_NONE : m->locations[location].process);
 }
 
 /* Adds the names of a path to a dictionary of them, once; -1 with an exception set. */
@@ -64,13 +57,13 @@ static PyObject *message_row(const struct sp_model *m, const struct sp_message_r
 	int rc = d ? 0 : -1;
 
 	if (rc == 0 && (by & (SP_BY_PAIR | SP_BY_SENDER)))
-		rc = sp_put(d, "from", index_or_none(r->from));
+		rc = sp_put(d, "from", sp_index_or_none(r->from));
 	if (rc == 0 && (by & (SP_BY_PAIR | SP_BY_RECEIVER)))
-		rc = sp_put(d, "to", index_or_none(r->to));
+		rc = sp_put(d, "to", sp_index_or_none(r->to));
 	if (rc == 0 && (by & SP_BY_COMM))
 		rc = sp_put(d, "comm", PyLong_FromUnsignedLong(r->comm)) ||
 		     sp_put(d, "name", sp_text(m->comms[r->comm].name)) ||
-		     sp_put(d, "parent", index_or_none(m->comms[r->comm].parent)) ||
+		     sp_put(d, "parent", sp_index_or_none(m->comms[r->comm].parent)) ||
 		     sp_put(d, "size", PyLong_FromUnsignedLong(m->comms[r->comm].group.n));
 	if (rc == 0 && (by & SP_BY_PATH))
 		rc = sp_put(d, "path", PyLong_FromUnsignedLong(r->path)) || put_stack(stacks, m, r->path);
@@ -190,7 +183,7 @@ static PyObject *wait_row(const struct sp_model *m, const struct sp_wait_row *r,
 		return NULL;
 	return Py_BuildValue("{sI sk sk sk sN sN sK sd sd}", "kind", (unsigned)r->kind, "path", (unsigned long)r->path,
 	                     "location", (unsigned long)r->location, "process",
-	                     (unsigned long)m->locations[r->location].process, "on_location", index_or_none(r->on),
+	                     (unsigned long)m->locations[r->location].process, "on_location", sp_index_or_none(r->on),
 	                     "on", process_or_none(m, r->on), "count", (unsigned long long)r->count, "time",
 	                     r->time * S, "longest", r->longest * S);
 }
@@ -225,7 +218,7 @@ static PyObject *wait_metric(const struct sp_waits *w, const struct sp_wait_metr
 	if (!kinds)
 		return NULL;
 	return Py_BuildValue("{ss ss ss sN sN sK sd}", "name", x->name, "shown", x->shown, "what", x->what, "kinds",
-	                     kinds, "parent", index_or_none((uint32_t)x->parent), "count", count, "time", time * S);
+	                     kinds, "parent", sp_index_or_none((uint32_t)x->parent), "count", count, "time", time * S);
 }
 
 static PyObject *wait_result(const struct sp_model *m, const struct sp_waits *w, const struct sp_messages *x)

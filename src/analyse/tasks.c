@@ -52,25 +52,19 @@ static PyObject *group_row(const struct sp_model *m, const struct sp_task_group 
 	                     waits(m, g->waits ? &g->waits->wait : NULL, g->n_waits, sizeof(*g->waits)));
 }
 
-static PyObject *index_or_none(uint32_t i)
-{
-	if (i == SP_NONE)
-		Py_RETURN_NONE;
-	return PyLong_FromUnsignedLong(i);
-}
-
 static PyObject *task_row(const struct sp_model *m, uint32_t index)
 {
 	const struct sp_task *t = &m->tasks[index];
 
-	return Py_BuildValue(
-	    "{sk sN sk sk sN sN sN sN ss sO sd sd sd sd sd sK sN}", "id", (unsigned long)index, "name",
-	    sp_text(t->name), "process", (unsigned long)t->process, "number", (unsigned long)t->number, "region",
-	    region_name(m, t->region), "location", index_or_none(t->location), "creator", index_or_none(t->creator),
-	    "by", index_or_none(t->by), "state", sp_task_state_names[t->state], "seen_created",
-	    t->seen_created ? Py_True : Py_False, "created", (double)t->created * S, "begin", (double)t->begin * S,
-	    "end", (double)t->end * S, "running", (double)t->running * S, "waiting", (double)t->waiting * S, "steps",
-	    (unsigned long long)t->steps, "waits", waits(m, t->waits, t->n_waits, sizeof(*t->waits)));
+	return Py_BuildValue("{sk sN sk sk sN sN sN sN ss sO sd sd sd sd sd sK sN}", "id", (unsigned long)index, "name",
+	                     sp_text(t->name), "process", (unsigned long)t->process, "number", (unsigned long)t->number,
+	                     "region", region_name(m, t->region), "location", sp_index_or_none(t->location), "creator",
+	                     sp_index_or_none(t->creator), "by", sp_index_or_none(t->by), "state",
+	                     sp_task_state_names[t->state], "seen_created", t->seen_created ? Py_True : Py_False,
+	                     "created", (double)t->created * S, "begin", (double)t->begin * S, "end",
+	                     (double)t->end * S, "running", (double)t->running * S, "waiting", (double)t->waiting * S,
+	                     "steps", (unsigned long long)t->steps, "waits",
+	                     waits(m, t->waits, t->n_waits, sizeof(*t->waits)));
 }
 
 static PyObject *handed(const struct sp_handed *h)
