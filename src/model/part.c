@@ -18,16 +18,25 @@ struct part {
 	uint32_t *regions, *counters, *parameters, *strings, *parameter_values; /* to the builder's */
 };
 
+/* The count; reading: a table for so many, which is to be freed with free(). Returns how many there are. */
+static size_t pack_table(struct sp_pack *k, void *table, size_t *n, size_t *room, size_t size)
+{
+	void **to = table;
+
+	sp_pack_count(k, n);
+	if (k->reading) {
+		*to = k->failed ? NULL : calloc(*n + 1, size);
+		if (!*to && !k->failed)
+			sp_pack_no_memory(k);
+		*n = *room = *to ? *n : 0;
+	}
+	return *n;
+}
+
 static void pack_comms(struct sp_pack *k, struct sp_mpi_defs *d)
 {
-	size_t n = d->n_comms, i;
+	size_t n = pack_table(k, &d->comms, &d->n_comms, &d->comm_room, sizeof(*d->comms)), i;
 
-	sp_pack_count(k, &n);
-	if (k->reading) {
-		d->comms = k->failed ? NULL : calloc(n + 1, sizeof(*d->comms));
-		n = d->comms ? n : 0;
-		d->n_comms = d->comm_room = n;
-	}
 	for (i = 0; i < n; i++) {
 		struct sp_comm_def *c = &d->comms[i];
 
@@ -47,14 +56,8 @@ static void pack_comms(struct sp_pack *k, struct sp_mpi_defs *d)
 
 static void pack_wins(struct sp_pack *k, struct sp_mpi_defs *d)
 {
-	size_t n = d->n_wins, i;
+	size_t n = pack_table(k, &d->wins, &d->n_wins, &d->win_room, sizeof(*d->wins)), i;
 
-	sp_pack_count(k, &n);
-	if (k->reading) {
-		d->wins = k->failed ? NULL : calloc(n + 1, sizeof(*d->wins));
-		n = d->wins ? n : 0;
-		d->n_wins = d->win_room = n;
-	}
 	for (i = 0; i < n; i++) {
 		sp_pack_number(k, d->wins[i].id);
 		sp_pack_number(k, d->wins[i].order);
@@ -66,16 +69,11 @@ static void pack_wins(struct sp_pack *k, struct sp_mpi_defs *d)
 static void pack_mpi(struct sp_pack *k, struct sp_mpi_defs *d)
 {
 	uint32_t self = d->self ? (uint32_t)(d->self - d->comms) : SP_NONE;
-	size_t n = d->n_groups, i;
+	size_t n, i;
 
 	pack_comms(k, d);
 	pack_wins(k, d);
-	sp_pack_count(k, &n);
-	if (k->reading) {
-		d->groups = k->failed ? NULL : calloc(n + 1, sizeof(*d->groups));
-		n = d->groups ? n : 0;
-		d->n_groups = d->group_room = n;
-	}
+	n = pack_table(k, &d->groups, &d->n_groups, &d->group_room, sizeof(*d->groups));
 	for (i = 0; i < n; i++) {
 		sp_pack_number(k, d->groups[i].id);
 		sp_pack_number(k, d->groups[i].order);
@@ -87,14 +85,8 @@ static void pack_mpi(struct sp_pack *k, struct sp_mpi_defs *d)
 
 static void pack_children(struct sp_pack *k, struct sp_children_defs *v)
 {
-	size_t n = v->n, i;
+	size_t n = pack_table(k, &v->p, &v->n, &v->room, sizeof(*v->p)), i;
 
-	sp_pack_count(k, &n);
-	if (k->reading) {
-		v->p = k->failed ? NULL : calloc(n + 1, sizeof(*v->p));
-		n = v->p ? n : 0;
-		v->n = v->room = n;
-	}
 	for (i = 0; i < n; i++) {
 		sp_pack_number(k, v->p[i].pid);
 		sp_pack_number(k, v->p[i].flags);

@@ -172,16 +172,15 @@ static int read_file(struct sp_share *s, const struct sp_share_file *f, const st
 	    read_at(s->aside, room, f->rows * f->n_metrics * sizeof(*room), f->at + bytes, e))
 		return -1;
 	/* what has been read again needs no room on disk any more; where this does not work it waits for the end */
-	fallocate(s->aside, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)f->at, (off_t)bytes);
+	fallocate(s->aside, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)f->at,
+	          (off_t)(bytes + f->rows * f->n_metrics * sizeof(*room)));
 	for (i = 0; w->paths && i < f->rows; i++)
 		m->values[i].path = w->paths[m->values[i].path];
-	if (width == 0)
-		return 0;
-	memset(m->row_metrics, 0, f->rows * width * sizeof(*m->row_metrics));
+	if (width)
+		memset(m->row_metrics, 0, f->rows * width * sizeof(*m->row_metrics));
 	for (i = 0; i < f->rows; i++)
 		for (k = 0; k < f->n_metrics; k++)
 			m->row_metrics[i * width + (w->metrics ? w->metrics[k] : k)] = room[i * f->n_metrics + k];
-	m->n_values = f->rows;
 	return 0;
 }
 
