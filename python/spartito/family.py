@@ -15,8 +15,11 @@ def who(process: dict[str, Any]) -> str:
     return f"process {process['pid']} on {process['host']}"
 
 
-def rank_and_process(process: dict[str, Any]) -> str:
-    return who(process) if process["rank"] is None else f"rank {process['rank']} ({who(process)})"
+def rank_and_process(info: dict[str, Any], process: int) -> str:
+    from spartito.reading import rank_number
+
+    text, number = who(info["processes"][process]), rank_number(info, process)
+    return text if number is None else f"rank {number} ({text})"
 
 
 def signal_name(number: int) -> str:
@@ -155,5 +158,5 @@ def sentences(info: dict[str, Any], abrupt: str, most: int) -> list[str]:
         for i in those:
             p = processes[i]
             text = f"{how}{where.get(i, '')} ({_how(p)})" if how else f"still runs{where.get(i, '')}"
-            lines.append(f"{rank_and_process(p)} {text}; {rest} is here")
+            lines.append(f"{rank_and_process(info, i)} {text}; {rest} is here")
     return lines

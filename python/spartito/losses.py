@@ -53,11 +53,11 @@ def _not_recorded(problems: list[str]) -> list[str]:
     return lines
 
 
-def _aborted(processes: list[dict[str, Any]]) -> list[str]:
+def _aborted(info: dict[str, Any]) -> list[str]:
     lines = []
-    for p in processes:
+    for i, p in enumerate(info["processes"]):
         if "mpi_aborted" in p["meta"]:
-            lines.append(f"{family.rank_and_process(p)} called MPI_Abort with code {p['meta']['mpi_aborted']}")
+            lines.append(f"{family.rank_and_process(info, i)} called MPI_Abort with code {p['meta']['mpi_aborted']}")
     if len(lines) > MOST:
         lines[MOST:] = [f"{count(len(lines) - MOST)} more processes called MPI_Abort"]
     return lines
@@ -105,7 +105,7 @@ def sentences(info: dict[str, Any]) -> list[str]:
             why = f" ({p['lost_reason']})" if p.get("lost_reason") else ""
             lines.append(f"lost in {family.who(p)}: {', '.join(parts)}{why}")
     lines += family.sentences(info, ABRUPT, MOST)
-    lines += _aborted(info["processes"])
+    lines += _aborted(info)
     lines += _missing(info["processes"])
     lines += _uncounted(info["processes"])
     lines += _not_recorded(info["problems"])
