@@ -53,9 +53,10 @@ def shown(directory, tmp_path):
     info = model.info()
     for key in ("dir", "bytes"):
         del info[key]
-    found = [info, model.tree(), model.flat(), model.callers("*")]
+    lines = model.lines()
+    found = [info, model.tree(), model.flat(), model.callers("*"), lines]
     for name, _, _, _, needs_trace, is_directory, _ in _analyse.writers():
-        if needs_trace and not info["traced"]:
+        if (needs_trace and not info["traced"]) or (name == "lprof" and not lines):
             continue
         path = tmp_path / "out"
         model.convert(name, str(path))
