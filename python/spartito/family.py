@@ -114,8 +114,8 @@ def _by_program(processes: list[dict[str, Any]]) -> list[str]:
         who, them = f"process {those[0]['pid']} was", "its"
         if len(those) > 1:
             who, them = f"{len(those):,} processes were", "their"
-        sender = f"{them} parent, process {processes[by]['pid']}" if parent else f"process {processes[by]['pid']}"
-        lines.append(f"{who} {BY_PROGRAM}: {sender}, sent {signal_name(number)}, as pools do; nothing is lost")
+        sender = f"{them} parent, process {processes[by]['pid']}," if parent else f"process {processes[by]['pid']}"
+        lines.append(f"{who} {BY_PROGRAM}: {sender} sent {signal_name(number)}, as pools do; nothing is lost")
     return lines
 
 

@@ -147,6 +147,9 @@ def _messages(out: Output, found: dict[str, Any], info: dict[str, Any], limit: i
         return (count(row["messages"]), size(row["bytes"]), seconds(row["time"]))
 
     rows = found["rows"]
+    if not rows["pair"] and not found["unmatched_receives"]:
+        out.line("no messages from rank to rank")
+        return
     pairs = _first(_sum(rows["pair"], "from"), limit)
     table = [(*cells(r), ranks[r["from"]], ranks[r["to"]]) for r in pairs]
     out.table([*numbers, Column("from rank"), Column("to rank")], table)

@@ -72,7 +72,7 @@ def chosen(info: dict[str, Any], values: dict[str, object]) -> int:
         process = values["process"]
         assert isinstance(process, int)
         if process >= len(info["processes"]):
-            raise Usage(f"--process {process}: the experiment has processes 0 to {len(info['processes']) - 1}")
+            raise Usage(f"--process {process}: `spartito info` lists processes 0 to {len(info['processes']) - 1}")
         return process
     if "rank" not in values:
         return -1

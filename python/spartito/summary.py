@@ -82,7 +82,11 @@ def balance(info: dict[str, Any]) -> list[str]:
         first = busy.index(max(busy))
         threads = [(loc["busy"], name(loc["name"])) for loc in locations if loc["process"] == first]
         if len(threads) > 1:
-            lines.append(_spread(plural(len(threads), "thread"), threads))
+            what = plural(len(threads), "thread")
+            if len(processes) > 1:
+                number = rank_number(info, first)
+                what += f" of process {processes[first]['pid']}" if number is None else f" of rank {number}"
+            lines.append(_spread(what, threads))
     return lines
 
 
