@@ -114,8 +114,6 @@ struct sp_tau_events {
 	uint32_t *seen;              /* owned; those that happened in this thread */
 	uint32_t n;
 	uint32_t io_handle, io_mode; /* the operation on files that began last */
-	uint32_t comm;               /* the communicator of the message before, and who it was sent to */
-	const struct sp_group *others;
 };
 int sp_tau_events_open(struct sp_tau_events *v, struct sp_tau *t, struct sp_err *e);
 void sp_tau_events_close(struct sp_tau_events *v);

@@ -92,34 +92,18 @@ static void trigger(struct sp_tau_events *v, size_t what, double value)
 	to->sumsq += value * value;
 }
 
-/* Where a process finds those it sends to. */
-static const struct sp_group *others_of(const struct sp_comm *c, uint32_t process)
+/* The node of a message's other side, or SP_NONE. */
+static uint32_t node_of(const struct sp_tau *t, const struct sp_mpi *x)
 {
-	if (!c->inter)
-		return &c->group;
-	for (uint32_t i = 0; i < c->remote.n; i++)
-		if (c->remote.processes[i] == process)
-			return &c->group;
-	return &c->remote;
+	const uint32_t process = x->peers && x->peer < x->peers->n ? x->peers->processes[x->peer] : SP_NONE;
+
+	return process == SP_NONE ? SP_NONE : t->node[process];
 }
 
-/* The node of a rank in a communicator, or SP_NONE. */
-static uint32_t node_of(struct sp_tau_events *v, const struct sp_tau *t, uint32_t process, uint32_t comm, uint32_t rank)
-{
-	if (comm >= t->m->n_comms)
-		return SP_NONE;
-	if (v->comm != comm) {
-		v->comm = comm;
-		v->others = others_of(&t->m->comms[comm], process);
-	}
-	return rank < v->others->n && v->others->processes[rank] != SP_NONE ? t->node[v->others->processes[rank]]
-	                                                                    : SP_NONE;
-}
-
-static void sent(struct sp_tau_events *v, const struct sp_tau *t, uint32_t process, const struct sp_event *ev)
+static void sent(struct sp_tau_events *v, const struct sp_tau *t, const struct sp_event *ev)
 {
 	const size_t first = t->m->n_counters;
-	const uint32_t node = node_of(v, t, process, ev->id, ev->u.mpi->peer);
+	const uint32_t node = node_of(t, ev->u.mpi);
 
 	trigger(v, first + SENT, (double)ev->u.mpi->bytes);
 	if (node != SP_NONE)
@@ -136,7 +120,7 @@ static void moved(struct sp_tau_events *v, size_t first, const struct sp_event *
 	}
 }
 
-static void see(struct sp_tau_events *v, const struct sp_tau *t, uint32_t process, const struct sp_event *ev)
+static void see(struct sp_tau_events *v, const struct sp_tau *t, const struct sp_event *ev)
 {
 	const size_t first = t->m->n_counters;
 
@@ -146,7 +130,7 @@ static void see(struct sp_tau_events *v, const struct sp_tau *t, uint32_t proces
 		break;
 	case SP_EVENT_MPI_SEND:
 	case SP_EVENT_MPI_ISEND:
-		sent(v, t, process, ev);
+		sent(v, t, ev);
 		break;
 	case SP_EVENT_MPI_RECV:
 	case SP_EVENT_MPI_IRECV:
@@ -191,14 +175,14 @@ int sp_tau_events_read(struct sp_tau_events *v, const struct sp_tau *t, uint32_t
 	for (uint32_t i = 0; i < v->n; i++)
 		v->events[v->seen[i]].n = 0;
 	v->n = 0;
-	v->io_handle = v->comm = SP_NONE;
+	v->io_handle = SP_NONE;
 	if (!t->m->processes[process].traced)
 		return 0;
 	if (sp_events_open(&events, t->m, location, e))
 		return -1;
 	while ((n = sp_events_read(events, batch, BATCH, e)) > 0)
 		for (long i = 0; i < n; i++)
-			see(v, t, process, &batch[i]);
+			see(v, t, &batch[i]);
 	sp_events_close(events);
 	qsort(v->seen, v->n, sizeof *v->seen, by_number);
 	return n < 0 ? -1 : 0;
