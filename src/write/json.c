@@ -261,6 +261,25 @@ static void put_paths(struct sp_out *out, const struct sp_model *m)
 	sp_out_byte(out, ']');
 }
 
+/* Of the locations chosen. */
+static void put_lines(struct sp_out *out, const struct sp_model *m, const struct sp_pick *k)
+{
+	bool any = false;
+
+	sp_out_text(
+	    out, ",\n\"line_columns\":[\"location\",\"region\",\"line\",\"hits\",\"own\",\"callees\"],\n\"lines\":[");
+	for (size_t i = 0; i < m->n_lines; i++) {
+		const struct sp_line *l = &m->lines[i];
+
+		if (l->location < k->first || l->location >= k->end)
+			continue;
+		sp_out_f(out, "%s[%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]",
+		         any ? ",\n" : "\n", l->location, l->region, l->line, l->hits, l->own, l->callees);
+		any = true;
+	}
+	sp_out_byte(out, ']');
+}
+
 static int put_values(struct sp_out *out, const struct sp_model *m, const struct sp_pick *k,
                       const struct sp_write_options *o, struct sp_err *e)
 {
@@ -302,6 +321,7 @@ int sp_write_json(const struct sp_model *m, const char *path, const struct sp_wr
 	if (rc == 0) {
 		rc = put_head(&out, m) ? sp_fail(e, ENOMEM, "out of memory") : 0;
 		put_paths(&out, m);
+		put_lines(&out, m, &k);
 		rc = sp_out_close(&out, rc ? rc : put_values(&out, m, &k, o, e), e);
 	}
 	sp_pick_close(&k);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """.lprof files, read by line_profiler itself and as the pickles that they are."""
 
+import json
 import pickle
 import pickletools
 import subprocess
@@ -109,6 +110,18 @@ def test_without_lines_it_is_refused(tmp_path):
     with pytest.raises(Error, match="measure with --lines"):
         Model(str(tmp_path / "run")).convert("lprof", str(tmp_path / "x.lprof"))
     assert not (tmp_path / "x.lprof").exists()
+
+
+def test_json_has_the_same(run, tmp_path):
+    Model(str(run)).convert("json", str(tmp_path / "x.json"))
+    found = json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))
+    assert found["line_columns"] == ["location", "region", "line", "hits", "own", "callees"]
+    rows = {}
+    for location, region, line, hits, own, callees in found["lines"]:
+        assert location == 0
+        of = found["regions"][region]
+        rows.setdefault((of["file"], of["line"], of["qualname"]), []).append((line, hits, own + callees))
+    assert rows == expected(run)
 
 
 def test_replaces_and_leaves_nothing_half(run, tmp_path):
