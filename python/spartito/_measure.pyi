@@ -40,6 +40,9 @@ def thread_functions(on: bool) -> bool:
     """Whether functions are recorded in the calling thread, where they are in the process; regions are in any case. True: that
     changed it."""
 
+def label(words: str) -> None:
+    """What functions that begin from here on are labelled with: args, file, path, line, divided by commas; as filter() for the rest."""
+
 def filter(items: str) -> None:
     """Another filter, as the setting has it, for functions that begin from here on. From 3.12 on sys.monitoring.restart_events() must
     follow. ValueError: an item that cannot be read."""

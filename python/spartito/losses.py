@@ -69,7 +69,7 @@ def _missing(processes: list[dict[str, Any]]) -> list[str]:
     for p in processes:
         for key, text in p["meta"].items():
             if key.startswith("missing_"):
-                said.setdefault(text, []).append(p)
+                said.setdefault(text.rstrip(), []).append(p)
     return [
         f"not recorded in {family.who(those[0]) if len(those) == 1 else f'{count(len(those))} processes'}: {text}"
         for text, those in said.items()

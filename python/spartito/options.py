@@ -147,6 +147,20 @@ VERBS = (
             Option("--only-mine", "leave out the standard library and installed packages, with the C functions that they call"),
             Option("--tasks", "list so many asynchronous tasks of a process one by one, sum up the others (default 100000)", "N", kind="count"),
             Option("--depth", "record calls down to N frames (default 0: all)", "N", kind="count"),
+            Option(
+                "--label",
+                "show in the name of each function with which args it was called, in which file (path: its whole name) and at which line it "
+                "begins: any of args, file, path, line",
+                "WORD[,…]",
+                kind="list",
+            ),
+            Option("--label-limit", "labels by args in a process (default 10000); further calls are shown without them", "N", kind="count"),
+            Option(
+                "--label-repr",
+                "call __repr__ for arguments of these types, which --label args shows by name else; Grid, or package.module.Grid",
+                "TYPE[,…]",
+                kind="list",
+            ),
             Option("--gil", "record the time that threads wait for the global interpreter lock"),
             Option("--io", "record file I/O: the C library's functions on files, with the bytes that they move"),
             Option(

@@ -50,6 +50,9 @@ SETTINGS = (
     Setting("depth", "--depth", "count", "0"),
     Setting("tasks", "--tasks", "count", "100000"),
     Setting("gil", "--gil", "flag", "0"),
+    Setting("label", "--label", "label", ""),
+    Setting("label_limit", "--label-limit", "count", "10000"),
+    Setting("label_repr", "--label-repr", "types", ""),
     Setting("io", "--io", "flag", "0"),
     Setting("metrics", "--metric", "metrics", ""),
     Setting("mpi", "--mpi", "mpi", "auto"),
@@ -59,6 +62,7 @@ OTHERS = ("SPARTITO_EXPERIMENT", "SPARTITO_SCOREP", "SPARTITO_OMNITRACE", "SPART
           "SPARTITO_PROFILE_DEPTH", "SPARTITO_CLOCK",
           "SPARTITO_CC", "SPARTITO_CXX", "SPARTITO_FC", "SPARTITO_WRAPPER", "SPARTITO_MACHINE",
           "SPARTITO_EXECUTABLE", "SPARTITO_INSTRUMENTER_FILE")  # fmt: skip
+LABELS = ("args", "file", "path", "line")
 TRUE = ("1", "true", "yes", "on")
 FALSE = ("0", "false", "no", "off", "")
 FILTER_HINT = "; both are in one list: filter = ['+INCLUDED', '-EXCLUDED']"
@@ -145,6 +149,22 @@ def _formats(text: str) -> str:
     return ",".join(dict.fromkeys(names))
 
 
+def _label(text: str) -> str:
+    words = [word.lower() for word in text.replace(",", " ").split()]
+    for word in words:
+        if word not in LABELS:
+            raise ValueError(f"{word!r} is none of {', '.join(LABELS)}{near(word, list(LABELS))}")
+    return ",".join(word for word in LABELS if word in words)
+
+
+def _types(text: str) -> str:
+    words = text.replace(",", " ").split()
+    for word in words:
+        if not all(part.isidentifier() for part in word.split(".")):
+            raise ValueError(f"{word!r} is no name of a type such as Grid or package.module.Grid")
+    return ",".join(dict.fromkeys(words))
+
+
 def _metrics(text: str) -> str:
     words = ",".join(dict.fromkeys(text.replace(",", " ").split()))
     if words:
@@ -183,6 +203,17 @@ def _flag(text: str) -> str:
     raise ValueError(f"{text!r} is neither on (1, true, yes, on) nor off (0, false, no, off)")
 
 
+CHECKS = {
+    "filter": _filter,
+    "hook": _hook,
+    "formats": _formats,
+    "metrics": _metrics,
+    "mpi": mpi_groups,
+    "label": _label,
+    "types": _types,
+}
+
+
 def normal(setting: Setting, text: str) -> str:
     """The value as the measured process reads it. ValueError: a sentence about it."""
     kind = setting.kind
@@ -205,7 +236,7 @@ def normal(setting: Setting, text: str) -> str:
         if text not in ("flush", "stop"):
             raise ValueError(f"{text!r} is neither flush nor stop")
         return text
-    check = {"filter": _filter, "hook": _hook, "formats": _formats, "metrics": _metrics, "mpi": mpi_groups}.get(kind)
+    check = CHECKS.get(kind)
     return check(text) if check else text
 
 

@@ -238,6 +238,10 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 		sp_filter_free(f);
 		return -1;
 	}
+	if (sp_label_start(s)) {
+		sp_filter_free(f);
+		return -1;
+	}
 	sp_names_new_generation();
 	int r = sp_process_start(dir, s, f, how);
 	if (r) {
@@ -317,6 +321,17 @@ int sp_control_instrument(bool on)
 	sp_process_out_of_date();
 	sp_hook_thread(NULL);
 	return 1;
+}
+
+int sp_control_label(const char *words)
+{
+	sp_process_forked();
+	if (!sp_hook_used || !sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
+		return 0;
+	if (sp_label_change(words))
+		return -1;
+	sp_names_new_generation();
+	return 0;
 }
 
 int sp_control_filter(const char *items)

@@ -134,6 +134,16 @@ static inline PyObject *sp_frame_globals(const sp_frame *f)
 	return f->f_globals;
 }
 
+/* Whether a generator or coroutine begins, and does not go on, at an enter. */
+static inline bool sp_frame_is_first(sp_frame *f)
+{
+#if PY_VERSION_HEX < 0x030B0000
+	return f->f_lasti < 0;
+#else
+	return _PyInterpreterFrame_LASTI(f) <= sp_frame_code(f)->_co_firsttraceable;
+#endif
+}
+
 /* An argument, from 0 (a method's self) on, borrowed; NULL if there is none, or it is not bound. */
 static inline PyObject *sp_frame_argument(sp_frame *f, int i)
 {

@@ -32,7 +32,8 @@ extern const struct sp_hook *sp_hook_used;     /* NULL: none installed */
 
 enum {
 	SP_SLOT_REGION = 1,
-	SP_SLOT_HINT = 2, /* a pointer to the qualified name, found in the enclosing code (before 3.11) */
+	SP_SLOT_HINT = 2,  /* a pointer to the qualified name, found in the enclosing code (before 3.11) */
+	SP_SLOT_LABEL = 2, /* with SP_SLOT_REGION: which region it is depends on the call, see label.c */
 	SP_SLOT_FILTERED = 4,
 	SP_SLOT_WATCH = 8, /* something happens when it is entered: see watch.c */
 	SP_SLOT_GENERATOR = 16,
@@ -74,6 +75,18 @@ uint64_t sp_names_c_key(PyObject *callable); /* 0: not a C function */
 /* File, absolute, and line of the innermost frame of the program; owned, NULL: there is none. */
 char *sp_names_caller(uint32_t *line);
 void sp_names_forget(void);
+
+/* label.c. The settings of that name, for functions whose slots are decided from here on. 0, or -1 with an exception.
+ */
+int sp_label_start(const struct sp_settings *s);
+/* Other words for that, while the program runs. 0, or -1 with an exception. */
+int sp_label_change(const char *words);
+/* The slot of a function with SP_SLOT_LABEL with the region of this call: of frame f, which is being entered. */
+uint64_t sp_label_slot(uint64_t slot, sp_frame *f);
+static inline bool sp_slot_is_labelled(uint64_t slot)
+{
+	return (slot & 0xf & ~SP_SLOT_WATCH) == (SP_SLOT_REGION | SP_SLOT_LABEL);
+}
 
 /* watch.c: functions of the library that tell us something. */
 bool sp_watch_wanted(const char *module, const char *name);
@@ -231,6 +244,8 @@ int sp_control_resume(void);
 /* Whether functions are recorded from here on; user regions are in any case. 1: that changed it, 0: it was so, or
  * nothing is measured. */
 int sp_control_instrument(bool on);
+/* Other labels for functions that are entered from here on. */
+int sp_control_label(const char *words);
 /* Another filter for functions that are entered from here on. */
 int sp_control_filter(const char *items);
 /* Goes on with another hook, for all threads; used by evalframe.c when the C stack runs out. */

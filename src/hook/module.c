@@ -125,6 +125,15 @@ static PyObject *filter(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
+static PyObject *label(PyObject *self, PyObject *args)
+{
+	(void)self;
+	const char *words;
+	if (!PyArg_ParseTuple(args, "s", &words) || sp_control_label(words))
+		return NULL;
+	Py_RETURN_NONE;
+}
+
 static PyObject *hooks(PyObject *self, PyObject *none)
 {
 	(void)self, (void)none;
@@ -440,6 +449,7 @@ static PyMethodDef methods[] = {
     {"uninstrumented", uninstrumented, METH_NOARGS, "Is there a measurement in which functions are not recorded?"},
     {"thread_functions", thread_functions, METH_O,
      "thread_functions(on) -> whether that changed it: are functions recorded in this thread?"},
+    {"label", label, METH_VARARGS, "label(words): other labels of functions from here on."},
     {"filter", filter, METH_VARARGS, "filter(items): another filter from here on."},
     {"rewind_begin", rewind_begin, METH_VARARGS, "rewind_begin(name, file=None, line=0)"},
     {"rewind_end", rewind_end, METH_VARARGS, "rewind_end(name, undo) -> whether it had begun"},

@@ -4,7 +4,7 @@
  *
  * Nothing here runs code of the program: names are taken from exact strings, dictionaries are read with the C functions
  * that do not look at overridden methods, instances are never asked for attributes. */
-#include "hook/hook.h"
+#include "hook/label.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -335,9 +335,17 @@ static uint32_t region_of_code(const char *module, const struct name *name, cons
 {
 	if (!sp_filter_wants(sp_process.filter, module, name->p, file))
 		return sp_filter_hides(sp_process.filter, module, name->p, file) ? SP_REGION_HIDES : SP_REGION_LEFT_OUT;
+	const uint32_t line = code->co_firstlineno > 0 ? (uint32_t)code->co_firstlineno : 0;
 	struct sp_text m = {module, strlen(module)}, p = {file, strlen(file)}, q = {name->p, name->n};
-	return sp_define_region(m, q, p, (uint32_t)(code->co_firstlineno > 0 ? code->co_firstlineno : 0),
-	                        code_flags(code));
+	char *label = NULL;
+	if (sp_label_any() && (label = sp_label_of_code(code, q, file, &q.n)))
+		q.p = label;
+	uint32_t id = sp_define_region(m, q, p, line, code_flags(code));
+	free(label);
+	q = (struct sp_text){name->p, name->n};
+	if (id && sp_label_by_call(code) && !sp_label_add(id, code, m, q, p, line, code_flags(code)))
+		sp_process.header->lost_regions++;
+	return id;
 }
 
 static uint32_t region_as_scorep(const char *module, const char *file, PyCodeObject *code, sp_frame *f)
@@ -366,7 +374,11 @@ static uint64_t slot_new(PyCodeObject *code, const char *module, struct name nam
 		return slot | SP_SLOT_FILTERED;
 	uint64_t id = sp_process.settings.scorep ? region_as_scorep(module, file, code, f)
 	                                         : region_of_code(module, &name, file, code);
-	return id && id != SP_REGION_LEFT_OUT ? slot | id << SP_SLOT_ID : slot | SP_SLOT_FILTERED;
+	if (!id || id == SP_REGION_LEFT_OUT)
+		return slot | SP_SLOT_FILTERED;
+	if (id != SP_REGION_HIDES && sp_label_by_call(code))
+		slot |= SP_SLOT_LABEL;
+	return slot | id << SP_SLOT_ID;
 }
 
 uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f)

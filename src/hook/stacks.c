@@ -227,6 +227,8 @@ SP_COLD struct sp_thread *sp_hook_enter_slow(PyCodeObject *code, sp_frame *f, ui
 			sp_watch_enter(f, true, recorded);
 		if (!recorded)
 			t = NULL;
+		else if (sp_slot_is_labelled(*slot) && f && sp_frame_code(f) == code)
+			*slot = sp_label_slot(*slot, f);
 	}
 	SP_RESTORE_EXCEPTION;
 	errno = error;

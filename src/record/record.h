@@ -38,6 +38,9 @@ struct sp_settings {
 	bool instrument; /* functions are recorded from the start on, not only the program's own regions */
 	bool io;
 	bool gil;                   /* time waited for it */
+	uint32_t label_limit;       /* labels by arguments in a process; 0: none */
+	char *label;                /* owned; args, file, path, line, separated by commas */
+	char *label_repr;           /* owned; names of types, separated by commas */
 	char *clock;                /* owned; auto, tsc or monotonic */
 	char *metrics;              /* owned; source:name, separated by commas */
 	char *machine, *executable; /* owned; what the results call them, or empty */
@@ -150,6 +153,9 @@ extern bool sp_recording; /* measuring, and not paused */
 
 /* Makes the calling thread's location; NULL (counted) when that cannot be done or nothing is measured. */
 struct sp_thread *sp_thread_new(void);
+/* Of the calling thread nothing is recorded until sp_thread_show() gets what this returned. */
+struct sp_thread *sp_thread_hide(void);
+void sp_thread_show(struct sp_thread *t);
 /* Throws away what the thread recorded so far; its stack must be empty. */
 void sp_thread_restart(struct sp_thread *t);
 void sp_thread_name(struct sp_thread *t, const char *name, size_t n);
@@ -251,6 +257,8 @@ uint32_t sp_define_region(struct sp_text module, struct sp_text name, struct sp_
                           unsigned flags);
 /* A column for a metric, before the first node of the process is made: sync ones first. Its number, or -1 (no room). */
 int sp_define_metric(const char *name, const char *unit, int exponent, const char *what, unsigned flags);
+/* The META record of calls beyond `label_limit`: a child of fork counts its own. */
+#define SP_META_MISSING_LABELS "missing_labels"
 void sp_define_meta(const char *key, const char *value, size_t n);
 /* As sp_define(); returns where the first text lies in the file, to be renewed there, or NULL. */
 void *sp_define_live(unsigned kind, unsigned flags, uint32_t a, uint32_t b, const struct sp_text *text, int n);

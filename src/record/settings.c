@@ -28,6 +28,9 @@ const struct sp_setting sp_setting_table[] = {
     {"gil", SP_SETTING_BOOL, AT(gil), "0"},
     {"mpi", SP_SETTING_TEXT, AT(mpi), "auto"},
     {"clock", SP_SETTING_TEXT, AT(clock), "auto"},
+    {"label", SP_SETTING_TEXT, AT(label), ""},
+    {"label_limit", SP_SETTING_COUNT, AT(label_limit), "10000"},
+    {"label_repr", SP_SETTING_TEXT, AT(label_repr), ""},
     {"metrics", SP_SETTING_TEXT, AT(metrics), ""},
     {"machine", SP_SETTING_TEXT, AT(machine), ""},
     {"executable", SP_SETTING_TEXT, AT(executable), ""},
@@ -150,9 +153,11 @@ void sp_settings_free(struct sp_settings *s)
 	free(s->filter);
 	free(s->clock);
 	free(s->metrics);
+	free(s->label);
+	free(s->label_repr);
 	free(s->machine);
 	free(s->executable);
-	s->hook = s->filter = s->clock = s->metrics = s->machine = s->executable = NULL;
+	s->hook = s->filter = s->clock = s->metrics = s->label = s->label_repr = s->machine = s->executable = NULL;
 }
 
 int sp_settings_from_environment(struct sp_settings *s, char *why, size_t n)

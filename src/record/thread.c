@@ -266,6 +266,21 @@ struct sp_thread *sp_thread_new(void)
 	return t;
 }
 
+struct sp_thread *sp_thread_hide(void)
+{
+	struct sp_thread *t = sp_self;
+	failed_epoch = sp_epoch; /* and no other one is made */
+	sp_self = NULL;
+	return t;
+}
+
+void sp_thread_show(struct sp_thread *t)
+{
+	failed_epoch = 0;
+	if (!sp_self && t && sp_process.header && !sp_process.forked)
+		sp_self = t;
+}
+
 void sp_thread_restart(struct sp_thread *t)
 {
 	t->booting = false;

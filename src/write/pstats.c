@@ -81,13 +81,18 @@ static void put_key(struct sp_out *out, const struct sp_graph_key *k)
 	put_text(out, k->name);
 }
 
-/* What code.co_name was: the last part of the qualified name. */
+/* What code.co_name was: the last part of the qualified name. What a label put behind it stays: "C.f(x=0.5)" is
+ * "f(x=0.5)". One that begins with a bracket, "[C.f][x.py]", is one name. */
 static struct sp_str last_part(struct sp_str s)
 {
-	for (size_t i = s.n; i > 0; i--)
-		if (s.p[i - 1] == '.')
-			return (struct sp_str){s.p + i, s.n - i};
-	return s;
+	size_t begin = 0;
+
+	if (s.n && s.p[0] == '[')
+		return s;
+	for (size_t i = 0; i < s.n && s.p[i] != '(' && s.p[i] != ':'; i++)
+		if (s.p[i] == '.')
+			begin = i + 1;
+	return (struct sp_str){s.p + begin, s.n - begin};
 }
 
 struct sp_graph_key sp_pstats_key(const struct sp_region *r)
