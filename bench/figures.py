@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 
+import labels
 import merging
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -345,7 +346,8 @@ def collect(bench, work, quick):
     # a core file of a failing peer must not fill the disk
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     rows = []
-    for part in (event_sizes, otf2_rate, start_up, unmeasured, drop_in, file_io, metrics, native, memory, report, cube, merge):
+    for part in (event_sizes, otf2_rate, start_up, unmeasured, drop_in, file_io, metrics, native, memory, report, cube, merge,
+                 labels.collect):
         print(f"{part.__name__.replace('_', ' ')} …", file=sys.stderr, flush=True)
         rows += part(bench, work, quick)
     return rows

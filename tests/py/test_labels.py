@@ -2,14 +2,19 @@
 """Labels: regions named after the arguments, the file and the line of a call, under every hook; bounded, and without code of the
 program's own objects."""
 
+import re
+import shlex
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 from conftest import ROOT
+from programs import all_programs
 from spartito import _measure
 from spartito._analyse import Model
 from test_cli_helpers import run
+from test_programs import run as run_program
 
 HOOKS = [name for name, works, _ in _measure.hooks() if works]
 
@@ -480,3 +485,31 @@ def test_settings_come_from_everywhere(spartito, tmp_path, monkeypatch):
     code = "import spartito\nspartito.start('x', label='args', label_limit=3)\n(lambda q: 0)(1)\nspartito.stop()\n"
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
     assert any(row["qualname"] == "<lambda>(q=1)" for row in Model(str(tmp_path / "x")).flat())
+
+
+NAMES = """async_generators callbacks closures code_replaced code_reuse coroutines deep_recursion exceptions fork functions
+generators hostile_objects methods odd_names own_greenlet recursion recursion_error sub_interpreter tasks threads"""
+PROGRAMS = [program for program in all_programs() if program.name in NAMES.split() and not program.wrong_python()]
+
+
+@pytest.mark.parametrize("program", [pytest.param(p, id=p.name) for p in PROGRAMS])
+def test_programs_do_and_count_the_same(program, tmp_path):
+    """The programs of tests/programs with labels: what they print and their status, and the calls of all labels together."""
+    for module in program.values.get("needs", "").split():
+        pytest.importorskip(module)
+    command = [sys.executable, str(program.path), *shlex.split(program.values.get("args", ""))]
+    options = ["--label", "args,line", "--label-limit", "100000", *shlex.split(program.values.get("options", ""))]
+    measured = [sys.executable, "-m", "spartito", "run", "-q", *options, "-o", str(tmp_path / "run"), "--", *command]
+    plain, under = (run_program(c, tmp_path / "cwd", program, tmp_path / "run") for c in (command, measured))
+    assert under[:2] == plain[:2] and (under[2] == plain[2] or program.values.get("stderr") == "any")
+    model = Model(str(tmp_path / "run"))
+    visits, resumed = Counter(), Counter()
+    for row in model.flat():
+        name = re.sub(r"\(.*$", "", row["name"], flags=re.DOTALL) if row["kind"] == "python" else row["name"]
+        visits[name] += row["visits"]
+        resumed[name] += row["resumed"]
+    names = {name for name in program.counts["visits"] if "(" not in name}
+    assert {name: visits[name] for name in names} == {name: program.counts["visits"][name] for name in names}
+    assert {name: resumed[name] for name in program.counts["resumed"]} == program.counts["resumed"]
+    for process in model.info()["processes"]:
+        assert not {k: v for k, v in process["lost"].items() if v and k != "deeper"} and "missing_labels" not in process["meta"]
