@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from spartito._analyse import Model
 
 VIEWS = ("messages", "waits", "critical_path")
-FEW = 8  # rows of the tables below the first one
 MANY_EVENTS = 20_000_000  # reading more takes seconds, which only who asks for it waits
 SOME_EVENTS = 2_000_000  # reading these takes a quarter of a second
 PATH = Column("call path", left=True, style="cyan")
@@ -69,8 +68,14 @@ def write(view: str, out: Output, found: dict[str, Any], info: dict[str, Any], l
         out.line(sentence)
 
 
-def _first(rows: list[Any], limit: int) -> list[Any]:
-    return rows[:limit] if limit else rows
+def _table(
+    out: Output, columns: list[Column], rows: list[Any], cells: Callable[[Any], tuple[str, ...]], limit: int
+) -> None:
+    """The first rows of a table, and how many there are more; limit 0: all."""
+    shown = rows[:limit] if limit else rows
+    out.table(columns, [cells(row) for row in shown])
+    if len(shown) < len(rows):
+        out.line(f"… {count(len(rows) - len(shown))} more")
 
 
 # ---- messages ----
@@ -150,11 +155,8 @@ def _messages(out: Output, found: dict[str, Any], info: dict[str, Any], limit: i
     if not rows["pair"] and not found["unmatched_receives"]:
         out.line("no messages from rank to rank")
         return
-    pairs = _first(_sum(rows["pair"], "from"), limit)
-    table = [(*cells(r), ranks[r["from"]], ranks[r["to"]]) for r in pairs]
-    out.table([*numbers, Column("from rank"), Column("to rank")], table)
-    if len(pairs) < len(rows["pair"]):
-        out.line(f"… {plural(len(rows['pair']) - len(pairs), 'pair')} of ranks not shown")
+    columns = [*numbers, Column("from rank"), Column("to rank")]
+    _table(out, columns, _sum(rows["pair"], "from"), lambda r: (*cells(r), ranks[r["from"]], ranks[r["to"]]), limit)
     out.line()
     received = {r["to"]: r for r in rows["receiver"]}
     sent = {r["from"]: r for r in rows["sender"]}
@@ -162,19 +164,18 @@ def _messages(out: Output, found: dict[str, Any], info: dict[str, Any], limit: i
     each = [(p, sent.get(p, none), received.get(p, none)) for p in {*sent, *received}]
     each.sort(key=lambda r: (-r[1]["bytes"] - r[2]["bytes"], r[0] is None, r[0] or 0))
     columns = [Column(t) for t in ("sent", "bytes sent", "received", "bytes received", "rank")]
-    out.table(
-        columns,
-        [
-            (count(s["messages"]), size(s["bytes"]), count(r["messages"]), size(r["bytes"]), ranks[p])
-            for p, s, r in _first(each, limit)
-        ],
-    )
+
+    def ends(row: Any) -> tuple[str, ...]:
+        p, s, r = row
+        return (count(s["messages"]), size(s["bytes"]), count(r["messages"]), size(r["bytes"]), ranks[p])
+
+    _table(out, columns, each, ends, limit)
     out.line()
-    table = [(*cells(r), _comm(r, rows["comm"])) for r in _first(_sum(rows["comm"], "comm"), FEW)]
-    out.table([*numbers, Column("communicator", left=True, style="cyan")], table)
+    columns = [*numbers, Column("communicator", left=True, style="cyan")]
+    _table(out, columns, _sum(rows["comm"], "comm"), lambda r: (*cells(r), _comm(r, rows["comm"])), limit)
     out.line()
-    table = [(*cells(r), shortened(found["stacks"][r["path"]])) for r in _first(_sum(rows["path"], "path"), limit)]
-    out.table([*numbers, Column("sent in", left=True, style="cyan")], table)
+    columns = [*numbers, Column("sent in", left=True, style="cyan")]
+    _table(out, columns, _sum(rows["path"], "path"), lambda r: (*cells(r), shortened(found["stacks"][r["path"]])), limit)
     out.line()
     out.line(f"{plural(found['messages'], 'message')}, {size(found['bytes'])}; {_lost(found)}")
 
@@ -251,11 +252,12 @@ def _waiting_ranks(
     ranks = Ranks(info)
     both = sorted({*waited, *caused}, key=lambda p: (-caused.get(p, 0.0), p))
     titles = ("waited", "% of its time", "others waited for it", "rank")
-    lines = []
-    for p in _first(both, limit):
+
+    def cells(p: int) -> tuple[str, ...]:
         own = waited.get(p, 0.0)
-        lines.append((seconds(own), percent(own, busy.get(p, 0.0)), seconds(caused.get(p, 0.0)), ranks[p]))
-    out.table([Column(t) for t in titles], lines)
+        return (seconds(own), percent(own, busy.get(p, 0.0)), seconds(caused.get(p, 0.0)), ranks[p])
+
+    _table(out, [Column(t) for t in titles], both, cells, limit)
 
 
 def _waits(out: Output, found: dict[str, Any], info: dict[str, Any], limit: int) -> None:
@@ -285,28 +287,19 @@ def _waits(out: Output, found: dict[str, Any], info: dict[str, Any], limit: int)
     out.line()
     places = sorted(where.items(), key=lambda item: (-item[1].time, item[0]))
     titles = (Column("time"), Column("ranks"), Column("most in"), Column("most for"), Column("waiting", left=True))
-    out.table(
-        [*titles, PATH],
-        [
-            (
-                seconds(w.time),
-                count(len(w.by)),
-                _most(w.by, w.time, ranks),
-                _most(w.on, w.time, ranks),
-                shown[kind],
-                shortened(found["stacks"][path]),
-            )
-            for (path, kind), w in _first(places, limit)
-        ],
-    )
+
+    def cells(place: Any) -> tuple[str, ...]:
+        (path, kind), w = place
+        extremes = (_most(w.by, w.time, ranks), _most(w.on, w.time, ranks))
+        return (seconds(w.time), count(len(w.by)), *extremes, shown[kind], shortened(found["stacks"][path]))
+
+    _table(out, [*titles, PATH], places, cells, limit)
     out.line()
     _waiting_ranks(out, pairs, found, info, limit)
     out.line()
-    heaviest = sorted(pairs.items(), key=lambda item: (-item[1], item[0]))[:FEW]
-    out.table(
-        [Column("time"), Column("rank waited"), Column("for rank")],
-        [(seconds(time), ranks[a], ranks[b]) for (a, b), time in heaviest],
-    )
+    heaviest = sorted(pairs.items(), key=lambda item: (-item[1], item[0]))
+    columns = [Column("time"), Column("rank waited"), Column("for rank")]
+    _table(out, columns, heaviest, lambda row: (seconds(row[1]), ranks[row[0][0]], ranks[row[0][1]]), limit)
 
 
 # ---- critical path ----
@@ -317,23 +310,26 @@ def _critical_path(out: Output, found: dict[str, Any], info: dict[str, Any], lim
     whole = found["length"]
     regions = sorted(found["regions"], key=lambda r: (-r["time"], r["name"]))
     columns = [Column("time"), Column("%"), Column("10 % faster saves"), Column("function", left=True, style="cyan")]
-    lines = []
-    for r in _first(regions, limit):
+
+    def cells(r: dict[str, Any]) -> tuple[str, ...]:
         least, most = seconds(r["at_least"]), seconds(r["at_most"])
         saves = most if least == most else f"{least} – {most}"
-        lines.append((seconds(r["time"]), percent(r["time"], whole), saves, name(r["name"])))
-    out.table(columns, lines)
+        return (seconds(r["time"]), percent(r["time"], whole), saves, name(r["name"]))
+
+    def on_path(p: dict[str, Any]) -> tuple[str, ...]:
+        return (seconds(p["time"]), percent(p["time"], whole), shortened(found["stacks"][p["path"]]) or "<root>")
+
+    _table(out, columns, regions, cells, limit)
     out.line()
     paths = sorted(found["paths"], key=lambda p: (-p["time"], p["path"]))
-    where = [(p["time"], shortened(found["stacks"][p["path"]]) or "<root>") for p in paths[:FEW]]
-    out.table([Column("time"), Column("%"), PATH], [(seconds(t), percent(t, whole), text) for t, text in where])
+    _table(out, [Column("time"), Column("%"), PATH], paths, on_path, limit)
     out.line()
     of: dict[int, float] = {}
     for location, time in zip(info["locations"], found["locations"]):
         of[location["process"]] = of.get(location["process"], 0.0) + time
     longest = sorted((p for p in of if of[p] > 0), key=lambda p: (-of[p], p))
-    each = [(seconds(of[p]), percent(of[p], whole), ranks[p]) for p in longest[:FEW]]
-    out.table([Column("time"), Column("%"), Column("rank")], each)
+    columns = [Column("time"), Column("%"), Column("rank")]
+    _table(out, columns, longest, lambda p: (seconds(of[p]), percent(of[p], whole), ranks[p]), limit)
     out.line()
     out.line(
         f"the critical path is {seconds(whole)} long, touches {plural(len(longest), 'rank')} and goes "

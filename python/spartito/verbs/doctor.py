@@ -136,6 +136,16 @@ def _io() -> Line:
     return "ok", f"file I/O: run --io preloads {LIBRARY}", ""
 
 
+def _mpi() -> Iterator[Line]:
+    """The wrapper libraries that the build has made, one for each MPI whose compiler was there."""
+    for name, what, package in (("openmpi", "Open MPI", "libopenmpi-dev"), ("mpich", "MPICH", "libmpich-dev")):
+        if os.path.isfile(os.path.join(os.path.dirname(os.path.dirname(__file__)), f"spartito_mpi_{name}.so")):
+            yield "ok", f"MPI: programs of {what} are recorded", ""
+        else:
+            get = f"apt install {package}, then build it again"
+            yield "note", f"MPI: mpicc of {what} was not there when Spartito was built: its calls are not recorded", get
+
+
 def _lines() -> Iterator[Line]:
     from spartito import __version__
 
@@ -148,6 +158,7 @@ def _lines() -> Iterator[Line]:
     yield from _hooks()
     yield _clock()
     yield _io()
+    yield from _mpi()
     yield from _metrics()
     yield from _formats()
     yield _library("libotf2", "writes OTF2 traces", "libotf2-trace-dev")

@@ -12,7 +12,13 @@ from spartito.rundir import Directory, Found
 from spartito.say import Refused, complain, reason
 from spartito.settings import Value, resolve, strange_variables, uncounted
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from spartito.world import World
+
 HELPERS = 0.3  # seconds
+SPEAKING = 0.5  # seconds
+USAGE = 2
 
 
 def _environment(path: str, values: list[Value]) -> dict[str, str]:
@@ -44,12 +50,17 @@ def _with_trace(texts: dict[str, str], values: list[Value]) -> None:
 def main(given: dict[str, object], command: list[str]) -> int:
     if not command:
         raise Usage("no command given: spartito run [options] -- command line…")
-    values = resolve(given)
-    texts = {value.setting.name: value.text for value in values}
-    if texts["to"]:
-        _with_trace(texts, values)
     command = launch.real_command(command)
     world = rundir.world_of(command)
+    try:
+        values = resolve(given)
+        texts = {value.setting.name: value.text for value in values}
+        if texts["to"]:
+            _with_trace(texts, values)
+    except Usage:
+        if _is_silent(world):
+            return USAGE
+        raise
     said = uncounted(texts["metrics"]) if texts["metrics"] else []
     for line in [*strange_variables(), *said]:
         if not world or world.speaks:
@@ -57,14 +68,14 @@ def main(given: dict[str, object], command: list[str]) -> int:
     try:
         directory = rundir.create(texts["output"], command, world=world)
     except Refused as e:
-        if world and not world.speaks:
+        if _is_silent(world):
             return e.status
         raise
     try:
         status = launch.run(command, _environment(directory.path, values), lambda: _prepare(texts, directory))
     except Refused as e:
         _refused(directory, e.status << 8)
-        if world and not world.speaks:
+        if _is_silent(world):
             return e.status
         raise
     try:
@@ -75,6 +86,14 @@ def main(given: dict[str, object], command: list[str]) -> int:
         # whatever is wrong with the result: the program's own status is what the caller must see
         complain(f"the result cannot be shown: {' '.join(str(e).split()) or type(e).__name__}")
     return launch.end_like(status)
+
+
+def _is_silent(world: World | None) -> bool:
+    """Whether another rank says what is wrong; it gets the time to: mpiexec ends all when the first one has failed."""
+    silent = bool(world and not world.speaks)
+    if silent:
+        time.sleep(SPEAKING)
+    return silent
 
 
 def _refused(directory: Directory, status: int) -> None:
