@@ -124,6 +124,29 @@ def otf2_rate(bench, work, quick):
     return [("raw to OTF2, million events a second, one core", f"{rate:.1f}", "at least 15", rate >= 15)]
 
 
+def perfetto(bench, work, quick):
+    """Loading counts; an event's size is that of the larger one of a program's and of calls among 500 functions at random."""
+    made, program = os.path.join(work, "perfetto-in"), os.path.join(work, "perfetto-program")
+    subprocess.run([rawgen(), made, "500", "5000", "1", "2000000" if quick else "10000000"], check=True)
+    script = os.path.join(work, "perfetto.py")
+    with open(script, "w") as f:
+        f.write(EVENTS.replace("COUNT", "100000"))
+    measured(bench, program, ["--trace"], bench.python, script)
+    code = ("import sys, json, time, os, spartito._analyse as a; b = time.perf_counter(); m = a.Model(sys.argv[1]);"
+            "m.convert('perfetto', sys.argv[2]); e = time.perf_counter();"
+            "print(json.dumps([m.info()['events'], e - b, os.path.getsize(sys.argv[2])]))")
+    out, best, sizes = os.path.join(work, "out.pftrace"), float("inf"), []
+    for directory in (made, made, made, program):
+        events, seconds, size = ask(bench, code, directory, out)
+        sizes.append(size / events)
+        if directory == made:
+            best = min(best, seconds / events * 1e7)
+        os.remove(out)
+    shutil.rmtree(made)
+    return [("raw to Perfetto, s for 10^7 events", f"{best:.2f}", "under 4", best < 4),
+            ("Perfetto, bytes an event", f"{max(sizes):.1f}", "at most 16", max(sizes) <= 16)]
+
+
 def start_up(bench, work, quick):
     script = os.path.join(work, "empty.py")
     open(script, "w").close()
@@ -346,8 +369,8 @@ def collect(bench, work, quick):
     # a core file of a failing peer must not fill the disk
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     rows = []
-    for part in (event_sizes, otf2_rate, start_up, unmeasured, drop_in, file_io, metrics, native, memory, report, cube, merge,
-                 labels.collect):
+    for part in (event_sizes, otf2_rate, perfetto, start_up, unmeasured, drop_in, file_io, metrics, native, memory, report, cube,
+                 merge, labels.collect):
         print(f"{part.__name__.replace('_', ' ')} …", file=sys.stderr, flush=True)
         rows += part(bench, work, quick)
     return rows
