@@ -255,6 +255,7 @@ VERBS = (
             ("spartito convert DIR --to pstats -o run.prof", "for pstats, SnakeViz and gprof2dot"),
             ("spartito convert DIR --per-rank --to pstats,text -o profiles", "one profile and one table for each rank"),
             ("spartito convert DIR --to otf2", "for Vampir and otf2-print; needs a run with --trace"),
+            ("spartito convert DIR --to perfetto -o run.pftrace.gz", "for https://ui.perfetto.dev, packed; needs a run with --trace"),
         ),
         operands="dir",
     ),

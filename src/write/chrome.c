@@ -3,7 +3,7 @@
  * has no place for is kept as it can be: tasks are asynchronous slices, counts of threads have the thread in their
  * name, the place of a function is an argument of its call. */
 #include <inttypes.h>
-#include <stdlib.h>
+#include <math.h>
 
 #include "write/formats.h"
 #include "write/packed.h"
@@ -230,7 +230,11 @@ static void put_count(void *to, const struct sp_track *t, uint64_t time, double 
 		put_number(&x->out, " ", x->t.tids[t->location]);
 		sp_out_byte(&x->out, ')');
 	}
-	sp_out_f(&x->out, "\",\"args\":{\"value\":%.17g}", value);
+	sp_out_text(&x->out, "\",\"args\":{\"value\":");
+	if (isfinite(value))
+		sp_out_f(&x->out, "%.17g}", value);
+	else /* which JSON has no numbers for */
+		sp_out_text(&x->out, isnan(value) ? "\"NaN\"}" : value > 0 ? "\"Infinity\"}" : "\"-Infinity\"}");
 	end(x);
 }
 

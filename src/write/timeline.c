@@ -59,7 +59,7 @@ static bool keep_notes(struct sp_timeline *t, const struct sp_notes *n)
 	if (t->depth == 0 || here + n->n > SP_TIMELINE_NOTES)
 		return false;
 	if (t->note_room < t->n_notes + n->n) {
-		const size_t room = 2 * t->note_room + SP_TIMELINE_NOTES;
+		const size_t room = 2 * t->note_room;
 		struct sp_note *larger = realloc(t->notes, room * sizeof *larger);
 		if (!larger)
 			return false;
@@ -390,7 +390,9 @@ int sp_timeline_open(struct sp_timeline *t, const struct sp_model *m, const stru
 	t->counter_seen = sp_arena_zalloc(&t->arena, m->n_processes * m->n_counters, sizeof *t->counter_seen);
 	t->metrics = sp_arena_zalloc(&t->arena, m->n_metrics, sizeof *t->metrics);
 	t->metric_seen = sp_arena_zalloc(&t->arena, m->n_metrics, sizeof *t->metric_seen);
-	if (!t->task_states || !t->counter_seen || !t->metrics || !t->metric_seen || sp_timeline_number(t))
+	t->note_room = SP_TIMELINE_NOTES;
+	t->notes = malloc(t->note_room * sizeof *t->notes);
+	if (!t->task_states || !t->counter_seen || !t->metrics || !t->metric_seen || !t->notes || sp_timeline_number(t))
 		return fail_memory(e);
 	for (uint32_t l = t->k.first; l < t->k.end; l++)
 		t->total += sp_events_count(m, l);

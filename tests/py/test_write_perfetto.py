@@ -326,6 +326,26 @@ def test_size_of_an_event(tmp_path):
     assert (tmp_path / "x.pftrace").stat().st_size <= 16 * events
 
 
+def test_counts_that_are_no_numbers(tmp_path):
+    program = "import spartito\nfor v in (float('nan'), float('-inf'), 1.5): spartito.counter('odd', v)\n"
+    made = measured(tmp_path, program)
+    json.loads((tmp_path / "x.chrome.json").read_text(), parse_constant=pytest.fail)
+    (values,) = [v for (_, _, name), v in made.perfetto.counts.items() if name == "odd"]
+    assert [repr(v) for _, v in values] == ["nan", "-inf", "1.5"]
+    ((_, values),) = [(key, v) for key, v in made.chrome.counts.items() if key[1] == "odd"]
+    assert [v for _, v in values] == ["NaN", "-Infinity", 1.5]
+
+
+def test_run_turns_the_trace_on(spartito, tmp_path):
+    (tmp_path / "p.py").write_text("def f(): pass\nf()\n")
+    done = run(spartito, "run", "--to", "perfetto", "-o", "x", "--", sys.executable, "p.py", cwd=tmp_path)
+    assert "x.pftrace (open with https://ui.perfetto.dev)" in done.stderr
+    assert len(pftrace.perfetto(tmp_path / "x.pftrace").named("__main__:f")) == 1
+    assert run(spartito, "run", "-q", "-o", "y", "--", sys.executable, "p.py", cwd=tmp_path).returncode == 0
+    done = run(spartito, "convert", "y", "--to", "chrome", cwd=tmp_path)
+    assert done.returncode != 0 and "chrome needs the trace" in done.stderr and not (tmp_path / "y.chrome.json").exists()
+
+
 # ---- what is made by hand ----
 
 
