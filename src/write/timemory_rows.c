@@ -116,6 +116,7 @@ enum { HIDDEN = SP_NONE - 1 };
 /* Which row stands for a path of the location that is being added, and rows by parent and label. */
 struct adding {
 	struct sp_tm *t;
+	uint32_t *numbers;       /* owned; of processes, as they are shown */
 	uint32_t *labels;        /* owned; of regions, + 1 */
 	uint32_t *row_of, *seen; /* owned; of paths; seen: location + 1 that row_of belongs to */
 	uint32_t *chain;         /* owned; n_paths of them */
@@ -244,21 +245,25 @@ static int add_location(struct adding *a, uint32_t location, uint32_t root, stru
 
 /* ---- groups ---- */
 
-/* Ranks of MPI have their own numbers, as long as these belong to one process each; the others are counted on. */
-static uint32_t number_of(const struct sp_tm *t, uint32_t process)
+/* Ranks of MPI have their own numbers, those of a second world and processes without a rank are counted on behind them:
+ * as --rank takes them. Owned; NULL without memory. */
+static uint32_t *number_processes(const struct sp_model *m)
 {
-	const struct sp_model *m = t->m;
-	uint32_t ranks = 0, others = 0;
+	uint32_t *numbers = calloc(m->n_processes + 1, sizeof *numbers), next = 0;
 
-	if (m->n_worlds > 1)
-		return process;
-	for (uint32_t p = 0; p < m->n_processes; p++) {
-		if (m->processes[p].rank == SP_NONE)
-			others += p < process;
-		else if (m->processes[p].rank >= ranks)
-			ranks = m->processes[p].rank + 1;
+	for (size_t p = 0; numbers && p < m->n_processes; p++)
+		numbers[p] = SP_NONE;
+	for (size_t w = 0; numbers && w < m->n_worlds; w++) {
+		const struct sp_group *g = &m->worlds[w].ranks;
+		for (uint32_t rank = 0; rank < g->n; rank++)
+			if (g->processes[rank] != SP_NONE)
+				numbers[g->processes[rank]] = next + rank;
+		next += g->n;
 	}
-	return m->processes[process].rank == SP_NONE ? ranks + others : m->processes[process].rank;
+	for (size_t p = 0; numbers && p < m->n_processes; p++)
+		if (numbers[p] == SP_NONE)
+			numbers[p] = next++;
+	return numbers;
 }
 
 static int digits(uint32_t n)
@@ -303,7 +308,7 @@ static int add_process(struct adding *a, uint32_t process, struct sp_err *e)
 {
 	struct sp_tm *t = a->t;
 	const struct sp_process *p = &t->m->processes[process];
-	const uint32_t number = t->o->collapse_processes ? 0 : number_of(t, process);
+	const uint32_t number = t->o->collapse_processes ? 0 : a->numbers[process];
 	uint32_t root;
 
 	for (uint32_t l = p->first_location; l < p->first_location + p->locations; l++) {
@@ -342,12 +347,13 @@ int sp_tm_open(struct sp_tm *t, const struct sp_model *m, const struct sp_tm_opt
 	*t = (struct sp_tm){.m = m, .o = o};
 	t->labels.arena = &t->arena;
 	struct adding a = {.t = t,
+	                   .numbers = number_processes(m),
 	                   .labels = calloc(m->n_regions + 1, sizeof *a.labels),
 	                   .row_of = calloc(m->n_paths + 1, sizeof *a.row_of),
 	                   .seen = calloc(m->n_paths + 1, sizeof *a.seen),
 	                   .chain = calloc(m->n_paths + 1, sizeof *a.chain)};
 	t->groups = calloc(m->n_locations + 1, sizeof *t->groups);
-	if (!a.labels || !a.row_of || !a.seen || !a.chain || !t->groups)
+	if (!a.numbers || !a.labels || !a.row_of || !a.seen || !a.chain || !t->groups)
 		rc = sp_fail(e, ENOMEM, "out of memory");
 	for (uint32_t p = 0; rc == 0 && p < m->n_processes; p++)
 		if (is_wanted(t, p)) {
@@ -357,6 +363,7 @@ int sp_tm_open(struct sp_tm *t, const struct sp_model *m, const struct sp_tm_opt
 		}
 	t->show_process = !o->collapse_processes && (processes > 1 || ranks);
 	t->show_thread = !o->collapse_threads;
+	free(a.numbers);
 	free(a.labels);
 	free(a.row_of);
 	free(a.seen);

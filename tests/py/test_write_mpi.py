@@ -245,6 +245,16 @@ def test_rank_chosen(tmp_path):
     assert table[0][:3] == ["process", "rank", "pid"] and [row[1] for row in table[1:]] == ["1", "2", "3"]
 
 
+def test_tables_name_ranks(tmp_path):
+    model = Model(experiment(tmp_path / "x", ranks=(1, 3), worlds=2))
+    starts = {line.split(">>>")[0] for line in model.table("trip_count").splitlines() if ">>>" in line}
+    assert starts == {f"| |{rank}|0" for rank in (1, 3, 5, 7)}
+    only = model.table("trip_count", process=0)
+    assert {line.split(">>>")[0] for line in only.splitlines() if ">>>" in line} == {"| |1|0"}
+    ranks = json.loads(model.table("trip_count", json=True))["timemory"]["trip_count"]["ranks"]
+    assert [rank["rank"] for rank in ranks] == [1, 3, 5, 7]
+
+
 def test_report_of_all_ranks(tmp_path):
     directory = experiment(tmp_path / "x")
     status, out, _ = spartito("report", "--limit", "0", directory)
