@@ -311,8 +311,7 @@ for n in (1, 2, 1):
 a, b = count(8), count(9)
 for g in (a, b, a, b):
     next(g)
-a.close()
-del b
+list(a), list(b)
 asyncio.run(main())
 """
 
