@@ -11,6 +11,7 @@ import sys
 import time
 
 import pytest
+from spartito.ranks import HEAD
 from test_cli_helpers import run, wait_for
 
 PYTHON = sys.executable
@@ -171,10 +172,15 @@ def test_exit_statuses_are_the_ranks_own(spartito, tmp_path):
         p.stderr.close()
 
 
-def test_a_rank_that_comes_late(spartito, tmp_path):
+def test_a_rank_that_comes_late(tmp_path):
+    # on a busy machine it may come very late
+    spartito = [PYTHON, "-c", "import sys\nfrom spartito import cli, ranks\nranks.WAITED = 100\nsys.exit(cli.main(sys.argv[1:]))"]
     words = ["--", *program(tmp_path)]
     first = start(spartito, words, 0, 2, tmp_path)
-    time.sleep(1)  # the program of the first has ended
+    until = time.monotonic() + 100
+    while [path.read_bytes()[HEAD : HEAD + 1] for path in tmp_path.glob("spartito-*/ranks")] != [b"e"]:
+        assert time.monotonic() < until, "the program of the first has not ended"
+        time.sleep(0.01)
     second = start(spartito, words, 1, 2, tmp_path)
     said = [p.communicate(timeout=200)[1] for p in (first, second)]
     assert sum("own time" in text for text in said) == 1
@@ -184,7 +190,8 @@ def test_a_rank_that_comes_late(spartito, tmp_path):
 
 def test_directories_that_some_ranks_see(spartito, tmp_path):
     """Each node has a disk of its own: an experiment for each, which says whose ranks it has."""
-    program(tmp_path)
+    # a node's programs end when all its launchers have come
+    program(tmp_path, "open(f'../x{r}', 'w').close()\nwhile not os.path.exists(f'../x{r ^ 1}'): time.sleep(0.01)\n")
     ranks = []
     for r in range(4):
         node = tmp_path / f"node{r // 2}"
