@@ -308,7 +308,7 @@ def meet(here: str, world: World, name: Callable[[], str], make: Callable[[str],
         directory = make(os.path.join(here, agreed if n == 1 else f"{agreed}-{n}"))
         if directory.join(world):
             assert directory.crew
-            directory.crew.joined(meeting)
+            directory.crew.joined(meeting, agreed)
             return directory
     raise Refused(f"{agreed} and 998 more of that name already exist")
 

@@ -120,6 +120,35 @@ def test_steps_of_one_script(spartito, mpiexec, tmp_path):
     assert all(visits(spartito, tmp_path / name)["__main__:f"] == 30 for name in names)
 
 
+def test_a_step_begins_before_all_have_come_to_the_one_before(spartito, tmp_path):
+    waits = "while not os.path.exists(sys.argv[1]): time.sleep(0.01)\n"
+    words = ["-q", "--", *program(tmp_path, "open(f'x{r}', 'w').close()\n" + waits)]
+
+    def step(rank, until):
+        (tmp_path / f"x{rank}").unlink(missing_ok=True)
+        p = start(spartito, [*words, until], rank, 3, tmp_path)
+        end = time.monotonic() + 100
+        while not (tmp_path / f"x{rank}").exists():
+            assert time.monotonic() < end and p.poll() is None
+            time.sleep(0.01)
+        return p
+
+    (tmp_path / "x").touch()
+    ranks = [step(1, "xe"), step(0, "x")]
+    assert ranks.pop().wait(200) == 0
+    ranks.append(step(0, "xend"))  # its second step
+    ranks.append(step(2, "xe"))  # its first one
+    time.sleep(1)  # a new name would be another one
+    (tmp_path / "xe").touch()
+    ranks += [step(1, "xend"), step(2, "xend")]
+    (tmp_path / "xend").touch()
+    assert [p.communicate(timeout=200)[1] for p in ranks] == [""] * 5
+    names = [name for name in experiments(tmp_path) if not name.startswith("x")]
+    assert len(names) == 2
+    assert all(visits(spartito, tmp_path / name)["__main__:f"] == 30 for name in names)
+    assert not [p for p in tmp_path.iterdir() if p.name.startswith(".spartito")]
+
+
 def test_missing_script_leaves_nothing(spartito, mpiexec, tmp_path):
     done = run([*mpiexec, "-n", "2", *spartito], "run", "--", PYTHON, "no_such.py", cwd=tmp_path)
     assert done.returncode != 0 and done.stderr.count("can't open file") in (1, 2)
