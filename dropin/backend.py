@@ -4,8 +4,8 @@
 - The modules are installed into a directory of their own, which a .pth file puts at the end of sys.path. No file of ours
   can ever be in the place of one of the real package, in whichever order they are installed or removed, and whichever is
   there is found first.
-- Where the real package is installed already, the build ends with a message that pip shows: installing this one beside it
-  would be without effect."""
+- Where a real package or command is installed already, the build ends with a message that pip shows: installing this one
+  beside it would be without effect, or take the command's place."""
 
 import base64
 import hashlib
@@ -16,7 +16,8 @@ import zipfile
 
 NAME, VERSION = "spartito-dropin", "0.1.0"
 REQUIRES = ("spartito>=0.1.0",)
-MODULES = ("scorep",)
+MODULES = ("scorep", "omnitrace")
+SCRIPTS = {"omnitrace-python": "spartito.omnitrace.command"}  # what is called there is script()
 HERE = os.path.dirname(os.path.abspath(__file__))
 FILE = "spartito_dropin"
 INFO = f"{FILE}-{VERSION}.dist-info"
@@ -25,11 +26,21 @@ METADATA = f"""\
 Metadata-Version: 2.1
 Name: {NAME}
 Version: {VERSION}
-Summary: The module scorep of the Score-P Python bindings, recorded by Spartito
+Summary: The modules scorep, of the Score-P Python bindings, and omnitrace, of Omnitrace, recorded by Spartito
 License: BSD-3-Clause
 Requires-Python: >=3.9
 {"".join(f"Requires-Dist: {r}" + chr(10) for r in REQUIRES)}"""
 README = f"{FILE}.pth puts this directory at the end of sys.path: a package of the same name elsewhere is found before.\n"
+SCRIPT = """\
+#!python
+# {mark}
+import sys
+
+from {module} import script
+
+sys.exit(script())
+"""
+MARK = "of spartito-dropin"
 WHEEL = "Wheel-Version: 1.0\nGenerator: spartito-dropin\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
@@ -44,13 +55,30 @@ def real(places: "list[str]") -> "list[str]":
     return found
 
 
+def real_scripts(place: str) -> "list[str]":
+    """The commands of ours that somebody else has installed there, as sentences."""
+    found = []
+    for name in SCRIPTS:
+        try:
+            with open(os.path.join(place, name), "rb") as f:
+                ours = MARK.encode() in f.read(4096)
+        except OSError:
+            continue
+        if not ours:
+            found.append(f"the command {name} of another package is installed in {place}")
+    return found
+
+
 def _refuse_beside_real() -> None:
     # pip builds with the interpreter of the environment that it installs into
     found = real([sysconfig.get_path("purelib"), sysconfig.get_path("platlib")])
+    found += real_scripts(sysconfig.get_path("scripts"))
     if found:
+        names = [name for name in (*MODULES, *SCRIPTS) if any(f" {name} of" in text for text in found)]
+        modules = list(dict.fromkeys(name.partition("-")[0] for name in names))
         raise SystemExit(
             f"{NAME} is not installed: {'; '.join(found)} and stays in use. Nothing was changed. To use Spartito in its "
-            f"place, remove it first (pip uninstall {' '.join(MODULES)}) and install {NAME} again."
+            f"place, remove it first (pip uninstall {' '.join(modules)}) and install {NAME} again."
         )
 
 
@@ -76,11 +104,13 @@ def _record(files: "list[tuple[str, bytes]]") -> bytes:
 
 
 def _write_wheel(directory: str, files: "list[tuple[str, bytes]]") -> str:
+    data = f"{FILE}-{VERSION}.data/scripts"
+    files += [(f"{data}/{name}", SCRIPT.format(mark=MARK, module=module).encode()) for name, module in SCRIPTS.items()]
     files = [*files, (f"{INFO}/METADATA", METADATA.encode()), (f"{INFO}/WHEEL", WHEEL.encode())]
     name = f"{FILE}-{VERSION}-py3-none-any.whl"
     with zipfile.ZipFile(os.path.join(directory, name), "w", zipfile.ZIP_DEFLATED) as wheel:
-        for path, data in [*files, (f"{INFO}/RECORD", _record(files))]:
-            wheel.writestr(zipfile.ZipInfo(path, (2020, 1, 1, 0, 0, 0)), data)
+        for path, content in [*files, (f"{INFO}/RECORD", _record(files))]:
+            wheel.writestr(zipfile.ZipInfo(path, (2020, 1, 1, 0, 0, 0)), content)
     return name
 
 

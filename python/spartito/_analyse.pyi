@@ -137,4 +137,7 @@ class Model:
         resumptions; functions of the same label below the same call are one row. ValueError: an argument that cannot be; Error: no such process,
         no trace."""
 
-    def convert(self, format: str, path: str, *, process: int = -1, progress: Callable[[int, int], None] | None = None) -> None: ...
+    def convert(
+        self, format: str, path: str, *, process: int = -1, progress: Callable[[int, int], None] | None = None, bare: bool = False
+    ) -> None:
+        """bare: the functions of a trace for Perfetto have their names without module and class, as in table()."""

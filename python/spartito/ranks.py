@@ -196,7 +196,7 @@ class Crew:
     def joined(self, meeting: str, name: str) -> None:
         """Once everybody has joined, the name need not be told any more."""
         self.meeting = meeting
-        if os.path.basename(self.path) != name:
+        if self.path != os.path.join(os.path.dirname(meeting), name):
             # a later step of this rank: whoever joined the one before as the last may have just forgotten it
             try:
                 _complete(meeting, os.fsencode(f"{name}\n"))
@@ -209,14 +209,15 @@ class Crew:
         try:
             with open(self.meeting, "rb") as f:
                 name = os.fsdecode(f.readline().strip())  # empty: the next run's first rank is just making it
-            if name and name in os.path.basename(self.path) and not self._is_awaited(name):
+            mine = self.path.startswith(os.path.join(os.path.dirname(self.meeting), name))
+            if name and mine and not self._is_awaited(name):
                 os.unlink(self.meeting)
         except OSError:
             pass
 
     def _is_awaited(self, name: str) -> bool:
         """Some ranks may be at a later step of a script already, and wait there for the others, which look for the same name."""
-        here = os.path.dirname(self.path)
+        here = os.path.dirname(self.meeting)
         for n in range(2, 1000):
             path = os.path.join(here, f"{name}-{n}")
             if not os.path.lexists(path):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""For processes of a measured run, from spartito.pth: `import scorep` without its distribution, and the instrumenter
-file. Runs in every measured process: imports what the interpreter has loaded anyway."""
+"""For processes of a measured run, from spartito.pth: `import scorep` and `import omnitrace` without their distribution, the
+instrumenter file, and what `omnitrace-python` puts in front of the script. Runs in every measured process: imports what the
+interpreter has loaded anyway."""
 
 import os
 import sys
@@ -12,11 +13,12 @@ if TYPE_CHECKING:
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PLACE = os.path.join(HERE, "dropin")
+NAMES = ("scorep", "omnitrace")
 
 
 def find_spec(name: str, path: "Any" = None, target: "Any" = None) -> "Optional[ModuleSpec]":
-    """This module stands at the end of sys.meta_path: whatever else is called scorep comes first."""
-    if name != "scorep":
+    """This module stands at the end of sys.meta_path: whatever else has one of these names comes first."""
+    if name not in NAMES:
         return None
     from importlib.machinery import PathFinder
 
@@ -55,3 +57,6 @@ def begin() -> None:
     if sep and parent == str(os.getppid()):
         del os.environ["SPARTITO_INSTRUMENTER_FILE"]
         _arm(file)
+    lines = os.environ.get("SPARTITO_OMNITRACE_CONFIG", "").split("\n")
+    if any(line.startswith(("builtin=", "setup=")) for line in lines):
+        import spartito.omnitrace.inside  # noqa: F401

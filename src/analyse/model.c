@@ -92,7 +92,7 @@ static int check_conversion(struct sp_state *st, const struct sp_model *m, const
 
 PyObject *sp_model_convert(PyObject *o, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = {"format", "path", "process", "progress", NULL};
+	static char *names[] = {"format", "path", "process", "progress", "bare", NULL};
 	PyObject *path = NULL;
 	struct sp_model_object *self = (struct sp_model_object *)o;
 	struct sp_state *st = sp_state_of(o);
@@ -102,16 +102,17 @@ PyObject *sp_model_convert(PyObject *o, PyObject *args, PyObject *kwargs)
 	const char *format;
 	long process = -1;
 	struct sp_err e = {.code = 0};
-	int rc = -1;
+	int rc = -1, bare = 0;
 
-	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "sO&|$lO:convert", names, &format, PyUnicode_FSConverter,
-	                                        &path, &process, &watch.progress))
+	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "sO&|$lOp:convert", names, &format, PyUnicode_FSConverter,
+	                                        &path, &process, &watch.progress, &bare))
 		return NULL;
 	w = sp_writer_find(format);
 	if (check_conversion(st, self->model, w, format, process) || sp_model_enter(self))
 		goto out;
 	if (process >= 0)
 		options.process = (uint32_t)process;
+	options.bare = bare;
 	sp_watch_begin(&watch);
 	rc = sp_model_rows(self->model, &e);
 	if (rc == 0)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/intern.h"
+#include "write/bare.h"
 #include "write/formats.h"
 #include "write/packed.h"
 #include "write/perfetto_pack.h"
@@ -194,7 +195,7 @@ static bool has_place(const struct sp_region *r)
 /* A function's name and its place have the same id. */
 static void define_function(struct perfetto *x, const struct sp_region *r, uint32_t id)
 {
-	define(x, INTERNED_NAME, id, r->name);
+	define(x, INTERNED_NAME, id, x->t.o->bare ? sp_bare_name(&x->arena, r) : r->name);
 	if (!has_place(r))
 		return;
 	const size_t packet = open_packet(x);

@@ -3,8 +3,8 @@
  * labels are the same. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "write/bare.h"
 #include "write/timemory.h"
 
 void sp_tm_options_init(struct sp_tm_options *o)
@@ -15,58 +15,12 @@ void sp_tm_options_init(struct sp_tm_options *o)
 
 /* ---- labels ---- */
 
-/* "outer.<locals>.f(n=5)" is shown as "f(n=5)", "[C.f][x.py:3]" as "[f][x.py:3]": the name of a function ends where its
- * arguments, its file or its line begin. */
-static struct sp_str last_of_python(struct sp_arena *a, struct sp_str s)
-{
-	const size_t begin = s.n && s.p[0] == '[';
-	size_t end = begin, dot = begin;
-
-	while (end < s.n && !memchr("(:]", s.p[end], 3)) {
-		if (s.p[end] == '.' && end + 1 < s.n)
-			dot = end + 1;
-		end++;
-	}
-	if (dot == begin || dot >= end)
-		return s;
-	if (!begin)
-		return (struct sp_str){s.p + dot, s.n - dot};
-	char *p = sp_arena_copy(a, s.p + dot - 1, s.n - dot + 1);
-	if (!p)
-		return s;
-	p[0] = '[';
-	return (struct sp_str){p, s.n - dot + 1};
-}
-
-/* "<built-in method math.sqrt>" is shown as "sqrt", "<method 'append' of 'list' objects>" as "append". */
-static struct sp_str last_of_c(struct sp_str s)
-{
-	static const char method[] = "<method '", built_in[] = "<built-in method ";
-	const char *end;
-
-	if (s.n > sizeof method && memcmp(s.p, method, sizeof method - 1) == 0) {
-		const char *p = s.p + sizeof method - 1;
-		end = memchr(p, '\'', s.n - (sizeof method - 1));
-		return end ? (struct sp_str){p, (size_t)(end - p)} : s;
-	}
-	if (s.n <= sizeof built_in || memcmp(s.p, built_in, sizeof built_in - 1) != 0)
-		return s;
-	const char *p = s.p + sizeof built_in - 1, *dot;
-	end = s.p + s.n - 1;
-	while ((dot = memchr(p, '.', (size_t)(end - p))) && dot + 1 < end)
-		p = dot + 1;
-	return (struct sp_str){p, (size_t)(end - p)};
-}
-
 uint32_t sp_tm_label(struct sp_tm *t, uint32_t region)
 {
 	const struct sp_region *r = &t->m->regions[region];
-	struct sp_str s = r->qualname.n ? r->qualname : r->name;
+	const struct sp_str whole = r->qualname.n ? r->qualname : r->name;
+	const struct sp_str s = t->o->qualified ? whole : sp_bare_name(&t->arena, r);
 
-	if (!t->o->qualified && r->kind == SP_REGION_PYTHON)
-		s = last_of_python(&t->arena, s);
-	else if (!t->o->qualified && r->kind == SP_REGION_C)
-		s = last_of_c(s);
 	return sp_intern(&t->labels, s.p, s.n);
 }
 

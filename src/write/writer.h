@@ -11,6 +11,7 @@ struct sp_write_options {
 	int (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *arg;
 	uint32_t process; /* only this process; SP_NONE: all */
+	bool bare;        /* perfetto: functions have their bare names (bare.h) */
 };
 
 struct sp_writer {

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Regions in the program's code, and switching functions on and off."""
+
+from spartito.omnitrace.user import (
+    Region,
+    finalize,
+    initialize,
+    is_finalized,
+    is_initialized,
+    pop_region,
+    push_region,
+    region,
+    start_thread_trace,
+    start_trace,
+    stop_thread_trace,
+    stop_trace,
+)
+
+__all__ = [
+    "Region",
+    "finalize",
+    "initialize",
+    "is_finalized",
+    "is_initialized",
+    "pop_region",
+    "push_region",
+    "region",
+    "start_thread_trace",
+    "start_trace",
+    "stop_thread_trace",
+    "stop_trace",
+]

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Within a measured process: the configuration that the launcher hands over, builtins, --setup, and a measurement that the
+program begins or ends itself."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from spartito import _measure
+from spartito.omnitrace.config import ANNOTATIONS, Config
+from spartito.say import Refused, say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from spartito.omnitrace.variables import Variables
+    from spartito.rundir import Directory
+
+CONFIG = "SPARTITO_OMNITRACE_CONFIG"  # what Config.text() wrote, and lines builtin=PARENT, setup=PARENT:FILE
+
+config = Config()
+_begun: Directory | None = None
+_owner = 0  # pid of the process that began it: a child of fork has nothing to complete
+_ended = False
+_in_force: tuple[str, str, str] | None = None  # filter, label and C functions; None: not those of Omnitrace
+
+
+def _asked() -> tuple[str, str, str]:
+    return config.filter(), config.label(), "1" if config.trace_c else "0"
+
+
+def complain(text: str) -> None:
+    say("omnitrace: " + text)
+
+
+# ---- what the launcher says ----
+
+
+def _handed_over() -> dict[str, str]:
+    text = os.environ.get(CONFIG, "")
+    config.read(text)
+    pairs = (line.partition("=") for line in text.split("\n"))
+    return {name: value for name, _, value in pairs if name in ("builtin", "setup")}
+
+
+def _read() -> None:
+    global _in_force
+    handed = _handed_over()
+    if CONFIG in os.environ:
+        _in_force = _asked()
+    config._changed = _changed
+    # what is for the script is not for programs that it starts
+    above = str(os.getppid())
+    if "builtin" in handed:
+        _builtins(handed["builtin"] == above)
+    parent, _, file = handed.get("setup", "").partition(":")
+    if file and parent == above:
+        _arm(file, "builtin" not in handed)
+
+
+def _builtins(script: bool) -> None:
+    import atexit
+    import builtins
+
+    from spartito.omnitrace.profiler import FakeProfiler, Profiler
+
+    names: dict[str, Any] = builtins.__dict__
+    names["profile"] = names["trace"] = Profiler()
+    names["noprofile"] = FakeProfiler()
+    if script:
+        atexit.register(_hidden, os.getpid())
+
+
+def _hidden(pid: int) -> None:
+    """Of a script that has names of its own in the place of ours nothing may be recorded, for no reason to be seen."""
+    main = sys.modules.get("__main__")
+    if os.getpid() != pid or not main:
+        return
+    for name in ("profile", "trace"):
+        own = main.__dict__.get(name)
+        if own is not None and not str(getattr(own, "__module__", "")).startswith(("spartito", "omnitrace")):
+            complain(f"-b: the script has a name {name!r} of its own, which hides the builtin: what uses it is not recorded")
+
+
+def _run(file: str) -> None:
+    """Executes the file of --setup among the names of the script. Its errors, and sys.exit() in it, end the run."""
+    import __main__
+
+    with open(file, "rb") as f:
+        code = compile(f.read(), file, "exec")
+    names: dict[str, Any] = __main__.__dict__
+    before = {name: names[name] for name in ("__file__",) if name in names}
+    sys.path.insert(1 if sys.path else 0, os.path.dirname(file))
+    names["__file__"] = file
+    exec(code, names)
+    names.pop("__file__", None)
+    names.update(before)
+
+
+def _arm(file: str, then: bool) -> None:
+    """The interpreter announces the script when sys.path is complete, before its first line runs."""
+    waiting = [file]
+
+    def announced(event: str, args: Any) -> None:
+        if waiting and event in ("cpython.run_file", "cpython.run_module", "cpython.run_command"):
+            _run(waiting.pop())
+            if then:
+                # its children record from their start on
+                os.environ["SPARTITO_INSTRUMENT"] = "1"
+                _measure.instrument(True)
+
+    sys.addaudithook(announced)
+
+
+# ---- recording functions ----
+
+
+def functions(on: bool) -> bool:
+    """Whether that changed it."""
+    if on:
+        _configure()
+    return _measure.instrument(on)
+
+
+def _changed(name: str) -> None:
+    if name == "include_internal" and config.include_internal:
+        complain("config.include_internal has no effect here: no function of omnitrace itself is recorded")
+    if name == "annotate_trace" and config.annotate_trace:
+        complain(f"config.annotate_trace: {ANNOTATIONS}")
+    if _measure.instrumented():
+        _configure()
+
+
+def _configure() -> None:
+    """Lets the configuration count from here on."""
+    global _in_force
+    asked = _asked()
+    if _in_force is None or asked == _in_force or not _measure.active():
+        return
+    if asked[2] != _in_force[2]:
+        complain("config.trace_c has no effect any more: whether functions of C are recorded is decided at the beginning")
+    if asked[:2] != _in_force[:2]:
+        _measure.filter(asked[0])
+        _measure.label(asked[1])
+        if sys.version_info >= (3, 12):
+            sys.monitoring.restart_events()
+    _in_force = asked
+
+
+# ---- a measurement of the program's own ----
+
+
+def begin(command: list[str] | None = None) -> None:
+    """Begins one, where there is none. Functions are not recorded yet.
+    ValueError: a variable cannot be read; OSError: the output directory cannot be made."""
+    if _begun or _ended or _measure.active() or "SPARTITO_EXPERIMENT" in os.environ:
+        return
+    _begin(command)
+
+
+def _variables() -> Variables:
+    from spartito.omnitrace.variables import Variables
+
+    try:
+        variables = Variables(os.environ)
+    except Refused as e:
+        raise ValueError(str(e)) from None
+    for line in variables.notes:
+        complain(line)
+    return variables
+
+
+def _begin(command: list[str] | None) -> None:
+    global _begun, _owner, _in_force
+    from spartito.omnitrace import directory as place
+    from spartito.rundir import world_of
+
+    script = sys.argv[0] if sys.argv and sys.argv[0] not in ("", "-c") else "python"
+    words = command or [script, *sys.argv[1:]]
+    variables = _variables()
+    if not variables.measured:
+        return
+    try:
+        directory = place.create(variables, words, False, world_of(words))
+    except Refused as e:
+        raise OSError(str(e)) from None
+    try:
+        _measure.start(directory.path, variables.settings(config, False))
+    except BaseException:
+        place.forget(directory)
+        raise
+    _in_force = _asked()
+    _begun, _owner = directory, os.getpid()
+    import atexit
+
+    atexit.register(_complete)
+
+
+def is_initialized() -> bool:
+    """Whether there is a measurement, or was one."""
+    return _ended or _begun is not None or _measure.active()
+
+
+def is_finalized() -> bool:
+    return _ended
+
+
+def initialize(command: str | list[str] = "") -> None:
+    """Begins the measurement; command: what its output is named after. RuntimeError: there is one, or was."""
+    if is_initialized():
+        raise RuntimeError("omnitrace is already initialized")
+    if isinstance(command, str):
+        begin([command] if command else None)
+    else:
+        begin([str(word) for word in command] or None)
+
+
+def finalize() -> None:
+    """Ends the measurement of this process; where the program began it, the results are complete when this returns.
+    RuntimeError: that was done before."""
+    if _ended:
+        raise RuntimeError("omnitrace is already finalized")
+    _complete()
+
+
+def _complete() -> None:
+    global _begun, _ended
+    mine = _begun if _owner == os.getpid() else None
+    _begun = None
+    if _ended or not (mine or _measure.active()):
+        _ended = True
+        return
+    _ended = True
+    _measure.stop()
+    if not mine:
+        return
+    try:
+        last = mine.last(None)
+    except OSError:
+        last = False
+    if last:
+        from spartito.omnitrace.results import complete
+
+        complete(mine.path, config.verbosity)
+
+
+_read()
