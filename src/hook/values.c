@@ -166,18 +166,27 @@ static void put_int(struct sp_values *v, PyObject *o)
 
 static void put_value(struct sp_values *v, PyObject *o, int depth);
 
-static void put_items(struct sp_values *v, char tag, PyObject *const *items, Py_ssize_t n, int depth)
+/* A value that the __repr__ of another one may take out of its container meanwhile. */
+static void put_held(struct sp_values *v, PyObject *o, int depth)
+{
+	Py_XINCREF(o);
+	put_value(v, o, depth);
+	Py_XDECREF(o);
+}
+
+/* A tuple or list. */
+static void put_sequence(struct sp_values *v, char tag, PyObject *o, int depth)
 {
 	if (!put(v, &tag, 1)) {
 		put_end(v, 'X');
 		return;
 	}
-	for (Py_ssize_t i = 0; i < n && !v->cut; i++) {
+	for (Py_ssize_t i = 0; i < Py_SIZE(o) && !v->cut; i++) {
 		if (i == ITEMS || depth == NESTED) {
 			put(v, "X", 1);
 			break;
 		}
-		put_value(v, items[i], depth + 1);
+		put_held(v, tag == '(' ? PyTuple_GET_ITEM(o, i) : PyList_GET_ITEM(o, i), depth + 1);
 	}
 	put_end(v, ')');
 }
@@ -196,9 +205,11 @@ static void put_dict(struct sp_values *v, PyObject *o, int depth)
 			put(v, "X", 1);
 			break;
 		}
-		put_value(v, key, depth + 1);
+		Py_INCREF(value);
+		put_held(v, key, depth + 1);
 		if (!v->cut)
 			put_value(v, value, depth + 1);
+		Py_DECREF(value);
 	}
 	put_end(v, ')');
 }
@@ -210,10 +221,23 @@ static void put_set(struct sp_values *v, PyObject *o, int depth)
 	PyObject *items[ITEMS + 1];
 	Py_ssize_t n = 0;
 
+	if (!put(v, PyFrozenSet_CheckExact(o) ? "z" : "{", 1)) {
+		put_end(v, 'X');
+		return;
+	}
 	for (Py_ssize_t i = 0; i <= set->mask && n <= ITEMS; i++)
-		if (set->table[i].key && set->table[i].hash != -1)
-			items[n++] = set->table[i].key;
-	put_items(v, PyFrozenSet_CheckExact(o) ? 'z' : '{', items, n, depth);
+		if (set->table[i].key && set->table[i].hash != -1) {
+			items[n] = set->table[i].key;
+			Py_INCREF(items[n++]);
+		}
+	const Py_ssize_t shown = depth == NESTED ? 0 : n > ITEMS ? ITEMS : n;
+	for (Py_ssize_t i = 0; i < shown && !v->cut; i++)
+		put_value(v, items[i], depth + 1);
+	if (shown < n)
+		put(v, "X", 1);
+	put_end(v, ')');
+	while (n > 0)
+		Py_DECREF(items[--n]);
 }
 
 /* Its members are of built-in types: no code of the program is run. */
@@ -291,9 +315,9 @@ static void put_string(struct sp_values *v, PyObject *o)
 static void put_container(struct sp_values *v, PyObject *o, int depth)
 {
 	if (PyTuple_CheckExact(o))
-		put_items(v, '(', ((PyTupleObject *)o)->ob_item, PyTuple_GET_SIZE(o), depth);
+		put_sequence(v, '(', o, depth);
 	else if (PyList_CheckExact(o))
-		put_items(v, '[', ((PyListObject *)o)->ob_item, PyList_GET_SIZE(o), depth);
+		put_sequence(v, '[', o, depth);
 	else if (PyDict_CheckExact(o))
 		put_dict(v, o, depth);
 	else if (PyAnySet_CheckExact(o))
@@ -409,7 +433,7 @@ void sp_values_of(struct sp_values *v, const struct sp_arguments *a, sp_frame *f
 	v->n = 0;
 	v->cut = false;
 	for (int i = 0; i < a->n && !v->cut; i++)
-		put_value(v, argument(&a->all[i], f), 0);
+		put_held(v, argument(&a->all[i], f), 0);
 }
 
 bool sp_values_same(const struct sp_values *a, const struct sp_values *b)

@@ -283,6 +283,28 @@ def test_repr_of_types_that_are_asked_for(hook, measured):
     assert visits(other)["f(a=<Point>)"] == 3
 
 
+EMPTIED = """\
+class Taker:
+    def __repr__(self):
+        where.clear()
+        return "taken"
+
+
+def f(a):
+    return None
+
+
+for where in ([Taker(), [1], Taker()], {1: Taker(), 2: Taker()}, {Taker()}):
+    f((where, "kept"))
+    f([where])
+"""
+
+
+def test_repr_may_empty_its_container(measured):
+    found = visits(measured(EMPTIED, "--label", "args", "--label-repr", "Taker")[0])
+    assert sum(found.values()) == 7 and {"f(a=([taken], 'kept'))", "f(a=[[]])", "f(a=({taken}, 'kept'))"} <= set(found)
+
+
 GENERATORS = """\
 import asyncio
 
