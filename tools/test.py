@@ -17,8 +17,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BIN = os.path.dirname(sys.executable)
 ENVIRONMENT = {**os.environ, "PATH": BIN + os.pathsep + os.environ["PATH"]}
 # tests of the measuring half, which depends on the version of Python
-MEASURED = ("programs", "processes", "launch", "record", "user", "scorep", "omnitrace", "labels", "io", "metrics", "native",
-            "tasks")
+MEASURED = ("programs", "processes", "launch", "record", "user", "scorep", "omnitrace_filter",
+            "omnitrace_package", "omnitrace_tables", "labels", "io", "metrics", "native", "tasks")
 COUNT = re.compile(r"(\d+) (passed|failed|error)")
 
 
