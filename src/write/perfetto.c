@@ -351,14 +351,38 @@ static uint32_t say_names(struct perfetto *x, const struct sp_mark *mark)
 	return x->functions[mark->region].id;
 }
 
+/* A slice of the thread with nothing said of it, such as a call that goes on: generators have many. */
+static void put_brief(struct perfetto *x, const struct sp_mark *mark, uint32_t name)
+{
+	const uint32_t category = id_of(x, USE_CATEGORY, sp_text(mark->category));
+	const uint32_t also = mark->also ? id_of(x, USE_CATEGORY, sp_text(mark->also)) : 0;
+	char *p = begin_event(x, mark->time), *event = p;
+
+	*p++ = (char)(PACKET_EVENT << 3 | 2);
+	p++;
+	p = put_small(p, EVENT_TYPE, TYPE_BEGIN);
+	p = put_small(p, EVENT_NAME, name);
+	p = put_small(p, EVENT_CATEGORY, category);
+	if (also)
+		p = put_small(p, EVENT_CATEGORY, also);
+	if (mark->region != SP_NONE && has_place(&x->t.m->regions[mark->region]))
+		p = put_small(p, EVENT_PLACE, name);
+	event[1] = (char)(p - event - 2);
+	end_event(x, p);
+}
+
 static void put_mark(void *to, const struct sp_mark *mark)
 {
 	static const enum type types[] = {
 	    [SP_MARK_BEGIN] = TYPE_BEGIN, [SP_MARK_END] = TYPE_END, [SP_MARK_INSTANT] = TYPE_INSTANT};
 	struct perfetto *x = to;
 	const uint32_t name = say_names(x, mark);
-	const size_t packet = open_packet(x);
 
+	if (mark->kind == SP_MARK_BEGIN && !mark->on && mark->n_notes + mark->n_flows == 0) {
+		put_brief(x, mark, name);
+		return;
+	}
+	const size_t packet = open_packet(x);
 	put_time(x, mark->time);
 	const size_t event = sp_pack_open(&x->pack, PACKET_EVENT);
 	sp_pack_uint(&x->pack, EVENT_TYPE, types[mark->kind]);
