@@ -145,7 +145,9 @@ def write(experiment: str) -> tuple[list[str], list[str]]:
     from spartito._analyse import Error, Model
     from spartito.family import BY_PROGRAM
     from spartito.losses import ABRUPT, of_ranks, sentences
+    from spartito.scorep.results import wait_for_the_last
 
+    wait_for_the_last(experiment)
     try:
         variables = from_configuration(os.path.join(experiment, place.CFG))
         model = Model(experiment)

@@ -62,7 +62,8 @@ def _convert(path: str, profile: str, trace: bool) -> list[str]:
     return wrong
 
 
-def _wait_for_the_last(path: str) -> None:
+def wait_for_the_last(path: str) -> None:
+    """Gives processes that still write into the experiment a moment to end."""
     import time
 
     end = time.monotonic() + LAST
@@ -83,7 +84,7 @@ def write(path: str) -> list[str]:
     base = wanted.get("SCOREP_PROFILING_BASE_NAME", "profile")
     profile = base + ".cubex" if wanted.get("SCOREP_ENABLE_PROFILING") == "true" else ""
     trace = wanted.get("SCOREP_ENABLE_TRACING") == "true"
-    _wait_for_the_last(path)
+    wait_for_the_last(path)
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)  # two processes of one run may end their measurement together
