@@ -14,6 +14,7 @@ ROOT = os.path.dirname(HERE)
 sys.path[:0] = [HERE, os.path.join(ROOT, "tools")]
 
 import figures  # noqa: E402
+import lines  # noqa: E402
 import programs  # noqa: E402
 import pythons  # noqa: E402
 import table  # noqa: E402
@@ -111,6 +112,7 @@ def main():
         others = []
         if not options.programs:
             others = figures.collect(middle, work, options.quick) + mpi.collect(middle, work, options.quick)
+            others += lines.collect(benches, work, options.quick)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     text = table.document(benches, results, others, rounds)

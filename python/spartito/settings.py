@@ -46,6 +46,9 @@ SETTINGS = (
     Setting("memory", "--memory", "size", "512M"),
     Setting("when_full", "--when-full", "when_full", "flush"),
     Setting("filter", "--include/--exclude", "filter", ""),
+    Setting("lines", "--lines", "patterns", ""),
+    Setting("lines_only", "--lines-only", "flag", "0", recorded=False),
+    Setting("source", "--no-source", "flag", "1"),
     Setting("only_mine", "--only-mine", "flag", "0"),
     Setting("depth", "--depth", "count", "0"),
     Setting("tasks", "--tasks", "count", "100000"),
@@ -103,23 +106,36 @@ def _regular(pattern: str) -> None:
             raise ValueError(f"{pattern!r} is no regular expression: {e}") from None
 
 
+def _items(text: str) -> list[str]:
+    return list(filter(None, map(str.strip, text.split("\n"))))
+
+
+def _pattern(pattern: str, item: str) -> None:
+    for part in ("module:", "file:", "function:"):
+        if pattern.startswith(part):
+            pattern = pattern[len(part) :]
+            break
+    if pattern.startswith("re:"):
+        pattern = pattern[3:]
+        _regular(pattern)
+    if not pattern:
+        raise ValueError(f"{item!r} has an empty pattern")
+
+
 def _filter(text: str) -> str:
-    items = [line.strip() for line in text.split("\n")]
-    items = [item for item in items if item]
+    items = _items(text)
     for item in items:
         if item[0] not in "+-" or len(item) < 2:
             raise ValueError(f"{item!r} does not begin with + (include) or - (exclude) and a pattern")
-        pattern = item[1:]
-        for part in ("module:", "file:", "function:"):
-            if pattern.startswith(part):
-                pattern = pattern[len(part) :]
-                break
-        if pattern.startswith("re:"):
-            pattern = pattern[3:]
-            _regular(pattern)
-        if not pattern:
-            raise ValueError(f"{item!r} has an empty pattern")
+        _pattern(item[1:], item)
     return "\n".join(items)
+
+
+def _patterns(text: str) -> str:
+    items = _items(text)
+    for item in items:
+        _pattern(item, item)
+    return "\n".join(dict.fromkeys(items))
 
 
 def _hook(text: str) -> str:
@@ -204,7 +220,7 @@ def _flag(text: str) -> str:
 
 
 CHECKS = {
-    "filter": _filter,
+    "filter": _filter, "patterns": _patterns,
     "hook": _hook,
     "formats": _formats,
     "metrics": _metrics,
@@ -319,6 +335,8 @@ def resolve(given: dict[str, object]) -> list[Value]:
     """Every setting with its value and origin. Usage: a value that cannot be read, naming where it stands."""
     path, table = _project()
     values = []
+    if given.pop("no_source", False):
+        given["source"] = False
     for setting in SETTINGS:
         if setting.name in given:
             raw, origin = given[setting.name], setting.option
@@ -351,7 +369,7 @@ def _only_included(values: dict[str, Value]) -> None:
 
 def keyword_settings(keywords: dict[str, object]) -> dict[str, str]:
     """The settings of spartito.start(**keywords) for the recorder. TypeError, ValueError: what is wrong."""
-    known = {s.name: s for s in SETTINGS if s.recorded}
+    known = {s.name: s for s in SETTINGS if s.recorded or s.name == "lines_only"}
     settings = {}
     for name, value in keywords.items():
         if name not in known:
@@ -362,6 +380,8 @@ def keyword_settings(keywords: dict[str, object]) -> dict[str, str]:
             settings[name] = normal(known[name], plain_text(value))
         except ValueError as e:
             raise ValueError(f"{name}: {e}") from None
+    if settings.pop("lines_only", "0") == "1":
+        settings["instrument"] = "0"
     if settings.get("filter", "").startswith("+") and settings.get("only_mine", "0") == "0":
         settings["filter"] = "-*\n" + settings["filter"]
     return settings

@@ -96,7 +96,7 @@ def _shell_word(text: str) -> str:
     return text if plain and text else "'" + text.replace("'", "'\"'\"'") + "'"
 
 
-def next_command(directory: str, info: dict[str, Any]) -> str:
+def next_command(directory: str, info: dict[str, Any], lines: bool = False) -> str:
     try:
         near = os.path.relpath(directory)
         place = directory if near.startswith("..") else near
@@ -105,7 +105,7 @@ def next_command(directory: str, info: dict[str, Any]) -> str:
     place = _shell_word(place)
     if any(p["end"] == "abrupt" and p["ended_by"] is None for p in info["processes"]):
         return f"spartito info {place}"
-    return f"spartito report --tree {place}"
+    return f"spartito report {'--lines' if lines else '--tree'} {place}"
 
 
 def write(model: Model, directory: str, label: str, said: list[str]) -> None:
@@ -124,10 +124,12 @@ def write(model: Model, directory: str, label: str, said: list[str]) -> None:
         f"{plural(visits, 'call')} of {plural(info['regions'], 'function')}",
         "bold",
     )
+    lines = bool(model.lines())
     columns = [Column("own time"), Column("%"), Column("calls"), Column("function", left=True, style="cyan")]
-    out.table(
-        columns, [(seconds(r["excl"]), percent(r["excl"], total), count(r["visits"]), name(r["name"])) for r in rows]
-    )
+    if rows or not lines:
+        out.table(
+            columns, [(seconds(r["excl"]), percent(r["excl"], total), count(r["visits"]), name(r["name"])) for r in rows]
+        )
     for line in [*of_mpi(info), *balance(info)]:
         out.line(line)
     cost = measuring_cost(info)
@@ -135,5 +137,5 @@ def write(model: Model, directory: str, label: str, said: list[str]) -> None:
     for line in [*sentences(info), *of_ranks(directory)]:
         if line not in said:
             out.line(line, "yellow")
-    out.line(f"next: {next_command(directory, info)}", "bold")
+    out.line(f"next: {next_command(directory, info, lines)}", "bold")
     sys.stderr.flush()

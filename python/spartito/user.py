@@ -117,6 +117,37 @@ def _within(region: AbstractContextManager[Any], function: Function, active: Cal
     return decorated  # type: ignore[no-any-return]
 
 
+def mark_lines(thing: Any) -> Any:
+    """What spartito.lines does with all that is no plain function."""
+    found = _functions(thing)
+    if not found and not isinstance(thing, type):
+        raise TypeError(f"lines() is for functions and classes, not {type(thing).__name__}")
+    for function in found:
+        _measure.lines(function)
+    return thing
+
+
+def _functions(thing: Any) -> list[FunctionType]:
+    """Python functions behind a class, a method, a property, a partial(), a decorated function."""
+    if isinstance(thing, FunctionType):
+        return [thing]
+    if isinstance(thing, type):
+        inner = [v for v in vars(thing).values() if not isinstance(v, type)]
+    elif isinstance(thing, property):
+        inner = [thing.fget, thing.fset, thing.fdel]
+    elif isinstance(thing, (staticmethod, classmethod, MethodType)):
+        inner = [thing.__func__]
+    elif isinstance(thing, partial):
+        inner = [thing.func]
+    else:
+        try:
+            named = vars(thing)
+        except TypeError:
+            return []
+        inner = [named.get("__wrapped__"), named.get("func")]
+    return [f for v in inner if v is not thing and v is not None for f in _functions(v)]
+
+
 _ANYTHING = "*args, **keywords", "*args, **keywords"
 _BODIES = {
     "function": """

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Beginning, pausing and ending, and how a thread's stack is made to agree with the interpreter's. */
-#include "hook/hook.h"
+#include "hook/lines.h"
 #include "record/adapter.h"
 #include "record/interpose.h"
 
@@ -200,6 +200,7 @@ static int begin_here(const struct sp_hook *h, bool booting)
 		sp_thread_events_hold(t);
 	if (!sp_process.instrumented)
 		hook_off();
+	sp_control_beneath(sp_lines_install);
 	/* what is open now began before the program; without its functions, its own regions are all there is */
 	if (sp_process.instrumented || !booting)
 		sp_hook_adopt(t, sp_frame_current(PyThreadState_Get()));
@@ -230,6 +231,10 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 	bool without_io;
 	if (sp_attach(s, how, &without_io))
 		return -1;
+	if (sp_lines_start(s, why, sizeof why)) {
+		PyErr_Format(PyExc_ValueError, "lines: %s", *why ? why : "not enough memory");
+		return -1;
+	}
 	struct sp_filter *f;
 	if (filter_of(&f, s))
 		return -1;
@@ -275,6 +280,7 @@ int sp_control_stop(void)
 		if (on || sp_hook_used->suspend)
 			sp_hook_used->remove();
 	}
+	sp_lines_remove();
 	sp_hook_used = NULL;
 	sp_process_stop(SP_RAW_ENDED_STOPPED);
 	return 0;
@@ -289,6 +295,7 @@ int sp_control_pause(void)
 		sp_hook_thread(NULL); /* ends the pause before, if another thread did that */
 	if (sp_process.instrumented)
 		hook_off();
+	sp_lines_pause();
 	sp_process_pause();
 	return 0;
 }
@@ -355,6 +362,18 @@ int sp_control_filter(const char *items)
 	return 0;
 }
 
+void sp_control_beneath(void (*install)(void))
+{
+	const bool on = sp_hook_used && sp_process.instrumented && sp_recording && !sp_hook_used->suspend;
+	if (on)
+		hook_off();
+	install();
+	if (on && hook_on()) {
+		PyErr_Clear();
+		sp_process_lost(SP_RAW_REASON_HOOK, 0, 0);
+	}
+}
+
 int sp_control_switch(const struct sp_hook *to)
 {
 	const struct sp_hook *from = sp_hook_used;
@@ -417,6 +436,7 @@ static bool boot_again(const char *dir)
 	if (sp_names_init() == 0 && sp_hook_used->install() == 0) {
 		if (!sp_process.instrumented)
 			hook_off();
+		sp_control_beneath(sp_lines_install);
 		if (sp_self)
 			sp_hook_adopt(sp_self, sp_frame_current(PyThreadState_Get()));
 		return true;

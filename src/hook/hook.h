@@ -37,6 +37,7 @@ enum {
 	SP_SLOT_FILTERED = 4,
 	SP_SLOT_WATCH = 8, /* something happens when it is entered: see watch.c */
 	SP_SLOT_GENERATOR = 16,
+	SP_SLOT_LINES = 32,     /* its lines are recorded; then it has a region also where it is filtered */
 	SP_SLOT_GENERATION = 8, /* shift: 16 bits, so that a second measurement defines again */
 	SP_SLOT_ID = 24         /* shift */
 };
@@ -68,6 +69,8 @@ void sp_names_new_generation(void);
 void sp_names_set_directories(const char *cwd);
 /* Decides what code is; f is a frame that runs it, or NULL. */
 uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f);
+/* The same anew, for a function that was marked: its module's name, or NULL, and its qualified name. */
+uint64_t sp_names_decide(PyCodeObject *code, PyObject *module, PyObject *qualname);
 /* The region of a C function or method descriptor; 0: not one, or filtered. key is what its leave will be matched with.
  */
 uint32_t sp_names_c_function(struct sp_thread *t, PyObject *callable, uint64_t *key);
@@ -251,6 +254,8 @@ int sp_control_filter(const char *items);
 /* Goes on with another hook, for all threads; used by evalframe.c when the C stack runs out. */
 int sp_control_switch(const struct sp_hook *to);
 bool sp_control_boot(void);
+/* Calls install() while our own hook is not there, which then comes on top of what that installs. */
+void sp_control_beneath(void (*install)(void));
 
 /* attach.c: readies what libraries beside _measure record with. s->io becomes false where it cannot be had. 0, or -1
  * with a Python exception. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The Python door of the measuring half: spartito._measure. */
-#include "hook/hook.h"
+#include "hook/lines.h"
 #include "record/adapter.h"
 #include "spartito.h"
 
@@ -370,6 +370,19 @@ static PyObject *marker(PyObject *self, PyObject *text)
 	Py_RETURN_NONE;
 }
 
+/* The decorator spartito.lines. */
+static PyObject *lines(PyObject *self, PyObject *function)
+{
+	(void)self;
+	if (PyFunction_Check(function))
+		return sp_lines_mark(function) ? NULL : (Py_INCREF(function), function);
+	PyObject *module = PyImport_ImportModule("spartito.user"), *r = NULL;
+	if (module)
+		r = PyObject_CallMethod(module, "mark_lines", "O", function);
+	Py_XDECREF(module);
+	return r;
+}
+
 /* ---- C, C++, Cython ---- */
 
 static void api_begin(const char *name)
@@ -457,6 +470,7 @@ static PyMethodDef methods[] = {
     {"parameter_uint", FAST(parameter_uint), "parameter_uint(name, value)"},
     {"counter", FAST(counter), "counter(name, value)"},
     {"marker", marker, METH_O, "marker(text)"},
+    {"lines", lines, METH_O, "lines(function) -> function, whose lines are recorded from now on"},
     {"hooks", hooks, METH_NOARGS, "(name, works, why not or what for) of each hook"},
     {"metrics", metrics, METH_VARARGS, "(name, what it is, why it cannot be counted here or None) of metrics"},
     {"mpi_groups", mpi_groups, METH_NOARGS, "The words that the setting mpi knows"},

@@ -5,6 +5,7 @@
  * Nothing here runs code of the program: names are taken from exact strings, dictionaries are read with the C functions
  * that do not look at overridden methods, instances are never asked for attributes. */
 #include "hook/label.h"
+#include "hook/lines.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -330,11 +331,9 @@ static char *module_with_class(const char *module, const char *file, sp_frame *f
 	return full;
 }
 
-/* SP_REGION_LEFT_OUT, or the id; 0: no room. */
-static uint32_t region_of_code(const char *module, const struct name *name, const char *file, PyCodeObject *code)
+/* 0: no room. */
+static uint32_t define_code(const char *module, const struct name *name, const char *file, PyCodeObject *code)
 {
-	if (!sp_filter_wants(sp_process.filter, module, name->p, file))
-		return sp_filter_hides(sp_process.filter, module, name->p, file) ? SP_REGION_HIDES : SP_REGION_LEFT_OUT;
 	const uint32_t line = code->co_firstlineno > 0 ? (uint32_t)code->co_firstlineno : 0;
 	struct sp_text m = {module, strlen(module)}, p = {file, strlen(file)}, q = {name->p, name->n};
 	char *label = NULL;
@@ -346,6 +345,14 @@ static uint32_t region_of_code(const char *module, const struct name *name, cons
 	if (id && sp_label_by_call(code) && !sp_label_add(id, code, m, q, p, line, code_flags(code)))
 		sp_process.header->lost_regions++;
 	return id;
+}
+
+/* SP_REGION_LEFT_OUT, or the id; 0: no room. */
+static uint32_t region_of_code(const char *module, const struct name *name, const char *file, PyCodeObject *code)
+{
+	if (sp_filter_wants(sp_process.filter, module, name->p, file))
+		return define_code(module, name, file, code);
+	return sp_filter_hides(sp_process.filter, module, name->p, file) ? SP_REGION_HIDES : SP_REGION_LEFT_OUT;
 }
 
 static uint32_t region_as_scorep(const char *module, const char *file, PyCodeObject *code, sp_frame *f)
@@ -374,11 +381,27 @@ static uint64_t slot_new(PyCodeObject *code, const char *module, struct name nam
 		return slot | SP_SLOT_FILTERED;
 	uint64_t id = sp_process.settings.scorep ? region_as_scorep(module, file, code, f)
 	                                         : region_of_code(module, &name, file, code);
-	if (!id || id == SP_REGION_LEFT_OUT)
-		return slot | SP_SLOT_FILTERED;
-	if (id != SP_REGION_HIDES && sp_label_by_call(code))
+	if (!id || id == SP_REGION_LEFT_OUT) {
+		slot |= SP_SLOT_FILTERED;
+		id = 0;
+	} else if (id != SP_REGION_HIDES && sp_label_by_call(code)) {
 		slot |= SP_SLOT_LABEL;
+	}
+	const bool body = !(code->co_flags & CO_OPTIMIZED) && strcmp(name.p, "<module>"); /* of a class */
+	if (!body && id != SP_REGION_HIDES && sp_lines_wanted(code, module, name.p, file) &&
+	    (id || (id = define_code(module, &name, file, code)))) {
+		slot |= SP_SLOT_LINES;
+		sp_source_keep(code, file);
+	}
 	return slot | id << SP_SLOT_ID;
+}
+
+static uint64_t set_slot(PyCodeObject *code, uint64_t slot)
+{
+	if (!PyUnstable_Code_SetExtra((PyObject *)code, sp_slot_index, (void *)slot))
+		return slot;
+	PyErr_Clear(); /* a hint in the slot was freed by the interpreter when it was replaced */
+	return 0;
 }
 
 uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f)
@@ -394,11 +417,23 @@ uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f)
 	if (m && file && name.p) {
 		slot = slot_new(code, m, name, file, f);
 		hint_children(code, name.p);
-		if (PyUnstable_Code_SetExtra((PyObject *)code, sp_slot_index, (void *)slot)) {
-			PyErr_Clear(); /* a hint in the slot was freed by the interpreter when it was replaced */
-			slot = 0;
-		}
+		slot = set_slot(code, slot);
 	}
+	free(m);
+	free(file);
+	free(name.p);
+	return slot;
+}
+
+uint64_t sp_names_decide(PyCodeObject *code, PyObject *module, PyObject *qualname)
+{
+	struct text text = text_of(module, "unknown");
+	char *m = copy_of(text), *file = file_of(code);
+	struct name name = name_of(qualname);
+	uint64_t slot = 0;
+	Py_XDECREF(text.owner);
+	if (m && file && name.p)
+		slot = set_slot(code, slot_new(code, m, name, file, NULL));
 	free(m);
 	free(file);
 	free(name.p);

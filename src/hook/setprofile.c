@@ -1,12 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* PyEval_SetProfile: every version has it, and it sees C functions. It is set for each thread apart; a thread that
  * Python starts gets it when start_new_thread returns to its creator, before the new thread first holds the GIL. */
-#include "hook/hook.h"
+#include "hook/lines.h"
 
 #include <string.h>
 #include <opcode.h>
 
 static int profile(PyObject *self, PyFrameObject *f, int what, PyObject *arg);
+static int profile_with_lines(PyObject *self, PyFrameObject *f, int what, PyObject *arg);
+
+static bool is_ours(Py_tracefunc function)
+{
+	return function == profile || function == profile_with_lines;
+}
+
+/* C functions are told to the lines that call them; from 3.12 on these hear of them themselves. */
+static Py_tracefunc ours(void)
+{
+	const bool told = PY_VERSION_HEX < 0x030C0000 && sp_process.settings.c_calls && sp_lines_used();
+	return told ? profile_with_lines : profile;
+}
 
 /* ---- all threads ---- */
 
@@ -20,7 +33,7 @@ static void set_all(Py_tracefunc func)
 static void set_one(PyThreadState *ts, Py_tracefunc func)
 {
 	Py_tracefunc now = ts->c_profilefunc;
-	if (now == func || (func && now) || (!func && now != profile))
+	if (now == func || (func && now) || (!func && !is_ours(now)))
 		return;
 	ts->c_profilefunc = func;
 #if PY_VERSION_HEX >= 0x030B0000
@@ -228,7 +241,7 @@ static void on_c_return(PyFrameObject *f, PyObject *callable)
 	if (t && wants_c_calls(f) && (key = sp_names_c_key(callable)))
 		sp_leave(t, key, now, SP_RAW_LEAVE);
 	if (SP_UNLIKELY(starts_a_thread(callable)))
-		set_all(profile);
+		set_all(ours());
 }
 
 static int profile(PyObject *self, PyFrameObject *f, int what, PyObject *arg)
@@ -252,6 +265,17 @@ static int profile(PyObject *self, PyFrameObject *f, int what, PyObject *arg)
 	return sp_chain_call(f, what, arg);
 }
 
+static int profile_with_lines(PyObject *self, PyFrameObject *f, int what, PyObject *arg)
+{
+#if PY_VERSION_HEX < 0x030C0000
+	if (what == PyTrace_C_CALL)
+		sp_lines_c_call(f);
+	else if (what == PyTrace_C_RETURN || what == PyTrace_C_EXCEPTION)
+		sp_lines_c_return();
+#endif
+	return profile(self, f, what, arg);
+}
+
 static const char *missing(void)
 {
 	return NULL;
@@ -273,7 +297,7 @@ static bool taken_at_end;
 static bool ours_is_set(void)
 {
 	PyThreadState *ts = sp_thread_state();
-	return !ts || ts->c_profilefunc == profile;
+	return !ts || is_ours(ts->c_profilefunc);
 }
 
 static PyObject *look_at_end(PyObject *self, PyObject *none)
@@ -309,7 +333,7 @@ static int install(void)
 {
 	if (sp_chain_install() || look_later())
 		return -1;
-	set_all(profile);
+	set_all(ours());
 	return PyErr_Occurred() ? -1 : 0;
 }
 

@@ -54,17 +54,16 @@ static size_t read_lines(struct sp_loading *l, const struct sp_raw_thread *t, ui
 /* Adds the time of what is still open, from the innermost call outwards. */
 static int close_frames(struct sp_loading *l, const struct sp_raw_thread *t, uint64_t at, struct sp_line *lines)
 {
-	const struct sp_raw_part *p = t->line_stack;
 	struct sp_raw_line_frame *frames;
 	size_t i, n, line;
+	const struct sp_raw_line_frame *open = sp_raw_line_frames(l->source->raw, t, &n);
 
-	if (!p || p->used < 2)
+	if (n < 2)
 		return 0;
-	n = p->used;
 	frames = malloc(n * sizeof(*frames));
 	if (!frames)
 		return -1;
-	memcpy(frames, sp_raw_payload(l->source->raw, p), n * sizeof(*frames));
+	memcpy(frames, open, n * sizeof(*frames));
 	for (i = n; i-- > 1;) {
 		const struct sp_raw_line_frame *f = &frames[i];
 		uint64_t time = at - f->since;
@@ -75,7 +74,7 @@ static int close_frames(struct sp_loading *l, const struct sp_raw_thread *t, uin
 			frames[f->below].inner += at - f->begin;
 		line = sp_raw_line_index(l->source->raw, t, f->line);
 		if (line == SIZE_MAX && f->line)
-			sp_raw_report(l->source->raw, p->offset, "open line %zu is damaged", i);
+			sp_raw_report(l->source->raw, t->line_stack->offset, "open line %zu is damaged", i);
 		if (line == SIZE_MAX)
 			continue;
 		if (f->calls)
@@ -96,7 +95,8 @@ static size_t known(struct sp_loading *l, struct sp_line *v, size_t n)
 	for (i = 0; i < n; i++) {
 		const uint32_t id = v[i].region;
 
-		if (!v[i].hits && !v[i].own && !v[i].callees)
+		/* region 0: what is before the first line of a function */
+		if (id == 0 || (!v[i].hits && !v[i].own && !v[i].callees))
 			continue;
 		if (id >= ids->n || !ids->to[id]) {
 			sp_raw_report(l->source->raw, l->source->raw->size,

@@ -93,6 +93,7 @@ static uint64_t thread_end(struct sp_loading *l, struct sp_raw_thread *t)
 	const struct sp_clock *c = &l->source->clock;
 	const struct sp_raw_header *h = &l->source->raw->header;
 	uint64_t end = t->state.end ? t->state.end : t->state.last, limit;
+	const struct sp_raw_line_frame *lines;
 	const struct sp_raw_frame *frames;
 	size_t n, i;
 
@@ -101,6 +102,10 @@ static uint64_t thread_end(struct sp_loading *l, struct sp_raw_thread *t)
 		for (i = 0; i < n; i++)
 			if (frames[i].enter > end)
 				end = frames[i].enter;
+		lines = sp_raw_line_frames(l->source->raw, t, &n);
+		for (i = 1; i < n; i++)
+			if (lines[i].since > end)
+				end = lines[i].since;
 		if (h->last.ticks > end)
 			end = h->last.ticks;
 	}

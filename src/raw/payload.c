@@ -65,6 +65,13 @@ size_t sp_raw_line_index(const struct sp_raw_file *f, const struct sp_raw_thread
 	return SIZE_MAX;
 }
 
+const struct sp_raw_line_frame *sp_raw_line_frames(const struct sp_raw_file *f, const struct sp_raw_thread *t,
+                                                   size_t *n)
+{
+	*n = t->line_stack ? t->line_stack->used : 0;
+	return *n ? sp_raw_payload(f, t->line_stack) : NULL;
+}
+
 const struct sp_raw_frame *sp_raw_open_frames(struct sp_raw_file *f, struct sp_raw_thread *t, size_t *n)
 {
 	const struct sp_raw_location *s = &t->state;

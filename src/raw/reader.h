@@ -85,6 +85,10 @@ uint32_t sp_raw_node_index(const struct sp_raw_file *f, const struct sp_raw_thre
 /* The index of the line at a writer's pointer among those of all LINES chunks of t, SIZE_MAX if there is none. */
 size_t sp_raw_line_index(const struct sp_raw_file *f, const struct sp_raw_thread *t, uint64_t pointer);
 
+/* The frames of its lines and their number; the first one is none. */
+const struct sp_raw_line_frame *sp_raw_line_frames(const struct sp_raw_file *f, const struct sp_raw_thread *t,
+                                                   size_t *n);
+
 /* The open frames of a thread without the root's, outermost first, and their number. */
 const struct sp_raw_frame *sp_raw_open_frames(struct sp_raw_file *f, struct sp_raw_thread *t, size_t *n);
 

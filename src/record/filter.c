@@ -15,6 +15,7 @@ enum field { ANY, MODULE, FILE_NAME, FUNCTION, NAME, REGION };
 struct item {
 	char sign; /* + - ! */
 	enum field field;
+	bool matched;  /* of patterns: something */
 	char *pattern; /* owned; NULL: regex */
 	regex_t regex;
 };
@@ -33,6 +34,29 @@ static const struct {
 	enum field field;
 } fields[] = {{"module:", MODULE}, {"file:", FILE_NAME}, {"function:", FUNCTION}, {"name:", NAME}, {"region:", REGION}};
 
+/* Where the fault of a regular expression begins: the first character from which on every longer beginning of it has
+ * the same fault. regerror() does not say it. */
+static size_t fault_at(const char *text, int fault)
+{
+	const size_t n = strlen(text);
+	char *part = strdup(text);
+	size_t at = n;
+	while (part && at > 0) {
+		regex_t r;
+		part[at] = 0;
+		int is = regcomp(&r, part, REG_EXTENDED | REG_NOSUB);
+		if (!is)
+			regfree(&r);
+		if (is != fault)
+			break;
+		at--;
+	}
+	free(part);
+	return at < n ? at + 1 : n;
+}
+
+static int pattern_read(struct item *it, const char *text, char *why, size_t n);
+
 static int item_read(struct item *it, const char *text, char *why, size_t n)
 {
 	if (!*text || !strchr("+-!", *text)) {
@@ -40,6 +64,11 @@ static int item_read(struct item *it, const char *text, char *why, size_t n)
 		return -EINVAL;
 	}
 	it->sign = *text++;
+	return pattern_read(it, text, why, n);
+}
+
+static int pattern_read(struct item *it, const char *text, char *why, size_t n)
+{
 	it->field = ANY;
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
 		size_t len = strlen(fields[i].prefix);
@@ -58,7 +87,7 @@ static int item_read(struct item *it, const char *text, char *why, size_t n)
 		return 0;
 	char reason[128];
 	regerror(r, &it->regex, reason, sizeof reason);
-	snprintf(why, n, "regular expression '%.200s': %s", text + 3, reason);
+	snprintf(why, n, "regular expression '%.200s': %s, at character %zu", text + 3, reason, fault_at(text + 3, r));
 	it->pattern = strdup(""); /* nothing to regfree */
 	return -EINVAL;
 }
@@ -84,11 +113,11 @@ void sp_filter_follow(struct sp_filter *f, struct sp_filter *before)
 	f->before = before;
 }
 
-int sp_filter_new(struct sp_filter **out, const struct sp_settings *settings, const char *stdlib, char *why, size_t n)
+typedef int read_fn(struct item *it, const char *text, char *why, size_t n);
+
+static int read_all(struct sp_filter *f, const char *text, read_fn *read, char *why, size_t n)
 {
-	*out = NULL;
-	struct sp_filter *f = calloc(1, sizeof *f);
-	char *copy = strdup(settings->filter ? settings->filter : ""), *rest = copy, *line;
+	char *copy = strdup(text ? text : ""), *rest = copy, *line;
 	int r = f && copy ? 0 : -ENOMEM;
 	while (!r && (line = strsep(&rest, "\n"))) {
 		if (!*line)
@@ -100,9 +129,17 @@ int sp_filter_new(struct sp_filter **out, const struct sp_settings *settings, co
 		}
 		f->items = more;
 		memset(&more[f->n], 0, sizeof *more);
-		r = item_read(&more[f->n++], line, why, n);
+		r = read(&more[f->n++], line, why, n);
 	}
 	free(copy);
+	return r;
+}
+
+int sp_filter_new(struct sp_filter **out, const struct sp_settings *settings, const char *stdlib, char *why, size_t n)
+{
+	struct sp_filter *f = calloc(1, sizeof *f);
+	int r = read_all(f, settings->filter, item_read, why, n);
+	*out = NULL;
 	if (f) {
 		f->only_mine = settings->only_mine;
 		f->apart = settings->scorep;
@@ -114,6 +151,16 @@ int sp_filter_new(struct sp_filter **out, const struct sp_settings *settings, co
 	}
 	*out = f;
 	return 0;
+}
+
+int sp_patterns_new(struct sp_filter **out, const char *patterns, char *why, size_t n)
+{
+	struct sp_filter *f = calloc(1, sizeof *f);
+	int r = read_all(f, patterns, pattern_read, why, n);
+	*out = r ? NULL : f;
+	if (r)
+		sp_filter_free(f);
+	return r;
 }
 
 static bool text_matches(const struct item *it, const char *text)
@@ -205,4 +252,39 @@ bool sp_filter_wants(const struct sp_filter *f, const char *module, const char *
 bool sp_filter_hides(const struct sp_filter *f, const char *module, const char *qualname, const char *file)
 {
 	return f && !f->apart && last_match(f, ALL, module, qualname, file) == '!';
+}
+
+/* The function, or a class that it is in. */
+static bool names_function(const struct item *it, const char *module, const char *qualname, const char *file)
+{
+	static const char locals[] = ".<locals>";
+	char *name = strdup(qualname), *dot;
+	bool yes = false;
+	while (name && !(yes = item_matches(it, module, name, file)) && (dot = strrchr(name, '.'))) {
+		*dot = 0;
+		const size_t n = strlen(name);
+		if (n >= sizeof locals - 1 && !strcmp(name + n - (sizeof locals - 1), locals))
+			break;
+	}
+	free(name);
+	return yes;
+}
+
+bool sp_patterns_take(struct sp_filter *f, const char *module, const char *qualname, const char *file,
+                      void (*first)(size_t number))
+{
+	/* whoever names a module means its functions */
+	const bool module_code = !strcmp(qualname, "<module>");
+	bool any = false;
+	for (size_t i = 0; f && i < f->n; i++) {
+		struct item *it = &f->items[i];
+		if ((module_code && !(it->pattern && strstr(it->pattern, qualname))) ||
+		    !names_function(it, module, qualname, file))
+			continue;
+		any = true;
+		if (!it->matched)
+			first(i);
+		it->matched = true;
+	}
+	return any;
 }

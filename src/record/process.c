@@ -2,6 +2,7 @@
 /* Beginning and end of a measurement, and fork: a child goes on in a file of its own. */
 #include "record/adapter.h"
 #include "record/interpose.h"
+#include "record/lines.h"
 #include "record/record.h"
 #include "record/task.h"
 
@@ -201,6 +202,7 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 	for (struct sp_thread *t = sp_process.threads; t; t = t->next) {
 		free(t->table);
 		sp_stack_free_aside(t);
+		sp_lines_free(t, false);
 	}
 	sp_buffer_unmap();
 	free(sp_process.dir);
@@ -275,9 +277,10 @@ void sp_process_stop(enum sp_raw_ended how)
 	if (!sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
 		return;
 	uint64_t now = sp_ticks();
-	if (how == SP_RAW_ENDED_STOPPED && sp_self)
+	if (how == SP_RAW_ENDED_STOPPED && sp_self) {
+		sp_lines_close(sp_self, sp_process_until(sp_self, now));
 		sp_stack_clear(sp_self, sp_process_until(sp_self, now));
-	else if (sp_self && sp_self->epoch == sp_epoch)
+	} else if (sp_self && sp_self->epoch == sp_epoch)
 		sp_stack_unmark(sp_self, now); /* a last step that is over */
 	pthread_mutex_lock(&sp_process.lock);
 	/* the frames of other threads stay open: their owners may be using them, and the reader closes them at the end

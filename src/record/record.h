@@ -38,6 +38,7 @@ struct sp_settings {
 	bool instrument; /* functions are recorded from the start on, not only the program's own regions */
 	bool io;
 	bool gil;                   /* time waited for it */
+	bool source;                /* of functions whose lines are recorded is kept */
 	uint32_t label_limit;       /* labels by arguments in a process; 0: none */
 	char *label;                /* owned; args, file, path, line, separated by commas */
 	char *label_repr;           /* owned; names of types, separated by commas */
@@ -47,6 +48,7 @@ struct sp_settings {
 	char *mpi;                  /* owned; auto, off, or groups of functions as SCOREP_MPI_ENABLE_GROUPS has them */
 	char *hook;                 /* owned; "auto" or a hook's name */
 	char *filter;               /* owned; items as docs say, separated by newlines */
+	char *lines;                /* owned; patterns of functions whose lines are recorded, separated by newlines */
 };
 
 struct sp_setting {
@@ -74,6 +76,12 @@ int sp_filter_new(struct sp_filter **out, const struct sp_settings *s, const cha
 void sp_filter_free(struct sp_filter *f);
 /* f in the place of another, which somebody may still be asking and which is freed with f. */
 void sp_filter_follow(struct sp_filter *f, struct sp_filter *before);
+/* Patterns without signs, separated by newlines, that name functions, classes and modules: they take what is in these
+ * too, but no function inside a function. */
+int sp_patterns_new(struct sp_filter **out, const char *patterns, char *why, size_t n);
+/* Whether one of them takes the function; first() is told the number of each that had taken none before. */
+bool sp_patterns_take(struct sp_filter *f, const char *module, const char *qualname, const char *file,
+                      void (*first)(size_t number));
 bool sp_filter_wants(const struct sp_filter *f, const char *module, const char *qualname, const char *file);
 /* Of a function that it does not want: whether all functions that this one calls are left out with it. */
 bool sp_filter_hides(const struct sp_filter *f, const char *module, const char *qualname, const char *file);
@@ -138,6 +146,8 @@ struct sp_thread {
 	bool tasks;                            /* some may run in this thread */
 	bool marked;                           /* the frame entered next belongs to the mark on top */
 	struct sp_waiting_table aside, fibers; /* user regions of suspended generators; whole stacks */
+	struct sp_lines *lines;                /* owned; of chosen functions. NULL: none ran here */
+	bool lines_failed;                     /* there was no room for them */
 	struct sp_c_cache {
 		const void *def, *name, *owner;
 		uint64_t region;

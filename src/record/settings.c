@@ -17,6 +17,8 @@ const struct sp_setting sp_setting_table[] = {
     {"memory", SP_SETTING_SIZE, AT(memory), "512M"},
     {"when_full", SP_SETTING_WHEN_FULL, AT(when_full), "flush"},
     {"filter", SP_SETTING_TEXT, AT(filter), ""},
+    {"lines", SP_SETTING_TEXT, AT(lines), ""},
+    {"source", SP_SETTING_BOOL, AT(source), "1"},
     {"only_mine", SP_SETTING_BOOL, AT(only_mine), "0"},
     {"depth", SP_SETTING_COUNT, AT(depth), "0"},
     {"profile_depth", SP_SETTING_COUNT, AT(profile_depth), "0"},
@@ -151,13 +153,15 @@ void sp_settings_free(struct sp_settings *s)
 {
 	free(s->hook);
 	free(s->filter);
+	free(s->lines);
 	free(s->clock);
 	free(s->metrics);
 	free(s->label);
 	free(s->label_repr);
 	free(s->machine);
 	free(s->executable);
-	s->hook = s->filter = s->clock = s->metrics = s->label = s->label_repr = s->machine = s->executable = NULL;
+	s->hook = s->filter = s->lines = s->clock = s->metrics = s->label = s->label_repr = s->machine = s->executable =
+	    NULL;
 }
 
 int sp_settings_from_environment(struct sp_settings *s, char *why, size_t n)

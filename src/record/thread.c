@@ -2,6 +2,7 @@
 /* Locations: one for each thread, made at its first event; and the thread's pieces of the trace. */
 #include "record/hot.h"
 #include "record/interpose.h"
+#include "record/lines.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -39,14 +40,17 @@ static void at_thread_end(void *arg)
 	uint64_t end = sp_process_until(t, sp_ticks());
 	/* a measurement that has ended stays as it is: it may have been merged by now */
 	const bool over = t->loc.end;
-	if (!over)
+	if (!over) {
+		sp_lines_close(t, end);
 		sp_stack_clear(t, end);
+	}
 	pthread_mutex_lock(&sp_process.lock);
 	if (!over)
 		t->loc.end = end;
 	free(t->table);
 	sp_metrics_thread_end(t);
 	sp_stack_free_aside(t);
+	sp_lines_free(t, true);
 	unlink_thread(t);
 	if (t->ev_chunk)
 		sp_buffer_done(t->ev_chunk);
@@ -285,6 +289,7 @@ void sp_thread_restart(struct sp_thread *t)
 {
 	t->booting = false;
 	sp_callpath_reset(t);
+	sp_lines_restart(t);
 	if (sp_thread_nodes_init(t)) {
 		/* the thread cannot be recorded: its stack stays empty */
 		t->stack_end = NULL;

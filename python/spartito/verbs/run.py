@@ -28,6 +28,8 @@ def _environment(path: str, values: list[Value]) -> dict[str, str]:
         setting = value.setting
         if setting.recorded and (value.origin != "default" or setting.variable in environment):
             environment[setting.variable] = value.text
+        if setting.name == "lines_only" and value.text == "1":
+            environment["SPARTITO_INSTRUMENT"] = "0"
         if setting.name == "io" and value.text == "1":
             from spartito import preload
 
@@ -151,11 +153,16 @@ def _afterwards(directory: Directory, status: int, texts: dict[str, str], said: 
     if texts["quiet"] == "1":  # else the summary says so
         for text in found.errors:
             complain("a process was not recorded: " + text)
-    if silent:
+    if silent and not texts["lines"]:
         return
     from spartito._analyse import Model
 
     model = Model(directory.path)
+    if texts["lines"]:
+        from spartito import linepatterns
+
+        for line in linepatterns.unmatched(model, texts["lines"].split("\n"), directory.command):
+            complain(line)
     if texts["quiet"] != "1":
         from spartito import summary
 

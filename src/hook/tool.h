@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A tool of sys.monitoring (PEP 669), Python 3.12 and later. The callbacks are objects of a type of ours whose
+ * vectorcall is the C function itself. */
+#ifndef SP_HOOK_TOOL_H
+#define SP_HOOK_TOOL_H
+
+#include "hook/hook.h"
+
+#if PY_VERSION_HEX >= 0x030C0000
+
+struct sp_callback {
+	PyObject_HEAD vectorcallfunc call;
+	PyObject *disable; /* owned: sys.monitoring.DISABLE of this interpreter */
+};
+
+#define SP_CALLBACK(name) static PyObject *name(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
+#define SP_UNUSED         (void)self, (void)nargs, (void)names
+
+struct sp_tool {
+	int id; /* -1: none yet; afterwards the same in every interpreter */
+	const char *name;
+};
+
+PyObject *sp_monitoring(void);    /* sys.monitoring, borrowed; NULL with an exception */
+PyObject *sp_callback_type(void); /* of the current interpreter, a new reference */
+/* These return 0, or -1 with an exception. m: sys.monitoring. */
+int sp_tool_take(PyObject *m, struct sp_tool *tool);
+/* Adds the event to the set. */
+int sp_tool_register(PyObject *m, const struct sp_tool *tool, PyObject *type, const char *event,
+                     vectorcallfunc function, unsigned long *set);
+int sp_tool_events(const struct sp_tool *tool, unsigned long set);
+int sp_tool_local_events(const struct sp_tool *tool, PyCodeObject *code, unsigned long set);
+void sp_tool_free(const struct sp_tool *tool);
+
+#endif
+#endif
