@@ -4,6 +4,7 @@
 - The modules are installed into a directory of their own, which a .pth file puts at the end of sys.path. No file of ours
   can ever be in the place of one of the real package, in whichever order they are installed or removed, and whichever is
   there is found first.
+- Of line_profiler the module and its command kernprof are left out where they are installed already; all else is of use without.
 - Where a real package or command is installed already, the build ends with a message that pip shows: installing this one
   beside it would be without effect, or take the command's place."""
 
@@ -18,6 +19,8 @@ NAME, VERSION = "spartito-dropin", "0.1.0"
 REQUIRES = ("spartito>=0.1.0",)
 MODULES = ("scorep", "omnitrace")
 SCRIPTS = {"omnitrace-python": "spartito.omnitrace.command"}  # what is called there is script()
+SPARE = ("line_profiler", "kernprof")  # only where both are missing
+COMMAND = "kernprof"  # of these
 HERE = os.path.dirname(os.path.abspath(__file__))
 FILE = "spartito_dropin"
 INFO = f"{FILE}-{VERSION}.dist-info"
@@ -44,11 +47,22 @@ MARK = "of spartito-dropin"
 WHEEL = "Wheel-Version: 1.0\nGenerator: spartito-dropin\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
-def real(places: "list[str]") -> "list[str]":
+KERNPROF = """\
+#!python
+# of whichever kernprof is found first
+import sys
+
+from kernprof import main
+
+sys.exit(main())
+"""
+
+
+def real(places: "list[str]", modules: "tuple[str, ...]" = MODULES) -> "list[str]":
     """The modules of ours that somebody else has installed in one of these directories, as sentences."""
     found = []
     for place in dict.fromkeys(places):
-        for module in MODULES:
+        for module in modules:
             path = os.path.join(place, module)
             if os.path.exists(os.path.join(path, "__init__.py")) or os.path.exists(path + ".py"):
                 found.append(f"the module {module} of another package is installed in {place}")
@@ -69,9 +83,18 @@ def real_scripts(place: str) -> "list[str]":
     return found
 
 
-def _refuse_beside_real() -> None:
+def _places() -> "list[str]":
     # pip builds with the interpreter of the environment that it installs into
-    found = real([sysconfig.get_path("purelib"), sysconfig.get_path("platlib")])
+    return [sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
+
+
+def _spare() -> "tuple[str, ...]":
+    """The modules of SPARE, if they are missing."""
+    return () if real(_places(), SPARE) else SPARE
+
+
+def _refuse_beside_real() -> None:
+    found = real(_places())
     found += real_scripts(sysconfig.get_path("scripts"))
     if found:
         names = [name for name in (*MODULES, *SCRIPTS) if any(f" {name} of" in text for text in found)]
@@ -82,9 +105,9 @@ def _refuse_beside_real() -> None:
         )
 
 
-def _sources() -> "list[tuple[str, bytes]]":
+def _sources(modules: "tuple[str, ...]" = MODULES) -> "list[tuple[str, bytes]]":
     files = []
-    for module in MODULES:
+    for module in modules:
         for above, below, names in os.walk(os.path.join(HERE, module)):
             below[:] = sorted(d for d in below if d != "__pycache__")
             for name in sorted(names):
@@ -110,13 +133,18 @@ def _write_wheel(directory: str, files: "list[tuple[str, bytes]]") -> str:
     name = f"{FILE}-{VERSION}-py3-none-any.whl"
     with zipfile.ZipFile(os.path.join(directory, name), "w", zipfile.ZIP_DEFLATED) as wheel:
         for path, content in [*files, (f"{INFO}/RECORD", _record(files))]:
-            wheel.writestr(zipfile.ZipInfo(path, (2020, 1, 1, 0, 0, 0)), content)
+            entry = zipfile.ZipInfo(path, (2020, 1, 1, 0, 0, 0))
+            entry.external_attr = (0o100755 if "/scripts/" in path else 0o100644) << 16
+            wheel.writestr(entry, content)
     return name
 
 
 def build_wheel(wheel_directory: str, config_settings: object = None, metadata_directory: object = None) -> str:
     _refuse_beside_real()
-    files = [(f"{FILE}/{path}", data) for path, data in _sources()]
+    spare = _spare()
+    files = [(f"{FILE}/{path}", data) for path, data in _sources(MODULES + spare)]
+    if spare:
+        files.append((f"{FILE}-{VERSION}.data/scripts/{COMMAND}", KERNPROF.encode()))
     # pip takes a directory away again only if it has put a file into it
     files += [(f"{FILE}/README", README.encode()), (f"{FILE}.pth", f"{FILE}\n".encode())]
     return _write_wheel(wheel_directory, files)
@@ -125,7 +153,7 @@ def build_wheel(wheel_directory: str, config_settings: object = None, metadata_d
 def build_sdist(sdist_directory: str, config_settings: object = None) -> str:
     base = f"{FILE}-{VERSION}"
     with tarfile.open(os.path.join(sdist_directory, base + ".tar.gz"), "w:gz") as sdist:
-        for name in ("pyproject.toml", "backend.py", *MODULES):
+        for name in ("pyproject.toml", "backend.py", *MODULES, *SPARE):
             sdist.add(
                 os.path.join(HERE, name),
                 f"{base}/{name}",

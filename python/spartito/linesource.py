@@ -97,10 +97,15 @@ def index(directory: str) -> dict[str, str]:
 
     data = _read(os.path.join(directory, "source", "index.json"))
     try:
-        found = json.loads(data or b"{}")
-        return {str(file): os.path.basename(str(name)) for file, name in found["files"].items()}
+        found = json.loads((data or b"{}").decode("utf-8", "surrogateescape"))
+        return {_shown(str(file)): os.path.basename(str(name)) for file, name in found["files"].items()}
     except (ValueError, KeyError, AttributeError, TypeError):
         return {}
+
+
+def _shown(file: str) -> str:
+    """A path as the model has it: it may be of bytes that are no UTF-8."""
+    return file.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def block(lines: Sequence[str], first: int) -> list[str]:

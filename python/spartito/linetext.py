@@ -97,13 +97,18 @@ def _function(f: Timed, sources: Sources, unit: float) -> Iterator[str]:
 
 
 def text(
-    functions: Sequence[Timed], sources: Sources, unit: float = UNIT, skip_zero: bool = False, summarize: bool = False
+    functions: Sequence[Timed],
+    sources: Sources,
+    unit: float = UNIT,
+    skip_zero: bool = False,
+    summarize: bool = False,
+    details: bool = True,
 ) -> Iterator[str]:
     """Lines without their ends. unit: in seconds, of the times; skip_zero: without functions that did not run; summarize: a line
-    for each function at the end."""
+    for each function at the end; details: the functions line by line."""
     yield f"Timer unit: {unit:g} s"
     yield ""
-    for f in functions:
+    for f in functions if details else ():
         if f.hits or not skip_zero:
             yield from _function(f, sources, unit)
     if summarize:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """For processes of a measured run, from spartito.pth: `import scorep` and `import omnitrace` without their distribution, the
-instrumenter file, and what `omnitrace-python` puts in front of the script. Runs in every measured process: imports what the
-interpreter has loaded anyway."""
+instrumenter file, and what `omnitrace-python` and kernprof put in front of a program. Runs in every measured process: imports
+what the interpreter has loaded anyway."""
 
 import os
 import sys
@@ -18,7 +18,7 @@ NAMES = ("scorep", "omnitrace")
 
 def find_spec(name: str, path: "Any" = None, target: "Any" = None) -> "Optional[ModuleSpec]":
     """This module stands at the end of sys.meta_path: whatever else has one of these names comes first."""
-    if name not in NAMES:
+    if name not in NAMES and (name != "line_profiler" or "SPARTITO_KERNPROF" not in os.environ):
         return None
     from importlib.machinery import PathFinder
 
@@ -53,6 +53,10 @@ def begin() -> None:
     this = sys.modules[__name__]
     if this not in sys.meta_path:
         sys.meta_path.append(this)
+    if "SPARTITO_KERNPROF" in os.environ or "SPARTITO_KERNPROF_SETUP" in os.environ:
+        from spartito.kernprof import inside
+
+        inside.begin()
     parent, sep, file = os.environ.get("SPARTITO_INSTRUMENTER_FILE", "").partition(":")
     if sep and parent == str(os.getppid()):
         del os.environ["SPARTITO_INSTRUMENTER_FILE"]

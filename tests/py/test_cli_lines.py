@@ -167,6 +167,27 @@ def test_source_that_was_changed_is_said(tmp_path):
     assert [row["line"] for row in found[0]["lines"] if row["hits"]] == [15]
 
 
+def test_kept_source_is_shown_as_it_was(tmp_path):
+    run = linedata.make(tmp_path)
+    program = tmp_path / "lined.py"
+    (run / "source").mkdir()
+    (run / "source/lined").write_text(linedata.SOURCE, encoding="utf-8")
+    index = run / "source/index.json"
+    index.write_text(json.dumps({"files": {str(program): "lined"}}), encoding="utf-8")
+    plain = report(run, "--plain").stdout
+    assert {f["remark"] for f in functions(run)} == {None}
+    program.write_text("nothing\n", encoding="utf-8")
+    assert {f["remark"] for f in functions(run)} == {f"{program} has changed since; this is its source as it was measured"}
+    done = report(run, "--plain")
+    assert done.stdout == plain and done.stderr.count("\n") == 1 and "has changed since" in done.stderr
+    program.unlink()
+    assert {f["remark"] for f in functions(run)} == {f"{program} is gone; this is its source as it was measured"}
+    assert "total += helper(i)" in report(run).stdout
+    for damaged in (b"{", b"[]", b'{"files": 1}', b'{"files": {"a": "../../x"}}', b"\xff"):
+        index.write_bytes(damaged)
+        assert {f["remark"] for f in functions(run)} == {f"no source: {program} is gone"}
+
+
 def test_hot_lines_are_coloured_in_a_terminal(made):
     parent, child = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"}

@@ -147,7 +147,7 @@ def _afterwards(directory: Directory, status: int, texts: dict[str, str], said: 
         complain(f"the end of the run is not recorded in experiment.json: {reason(e)}")
     silent = texts["quiet"] == "1" and not texts["to"]
     if texts["compress"] == "1" or not silent:
-        _wait_for_helpers(found.open)
+        wait_for_helpers(found.open)
     if texts["compress"] == "1":
         _compress(directory)
     if texts["quiet"] == "1":  # else the summary says so
@@ -171,7 +171,7 @@ def _afterwards(directory: Directory, status: int, texts: dict[str, str], said: 
         _convert(model, directory, name, texts["quiet"] == "1")
 
 
-def _wait_for_helpers(files: list[tuple[int, str]]) -> None:
+def wait_for_helpers(files: list[tuple[int, str]]) -> None:
     """The resource trackers of multiprocessing and joblib end when their pipe to the program does, a moment after it."""
     until = time.monotonic() + HELPERS
     while any(_has_open(pid, name) for pid, name in files) and time.monotonic() < until:

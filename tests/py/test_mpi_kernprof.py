@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`mpiexec -n N spartito-kernprof`: one file with all ranks together, and one for each."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+from test_kernprof import calls, hits
+
+from mpi import KINDS, Mpi
+
+NAMED = "import os\nr = int(os.environ.get('OMPI_COMM_WORLD_RANK') or os.environ['PMI_RANK'])\n"
+BEGUN = "from mpi4py import MPI\nr = MPI.COMM_WORLD.rank\n"
+PROGRAM = "@profile\ndef f():\n    return 1\nfor i in range(10 ** r): f()\n"
+
+
+@pytest.fixture(params=KINDS)
+def mpi(request, tmp_path):
+    if not shutil.which(f"mpiexec.{request.param}"):
+        pytest.skip(f"mpiexec.{request.param} is not installed")
+    return Mpi(request.param, tmp_path)
+
+
+def left(mpi):
+    return sorted(p.name for p in mpi.path.iterdir() if p.name != "mpich")
+
+
+@pytest.mark.parametrize("head", [NAMED, BEGUN], ids=["named", "begun"])
+@pytest.mark.parametrize("option", ["-l", "-b"])
+def test_a_file_for_each_rank(mpi, head, option):
+    """Of ranks that begin MPI, and of ones that only are started as such."""
+    (mpi.path / "script.py").write_text(head + PROGRAM, encoding="utf-8")
+    done = mpi.run(3, [sys.executable, "-m", "spartito.kernprof", option, "script.py"])
+    assert done.returncode == 0, done.stderr
+    name = "script.py.lprof" if option == "-l" else "script.py.prof"
+    assert left(mpi) == ["script.py", name, *(f"{name}{rank}" for rank in range(3))]
+    assert [row for row in done.stdout.splitlines() if row.startswith("Wrote")] == [
+        f"Wrote profile results to '{file}'" for file in (name, *(f"{name}{rank}" for rank in range(3)))
+    ]
+    line = 5 if option == "-l" else 0
+    for number, file in ((111, name), (1, name + "0"), (10, name + "1"), (100, name + "2")):
+        if option == "-l":
+            assert hits(mpi.path / file) == {"f": {line: number}}
+        else:
+            assert calls(mpi.path / file, "f") == number
+
+
+def test_one_rank_has_one_file(mpi):
+    (mpi.path / "script.py").write_text(BEGUN + PROGRAM, encoding="utf-8")
+    done = mpi.run(1, [sys.executable, "-m", "spartito.kernprof", "-b", "script.py"])
+    assert done.returncode == 0, done.stderr
+    assert left(mpi) == ["script.py", "script.py.prof"] and calls(mpi.path / "script.py.prof", "f") == 1
+
+
+def test_all_ranks_refuse_as_one(mpi):
+    done = mpi.run(2, [sys.executable, "-m", "spartito.kernprof", "-l", "nothing.py"])
+    assert done.returncode == 1 and "kernprof: Could not find script 'nothing.py'" in done.stderr
+    assert left(mpi) == []
+
+
+def test_view_once(mpi):
+    (mpi.path / "script.py").write_text(NAMED + PROGRAM, encoding="utf-8")
+    done = mpi.run(2, [sys.executable, "-m", "spartito.kernprof", "-bv", "script.py"])
+    assert done.returncode == 0 and done.stdout.count("Ordered by: standard name") == 1
+    subprocess.run([sys.executable, "-c", "import pstats; pstats.Stats('script.py.prof')"], cwd=mpi.path, check=True)
