@@ -14,6 +14,9 @@
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 #include <Python.h>
 #include <frameobject.h>
+#if PY_VERSION_HEX < 0x030A0000
+#include <internal/pycore_interp.h>
+#endif
 #if PY_VERSION_HEX >= 0x030B0000
 #include <internal/pycore_code.h>
 #include <internal/pycore_frame.h>

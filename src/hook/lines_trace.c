@@ -18,9 +18,18 @@ static __thread char *stack_low __attribute__((tls_model("initial-exec")));
 
 static int trace(PyObject *self, PyFrameObject *f, int what, PyObject *arg);
 
+/* 3.9 counts the threads that have a trace function, and looks at nothing while there are none. */
+static inline void put_trace(PyThreadState *ts, Py_tracefunc function)
+{
+#if PY_VERSION_HEX < 0x030A0000
+	ts->interp->ceval.tracing_possible += (function != NULL) - (ts->c_tracefunc != NULL);
+#endif
+	ts->c_tracefunc = function;
+}
+
 static inline void set_trace(PyThreadState *ts, Py_tracefunc function)
 {
-	ts->c_tracefunc = function;
+	put_trace(ts, function);
 #if PY_VERSION_HEX >= 0x030B0000
 	ts->cframe->use_tracing = function || ts->c_profilefunc ? 255 : 0;
 #elif PY_VERSION_HEX >= 0x030A0000
@@ -95,7 +104,7 @@ SP_COLD static int chain(PyObject *self, PyFrameObject *f, int what, PyObject *a
 	PyThreadState *ts = PyThreadState_Get();
 	theirs = ts->c_tracefunc == trace ? theirs : ts->c_tracefunc;
 	/* whether anything is traced at all the interpreter finds out after the event */
-	ts->c_tracefunc = trace;
+	put_trace(ts, trace);
 	return r;
 }
 
