@@ -15,8 +15,8 @@ enum { TAG = 1 };
 
 static _PyFrameEvalFunction before; /* what was installed before us: we pass every frame on to it */
 static bool below;                  /* another evaluator was put on top of ours and passes frames on to it */
-static __thread bool stack_known __attribute__((tls_model("initial-exec")));
-static __thread char *stack_low __attribute__((tls_model("initial-exec")));
+#define NOT_MEASURED ((char *)UINTPTR_MAX)
+static __thread char *stack_low __attribute__((tls_model("initial-exec"))) = NOT_MEASURED;
 
 #if PY_VERSION_HEX >= 0x030B0000
 /* Calling a generator function runs its frame once, to make the generator; nothing of its body. */
@@ -85,21 +85,11 @@ static PyObject *eval_generator(PyThreadState *ts, sp_frame *f, int throwing, st
 	return result;
 }
 
-/* Under an evaluator every Python call uses the C stack, also on 3.11 where it does not without us. Before a deep
- * recursion hits the end of it, another hook takes over for good, which leaves the stack as the plain interpreter's. */
-SP_COLD static void stack_is_low(void)
-{
-	stack_low = NULL;
-	if (sp_hook_used == &sp_hook_evalframe)
-		sp_control_switch(&sp_hook_setprofile);
-}
-
 static SP_COLD void stack_measure(void)
 {
 	pthread_attr_t a;
 	void *low;
 	size_t size;
-	stack_known = true;
 	stack_low = NULL;
 	if (pthread_getattr_np(pthread_self(), &a))
 		return;
@@ -111,19 +101,32 @@ static SP_COLD void stack_measure(void)
 	pthread_attr_destroy(&a);
 }
 
+/* Under an evaluator every Python call uses the C stack, also on 3.11 where it does not without us, and so do calls of
+ * functions that are not recorded. Before a deep recursion hits the end of it, another hook takes over for good, which
+ * leaves the stack as the plain interpreter's. Keeps the exception. */
+SP_COLD static bool stack_is_low(void)
+{
+	if (stack_low == NOT_MEASURED)
+		stack_measure();
+	if ((char *)__builtin_frame_address(0) >= stack_low)
+		return false;
+	stack_low = NULL;
+	SP_SAVE_EXCEPTION;
+	if (sp_hook_used == &sp_hook_evalframe)
+		sp_control_switch(&sp_hook_setprofile);
+	SP_RESTORE_EXCEPTION;
+	return true;
+}
+
 static PyObject *eval(PyThreadState *ts, sp_frame *f, int throwing)
 {
 	PyCodeObject *code = sp_frame_code(f);
 	uint64_t slot;
 	struct sp_thread *t = sp_hook_enter(code, f, &slot);
+	if (SP_UNLIKELY((char *)__builtin_frame_address(0) < stack_low) && stack_is_low())
+		return before(ts, f, throwing); /* the other hook records this frame */
 	if (SP_UNLIKELY(!t))
 		return before(ts, f, throwing);
-	if (SP_UNLIKELY(!stack_known))
-		stack_measure();
-	if (SP_UNLIKELY((char *)__builtin_frame_address(0) < stack_low)) {
-		stack_is_low();
-		return before(ts, f, throwing); /* the other hook records this frame */
-	}
 	if (slot & SP_SLOT_GENERATOR)
 		return eval_generator(ts, f, throwing, t, slot);
 	sp_enter(t, (uint32_t)(slot >> SP_SLOT_ID), (uint64_t)code | TAG, sp_ticks(), SP_RAW_ENTER);
@@ -146,7 +149,7 @@ static int install(void)
 	before = now;
 	_PyInterpreterState_SetEvalFrameFunc(interp, eval);
 	/* a program may switch functions on and off all the time, and this reads /proc/self/maps */
-	if (!stack_known)
+	if (stack_low == NOT_MEASURED)
 		stack_measure();
 	return 0;
 }

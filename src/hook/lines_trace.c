@@ -13,10 +13,11 @@ static _PyFrameEvalFunction before; /* what was installed before us */
 static bool below;                  /* another evaluator was put on top of ours and passes frames on to it */
 /* While our trace function is in place: that of the program, whose object stays where it is. */
 static __thread Py_tracefunc theirs __attribute__((tls_model("initial-exec")));
-static __thread bool stack_known __attribute__((tls_model("initial-exec")));
-static __thread char *stack_low __attribute__((tls_model("initial-exec")));
+#define NOT_MEASURED ((char *)UINTPTR_MAX)
+static __thread char *stack_low __attribute__((tls_model("initial-exec"))) = NOT_MEASURED;
 
 static int trace(PyObject *self, PyFrameObject *f, int what, PyObject *arg);
+static PyObject *eval(PyThreadState *ts, sp_frame *f, int throwing);
 
 /* 3.9 counts the threads that have a trace function, and looks at nothing while there are none. */
 static inline void put_trace(PyThreadState *ts, Py_tracefunc function)
@@ -152,13 +153,11 @@ static PyObject *eval_callee(PyThreadState *ts, sp_frame *f, int throwing)
 	return result;
 }
 
-/* Under an evaluator every Python call uses the C stack, also on 3.11 where it does not without us. */
 static SP_COLD void stack_measure(void)
 {
 	pthread_attr_t a;
 	void *low;
 	size_t size;
-	stack_known = true;
 	stack_low = NULL;
 	if (pthread_getattr_np(pthread_self(), &a))
 		return;
@@ -170,14 +169,29 @@ static SP_COLD void stack_measure(void)
 	pthread_attr_destroy(&a);
 }
 
-/* A deep recursion goes on without us, for good; what was recorded stays. */
-static SP_COLD void stack_is_low(void)
+/* Under an evaluator every Python call uses the C stack, also on 3.11 where it does not without us. So a deep
+ * recursion, of whichever functions, goes on without us, for good; what was recorded stays. Keeps errno and exception.
+ */
+static SP_COLD bool stack_is_low(void)
 {
+	int error = errno;
+	if (stack_low == NOT_MEASURED)
+		stack_measure();
+	errno = error;
+	if ((char *)__builtin_frame_address(0) >= stack_low)
+		return false;
 	stack_low = NULL;
-	if (sp_recording && sp_lines_used()) {
+	if (sp_lines_used()) {
+		SP_SAVE_EXCEPTION;
 		sp_lines_missing("a recursion was so deep that recording ended before it could use up the stack");
-		sp_lines_events_remove();
+		if (_PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()) == eval)
+			sp_lines_events_remove();
+		else
+			sp_control_beneath(sp_lines_events_remove); /* the hook's evaluator is above ours */
+		SP_RESTORE_EXCEPTION;
+		errno = error;
 	}
+	return true;
 }
 
 /* The function itself called sys.settrace(): that was meant for the program's place, and ended our part of the frame.
@@ -230,6 +244,17 @@ static SP_COLD uint64_t decide(PyCodeObject *code, sp_frame *f)
 	return slot;
 }
 
+/* The hook's evaluator, which is above ours, has decided it. An exception may be on its way into a generator. */
+static SP_COLD struct sp_line_function *add_decided(struct sp_thread *t, PyCodeObject *code, uint64_t slot)
+{
+	int error = errno;
+	SP_SAVE_EXCEPTION;
+	const bool known = sp_lines_add_code(code, (uint32_t)(slot >> SP_SLOT_ID)) >= 0;
+	SP_RESTORE_EXCEPTION;
+	errno = error;
+	return known ? sp_lines_function(t, code) : NULL;
+}
+
 static inline bool is_decided(uint64_t slot)
 {
 	return (slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == sp_slot_ok;
@@ -242,17 +267,14 @@ static PyObject *eval(PyThreadState *ts, sp_frame *f, int throwing)
 	uint64_t slot = sp_slot_of(code);
 	if (SP_UNLIKELY(!is_decided(slot)))
 		slot = sp_recording && sp_lines_used() ? decide(code, f) : 0;
+	if (SP_UNLIKELY((char *)__builtin_frame_address(0) < stack_low) && stack_is_low())
+		slot = 0;
 	if (SP_LIKELY(!(slot & SP_SLOT_LINES)) || makes_generator(f))
 		return SP_UNLIKELY(ours) ? eval_callee(ts, f, throwing) : before(ts, f, throwing);
-	if (SP_UNLIKELY(!stack_known))
-		stack_measure();
-	if (SP_UNLIKELY((char *)__builtin_frame_address(0) < stack_low))
-		stack_is_low();
 	struct sp_thread *t = sp_lines_used() ? sp_lines_thread() : NULL;
 	struct sp_line_function *of = t ? sp_lines_function(t, code) : NULL;
-	/* decided by the hook's evaluator, which is above */
-	if (t && !of && sp_lines_add_code(code, (uint32_t)(slot >> SP_SLOT_ID)) >= 0)
-		of = sp_lines_function(t, code);
+	if (t && !of)
+		of = add_decided(t, code, slot);
 	if (!of)
 		return ours ? eval_callee(ts, f, throwing) : before(ts, f, throwing);
 	return eval_chosen(ts, f, throwing, t, of, ours);

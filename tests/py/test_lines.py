@@ -210,16 +210,42 @@ def test_trace_functions_of_the_program_go_on(spartito, tmp_path):
         assert ("sys.settrace() was called" in said[0]) == (rest == 3)
 
 
-def test_deep_recursion_ends_as_without_us(spartito, tmp_path):
-    text = (
-        "import sys, threading\nsys.setrecursionlimit(10**6)\ndef down(n):\n    return 0 if n == 0 else 1 + down(n - 1)\n"
-        "print(down(DEPTH))\n"
-    ).replace("DEPTH", "50000" if sys.version_info >= (3, 11) else "5000")
-    (tmp_path / "program.py").write_text(text)
-    words = ["--lines", "down", "--lines-only", "--", sys.executable, "program.py"]
-    done = run(spartito, "run", "-q", "-o", "x", *words, cwd=tmp_path)
+DEEP = """\
+import sys, threading
+sys.setrecursionlimit(10**6)
+def down(n):
+    return 0 if n == 0 else 1 + down(n - 1)
+def beside():
+    return 1
+beside()
+print(down(DEPTH))
+""".replace("DEPTH", "50000" if sys.version_info >= (3, 11) else "5000")
+
+
+@pytest.mark.parametrize("options", [["--lines-only"], [], ["--hook", "setprofile"], ["--exclude", "down"]])
+@pytest.mark.parametrize("chosen", ["down", "beside"])
+def test_deep_recursion_ends_as_without_us(spartito, tmp_path, options, chosen):
+    (tmp_path / "program.py").write_text(DEEP)
+    done = run(spartito, "run", "-q", "-o", "x", "--lines", chosen, *options, "--", sys.executable, "program.py", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "50000\n" if sys.version_info >= (3, 11) else "5000\n")
-    assert hits_of(Model(str(tmp_path / "x")))["down"][4] > 1000
+    hits = hits_of(Model(str(tmp_path / "x")))
+    assert hits["down"][4] > 1000 if chosen == "down" else hits == {"beside": {6: 1}}
+
+
+def test_exception_thrown_into_a_generator_that_did_not_begin(spartito, tmp_path):
+    text = """\
+def items():
+    yield 1
+try:
+    items().throw(KeyError("mine"))
+except KeyError as e:
+    print(e.args)
+list(items())
+"""
+    (tmp_path / "program.py").write_text(text)
+    done = run(spartito, "run", "-q", "-o", "x", "--lines", "items", "--", sys.executable, "program.py", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "('mine',)\n", "")
+    assert hits_of(Model(str(tmp_path / "x")))["items"][2] == 1
 
 
 def test_pause(spartito, tmp_path):
