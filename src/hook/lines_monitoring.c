@@ -217,6 +217,22 @@ static int take_finder(PyObject *m, PyObject *type)
 	           : 0;
 }
 
+static void remove_tool(const struct sp_tool *t)
+{
+	PyObject *m = PySys_GetObject("monitoring");
+	if (!m || !sp_tool_is_ours(m, t))
+		return;
+	if (sp_tool_events(t, 0))
+		PyErr_Clear();
+	sp_tool_free(t);
+}
+
+void sp_lines_events_remove(void)
+{
+	remove_tool(&tool);
+	remove_tool(&finder);
+}
+
 int sp_lines_events_install(bool by_pattern)
 {
 	static const struct {
@@ -254,22 +270,12 @@ int sp_lines_events_install(bool by_pattern)
 		r = take_finder(m, type);
 	Py_XDECREF(type);
 	Py_XDECREF(m);
+	if (r) {
+		SP_SAVE_EXCEPTION;
+		sp_lines_events_remove();
+		SP_RESTORE_EXCEPTION;
+	}
 	return r;
-}
-
-static void remove_tool(const struct sp_tool *t)
-{
-	if (t->id < 0 || !PySys_GetObject("monitoring"))
-		return;
-	if (sp_tool_events(t, 0))
-		PyErr_Clear();
-	sp_tool_free(t);
-}
-
-void sp_lines_events_remove(void)
-{
-	remove_tool(&tool);
-	remove_tool(&finder);
 }
 
 #endif

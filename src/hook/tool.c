@@ -46,22 +46,25 @@ PyObject *sp_monitoring(void)
 /* Ids that no document gives to a kind of tool first: debuggers, coverage and profilers stay possible beside us. */
 static const int candidates[] = {4, 3, 5, 0, 1, 2};
 
+bool sp_tool_is_ours(PyObject *m, const struct sp_tool *tool)
+{
+	PyObject *r = tool->id >= 0 ? PyObject_CallMethod(m, "get_tool", "i", tool->id) : NULL;
+	const bool ours = r && PyUnicode_CheckExact(r) && !PyUnicode_CompareWithASCIIString(r, tool->name);
+	PyErr_Clear();
+	Py_XDECREF(r);
+	return ours;
+}
+
 int sp_tool_take(PyObject *m, struct sp_tool *tool)
 {
 	/* the same in every interpreter, and again after a pause, unless somebody else has it now */
 	if (tool->id >= 0) {
 		PyObject *r = PyObject_CallMethod(m, "use_tool_id", "is", tool->id, tool->name);
-		if (!r) {
-			PyErr_Clear();
-			r = PyObject_CallMethod(m, "get_tool", "i", tool->id);
-			if (r && !(PyUnicode_CheckExact(r) && !PyUnicode_CompareWithASCIIString(r, tool->name)))
-				Py_CLEAR(r);
-		}
-		if (r) {
-			Py_DECREF(r);
+		PyErr_Clear();
+		if (r || sp_tool_is_ours(m, tool)) {
+			Py_XDECREF(r);
 			return 0;
 		}
-		PyErr_Clear();
 		tool->id = -1;
 	}
 	for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {

@@ -23,6 +23,8 @@ struct sp_tool {
 
 PyObject *sp_monitoring(void);    /* sys.monitoring, borrowed; NULL with an exception */
 PyObject *sp_callback_type(void); /* of the current interpreter, a new reference */
+/* Whether we have its id in the current interpreter; after a stop another tool may. */
+bool sp_tool_is_ours(PyObject *m, const struct sp_tool *tool);
 /* These return 0, or -1 with an exception. m: sys.monitoring. */
 int sp_tool_take(PyObject *m, struct sp_tool *tool);
 /* Adds the event to the set. */

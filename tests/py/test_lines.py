@@ -248,6 +248,31 @@ list(items())
     assert hits_of(Model(str(tmp_path / "x")))["items"][2] == 1
 
 
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is there from 3.12 on")
+def test_tool_of_the_program_with_an_id_that_was_ours(spartito, tmp_path):
+    text = """\
+import sys, spartito
+mine = sys.monitoring
+def named():
+    return 1
+spartito.start("x", lines=["named"])
+named()
+tools = {mine.get_tool(i): i for i in range(6)}
+spartito.stop()
+own = tools["spartito, functions"]
+mine.use_tool_id(own, "theirs")
+mine.set_events(own, mine.events.PY_START)
+spartito.lines(named)
+spartito.start("y")
+named()
+spartito.stop()
+print(mine.get_tool(own), mine.get_events(own) == mine.events.PY_START)
+"""
+    (tmp_path / "program.py").write_text(text)
+    done = run([sys.executable], "program.py", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "theirs True\n", "")
+
+
 def test_pause(spartito, tmp_path):
     text = """\
 import spartito
