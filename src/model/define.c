@@ -154,6 +154,10 @@ static int add_metric(struct reading *r, const struct sp_raw_def *d, uint64_t at
 		sp_raw_report(f, at, "column %" PRIu32 " of a metric is out of range", d->a);
 		return 0;
 	}
+	if (!sp_metric_exponent((int32_t)d->b)) {
+		sp_raw_report(f, at, "metric %" PRIu32 " counts in powers of ten that are out of range", d->a);
+		return 0;
+	}
 	if ((d->flags & SP_RAW_METRIC_KIND_MASK) > SP_RAW_METRIC_WAIT) {
 		sp_raw_report(f, at, "metric %" PRIu32 " is of unknown kind %u", d->a,
 		              d->flags & SP_RAW_METRIC_KIND_MASK);

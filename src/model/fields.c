@@ -26,6 +26,8 @@ static void metric(struct sp_pack *k, struct sp_metric *x)
 	sp_pack_str(k, &x->unit);
 	sp_pack_str(k, &x->what);
 	sp_pack_number(k, x->exponent);
+	if (!sp_metric_exponent(x->exponent))
+		sp_pack_fail(k);
 	sp_pack_byte(k, &x->kind, SP_METRIC_WAIT + 1);
 	sp_pack_bool(k, &x->own);
 	sp_pack_bool(k, &x->level);

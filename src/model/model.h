@@ -185,6 +185,11 @@ struct sp_metric {
 	bool own;     /* exclusive: counted by the region itself; otherwise callees are included */
 	bool level;   /* a height that was reached, not a count: in events it stands for itself */
 };
+/* Others are damage; whoever counts up to one would take forever. */
+static inline bool sp_metric_exponent(int exponent)
+{
+	return exponent >= -30 && exponent <= 30;
+}
 enum sp_metric_kind { SP_METRIC_RUSAGE, SP_METRIC_PAPI, SP_METRIC_PERF, SP_METRIC_BYTES, SP_METRIC_WAIT };
 
 /* A file, socket, … while it is open in a process. */

@@ -406,6 +406,7 @@ static void test_damage(void)
 	rg_metric(p, 300, SP_RAW_METRIC_RUSAGE, "far", "s", 0);
 	rg_metric(p, 0, SP_RAW_METRIC_RUSAGE, "ru_utime", "s", -6);
 	rg_metric(p, 1, 9, "strange", "s", -6);
+	rg_metric(p, 2, SP_RAW_METRIC_RUSAGE, "huge", "s", INT32_MAX);
 	t = rg_thread(p, "MainThread", 10, SP_RAW_NONE, 1000);
 	n = rg_node(t, rg_node(t, 0, F), N3);
 	rg_node_at(t, rg_node(t, n, G))->visits = 1; /* g called by a value */
@@ -416,10 +417,10 @@ static void test_damage(void)
 	rg_extra(t, 2000, SP_RAW_X_METRICS, (uint64_t[]){1, 2}, 2);
 	scratch_add(dir, p, "a.raw", SP_RAW_ENDED_NORMAL, 9000);
 	m = scratch_load(dir, 0);
-	CHECK(m->n_problems == 4 && m->n_metrics == 1);
+	CHECK(m->n_problems == 5 && m->n_metrics == 1);
 	CHECK(m->totals[PATH(m, "m:f", "m:g")].visits == 1 && m->totals[PATH(m, "m:g")].visits == 1);
 	CHECK(m->total_metrics[PATH(m, "m:g")] == 1);
-	CHECK(scratch_events(m) == 0 && m->n_problems == 5);
+	CHECK(scratch_events(m) == 0 && m->n_problems == 6);
 	sp_model_free(m);
 }
 
