@@ -53,6 +53,6 @@ int sp_lines_events_choose(PyCodeObject *code, uint32_t region);
 void sp_lines_events_forget(PyCodeObject *code);
 /* lines_trace.c, for setprofile.c: a C function that the frame calls, and its end. */
 void sp_lines_c_call(PyFrameObject *f);
-void sp_lines_c_return(void);
+void sp_lines_c_return(PyFrameObject *f);
 
 #endif

@@ -128,10 +128,11 @@ void sp_lines_c_call(PyFrameObject *f)
 		sp_lines_call(t, SP_LINES_C, sp_ticks());
 }
 
-void sp_lines_c_return(void)
+/* Of what a Python function calls that the C function runs, none ends the call. */
+void sp_lines_c_return(PyFrameObject *f)
 {
 	struct sp_thread *t = sp_self;
-	if (t && t->lines)
+	if (t && t->lines && t->lines->top->frame == (uint64_t)frame_of(f))
 		sp_lines_called(t, SP_LINES_C, sp_ticks());
 }
 

@@ -271,7 +271,7 @@ static int profile_with_lines(PyObject *self, PyFrameObject *f, int what, PyObje
 	if (what == PyTrace_C_CALL)
 		sp_lines_c_call(f);
 	else if (what == PyTrace_C_RETURN || what == PyTrace_C_EXCEPTION)
-		sp_lines_c_return();
+		sp_lines_c_return(f);
 #endif
 	return profile(self, f, what, arg);
 }

@@ -210,6 +210,22 @@ def test_trace_functions_of_the_program_go_on(spartito, tmp_path):
         assert ("sys.settrace() was called" in said[0]) == (rest == 3)
 
 
+def test_c_function_that_runs_python_functions(spartito, tmp_path):
+    text = f"""\
+import time
+def key(x):
+    abs(x)
+    time.sleep({NAP})
+    return x
+def work():
+    return sorted([3, 2, 1], key=key)
+work()
+"""
+    model = recorded(spartito, tmp_path, text, "--lines", "work", "--c-calls")
+    hits, own, callees = lines_of(model)["work"][7]
+    assert hits == 1 and callees >= 3 * NAP and own < NAP
+
+
 DEEP = """\
 import sys, threading
 sys.setrecursionlimit(10**6)
