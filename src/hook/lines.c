@@ -70,12 +70,16 @@ static void forget(struct table *t)
 	free(t->p);
 }
 
-static struct sp_line_code *known_in(const struct table *t, const PyCodeObject *code)
+/* A copy: the table may grow, for another interpreter. */
+static bool known_in(const struct table *t, const PyCodeObject *code, struct sp_line_code *copy)
 {
 	pthread_mutex_lock(&sp_process.lock);
-	struct sp_line_code *c = find(t, code);
+	const struct sp_line_code *c = find(t, code);
+	const bool known = c && c->code;
+	if (known)
+		*copy = *c;
 	pthread_mutex_unlock(&sp_process.lock);
-	return c && c->code ? c : NULL;
+	return known;
 }
 
 /* Visits a copy: what visit() does may lead to new ones. */
@@ -203,9 +207,9 @@ int sp_lines_add_code(PyCodeObject *code, uint32_t region)
 
 uint32_t sp_lines_line(const PyCodeObject *code, int offset)
 {
-	const struct sp_line_code *c = known_in(&events, code);
+	struct sp_line_code c;
 	const size_t at = (size_t)(offset < 0 ? 0 : offset) / 2;
-	return c && c->line_at && at < c->instructions ? c->line_at[at] : 0;
+	return known_in(&events, code, &c) && c.line_at && at < c.instructions ? c.line_at[at] : 0;
 }
 
 /* ---- what a thread knows ---- */
@@ -230,12 +234,13 @@ struct sp_line_function *sp_lines_function(struct sp_thread *t, const PyCodeObje
 	struct sp_line_function *f = sp_lines_find(t->lines, (uint64_t)code);
 	if (SP_LIKELY(f && !f->stale))
 		return f;
-	const struct sp_line_code *c = known_in(&events, code);
-	if (f && c)
-		sp_lines_choose(t, f, c->region, c->first, c->lines);
+	struct sp_line_code c;
+	const bool known = known_in(&events, code, &c);
+	if (f && known)
+		sp_lines_choose(t, f, c.region, c.first, c.lines);
 	if (f)
 		return f;
-	return c ? sp_lines_add(t, (uint64_t)code, c->region, c->first, c->lines) : NULL;
+	return known ? sp_lines_add(t, (uint64_t)code, c.region, c.first, c.lines) : NULL;
 }
 
 /* ---- patterns and marks ---- */
@@ -257,7 +262,8 @@ static void matched(size_t number)
 
 bool sp_lines_wanted(const PyCodeObject *code, const char *module, const char *qualname, const char *file)
 {
-	const bool marked = marks.n && known_in(&marks, code);
+	struct sp_line_code mark;
+	const bool marked = marks.n && known_in(&marks, code, &mark);
 	return (patterns && sp_patterns_take(patterns, module, qualname, file, matched)) || marked;
 }
 

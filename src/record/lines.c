@@ -38,6 +38,7 @@ static int stack_grow(struct sp_thread *t, struct sp_lines *l)
 {
 	const uint64_t bytes = l->stack ? l->stack->bytes * 2 : SP_RAW_PAGE;
 	struct sp_raw_chunk *old = l->stack, *c;
+	int error = errno;
 	pthread_mutex_lock(&sp_process.lock);
 	c = is_allowed(bytes) ? sp_buffer_chunk(SP_RAW_LINE_STACK, t->loc.id, bytes) : NULL;
 	if (c) {
@@ -55,6 +56,7 @@ static int stack_grow(struct sp_thread *t, struct sp_lines *l)
 		}
 	}
 	pthread_mutex_unlock(&sp_process.lock);
+	errno = error;
 	return c ? 0 : -ENOSPC;
 }
 
@@ -68,9 +70,11 @@ static struct sp_raw_line *rows_new(struct sp_thread *t, struct sp_lines *l, uin
 			bytes = MOST_ROWS;
 		if (bytes < sizeof *c + n * sizeof(struct sp_raw_line))
 			bytes = sizeof *c + n * sizeof(struct sp_raw_line);
+		int error = errno;
 		pthread_mutex_lock(&sp_process.lock);
 		c = is_allowed(bytes) ? sp_buffer_chunk(SP_RAW_LINES, t->loc.id, bytes) : NULL;
 		pthread_mutex_unlock(&sp_process.lock);
+		errno = error;
 		if (!c)
 			return NULL;
 		c->seq = l->chunks++;
@@ -109,6 +113,8 @@ static int functions_grow(struct sp_lines *l)
 	struct sp_line_function *old = l->functions, *fresh = calloc(n * 2, sizeof *fresh);
 	if (!fresh)
 		return -1;
+	/* another interpreter's thread may be looking for one that is stale */
+	pthread_mutex_lock(&sp_process.lock);
 	l->functions = fresh;
 	l->mask = n * 2 - 1;
 	for (uint32_t i = 0, at; i < n; i++) {
@@ -118,6 +124,7 @@ static int functions_grow(struct sp_lines *l)
 			;
 		fresh[at] = old[i];
 	}
+	pthread_mutex_unlock(&sp_process.lock);
 	free(old);
 	return 0;
 }
