@@ -112,7 +112,9 @@ def test_lines_of_what_is_decorated(place):
 def test_the_same_hits_as_kernprof(place):
     pytest.importorskip("line_profiler")
     assert kernprof(place, "-l", "-o", "theirs", "script.py", module="kernprof").returncode == 0
-    assert hits(place / "theirs") == HITS
+    # before Python 3.11 code objects do not know their class
+    bare = {name.rpartition(".")[2]: lines for name, lines in HITS.items()}
+    assert hits(place / "theirs") == (HITS if sys.version_info >= (3, 11) else bare)
 
 
 def test_line_profiler_reads_it(place):
