@@ -61,6 +61,7 @@ def test_without_line_profiler(bare, tmp_path):  # noqa: F811
     (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
     assert out(tmp_path, python.parent / "kernprof", "-l", "script.py", "a", "-l").startswith(PRINTED)
     text = out(tmp_path, python, "-m", "line_profiler", "script.py.lprof")
+    assert "- work\n" in out(tmp_path, python, "-m", "line_profiler", "-rmt", "script.py.lprof")
     assert "Function: work at line 4\n" in text and text.startswith("Timer unit: 1e-06 s\n\n")
     (tmp_path / "explicit.py").write_text("from line_profiler import profile\n@profile\ndef f():\n    return 1\nprint(f())\n")
     assert out(tmp_path, python, "explicit.py") == "1\n"

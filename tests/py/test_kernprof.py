@@ -170,6 +170,15 @@ def test_modules_code_and_standard_input(place):
     assert hits(made) == {"f": {3: 1}}
 
 
+def test_a_profiler_made_of_functions(place):
+    (place / "made.py").write_text(
+        "def f():\n    return 1\nf()\nmine = type(profile)(f)\nf()\nprint(mine.runcall(f))\n", encoding="utf-8"
+    )
+    done = kernprof(place, "-lq", "made.py")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
+    assert hits(place / "made.py.lprof") == {"f": {2: 1}}
+
+
 def test_add_function_and_what_else_users_call(place):
     (place / "users.py").write_text(
         "import functools\n"
@@ -341,6 +350,20 @@ def test_an_output_that_cannot_be_written_keeps_what_was_recorded(place):
     command = [sys.executable, "-m", "spartito", "convert", kept, "--to", "lprof", "-o", str(place / "saved")]
     subprocess.run(command, check=True, capture_output=True)
     assert hits(place / "saved") == HITS
+
+
+def test_who_reads_what_is_printed_has_gone(place):
+    """`kernprof -lv quiet.py | head -1`: the file is written, nothing is left beside it, and nothing is said."""
+    (place / "quiet.py").write_text("@profile\ndef f():\n    return 1\nf()\n", encoding="utf-8")
+    reading, writing = os.pipe()
+    os.close(reading)
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("SPARTITO_", "LINE_PROFILE"))}
+    command = [sys.executable, "-m", "spartito.kernprof", "-lv", "quiet.py"]
+    done = subprocess.run(command, cwd=place, stdout=writing, stderr=subprocess.PIPE, env=environment, timeout=120)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert hits(place / "quiet.py.lprof") == {"f": {3: 1}}
+    assert left(place) == ["quiet.py", "quiet.py.lprof", "script.py"]
 
 
 def test_now_and_then(place):

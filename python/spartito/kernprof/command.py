@@ -209,6 +209,13 @@ def _afterwards(job: Job, directory: rundir.Directory) -> None:
 
         for line in losses.sentences(model.info()):
             complain(line)
+    try:
+        _print(job, model, paths)
+    except BrokenPipeError:  # `kernprof -lv script.py | head`: the file is there all the same
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _print(job: Job, model: Model | None, paths: list[str]) -> None:
     if job.loudness >= 0:
         for path in paths:
             tell(f"Wrote profile results to {short(path)!r}")
@@ -216,6 +223,8 @@ def _afterwards(job: Job, directory: rundir.Directory) -> None:
         show(model, job.asked, job.lines, job.outfile)
     elif job.loudness == 0:
         tell(f"Inspect results with:\n{inspect_with(short(job.outfile), job.lines)}")
+    if sys.stdout is not None:
+        sys.stdout.flush()
 
 
 def _end(job: Job, directory: rundir.Directory, status: int) -> None:

@@ -126,10 +126,12 @@ class LineProfiler(Profiler):
     """`@profile` marks a function, whose lines are recorded from then on, and returns it as it is. What add_function() and the like
     name is marked when the profiler is next enabled."""
 
-    def __init__(self) -> None:
+    def __init__(self, *functions: Any) -> None:
         super().__init__()
         self.functions: list[Callable[..., Any]] = []
         self._waiting: list[FunctionType] = []
+        for function in functions:
+            self.add_callable(function)
 
     def _switch(self, on: bool) -> None:
         while on and self._waiting:
@@ -239,7 +241,7 @@ def _recorded() -> tuple[Any, Any]:
     """The experiment as it is now; the user has asked this process for results, so it loads what reads them."""
     directory = _measure.experiment()
     if directory is None:
-        raise RuntimeError("profile: nothing is being measured, so there are no results")
+        raise RuntimeError("profile: nothing is being measured, so there are no results; run the program with spartito-kernprof")
     from spartito._analyse import Model
     from spartito.linesource import Sources
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Timings = dict[tuple[str, int, str], list[tuple[int, int, int]]]
 
 HELP = """\
-usage: python -m line_profiler [-u SECONDS] [-z] [-t] [-m] FILE.lprof...
+usage: python -m line_profiler [-u SECONDS] [-z] [-t] [-m] [-r] FILE.lprof...
 
 Prints what kernprof has recorded; several files are added up.
 
@@ -24,11 +24,12 @@ Prints what kernprof has recorded; several files are added up.
   -z, --skip-zero      no functions that did not run
   -t, --sort           the costliest function last
   -m, --summarize      a line for each function at the end
+  -r, --rich           taken, and changes nothing
 
 `spartito report --lines` and `kernprof -lvr` print it coloured by heat."""
 
 
-LETTERS = {"--unit": "u", "--skip-zero": "z", "--sort": "t", "--summarize": "m", "--help": "h"}
+LETTERS = {"--unit": "u", "--skip-zero": "z", "--sort": "t", "--summarize": "m", "--rich": "r", "--help": "h"}
 
 
 class LineStats:
@@ -99,9 +100,9 @@ def _print(paths: list[str], unit: float, skip_zero: bool, sort: bool, summarize
 def main(words: list[str]) -> int:
     import getopt
 
-    long = ["unit=", "skip-zero", "sort", "summarize", "help"]
+    long = ["unit=", "skip-zero", "sort", "summarize", "rich", "help"]
     try:
-        options, paths = getopt.gnu_getopt(words, "u:ztmh", long)
+        options, paths = getopt.gnu_getopt(words, "u:ztmrh", long)
         given = {LETTERS.get(name, name[-1]): value for name, value in options}
         if "h" in given:
             print(HELP)
