@@ -126,14 +126,15 @@ def write(model: Model, directory: str, label: str, said: list[str]) -> None:
     )
     lines = bool(model.lines())
     columns = [Column("own time"), Column("%"), Column("calls"), Column("function", left=True, style="cyan")]
-    if rows or not lines:
+    if rows and (visits or not lines):  # lines alone: frames that were open around them say nothing
         out.table(
             columns, [(seconds(r["excl"]), percent(r["excl"], total), count(r["visits"]), name(r["name"])) for r in rows]
         )
-    for line in [*of_mpi(info), *balance(info)]:
+    for line in [*of_mpi(info), *(balance(info) if visits or not lines else ())]:
         out.line(line)
-    cost = measuring_cost(info)
-    out.line(f"measuring took about {seconds(cost)} of that ({percent(cost, total)} %)")
+    if visits:
+        cost = measuring_cost(info)
+        out.line(f"measuring took about {seconds(cost)} of that ({percent(cost, total)} %)")
     for line in [*sentences(info), *of_ranks(directory)]:
         if line not in said:
             out.line(line, "yellow")

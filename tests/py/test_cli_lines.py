@@ -220,3 +220,17 @@ def test_lines_of_functions_in_source():
     assert extent([], 3, 5, False) == [(3, ""), (4, ""), (5, "")]
     assert decoded("# coding: latin-1\nü = 'ä'".encode("latin-1")) == ["# coding: latin-1\n", "ü = 'ä'\n"]
     assert decoded(b"\xff\xfe") == []
+
+
+def test_lines_alone_are_summed_up_without_calls(tmp_path, spartito):
+    """Frames that are open in a thread when its lines begin are no profile."""
+    text = "import threading\ndef f():\n    pass\nt = threading.Thread(target=f)\nt.start()\nt.join()\n"
+    (tmp_path / "program.py").write_text(text, encoding="utf-8")
+    words = ["run", "--lines-only", "--lines", "f", "-o", "x", "--", sys.executable, "program.py"]
+    done = subprocess.run([*map(str, [*spartito, *words])], cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=60)
+    said = done.stderr.splitlines()
+    assert done.returncode == 0 and len(said) == 3, done.stderr
+    assert said[1].startswith("spartito: program took ") and said[2] == "next: spartito report --lines x"
+    command = [*map(str, spartito), "report", "x"]
+    shown = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=60).stdout
+    assert "no calls were recorded; --lines shows the lines\n" in shown

@@ -6,7 +6,7 @@ from __future__ import annotations
 from spartito import conversion, losses
 from spartito.options import Usage
 from spartito.reading import chosen, load, one_directory
-from spartito.text import standard_output
+from spartito.text import plural, standard_output
 
 
 def main(values: dict[str, object], operands: list[str]) -> int:
@@ -39,5 +39,5 @@ def _per_rank(directory: str, wanted: list[conversion.Format], values: dict[str,
     path = str(values.get("output") or perrank.default_path(directory))
     files = perrank.convert(model, wanted, path)
     losses.say_all(model.info(), directory)
-    standard_output().line(f"wrote {files} files into {path}")
+    standard_output().line(f"wrote {plural(files, 'file')} into {path}")
     return 0

@@ -397,6 +397,8 @@ def _print(out: Output, model: Model, info: dict[str, Any], values: dict[str, ob
             _tree(out, rows, part.busy, values, info["metrics"])
         else:
             _flat(out, rows, part.busy, info["metrics"])
+    if model.lines() and not any(loc["visits"] for loc in info["locations"]):
+        out.line("no calls were recorded; --lines shows the lines")
     out.line()
     for line in (*of_mpi(info), *mpitable.remarks(model, info)):
         out.line(line)
