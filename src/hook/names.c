@@ -404,6 +404,21 @@ static uint64_t set_slot(PyCodeObject *code, uint64_t slot)
 	return 0;
 }
 
+/* Takes over the strings, which may be NULL. */
+static uint64_t decide(PyCodeObject *code, char *module, struct name name, char *file, sp_frame *f)
+{
+	uint64_t slot = 0;
+	if (module && file && name.p) {
+		slot = slot_new(code, module, name, file, f);
+		hint_children(code, name.p);
+		slot = set_slot(code, slot);
+	}
+	free(module);
+	free(file);
+	free(name.p);
+	return slot;
+}
+
 uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f)
 {
 	uint64_t slot = sp_slot_of(code);
@@ -413,16 +428,7 @@ uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f)
 	char *m = copy_of(module), *file = file_of(code);
 	struct name name = qualname_of(code, slot, f);
 	Py_XDECREF(module.owner);
-	slot = 0;
-	if (m && file && name.p) {
-		slot = slot_new(code, m, name, file, f);
-		hint_children(code, name.p);
-		slot = set_slot(code, slot);
-	}
-	free(m);
-	free(file);
-	free(name.p);
-	return slot;
+	return decide(code, m, name, file, f);
 }
 
 uint64_t sp_names_decide(PyCodeObject *code, PyObject *module, PyObject *qualname)
@@ -430,14 +436,8 @@ uint64_t sp_names_decide(PyCodeObject *code, PyObject *module, PyObject *qualnam
 	struct text text = text_of(module, "unknown");
 	char *m = copy_of(text), *file = file_of(code);
 	struct name name = name_of(qualname);
-	uint64_t slot = 0;
 	Py_XDECREF(text.owner);
-	if (m && file && name.p)
-		slot = set_slot(code, slot_new(code, m, name, file, NULL));
-	free(m);
-	free(file);
-	free(name.p);
-	return slot;
+	return decide(code, m, name, file, NULL);
 }
 
 /* ---- C functions: by the address of their method definition ---- */

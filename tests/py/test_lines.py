@@ -210,6 +210,23 @@ def test_trace_functions_of_the_program_go_on(spartito, tmp_path):
         assert ("sys.settrace() was called" in said[0]) == (rest == 3)
 
 
+def test_names_of_functions_in_one_that_is_marked(spartito, tmp_path):
+    text = """\
+import spartito
+@spartito.lines
+def outer():
+    def inner():
+        return 1
+    class K:
+        def method(self):
+            return inner()
+    return K().method()
+outer()
+"""
+    hits = hits_of(recorded(spartito, tmp_path, text, "--lines", "*inner", "--lines", "*method"))
+    assert set(hits) == {"outer", "outer.<locals>.inner", "outer.<locals>.K.method"}
+
+
 def test_c_function_that_runs_python_functions(spartito, tmp_path):
     text = f"""\
 import time
