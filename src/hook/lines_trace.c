@@ -11,6 +11,7 @@
 
 static _PyFrameEvalFunction before; /* what was installed before us */
 static bool below;                  /* another evaluator was put on top of ours and passes frames on to it */
+static bool gone;                   /* ours was taken away: no end of a call that begins now would be told */
 /* While our trace function is in place: that of the program, whose object stays where it is. */
 static __thread Py_tracefunc theirs __attribute__((tls_model("initial-exec")));
 #define NOT_MEASURED ((char *)UINTPTR_MAX)
@@ -94,6 +95,8 @@ SP_COLD static void line_slow(PyFrameObject *f)
 {
 	const PyCodeObject *code = sp_frame_code(frame_of(f));
 	struct sp_thread *t = sp_lines_thread();
+	if (gone && t && t->lines->top->frame != (uint64_t)frame_of(f))
+		return;
 	struct sp_line_function *of = t ? sp_lines_function(t, code) : NULL;
 	if (of && of->chosen)
 		sp_lines_at(t, of, (uint64_t)frame_of(f), (uint32_t)f->f_lineno);
@@ -189,6 +192,7 @@ static SP_COLD bool stack_is_low(void)
 			sp_lines_events_remove();
 		else
 			sp_control_beneath(sp_lines_events_remove); /* the hook's evaluator is above ours */
+		gone = !below;
 		SP_RESTORE_EXCEPTION;
 		errno = error;
 	}
@@ -301,6 +305,7 @@ int sp_lines_events_install(bool by_pattern)
 	if (now == eval || below)
 		return 0;
 	before = now;
+	gone = false;
 	_PyInterpreterState_SetEvalFrameFunc(interp, eval);
 	return 0;
 }

@@ -265,6 +265,32 @@ def test_deep_recursion_ends_as_without_us(spartito, tmp_path, options, chosen):
     assert hits["down"][4] > 1000 if chosen == "down" else hits == {"beside": {6: 1}}
 
 
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="other versions have no stack that only our calls use")
+def test_lines_after_a_deep_recursion_are_those_of_calls_that_began_before(spartito, tmp_path):
+    text = """\
+import sys
+sys.setrecursionlimit(10**6)
+def down(n):
+    return 0 if n == 0 else 1 + down(n - 1)
+def late():
+    return 1
+def work():
+    late()
+    down(50000)
+    for i in range(5):
+        late()
+    return 1
+work()
+"""
+    (tmp_path / "program.py").write_text(text)
+    words = ["--lines", "work", "--lines", "late", "--", sys.executable, "program.py"]
+    done = run(spartito, "run", "-q", "-o", "x", *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    model = Model(str(tmp_path / "x"))
+    assert "a recursion was so deep" in model.info()["processes"][0]["meta"]["missing_lines"]
+    assert hits_of(model) == {"late": {6: 1}, "work": {8: 1, 9: 1, 10: 6, 11: 5, 12: 1}}
+
+
 def test_exception_thrown_into_a_generator_that_did_not_begin(spartito, tmp_path):
     text = """\
 def items():
