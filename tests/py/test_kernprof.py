@@ -243,7 +243,11 @@ def test_a_profile_of_its_own_is_said_and_nothing_lost(place):
         assert done.returncode == 0 and done.stdout.startswith("1\n")
         assert done.stderr.startswith("kernprof: own.py has a `profile` of its own (line 1): what that decorates is not recorded;")
         assert (place / f"own.py.{ending}").exists()
+    done = kernprof(place, "-bv", "own.py")
+    assert (done.returncode, done.stdout) == (0, "1\nWrote profile results to 'own.py.prof'\n")
+    assert "kernprof: no calls were recorded: with -b it is what @profile decorates, and" in done.stderr
     done = kernprof(place, "-l", "-p", "own.f", "own.py")
+    assert done.stderr.endswith("that decorates is recorded only if -p names it\n")
     assert hits(place / "own.py.lprof") == {"f": {7: 1}}
 
 

@@ -125,9 +125,10 @@ class Job:
             complain("-p is for -l: without it every call is recorded, or with -b what `profile` is asked to")
         line = targets.own_profile(self.script) if self.builtin and self.script else 0
         if line:
+            named = self.lines and self.asked["prof_mod"]
             complain(
-                f"{self.asked.what} has a `profile` of its own (line {line}): what that decorates is not recorded; "
-                "rename it, or name the functions with -l -p"
+                f"{self.asked.what} has a `profile` of its own (line {line}): what that decorates is "
+                + ("recorded only if -p names it" if named else "not recorded; rename it, or name the functions with -l -p")
             )
 
     def debug(self, text: str) -> None:
@@ -204,6 +205,9 @@ def _afterwards(job: Job, directory: rundir.Directory) -> None:
     job.made = ""
     if job.lines and not (model and model.lines()):
         complain("no lines were recorded: no function that ran was decorated with @profile or named by -p")
+    if not job.lines and not (model and model.flat(sort="excl", limit=1)):
+        why = ": with -b it is what @profile decorates, and what runs after profile.enable()" if job.builtin else ""
+        complain("no calls were recorded" + why)
     if model:
         from spartito import losses
 

@@ -84,6 +84,8 @@ def show(model: Model | None, asked: Asked, lines: bool, path: str) -> None:
     if not lines:
         import pstats
 
+        if not (model and model.flat(sort="excl", limit=1)):
+            return  # pstats refuses a file that holds nothing
         pstats.Stats(path).strip_dirs().sort_stats(-1).print_stats()
         return
     from spartito import linetable, linetext
