@@ -12,7 +12,7 @@ import os
 import sys
 
 from spartito._measure import spawn
-from spartito.say import Refused, reason
+from spartito.say import Refused, complain, reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _set_by_python() -> list[int]:
     return [n for n in (sig.SIGPIPE, sig.SIGXFSZ) if sig.getsignal(n) is sig.SIG_IGN]
 
 
-def run(command: list[str], environment: dict[str, str], meanwhile: Callable[[], None]) -> int:
+def run(command: list[str], environment: dict[str, str], meanwhile: Callable[[], None] | None = None) -> int:
     """Runs the command to its end and returns its wait status; calls meanwhile() once it is started.
     Refused: it could not be started."""
     ignored = sig.getsignal(sig.SIGCHLD) is sig.SIG_IGN
@@ -74,7 +74,8 @@ def run(command: list[str], environment: dict[str, str], meanwhile: Callable[[],
         words = [os.fsencode(word) for word in command]
         pairs = [os.fsencode(name + "=" + value) for name, value in environment.items()]
         pid = spawn(words, pairs, mask, _set_by_python(), [sig.SIGCHLD] if ignored else [])
-        meanwhile()
+        if meanwhile:
+            meanwhile()
         status = _wait(pid)
         while sig.sigtimedwait(FROM_TERMINAL | {sig.SIGCHLD}, 0):
             pass
@@ -102,6 +103,18 @@ def _wait(pid: int) -> int:
             os.kill(pid, number)
         except OSError:
             pass
+
+
+def finish(status: int, directory: str, results: Callable[[], None]) -> int:
+    """Calls results() after the program, and returns what end_like() does: whatever is wrong with the results, the
+    program's own status is what the caller must see."""
+    try:
+        results()
+    except KeyboardInterrupt:
+        complain(f"interrupted; what was recorded is in {directory}")
+    except Exception as e:
+        complain(f"the results cannot be made: {' '.join(str(e).split()) or type(e).__name__}")
+    return end_like(status)
 
 
 def end_like(status: int) -> int:

@@ -103,6 +103,21 @@ def quoted(text: str) -> str:
     return '"' + "".join(out) + '"'
 
 
+def write_whole(path: str, text: str) -> None:
+    """Writes a file whole or not at all. OSError: it could not be written."""
+    new = path + ".new"
+    try:
+        with open(new, "w", encoding="utf-8", errors="surrogateescape") as f:
+            f.write(text)
+        os.replace(new, path)
+    except OSError:
+        try:
+            os.unlink(new)
+        except OSError:
+            pass
+        raise
+
+
 class Directory:
     """An experiment directory made for this run."""
 
@@ -203,18 +218,7 @@ class Directory:
         ]
         if self.crew:
             lines += _world_lines(self.crew, wait_status is not None)
-        target = os.path.join(self.path, "experiment.json")
-        new = target + ".new"
-        try:
-            with open(new, "w", encoding="utf-8") as f:
-                f.write("{\n" + ",\n".join(lines) + "\n}\n")
-            os.replace(new, target)
-        except OSError:
-            try:
-                os.unlink(new)
-            except OSError:
-                pass
-            raise
+        write_whole(os.path.join(self.path, "experiment.json"), "{\n" + ",\n".join(lines) + "\n}\n")
 
     def remove(self) -> None:
         """Takes back what was made and raw files in which nothing was recorded; nothing else is touched. Of several ranks

@@ -85,29 +85,13 @@ static PyObject *eval_generator(PyThreadState *ts, sp_frame *f, int throwing, st
 	return result;
 }
 
-static SP_COLD void stack_measure(void)
-{
-	pthread_attr_t a;
-	void *low;
-	size_t size;
-	stack_low = NULL;
-	if (pthread_getattr_np(pthread_self(), &a))
-		return;
-	if (!pthread_attr_getstack(&a, &low, &size)) {
-		char *here = __builtin_frame_address(0);
-		size_t room = here > (char *)low ? (size_t)(here - (char *)low) : 0;
-		stack_low = here - room / 4;
-	}
-	pthread_attr_destroy(&a);
-}
-
 /* Under an evaluator every Python call uses the C stack, also on 3.11 where it does not without us, and so do calls of
  * functions that are not recorded. Before a deep recursion hits the end of it, another hook takes over for good, which
  * leaves the stack as the plain interpreter's. Keeps the exception. */
 SP_COLD static bool stack_is_low(void)
 {
 	if (stack_low == NOT_MEASURED)
-		stack_measure();
+		stack_low = sp_hook_stack_low();
 	if ((char *)__builtin_frame_address(0) >= stack_low)
 		return false;
 	stack_low = NULL;
@@ -150,7 +134,7 @@ static int install(void)
 	_PyInterpreterState_SetEvalFrameFunc(interp, eval);
 	/* a program may switch functions on and off all the time, and this reads /proc/self/maps */
 	if (stack_low == NOT_MEASURED)
-		stack_measure();
+		stack_low = sp_hook_stack_low();
 	return 0;
 }
 

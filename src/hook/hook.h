@@ -124,6 +124,10 @@ void sp_hook_settle(struct sp_thread *t);
 void sp_hook_out_of_date(struct sp_thread *t);
 bool sp_hook_still_open(const struct sp_raw_frame *s);
 
+/* The address to which the calling thread's C stack has grown when a quarter of the room that it has now is used; NULL:
+ * not known. Reads /proc/self/maps in the main thread. */
+char *sp_hook_stack_low(void);
+
 /* The calling thread's location, its stack in agreement with the interpreter's; NULL: not recorded. entered: the
  * frame that is being entered, not yet part of the stack, or NULL. */
 struct sp_thread *sp_hook_thread(sp_frame *entered);

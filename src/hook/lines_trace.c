@@ -157,22 +157,6 @@ static PyObject *eval_callee(PyThreadState *ts, sp_frame *f, int throwing)
 	return result;
 }
 
-static SP_COLD void stack_measure(void)
-{
-	pthread_attr_t a;
-	void *low;
-	size_t size;
-	stack_low = NULL;
-	if (pthread_getattr_np(pthread_self(), &a))
-		return;
-	if (!pthread_attr_getstack(&a, &low, &size)) {
-		char *here = __builtin_frame_address(0);
-		size_t room = here > (char *)low ? (size_t)(here - (char *)low) : 0;
-		stack_low = here - room / 4;
-	}
-	pthread_attr_destroy(&a);
-}
-
 /* Under an evaluator every Python call uses the C stack, also on 3.11 where it does not without us. So a deep
  * recursion, of whichever functions, goes on without us, for good; what was recorded stays. Keeps errno and exception.
  */
@@ -180,7 +164,7 @@ static SP_COLD bool stack_is_low(void)
 {
 	int error = errno;
 	if (stack_low == NOT_MEASURED)
-		stack_measure();
+		stack_low = sp_hook_stack_low();
 	errno = error;
 	if ((char *)__builtin_frame_address(0) >= stack_low)
 		return false;

@@ -235,3 +235,21 @@ SP_COLD struct sp_thread *sp_hook_enter_slow(PyCodeObject *code, sp_frame *f, ui
 	inside = false;
 	return t;
 }
+
+SP_COLD char *sp_hook_stack_low(void)
+{
+	pthread_attr_t a;
+	void *low;
+	size_t size;
+	char *limit = NULL;
+
+	if (pthread_getattr_np(pthread_self(), &a))
+		return NULL;
+	if (!pthread_attr_getstack(&a, &low, &size)) {
+		char *here = __builtin_frame_address(0);
+		size_t room = here > (char *)low ? (size_t)(here - (char *)low) : 0;
+		limit = here - room / 4;
+	}
+	pthread_attr_destroy(&a);
+	return limit;
+}

@@ -71,7 +71,7 @@ static void put_text(struct chrome *x, const char *key, struct sp_str s)
 	sp_out_json(&x->out, s);
 }
 
-/* "/work/solver.py:12" */
+/* "FILE:LINE" */
 static void put_place(struct chrome *x, const struct sp_region *r)
 {
 	sp_out_text(&x->out, "\"source\":\"");

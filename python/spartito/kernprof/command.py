@@ -277,25 +277,14 @@ def _start(job: Job) -> int:
         job.debug(f"{name} is {environment.get(name, '')!r}")
     _hide(job.loudness)
     try:
-        status = launch.run(job.command, environment, writing.begin if writing else _nothing)
+        status = launch.run(job.command, environment, writing.begin if writing else None)
     except Refused as e:
         if directory.last(e.status << 8):
             directory.remove()
         raise
     if writing:
         writing.end()
-    try:
-        _end(job, directory, status)
-    except KeyboardInterrupt:
-        complain(f"interrupted; what was recorded is in {directory.path}")
-    except Exception as e:
-        # the program's own status is what the caller must see
-        complain(f"the results cannot be shown: {' '.join(str(e).split()) or type(e).__name__}")
-    return launch.end_like(status)
-
-
-def _nothing() -> None:
-    pass
+    return launch.finish(status, directory.path, lambda: _end(job, directory, status))
 
 
 def _run(words: list[str]) -> int:

@@ -82,7 +82,7 @@ def _start(asked: Asked, flags: list[str]) -> int:
         environment = _environment(directory.path if variables.measured else "", settings, _handed_over(asked))
         if speaks and asked.verbosity > 0:
             _verbose(variables, directory.path, asked)
-        status = launch.run(command, environment, _nothing if world or not variables.measured else _prepare)
+        status = launch.run(command, environment, None if world or not variables.measured else _prepare)
     except Refused as e:
         try:
             if directory.last(e.status << 8):
@@ -92,18 +92,7 @@ def _start(asked: Asked, flags: list[str]) -> int:
         if world and not world.speaks:
             return e.status
         raise
-    try:
-        _afterwards(directory, status, variables.measured, asked)
-    except KeyboardInterrupt:
-        complain(f"interrupted; what was recorded is in {directory.path}")
-    except Exception as e:
-        # the program's own status is what the caller must see
-        complain(f"the results cannot be written: {' '.join(str(e).split()) or type(e).__name__}")
-    return launch.end_like(status)
-
-
-def _nothing() -> None:
-    pass
+    return launch.finish(status, directory.path, lambda: _afterwards(directory, status, variables.measured, asked))
 
 
 def _prepare() -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import time
 
-from spartito.rundir import Directory, batch_job, label, meet, quoted
+from spartito.rundir import Directory, batch_job, label, meet, quoted, write_whole
 from spartito.say import Refused, reason
 
 TYPE_CHECKING = False
@@ -98,17 +98,11 @@ def create(variables: Variables, command: list[str], launched: bool = True, worl
     if directory.crew and not directory.crew.first:
         return directory
     try:
-        write(os.path.join(directory.path, CFG), variables.configuration())
+        write_whole(os.path.join(directory.path, CFG), variables.configuration())
     except OSError as e:
         forget(directory)
         raise Refused(f"the experiment directory {directory.path} cannot be written: {reason(e)}") from None
     return directory
-
-
-def write(path: str, text: str) -> None:
-    with open(path + ".new", "w", encoding="utf-8", errors="surrogateescape") as f:
-        f.write(text)
-    os.replace(path + ".new", path)
 
 
 def forget(directory: Directory) -> None:

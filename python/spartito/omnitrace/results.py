@@ -10,6 +10,7 @@ import sys
 
 from spartito.omnitrace import directory as place
 from spartito.omnitrace.variables import TIME_UNITS, Variables, from_configuration
+from spartito.rundir import write_whole
 from spartito.say import Refused, reason, say
 
 TYPE_CHECKING = False
@@ -49,7 +50,7 @@ class Results:
 
     def keep(self, path: str, text: str) -> None:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        place.write(path, text)
+        write_whole(path, text)
         self.files.append(path)
 
     def trying(self, what: str, work: Callable[[], None]) -> None:

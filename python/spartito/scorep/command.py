@@ -101,7 +101,7 @@ def _start(asked: Asked) -> int:
         environment = _environment(directory.path if measured else "", settings, asked.file)
         if speaks and (asked.verbose or variables.on("SCOREP_VERBOSE")):
             _verbose(asked, variables, directory.path, environment.get("LD_PRELOAD", ""))
-        status = launch.run(command, environment, _nothing if world or not measured else _prepare)
+        status = launch.run(command, environment, None if world or not measured else _prepare)
     except Refused as e:
         try:
             if directory.last(e.status << 8):
@@ -111,18 +111,7 @@ def _start(asked: Asked) -> int:
         if world and not world.speaks:
             return e.status
         raise
-    try:
-        _afterwards(directory, status, measured)
-    except KeyboardInterrupt:
-        complain(f"interrupted; what was recorded is in {directory.path}")
-    except Exception as e:
-        # the program's own status is what the caller must see
-        complain(f"the results cannot be written: {' '.join(str(e).split()) or type(e).__name__}")
-    return launch.end_like(status)
-
-
-def _nothing() -> None:
-    pass
+    return launch.finish(status, directory.path, lambda: _afterwards(directory, status, measured))
 
 
 def _prepare() -> None:

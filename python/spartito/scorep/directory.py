@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import time
 
-from spartito.rundir import PRELOAD, Directory, meet
+from spartito.rundir import PRELOAD, Directory, meet, write_whole
 from spartito.say import Refused, reason
 
 TYPE_CHECKING = False
@@ -86,7 +86,7 @@ def create(variables: Variables, command: list[str], launched: bool = True, worl
     if directory.crew and not directory.crew.first:
         return directory
     try:
-        _write(os.path.join(directory.path, CFG), variables.configuration(directory.path))
+        write_whole(os.path.join(directory.path, CFG), variables.configuration(directory.path))
     except OSError as e:
         directory.remove()
         raise Refused(f"the experiment directory {directory.path} cannot be written: {reason(e)}") from None
@@ -106,12 +106,6 @@ def _shared(path: str, command: list[str], launched: bool, world: World, overwri
         lambda: os.path.basename(_make_room(path, overwrite)),
         lambda name: Directory(name, command, launched),
     )
-
-
-def _write(path: str, text: str) -> None:
-    with open(path + ".new", "w", encoding="utf-8", errors="surrogateescape") as f:
-        f.write(text)
-    os.replace(path + ".new", path)
 
 
 def forget(directory: Directory) -> None:
@@ -149,4 +143,4 @@ def write_manifest(path: str, base: str, lines: list[str]) -> None:
     text += "| file | what it is |\n|---|---|\n" + "".join(rows)
     if lines:
         text += "\n## Remarks\n\n" + "".join(f"- {line}\n" for line in lines)
-    _write(os.path.join(path, "MANIFEST.md"), text)
+    write_whole(os.path.join(path, "MANIFEST.md"), text)

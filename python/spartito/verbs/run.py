@@ -80,14 +80,7 @@ def main(given: dict[str, object], command: list[str]) -> int:
         if _is_silent(world):
             return e.status
         raise
-    try:
-        _afterwards(directory, status, texts, said)
-    except KeyboardInterrupt:
-        complain("interrupted; the experiment is complete")
-    except Exception as e:
-        # whatever is wrong with the result: the program's own status is what the caller must see
-        complain(f"the result cannot be shown: {' '.join(str(e).split()) or type(e).__name__}")
-    return launch.end_like(status)
+    return launch.finish(status, directory.path, lambda: _afterwards(directory, status, texts, said))
 
 
 def _is_silent(world: World | None) -> bool:
