@@ -10,9 +10,12 @@ browser() {
 	if grep -qs '^ID=debian' /etc/os-release; then echo chromium; fi
 }
 
+# What builds the viewer, unless it is here from elsewhere.
+node() { if ! command -v npm >/dev/null; then echo nodejs npm; fi; }
+
 packages() {
 	case $1 in
-	build) echo build-essential pkg-config libdw-dev libotf2-trace-dev libzstd-dev zlib1g-dev otf2-tools ;;
+	build) echo build-essential pkg-config libdw-dev libotf2-trace-dev libzstd-dev zlib1g-dev otf2-tools $(node) ;;
 	# valgrind brings callgrind_annotate, python3-otf2 the foreign reader of the traces, which imports six without saying so;
 	# shells to complete in, a formatter of man pages, both kinds of mpiexec, and a browser for the viewers of traces
 	test) echo python3-otf2 python3-six gfortran clang valgrind zsh fish groff-base openmpi-bin libopenmpi-dev mpich libmpich-dev $(browser) ;;

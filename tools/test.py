@@ -5,6 +5,7 @@ other Python that is found. Ends with 'N passed, N failed'; --only 3.9,3.13 choo
 import argparse
 import concurrent.futures
 import glob
+import json
 import os
 import re
 import subprocess
@@ -62,6 +63,20 @@ def pytest(result, title, python, files):
     result.add(title, counts.get("passed", 0), failed or int(p.returncode != 0), time.monotonic() - begin)
 
 
+def viewer(result):
+    """The types of the viewer, and its logic without a browser."""
+    begin = time.monotonic()
+    print("== viewer", flush=True)
+    folder = os.path.join(ROOT, "viewer")
+    types = subprocess.run(["npm", "run", "--silent", "check"], cwd=folder)
+    p = subprocess.run(["npx", "--no-install", "vitest", "run", "--reporter=json"], cwd=folder, stdout=subprocess.PIPE, text=True)
+    print(p.stdout if p.returncode else "", end="", flush=True)
+    counts = json.loads(p.stdout) if p.stdout.startswith("{") else {}
+    failed = counts.get("numFailedTests", 0) or int(p.returncode != 0)
+    result.add("viewer", counts.get("numPassedTests", 0) + (types.returncode == 0), failed + (types.returncode != 0),
+               time.monotonic() - begin)
+
+
 def prepare(version, python):
     venv = os.path.join(ROOT, ".venvs", version)
     p = subprocess.run([os.path.join(ROOT, "tools", "venv.sh"), python, venv, "test"], capture_output=True, text=True)
@@ -79,6 +94,7 @@ def main():
         ready = pool.map(lambda item: prepare(*item), others.items())
         if not only or mine in only:
             c_tests(result)
+            viewer(result)
             pytest(result, f"Python {mine}", sys.executable, ["tests/py"])
         files = sorted(f for name in MEASURED for f in glob.glob(os.path.join(ROOT, "tests", "py", f"test_{name}*.py")))
         for version, python, error in ready:

@@ -41,7 +41,9 @@ if [ "$(cat "$venv/.packages" 2>/dev/null)" != "$want" ]; then
 	printf '%s' "$want" >"$venv/.packages"
 fi
 
-sum=$(find src include python dropin meson.build meson.options pyproject.toml -type f ! -name '*.pyc' -printf '%p %T@ %s\n' |
+# the page of `spartito view`, where node is
+if command -v npm >/dev/null; then tools/viewer.sh; fi
+sum=$(find src include python dropin viewer meson.build meson.options pyproject.toml -name node_modules -prune -o -type f ! -name '*.pyc' -printf '%p %T@ %s\n' |
 	sort | cksum)
 if [ "$(cat "$venv/.sources" 2>/dev/null)" != "$sum" ]; then
 	rm -f "$venv/.sources"
