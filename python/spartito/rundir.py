@@ -118,6 +118,10 @@ def write_whole(path: str, text: str) -> None:
         raise
 
 
+class Exists(Refused):
+    """There is something at the path already."""
+
+
 class Directory:
     """An experiment directory made for this run."""
 
@@ -132,7 +136,8 @@ class Directory:
     def _make(self, path: str, shared: bool = False) -> None:
         above = os.path.dirname(path)
         if not os.path.isdir(above):
-            self._make(above, shared)
+            # another process may make the same one at this moment, for an experiment of its own beside this one
+            self._make(above, True)
         try:
             os.mkdir(path)
         except FileExistsError:
@@ -144,17 +149,21 @@ class Directory:
     def _not_written(self, e: OSError) -> Refused:
         return Refused(f"the experiment directory {self.path} cannot be written: {reason(e)}")
 
-    def create(self) -> None:
-        """Refused: it is there and not empty, or cannot be written."""
+    def create(self, empty: bool = True) -> None:
+        """empty: one that is there and empty will do. Refused: it cannot be written; Exists: it is there already."""
         another = "choose another with -o" if self.launched else "name another directory"
         try:
             if os.path.lexists(self.path):
                 if not os.path.isdir(self.path):
-                    raise Refused(f"{self.path} already exists and is not a directory; {another}", 2)
-                if os.listdir(self.path):
-                    raise Refused(f"{self.path} already exists and is not empty; {another}", 2)
+                    raise Exists(f"{self.path} already exists and is not a directory; {another}", 2)
+                if not empty or os.listdir(self.path):
+                    raise Exists(f"{self.path} already exists and is not empty; {another}", 2)
             else:
-                self._make(self.path)
+                try:
+                    self._make(self.path)
+                except FileExistsError:
+                    self.remove()
+                    raise Exists(f"{self.path} already exists, made by another run at this moment; {another}", 2) from None
             self._make(os.path.join(self.path, "raw"))
             self.describe(None)
         except OSError as e:
@@ -292,10 +301,13 @@ def create(output: str, command: list[str], launched: bool = True, world: World 
     name = default_name(command)
     for n in range(1, 1000):
         path = os.path.join(here, name if n == 1 else f"{name}-{n}")
-        if not os.path.lexists(path):
-            directory = Directory(path, command, launched)
-            directory.create()
-            return directory
+        directory = Directory(path, command, launched)
+        try:
+            # not only looked for: another run may begin in the same second
+            directory.create(empty=False)
+        except Exists:
+            continue
+        return directory
     raise Refused(f"{name} and 998 more of that name already exist")
 
 

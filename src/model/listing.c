@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The files of an experiment. */
 #include "model/private.h"
+#include "raw/format.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static bool ends_with(const char *s, const char *end)
 {
@@ -27,6 +30,32 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
+/* Of two of the same moment the first by name. */
+static int by_begin(const void *a, const void *b, void *files)
+{
+	const struct sp_listed *all = files;
+	const size_t p = *(const size_t *)a, q = *(const size_t *)b;
+
+	if (all[p].begin != all[q].begin)
+		return all[p].begin < all[q].begin ? -1 : 1;
+	return p < q ? -1 : p > q;
+}
+
+/* When a process began to be recorded, of the clock of days; UINT64_MAX: the file does not say. */
+static uint64_t begin_of(DIR *raw, const char *name)
+{
+	struct sp_raw_header h;
+	int fd = openat(dirfd(raw), name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n;
+
+	if (fd < 0)
+		return UINT64_MAX;
+	n = pread(fd, &h, sizeof(h), 0);
+	close(fd);
+	return n == (ssize_t)sizeof(h) && memcmp(h.magic, SP_RAW_MAGIC, sizeof(h.magic)) == 0 ? h.first.real_ns
+	                                                                                      : UINT64_MAX;
+}
+
 static int describe(struct sp_listed *f, DIR *raw, const char *name)
 {
 	struct stat st;
@@ -35,10 +64,24 @@ static int describe(struct sp_listed *f, DIR *raw, const char *name)
 	if (!f->name)
 		return -1;
 	f->error = ends_with(name, ".error");
+	f->begin = f->error ? UINT64_MAX : begin_of(raw, name);
 	if (fstatat(dirfd(raw), name, &st, 0) == 0) {
 		f->size = (uint64_t)st.st_size;
 		f->changed = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
 	}
+	return 0;
+}
+
+int sp_listing_sort(struct sp_listing *l)
+{
+	size_t i;
+
+	l->order = malloc((l->n + 1) * sizeof(*l->order));
+	if (!l->order)
+		return -1;
+	for (i = 0; i < l->n; i++)
+		l->order[i] = i;
+	qsort_r(l->order, l->n, sizeof(*l->order), by_begin, l->files);
 	return 0;
 }
 
@@ -67,6 +110,8 @@ int sp_listing_read(struct sp_listing *l, const char *dir, struct sp_err *e)
 	for (i = 0; i < n && rc == 0; i++)
 		rc = describe(&l->files[l->n++], raw, names[i]->d_name) ? sp_model_no_memory(e) : 0;
 	closedir(raw);
+	if (rc == 0 && sp_listing_sort(l))
+		rc = sp_model_no_memory(e);
 out:
 	for (i = 0; i < n; i++)
 		free(names[i]);
@@ -83,5 +128,6 @@ void sp_listing_free(struct sp_listing *l)
 	for (i = 0; i < l->n; i++)
 		free(l->files[i].name);
 	free(l->files);
+	free(l->order);
 	*l = (struct sp_listing){.n = 0};
 }

@@ -277,11 +277,14 @@ void sp_builder_close(struct sp_builder *b)
 
 static int build(struct sp_builder *b, const struct sp_listing *list, struct sp_err *e)
 {
+	const struct sp_listed *f;
 	size_t i;
 
-	for (i = 0; i < list->n; i++)
-		if (!list->files[i].error && sp_builder_add(b, &list->files[i], e) < 0)
+	for (i = 0; i < list->n; i++) {
+		f = &list->files[list->order[i]];
+		if (!f->error && sp_builder_add(b, f, e) < 0)
 			return -1;
+	}
 	return sp_builder_finish(b, list, e) || sp_build_values(b, e) ? -1 : 0;
 }
 

@@ -72,10 +72,13 @@ static void pack_list(struct sp_pack *k, struct sp_listing *l)
 		sp_pack_str(k, &name);
 		sp_pack_number(k, f->size);
 		sp_pack_number(k, f->changed);
+		sp_pack_number(k, f->begin);
 		sp_pack_bool(k, &f->error);
 		if (k->reading && !(f->name = strdup(name.p)))
 			sp_pack_no_memory(k);
 	}
+	if (k->reading && sp_listing_sort(l))
+		sp_pack_no_memory(k);
 }
 
 static int receive_start(struct merge *x, bool *current, int rc, struct sp_err *e)
@@ -506,7 +509,7 @@ static int read_share(struct merge *x, struct sp_err *e)
 	size_t i;
 
 	for (i = 0; i < x->list.n; i++) {
-		const struct sp_listed *f = &x->list.files[i];
+		const struct sp_listed *f = &x->list.files[x->list.order[i]];
 		/* whose share the first byte of the file is in */
 		const uint64_t whose = (uint64_t)((unsigned __int128)at * size / all);
 

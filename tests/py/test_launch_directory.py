@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import subprocess
 import sys
 
 import pytest
@@ -37,6 +38,14 @@ def test_default_name_with_job_and_twice_in_a_second(spartito, script):
     names = experiments(script)
     assert len(names) == 3
     assert all(re.fullmatch(r"spartito-solver-\d{8}-\d{6}-4711(-\d+)?", n) for n in names)
+
+
+@pytest.mark.parametrize("options", [[], ["-o", "made/by/{n}"]])
+def test_runs_that_begin_together(spartito, script, options):
+    begun = [subprocess.Popen([*spartito, "run", "-q", *(word.format(n=n) for word in options), "--", "solver.py"], cwd=script,
+                              stderr=subprocess.PIPE, text=True) for n in range(6)]
+    assert [(p.communicate(timeout=120)[1], p.returncode) for p in begun] == [("", 0)] * 6
+    assert len(list(script.glob("made/by/*/raw/*.raw" if options else "spartito-*/raw/*.raw"))) == 6
 
 
 @pytest.mark.parametrize(
