@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The bottom-up tree: functions by their own time, opened to those that called them. A row below a function tells how
+// much of that function's numbers came by this caller; callers are found when a row is opened, never all at once.
+import { Lift, rowsOf, type Carried, type Groups, type RowSet } from "./lift";
+import { NONE, type Paths } from "./paths";
+
+export type BottomUpKey = "excl" | "incl" | "visits" | "name";
+
+/** A row as it is shown. */
+export interface BottomUpRow {
+  readonly node: number;
+  readonly region: number;
+  readonly depth: number; // 0: the function itself
+  readonly incl: number;
+  readonly excl: number;
+  readonly visits: number;
+  readonly hidden: number;
+  readonly open: boolean;
+  readonly closed: boolean; // can be opened
+}
+
+/** The nodes below one, or all functions: numbered in one piece. */
+interface Level {
+  readonly groups: Groups;
+  readonly firstNode: number;
+  readonly parent: number; // node, NONE: none
+  readonly depth: number;
+}
+
+export class BottomUp {
+  private readonly lift: Lift;
+  private readonly nameOf: (region: number) => string;
+  private readonly levels: Level[] = [];
+  private readonly levelBelow = new Map<number, number>(); // of nodes that were opened once
+  private readonly opened = new Set<number>();
+  private nodes = 0;
+  private order: Uint32Array = new Uint32Array(0);
+  private key: BottomUpKey = "excl";
+  private wanted: (region: number) => boolean = () => true;
+
+  constructor(paths: Paths, regions: number, nameOf: (region: number) => string) {
+    this.lift = new Lift(paths, regions);
+    this.nameOf = nameOf;
+    this.addLevel(this.lift.all(), NONE, 0);
+    this.arrange();
+  }
+
+  private addLevel(groups: Groups, parent: number, depth: number): void {
+    this.levels.push({ groups, firstNode: this.nodes, parent, depth });
+    this.nodes += groups.n;
+  }
+
+  /** The level that a node is in: the last that begins at or before it. */
+  private levelOf(node: number): Level {
+    let low = 0;
+    let high = this.levels.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.levels[middle]!.firstNode <= node) low = middle;
+      else high = middle - 1;
+    }
+    return this.levels[low]!;
+  }
+
+  private rows(node: number): RowSet {
+    const level = this.levelOf(node);
+    return rowsOf(level.groups, node - level.firstNode);
+  }
+
+  private sorted(level: Level): Uint32Array {
+    const { groups } = level;
+    const ids = Uint32Array.from({ length: groups.n }, (_, i) => i);
+    if (this.key === "name") {
+      const names = Array.from(groups.region, (region) => this.nameOf(region));
+      return ids.sort((a, b) => (names[a]! < names[b]! ? -1 : names[a]! > names[b]! ? 1 : a - b));
+    }
+    const key = groups.sum[this.key];
+    return ids.sort((a, b) => key[b]! - key[a]! || groups.sum.incl[b]! - groups.sum.incl[a]! || a - b);
+  }
+
+  /** The nodes to be shown, in order. */
+  private arrange(): void {
+    const out: number[] = [];
+    const show = (index: number): void => {
+      const level = this.levels[index]!;
+      for (const k of this.sorted(level)) {
+        if (index === 0 && !this.wanted(level.groups.region[k]!)) continue;
+        const node = level.firstNode + k;
+        out.push(node);
+        if (this.opened.has(node)) show(this.levelBelow.get(node)!);
+      }
+    };
+    show(0);
+    this.order = Uint32Array.from(out);
+  }
+
+  /** How many rows are shown. */
+  get length(): number {
+    return this.order.length;
+  }
+
+  /** Sums over all functions that are shown. */
+  total(what: keyof Carried): number {
+    const { groups } = this.levels[0]!;
+    return groups.sum[what].reduce((sum, v, k) => (this.wanted(groups.region[k]!) ? sum + v : sum), 0);
+  }
+
+  row(position: number): BottomUpRow {
+    const node = this.order[position]!;
+    const level = this.levelOf(node);
+    const k = node - level.firstNode;
+    const { sum, region } = level.groups;
+    const open = this.opened.has(node);
+    return {
+      node,
+      region: region[k]!,
+      depth: level.depth,
+      incl: sum.incl[k]!,
+      excl: sum.excl[k]!,
+      visits: sum.visits[k]!,
+      hidden: sum.hidden[k]!,
+      open,
+      closed: !open && this.lift.haveCallers(this.rows(node)),
+    };
+  }
+
+  /** Where the row of a caller's callee is, NONE for a function. */
+  parentPosition(position: number): number {
+    const { parent } = this.levelOf(this.order[position]!);
+    return parent === NONE ? NONE : this.order.indexOf(parent);
+  }
+
+  /** Where a function is, NONE: it is not shown. */
+  find(region: number): number {
+    const { groups } = this.levels[0]!;
+    const k = groups.region.indexOf(region);
+    const position = k < 0 ? -1 : this.order.indexOf(k);
+    return position < 0 ? NONE : position;
+  }
+
+  private openNode(node: number): boolean {
+    const rows = this.rows(node);
+    if (this.opened.has(node) || !this.lift.haveCallers(rows)) return false;
+    if (!this.levelBelow.has(node)) {
+      this.levelBelow.set(node, this.levels.length);
+      this.addLevel(this.lift.callers(rows), node, this.levelOf(node).depth + 1);
+    }
+    this.opened.add(node);
+    return true;
+  }
+
+  open(position: number): void {
+    if (this.openNode(this.order[position]!)) this.arrange();
+  }
+
+  close(position: number): void {
+    if (this.opened.delete(this.order[position]!)) this.arrange();
+  }
+
+  /** Opens the way that most of the own time came by, up to the program's start. */
+  openHottest(position: number): void {
+    let node = this.order[position]!;
+    while (this.openNode(node)) {
+      const level = this.levels[this.levelBelow.get(node)!]!;
+      const { excl, incl } = level.groups.sum;
+      let best = 0;
+      for (let k = 1; k < level.groups.n; k++)
+        if (excl[k]! > excl[best]! || (excl[k] === excl[best] && incl[k]! > incl[best]!)) best = k;
+      node = level.firstNode + best;
+    }
+    this.arrange();
+  }
+
+  closeAll(): void {
+    this.opened.clear();
+    this.arrange();
+  }
+
+  /** Sorts each level; numbers come with the largest first. */
+  sort(key: BottomUpKey): void {
+    this.key = key;
+    this.arrange();
+  }
+
+  /** Shows only some functions; their callers all the same. */
+  only(wanted: (region: number) => boolean): void {
+    this.wanted = wanted;
+    this.arrange();
+  }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The call tree folded into functions and calls between them, and the part of that which fits a picture.
+import { NONE, PairMap, callerOf, isCall, subtreeEnds, type Paths } from "./paths";
+
+/** Columns by region, and by edge. Inclusive time leaves out what is below the same function, or the same call, further
+ * up in the same stack: recursion counts once. */
+export interface CallGraph {
+  readonly regions: number;
+  readonly incl: Float64Array;
+  readonly excl: Float64Array;
+  readonly visits: Float64Array;
+  readonly edges: number;
+  readonly caller: Uint32Array;
+  readonly callee: Uint32Array;
+  readonly edgeIncl: Float64Array;
+  readonly edgeVisits: Float64Array;
+  /** Paths that the tree does not tell apart. */
+  readonly hidden: number;
+}
+
+/** Of the calls that the program's start makes there are no edges. */
+export function callGraph(paths: Paths, regions: number): CallGraph {
+  const end = subtreeEnds(paths);
+  const incl = new Float64Array(regions);
+  const excl = new Float64Array(regions);
+  const visits = new Float64Array(regions);
+  const until = new Uint32Array(regions); // where the outermost call ends
+  const pairs = new PairMap(4096);
+  const edgeOf = new Uint32Array(paths.count).fill(NONE);
+  let hidden = 0;
+  for (let i = 0; i < paths.count; i++) {
+    hidden += paths.hidden[i]!;
+    if (!isCall(paths, i)) continue;
+    const region = paths.region[i]!;
+    excl[region]! += paths.excl[i]!;
+    visits[region]! += paths.visits[i]!;
+    if (i >= until[region]!) {
+      until[region] = end[i]!;
+      incl[region]! += paths.incl[i]!;
+    }
+    const up = paths.parent[i]!;
+    if (up !== NONE && isCall(paths, up)) edgeOf[i] = pairs.add(callerOf(paths, i), region);
+  }
+  const edges = pairs.size;
+  const edgeIncl = new Float64Array(edges);
+  const edgeVisits = new Float64Array(edges);
+  const edgeUntil = new Uint32Array(edges);
+  for (let i = 0; i < paths.count; i++) {
+    const edge = edgeOf[i]!;
+    if (edge === NONE) continue;
+    edgeVisits[edge]! += paths.visits[i]!;
+    if (i >= edgeUntil[edge]!) {
+      edgeUntil[edge] = end[i]!;
+      edgeIncl[edge]! += paths.incl[i]!;
+    }
+  }
+  const caller = Uint32Array.from({ length: edges }, (_, e) => pairs.firstOf(e));
+  const callee = Uint32Array.from({ length: edges }, (_, e) => pairs.secondOf(e));
+  return { regions, incl, excl, visits, edges, caller, callee, edgeIncl, edgeVisits, hidden };
+}
+
+export interface PickOptions {
+  /** Time of the whole, seconds. */
+  readonly total: number;
+  /** Least share of the whole that a function, and a call, must have. */
+  readonly node: number;
+  readonly edge: number;
+  readonly limit: number;
+  /** Only what this function calls and is called by, at any distance. */
+  readonly around?: number;
+}
+
+export interface Picked {
+  /** Regions, by inclusive time. */
+  readonly nodes: Uint32Array;
+  /** Edges between them, by inclusive time; without those of a function to itself. */
+  readonly edges: Uint32Array;
+  /** Functions that have the share, but not the room. */
+  readonly beyond: Uint32Array;
+  /** Functions and calls that have not the share. */
+  readonly small: number;
+  readonly smallEdges: number;
+}
+
+function indices(n: number, wanted: (i: number) => boolean): number[] {
+  const out: number[] = [];
+  for (let i = 0; i < n; i++) if (wanted(i)) out.push(i);
+  return out;
+}
+
+/** The functions that one reaches, along calls or against them, itself among them. */
+function reached(graph: CallGraph, from: number, forward: boolean, into: Uint8Array): void {
+  const near = forward ? graph.caller : graph.callee;
+  const far = forward ? graph.callee : graph.caller;
+  const begin = new Uint32Array(graph.regions + 1);
+  for (let e = 0; e < graph.edges; e++) begin[near[e]! + 1]!++;
+  for (let r = 0; r < graph.regions; r++) begin[r + 1]! += begin[r]!;
+  const sorted = new Uint32Array(graph.edges);
+  const place = begin.slice();
+  for (let e = 0; e < graph.edges; e++) sorted[place[near[e]!]!++] = e;
+  const seen = new Uint8Array(graph.regions);
+  const stack = [from];
+  seen[from] = 1;
+  while (stack.length) {
+    const region = stack.pop()!;
+    into[region] = 1;
+    for (let k = begin[region]!; k < begin[region + 1]!; k++) {
+      const other = far[sorted[k]!]!;
+      if (!seen[other]) {
+        seen[other] = 1;
+        stack.push(other);
+      }
+    }
+  }
+}
+
+export function pick(graph: CallGraph, options: PickOptions): Picked {
+  const { total, limit, around } = options;
+  const kept = new Uint8Array(graph.regions);
+  if (around === undefined) kept.fill(1);
+  else {
+    reached(graph, around, true, kept);
+    reached(graph, around, false, kept);
+  }
+  const called = indices(graph.regions, (r) => kept[r] === 1 && (graph.visits[r]! > 0 || graph.incl[r]! > 0));
+  const large = called.filter((r) => r === around || graph.incl[r]! >= options.node * total);
+  large.sort((a, b) => Number(b === around) - Number(a === around) || graph.incl[b]! - graph.incl[a]! || a - b);
+  const shown = new Uint8Array(graph.regions);
+  const nodes = large.slice(0, limit);
+  for (const r of nodes) shown[r] = 1;
+  const between = indices(
+    graph.edges,
+    (e) => shown[graph.caller[e]!] === 1 && shown[graph.callee[e]!] === 1 && graph.caller[e] !== graph.callee[e],
+  );
+  const edges = between.filter((e) => graph.edgeIncl[e]! >= options.edge * total);
+  edges.sort((a, b) => graph.edgeIncl[b]! - graph.edgeIncl[a]! || a - b);
+  return {
+    nodes: Uint32Array.from(nodes),
+    edges: Uint32Array.from(edges),
+    beyond: Uint32Array.from(large.slice(limit)),
+    small: called.length - large.length,
+    smallEdges: between.length - edges.length,
+  };
+}
+
+/** Calls of a function by itself. */
+export function ownCalls(graph: CallGraph, region: number): number {
+  for (let e = 0; e < graph.edges; e++)
+    if (graph.caller[e] === region && graph.callee[e] === region) return graph.edgeVisits[e]!;
+  return 0;
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One function with what called it and what it calls. Calls of the function below itself are in its outermost call
+// already: neither time nor way up counts them again.
+import { Lift, rowsOf, type RowSet } from "./lift";
+import { NONE, PairMap, arranged, callerOf, emptyPaths, firstRows, subtreeEnds, type Paths } from "./paths";
+
+/** The numbers of the calls between two functions, as Model.callers() gives them. */
+export interface Edge {
+  readonly region: number; // the other one
+  readonly visits: number;
+  readonly incl: number;
+  readonly excl: number;
+}
+
+export interface Sandwich {
+  readonly region: number;
+  readonly visits: number;
+  readonly outermost: number; // of the visits: not below another one
+  readonly incl: number;
+  readonly excl: number;
+  readonly callers: Edge[]; // by inclusive time
+  readonly callees: Edge[];
+  /** The function in row 0, below it what it calls. */
+  readonly down: Paths;
+  /** The function in row 0, below it what called it, up to the program's start. */
+  readonly up: Paths;
+}
+
+/** Ways up that carry less than this share of the function's time are put together: nobody sees them. */
+const LEAST_WAY = 1 / 5000;
+
+function outermostRows(paths: Paths, region: number, end: Uint32Array): Uint32Array {
+  const found: number[] = [];
+  for (let i = 0; i < paths.count; ) {
+    if (paths.region[i] === region) {
+      found.push(i);
+      i = end[i]!;
+    } else i++;
+  }
+  return Uint32Array.from(found);
+}
+
+/** Adds up edges: what a row adds to inclusive time only if no row of the same edge is above it. */
+class Edges {
+  private readonly numbers = new Map<number, { visits: number; incl: number; excl: number; until: number }>();
+
+  add(paths: Paths, row: number, other: number, end: Uint32Array): void {
+    let at = this.numbers.get(other);
+    if (!at) this.numbers.set(other, (at = { visits: 0, incl: 0, excl: 0, until: 0 }));
+    at.visits += paths.visits[row]!;
+    at.excl += paths.excl[row]!;
+    if (row >= at.until) {
+      at.incl += paths.incl[row]!;
+      at.until = end[row]!;
+    }
+  }
+
+  sorted(): Edge[] {
+    return Array.from(this.numbers, ([region, { visits, incl, excl }]) => ({ region, visits, incl, excl })).sort(
+      (a, b) => b.incl - a.incl || a.region - b.region,
+    );
+  }
+}
+
+/** The subtrees of rows as one tree. */
+function merged(paths: Paths, rows: Uint32Array, end: Uint32Array): Paths {
+  let most = 0;
+  for (const row of rows) most += end[row]! - row;
+  const out = emptyPaths(most);
+  const number = new Uint32Array(paths.count);
+  const known = new PairMap(Math.min(most, 1 << 16));
+  for (const top of rows)
+    for (let i = top; i < end[top]!; i++) {
+      const above = i === top ? NONE : number[paths.parent[i]!]!;
+      const region = paths.region[i]!;
+      const at = known.add(above, region);
+      number[i] = at;
+      out.parent[at] = above;
+      out.region[at] = region;
+      out.visits[at]! += paths.visits[i]!;
+      out.incl[at]! += paths.incl[i]!;
+      out.excl[at]! += paths.excl[i]!;
+      out.hidden[at]! += paths.hidden[i]!;
+    }
+  return arranged(firstRows(out, known.size));
+}
+
+/** The ways up from rows, merged. Own time is what has no further caller. */
+function callersOf(lift: Lift, region: number, rows: RowSet): Paths {
+  const parent: number[] = [];
+  const regions: number[] = [];
+  const visits: number[] = [];
+  const incl: number[] = [];
+  const hidden: number[] = [];
+  const put = (up: number, what: number, calls: number, time: number, n: number): number =>
+    parent.push(up) && regions.push(what) && visits.push(calls) && incl.push(time) && hidden.push(n) && parent.length - 1;
+  const sum = rows.incl.reduce((a, b) => a + b, 0);
+  const calls = rows.visits.reduce((a, b) => a + b, 0);
+  const stack: { node: number; rows: RowSet }[] = [{ node: put(NONE, region, calls, sum, 0), rows }];
+  while (stack.length) {
+    const { node, rows: below } = stack.pop()!;
+    const groups = lift.callers(below);
+    let small = 0;
+    let time = 0;
+    let visited = 0;
+    for (let k = 0; k < groups.n; k++) {
+      const here = groups.sum.incl[k]!;
+      if (here < sum * LEAST_WAY) {
+        small++;
+        time += here;
+        visited += groups.sum.visits[k]!;
+      } else stack.push({ node: put(node, groups.region[k]!, groups.sum.visits[k]!, here, 0), rows: rowsOf(groups, k) });
+    }
+    if (small) put(node, NONE, visited, time, small);
+  }
+  const tree = emptyPaths(parent.length);
+  tree.parent.set(parent);
+  tree.region.set(regions);
+  tree.visits.set(visits);
+  tree.incl.set(incl);
+  tree.hidden.set(hidden);
+  const out = arranged(tree);
+  out.excl.set(out.incl);
+  for (let i = 0; i < out.count; i++) if (out.parent[i] !== NONE) out.excl[out.parent[i]!]! -= out.incl[i]!;
+  for (let i = 0; i < out.count; i++) if (out.excl[i]! < sum * 1e-12) out.excl[i] = 0; // what subtracting left over
+  return out;
+}
+
+/** undefined: the tree has no call of it. */
+export function sandwich(paths: Paths, region: number, regions: number): Sandwich | undefined {
+  const end = subtreeEnds(paths);
+  const rows = outermostRows(paths, region, end);
+  if (!rows.length) return undefined;
+  const callers = new Edges();
+  const callees = new Edges();
+  let visits = 0;
+  let excl = 0;
+  for (let i = 0; i < paths.count; i++) {
+    if (paths.region[i] === region) {
+      visits += paths.visits[i]!;
+      excl += paths.excl[i]!;
+      callers.add(paths, i, callerOf(paths, i), end);
+    }
+    if (callerOf(paths, i) === region) callees.add(paths, i, paths.region[i]!, end);
+  }
+  const set: RowSet = {
+    at: rows,
+    incl: Float64Array.from(rows, (i) => paths.incl[i]!),
+    excl: Float64Array.from(rows, (i) => paths.excl[i]!),
+    visits: Float64Array.from(rows, (i) => paths.visits[i]!),
+    hidden: new Float64Array(rows.length),
+  };
+  return {
+    region,
+    visits,
+    excl,
+    outermost: set.visits.reduce((a, b) => a + b, 0),
+    incl: set.incl.reduce((a, b) => a + b, 0),
+    callers: callers.sorted(),
+    callees: callees.sorted(),
+    down: merged(paths, rows, end),
+    up: callersOf(new Lift(paths, regions), region, set),
+  };
+}

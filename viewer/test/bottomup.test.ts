@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+import { describe, expect, it } from "vitest";
+import { BottomUp } from "../src/bottomup";
+import { NONE } from "../src/paths";
+import { randomTree, tree, type Call } from "./trees";
+
+const name = (region: number): string => `f${region}`;
+const shown = (b: BottomUp): number[][] =>
+  Array.from({ length: b.length }, (_, i) => {
+    const r = b.row(i);
+    return [r.depth, r.region, r.excl, r.incl, r.visits];
+  });
+
+describe("bottom-up", () => {
+  const calls: Call = [1, 100, 1, [2, 60, 2, [3, 40, 4]], [3, 30, 3, [2, 5, 1, [3, 1, 1]]]];
+
+  it("orders functions by their own time", () => {
+    const b = new BottomUp(tree(calls), 4, name);
+    expect(shown(b)).toEqual([
+      [0, 3, 40 + 25 + 1, 70, 8], // the innermost call is within another one
+      [0, 2, 20 + 4, 65, 3],
+      [0, 1, 10, 100, 1],
+    ]);
+  });
+
+  it("opens to callers, whose numbers are the function's", () => {
+    const b = new BottomUp(tree(calls), 4, name);
+    b.open(0);
+    expect(shown(b).slice(0, 3)).toEqual([
+      [0, 3, 66, 70, 8],
+      [1, 2, 41, 40, 5],
+      [1, 1, 25, 30, 3],
+    ]);
+    b.open(1);
+    expect(shown(b).slice(1, 5)).toEqual([
+      [1, 2, 41, 40, 5],
+      [2, 1, 40, 40, 4],
+      [2, 3, 1, 0, 1],
+      [1, 1, 25, 30, 3],
+    ]);
+    expect(b.parentPosition(3)).toBe(1);
+    expect(b.row(2).closed).toBe(false); // the program's start calls it
+    expect(b.row(3).closed).toBe(true);
+    b.close(0);
+    expect(b.length).toBe(3);
+    b.open(0);
+    expect(b.length).toBe(7); // what was open below it still is
+  });
+
+  it("follows the hottest way to the program's start", () => {
+    const b = new BottomUp(tree(calls), 4, name);
+    b.openHottest(0);
+    expect(shown(b).map(([depth, region]) => [depth, region]).slice(0, 4)).toEqual([
+      [0, 3],
+      [1, 2],
+      [2, 1],
+      [2, 3],
+    ]);
+  });
+
+  it("sorts and filters functions, and finds one", () => {
+    const b = new BottomUp(tree(calls), 4, name);
+    b.sort("name");
+    expect(shown(b).map((r) => r[1])).toEqual([1, 2, 3]);
+    b.sort("visits");
+    expect(shown(b).map((r) => r[1])).toEqual([3, 2, 1]);
+    b.only((region) => region !== 3);
+    expect(shown(b).map((r) => r[1])).toEqual([2, 1]);
+    expect([b.find(1), b.find(3), b.find(7)]).toEqual([1, NONE, NONE]);
+    expect(b.total("excl")).toBe(34);
+  });
+
+  it("names the root nowhere, and keeps what is hidden as one row", () => {
+    const b = new BottomUp(tree([0, 11, 0, [1, 8, 1, [NONE, 4, 12]], [NONE, 2, 5]]), 2, name);
+    expect(shown(b)).toEqual([
+      [0, NONE, 6, 6, 17],
+      [0, 1, 4, 8, 1],
+    ]);
+    b.open(0);
+    expect(shown(b)[1]).toEqual([1, 1, 4, 4, 12]);
+    expect(b.row(0).hidden).toBe(17);
+  });
+
+  it("loses nothing on the way up", () => {
+    const paths = randomTree(200, 7);
+    const b = new BottomUp(paths, 7, name);
+    for (let i = 0; i < b.length && i < 400; i++) b.open(i);
+    for (let i = 0; i < b.length; i++) {
+      const row = b.row(i);
+      if (!row.open) continue;
+      let sum = 0;
+      for (let k = i + 1; k < b.length && b.row(k).depth > row.depth; k++) if (b.row(k).depth === row.depth + 1) sum += b.row(k).excl;
+      // what the program's start called itself has no caller's row
+      expect(sum).toBeLessThanOrEqual(row.excl);
+    }
+    expect(b.total("excl")).toBe(paths.incl[0]! - paths.excl[0]!);
+  });
+
+  it("takes 200,000 rows", () => {
+    const b = new BottomUp(randomTree(200_000, 10_000), 10_000, name);
+    b.openHottest(0);
+    expect(b.length).toBeGreaterThan(9_000);
+  });
+});

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+import { describe, expect, it } from "vitest";
+import { callGraph, ownCalls, pick } from "../src/callgraph";
+import { NONE } from "../src/paths";
+import { sandwich } from "../src/sandwich";
+import { randomTree, tree } from "./trees";
+
+describe("call graph", () => {
+  it("counts recursion once, in functions and in calls", () => {
+    const g = callGraph(tree([1, 100, 1, [2, 80, 1, [3, 60, 2, [2, 40, 3, [3, 10, 1]]]], [NONE, 5, 7]]), 4);
+    expect([...g.incl]).toEqual([0, 100, 80, 60]);
+    expect([...g.excl]).toEqual([0, 15, 20 + 30, 20 + 10]);
+    expect([...g.visits]).toEqual([0, 1, 4, 3]);
+    const edges = [...g.caller].map((caller, e) => [caller, g.callee[e], g.edgeIncl[e], g.edgeVisits[e]]);
+    expect(edges).toEqual([
+      [1, 2, 80, 1],
+      [2, 3, 60, 3],
+      [3, 2, 40, 3],
+    ]);
+    expect(g.hidden).toBe(7);
+  });
+
+  it("agrees with callers and callees", () => {
+    const paths = randomTree(3000, 8);
+    const g = callGraph(paths, 8);
+    for (let region = 1; region < 8; region++) {
+      const s = sandwich(paths, region, 8)!;
+      expect([g.incl[region], g.excl[region], g.visits[region]]).toEqual([s.incl, s.excl, s.visits]);
+      for (const edge of s.callees) {
+        const e = [...g.caller.keys()].find((i) => g.caller[i] === region && g.callee[i] === edge.region)!;
+        expect([g.edgeIncl[e], g.edgeVisits[e]]).toEqual([edge.incl, edge.visits]);
+      }
+      expect(ownCalls(g, region)).toBe(s.callees.find((edge) => edge.region === region)?.visits ?? 0);
+    }
+  });
+
+  const g = callGraph(tree([1, 1000, 1, [2, 600, 1, [2, 10, 1], [3, 300, 5]], [4, 4, 1], [5, 90, 1, [3, 1, 1]]]), 6);
+
+  it("leaves out what is small, and says how much", () => {
+    const p = pick(g, { total: 1000, node: 0.05, edge: 0.01, limit: 200 });
+    expect([...p.nodes]).toEqual([1, 2, 3, 5]);
+    expect([...p.edges].map((e) => [g.caller[e], g.callee[e]])).toEqual([
+      [1, 2],
+      [2, 3],
+      [1, 5],
+    ]);
+    expect([p.small, p.smallEdges, p.beyond.length]).toEqual([1, 1, 0]);
+  });
+
+  it("names what has no room", () => {
+    const p = pick(g, { total: 1000, node: 0, edge: 0, limit: 2 });
+    expect([...p.nodes]).toEqual([1, 2]);
+    expect([...p.beyond]).toEqual([3, 5, 4]);
+  });
+
+  it("shows what is around one function", () => {
+    const p = pick(g, { total: 1000, node: 0.05, edge: 0, limit: 200, around: 5 });
+    expect([...p.nodes]).toEqual([5, 1, 3]);
+    expect([...pick(g, { total: 1000, node: 0.5, edge: 0, limit: 200, around: 4 }).nodes]).toEqual([4, 1]);
+  });
+});
