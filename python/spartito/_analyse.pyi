@@ -36,7 +36,7 @@ class Model:
         status, signal, ended_by, continues, forked, begin, stop, cost_in, cost_out, lost {..}, lost_reason, meta {..})],
         locations [dict(process, name, tid, creator, begin, end, lost {..}, visits, resumed, busy, mpi, open)],
         metrics [dict(name, unit, exponent, what, source 'rusage'|'papi'|'perf'|'bytes', own, total)]: quantities counted beside the time, in 10**exponent unit.
-        worlds [sizes of the MPI_COMM_WORLDs]; rank is in the one that world names, both None for processes that did not begin MPI.
+        counters [names of what the program counted itself]. worlds [sizes of the MPI_COMM_WORLDs]; rank is in the one that world names, both None for processes that did not begin MPI.
         children [dict(parent, process, pid, command, begin, end, status, signal, forked, exec)]: processes that measured ones started, or
         became (exec); process: its index if it is measured. status and signal as the parent learned of them. ended_by: the process of
         the program that sent the signal. continues: the process that became this one by exec.
@@ -136,6 +136,11 @@ class Model:
         'usec', 'msec', 'csec', 'dsec', 'sec', 'min' or 'hr'; scientific: 1.5e+00; qualified: methods with their class. Calls count with
         resumptions; functions of the same label below the same call are one row. ValueError: an argument that cannot be; Error: no such process,
         no trace."""
+
+    def view(self, kind: str, **parameters: int | float | None) -> bytes:
+        """What the viewer asks for, as a payload of columns (src/view/columns.h; spartito.view.payload reads one). Kinds and their parameters:
+        src/view/view.h. None: not given. Several threads may ask at once; they run side by side, without the GIL. ValueError: no such kind,
+        or a parameter that it does not take or that cannot be; Error: what is asked for is not in the experiment."""
 
     def convert(
         self, format: str, path: str, *, process: int = -1, progress: Callable[[int, int], None] | None = None, bare: bool = False

@@ -39,6 +39,18 @@ def load(directory: str, compensate: bool = False) -> tuple[Model, dict[str, Any
     return model, model.info()
 
 
+def launcher(directory: str) -> dict[str, Any]:
+    """experiment.json; empty where there is none that can be read."""
+    import json
+
+    try:
+        with open(os.path.join(directory, "experiment.json"), encoding="utf-8") as f:
+            found = json.load(f)
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def rank_number(info: dict[str, Any], process: int) -> int | None:
     """The number by which a user names the rank of a process: ranks of a second MPI_COMM_WORLD are counted on behind those of the
     first. None: it did not begin MPI."""

@@ -154,6 +154,18 @@ static PyObject *worlds(const struct sp_model *m)
 	return list;
 }
 
+/* The names of what programs count themselves. */
+static PyObject *counters(const struct sp_model *m)
+{
+	PyObject *list = PyList_New(0);
+	size_t i;
+
+	for (i = 0; list && i < m->n_counters; i++)
+		if (append(list, sp_text(m->counters[i])))
+			Py_CLEAR(list);
+	return list;
+}
+
 static int fill_lists(const struct sp_model *m, PyObject *processes, PyObject *children, PyObject *locations,
                       PyObject *problems)
 {
@@ -178,13 +190,13 @@ static PyObject *info(const struct sp_model *m)
 
 	if (processes && children && locations && problems &&
 	    fill_lists(m, processes, children, locations, problems) == 0)
-		d = Py_BuildValue("{sN sd sd sN sn sn sK sK sO sO sO sO sN sN}", "dir",
-		                  PyUnicode_DecodeFSDefaultAndSize(m->dir.p, (Py_ssize_t)m->dir.n), "begin",
-		                  (double)m->begin_ns * S, "end", (double)m->end_ns * S, "traced",
-		                  PyBool_FromLong(m->traced), "regions", (Py_ssize_t)m->n_regions - 1, "paths",
-		                  (Py_ssize_t)m->n_paths - 1, "events", count_events(m), "bytes", bytes_on_disk(m),
-		                  "problems", problems, "processes", processes, "children", children, "locations",
-		                  locations, "metrics", sp_metric_list(m), "worlds", worlds(m));
+		d = Py_BuildValue(
+		    "{sN sd sd sN sn sn sK sK sO sO sO sO sN sN sN}", "dir",
+		    PyUnicode_DecodeFSDefaultAndSize(m->dir.p, (Py_ssize_t)m->dir.n), "begin", (double)m->begin_ns * S,
+		    "end", (double)m->end_ns * S, "traced", PyBool_FromLong(m->traced), "regions",
+		    (Py_ssize_t)m->n_regions - 1, "paths", (Py_ssize_t)m->n_paths - 1, "events", count_events(m),
+		    "bytes", bytes_on_disk(m), "problems", problems, "processes", processes, "children", children,
+		    "locations", locations, "metrics", sp_metric_list(m), "worlds", worlds(m), "counters", counters(m));
 	Py_XDECREF(processes);
 	Py_XDECREF(children);
 	Py_XDECREF(locations);

@@ -151,6 +151,8 @@ static PyMethodDef model_methods[] = {
      "What the run's length consists of."},
     {"table", (PyCFunction)(void (*)(void))sp_model_table, METH_VARARGS | METH_KEYWORDS,
      "A table as timemory prints it."},
+    {"view", (PyCFunction)(void (*)(void))sp_model_view, METH_VARARGS | METH_KEYWORDS,
+     "What the viewer asks for, as columns."},
     {"convert", (PyCFunction)(void (*)(void))sp_model_convert, METH_VARARGS | METH_KEYWORDS,
      "Write the experiment in another format."},
     {NULL, NULL, 0, NULL},

@@ -185,23 +185,6 @@ void sp_out_real(struct sp_out *o, double v)
 	}
 }
 
-size_t sp_utf8_sequence(const unsigned char *p, size_t n)
-{
-	unsigned c = p[0];
-	size_t len = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
-
-	if (len == 0 || len > n)
-		return 0;
-	for (size_t i = 1; i < len; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	/* too long a form, a surrogate, beyond U+10FFFF */
-	if ((c == 0xe0 && p[1] < 0xa0) || (c == 0xed && p[1] > 0x9f) || (c == 0xf0 && p[1] < 0x90) ||
-	    (c == 0xf4 && p[1] > 0x8f))
-		return 0;
-	return len;
-}
-
 void sp_out_escaped(struct sp_out *o, struct sp_str s)
 {
 	const unsigned char *p = (const unsigned char *)s.p, *end = p + s.n;

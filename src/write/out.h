@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
 #include "write/writer.h"
 
 #define SP_OUT_BUFFER (1u << 20)
@@ -82,9 +83,6 @@ static inline struct sp_str sp_text(const char *s)
 {
 	return (struct sp_str){s, strlen(s)};
 }
-
-/* Length of the well-formed UTF-8 sequence at p, 0 if there is none. n > 0. */
-size_t sp_utf8_sequence(const unsigned char *p, size_t n);
 
 /* A directory that appears complete or not at all. part and the result of sp_out_dir_open() are for free(). */
 int sp_out_dir_open(char **part, const char *path, struct sp_err *e);

@@ -23,7 +23,8 @@ ROOMS = {
     "raw": {"base"},
     "model": {"base", "raw"},
     "write": {"base", "model"},
-    "analyse": {"base", "model", "write", "raw/compress.h"},
+    "view": {"base", "model"},
+    "analyse": {"base", "model", "view", "write", "raw/compress.h"},
 }
 PYTHON_ROOMS = {"hook", "analyse"}
 SOURCES = sorted([*SRC.rglob("*.[ch]"), *(ROOT / "include").rglob("*.h")])

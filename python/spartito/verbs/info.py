@@ -4,25 +4,14 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sys
 import time
 from typing import Any
 
 from spartito import family, losses, mpitable
-from spartito.reading import load, one_directory
+from spartito.reading import launcher, load, one_directory
 from spartito.text import Column, Output, count, name, plural, seconds, size, standard_output
-
-
-def launcher(directory: str) -> dict[str, Any]:
-    """experiment.json; empty where there is none that can be read."""
-    try:
-        with open(os.path.join(directory, "experiment.json"), encoding="utf-8") as f:
-            found = json.load(f)
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _moment(t: float) -> str:

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the first screen tells of a run."""
+
+from __future__ import annotations
+
+import os
+import shlex
+
+from spartito import __version__, losses, mpitable
+from spartito.reading import launcher
+from spartito.summary import measuring_cost
+from spartito.view import payload, words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from spartito._analyse import Model
+
+FIRST = 10  # functions that sentences may be about
+
+
+def _processes(info: dict[str, Any]) -> list[dict[str, Any]]:
+    names = mpitable.Ranks(info).names
+    return [
+        {
+            "name": f"Rank {label}" if label.isdigit() else f"Process {p['pid']}",
+            "rank": p["rank"],
+            "world": p["world"],
+            "pid": p["pid"],
+            "parent": p["parent"],
+            "host": p["host"],
+            "begin": p["begin"],
+            "end": p["stop"],
+            "ended": p["end"],
+            "command": p["command"],
+        }
+        for label, p in zip(names, info["processes"])
+    ]
+
+
+def _locations(info: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {
+            "process": loc["process"],
+            "name": loc["name"] or f"thread {loc['tid']}",
+            "begin": loc["begin"],
+            "end": loc["end"],
+            "busy": loc["busy"],
+            "mpi": loc["mpi"],
+        }
+        for loc in info["locations"]
+    ]
+
+
+def _cost(info: dict[str, Any]) -> dict[str, float]:
+    """What measuring adds: in, out: s for each call, within its own time and in its caller's (means over all calls); total s;
+    share of the time of all threads."""
+    calls = [loc["visits"] + loc["resumed"] for loc in info["locations"]]
+    n, busy, total = sum(calls), sum(loc["busy"] for loc in info["locations"]), measuring_cost(info)
+    each = {"in": 0.0, "out": 0.0}
+    for c, loc in zip(calls, info["locations"]):
+        for key in each:
+            each[key] += c / n * info["processes"][loc["process"]][f"cost_{key}"] if n else 0.0
+    return {**each, "total": total, "share": total / busy if busy > 0 else 0.0}
+
+
+def _top(model: Model) -> list[tuple[int, dict[str, Any]]]:
+    """Those with the most own time, with the indices of their regions."""
+    _, flat = payload.unpack(model.view("flat", limit=FIRST))
+    return list(zip(flat["region"], model.flat(limit=FIRST)))
+
+
+def _versions(info: dict[str, Any], known: dict[str, Any]) -> dict[str, str]:
+    first: dict[str, str] = info["processes"][0]["meta"] if info["processes"] else {}
+    found = {"viewer": __version__, "spartito": first.get("spartito", ""), "python": first.get("python", "")}
+    found["mpi"] = " ".join(first.get("mpi_library", "").split(",")[0].replace("Version:", "").split())
+    return {key: text for key, text in found.items() if text}
+
+
+def _title(directory: str, command: list[str]) -> str:
+    """weather.py --steps 3"""
+    words = command.copy()
+    if len(words) > 1 and os.path.basename(words[0]).startswith("python"):
+        del words[0]
+    if not words:
+        return os.path.basename(os.path.abspath(directory))
+    return shlex.join([os.path.basename(words[0]) or words[0], *words[1:]])
+
+
+def _has(model: Model, info: dict[str, Any], source: bool) -> dict[str, bool]:
+    ranks = sum(p["rank"] is not None for p in info["processes"])
+    tasks = model.tasks(limit=1)
+    return {
+        "trace": info["traced"],
+        "counters": info["traced"] and bool(info["counters"]),
+        "lines": bool(model.lines()),
+        "mpi": ranks > 0,
+        "tasks": tasks["count"] > 0 or tasks["never"] > 0,
+        "messages": info["traced"] and ranks > 0,
+        "waits": info["traced"] and ranks > 0,
+        "source": source,
+        "compare": False,
+    }
+
+
+def facts(model: Model, directory: str, *, source: bool) -> dict[str, Any]:
+    """source: whether the page may show the text of files."""
+    info = model.info()
+    known = launcher(directory)
+    given = known.get("command")
+    command = [str(word) for word in given] if isinstance(given, list) else []
+    if not command and info["processes"]:
+        command = info["processes"][0]["command"].split()
+    cost = _cost(info)
+    said = words.sentences(model, info, _top(model), cost["total"])
+    return {
+        "title": _title(directory, command),
+        "directory": info["dir"],
+        "command": command,
+        "host": info["processes"][0]["host"] if info["processes"] else "",
+        "hosts": len({p["host"] for p in info["processes"]}),
+        "start": info["begin"],
+        "duration": info["end"] - info["begin"],
+        "busy": sum(loc["busy"] for loc in info["locations"]),
+        "visits": sum(loc["visits"] for loc in info["locations"]),
+        "regions": info["regions"],
+        "paths": info["paths"],
+        "events": info["events"],
+        "bytes": info["bytes"],
+        "python": _versions(info, known).get("python", "").split(" ")[0],
+        "traced": info["traced"],
+        "sentences": [s.text for s in said],
+        "about": [s.region for s in said],
+        "cost": cost,
+        "lost": [*losses.sentences(info), *losses.of_ranks(directory), *filter(None, [losses.ending(directory)])],
+        "problems": info["problems"],
+        "processes": _processes(info),
+        "locations": _locations(info),
+        "metrics": [{key: m[key] for key in ("name", "unit", "exponent", "what", "own", "total")} for m in info["metrics"]],
+        "has": _has(model, info, source),
+        "versions": _versions(info, known),
+    }

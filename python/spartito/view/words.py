@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where the time goes, in plain sentences: the first thing that a person reads. Few, short, and each one true of the numbers that
+the tables show: own time ("itself") is never mixed with time of callees, nor time of all threads together with the run's length."""
+
+from __future__ import annotations
+
+import os
+
+from spartito.reading import rank_number, title
+from spartito.text import count, name, plural, seconds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from spartito._analyse import Model
+
+LARGE = 0.1  # of the time: a function that deserves a sentence
+SOME = 0.05  # one that is named beside it
+UNEVEN = 0.1  # the busiest over the mean
+COSTLY = 0.1  # of the time taken by measuring
+THROUGH = 0.5  # of the time below one call path
+MOST_CALLERS = 4  # of a path that are named
+NO_WORK = ("off", "collapsed", "root")
+# functions of the interpreter's library that do nothing but wait
+WAITING = frozenset(
+    (
+        "time:sleep",
+        "_thread:lock.acquire",
+        "_thread:lock.__enter__",
+        "_thread:RLock.acquire",
+        "select:select",
+        "select:poll.poll",
+        "select:epoll.poll",
+        "posix:wait",
+        "posix:wait4",
+        "posix:waitpid",
+        "_queue:SimpleQueue.get",
+    )
+)
+
+
+class Sentence:
+    """region: index of the function that it is about, None: no single one."""
+
+    __slots__ = ("region", "text")
+
+    def __init__(self, text: str, region: int | None = None) -> None:
+        self.text = text
+        self.region = region
+
+
+def share(part: float, whole: float) -> str:
+    """62 %; below ten with one digit; never 100 for what is less, nor 0 for what is more than nothing."""
+    p = 100 * part / whole if whole > 0 else 0.0
+    if p >= 99.5 and part < whole:
+        return "over 99 %"
+    if p < 9.95:
+        return "less than 0.1 %" if 0 < p < 0.05 else f"{p:.1f} %"
+    return f"{p:.0f} %"
+
+
+def place(row: dict[str, Any]) -> str:
+    """ (solver.py:41), where that is known and says more than the name."""
+    if not row["file"] or row["file"].startswith("<"):
+        return ""
+    base = name(os.path.basename(row["file"]))
+    return f" ({base}:{row['line']})" if row["line"] else f" ({base})"
+
+
+def _whole(info: dict[str, Any], total: float) -> str:
+    """What shares are of."""
+    n = len(info["locations"])
+    return seconds(total) if n < 2 else f"the {seconds(total)} of all {count(n)} threads together"
+
+
+def _own_time(row: dict[str, Any], total: float, whole: str) -> str:
+    part, where = share(row["excl"], total), f"{name(row['name'])}{place(row)}"
+    calls = f", in {plural(row['visits'], 'call')}" if row["visits"] else ""
+    if row["name"] in WAITING:
+        return f"{part} of {whole} is spent waiting in {where}{calls}."
+    if row["kind"] == "mpi":
+        return f"{part} of {whole} is spent in {where}{calls}."
+    return f"{part} of {whole} is spent in {where} itself{calls}."
+
+
+def _functions(rows: list[tuple[int, dict[str, Any]]], total: float, whole: str) -> list[Sentence]:
+    """Of the functions with the most own time."""
+    if not rows:
+        return []
+    region, first = rows[0]
+    if first["excl"] < LARGE * total:
+        text = f"No function stands out: the largest own time is {share(first['excl'], total)} of {whole}"
+        return [Sentence(f"{text}, in {name(first['name'])}{place(first)}.", region)]
+    said = [Sentence(_own_time(first, total, whole), region)]
+    more = [(i, r) for i, r in rows[1:4] if r["excl"] >= SOME * total]
+    if more:
+        names = [f"{name(r['name'])} ({share(r['excl'], total)})" for _, r in more]
+        said.append(Sentence(f"Next by own time: {', '.join(names)}.", more[0][0]))
+    return said
+
+
+def _way(model: Model, total: float, top: str) -> list[Sentence]:
+    """The longest way from the outermost call through which at least half of the time passes, unless it ends in what was named."""
+    row: dict[str, Any] | None = None
+    names: list[str] = []
+    at = None
+    for r in model.tree(threshold=THROUGH):  # a caller before its callees
+        if r["kind"] == "root" or r["parent"] != (0 if at is None else at):
+            continue
+        row, at = r, r["path"]
+        names.append(name(r["name"]))
+    if row is None or len(names) < 2 or row["name"] == top or row["incl"] < THROUGH * total:
+        return []
+    short = names if len(names) <= MOST_CALLERS else ["…", *names[-MOST_CALLERS:]]
+    return [Sentence(f"{share(row['incl'], total)} passes through {' > '.join(short)}{place(row)}.")]
+
+
+def _rank_name(info: dict[str, Any], process: int) -> str:
+    number = rank_number(info, process)
+    return f"Rank {number}" if number is not None else title(info, process).capitalize()
+
+
+def _mpi(model: Model, info: dict[str, Any]) -> list[Sentence]:
+    """How much of the time is in functions of MPI, and the rank that has the most."""
+    if not info["worlds"]:
+        return []
+    busy, mpi = [0.0] * len(info["processes"]), [0.0] * len(info["processes"])
+    for loc in info["locations"]:
+        busy[loc["process"]] += loc["busy"]
+        mpi[loc["process"]] += loc["mpi"]
+    if sum(mpi) < SOME * sum(busy):
+        return [Sentence(f"MPI takes {share(sum(mpi), sum(busy))} of the time.")]
+    said = [Sentence(f"MPI takes {share(sum(mpi), sum(busy))} of the time of all ranks together.")]
+    ranks = [i for i in range(len(busy)) if busy[i] > 0 and rank_number(info, i) is not None]
+    most = max(ranks, key=lambda i: mpi[i] / busy[i], default=None)
+    if most is None or len(ranks) < 2:
+        return said
+    rows = [r for r in model.flat(process=most, match="MPI_*", limit=1) if r["kind"] == "mpi"]
+    part = share(mpi[most], busy[most])
+    if rows and rows[0]["excl"] >= LARGE * busy[most]:
+        text = f"Rank {rank_number(info, most)} spends {share(rows[0]['excl'], busy[most])} of its time in {rows[0]['name']}"
+        said.append(Sentence(f"{text}, {part} in MPI, more than any other rank."))
+    else:
+        said.append(Sentence(f"Rank {rank_number(info, most)} spends {part} of its time in MPI, more than any other rank."))
+    return said
+
+
+def _spread(info: dict[str, Any]) -> list[Sentence]:
+    """The busiest rank (outside of MPI, where ranks wait for each other), process or thread."""
+    processes, locations = info["processes"], info["locations"]
+    work = [0.0] * len(processes)
+    for loc in locations:
+        work[loc["process"]] += loc["busy"] - loc["mpi"]
+    those = [(work[i], f"Rank {rank_number(info, i)}") for i in range(len(processes)) if rank_number(info, i) is not None]
+    what, outside = "ranks", " outside of MPI"
+    if len(those) < 2:
+        those = [(t, f"Process {p['pid']}") for t, p in zip(work, processes)]
+        what, outside = "processes", ""
+    if len(those) < 2:
+        those = [(loc["busy"], f"Thread {name(loc['name'])}") for loc in locations]
+        what = "threads"
+    if len(those) < 2:
+        return []
+    longest, who = max(those, key=lambda one: one[0])
+    mean = sum(t for t, _ in those) / len(those)
+    if longest <= 0:
+        return []
+    if longest - mean <= UNEVEN * mean:
+        over = share(longest - mean, mean) if longest > mean else "0 %"
+        return [Sentence(f"The work is even over {count(len(those))} {what}: the busiest has {over} more than the mean.")]
+    text = f"{who} is the busiest of {count(len(those))} {what}{outside}: {seconds(longest)}, the mean is {seconds(mean)}."
+    return [Sentence(text)]
+
+
+def _lines(model: Model) -> list[Sentence]:
+    """The line with the most time, of those that were recorded."""
+    most: tuple[float, dict[str, Any], tuple[int, int, float, float]] | None = None
+    for function in model.lines():
+        for line in function["lines"]:
+            time = line[2] + line[3]
+            if most is None or time > most[0]:
+                most = (time, function, line)
+    if most is None or most[0] <= 0:
+        return []
+    time, f, line = most
+    whole = f["own"] + f["callees"]
+    text = f"The longest line is {line[0]} of {name(f['name'])}: {share(time, whole)} of that function's {seconds(whole)}."
+    return [Sentence(text)]
+
+
+def sentences(model: Model, info: dict[str, Any], rows: list[tuple[int, dict[str, Any]]], cost: float) -> list[Sentence]:
+    """rows: (index of the region, row of Model.flat()), those with the most own time first. cost: s that measuring took."""
+    total = sum(loc["busy"] for loc in info["locations"])
+    visits = sum(loc["visits"] for loc in info["locations"])
+    lines = _lines(model)
+    if not total or (not visits and lines):  # lines alone: frames that were open around them say nothing
+        return lines or [Sentence("Nothing was recorded: no function was called while recording was on.")]
+    off = sum(r["incl"] for _, r in rows if r["kind"] == "off")
+    worked = [(i, r) for i, r in rows if r["kind"] not in NO_WORK]
+    said = _functions(worked, total, _whole(info, total))
+    said += _way(model, total, worked[0][1]["name"] if worked else "")
+    said += [*_mpi(model, info), *_spread(info), *lines]
+    if off >= SOME * total:
+        said.append(Sentence(f"For {share(off, total)} of the time recording was off."))
+    if cost >= COSTLY * total:
+        often = "functions called very often look longer than they are"
+        said.append(Sentence(f"Measuring took about {share(cost, total)} of it: {often}."))
+    return said

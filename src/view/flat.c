@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "model/walk.h"
+#include "view/select.h"
+
+static const double S = 1e-9;
+
+struct flat {
+	const struct sp_selected *s;
+	struct sp_numbers *regions; /* owned */
+	uint32_t *open;             /* owned; how often each region is on the path */
+	uint32_t *order;            /* owned; the regions that ran */
+	size_t n;
+};
+
+static void enter(void *arg, uint32_t path)
+{
+	struct flat *f = arg;
+	const uint32_t region = f->s->m->paths[path].region;
+	const struct sp_value *v = &f->s->view.values[path];
+
+	if (f->open[region]++ == 0)
+		f->regions[region].v.incl += v->incl;
+	sp_numbers_add(&f->regions[region], v, f->s->view.each[path]);
+}
+
+static void leave(void *arg, uint32_t path)
+{
+	struct flat *f = arg;
+
+	f->open[f->s->m->paths[path].region]--;
+}
+
+static int by_time(const void *a, const void *b, void *regions)
+{
+	const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct sp_value *p = &((const struct sp_numbers *)regions)[i].v,
+	                      *q = &((const struct sp_numbers *)regions)[k].v;
+
+	if (p->excl != q->excl)
+		return p->excl > q->excl ? -1 : 1;
+	return i < k ? -1 : i > k;
+}
+
+static int sum(struct flat *f, const struct sp_selected *s, uint32_t limit)
+{
+	uint32_t i;
+
+	*f = (struct flat){.s = s};
+	f->regions = calloc(s->m->n_regions, sizeof(*f->regions));
+	f->open = calloc(s->m->n_regions, sizeof(*f->open));
+	f->order = malloc((s->m->n_regions + 1) * sizeof(*f->order));
+	if (!f->regions || !f->open || !f->order)
+		return -1;
+	sp_paths_walk(s->m, enter, leave, f);
+	for (i = 1; i < s->m->n_regions; i++) {
+		const struct sp_value *v = &f->regions[i].v;
+
+		if (v->visits + v->resumed || v->incl > 0)
+			f->order[f->n++] = i;
+	}
+	qsort_r(f->order, f->n, sizeof(*f->order), by_time, f->regions);
+	if (limit && f->n > limit)
+		f->n = limit;
+	return 0;
+}
+
+enum { VISITS, INCL, EXCL, MEAN, MIN, MAX, STD, RESUMED, COLUMNS };
+
+static int put_times(const struct flat *f, struct sp_columns *out)
+{
+	static const char *const names[COLUMNS] = {"visits", "incl", "excl", "mean", "min", "max", "std", "resumed"};
+	const int n = f->s->resumed ? COLUMNS : RESUMED;
+	uint32_t *region = sp_columns_room(out, "region", SP_COLUMN_U32, f->n);
+	double *to[COLUMNS];
+	size_t i;
+	int k;
+
+	for (k = 0; k < n; k++)
+		to[k] = sp_columns_room(out, names[k], SP_COLUMN_F64, f->n);
+	if (sp_columns_failed(out))
+		return -1;
+	for (i = 0; i < f->n; i++) {
+		const struct sp_numbers *x = &f->regions[f->order[i]];
+
+		region[i] = f->order[i];
+		to[VISITS][i] = (double)x->v.visits;
+		to[INCL][i] = x->v.incl * S;
+		to[EXCL][i] = x->v.excl * S;
+		to[MEAN][i] = sp_numbers_mean(x) * S;
+		to[MIN][i] = x->v.min * S;
+		to[MAX][i] = x->v.max * S;
+		to[STD][i] = sp_numbers_std(x) * S;
+		if (n == COLUMNS)
+			to[RESUMED][i] = (double)x->v.resumed;
+	}
+	return 0;
+}
+
+/* "metric:NAME:incl" */
+static double *metric_column(struct sp_columns *out, const struct sp_metric *x, const char *which, size_t n)
+{
+	char *name;
+	double *p;
+
+	if (asprintf(&name, "metric:%s:%s", x->name.p, which) < 0)
+		return NULL;
+	p = sp_columns_room(out, name, SP_COLUMN_F64, n);
+	free(name);
+	return p;
+}
+
+static int put_metrics(const struct flat *f, struct sp_columns *out, struct sp_err *e)
+{
+	const struct sp_model *m = f->s->m;
+	const size_t width = m->n_metrics;
+	struct sp_sum *sums;
+	double *incl, *excl;
+	size_t i, k;
+
+	if (!width)
+		return 0;
+	if (sp_metric_regions(&f->s->view, &sums, e))
+		return -1;
+	for (k = 0; k < width; k++) {
+		incl = metric_column(out, &m->metrics[k], "incl", f->n);
+		excl = metric_column(out, &m->metrics[k], "excl", f->n);
+		if (!incl || !excl)
+			break;
+		for (i = 0; i < f->n; i++) {
+			incl[i] = (double)sums[f->order[i] * width + k].incl;
+			excl[i] = (double)sums[f->order[i] * width + k].excl;
+		}
+	}
+	free(sums);
+	return k == width ? 0 : sp_fail(e, ENOMEM, "not enough memory");
+}
+
+int sp_view_flat(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
+{
+	struct sp_selected s;
+	struct flat f = {.n = 0};
+	int rc = sp_select(&s, v, q, e);
+
+	if (rc == 0) {
+		sp_meta_real(out, "total", s.view.values[0].incl * S);
+		rc = sum(&f, &s, q->limit) || put_times(&f, out) ? sp_fail(e, ENOMEM, "not enough memory")
+		                                                 : put_metrics(&f, out, e);
+	}
+	free(f.regions);
+	free(f.open);
+	free(f.order);
+	sp_selected_close(&s);
+	return rc;
+}

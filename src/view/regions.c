@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "view/view.h"
+
+#include <errno.h>
+
+#include "base/intern.h"
+
+/* A list of the distinct texts of one member of the regions, and a column of indices in it. */
+static int distinct(const struct sp_model *m, struct sp_columns *out, const char *column, const char *list, bool file)
+{
+	uint32_t *to = sp_columns_room(out, column, SP_COLUMN_U32, m->n_regions);
+	struct sp_arena arena = {.blocks = NULL};
+	struct sp_intern texts = {.arena = &arena};
+	size_t i;
+	int rc = to ? 0 : -1;
+
+	for (i = 0; rc == 0 && i < m->n_regions; i++) {
+		const struct sp_str *s = file ? &m->regions[i].file : &m->regions[i].module;
+
+		to[i] = sp_intern(&texts, s->p, s->n);
+		rc = to[i] == SP_INTERN_FAILED ? -1 : 0;
+	}
+	sp_meta_open(out, list, '[');
+	for (i = 0; rc == 0 && i < texts.n; i++)
+		sp_meta_text(out, NULL, (struct sp_str){texts.entries[i].p, texts.entries[i].n});
+	sp_meta_close(out, ']');
+	sp_intern_free(&texts);
+	sp_arena_free(&arena);
+	return rc;
+}
+
+int sp_view_regions(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
+{
+	const struct sp_model *m = v->m;
+	uint32_t *line = sp_columns_room(out, "line", SP_COLUMN_U32, m->n_regions);
+	uint8_t *kind = sp_columns_room(out, "kind", SP_COLUMN_U8, m->n_regions);
+	size_t i;
+
+	(void)q;
+	if (!line || !kind || distinct(m, out, "module", "modules", false) || distinct(m, out, "file", "files", true))
+		return sp_fail(e, ENOMEM, "not enough memory");
+	for (i = 0; i < m->n_regions; i++) {
+		line[i] = m->regions[i].line;
+		kind[i] = m->regions[i].kind;
+	}
+	sp_meta_open(out, "names", '[');
+	for (i = 0; i < m->n_regions; i++)
+		sp_meta_text(out, NULL, m->regions[i].name);
+	sp_meta_close(out, ']');
+	sp_meta_open(out, "qualnames", '[');
+	for (i = 0; i < m->n_regions; i++)
+		sp_meta_text(out, NULL, m->regions[i].qualname);
+	sp_meta_close(out, ']');
+	sp_meta_open(out, "kinds", '[');
+	for (i = 0; i < SP_REGION_KINDS; i++)
+		sp_meta_text(out, NULL, sp_literal(sp_region_kind_names[i]));
+	sp_meta_close(out, ']');
+	return 0;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the viewer asks for, as columns (view/columns.h): one function for each kind of question.
+ *
+ * Kinds that are numbers of many rows are answered here. Those that are a page of words and small tables (facts, waits,
+ * critical, tasks, lines, source) are made in python/spartito/view/kinds.py, which is the one place to ask for all of
+ * them: it knows what only Python's side knows, and the viewer sees no difference.
+ *
+ * Several threads may ask of one model at once: a model that is loaded changes only where it locks (model/model.h). */
+#ifndef SP_VIEW_VIEW_H
+#define SP_VIEW_VIEW_H
+
+#include "model/model.h"
+#include "view/columns.h"
+
+/* What is looked at. */
+struct sp_viewed {
+	const struct sp_model *m;
+};
+
+/* The parameters of a question. Each kind takes some of them, see sp_view_kind.takes. */
+struct sp_view_query {
+	uint32_t process, location; /* indices; SP_NONE: all */
+	double begin, end;          /* s since the experiment's begin; NaN: not given */
+	uint32_t limit;             /* rows; 0: as many as the kind gives without */
+};
+
+enum sp_view_parameter {
+	SP_VIEW_PROCESS = 1,
+	SP_VIEW_LOCATION = 2,
+	SP_VIEW_BEGIN = 4,
+	SP_VIEW_END = 8,
+	SP_VIEW_LIMIT = 16,
+	SP_VIEW_SELECTION = SP_VIEW_PROCESS | SP_VIEW_LOCATION | SP_VIEW_BEGIN | SP_VIEW_END
+};
+
+struct sp_view_kind {
+	const char *name;
+	unsigned takes; /* of enum sp_view_parameter */
+	/* Fills out; 0, or -1 with e set. */
+	int (*answer)(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out,
+	              struct sp_err *e);
+};
+
+void sp_view_query_init(struct sp_view_query *q);
+const struct sp_view_kind *sp_view_kind_find(const char *name); /* NULL: no such kind */
+/* The kind after k, the first after NULL; NULL: no more. */
+const struct sp_view_kind *sp_view_kind_next(const struct sp_view_kind *k);
+/* Checks the indices and the range of the query, and answers; *out is for sp_columns_free(). */
+int sp_view_answer(const struct sp_viewed *v, const struct sp_view_kind *k, const struct sp_view_query *q,
+                   struct sp_columns **out, struct sp_err *e);
+
+/* ---- the kinds ---- */
+
+/* meta.names[], qualnames[], modules[], files[], kinds[]; columns module, file u32 (indices in these), line u32 (0: not
+ * known), kind u8. Row i is region i of all other kinds; row 0 is the root. */
+int sp_view_regions(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e);
+
+/* The call paths, a caller before its callees, those of one caller by inclusive time. Columns parent u32 (row), region
+ * u32, visits, incl, excl f64, hidden u32, path u32 (of the model). No more than limit paths (default 200,000), those
+ * with the most inclusive time: what is left out below a caller is one row behind its callees, region and path none,
+ * hidden: how many paths that is, visits: calls from the caller itself, incl = excl: their time. With them the excl of
+ * all rows is the total. resumed f64 where functions were resumed; label u32 where calls have values of parameters:
+ * index in meta.labels. meta: total (s), paths (all there are), shown. */
+int sp_view_tree(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e);
+
+/* One row for each region that ran (with a limit: the first ones), by exclusive time: region u32, visits, incl
+ * (recursion counts once), excl, mean, min, max, std f64; resumed f64 where functions were resumed; for each metric
+ * "metric:NAME:incl" and "metric:NAME:excl" f64, in the unit that facts tells. meta: total (s). */
+int sp_view_flat(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e);
+
+#endif

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the viewer is given (spartito.view.kinds, Model.view): every number against what Model's reports say."""
+
+import json
+import math
+import shutil
+import struct
+import sys
+import threading
+
+import pytest
+from conftest import ROOT
+from spartito.analysis import Model
+from spartito.say import Refused
+from spartito.view import facts, kinds, payload, words
+from test_cli_helpers import run
+
+NONE = payload.NONE
+PROGRAM = """
+import threading, spartito
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+def numbers():
+    for i in range(5):
+        yield sorted([i, -i])
+def case(n):
+    spartito.parameter("n", n)
+    return fib(n)
+def work():
+    for n in (3, 9):
+        case(n)
+    return list(numbers())
+thread = threading.Thread(target=work, name="helper")
+thread.start()
+work()
+fib(13)
+thread.join()
+"""
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    place = tmp_path_factory.mktemp("view")
+    (place / "program.py").write_text(PROGRAM)
+    command = [sys.executable, "-m", "spartito"]
+    done = run(command, "run", "--trace", "--metric", "rusage:ru_minflt", "-o", place / "x", "--", sys.executable,
+               place / "program.py", "with words")
+    assert done.returncode == 0, done.stderr
+    return place / "x"
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory):
+    place = tmp_path_factory.mktemp("ranks")
+    (place / "raw").mkdir()
+    for rank in range(4):
+        shutil.copy(ROOT / f"tests/old-raw/v3-mpi-{rank}.raw", place / "raw")
+    return place
+
+
+def view(model, kind, **parameters):
+    return payload.unpack(model.view(kind, **parameters))
+
+
+def close(a, b):
+    return math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-15)
+
+
+SELECTIONS = ({}, {"process": 0}, {"location": 1})
+
+
+@pytest.mark.parametrize("selection", SELECTIONS, ids=str)
+def test_flat_has_the_numbers_of_the_report(recorded, selection):
+    model = Model(recorded)
+    meta, columns = view(model, "flat", **selection)
+    names = view(model, "regions")[0]["names"]
+    rows = model.flat(**selection)
+    assert [names[i] for i in columns["region"]] == [row["name"] for row in rows]
+    for key in ("visits", "incl", "excl", "mean", "min", "max", "std", "resumed"):
+        assert all(close(a, row[key]) for a, row in zip(columns[key], rows)), key
+    for which in ("incl", "excl"):
+        assert list(columns[f"metric:ru_minflt:{which}"]) == [row["metrics"]["ru_minflt"][which] for row in rows]
+    busy = [loc["busy"] for i, loc in enumerate(model.info()["locations"]) if selection.get("location", i) == i]
+    assert close(meta["total"], sum(busy)) and close(sum(columns["excl"]), meta["total"])
+    few = view(model, "flat", limit=3, **selection)[1]
+    assert list(few["region"]) == list(columns["region"][:3]) and list(few["incl"]) == list(columns["incl"][:3])
+
+
+@pytest.mark.parametrize("selection", SELECTIONS, ids=str)
+def test_tree_has_the_numbers_of_the_report(recorded, selection):
+    model = Model(recorded)
+    meta, columns = view(model, "tree", **selection)
+    names = view(model, "regions")[0]["names"]
+    rows = {row["path"]: row for row in model.tree(**selection)}
+    assert list(columns["path"]) == list(rows)  # in the same order
+    assert meta["paths"] == meta["shown"] == len(rows) and not any(columns["hidden"])
+    for i, row in enumerate(rows.values()):
+        above = columns["parent"][i]
+        assert above == NONE if row["depth"] == 0 else columns["path"][above] == row["parent"] and above < i
+        assert names[columns["region"][i]] == row["name"]
+        assert columns["visits"][i] == row["visits"] and columns["resumed"][i] == row["resumed"]
+        assert close(columns["incl"][i], row["incl"]) and close(columns["excl"][i], row["excl"])
+        label = columns["label"][i]
+        said = "" if label == NONE else meta["labels"][label]
+        assert said == ", ".join(f"{p['name']}={p['value']}" for p in row.get("parameters", ()))
+    assert {"n=3", "n=9"} == set(meta["labels"])
+    assert close(sum(columns["excl"]), meta["total"])
+
+
+def below(columns):
+    """How many rows stand below each, itself among them."""
+    n = [1] * len(columns["parent"])
+    for i in range(len(n) - 1, -1, -1):
+        if columns["parent"][i] != NONE:
+            n[columns["parent"][i]] += n[i]
+    return n
+
+
+@pytest.mark.parametrize("limit", [1, 2, 7, 40])
+def test_what_a_limit_leaves_out_is_told(recorded, limit):
+    model = Model(recorded)
+    whole, all_rows = view(model, "tree")
+    meta, columns = view(model, "tree", limit=limit)
+    assert meta["shown"] == limit and meta["paths"] == whole["paths"]
+    assert sum(columns["hidden"]) == whole["paths"] - limit
+    assert close(sum(columns["excl"]), whole["total"])
+    full = {path: i for i, path in enumerate(all_rows["path"])}
+    children, sizes = {}, below(all_rows)
+    for i, above in enumerate(all_rows["parent"]):
+        children.setdefault(above, []).append(i)
+    shown = {path for path in columns["path"] if path != NONE}
+    least = min(all_rows["incl"][full[path]] for path in shown)
+    assert all(incl <= least for path, incl in zip(all_rows["path"], all_rows["incl"]) if path not in shown)
+    for i, path in enumerate(columns["path"]):
+        above = columns["parent"][i]
+        if path != NONE:
+            assert columns["incl"][i] == all_rows["incl"][full[path]] and columns["hidden"][i] == 0
+            continue
+        left = [k for k in children[NONE if above == NONE else full[columns["path"][above]]] if all_rows["path"][k] not in shown]
+        assert left and columns["region"][i] == NONE and columns["label"][i] == NONE
+        assert columns["hidden"][i] == sum(sizes[k] for k in left)
+        assert columns["visits"][i] == sum(all_rows["visits"][k] for k in left)
+        assert close(columns["incl"][i], sum(all_rows["incl"][k] for k in left)) and columns["excl"][i] == columns["incl"][i]
+
+
+def test_regions_tell_where_functions_are(recorded):
+    model = Model(recorded)
+    meta, columns = view(model, "regions")
+    indices = zip(*(columns[c] for c in ("module", "file", "line", "kind")))
+    found = {
+        (name, qualname, meta["modules"][m], meta["files"][f], line, meta["kinds"][k])
+        for name, qualname, (m, f, line, k) in zip(meta["names"], meta["qualnames"], indices)
+    }
+    keys = ("name", "qualname", "module", "file", "line", "kind")
+    assert {tuple(row[key] for key in keys) for row in model.flat()} <= found
+    assert meta["names"][0] == "<root>" and len(set(meta["modules"])) == len(meta["modules"])
+
+
+def test_layout_is_what_columns_h_says(recorded):
+    data = Model(recorded).view("tree", limit=3)
+    magic, n = struct.unpack_from("<II", data)
+    assert data[:4] == b"SPCO" and magic == 0x4F435053 and n % 8 == 0
+    header = json.loads(data[8 : 8 + n])
+    for column in header["columns"].values():
+        assert column["at"] % 8 == 0 and 8 + n + column["at"] <= len(data)
+    last = max(header["columns"].values(), key=lambda c: c["at"])
+    assert len(data) % 8 == 0 and last["n"] > 0
+
+
+def test_python_packs_the_same_layout():
+    data = payload.pack({"a": "ä\udcff"}, {"x": ("f64", [1.5, -2]), "y": ("u8", [1, 2, 3]), "z": ("u32", [NONE])})
+    meta, columns = payload.unpack(data)
+    assert meta == {"a": "ä\udcff"} and len(data) % 8 == 0
+    assert [list(columns[c]) for c in "xyz"] == [[1.5, -2], [1, 2, 3], [NONE]]
+    for bad in (b"", b"SPCO", data[:-8], b"x" * 16):
+        with pytest.raises(ValueError, match="not a payload"):
+            payload.unpack(bad)
+
+
+def test_facts_of_a_run(recorded):
+    experiment = kinds.open_experiment(str(recorded))
+    meta, columns = payload.unpack(experiment.get("facts", {}))
+    info = experiment.model.info()
+    assert not columns and meta["title"] == "program.py 'with words'" and meta["command"][-1] == "with words"
+    assert meta["duration"] == info["end"] - info["begin"] and meta["traced"] is True
+    assert close(meta["busy"], sum(loc["busy"] for loc in info["locations"]))
+    assert [loc["name"] for loc in meta["locations"]] == ["MainThread", "helper"]
+    assert meta["python"] == sys.version.split()[0]
+    has = {"trace": True, "counters": False, "lines": False, "mpi": False, "tasks": False, "messages": False, "waits": False}
+    assert meta["has"] == {**has, "source": True, "compare": False}
+    assert [m["name"] for m in meta["metrics"]] == ["ru_minflt"]
+    calls = sum(loc["visits"] + loc["resumed"] for loc in info["locations"])
+    assert close(meta["cost"]["total"], calls * (meta["cost"]["in"] + meta["cost"]["out"]))
+    first = experiment.model.flat(limit=1)[0]
+    assert first["name"] in meta["sentences"][0] and words.share(first["excl"], meta["busy"]) in meta["sentences"][0]
+    names = view(experiment.model, "regions")[0]["names"]
+    assert names[meta["about"][0]] == first["name"] and len(meta["about"]) == len(meta["sentences"])
+
+
+def test_words_of_pages(ranks):
+    experiment = kinds.open_experiment(str(ranks))
+    model = experiment.model
+    assert payload.unpack(experiment.get("waits", {}))[0] == json.loads(json.dumps(model.waits()))
+    assert payload.unpack(experiment.get("critical", {"share": "0.2"}))[0] == json.loads(json.dumps(model.critical_path(share=0.2)))
+    assert payload.unpack(experiment.get("tasks", {"limit": "5"}))[0] == json.loads(json.dumps(model.tasks(limit=5)))
+    meta = facts.facts(model, str(ranks), source=False)
+    assert [p["name"] for p in meta["processes"]] == [f"Rank {i}" for i in range(4)]
+    assert meta["has"]["mpi"] and meta["has"]["waits"] and not meta["has"]["source"]
+
+
+def test_questions_that_have_no_answer(recorded):
+    experiment = kinds.open_experiment(str(recorded))
+    for kind, parameters, why in (
+        ("nothing", {}, "nothing to view of the kind nothing"),
+        ("tree", {"sideways": "1"}, "tree takes no sideways"),
+        ("regions", {"process": "0"}, "regions takes no process"),
+        ("facts", {"process": "0"}, "facts takes no process"),
+        ("flat", {"limit": "many"}, "limit cannot be 'many': a number is needed"),
+        ("flat", {"limit": "0"}, "limit cannot be 0"),
+        ("flat", {"process": "-1"}, "process cannot be -1"),
+        ("flat", {"process": str(2**70)}, "process cannot be"),
+        ("flat", {"begin": "inf"}, "begin cannot be inf"),
+        ("flat", {"begin": "nan"}, "begin cannot be nan"),
+        ("lines", {"process": "9"}, "there is no process 9; the last is 0"),
+    ):
+        with pytest.raises(Refused, match=why):
+            experiment.get(kind, parameters)
+    for kind in ("flat", "tree"):
+        with pytest.raises(Exception, match="there is no location 2"):
+            experiment.get(kind, {"location": "2"})
+
+
+def test_many_threads_ask_at_once(recorded):
+    experiment = kinds.open_experiment(str(recorded))
+    questions = [(kind, {"limit": str(n)}) for kind in ("tree", "flat") for n in (1, 5, 50)] + [("facts", {}), ("regions", {})]
+    expected = [experiment.get(*q) for q in questions]
+    wrong = []
+
+    def ask():
+        for _ in range(20):
+            wrong.extend(q for q, data in zip(questions, expected) if experiment.get(*q) != data)
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
