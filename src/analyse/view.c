@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Model.view() */
+#include "analyse/analyse.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "view/view.h"
+
+/* How the arguments of Model.view() become a query. */
+struct parameter {
+	const char *name;
+	enum sp_view_parameter bit;
+	enum { INDEX, COUNT, TIME } type;
+	size_t at; /* in struct sp_view_query */
+};
+#define AT(member) offsetof(struct sp_view_query, member)
+static const struct parameter parameters[] = {
+    {"process", SP_VIEW_PROCESS, INDEX, AT(process)}, {"location", SP_VIEW_LOCATION, INDEX, AT(location)},
+    {"begin", SP_VIEW_BEGIN, TIME, AT(begin)},        {"end", SP_VIEW_END, TIME, AT(end)},
+    {"limit", SP_VIEW_LIMIT, COUNT, AT(limit)},       {NULL, 0, 0, 0},
+};
+
+static int set_number(const struct parameter *p, PyObject *value, void *to)
+{
+	unsigned long n = PyLong_AsUnsignedLong(value);
+
+	if (n == (unsigned long)-1 && PyErr_Occurred()) {
+		if (!PyErr_ExceptionMatches(PyExc_OverflowError))
+			return -1;
+		PyErr_Clear();
+		n = SP_NONE;
+	}
+	if (n >= SP_NONE || (p->type == COUNT && n == 0)) {
+		PyErr_Format(PyExc_ValueError, "%s cannot be %S", p->name, value);
+		return -1;
+	}
+	*(uint32_t *)to = (uint32_t)n;
+	return 0;
+}
+
+static int set_time(const struct parameter *p, PyObject *value, void *to)
+{
+	double s = PyFloat_AsDouble(value);
+
+	if (s == -1 && PyErr_Occurred())
+		return -1;
+	if (!isfinite(s)) {
+		PyErr_Format(PyExc_ValueError, "%s cannot be %S", p->name, value);
+		return -1;
+	}
+	*(double *)to = s;
+	return 0;
+}
+
+static int set(struct sp_view_query *q, const struct sp_view_kind *k, PyObject *key, PyObject *value)
+{
+	const char *name = PyUnicode_AsUTF8(key);
+	const struct parameter *p;
+
+	if (!name)
+		return -1;
+	for (p = parameters; p->name; p++) {
+		if (strcmp(p->name, name) != 0 || !(k->takes & p->bit))
+			continue;
+		if (value == Py_None)
+			return 0;
+		return (p->type == TIME ? set_time : set_number)(p, value, (char *)q + p->at);
+	}
+	PyErr_Format(PyExc_ValueError, "%s takes no %s", k->name, name);
+	return -1;
+}
+
+static const struct sp_view_kind *parse(PyObject *args, PyObject *kwargs, struct sp_view_query *q)
+{
+	const struct sp_view_kind *k;
+	PyObject *key, *value;
+	const char *name;
+	Py_ssize_t at = 0;
+
+	sp_view_query_init(q);
+	if (!PyArg_ParseTuple(args, "s:view", &name))
+		return NULL;
+	k = sp_view_kind_find(name);
+	if (!k)
+		PyErr_Format(PyExc_ValueError, "there is nothing to view of the kind %s", name);
+	while (k && kwargs && PyDict_Next(kwargs, &at, &key, &value))
+		if (set(q, k, key, value))
+			return NULL;
+	return k;
+}
+
+PyObject *sp_model_view(PyObject *o, PyObject *args, PyObject *kwargs)
+{
+	struct sp_model_object *self = (struct sp_model_object *)o;
+	struct sp_state *st = sp_state_of(o);
+	const struct sp_viewed viewed = {.m = self->model};
+	struct sp_columns *columns = NULL;
+	struct sp_err e = {.code = 0};
+	const struct sp_view_kind *k;
+	struct sp_view_query q;
+	PyObject *bytes = NULL;
+	size_t n = 0;
+	int rc;
+
+	if (!st || !(k = parse(args, kwargs, &q)) || sp_model_enter(self))
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS rc = sp_view_answer(&viewed, k, &q, &columns, &e) || sp_columns_seal(columns, &n, &e);
+	Py_END_ALLOW_THREADS sp_model_leave(self);
+	if (rc)
+		sp_raise(st, &e);
+	else
+		bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)n);
+	if (bytes) {
+		char *to = PyBytes_AS_STRING(bytes);
+
+		Py_BEGIN_ALLOW_THREADS sp_columns_write(columns, to);
+		Py_END_ALLOW_THREADS
+	}
+	sp_columns_free(columns);
+	return bytes;
+}
