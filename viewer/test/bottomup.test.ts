@@ -89,7 +89,8 @@ describe("bottom-up", () => {
       const row = b.row(i);
       if (!row.open) continue;
       let sum = 0;
-      for (let k = i + 1; k < b.length && b.row(k).depth > row.depth; k++) if (b.row(k).depth === row.depth + 1) sum += b.row(k).excl;
+      for (let k = i + 1; k < b.length && b.row(k).depth > row.depth; k++)
+        if (b.row(k).depth === row.depth + 1) sum += b.row(k).excl;
       // what the program's start called itself has no caller's row
       expect(sum).toBeLessThanOrEqual(row.excl);
     }
