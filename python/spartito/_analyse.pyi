@@ -142,6 +142,25 @@ class Model:
         src/view/view.h. None: not given. Several threads may ask at once; they run side by side, without the GIL. ValueError: no such kind,
         or a parameter that it does not take or that cannot be; Error: what is asked for is not in the experiment."""
 
+    def graph(
+        self,
+        path: str,
+        *,
+        process: int = -1,
+        location: int = -1,
+        match: str = "",
+        title: str = "",
+        theme: str = "light",
+        node_share: float = 0.005,
+        edge_share: float = 0.001,
+        limit: int = 0,
+    ) -> dict[str, int]:
+        """Writes the call graph in Graphviz's language. match: only calls of functions whose name matches, and what is below
+        them; node_share, edge_share: of the whole time, functions and calls with less of it are left out; limit: functions with the most
+        inclusive time, 0: all; theme: 'light', 'dark' or 'grey'. dict(nodes, edges, hidden_nodes, hidden_edges): how many were drawn,
+        and how many not. ValueError: an argument that cannot be; Error: nothing to draw, no such process or location, or the file
+        cannot be written."""
+
     def convert(
         self, format: str, path: str, *, process: int = -1, progress: Callable[[int, int], None] | None = None, bare: bool = False
     ) -> None:

@@ -72,6 +72,13 @@ class Verb:
 TABLES = ("trip_count", "wall_clock")
 SORTS = ("excl", "incl", "visits", "mean", "max", "name")
 SHELLS = ("bash", "zsh", "fish")
+THEMES = ("light", "dark", "grey")
+# what is drawn or compared
+PROCESS = Option("--process", "only process N of the list of `spartito info`", "N", kind="count")
+RANK = Option("--rank", "only that rank of MPI", "N", kind="count")
+LOCATION = Option("--location", "only thread N of the list of `spartito info`, the first is 0", "N", kind="count")
+TITLE = Option("--title", "the title of the picture (default: the command and how long it ran; '' for none)", "TEXT")
+THEME = Option("--theme", "light, dark or grey (default: light)", "THEME", choices=THEMES)
 TO = Option("--to", "the formats to write; `spartito doctor` lists them", "FORMAT[,FORMAT…]", complete="formats")
 
 
@@ -265,6 +272,31 @@ VERBS = (
             ("spartito convert DIR --per-rank --to pstats,text -o profiles", "one profile and one table for each rank"),
             ("spartito convert DIR --to otf2", "for Vampir and otf2-print; needs a run with --trace"),
             ("spartito convert DIR --to perfetto -o run.pftrace.gz", "for https://ui.perfetto.dev, packed; needs a run with --trace"),
+        ),
+        operands="dir",
+    ),
+    Verb(
+        "graph",
+        "graph DIR -o FILE.svg|.png|.pdf|.dot",
+        "draw the call graph",
+        "Draws the functions with the most time and the calls between them: inclusive and exclusive (in brackets) share of the "
+        "time, and how often; the darker, the more time. The program's own modules have frames of their own. Needs Graphviz but for "
+        ".dot, which is its language.",
+        (
+            Option("-o --output", "the file to write; its ending says what", "FILE", complete="file"),
+            Option("--match", "only calls of functions whose name matches, and what is below them", "NAME"),
+            PROCESS,
+            RANK,
+            LOCATION,
+            Option("--nodes", "leave out functions below so many percent of the time (default 0.5)", "PERCENT", kind="number"),
+            Option("--edges", "leave out calls below so many percent of the time (default 0.1)", "PERCENT", kind="number"),
+            Option("--limit", "functions to draw at most, those with the most time (default 60; 0: all)", "N", kind="count"),
+            THEME,
+            TITLE,
+        ),
+        (
+            ("spartito graph DIR -o calls.svg", "for a README"),
+            ("spartito graph DIR -o calls.pdf --theme grey --match 'solver:*'", "for a paper: one module and what it calls"),
         ),
         operands="dir",
     ),

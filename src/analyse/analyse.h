@@ -103,6 +103,7 @@ PyObject *sp_model_waits(PyObject *self, PyObject *unused);
 PyObject *sp_model_critical_path(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_table(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_view(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *sp_model_graph(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_convert(PyObject *self, PyObject *args, PyObject *kwargs);
 
 /* Functions of the module. */

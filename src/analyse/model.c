@@ -153,6 +153,8 @@ static PyMethodDef model_methods[] = {
      "A table as timemory prints it."},
     {"view", (PyCFunction)(void (*)(void))sp_model_view, METH_VARARGS | METH_KEYWORDS,
      "What the viewer asks for, as columns."},
+    {"graph", (PyCFunction)(void (*)(void))sp_model_graph, METH_VARARGS | METH_KEYWORDS,
+     "Write the call graph in Graphviz's language."},
     {"convert", (PyCFunction)(void (*)(void))sp_model_convert, METH_VARARGS | METH_KEYWORDS,
      "Write the experiment in another format."},
     {NULL, NULL, 0, NULL},

@@ -21,6 +21,7 @@ struct sp_graph_sum {
 
 struct sp_graph_node {
 	struct sp_graph_key key;
+	uint32_t region; /* the first with that key */
 	struct sp_graph_sum sum;
 	uint32_t callers, callees; /* first edges, SP_NONE: none */
 	uint32_t open;             /* while the tree is walked: how often on the stack */
