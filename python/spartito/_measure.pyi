@@ -43,6 +43,9 @@ def thread_functions(on: bool) -> bool:
 def label(words: str) -> None:
     """What functions that begin from here on are labelled with: args, file, path, line, divided by commas; as filter() for the rest."""
 
+def annotate(on: bool) -> None:
+    """Whether facts of the code of functions that begin from here on are recorded; as filter() for the rest."""
+
 def filter(items: str) -> None:
     """Another filter, as the setting has it, for functions that begin from here on. From 3.12 on sys.monitoring.restart_events() must
     follow. ValueError: an item that cannot be read."""

@@ -169,6 +169,7 @@ VERBS = (
                 "WORD[,…]",
                 kind="list",
             ),
+            Option("--annotate", "show with the calls in traces for Perfetto and Chrome's tools what Python says of the code: arguments, local variables, stack size"),
             Option("--label-limit", "labels by args in a process (default 10000); further calls are shown without them", "N", kind="count"),
             Option(
                 "--label-repr",

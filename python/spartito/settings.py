@@ -29,6 +29,11 @@ class Setting:
 class Value:
     __slots__ = ("origin", "setting", "text")
 
+    @property
+    def named(self) -> str:
+        """How it was asked for."""
+        return self.setting.option if self.origin == "command line" else self.origin
+
     def __init__(self, setting: Setting, text: str, origin: str) -> None:
         self.setting = setting
         self.text = text  # as the measured process reads it; "" is the default of a text
@@ -53,6 +58,7 @@ SETTINGS = (
     Setting("depth", "--depth", "count", "0"),
     Setting("tasks", "--tasks", "count", "100000"),
     Setting("gil", "--gil", "flag", "0"),
+    Setting("annotate", "--annotate", "flag", "0"),
     Setting("label", "--label", "label", ""),
     Setting("label_limit", "--label-limit", "count", "10000"),
     Setting("label_repr", "--label-repr", "types", ""),

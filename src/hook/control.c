@@ -210,7 +210,7 @@ static int begin_here(const struct sp_hook *h, bool booting)
 static int filter_of(struct sp_filter **f, const struct sp_settings *s)
 {
 	char why[512] = "";
-	char *library = s->only_mine ? library_directory() : NULL;
+	char *library = library_directory();
 	int r = sp_filter_new(f, s, library, why, sizeof why);
 	free(library);
 	if (r)
@@ -339,6 +339,15 @@ int sp_control_label(const char *words)
 		return -1;
 	sp_names_new_generation();
 	return 0;
+}
+
+void sp_control_annotate(bool on)
+{
+	sp_process_forked();
+	if (!sp_hook_used || !sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
+		return;
+	sp_process.settings.annotate = on;
+	sp_names_new_generation();
 }
 
 int sp_control_filter(const char *items)

@@ -253,6 +253,7 @@ int sp_control_resume(void);
 int sp_control_instrument(bool on);
 /* Other labels for functions that are entered from here on. */
 int sp_control_label(const char *words);
+void sp_control_annotate(bool on);
 /* Another filter for functions that are entered from here on. */
 int sp_control_filter(const char *items);
 /* Goes on with another hook, for all threads; used by evalframe.c when the C stack runs out. */

@@ -5,6 +5,7 @@
  * simply called that. With arguments each call looks up the region for its values, packed as bytes (values.c); a label
  * is made of these bytes, once. */
 #include "hook/label.h"
+#include "hook/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,9 +73,10 @@ static int n_arguments(const PyCodeObject *code)
 	       !!(code->co_flags & CO_VARKEYWORDS);
 }
 
-bool sp_label_by_call(const PyCodeObject *code)
+bool sp_label_by_call(const PyCodeObject *code, const char *module, const char *name, const char *file)
 {
-	return wanted.args && n_arguments(code) > 0;
+	return wanted.args && n_arguments(code) > 0 &&
+	       sp_filter_belongs(sp_process.filter, module, name, file) != SP_LIBRARY;
 }
 
 /* "fA", "fA:LINE", "[fA][file]" or "[fA][file:LINE]" */
@@ -106,6 +108,8 @@ struct function {
 	uint32_t line;
 	unsigned flags;
 	struct sp_arguments arguments; /* owned */
+	struct sp_raw_code facts;
+	bool not_imported; /* imports make no labels: it is of a package, or of no file, which the library makes, too */
 };
 static struct function **functions; /* owned; under the lock */
 static uint32_t n_functions;
@@ -148,7 +152,14 @@ bool sp_label_add(uint32_t region, PyCodeObject *code, struct sp_text module, st
 	if (!f)
 		return false;
 	char *at = (char *)(f + 1);
-	*f = (struct function){keep(&at, module), keep(&at, name), keep(&at, file), line, flags, {NULL, 0}};
+	*f = (struct function){.module = keep(&at, module),
+	                       .name = keep(&at, name),
+	                       .file = keep(&at, file),
+	                       .line = line,
+	                       .flags = flags,
+	                       .facts = sp_code_facts(code)};
+	const enum sp_belongs belongs = sp_filter_belongs(sp_process.filter, f->module.p, f->name.p, f->file.p);
+	f->not_imported = belongs == SP_INSTALLED || (belongs == SP_MINE && *f->file.p == '<');
 	if (sp_arguments_of(&f->arguments, code, n_arguments(code))) {
 		free(f);
 		return false;
@@ -301,12 +312,27 @@ static uint32_t define(const struct function *f, const struct sp_values *v)
 	char *text = args.p ? label_text(f->name, (struct sp_text){args.p, args.n}, f->file.p, f->line, &n) : NULL;
 	uint32_t id = text ? sp_define_region(f->module, (struct sp_text){text, n}, f->file, f->line, f->flags) : 0;
 
+	sp_code_define(id, &f->facts);
 	free(text);
 	free(args.p);
 	return id;
 }
 
-static uint32_t region_for(uint32_t function, const struct function *f, const struct sp_values *v)
+/* Whether a module is being imported: whatever imports one calls it from a frame of importlib._bootstrap. */
+static bool in_import(sp_frame *entered)
+{
+	static const char bootstrap[] = "<frozen importlib._bootstrap>";
+
+	for (sp_frame *f = sp_hook_caller(entered); f; f = sp_frame_back(f)) {
+		PyObject *file = sp_frame_code(f)->co_filename;
+		if (PyUnicode_IS_COMPACT_ASCII(file) && PyUnicode_GET_LENGTH(file) == sizeof bootstrap - 1 &&
+		    memcmp(PyUnicode_DATA(file), bootstrap, sizeof bootstrap - 1) == 0)
+			return true;
+	}
+	return false;
+}
+
+static uint32_t region_for(uint32_t function, const struct function *f, const struct sp_values *v, sp_frame *frame)
 {
 	const uint64_t hash = sp_values_hash(v) ^ function * UINT64_C(0x9e3779b97f4a7c15);
 
@@ -315,6 +341,8 @@ static uint32_t region_for(uint32_t function, const struct function *f, const st
 	struct label *l = find(function, v, hash);
 	if (l->values)
 		return l->region;
+	if (f->not_imported && in_import(frame))
+		return function;
 	struct sp_values *kept = n_labels < wanted.limit ? sp_values_copy(v) : NULL;
 	const uint32_t region = kept ? define(f, v) : 0;
 	if (!region) {
@@ -371,7 +399,7 @@ uint64_t sp_label_slot(uint64_t slot, sp_frame *f)
 		__atomic_sub_fetch(&reading, 1, __ATOMIC_RELAXED);
 		pthread_mutex_lock(&lock);
 		if (knows(function) && functions[function] == known) {
-			region = region_for(function, known, &v);
+			region = region_for(function, known, &v, f);
 			if (generator)
 				begins(f, function, region);
 		} else {

@@ -7,8 +7,10 @@
 
 /* ---- label.c ---- */
 
-bool sp_label_any(void);                         /* whether functions have labels */
-bool sp_label_by_call(const PyCodeObject *code); /* whether its calls have labels of their own */
+bool sp_label_any(void); /* whether functions have labels */
+/* Whether calls of a function have labels of their own: where it takes arguments, and is not one of the standard
+ * library that nobody asked for. */
+bool sp_label_by_call(const PyCodeObject *code, const char *module, const char *name, const char *file);
 /* The name of the region of a function, without the values of arguments; owned, NULL without memory. */
 char *sp_label_of_code(const PyCodeObject *code, struct sp_text name, const char *file, size_t *n);
 /* Makes a function known whose calls have labels of their own, by its plain region. false: no memory. */

@@ -134,6 +134,16 @@ static PyObject *label(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
+static PyObject *annotate(PyObject *self, PyObject *on)
+{
+	(void)self;
+	const int want = PyObject_IsTrue(on);
+	if (want < 0)
+		return NULL;
+	sp_control_annotate(want);
+	Py_RETURN_NONE;
+}
+
 static PyObject *hooks(PyObject *self, PyObject *none)
 {
 	(void)self, (void)none;
@@ -463,6 +473,7 @@ static PyMethodDef methods[] = {
     {"thread_functions", thread_functions, METH_O,
      "thread_functions(on) -> whether that changed it: are functions recorded in this thread?"},
     {"label", label, METH_VARARGS, "label(words): other labels of functions from here on."},
+    {"annotate", annotate, METH_O, "annotate(on): whether facts of functions' code are recorded from here on."},
     {"filter", filter, METH_VARARGS, "filter(items): another filter from here on."},
     {"rewind_begin", rewind_begin, METH_VARARGS, "rewind_begin(name, file=None, line=0)"},
     {"rewind_end", rewind_end, METH_VARARGS, "rewind_end(name, undo) -> whether it had begun"},

@@ -4,6 +4,8 @@
  *
  * Nothing here runs code of the program: names are taken from exact strings, dictionaries are read with the C functions
  * that do not look at overridden methods, instances are never asked for attributes. */
+#include "hook/names.h"
+
 #include "hook/label.h"
 #include "hook/lines.h"
 
@@ -27,15 +29,6 @@ static void slot_free(void *p)
 	uint64_t slot = (uint64_t)p;
 	if ((slot & 3) == SP_SLOT_HINT)
 		free((void *)(slot & ~UINT64_C(3)));
-}
-
-/* Guards the table of C functions, for interpreters that have a GIL each. */
-static pthread_mutex_t c_lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* in the child of a fork: whoever held it is not there */
-static void c_lock_init(void)
-{
-	pthread_mutex_init(&c_lock, NULL);
 }
 
 /* The interpreters that gave us a slot; their ids are never used again. */
@@ -76,7 +69,7 @@ int sp_names_init(void)
 		return -1;
 	}
 	if (sp_slot_index < 0)
-		pthread_atfork(NULL, NULL, c_lock_init);
+		pthread_atfork(NULL, NULL, sp_names_c_forked);
 	sp_slot_index = i;
 	interpreter_is_known(id, true);
 	return 0;
@@ -97,16 +90,9 @@ void sp_names_set_directories(const char *cwd)
 
 /* ---- text of Python strings ---- */
 
-struct text {
-	const char *p;
-	size_t n;
-	PyObject *owner; /* owned, or NULL */
-};
-
-/* UTF-8; what cannot be encoded (lone surrogates) is escaped. */
-static struct text text_of(PyObject *o, const char *otherwise)
+struct sp_python_text sp_python_text(PyObject *o, const char *otherwise)
 {
-	struct text t = {otherwise, strlen(otherwise), NULL};
+	struct sp_python_text t = {otherwise, strlen(otherwise), NULL};
 	Py_ssize_t n;
 	if (!o || !PyUnicode_Check(o))
 		return t;
@@ -132,7 +118,7 @@ struct name {
 	size_t n;
 };
 
-static char *copy_of(struct text t)
+static char *copy_of(struct sp_python_text t)
 {
 	char *s = malloc(t.n + 1);
 	if (s) {
@@ -146,7 +132,7 @@ static char *copy_of(struct text t)
 
 static struct name name_of(PyObject *o)
 {
-	struct text t = text_of(o, "?");
+	struct sp_python_text t = sp_python_text(o, "?");
 	struct name name = {copy_of(t), t.n};
 	Py_XDECREF(t.owner);
 	return name;
@@ -183,7 +169,7 @@ static void hint_children(PyCodeObject *code, const char *qualname)
 		PyObject *k = PyTuple_GET_ITEM(code->co_consts, i);
 		if (!PyCode_Check(k) || is_decided(sp_slot_of((PyCodeObject *)k)))
 			continue;
-		struct text name = text_of(((PyCodeObject *)k)->co_name, "?");
+		struct sp_python_text name = sp_python_text(((PyCodeObject *)k)->co_name, "?");
 		const char *before = module ? "" : qualname, *between = module ? "" : function ? ".<locals>." : ".";
 		size_t a = strlen(before), b = strlen(between);
 		char *s = malloc(a + b + name.n + 1);
@@ -219,7 +205,7 @@ static char *qualname_if(PyObject *value, PyCodeObject *code)
 	char *s = NULL;
 	PyObject *fn = function_inside(value);
 	if (fn && PyFunction_Check(fn) && ((PyFunctionObject *)fn)->func_code == (PyObject *)code) {
-		struct text t = text_of(((PyFunctionObject *)fn)->func_qualname, "?");
+		struct sp_python_text t = sp_python_text(((PyFunctionObject *)fn)->func_qualname, "?");
 		s = copy_of(t);
 		Py_XDECREF(t.owner);
 	}
@@ -250,7 +236,7 @@ static struct name qualname_of(PyCodeObject *code, uint64_t slot, sp_frame *f)
 	char *s = NULL;
 	if ((slot & 3) == SP_SLOT_HINT)
 		s = strdup((char *)(slot & ~UINT64_C(3)));
-	struct text t = text_of(code->co_name, "?");
+	struct sp_python_text t = sp_python_text(code->co_name, "?");
 	if (!s && f && sp_frame_globals(f) && PyDict_Check(sp_frame_globals(f)) && t.p[0] != '<')
 		s = search_globals(sp_frame_globals(f), code);
 	Py_XDECREF(t.owner);
@@ -261,16 +247,17 @@ static struct name qualname_of(PyCodeObject *code, uint64_t slot, sp_frame *f)
 
 /* ---- regions of code objects ---- */
 
-static struct text module_of(sp_frame *f)
+static struct sp_python_text module_of(sp_frame *f)
 {
 	PyObject *globals = f ? sp_frame_globals(f) : NULL;
-	return text_of(globals && PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__") : NULL, "unknown");
+	return sp_python_text(globals && PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__") : NULL,
+	                      "unknown");
 }
 
 /* "<string>" and the like stay as they are. */
 static char *file_of(PyCodeObject *code)
 {
-	struct text t = text_of(code->co_filename, "");
+	struct sp_python_text t = sp_python_text(code->co_filename, "");
 	char *s = NULL;
 	if (t.n && t.p[0] != '/' && t.p[0] != '<' && start_dir) {
 		if (asprintf(&s, "%s/%.*s", start_dir, (int)t.n, t.p) < 0)
@@ -322,9 +309,9 @@ static char *module_with_class(const char *module, const char *file, sp_frame *f
 		return strdup(module);
 	PyTypeObject *type = Py_TYPE(self);
 	const char *dot = strrchr(type->tp_name, '.');
-	struct text name = {dot ? dot + 1 : type->tp_name, 0, NULL};
+	struct sp_python_text name = {dot ? dot + 1 : type->tp_name, 0, NULL};
 	if (type->tp_flags & Py_TPFLAGS_HEAPTYPE)
-		name = text_of(((PyHeapTypeObject *)type)->ht_name, "?");
+		name = sp_python_text(((PyHeapTypeObject *)type)->ht_name, "?");
 	if (asprintf(&full, "%s.%s", module, name.p) < 0)
 		full = NULL;
 	Py_XDECREF(name.owner);
@@ -336,13 +323,16 @@ static uint32_t define_code(const char *module, const struct name *name, const c
 {
 	const uint32_t line = code->co_firstlineno > 0 ? (uint32_t)code->co_firstlineno : 0;
 	struct sp_text m = {module, strlen(module)}, p = {file, strlen(file)}, q = {name->p, name->n};
+	const struct sp_raw_code facts = sp_code_facts(code);
 	char *label = NULL;
 	if (sp_label_any() && (label = sp_label_of_code(code, q, file, &q.n)))
 		q.p = label;
 	uint32_t id = sp_define_region(m, q, p, line, code_flags(code));
 	free(label);
+	sp_code_define(id, &facts);
 	q = (struct sp_text){name->p, name->n};
-	if (id && sp_label_by_call(code) && !sp_label_add(id, code, m, q, p, line, code_flags(code)))
+	if (id && sp_label_by_call(code, module, name->p, file) &&
+	    !sp_label_add(id, code, m, q, p, line, code_flags(code)))
 		sp_process.header->lost_regions++;
 	return id;
 }
@@ -384,7 +374,7 @@ static uint64_t slot_new(PyCodeObject *code, const char *module, struct name nam
 	if (!id || id == SP_REGION_LEFT_OUT) {
 		slot |= SP_SLOT_FILTERED;
 		id = 0;
-	} else if (id != SP_REGION_HIDES && sp_label_by_call(code)) {
+	} else if (id != SP_REGION_HIDES && sp_label_by_call(code, module, name.p, file)) {
 		slot |= SP_SLOT_LABEL;
 	}
 	const bool body = !(code->co_flags & CO_OPTIMIZED) && strcmp(name.p, "<module>"); /* of a class */
@@ -424,7 +414,7 @@ uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f)
 	uint64_t slot = sp_slot_of(code);
 	if ((slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == sp_slot_ok)
 		return slot;
-	struct text module = module_of(f);
+	struct sp_python_text module = module_of(f);
 	char *m = copy_of(module), *file = file_of(code);
 	struct name name = qualname_of(code, slot, f);
 	Py_XDECREF(module.owner);
@@ -433,127 +423,11 @@ uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f)
 
 uint64_t sp_names_decide(PyCodeObject *code, PyObject *module, PyObject *qualname)
 {
-	struct text text = text_of(module, "unknown");
+	struct sp_python_text text = sp_python_text(module, "unknown");
 	char *m = copy_of(text), *file = file_of(code);
 	struct name name = name_of(qualname);
 	Py_XDECREF(text.owner);
 	return decide(code, m, name, file, NULL);
-}
-
-/* ---- C functions: by the address of their method definition ---- */
-
-struct c_entry {
-	const PyMethodDef *def; /* NULL: free */
-	const char *name;       /* definitions made at run time may come and go at one address */
-	const void *owner;
-	uint32_t region;
-	uint64_t generation;
-};
-static struct c_entry *c_table; /* owned; under the GIL of the main interpreter */
-static size_t c_size, c_used;
-
-static struct c_entry *c_find(const PyMethodDef *def, const void *owner)
-{
-	uint64_t h = ((uint64_t)def ^ (uint64_t)owner << 1) * UINT64_C(0x9e3779b97f4a7c15);
-	size_t i = h >> 32 & (c_size - 1);
-	while (c_table[i].def && !(c_table[i].def == def && c_table[i].owner == owner))
-		i = (i + 1) & (c_size - 1);
-	return &c_table[i];
-}
-
-static bool c_grow(void)
-{
-	size_t n = c_size;
-	struct c_entry *old = c_table, *fresh = calloc(n ? n * 2 : 256, sizeof *fresh);
-	if (!fresh)
-		return false;
-	c_table = fresh;
-	c_size = n ? n * 2 : 256;
-	for (size_t i = 0; i < n; i++)
-		if (old[i].def)
-			*c_find(old[i].def, old[i].owner) = old[i];
-	free(old);
-	return true;
-}
-
-/* As cProfile writes it: <built-in method math.sqrt>, <method 'append' of 'list' objects>. */
-static uint32_t c_define(const PyMethodDef *def, const char *module, const char *type)
-{
-	char *full = NULL;
-	int n = type ? asprintf(&full, "<method '%s' of '%s' objects>", def->ml_name, type)
-	             : asprintf(&full, "<built-in method %s%s%s>", module, *module ? "." : "", def->ml_name);
-	if (n < 0)
-		return 0;
-	struct sp_text m = {module, strlen(module)}, name = {full, (size_t)n}, file = {"", 0};
-	uint32_t id = sp_filter_wants(sp_process.filter, module, def->ml_name, "")
-	                  ? sp_define_region(m, name, file, 0, SP_RAW_REGION_C)
-	                  : 0;
-	free(full);
-	return id;
-}
-
-static uint32_t c_region(const PyMethodDef *def, const char *module, const char *type, const void *owner)
-{
-	uint32_t id = 0;
-	pthread_mutex_lock(&c_lock);
-	if (c_used * 2 < c_size || c_grow()) {
-		struct c_entry *e = c_find(def, owner);
-		if (!e->def)
-			c_used++;
-		if (!e->def || e->name != def->ml_name || e->generation != sp_slot_ok)
-			*e = (struct c_entry){def, def->ml_name, owner, c_define(def, module, type), sp_slot_ok};
-		id = e->region;
-	}
-	pthread_mutex_unlock(&c_lock);
-	return id;
-}
-
-/* What identifies a C function: its definition, and the type for methods. false: not a C function. */
-static inline bool c_identity(PyObject *callable, const PyMethodDef **def, const PyTypeObject **owner)
-{
-	if (PyCFunction_Check(callable)) {
-		const PyCFunctionObject *fn = (PyCFunctionObject *)callable;
-		*def = fn->m_ml;
-		*owner = NULL;
-		if (!fn->m_module && fn->m_self && !PyModule_Check(fn->m_self))
-			*owner = PyType_Check(fn->m_self) ? (PyTypeObject *)fn->m_self : Py_TYPE(fn->m_self);
-		return true;
-	}
-	if (Py_TYPE(callable) != &PyMethodDescr_Type)
-		return false;
-	*def = ((PyMethodDescrObject *)callable)->d_method;
-	*owner = PyDescr_TYPE(callable);
-	return true;
-}
-
-SP_COLD static uint32_t c_region_slow(PyObject *callable, const PyMethodDef *def, const PyTypeObject *owner)
-{
-	struct text m = {"", 0, NULL};
-	if (PyCFunction_Check(callable) && !owner)
-		m = text_of(((PyCFunctionObject *)callable)->m_module, "");
-	uint32_t id = c_region(def, m.p, owner ? owner->tp_name : NULL, owner);
-	Py_XDECREF(m.owner);
-	return id;
-}
-
-uint64_t sp_names_c_key(PyObject *callable)
-{
-	const PyMethodDef *def;
-	const PyTypeObject *owner;
-	return c_identity(callable, &def, &owner) ? (uint64_t)def | 2 : 0;
-}
-
-uint32_t sp_names_c_function(struct sp_thread *t, PyObject *callable, uint64_t *key)
-{
-	const PyMethodDef *def;
-	const PyTypeObject *owner;
-	if (!c_identity(callable, &def, &owner))
-		return 0;
-	*key = (uint64_t)def | 2;
-	struct sp_c_cache *c = &t->c_cache[((uint64_t)def >> 5 ^ (uint64_t)def >> 11) % SP_C_CACHE];
-	if (SP_UNLIKELY(c->def != def || c->name != def->ml_name || c->owner != owner))
-		*c = (struct sp_c_cache){def, def->ml_name, owner, c_region_slow(callable, def, owner)};
-	return (uint32_t)c->region;
 }
 
 /* ---- where a user region stands ---- */
@@ -566,7 +440,7 @@ static bool is_own_frame(PyFrameObject *f)
 	PyObject *globals = f->f_globals;
 	Py_XINCREF(globals);
 #endif
-	struct text module = text_of(globals ? PyDict_GetItemString(globals, "__name__") : NULL, "");
+	struct sp_python_text module = sp_python_text(globals ? PyDict_GetItemString(globals, "__name__") : NULL, "");
 	bool own = is_in(module.p, "spartito") || is_in(module.p, "scorep") || is_in(module.p, "omnitrace");
 	Py_XDECREF(module.owner);
 	Py_XDECREF(globals);

@@ -24,6 +24,11 @@ struct reading {
 	bool own[MOST_COLUMNS]; /* of the columns: their metrics are not in events */
 	struct sp_meta *meta;   /* owned */
 	size_t metas, meta_room;
+	struct code {
+		uint32_t region; /* id */
+		struct sp_code is;
+	} * codes; /* owned */
+	size_t n_codes, code_room;
 	struct sp_str *names; /* owned; of the locations, by their place in the raw file */
 };
 
@@ -201,6 +206,29 @@ static int add_region(struct reading *r, const struct sp_raw_def *d, uint64_t at
 	return add_pair(&r->regions, d->a, sp_build_region(r->b, part, d->b, d->flags));
 }
 
+/* Kept until it is known what the ids stand for. */
+static int add_code(struct reading *r, uint32_t region, uint64_t at, const struct sp_str *data)
+{
+	struct sp_raw_code c;
+	struct code *p;
+
+	if (data->n != sizeof(c)) {
+		sp_raw_report(r->l->source->raw, at, "what is said of the code of region %" PRIu32 " has %zu bytes",
+		              region, data->n);
+		return 0;
+	}
+	memcpy(&c, data->p, sizeof(c));
+	if (r->n_codes == r->code_room) {
+		r->code_room = r->code_room ? r->code_room * 2 : 64;
+		p = realloc(r->codes, r->code_room * sizeof(*p));
+		if (!p)
+			return -1;
+		r->codes = p;
+	}
+	r->codes[r->n_codes++] = (struct code){region, {c.argcount, c.nlocals, c.stacksize, c.lasti, true}};
+	return 0;
+}
+
 static int add_definition(struct reading *r, const struct sp_raw_def *d, uint64_t at, const struct sp_str part[4])
 {
 	struct sp_builder *b = r->b;
@@ -219,6 +247,8 @@ static int add_definition(struct reading *r, const struct sp_raw_def *d, uint64_
 	switch (d->kind) {
 	case SP_RAW_DEF_REGION:
 		return add_region(r, d, at, part);
+	case SP_RAW_DEF_CODE:
+		return add_code(r, d->a, at, &part[0]);
 	case SP_RAW_DEF_METRIC:
 		return add_metric(r, d, at, part);
 	case SP_RAW_DEF_COUNTER:
@@ -315,6 +345,9 @@ static int finish(struct reading *r)
 	    make_ids(&s->parameters, &r->parameters) | make_ids(&s->strings, &r->strings) |
 	    make_ids(&s->metrics, &r->metrics) | make_ids(&s->threads, &r->threads))
 		return -1;
+	for (i = 0; i < r->n_codes; i++)
+		if (r->codes[i].region < s->regions.n && s->regions.to[r->codes[i].region])
+			sp_build_code(r->b, s->regions.to[r->codes[i].region] - 1, &r->codes[i].is);
 	if (find_sync(r))
 		return -1;
 	/* id 0: the process had no room left for another definition */
@@ -365,6 +398,7 @@ int sp_build_definitions(struct sp_builder *b, struct sp_loading *l, struct sp_e
 		free(r.metrics.p);
 		free(r.threads.p);
 	}
+	free(r.codes);
 	free(r.meta);
 	free(r.names);
 	return rc ? sp_model_no_memory(e) : 0;

@@ -18,6 +18,13 @@ static void region(struct sp_pack *k, struct sp_region *r)
 	sp_pack_byte(k, &r->kind, SP_REGION_KINDS);
 	sp_pack_byte(k, &r->role, SP_MPI_ROLES);
 	sp_pack_bool(k, &r->generator);
+	sp_pack_bool(k, &r->code.told);
+	if (!r->code.told)
+		return;
+	sp_pack_number(k, r->code.argcount);
+	sp_pack_number(k, r->code.nlocals);
+	sp_pack_number(k, r->code.stacksize);
+	sp_pack_number(k, r->code.lasti);
 }
 
 static void metric(struct sp_pack *k, struct sp_metric *x)

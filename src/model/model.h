@@ -51,6 +51,13 @@ enum sp_mpi_role {
 };
 extern const char *const sp_mpi_role_names[SP_MPI_ROLES]; /* "other", "point2point", … */
 
+/* What Python says of a function's code, where that was asked for. */
+struct sp_code {
+	uint32_t argcount, nlocals, stacksize;
+	int32_t lasti; /* offset of the instruction at which a call begins; -1: before the first */
+	bool told;     /* false: all 0 */
+};
+
 /* Region 0 is the root ("<root>", kind ROOT). Regions of different processes with the same module, name, file, line and
  * kind are one; USER regions with the same module and name, at the first place that is known. */
 struct sp_region {
@@ -63,6 +70,7 @@ struct sp_region {
 	uint8_t kind;       /* enum sp_region_kind */
 	uint8_t role;       /* MPI: enum sp_mpi_role */
 	bool generator;     /* a generator, coroutine or async generator: may be suspended */
+	struct sp_code code;
 };
 
 enum sp_process_end {

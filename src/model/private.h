@@ -289,6 +289,7 @@ int sp_symbols_find(struct sp_builder *b, const struct sp_str *path, const struc
 void sp_symbols_free(struct sp_builder *b);
 /* The region that is r, of another builder. */
 uint32_t sp_build_known_region(struct sp_builder *b, const struct sp_region *r);
+void sp_build_code(struct sp_builder *b, uint32_t region, const struct sp_code *code);
 /* The path, made when new; SP_NONE without memory. */
 uint32_t sp_build_path(struct sp_builder *b, uint32_t parent, uint32_t region, uint32_t parameter);
 /* The metric with the same kind and name, made when new: a copy of *x; SP_NONE without memory. */

@@ -152,9 +152,19 @@ uint32_t sp_build_native(struct sp_builder *b, const struct sp_str part[3], uint
 uint32_t sp_build_known_region(struct sp_builder *b, const struct sp_region *r)
 {
 	const struct sp_str part[3] = {r->module, r->qualname, r->file};
+	const uint32_t id = build_region(b, part, r->kind == SP_REGION_MPI ? r->role : r->line, r->address,
+	                                 r->kind | (r->generator ? (unsigned)SP_RAW_REGION_GENERATOR : 0));
 
-	return build_region(b, part, r->kind == SP_REGION_MPI ? r->role : r->line, r->address,
-	                    r->kind | (r->generator ? (unsigned)SP_RAW_REGION_GENERATOR : 0));
+	if (id != SP_NONE)
+		sp_build_code(b, id, &r->code);
+	return id;
+}
+
+/* Of copies that differ, such as functions of one name in one line, the first one counts. */
+void sp_build_code(struct sp_builder *b, uint32_t region, const struct sp_code *code)
+{
+	if (!b->m->regions[region].code.told)
+		b->m->regions[region].code = *code;
 }
 
 uint32_t sp_build_unknown_region(struct sp_builder *b)

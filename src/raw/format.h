@@ -292,8 +292,16 @@ enum sp_raw_def_kind {
 	SP_RAW_DEF_CLOCK = 11,
 	SP_RAW_DEF_CART = 12,
 	SP_RAW_DEF_TASK = 13,
-	SP_RAW_DEF_CHILD = 14
+	SP_RAW_DEF_CHILD = 14,
+	SP_RAW_DEF_CODE = 15
 };
+
+/* The string of a CODE record: what Python says of the code of a region. */
+struct sp_raw_code {
+	uint32_t argcount, nlocals, stacksize;
+	int32_t lasti; /* where a call begins: the offset of an instruction, in bytes; -1: before the first */
+};
+_Static_assert(sizeof(struct sp_raw_code) == 16, "raw code");
 
 /* A run of ranks of an MPI_COMM_WORLD: first, first + 1, … */
 struct sp_raw_ranks {

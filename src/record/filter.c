@@ -209,12 +209,13 @@ static bool item_matches(const struct item *it, const char *module, const char *
 	return yes;
 }
 
-static bool is_mine(const struct sp_filter *f, const char *file)
+static enum sp_belongs belongs(const struct sp_filter *f, const char *file)
 {
-	if (!strncmp(file, "<frozen ", 8) || strstr(file, "/site-packages/") || strstr(file, "/dist-packages/"))
-		return false;
+	if (strstr(file, "/site-packages/") || strstr(file, "/dist-packages/"))
+		return SP_INSTALLED;
 	size_t n = f->stdlib ? strlen(f->stdlib) : 0;
-	return !n || strncmp(file, f->stdlib, n) || file[n] != '/';
+	const bool library = n && !strncmp(file, f->stdlib, n) && file[n] == '/';
+	return library || !strncmp(file, "<frozen ", 8) ? SP_LIBRARY : SP_MINE;
 }
 
 enum group { ALL, FILES, NO_FILES };
@@ -246,7 +247,14 @@ bool sp_filter_wants(const struct sp_filter *f, const char *module, const char *
 		return !excludes(last_match(f, FILES, module, qualname, file)) &&
 		       !excludes(last_match(f, NO_FILES, module, qualname, file));
 	char last = last_match(f, ALL, module, qualname, file);
-	return last ? !excludes(last) : !f->only_mine || is_mine(f, file);
+	return last ? !excludes(last) : !f->only_mine || belongs(f, file) == SP_MINE;
+}
+
+enum sp_belongs sp_filter_belongs(const struct sp_filter *f, const char *module, const char *qualname, const char *file)
+{
+	if (!f)
+		return SP_MINE;
+	return last_match(f, ALL, module, qualname, file) == '+' ? SP_CHOSEN : belongs(f, file);
 }
 
 bool sp_filter_hides(const struct sp_filter *f, const char *module, const char *qualname, const char *file)

@@ -39,6 +39,7 @@ struct sp_settings {
 	bool io;
 	bool gil;                   /* time waited for it */
 	bool source;                /* of functions whose lines are recorded is kept */
+	bool annotate;              /* facts of the functions' code are recorded */
 	uint32_t label_limit;       /* labels by arguments in a process; 0: none */
 	char *label;                /* owned; args, file, path, line, separated by commas */
 	char *label_repr;           /* owned; names of types, separated by commas */
@@ -83,6 +84,10 @@ int sp_patterns_new(struct sp_filter **out, const char *patterns, char *why, siz
 bool sp_patterns_take(struct sp_filter *f, const char *module, const char *qualname, const char *file,
                       void (*first)(size_t number));
 bool sp_filter_wants(const struct sp_filter *f, const char *module, const char *qualname, const char *file);
+/* Whose function it is; chosen: an item includes it. */
+enum sp_belongs { SP_MINE, SP_INSTALLED, SP_LIBRARY, SP_CHOSEN };
+enum sp_belongs sp_filter_belongs(const struct sp_filter *f, const char *module, const char *qualname,
+                                  const char *file);
 /* Of a function that it does not want: whether all functions that this one calls are left out with it. */
 bool sp_filter_hides(const struct sp_filter *f, const char *module, const char *qualname, const char *file);
 

@@ -30,6 +30,7 @@ const struct sp_setting sp_setting_table[] = {
     {"gil", SP_SETTING_BOOL, AT(gil), "0"},
     {"mpi", SP_SETTING_TEXT, AT(mpi), "auto"},
     {"clock", SP_SETTING_TEXT, AT(clock), "auto"},
+    {"annotate", SP_SETTING_BOOL, AT(annotate), "0"},
     {"label", SP_SETTING_TEXT, AT(label), ""},
     {"label_limit", SP_SETTING_COUNT, AT(label_limit), "10000"},
     {"label_repr", SP_SETTING_TEXT, AT(label_repr), ""},

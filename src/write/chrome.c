@@ -125,11 +125,13 @@ static void enter(void *to, uint64_t time, uint32_t region)
 {
 	struct chrome *x = to;
 	const struct sp_region *r = &x->t.m->regions[region];
+	struct sp_notes n = {.n = 0};
 
 	begin_here(x, "B", time);
 	put_text(x, ",\"name\":", r->name);
 	put_text(x, ",\"cat\":", sp_text(sp_region_kind_names[r->kind]));
-	put_args(x, r, NULL, 0);
+	sp_notes_code(&n, r, true);
+	put_args(x, r, n.all, n.n);
 	end(x);
 }
 

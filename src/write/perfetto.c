@@ -14,55 +14,10 @@
 #include "write/bare.h"
 #include "write/formats.h"
 #include "write/packed.h"
+#include "write/perfetto_fields.h"
 #include "write/perfetto_pack.h"
 #include "write/scorep.h"
 #include "write/timeline.h"
-
-enum trace { TRACE_PACKET = 1 };
-enum packet {
-	PACKET_CLOCK_SNAPSHOT = 6,
-	PACKET_TIMESTAMP = 8,
-	PACKET_SEQUENCE = 10,
-	PACKET_EVENT = 11,
-	PACKET_INTERNED = 12,
-	PACKET_FLAGS = 13,
-	PACKET_CLOCK = 58,
-	PACKET_DEFAULTS = 59,
-	PACKET_TRACK = 60,
-	PACKET_FIRST = 87
-};
-enum flags { FLAGS_CLEARED = 1, FLAGS_NEEDS = 2 };
-enum snapshot { SNAPSHOT_CLOCK = 1, SNAPSHOT_PRIMARY = 2, CLOCK_ID = 1, CLOCK_TIME = 2, CLOCK_INCREMENTAL = 3 };
-enum clock { CLOCK_REALTIME_NS = 1, CLOCK_OF_SEQUENCE = 64 };
-enum defaults { DEFAULTS_EVENT = 11, DEFAULTS_TRACK = 11 };
-enum interned {
-	INTERNED_CATEGORY = 1,
-	INTERNED_NAME = 2,
-	INTERNED_NOTE = 3,
-	INTERNED_PLACE = 4,
-	INTERNED_VALUE = 29,
-	INTERNED_ID = 1,
-	INTERNED_TEXT = 2,
-	PLACE_FUNCTION = 3,
-	PLACE_LINE = 4
-};
-enum event {
-	EVENT_CATEGORY = 3,
-	EVENT_NOTE = 4,
-	EVENT_TYPE = 9,
-	EVENT_NAME = 10,
-	EVENT_TRACK = 11,
-	EVENT_COUNT = 44,
-	EVENT_PLACE = 34,
-	EVENT_FLOW = 47,
-	EVENT_LAST_FLOW = 48
-};
-enum type { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
-enum note { NOTE_NAME_ID = 1, NOTE_UINT = 3, NOTE_INT = 4, NOTE_TEXT_ID = 17 };
-enum track { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4, TRACK_PARENT = 5, TRACK_COUNTER = 8 };
-enum process { PROCESS_PID = 1, PROCESS_WORD = 2, PROCESS_NAME = 6, PROCESS_LABEL = 8 };
-enum thread { THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5 };
-enum counter { COUNTER_UNIT = 3, COUNTER_UNIT_NAME = 6, UNIT_BYTES = 3 };
 
 /* A function whose name was said in the sequence with that number. */
 struct function {
@@ -70,6 +25,13 @@ struct function {
 	uint32_t id;
 	uint8_t n;
 	char enter[23]; /* the packet of a call from its event on */
+};
+
+/* Of a function of whose code something is said: the notes, which follow `enter`. They have 90 bytes at most, so that
+ * the packet stays below 128. */
+struct annotations {
+	uint8_t n;
+	char p[91];
 };
 
 /* Any other text. */
@@ -84,7 +46,8 @@ struct perfetto {
 	struct sp_out out;
 	struct sp_pack pack;
 	struct sp_arena arena;
-	struct function *functions; /* owned */
+	struct function *functions;      /* owned */
+	struct annotations *annotations; /* owned; of each region; NULL: nothing is said of any */
 	struct sp_intern texts;
 	struct text *known; /* owned; of each of the texts */
 	size_t known_room;
@@ -217,6 +180,35 @@ static char *put_small(char *p, unsigned field, uint64_t v)
 	return sp_pack_varint(sp_pack_varint(p, field << 3), v);
 }
 
+/* One note of an event, of less than 128 bytes. */
+static char *put_annotation(struct perfetto *x, char *p, const struct sp_note *note)
+{
+	char *begin = p;
+
+	*p++ = (char)(EVENT_NOTE << 3 | 2);
+	p++;
+	p = put_small(p, NOTE_NAME_ID, id_of(x, USE_NOTE, note->name));
+	if (note->kind == SP_NOTE_TEXT)
+		p = put_small(p, NOTE_TEXT_ID, id_of(x, USE_VALUE, note->u.text));
+	else if (note->kind == SP_NOTE_UINT)
+		p = put_small(p, NOTE_UINT, note->u.uint);
+	else
+		p = put_small(p, NOTE_INT, (uint64_t)note->u.sint);
+	begin[1] = (char)(p - begin - 2);
+	return p;
+}
+
+static void annotate(struct perfetto *x, const struct sp_region *r, struct annotations *a)
+{
+	struct sp_notes notes = {.n = 0};
+	char *p = a->p;
+
+	sp_notes_code(&notes, r, true);
+	for (size_t i = 0; i < notes.n; i++)
+		p = put_annotation(x, p, &notes.all[i]);
+	a->n = (uint8_t)(p - a->p);
+}
+
 __attribute__((noinline)) static void introduce(struct perfetto *x, uint32_t region)
 {
 	const struct sp_region *r = &x->t.m->regions[region];
@@ -236,6 +228,8 @@ __attribute__((noinline)) static void introduce(struct perfetto *x, uint32_t reg
 		p = put_small(p, EVENT_PLACE, f->id);
 	f->enter[1] = (char)(p - f->enter - 2);
 	f->n = (uint8_t)(p - f->enter);
+	if (x->annotations)
+		annotate(x, r, &x->annotations[region]);
 }
 
 /* ---- events ---- */
@@ -243,7 +237,7 @@ __attribute__((noinline)) static void introduce(struct perfetto *x, uint32_t reg
 /* The first bytes of a packet, whose length is set by end_event(): it is below 128. */
 static inline char *begin_event(struct perfetto *x, uint64_t time)
 {
-	char *p = sp_out_room(&x->out, 64);
+	char *p = sp_out_room(&x->out, 160);
 
 	*p++ = (char)(TRACE_PACKET << 3 | 2);
 	p++;
@@ -263,6 +257,16 @@ static inline void end_event(struct perfetto *x, char *end)
 	x->out.n += (size_t)(end - begin);
 }
 
+static void enter_annotated(struct perfetto *x, uint64_t time, const struct function *f, const struct annotations *a)
+{
+	char *p = begin_event(x, time);
+
+	memcpy(p, f->enter, f->n);
+	memcpy(p + f->n, a->p, a->n);
+	p[1] = (char)(p[1] + a->n);
+	end_event(x, p + f->n + a->n);
+}
+
 static void enter(void *to, uint64_t time, uint32_t region)
 {
 	struct perfetto *x = to;
@@ -270,6 +274,10 @@ static void enter(void *to, uint64_t time, uint32_t region)
 
 	if (f->sequence != x->sequence)
 		introduce(x, region);
+	if (x->annotations && x->annotations[region].n) {
+		enter_annotated(x, time, f, &x->annotations[region]);
+		return;
+	}
 	char *p = begin_event(x, time);
 	memcpy(p, f->enter, sizeof f->enter);
 	end_event(x, p + f->n);
@@ -514,11 +522,21 @@ static void begin_sequence(void *to, uint32_t location)
 
 static const struct sp_timeline_sink sink = {put_track, begin_sequence, enter, leave, put_mark, put_count};
 
+static bool is_annotated(const struct sp_model *m)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < m->n_regions && !any; i++)
+		any = m->regions[i].code.told;
+	return any;
+}
+
 static int send(struct perfetto *x, const char *path, struct sp_err *e)
 {
 	x->texts.arena = &x->arena;
 	x->functions = calloc(x->t.m->n_regions + 1, sizeof *x->functions);
-	if (!x->functions)
+	if (!x->functions ||
+	    (is_annotated(x->t.m) && !(x->annotations = calloc(x->t.m->n_regions + 1, sizeof *x->annotations))))
 		return sp_fail(e, ENOMEM, "out of memory");
 	if (sp_packed_open(&x->out, path, e))
 		return -1;
@@ -539,6 +557,7 @@ int sp_write_perfetto(const struct sp_model *m, const char *path, const struct s
 		rc = send(x, path, e);
 	sp_timeline_close(&x->t);
 	free(x->functions);
+	free(x->annotations);
 	free(x->known);
 	free(x->pack.p);
 	sp_intern_free(&x->texts);

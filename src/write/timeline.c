@@ -36,6 +36,19 @@ void sp_notes_int(struct sp_notes *n, const char *name, int64_t value)
 	note(n, name, SP_NOTE_INT)->u.sint = value;
 }
 
+void sp_notes_code(struct sp_notes *n, const struct sp_region *r, bool begins)
+{
+	if (!r->code.told)
+		return;
+	sp_notes_text(n, "file", r->file);
+	sp_notes_uint(n, "line", r->line);
+	sp_notes_uint(n, "argcount", r->code.argcount);
+	sp_notes_uint(n, "nlocals", r->code.nlocals);
+	sp_notes_uint(n, "stacksize", r->code.stacksize);
+	if (begins)
+		sp_notes_int(n, "lasti", r->code.lasti);
+}
+
 /* Those of the innermost call. */
 static const struct sp_note *notes_here(const struct sp_timeline *t)
 {
@@ -107,6 +120,7 @@ static void enter_specially(struct sp_timeline *t, const struct sp_event *ev)
 	const char *also = ev->kind == SP_EVENT_RESUME    ? "resumed"
 	                   : ev->kind == SP_EVENT_INHERIT ? "begun before"
 	                                                  : NULL;
+	struct sp_notes n = {.n = 0};
 
 	if (r->kind == SP_REGION_MPI && sp_timeline_mpi_enter(t, ev))
 		return;
@@ -114,11 +128,14 @@ static void enter_specially(struct sp_timeline *t, const struct sp_event *ev)
 		t->sink->enter(t->to, ev->time, ev->id);
 		return;
 	}
+	sp_notes_code(&n, r, false);
 	t->sink->mark(t->to, &(struct sp_mark){.time = ev->time,
 	                                       .kind = SP_MARK_BEGIN,
 	                                       .region = ev->id,
 	                                       .category = sp_region_kind_names[r->kind],
-	                                       .also = also});
+	                                       .also = also,
+	                                       .notes = n.all,
+	                                       .n_notes = n.n});
 }
 
 /* With what was said of the call; one that nobody left stays open where it is not known that it ended. */

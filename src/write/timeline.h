@@ -147,6 +147,9 @@ struct sp_notes {
 void sp_notes_text(struct sp_notes *n, const char *name, struct sp_str text);
 void sp_notes_uint(struct sp_notes *n, const char *name, uint64_t value);
 void sp_notes_int(struct sp_notes *n, const char *name, int64_t value);
+/* What Python says of the region's code, under Omnitrace's names; nothing, where it was not asked for. lasti belongs to
+ * calls that begin. */
+void sp_notes_code(struct sp_notes *n, const struct sp_region *r, bool begins);
 /* Said of the innermost call; outside of all, or if that has too many, an instant of that name. */
 void sp_timeline_say(struct sp_timeline *t, uint64_t time, const char *name, const char *category,
                      const struct sp_notes *n);

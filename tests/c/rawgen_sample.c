@@ -6,10 +6,13 @@ enum { COLLAPSED = 1, MAIN, WORK, GENERATOR, BUILTIN, SWEEP, ORDER_1, ORDER_2, C
 
 static void define(struct rg_process *p)
 {
+	static const struct sp_raw_code work = {2, 5, 7, -1};
+
 	rg_meta(p, "command", "python sample.py");
 	rg_region(p, COLLAPSED, SP_RAW_REGION_COLLAPSED, "", "<collapsed>", "", 0);
 	rg_region(p, MAIN, 0, "__main__", "main", "/sample.py", 3);
 	rg_region(p, WORK, 0, "__main__", "Grid.work", "/sample.py", 9);
+	rg_record(p, SP_RAW_DEF_CODE, 0, WORK, 0, (const struct rg_bytes[4]){{&work, sizeof(work)}});
 	rg_region(p, GENERATOR, SP_RAW_REGION_GENERATOR, "__main__", "items", "/sample.py", 20);
 	rg_region(p, BUILTIN, SP_RAW_REGION_C, "builtins", "<built-in method builtins.len>", "", 0);
 	rg_region(p, SWEEP, SP_RAW_REGION_USER, "user", "sweep", "/sample.py", 30);

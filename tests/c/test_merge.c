@@ -123,7 +123,8 @@ static void compare_definitions(const struct sp_model *a, const struct sp_model 
 		CHECK(same_text(&p->module, &q->module) && same_text(&p->qualname, &q->qualname) &&
 		      same_text(&p->name, &q->name) && same_text(&p->file, &q->file) && p->line == q->line &&
 		      p->kind == q->kind && p->role == q->role && p->generator == q->generator &&
-		      p->address == q->address);
+		      p->code.told == q->code.told && p->code.argcount == q->code.argcount &&
+		      p->code.lasti == q->code.lasti && p->address == q->address);
 	}
 	CHECK(memcmp(a->paths, b->paths, a->n_paths * sizeof(*a->paths)) == 0);
 	CHECK(memcmp(a->totals, b->totals, a->n_paths * sizeof(*a->totals)) == 0);

@@ -534,3 +534,53 @@ def test_programs_do_and_count_the_same(program, tmp_path):
     assert {name: resumed[name] for name in program.counts["resumed"]} == program.counts["resumed"]
     for process in model.info()["processes"]:
         assert not {k: v for k, v in process["lost"].items() if v and k != "deeper"} and "missing_labels" not in process["meta"]
+
+
+WHERE = """\
+import sys
+
+
+def show(n):
+    return n
+
+
+for i in range(3):
+    show(i)
+sys.path[:0] = [HERE, HERE + "/site-packages"]
+import asyncio, json, mine, theirs
+
+json.dumps(5)
+theirs.table("now")
+theirs.table("at import")
+"""
+MODULE = "def table(n):\n    return [n]\n\n\nTABLE = table('at import'), table('too')\n"
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+@pytest.mark.parametrize("options", [(), ("--include", "*")], ids=["own", "chosen"])
+def test_whose_functions_have_labels(hook, options, measured, tmp_path):
+    """The program's own always, those of packages but for their import, those of the library where they are chosen."""
+    (tmp_path / "site-packages").mkdir()
+    (tmp_path / "mine.py").write_text(MODULE, encoding="utf-8")
+    (tmp_path / "site-packages" / "theirs.py").write_text(MODULE, encoding="utf-8")
+    limit = ["--label-limit", "100000"] if options else ["--label-limit", "6"]
+    source = WHERE.replace("HERE", repr(str(tmp_path)))
+    model, _ = measured(source, "--label", "args", "--hook", hook, *limit, *options, only_mine=False)
+    rows = {row["name"]: row["visits"] for row in model.flat()}
+    assert {name: n for name, n in rows.items() if name.startswith("__main__:show")} == {
+        f"__main__:show(n={i})": 1 for i in range(3)
+    }
+    own = {"mine:table(n='at import')": 1, "mine:table(n='too')": 1}
+    assert {name: n for name, n in rows.items() if name.startswith("mine:table")} == own
+    theirs = {name: n for name, n in rows.items() if name.startswith("theirs:table")}
+    dumps = [name for name in rows if name.startswith("json:dumps")]
+    if options:
+        assert theirs == {"theirs:table(n='at import')": 2, "theirs:table(n='too')": 1, "theirs:table(n='now')": 1}
+        assert dumps[0].startswith("json:dumps(obj=5, ")
+        assert any(":_find_and_load(name='asyncio', " in name for name in rows)
+    else:
+        # 3 + 2 of its own leave 1, which neither start-up nor imports have taken
+        assert theirs == {"theirs:table": 3, "theirs:table(n='now')": 1} and dumps == ["json:dumps"]
+        assert not any(":_find_and_load(" in name for name in rows)
+        _, (meta,) = losses(model)
+        assert meta["missing_labels"].split()[-1] == "1"

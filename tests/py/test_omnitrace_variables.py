@@ -262,7 +262,7 @@ def test_the_trace_for_perfetto(tmp_path):
     assert names == {"trip_count.txt", "trip_count.json", "perfetto-trace-N.proto", "metadata.json", "spartito"}
 
 
-def test_annotations_are_said_to_be_missing(tmp_path):
+def test_annotations_without_a_trace(tmp_path):
     program(tmp_path, FIB)
     done = run(tmp_path, "-a", "--", "program.py")
     assert (done.returncode, done.stderr.splitlines()[0]) == (0, "omnitrace: -a has no effect: OMNITRACE_TRACE is off")

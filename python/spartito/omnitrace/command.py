@@ -9,7 +9,6 @@ import sys
 
 from spartito import launch, rundir
 from spartito.omnitrace import directory as place
-from spartito.omnitrace.config import ANNOTATIONS
 from spartito.omnitrace.options import HELP, Asked, parse
 from spartito.omnitrace.variables import Variables
 from spartito.say import Refused, printable, reason, say
@@ -43,8 +42,8 @@ def _handed_over(asked: Asked) -> str:
 def _notes(asked: Asked, variables: Variables) -> list[str]:
     """What was asked for and cannot be had."""
     notes = list(variables.notes)
-    if asked.config.annotate_trace:
-        notes.append(f"-a: {ANNOTATIONS}" if variables.traced else "-a has no effect: OMNITRACE_TRACE is off")
+    if asked.config.annotate_trace and not variables.traced:
+        notes.append("-a has no effect: OMNITRACE_TRACE is off")
     if asked.config.full_filepath and not asked.config.include_filename:
         notes.append("-F has no effect without --label file")
     if asked.builtin and not variables.measured:

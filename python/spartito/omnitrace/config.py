@@ -18,7 +18,6 @@ FILTERS = (
     *("restrict_functions", "restrict_modules", "include_functions", "include_modules"),
     *("exclude_functions", "exclude_modules"),
 )
-ANNOTATIONS = "the trace has file and line of each function; argcount, nlocals, stacksize and lasti are not recorded here"
 EXCLUDED_FUNCTIONS = ("^<.*>$",)
 EXCLUDED_MODULES = (r"(encoder|decoder|threading)\.py$", "^<.*>$")
 

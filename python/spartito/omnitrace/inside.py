@@ -8,7 +8,7 @@ import os
 import sys
 
 from spartito import _measure
-from spartito.omnitrace.config import ANNOTATIONS, Config
+from spartito.omnitrace.config import Config
 from spartito.say import Refused, say
 
 TYPE_CHECKING = False
@@ -24,11 +24,11 @@ config = Config()
 _begun: Directory | None = None
 _owner = 0  # pid of the process that began it: a child of fork has nothing to complete
 _ended = False
-_in_force: tuple[str, str, str] | None = None  # filter, label and C functions; None: not those of Omnitrace
+_in_force: tuple[str, str, bool, bool] | None = None  # filter, label, annotations, C functions; None: not those of Omnitrace
 
 
-def _asked() -> tuple[str, str, str]:
-    return config.filter(), config.label(), "1" if config.trace_c else "0"
+def _asked() -> tuple[str, str, bool, bool]:
+    return config.filter(), config.label(), config.annotate_trace, config.trace_c
 
 
 def complain(text: str) -> None:
@@ -127,8 +127,6 @@ def functions(on: bool) -> bool:
 def _changed(name: str) -> None:
     if name == "include_internal" and config.include_internal:
         complain("config.include_internal has no effect here: no function of omnitrace itself is recorded")
-    if name == "annotate_trace" and config.annotate_trace:
-        complain(f"config.annotate_trace: {ANNOTATIONS}")
     if _measure.instrumented():
         _configure()
 
@@ -139,11 +137,12 @@ def _configure() -> None:
     asked = _asked()
     if _in_force is None or asked == _in_force or not _measure.active():
         return
-    if asked[2] != _in_force[2]:
+    if asked[3] != _in_force[3]:
         complain("config.trace_c has no effect any more: whether functions of C are recorded is decided at the beginning")
-    if asked[:2] != _in_force[:2]:
+    if asked[:3] != _in_force[:3]:
         _measure.filter(asked[0])
         _measure.label(asked[1])
+        _measure.annotate(asked[2])
         if sys.version_info >= (3, 12):
             sys.monitoring.restart_events()
     _in_force = asked

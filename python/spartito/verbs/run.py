@@ -49,6 +49,13 @@ def _with_trace(texts: dict[str, str], values: list[Value]) -> None:
             value.text, value.origin = "1", "--to " + needing[0]
 
 
+def _without_effect(values: dict[str, Value]) -> None:
+    """Usage: something that was asked for would be seen nowhere."""
+    annotate = values["annotate"]
+    if annotate.text == "1" and values["trace"].text != "1":
+        raise Usage(f"{annotate.named} is for traces, and there is none: give --trace as well")
+
+
 def main(given: dict[str, object], command: list[str]) -> int:
     if not command:
         raise Usage("no command given: spartito run [options] -- command line…")
@@ -59,6 +66,7 @@ def main(given: dict[str, object], command: list[str]) -> int:
         texts = {value.setting.name: value.text for value in values}
         if texts["to"]:
             _with_trace(texts, values)
+        _without_effect({value.setting.name: value for value in values})
     except Usage:
         if _is_silent(world):
             return USAGE
