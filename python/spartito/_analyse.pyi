@@ -137,7 +137,7 @@ class Model:
         resumptions; functions of the same label below the same call are one row. ValueError: an argument that cannot be; Error: no such process,
         no trace."""
 
-    def view(self, kind: str, **parameters: int | float | None) -> bytes:
+    def view(self, kind: str, **parameters: int | float | str | None) -> bytes:
         """What the viewer asks for, as a payload of columns (src/view/columns.h; spartito.view.payload reads one). Kinds and their parameters:
         src/view/view.h. None: not given. Several threads may ask at once; they run side by side, without the GIL. ValueError: no such kind,
         or a parameter that it does not take or that cannot be; Error: what is asked for is not in the experiment."""

@@ -11,14 +11,20 @@
 struct parameter {
 	const char *name;
 	enum sp_view_parameter bit;
-	enum { INDEX, COUNT, TIME } type;
+	enum { INDEX, COUNT, TIME, WORD } type;
 	size_t at; /* in struct sp_view_query */
 };
 #define AT(member) offsetof(struct sp_view_query, member)
 static const struct parameter parameters[] = {
-    {"process", SP_VIEW_PROCESS, INDEX, AT(process)}, {"location", SP_VIEW_LOCATION, INDEX, AT(location)},
-    {"begin", SP_VIEW_BEGIN, TIME, AT(begin)},        {"end", SP_VIEW_END, TIME, AT(end)},
-    {"limit", SP_VIEW_LIMIT, COUNT, AT(limit)},       {NULL, 0, 0, 0},
+    {"process", SP_VIEW_PROCESS, INDEX, AT(process)},
+    {"location", SP_VIEW_LOCATION, INDEX, AT(location)},
+    {"begin", SP_VIEW_BEGIN, TIME, AT(begin)},
+    {"end", SP_VIEW_END, TIME, AT(end)},
+    {"limit", SP_VIEW_LIMIT, COUNT, AT(limit)},
+    {"pixels", SP_VIEW_PIXELS, COUNT, AT(pixels)},
+    {"levels", SP_VIEW_LEVELS, COUNT, AT(levels)},
+    {"rows", SP_VIEW_ROWS, WORD, AT(rows)},
+    {NULL, 0, 0, 0},
 };
 
 static int set_number(const struct parameter *p, PyObject *value, void *to)
@@ -53,6 +59,18 @@ static int set_time(const struct parameter *p, PyObject *value, void *to)
 	return 0;
 }
 
+/* The word lives as long as the arguments. */
+static int set_word(const struct parameter *p, PyObject *value, void *to)
+{
+	const char *word = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : NULL;
+
+	if (word)
+		*(const char **)to = word;
+	else if (!PyErr_Occurred())
+		PyErr_Format(PyExc_ValueError, "%s cannot be %S", p->name, value);
+	return word ? 0 : -1;
+}
+
 static int set(struct sp_view_query *q, const struct sp_view_kind *k, PyObject *key, PyObject *value)
 {
 	const char *name = PyUnicode_AsUTF8(key);
@@ -65,6 +83,8 @@ static int set(struct sp_view_query *q, const struct sp_view_kind *k, PyObject *
 			continue;
 		if (value == Py_None)
 			return 0;
+		if (p->type == WORD)
+			return set_word(p, value, (char *)q + p->at);
 		return (p->type == TIME ? set_time : set_number)(p, value, (char *)q + p->at);
 	}
 	PyErr_Format(PyExc_ValueError, "%s takes no %s", k->name, name);

@@ -7,7 +7,9 @@
 
 static const struct sp_view_kind kinds[] = {
     {"flat", SP_VIEW_SELECTION | SP_VIEW_LIMIT, sp_view_flat},
+    {"overview", SP_VIEW_SELECTION | SP_VIEW_PIXELS | SP_VIEW_ROWS, sp_view_overview},
     {"regions", 0, sp_view_regions},
+    {"timeline", SP_VIEW_LOCATION | SP_VIEW_BEGIN | SP_VIEW_END | SP_VIEW_PIXELS | SP_VIEW_LEVELS, sp_view_timeline},
     {"tree", SP_VIEW_SELECTION | SP_VIEW_LIMIT, sp_view_tree},
     {NULL, 0, NULL},
 };

@@ -22,6 +22,9 @@ struct sp_view_query {
 	uint32_t process, location; /* indices; SP_NONE: all */
 	double begin, end;          /* s since the experiment's begin; NaN: not given */
 	uint32_t limit;             /* rows; 0: as many as the kind gives without */
+	uint32_t pixels;            /* columns of the picture; 0: not given */
+	uint32_t levels;            /* depths of calls; 0: not given */
+	const char *rows;           /* "first-last" of the locations selected; NULL: all */
 };
 
 enum sp_view_parameter {
@@ -30,6 +33,9 @@ enum sp_view_parameter {
 	SP_VIEW_BEGIN = 4,
 	SP_VIEW_END = 8,
 	SP_VIEW_LIMIT = 16,
+	SP_VIEW_PIXELS = 1024,
+	SP_VIEW_LEVELS = 2048,
+	SP_VIEW_ROWS = 4096,
 	SP_VIEW_SELECTION = SP_VIEW_PROCESS | SP_VIEW_LOCATION | SP_VIEW_BEGIN | SP_VIEW_END
 };
 
@@ -67,5 +73,22 @@ int sp_view_tree(const struct sp_viewed *v, const struct sp_view_query *q, struc
  * (recursion counts once), excl, mean, min, max, std f64; resumed f64 where functions were resumed; for each metric
  * "metric:NAME:incl" and "metric:NAME:excl" f64, in the unit that facts tells. meta: total (s). */
 int sp_view_flat(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e);
+
+/* The calls of one location that touch [begin, end] (default: the whole run), by depth and begin: begin, end f64 (s),
+ * depth u32 (0: called by nobody), region, calls u32, busy f32. A call that is at least a pixel wide (default 1000
+ * pixels, at most 16384) is a row of its own, with its own begin and end. Those that are narrower share one of at most
+ * a pixel: calls is how many begin or end there, region the one with most time among them, busy the share of the row's
+ * time that they fill. Depths from `levels` on (default 256) are not told. meta: depth (that of the deepest call, plus
+ * 1; 0: there is none), exact (each row is one call, and none is left out), begin, end (s). */
+int sp_view_timeline(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out,
+                     struct sp_err *e);
+
+/* All locations that are selected, of these the rows first to last ("rows"), each divided into `pixels` (default 1000)
+ * equal parts of [begin, end]: location, bucket, region u32, share f32, events u32. For each part in which something
+ * ran or happened, by location and bucket: the region that was the innermost one for the longest time (none: no call
+ * was open), the share of the part's time in which it was, and the events recorded in the part. meta: rows (locations
+ * selected), pixels, begin, end (s). */
+int sp_view_overview(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out,
+                     struct sp_err *e);
 
 #endif

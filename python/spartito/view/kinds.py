@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from spartito._analyse import Model
 
 REALS = frozenset(("begin", "end", "share"))
-WORDS = frozenset(("over", "name"))
+WORDS = frozenset(("over", "name", "rows"))
 
 
 class BadQuery(Refused):
@@ -64,7 +64,7 @@ class Experiment:
         """The payload; parameters as a URL has them, an empty one is not given. BadQuery, or _analyse.Error: one line."""
         given = {name: _number(name, text) for name, text in parameters.items() if text}
         try:
-            return self._own[kind](given) if kind in self._own else self.model.view(kind, **given)  # type: ignore[arg-type]
+            return self._own[kind](given) if kind in self._own else self.model.view(kind, **given)
         except (ValueError, TypeError) as e:
             raise BadQuery(str(e)) from e
 

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "view/pen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void sp_pen_begin(struct sp_pen *p, uint64_t begin, uint64_t end, uint32_t pixels, uint32_t levels)
+{
+	*p = (struct sp_pen){.levels = levels, .exact = true};
+	p->pixel = end > begin && pixels ? (end - begin) / pixels : 0;
+	if (p->pixel == 0)
+		p->pixel = 1;
+}
+
+void sp_pen_free(struct sp_pen *p)
+{
+	free(p->lanes);
+	free(p->rows);
+	*p = (struct sp_pen){.pixel = 1};
+}
+
+static void put_row(struct sp_pen *p, struct sp_pen_row row)
+{
+	struct sp_pen_row *larger;
+
+	if (p->n_rows == p->row_room) {
+		larger = realloc(p->rows, (p->row_room * 2 + 1024) * sizeof(*larger));
+		if (!larger) {
+			p->failed = true;
+			return;
+		}
+		p->rows = larger;
+		p->row_room = p->row_room * 2 + 1024;
+	}
+	p->rows[p->n_rows++] = row;
+}
+
+static void flush(struct sp_pen *p, uint32_t depth)
+{
+	struct sp_pen_lane *l = &p->lanes[depth];
+	const uint64_t width = l->end - l->begin;
+	unsigned i, best = 0;
+
+	if (l->calls == 0)
+		return;
+	for (i = 1; i < SP_PEN_SEVERAL; i++)
+		if (l->most[i].region != SP_NONE && l->most[i].ns > l->most[best].ns)
+			best = i;
+	if (l->calls > 1)
+		p->exact = false;
+	put_row(
+	    p, (struct sp_pen_row){.begin = l->begin,
+	                           .end = l->end,
+	                           .depth = depth,
+	                           .region = l->most[best].region,
+	                           .calls = l->calls < UINT32_MAX ? (uint32_t)l->calls : UINT32_MAX,
+	                           .busy = l->calls == 1 || width == 0 ? 1 : (float)((double)l->busy / (double)width)});
+	l->calls = 0;
+}
+
+/* The region with the least time gives way. */
+static void add_region(struct sp_pen_lane *l, uint32_t region, uint64_t ns)
+{
+	unsigned i, least = 0;
+
+	for (i = 0; i < SP_PEN_SEVERAL; i++) {
+		if (l->most[i].region == region) {
+			l->most[i].ns += ns;
+			return;
+		}
+		if (l->most[i].region == SP_NONE) {
+			least = i;
+			break;
+		}
+		if (l->most[i].ns < l->most[least].ns)
+			least = i;
+	}
+	if (l->most[least].region != SP_NONE && l->most[least].ns >= ns)
+		return;
+	l->most[least].region = region;
+	l->most[least].ns = ns;
+}
+
+static bool make_lane(struct sp_pen *p, uint32_t depth)
+{
+	struct sp_pen_lane *larger;
+	uint32_t room;
+
+	if (depth < p->n_lanes)
+		return true;
+	if (depth >= p->lane_room) {
+		room = depth * 2 + 64;
+		larger = realloc(p->lanes, room * sizeof(*larger));
+		if (!larger) {
+			p->failed = true;
+			return false;
+		}
+		p->lanes = larger;
+		p->lane_room = room;
+	}
+	memset(p->lanes + p->n_lanes, 0, (depth + 1 - p->n_lanes) * sizeof(*p->lanes));
+	p->n_lanes = depth + 1;
+	return true;
+}
+
+void sp_pen_add(struct sp_pen *p, uint32_t depth, uint64_t begin, uint64_t end, uint64_t calls, uint64_t busy,
+                uint32_t region, uint64_t most)
+{
+	struct sp_pen_lane *l;
+	unsigned i;
+
+	if (depth >= p->depth)
+		p->depth = depth + 1;
+	if (depth >= p->levels) {
+		p->exact = false;
+		return;
+	}
+	if (!make_lane(p, depth))
+		return;
+	l = &p->lanes[depth];
+	if (l->calls && (end - l->begin > p->pixel || end - begin >= p->pixel))
+		flush(p, depth);
+	if (calls == 1 && end - begin >= p->pixel) {
+		put_row(p, (struct sp_pen_row){begin, end, depth, region, 1, 1});
+		return;
+	}
+	if (l->calls == 0) {
+		*l = (struct sp_pen_lane){.begin = begin};
+		for (i = 0; i < SP_PEN_SEVERAL; i++)
+			l->most[i].region = SP_NONE;
+	}
+	l->end = end;
+	l->calls += calls;
+	l->busy += busy;
+	add_region(l, region, most);
+}
+
+static int in_order(const void *a, const void *b)
+{
+	const struct sp_pen_row *x = a, *y = b;
+
+	if (x->depth != y->depth)
+		return x->depth < y->depth ? -1 : 1;
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	return x->end < y->end ? -1 : x->end > y->end;
+}
+
+int sp_pen_end(struct sp_pen *p)
+{
+	uint32_t depth;
+
+	for (depth = 0; depth < p->n_lanes; depth++)
+		flush(p, depth);
+	if (p->failed)
+		return -1;
+	if (p->n_rows)
+		qsort(p->rows, p->n_rows, sizeof(*p->rows), in_order);
+	return 0;
+}

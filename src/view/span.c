@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "view/span.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+/* Where a moment that may be anything is; the nearest one that can be. */
+static uint64_t moment(double s, uint64_t otherwise)
+{
+	if (isnan(s))
+		return otherwise;
+	s *= 1e9;
+	return s <= 0 ? 0 : s < 0x1p62 ? (uint64_t)s : UINT64_C(1) << 62;
+}
+
+int sp_span_of(struct sp_span *s, const struct sp_model *m, const struct sp_view_query *q, struct sp_err *e)
+{
+	s->begin = moment(q->begin, 0);
+	s->end = moment(q->end, m->end_ns - m->begin_ns);
+	s->pixels = q->pixels ? q->pixels : SP_SPAN_PIXELS;
+	if (!m->traced)
+		return sp_fail(e, EINVAL,
+		               "a time line needs a trace, and this experiment has none: measure with --trace");
+	if (s->pixels > SP_SPAN_MOST_PIXELS)
+		return sp_fail(e, EINVAL, "pixels cannot be more than %d", SP_SPAN_MOST_PIXELS);
+	if (s->end <= s->begin)
+		s->end = s->begin + 1;
+	return 0;
+}
+
+int sp_span_rows(const struct sp_view_query *q, uint32_t *first, uint32_t *end, struct sp_err *e)
+{
+	uint32_t last;
+	int n = 0;
+
+	*first = 0;
+	*end = SP_NONE;
+	if (!q->rows)
+		return 0;
+	if (sscanf(q->rows, "%9u-%9u%n", first, &last, &n) != 2 || q->rows[n] || last < *first || q->rows[0] < '0' ||
+	    q->rows[0] > '9')
+		return sp_fail(e, EINVAL, "rows cannot be %.40s: the first and the last one are needed, as in 0-99",
+		               q->rows);
+	*end = last + 1;
+	return 0;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The part of a run that a viewport shows. */
+#ifndef SP_VIEW_SPAN_H
+#define SP_VIEW_SPAN_H
+
+#include "view/view.h"
+
+enum { SP_SPAN_PIXELS = 1000, SP_SPAN_MOST_PIXELS = 16384, SP_SPAN_LEVELS = 256 };
+
+struct sp_span {
+	uint64_t begin, end; /* ns; begin < end */
+	uint32_t pixels;
+};
+
+/* What the query says, or the whole run. 0, or -1 with e set. */
+int sp_span_of(struct sp_span *s, const struct sp_model *m, const struct sp_view_query *q, struct sp_err *e);
+
+/* Of the locations selected the first and the one behind the last that "rows" asks for. */
+int sp_span_rows(const struct sp_view_query *q, uint32_t *first, uint32_t *end, struct sp_err *e);
+
+#endif
