@@ -161,6 +161,10 @@ class Model:
         and how many not. ValueError: an argument that cannot be; Error: nothing to draw, no such process or location, or the file
         cannot be written."""
 
+    def view_against(self, base: Model) -> None:
+        """The views of tree, flat and regions have from now on the numbers of `base`, an experiment before this one, beside their own
+        (src/view/view.h). To be called before other threads ask. ValueError: against itself, or a second time."""
+
     def convert(
         self, format: str, path: str, *, process: int = -1, progress: Callable[[int, int], None] | None = None, bare: bool = False
     ) -> None:

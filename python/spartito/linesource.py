@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+# what names of source files end with
+PYTHON = (".py", ".pyw", ".pyi", ".pyx", ".pxd", ".pxi", ".ipy")
+COMPILED = (".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".cu", ".f", ".f90", ".f95", ".rs")
+
+
 class Source:
     """lines: with their ends, nothing where there is no source. remark: a sentence, or nothing."""
 
@@ -57,6 +62,26 @@ class Sources:
         if file not in self._found:
             self._found[file] = self._find(file)
         return self._found[file]
+
+    def readable(self, file: str, most: int) -> bool:
+        """Whether it is source that may be shown to others: kept by the experiment, or a file that looks like source and has at
+        most so many bytes. What an experiment names as a file of a function need not be one."""
+        if not file:
+            return False
+        if self._index is None:
+            self._index = index(self.directory)
+        if file in self._index:
+            return True
+        try:
+            if not os.path.isfile(file) or os.path.getsize(file) > most:
+                return not os.path.exists(file)  # what is gone is told as such
+            if file.lower().endswith((*PYTHON, *COMPILED)):
+                return True
+            with open(file, "rb") as f:
+                first = f.readline(200)
+        except (OSError, ValueError):
+            return True
+        return first.startswith(b"#!") and b"python" in first
 
     def _kept(self, file: str) -> bytes | None:
         if self._index is None:

@@ -48,6 +48,9 @@ struct sp_model_object {
 	PyThread_type_lock lock; /* owned; held by the method that uses the model, which need not hold the GIL */
 	unsigned long owner;     /* thread that holds it */
 	bool held;
+	bool rows;                  /* sp_model_rows() went well once */
+	PyObject *base;             /* owned; the model that it is viewed against; NULL: none */
+	struct sp_against *against; /* owned; the same */
 };
 
 extern PyType_Spec sp_model_spec;
@@ -104,6 +107,7 @@ PyObject *sp_model_critical_path(PyObject *self, PyObject *args, PyObject *kwarg
 PyObject *sp_model_table(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_view(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_graph(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *sp_model_view_against(PyObject *self, PyObject *base);
 PyObject *sp_model_convert(PyObject *self, PyObject *args, PyObject *kwargs);
 
 /* Functions of the module. */

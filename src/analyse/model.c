@@ -2,6 +2,7 @@
 /* The type Model: loading, who may use it, conversion. */
 #include "analyse/analyse.h"
 
+#include "view/against.h"
 #include "write/writer.h"
 
 struct sp_state *sp_state_of(PyObject *self)
@@ -68,6 +69,8 @@ static void model_dealloc(PyObject *o)
 	struct sp_model_object *self = (struct sp_model_object *)o;
 	PyTypeObject *type = Py_TYPE(o);
 
+	sp_against_close(self->against);
+	Py_XDECREF(self->base);
 	sp_model_free(self->model);
 	if (self->lock)
 		PyThread_free_lock(self->lock);
@@ -155,6 +158,7 @@ static PyMethodDef model_methods[] = {
      "What the viewer asks for, as columns."},
     {"graph", (PyCFunction)(void (*)(void))sp_model_graph, METH_VARARGS | METH_KEYWORDS,
      "Write the call graph in Graphviz's language."},
+    {"view_against", sp_model_view_against, METH_O, "Compare all that is viewed from now on with another experiment."},
     {"convert", (PyCFunction)(void (*)(void))sp_model_convert, METH_VARARGS | METH_KEYWORDS,
      "Write the experiment in another format."},
     {NULL, NULL, 0, NULL},

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Model.view() */
+/* Model.view() and view_against() */
 #include "analyse/analyse.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "view/view.h"
+#include "view/against.h"
 
 /* How the arguments of Model.view() become a query. */
 struct parameter {
@@ -16,15 +16,12 @@ struct parameter {
 };
 #define AT(member) offsetof(struct sp_view_query, member)
 static const struct parameter parameters[] = {
-    {"process", SP_VIEW_PROCESS, INDEX, AT(process)},
-    {"location", SP_VIEW_LOCATION, INDEX, AT(location)},
-    {"begin", SP_VIEW_BEGIN, TIME, AT(begin)},
-    {"end", SP_VIEW_END, TIME, AT(end)},
-    {"limit", SP_VIEW_LIMIT, COUNT, AT(limit)},
-    {"pixels", SP_VIEW_PIXELS, COUNT, AT(pixels)},
-    {"levels", SP_VIEW_LEVELS, COUNT, AT(levels)},
-    {"rows", SP_VIEW_ROWS, WORD, AT(rows)},
-    {NULL, 0, 0, 0},
+    {"process", SP_VIEW_PROCESS, INDEX, AT(process)}, {"location", SP_VIEW_LOCATION, INDEX, AT(location)},
+    {"begin", SP_VIEW_BEGIN, TIME, AT(begin)},        {"end", SP_VIEW_END, TIME, AT(end)},
+    {"limit", SP_VIEW_LIMIT, COUNT, AT(limit)},       {"pixels", SP_VIEW_PIXELS, COUNT, AT(pixels)},
+    {"levels", SP_VIEW_LEVELS, COUNT, AT(levels)},    {"rows", SP_VIEW_ROWS, WORD, AT(rows)},
+    {"region", SP_VIEW_REGION, INDEX, AT(region)},    {"regions", SP_VIEW_REGIONS, COUNT, AT(regions)},
+    {"over", SP_VIEW_OVER, WORD, AT(over)},           {NULL, 0, 0, 0},
 };
 
 static int set_number(const struct parameter *p, PyObject *value, void *to)
@@ -110,33 +107,91 @@ static const struct sp_view_kind *parse(PyObject *args, PyObject *kwargs, struct
 	return k;
 }
 
-PyObject *sp_model_view(PyObject *o, PyObject *args, PyObject *kwargs)
+/* Rows are checked once, by one; who comes later finds them so. */
+static int prepare_rows(struct sp_state *st, struct sp_model_object *self)
 {
-	struct sp_model_object *self = (struct sp_model_object *)o;
-	struct sp_state *st = sp_state_of(o);
-	const struct sp_viewed viewed = {.m = self->model};
-	struct sp_columns *columns = NULL;
 	struct sp_err e = {.code = 0};
-	const struct sp_view_kind *k;
-	struct sp_view_query q;
-	PyObject *bytes = NULL;
-	size_t n = 0;
 	int rc;
 
-	if (!st || !(k = parse(args, kwargs, &q)) || sp_model_enter(self))
-		return NULL;
-	Py_BEGIN_ALLOW_THREADS rc = sp_view_answer(&viewed, k, &q, &columns, &e) || sp_columns_seal(columns, &n, &e);
+	if (self->rows)
+		return 0;
+	if (sp_model_enter(self))
+		return -1;
+	Py_BEGIN_ALLOW_THREADS rc = sp_model_rows(self->model, &e);
 	Py_END_ALLOW_THREADS sp_model_leave(self);
 	if (rc)
 		sp_raise(st, &e);
 	else
-		bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)n);
-	if (bytes) {
-		char *to = PyBytes_AS_STRING(bytes);
+		self->rows = true;
+	return rc;
+}
 
-		Py_BEGIN_ALLOW_THREADS sp_columns_write(columns, to);
-		Py_END_ALLOW_THREADS
-	}
+static PyObject *to_bytes(const struct sp_columns *columns, size_t n)
+{
+	PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)n);
+	char *to;
+
+	if (!bytes)
+		return NULL;
+	to = PyBytes_AS_STRING(bytes);
+	Py_BEGIN_ALLOW_THREADS sp_columns_write(columns, to);
+	Py_END_ALLOW_THREADS return bytes;
+}
+
+PyObject *sp_model_view(PyObject *o, PyObject *args, PyObject *kwargs)
+{
+	struct sp_model_object *self = (struct sp_model_object *)o;
+	struct sp_state *st = sp_state_of(o);
+	const struct sp_viewed viewed = {.m = self->model, .against = self->against};
+	struct sp_columns *columns = NULL;
+	struct sp_err e = {.code = 0};
+	const struct sp_view_kind *k;
+	struct sp_view_query q;
+	PyObject *bytes;
+	size_t n = 0;
+	bool alone;
+	int rc;
+
+	if (!st || !(k = parse(args, kwargs, &q)))
+		return NULL;
+	if (sp_view_needs_rows(k, &q) &&
+	    (prepare_rows(st, self) || (self->base && prepare_rows(st, (struct sp_model_object *)self->base))))
+		return NULL;
+	alone = k->needs & SP_VIEW_NEEDS_ALONE;
+	if (alone && sp_model_enter(self))
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS rc = sp_view_answer(&viewed, k, &q, &columns, &e) || sp_columns_seal(columns, &n, &e);
+	Py_END_ALLOW_THREADS if (alone) sp_model_leave(self);
+	bytes = rc ? sp_raise(st, &e) : to_bytes(columns, n);
 	sp_columns_free(columns);
 	return bytes;
+}
+
+PyObject *sp_model_view_against(PyObject *o, PyObject *base)
+{
+	struct sp_model_object *self = (struct sp_model_object *)o;
+	struct sp_state *st = sp_state_of(o);
+	const struct sp_model *with;
+	struct sp_against *against;
+	struct sp_err e = {.code = 0};
+	int rc;
+
+	if (!st)
+		return NULL;
+	if (!PyObject_TypeCheck(base, (PyTypeObject *)st->model_type) || base == o || self->base ||
+	    ((struct sp_model_object *)base)->base) {
+		PyErr_SetString(PyExc_ValueError, "a model is viewed against one other, which is not itself, once");
+		return NULL;
+	}
+	Py_INCREF(base);
+	self->base = base;
+	with = ((struct sp_model_object *)base)->model;
+	Py_BEGIN_ALLOW_THREADS rc = sp_against_open(&against, self->model, with, &e);
+	Py_END_ALLOW_THREADS if (rc)
+	{
+		Py_CLEAR(self->base);
+		return sp_raise(st, &e);
+	}
+	self->against = against;
+	Py_RETURN_NONE;
 }

@@ -227,8 +227,7 @@ static void leave(void *arg, uint32_t path)
 	o->open[o->m->paths[path].region]--;
 }
 
-/* For free(). */
-static bool *find_outermost(const struct sp_model *m)
+bool *sp_balance_outermost(const struct sp_model *m)
 {
 	struct outermost o = {m, calloc(m->n_regions + 1, sizeof(*o.open)), calloc(m->n_paths + 1, sizeof(*o.is))};
 
@@ -255,18 +254,22 @@ static void add_location(struct sp_balance_report *r, const struct sp_model *m, 
 			               outermost[row[i].path] ? row[i].v.incl : 0, row[i].v.excl);
 }
 
+int sp_balance_units(struct sp_balance_report *r, const struct sp_model *m, enum sp_balance_over over, struct sp_err *e)
+{
+	*r = (struct sp_balance_report){.over = choose(m, over)};
+	return find_units(r, m) ? sp_model_no_memory(e) : 0;
+}
+
 int sp_balance_report(struct sp_balance_report *r, const struct sp_model *m, enum sp_balance_over over,
                       struct sp_err *e)
 {
 	bool *outermost;
 	uint32_t u, l;
 
-	*r = (struct sp_balance_report){.over = choose(m, over)};
-	if (sp_model_rows(m, e))
+	if (sp_balance_units(r, m, over, e) || sp_model_rows(m, e))
 		return -1;
-	outermost = find_outermost(m);
-	if (!outermost || find_units(r, m) || sp_balance_init(&r->paths, m->n_paths, 0) ||
-	    sp_balance_init(&r->regions, m->n_regions, 0)) {
+	outermost = sp_balance_outermost(m);
+	if (!outermost || sp_balance_init(&r->paths, m->n_paths, 0) || sp_balance_init(&r->regions, m->n_regions, 0)) {
 		free(outermost);
 		return sp_model_no_memory(e);
 	}

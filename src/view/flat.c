@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,6 +12,7 @@ static const double S = 1e-9;
 struct flat {
 	const struct sp_selected *s;
 	struct sp_numbers *regions; /* owned */
+	struct sp_value *base;      /* owned; visits and times of the base; NULL: none */
 	uint32_t *open;             /* owned; how often each region is on the path */
 	uint32_t *order;            /* owned; the regions that ran */
 	size_t n;
@@ -20,11 +22,20 @@ static void enter(void *arg, uint32_t path)
 {
 	struct flat *f = arg;
 	const uint32_t region = f->s->m->paths[path].region;
-	const struct sp_value *v = &f->s->view.values[path];
+	const struct sp_value *v = &f->s->values[path];
+	const bool outermost = f->open[region]++ == 0;
 
-	if (f->open[region]++ == 0)
+	if (outermost)
 		f->regions[region].v.incl += v->incl;
-	sp_numbers_add(&f->regions[region], v, f->s->view.each[path]);
+	sp_numbers_add(&f->regions[region], v, f->s->each[path]);
+	if (f->base) {
+		v = &f->s->base[path];
+		if (outermost)
+			f->base[region].incl += v->incl;
+		f->base[region].visits += v->visits;
+		f->base[region].resumed += v->resumed;
+		f->base[region].excl += v->excl;
+	}
 }
 
 static void leave(void *arg, uint32_t path)
@@ -34,14 +45,20 @@ static void leave(void *arg, uint32_t path)
 	f->open[f->s->m->paths[path].region]--;
 }
 
-static int by_time(const void *a, const void *b, void *regions)
+static double time_of(const struct flat *f, uint32_t region)
+{
+	const double excl = f->regions[region].v.excl;
+
+	return f->base ? fmax(excl, f->base[region].excl) : excl;
+}
+
+static int by_time(const void *a, const void *b, void *flat)
 {
 	const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
-	const struct sp_value *p = &((const struct sp_numbers *)regions)[i].v,
-	                      *q = &((const struct sp_numbers *)regions)[k].v;
+	const double p = time_of(flat, i), q = time_of(flat, k);
 
-	if (p->excl != q->excl)
-		return p->excl > q->excl ? -1 : 1;
+	if (p != q)
+		return p > q ? -1 : 1;
 	return i < k ? -1 : i > k;
 }
 
@@ -53,16 +70,15 @@ static int sum(struct flat *f, const struct sp_selected *s, uint32_t limit)
 	f->regions = calloc(s->m->n_regions, sizeof(*f->regions));
 	f->open = calloc(s->m->n_regions, sizeof(*f->open));
 	f->order = malloc((s->m->n_regions + 1) * sizeof(*f->order));
-	if (!f->regions || !f->open || !f->order)
+	if (s->base)
+		f->base = calloc(s->m->n_regions, sizeof(*f->base));
+	if (!f->regions || !f->open || !f->order || (s->base && !f->base))
 		return -1;
 	sp_paths_walk(s->m, enter, leave, f);
-	for (i = 1; i < s->m->n_regions; i++) {
-		const struct sp_value *v = &f->regions[i].v;
-
-		if (v->visits + v->resumed || v->incl > 0)
+	for (i = 1; i < s->m->n_regions; i++)
+		if (sp_selected_ran(&f->regions[i].v) || (f->base && sp_selected_ran(&f->base[i])))
 			f->order[f->n++] = i;
-	}
-	qsort_r(f->order, f->n, sizeof(*f->order), by_time, f->regions);
+	qsort_r(f->order, f->n, sizeof(*f->order), by_time, f);
 	if (limit && f->n > limit)
 		f->n = limit;
 	return 0;
@@ -100,6 +116,26 @@ static int put_times(const struct flat *f, struct sp_columns *out)
 	return 0;
 }
 
+static int put_base(const struct flat *f, struct sp_columns *out)
+{
+	double *visits, *incl, *excl;
+	size_t i;
+
+	if (!f->base)
+		return 0;
+	visits = sp_columns_room(out, "base_visits", SP_COLUMN_F64, f->n);
+	incl = sp_columns_room(out, "base_incl", SP_COLUMN_F64, f->n);
+	excl = sp_columns_room(out, "base_excl", SP_COLUMN_F64, f->n);
+	if (sp_columns_failed(out))
+		return -1;
+	for (i = 0; i < f->n; i++) {
+		visits[i] = (double)f->base[f->order[i]].visits;
+		incl[i] = f->base[f->order[i]].incl * S;
+		excl[i] = f->base[f->order[i]].excl * S;
+	}
+	return 0;
+}
+
 /* "metric:NAME:incl" */
 static double *metric_column(struct sp_columns *out, const struct sp_metric *x, const char *which, size_t n)
 {
@@ -115,8 +151,8 @@ static double *metric_column(struct sp_columns *out, const struct sp_metric *x, 
 
 static int put_metrics(const struct flat *f, struct sp_columns *out, struct sp_err *e)
 {
-	const struct sp_model *m = f->s->m;
-	const size_t width = m->n_metrics;
+	const struct sp_model *m = f->s->view.m; /* the base's are not shown */
+	const size_t width = f->s->view.metrics ? m->n_metrics : 0;
 	struct sp_sum *sums;
 	double *incl, *excl;
 	size_t i, k;
@@ -131,8 +167,10 @@ static int put_metrics(const struct flat *f, struct sp_columns *out, struct sp_e
 		if (!incl || !excl)
 			break;
 		for (i = 0; i < f->n; i++) {
-			incl[i] = (double)sums[f->order[i] * width + k].incl;
-			excl[i] = (double)sums[f->order[i] * width + k].excl;
+			const bool own = f->order[i] < m->n_regions;
+
+			incl[i] = own ? (double)sums[f->order[i] * width + k].incl : 0;
+			excl[i] = own ? (double)sums[f->order[i] * width + k].excl : 0;
 		}
 	}
 	free(sums);
@@ -146,11 +184,13 @@ int sp_view_flat(const struct sp_viewed *v, const struct sp_view_query *q, struc
 	int rc = sp_select(&s, v, q, e);
 
 	if (rc == 0) {
-		sp_meta_real(out, "total", s.view.values[0].incl * S);
-		rc = sum(&f, &s, q->limit) || put_times(&f, out) ? sp_fail(e, ENOMEM, "not enough memory")
-		                                                 : put_metrics(&f, out, e);
+		sp_selected_meta(&s, out);
+		rc = sum(&f, &s, q->limit) || put_times(&f, out) || put_base(&f, out)
+		         ? sp_fail(e, ENOMEM, "not enough memory")
+		         : put_metrics(&f, out, e);
 	}
 	free(f.regions);
+	free(f.base);
 	free(f.open);
 	free(f.order);
 	sp_selected_close(&s);

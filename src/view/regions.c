@@ -2,8 +2,10 @@
 #include "view/view.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/intern.h"
+#include "view/against.h"
 
 /* A list of the distinct texts of one member of the regions, and a column of indices in it. */
 static int distinct(const struct sp_model *m, struct sp_columns *out, const char *column, const char *list, bool file)
@@ -29,9 +31,39 @@ static int distinct(const struct sp_model *m, struct sp_columns *out, const char
 	return rc;
 }
 
+static void put_pair(struct sp_columns *out, struct sp_str before, struct sp_str after, uint32_t regions)
+{
+	sp_meta_open(out, NULL, '{');
+	sp_meta_text(out, "before", before);
+	sp_meta_text(out, "after", after);
+	sp_meta_uint(out, "regions", regions);
+	sp_meta_close(out, '}');
+}
+
+/* The comparison calls the experiment's names `before`, since it comes first there; here the base was before it. */
+static int put_renamed(const struct sp_against *a, struct sp_columns *out, struct sp_err *e)
+{
+	const struct sp_compare *c = &a->compare;
+	struct sp_compare_file *files;
+	size_t n, i;
+
+	if (sp_compare_files(c, 1, &files, &n, e))
+		return -1;
+	sp_meta_open(out, "renamed", '[');
+	for (i = 0; i < n; i++)
+		put_pair(out, files[i].after, files[i].before, files[i].regions);
+	sp_meta_close(out, ']');
+	free(files);
+	sp_meta_open(out, "renamed_modules", '[');
+	for (i = 0; i < c->n_renamed; i++)
+		put_pair(out, c->renamed[i].after, c->renamed[i].before, c->renamed[i].regions);
+	sp_meta_close(out, ']');
+	return 0;
+}
+
 int sp_view_regions(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
 {
-	const struct sp_model *m = v->m;
+	const struct sp_model *m = sp_viewed_all(v);
 	uint32_t *line = sp_columns_room(out, "line", SP_COLUMN_U32, m->n_regions);
 	uint8_t *kind = sp_columns_room(out, "kind", SP_COLUMN_U8, m->n_regions);
 	size_t i;
@@ -55,5 +87,5 @@ int sp_view_regions(const struct sp_viewed *v, const struct sp_view_query *q, st
 	for (i = 0; i < SP_REGION_KINDS; i++)
 		sp_meta_text(out, NULL, sp_literal(sp_region_kind_names[i]));
 	sp_meta_close(out, ']');
-	return 0;
+	return v->against ? put_renamed(v->against, out, e) : 0;
 }

@@ -7,22 +7,32 @@
 #include "view/view.h"
 
 struct sp_selected {
-	const struct sp_model *m; /* whose paths and regions the values are of */
-	struct sp_view view;      /* owned; a value for each path */
-	size_t paths;             /* that were called or have time, without the root */
-	bool resumed, labels;     /* some were resumed; some have values of parameters */
+	const struct sp_model *m;      /* whose regions and paths the values are of; its rows are not to be looked at */
+	struct sp_view view;           /* owned; of the experiment alone */
+	const struct sp_value *values; /* for each path of m */
+	const double *each;            /* the same, as sp_model.each */
+	struct sp_value *base;         /* owned; the base's values; NULL: nothing to compare with */
+	struct sp_value *owned_values; /* owned; NULL: those of the view */
+	double *owned_each;            /* owned; the same */
+	bool compared;                 /* there is a base, if no values */
+	bool resumed, labels;          /* some paths were resumed; some have values of parameters */
 };
+
+static inline bool sp_selected_ran(const struct sp_value *v)
+{
+	return v->visits + v->resumed > 0 || v->incl > 0;
+}
 
 static inline bool sp_selected_has(const struct sp_selected *s, uint32_t path)
 {
-	const struct sp_value *v = &s->view.values[path];
-
-	return v->visits + v->resumed > 0 || v->incl > 0;
+	return sp_selected_ran(&s->values[path]) || (s->base && sp_selected_ran(&s->base[path]));
 }
 
 /* 0, or -1 with e set; sp_selected_close() either way. */
 int sp_select(struct sp_selected *s, const struct sp_viewed *v, const struct sp_view_query *q, struct sp_err *e);
 void sp_selected_close(struct sp_selected *s);
+/* total, and of what it is compared with. */
+void sp_selected_meta(const struct sp_selected *s, struct sp_columns *out);
 
 /* What stands behind the names of paths whose calls have values of parameters: "n=3, case=small". Makes of n values of
  * parameters (or none) indices in the list meta.labels, which it writes. */

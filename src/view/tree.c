@@ -19,6 +19,7 @@ struct place {
 	uint32_t hidden; /* paths left out below it; of one left out: it, too */
 	/* of those left out that it calls itself */
 	double visits, resumed, incl;
+	double base_visits, base_incl;
 };
 
 struct key {
@@ -43,6 +44,13 @@ static int by_time(const void *a, const void *b)
 	return p->path < q->path ? -1 : p->path > q->path;
 }
 
+static double time_of(const struct tree *t, uint32_t path)
+{
+	const double incl = t->s->values[path].incl;
+
+	return t->s->base ? fmax(incl, t->s->base[path].incl) : incl;
+}
+
 /* The paths by inclusive time, callers before their callees: times from which the cost of measuring was taken may be
  * smaller than those of a callee. */
 static int sort(struct tree *t)
@@ -60,7 +68,7 @@ static int sort(struct tree *t)
 				ran[i] = ran[m->paths[i].parent] = true;
 		incl[0] = HUGE_VAL;
 		for (i = 1; i < m->n_paths; i++) {
-			incl[i] = fmin(t->s->view.values[i].incl, incl[m->paths[i].parent]);
+			incl[i] = fmin(time_of(t, i), incl[m->paths[i].parent]);
 			if (ran[i])
 				t->order[t->n++] = (struct key){incl[i], i};
 		}
@@ -88,7 +96,7 @@ static void count(struct tree *t, size_t limit)
 	}
 	for (k = t->n; k-- > 0;) {
 		const uint32_t p = t->order[k].path, q = paths[p].parent;
-		const struct sp_value *v = &t->s->view.values[p];
+		const struct sp_value *v = &t->s->values[p];
 		struct place *own = &t->places[p], *caller = &t->places[q];
 
 		if (own->below) {
@@ -100,14 +108,19 @@ static void count(struct tree *t, size_t limit)
 		caller->visits += (double)v->visits;
 		caller->resumed += (double)v->resumed;
 		caller->incl += v->incl;
+		if (t->s->base) {
+			caller->base_visits += (double)t->s->base[p].visits;
+			caller->base_incl += t->s->base[p].incl;
+		}
 	}
 	t->places[0].below += t->places[0].hidden > 0;
 }
 
 struct rows {
 	uint32_t *parent, *region, *hidden, *path;
-	double *visits, *incl, *excl, *resumed; /* resumed: NULL where nothing was */
-	uint32_t *label;                        /* the same where no call has a label */
+	double *visits, *incl, *excl, *resumed;      /* resumed: NULL where nothing was */
+	uint32_t *label;                             /* the same where no call has a label */
+	double *base_visits, *base_incl, *base_excl; /* the same without a base */
 };
 
 static int make_rows(const struct tree *t, struct rows *r, struct sp_columns *out)
@@ -123,13 +136,16 @@ static int make_rows(const struct tree *t, struct rows *r, struct sp_columns *ou
 	r->path = sp_columns_room(out, "path", SP_COLUMN_U32, n);
 	r->resumed = t->s->resumed ? sp_columns_room(out, "resumed", SP_COLUMN_F64, n) : NULL;
 	r->label = t->s->labels ? sp_columns_room(out, "label", SP_COLUMN_U32, n) : NULL;
+	r->base_visits = t->s->base ? sp_columns_room(out, "base_visits", SP_COLUMN_F64, n) : NULL;
+	r->base_incl = t->s->base ? sp_columns_room(out, "base_incl", SP_COLUMN_F64, n) : NULL;
+	r->base_excl = t->s->base ? sp_columns_room(out, "base_excl", SP_COLUMN_F64, n) : NULL;
 	return sp_columns_failed(out) ? -1 : 0;
 }
 
 static void put_path(const struct tree *t, const struct rows *r, uint32_t path, uint32_t parent)
 {
 	const struct place *own = &t->places[path];
-	const struct sp_value *v = &t->s->view.values[path];
+	const struct sp_value *v = &t->s->values[path];
 	const uint32_t at = own->row;
 
 	r->parent[at] = parent;
@@ -143,6 +159,11 @@ static void put_path(const struct tree *t, const struct rows *r, uint32_t path, 
 		r->resumed[at] = (double)v->resumed;
 	if (r->label)
 		r->label[at] = t->s->m->paths[path].parameter;
+	if (t->s->base) {
+		r->base_visits[at] = (double)t->s->base[path].visits;
+		r->base_incl[at] = t->s->base[path].incl * S;
+		r->base_excl[at] = t->s->base[path].excl * S;
+	}
 }
 
 /* The last row below a path, for what is left out there. */
@@ -159,6 +180,10 @@ static void put_rest(const struct tree *t, const struct rows *r, uint32_t path, 
 		r->resumed[at] = own->resumed;
 	if (r->label)
 		r->label[at] = SP_NONE;
+	if (t->s->base) {
+		r->base_visits[at] = own->base_visits;
+		r->base_incl[at] = r->base_excl[at] = own->base_incl * S;
+	}
 }
 
 static void put_rows(struct tree *t, const struct rows *r)
@@ -198,7 +223,7 @@ int sp_view_tree(const struct sp_viewed *v, const struct sp_view_query *q, struc
 		rc = sp_fail(e, ENOMEM, "not enough memory");
 	} else if (rc == 0) {
 		count(&t, q->limit ? q->limit : MOST_PATHS);
-		sp_meta_real(out, "total", s.view.values[0].incl * S);
+		sp_selected_meta(&s, out);
 		sp_meta_uint(out, "paths", t.n);
 		sp_meta_uint(out, "shown", t.shown);
 		rc = make_rows(&t, &r, out) ? sp_fail(e, ENOMEM, "not enough memory") : 0;

@@ -5,18 +5,35 @@
 #include <math.h>
 #include <string.h>
 
+#include "view/against.h"
+
 static const struct sp_view_kind kinds[] = {
-    {"flat", SP_VIEW_SELECTION | SP_VIEW_LIMIT, sp_view_flat},
-    {"overview", SP_VIEW_SELECTION | SP_VIEW_PIXELS | SP_VIEW_ROWS, sp_view_overview},
-    {"regions", 0, sp_view_regions},
-    {"timeline", SP_VIEW_LOCATION | SP_VIEW_BEGIN | SP_VIEW_END | SP_VIEW_PIXELS | SP_VIEW_LEVELS, sp_view_timeline},
-    {"tree", SP_VIEW_SELECTION | SP_VIEW_LIMIT, sp_view_tree},
-    {NULL, 0, NULL},
+    {"balance", SP_VIEW_PROCESS | SP_VIEW_REGION | SP_VIEW_REGIONS | SP_VIEW_OVER, SP_VIEW_NEEDS_ROWS, sp_view_balance},
+    {"flat", SP_VIEW_SELECTION | SP_VIEW_LIMIT, SP_VIEW_NEEDS_SELECTED, sp_view_flat},
+    {"matrix", 0, SP_VIEW_NEEDS_ALONE, sp_view_matrix},
+    {"overview", SP_VIEW_SELECTION | SP_VIEW_PIXELS | SP_VIEW_ROWS, SP_VIEW_NEEDS_ALONE, sp_view_overview},
+    {"regions", 0, 0, sp_view_regions},
+    {"timeline", SP_VIEW_LOCATION | SP_VIEW_BEGIN | SP_VIEW_END | SP_VIEW_PIXELS | SP_VIEW_LEVELS, SP_VIEW_NEEDS_ALONE,
+     sp_view_timeline},
+    {"tree", SP_VIEW_SELECTION | SP_VIEW_LIMIT, SP_VIEW_NEEDS_SELECTED, sp_view_tree},
+    {NULL, 0, 0, NULL},
 };
+
+const struct sp_model *sp_viewed_all(const struct sp_viewed *v)
+{
+	return v->against ? &v->against->all : v->m;
+}
 
 void sp_view_query_init(struct sp_view_query *q)
 {
-	*q = (struct sp_view_query){.process = SP_NONE, .location = SP_NONE, .begin = NAN, .end = NAN};
+	*q = (struct sp_view_query){
+	    .process = SP_NONE, .location = SP_NONE, .begin = NAN, .end = NAN, .region = SP_NONE};
+}
+
+bool sp_view_needs_rows(const struct sp_view_kind *k, const struct sp_view_query *q)
+{
+	return (k->needs & SP_VIEW_NEEDS_ROWS) ||
+	       ((k->needs & SP_VIEW_NEEDS_SELECTED) && (q->process != SP_NONE || q->location != SP_NONE));
 }
 
 const struct sp_view_kind *sp_view_kind_find(const char *name)
@@ -43,6 +60,8 @@ static int check(const struct sp_model *m, const struct sp_view_query *q, struct
 		return sp_fail(e, EINVAL, "there is no process %u; the last is %zu", q->process, m->n_processes - 1);
 	if (q->location != SP_NONE && q->location >= m->n_locations)
 		return sp_fail(e, EINVAL, "there is no location %u; there are %zu", q->location, m->n_locations);
+	if (q->region != SP_NONE && q->region >= m->n_regions)
+		return sp_fail(e, EINVAL, "there is no region %u; there are %zu", q->region, m->n_regions);
 	if (ranged && !m->traced)
 		return sp_fail(e, EINVAL,
 		               "a range of time needs a trace, and this experiment has none: measure with "

@@ -5,7 +5,8 @@
  * critical, tasks, lines, source) are made in python/spartito/view/kinds.py, which is the one place to ask for all of
  * them: it knows what only Python's side knows, and the viewer sees no difference.
  *
- * Several threads may ask of one model at once: a model that is loaded changes only where it locks (model/model.h). */
+ * Several threads may ask of one model at once, if sp_model_rows() was called before those ask who need rows, and if
+ * those who are to be ALONE are: nothing else changes in a model that is loaded. */
 #ifndef SP_VIEW_VIEW_H
 #define SP_VIEW_VIEW_H
 
@@ -15,7 +16,10 @@
 /* What is looked at. */
 struct sp_viewed {
 	const struct sp_model *m;
+	const struct sp_against *against; /* what it is compared with; NULL: nothing */
 };
+/* The regions and paths that rows speak of: those of m, and behind them those that only the base has. */
+const struct sp_model *sp_viewed_all(const struct sp_viewed *v);
 
 /* The parameters of a question. Each kind takes some of them, see sp_view_kind.takes. */
 struct sp_view_query {
@@ -25,6 +29,9 @@ struct sp_view_query {
 	uint32_t pixels;            /* columns of the picture; 0: not given */
 	uint32_t levels;            /* depths of calls; 0: not given */
 	const char *rows;           /* "first-last" of the locations selected; NULL: all */
+	uint32_t region;            /* index; SP_NONE: all */
+	uint32_t regions;           /* told apart; 0: as many as the kind does without */
+	const char *over;           /* of balance; NULL: auto */
 };
 
 enum sp_view_parameter {
@@ -36,12 +43,22 @@ enum sp_view_parameter {
 	SP_VIEW_PIXELS = 1024,
 	SP_VIEW_LEVELS = 2048,
 	SP_VIEW_ROWS = 4096,
+	SP_VIEW_REGION = 32,
+	SP_VIEW_REGIONS = 64,
+	SP_VIEW_OVER = 128,
 	SP_VIEW_SELECTION = SP_VIEW_PROCESS | SP_VIEW_LOCATION | SP_VIEW_BEGIN | SP_VIEW_END
+};
+
+enum sp_view_need {
+	SP_VIEW_NEEDS_ROWS = 1,     /* of the model */
+	SP_VIEW_NEEDS_SELECTED = 2, /* the same where a process or location is selected */
+	SP_VIEW_NEEDS_ALONE = 4     /* reads traces as a writer does, which may add problems to the model */
 };
 
 struct sp_view_kind {
 	const char *name;
 	unsigned takes; /* of enum sp_view_parameter */
+	unsigned needs; /* of enum sp_view_need */
 	/* Fills out; 0, or -1 with e set. */
 	int (*answer)(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out,
 	              struct sp_err *e);
@@ -51,13 +68,16 @@ void sp_view_query_init(struct sp_view_query *q);
 const struct sp_view_kind *sp_view_kind_find(const char *name); /* NULL: no such kind */
 /* The kind after k, the first after NULL; NULL: no more. */
 const struct sp_view_kind *sp_view_kind_next(const struct sp_view_kind *k);
+/* Whether sp_model_rows() has to be called first. */
+bool sp_view_needs_rows(const struct sp_view_kind *k, const struct sp_view_query *q);
 /* Checks the indices and the range of the query, and answers; *out is for sp_columns_free(). */
 int sp_view_answer(const struct sp_viewed *v, const struct sp_view_kind *k, const struct sp_view_query *q,
                    struct sp_columns **out, struct sp_err *e);
 
 /* ---- the kinds ---- */
 
-/* meta.names[], qualnames[], modules[], files[], kinds[]; columns module, file u32 (indices in these), line u32 (0: not
+/* meta.names[], qualnames[], modules[], files[], kinds[]; compared: renamed[], renamed_modules[] of {before, after,
+ * regions (how many)}, before being the base's. Columns module, file u32 (indices in these), line u32 (0: not
  * known), kind u8. Row i is region i of all other kinds; row 0 is the root. */
 int sp_view_regions(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e);
 
@@ -66,12 +86,17 @@ int sp_view_regions(const struct sp_viewed *v, const struct sp_view_query *q, st
  * with the most inclusive time: what is left out below a caller is one row behind its callees, region and path none,
  * hidden: how many paths that is, visits: calls from the caller itself, incl = excl: their time. With them the excl of
  * all rows is the total. resumed f64 where functions were resumed; label u32 where calls have values of parameters:
- * index in meta.labels. meta: total (s), paths (all there are), shown. */
+ * index in meta.labels. meta: total (s), paths (all there are), shown.
+ *
+ * Compared with a base: also base_visits, base_incl, base_excl f64, 0 where it has no such path; paths that only the
+ * base has are rows, too; the larger of both inclusive times decides on order and limit. meta: base_total, or
+ * base_none, a sentence why there are no such columns. */
 int sp_view_tree(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e);
 
 /* One row for each region that ran (with a limit: the first ones), by exclusive time: region u32, visits, incl
  * (recursion counts once), excl, mean, min, max, std f64; resumed f64 where functions were resumed; for each metric
- * "metric:NAME:incl" and "metric:NAME:excl" f64, in the unit that facts tells. meta: total (s). */
+ * "metric:NAME:incl" and "metric:NAME:excl" f64, in the unit that facts tells. meta: total (s). Compared
+ * with a base: as above; the larger of both exclusive times decides. */
 int sp_view_flat(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e);
 
 /* The calls of one location that touch [begin, end] (default: the whole run), by depth and begin: begin, end f64 (s),
@@ -90,5 +115,16 @@ int sp_view_timeline(const struct sp_viewed *v, const struct sp_view_query *q, s
  * selected), pixels, begin, end (s). */
 int sp_view_overview(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out,
                      struct sp_err *e);
+/* How the time of regions is spread: sparse rows unit u32 (index in meta.units), region u32, visits, incl, excl f64, by
+ * unit, for each unit and region that ran there. over: "ranks", "processes", "threads" or "auto", as Model.balance().
+ * Told apart are the `regions` with the most exclusive time in all (default 500, fewer where units are many); the rest
+ * of a unit is one row, region none, incl = excl. region: that one alone. process: units are its threads alone.
+ * meta: over, units[] (indices of processes, or over threads of locations), regions (told apart), total (s). */
+int sp_view_balance(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e);
+
+/* The communication matrix: from, to u32 (processes; none: not measured), messages, bytes, received, time f64 (s, of
+ * the received). meta: messages, bytes, unmatched_sends, unmatched_receives, unmeasured, cancelled, early, early_worst.
+ */
+int sp_view_matrix(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e);
 
 #endif

@@ -10,7 +10,7 @@ import threading
 
 import pytest
 from conftest import ROOT
-from spartito.analysis import Model
+from spartito.analysis import Error, Model
 from spartito.say import Refused
 from spartito.view import facts, kinds, payload, words
 from test_cli_helpers import run
@@ -203,7 +203,7 @@ def test_words_of_pages(ranks):
     assert payload.unpack(experiment.get("waits", {}))[0] == json.loads(json.dumps(model.waits()))
     assert payload.unpack(experiment.get("critical", {"share": "0.2"}))[0] == json.loads(json.dumps(model.critical_path(share=0.2)))
     assert payload.unpack(experiment.get("tasks", {"limit": "5"}))[0] == json.loads(json.dumps(model.tasks(limit=5)))
-    meta = facts.facts(model, str(ranks), source=False)
+    meta = facts.facts(model, str(ranks), {"source": False})
     assert [p["name"] for p in meta["processes"]] == [f"Rank {i}" for i in range(4)]
     assert meta["has"]["mpi"] and meta["has"]["waits"] and not meta["has"]["source"]
 
@@ -221,13 +221,142 @@ def test_questions_that_have_no_answer(recorded):
         ("flat", {"process": str(2**70)}, "process cannot be"),
         ("flat", {"begin": "inf"}, "begin cannot be inf"),
         ("flat", {"begin": "nan"}, "begin cannot be nan"),
+        ("balance", {"over": "hours"}, "over cannot be hours; one of auto, ranks, processes, threads"),
+        ("balance", {"over": "ranks", "process": "0"}, "one process has threads alone"),
+        ("balance", {"region": "99999"}, "there is no region 99999"),
+        ("matrix", {}, "no MPI was recorded"),
+        ("compare", {}, "nothing to compare with"),
+        ("source", {}, "source needs a file"),
+        ("source", {"file": "99999"}, "there is no file 99999"),
+        ("source", {"file": "1", "line": "1"}, "source takes no line"),
         ("lines", {"process": "9"}, "there is no process 9; the last is 0"),
     ):
-        with pytest.raises(Refused, match=why):
+        with pytest.raises((Refused, Error), match=why):
             experiment.get(kind, parameters)
     for kind in ("flat", "tree"):
-        with pytest.raises(Exception, match="there is no location 2"):
+        with pytest.raises(Error, match="there is no location 2"):
             experiment.get(kind, {"location": "2"})
+
+
+@pytest.mark.parametrize("over", ["auto", "ranks", "threads"])
+def test_balance_has_the_numbers_of_the_report(ranks, over):
+    model = Model(ranks)
+    meta, columns = view(model, "balance", over=over)
+    names = view(model, "regions")[0]["names"]
+    said = model.balance(over=over)
+    assert meta["over"] == said["over"] and meta["units"] == said["units"]
+    found = {}
+    for unit, region, incl, excl in zip(*(columns[c] for c in ("unit", "region", "incl", "excl"))):
+        found.setdefault(names[region], {})[unit] = (incl, excl)
+    assert {row["name"] for row in said["rows"]} == set(found)
+    for row in said["rows"]:
+        for k, key in enumerate(("incl", "excl")):
+            numbers = [found[row["name"]].get(u, (0, 0))[k] for u in range(len(meta["units"]))]
+            assert close(max(numbers), row[key]["max"]) and close(min(numbers), row[key]["min"])
+            assert math.isclose(sum(numbers) / len(numbers), row[key]["mean"], rel_tol=1e-9)
+    assert close(meta["total"], sum(loc["busy"] for loc in model.info()["locations"]))
+
+
+def test_balance_tells_fewer_regions_apart(ranks, recorded):
+    model = Model(ranks)
+    whole_meta, whole = view(model, "balance")
+    meta, few = view(model, "balance", regions=2)
+    assert meta["regions"] == 2 and close(meta["total"], whole_meta["total"])
+    assert close(sum(few["excl"]), sum(whole["excl"])) and sum(few["visits"]) == sum(whole["visits"])
+    kept = set(few["region"]) - {NONE}
+    assert NONE in few["region"] and len(kept) == 2
+    rows = {(u, r): (i, e) for u, r, i, e in zip(*(whole[c] for c in ("unit", "region", "incl", "excl")))}
+    for u, r, i, e in zip(few["unit"], few["region"], few["incl"], few["excl"]):
+        assert i == e if r == NONE else rows[u, r] == (i, e)
+    one = next(iter(kept))
+    _, alone = view(model, "balance", region=one)
+    assert set(alone["region"]) == {one}
+    assert [rows[u, one] for u in alone["unit"]] == list(zip(alone["incl"], alone["excl"]))
+    assert view(Model(recorded), "balance", process=0)[0]["units"] == [0, 1]
+
+
+def test_matrix_has_the_numbers_of_the_report(ranks):
+    model = Model(ranks)
+    meta, columns = view(model, "matrix")
+    said = model.messages()
+    keys = ("from", "to", "messages", "bytes", "received", "time")
+    assert [dict(zip(keys, row)) for row in zip(*(columns[key] for key in keys))] == said["rows"]["pair"]
+    assert meta == {key: said[key] for key in meta} and meta["messages"] == 8
+
+
+def test_source_is_of_functions_files_alone(recorded, tmp_path):
+    experiment = kinds.open_experiment(str(recorded))
+    files = view(experiment.model, "regions")[0]["files"]
+
+    def source(file, of=experiment):
+        return payload.unpack(of.get("source", {"file": str(files.index(file))}))[0]
+
+    program = recorded.parent / "program.py"
+    assert source(str(program)) == {"file": str(program), "text": PROGRAM, "remark": ""}
+    assert source("") == {"file": "", "missing": "no source: the file is not known"}
+    assert "is no file" in source("<frozen importlib._bootstrap>")["missing"]
+    closed = kinds.open_experiment(str(recorded), source=False)
+    assert source(str(program), closed)["missing"] == "no source: it is left out of this page"
+    sources = kinds.Sources(str(recorded), 0)
+    (tmp_path / "secret").write_text("key")
+    (tmp_path / "tool").write_text("#!/usr/bin/env python3\n")
+    (tmp_path / "large.py").write_text("x = 1\n" * 100)
+    assert [sources.readable(str(tmp_path / name), 500) for name in ("secret", "tool", "large.py")] == [False, True, False]
+
+
+def test_two_runs_are_compared(recorded, tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM.replace("fib(13)", "fib(11)").replace("case", "example"))
+    done = run([sys.executable, "-m", "spartito"], "run", "-o", tmp_path / "y", "--", sys.executable, tmp_path / "program.py")
+    assert done.returncode == 0, done.stderr
+    experiment = kinds.open_experiment(str(tmp_path / "y"), compare=str(recorded))
+    here, there = Model(tmp_path / "y"), Model(recorded)
+    regions, _ = view(experiment.model, "regions")
+    names = regions["names"]
+    renamed = {"before": str(recorded.parent / "program.py"), "after": str(tmp_path / "program.py")}
+    assert renamed.items() <= regions["renamed"][0].items()
+    meta, flat = view(experiment.model, "flat")
+    now, before = ({row["name"]: row for row in model.flat()} for model in (here, there))
+    assert set(now) | set(before) == {names[i] for i in flat["region"]}
+    assert ("__main__:case" in now, "__main__:case" in before) == (False, True)
+    nothing = {"visits": 0, "incl": 0, "excl": 0, "mean": 0}
+    for i, region in enumerate(flat["region"]):
+        for key in ("visits", "incl", "excl"):
+            assert close(flat[key][i], now.get(names[region], nothing)[key])
+            assert close(flat[f"base_{key}"][i], before.get(names[region], nothing)[key])
+    larger = [max(pair) for pair in zip(flat["excl"], flat["base_excl"])]
+    assert larger == sorted(larger, reverse=True)
+    assert close(meta["base_total"], sum(loc["busy"] for loc in there.info()["locations"]))
+
+    def paths(model):
+        found, stack = {}, []
+        for row in model.tree():
+            label = ",".join(f"{p['name']}={p['value']}" for p in row.get("parameters", ()))
+            stack[row["depth"] :] = [(row["name"], label)]
+            found[tuple(stack)] = row
+        return found
+
+    meta, tree = view(experiment.model, "tree")
+    assert close(sum(tree["excl"]), meta["total"]) and close(sum(tree["base_excl"]), meta["base_total"])
+    now, before, seen = paths(here), paths(there), []
+    for i, above in enumerate(tree["parent"]):
+        label = "" if tree["label"][i] == NONE else meta["labels"][tree["label"][i]].replace(", ", ",")
+        seen.append((*(seen[above] if above != NONE else ()), (names[tree["region"][i]], label)))
+        for key in ("visits", "incl", "excl"):
+            assert close(tree[key][i], now.get(seen[i], nothing)[key])
+            assert close(tree[f"base_{key}"][i], before.get(seen[i], nothing)[key])
+    assert set(seen) == set(now) | set(before) and len(seen) == len(set(seen))
+    _, few = view(experiment.model, "tree", limit=5)
+    assert close(sum(few["excl"]), meta["total"]) and close(sum(few["base_excl"]), meta["base_total"])
+    said, _ = payload.unpack(experiment.get("compare", {}))
+    assert said["base"]["title"] == "program.py 'with words'" and said["sentences"][0].startswith("This run took ")
+    assert any("is now" in text for text in said["sentences"]) and any("alone" in text for text in said["sentences"])
+    assert payload.unpack(experiment.get("facts", {}))[0]["has"]["compare"] is True
+    _, selected = view(experiment.model, "flat", location=1)
+    _, helper = view(there, "flat", location=1)
+    assert close(sum(selected["base_excl"]), sum(helper["excl"]))
+    for wrong in (experiment.model, there):
+        with pytest.raises(ValueError, match="once"):
+            experiment.model.view_against(wrong)
 
 
 def test_many_threads_ask_at_once(recorded):

@@ -68,7 +68,10 @@ def _cost(info: dict[str, Any]) -> dict[str, float]:
 def _top(model: Model) -> list[tuple[int, dict[str, Any]]]:
     """Those with the most own time, with the indices of their regions."""
     _, flat = payload.unpack(model.view("flat", limit=FIRST))
-    return list(zip(flat["region"], model.flat(limit=FIRST)))
+    if "base_excl" in flat:  # then the other run has its say in the order
+        _, flat = payload.unpack(model.view("flat"))
+    regions = sorted(zip(flat["excl"], flat["region"]), key=lambda one: (-one[0], one[1]))
+    return [(region, row) for (_, region), row in zip(regions, model.flat(limit=FIRST))]
 
 
 def _versions(info: dict[str, Any], known: dict[str, Any]) -> dict[str, str]:
@@ -88,7 +91,7 @@ def _title(directory: str, command: list[str]) -> str:
     return shlex.join([os.path.basename(words[0]) or words[0], *words[1:]])
 
 
-def _has(model: Model, info: dict[str, Any], source: bool) -> dict[str, bool]:
+def _has(model: Model, info: dict[str, Any]) -> dict[str, bool]:
     ranks = sum(p["rank"] is not None for p in info["processes"])
     tasks = model.tasks(limit=1)
     return {
@@ -99,13 +102,11 @@ def _has(model: Model, info: dict[str, Any], source: bool) -> dict[str, bool]:
         "tasks": tasks["count"] > 0 or tasks["never"] > 0,
         "messages": info["traced"] and ranks > 0,
         "waits": info["traced"] and ranks > 0,
-        "source": source,
-        "compare": False,
     }
 
 
-def facts(model: Model, directory: str, *, source: bool) -> dict[str, Any]:
-    """source: whether the page may show the text of files."""
+def facts(model: Model, directory: str, has: dict[str, bool]) -> dict[str, Any]:
+    """has: what else the page can show."""
     info = model.info()
     known = launcher(directory)
     given = known.get("command")
@@ -130,14 +131,13 @@ def facts(model: Model, directory: str, *, source: bool) -> dict[str, Any]:
         "bytes": info["bytes"],
         "python": _versions(info, known).get("python", "").split(" ")[0],
         "traced": info["traced"],
-        "sentences": [s.text for s in said],
-        "about": [s.region for s in said],
+        **words.spoken(said),
         "cost": cost,
         "lost": [*losses.sentences(info), *losses.of_ranks(directory), *filter(None, [losses.ending(directory)])],
         "problems": info["problems"],
         "processes": _processes(info),
         "locations": _locations(info),
         "metrics": [{key: m[key] for key in ("name", "unit", "exponent", "what", "own", "total")} for m in info["metrics"]],
-        "has": _has(model, info, source),
+        "has": {**_has(model, info), **has},
         "versions": _versions(info, known),
     }

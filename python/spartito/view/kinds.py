@@ -7,7 +7,9 @@ as a payload of columns. The server and the one-file page take the same bytes fr
     critical    meta: what Model.critical_path() says (share)
     tasks       meta: what Model.tasks() says (limit)
     lines       meta.functions: what Model.lines() says, the functions with the most time first (process, location)
-    source      meta: file, text; or missing, a sentence that says why there is none (file: index in meta.files of regions)
+    source      meta: file, and text with remark (a sentence, or empty), or missing, a sentence why there is no text (file: index in
+                meta.files of regions)
+    compare     meta: base (what facts says of the other run, but its processes and locations), sentences and about: what changed
     all others  Model.view()
 """
 
@@ -15,8 +17,9 @@ from __future__ import annotations
 
 import threading
 
+from spartito.linesource import Sources
 from spartito.say import Refused
-from spartito.view import facts, payload
+from spartito.view import changes, facts, payload, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
 REALS = frozenset(("begin", "end", "share"))
 WORDS = frozenset(("over", "name", "rows"))
+MOST_SOURCE = 8 << 20  # bytes of a file that is shown
 
 
 class BadQuery(Refused):
@@ -45,20 +49,27 @@ def _number(name: str, text: str) -> int | float | str:
 class Experiment:
     """An experiment whose questions any number of threads may ask at once."""
 
-    def __init__(self, model: Model, directory: str, source: bool = True) -> None:
-        """source: whether the text of files may be shown."""
+    def __init__(self, model: Model, directory: str, *, source: bool = True, base: Experiment | None = None) -> None:
+        """source: whether the text of files may be shown. base: the run that it is compared with."""
         self.model = model
         self.directory = directory
         self.source = source
-        self._locks = {"facts": threading.Lock(), "waits": threading.Lock()}
+        self.base = base
+        if base:
+            model.view_against(base.model)
         self._kept: dict[str, bytes] = {}  # answers that do not depend on parameters and take time
+        self._files: list[str] = []
+        self._sources: Sources | None = None
         self._own: dict[str, Callable[[dict[str, Any]], bytes]] = {
+            "compare": self._compare,
             "critical": self._critical,
             "facts": self._facts,
             "lines": self._lines,
+            "source": self._source,
             "tasks": self._tasks,
             "waits": self._waits,
         }
+        self._locks = {kind: threading.Lock() for kind in self._own}
 
     def get(self, kind: str, parameters: Mapping[str, str]) -> bytes:
         """The payload; parameters as a URL has them, an empty one is not given. BadQuery, or _analyse.Error: one line."""
@@ -77,8 +88,24 @@ class Experiment:
                 self._kept[kind] = payload.pack(make())
             return self._kept[kind]
 
+    def facts(self) -> dict[str, Any]:
+        has = {"source": self.source, "compare": self.base is not None}
+        return facts.facts(self.model, self.directory, has)
+
     def _facts(self, given: dict[str, Any]) -> bytes:
-        return self._once("facts", given, lambda: facts.facts(self.model, self.directory, source=self.source))
+        return self._once("facts", given, self.facts)
+
+    def _compare(self, given: dict[str, Any]) -> bytes:
+        base = self.base
+        if base is None:
+            raise BadQuery("there is nothing to compare with: spartito view --compare")
+
+        def made() -> dict[str, Any]:
+            said = changes.sentences(self.model, self.model.info(), base.model.info())
+            other = {key: value for key, value in base.facts().items() if key not in ("processes", "locations", "about")}
+            return {"base": other, **words.spoken(said)}
+
+        return self._once("compare", given, made)
 
     def _waits(self, given: dict[str, Any]) -> bytes:
         return self._once("waits", given, self.model.waits)
@@ -94,9 +121,38 @@ class Experiment:
         functions.sort(key=lambda f: -(f["own"] + f["callees"]))
         return payload.pack({"functions": functions})
 
+    def _source(self, given: dict[str, Any]) -> bytes:
+        for name in given.keys() - {"file"}:
+            raise BadQuery(f"source takes no {name}")
+        if "file" not in given:
+            raise BadQuery("source needs a file: its index in the list of regions")
+        with self._locks["source"]:
+            if self._sources is None:
+                self._files = payload.unpack(self.model.view("regions"))[0]["files"]
+                self._sources = Sources(self.directory, self.model.info()["end"])
+            if not 0 <= given["file"] < len(self._files):
+                raise BadQuery(f"there is no file {given['file']}; there are {len(self._files)}")
+            file = self._files[given["file"]]
+            return payload.pack({"file": file, **self._text(file, self._sources)})
 
-def open_experiment(directory: str, *, compensate: bool = False, source: bool = True) -> Experiment:
-    """Refused or _analyse.Error: it cannot be read."""
+    def _text(self, file: str, sources: Sources) -> dict[str, str]:
+        if not self.source:
+            return {"missing": "no source: it is left out of this page"}
+        if not sources.readable(file, MOST_SOURCE):
+            return {"missing": f"no source: {file} is no source file, or too large" if file else "no source: the file is not known"}
+        found = sources.of(file)
+        if not found.lines:
+            return {"missing": found.remark or f"no source: {file} is empty"}
+        return {"text": "".join(found.lines), "remark": found.remark}
+
+
+def open_experiment(
+    directory: str, *, compare: str | None = None, compensate: bool = False, source: bool = True
+) -> Experiment:
+    """compare: the directory of a run before it. Refused or _analyse.Error: one cannot be read."""
     from spartito.reading import load
 
-    return Experiment(load(directory, compensate=compensate)[0], directory, source)
+    base = None
+    if compare is not None:
+        base = open_experiment(compare, compensate=compensate, source=source)
+    return Experiment(load(directory, compensate=compensate)[0], directory, source=source, base=base)

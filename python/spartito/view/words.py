@@ -22,9 +22,17 @@ COSTLY = 0.1  # of the time taken by measuring
 THROUGH = 0.5  # of the time below one call path
 MOST_CALLERS = 4  # of a path that are named
 NO_WORK = ("off", "collapsed", "root")
-# functions of the interpreter's library that do nothing but wait
+# functions of the interpreter's library whose own time is waiting; those in Python call what waits, which is a part of them
+# unless C calls are recorded
 WAITING = frozenset(
     (
+        "selectors:EpollSelector.select",
+        "selectors:KqueueSelector.select",
+        "selectors:PollSelector.select",
+        "selectors:SelectSelector.select",
+        "subprocess:Popen._try_wait",
+        "threading:Condition.wait",
+        "threading:Thread._wait_for_tstate_lock",
         "time:sleep",
         "_thread:lock.acquire",
         "_thread:lock.__enter__",
@@ -48,6 +56,11 @@ class Sentence:
     def __init__(self, text: str, region: int | None = None) -> None:
         self.text = text
         self.region = region
+
+
+def spoken(said: list[Sentence]) -> dict[str, Any]:
+    """sentences, and the region that each is about."""
+    return {"sentences": [s.text for s in said], "about": [s.region for s in said]}
 
 
 def share(part: float, whole: float) -> str:

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What changed since another run, in a few words: the first thing that a person reads where two runs are compared."""
+
+from __future__ import annotations
+
+from spartito.text import name, plural, seconds
+from spartito.view import payload
+from spartito.view.words import Sentence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from spartito._analyse import Model
+
+MOST = 3  # functions that are named as slower, and as faster
+SOME = 0.01  # of the longer run: a change of a function that is worth a word
+SAME = 0.005  # of the longer run: no change
+
+
+def difference(now: float, before: float) -> str:
+    """1.20 s less (-60 %)"""
+    text = f"{seconds(abs(now - before))} {'less' if now < before else 'more'}"
+    return f"{text} ({100 * (now - before) / before:+.0f} %)" if before > 0 else text
+
+
+def _length(now: float, before: float) -> Sentence:
+    both = f"This run took {seconds(now)}, the other one {seconds(before)}"
+    if abs(now - before) <= SAME * max(now, before):
+        return Sentence(f"{both}: about the same.")
+    return Sentence(f"{both}: {difference(now, before)}.")
+
+
+def _moved(names: list[str], rows: Sequence[tuple[int, float, float]], whole: float) -> list[Sentence]:
+    """rows: (region, own time now, before)."""
+    said = []
+    for word, sign in (("slower", 1), ("faster", -1)):
+        those = [r for r in rows if sign * (r[1] - r[2]) >= SOME * whole]
+        those.sort(key=lambda r: -sign * (r[1] - r[2]))
+        if not those:
+            continue
+        parts = [f"{name(names[region])} {difference(now, before)}" for region, now, before in those[:MOST]]
+        more = f", and {plural(len(those) - MOST, 'more function')}" if len(those) > MOST else ""
+        said.append(Sentence(f"Own time of what became {word}: {'; '.join(parts)}{more}.", those[0][0]))
+    return said
+
+
+def _alone(flat: dict[str, memoryview]) -> list[Sentence]:
+    """Functions that ran in one of the runs alone."""
+    here = there = 0
+    times = [0.0, 0.0]
+    resumed = flat.get("resumed") or [0.0] * len(flat["visits"])
+    for now, again, before, own, base in zip(*(flat["visits"], resumed, flat["base_visits"], flat["excl"], flat["base_excl"])):
+        if (now or again or own) and not (before or base):
+            here += 1
+            times[0] += own
+        elif (before or base) and not (now or again or own):
+            there += 1
+            times[1] += base
+    parts = []
+    if here:
+        parts.append(f"{plural(here, 'function')} ran in this run alone ({seconds(times[0])})")
+    if there:
+        parts.append(f"{plural(there, 'function')} in the other one alone ({seconds(times[1])})")
+    return [Sentence(f"{', '.join(parts)}.")] if parts else []
+
+
+def _renamed(regions: dict[str, Any]) -> list[Sentence]:
+    pairs = [(r["before"], r["after"], r["regions"]) for r in (regions["renamed"] or regions["renamed_modules"])]
+    if not pairs:
+        return []
+    before, after, n = pairs[0]
+    text = f"{name(before)} is now {name(after)} ({plural(n, 'function')})"
+    more = f", and {plural(len(pairs) - 1, 'more file')} have other names" if len(pairs) > 1 else ""
+    return [Sentence(f"Compared although renamed: {text}{more}.")]
+
+
+def sentences(model: Model, info: dict[str, Any], base: dict[str, Any]) -> list[Sentence]:
+    """model: viewed against the one that base is the info of."""
+    _, flat = payload.unpack(model.view("flat"))
+    regions, _ = payload.unpack(model.view("regions"))
+    now, before = info["end"] - info["begin"], base["end"] - base["begin"]
+    whole = max(sum(loc["busy"] for loc in one["locations"]) for one in (info, base))
+    rows = list(zip(flat["region"], flat["excl"], flat["base_excl"]))
+    return [_length(now, before), *_moved(regions["names"], rows, whole), *_alone(flat), *_renamed(regions)]

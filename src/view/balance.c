@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/balance.h"
+#include "view/view.h"
+
+static const double S = 1e-9;
+#define MOST_REGIONS 500
+#define MOST_ROWS    500000
+
+/* What a unit did in a region. */
+struct cell {
+	double visits, incl, excl;
+	bool ran;
+};
+
+struct line {
+	uint32_t unit, region;
+	double visits, incl, excl;
+};
+
+struct spread {
+	const struct sp_model *m;
+	struct sp_balance_report units; /* owned; nothing but the units */
+	uint32_t process;               /* SP_NONE: of all */
+	bool *outermost;                /* owned; of each path: its region is not above it */
+	double *excl;                   /* owned; of each region, all units together */
+	uint32_t *slot;                 /* owned; of each region: its cell; the last one is for the rest */
+	uint32_t *regions;              /* owned; of each cell but the last */
+	struct cell *cells;             /* owned; of the unit that is summed up */
+	uint32_t n;                     /* cells but the last */
+	bool rest;                      /* there is a last one */
+	struct line *lines;             /* owned */
+	size_t n_lines, room;
+	double total;
+};
+
+typedef void location_fn(struct spread *s, const struct sp_location *l);
+
+/* Calls f for the locations of a unit. */
+static void each_location(struct spread *s, uint32_t unit, location_fn *f)
+{
+	const uint32_t i = s->units.units[unit];
+	const struct sp_process *p;
+	uint32_t l;
+
+	if (s->units.over == SP_OVER_THREADS) {
+		f(s, &s->m->locations[i]);
+		return;
+	}
+	p = &s->m->processes[i];
+	for (l = p->first_location; l < p->first_location + p->locations; l++)
+		f(s, &s->m->locations[l]);
+}
+
+static void add_time(struct spread *s, const struct sp_location *l)
+{
+	const struct sp_row *row = s->m->values + l->first_value;
+	size_t i;
+
+	for (i = 0; i < l->values; i++)
+		s->excl[s->m->paths[row[i].path].region] += row[i].v.excl;
+}
+
+static void add_cells(struct spread *s, const struct sp_location *l)
+{
+	const struct sp_row *row = s->m->values + l->first_value;
+	struct cell *c;
+	size_t i;
+
+	for (i = 0; i < l->values; i++) {
+		if (row[i].path == 0 || !(row[i].v.visits || row[i].v.resumed || row[i].v.incl > 0))
+			continue;
+		c = &s->cells[s->slot[s->m->paths[row[i].path].region]];
+		c->ran = true;
+		c->visits += (double)row[i].v.visits;
+		c->excl += row[i].v.excl;
+		if (s->outermost[row[i].path])
+			c->incl += row[i].v.incl;
+	}
+}
+
+static int by_time(const void *a, const void *b, void *times)
+{
+	const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const double *excl = times;
+
+	if (excl[i] != excl[k])
+		return excl[i] > excl[k] ? -1 : 1;
+	return i < k ? -1 : i > k;
+}
+
+/* Of one process its threads alone. */
+static void only_process(struct spread *s)
+{
+	uint32_t u, n = 0;
+
+	if (s->process == SP_NONE)
+		return;
+	for (u = 0; u < s->units.n_units; u++)
+		if (s->m->locations[s->units.units[u]].process == s->process)
+			s->units.units[n++] = s->units.units[u];
+	s->units.n_units = n;
+}
+
+/* Which regions have cells of their own. */
+static void choose(struct spread *s, const struct sp_view_query *q)
+{
+	const size_t all = s->m->n_regions, most = MOST_ROWS / (s->units.n_units + 1);
+	uint32_t i, u, want = q->regions ? q->regions : MOST_REGIONS;
+
+	for (u = 0; u < s->units.n_units; u++)
+		each_location(s, u, add_time);
+	if (want > most)
+		want = most ? (uint32_t)most : 1;
+	for (i = 0; i < all; i++)
+		s->regions[i] = i;
+	qsort_r(s->regions, all, sizeof(*s->regions), by_time, s->excl);
+	if (q->region != SP_NONE) {
+		s->regions[0] = q->region;
+		s->n = 1;
+	} else {
+		s->n = want < all ? want : (uint32_t)all;
+		s->rest = s->n < all;
+	}
+	for (i = 0; i < all; i++)
+		s->slot[i] = s->n;
+	for (i = 0; i < s->n; i++)
+		s->slot[s->regions[i]] = i;
+}
+
+static int put_line(struct spread *s, uint32_t unit, uint32_t cell)
+{
+	const struct cell *c = &s->cells[cell];
+	const bool rest = cell == s->n;
+	struct line *larger;
+
+	if (s->n_lines == s->room) {
+		larger = realloc(s->lines, (s->room * 2 + 1024) * sizeof(*larger));
+		if (!larger)
+			return -1;
+		s->lines = larger;
+		s->room = s->room * 2 + 1024;
+	}
+	s->lines[s->n_lines++] = (struct line){unit, rest ? SP_NONE : s->regions[cell], c->visits,
+	                                       (rest ? c->excl : c->incl) * S, c->excl * S};
+	return 0;
+}
+
+static int put_units(struct spread *s)
+{
+	const uint32_t cells = s->n + s->rest;
+	uint32_t u, c;
+
+	for (u = 0; u < s->units.n_units; u++) {
+		memset(s->cells, 0, (s->n + 1) * sizeof(*s->cells));
+		each_location(s, u, add_cells);
+		for (c = 0; c < cells; c++) {
+			if (s->cells[c].ran && put_line(s, u, c))
+				return -1;
+			s->total += s->cells[c].excl * S;
+		}
+	}
+	return 0;
+}
+
+static int put_columns(const struct spread *s, struct sp_columns *out)
+{
+	const size_t n = s->n_lines;
+	uint32_t *unit = sp_columns_room(out, "unit", SP_COLUMN_U32, n);
+	uint32_t *region = sp_columns_room(out, "region", SP_COLUMN_U32, n);
+	double *visits = sp_columns_room(out, "visits", SP_COLUMN_F64, n);
+	double *incl = sp_columns_room(out, "incl", SP_COLUMN_F64, n);
+	double *excl = sp_columns_room(out, "excl", SP_COLUMN_F64, n);
+	size_t i;
+
+	if (sp_columns_failed(out))
+		return -1;
+	for (i = 0; i < n; i++) {
+		unit[i] = s->lines[i].unit;
+		region[i] = s->lines[i].region;
+		visits[i] = s->lines[i].visits;
+		incl[i] = s->lines[i].incl;
+		excl[i] = s->lines[i].excl;
+	}
+	return 0;
+}
+
+static const char *const overs[] = {"auto", "ranks", "processes", "threads"};
+
+static void put_meta(const struct spread *s, struct sp_columns *out)
+{
+	uint32_t u;
+
+	sp_meta_text(out, "over", sp_literal(overs[s->units.over]));
+	sp_meta_open(out, "units", '[');
+	for (u = 0; u < s->units.n_units; u++)
+		sp_meta_uint(out, NULL, s->units.units[u]);
+	sp_meta_close(out, ']');
+	sp_meta_uint(out, "regions", s->n);
+	sp_meta_real(out, "total", s->total);
+}
+
+static int find_units(struct spread *s, const struct sp_view_query *q, struct sp_err *e)
+{
+	unsigned over = 0;
+
+	if (q->over)
+		while (over < 4 && strcmp(overs[over], q->over) != 0)
+			over++;
+	if (over == 4)
+		return sp_fail(e, EINVAL, "over cannot be %.40s; one of auto, ranks, processes, threads", q->over);
+	if (q->process != SP_NONE && (over == SP_OVER_RANKS || over == SP_OVER_PROCESSES))
+		return sp_fail(e, EINVAL, "over cannot be %s: one process has threads alone", q->over);
+	if (q->process != SP_NONE)
+		over = SP_OVER_THREADS;
+	if (sp_balance_units(&s->units, s->m, (enum sp_balance_over)over, e))
+		return -1;
+	only_process(s);
+	return 0;
+}
+
+static int make(struct spread *s, const struct sp_view_query *q, struct sp_columns *out)
+{
+	const size_t n = s->m->n_regions + 1;
+
+	s->outermost = sp_balance_outermost(s->m);
+	s->excl = calloc(n, sizeof(*s->excl));
+	s->slot = malloc(n * sizeof(*s->slot));
+	s->regions = malloc(n * sizeof(*s->regions));
+	s->cells = malloc((n + 1) * sizeof(*s->cells));
+	if (!s->outermost || !s->excl || !s->slot || !s->regions || !s->cells)
+		return -1;
+	choose(s, q);
+	if (put_units(s) || put_columns(s, out))
+		return -1;
+	put_meta(s, out);
+	return 0;
+}
+
+int sp_view_balance(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
+{
+	struct spread s = {.m = v->m, .process = q->process};
+	int rc = find_units(&s, q, e) || sp_model_rows(v->m, e) ? -1 : 0;
+
+	if (rc == 0 && make(&s, q, out))
+		rc = sp_fail(e, ENOMEM, "not enough memory");
+	sp_balance_report_free(&s.units);
+	free(s.outermost);
+	free(s.excl);
+	free(s.slot);
+	free(s.regions);
+	free(s.cells);
+	free(s.lines);
+	return rc;
+}
