@@ -257,6 +257,29 @@ VERBS = (
         operands="dir",
     ),
     Verb(
+        "view",
+        "view [options] DIR",
+        "show an experiment in the browser",
+        "Starts a server on the loopback interface, prints the address of its page and opens it in a browser, where there is one. The "
+        "address holds a random token, without which nobody can read anything: keep it to yourself. Over ssh it also prints the line "
+        "that brings the page to your own machine. Ctrl-C ends it.",
+        (
+            Option("--port", "the port to listen on (default: a free one)", "N", kind="count"),
+            Option("--no-browser", "print the address and open nothing"),
+            Option(
+                "--host",
+                "answer to requests for this name too, with any port or with this one: that of a proxy in front of it",
+                "NAME[:PORT]",
+                kind="list",
+            ),
+        ),
+        (
+            ("spartito view spartito-solver-20261121-101500", "look at a run"),
+            ("spartito view --no-browser --port 8700 DIR", "on another machine, with a port that is forwarded there"),
+        ),
+        operands="dir",
+    ),
+    Verb(
         "convert",
         "convert DIR --to FORMAT [-o PATH]",
         "write an experiment for another tool",

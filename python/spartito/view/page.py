@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page itself: what the build of viewer/ has put beside this file."""
+
+from __future__ import annotations
+
+import os
+
+from spartito.say import Refused
+
+STATIC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "static")
+HEAD = (
+    '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n'
+)
+# the icon is none: no browser asks for another
+ICON = '<link rel="icon" href="data:,">\n'
+INDEX = (
+    f'{HEAD}<title>Spartito</title>\n{ICON}<link rel="stylesheet" href="app.css">\n</head>\n<body>\n<div id="app"></div>\n'
+    "<noscript>Spartito shows this page with JavaScript, which is switched off here.</noscript>\n"
+    '<script src="app.js"></script>\n</body>\n</html>\n'
+)
+
+
+def asset(name: str) -> bytes:
+    """Refused: this Spartito was built without it."""
+    try:
+        with open(os.path.join(STATIC, name), "rb") as f:
+            return f.read()
+    except FileNotFoundError:
+        raise Refused(
+            "this Spartito was built without the viewer, which needs node 18 or newer at the build: "
+            "run tools/viewer.sh in its sources and install it again, or install a wheel"
+        ) from None

@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The server of `spartito view`: one experiment, for one user of this machine.
+
+It listens on the loopback interface, which other users of the machine reach too, and so do pages of other sites in the user's own
+browser. The first do not know the token in the address. The second do not either; should they learn it, the names that a request
+may ask for (DNS rebinding), what the browser says about who asks, and the lack of any CORS header keep them out. Slow and idle
+connections cost a place in a table, and the one that did nothing for the longest time leaves it when the table is full."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import hmac
+import re
+import secrets
+import socket
+import sys
+import time
+import traceback
+from urllib.parse import parse_qsl
+
+from spartito.say import Refused, complain
+from spartito.view import page, wire
+from spartito.view.pool import Answers, Pool
+from spartito.view.wire import Answer, Bad, Request, sentence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spartito.view.pool import Experiment
+
+PATIENCE_HEAD = 10.0  # s from a request's first byte to its last
+PATIENCE_IDLE = 60.0  # s between requests of a connection
+PATIENCE_WRITE = 30.0  # s in which a part of an answer is taken
+IDLE = 1.0  # s after which a connection without a request may lose its place
+PART = 64 << 10  # bytes of an answer that are handed to the socket at a time
+MOST = 12_000  # connections at once
+SPARE = 64  # descriptors for all else
+KIND = re.compile(r"data/([a-z]+)(?:\?(.*))?\Z")
+FIRST = ("facts", "regions", "flat", "tree")  # what every page asks for, made while the browser starts
+DENIED = "Not allowed: use the address that `spartito view` printed, whole."
+CLOSED = ("cross-site", "same-site")
+
+
+class Connection:
+    """One from a browser. since: when it last came on."""
+
+    __slots__ = ("phase", "since", "writer")
+
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
+        self.writer = writer
+        self.phase = "idle"  # idle, head (within a request), work, write
+        self.since = time.monotonic()
+
+    def now(self, phase: str) -> None:
+        self.phase = phase
+        self.since = time.monotonic()
+
+    def abort(self) -> None:
+        self.writer.transport.abort()
+
+
+class Server:
+    def __init__(self, experiment: Experiment, *, token: str = "", names: Sequence[str] = ()) -> None:
+        """token: what the address holds (default: a random one). names: by which a proxy may ask, NAME or NAME:PORT.
+        Refused: there is no page to show."""
+        self.token = token or secrets.token_urlsafe(32)
+        self.names = [name.lower() for name in names]
+        self.static = {
+            "": Answer(200, "text/html; charset=utf-8", page.INDEX.encode()),
+            "app.js": Answer(200, "text/javascript; charset=utf-8", page.asset("app.js")),
+            "app.css": Answer(200, "text/css; charset=utf-8", page.asset("app.css")),
+        }
+        self.answers = Answers(experiment, Pool())
+        self.connections: set[Connection] = set()
+        self.most = MOST
+        self.freed: asyncio.Event | None = None  # made in the loop that waits for it
+        self.port = 0
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.listening: socket.socket | None = None
+
+    # ---- who may ask for what
+
+    def _known_name(self, host: str) -> bool:
+        host = host.lower()
+        if host in (f"127.0.0.1:{self.port}", f"localhost:{self.port}"):
+            return True
+        name = host.rsplit(":", 1)[0] if re.search(r":\d+\Z", host) else host
+        return host in self.names or name in self.names
+
+    def _check(self, request: Request) -> str:
+        """What is asked for, without the token; Bad: by someone who must not."""
+        headers = request.headers
+        host = headers.get("host", "")
+        if not self._known_name(host):
+            raise Bad(403, DENIED)
+        path, slash, rest = request.target[1:].partition("/")
+        if not hmac.compare_digest(path.encode(), self.token.encode()):
+            raise Bad(403, DENIED)
+        if not slash:
+            raise Bad(301, self.token + "/")
+        wanted = "" if rest.startswith("?") else rest  # Jupyter's own token may stand there
+        if "origin" in headers and headers["origin"].partition("://")[2].lower() != host.lower():
+            raise Bad(403, DENIED)
+        # a link to the page may stand anywhere; nothing else is of use to another site
+        linked = wanted == "" and headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+        if headers.get("sec-fetch-site") in CLOSED and not linked:
+            raise Bad(403, DENIED)
+        return wanted
+
+    async def _answer(self, request: Request) -> Answer:
+        wanted = self._check(request)
+        if wanted in self.static:
+            return self.static[wanted]
+        asked = KIND.match(wanted)
+        if not asked:
+            raise Bad(404, "There is no such page.")
+        try:
+            given = parse_qsl(asked[2] or "", keep_blank_values=True, strict_parsing=bool(asked[2]), max_num_fields=32)
+        except ValueError:
+            raise Bad(400, "The question cannot be read.") from None
+        if len(dict(given)) != len(given):
+            raise Bad(400, "A parameter is given twice.")
+        return Answer(200, "application/octet-stream", await self.answers.get(asked[1], dict(given)))
+
+    async def _answered(self, request: Request) -> Answer:
+        """Whatever happens is an answer."""
+        from spartito._analyse import Error
+
+        try:
+            return await self._answer(request)
+        except Bad as e:
+            if e.status == 301:
+                return sentence(301, "The page is there.", [("Location", str(e))])
+            return sentence(e.status, str(e))
+        except Refused as e:
+            return sentence(400, str(e))
+        except Error as e:
+            return sentence(422, str(e))
+        except Exception as e:
+            complain(f"view: a mistake of ours, in the answer to {request.target.rpartition('/')[2]!r}: {e!r}")
+            traceback.print_exc(file=sys.stderr)
+            return sentence(500, f"A mistake of ours: {e!r}. The terminal of `spartito view` tells more.")
+
+    # ---- connections
+
+    async def _send(self, c: Connection, answer: Answer, keep: bool, body: bool) -> None:
+        c.now("write")
+        c.writer.write(answer.head(keep))
+        left = memoryview(answer.body) if body else memoryview(b"")
+        while left:
+            c.writer.write(left[:PART])
+            left = left[PART:]
+            await c.writer.drain()
+            c.since = time.monotonic()
+        await c.writer.drain()
+
+    async def _request(self, c: Connection, reader: asyncio.StreamReader) -> bytes:
+        """The head of the next one; b"": there is none."""
+        c.now("idle")
+        first = await reader.read(1)
+        if not first:
+            return b""
+        c.now("head")
+        try:
+            return first + await reader.readuntil(b"\r\n\r\n")
+        except asyncio.LimitOverrunError:
+            raise Bad(431, "The request is too long.") from None
+
+    async def _farewell(self, c: Connection, reader: asyncio.StreamReader) -> None:
+        """Hears out who was refused: closed at once, the socket would take back the sentence that says why."""
+        c.now("head")
+        c.writer.write_eof()
+        for _ in range(64):
+            if not await reader.read(PART):
+                return
+
+    async def _serve(self, c: Connection, reader: asyncio.StreamReader) -> None:
+        keep = True
+        while keep:
+            try:
+                head = await self._request(c, reader)
+                if not head:
+                    return
+                c.now("work")
+                request = wire.parse(head)
+            except Bad as e:
+                extra = [("Allow", "GET, HEAD")] if e.status == 405 else []
+                await self._send(c, sentence(e.status, str(e), extra), False, True)
+                await self._farewell(c, reader)
+                return
+            answer = await self._answered(request)
+            keep = request.keep
+            await self._send(c, answer, keep, request.method != "HEAD")
+
+    async def _connection(self, sock: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        reader = asyncio.StreamReader(limit=wire.LONGEST_HEAD)
+        protocol = asyncio.StreamReaderProtocol(reader)
+        c: Connection | None = None
+        try:
+            transport, _ = await loop.connect_accepted_socket(lambda: protocol, sock)
+            c = Connection(asyncio.StreamWriter(transport, protocol, reader, loop))
+            self.connections.add(c)
+            await self._serve(c, reader)
+            c.writer.close()
+            await c.writer.wait_closed()
+        except (OSError, asyncio.IncompleteReadError):
+            pass  # the other side has left
+        finally:
+            if c is not None:
+                self.connections.discard(c)
+                c.writer.close()
+            else:
+                sock.close()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self.tasks.discard(task)
+        if self.freed is not None:
+            self.freed.set()
+
+    def _sweep(self) -> None:
+        """Ends what stands still; and when all places are taken, what has asked for nothing for the longest time."""
+        now = time.monotonic()
+        patience = {"idle": PATIENCE_IDLE, "head": PATIENCE_HEAD, "write": PATIENCE_WRITE}
+        for c in list(self.connections):
+            if now - c.since > patience.get(c.phase, float("inf")):
+                c.abort()
+        if len(self.tasks) < self.most:
+            return
+        waiting = [c for c in self.connections if c.phase in ("idle", "head") and now - c.since > IDLE]
+        waiting.sort(key=lambda c: c.since)
+        for c in waiting[: max(1, len(waiting) // 2)]:
+            c.abort()
+
+    async def _sweeping(self) -> None:
+        while True:
+            await asyncio.sleep(0.5)
+            self._sweep()
+
+    async def _accepting(self, sock: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        self.freed = asyncio.Event()
+        while True:
+            while len(self.tasks) >= self.most:
+                self.freed.clear()
+                await self.freed.wait()
+            try:
+                accepted, _ = await loop.sock_accept(sock)
+            except OSError as e:
+                if e.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ECONNABORTED):
+                    raise
+                await asyncio.sleep(0.1)  # until connections end; the sweeper sees to it
+                continue
+            task = asyncio.ensure_future(self._connection(accepted))
+            self.tasks.add(task)
+            task.add_done_callback(self._ended)
+
+    # ---- its life
+
+    def bind(self, port: int = 0) -> None:
+        """Takes the port, 0: a free one. Refused: it cannot be had."""
+        sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            sock.bind(("127.0.0.1", port))
+            sock.listen(4096)
+        except OSError as e:
+            sock.close()
+            if e.errno == errno.EADDRINUSE:
+                raise Refused(f"port {port} is taken: name another with --port, or leave it out for a free one") from None
+            raise Refused(f"port {port} cannot be used: {e.strerror}") from None
+        sock.setblocking(False)
+        self.listening = sock
+        self.port = int(sock.getsockname()[1])
+        self.most = min(MOST, _descriptors() - SPARE)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/{self.token}/"
+
+    async def serve(self, stop: asyncio.Event) -> None:
+        """Until stop is set; bind() before."""
+        assert self.listening is not None
+        loops = [asyncio.ensure_future(self._accepting(self.listening)), asyncio.ensure_future(self._sweeping())]
+        first = [asyncio.ensure_future(self.answers.get(kind, {})) for kind in FIRST]
+        try:
+            stopped = asyncio.ensure_future(stop.wait())
+            await asyncio.wait([stopped, *loops], return_when=asyncio.FIRST_COMPLETED)
+            for loop in loops:
+                if loop.done():
+                    loop.result()
+        finally:
+            self.listening.close()
+            for task in (*loops, *first, *self.tasks):
+                task.cancel()
+            await asyncio.gather(*loops, *first, *self.tasks, return_exceptions=True)
+
+
+def _descriptors() -> int:
+    """How many files may be open: as many as the system lets us raise it to."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST + SPARE if hard == resource.RLIM_INFINITY else min(hard, MOST + SPARE)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        except (OSError, ValueError):
+            return soft
+        return wanted
+    return wanted

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""HTTP/1.1, as much of it as a page on the same machine needs: requests without a body, answers of a known length. Whatever is not
+exactly that is refused and the connection closed, so that no two readers of the same bytes can disagree about them."""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+LONGEST_HEAD = 16 << 10  # bytes of a request
+TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
+REASONS = {
+    200: "OK",
+    301: "Moved Permanently",
+    400: "Bad Request",
+    403: "Forbidden",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    422: "Unprocessable Content",
+    431: "Request Header Fields Too Large",
+    500: "Internal Server Error",
+    505: "HTTP Version Not Supported",
+}
+# What the page may do: load its own script and style and ask this server, nothing else, and be shown in no other page.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+ALWAYS = (
+    ("Cache-Control", "no-store"),
+    ("X-Content-Type-Options", "nosniff"),
+    ("Referrer-Policy", "no-referrer"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+    ("Content-Security-Policy", POLICY),
+)
+
+
+class Bad(Exception):
+    """A request that is refused: a status and a sentence."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class Request:
+    __slots__ = ("headers", "keep", "method", "target")
+
+    def __init__(self, method: str, target: str, headers: dict[str, str], keep: bool) -> None:
+        self.method = method
+        self.target = target  # path and query as they came; nothing is decoded before it is known to be ours
+        self.headers = headers  # names in lower case
+        self.keep = keep  # whether the connection stays open
+
+
+class Answer:
+    __slots__ = ("body", "headers", "kind", "status")
+
+    def __init__(self, status: int, kind: str, body: bytes, headers: Iterable[tuple[str, str]] = ()) -> None:
+        self.status = status
+        self.kind = kind
+        self.body = body
+        self.headers = tuple(headers)
+
+    def head(self, keep: bool) -> bytes:
+        lines = [
+            f"HTTP/1.1 {self.status} {REASONS[self.status]}",
+            f"Content-Type: {self.kind}",
+            f"Content-Length: {len(self.body)}",
+            f"Connection: {'keep-alive' if keep else 'close'}",
+            *(f"{name}: {value}" for name, value in (*ALWAYS, *self.headers)),
+        ]
+        return ("\r\n".join(lines) + "\r\n\r\n").encode("ascii")
+
+
+def sentence(status: int, text: str, headers: Iterable[tuple[str, str]] = ()) -> Answer:
+    return Answer(status, "text/plain; charset=utf-8", (text + "\n").encode("utf-8", "backslashreplace"), headers)
+
+
+def _headers(lines: list[str]) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for line in lines:
+        name, colon, value = line.partition(":")
+        if not colon or not TOKEN.match(name):  # a line that goes on with the one before begins with a space
+            raise Bad(400, "a header that is none")
+        name = name.lower()
+        if name in headers and name in ("host", "content-length", "transfer-encoding", "origin"):
+            raise Bad(400, f"two headers {name}")
+        headers[name] = value.strip(" \t")
+    return headers
+
+
+def parse(head: bytes) -> Request:
+    """head: all up to and with the empty line."""
+    try:
+        first, *lines = head[:-4].decode("ascii").split("\r\n")
+    except UnicodeDecodeError:
+        raise Bad(400, "a header that is not ASCII") from None
+    words = first.split(" ")
+    if len(words) != 3 or any(not c.isprintable() for c in first):
+        raise Bad(400, "no request of HTTP")
+    method, target, version = words
+    if version not in ("HTTP/1.1", "HTTP/1.0"):
+        raise Bad(505 if version.startswith("HTTP/") else 400, "only HTTP/1.1 is spoken here")
+    headers = _headers(lines)
+    if any(c in value for value in headers.values() for c in "\r\n\0"):
+        raise Bad(400, "a header with a character that must not be there")
+    if "transfer-encoding" in headers or headers.get("content-length", "0") != "0":
+        raise Bad(400, "requests have no body here")
+    if method not in ("GET", "HEAD"):
+        raise Bad(405, "only GET and HEAD are answered")
+    if not target.startswith("/"):
+        raise Bad(400, "the address of a request begins with /")
+    wish = headers.get("connection", "keep-alive" if version == "HTTP/1.1" else "close").lower()
+    return Request(method, target, headers, "close" not in wish)
