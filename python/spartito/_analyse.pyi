@@ -10,6 +10,27 @@ def writers() -> list[tuple[str, str, str, str, bool, bool, bool]]:
     """(name, what, suffix, opens, needs_trace, directory, merges) of each format; merges: a file does not keep processes apart, or
     is of use for a single one too."""
 
+def compare(
+    models: Sequence[Model],
+    runs: Sequence[int],
+    *,
+    by: str = "region",
+    sort: str = "change",
+    limit: int = 0,
+    match: str = "",
+    share: float = 0.01,
+) -> dict[str, Any]:
+    """What differs between groups of experiments (src/model/compare.h says what is the same function or call path,
+    src/model/compare_table.h which test is made). runs: of each group, how many of the models; the first group is what the others are
+    compared with. by 'region' or 'path'; sort 'change' (of exclusive time, whichever way), 'total' (of inclusive time), 'relative', 'excl',
+    'incl', 'visits', 'name'; limit 0: all; share: entries with less of the time in both groups are not judged. dict(rows, count (of
+    rows without limit), all (as a row, of all time), files, modules [dict(group, before, after, functions)]: those with another name). A
+    row: name, module, qualname, file, line, kind, by path also stack [names of regions, outermost first] and parameters; sides: for each group
+    dict(runs, visits, excl, excl_std, incl, incl_std) (means over its runs; s; 0 where it never was; sample standard deviations);
+    changes: for each group but the first dict(excl, incl (s more than the first group), p (Welch's t-test of the exclusive times), p_corrected (by Holm's
+    method; both None: a group has one run, or it is not judged), judged (it takes the share)). ValueError: an argument that
+    cannot be."""
+
 def compress(directory: str, progress: Callable[[int, int], None] | None = None) -> tuple[int, int]:
     """Makes the raw files of an experiment smaller without a change of what is read from them; bytes of them before and after. Error,
     when all other files are done: a process still runs, a file is damaged or cannot be written; those stay as they are."""

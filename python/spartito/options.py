@@ -13,7 +13,7 @@ class Usage(Exception):
 
 
 class Option:
-    """One option. kind: flag, text, append (patterns), list, count (a whole number), number, size; formats and a tuple of choices are
+    """One option. kind: flag, text, append (patterns), list, many (all words up to the next option), count (a whole number), number, size; formats and a tuple of choices are
     checked by the verb."""
 
     __slots__ = ("choices", "complete", "dest", "flags", "help", "kind", "metavar")
@@ -71,6 +71,7 @@ class Verb:
 
 TABLES = ("trip_count", "wall_clock")
 SORTS = ("excl", "incl", "visits", "mean", "max", "name")
+DIFF_SORTS = ("change", "total", "relative", "excl", "incl", "visits", "name")
 SHELLS = ("bash", "zsh", "fish")
 THEMES = ("light", "dark", "grey")
 # what is drawn or compared
@@ -325,6 +326,31 @@ VERBS = (
         operands="dir",
     ),
     Verb(
+        "diff",
+        "diff A B [C…] | diff A1 A2… --with B1 B2…",
+        "say what changed between runs",
+        "Compares B and further experiments with A, function by function or call path by call path: what got slower or faster, how much, "
+        "what is new or gone. With --with both sides are repeated runs, and only what is larger than the noise between them is called a "
+        "change. The exit status is 3 where --fail-above finds something.",
+        (
+            Option("--with", "the other side: repeated runs of what is compared", "DIR…", kind="many", complete="dir"),
+            Option("--by", "region (functions, the default) or path (call paths)", "region|path", choices=("region", "path")),
+            Option("--sort", "change (of own time, the default), total, relative, excl, incl, visits or name", "KEY", choices=DIFF_SORTS),
+            Option("--limit", "rows to show (default 20; 0: all)", "N", kind="count"),
+            Option("--match", "only functions whose name matches", "NAME"),
+            Option("--share", "judge what takes so many percent of the time or more (default 1)", "PERCENT", kind="number"),
+            Option("--fail-above", "exit with status 3 if all, or a function that is judged, took so much more own time, such as 5%", "PERCENT"),
+            Option("--compensate", "take the measured cost of measuring out of the times"),
+            Option("--json", "print JSON"),
+        ),
+        (
+            ("spartito diff before after", "what got slower and faster"),
+            ("spartito diff --by path --match 'solver:*' before after", "the same by call path, one module"),
+            ("spartito diff a1 a2 a3 --with b1 b2 b3 --fail-above 5%", "in CI: three runs of each state, status 3 if something got slower"),
+        ),
+        operands="dir",
+    ),
+    Verb(
         "compress",
         "compress DIR",
         "make an experiment smaller",
@@ -449,7 +475,7 @@ def _store(values: dict[str, object], option: Option, flag: str, text: str) -> N
         if "\n" in text or not text:
             raise Usage(f"{flag}: the pattern is {'empty' if not text else 'longer than one line'}")
         filters.append(("+" if option.dest == "include" else "-") + text)
-    elif option.kind == "list":
+    elif option.kind in ("list", "many"):
         words = values.setdefault(option.dest, [])
         assert isinstance(words, list)
         if option.dest == "lines" and not text:
@@ -512,6 +538,9 @@ def parse(verb: Verb, words: list[str]) -> tuple[dict[str, object], list[str]]:
             attached = words[i]
             i += 1
         _store(values, option, flag, attached)
+        while option.kind == "many" and i < len(words) and not words[i].startswith("-"):
+            _store(values, option, flag, words[i])
+            i += 1
     return values, operands
 
 

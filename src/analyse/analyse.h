@@ -111,6 +111,7 @@ PyObject *sp_model_view_against(PyObject *self, PyObject *base);
 PyObject *sp_model_convert(PyObject *self, PyObject *args, PyObject *kwargs);
 
 /* Functions of the module. */
+PyObject *sp_analyse_compare(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *sp_analyse_compress(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *sp_analyse_merge(PyObject *module, PyObject *args, PyObject *kwargs);
 

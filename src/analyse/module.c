@@ -129,6 +129,8 @@ static void module_free(void *module)
 }
 
 static PyMethodDef methods[] = {
+    {"compare", (PyCFunction)(void (*)(void))sp_analyse_compare, METH_VARARGS | METH_KEYWORDS,
+     "What differs between experiments."},
     {"compress", (PyCFunction)(void (*)(void))sp_analyse_compress, METH_VARARGS | METH_KEYWORDS,
      "Make the raw files of an experiment smaller; bytes before and after."},
     {"merge", (PyCFunction)(void (*)(void))sp_analyse_merge, METH_VARARGS | METH_KEYWORDS,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "model/compare.h"
+#include "model/compare_table.h"
 
 #include "check.h"
 #include "scratch.h"
@@ -217,6 +217,71 @@ static void test_values(void)
 	sp_model_free(b);
 }
 
+/* Student's distribution has simple forms for 1, 2 and 4 degrees of freedom. */
+static void test_welch(void)
+{
+	double pi = acos(-1), p[] = {0.01, 0.04, 0.03, 0.9};
+
+	CHECK_NUMBER(sp_welch(10, 1.5, 3, 10 + sqrt(0.5), 1.5, 3), 1 - 13 / 27.0);
+	CHECK(fabs(sp_welch(0, 1.5, 3, 2.7764451051977987, 1.5, 3) - 0.05) < 1e-12);
+	CHECK(fabs(sp_welch(4.604094871415897, 1.5, 3, 0, 1.5, 3) - 0.01) < 1e-12);
+	CHECK_NUMBER(sp_welch(0, 1, 2, 3, 1, 2), 1 - 3 / sqrt(11));
+	CHECK_NUMBER(sp_welch(0, 0, 7, 2, 2, 2), 1 - 2 / pi * atan(2)); /* one varies: of one degree */
+	CHECK(sp_welch(1, 0, 2, 1, 0, 2) == 1 && sp_welch(1, 0, 2, 2, 0, 2) == 0);
+	CHECK(sp_welch(0, 0, 1, 2, 2, 5) < 0 && sp_welch(0, 1, 5, 2, 0, 1) < 0);
+	CHECK(sp_welch(0, 1, 1000, 100, 1, 1000) < 1e-100 && sp_welch(5, 1, 1000, 5, 1, 1000) == 1);
+	CHECK(sp_holm(p, 4) == 0);
+	CHECK_NUMBER(p[0], 0.04);
+	CHECK_NUMBER(p[1], 0.09);
+	CHECK_NUMBER(p[2], 0.09);
+	CHECK_NUMBER(p[3], 0.9);
+}
+
+/* Runs a, b, a against b, a, b: the means differ by a third of what the runs do. */
+static void test_table(const struct sp_model *a, const struct sp_model *b)
+{
+	const struct sp_model *models[] = {a, b, a, b, a, b};
+	const uint32_t runs[] = {3, 3};
+	struct sp_compare_query q = {.runs = runs, .groups = 2, .share = 0.05};
+	struct sp_compare_table t;
+	struct sp_compare c;
+	struct sp_err e;
+	size_t i, work = 0, judged = 0;
+	double sum = 0;
+
+	MUST(sp_compare_open(&c, models, 6, &e) == 0);
+	MUST(sp_compare_table(&t, &c, &q, &e) == 0);
+	for (i = 0; i < t.n; i++) {
+		const struct sp_compare_row *r = &t.rows[i];
+		double change = fabs(r->sides[1].excl - r->sides[0].excl);
+
+		sum += r->sides[0].excl;
+		CHECK(i == 0 || change <= fabs(t.rows[i - 1].sides[1].excl - t.rows[i - 1].sides[0].excl));
+		CHECK(r->changes[1].large == (r->changes[1].holm >= 0));
+		judged += r->changes[1].large;
+		if (change > 0)
+			CHECK(fabs(r->changes[1].p - 14 / 27.0) < 1e-9);
+		if (strcmp(sp_compare_name(&c, r->entry)->name.p, "m:work") == 0)
+			work = i;
+	}
+	CHECK(t.n == a->n_regions); /* without the root, with m:new */
+	CHECK_NUMBER(sum, t.all.sides[0].excl);
+	CHECK_NUMBER(t.rows[work].sides[0].excl, (2 * 99 + 307) / 3.0);
+	CHECK_NUMBER(t.rows[work].sides[1].excl, (99 + 2 * 307) / 3.0);
+	CHECK_NUMBER(t.rows[work].sides[1].excl_var, 208 * 208 / 3.0);
+	CHECK_NUMBER(t.rows[work].sides[0].visits, 4 / 3.0);
+	CHECK(judged > 1 && judged < t.n && t.rows[work].changes[1].holm == 1);
+	sp_compare_table_free(&t);
+	q.match = "m:work";
+	q.paths = true;
+	q.sort = SP_COMPARE_RELATIVE;
+	MUST(sp_compare_table(&t, &c, &q, &e) == 0);
+	MUST(t.n == 2);
+	CHECK(c.paths[t.rows[0].entry].model == 1 || t.rows[0].sides[0].visits > 0);
+	sp_compare_table_free(&t);
+	sp_compare_close(&c);
+}
+
 int main(void)
 {
 	struct sp_model *a = old(), *b = new ();
@@ -234,6 +299,8 @@ int main(void)
 		CHECK(c.path_of[2][i] == i);
 	sp_compare_close(&c);
 	test_values();
+	test_welch();
+	test_table(a, b);
 	sp_model_free(a);
 	sp_model_free(b);
 	return check_failures != 0;

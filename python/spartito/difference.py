@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What changed between experiments, in words and as a table: the looks of `spartito diff`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from spartito.text import Column, Output, count, labelled, name, plural, seconds, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+CERTAIN = 0.05  # a corrected p-value below it is a change
+SENTENCES = 4
+MOST_FILES = 6
+STYLES = {"slower": "red", "new": "red", "faster": "green", "gone": "green"}
+
+
+class Group:
+    """Repeated runs of one state of the program."""
+
+    def __init__(self, letter: str, directories: Sequence[str], infos: Sequence[dict[str, Any]]) -> None:
+        self.letter = letter
+        self.directories = [os.path.normpath(d) for d in directories]
+        self.infos = infos
+
+    def __str__(self) -> str:
+        runs = "" if len(self.directories) == 1 else f"{len(self.directories)} runs: "
+        return f"{self.letter}  {runs}{name(', '.join(self.directories))}"
+
+    def shape(self) -> tuple[int, int]:
+        """Processes and threads, of the first run."""
+        return len(self.infos[0]["processes"]), len(self.infos[0]["locations"])
+
+
+def been(side: dict[str, Any]) -> bool:
+    return bool(side["visits"] or side["incl"] > 0)
+
+
+def word(row: dict[str, Any], group: int) -> str:
+    """What happened to it: slower, faster, same, new, gone, noise, small (not judged), or nothing: it is in neither."""
+    before, after, change = row["sides"][0], row["sides"][group], row["changes"][group - 1]
+    if not been(before) or not been(after):
+        return "new" if been(after) else "gone" if been(before) else ""
+    if change["p_corrected"] is not None and change["p_corrected"] >= CERTAIN:
+        return "noise"
+    if change["p"] is not None and not change["judged"]:
+        return "small"
+    return "slower" if change["excl"] > 0 else "faster" if change["excl"] < 0 else "same"
+
+
+def relative(row: dict[str, Any], group: int, key: str = "excl") -> float | None:
+    """In percent of the first group; None: that had nothing."""
+    before = row["sides"][0][key]
+    return 100 * row["changes"][group - 1][key] / before if before > 0 else None
+
+
+def signed(value: float) -> str:
+    return ("+" if value > 0 else "") + seconds(value)
+
+
+def percent(value: float | None) -> str:
+    """As a factor where the percentage would have four digits."""
+    if value is None:
+        return ""
+    return f"×{1 + value / 100:.3g}" if value >= 1000 else f"{value:+.1f}"
+
+
+def called(row: dict[str, Any]) -> str:
+    """The function, or its call path."""
+    return shortened([*row["stack"][:-1], labelled(row)]) if "stack" in row else name(row["name"])
+
+
+def calls(row: dict[str, Any], group: int) -> str:
+    before, after = (count(round(row["sides"][g]["visits"])) for g in (0, group))
+    return before if before == after else f"{before} → {after}"
+
+
+def _often(row: dict[str, Any], group: int) -> str:
+    before, after = (round(row["sides"][g]["visits"]) for g in (0, group))
+    if before == after:
+        return f"called {plural(after, 'time')} as before"
+    return f"called {plural(after, 'time')} instead of {count(before)}"
+
+
+def sentence(row: dict[str, Any], group: int) -> str:
+    before, after = row["sides"][0], row["sides"][group]
+    what = word(row, group)
+    if what == "new":
+        return f"{called(row)} is new: {seconds(after['excl'])} of its own in {plural(round(after['visits']), 'call')}"
+    if what == "gone":
+        return f"{called(row)} is gone: {seconds(before['excl'])} of its own in {plural(round(before['visits']), 'call')}"
+    change = relative(row, group)
+    much = "" if change is None else f" ({percent(change)}{'' if change >= 1000 else ' %'})"
+    return f"{called(row)} got {what}: {seconds(before['excl'])} → {seconds(after['excl'])} of its own{much}, {_often(row, group)}"
+
+
+def _whole(found: dict[str, Any], groups: Sequence[Group], group: int) -> str:
+    before, after = found["all"]["sides"][0], found["all"]["sides"][group]
+    change = relative(found["all"], group)
+    p = found["all"]["changes"][group - 1]["p"]
+    sure = "" if p is None else f", which is {'more than' if p < CERTAIN else 'within'} the noise (p = {p:.2g})"
+    text = f"{groups[group].letter} took {seconds(after['excl'])} in all, {groups[0].letter} {seconds(before['excl'])}"
+    if change is None or abs(change) < 0.05:
+        return f"{text}: the same{sure}"
+    return f"{text}: {abs(change):.1f} % {'more' if change > 0 else 'less'}{sure}"
+
+
+def summary(found: dict[str, Any], groups: Sequence[Group], share: float, by_path: bool) -> list[str]:
+    """What got slower and faster, in words."""
+    said = [_whole(found, groups, g) for g in range(1, len(groups))]
+    last = len(groups) - 1
+    rows = [r for r in found["rows"] if r["changes"][-1]["judged"] and word(r, last) in STYLES]
+    rows.sort(key=lambda r: -abs(r["changes"][-1]["excl"]))
+    if not rows:
+        noise = " by more than the noise" if found["all"]["changes"][-1]["p"] is not None else ""
+        said.append(f"no {'call path' if by_path else 'function'} that takes {share:g} % of the time or more changed{noise}")
+    return said + [sentence(row, last) for row in rows[:SENTENCES]]
+
+
+def moved(found: dict[str, Any]) -> list[str]:
+    """Modules and files that have another name. Files that only lie elsewhere are told by the directory."""
+    said = [
+        f"module {name(m['before'])} is now called {name(m['after'])} ({plural(m['functions'], 'function')})"
+        for m in found["modules"]
+    ]
+    places: dict[tuple[str, str], list[int]] = {}
+    for f in found["files"]:
+        before, after = f["before"].split("/"), f["after"].split("/")
+        while len(before) > 1 and len(after) > 1 and before[-1] == after[-1]:
+            before.pop()
+            after.pop()
+        place = places.setdefault(("/".join(before), "/".join(after)), [0, 0])
+        place[0] += 1
+        place[1] += f["functions"]
+    for (a, b), (files, functions) in list(places.items())[:MOST_FILES]:
+        held = plural(functions, "function") if files == 1 else f"{plural(files, 'file')}, {plural(functions, 'function')}"
+        said.append(f"{name(a or '/')} is now {name(b or '/')} ({held})")
+    if len(places) > MOST_FILES:
+        said.append(f"files in {plural(len(places) - MOST_FILES, 'more place')} have moved")
+    return said
+
+
+def notes(groups: Sequence[Group], share: float) -> list[str]:
+    """What one must know to read the numbers."""
+    said = []
+    first = groups[0]
+    for g in groups[1:]:
+        for here, there, one in zip(first.shape(), g.shape(), ("process", "thread")):
+            if here != there:
+                said.append(f"{first.letter} has {plural(here, one)}, {g.letter} {count(there)}: times are sums over all of them")
+                break
+    if all(len(g.directories) > 1 for g in groups):
+        said.append(
+            f"noise: by Welch's t-test of own times over the runs, with Holm's correction over what takes {share:g} % of the "
+            f"time or more, p < {CERTAIN:g} is a change; what takes less is called small"
+        )
+    else:
+        said.append("a group has one run only, so what is noise is not known: spartito diff A1 A2 A3 --with B1 B2 B3")
+    return said
+
+
+def _columns(groups: Sequence[Group], spread: bool, by_path: bool) -> list[Column]:
+    columns = [Column(f"own {groups[0].letter}")]
+    if spread:
+        columns.append(Column("±", rank=3))
+    for g in groups[1:]:
+        columns.append(Column(f"own {g.letter}"))
+        if spread:
+            columns += [Column("±", rank=3), Column("p", rank=4)]
+        columns += [Column("change"), Column("%")]
+    columns += [Column("total change", rank=2), Column("calls", rank=5), Column("what", left=True)]
+    columns.append(Column("call path" if by_path else "function", left=True, style="cyan"))
+    return columns if by_path else [*columns, Column("defined at", left=True, style="dim", rank=1)]
+
+
+def _cells(row: dict[str, Any], groups: Sequence[Group], spread: bool, by_path: bool) -> tuple[str, ...]:
+    last = len(groups) - 1
+    cells = [seconds(row["sides"][0]["excl"])]
+    if spread:
+        cells.append(seconds(row["sides"][0]["excl_std"]))
+    for g in range(1, len(groups)):
+        side, change = row["sides"][g], row["changes"][g - 1]
+        cells.append(seconds(side["excl"]))
+        if spread:
+            p = change["p_corrected"]
+            cells += [seconds(side["excl_std"]), "" if p is None else f"{p:.2g}"]
+        cells += [signed(change["excl"]), percent(relative(row, g))]
+    cells += [signed(row["changes"][-1]["incl"]), calls(row, last), word(row, last), called(row)]
+    if not by_path:
+        cells.append(name(f"{row['file']}:{row['line']}" if row["line"] else row["file"]))
+    return tuple(cells)
+
+
+def write(out: Output, found: dict[str, Any], groups: Sequence[Group], limit: int, share: float, by_path: bool) -> None:
+    for group in groups:
+        out.line(str(group), "bold")
+    for line in summary(found, groups, share, by_path):
+        out.line(line)
+    out.line()
+    spread = any(len(g.directories) > 1 for g in groups)
+    rows = found["rows"][:limit] if limit else found["rows"]
+    styles = [STYLES.get(word(row, len(groups) - 1), "") for row in rows]
+    out.table(_columns(groups, spread, by_path), [_cells(r, groups, spread, by_path) for r in rows], styles)
+    if found["count"] > len(rows):
+        out.line(f"… {plural(found['count'] - len(rows), 'more row')}; --limit 0 shows all")
+    out.line()
+    for line in (*moved(found), *notes(groups, share)):
+        out.line(line)

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""spartito diff: what changed between experiments."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from spartito import losses
+from spartito.difference import CERTAIN, Group, been, called, moved, notes, relative, summary, word, write
+from spartito.options import Usage
+from spartito.reading import load
+from spartito.say import Refused, complain
+from spartito.text import plural, seconds, standard_output
+
+ROWS = 20
+SHARE = 1.0  # percent of the time that an entry takes to be judged
+EXCEEDED = 3  # exit status of --fail-above: neither 1, damaged input, nor 2, a wrong command line
+MOST_LINES = 10
+
+
+def _fraction(values: dict[str, object]) -> float | None:
+    """Of --fail-above, in percent."""
+    text = values.get("fail_above")
+    if text is None:
+        return None
+    try:
+        number = float(str(text).removesuffix("%").strip())
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise Usage(f"--fail-above: {text!r} is not a percentage such as 5%")
+    return number
+
+
+def _groups(values: dict[str, object], operands: list[str]) -> list[list[str]]:
+    """The directories of each group. Usage: there is nothing to compare."""
+    other = values.get("with")
+    if other is not None:
+        assert isinstance(other, list)
+        if not operands or not other:
+            raise Usage("--with needs experiments on both sides: spartito diff A1 A2 A3 --with B1 B2 B3")
+        return [operands, other]
+    if len(operands) < 2:
+        raise Usage("two experiments or more are compared: spartito diff A B")
+    return [[directory] for directory in operands]
+
+
+def _exceeding(found: dict[str, Any], groups: list[Group], limit: float) -> list[str]:
+    """What took so many percent more time than in the first group, and not by chance."""
+    said = []
+    for g in range(1, len(groups)):
+        for row in (found["all"], *found["rows"]):
+            change = row["changes"][g - 1]
+            p = change["p"] if row is found["all"] else change["p_corrected"]
+            more = relative(row, g)
+            both = all(been(row["sides"][k]) for k in (0, g))
+            if not both or not change["judged"] or more is None or more <= limit or (p is not None and p >= CERTAIN):
+                continue
+            before, after = row["sides"][0]["excl"], row["sides"][g]["excl"]
+            what = "everything" if row is found["all"] else called(row)
+            took = "took" if row is found["all"] else "itself took"
+            said.append(
+                f"{what} {took} {more:.1f} % more in {groups[g].letter} ({seconds(before)} → {seconds(after)}), above {limit:g} %"
+            )
+    return said
+
+
+def _json(found: dict[str, Any], groups: list[Group], values: dict[str, object], share: float, exceeded: list[str] | None) -> None:
+    limit = _limit(values)
+    for row in found["rows"]:
+        row["what"] = [word(row, g) for g in range(1, len(groups))]
+        row["percent"] = [relative(row, g) for g in range(1, len(groups))]
+    said = {
+        "experiments": [g.directories for g in groups],
+        "unit": "s",
+        "by": str(values.get("by", "region")),
+        "test": "Welch's t-test, Holm's correction",
+        "certain": CERTAIN,
+        "share": share / 100,
+        "compensated": bool(values.get("compensate")),
+        "notes": [*summary(found, groups, share, values.get("by") == "path"), *moved(found), *notes(groups, share)],
+        **({} if exceeded is None else {"exceeded": exceeded}),
+        **found,
+        "rows": found["rows"][:limit] if limit else found["rows"],
+    }
+    json.dump(said, sys.stdout, indent=1)
+    sys.stdout.write("\n")
+
+
+def _limit(values: dict[str, object]) -> int:
+    limit = values.get("limit", ROWS)
+    assert isinstance(limit, int)
+    return limit
+
+
+def main(values: dict[str, object], operands: list[str]) -> int:
+    wanted = _groups(values, operands)
+    above = _fraction(values)
+    share = values.get("share", SHARE)
+    assert isinstance(share, (int, float))
+    loaded = [[load(directory, bool(values.get("compensate"))) for directory in group] for group in wanted]
+    groups = [
+        Group(chr(ord("A") + i) if i < 26 else f"#{i + 1}", wanted[i], [info for _, info in group])
+        for i, group in enumerate(loaded)
+    ]
+    from spartito._analyse import compare
+
+    by, match = str(values.get("by", "region")), str(values.get("match") or "")
+    found = compare(
+        [model for group in loaded for model, _ in group],
+        [len(group) for group in loaded],
+        by=by,
+        sort=str(values.get("sort", "change")),
+        match=match,
+        share=share / 100,
+    )
+    if match and not found["rows"]:
+        raise Refused(f"--match: no recorded function matches {match!r}")
+    exceeded = None if above is None else _exceeding(found, groups, above)
+    if values.get("json"):
+        _json(found, groups, values, share, exceeded)
+    else:
+        write(standard_output(), found, groups, _limit(values), share, by == "path")
+    sys.stdout.flush()
+    for group, names in zip(loaded, wanted):
+        for (_, info), directory in zip(group, names):
+            losses.say_all(info, directory)
+    for line in (exceeded or [])[:MOST_LINES]:
+        complain(line, "diff")
+    if exceeded and len(exceeded) > MOST_LINES:
+        complain(f"{plural(len(exceeded) - MOST_LINES, 'more function')} above the limit; --json lists all", "diff")
+    return EXCEEDED if exceeded else 0

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`spartito diff`: the numbers of two models, words, statistics over copies of two runs, and the status for CI."""
+
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+import written
+from spartito._analyse import Model
+from test_cli_helpers import run
+
+BEFORE = """
+import helper
+def same(): helper.twice(1)
+def gone(): return 1
+def slow(): return 2
+for i in range(3): same()
+gone(); slow()
+"""
+AFTER = """
+import time
+import assistant
+def fresh(): time.sleep(0.2)
+def same(): assistant.twice(1)
+def slow(): time.sleep(0.3)
+for i in range(5): same()
+slow(); fresh()
+"""
+HELPER = "def twice(n): return thrice(n)\ndef thrice(n): return n\n"
+
+
+@functools.cache
+def experiments():
+    """Before and after: a directory each, the module helper is then called assistant."""
+    found = []
+    for name, program, module in (("one", BEFORE, "helper"), ("two", AFTER, "assistant")):
+        place = written.scratch() / f"diff-{name}"
+        place.mkdir()
+        (place / "prog.py").write_text(program)
+        (place / f"{module}.py").write_text(HELPER)
+        command = [sys.executable, "-m", "spartito", "run", "-q", "-o", place / "exp", "--", sys.executable, place / "prog.py"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        found.append(place / "exp")
+    return found
+
+
+@functools.cache
+def flat(i):
+    return {row["name"]: row for row in Model(str(experiments()[i])).flat()}
+
+
+def diff(spartito, *words):
+    done = run(spartito, "diff", *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def compared(spartito, *words):
+    found = json.loads(diff(spartito, *words, "--json", "--limit", "0"))
+    return found, {row["name"]: row for row in found["rows"]}
+
+
+def test_numbers_are_those_of_both(spartito):
+    found, rows = compared(spartito, *experiments())
+    before, after = flat(0), flat(1)
+    names = {"__main__:same", "__main__:slow", "__main__:<module>"}
+    for name in names:
+        for side, of in zip(rows[name]["sides"], (before, after)):
+            assert (side["visits"], side["excl"], side["incl"]) == (
+                of[name]["visits"],
+                pytest.approx(of[name]["excl"], rel=1e-9),
+                pytest.approx(of[name]["incl"], rel=1e-9),
+            )
+        assert rows[name]["changes"][0]["excl"] == pytest.approx(after[name]["excl"] - before[name]["excl"], rel=1e-9)
+    for i, directory in enumerate(experiments()):
+        total = sum(row["excl"] for row in Model(str(directory)).flat() if row["kind"] != "root")
+        assert found["all"]["sides"][i]["excl"] == pytest.approx(total, rel=1e-9)
+    assert rows["__main__:gone"]["what"] == ["gone"] and rows["__main__:gone"]["percent"] == [pytest.approx(-100)]
+    assert rows["__main__:fresh"]["what"] == ["new"] and rows["__main__:fresh"]["percent"] == [None]
+    assert rows["__main__:slow"]["what"] == ["slower"]
+
+
+def test_a_renamed_module_is_found(spartito):
+    found, rows = compared(spartito, *experiments())
+    assert "assistant:twice" not in rows
+    assert [side["visits"] for side in rows["helper:twice"]["sides"]] == [3, 5]
+    (module,) = found["modules"]
+    assert (module["before"], module["after"], module["functions"]) == ("helper", "assistant", 3)
+    assert any(n.startswith("module helper is now called assistant") for n in found["notes"])
+    places = {f["after"].rsplit("/", 1)[1]: f["before"].rsplit("/", 1)[1] for f in found["files"]}
+    assert places["assistant.py"] == "helper.py" and places["prog.py"] == "prog.py"
+
+
+def test_call_paths(spartito):
+    found, _ = compared(spartito, *experiments(), "--by", "path", "--match", "thrice")
+    (row,) = found["rows"]
+    assert row["stack"] == ["__main__:<module>", "__main__:same", "helper:twice", "helper:thrice"]
+    assert [side["visits"] for side in row["sides"]] == [3, 5]
+
+
+def test_table_and_words(spartito):
+    text = diff(spartito, *experiments(), "--match", "__main__:")
+    lines = text.splitlines()
+    assert lines[0].startswith("A  ") and lines[1].startswith("B  ")
+    assert any(line.startswith("__main__:slow got slower: ") and line.endswith("called 1 time as before") for line in lines)
+    assert any(line.startswith("__main__:fresh is new: ") and line.endswith("in 1 call") for line in lines)
+    head = next(line for line in lines if line.lstrip().startswith("own A"))
+    assert head.split() == ["own", "A", "own", "B", "change", "%", "total", "change", "calls", "what", "function", "defined", "at"]
+    assert "spartito diff A1 A2 A3 --with B1 B2 B3" in lines[-1]
+    assert len(diff(spartito, *experiments(), "--match", "__main__:", "--limit", "2").splitlines()) < len(lines)
+    back = diff(spartito, *reversed(experiments()), "--match", "slow")
+    assert "__main__:slow got faster: " in back
+
+
+def test_sorting(spartito):
+    rows = json.loads(diff(spartito, *experiments(), "--json", "--sort", "name", "--limit", "0"))["rows"]
+    assert [r["name"] for r in rows] == sorted((r["name"] for r in rows), key=os.fsencode)
+    for key, number in (
+        ("change", lambda r: abs(r["changes"][0]["excl"])),
+        ("total", lambda r: abs(r["changes"][0]["incl"])),
+        ("visits", lambda r: abs(r["sides"][1]["visits"] - r["sides"][0]["visits"])),
+        ("incl", lambda r: max(s["incl"] for s in r["sides"])),
+        ("excl", lambda r: max(s["excl"] for s in r["sides"])),
+    ):
+        rows = json.loads(diff(spartito, *experiments(), "--json", "--sort", key))["rows"]
+        assert len(rows) == 20 and [number(r) for r in rows] == sorted(map(number, rows), reverse=True)
+
+
+def test_more_than_two(spartito):
+    a, b = experiments()
+    text = diff(spartito, a, b, a, "--match", "slow")
+    assert text.splitlines()[2].startswith("C  ") and "C took" in text
+    _, rows = compared(spartito, a, b, a)
+    assert rows["__main__:slow"]["what"] == ["slower", "same"]
+
+
+def test_statistics_over_runs(spartito):
+    """Of a, b, a against b, a, b the means differ by a third of the difference: t is sqrt(1/2) with 4 degrees of freedom."""
+    a, b = experiments()
+    found, rows = compared(spartito, a, b, a, "--with", b, a, b)
+    row = rows["__main__:slow"]
+    x, y = (flat(i)["__main__:slow"]["excl"] for i in (0, 1))
+    assert row["sides"][0]["excl"] == pytest.approx((2 * x + y) / 3)
+    assert row["sides"][1]["excl_std"] == pytest.approx(abs(y - x) / 3**0.5)
+    assert row["changes"][0]["p"] == pytest.approx(14 / 27) and row["what"] == ["noise"]
+    assert "within the noise (p = 0.52)" in found["notes"][0]
+    text = diff(spartito, a, a, "--with", b, b)  # no noise at all
+    assert "more than the noise (p = 0)" in text and "__main__:slow got slower" in text
+    assert "Welch" in text.splitlines()[-1]
+
+
+def test_status_for_ci(spartito):
+    a, b = experiments()
+    done = run(spartito, "diff", a, b, "--fail-above", "5%")
+    assert done.returncode == 3
+    said = done.stderr.splitlines()
+    assert all(line.startswith("spartito diff: ") and line.endswith("above 5 %") for line in said)
+    assert any(line.startswith("spartito diff: everything took ") for line in said)
+    assert any(line.startswith("spartito diff: __main__:slow itself took ") for line in said)
+    assert not any("fresh" in line for line in said)  # new: nothing to be compared with
+    assert run(spartito, "diff", a, a, "--fail-above", "0").returncode == 0
+    assert run(spartito, "diff", b, a, "--fail-above", "5", "--match", "slow").returncode == 0
+    # not judged: below the share; and not certain
+    done = run(spartito, "diff", a, b, "--fail-above", "5%", "--share", "100", "--json")
+    assert done.returncode == 3 and [x.split()[0] for x in json.loads(done.stdout)["exceeded"]] == ["everything"]
+    assert run(spartito, "diff", a, b, a, "--with", b, a, b, "--fail-above", "5%").returncode == 0
+
+
+def test_a_narrow_pipe_and_damage(spartito, tmp_path):
+    a, b = experiments()
+    broken = tmp_path / "broken"
+    shutil.copytree(b, broken)
+    raw = next((broken / "raw").iterdir())
+    raw.write_bytes(raw.read_bytes()[:100])
+    done = run(spartito, "diff", a, broken)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and raw.name in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        ([], 2, "two experiments or more are compared: spartito diff A B"),
+        (["A"], 2, "two experiments or more are compared"),
+        (["A", "--with"], 2, "--with needs a value: --with DIR…"),
+        (["--with", "A", "B"], 2, "--with needs experiments on both sides"),
+        (["A", "nowhere"], 1, "nowhere: there is no such experiment"),
+        (["A", "B", "--fail-above", "much"], 2, "--fail-above: 'much' is not a percentage such as 5%"),
+        (["A", "B", "--by", "line"], 2, "--by: 'line' is none of region, path"),
+        (["A", "B", "--match", "nobody"], 1, "--match: no recorded function matches 'nobody'"),
+        (["A", "B", "--sort", "time"], 2, "--sort: 'time' is none of change, total"),
+    ],
+)
+def test_mistakes(spartito, words, status, said):
+    places = dict(zip("AB", map(str, experiments())))
+    done = run(spartito, "diff", *(places.get(w, w) for w in words))
+    assert done.returncode == status and said in done.stderr and done.stderr.count("\n") == 1
+    assert done.stdout == ""
