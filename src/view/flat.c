@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "model/balance.h"
 #include "model/walk.h"
 #include "view/select.h"
 
@@ -13,36 +14,34 @@ struct flat {
 	const struct sp_selected *s;
 	struct sp_numbers *regions; /* owned */
 	struct sp_value *base;      /* owned; visits and times of the base; NULL: none */
-	uint32_t *open;             /* owned; how often each region is on the path */
 	uint32_t *order;            /* owned; the regions that ran */
 	size_t n;
 };
 
-static void enter(void *arg, uint32_t path)
+/* Only the way through the tree needs its order; values are summed up in theirs. */
+static int sum_paths(struct flat *f)
 {
-	struct flat *f = arg;
-	const uint32_t region = f->s->m->paths[path].region;
-	const struct sp_value *v = &f->s->values[path];
-	const bool outermost = f->open[region]++ == 0;
+	bool *outermost = sp_balance_outermost(f->s->m);
+	uint32_t i;
 
-	if (outermost)
-		f->regions[region].v.incl += v->incl;
-	sp_numbers_add(&f->regions[region], v, f->s->each[path]);
-	if (f->base) {
-		v = &f->s->base[path];
-		if (outermost)
+	for (i = 1; outermost && i < f->s->m->n_paths; i++) {
+		const uint32_t region = f->s->m->paths[i].region;
+		const struct sp_value *v = &f->s->values[i];
+
+		if (outermost[i])
+			f->regions[region].v.incl += v->incl;
+		sp_numbers_add(&f->regions[region], v, f->s->each[i]);
+		if (!f->base)
+			continue;
+		v = &f->s->base[i];
+		if (outermost[i])
 			f->base[region].incl += v->incl;
 		f->base[region].visits += v->visits;
 		f->base[region].resumed += v->resumed;
 		f->base[region].excl += v->excl;
 	}
-}
-
-static void leave(void *arg, uint32_t path)
-{
-	struct flat *f = arg;
-
-	f->open[f->s->m->paths[path].region]--;
+	free(outermost);
+	return outermost ? 0 : -1;
 }
 
 static double time_of(const struct flat *f, uint32_t region)
@@ -68,13 +67,11 @@ static int sum(struct flat *f, const struct sp_selected *s, uint32_t limit)
 
 	*f = (struct flat){.s = s};
 	f->regions = calloc(s->m->n_regions, sizeof(*f->regions));
-	f->open = calloc(s->m->n_regions, sizeof(*f->open));
 	f->order = malloc((s->m->n_regions + 1) * sizeof(*f->order));
 	if (s->base)
 		f->base = calloc(s->m->n_regions, sizeof(*f->base));
-	if (!f->regions || !f->open || !f->order || (s->base && !f->base))
+	if (!f->regions || !f->order || (s->base && !f->base) || sum_paths(f))
 		return -1;
-	sp_paths_walk(s->m, enter, leave, f);
 	for (i = 1; i < s->m->n_regions; i++)
 		if (sp_selected_ran(&f->regions[i].v) || (f->base && sp_selected_ran(&f->base[i])))
 			f->order[f->n++] = i;
@@ -191,7 +188,6 @@ int sp_view_flat(const struct sp_viewed *v, const struct sp_view_query *q, struc
 	}
 	free(f.regions);
 	free(f.base);
-	free(f.open);
 	free(f.order);
 	sp_selected_close(&s);
 	return rc;

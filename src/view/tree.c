@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The call tree in the order in which it is drawn. No stack and no list of children: sorted by inclusive time all paths
  * come after their callers, so that one pass back sums up how many rows stand below each and one pass forth gives each
- * its place. */
+ * its place. Paths without a row of their own are not sorted at all. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,29 +11,63 @@
 static const double S = 1e-9;
 #define MOST_PATHS 200000
 
-/* What becomes of a path. */
-struct place {
-	uint32_t row;    /* of it; SP_NONE: left out */
-	uint32_t next;   /* the row of its next callee */
-	uint32_t below;  /* rows, its own among them */
-	uint32_t hidden; /* paths left out below it; of one left out: it, too */
-	/* of those left out that it calls itself */
-	double visits, resumed, incl;
-	double base_visits, base_incl;
-};
-
 struct key {
 	double incl;
 	uint32_t path;
 };
 
+/* A path that has a row, or the root, which has none, but all below it. */
+struct place {
+	uint32_t row;
+	uint32_t next;   /* the row of its next callee */
+	uint32_t below;  /* rows, its own among them */
+	uint32_t hidden; /* paths left out below it */
+	/* of those left out that it calls itself */
+	double visits, resumed, incl;
+	double base_visits, base_incl;
+};
+
 struct tree {
 	const struct sp_selected *s;
-	struct place *places; /* owned; for each path; the root has no row, but all below it */
-	struct key *order;    /* owned; all paths that ran but the root */
-	size_t n;
-	size_t shown; /* how many of these have a row */
+	struct key *keys;   /* owned; of all paths that ran but the root; the first ones are those with rows, by time */
+	size_t n, shown;    /* how many there are, and how many of these have rows */
+	uint32_t *place_of; /* owned; of each path; SP_NONE: it has no row */
+	struct place *places; /* owned; of the root, and then of each key */
 };
+
+static double time_of(const struct tree *t, uint32_t path)
+{
+	const double incl = t->s->values[path].incl;
+
+	return t->s->base ? fmax(incl, t->s->base[path].incl) : incl;
+}
+
+/* The paths that ran. A callee has no more time than its caller here: where the cost of measuring was taken out it may
+ * have. */
+static int find(struct tree *t)
+{
+	const struct sp_model *m = t->s->m;
+	double *incl = malloc(m->n_paths * sizeof(*incl));
+	bool *ran = calloc(m->n_paths, sizeof(*ran));
+	uint32_t i;
+
+	t->keys = malloc(m->n_paths * sizeof(*t->keys));
+	if (incl && ran && t->keys) {
+		for (i = (uint32_t)m->n_paths; i-- > 1;)
+			if (ran[i] || sp_selected_has(t->s, i))
+				ran[i] = ran[m->paths[i].parent] = true;
+		incl[0] = HUGE_VAL;
+		for (i = 1; i < m->n_paths; i++) {
+			incl[i] = fmin(time_of(t, i), incl[m->paths[i].parent]);
+			if (ran[i])
+				t->keys[t->n++] = (struct key){incl[i], i};
+		}
+	}
+	i = incl && ran && t->keys;
+	free(incl);
+	free(ran);
+	return i ? 0 : -1;
+}
 
 static int by_time(const void *a, const void *b)
 {
@@ -44,76 +78,118 @@ static int by_time(const void *a, const void *b)
 	return p->path < q->path ? -1 : p->path > q->path;
 }
 
-static double time_of(const struct tree *t, uint32_t path)
+static void swap(struct key *a, struct key *b)
 {
-	const double incl = t->s->values[path].incl;
+	const struct key was = *a;
 
-	return t->s->base ? fmax(incl, t->s->base[path].incl) : incl;
+	*a = *b;
+	*b = was;
 }
 
-/* The paths by inclusive time, callers before their callees: times from which the cost of measuring was taken may be
- * smaller than those of a callee. */
-static int sort(struct tree *t)
+/* Puts the first `most` of n keys in front, in any order: Hoare's selection, which halves what is left most times, and
+ * is given up where it does not. */
+static void select_first(struct key *keys, size_t n, size_t most)
 {
-	const struct sp_model *m = t->s->m;
-	double *incl = malloc(m->n_paths * sizeof(*incl));
-	bool *ran = calloc(m->n_paths, sizeof(*ran));
-	uint32_t i;
+	size_t first = 0, last = n - 1, i, k, rounds = 0;
 
-	t->order = malloc(m->n_paths * sizeof(*t->order));
-	t->places = calloc(m->n_paths, sizeof(*t->places));
-	if (incl && ran && t->order && t->places) {
-		for (i = (uint32_t)m->n_paths; i-- > 1;)
-			if (ran[i] || sp_selected_has(t->s, i))
-				ran[i] = ran[m->paths[i].parent] = true;
-		incl[0] = HUGE_VAL;
-		for (i = 1; i < m->n_paths; i++) {
-			incl[i] = fmin(time_of(t, i), incl[m->paths[i].parent]);
-			if (ran[i])
-				t->order[t->n++] = (struct key){incl[i], i};
+	while (first < last) {
+		if (++rounds > 200) {
+			qsort(keys + first, last + 1 - first, sizeof(*keys), by_time);
+			return;
 		}
-		qsort(t->order, t->n, sizeof(*t->order), by_time);
-	} else {
-		free(t->places);
-		t->places = NULL;
+		const struct key middle = keys[first + (last - first) / 2];
+
+		for (i = first, k = last;;) {
+			while (by_time(&keys[i], &middle) < 0)
+				i++;
+			while (by_time(&middle, &keys[k]) < 0)
+				k--;
+			if (i >= k)
+				break;
+			swap(&keys[i++], &keys[k--]);
+		}
+		/* all keys differ: [first, k] come before those behind k */
+		if (most <= k)
+			last = k;
+		else
+			first = k + 1;
 	}
-	free(incl);
-	free(ran);
-	return t->places ? 0 : -1;
 }
 
-/* Which paths have rows, and how many there are below each. */
-static void count(struct tree *t, size_t limit)
+/* What is left out, in the rows of the callers of the outermost of it. */
+static int hide(struct tree *t)
 {
 	const struct sp_path *paths = t->s->m->paths;
+	uint32_t *below = calloc(t->s->m->n_paths, sizeof(*below)), p; /* paths left out, with that one */
 	size_t k;
 
-	for (k = 0; k < t->n; k++) {
-		const uint32_t p = t->order[k].path;
-
-		t->places[p].below = t->shown < limit && (paths[p].parent == 0 || t->places[paths[p].parent].below);
-		t->shown += t->places[p].below;
-	}
-	for (k = t->n; k-- > 0;) {
-		const uint32_t p = t->order[k].path, q = paths[p].parent;
+	if (!below)
+		return -1;
+	for (k = t->shown; k < t->n; k++)
+		below[t->keys[k].path] = 1;
+	for (p = (uint32_t)t->s->m->n_paths; p-- > 1;) {
+		const uint32_t caller = t->place_of[paths[p].parent];
 		const struct sp_value *v = &t->s->values[p];
-		struct place *own = &t->places[p], *caller = &t->places[q];
+		struct place *at;
 
-		if (own->below) {
-			own->below += own->hidden > 0;
-			caller->below += own->below;
+		if (!below[p] || t->place_of[p] != SP_NONE)
+			continue;
+		if (caller == SP_NONE) {
+			below[paths[p].parent] += below[p];
 			continue;
 		}
-		caller->hidden += ++own->hidden;
-		caller->visits += (double)v->visits;
-		caller->resumed += (double)v->resumed;
-		caller->incl += v->incl;
+		at = &t->places[caller];
+		at->hidden += below[p];
+		at->visits += (double)v->visits;
+		at->resumed += (double)v->resumed;
+		at->incl += v->incl;
 		if (t->s->base) {
-			caller->base_visits += (double)t->s->base[p].visits;
-			caller->base_incl += t->s->base[p].incl;
+			at->base_visits += (double)t->s->base[p].visits;
+			at->base_incl += t->s->base[p].incl;
 		}
 	}
+	free(below);
+	return 0;
+}
+
+/* Which paths have rows, and which rows. */
+static int arrange(struct tree *t, size_t limit)
+{
+	const struct sp_path *paths = t->s->m->paths;
+	struct place *at;
+	size_t k;
+
+	t->shown = t->n < limit ? t->n : limit;
+	if (t->shown < t->n)
+		select_first(t->keys, t->n, t->shown);
+	qsort(t->keys, t->shown, sizeof(*t->keys), by_time);
+	t->places = calloc(t->shown + 1, sizeof(*t->places));
+	t->place_of = malloc(t->s->m->n_paths * sizeof(*t->place_of));
+	if (!t->places || !t->place_of)
+		return -1;
+	for (k = 1; k < t->s->m->n_paths; k++)
+		t->place_of[k] = SP_NONE;
+	t->place_of[0] = 0;
+	for (k = 0; k < t->shown; k++)
+		t->place_of[t->keys[k].path] = (uint32_t)k + 1;
+	if (t->shown < t->n && hide(t))
+		return -1;
+	for (k = t->shown; k > 0; k--) {
+		at = &t->places[k];
+		at->below += 1 + (at->hidden > 0);
+		t->places[t->place_of[paths[t->keys[k - 1].path].parent]].below += at->below;
+	}
+	t->places[0].row = SP_NONE;
 	t->places[0].below += t->places[0].hidden > 0;
+	for (k = 1; k <= t->shown; k++) {
+		struct place *caller = &t->places[t->place_of[paths[t->keys[k - 1].path].parent]];
+
+		at = &t->places[k];
+		at->row = caller->next;
+		at->next = at->row + 1;
+		caller->next += at->below;
+	}
+	return 0;
 }
 
 struct rows {
@@ -142,14 +218,13 @@ static int make_rows(const struct tree *t, struct rows *r, struct sp_columns *ou
 	return sp_columns_failed(out) ? -1 : 0;
 }
 
-static void put_path(const struct tree *t, const struct rows *r, uint32_t path, uint32_t parent)
+static void put_path(const struct tree *t, const struct rows *r, uint32_t path, uint32_t at)
 {
-	const struct place *own = &t->places[path];
 	const struct sp_value *v = &t->s->values[path];
-	const uint32_t at = own->row;
+	const struct sp_path *p = &t->s->m->paths[path];
 
-	r->parent[at] = parent;
-	r->region[at] = t->s->m->paths[path].region;
+	r->parent[at] = t->places[t->place_of[p->parent]].row;
+	r->region[at] = p->region;
 	r->visits[at] = (double)v->visits;
 	r->incl[at] = v->incl * S;
 	r->excl[at] = v->excl * S;
@@ -158,7 +233,7 @@ static void put_path(const struct tree *t, const struct rows *r, uint32_t path, 
 	if (r->resumed)
 		r->resumed[at] = (double)v->resumed;
 	if (r->label)
-		r->label[at] = t->s->m->paths[path].parameter;
+		r->label[at] = p->parameter;
 	if (t->s->base) {
 		r->base_visits[at] = (double)t->s->base[path].visits;
 		r->base_incl[at] = t->s->base[path].incl * S;
@@ -167,10 +242,8 @@ static void put_path(const struct tree *t, const struct rows *r, uint32_t path, 
 }
 
 /* The last row below a path, for what is left out there. */
-static void put_rest(const struct tree *t, const struct rows *r, uint32_t path, uint32_t at)
+static void put_rest(const struct tree *t, const struct rows *r, const struct place *own, uint32_t at)
 {
-	const struct place *own = &t->places[path];
-
 	r->parent[at] = own->row;
 	r->region[at] = r->path[at] = SP_NONE;
 	r->visits[at] = own->visits;
@@ -186,30 +259,19 @@ static void put_rest(const struct tree *t, const struct rows *r, uint32_t path, 
 	}
 }
 
-static void put_rows(struct tree *t, const struct rows *r)
+static void put_rows(const struct tree *t, const struct rows *r)
 {
-	const struct sp_path *paths = t->s->m->paths;
-	struct place *root = &t->places[0];
+	const struct place *root = &t->places[0], *own;
 	size_t k;
 
-	root->row = SP_NONE;
-	for (k = 0; k < t->n; k++) {
-		const uint32_t p = t->order[k].path;
-		struct place *own = &t->places[p], *caller = &t->places[paths[p].parent];
-
-		if (!own->below) {
-			own->row = SP_NONE;
-			continue;
-		}
-		own->row = caller->next;
-		caller->next += own->below;
-		own->next = own->row + 1;
-		put_path(t, r, p, caller->row);
+	for (k = 1; k <= t->shown; k++) {
+		own = &t->places[k];
+		put_path(t, r, t->keys[k - 1].path, own->row);
 		if (own->hidden)
-			put_rest(t, r, p, own->row + own->below - 1);
+			put_rest(t, r, own, own->row + own->below - 1);
 	}
 	if (root->hidden)
-		put_rest(t, r, 0, root->below - 1);
+		put_rest(t, r, root, root->below - 1);
 }
 
 int sp_view_tree(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
@@ -219,22 +281,19 @@ int sp_view_tree(const struct sp_viewed *v, const struct sp_view_query *q, struc
 	struct rows r;
 	int rc = sp_select(&s, v, q, e);
 
-	if (rc == 0 && sort(&t)) {
+	if (rc == 0 && (find(&t) || arrange(&t, q->limit ? q->limit : MOST_PATHS) || make_rows(&t, &r, out)))
 		rc = sp_fail(e, ENOMEM, "not enough memory");
-	} else if (rc == 0) {
-		count(&t, q->limit ? q->limit : MOST_PATHS);
+	if (rc == 0) {
 		sp_selected_meta(&s, out);
 		sp_meta_uint(out, "paths", t.n);
 		sp_meta_uint(out, "shown", t.shown);
-		rc = make_rows(&t, &r, out) ? sp_fail(e, ENOMEM, "not enough memory") : 0;
-	}
-	if (rc == 0) {
 		put_rows(&t, &r);
 		if (r.label)
 			rc = sp_view_labels(&s, r.label, t.places[0].below, out, e);
 	}
+	free(t.keys);
 	free(t.places);
-	free(t.order);
+	free(t.place_of);
 	sp_selected_close(&s);
 	return rc;
 }
