@@ -1,37 +1,97 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A payload of `Model.view`: a header of JSON, then arrays. src/view/columns.h draws it.
+// What src/view/columns.h writes: a header in JSON, then arrays of numbers. Little-endian, as every browser's typed arrays are.
 
-export type Column = Float64Array | Float32Array | Uint32Array | Int32Array | Uint8Array;
-
-/** None, in columns of whole numbers. */
 export const NONE = 0xffffffff;
-
 const MAGIC = 0x4f435053; // "SPCO"
-const ARRAYS = { f64: Float64Array, f32: Float32Array, u32: Uint32Array, i32: Int32Array, u8: Uint8Array } as const;
 
-export interface Columns<Meta = Record<string, unknown>> {
-  meta: Meta;
-  columns: Record<string, Column>;
-}
+const TYPES = { f64: Float64Array, f32: Float32Array, u32: Uint32Array, i32: Int32Array, u8: Uint8Array };
+export type Type = keyof typeof TYPES;
+export type Numbers = Float64Array | Float32Array | Uint32Array | Int32Array | Uint8Array;
+// what a kind's meta holds is described where it is used
+export type Meta = Record<string, any>;
 
-interface Header {
-  meta: Record<string, unknown>;
-  columns: Record<string, { type: keyof typeof ARRAYS; at: number; n: number }>;
-}
+export class Columns {
+  constructor(
+    readonly meta: Meta,
+    private readonly columns: ReadonlyMap<string, Numbers>,
+  ) {}
 
-/** The arrays are views of the buffer, not copies. Throws where it is no payload, or cut short. */
-export function decode<Meta = Record<string, unknown>>(buffer: ArrayBuffer): Columns<Meta> {
-  const words = new DataView(buffer);
-  if (buffer.byteLength < 8 || words.getUint32(0, true) !== MAGIC) throw new Error('this is no payload of columns');
-  const begin = 8 + words.getUint32(4, true);
-  if (begin > buffer.byteLength) throw new Error('the payload ends within its header');
-  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, begin - 8))) as Header;
-  const columns: Record<string, Column> = {};
-  for (const [name, { type, at, n }] of Object.entries(header.columns)) {
-    const array = ARRAYS[type];
-    if (array === undefined) throw new Error(`column ${name}: unknown type ${String(type)}`);
-    if (begin + at + n * array.BYTES_PER_ELEMENT > buffer.byteLength) throw new Error(`column ${name}: the payload is cut short`);
-    columns[name] = new array(buffer, begin + at, n);
+  has(name: string): boolean {
+    return this.columns.has(name);
   }
-  return { meta: header.meta as Meta, columns };
+
+  names(): string[] {
+    return [...this.columns.keys()];
+  }
+
+  /** The column, of whatever type. An unknown name is a mistake of ours and not of the user. */
+  get(name: string): Numbers {
+    const column = this.columns.get(name);
+    if (!column) throw new Error(`no column ${name} among ${this.names().join(", ")}`);
+    return column;
+  }
+
+  f64(name: string): Float64Array {
+    return this.get(name) as Float64Array;
+  }
+
+  f32(name: string): Float32Array {
+    return this.get(name) as Float32Array;
+  }
+
+  u32(name: string): Uint32Array {
+    return this.get(name) as Uint32Array;
+  }
+
+  i32(name: string): Int32Array {
+    return this.get(name) as Int32Array;
+  }
+
+  u8(name: string): Uint8Array {
+    return this.get(name) as Uint8Array;
+  }
+}
+
+/** The arrays are views into the buffer: nothing is copied. */
+export function parse(buffer: ArrayBuffer): Columns {
+  const head = new DataView(buffer);
+  if (buffer.byteLength < 8 || head.getUint32(0, true) !== MAGIC) throw new Error("the data is not Spartito's");
+  const size = head.getUint32(4, true);
+  if (size % 8 || 8 + size > buffer.byteLength) throw new Error("the data is cut off");
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, size)));
+  const columns = new Map<string, Numbers>();
+  for (const [name, entry] of Object.entries(header.columns as Record<string, { type: Type; at: number; n: number }>)) {
+    const Array = TYPES[entry.type];
+    const at = 8 + size + entry.at;
+    if (at + entry.n * Array.BYTES_PER_ELEMENT > buffer.byteLength) throw new Error(`the data is cut off in ${name}`);
+    columns.set(name, new Array(buffer, at, entry.n));
+  }
+  return new Columns(header.meta, columns);
+}
+
+function typeOf(numbers: Numbers): Type {
+  for (const [type, Array] of Object.entries(TYPES)) if (numbers instanceof Array) return type as Type;
+  throw new Error("not an array of numbers");
+}
+
+/** The reverse of parse(). */
+export function pack(meta: Meta, columns: Record<string, Numbers>): ArrayBuffer {
+  const entries: Record<string, { type: Type; at: number; n: number }> = {};
+  let at = 0;
+  for (const [name, numbers] of Object.entries(columns)) {
+    entries[name] = { type: typeOf(numbers), at, n: numbers.length };
+    at = (at + numbers.byteLength + 7) & ~7;
+  }
+  const header = new TextEncoder().encode(JSON.stringify({ meta, columns: entries }));
+  const size = (header.length + 7) & ~7;
+  const buffer = new ArrayBuffer(8 + size + at);
+  const all = new Uint8Array(buffer);
+  all.fill(0x20, 8, 8 + size);
+  all.set(header, 8);
+  new DataView(buffer).setUint32(0, MAGIC, true);
+  new DataView(buffer).setUint32(4, size, true);
+  for (const [name, numbers] of Object.entries(columns)) {
+    all.set(new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength), 8 + size + entries[name]!.at);
+  }
+  return buffer;
 }

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-import './app.css';
-import { render } from 'preact';
-import { decode } from './columns';
+import { render } from "preact";
+import { App } from "./app";
+import { FileSource, ServerSource } from "./source";
+import { Store, range } from "./store";
+import "./style.css";
 
-interface Facts {
-  title: string;
-  sentences: string[];
+const source = FileSource.in(document) ? new FileSource(document) : new ServerSource("data/");
+const store = new Store(source);
+
+// all under way at once, so that the first picture waits for one answer only
+for (const [kind, params] of [
+  ["facts", {}],
+  ["regions", {}],
+  [store.selection.view === "summary" || store.selection.view === "table" ? "flat" : "tree", range(store.selection)],
+] as const)
+  source.get(kind, params).catch(() => undefined); // who shows it tells what went wrong
+
+declare global {
+  interface Window {
+    /** For tests: what is selected, and what the view shows, in numbers. */
+    spartito: { store: Store; state: () => unknown };
+  }
 }
-
-async function main(): Promise<void> {
-  const answer = await fetch('data/facts');
-  if (!answer.ok) throw new Error(await answer.text());
-  const { meta } = decode<Facts>(await answer.arrayBuffer());
-  document.title = meta.title;
-  render(
-    <main>
-      <h1>{meta.title}</h1>
-      {meta.sentences.map((s) => (
-        <p>{s}</p>
-      ))}
-    </main>,
-    document.body,
-  );
-}
-
-main().catch((e: unknown) => render(<p role="alert">{String(e)}</p>, document.body));
+window.spartito = { store, state: () => store.state() };
+const place = document.getElementById("app") ?? document.body.appendChild(document.createElement("div"));
+place.id = "app";
+render(<App store={store} />, place);

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the kinds "facts" and "regions" say. Times are seconds; moments are since the experiment's begin, but start (epoch).
+import type { Columns } from "./columns";
+
+export interface Process {
+  name: string;
+  rank: number | null;
+  pid: number;
+  parent: number | null;
+  host: string;
+  begin: number;
+  end: number;
+  command: string;
+}
+
+export interface Location {
+  process: number;
+  name: string;
+  begin: number;
+  end: number;
+  busy: number;
+}
+
+/** Counted beside the time, in 10**exponent unit. */
+export interface Metric {
+  name: string;
+  unit: string;
+  exponent: number;
+  what: string;
+}
+
+export type Has = "trace" | "lines" | "mpi" | "tasks" | "messages" | "waits" | "counters" | "source" | "compare";
+
+export interface Facts {
+  title: string;
+  command: string[];
+  host: string;
+  start: number;
+  duration: number;
+  python: string;
+  traced: boolean;
+  /** Where the time goes, in words. */
+  sentences: string[];
+  /** Of measuring: seconds for each enter and leave, and the share of the run that this was. */
+  cost: { in: number; out: number; share: number };
+  lost: string[];
+  problems: string[];
+  processes: Process[];
+  locations: Location[];
+  metrics: Metric[];
+  has: Record<Has, boolean>;
+  versions: Record<string, string>;
+}
+
+/** Names and places of functions; other kinds give indices into these. */
+export class Regions {
+  readonly names: string[];
+  readonly qualnames: string[];
+  readonly modules: string[];
+  readonly files: string[];
+  readonly kinds: string[];
+  readonly module: Uint32Array;
+  readonly file: Uint32Array;
+  readonly line: Uint32Array;
+  readonly kind: Uint8Array;
+  private lower?: string[];
+
+  constructor(columns: Columns) {
+    const meta = columns.meta;
+    this.names = meta.names;
+    this.qualnames = meta.qualnames;
+    this.modules = meta.modules;
+    this.files = meta.files;
+    this.kinds = meta.kinds;
+    this.module = columns.u32("module");
+    this.file = columns.u32("file");
+    this.line = columns.u32("line");
+    this.kind = columns.u8("kind");
+  }
+
+  get count(): number {
+    return this.names.length;
+  }
+
+  moduleOf(region: number): string {
+    return this.modules[this.module[region]!] ?? "";
+  }
+
+  kindOf(region: number): string {
+    return this.kinds[this.kind[region]!] ?? "";
+  }
+
+  /** "file:line", or "" for functions without a place. */
+  placeOf(region: number): string {
+    const file = this.files[this.file[region]!];
+    return file ? (this.line[region] ? `${file}:${this.line[region]}` : file) : "";
+  }
+
+  /** For search; made when first wanted, as there may be 10^5. */
+  lowered(): string[] {
+    this.lower ??= this.names.map((name) => name.toLowerCase());
+    return this.lower;
+  }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The kind "flat": a row for each function that ran; and what tables do with it.
+import type { Columns, Numbers } from "./columns";
+import type { Regions } from "./facts";
+
+export interface FlatMetric {
+  name: string;
+  incl: Float64Array;
+  excl: Float64Array;
+}
+
+export class Flat {
+  readonly region: Uint32Array;
+  readonly visits: Float64Array;
+  readonly incl: Float64Array;
+  readonly excl: Float64Array;
+  readonly mean: Float64Array;
+  readonly min: Float64Array;
+  readonly max: Float64Array;
+  readonly std: Float64Array;
+  /** Of the run compared with, if there is one. */
+  readonly base: { visits: Float64Array; incl: Float64Array; excl: Float64Array } | undefined;
+  readonly metrics: FlatMetric[];
+  /** Own time of all functions, which is that of the run in all its threads. */
+  readonly total: number;
+
+  constructor(columns: Columns) {
+    this.region = columns.u32("region");
+    this.visits = columns.f64("visits");
+    this.incl = columns.f64("incl");
+    this.excl = columns.f64("excl");
+    this.mean = columns.f64("mean");
+    this.min = columns.f64("min");
+    this.max = columns.f64("max");
+    this.std = columns.f64("std");
+    if (columns.has("base_incl"))
+      this.base = { visits: columns.f64("base_visits"), incl: columns.f64("base_incl"), excl: columns.f64("base_excl") };
+    this.metrics = columns
+      .names()
+      .filter((name) => name.startsWith("metric:") && name.endsWith(":incl"))
+      .map((name) => name.slice(7, -5))
+      .map((name) => ({ name, incl: columns.f64(`metric:${name}:incl`), excl: columns.f64(`metric:${name}:excl`) }));
+    this.total = this.excl.reduce((sum, value) => sum + value, 0);
+  }
+
+  get count(): number {
+    return this.region.length;
+  }
+}
+
+export function largest(numbers: ArrayLike<number>): number {
+  let most = 0;
+  for (let i = 0; i < numbers.length; i++) {
+    const size = Math.abs(numbers[i]!);
+    if (size > most && size < Infinity) most = size;
+  }
+  return most;
+}
+
+/** Rows by a column; equal ones stay in the order they came in. */
+export function sorted(rows: Uint32Array, by: Numbers | ((row: number) => string), down: boolean): Uint32Array {
+  const out = rows.slice();
+  const way = down ? -1 : 1;
+  if (typeof by === "function") {
+    const texts = new Map<number, string>();
+    for (const row of rows) texts.set(row, by(row));
+    const collator = new Intl.Collator("en");
+    return out.sort((a, b) => way * collator.compare(texts.get(a)!, texts.get(b)!) || a - b);
+  }
+  return out.sort((a, b) => way * (by[a]! - by[b]!) || a - b);
+}
+
+export interface ModuleShare {
+  module: string;
+  excl: number;
+}
+
+/** Own time of each package (the part of a module's name before the first dot), the longest first. */
+export function byPackage(flat: Flat, regions: Regions): ModuleShare[] {
+  const times = new Map<string, number>();
+  for (let row = 0; row < flat.count; row++) {
+    const name = regions.moduleOf(flat.region[row]!).split(".", 1)[0]!;
+    times.set(name, (times.get(name) ?? 0) + flat.excl[row]!);
+  }
+  return [...times].map(([module, excl]) => ({ module, excl })).sort((a, b) => b.excl - a.excl);
+}

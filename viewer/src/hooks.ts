@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How views reach the store: the selection, the answers to questions, and what they report for tests.
+import { createContext } from "preact";
+import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Columns } from "./columns";
+import { type Facts, Regions } from "./facts";
+import { type Params, query } from "./source";
+import { type Selection, type Store, range } from "./store";
+import { Tree } from "./tree";
+
+const Context = createContext<Store>(undefined as never);
+export const Provide = Context.Provider;
+
+/** The facts, which the frame waits for; a view is shown only when they are there. */
+export const KnownFacts = createContext<Facts | undefined>(undefined);
+export const useFacts = (): Facts => useContext(KnownFacts)!;
+
+export const useStore = (): Store => useContext(Context);
+
+export function useSelection(): Selection {
+  const store = useStore();
+  const [selection, set] = useState(store.selection);
+  useLayoutEffect(() => {
+    set(store.selection);
+    return store.subscribe(() => set(store.selection));
+  }, [store]);
+  return selection;
+}
+
+export interface Answer<T> {
+  /** Of the question before, while a new one is under way, so that nothing flickers. */
+  data: T | undefined;
+  loading: boolean;
+  /** A sentence. */
+  problem: string | undefined;
+}
+
+interface Held<T> {
+  key: string;
+  data: T | undefined;
+  problem: string | undefined;
+}
+
+/** Asks the source; kind undefined: asks nothing. make turns the columns into what is wanted, once for each answer. */
+export function useAnswer<T>(kind: string | undefined, params: Params, make: (columns: Columns) => T): Answer<T> {
+  const store = useStore();
+  const key = kind === undefined ? "" : query(kind, params);
+  const [held, hold] = useState<Held<T>>({ key: "", data: undefined, problem: undefined });
+  useEffect(() => {
+    let wanted = true;
+    if (kind === undefined) return undefined;
+    store.source.get(kind, params).then(
+      (columns) => wanted && hold({ key, data: made(columns, make), problem: undefined }),
+      (error: Error) => wanted && hold({ key, data: undefined, problem: error.message }),
+    );
+    return () => {
+      wanted = false;
+    };
+  }, [store, key]);
+  return { data: held.data, loading: held.key !== key, problem: held.key === key ? held.problem : undefined };
+}
+
+const makings = new WeakMap<Columns, Map<unknown, unknown>>();
+
+/** Several views want the same Tree of the same answer. */
+function made<T>(columns: Columns, make: (columns: Columns) => T): T {
+  let known = makings.get(columns);
+  if (!known) makings.set(columns, (known = new Map()));
+  if (!known.has(make)) known.set(make, make(columns));
+  return known.get(make) as T;
+}
+
+const same = (columns: Columns): Columns => columns;
+const asFacts = (columns: Columns): Facts => columns.meta as Facts;
+const asRegions = (columns: Columns): Regions => new Regions(columns);
+const asTree = (columns: Columns): Tree => new Tree(columns);
+
+export const useQuery = (kind: string | undefined, params: Params = {}): Answer<Columns> => useAnswer(kind, params, same);
+export const useFirstFacts = (): Answer<Facts> => useAnswer("facts", {}, asFacts);
+export const useRegions = (): Answer<Regions> => useAnswer("regions", {}, asRegions);
+
+/** The call tree of what is selected: process, location, range of time. */
+export function useTree(): Answer<Tree> {
+  return useAnswer("tree", range(useSelection()), asTree);
+}
+
+/** Tells tests, through window.spartito.state().view, what this view shows. */
+export function useReport(report: () => unknown): void {
+  const store = useStore();
+  useLayoutEffect(() => {
+    store.report = report;
+    return () => {
+      if (store.report === report) store.report = undefined;
+    };
+  });
+}
+
+/** Width and height in CSS pixels of the element that gets the reference. */
+export function useSize<E extends Element>(): [{ current: E | null }, { width: number; height: number }] {
+  const element = useRef<E>(null);
+  const [size, set] = useState({ width: 0, height: 0 });
+  useLayoutEffect(() => {
+    const now = element.current;
+    if (!now) return undefined;
+    const look = (): void => set({ width: now.clientWidth, height: now.clientHeight });
+    look();
+    const observer = new ResizeObserver(look);
+    observer.observe(now);
+    return () => observer.disconnect();
+  }, []);
+  return [element, size];
+}
+
+/** Is the page dark? By the switch, or else by the system. */
+export function useDark(): boolean {
+  const { theme } = useSelection();
+  const media = useMemo(() => matchMedia("(prefers-color-scheme: dark)"), []);
+  const [dark, set] = useState(media.matches);
+  useEffect(() => {
+    const look = (): void => set(media.matches);
+    media.addEventListener("change", look);
+    return () => media.removeEventListener("change", look);
+  }, [media]);
+  return theme ? theme === "dark" : dark;
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A canvas with the device's own pixels, drawn once a frame at most, that keyboard and screen reader reach.
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useSize } from "../hooks";
+
+export interface Point {
+  x: number;
+  y: number;
+  /** Of the window, for tooltips. */
+  clientX: number;
+  clientY: number;
+}
+
+export interface CanvasProps {
+  /** What the picture is. */
+  label: string;
+  /** What the keyboard's focus is on, in words; read aloud when it changes. */
+  spoken: string;
+  /** In CSS pixels. Draws all; another function means that something has changed. */
+  draw: (pen: CanvasRenderingContext2D, width: number, height: number) => void;
+  cursor?: string | undefined;
+  onPoint?: (point: Point) => void;
+  onLeave?: () => void;
+  onClick?: (point: Point, event: MouseEvent) => void;
+  onDouble?: (point: Point) => void;
+  /** From where the button went down; done: it is up again. A movement of a few pixels is a click. */
+  onDrag?: (from: Point, to: Point, done: boolean, event: PointerEvent) => void;
+  /** In pixels; zoom: with Ctrl, or pinched. true: used, so the page does not scroll. */
+  onWheel?: (point: Point, dx: number, dy: number, event: WheelEvent) => boolean;
+  /** true: used. */
+  onKey?: (event: KeyboardEvent) => boolean;
+  onSize?: (width: number, height: number) => void;
+}
+
+const CLICK = 4; // pixels
+
+function pointOf(event: MouseEvent): Point {
+  const box = (event.currentTarget as Element).getBoundingClientRect();
+  return { x: event.clientX - box.left, y: event.clientY - box.top, clientX: event.clientX, clientY: event.clientY };
+}
+
+function paint(canvas: HTMLCanvasElement, width: number, height: number, draw: CanvasProps["draw"]): void {
+  const ratio = window.devicePixelRatio || 1;
+  const pen = canvas.getContext("2d", { alpha: false });
+  if (!pen || !width || !height) return;
+  const wide = Math.round(width * ratio);
+  const high = Math.round(height * ratio);
+  if (canvas.width !== wide || canvas.height !== high) {
+    canvas.width = wide;
+    canvas.height = high;
+  }
+  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  draw(pen, width, height);
+}
+
+/** The wheel scrolls a page unless its listener says beforehand that it may stop that. */
+function useWheel(element: { current: HTMLElement | null }, latest: { current: CanvasProps }): void {
+  useEffect(() => {
+    const canvas = element.current;
+    const turn = (event: WheelEvent): void => {
+      const scale = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
+      if (latest.current.onWheel?.(pointOf(event), event.deltaX * scale, event.deltaY * scale, event)) event.preventDefault();
+    };
+    canvas?.addEventListener("wheel", turn, { passive: false });
+    return () => canvas?.removeEventListener("wheel", turn);
+  }, []);
+}
+
+export function Canvas(props: CanvasProps) {
+  const [box, { width, height }] = useSize<HTMLDivElement>();
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const latest = useRef(props);
+  const frame = useRef(0);
+  const down = useRef<{ from: Point; moved: boolean } | undefined>(undefined);
+  latest.current = props;
+  useLayoutEffect(() => {
+    if (!frame.current)
+      frame.current = requestAnimationFrame(() => {
+        frame.current = 0;
+        const now = box.current;
+        if (canvas.current && now) paint(canvas.current, now.clientWidth, now.clientHeight, latest.current.draw);
+      });
+  }, [props.draw, width, height]);
+  useLayoutEffect(() => () => cancelAnimationFrame(frame.current), []);
+  useLayoutEffect(() => {
+    if (width && height) latest.current.onSize?.(width, height);
+  }, [width, height]);
+  useWheel(canvas, latest);
+
+  const press = (event: PointerEvent): void => {
+    if (event.button !== 0) return;
+    down.current = { from: pointOf(event), moved: false };
+    (event.currentTarget as Element).setPointerCapture(event.pointerId);
+  };
+  const move = (event: PointerEvent): void => {
+    const at = pointOf(event);
+    const start = down.current;
+    if (start && !start.moved && Math.hypot(at.x - start.from.x, at.y - start.from.y) >= CLICK) start.moved = true;
+    if (start?.moved) props.onDrag?.(start.from, at, false, event);
+    else props.onPoint?.(at);
+  };
+  const release = (event: PointerEvent): void => {
+    const start = down.current;
+    down.current = undefined;
+    if (!start || event.button !== 0) return;
+    if (start.moved) props.onDrag?.(start.from, pointOf(event), true, event);
+    else props.onClick?.(pointOf(event), event);
+  };
+  return (
+    <div class="canvas" ref={box}>
+      <canvas
+        ref={canvas}
+        tabIndex={0}
+        role="application"
+        aria-label={props.label}
+        aria-description={props.spoken}
+        style={{ cursor: props.cursor }}
+        onPointerDown={press}
+        onPointerMove={move}
+        onPointerUp={release}
+        onPointerCancel={() => (down.current = undefined)}
+        onPointerLeave={() => props.onLeave?.()}
+        onDblClick={(event) => props.onDouble?.(pointOf(event))}
+        onKeyDown={(event) => {
+          if (props.onKey?.(event)) event.preventDefault();
+        }}
+      />
+      <p class="unseen" aria-live="polite">
+        {props.spoken}
+      </p>
+    </div>
+  );
+}

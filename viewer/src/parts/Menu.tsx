@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The browser's own controls with a label: keyboard and screen reader know them.
+import type { ComponentChildren } from "preact";
+
+export interface Option {
+  value: string;
+  title: string;
+  /** Shown when the pointer rests. */
+  hint?: string;
+}
+
+interface Props {
+  label: string;
+  value: string;
+  options: readonly Option[];
+  onChange: (value: string) => void;
+}
+
+/** One of many. */
+export function Menu({ label, value, options, onChange }: Props) {
+  return (
+    <label class="menu">
+      <span>{label}</span>
+      <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+        {options.map((option) => (
+          <option key={option.value} value={option.value} title={option.hint} selected={option.value === value}>
+            {option.title}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** One of a few, all in sight. */
+export function Choice({ label, value, options, onChange }: Props) {
+  return (
+    <div class="choice" role="radiogroup" aria-label={label}>
+      {options.map((option) => (
+        <label key={option.value} class={option.value === value ? "on" : ""} title={option.hint}>
+          <input type="radio" name={label} checked={option.value === value} onChange={() => onChange(option.value)} />
+          {option.title}
+        </label>
+      ))}
+    </div>
+  );
+}
+
+/** Above a view: what can be set on the left, what is shown on the right. */
+export function Toolbar({ children, says }: { children?: ComponentChildren; says?: ComponentChildren }) {
+  return (
+    <div class="toolbar" role="toolbar">
+      {children}
+      <span class="says">{says}</span>
+    </div>
+  );
+}

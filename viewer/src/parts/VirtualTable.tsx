@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A table of which only the rows in sight are in the page, so that 10^5 of them cost what 50 cost.
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useSize } from "../hooks";
+
+export interface Column {
+  id: string;
+  title: string;
+  /** Beside the title: the unit of all values of the column. */
+  unit?: string | undefined;
+  hint?: string | undefined;
+  /** A track of a CSS grid: "90px", "minmax(200px, 1fr)". */
+  width: string;
+  left?: boolean;
+  cell: (row: number) => ComponentChildren;
+  /** The whole text, when the cell may be cut. */
+  full?: (row: number) => string;
+  /** 0 to 1: a bar behind the number. */
+  bar?: (row: number) => number;
+  fixed?: boolean; // cannot be sorted by
+}
+
+export interface Sorting {
+  id: string;
+  down: boolean;
+}
+
+interface Props {
+  label: string;
+  /** Row numbers in the order of showing; cells are asked for by these. */
+  order: ArrayLike<number>;
+  columns: readonly Column[];
+  sorting?: Sorting | undefined;
+  onSort?: (id: string) => void;
+  selected?: number | undefined;
+  /** Shown as soon as the arrows come to it, or a click. */
+  onSelect?: (row: number) => void;
+  /** Enter or a double click. */
+  onOpen?: (row: number) => void;
+  /** Keys that the table does not know; true: used. */
+  onKey?: (event: KeyboardEvent, row: number) => boolean;
+  rowClass?: (row: number) => string;
+  /** For tables that are trees: aria-level, from 1, and aria-expanded. */
+  level?: (row: number) => number;
+  expanded?: (row: number) => boolean | undefined;
+}
+
+export const ROW = 22; // pixels, as in style.css
+const SPARE = 6; // rows above and below those in sight, for the time until the next frame
+
+function Head({ columns, sorting, onSort }: Pick<Props, "columns" | "sorting" | "onSort">) {
+  return (
+    <div class="row head" role="row" aria-rowindex={1}>
+      {columns.map((column) => {
+        const sorted = sorting?.id === column.id ? (sorting.down ? "descending" : "ascending") : "none";
+        const text = (
+          <>
+            {column.title}
+            {column.unit && <small> {column.unit}</small>}
+            <span class="arrow" aria-hidden="true">
+              {sorted === "descending" ? "▾" : sorted === "ascending" ? "▴" : ""}
+            </span>
+          </>
+        );
+        return (
+          <div key={column.id} role="columnheader" aria-sort={sorted} class={column.left ? "cell left" : "cell"} title={column.hint}>
+            {onSort && !column.fixed ? <button onClick={() => onSort(column.id)}>{text}</button> : text}
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+function Cell({ column, row }: { column: Column; row: number }) {
+  const share = column.bar?.(row) ?? 0;
+  return (
+    <div role="gridcell" class={column.left ? "cell left" : "cell"} title={column.full?.(row)}>
+      {share > 0 && <i class="bar" style={{ width: `${Math.min(1, share) * 100}%` }} />}
+      <span>{column.cell(row)}</span>
+    </div>
+  );
+}
+
+/** Where a key moves the cursor to; undefined: not a key of ours. */
+export function moved(key: string, at: number, count: number, page: number): number | undefined {
+  const to = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: count - 1 }[key];
+  return to === undefined ? undefined : Math.max(0, Math.min(count - 1, to));
+}
+
+function indexOf(order: ArrayLike<number>, row: number | undefined): number {
+  return row === undefined ? -1 : Array.prototype.indexOf.call(order, row);
+}
+
+export function VirtualTable(props: Props) {
+  const { order, columns, selected } = props;
+  const [box, { height }] = useSize<HTMLDivElement>();
+  const [top, setTop] = useState(0);
+  const [cursor, setCursor] = useState(0);
+  const page = Math.max(1, Math.floor(height / ROW) - 2);
+  const first = Math.max(0, Math.floor(top / ROW) - SPARE);
+  const last = Math.min(order.length, first + page + 2 + 2 * SPARE);
+  const name = useRef(`t${Math.random().toString(36).slice(2, 8)}`).current;
+
+  const reveal = (index: number): void => {
+    const element = box.current;
+    if (!element) return;
+    if (index * ROW < element.scrollTop) element.scrollTop = index * ROW;
+    else if ((index + 2) * ROW > element.scrollTop + element.clientHeight) element.scrollTop = (index + 2) * ROW - element.clientHeight;
+  };
+  useEffect(() => {
+    const index = indexOf(order, selected); // what another view has selected comes into sight here
+    if (index < 0) return;
+    setCursor(index);
+    reveal(index);
+  }, [selected, order, height > 0]);
+  useLayoutEffect(() => {
+    if (cursor >= order.length) setCursor(Math.max(0, order.length - 1));
+  }, [order]);
+
+  const go = (index: number): void => {
+    setCursor(index);
+    reveal(index);
+    if (order.length) props.onSelect?.(order[index]!);
+  };
+  const key = (event: KeyboardEvent): void => {
+    if (event.target !== box.current || !order.length) return; // the head's buttons have keys of their own
+    const to = event.altKey || event.ctrlKey || event.metaKey ? undefined : moved(event.key, cursor, order.length, page);
+    if (to !== undefined) go(to);
+    else if (event.key === "Enter") props.onOpen?.(order[cursor]!);
+    else if (!props.onKey?.(event, order[cursor]!)) return;
+    event.preventDefault();
+  };
+  const rows = [];
+  for (let index = first; index < last; index++) {
+    const row = order[index]!;
+    const classes = ["row", row === selected ? "selected" : "", index === cursor ? "cursor" : "", props.rowClass?.(row) ?? ""];
+    rows.push(
+      <div
+        key={row}
+        id={`${name}-${index}`}
+        role="row"
+        aria-rowindex={index + 2}
+        aria-selected={row === selected}
+        aria-level={props.level?.(row)}
+        aria-expanded={props.expanded?.(row)}
+        class={classes.filter(Boolean).join(" ")}
+        style={{ top: `${(index + 1) * ROW}px` }}
+        onClick={() => go(index)}
+        onDblClick={() => props.onOpen?.(row)}
+      >
+        {columns.map((column) => (
+          <Cell key={column.id} column={column} row={row} />
+        ))}
+      </div>,
+    );
+  }
+  return (
+    <div
+      class="table"
+      ref={box}
+      role={props.level ? "treegrid" : "grid"}
+      aria-label={props.label}
+      aria-rowcount={order.length + 1}
+      aria-activedescendant={cursor >= first && cursor < last ? `${name}-${cursor}` : undefined}
+      tabIndex={0}
+      onScroll={(event) => setTop(event.currentTarget.scrollTop)}
+      onKeyDown={key}
+      style={{ "--tracks": columns.map((column) => column.width).join(" ") }}
+    >
+      <div class="rows" style={{ height: `${(order.length + 1) * ROW}px` }}>
+        <Head columns={columns} sorting={props.sorting} onSort={props.onSort} />
+        {rows}
+      </div>
+    </div>
+  );
+}

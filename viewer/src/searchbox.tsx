@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The search of all views: they show what is hit, this says how much.
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useRegions, useSelection, useStore, useTree } from "./hooks";
+import { hitsIn, search, type Hits } from "./tree";
+import { count, percent } from "./units";
+
+/** 1 for each function that the search has found; undefined without a search. */
+export function useFound(): Uint8Array | undefined {
+  const { search: text } = useSelection();
+  const regions = useRegions().data;
+  return useMemo(() => (text && regions ? search(regions.lowered(), text) : undefined), [text, regions]);
+}
+
+export function said(hits: Hits, total: number): string {
+  if (!hits.regions) return "no function has that name";
+  const functions = hits.regions === 1 ? "1 function" : `${count(hits.regions)} functions`;
+  return `${functions} · ${count(hits.paths)} paths · ${percent(total ? hits.time / total : 0)}`;
+}
+
+/** Asks for the tree, so it is in the page only while something is searched for. */
+function Said({ found }: { found: Uint8Array }) {
+  const tree = useTree().data;
+  const hits = useMemo(() => tree && hitsIn(tree, found), [tree, found]);
+  return (
+    <span class="hits" role="status">
+      {hits && tree ? said(hits, tree.total) : ""}
+    </span>
+  );
+}
+
+export function Search() {
+  const store = useStore();
+  const { search: text } = useSelection();
+  const found = useFound();
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const key = (event: KeyboardEvent): void => {
+      const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
+      const find = event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey;
+      if (!find) return;
+      input.current?.focus();
+      event.preventDefault();
+    };
+    addEventListener("keydown", key);
+    return () => removeEventListener("keydown", key);
+  }, []);
+  return (
+    <div class="search" role="search">
+      {found && <Said found={found} />}
+      <input
+        ref={input}
+        type="search"
+        placeholder="Search functions  (/)"
+        aria-label="Search functions by a part of their name, or by a regular expression between slashes"
+        value={text ?? ""}
+        onInput={(event) => store.select({ search: event.currentTarget.value || undefined }, "replace")}
+        onKeyDown={(event) => {
+          if (event.key !== "Escape") return;
+          store.select({ search: undefined }, "replace");
+          input.current?.blur();
+        }}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the data comes from: the server of `spartito view`, or the page itself (`spartito html`). Views cannot tell.
+import { type Columns, parse } from "./columns";
+
+export type Params = Record<string, string | number | undefined>;
+
+export interface Source {
+  /** Rejected with a sentence for the user. Answers are kept: asking again costs nothing. */
+  get(kind: string, params?: Params): Promise<Columns>;
+}
+
+/** The one spelling of a question: "tree?begin=1&end=2", parameters by name, those undefined left out. */
+export function query(kind: string, params: Params = {}): string {
+  const out = new URLSearchParams();
+  for (const name of Object.keys(params).sort()) {
+    const value = params[name];
+    if (value !== undefined) out.set(name, String(value));
+  }
+  const text = out.toString();
+  return text ? `${kind}?${text}` : kind;
+}
+
+const KEPT = 256; // answers; a viewport's tiles are small, trees are megabytes
+const KEPT_BYTES = 256 << 20;
+
+export class ServerSource implements Source {
+  private readonly answers = new Map<string, { promise: Promise<Columns>; bytes: number }>();
+  private bytes = 0;
+
+  constructor(private readonly base: string) {}
+
+  get(kind: string, params?: Params): Promise<Columns> {
+    const key = query(kind, params);
+    const kept = this.answers.get(key);
+    if (kept) {
+      this.answers.delete(key); // and in again, as the one used last
+      this.answers.set(key, kept);
+      return kept.promise;
+    }
+    const entry = { promise: this.fetch(key), bytes: 0 };
+    this.answers.set(key, entry);
+    entry.promise.catch(() => this.answers.delete(key));
+    return entry.promise;
+  }
+
+  private async fetch(key: string): Promise<Columns> {
+    let answer: Response;
+    let buffer: ArrayBuffer;
+    try {
+      answer = await fetch(this.base + key, { cache: "no-store", credentials: "omit" });
+      buffer = await answer.arrayBuffer();
+    } catch {
+      throw new Error("The server does not answer. Is `spartito view` still running in its terminal?");
+    }
+    if (!answer.ok) throw new Error(new TextDecoder().decode(buffer).trim() || `The server answers ${answer.status}.`);
+    this.count(key, buffer.byteLength);
+    return parse(buffer);
+  }
+
+  private count(key: string, bytes: number): void {
+    const entry = this.answers.get(key);
+    if (entry) entry.bytes = bytes;
+    this.bytes += bytes;
+    for (const [old, { bytes: freed }] of this.answers) {
+      if ((this.answers.size <= KEPT && this.bytes <= KEPT_BYTES) || old === key) break;
+      this.answers.delete(old);
+      this.bytes -= freed;
+    }
+  }
+}
+
+async function inflate(base64: string): Promise<ArrayBuffer> {
+  const text = atob(base64.trim());
+  const packed = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i);
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream).arrayBuffer();
+}
+
+/** Answers that are in the page: <script type="application/octet-stream" data-query="tree?process=1">, deflated, in base64. */
+export class FileSource implements Source {
+  private readonly answers = new Map<string, Promise<Columns>>();
+  private readonly blocks = new Map<string, Element>();
+
+  constructor(page: ParentNode) {
+    for (const block of page.querySelectorAll("script[data-query]")) this.blocks.set(block.getAttribute("data-query")!, block);
+  }
+
+  static in(page: ParentNode): boolean {
+    return page.querySelector("script[data-query]") !== null;
+  }
+
+  get(kind: string, params?: Params): Promise<Columns> {
+    const key = query(kind, params);
+    let answer = this.answers.get(key);
+    if (!answer) {
+      answer = this.read(key);
+      this.answers.set(key, answer);
+    }
+    return answer;
+  }
+
+  private async read(key: string): Promise<Columns> {
+    const block = this.blocks.get(key);
+    if (!block) throw new Error("This file does not hold that part of the experiment. `spartito view` on the experiment's directory shows all of it.");
+    const columns = parse(await inflate(block.textContent ?? ""));
+    block.remove(); // the text is large, and what it held is kept
+    return columns;
+  }
+}

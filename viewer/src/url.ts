@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The selection as the URL's hash: what is shown can be sent to a colleague, and the back button works.
+
+export type Theme = "light" | "dark";
+
+/** What all views share. A call path is the regions from the outermost to the function itself. */
+export interface Selection {
+  view: string;
+  region?: number;
+  path?: readonly number[];
+  module?: string;
+  process?: number;
+  location?: number;
+  begin?: number;
+  end?: number;
+  search?: string;
+  /** The call path that icicle and sunburst are zoomed to. */
+  centre?: readonly number[];
+  metric?: string;
+  theme?: Theme;
+}
+
+/** "3.7*40.9": a function that calls itself would make the URL as long as its recursion is deep. */
+export function writePath(path: readonly number[]): string {
+  const parts: string[] = [];
+  for (let i = 0; i < path.length; ) {
+    let n = 1;
+    while (path[i + n] === path[i]) n++;
+    parts.push(n > 1 ? `${path[i]}*${n}` : `${path[i]}`);
+    i += n;
+  }
+  return parts.join(".");
+}
+
+const LONGEST = 1_000_000; // frames; a hash made by hand must not fill the memory
+
+export function readPath(text: string): number[] | undefined {
+  const path: number[] = [];
+  for (const part of text.split(".")) {
+    const match = /^(\d{1,10})(?:\*(\d{1,7}))?$/.exec(part);
+    const n = match ? Number(match[2] ?? 1) : 0;
+    if (!match || n < 1 || path.length + n > LONGEST) return undefined;
+    for (let i = 0; i < n; i++) path.push(Number(match[1]));
+  }
+  return path;
+}
+
+const INDICES = ["region", "process", "location"] as const;
+const MOMENTS = ["begin", "end"] as const;
+const PATHS = ["path", "centre"] as const;
+const TEXTS = ["module", "search", "metric"] as const;
+
+export function write(selection: Selection): string {
+  const out = new URLSearchParams();
+  out.set("view", selection.view);
+  for (const name of [...INDICES, ...MOMENTS]) if (selection[name] !== undefined) out.set(name, String(selection[name]));
+  for (const name of PATHS) {
+    const path = selection[name];
+    if (path?.length) out.set(name, writePath(path));
+  }
+  for (const name of TEXTS) if (selection[name]) out.set(name, selection[name]!);
+  if (selection.theme) out.set("theme", selection.theme);
+  return "#" + out.toString();
+}
+
+/** What cannot be read is left out: an old or mistyped link shows as much as it can. */
+export function read(hash: string, view: string): Selection {
+  const given = new URLSearchParams(hash.replace(/^#/, ""));
+  const selection: Selection = { view: given.get("view") || view };
+  for (const name of INDICES) {
+    const value = given.get(name);
+    if (value !== null && /^\d{1,10}$/.test(value)) selection[name] = Number(value);
+  }
+  for (const name of MOMENTS) {
+    const value = given.get(name);
+    if (value && Number.isFinite(Number(value))) selection[name] = Number(value);
+  }
+  for (const name of PATHS) {
+    const value = given.get(name);
+    const path = value ? readPath(value) : undefined;
+    if (path) selection[name] = path;
+  }
+  for (const name of TEXTS) {
+    const value = given.get(name);
+    if (value) selection[name] = value;
+  }
+  const theme = given.get("theme");
+  if (theme === "light" || theme === "dark") selection.theme = theme;
+  return selection;
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The first screen: where the time goes, in words; what run this was, what measuring cost, what was lost.
+import { useMemo } from "preact/hooks";
+import { css, ofModule } from "../colour";
+import type { Facts, Regions } from "../facts";
+import { byPackage, Flat, sorted } from "../flat";
+import { useAnswer, useDark, useFacts, useRegions, useReport, useSelection, useStore } from "../hooks";
+import { range } from "../store";
+import { count, percent, time } from "../units";
+import type { View } from "./view";
+
+const ROWS = 12; // functions and packages that are shown here; the table has all
+
+const asFlat = (columns: ConstructorParameters<typeof Flat>[0]): Flat => new Flat(columns);
+
+function Bars({ rows }: { rows: { key: string; text: string; hint: string; share: number; value: string; colour: string; go: () => void }[] }) {
+  const most = Math.max(...rows.map((row) => row.share), 0);
+  return (
+    <ol class="bars">
+      {rows.map((row) => (
+        <li key={row.key}>
+          <button title={row.hint} onClick={row.go}>
+            <span class="label">{row.text}</span>
+            <span class="track" aria-hidden="true">
+              <i style={{ width: `${most ? (row.share / most) * 100 : 0}%`, background: row.colour }} />
+            </span>
+            <span class="number">{row.value}</span>
+            <span class="number">{percent(row.share)}</span>
+          </button>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Functions({ flat, regions, rows }: { flat: Flat; regions: Regions; rows: Uint32Array }) {
+  const store = useStore();
+  const dark = useDark();
+  return (
+    <Bars
+      rows={Array.from(rows.subarray(0, ROWS), (row) => {
+        const region = flat.region[row]!;
+        return {
+          key: String(region),
+          text: regions.names[region]!,
+          hint: `${regions.names[region]}\n${regions.placeOf(region)}\n${count(flat.visits[row]!)} calls`,
+          share: flat.excl[row]! / flat.total,
+          value: time(flat.excl[row]!),
+          colour: css(ofModule(regions.moduleOf(region), dark)),
+          go: () => store.select({ view: "table", region }),
+        };
+      })}
+    />
+  );
+}
+
+function Packages({ flat, regions }: { flat: Flat; regions: Regions }) {
+  const store = useStore();
+  const dark = useDark();
+  const packages = useMemo(() => byPackage(flat, regions), [flat, regions]);
+  return (
+    <Bars
+      rows={packages.slice(0, ROWS).map(({ module, excl }) => ({
+        key: module,
+        text: module || "(no module)",
+        hint: module,
+        share: excl / flat.total,
+        value: time(excl),
+        colour: css(ofModule(module, dark)),
+        go: () => store.select({ view: "table", module }),
+      }))}
+    />
+  );
+}
+
+function About({ facts }: { facts: Facts }) {
+  const { processes, locations, cost } = facts;
+  const ranks = processes.filter((process) => process.rank !== null).length;
+  const hosts = [...new Set(processes.map((process) => process.host))];
+  const rows: [string, string][] = [
+    ["Command", facts.command.join(" ")],
+    ["Started", new Date(facts.start * 1000).toLocaleString()],
+    ["Duration", time(facts.duration)],
+    ["Host", hosts.length > 1 ? `${facts.host} and ${hosts.length - 1} more` : facts.host],
+    ["Processes", ranks ? `${count(processes.length)}, ${count(ranks)} of them ranks of MPI` : count(processes.length)],
+    ["Threads", count(locations.length)],
+    ["Recorded", facts.traced ? "profile and trace" : "profile; with --trace also the order in time"],
+    ["Measuring", `${time(cost.in + cost.out)} for each call, ${percent(cost.share)} of the run`],
+    ...Object.entries(facts.versions).map(([name, version]): [string, string] => [name, version]),
+  ];
+  return (
+    <dl class="about">
+      {rows.map(([name, text]) => (
+        <>
+          <dt>{name}</dt>
+          <dd title={text}>{text}</dd>
+        </>
+      ))}
+    </dl>
+  );
+}
+
+function Remarks({ facts }: { facts: Facts }) {
+  const remarks = [...facts.lost, ...facts.problems];
+  if (!remarks.length) return <p class="fine">Nothing was lost: all calls that were to be measured are in the numbers.</p>;
+  return (
+    <ul class="remarks">
+      {remarks.map((remark) => (
+        <li key={remark}>{remark}</li>
+      ))}
+    </ul>
+  );
+}
+
+function Summary() {
+  const facts = useFacts();
+  const flat = useAnswer("flat", range(useSelection()), asFlat);
+  const regions = useRegions().data;
+  const rows = useMemo(
+    () => flat.data && sorted(Uint32Array.from({ length: flat.data.count }, (_, i) => i), flat.data.excl, true),
+    [flat.data],
+  );
+  useReport(() => ({
+    sentences: facts.sentences,
+    total: flat.data?.total,
+    functions: rows && Array.from(rows.subarray(0, ROWS), (row) => [regions?.names[flat.data!.region[row]!], flat.data!.excl[row]]),
+  }));
+  return (
+    <div class="summary">
+      <section class="words">
+        {facts.sentences.map((sentence) => (
+          <p key={sentence}>{sentence}</p>
+        ))}
+      </section>
+      <section>
+        <h2>Functions by own time</h2>
+        {flat.data && regions && rows ? <Functions flat={flat.data} regions={regions} rows={rows} /> : <p class="fine">{flat.problem ?? "Reading…"}</p>}
+      </section>
+      <section>
+        <h2>Packages by own time</h2>
+        {flat.data && regions && <Packages flat={flat.data} regions={regions} />}
+      </section>
+      <section>
+        <h2>The run</h2>
+        <About facts={facts} />
+      </section>
+      <section>
+        <h2>What was lost</h2>
+        <Remarks facts={facts} />
+      </section>
+    </div>
+  );
+}
+
+export const summary: View = { id: "summary", title: "Summary", available: () => true, component: Summary };

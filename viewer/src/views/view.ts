@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+import type { ComponentType } from "preact";
+import type { Facts } from "../facts";
+
+/** What a file in views/ exports. */
+export interface View {
+  /** In the URL. */
+  id: string;
+  title: string;
+  /** true, or why the view has nothing to show for this experiment and what to do: a sentence or two. */
+  available: (facts: Facts) => true | string;
+  component: ComponentType;
+}

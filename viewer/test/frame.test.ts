@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+import { describe, expect, it } from "vitest";
+import { chipsOf, crumbs } from "../src/chips";
+import { INK, contrast, ofChange, ofHeat, ofModule } from "../src/colour";
+import { query } from "../src/source";
+import { type Selection, chosen, range } from "../src/store";
+import { amount, bytes, inUnit, percent, shorten, time, timeUnit } from "../src/units";
+import { read, readPath, write, writePath } from "../src/url";
+
+describe("the URL", () => {
+  it("keeps the whole selection", () => {
+    const all: Selection = {
+      view: "icicle",
+      region: 7,
+      path: [1, 2, 2, 2, 7],
+      module: "json.decoder & more",
+      process: 0,
+      location: 3,
+      begin: 0.25,
+      end: 1e-7,
+      search: "a=b#c",
+      centre: [1],
+      metric: "max_rss",
+      theme: "dark",
+    };
+    expect(read(write(all), "summary")).toEqual(all);
+    expect(read("", "summary")).toEqual({ view: "summary" });
+  });
+  it("is short for deep recursion", () => {
+    const path = [3, ...Array.from({ length: 5000 }, () => 7), 9];
+    expect(writePath(path)).toBe("3.7*5000.9");
+    expect(readPath("3.7*5000.9")).toEqual(path);
+  });
+  it("ignores what it cannot read", () => {
+    const odd = "#view=table&region=-1&path=1..2&centre=1*99999999&process=x&begin=NaN&end=1e999&theme=pink&other=1";
+    expect(read(odd, "summary")).toEqual({ view: "table" });
+    expect(readPath("1*9999999.1")).toBeUndefined();
+  });
+});
+
+describe("the selection", () => {
+  it("takes the function from the path, and drops a path that is another function's", () => {
+    const one = chosen({ view: "table" }, { path: [1, 5] });
+    expect(one).toEqual({ view: "table", path: [1, 5], region: 5 });
+    expect(chosen(one, { region: 6 })).toEqual({ view: "table", region: 6 });
+    expect(chosen(one, { region: 5 })).toEqual(one);
+    expect(chosen(one, { view: "icicle" }).path).toEqual([1, 5]);
+    expect(chosen(one, { region: undefined, path: undefined })).toEqual({ view: "table" });
+  });
+  it("becomes one spelling of a question", () => {
+    expect(query("tree", range({ view: "x", process: 0, begin: 0.5 }))).toBe("tree?begin=0.5&process=0");
+    expect(query("facts")).toBe("facts");
+  });
+  it("has a chip for each part, which clears it", () => {
+    const chips = chipsOf({ view: "x", region: 2, path: [1, 2], begin: 1, end: 1.5 }, undefined, undefined);
+    expect(chips.map((chip) => [chip.what, chip.text])).toEqual([
+      ["function", "number 2"],
+      ["time", "1.00 s to 1.50 s (500 ms)"],
+      ["in", "this call path only"],
+    ]);
+    expect(chipsOf({ view: "x" }, undefined, undefined)).toEqual([]);
+  });
+  it("has breadcrumbs, of a long path both ends", () => {
+    expect(crumbs([5, 6]).map((crumb) => crumb.at)).toEqual([0, 1]);
+    const long = crumbs(Array.from({ length: 100 }, (_, i) => i));
+    expect(long.map((crumb) => crumb.at)).toEqual([0, 1, 2, 3, -1, 96, 97, 98, 99]);
+    expect(long[4]!.skipped).toBe(92);
+  });
+});
+
+describe("units", () => {
+  it("fit the number", () => {
+    expect([time(1.239), time(0.0123), time(4.2e-6), time(7e-9), time(0), time(63)]).toEqual(["1.24 s", "12.3 ms", "4.20 µs", "7 ns", "0 s", "63.0 s"]);
+    expect([bytes(10), bytes(1536), bytes(3 * 2 ** 20)]).toEqual(["10 B", "1.50 KiB", "3.00 MiB"]);
+    expect([amount(1234, "faults"), amount(2.5e6, "")]).toEqual(["1,234 faults", "2.50 M"]);
+  });
+  it("are one for a column, and nothing is told from little", () => {
+    const unit = timeUnit(0.5);
+    expect(unit.name).toBe("ms");
+    expect([inUnit(0.5, unit), inUnit(0, unit), inUnit(1e-9, unit), inUnit(Infinity, unit)]).toEqual(["500.000", "0.000", "<0.001", "–"]);
+  });
+  it("are shares", () => {
+    expect([percent(0.123), percent(0), percent(0.0001), percent(NaN)]).toEqual(["12.3 %", "0.0 %", "<0.1 %", "–"]);
+  });
+  it("leave both ends of a name", () => {
+    const measure = (text: string): number => text.length;
+    expect(shorten("abcdefghij", 10, measure)).toBe("abcdefghij");
+    expect(shorten("abcdefghij", 7, measure)).toBe("abc…hij");
+    expect(shorten("abcdefghij", 2, measure)).toBe("…j");
+    expect(shorten("abcdefghij", 1, measure)).toBe("");
+  });
+});
+
+describe("colours", () => {
+  const modules = Array.from({ length: 500 }, (_, i) => `package${i}.module${i % 7}`).concat("", "__main__", "builtins");
+  const channels = [-1, -0.4, -0.01, 0, 0.2, 1];
+  it.each([false, true])("leave labels readable (dark: %s)", (dark) => {
+    const ink = INK[dark ? "dark" : "light"];
+    for (const module of modules) expect(contrast(ofModule(module, dark), ink)).toBeGreaterThan(4.5);
+    for (const change of channels) expect(contrast(ofChange(change, dark), ink)).toBeGreaterThan(4.5);
+    for (const share of [0, 0.5, 1]) expect(contrast(ofHeat(share, dark), ink)).toBeGreaterThan(4.5);
+  });
+  it("are a module's own, of one hue in a package", () => {
+    expect(ofModule("json.decoder", false)).toEqual(ofModule("json.decoder", false));
+    expect(ofModule("json", true)).not.toEqual(ofModule("numpy", true));
+    expect(new Set(modules.map((module) => String(ofModule(module, false)))).size).toBeGreaterThan(20);
+  });
+});
