@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 
 from spartito import __version__, losses, mpitable
@@ -82,13 +83,19 @@ def _versions(info: dict[str, Any], known: dict[str, Any]) -> dict[str, str]:
 
 
 def _title(directory: str, command: list[str]) -> str:
-    """weather.py --steps 3"""
+    """mpiexec -n 4 weather.py --steps 3: without the interpreter, and without the directories of what it runs."""
     words = command.copy()
-    if len(words) > 1 and os.path.basename(words[0]).startswith("python"):
-        del words[0]
+    at = 0
+    for i, word in enumerate(words[:-1]):
+        if re.fullmatch(r"python[0-9.]*", os.path.basename(word)):
+            del words[i]
+            at = i
+            break
     if not words:
         return os.path.basename(os.path.abspath(directory))
-    return shlex.join([os.path.basename(words[0]) or words[0], *words[1:]])
+    for i in {0, at}:
+        words[i] = os.path.basename(words[i]) or words[i]
+    return shlex.join(words)
 
 
 def _has(model: Model, info: dict[str, Any]) -> dict[str, bool]:

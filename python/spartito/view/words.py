@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import os
 
-from spartito.reading import rank_number, title
-from spartito.text import count, name, plural, seconds
+from spartito.reading import rank_number
+from spartito.text import count, name, plural, seconds, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,30 +20,24 @@ SOME = 0.05  # one that is named beside it
 UNEVEN = 0.1  # the busiest over the mean
 COSTLY = 0.1  # of the time taken by measuring
 THROUGH = 0.5  # of the time below one call path
-MOST_CALLERS = 4  # of a path that are named
 NO_WORK = ("off", "collapsed", "root")
-# functions of the interpreter's library whose own time is waiting; those in Python call what waits, which is a part of them
-# unless C calls are recorded
+# functions of the interpreter's library whose own time is waiting; those in Python call what waits, which is a part of them unless
+# C calls are recorded
 WAITING = frozenset(
     (
-        "selectors:EpollSelector.select",
-        "selectors:KqueueSelector.select",
-        "selectors:PollSelector.select",
-        "selectors:SelectSelector.select",
+        *(f"selectors:{which}Selector.select" for which in ("Epoll", "Kqueue", "Poll", "Select")),
         "subprocess:Popen._try_wait",
         "threading:Condition.wait",
         "threading:Thread._wait_for_tstate_lock",
-        "time:sleep",
-        "_thread:lock.acquire",
-        "_thread:lock.__enter__",
-        "_thread:RLock.acquire",
-        "select:select",
-        "select:poll.poll",
-        "select:epoll.poll",
-        "posix:wait",
-        "posix:wait4",
-        "posix:waitpid",
-        "_queue:SimpleQueue.get",
+        "<built-in method posix.waitpid>",
+        "<built-in method select.select>",
+        "<built-in method time.sleep>",
+        "<method 'acquire' of '_thread.RLock' objects>",
+        "<method 'acquire' of '_thread.lock' objects>",
+        "<method 'get' of '_queue.SimpleQueue' objects>",
+        "<method 'join' of '_thread._ThreadHandle' objects>",
+        "<method 'poll' of 'select.epoll' objects>",
+        "<method 'poll' of 'select.poll' objects>",
     )
 )
 
@@ -83,16 +77,21 @@ def place(row: dict[str, Any]) -> str:
 
 def _whole(info: dict[str, Any], total: float) -> str:
     """What shares are of."""
-    n = len(info["locations"])
-    return seconds(total) if n < 2 else f"the {seconds(total)} of all {count(n)} threads together"
+    n, processes = len(info["locations"]), info["processes"]
+    if n < 2:
+        return seconds(total)
+    what = "threads"
+    if n == len(processes):
+        what = "ranks" if all(p["rank"] is not None for p in processes) else "processes"
+    return f"the {seconds(total)} of all {count(n)} {what} together"
 
 
 def _own_time(row: dict[str, Any], total: float, whole: str) -> str:
     part, where = share(row["excl"], total), f"{name(row['name'])}{place(row)}"
     calls = f", in {plural(row['visits'], 'call')}" if row["visits"] else ""
-    if row["name"] in WAITING:
+    if row["name"] in WAITING or (row["kind"] == "c" and row["qualname"] in WAITING):
         return f"{part} of {whole} is spent waiting in {where}{calls}."
-    if row["kind"] == "mpi":
+    if row["kind"] in ("mpi", "c", "io"):
         return f"{part} of {whole} is spent in {where}{calls}."
     return f"{part} of {whole} is spent in {where} itself{calls}."
 
@@ -122,16 +121,10 @@ def _way(model: Model, total: float, top: str) -> list[Sentence]:
         if r["kind"] == "root" or r["parent"] != (0 if at is None else at):
             continue
         row, at = r, r["path"]
-        names.append(name(r["name"]))
+        names.append(r["name"])
     if row is None or len(names) < 2 or row["name"] == top or row["incl"] < THROUGH * total:
         return []
-    short = names if len(names) <= MOST_CALLERS else ["…", *names[-MOST_CALLERS:]]
-    return [Sentence(f"{share(row['incl'], total)} passes through {' > '.join(short)}{place(row)}.")]
-
-
-def _rank_name(info: dict[str, Any], process: int) -> str:
-    number = rank_number(info, process)
-    return f"Rank {number}" if number is not None else title(info, process).capitalize()
+    return [Sentence(f"{share(row['incl'], total)} passes through {shortened(names)}{place(row)}.")]
 
 
 def _mpi(model: Model, info: dict[str, Any]) -> list[Sentence]:
@@ -149,13 +142,12 @@ def _mpi(model: Model, info: dict[str, Any]) -> list[Sentence]:
     most = max(ranks, key=lambda i: mpi[i] / busy[i], default=None)
     if most is None or len(ranks) < 2:
         return said
-    rows = [r for r in model.flat(process=most, match="MPI_*", limit=1) if r["kind"] == "mpi"]
     part = share(mpi[most], busy[most])
-    if rows and rows[0]["excl"] >= LARGE * busy[most]:
-        text = f"Rank {rank_number(info, most)} spends {share(rows[0]['excl'], busy[most])} of its time in {rows[0]['name']}"
-        said.append(Sentence(f"{text}, {part} in MPI, more than any other rank."))
-    else:
-        said.append(Sentence(f"Rank {rank_number(info, most)} spends {part} of its time in MPI, more than any other rank."))
+    text = f"The rank with the largest share of MPI is rank {rank_number(info, most)}: {part} of its time"
+    rows = [r for r in model.flat(process=most, match="MPI_*", limit=1) if r["kind"] == "mpi"]
+    if rows and rows[0]["excl"] >= SOME * busy[most]:
+        text += f", {share(rows[0]['excl'], busy[most])} in {rows[0]['name']} alone"
+    said.append(Sentence(f"{text}."))
     return said
 
 
@@ -207,7 +199,7 @@ def sentences(model: Model, info: dict[str, Any], rows: list[tuple[int, dict[str
     total = sum(loc["busy"] for loc in info["locations"])
     visits = sum(loc["visits"] for loc in info["locations"])
     lines = _lines(model)
-    if not total or (not visits and lines):  # lines alone: frames that were open around them say nothing
+    if not visits and (lines or not total):  # lines alone: frames that were open around them say nothing
         return lines or [Sentence("Nothing was recorded: no function was called while recording was on.")]
     off = sum(r["incl"] for _, r in rows if r["kind"] == "off")
     worked = [(i, r) for i, r in rows if r["kind"] not in NO_WORK]
