@@ -30,23 +30,11 @@ def invalidate_caches() -> None:
 
 
 def _run(file: str) -> None:
-    """Executes an instrumenter file. Its errors, and sys.exit() in it, end the run with traceback and status."""
+    """Executes an instrumenter file. Its errors, and sys.exit() in it, end the run."""
     with open(file, "rb") as f:
         code = compile(f.read(), file, "exec")
     # not __main__: there the recording would begin
     exec(code, {"__name__": "scorep_instrumenter_file", "__file__": file, "__builtins__": __builtins__})
-
-
-def _arm(file: str) -> None:
-    """The interpreter announces the script when sys.path is complete, before its first line runs. Such a hook cannot be
-    taken away again: it is made only where there is an instrumenter file."""
-    waiting = [file]
-
-    def announced(event: str, args: "Any") -> None:
-        if waiting and event in ("cpython.run_file", "cpython.run_module", "cpython.run_command"):
-            _run(waiting.pop())
-
-    sys.addaudithook(announced)
 
 
 def begin() -> None:
@@ -60,7 +48,9 @@ def begin() -> None:
     parent, sep, file = os.environ.get("SPARTITO_INSTRUMENTER_FILE", "").partition(":")
     if sep and parent == str(os.getppid()):
         del os.environ["SPARTITO_INSTRUMENTER_FILE"]
-        _arm(file)
+        from spartito.ahead import arm
+
+        arm(lambda: _run(file))
     lines = os.environ.get("SPARTITO_OMNITRACE_CONFIG", "").split("\n")
     if any(line.startswith(("builtin=", "setup=")) for line in lines):
         import spartito.omnitrace.inside  # noqa: F401

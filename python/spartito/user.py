@@ -162,10 +162,14 @@ _BODIES = {
 """,
     "managed": """
     def call({taken}):
-        if not active():
-            return function({given})
-        with region:
-            return function({given})
+        try:
+            if not active():
+                return function({given})
+            with region:
+                return function({given})
+        except BaseException as error:
+            unseen(error)
+            raise
 """,
     "coroutine": """
     async def call({taken}):
@@ -222,7 +226,7 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, str]:
     packed = bool(code.co_flags & _VARARGS) + bool(code.co_flags & _VARKEYWORDS)
     names = code.co_varnames[: ordinary + named + packed]
     # code that was not made from Python's own grammar may have names that it does not take
-    taken_already = {"function", "active", "begin", "end", "region"}
+    taken_already = {"function", "active", "begin", "end", "region", "unseen", "error"}
     if any(iskeyword(n) or not n.isidentifier() or n in taken_already for n in names):
         return _ANYTHING
     taken, given = list(names[:ordinary]), list(names[:ordinary])
@@ -243,14 +247,24 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, str]:
     return ", ".join(taken), ", ".join(given)
 
 
+_WRITTEN = "<spartito.region>"
+
+
+def _unseen(error: BaseException) -> None:
+    """Takes our frame out of the traceback, which ends in it now. Before Python 3.11 raising it again brings it back."""
+    trace = error.__traceback__
+    if trace is not None and trace.tb_next is not None and trace.tb_frame.f_code.co_filename == _WRITTEN:
+        error.__traceback__ = trace.tb_next
+
+
 @lru_cache(maxsize=256)
 def _made(parameters: tuple[str, str], kind: str) -> Callable[..., Callable[..., Any]]:
     taken, given = parameters
     head = "def make(region, function, active, measure):\n"
     head += "    begin, end = measure.region_begin, measure.region_end\n"
     source = head + _BODIES[kind].format(taken=taken, given=given) + "    return call\n"
-    names: dict[str, Any] = {"__name__": __name__}
-    exec(compile(source, "<spartito.region>", "exec"), names)
+    names: dict[str, Any] = {"__name__": __name__, "unseen": _unseen}
+    exec(compile(source, _WRITTEN, "exec"), names)
     make: Callable[..., Callable[..., Any]] = names["make"]
     return make
 

@@ -282,6 +282,14 @@ static void put_class(struct sp_values *v, PyTypeObject *type)
 	put_text(v, 'k', name, all < NAME ? (size_t)all : NAME - 1);
 }
 
+/* Ctrl-C is for the program, whatever was running: it is raised in it as soon as it goes on. */
+static int interrupt(void *none)
+{
+	(void)none;
+	PyErr_SetNone(PyExc_KeyboardInterrupt);
+	return -1;
+}
+
 /* The program's own words for it. Nothing of what its __repr__ does is recorded. */
 static bool put_asked(struct sp_values *v, PyObject *o)
 {
@@ -291,6 +299,8 @@ static bool put_asked(struct sp_values *v, PyObject *o)
 
 	PyObject *text = PyObject_Repr(o);
 	const char *p = text && PyUnicode_CheckExact(text) ? PyUnicode_AsUTF8AndSize(text, &n) : NULL;
+	if (!text && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
+		Py_AddPendingCall(interrupt, NULL);
 	PyErr_Clear();
 	/* it may have ended this measurement and begun another one */
 	sp_thread_show(generation == sp_slot_ok ? t : NULL);

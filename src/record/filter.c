@@ -92,20 +92,21 @@ static int pattern_read(struct item *it, const char *text, char *why, size_t n)
 	return -EINVAL;
 }
 
+/* A program may have changed it any number of times. */
 void sp_filter_free(struct sp_filter *f)
 {
-	if (!f)
-		return;
-	for (size_t i = 0; i < f->n; i++) {
-		if (f->items[i].pattern)
-			free(f->items[i].pattern);
-		else
-			regfree(&f->items[i].regex);
+	for (struct sp_filter *before; f; f = before) {
+		for (size_t i = 0; i < f->n; i++) {
+			if (f->items[i].pattern)
+				free(f->items[i].pattern);
+			else
+				regfree(&f->items[i].regex);
+		}
+		before = f->before;
+		free(f->items);
+		free(f->stdlib);
+		free(f);
 	}
-	free(f->items);
-	free(f->stdlib);
-	sp_filter_free(f->before);
-	free(f);
 }
 
 void sp_filter_follow(struct sp_filter *f, struct sp_filter *before)

@@ -34,13 +34,48 @@ static bool is_allowed(uint64_t bytes)
 	return false;
 }
 
+/* Frames end in the opposite order of their beginnings, so that the one that ends is the first of its hash. */
+static void link_frame(struct sp_lines *l, uint32_t n)
+{
+	uint32_t *head = &l->heads[sp_lines_hash(base_of(l)[n].frame) & l->heads_mask];
+	l->links[n] = *head;
+	*head = n;
+}
+
+static void unlink_frame(struct sp_lines *l, uint32_t n)
+{
+	l->heads[sp_lines_hash(base_of(l)[n].frame) & l->heads_mask] = l->links[n];
+}
+
+static int links_grow(struct sp_lines *l, uint32_t room)
+{
+	const uint32_t depth = l->stack ? depth_of(l) : 0;
+	uint32_t n = 64;
+	while (n < room)
+		n *= 2;
+	uint32_t *heads = calloc(n, sizeof *heads), *links = realloc(l->links, room * sizeof *links);
+	if (links)
+		l->links = links;
+	if (!heads || !links) {
+		free(heads);
+		return -1;
+	}
+	free(l->heads);
+	l->heads = heads;
+	l->heads_mask = n - 1;
+	for (uint32_t i = 1; i <= depth; i++)
+		link_frame(l, i);
+	return 0;
+}
+
 static int stack_grow(struct sp_thread *t, struct sp_lines *l)
 {
 	const uint64_t bytes = l->stack ? l->stack->bytes * 2 : SP_RAW_PAGE;
+	const uint32_t room = (uint32_t)((bytes - sizeof(struct sp_raw_chunk)) / sizeof(struct sp_raw_line_frame));
 	struct sp_raw_chunk *old = l->stack, *c;
 	int error = errno;
 	pthread_mutex_lock(&sp_process.lock);
-	c = is_allowed(bytes) ? sp_buffer_chunk(SP_RAW_LINE_STACK, t->loc.id, bytes) : NULL;
+	c = is_allowed(bytes) && !links_grow(l, room) ? sp_buffer_chunk(SP_RAW_LINE_STACK, t->loc.id, bytes) : NULL;
 	if (c) {
 		const uint32_t depth = old ? depth_of(l) : 0;
 		struct sp_raw_line_frame *to = (struct sp_raw_line_frame *)(c + 1);
@@ -48,7 +83,7 @@ static int stack_grow(struct sp_thread *t, struct sp_lines *l)
 			memcpy(to, base_of(l), (depth + 1) * sizeof *to);
 		c->seq = old ? old->seq + 1 : 0;
 		l->stack = c;
-		l->end = to + (c->bytes - sizeof *c) / sizeof *to;
+		l->end = to + room;
 		set_top(l, to + depth);
 		if (old) {
 			old->type = SP_RAW_FREE;
@@ -86,6 +121,14 @@ static struct sp_raw_line *rows_new(struct sp_thread *t, struct sp_lines *l, uin
 	return rows;
 }
 
+static void lines_free(struct sp_lines *l)
+{
+	free(l->functions);
+	free(l->heads);
+	free(l->links);
+	free(l);
+}
+
 struct sp_lines *sp_lines_of(struct sp_thread *t)
 {
 	if (t->lines || t->lines_failed)
@@ -100,8 +143,7 @@ struct sp_lines *sp_lines_of(struct sp_thread *t)
 	} else {
 		t->lines_failed = true;
 		if (l)
-			free(l->functions);
-		free(l);
+			lines_free(l);
 	}
 	errno = error;
 	return t->lines;
@@ -217,6 +259,7 @@ static void pop(struct sp_thread *t, uint64_t now)
 		base_of(l)[f->below].inner += now - f->begin;
 	if (of)
 		of->open = (uint32_t)f->below;
+	unlink_frame(l, depth_of(l));
 	set_top(l, f - 1);
 	sp_lines_called(t, f->frame, now);
 }
@@ -230,10 +273,10 @@ void sp_lines_close(struct sp_thread *t, uint64_t now)
 /* NULL: not open. */
 static struct sp_raw_line_frame *find_frame(const struct sp_lines *l, uint64_t frame)
 {
-	struct sp_raw_line_frame *f = l->top, *none = base_of(l);
-	while (f > none && f->frame != frame)
-		f--;
-	return f > none ? f : NULL;
+	uint32_t n = l->heads[sp_lines_hash(frame) & l->heads_mask];
+	while (n && base_of(l)[n].frame != frame)
+		n = l->links[n];
+	return n ? base_of(l) + n : NULL;
 }
 
 /* Makes f the innermost frame. */
@@ -271,6 +314,7 @@ void sp_lines_enter(struct sp_thread *t, struct sp_line_function *of, uint64_t f
 	    .lines = of->lines};
 	set_top(l, f);
 	of->open = depth_of(l);
+	link_frame(l, of->open);
 }
 
 void sp_lines_leave(struct sp_thread *t, uint64_t frame, uint64_t now)
@@ -323,6 +367,5 @@ void sp_lines_free(struct sp_thread *t, bool done)
 			sp_buffer_done(c);
 		}
 	}
-	free(l->functions);
-	free(l);
+	lines_free(l);
 }

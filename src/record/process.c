@@ -23,6 +23,7 @@ static struct {
 	size_t n;
 	bool known;   /* the forking thread has a location */
 	bool running; /* the parent was; it may have ended before the child looks */
+	bool silent;  /* functions of the forking thread are not recorded */
 	struct sp_raw_header *header;
 	struct sp_raw_chunk **defs; /* owned */
 	uint64_t *defs_used;        /* owned; bytes, at the fork */
@@ -69,6 +70,7 @@ static void fork_prepare(void)
 	struct sp_thread *t = sp_self;
 	forking.running = sp_process.header->ended == SP_RAW_RUNNING;
 	forking.known = t && (t->epoch == sp_epoch || sp_process.paused);
+	forking.silent = t && t->silent;
 	forking.defs_used = malloc((sp_process.n_defs + 1) * sizeof *forking.defs_used);
 	for (size_t i = 0; forking.defs_used && i < sp_process.n_defs; i++)
 		forking.defs_used[i] = sp_process.defs[i]->used;
@@ -130,6 +132,8 @@ static struct sp_thread *child_frames(void)
 		const struct sp_raw_frame *f = &forking.frames[i];
 		sp_stack_inherit(t, forking.regions[i], sp_stack_key(f), f->frame, sp_stack_reopened(f), now);
 	}
+	if (t && forking.silent)
+		sp_thread_functions(t, false);
 	sp_recording = !paused;
 	if (t && paused) {
 		/* the time off that counts is that of these frames */

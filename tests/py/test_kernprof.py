@@ -387,3 +387,43 @@ def test_now_and_then(place):
 def test_help_and_version(place):
     assert kernprof(place, "--help").stdout.startswith("usage: kernprof [options] {script | -m module | -c code | -} [arguments]\n")
     assert kernprof(place, "-V").stdout.startswith("kernprof of spartito ")
+
+
+def test_directories_are_named_by_p(place):
+    """One that can be imported as a package, one that cannot, and what is in them."""
+    (place / "pkg").mkdir()
+    (place / "pkg/__init__.py").write_text("")
+    (place / "pkg/mod.py").write_text("def one():\n    return 1\n")
+    (place / "not-importable").mkdir()
+    (place / "not-importable/other.py").write_text("def two():\n    return 2\n")
+    (place / "main.py").write_text(
+        "import sys\nsys.path.append('not-importable')\nimport pkg.mod, other\ndef beside():\n    return 3\n"
+        "pkg.mod.one(), other.two(), beside()\n"
+    )
+    cases = [("./pkg", {"one"}), ("./not-importable", {"two"}), ("pkg", {"one"})]
+    for named, found in (*cases, ("pkg,./not-importable", {"one", "two"}), (".", {"one", "two", "beside"})):
+        done = kernprof(place, "-l", "-q", "-o", "x", "-p", named, "main.py")
+        assert (done.returncode, done.stderr) == (0, ""), named
+        assert set(hits(place / "x")) == found, named
+
+
+def test_get_stats(place):
+    code = (
+        "@profile\ndef f(n):\n    for i in range(n):\n        pass\n\n\nf(4)\nstats = profile.get_stats()\n"
+        "print(stats.unit, {k[2]: [row[:2] for row in rows] for k, rows in stats.timings.items()})\n"
+    )
+    (place / "main.py").write_text(code)
+    done = kernprof(place, "-l", "-q", "main.py")
+    assert done.stdout == "1e-09 {'f': [(3, 5), (4, 4)]}\n", done.stderr
+
+
+def test_what_goes_wrong_in_setup_is_its_own(place):
+    (place / "setup.py").write_text("def f():\n    1 / 0\n\n\nf()\n")
+    done = kernprof(place, "-l", "-q", "-s", "setup.py", "script.py")
+    assert (done.returncode, done.stdout) == (1, "")
+    files = [line for line in done.stderr.splitlines() if line.startswith("  File ")]
+    assert len(files) == 2 and all("setup.py" in line for line in files), done.stderr
+    (place / "setup.py").write_text("x = = 1\n")
+    done = kernprof(place, "-l", "-q", "-s", "setup.py", "script.py")
+    files = [line for line in done.stderr.splitlines() if line.startswith("  File ")]
+    assert done.returncode == 1 and len(files) == 1 and "SyntaxError" in done.stderr, done.stderr

@@ -19,21 +19,25 @@ from test_programs import run as run_program
 HOOKS = [name for name, works, _ in _measure.hooks() if works]
 
 
-@pytest.fixture
-def measured(spartito, tmp_path):
+class Measured:
     """measured(source, option…) -> (Model, what the program printed)"""
-    made = []
 
-    def do(source, *options, only_mine=True):
-        made.append(tmp_path / f"run{len(made)}")
-        program = tmp_path / "program.py"
+    def __init__(self, spartito, path):
+        self.spartito, self.path, self.runs = spartito, path, 0
+
+    def __call__(self, source, *options, only_mine=True):
+        self.runs += 1
+        directory, program = self.path / f"run{self.runs}", self.path / "program.py"
         program.write_text(source, encoding="utf-8")
         mine = ["--only-mine"] if only_mine else []
-        done = run(spartito, "run", "-q", *mine, *options, "-o", made[-1], "--", sys.executable, program)
+        done = run(self.spartito, "run", "-q", *mine, *options, "-o", directory, "--", sys.executable, program)
         assert (done.returncode, done.stderr) == (0, "")
-        return Model(str(made[-1])), done.stdout
+        return Model(str(directory)), done.stdout
 
-    return do
+
+@pytest.fixture
+def measured(spartito, tmp_path):
+    return Measured(spartito, tmp_path)
 
 
 def visits(model, but=("<module>", "comp>")):
@@ -217,92 +221,6 @@ def test_no_code_of_the_program_is_run(hook, measured):
     names = ["<Hostile>", "<Text>", "<Number>", "<Many>", "<Table>", "<Made>", "<Meta>", "[<Hostile>]"]
     labels = [label for label in visits(model) if label.startswith("f(")]
     assert sorted(labels) == sorted(f"f(a={name})" for name in names)
-
-
-ASKED = """\
-import spartito
-
-
-class Point:
-    def __init__(self, x):
-        self.x = x
-
-    def __repr__(self):
-        helper()
-        with spartito.region("inside"):
-            return f"Point({self.x})"
-
-
-class Broken:
-    def __repr__(self):
-        raise ValueError("no")
-
-
-class Endless:
-    def __repr__(self):
-        return f(self)
-
-
-def helper():
-    return [None for _ in range(3)]
-
-
-def f(a):
-    return "f"
-
-
-def g(a):
-    return 0
-
-
-for n in (1, 2, 1):
-    f(Point(n))
-    g(Broken())
-repr(Point(4))
-g(Endless())
-f([Point(7)])
-"""
-
-
-@pytest.mark.parametrize("hook", HOOKS)
-def test_repr_of_types_that_are_asked_for(hook, measured):
-    model, _ = measured(ASKED, "--label", "args", "--hook", hook, "--label-repr", "__main__.Point,Broken,Endless")
-    found = {label: n for label, n in visits(model).items() if label[0] in "fgh"}
-    assert found == {
-        "f(a=Point(1))": 2,
-        "f(a=Point(2))": 1,
-        "f(a=[Point(7)])": 1,
-        "g(a=<Broken>)": 3,
-        "g(a=f)": 1,
-        "helper()": 1,  # the program's own repr(); what was done for labels is not recorded
-    }
-    assert next(row["visits"] for row in model.flat() if row["name"] == "inside") == 1
-    (lost,), _ = losses(model)
-    assert not any(lost.values()) and len(model.info()["locations"]) == 1
-    other, _ = measured(ASKED, "--label", "args", "--hook", hook, "--label-repr", "elsewhere.Point")
-    assert visits(other)["f(a=<Point>)"] == 3
-
-
-EMPTIED = """\
-class Taker:
-    def __repr__(self):
-        where.clear()
-        return "taken"
-
-
-def f(a):
-    return None
-
-
-for where in ([Taker(), [1], Taker()], {1: Taker(), 2: Taker()}, {Taker()}):
-    f((where, "kept"))
-    f([where])
-"""
-
-
-def test_repr_may_empty_its_container(measured):
-    found = visits(measured(EMPTIED, "--label", "args", "--label-repr", "Taker")[0])
-    assert sum(found.values()) == 7 and {"f(a=([taken], 'kept'))", "f(a=[[]])", "f(a=({taken}, 'kept'))"} <= set(found)
 
 
 GENERATORS = """\

@@ -482,3 +482,67 @@ os.remove(__file__)
     assert sorted(os.listdir(tmp_path / "x" / "source")) == sorted(["index.json", *index.values()])
     recorded(spartito, tmp_path / "x", "def work():\n    pass\nwork()\n", "--lines", "work", "--no-source")
     assert not (tmp_path / "x" / "x" / "source").exists()
+
+
+GREENLETS = """\
+import greenlet, time
+def ping(n):
+    total = 0
+    for i in range(n):
+        total += beside(i)
+        other.switch()
+    deep(9)
+    return total
+def deep(n):
+    if n:
+        return deep(n - 1)
+    other.switch()
+    return 0
+def pong():
+    while True:
+        time.sleep(NAP)
+        one.switch()
+def beside(i):
+    return i
+def killed():
+    try:
+        greenlet.getcurrent().parent.switch()
+    finally:
+        beside(0)
+one, other = greenlet.greenlet(ping), greenlet.greenlet(pong)
+one.switch(6)
+third = greenlet.greenlet(killed)
+third.switch()
+third.throw()
+print(one.dead, third.dead)
+"""
+
+
+@pytest.mark.parametrize("options", [["--lines-only"], [], ["--c-calls"]], ids=["alone", "calls", "c"])
+def test_greenlets_take_turns(spartito, tmp_path, options):
+    """Every line counts as often as it began, whichever stack it is on, and no time comes from nowhere."""
+    pytest.importorskip("greenlet")
+    chosen = [w for name in ("ping", "deep", "pong", "killed") for w in ("--lines", name)]
+    model = recorded(spartito, tmp_path, GREENLETS.replace("NAP", str(NAP)), *options, *chosen)
+    hits = hits_of(model)
+    hits["pong"].pop(15, None)  # Python's versions differ in how often `while True` begins
+    assert hits == {
+        "ping": {3: 1, 4: 7, 5: 6, 6: 6, 7: 1, 8: 1},
+        "deep": {10: 10, 11: 9, 12: 1, 13: 1},
+        "pong": {16: 7, 17: 7},
+        "killed": {21: 1, 22: 1, 24: 1},
+    }
+    of = lines_of(model)
+    assert sum(of["pong"][16][1:]) >= 7 * NAP
+    assert all(sum(sum(row[1:]) for row in lines.values()) <= length(model) for lines in of.values())
+    assert not model.info()["problems"] and not any(model.info()["processes"][0]["lost"].values())
+
+
+def test_lines_alone_without_any(spartito, tmp_path):
+    said = (
+        "spartito: --lines-only: no call was recorded, and no line: name functions by --lines, or mark them with @spartito.lines\n"
+    )
+    recorded(spartito, tmp_path, "def f():\n    return 1\nf()\n", "--lines-only", said=said)
+    text = "import spartito\n@spartito.lines\ndef f():\n    return 1\nf()\n"
+    (tmp_path / "marked").mkdir()
+    assert hits_of(recorded(spartito, tmp_path / "marked", text, "--lines-only")) == {"f": {4: 1}}

@@ -196,3 +196,19 @@ def test_another_filter_while_the_program_runs(tmp_path):
     rows = tree(tmp_path, source, filter="-*\n+name:both\n+name:a", C_CALLS="1")
     length = "builtins:<built-in method builtins.len>"
     assert rows == [(0, "a", 1), (1, length, 1), (0, "b", 1), (0, "both", 1), (1, "a", 1)]
+
+
+def test_it_may_change_any_number_of_times(tmp_path):
+    code = """\
+        import spartito
+        from spartito import _measure
+        for n in range(2):
+            spartito.start(f"x{n}")
+            for i in range(150_000):
+                _measure.filter("-name:re:^a")
+            spartito.stop()
+        print("ended")
+    """
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ended\n", "")

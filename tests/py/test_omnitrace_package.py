@@ -175,9 +175,61 @@ def test_setup_with_builtins_and_what_goes_wrong_in_it(tmp_path):
     assert measured(tmp_path, "def f(): double(1)\nf()\nwith profile: double(2)\n", "-b", "-s", "prepare.py") == [("double", 1, 0)]
     program(tmp_path, "1 / 0\n", "prepare.py")
     done = run(tmp_path, "-s", "prepare.py", "--", program(tmp_path, "print('ran')"))
-    assert done.returncode == 1 and done.stdout == "" and "ZeroDivisionError" in done.stderr
+    assert done.returncode == 1 and done.stdout == ""
+    said = [line for line in done.stderr.splitlines() if not line.startswith("omnitrace: wrote")]
+    first, second, *_, last = said
+    assert first == "Traceback (most recent call last):" and "prepare.py\", line 1, in <module>" in second, done.stderr
+    assert last == "ZeroDivisionError: division by zero" and not any("spartito" in line for line in said)
     program(tmp_path, "raise SystemExit(7)\n", "prepare.py")
     assert run(tmp_path, "-s", "prepare.py", "--", "program.py").returncode == 7
+
+
+def test_tracebacks_are_those_of_the_program(tmp_path):
+    """But for the decorator's own frame before Python 3.11."""
+    code = """\
+        @profile
+        def f(n): return g(n)
+        @profile
+        def g(n): return h(n)
+        class C:
+            @profile
+            def m(self): return f(1)
+        def h(n): raise ValueError(n)
+        try: C().m()
+        except ValueError as e: print(len(str(e)))
+        with profile: C().m()
+    """
+    done = run(tmp_path, "-b", "--", program(tmp_path, code))
+    assert done.returncode == 1 and done.stdout == "1\n"
+    names = [line.rpartition(" in ")[2] for line in done.stderr.splitlines() if line.startswith("  File ")]
+    own = [name for name in names if name != "call"]
+    assert [name.rpartition(".")[2] for name in own] == ["<module>", "m", "f", "g", "h"]
+    assert own == names or sys.version_info < (3, 11), done.stderr
+    assert rows(tmp_path)[0] == ("m", 2, 0)
+
+
+def test_nothing_decorated_is_said(tmp_path):
+    said = "omnitrace: -b: no function was recorded: none that ran is decorated with @profile"
+    assert measured(tmp_path, "def f(): pass\nf()\n", "-b", said=said, lines=1) == []
+
+
+def test_children_of_fork_stay_silent(tmp_path):
+    found = own(tmp_path, """\
+        import os
+        import omnitrace
+        def f(): pass
+        def forked():
+            pid = os.fork()
+            f()
+            return pid
+        with omnitrace.profile():
+            with omnitrace.noprofile():
+                pid = forked()
+            f()
+            if not pid: os._exit(0)
+            os.wait()
+    """)  # fmt: skip
+    assert found == [("f", 1, 0), ("f", 1, 0)]
 
 
 def test_regions(tmp_path):

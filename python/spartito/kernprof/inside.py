@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from spartito.kernprof.stats import LineStats
+
 VARIABLE, SETUP = "SPARTITO_KERNPROF", "SPARTITO_KERNPROF_SETUP"
 COMPILED = (
     BuiltinFunctionType,
@@ -167,6 +169,17 @@ class LineProfiler(Profiler):
         """What was recorded until now, as kernprof's own file at the end has it."""
         _convert("lprof", os.fspath(filename))
 
+    def get_stats(self) -> LineStats:
+        """The same as an object: `timings`, {(file, line, function): [(line, hits, time)]}, and `unit`, of times in seconds."""
+        import tempfile
+
+        from spartito.kernprof.stats import load_stats
+
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "stats")
+            self.dump_stats(path)
+            return load_stats(path)
+
     def print_stats(
         self,
         stream: Any = None,
@@ -302,17 +315,6 @@ def _run_setup(path: str) -> None:
     exec(code, {"__file__": path, "__name__": "__main__", "__builtins__": builtins})
 
 
-def _arm(path: str) -> None:
-    """The interpreter announces the program when sys.path is complete, before its first line runs."""
-    waiting = [path]
-
-    def announced(event: str, arguments: Any) -> None:
-        if waiting and event in ("cpython.run_file", "cpython.run_module", "cpython.run_command", "cpython.run_stdin"):
-            _run_setup(waiting.pop())
-
-    sys.addaudithook(announced)
-
-
 def begin() -> None:
     """In every process of the run; the setup only in the one that kernprof itself has started."""
     import builtins
@@ -325,4 +327,6 @@ def begin() -> None:
     parent, sep, path = os.environ.get(SETUP, "").partition(":")
     if sep and parent == str(os.getppid()):
         del os.environ[SETUP]
-        _arm(path)
+        from spartito.ahead import arm
+
+        arm(lambda: _run_setup(path))

@@ -145,6 +145,24 @@ class Targets:
         self._of_file(path, modules)
 
 
+    def add_directory(self, path: str) -> None:
+        """All that is in it: as a package, where it can be imported as one, else as files."""
+        whole = os.path.abspath(path)
+        if self.script.startswith(os.path.join(whole, "")):
+            self.whole_script = True
+            self._of_file(self.script, [])
+        names = [name for name in (_dotted(whole, place) for place in self.places) if name]
+        self.patterns += [f"re:^{_literal(name)}([.][^:]*)?:[^<]+$" for name in dict.fromkeys(names)]
+        if not names:
+            self.patterns.append("file:" + "".join(f"[{c}]" if c in "*?[" else c for c in os.path.join(whole, "")) + "*")
+
+
+def _dotted(path: str, place: str) -> str:
+    """What `path` is called as a module, if it is searched for in `place`; nothing where it cannot be found there."""
+    parts = os.path.relpath(path, place or os.curdir).split(os.sep)
+    return ".".join(parts) if all(part.isidentifier() for part in parts) else ""
+
+
 def split(given: Iterable[str]) -> list[str]:
     """The targets of all -p: a file may have commas in its name, and nothing forgets what was named before."""
     found: dict[str, None] = {}
@@ -177,6 +195,8 @@ def choose(script: str, given: Iterable[str], imports: bool, preimports: bool, p
     for word in split(given):
         if os.path.isfile(word):
             targets.add_file(word)
+        elif os.path.isdir(word) and _find(word, places)[2] == word:
+            targets.add_directory(word)
         elif preimports or any(f"{name}.".startswith(f"{word}.") or f"{word}.".startswith(f"{name}.") for name in names):
             targets.add_module(word)
     if imports and targets.whole_script:

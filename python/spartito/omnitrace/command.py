@@ -129,7 +129,7 @@ def _afterwards(directory: rundir.Directory, status: int, measured: bool, asked:
         complain("no Python code was measured: " + why(directory.command, found))
     from spartito.omnitrace import results
 
-    results.tell(directory.path, asked.verbosity or 0)
+    results.tell(directory.path, asked.verbosity or 0, asked.builtin)
 
 
 def _show_help() -> None:

@@ -57,7 +57,9 @@ def _read() -> None:
         _builtins(handed["builtin"] == above)
     parent, _, file = handed.get("setup", "").partition(":")
     if file and parent == above:
-        _arm(file, "builtin" not in handed)
+        from spartito.ahead import arm
+
+        arm(lambda: _prepare(file, "builtin" not in handed))
 
 
 def _builtins(script: bool) -> None:
@@ -99,19 +101,12 @@ def _run(file: str) -> None:
     names.update(before)
 
 
-def _arm(file: str, then: bool) -> None:
-    """The interpreter announces the script when sys.path is complete, before its first line runs."""
-    waiting = [file]
-
-    def announced(event: str, args: Any) -> None:
-        if waiting and event in ("cpython.run_file", "cpython.run_module", "cpython.run_command"):
-            _run(waiting.pop())
-            if then:
-                # its children record from their start on
-                os.environ["SPARTITO_INSTRUMENT"] = "1"
-                _measure.instrument(True)
-
-    sys.addaudithook(announced)
+def _prepare(file: str, then: bool) -> None:
+    _run(file)
+    if then:
+        # its children record from their start on
+        os.environ["SPARTITO_INSTRUMENT"] = "1"
+        _measure.instrument(True)
 
 
 # ---- recording functions ----

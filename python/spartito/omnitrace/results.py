@@ -140,9 +140,10 @@ def _command(experiment: str) -> list[str]:
     return found
 
 
-def write(experiment: str) -> tuple[list[str], list[str]]:
+def write(experiment: str, builtin: bool = False) -> tuple[list[str], list[str]]:
     """Completes what an experiment belongs to, as its omnitrace.cfg asks: the paths that were written, and lines about what
-    is lost or could not be written. Raises nothing that the recording is to blame for."""
+    is lost or could not be written. builtin: only what the program asked for was recorded. Raises nothing that the recording
+    is to blame for."""
     from spartito._analyse import Error, Model
     from spartito.family import BY_PROGRAM
     from spartito.losses import ABRUPT, of_ranks, sentences
@@ -159,12 +160,14 @@ def write(experiment: str) -> tuple[list[str], list[str]]:
     results.write()
     # how workers end is in `spartito info`; the terminal need not have it
     lost = [line for line in lost if ABRUPT not in line and BY_PROGRAM not in line]
+    if builtin and not any(row["kind"] in ("python", "c") for row in model.flat()):
+        lost.append("-b: no function was recorded: none that ran is decorated with @profile, or was called in `with profile:`")
     return results.files, [*lost, *results.wrong]
 
 
-def tell(experiment: str, verbosity: int) -> bool:
+def tell(experiment: str, verbosity: int, builtin: bool = False) -> bool:
     """write(), and lines about it. Whether all was well."""
-    files, wrong = write(experiment)
+    files, wrong = write(experiment, builtin)
     try:
         here = os.getcwd()
     except OSError:

@@ -154,7 +154,7 @@ def _afterwards(directory: Directory, status: int, texts: dict[str, str], said: 
     if texts["quiet"] == "1":  # else the summary says so
         for text in found.errors:
             complain("a process was not recorded: " + text)
-    if silent and not texts["lines"]:
+    if silent and not texts["lines"] and texts["lines_only"] != "1":
         return
     from spartito._analyse import Model
 
@@ -164,6 +164,8 @@ def _afterwards(directory: Directory, status: int, texts: dict[str, str], said: 
 
         for line in linepatterns.unmatched(model, texts["lines"].split("\n"), directory.command):
             complain(line)
+    elif texts["lines_only"] == "1" and not model.lines():
+        complain("--lines-only: no call was recorded, and no line: name functions by --lines, or mark them with @spartito.lines")
     if texts["quiet"] != "1":
         from spartito import summary
 
