@@ -265,6 +265,8 @@ VERBS = (
         "address holds a random token, without which nobody can read anything: keep it to yourself. Over ssh it also prints the line "
         "that brings the page to your own machine. Ctrl-C ends it.",
         (
+            Option("--compare", "an earlier run: the views show what has changed since", "DIR", complete="dir"),
+            Option("--no-source", "do not show the source of functions"),
             Option("--port", "the port to listen on (default: a free one)", "N", kind="count"),
             Option("--no-browser", "print the address and open nothing"),
             Option(
@@ -276,6 +278,7 @@ VERBS = (
         ),
         (
             ("spartito view spartito-solver-20261121-101500", "look at a run"),
+            ("spartito view --compare before after", "what has changed between two runs"),
             ("spartito view --no-browser --port 8700 DIR", "on another machine, with a port that is forwarded there"),
         ),
         operands="dir",

@@ -51,8 +51,8 @@ class Viewing:
     def end(self, number=signal.SIGINT):
         """(status, rest of what it printed, what it complained)"""
         self.process.send_signal(number)
-        out, err = self.process.communicate(timeout=100)
-        return self.process.returncode, out, err
+        out, err = self.process.stdout.read(), self.process.stderr.read()  # communicate() forgets what readline() read ahead
+        return self.process.wait(timeout=100), out, err
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -67,6 +67,23 @@ def test_it_shows_the_experiment_and_ends(spartito, experiment, number):
     assert calls["__main__:inner"] == 7 and calls["__main__:outer"] == 1
     status, out, err = viewing.end(number)
     assert (status, out) == (0, "") and "no browser could be started here; open the address above" in err
+
+
+def test_another_run_beside_it_and_no_source(spartito, experiment, tmp_path):
+    (tmp_path / "prog.py").write_text(PROGRAM.replace("range(7)", "range(9)"))
+    subprocess.run([*spartito, "run", "-q", "-o", "y", "--", sys.executable, "prog.py"], cwd=tmp_path, check=True)
+    viewing = Viewing(spartito, "--no-browser", "--no-source", "--compare", experiment, tmp_path / "y")
+    regions = payload.unpack(viewing.get("data/regions"))[0]
+    flat = payload.unpack(viewing.get("data/flat"))[1]
+    at = list(flat["region"]).index(regions["names"].index("__main__:inner"))
+    assert (flat["visits"][at], flat["base_visits"][at]) == (9, 7)
+    assert payload.unpack(viewing.get("data/compare"))[0]["base"]["title"] == "prog.py"
+    file = regions["files"].index(str(tmp_path / "prog.py"))
+    assert "left out" in payload.unpack(viewing.get(f"data/source?file={file}"))[0]["missing"]
+    assert viewing.end()[0] == 0
+    words = [*spartito, "view", "--compare", tmp_path / "z", experiment]
+    missing = subprocess.run(words, capture_output=True, text=True, timeout=100)
+    one_line(missing, "z: there is no such experiment")
 
 
 def test_ctrl_c_waits_for_no_answer(spartito, experiment):

@@ -27,10 +27,14 @@ def main(values: dict[str, object], operands: list[str]) -> int:
         raise Usage(f"--port {port}: ports end at {LAST_PORT}")
     names = values.get("host", [])
     assert isinstance(names, list)
-    experiment = kinds.open_experiment(directory)
+    compare = values.get("compare")
+    assert compare is None or isinstance(compare, str)
+    experiment = kinds.open_experiment(directory, compare=compare, source=not values.get("no_source"))
     server = Server(experiment, token=os.environ.pop(TOKEN, ""), names=names)
     server.bind(port)
     losses.say_all(experiment.model.info(), directory)
+    if experiment.base is not None:
+        losses.say_all(experiment.base.model.info(), experiment.base.directory)
     asyncio.run(_serve(server, bool(values.get("no_browser"))))
     return 0
 
