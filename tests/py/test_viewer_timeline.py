@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The time line and the flame over time in a real browser: what they show against what Model says."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+from spartito.analysis import Model
+from viewing import Viewer, needs_viewer
+
+from mpi import KINDS, Mpi
+
+pytestmark = needs_viewer
+PROGRAM = """
+import threading, time
+def leaf():
+    time.sleep(0.02)
+def work(n):
+    for _ in range(n):
+        leaf()
+def helper():
+    work(4)
+thread = threading.Thread(target=helper, name="helper")
+thread.start()
+work(6)
+thread.join()
+"""
+
+
+def measure(place):
+    (place / "program.py").write_text(PROGRAM)
+    command = [sys.executable, "-m", "spartito", "run", "-q", "--trace", "-o", "x", "--", sys.executable, "program.py"]
+    subprocess.run(command, cwd=place, check=True)
+    return place / "x"
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    return measure(tmp_path_factory.mktemp("timeline"))
+
+
+@pytest.fixture(scope="module")
+def viewer(recorded, tmp_path_factory):
+    v = Viewer(recorded, tmp_path_factory.mktemp("browser"))
+    yield v
+    v.close()
+
+
+@pytest.fixture(scope="module")
+def heat(tmp_path_factory):
+    """examples/heat.py in four ranks."""
+    pytest.importorskip("mpi4py")
+    kind = next((k for k in KINDS if shutil.which(f"mpiexec.{k}")), None)
+    if kind is None:
+        pytest.skip("no mpiexec is installed")
+    place = tmp_path_factory.mktemp("heat")
+    command = [sys.executable, "-m", "spartito", "run", "-q", "--trace", "-o", place / "x", "--", sys.executable]
+    done = Mpi(kind, place).run(4, [*command, ROOT / "examples/heat.py"])
+    assert done.returncode == 0, done.stderr
+    v = Viewer(place / "x", tmp_path_factory.mktemp("browser"))
+    yield Model(str(place / "x")), v
+    v.close()
+
+
+def times_of(model, location):
+    return {row["name"]: row for row in model.flat(location=location) if row["kind"] != "root"}
+
+
+def is_dominant_where_it_ran(view, model, location):
+    """The colours of a line cover the time of each function that cannot be hidden by others: long calls."""
+    column = (view["whole"]["end"] - view["whole"]["begin"]) / 1024
+    found = view["dominance"][str(location)]
+    rows = [row for row in times_of(model, location).values() if row["excl"] > 0.05 * model.info()["locations"][location]["busy"]]
+    rows = [row for row in rows if row["mean"] > 4 * column and row["min"] > column]
+    for row in rows:
+        # both ends of a call may be in columns that others have, and a share is told in 255 steps
+        near = 2 * column * row["visits"] + row["excl"] / 200
+        assert found.get(row["name"], 0) == pytest.approx(row["excl"], abs=near), row["name"]
+    return rows
+
+
+def test_rows_are_threads_and_show_what_ran(viewer, recorded):
+    view = viewer.open("view=timeline")
+    model = Model(str(recorded))
+    locations = model.info()["locations"]
+    assert [row["label"] for row in view["rows"]] == [location["name"] for location in locations]
+    assert view["whole"]["end"] == pytest.approx(model.info()["end"] - model.info()["begin"])
+    assert [row["name"] for row in is_dominant_where_it_ran(view, model, 1)] != []
+    assert view["problem"] == ""
+    assert viewer.page.exceptions() == []
+
+
+def test_an_open_row_is_its_call_stack(viewer, recorded):
+    view = viewer.open("view=timeline")
+    x, y = viewer.box("canvas")
+    helper = next(row for row in view["rows"] if row["label"] == "helper")
+    view = viewer.click(x + 10, y + helper["y"] + 8)
+    assert next(row for row in view["rows"] if row["label"] == "helper")["open"]
+    rows = times_of(Model(str(recorded)), helper["location"])
+    for name in ("__main__:leaf", "__main__:work", "__main__:helper"):
+        calls = [b for b in view["blocks"] if b["region"] == name and b["calls"] == 1]
+        assert len({b["begin"] for b in calls}) == rows[name]["visits"]
+        whole = {b["begin"]: b["end"] - b["begin"] for b in calls}
+        assert sum(whole.values()) == pytest.approx(rows[name]["incl"], abs=1e-6)
+        assert {b["depth"] for b in calls} == {calls[0]["depth"]}
+
+
+def test_the_flame_shows_one_thread_in_time_order(viewer, recorded):
+    model = Model(str(recorded))
+    busiest = max(range(2), key=lambda i: model.info()["locations"][i]["busy"])
+    assert {b["location"] for b in viewer.open("view=flame")["blocks"]} == {busiest}
+    view = viewer.open("view=flame&location=1")
+    assert {b["location"] for b in view["blocks"]} == {1}
+    leaves = {b["begin"]: b for b in view["blocks"] if b["region"] == "__main__:leaf" and b["calls"] == 1}
+    assert len(leaves) == 4
+    # a call lies within its caller's
+    work = next(b for b in view["blocks"] if b["region"] == "__main__:work")
+    assert all(work["begin"] <= b["begin"] <= b["end"] <= work["end"] and b["depth"] == work["depth"] + 1 for b in leaves.values())
+
+
+def test_wheel_and_keys_zoom_and_move(viewer):
+    whole = viewer.open("view=timeline")["span"]
+    x, y = viewer.box("canvas")
+    view = viewer.wheel(x + 700, y + 80, -300)
+    at = (700 - view["left"]) / (view["width"] - view["left"])
+    moment = whole["begin"] + at * (whole["end"] - whole["begin"])
+    span = view["span"]
+    assert span["end"] - span["begin"] < 0.7 * (whole["end"] - whole["begin"])
+    assert span["begin"] + at * (span["end"] - span["begin"]) == pytest.approx(moment, rel=0.02)
+    viewer.focus("canvas")
+    closer = viewer.key("w")["span"]
+    assert closer["end"] - closer["begin"] == pytest.approx((span["end"] - span["begin"]) / 1.5)
+    assert viewer.key("d")["span"]["begin"] > closer["begin"]
+    assert viewer.key("a", "s")["span"]["begin"] == pytest.approx(span["begin"], abs=1e-9)
+    dragged = viewer.drag(x + 700, y + 80, x + 600, y + 80)["span"]
+    assert dragged["begin"] > span["begin"]
+    assert dragged["end"] - dragged["begin"] == pytest.approx(span["end"] - span["begin"])
+    assert viewer.key("0")["span"] == whole
+
+
+def test_the_keyboard_reaches_calls(viewer):
+    viewer.open("view=flame&location=1")
+    viewer.focus("canvas")
+    view = viewer.key("ArrowDown", "ArrowDown", "ArrowDown")
+    assert view["focus"]["lane"] == 1
+    spoken = viewer.page.evaluate("document.querySelector('canvas').getAttribute('aria-description')")
+    assert spoken.startswith("helper: ")
+    name = spoken.removeprefix("helper: ").split(",")[0]
+    viewer.key("Enter")
+    chosen = viewer.selection()
+    region = viewer.page.evaluate(f"window.spartito.store.source.get('regions').then(c => c.meta.names[{chosen['region']}])")
+    assert region == name
+    assert len(chosen["path"]) == 2
+
+
+def test_a_range_is_selected_for_all_views(viewer):
+    view = viewer.open("view=timeline")
+    x, y = viewer.box("canvas")
+    whole, left, width = view["whole"]["end"], view["left"], view["width"]
+    per_pixel = whole / (width - left)
+    view = viewer.drag(x + left + 200, y + 100, x + left + 500, y + 100, shift=True)
+    assert view["range"] == pytest.approx([200 * per_pixel, 500 * per_pixel], rel=0.02)
+    assert viewer.selection()["begin"] == view["range"][0]
+    assert view["span"]["end"] == whole  # the picture stays
+    x, y = viewer.box("canvas")  # what is selected stands above it
+    view = viewer.drag(x + left + 600, y + view["top"] - 10, x + left + 400, y + 100)  # from the ruler
+    assert view["range"] == pytest.approx([400 * per_pixel, 600 * per_pixel], rel=0.02)
+    viewer.focus("canvas")
+    assert viewer.key("Escape")["range"] is None
+    assert viewer.key("r")["range"] == [0, whole]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_picture_is_not_empty_and_the_same_again(viewer, theme):
+    viewer.open(f"view=timeline&theme={theme}")
+    colours, sum_of_all = viewer.pixels()
+    assert colours > 20
+    viewer.open(f"view=timeline&theme={theme}")
+    assert viewer.pixels() == (colours, sum_of_all)
+
+
+def test_ranks_of_mpi(heat):
+    model, viewer = heat
+    view = viewer.open("view=timeline")
+    assert [row["label"] for row in view["rows"]] == [f"rank {rank}" for rank in range(4)]
+    ranks = [p["rank"] for p in model.info()["processes"]]
+    for row in view["rows"]:
+        assert row["label"] == f"rank {ranks[model.info()['locations'][row['location']]['process']]}"
+        is_dominant_where_it_ran(view, model, row["location"])
+    # rank 2 has the hard piece
+    step = {row["label"]: view["dominance"][str(row["location"])]["__main__:step"] for row in view["rows"]}
+    assert max(step, key=step.get) == "rank 2"

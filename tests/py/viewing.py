@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The viewer in a real browser: `spartito view` on an experiment, and a page that shows it."""
+
+import base64
+import os
+import subprocess
+import sys
+import zlib
+
+import browser
+import pytest
+from spartito.view import page as built
+
+READY = "(() => { const s = window.spartito?.state(); return Boolean(s && s.view && s.view.ready !== false) })()"
+SHIFT = 8  # of DevTools' modifiers
+
+needs_viewer = [
+    pytest.mark.skipif(not browser.CHROMIUM, reason="needs chromium"),
+    pytest.mark.skipif(not os.path.exists(os.path.join(built.STATIC, "app.js")), reason="built without the viewer"),
+]
+
+
+class Viewer:
+    """`spartito view` on a directory, and one page."""
+
+    def __init__(self, directory, scratch, *options):
+        command = [sys.executable, "-m", "spartito", "view", "--no-browser", *map(str, options), str(directory)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.url = self.process.stdout.readline().strip()
+        assert self.url.startswith("http://127.0.0.1:"), self.url
+        self.page = browser.Browser(scratch)
+        self.size(1280, 800)
+
+    def size(self, width, height):
+        self.page.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def open(self, hash):
+        """The page with that selection, once its view has what it asked for: what it shows."""
+        self.page.call("Page.navigate", url="about:blank")
+        self.page.call("Page.navigate", url=f"{self.url}#{hash}")
+        return self.ready()
+
+    def ready(self):
+        self.page.wait_for(READY)
+        # what was just done may make it ask for more
+        self.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        self.page.wait_for(READY)
+        return self.view()
+
+    def view(self):
+        return self.page.evaluate("window.spartito.state().view")
+
+    def selection(self):
+        return self.page.evaluate("window.spartito.state().selection")
+
+    def focus(self, selector):
+        self.page.evaluate(f"document.querySelector({selector!r}).focus()")
+
+    def key(self, *keys):
+        for key in keys:
+            text = {"text": key} if len(key) == 1 else {}
+            self.page.call("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
+            self.page.call("Input.dispatchKeyEvent", type="keyUp", key=key)
+        return self.ready()
+
+    def box(self, selector):
+        """x and y of an element's corner."""
+        return self.page.evaluate(f"(({{x, y}}) => [x, y])(document.querySelector({selector!r}).getBoundingClientRect())")
+
+    def mouse(self, what, x, y, **more):
+        self.page.call("Input.dispatchMouseEvent", type="mouse" + what, x=x, y=y, **more)
+
+    def click(self, x, y):
+        self.mouse("Pressed", x, y, button="left", clickCount=1)
+        self.mouse("Released", x, y, button="left", clickCount=1)
+        return self.ready()
+
+    def drag(self, x, y, to_x, to_y, shift=False):
+        held = {"modifiers": SHIFT} if shift else {}
+        self.mouse("Pressed", x, y, button="left", clickCount=1, **held)
+        for part in (0.3, 0.7, 1):
+            self.mouse("Moved", x + (to_x - x) * part, y + (to_y - y) * part, button="left", buttons=1, **held)
+        self.mouse("Released", to_x, to_y, button="left", clickCount=1, **held)
+        return self.ready()
+
+    def wheel(self, x, y, dy):
+        self.mouse("Wheel", x, y, deltaX=0, deltaY=dy)
+        return self.ready()
+
+    def screenshot(self):
+        return base64.b64decode(self.page.call("Page.captureScreenshot")["data"])
+
+    def pixels(self, selector="canvas"):
+        """How many colours a canvas has (an empty one: one), and a sum over all of it."""
+        data = self.page.evaluate(f"""(() => {{
+            const c = document.querySelector({selector!r}), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+            const colours = new Set();
+            for (let i = 0; i < d.length; i += 4) colours.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]);
+            return [colours.size, c.toDataURL()];
+        }})()""")
+        return data[0], zlib.crc32(data[1].encode())
+
+    def close(self):
+        self.page.close()
+        self.process.terminate()
+        self.process.communicate()

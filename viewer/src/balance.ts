@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/** How time is spread over ranks, processes or threads: what the kind "balance" says, by function and by unit. */
+import { type Columns, NONE } from "./columns";
+import { type Facts } from "./facts";
+import { locationLabel, processLabel } from "./rows";
+
+const FAR = 2; // standard deviations from the mean that make a unit an outlier
+const FEW = 0.05; // share of the mean: what is nearer is none
+
+export interface Stats {
+  region: number; // NONE: all others together
+  units: number; // in which it ran
+  sum: number;
+  mean: number; // over all units, those where it did not run included
+  std: number;
+  min: number;
+  max: number;
+  minUnit: number; // index in units
+  maxUnit: number;
+  imbalance: number; // max - mean
+  percent: number; // (max / mean - 1) * 100
+  outliers: number[]; // units, the farthest first
+}
+
+export type Time = "excl" | "incl";
+
+export class Spread {
+  readonly over: string;
+  readonly units: number[]; // indices of processes, or of locations
+  readonly regions: number[]; // by time, the longest first; NONE last
+  readonly total: number;
+  private readonly rows = new Map<number, number[]>(); // by region, by unit
+  private readonly unit: ArrayLike<number>;
+  private readonly region: ArrayLike<number>;
+
+  constructor(readonly columns: Columns) {
+    this.over = String(columns.meta["over"]);
+    this.units = columns.meta["units"] as number[];
+    this.total = Number(columns.meta["total"]);
+    this.unit = columns.u32("unit");
+    this.region = columns.u32("region");
+    for (let i = 0; i < this.region.length; i++) {
+      const known = this.rows.get(this.region[i]!);
+      if (known) known.push(i);
+      else this.rows.set(this.region[i]!, [i]);
+    }
+    const sums = new Map([...this.rows.keys()].map((region) => [region, this.of(region).reduce((sum, row) => sum + this.time("excl")[row]!, 0)]));
+    this.regions = [...this.rows.keys()].sort((a, b) => (a === NONE || b === NONE ? Number(a === NONE) - Number(b === NONE) : sums.get(b)! - sums.get(a)! || a - b));
+  }
+
+  get ofThreads(): boolean {
+    return this.over === "threads";
+  }
+
+  label(facts: Facts, unit: number): string {
+    const index = this.units[unit]!;
+    return this.ofThreads ? locationLabel(facts, index) : processLabel(facts, index);
+  }
+
+  /** The unit that a process or location of the selection is; -1: none. */
+  unitOf(facts: Facts, process: number | undefined, location: number | undefined): number {
+    if (this.ofThreads) return location === undefined ? -1 : this.units.indexOf(location);
+    const wanted = location !== undefined ? facts.locations[location]?.process : process;
+    return wanted === undefined ? -1 : this.units.indexOf(wanted);
+  }
+
+  /** Time of a region in each unit, 0 where it did not run. */
+  values(region: number, time: Time): Float64Array {
+    const found = new Float64Array(this.units.length);
+    for (const row of this.of(region)) found[this.unit[row]!]! += this.time(time)[row]!;
+    return found;
+  }
+
+  /** Calls of a region in each unit. */
+  visits(region: number): Float64Array {
+    const found = new Float64Array(this.units.length);
+    const visits = this.columns.f64("visits");
+    for (const row of this.of(region)) found[this.unit[row]!]! += visits[row]!;
+    return found;
+  }
+
+  stats(region: number, time: Time): Stats {
+    const values = this.values(region, time);
+    const n = Math.max(values.length, 1);
+    const sum = values.reduce((a, b) => a + b, 0);
+    const mean = sum / n;
+    let [minUnit, maxUnit, squares] = [0, 0, 0];
+    values.forEach((value, i) => {
+      if (value < values[minUnit]!) minUnit = i;
+      if (value > values[maxUnit]!) maxUnit = i;
+      squares += (value - mean) ** 2;
+    });
+    const std = Math.sqrt(squares / n);
+    const [min, max] = [values[minUnit] ?? 0, values[maxUnit] ?? 0];
+    return {
+      region,
+      units: new Set(this.of(region).map((row) => this.unit[row]!)).size,
+      sum,
+      mean,
+      std,
+      min,
+      max,
+      minUnit,
+      maxUnit,
+      imbalance: max - mean,
+      percent: mean > 0 ? (max / mean - 1) * 100 : 0,
+      outliers: outliers(values),
+    };
+  }
+
+  /** Of one unit: each region that ran there, the longest first. */
+  ofUnit(unit: number): { region: number; excl: number }[] {
+    const found: { region: number; excl: number }[] = [];
+    for (const region of this.regions) {
+      const excl = this.values(region, "excl")[unit]!;
+      if (excl > 0) found.push({ region, excl });
+    }
+    return found.sort((a, b) => (a.region === NONE || b.region === NONE ? Number(a.region === NONE) - Number(b.region === NONE) : b.excl - a.excl));
+  }
+
+  private of(region: number): readonly number[] {
+    return this.rows.get(region) ?? [];
+  }
+  private time(time: Time): Float64Array {
+    return this.columns.f64(time);
+  }
+}
+
+/** Units that are far from the others. Their own value is left out of the mean and the spread that they are held against, for
+ * among few units one that is far off moves both. */
+export function outliers(values: ArrayLike<number>): number[] {
+  const n = values.length;
+  if (n < 3) return [];
+  let sum = 0;
+  let squares = 0;
+  for (let i = 0; i < n; i++) {
+    sum += values[i]!;
+    squares += values[i]! ** 2;
+  }
+  const found: [number, number][] = [];
+  for (let i = 0; i < n; i++) {
+    const mean = (sum - values[i]!) / (n - 1);
+    const std = Math.sqrt(Math.max((squares - values[i]! ** 2) / (n - 1) - mean * mean, 0));
+    const away = Math.abs(values[i]! - mean);
+    if (away > FAR * std && away > FEW * Math.max(mean, values[i]!) && away > 0) found.push([i, away]);
+  }
+  return found.sort((a, b) => b[1] - a[1]).map(([i]) => i);
+}

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The time line: a picture that follows wheel, keys and pointer at once from what is known, and gets finer when answers come.
+import { useEffect, useMemo, useReducer, useRef } from "preact/hooks";
+import { type Colour, ofModule } from "./colour";
+import { NONE } from "./columns";
+import type { Facts, Regions } from "./facts";
+import { useAnswer, useDark, useFacts, useRegions, useReport, useSelection, useStore } from "./hooks";
+import { Canvas, type Point } from "./parts/Canvas";
+import { Toolbar } from "./parts/Menu";
+import { blend, Palette, pixelOf, Raster } from "./raster";
+import { BLOCK, blocksOf, LANE, type Task } from "./rows";
+import type { Selection, Store } from "./store";
+import { Control, type Focus, press } from "./timelinecontrol";
+import { TimelineData } from "./timelinedata";
+import "./timeline.css";
+import { describe, Details, ofMessage, type Shown } from "./timelinedetails";
+import { type Drawn, type Inks, paintRows, type Picture } from "./timelinedraw";
+import { MINI, moreOf, paintFrame, paintGrid, paintGutter, paintMini, paintRuler } from "./timelinehead";
+import { reportOf } from "./timelinereport";
+import { clamp, length, type Span } from "./timescale";
+import { search } from "./tree";
+import { count, time } from "./units";
+
+export interface Sight {
+  facts: Facts;
+  regions: Regions;
+  control: Control;
+  raster: Raster;
+  last: { lines: Drawn[]; hidden: number; picture: Picture | undefined };
+}
+
+function rgb(value: string): Colour {
+  const hex = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i.exec(value.trim());
+  return hex ? [Number.parseInt(hex[1]!, 16), Number.parseInt(hex[2]!, 16), Number.parseInt(hex[3]!, 16)] : [128, 128, 128];
+}
+
+function inksOf(dark: boolean): Inks {
+  const style = getComputedStyle(document.documentElement);
+  const get = (name: string): string => style.getPropertyValue(`--${name}`).trim();
+  return {
+    paper: get("paper"),
+    raised: get("raised"),
+    ink: get("ink"),
+    soft: get("soft"),
+    line: get("line"),
+    accent: get("accent"),
+    warn: get("warn"),
+    paperPixel: pixelOf(rgb(get("paper"))),
+    dark,
+  };
+}
+
+/** The colours of regions; those that neither search nor selection mean are faded. */
+function useColours(regions: Regions, selection: Selection): { palette: Palette; dimmed: (region: number) => boolean; inks: Inks; found: Uint8Array | undefined } {
+  const dark = useDark();
+  const found = useMemo(() => search(regions.names, selection.search), [regions, selection.search]);
+  const { region, module, theme } = selection;
+  return useMemo(() => {
+    const inks = inksOf(dark);
+    const dimmed = (one: number): boolean => {
+      if (found) return !found[one];
+      if (region !== undefined) return one !== region;
+      return module !== undefined && regions.moduleOf(one) !== module;
+    };
+    const colour = (one: number): Colour => {
+      const full = ofModule(regions.moduleOf(one), dark);
+      if (!dimmed(one)) return full;
+      const faded = blend(pixelOf(full), inks.paperPixel, 64);
+      return [faded & 255, (faded >>> 8) & 255, (faded >>> 16) & 255];
+    };
+    return { palette: new Palette(regions.count, colour), dimmed, inks, found };
+  }, [regions, found, region, module, dark, theme]);
+}
+
+const asTasks = (columns: { meta: Record<string, unknown> }): Task[] => (columns.meta["tasks"] ?? []) as Task[];
+
+function rangeOf({ begin, end }: Selection, whole: Span): Span | undefined {
+  if (begin === undefined && end === undefined) return undefined;
+  return { begin: begin ?? whole.begin, end: end ?? whole.end };
+}
+
+/** Asks for what the picture shows. */
+function ask(control: Control): void {
+  const { layout, data, scroll, span } = control;
+  const [first, last] = layout.visible(scroll, scroll + control.height - control.top);
+  const rows = layout.rows.slice(first, last).filter((row) => row.kind === "thread");
+  const wide = (control.width - control.left) * Math.min(window.devicePixelRatio || 1, 2);
+  const overviews = data.overviews.want(blocksOf(rows.map((row) => row.location)).map(String), span, wide);
+  const open = rows.filter((row) => control.opened.has(row.key)).map((row) => String(row.location));
+  control.answered({ overviews, stacks: data.stacks.want(open, span, wide) });
+  control.setScroll(control.scroll);
+}
+
+function boxOf(p: Picture, control: Control, at: Focus): { x: number; y: number; width: number; height: number } | undefined {
+  const row = control.layout.rows[at.row];
+  if (!row) return undefined;
+  const y = p.top + control.layout.tops[at.row]! - control.scroll;
+  const block = control.block(at);
+  if (block) {
+    const x0 = Math.max(p.left + p.scale.x(block.begin), p.left - 4);
+    const x1 = Math.min(p.left + p.scale.x(block.end), p.width + 4);
+    return { x: x0, y: y + p.layout.row + at.lane * LANE + 0.5, width: x1 - x0 - 1, height: LANE - 1 };
+  }
+  return undefined;
+}
+
+function paint(sight: Sight, colours: ReturnType<typeof useColours>, selection: Selection, pen: CanvasRenderingContext2D, width: number, height: number): void {
+  const { control, facts, regions, raster } = sight;
+  control.width = width;
+  control.height = height;
+  control.setScroll(control.scroll);
+  ask(control);
+  const { drag } = control;
+  const chosen = drag?.kind === "range" ? { begin: Math.min(drag.from, drag.to), end: Math.max(drag.from, drag.to) } : rangeOf(selection, control.data.whole);
+  const messages = facts.has.messages ? control.data.messages.want(["m"], control.span, width - control.left).get("m") : undefined;
+  const p: Picture = {
+    pen,
+    facts,
+    regions,
+    raster,
+    ...colours,
+    scale: control.scale,
+    whole: control.data.whole,
+    left: control.left,
+    top: control.top,
+    width,
+    height,
+    layout: control.layout,
+    scroll: control.scroll,
+    tasks: control.tasks,
+    small: control.data.small,
+    ...control.answers,
+    messages,
+    markers: control.data.markers,
+    range: chosen,
+    rowOf: (location) => control.rowOf(location),
+    blockOf: (location) => String(Math.floor(location / BLOCK)),
+  };
+  pen.fillStyle = colours.inks.paper;
+  pen.fillRect(0, 0, width, height);
+  sight.last = { ...paintRows(p), picture: p };
+  paintGrid(p);
+  const focus = control.focus && boxOf(p, control, control.focus);
+  if (focus) paintFrame(p, focus, true);
+  const hover = control.hover?.zone === "rows" && !drag ? boxOf(p, control, control.hover) : undefined;
+  if (hover) paintFrame(p, hover, false);
+  paintGutter(p, {
+    opened: control.opened,
+    focus: control.focus?.row ?? -1,
+    selected: (row) => selection.location !== undefined && control.layout.rows[row]?.location === selection.location && control.layout.rows[row]?.kind === "thread",
+    openable: (row) => control.openable(row),
+    ...moreShown(control),
+    deeper: (row) => (control.opened.has(control.layout.rows[row]!.key) ? Math.max(control.depth(control.layout.rows[row]!.location) - control.most, 0) : 0),
+  });
+  paintMini(p);
+  paintRuler(p, MINI, control.hover?.x);
+}
+
+function moreShown(control: Control): { threads: (process: number) => boolean; tasks: (process: number) => boolean } {
+  return { threads: (process) => control.threadsShown(process), tasks: (process) => control.tasksOf.has(process) };
+}
+
+/** The message whose line is nearest, if one is near. */
+function messageAt(lines: readonly Drawn[], x: number, y: number): Drawn | undefined {
+  let best: Drawn | undefined;
+  let least = 4;
+  for (const line of lines) {
+    const [dx, dy] = [line.x1 - line.x0, line.y1 - line.y0];
+    const along = Math.min(Math.max(((x - line.x0) * dx + (y - line.y0) * dy) / Math.max(dx * dx + dy * dy, 1e-9), 0), 1);
+    const away = Math.hypot(x - line.x0 - along * dx, y - line.y0 - along * dy);
+    if (away < least) [best, least] = [line, away];
+  }
+  return best;
+}
+
+function shownAt(sight: Sight): { shown: Shown | undefined; spoken: string } {
+  const { control, facts, regions } = sight;
+  const { focus, hover } = control;
+  const words = focus && describe(control, facts, regions, focus);
+  const row = focus && control.layout.rows[focus.row];
+  const spoken = row ? `${row.label}: ${words ? `${words.title}, ${words.pairs.map((pair) => pair.join(" ")).join(", ")}` : "nothing"}` : "";
+  if (hover?.zone === "rows") {
+    const block = control.block(hover);
+    const message = block ? undefined : messageAt(sight.last.lines, hover.x, hover.y);
+    const found = message ? ofMessage(control, facts, message) : describe(control, facts, regions, hover);
+    if (found) return { shown: found, spoken };
+  }
+  return { shown: words, spoken };
+}
+
+function choose(store: Store, sight: Sight, at: Focus): void {
+  const { control } = sight;
+  const block = control.block(at);
+  const region = block?.region ?? control.cell(at)?.region;
+  if (region === undefined || region === NONE) return;
+  const path = block && control.path(at, block);
+  store.select(path ? { path } : { region });
+}
+
+function click(store: Store, sight: Sight, point: Point): void {
+  const { control } = sight;
+  const at = control.hit(point.x, point.y);
+  if (at.zone === "ruler") store.select({ begin: undefined, end: undefined });
+  if (at.zone === "mini") control.dragTo(point, point, true, false);
+  if (at.row < 0) return;
+  control.focus = { row: at.row, lane: at.lane, time: at.time };
+  if (at.zone === "rows") return choose(store, sight, at);
+  const { picture } = sight.last;
+  const more = picture && control.single === undefined ? moreOf(picture, at.row, moreShown(control)).find((one) => point.x >= one.x && point.x < one.x + one.width) : undefined;
+  if (point.x < 20 && control.openable(at.row)) control.toggle(at.row);
+  else if (more) control.toggleMore(control.layout.rows[at.row]!.process, more.what);
+  else if (control.layout.rows[at.row]!.kind === "thread") {
+    const { location } = control.layout.rows[at.row]!;
+    store.select({ location: store.selection.location === location ? undefined : location });
+  }
+}
+
+function twice(control: Control, point: Point): void {
+  const at = control.hit(point.x, point.y);
+  const block = control.block(at);
+  if (block) control.fit(block);
+  else if (at.row >= 0 && at.zone === "rows") control.toggle(at.row);
+}
+
+function key(store: Store, sight: Sight, event: KeyboardEvent): boolean {
+  const { control } = sight;
+  if (event.ctrlKey || event.altKey || event.metaKey) return false;
+  if (press(control, event.key)) return true;
+  const { focus } = control;
+  const block = focus && control.block(focus);
+  switch (event.key) {
+    case "Enter":
+      if (focus && focus.lane < 0) control.toggle(focus.row);
+      else if (focus) choose(store, sight, focus);
+      return Boolean(focus);
+    case "f":
+    case "F":
+      if (block) control.fit(block);
+      else if (rangeOf(store.selection, control.data.whole)) control.fit(rangeOf(store.selection, control.data.whole)!);
+      return true;
+    case "r":
+    case "R":
+      store.select(block ? { begin: block.begin, end: block.end } : { begin: control.span.begin, end: control.span.end });
+      return true;
+    case "Escape": {
+      const { begin, end, region } = store.selection;
+      if (begin !== undefined || end !== undefined) store.select({ begin: undefined, end: undefined });
+      else if (region !== undefined) store.select({ region: undefined, path: undefined });
+      else control.focus = undefined;
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+function Says({ sight }: { sight: Sight }) {
+  const { control, last } = sight;
+  const hidden = last.hidden > 0 ? `${count(last.hidden)} more messages than lines: zoom in · ` : "";
+  const { problem, withoutMessages } = control.data;
+  return (
+    <>
+      {hidden}
+      {withoutMessages ? `messages are not shown: ${withoutMessages} · ` : ""}
+      {problem ? `not all detail can be shown: ${problem} · ` : control.data.busy ? "reading… · " : ""}
+      {time(length(control.span))} in view
+    </>
+  );
+}
+
+const HINT =
+  "Wheel or W S zoom, drag or A D move, shift and drag or the ruler select a range of time (R: what is in view). Arrows go from call to call, Enter opens a row, T and K show threads and tasks, F shows a call in full, 0 the whole run.";
+
+interface Props {
+  facts: Facts;
+  regions: Regions;
+  single: number | undefined;
+}
+
+function useSight({ facts, regions, single }: Props, redraw: () => void): Sight {
+  const store = useStore();
+  const sight = useMemo((): Sight => {
+    const data = new TimelineData(store.source, facts, redraw);
+    const first = rangeOf(store.selection, data.whole);
+    const control = new Control(facts, data, [], single, first && clamp(first, data.whole));
+    return { facts, regions, control, raster: new Raster(), last: { lines: [], hidden: 0, picture: undefined } };
+  }, [facts, regions, single, store]);
+  useEffect(() => () => sight.control.data.close(), [sight]);
+  return sight;
+}
+
+function Scrollbar({ control, redraw }: { control: Control; redraw: () => void }) {
+  const element = useRef<HTMLDivElement>(null);
+  const { height } = control.layout;
+  useEffect(() => {
+    if (element.current && Math.abs(element.current.scrollTop - control.scroll) > 1) element.current.scrollTop = control.scroll;
+  });
+  const scrolled = (): void => {
+    if (!element.current || Math.abs(element.current.scrollTop - control.scroll) <= 1) return;
+    control.setScroll(element.current.scrollTop);
+    redraw();
+  };
+  return (
+    <div class="rowscroll" ref={element} style={{ top: `${control.top}px` }} onScroll={scrolled} tabIndex={-1} aria-hidden="true">
+      <div style={{ height: `${height}px` }} />
+    </div>
+  );
+}
+
+function Sheet(props: Props) {
+  const store = useStore();
+  const selection = useSelection();
+  const [version, redraw] = useReducer((n: number) => n + 1, 0) as [number, () => void];
+  const sight = useSight(props, () => redraw());
+  const { control } = sight;
+  const { facts, regions } = props;
+  const tasks = useAnswer(facts.has.tasks && props.single === undefined ? "tasks" : undefined, {}, asTasks).data;
+  if (tasks) control.tasks = tasks;
+  const colours = useColours(regions, selection);
+  const draw = useMemo(
+    () => (pen: CanvasRenderingContext2D, width: number, height: number) => {
+      const before = sight.last.hidden;
+      paint(sight, colours, selection, pen, width, height);
+      if (sight.last.hidden !== before) redraw(); // the words above tell it
+    },
+    [sight, colours, selection, version, tasks],
+  );
+  useReport(() => reportOf(sight, selection));
+  const { shown, spoken } = shownAt(sight);
+  return (
+    <div class="timeline">
+      <Toolbar says={<Says sight={sight} />}>
+        {(
+          [
+            ["Whole run", "Show the whole run", "0"],
+            ["+", "Zoom in", "+"],
+            ["−", "Zoom out", "-"],
+          ] as const
+        ).map(([text, label, key]) => (
+          <button
+            key={key}
+            class="quiet"
+            aria-label={label}
+            onClick={() => {
+              press(control, key);
+              redraw();
+            }}
+          >
+            {text}
+          </button>
+        ))}
+      </Toolbar>
+      <div class="sheet">
+        <Canvas
+          label={`Time line of ${count(control.layout.rows.length)} rows over ${time(facts.duration)}. ${HINT}`}
+          spoken={spoken}
+          draw={draw}
+          cursor={control.drag?.kind === "pan" ? "grabbing" : control.hover?.zone === "ruler" ? "col-resize" : "default"}
+          onPoint={(point) => {
+            control.hover = control.hit(point.x, point.y);
+            redraw();
+          }}
+          onLeave={() => {
+            control.hover = undefined;
+            redraw();
+          }}
+          onClick={(point) => {
+            click(store, sight, point);
+            redraw();
+          }}
+          onDouble={(point) => {
+            twice(control, point);
+            redraw();
+          }}
+          onDrag={(from, to, done, event) => {
+            const chosen = control.dragTo(from, to, done, event.shiftKey);
+            if (chosen) store.select({ begin: chosen.begin, end: chosen.end });
+            redraw();
+          }}
+          onWheel={(point, dx, dy, event) => {
+            control.wheel(point.x, point.y, dx, dy, event.shiftKey);
+            redraw();
+            return true;
+          }}
+          onKey={(event) => {
+            const used = key(store, sight, event);
+            if (used) redraw();
+            return used;
+          }}
+        />
+        {control.layout.height > control.height - control.top && <Scrollbar control={control} redraw={redraw} />}
+      </div>
+      <Details shown={shown} regions={regions} hint={HINT} />
+    </div>
+  );
+}
+
+/** single: the one location whose calls are shown, and nothing else. */
+export function Lines({ single }: { single?: number | undefined }) {
+  const facts = useFacts();
+  const regions = useRegions().data;
+  if (!regions) return null;
+  return <Sheet key={single} facts={facts} regions={regions} single={single} />;
+}

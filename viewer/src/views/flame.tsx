@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The calls of one thread in the order of time, the callers above.
+import { useFacts, useSelection, useStore } from "../hooks";
+import { Menu } from "../parts/Menu";
+import { locationLabel } from "../rows";
+import { Lines } from "../timelineview";
+import { percent } from "../units";
+import { NO_TRACE } from "./timeline";
+import type { View } from "./view";
+
+const LISTED = 2000; // threads that the menu has; all others are chosen in the time line
+
+function Flame() {
+  const store = useStore();
+  const facts = useFacts();
+  const { location } = useSelection();
+  const busiest = facts.locations.reduce((best, l, i) => (l.busy > facts.locations[best]!.busy ? i : best), 0);
+  const shown = location !== undefined && facts.locations[location] ? location : busiest;
+  const listed = facts.locations.map((_, i) => i).slice(0, LISTED);
+  if (!listed.includes(shown)) listed.push(shown);
+  return (
+    <div class="flame">
+      {facts.locations.length > 1 && (
+        <div class="above">
+          <Menu
+            label="Thread"
+            value={String(shown)}
+            options={listed.map((i) => ({
+              value: String(i),
+              title: `${locationLabel(facts, i)} (${percent(facts.locations[i]!.busy / Math.max(facts.duration, 1e-9))} of the run in functions)`,
+            }))}
+            onChange={(value) => store.select({ location: Number(value) })}
+          />
+        </div>
+      )}
+      <Lines single={shown} />
+    </div>
+  );
+}
+
+export const flame: View = {
+  id: "flame",
+  title: "Flame over time",
+  available: (facts) => (facts.has.trace && facts.locations.length > 0) || NO_TRACE,
+  component: Flame,
+};

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+import { describe, expect, it } from "vitest";
+import { NONE, pack, parse } from "../src/columns";
+import type { Facts } from "../src/facts";
+import { Control, press } from "../src/timelinecontrol";
+import { blockAt, cellAt, depthIn, neighbour, Overview, pathAt, Stack, type TimelineData } from "../src/timelinedata";
+import { type Asked, TILE } from "../src/timelinecache";
+import { LANE } from "../src/rows";
+import { MINI, RULER } from "../src/timelinehead";
+
+// f 0-8 calls g 1-3, g 4-5 and, in 6-7, ten calls too short to be drawn, mostly of h
+const stack = new Stack(
+  parse(
+    pack(
+      { depth: 2, exact: false },
+      {
+        begin: Float64Array.of(0, 1, 4, 6),
+        end: Float64Array.of(8, 3, 5, 7),
+        depth: Uint32Array.of(0, 1, 1, 1),
+        region: Uint32Array.of(10, 11, 11, 12),
+        calls: Uint32Array.of(1, 1, 1, 10),
+        busy: Float32Array.of(1, 1, 1, 0.5),
+      },
+    ),
+  ),
+);
+const whole = { begin: 0, end: 8 };
+const asked: Asked<Stack> = { complete: true, pieces: [{ value: stack, level: 0, ...whole, exact: true }] };
+
+describe("a call stack", () => {
+  it("finds what is at a moment, and what is within a range", () => {
+    expect(stack.lanes).toBe(2);
+    expect(stack.within(1, 2, 5)).toEqual([1, 3]);
+    expect(stack.within(1, 3, 4)).toEqual([2, 2]);
+    expect(stack.within(2, 0, 9)).toEqual([0, 0]);
+    expect(blockAt(asked, 1, 2, 0)).toMatchObject({ begin: 1, end: 3, region: 11, calls: 1 });
+    expect(blockAt(asked, 1, 3.5, 0)).toBeUndefined();
+    expect(blockAt(asked, 1, 3.4, 0.5)).toMatchObject({ begin: 1 });
+    expect(blockAt(asked, 1, 6.5, 0)).toMatchObject({ region: 12, calls: 10, busy: 0.5 });
+  });
+  it("tells the path of a call, and none of several", () => {
+    expect(pathAt(asked, 1, blockAt(asked, 1, 4.5, 0)!)).toEqual([10, 11]);
+    expect(pathAt(asked, 1, blockAt(asked, 1, 6.5, 0)!)).toBeUndefined();
+  });
+  it("finds the calls beside one, and how deep a range is", () => {
+    const g = blockAt(asked, 1, 4.5, 0)!;
+    expect(neighbour(asked, 1, g, 1)).toMatchObject({ begin: 6 });
+    expect(neighbour(asked, 1, g, -1)).toMatchObject({ begin: 1 });
+    expect(neighbour(asked, 1, neighbour(asked, 1, g, -1)!, -1)).toBeUndefined();
+    expect(depthIn(asked, { begin: 3.2, end: 3.8 })).toBe(1);
+    expect(depthIn(asked, whole)).toBe(2);
+    expect(depthIn(undefined, whole)).toBe(0);
+  });
+});
+
+describe("an overview", () => {
+  const columns = parse(
+    pack(
+      {},
+      {
+        location: Uint32Array.of(64, 65, 200),
+        bucket: Uint32Array.of(0, 512, 3),
+        region: Uint32Array.of(7, 9, 9),
+        share: Float32Array.of(1, 0.5, 1),
+        events: Uint32Array.of(2, 4, 1),
+      },
+    ),
+  );
+  const tile = new Overview(64, 2, columns);
+  it("knows what ran longest in a column, and nothing of others' locations", () => {
+    const all = { complete: true, pieces: [{ value: tile, level: 0, ...whole, exact: true }] };
+    expect(cellAt(all, 64, 0.001, whole)).toMatchObject({ region: 7, share: 1, events: 2, begin: 0, end: 8 / TILE });
+    expect(cellAt(all, 65, 4.001, whole)!.share).toBeCloseTo(0.5, 2);
+    expect(cellAt(all, 65, 1, whole)!.region).toBe(NONE);
+  });
+});
+
+describe("the control", () => {
+  const facts = {
+    duration: 8,
+    processes: [{ rank: 0 }, { rank: 1 }],
+    locations: [0, 1].map((process) => ({ process, name: "MainThread" })),
+  } as unknown as Facts;
+  const make = (): Control => {
+    const control = new Control(facts, { whole, markers: [] } as unknown as TimelineData, [], undefined, undefined);
+    control.width = 800 + control.left;
+    control.height = 300;
+    control.answered({ overviews: new Map(), stacks: new Map([["0", asked]]) });
+    return control;
+  };
+  it("zooms, moves and goes back to the whole by keys", () => {
+    const control = make();
+    press(control, "+");
+    expect(control.span.end - control.span.begin).toBeCloseTo(8 / 1.5);
+    const { begin } = control.span;
+    press(control, "d");
+    expect(control.span.begin).toBeGreaterThan(begin);
+    press(control, "0");
+    expect(control.span).toEqual(whole);
+    expect(press(control, "x")).toBe(false);
+  });
+  it("goes from row to row, into an open row, and from call to call", () => {
+    const control = make();
+    press(control, "ArrowDown");
+    expect(control.focus).toMatchObject({ row: 0, lane: -1 });
+    control.toggle(0);
+    control.focus = { row: 0, lane: 1, time: 2 };
+    press(control, "ArrowRight");
+    expect(control.focus).toMatchObject({ lane: 1, time: 4.5 });
+    press(control, "ArrowDown");
+    expect(control.focus).toMatchObject({ row: 1, lane: -1 });
+    press(control, "ArrowUp");
+    expect(control.focus).toMatchObject({ row: 0, lane: 1 });
+  });
+  it("selects a range with shift and on the ruler, and moves with neither", () => {
+    const control = make();
+    const y = control.top + 5;
+    expect(control.dragTo({ x: control.left + 100, y }, { x: control.left + 300, y }, true, true)).toEqual({ begin: 1, end: 3 });
+    expect(control.dragTo({ x: control.left + 300, y: MINI + 3 }, { x: control.left + 100, y }, true, false)).toEqual({ begin: 1, end: 3 });
+    press(control, "+");
+    const { begin } = control.span;
+    expect(control.dragTo({ x: control.left + 300, y }, { x: control.left + 200, y }, true, false)).toBeUndefined();
+    expect(control.span.begin).toBeGreaterThan(begin);
+  });
+  it("tells what is where", () => {
+    const control = make();
+    control.toggle(0);
+    expect(control.hit(300, 3).zone).toBe("mini");
+    expect(control.hit(300, MINI + 1).zone).toBe("ruler");
+    expect(control.hit(10, MINI + RULER + 1)).toMatchObject({ zone: "gutter", row: 0, lane: -1 });
+    const at = control.hit(control.left + 200, control.top + control.layout.row + LANE + 2);
+    expect(at).toMatchObject({ zone: "rows", row: 0, lane: 1, time: 2 });
+    expect(control.block(at)).toMatchObject({ region: 11 });
+    expect(control.hit(300, 290).row).toBe(-1);
+  });
+});
