@@ -3,5 +3,6 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   esbuild: { jsx: 'automatic', jsxImportSource: 'preact' },
-  test: { include: ['test/**/*.test.ts', 'test/**/*.test.tsx'] },
+  // a machine that runs other tests too may be slow
+  test: { include: ['test/**/*.test.ts', 'test/**/*.test.tsx'], testTimeout: 120_000 },
 });

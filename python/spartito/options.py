@@ -80,6 +80,7 @@ RANK = Option("--rank", "only that rank of MPI", "N", kind="count")
 LOCATION = Option("--location", "only thread N of the list of `spartito info`, the first is 0", "N", kind="count")
 TITLE = Option("--title", "the title of the picture (default: the command and how long it ran; '' for none)", "TEXT")
 THEME = Option("--theme", "light, dark or grey (default: light)", "THEME", choices=THEMES)
+COMPARE = Option("--compare", "an earlier run: the views show what has changed since", "DIR", complete="dir")
 TO = Option("--to", "the formats to write; `spartito doctor` lists them", "FORMAT[,FORMAT…]", complete="formats")
 
 
@@ -265,7 +266,7 @@ VERBS = (
         "address holds a random token, without which nobody can read anything: keep it to yourself. Over ssh it also prints the line "
         "that brings the page to your own machine. Ctrl-C ends it.",
         (
-            Option("--compare", "an earlier run: the views show what has changed since", "DIR", complete="dir"),
+            COMPARE,
             Option("--no-source", "do not show the source of functions"),
             Option("--port", "the port to listen on (default: a free one)", "N", kind="count"),
             Option("--no-browser", "print the address and open nothing"),
@@ -280,6 +281,26 @@ VERBS = (
             ("spartito view spartito-solver-20261121-101500", "look at a run"),
             ("spartito view --compare before after", "what has changed between two runs"),
             ("spartito view --no-browser --port 8700 DIR", "on another machine, with a port that is forwarded there"),
+        ),
+        operands="dir",
+    ),
+    Verb(
+        "html",
+        "html [options] DIR",
+        "write the page of an experiment as one file",
+        "Writes what `spartito view` shows into one file (default: beside the experiment) that a browser opens from anywhere and that asks "
+        "nothing of any server. It holds the text of the source files unless --no-source is given. What does not fit into --limit is left out: "
+        "first the detail of the timeline, then call paths with little time, then sources; the page and the terminal say so. Files are replaced, "
+        "directories never.",
+        (
+            Option("-o --output", "the file to write", "FILE", complete="file"),
+            COMPARE,
+            Option("--no-source", "leave the text of source files out"),
+            Option("--limit", "the most that the file may take (default 20)", "MIB", kind="number"),
+        ),
+        (
+            ("spartito html spartito-solver-20261121-101500", "a report to mail"),
+            ("spartito html --no-source -o public.html DIR", "without the program's text"),
         ),
         operands="dir",
     ),

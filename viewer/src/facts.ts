@@ -44,6 +44,8 @@ export interface Facts {
   /** Of measuring: seconds for each enter and leave, and the share of the run that this was. */
   cost: { in: number; out: number; share: number };
   lost: string[];
+  /** What a file of `spartito html` had no room for; the server leaves nothing out. */
+  pruned?: string[];
   problems: string[];
   processes: Process[];
   locations: Location[];

@@ -12,12 +12,12 @@ HEAD = (
     '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n'
 )
+NO_SCRIPT = "<noscript>Spartito shows this page with JavaScript, which is switched off here.</noscript>\n"
 # the icon is none: no browser asks for another
 ICON = '<link rel="icon" href="data:,">\n'
 INDEX = (
-    f'{HEAD}<title>Spartito</title>\n{ICON}<link rel="stylesheet" href="app.css">\n</head>\n<body>\n<div id="app"></div>\n'
-    "<noscript>Spartito shows this page with JavaScript, which is switched off here.</noscript>\n"
-    '<script src="app.js"></script>\n</body>\n</html>\n'
+    f'{HEAD}<title>Spartito</title>\n{ICON}<link rel="stylesheet" href="app.css">\n</head>\n<body>\n'
+    f'<div id="app"></div>\n{NO_SCRIPT}<script src="app.js"></script>\n</body>\n</html>\n'
 )
 
 

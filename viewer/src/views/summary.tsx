@@ -103,6 +103,10 @@ function About({ facts }: { facts: Facts }) {
 function Remarks({ facts }: { facts: Facts }) {
   const remarks = [...facts.lost, ...facts.problems];
   if (!remarks.length) return <p class="fine">Nothing was lost: all calls that were to be measured are in the numbers.</p>;
+  return <Listed remarks={remarks} />;
+}
+
+function Listed({ remarks }: { remarks: string[] }) {
   return (
     <ul class="remarks">
       {remarks.map((remark) => (
@@ -148,6 +152,12 @@ function Summary() {
         <h2>What was lost</h2>
         <Remarks facts={facts} />
       </section>
+      {facts.pruned && facts.pruned.length > 0 && (
+        <section>
+          <h2>What this file leaves out</h2>
+          <Listed remarks={facts.pruned} />
+        </section>
+      )}
     </div>
   );
 }

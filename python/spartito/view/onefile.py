@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page as one file: script, style and answers in it, and no request to anywhere."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import errno
+import hashlib
+import html
+import os
+import re
+import stat
+
+from spartito.say import Refused, reason
+from spartito.text import name, size
+from spartito.view import page
+from spartito.view.packing import pack
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from spartito.view.kinds import Experiment
+
+LIMIT = 20  # MiB, unless told otherwise
+
+
+def _inline(name: str) -> str:
+    """The text of app.js or app.css, such that it ends where the element ends."""
+    text = page.asset(name).decode()
+    if name.endswith(".js"):
+        # both stand in strings and patterns alone, where a backslash before them means nothing
+        return re.sub(r"<(/script|!--)", r"<\\\1", text, flags=re.IGNORECASE)
+    if "</style" in text.lower():
+        raise AssertionError("the style of the page holds the end of an element")
+    return text
+
+
+def _hash(text: str) -> str:
+    return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
+
+
+def document(experiment: Experiment, limit: int, source: bool) -> tuple[str, list[str]]:
+    """The text of the file, of at most limit bytes, and in sentences what it does not hold. Refused: no page, or no room."""
+    script, style = _inline("app.js"), _inline("app.css")
+    policy = (
+        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    title = name(str(experiment.facts()["title"])).encode("utf-8", "replace").decode()
+    begin = (
+        f'{page.HEAD}<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f"<title>{html.escape(title)} – Spartito</title>\n{page.ICON}<style>{style}</style>\n</head>\n<body>\n"
+        f'<div id="app"></div>\n{page.NO_SCRIPT}'
+    )
+    end = f"<script>{script}</script>\n</body>\n</html>\n"
+    room = limit - len(begin.encode()) - len(end.encode())
+    try:
+        blocks, pruned = pack(experiment, room, source)
+    except Refused as e:
+        raise Refused(f"the file cannot be made within {size(limit)}: {e}; raise --limit") from None
+    return begin + "".join(block.text for block in blocks) + end, pruned
+
+
+def write(path: str, text: str) -> None:
+    """Complete or not at all, as `spartito convert` does it: files are replaced, directories never, pipes and terminals are written
+    to. Refused: it cannot be written."""
+    data = text.encode()
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        mode = 0
+    if stat.S_ISDIR(mode):
+        raise Refused(f"{path} is a directory: name a file with -o")
+    try:
+        if mode and not stat.S_ISREG(mode):
+            with open(path, "wb") as f:
+                f.write(data)
+            return
+        _replace(os.path.realpath(path) if mode else path, data)
+    except OSError as e:
+        if isinstance(e, BrokenPipeError):
+            raise
+        raise Refused(f"{path}: {reason(e)}") from None
+
+
+def _replace(path: str, data: bytes) -> None:
+    for attempt in range(100):
+        part = f"{path}.part-{os.getpid()}-{attempt}"
+        with contextlib.suppress(FileExistsError):
+            fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+            break
+    else:
+        raise OSError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+    try:
+        with open(fd, "wb") as f:
+            f.write(data)
+        os.rename(part, path)
+    except BaseException:
+        os.unlink(part)
+        raise

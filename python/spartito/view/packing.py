@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a page that is one file holds: answers to the questions that its views ask, deflated, within a budget of bytes.
+
+The most important comes first and takes what it needs; what comes last gets what is left. So the detail of the timeline goes first,
+then call paths with little time, then the text of source files, and each time a sentence says so, on the page and in the
+terminal."""
+
+from __future__ import annotations
+
+import base64
+import html
+import zlib
+from decimal import Decimal
+from urllib.parse import urlencode
+
+from spartito._analyse import Error
+from spartito.say import Refused
+from spartito.text import count, plural, size
+from spartito.view import payload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from spartito.view.kinds import Experiment
+
+LEAST_PATHS = 1000
+PATHS = (100_000, 50_000, 20_000, 10_000, 5_000, 2_000, LEAST_PATHS)  # of a call tree that is cut, the first that fits
+SELECTIONS = 256  # processes, and threads, of which the page holds an own tree
+LOCATIONS = 256  # threads of which it holds the calls
+# as viewer/src/timelinedata.ts asks: a tile of a level is one of 2**level parts of the run
+TILE, ROWS = 1024, 64
+LEVELS = 4  # of tiles that a page may hold
+FINE = 4  # times as many columns in tiles of calls, which tell begin and end themselves
+WHOLE = "`spartito view` on the experiment's directory shows all of it"
+
+
+class Block:
+    """One answer in the page."""
+
+    __slots__ = ("key", "raw", "text")
+
+    def __init__(self, key: str, data: bytes) -> None:
+        self.key = key
+        self.raw = len(data)
+        body = base64.b64encode(zlib.compress(data, 6)).decode("ascii")
+        self.text = f'<script type="application/octet-stream" data-query="{html.escape(key)}">{body}</script>\n'
+
+
+def key_of(kind: str, parameters: dict[str, str]) -> str:
+    """The one spelling of a question, as viewer/src/source.ts has it."""
+    return f"{kind}?{urlencode(sorted(parameters.items()))}" if parameters else kind
+
+
+def number(value: float) -> str:
+    """As JavaScript writes it."""
+    text = repr(value)
+    if 1e-6 <= value < 1e21 and "e" in text:
+        text = format(Decimal(text), "f")
+    mantissa, e, exponent = text.removesuffix(".0").partition("e")
+    return mantissa.removesuffix(".0") + (f"e{int(exponent):+d}" if e else "")
+
+
+class Packing:
+    def __init__(self, experiment: Experiment, budget: int) -> None:
+        """budget: bytes of all blocks."""
+        self.experiment = experiment
+        self.left = budget
+        self.blocks: list[Block] = []
+        self.pruned: list[str] = []
+        self.facts: dict[str, Any] = payload.unpack(experiment.get("facts", {}))[0]
+
+    def _made(self, kind: str, asked: dict[str, str], key: dict[str, str] | None = None) -> Block:
+        """key: the parameters under which the page finds it, where they are not those asked for."""
+        return Block(key_of(kind, asked if key is None else key), self.experiment.get(kind, asked))
+
+    def _take(self, block: Block) -> bool:
+        if len(block.text) > self.left:
+            return False
+        self.left -= len(block.text)
+        self.blocks.append(block)
+        return True
+
+    # ---- what the page cannot be without
+
+    def core(self) -> None:
+        """Refused: not even that fits."""
+        need = [self._made("regions", {}), self._made("flat", {})]
+        tree = self._made("tree", {"limit": str(LEAST_PATHS)}, {})
+        self.left -= 2 * len(Block("facts", payload.pack(self.facts)).text) + 8192  # which come last, when all is known
+        short = sum(len(block.text) for block in (*need, tree)) - self.left
+        for block in need:
+            self._take(block)
+        if short > 0:
+            raise Refused(f"the names and numbers of the functions alone take {size(short)} more than that")
+        self.left -= len(tree.text)
+        self.reserved = tree
+
+    def tables(self) -> None:
+        has, processes, locations = self.facts["has"], len(self.facts["processes"]), len(self.facts["locations"])
+        wanted: list[tuple[str, dict[str, str], str]] = []
+        if has["compare"]:
+            wanted.append(("compare", {}, "what changed"))
+        wanted.append(("balance", {}, "the balance"))
+        for over, n in (
+            ("ranks", sum(p["rank"] is not None for p in self.facts["processes"])),
+            ("processes", processes),
+            ("threads", locations),
+        ):
+            if n > 1:
+                wanted.append(("balance", {"over": over}, f"the balance over {over}"))
+        if has["lines"]:
+            wanted.append(("lines", {}, "line by line"))
+        if has["tasks"]:
+            wanted.append(("tasks", {}, "tasks"))
+        if has["messages"]:
+            wanted.append(("matrix", {}, "the communication matrix"))
+        if has["waits"]:
+            wanted += [("waits", {}, "wait states"), ("critical", {}, "the critical path")]
+        for kind, asked, what in wanted:
+            self._optional(kind, asked, what)
+
+    def _optional(self, kind: str, asked: dict[str, str], what: str) -> None:
+        try:
+            block = self._made(kind, asked)
+        except Error as e:
+            self.pruned.append(f"This file does not hold {what}: {e}.")
+            return
+        if not self._take(block):
+            self.pruned.append(f"This file does not hold {what}, which takes {size(len(block.text))}; {WHOLE}.")
+
+    # ---- sources, paths, time: each takes what is left
+
+    def sources(self) -> None:
+        """Files in the order of the time in them."""
+        regions = payload.unpack(self.experiment.get("regions", {}))[1]
+        flat = payload.unpack(self.experiment.get("flat", {}))[1]
+        times: dict[int, float] = {}
+        for region, excl in zip(flat["region"], flat["excl"]):
+            if region != payload.NONE:
+                file = regions["file"][region]
+                times[file] = times.get(file, 0.0) + excl
+        missed = 0
+        for file in sorted(times, key=lambda f: (-times[f], f)):
+            data = self.experiment.get("source", {"file": str(file)})
+            if "text" in payload.unpack(data)[0]:
+                missed += not self._take(Block(key_of("source", {"file": str(file)}), data))
+        if missed:
+            self.pruned.append(f"The text of {plural(missed, 'source file')} with little time is left out; {WHOLE}.")
+
+    def _tree(self, selected: dict[str, str], room: int) -> tuple[Block, int, int] | None:
+        """The tree with as many paths as fit into the room, how many it has, and how many there are."""
+        for limit in (None, *PATHS):
+            asked = selected if limit is None else {**selected, "limit": str(limit)}
+            data = self.experiment.get("tree", asked)
+            meta = payload.unpack(data)[0]
+            if limit is not None and limit >= meta["paths"]:
+                continue  # as large as the one before
+            block = Block(key_of("tree", selected), data)
+            if len(block.text) <= room:
+                return block, meta["shown"], meta["paths"]
+        return None
+
+    def paths(self) -> None:
+        self.left += len(self.reserved.text)
+        found = self._tree({}, self.left)
+        block, shown, there = found if found else (self.reserved, 0, 0)
+        self._take(block)
+        if found is None:
+            meta = payload.unpack(self.experiment.get("tree", {"limit": str(LEAST_PATHS)}))[0]
+            shown, there = meta["shown"], meta["paths"]
+        if shown < there:
+            self.pruned.append(
+                f"Of {count(there)} call paths the {count(shown)} with the most time are here one by one, "
+                f"the others summed up; {WHOLE}."
+            )
+
+    def _selections(self) -> Iterable[tuple[str, int, float]]:
+        """(parameter, index, busy) of what can be looked at alone; nothing where there is one thing only."""
+        locations = self.facts["locations"]
+        if len(locations) < 2:
+            return
+        by_process: dict[int, float] = {}
+        for loc in locations:
+            by_process[loc["process"]] = by_process.get(loc["process"], 0.0) + loc["busy"]
+        if len(by_process) > 1:
+            yield from (("process", i, busy) for i, busy in by_process.items())
+        if len(locations) > len(by_process) or len(by_process) == 1:
+            yield from (("location", i, loc["busy"]) for i, loc in enumerate(locations))
+
+    def selections(self) -> None:
+        """Trees and flat profiles of single processes and threads, the busiest first."""
+        wanted = sorted(self._selections(), key=lambda s: (-s[2], s[0], s[1]))
+        missed = cut = 0
+        for n, (name, index, _) in enumerate(wanted):
+            selected = {name: str(index)}
+            if n >= SELECTIONS or missed > 3:
+                missed = len(wanted) - n + missed
+                break
+            flat = self._made("flat", selected)
+            tree = self._tree(selected, self.left - len(flat.text))
+            if tree is None:
+                missed += 1
+                continue
+            self._take(flat)
+            self._take(tree[0])
+            cut += tree[1] < tree[2]
+        if cut:
+            self.pruned.append(
+                f"In the call trees of {plural(cut, 'process or thread', 'processes and threads')} small paths are summed up."
+            )
+        if missed:
+            who = plural(missed, "process or thread", "processes and threads")
+            self.pruned.append(f"{who[0].upper()}{who[1:]} cannot be looked at alone in this file; {WHOLE}.")
+
+    def _tile(self, level: int, index: int) -> dict[str, str]:
+        """The parameters of a range of time, in the words of the page."""
+        if level == 0:
+            return {}
+        whole = max(self.facts["duration"], 1e-9)
+        part = whole / 2**level
+        end = whole if index + 1 == 2**level else (index + 1) * part
+        return {"begin": number(index * part), "end": number(end)}
+
+    def _level(self, level: int, locations: list[int]) -> Iterable[tuple[str, dict[str, str], dict[str, str]]]:
+        """(kind, what is asked for, what the page asks for) of all tiles, those of all rows first."""
+        n = len(self.facts["locations"])
+        tiles = [self._tile(level, i) for i in range(2**level)]
+        for tile in tiles:
+            for first in range(0, n, ROWS):
+                key = {**tile, "pixels": str(TILE), "rows": f"{first}-{min(first + ROWS, n) - 1}"}
+                yield "overview", key, key
+        for location in locations:
+            for tile in tiles:
+                key = {**tile, "location": str(location), "pixels": str(TILE)}
+                yield "timeline", {**key, "pixels": str(TILE * FINE)}, key
+
+    def timeline(self) -> None:
+        """Tiles of ever finer levels, until there is no room for the next one."""
+        if not self.facts["has"]["trace"]:
+            return
+        busy = [loc["busy"] for loc in self.facts["locations"]]
+        locations = sorted(range(len(busy)), key=lambda i: (-busy[i], i))[:LOCATIONS]
+        held = 0
+        for level in range(LEVELS):
+            missed = [kind for kind, asked, key in self._level(level, locations) if not self._take(self._made(kind, asked, key))]
+            if missed:
+                break
+            held = level + 1
+        if held == 0:
+            self.pruned.append(f"The timeline is not whole in this file: {plural(len(missed), 'part')} had no room; {WHOLE}.")
+        elif held < LEVELS:
+            self.pruned.append(f"The timeline is here in {count(TILE << (held - 1))} columns; {WHOLE}.")
+        if len(busy) > len(locations):
+            self.pruned.append(f"The calls of the {count(len(locations))} busiest threads are here one by one; {WHOLE}.")
+
+    def finish(self) -> list[Block]:
+        """All blocks, the facts first, which tell what is missing."""
+        facts = {**self.facts, "pruned": self.pruned, "file": True}
+        return [Block("facts", payload.pack(facts)), *self.blocks]
+
+
+def pack(experiment: Experiment, budget: int, source: bool) -> tuple[list[Block], list[str]]:
+    """The blocks of the page, of at most budget bytes, and in sentences what they do not hold. Refused: there is no room."""
+    packing = Packing(experiment, budget)
+    packing.core()
+    packing.tables()
+    if source:
+        packing.sources()
+    packing.paths()
+    packing.selections()
+    packing.timeline()
+    return packing.finish(), packing.pruned

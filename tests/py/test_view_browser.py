@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page in a real browser: what it asks for and of whom, the same numbers from the server and from one file, and what a hostile
+page in the same browser gets."""
+
+import json
+import subprocess
+import sys
+
+import browser
+import pytest
+from spartito import analysis
+from spartito.view import kinds, onefile
+from spartito.view import page as static
+from test_view_verb import Viewing
+
+pytestmark = pytest.mark.skipif(not browser.CHROMIUM, reason="needs chromium")
+
+PROGRAM = """
+import threading
+def leaf(n): return sum(range(n))
+def branch(n):
+    for i in range(n): leaf(i)
+t = threading.Thread(target=branch, args=(500,))
+t.start(); t.join(); branch(1000)
+"""
+FLAT = """(async () => {
+  const source = window.spartito.store.source;
+  const [regions, flat] = await Promise.all([source.get("regions"), source.get("flat")]);
+  const columns = ["visits", "incl", "excl"].map((name) => flat.get(name));
+  return Array.from(flat.get("region"), (r, i) => [regions.meta.names[r], ...columns.map((c) => c[i])]);
+})()"""
+
+
+@pytest.fixture(scope="module")
+def experiment(tmp_path_factory):
+    cwd = tmp_path_factory.mktemp("page")
+    (cwd / "prog.py").write_text(PROGRAM)
+    measure = [sys.executable, "-m", "spartito", "run", "-q", "--trace", "--only-mine", "-o", "x", "--", sys.executable, "prog.py"]
+    subprocess.run(measure, cwd=cwd, check=True)
+    return cwd / "x"
+
+
+@pytest.fixture(scope="module")
+def window(tmp_path_factory):
+    page = browser.Browser(tmp_path_factory.mktemp("browser"))
+    for domain in ("Network", "Log"):
+        page.call(domain + ".enable")
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def page(window):
+    window.call("Page.navigate", url="about:blank")
+    window.events.clear()
+    return window
+
+
+def requests(page):
+    page.evaluate("new Promise((done) => setTimeout(done))")  # so that all events before are here
+    return [e["params"]["request"]["url"] for e in page.events if e["method"] == "Network.requestWillBeSent"]
+
+
+def complaints(page):
+    return [e["params"]["entry"]["text"] for e in page.events if e["method"] == "Log.entryAdded"] + page.exceptions()
+
+
+def shows(page, url, experiment):
+    """Opens it, and compares its numbers with the model's."""
+    page.call("Page.navigate", url=url)
+    page.wait_for("window.spartito !== undefined && document.querySelector('#app')?.innerText.length > 0")
+    flat = {name: numbers for name, *numbers in page.evaluate(FLAT)}
+    rows = {row["name"]: [row["visits"], row["incl"], row["excl"]] for row in analysis.Model(str(experiment)).flat()}
+    assert set(flat) == set(rows) and flat["__main__:leaf"][0] == 1500
+    for name, numbers in rows.items():
+        assert flat[name] == pytest.approx(numbers), name
+    page.wait_for("document.body.innerText.includes('leaf')")
+
+
+def test_the_server_is_all_that_the_page_asks(page, spartito, experiment):
+    viewing = Viewing(spartito, "--no-browser", experiment)
+    shows(page, viewing.url, experiment)
+    assert {url for url in requests(page) if not url.startswith(viewing.url)} <= {"data:,"}
+    assert complaints(page) == []
+    assert viewing.end() == (0, "", "Ctrl-C ends it\n")
+
+
+def test_one_file_shows_the_same_without_a_network(page, spartito, experiment):
+    path = experiment.with_suffix(".html")
+    subprocess.run([*spartito, "html", "-o", str(path), str(experiment)], check=True, stdout=subprocess.DEVNULL)
+    page.call("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=-1, uploadThroughput=-1)
+    try:
+        shows(page, path.as_uri(), experiment)
+        assert set(requests(page)) <= {path.as_uri(), "data:,"}
+        assert complaints(page) == []
+        # what the file does not hold is a sentence, and no request
+        said = page.evaluate("window.spartito.store.source.get('tree', {begin: 0, end: 0.1}).then(() => '', (e) => e.message)")
+        assert "spartito view" in said
+        assert set(requests(page)) <= {path.as_uri(), "data:,"}
+    finally:
+        page.call("Network.emulateNetworkConditions", offline=False, latency=0, downloadThroughput=-1, uploadThroughput=-1)
+
+
+def test_a_file_that_is_too_small_says_so_on_the_page(page, spartito, experiment):
+    path = experiment.with_suffix(".small.html")
+    text, pruned = onefile.document(kinds.open_experiment(str(experiment)), len(page_code()) + 40_000, True)
+    assert pruned
+    onefile.write(str(path), text)
+    shows(page, path.as_uri(), experiment)
+    for sentence in pruned:
+        page.wait_for(f"document.body.innerText.includes({json.dumps(sentence)})")
+
+
+def page_code():
+    return static.asset("app.js") + static.asset("app.css")
+
+
+HOSTILE = """(async () => {
+  const url = URL_OF_THE_PAGE, said = {};
+  const loads = (element, name, value) => new Promise((done) => {
+    element.onload = () => done("loaded");
+    element.onerror = () => done("refused");
+    element[name] = value;
+    document.body.append(element);
+  });
+  const read = (options) => fetch(url + "data/facts", options).then(async (r) => (await r.text()) || r.type, () => "refused");
+  said.cors = await read({});
+  said.opaque = await read({ mode: "no-cors" });
+  said.post = await read({ method: "POST", mode: "no-cors" });
+  said.credentials = await read({ credentials: "include" });
+  said.script = await loads(document.createElement("script"), "src", url + "app.js");
+  said.style = await loads(Object.assign(document.createElement("link"), { rel: "stylesheet" }), "href", url + "app.css");
+  said.image = await loads(document.createElement("img"), "src", url + "data/facts");
+  const frame = document.createElement("iframe");
+  await loads(frame, "src", url);
+  said.frame = frame.contentDocument === null ? "refused" : frame.contentDocument.body.innerText || "refused";
+  return said;
+})()"""
+
+
+def test_a_hostile_page_reads_nothing_even_with_the_address(page, spartito, experiment, tmp_path):
+    (tmp_path / "index.html").write_text("<!doctype html><title>hostile</title><body>")
+    other, viewing = browser.Server(tmp_path), Viewing(spartito, "--no-browser", experiment)
+    try:
+        for host in ("127.0.0.1", "localhost"):  # another site, and another origin of the same site
+            page.call("Page.navigate", url=other.url.replace("127.0.0.1", host) + "/index.html")
+            page.wait_for("document.title === 'hostile'")
+            said = page.evaluate(HOSTILE.replace("URL_OF_THE_PAGE", json.dumps(viewing.url)))
+            assert set(said.values()) == {"refused"}, said
+            assert "spartito" not in page.evaluate("Object.keys(window).join()")
+        # a name of the attacker that leads to this machine
+        page.call("Page.navigate", url=viewing.url.replace("127.0.0.1", "evil.localhost"))
+        page.wait_for("document.body.innerText.includes('Not allowed')")
+        assert page.evaluate("fetch('data/facts').then((r) => r.status)") == 403
+    finally:
+        assert viewing.end()[0] == 0
+        other.close()
