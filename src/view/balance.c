@@ -24,7 +24,7 @@ struct line {
 struct spread {
 	const struct sp_model *m;
 	struct sp_balance_report units; /* owned; nothing but the units */
-	uint32_t process;               /* SP_NONE: of all */
+	uint32_t process, location;     /* SP_NONE: of all */
 	bool *outermost;                /* owned; of each path: its region is not above it */
 	double *excl;                   /* owned; of each region, all units together */
 	uint32_t *slot;                 /* owned; of each region: its cell; the last one is for the rest */
@@ -92,17 +92,20 @@ static int by_time(const void *a, const void *b, void *times)
 	return i < k ? -1 : i > k;
 }
 
-/* Of one process its threads alone. */
-static void only_process(struct spread *s)
+/* Of one process its threads alone, or of these one. */
+static void only_selected(struct spread *s)
 {
 	uint32_t u, n = 0;
 
-	if (s->process == SP_NONE)
-		return;
-	for (u = 0; u < s->units.n_units; u++)
-		if (s->m->locations[s->units.units[u]].process == s->process)
-			s->units.units[n++] = s->units.units[u];
-	s->units.n_units = n;
+	for (u = 0; u < s->units.n_units && s->units.over == SP_OVER_THREADS; u++) {
+		const uint32_t i = s->units.units[u];
+
+		if ((s->process == SP_NONE || s->m->locations[i].process == s->process) &&
+		    (s->location == SP_NONE || i == s->location))
+			s->units.units[n++] = i;
+	}
+	if (s->units.over == SP_OVER_THREADS)
+		s->units.n_units = n;
 }
 
 /* Which regions have cells of their own. */
@@ -212,13 +215,14 @@ static int find_units(struct spread *s, const struct sp_view_query *q, struct sp
 			over++;
 	if (over == 4)
 		return sp_fail(e, EINVAL, "over cannot be %.40s; one of auto, ranks, processes, threads", q->over);
-	if (q->process != SP_NONE && (over == SP_OVER_RANKS || over == SP_OVER_PROCESSES))
-		return sp_fail(e, EINVAL, "over cannot be %s: one process has threads alone", q->over);
-	if (q->process != SP_NONE)
+	if (q->process != SP_NONE || q->location != SP_NONE) {
+		if (over == SP_OVER_RANKS || over == SP_OVER_PROCESSES)
+			return sp_fail(e, EINVAL, "over cannot be %s: one process has threads alone", q->over);
 		over = SP_OVER_THREADS;
+	}
 	if (sp_balance_units(&s->units, s->m, (enum sp_balance_over)over, e))
 		return -1;
-	only_process(s);
+	only_selected(s);
 	return 0;
 }
 
@@ -242,7 +246,7 @@ static int make(struct spread *s, const struct sp_view_query *q, struct sp_colum
 
 int sp_view_balance(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
 {
-	struct spread s = {.m = v->m, .process = q->process};
+	struct spread s = {.m = v->m, .process = q->process, .location = q->location};
 	int rc = find_units(&s, q, e) || sp_model_rows(v->m, e) ? -1 : 0;
 
 	if (rc == 0 && make(&s, q, out))

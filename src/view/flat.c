@@ -133,8 +133,7 @@ static int put_base(const struct flat *f, struct sp_columns *out)
 	return 0;
 }
 
-/* "metric:NAME:incl" */
-static double *metric_column(struct sp_columns *out, const struct sp_metric *x, const char *which, size_t n)
+double *sp_view_metric(struct sp_columns *out, const struct sp_metric *x, const char *which, size_t n)
 {
 	char *name;
 	double *p;
@@ -159,8 +158,8 @@ static int put_metrics(const struct flat *f, struct sp_columns *out, struct sp_e
 	if (sp_metric_regions(&f->s->view, &sums, e))
 		return -1;
 	for (k = 0; k < width; k++) {
-		incl = metric_column(out, &m->metrics[k], "incl", f->n);
-		excl = metric_column(out, &m->metrics[k], "excl", f->n);
+		incl = sp_view_metric(out, &m->metrics[k], "incl", f->n);
+		excl = sp_view_metric(out, &m->metrics[k], "excl", f->n);
 		if (!incl || !excl)
 			break;
 		for (i = 0; i < f->n; i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "model/messages.h"
@@ -30,6 +31,30 @@ static int put_rows(struct sp_columns *out, const struct sp_message_row *rows, s
 	return 0;
 }
 
+static bool is_selected(const struct sp_messages *x, const struct sp_message *p, const struct sp_view_query *q)
+{
+	const struct sp_mpi_call *sent = &x->calls[p->send];
+	const double at = (double)sent->enter * S;
+
+	if ((!isnan(q->begin) && at < q->begin) || (!isnan(q->end) && at > q->end))
+		return false;
+	if (q->process != SP_NONE && p->from != q->process && p->to != q->process)
+		return false;
+	return q->location == SP_NONE || sent->location == q->location ||
+	       (p->received != SP_NONE && x->calls[p->received].location == q->location);
+}
+
+/* Leaves those out that are not selected. */
+static void choose(struct sp_messages *x, const struct sp_view_query *q)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < x->n_messages; i++)
+		if (is_selected(x, &x->messages[i], q))
+			x->messages[n++] = x->messages[i];
+	x->n_messages = n;
+}
+
 static void put_found(struct sp_columns *out, const struct sp_messages *x)
 {
 	uint64_t bytes = 0;
@@ -54,14 +79,15 @@ int sp_view_matrix(const struct sp_viewed *v, const struct sp_view_query *q, str
 	size_t n = 0;
 	int rc;
 
-	(void)q;
 	if (!v->m->traced)
 		return sp_fail(e, EINVAL, "this needs a trace, and the experiment has none: measure with --trace");
 	if (!sp_messages_any(v->m))
 		return sp_fail(e, EINVAL, "no MPI was recorded in this experiment");
 	rc = sp_messages_read(&x, v->m, e);
-	if (rc == 0)
+	if (rc == 0) {
+		choose(&x, q);
 		rc = sp_messages_rows(&x, SP_BY_PAIR, &rows, &n, e);
+	}
 	if (rc == 0) {
 		put_found(out, &x);
 		rc = put_rows(out, rows, n) ? sp_fail(e, ENOMEM, "not enough memory") : 0;

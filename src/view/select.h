@@ -37,5 +37,7 @@ void sp_selected_meta(const struct sp_selected *s, struct sp_columns *out);
 /* What stands behind the names of paths whose calls have values of parameters: "n=3, case=small". Makes of n values of
  * parameters (or none) indices in the list meta.labels, which it writes. */
 int sp_view_labels(const struct sp_selected *s, uint32_t *values, size_t n, struct sp_columns *out, struct sp_err *e);
+/* A column "metric:NAME:which" of n numbers; NULL: no memory. */
+double *sp_view_metric(struct sp_columns *out, const struct sp_metric *x, const char *which, size_t n);
 
 #endif

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "view/select.h"
 
@@ -259,6 +260,12 @@ static void put_rest(const struct tree *t, const struct rows *r, const struct pl
 	}
 }
 
+/* Where what is left out below a path stands, or below the root. */
+static uint32_t rest_row(const struct place *p)
+{
+	return (p->row == SP_NONE ? 0 : p->row) + p->below - 1;
+}
+
 static void put_rows(const struct tree *t, const struct rows *r)
 {
 	const struct place *root = &t->places[0], *own;
@@ -268,10 +275,51 @@ static void put_rows(const struct tree *t, const struct rows *r)
 		own = &t->places[k];
 		put_path(t, r, t->keys[k - 1].path, own->row);
 		if (own->hidden)
-			put_rest(t, r, own, own->row + own->below - 1);
+			put_rest(t, r, own, rest_row(own));
 	}
 	if (root->hidden)
-		put_rest(t, r, root, root->below - 1);
+		put_rest(t, r, root, rest_row(root));
+}
+
+/* Of one metric, what paths and rests counted. */
+static int put_metric(const struct tree *t, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
+{
+	const struct sp_model *m = t->s->view.m;
+	const size_t n = t->places[0].below;
+	struct sp_sum *sums = NULL;
+	double *incl = NULL, *excl = NULL;
+	size_t k, i, metric = 0;
+	int rc = 0;
+
+	while (metric < m->n_metrics && strcmp(m->metrics[metric].name.p, q->metric) != 0)
+		metric++;
+	if (metric == m->n_metrics)
+		return sp_fail(e, EINVAL, "no metric %.60s was counted", q->metric);
+	if (!t->s->view.metrics)
+		return sp_fail(e, EINVAL, "metrics of calls are not known within a range of time");
+	if (sp_metric_paths(&t->s->view, &sums, e))
+		return -1;
+	incl = sp_view_metric(out, &m->metrics[metric], "incl", n);
+	excl = sp_view_metric(out, &m->metrics[metric], "excl", n);
+	if (!incl || !excl)
+		rc = sp_fail(e, ENOMEM, "not enough memory");
+	for (i = 0; rc == 0 && i < n; i++)
+		incl[i] = excl[i] = 0;
+	for (i = 1; rc == 0 && i < m->n_paths; i++) {
+		const struct sp_sum *x = &sums[i * m->n_metrics + metric];
+		const uint32_t own = t->place_of[i], caller = t->place_of[m->paths[i].parent];
+
+		if (own != SP_NONE) {
+			incl[t->places[own].row] = (double)x->incl;
+			excl[t->places[own].row] = (double)x->excl;
+		} else if (caller != SP_NONE && t->places[caller].hidden) {
+			k = rest_row(&t->places[caller]);
+			incl[k] += (double)x->incl;
+			excl[k] += (double)x->incl;
+		}
+	}
+	free(sums);
+	return rc;
 }
 
 int sp_view_tree(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
@@ -291,6 +339,8 @@ int sp_view_tree(const struct sp_viewed *v, const struct sp_view_query *q, struc
 		if (r.label)
 			rc = sp_view_labels(&s, r.label, t.places[0].below, out, e);
 	}
+	if (rc == 0 && q->metric)
+		rc = put_metric(&t, q, out, e);
 	free(t.keys);
 	free(t.places);
 	free(t.place_of);

@@ -8,14 +8,15 @@
 #include "view/against.h"
 
 static const struct sp_view_kind kinds[] = {
-    {"balance", SP_VIEW_PROCESS | SP_VIEW_REGION | SP_VIEW_REGIONS | SP_VIEW_OVER, SP_VIEW_NEEDS_ROWS, sp_view_balance},
+    {"balance", SP_VIEW_PROCESS | SP_VIEW_LOCATION | SP_VIEW_REGION | SP_VIEW_REGIONS | SP_VIEW_OVER,
+     SP_VIEW_NEEDS_ROWS, sp_view_balance},
     {"flat", SP_VIEW_SELECTION | SP_VIEW_LIMIT, SP_VIEW_NEEDS_SELECTED, sp_view_flat},
-    {"matrix", 0, SP_VIEW_NEEDS_ALONE, sp_view_matrix},
+    {"matrix", SP_VIEW_SELECTION, SP_VIEW_NEEDS_ALONE, sp_view_matrix},
     {"overview", SP_VIEW_SELECTION | SP_VIEW_PIXELS | SP_VIEW_ROWS, SP_VIEW_NEEDS_ALONE, sp_view_overview},
     {"regions", 0, 0, sp_view_regions},
     {"timeline", SP_VIEW_LOCATION | SP_VIEW_BEGIN | SP_VIEW_END | SP_VIEW_PIXELS | SP_VIEW_LEVELS, SP_VIEW_NEEDS_ALONE,
      sp_view_timeline},
-    {"tree", SP_VIEW_SELECTION | SP_VIEW_LIMIT, SP_VIEW_NEEDS_SELECTED, sp_view_tree},
+    {"tree", SP_VIEW_SELECTION | SP_VIEW_LIMIT | SP_VIEW_METRIC, SP_VIEW_NEEDS_SELECTED, sp_view_tree},
     {NULL, 0, 0, NULL},
 };
 

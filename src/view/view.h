@@ -32,6 +32,7 @@ struct sp_view_query {
 	uint32_t region;            /* index; SP_NONE: all */
 	uint32_t regions;           /* told apart; 0: as many as the kind does without */
 	const char *over;           /* of balance; NULL: auto */
+	const char *metric;         /* the name of one; NULL: none */
 };
 
 enum sp_view_parameter {
@@ -46,6 +47,7 @@ enum sp_view_parameter {
 	SP_VIEW_REGION = 32,
 	SP_VIEW_REGIONS = 64,
 	SP_VIEW_OVER = 128,
+	SP_VIEW_METRIC = 256,
 	SP_VIEW_SELECTION = SP_VIEW_PROCESS | SP_VIEW_LOCATION | SP_VIEW_BEGIN | SP_VIEW_END
 };
 
@@ -86,7 +88,8 @@ int sp_view_regions(const struct sp_viewed *v, const struct sp_view_query *q, st
  * with the most inclusive time: what is left out below a caller is one row behind its callees, region and path none,
  * hidden: how many paths that is, visits: calls from the caller itself, incl = excl: their time. With them the excl of
  * all rows is the total. resumed f64 where functions were resumed; label u32 where calls have values of parameters:
- * index in meta.labels. meta: total (s), paths (all there are), shown.
+ * index in meta.labels. metric: "metric:NAME:incl" and "metric:NAME:excl" f64, as of flat. meta: total (s), paths (all
+ * there are), shown.
  *
  * Compared with a base: also base_visits, base_incl, base_excl f64, 0 where it has no such path; paths that only the
  * base has are rows, too; the larger of both inclusive times decides on order and limit. meta: base_total, or
@@ -118,11 +121,13 @@ int sp_view_overview(const struct sp_viewed *v, const struct sp_view_query *q, s
 /* How the time of regions is spread: sparse rows unit u32 (index in meta.units), region u32, visits, incl, excl f64, by
  * unit, for each unit and region that ran there. over: "ranks", "processes", "threads" or "auto", as Model.balance().
  * Told apart are the `regions` with the most exclusive time in all (default 500, fewer where units are many); the rest
- * of a unit is one row, region none, incl = excl. region: that one alone. process: units are its threads alone.
- * meta: over, units[] (indices of processes, or over threads of locations), regions (told apart), total (s). */
+ * of a unit is one row, region none, incl = excl. region: that one alone. process, location: units are its threads, or
+ * that one. meta: over, units[] (indices of processes, or over threads of locations), regions (told apart), total (s).
+ */
 int sp_view_balance(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e);
 
-/* The communication matrix: from, to u32 (processes; none: not measured), messages, bytes, received, time f64 (s, of
+/* The communication matrix, of messages that a process or location selected sent or received, and that were begun to
+ * be sent in the range: from, to u32 (processes; none: not measured), messages, bytes, received, time f64 (s, of
  * the received). meta: messages, bytes, unmatched_sends, unmatched_receives, unmeasured, cancelled, early, early_worst.
  */
 int sp_view_matrix(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e);

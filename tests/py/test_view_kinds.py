@@ -143,6 +143,26 @@ def test_what_a_limit_leaves_out_is_told(recorded, limit):
         assert close(columns["incl"][i], sum(all_rows["incl"][k] for k in left)) and columns["excl"][i] == columns["incl"][i]
 
 
+@pytest.mark.parametrize("limit", [None, 6])
+def test_tree_has_a_metric_on_demand(recorded, limit):
+    model = Model(recorded)
+    _, columns = view(model, "tree", metric="ru_minflt", limit=limit)
+    rows = {row["path"]: row["metrics"]["ru_minflt"] for row in model.tree()}
+    incl, excl = columns["metric:ru_minflt:incl"], columns["metric:ru_minflt:excl"]
+    for i, path in enumerate(columns["path"]):
+        if path != NONE:
+            assert (incl[i], excl[i]) == (rows[path]["incl"], rows[path]["excl"])
+    assert sum(excl) == sum(row["excl"] for row in rows.values())
+    with pytest.raises(Error, match="no metric speed was counted"):
+        model.view("tree", metric="speed")
+
+
+def test_lines_say_that_they_are_of_the_whole_run(recorded):
+    experiment = kinds.open_experiment(str(recorded))
+    assert payload.unpack(experiment.get("lines", {}))[0] == {"functions": []}
+    assert "whole run" in payload.unpack(experiment.get("lines", {"begin": "0", "end": "1"}))[0]["unclipped"]
+
+
 def test_regions_tell_where_functions_are(recorded):
     model = Model(recorded)
     meta, columns = view(model, "regions")
@@ -273,6 +293,8 @@ def test_balance_tells_fewer_regions_apart(ranks, recorded):
     assert set(alone["region"]) == {one}
     assert [rows[u, one] for u in alone["unit"]] == list(zip(alone["incl"], alone["excl"]))
     assert view(Model(recorded), "balance", process=0)[0]["units"] == [0, 1]
+    one_meta, one_thread = view(Model(recorded), "balance", location=1)
+    assert one_meta["units"] == [1] and close(sum(one_thread["excl"]), sum(view(Model(recorded), "flat", location=1)[1]["excl"]))
 
 
 def test_matrix_has_the_numbers_of_the_report(ranks):
@@ -282,6 +304,15 @@ def test_matrix_has_the_numbers_of_the_report(ranks):
     keys = ("from", "to", "messages", "bytes", "received", "time")
     assert [dict(zip(keys, row)) for row in zip(*(columns[key] for key in keys))] == said["rows"]["pair"]
     assert meta == {key: said[key] for key in meta} and meta["messages"] == 8
+
+    def pairs(**selection):
+        _, columns = view(model, "matrix", **selection)
+        return {(a, b): n for a, b, n in zip(*(columns[c] for c in ("from", "to", "messages")))}
+
+    assert pairs(process=1) == {(0, 1): 2, (1, 2): 2}
+    assert pairs(location=1) == {(0, 1): 2, (1, 2): 2}  # each rank has one thread
+    end = model.info()["end"]
+    assert pairs(begin=0.0, end=end) == {(i, (i + 1) % 4): 2 for i in range(4)} and pairs(begin=end) == {}
 
 
 def test_source_is_of_functions_files_alone(recorded, tmp_path):

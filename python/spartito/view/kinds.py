@@ -6,7 +6,8 @@ as a payload of columns. The server and the one-file page take the same bytes fr
     waits       meta: what Model.waits() says
     critical    meta: what Model.critical_path() says (share)
     tasks       meta: what Model.tasks() says (limit)
-    lines       meta.functions: what Model.lines() says, the functions with the most time first (process, location)
+    lines       meta.functions: what Model.lines() says, the functions with the most time first (process, location); begin and end
+                are taken for the other views' sake: lines are not in the trace, and meta.unclipped, a sentence, says so
     source      meta: file, and text with remark (a sentence, or empty), or missing, a sentence why there is no text (file: index in
                 meta.files of regions)
     compare     meta: base (what facts says of the other run, but its processes and locations), sentences and about: what changed
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from spartito._analyse import Model
 
 REALS = frozenset(("begin", "end", "share"))
-WORDS = frozenset(("over", "name", "rows"))
+WORDS = frozenset(("metric", "name", "over", "rows"))
 MOST_SOURCE = 8 << 20  # bytes of a file that is shown
 
 
@@ -117,9 +118,11 @@ class Experiment:
         return payload.pack(self.model.tasks(**given))
 
     def _lines(self, given: dict[str, Any]) -> bytes:
-        functions = self.model.lines(**given)
+        ranged = "begin" in given or "end" in given
+        functions = self.model.lines(**{name: value for name, value in given.items() if name not in ("begin", "end")})
         functions.sort(key=lambda f: -(f["own"] + f["callees"]))
-        return payload.pack({"functions": functions})
+        whole = {"unclipped": "times of lines are those of the whole run: the trace does not hold them"} if ranged else {}
+        return payload.pack({"functions": functions, **whole})
 
     def _source(self, given: dict[str, Any]) -> bytes:
         for name in given.keys() - {"file"}:
