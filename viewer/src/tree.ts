@@ -20,6 +20,8 @@ export class Tree {
   readonly end: Uint32Array;
   /** Where each row's box begins, in seconds, when siblings lie side by side in order. */
   readonly start: Float64Array;
+  /** Of each row's width, what its children take. */
+  readonly covered: Float64Array;
   readonly total: number;
   readonly baseTotal: number;
   /** Of all paths, those hidden included. */
@@ -39,6 +41,7 @@ export class Tree {
     this.depth = new Uint32Array(n);
     this.end = new Uint32Array(n);
     this.start = new Float64Array(n);
+    this.covered = new Float64Array(n);
     const [total, deepest] = this.lay();
     this.total = total;
     this.deepest = deepest;
@@ -51,9 +54,8 @@ export class Tree {
   }
 
   private lay(): [number, number] {
-    const { parent, depth, end, start, incl } = this;
+    const { parent, depth, end, start, incl, covered } = this;
     const n = this.count;
-    const used = new Float64Array(n); // of the row's width by the children seen so far
     let total = 0;
     let deepest = 0;
     for (let row = 0; row < n; row++) {
@@ -63,8 +65,8 @@ export class Tree {
         total += incl[row]!;
       } else {
         depth[row] = depth[above]! + 1;
-        start[row] = start[above]! + used[above]!;
-        used[above]! += incl[row]!;
+        start[row] = start[above]! + covered[above]!;
+        covered[above]! += incl[row]!;
       }
       if (depth[row]! > deepest) deepest = depth[row]!;
     }
@@ -92,6 +94,11 @@ export class Tree {
 
   endOf(row: number): number {
     return row === ROOT ? this.count : this.end[row]!;
+  }
+
+  /** Where the last box below the row ends. */
+  coveredTo(row: number): number {
+    return row === ROOT ? this.total : this.start[row]! + this.covered[row]!;
   }
 
   startOf(row: number): number {

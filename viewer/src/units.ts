@@ -40,6 +40,9 @@ export const countUnit = (largest: number): Unit => unitFor(COUNTS, largest);
 
 const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 
+/** For a column of times up to this many seconds: a step finer, as most of them are far below the longest. */
+export const columnUnit = (largest: number): Unit => timeUnit(largest / 100);
+
 /** Whole numbers, with commas. */
 export function count(value: number): string {
   return grouped.format(value);

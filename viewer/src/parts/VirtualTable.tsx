@@ -56,11 +56,13 @@ function Head({ columns, sorting, onSort }: Pick<Props, "columns" | "sorting" | 
         const sorted = sorting?.id === column.id ? (sorting.down ? "descending" : "ascending") : "none";
         const text = (
           <>
+            {sorted !== "none" && (
+              <span class="arrow" aria-hidden="true">
+                {sorted === "descending" ? "▾" : "▴"}{" "}
+              </span>
+            )}
             {column.title}
             {column.unit && <small> {column.unit}</small>}
-            <span class="arrow" aria-hidden="true">
-              {sorted === "descending" ? "▾" : sorted === "ascending" ? "▴" : ""}
-            </span>
           </>
         );
         return (

@@ -5,6 +5,7 @@ import { css, ofModule } from "../colour";
 import type { Facts, Regions } from "../facts";
 import { byPackage, Flat, sorted } from "../flat";
 import { useAnswer, useDark, useFacts, useRegions, useReport, useSelection, useStore } from "../hooks";
+import { Bars } from "../parts/Bars";
 import { range } from "../store";
 import { count, percent, time } from "../units";
 import type { View } from "./view";
@@ -12,26 +13,6 @@ import type { View } from "./view";
 const ROWS = 12; // functions and packages that are shown here; the table has all
 
 const asFlat = (columns: ConstructorParameters<typeof Flat>[0]): Flat => new Flat(columns);
-
-function Bars({ rows }: { rows: { key: string; text: string; hint: string; share: number; value: string; colour: string; go: () => void }[] }) {
-  const most = Math.max(...rows.map((row) => row.share), 0);
-  return (
-    <ol class="bars">
-      {rows.map((row) => (
-        <li key={row.key}>
-          <button title={row.hint} onClick={row.go}>
-            <span class="label">{row.text}</span>
-            <span class="track" aria-hidden="true">
-              <i style={{ width: `${most ? (row.share / most) * 100 : 0}%`, background: row.colour }} />
-            </span>
-            <span class="number">{row.value}</span>
-            <span class="number">{percent(row.share)}</span>
-          </button>
-        </li>
-      ))}
-    </ol>
-  );
-}
 
 function Functions({ flat, regions, rows }: { flat: Flat; regions: Regions; rows: Uint32Array }) {
   const store = useStore();

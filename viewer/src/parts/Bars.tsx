@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A short list of what takes most: name, bar, time, share; each line leads somewhere.
+import { percent } from "../units";
+
+export interface Bar {
+  key: string;
+  text: string;
+  hint: string;
+  /** Of all. */
+  share: number;
+  value: string;
+  colour: string;
+  go: () => void;
+}
+
+export function Bars({ rows }: { rows: readonly Bar[] }) {
+  const most = Math.max(...rows.map((row) => row.share), 0);
+  return (
+    <ol class="bars">
+      {rows.map((row) => (
+        <li key={row.key}>
+          <button title={row.hint} onClick={row.go}>
+            <span class="label">{row.text}</span>
+            <span class="track" aria-hidden="true">
+              <i style={{ width: `${most ? (row.share / most) * 100 : 0}%`, background: row.colour }} />
+            </span>
+            <span class="number">{row.value}</span>
+            <span class="number">{percent(row.share)}</span>
+          </button>
+        </li>
+      ))}
+    </ol>
+  );
+}

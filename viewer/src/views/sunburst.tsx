@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The call tree around its middle: a ring a level, an arc as long as its time; beside it the callees of the middle as a list.
+import { useCallback, useRef, useState } from "preact/hooks";
+import { type Boxes, Finder, boxesIn } from "../boxes";
+import { css } from "../colour";
+import { useFacts, useReport } from "../hooks";
+import { Bars } from "../parts/Bars";
+import { Canvas, type Point } from "../parts/Canvas";
+import { Empty, Waiting } from "../parts/Empty";
+import { Choice, Menu, Toolbar } from "../parts/Menu";
+import { Pairs, Tooltip } from "../parts/Tooltip";
+import { type Disc, type Lettering, angle, disc, flipped, lettering, polar, upright } from "../sunburst";
+import { NONE } from "../columns";
+import { ROOT } from "../tree";
+import { About, type Chart, FONT, type Paint, fillOf, label, looks, measurer, nameOf, spoken, useChart } from "../treechart";
+import { count, percent, shorten, time } from "../units";
+import { PAINTS } from "./icicle";
+import type { View } from "./view";
+
+const RINGS = [4, 6, 8, 12, 16, 24].map((n) => ({ value: String(n), title: String(n) }));
+const LISTED = 24; // callees of the middle
+
+interface Drawn {
+  boxes: Boxes;
+  finder: Finder;
+  on: Disc;
+  from: number;
+  span: number;
+}
+
+function place(chart: Chart, width: number, height: number, rings: number): Drawn {
+  const { tree, centre } = chart;
+  const below = Math.max(1, Math.min(rings, tree.deepest - (centre === ROOT ? 0 : tree.depth[centre]! + 1)));
+  const on = disc(width, height, below);
+  const from = tree.startOf(centre);
+  const span = tree.inclOf(centre) || 1;
+  const outer = on.inner + on.ring * below;
+  const boxes = boxesIn(tree, { top: centre, from, to: from + span, scale: (2 * Math.PI * outer) / span, first: 0, levels: below });
+  return { boxes, finder: new Finder(boxes), on, from, span };
+}
+
+function arc(pen: CanvasRenderingContext2D, on: Disc, ring: number, from: number, to: number): void {
+  const inside = on.inner + ring * on.ring;
+  pen.beginPath();
+  pen.arc(on.x, on.y, inside + on.ring - 0.5, angle(from), angle(to));
+  pen.arc(on.x, on.y, inside + 0.5, angle(to), angle(from), true);
+  pen.closePath();
+}
+
+function letter(pen: CanvasRenderingContext2D, on: Disc, text: string, radius: number, at: number, turned: number): void {
+  pen.save();
+  pen.translate(on.x + Math.cos(at) * radius, on.y + Math.sin(at) * radius);
+  pen.rotate(turned);
+  pen.fillText(text, 0, 0.5);
+  pen.restore();
+}
+
+function along(pen: CanvasRenderingContext2D, on: Disc, text: string, put: Lettering): void {
+  const measure = measurer(pen);
+  const over = flipped(put.turn) ? -1 : 1;
+  let at = angle(put.turn) - (over * measure(text)) / put.radius / 2;
+  for (const one of text) {
+    const half = (over * measure(one)) / put.radius / 2;
+    letter(pen, on, one, put.radius, at + half, at + half + (over * Math.PI) / 2);
+    at += 2 * half;
+  }
+}
+
+function letters(pen: CanvasRenderingContext2D, chart: Chart, drawn: Drawn, box: number, from: number, to: number): void {
+  const { boxes, on } = drawn;
+  const put = lettering(on, boxes.depth[box]!, from, to);
+  if (!put) return;
+  const row = boxes.row[box]!;
+  const text = label(chart, row, boxes.until[box]!, put.width, measurer(pen));
+  if (!text) return;
+  const { ink, faint } = looks(chart);
+  pen.fillStyle = boxes.until[box] || (chart.hits && !chart.hits.rows[row]) ? faint : ink;
+  const at = angle(put.turn);
+  if (put.curved) along(pen, on, text, put);
+  else letter(pen, on, text, put.radius, at, upright(at));
+}
+
+function middle(pen: CanvasRenderingContext2D, chart: Chart, on: Disc): void {
+  const { ink, faint, muted } = looks(chart);
+  pen.fillStyle = muted;
+  pen.beginPath();
+  pen.arc(on.x, on.y, on.inner - 1, 0, 2 * Math.PI);
+  pen.fill();
+  const measure = measurer(pen);
+  const room = on.inner * 1.7;
+  const region = chart.centre === ROOT ? NONE : chart.tree.region[chart.centre]!;
+  const name = region === NONE ? "whole run" : chart.regions.qualnames[region] || nameOf(chart, chart.centre);
+  pen.fillStyle = ink;
+  pen.fillText(shorten(name, room, measure), on.x, on.y - 7);
+  pen.fillStyle = faint;
+  const incl = chart.tree.inclOf(chart.centre);
+  pen.fillText(shorten(`${time(incl)}`, room, measure), on.x, on.y + 9);
+}
+
+function draw(pen: CanvasRenderingContext2D, chart: Chart, drawn: Drawn, width: number, height: number): void {
+  const { boxes, on, from, span } = drawn;
+  const { paper, accent, ink } = looks(chart);
+  pen.fillStyle = paper;
+  pen.fillRect(0, 0, width, height);
+  pen.font = FONT;
+  pen.textAlign = "center";
+  pen.textBaseline = "middle";
+  pen.strokeStyle = paper;
+  const marked: [number, number, number, string, number][] = [];
+  for (let i = 0; i < boxes.row.length; i++) {
+    const row = boxes.row[i]!;
+    const begin = (boxes.from[i]! - from) / span;
+    const end = Math.min(1, (boxes.to[i]! - from) / span);
+    arc(pen, on, boxes.depth[i]!, begin, end);
+    pen.fillStyle = fillOf(chart, row, boxes.until[i]!);
+    pen.fill();
+    const length = (end - begin) * 2 * Math.PI * (on.inner + boxes.depth[i]! * on.ring);
+    if (length > 3) {
+      pen.lineWidth = 1;
+      pen.stroke();
+    }
+    if (boxes.until[i]) continue;
+    if (row === chart.selected) marked.push([boxes.depth[i]!, begin, end, accent, 2.5]);
+    else if (row === chart.focus) marked.push([boxes.depth[i]!, begin, end, ink, 1.5]);
+    else if (chart.tree.region[row] === chart.region && length > 3) marked.push([boxes.depth[i]!, begin, end, accent, 1]);
+  }
+  for (const [ring, begin, end, colour, line] of marked) {
+    arc(pen, on, ring, begin, end);
+    pen.strokeStyle = colour;
+    pen.lineWidth = line;
+    pen.stroke();
+  }
+  for (let i = 0; i < boxes.row.length; i++) letters(pen, chart, drawn, i, (boxes.from[i]! - from) / span, Math.min(1, (boxes.to[i]! - from) / span));
+  middle(pen, chart, on);
+  pen.textAlign = "start";
+  pen.textBaseline = "alphabetic";
+}
+
+/** What is at a point; the middle stands for the centre itself. */
+function hit(chart: Chart, drawn: Drawn, point: Point): { row: number; until: number; middle: boolean } | undefined {
+  const at = polar(drawn.on, point.x, point.y);
+  if (!at) return undefined;
+  if (at.ring < 0) return { row: chart.centre, until: 0, middle: true };
+  const box = drawn.finder.at(at.ring, drawn.from + at.turn * drawn.span);
+  return box < 0 ? undefined : { row: drawn.boxes.row[box]!, until: drawn.boxes.until[box]!, middle: false };
+}
+
+function Beside({ chart }: { chart: Chart }) {
+  const { tree, centre } = chart;
+  const callees = tree.children(centre);
+  const named = callees.filter((row) => tree.region[row] !== NONE);
+  const shown = named.slice(0, LISTED);
+  const rest = tree.coveredTo(centre) - tree.startOf(centre) - shown.reduce((sum, row) => sum + tree.incl[row]!, 0);
+  const left = tree.pathsIn(shown.length ? tree.end[shown[shown.length - 1]!]! : centre + 1, tree.endOf(centre));
+  return (
+    <aside class="beside" aria-label="The middle and what it calls">
+      <h2>{nameOf(chart, centre)}</h2>
+      {centre !== ROOT && (
+        <Pairs
+          of={[
+            ["time", `${time(tree.incl[centre]!)}, ${percent(tree.incl[centre]! / tree.total)} of all`],
+            ["own time", time(tree.excl[centre]!)],
+            ["calls", count(tree.visits[centre]!)],
+          ]}
+        />
+      )}
+      <h2>{centre === ROOT ? "It begins with" : "It calls"}</h2>
+      <Bars
+        rows={shown.map((row) => ({
+          key: String(row),
+          text: nameOf(chart, row),
+          hint: spoken(chart, row),
+          share: tree.incl[row]! / tree.total,
+          value: time(tree.incl[row]!),
+          colour: css(chart.colour(row)),
+          go: () => chart.go(row),
+        }))}
+      />
+      {!shown.length && <p class="fine">Nothing that was recorded.</p>}
+      {left > 0 && (
+        <p class="fine">
+          and {count(left)} smaller paths with {time(rest)}
+        </p>
+      )}
+      {centre !== ROOT && (
+        <p>
+          <button class="quiet" onClick={() => chart.go(tree.parentOf(centre))}>
+            Out to {nameOf(chart, tree.parentOf(centre))}
+          </button>
+        </p>
+      )}
+    </aside>
+  );
+}
+
+function report(chart: Chart, drawn: Drawn | undefined) {
+  const { tree } = chart;
+  return {
+    total: tree.total,
+    centre: nameOf(chart, chart.centre),
+    selected: chart.selected === ROOT ? null : nameOf(chart, chart.selected),
+    focus: nameOf(chart, chart.focus),
+    hits: chart.hits ? { regions: chart.hits.regions, paths: chart.hits.paths, time: chart.hits.time } : null,
+    boxes: drawn?.boxes.row.length ?? 0,
+    rings: drawn?.on.rings,
+    top: tree.children(chart.centre).slice(0, 8).map((row) => ({ name: nameOf(chart, row), incl: tree.incl[row] })),
+  };
+}
+
+function Picture({ chart, rings }: { chart: Chart; rings: number }) {
+  const { title } = useFacts();
+  const [over, setOver] = useState<{ point: Point; row: number; until: number; middle: boolean } | undefined>(undefined);
+  const drawn = useRef<Drawn | undefined>(undefined);
+  useReport(() => report(chart, drawn.current));
+  const paint = useCallback(
+    (pen: CanvasRenderingContext2D, width: number, height: number) => {
+      drawn.current = place(chart, width, height, rings);
+      draw(pen, chart, drawn.current, width, height);
+    },
+    [chart.tree, chart.dark, chart.centre, chart.selected, chart.region, chart.hits, chart.colour, chart.focus, rings],
+  );
+  return (
+    <>
+      <Canvas
+        label={`Sunburst of the call tree of ${title}. Arrows move, Enter centres, Escape goes out.`}
+        spoken={spoken(chart, chart.focus)}
+        draw={paint}
+        cursor={over ? "pointer" : "default"}
+        onPoint={(point) => {
+          const found = drawn.current && hit(chart, drawn.current, point);
+          setOver(found && { point, ...found });
+        }}
+        onLeave={() => setOver(undefined)}
+        onClick={(point, event) => {
+          const found = drawn.current && hit(chart, drawn.current, point);
+          if (!found) return;
+          setOver(undefined);
+          if (found.middle || found.until) chart.go(chart.tree.parentOf(found.row));
+          else if (event.shiftKey) chart.select(found.row);
+          else chart.go(found.row);
+        }}
+        onKey={chart.key}
+      />
+      {over && (
+        <Tooltip x={over.point.clientX} y={over.point.clientY}>
+          {over.middle && over.row === ROOT ? spoken(chart, ROOT) : <About chart={chart} row={over.row} until={over.until} />}
+          {over.middle && over.row !== ROOT && <small>Click to go out to its caller.</small>}
+        </Tooltip>
+      )}
+    </>
+  );
+}
+
+function Sunburst() {
+  const [paint, setPaint] = useState<Paint>("module");
+  const [rings, setRings] = useState("8");
+  const { chart, problem } = useChart(paint);
+  if (!chart) return <Waiting problem={problem} what="the call tree" />;
+  if (!chart.tree.count) return <Empty title="No call was recorded here">Clear the range of time, the process or the thread above, or record again with fewer filters.</Empty>;
+  return (
+    <>
+      <Toolbar says={spoken(chart, chart.focus)}>
+        <Menu label="Rings" value={rings} options={RINGS} onChange={setRings} />
+        {chart.tree.base && <Choice label="Colour" value={paint} options={PAINTS} onChange={(value) => setPaint(value as Paint)} />}
+        {chart.hits && chart.module && (
+          <span>
+            {count(chart.hits.paths)} paths in {chart.module}, {percent(chart.hits.time / chart.tree.total)}
+          </span>
+        )}
+      </Toolbar>
+      <div class="split">
+        <Picture chart={chart} rings={Number(rings)} />
+        <Beside chart={chart} />
+      </div>
+    </>
+  );
+}
+
+export const sunburst: View = { id: "sunburst", title: "Sunburst", available: () => true, component: Sunburst };

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All functions in rows: sorted by any column, searched, with the numbers of each.
+import { useMemo, useState } from "preact/hooks";
+import { css, ofModule } from "../colour";
+import type { Metric, Regions } from "../facts";
+import { Flat, largest, sorted } from "../flat";
+import { useAnswer, useDark, useFacts, useRegions, useReport, useSelection, useStore } from "../hooks";
+import { Empty, Waiting } from "../parts/Empty";
+import { Toolbar } from "../parts/Menu";
+import { type Column, type Sorting, VirtualTable } from "../parts/VirtualTable";
+import { useFound } from "../searchbox";
+import { range } from "../store";
+import { inModule } from "../treechart";
+import { type Unit, bytes, columnUnit, count, inUnit, percent, time } from "../units";
+import type { View } from "./view";
+
+const asFlat = (columns: ConstructorParameters<typeof Flat>[0]): Flat => new Flat(columns);
+
+/** What a column sorts by. */
+type Keys = Record<string, Float64Array | ((row: number) => string)>;
+
+interface Made {
+  columns: Column[];
+  keys: Keys;
+}
+
+function timeColumn(id: string, title: string, hint: string, values: Float64Array, unit: Unit, total?: number): Column {
+  const bar = total === undefined ? undefined : (row: number): number => values[row]! / total;
+  return { id, title, unit: unit.name, hint, width: bar ? "108px" : "92px", cell: (row) => inUnit(values[row]!, unit), ...(bar && { bar }) };
+}
+
+function shareColumn(id: string, hint: string, values: Float64Array, total: number): Column {
+  return { id, title: "%", hint, width: "54px", cell: (row) => percent(total ? values[row]! / total : 0).replace(" %", "") };
+}
+
+function metricColumns(flat: Flat, metrics: readonly Metric[], keys: Keys): Column[] {
+  return flat.metrics.flatMap(({ name, incl, excl }) => {
+    const { unit, what } = metrics.find((one) => one.name === name) ?? { unit: "", what: "" };
+    const shown = (value: number): string => (unit === "bytes" || unit === "B" ? bytes(value) : unit === "s" ? time(value) : count(value));
+    const side = (id: string, title: string, values: Float64Array): Column => {
+      keys[id] = values;
+      return { id, title, unit: unit === "bytes" || unit === "s" ? undefined : unit, hint: what, width: "minmax(110px, max-content)", cell: (row) => shown(values[row]!) };
+    };
+    return [side(`${name}:excl`, `own ${name}`, excl), side(`${name}:incl`, name, incl)];
+  });
+}
+
+function changeColumns(flat: Flat, keys: Keys): Column[] {
+  const base = flat.base;
+  if (!base) return [];
+  const change = flat.excl.map((value, row) => value - base.excl[row]!);
+  const share = flat.excl.map((value, row) => (base.excl[row] ? value / base.excl[row]! - 1 : value ? Infinity : 0));
+  keys["base"] = base.excl;
+  keys["change"] = change;
+  keys["ratio"] = share;
+  const unit = columnUnit(largest(change));
+  const plus = (value: number, text: string): string => (value > 0 ? `+${text}` : text);
+  return [
+    timeColumn("base", "own before", "Own time in the other run", base.excl, columnUnit(largest(base.excl))),
+    { ...timeColumn("change", "change", "Own time, more or less than in the other run", change, unit), cell: (row) => plus(change[row]!, inUnit(change[row]!, unit)) },
+    {
+      id: "ratio",
+      title: "change %",
+      hint: "Own time, relative to the other run",
+      width: "84px",
+      cell: (row) => (share[row] === Infinity ? "new" : plus(share[row]!, (share[row]! * 100).toFixed(1))),
+    },
+  ];
+}
+
+function make(flat: Flat, regions: Regions, metrics: readonly Metric[], longest: number, dark: boolean): Made {
+  const name = (row: number): string => regions.names[flat.region[row]!] ?? "";
+  const place = (row: number): string => regions.placeOf(flat.region[row]!);
+  const { visits, incl, excl, mean, min, max, std } = flat;
+  const keys: Keys = { name, place, visits, incl, excl, inclShare: incl, exclShare: excl, mean, min, max, std };
+  const wide = columnUnit(largest(incl));
+  const each = columnUnit(largest(max)); // one for all, so that they can be compared
+  const columns: Column[] = [
+    {
+      id: "name",
+      title: "Function",
+      width: `${Math.max(220, Math.min(350, longest * 7 + 34))}px`,
+      left: true,
+      cell: (row) => (
+        <>
+          <i class="swatch" style={{ background: css(ofModule(regions.moduleOf(flat.region[row]!), dark)) }} />
+          {name(row)}
+        </>
+      ),
+      full: (row) => `${name(row)}\n${place(row)}`,
+    },
+    timeColumn("excl", "own time", "In the function itself, without what it calls", excl, wide, largest(excl)),
+    shareColumn("exclShare", "Own time, of all functions' own time", excl, flat.total),
+    timeColumn("incl", "time", "With all that it calls; recursion counts once", incl, wide, largest(incl)),
+    shareColumn("inclShare", "Time with callees, of all functions' own time", incl, flat.total),
+    { id: "visits", title: "calls", width: "84px", cell: (row) => count(visits[row]!) },
+    timeColumn("mean", "mean", "Time of a call", mean, each),
+    timeColumn("min", "min", "Shortest call", min, each),
+    timeColumn("max", "max", "Longest call", max, each),
+    timeColumn("std", "std", "Standard deviation of the time of a call", std, each),
+    ...changeColumns(flat, keys),
+    ...metricColumns(flat, metrics, keys),
+    { id: "place", title: "Place", width: "minmax(150px, 1fr)", left: true, cell: (row) => shortPlace(place(row)), full: place },
+  ];
+  return { columns, keys };
+}
+
+/** The end of a path says more than its beginning. */
+export function shortPlace(place: string): string {
+  const parts = place.split("/");
+  return parts.length > 3 ? `…/${parts.slice(-3).join("/")}` : place;
+}
+
+function useRows(flat: Flat | undefined, regions: Regions | undefined): Uint32Array | undefined {
+  const { module } = useSelection();
+  const found = useFound();
+  return useMemo(() => {
+    if (!flat || !regions) return undefined;
+    const all = Uint32Array.from({ length: flat.count }, (_, row) => row);
+    if (!found && module === undefined) return all;
+    return all.filter((row) => {
+      const region = flat.region[row]!;
+      return (!found || found[region]) && (module === undefined || inModule(regions.moduleOf(region), module));
+    });
+  }, [flat, regions, found, module]);
+}
+
+function longestName(flat: Flat, regions: Regions): number {
+  let most = 0;
+  for (const region of flat.region) most = Math.max(most, regions.names[region]?.length ?? 0);
+  return most;
+}
+
+function Table() {
+  const store = useStore();
+  const selection = useSelection();
+  const facts = useFacts();
+  const dark = useDark();
+  const answer = useAnswer("flat", range(selection), asFlat);
+  const regions = useRegions().data;
+  const flat = answer.data;
+  const rows = useRows(flat, regions);
+  const [sorting, setSorting] = useState<Sorting>({ id: "excl", down: true });
+  const made = useMemo(() => flat && regions && make(flat, regions, facts.metrics, longestName(flat, regions), dark), [flat, regions, dark]);
+  const order = useMemo(() => rows && made && sorted(rows, made.keys[sorting.id]!, sorting.down), [rows, made, sorting]);
+  const selected = useMemo(() => (flat && selection.region !== undefined ? flat.region.indexOf(selection.region) : -1), [flat, selection.region]);
+  useReport(() => ({
+    total: flat?.total,
+    rows: order?.length,
+    sorting,
+    columns: made?.columns.map((column) => column.id),
+    top: flat && regions && order && Array.from(order.subarray(0, 10), (row) => rowOf(flat, regions, row)),
+  }));
+  if (!flat || !regions || !order || !made) return <Waiting problem={answer.problem} what="the functions" />;
+  if (!flat.count) return <Empty title="No function ran here">Clear the range of time, the process or the thread above.</Empty>;
+  const own = order.reduce((sum, row) => sum + flat.excl[row]!, 0);
+  return (
+    <>
+      <Toolbar says={order.length < flat.count && `own time of these: ${time(own)}, ${percent(flat.total ? own / flat.total : 0)} of all`}>
+        <span>
+          {order.length === flat.count ? `${count(flat.count)} functions` : `${count(order.length)} of ${count(flat.count)} functions`}
+        </span>
+      </Toolbar>
+      {order.length ? (
+        <VirtualTable
+          label="Functions and their times. Arrows move, Enter shows the callers and callees."
+          order={order}
+          columns={made.columns}
+          sorting={sorting}
+          onSort={(id) => setSorting((before) => ({ id, down: before.id === id ? !before.down : id !== "name" && id !== "place" }))}
+          selected={selected < 0 ? undefined : selected}
+          onSelect={(row) => store.select({ region: flat.region[row]! }, "replace")}
+          onOpen={(row) => store.select({ region: flat.region[row]!, view: "callers" })}
+        />
+      ) : (
+        <Empty title="No function has that name">Clear the search or the module to see all {count(flat.count)} functions.</Empty>
+      )}
+    </>
+  );
+}
+
+function rowOf(flat: Flat, regions: Regions, row: number) {
+  const numbers = { visits: flat.visits, incl: flat.incl, excl: flat.excl, mean: flat.mean, min: flat.min, max: flat.max, std: flat.std };
+  return { name: regions.names[flat.region[row]!], ...Object.fromEntries(Object.entries(numbers).map(([key, values]) => [key, values[row]])) };
+}
+
+export const table: View = { id: "table", title: "Table", available: () => true, component: Table };
