@@ -71,6 +71,11 @@ def test_waiting_is_called_so():
     assert "waiting" not in said(experiment([1.0]), [row("mine:Condition.wait", 0.9)])[0]
 
 
+def test_code_outside_of_functions():
+    rows = [row("__main__:<module>", 0.5, file="/x/prog.py", line=1)]
+    assert said(experiment([1.0]), rows) == ["50 % of 1.000 s is spent in prog.py outside of functions (__main__:<module>)."]
+
+
 def test_the_way_is_told_where_it_says_more():
     tree = [
         row("m:main", 0.0, 1.0, parent=0, path=1),

@@ -82,6 +82,14 @@ def _versions(info: dict[str, Any], known: dict[str, Any]) -> dict[str, str]:
     return {key: text for key, text in found.items() if text}
 
 
+def _settings(info: dict[str, Any]) -> dict[str, str]:
+    """How the first process was measured: the settings of `spartito run` that were not left empty."""
+    first: dict[str, str] = info["processes"][0]["meta"] if info["processes"] else {}
+    pairs = [line.partition("=") for line in first.get("settings", "").split("\n")]
+    found = {name: value for name, _, value in pairs if name and value}
+    return {"hook": first["hook"], **found} if "hook" in first else found
+
+
 def _title(directory: str, command: list[str]) -> str:
     """mpiexec -n 4 weather.py --steps 3: without the interpreter, and without the directories of what it runs."""
     words = command.copy()
@@ -146,5 +154,6 @@ def facts(model: Model, directory: str, has: dict[str, bool]) -> dict[str, Any]:
         "locations": _locations(info),
         "metrics": [{key: m[key] for key in ("name", "unit", "exponent", "what", "own", "total")} for m in info["metrics"]],
         "has": {**_has(model, info), **has},
+        "settings": _settings(info),
         "versions": _versions(info, known),
     }
