@@ -141,6 +141,20 @@ def test_shares_never_say_all_or_nothing(part, text):
     assert words.share(part, 1.0) == text
 
 
+def test_damage_is_told_once(tmp_path):
+    (tmp_path / "raw").mkdir()
+    whole = (ROOT / "tests/old-raw/v3-mpi-0.raw").read_bytes()
+    (tmp_path / "raw" / "good.raw").write_bytes(whole)
+    for i in range(8):
+        (tmp_path / "raw" / f"bad-{i}.raw").write_bytes(b"nothing")
+    model = Model(tmp_path)
+    problems = model.info()["problems"]
+    found = facts.facts(model, str(tmp_path), {})
+    damage = [text for text in found["lost"] if text.startswith("damaged: ")]
+    assert len(problems) == 8 and len(damage) == 7 and "more place" in damage[-1]
+    assert len(found["problems"]) == 2 and not any(p in text for p in found["problems"] for text in found["lost"])
+
+
 def test_real_runs(tmp_path):
     program = tmp_path / "sleepy.py"
     program.write_text("import time\ndef wait():\n    time.sleep(0.2)\nwait()\n")

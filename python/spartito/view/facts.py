@@ -120,6 +120,12 @@ def _has(model: Model, info: dict[str, Any]) -> dict[str, bool]:
     }
 
 
+def _told(problem: str, lost: list[str]) -> bool:
+    """Whether the sentences of what was lost name it already; of very many they do not."""
+    what = problem.split(losses.NOT_RECORDED, 1)[-1]
+    return any(what in sentence for sentence in lost)
+
+
 def facts(model: Model, directory: str, has: dict[str, bool]) -> dict[str, Any]:
     """has: what else the page can show."""
     info = model.info()
@@ -130,6 +136,7 @@ def facts(model: Model, directory: str, has: dict[str, bool]) -> dict[str, Any]:
         command = info["processes"][0]["command"].split()
     cost = _cost(info)
     said = words.sentences(model, info, _top(model), cost["total"])
+    lost = [*losses.sentences(info), *losses.of_ranks(directory), *filter(None, [losses.ending(directory)])]
     return {
         "title": _title(directory, command),
         "directory": info["dir"],
@@ -148,8 +155,8 @@ def facts(model: Model, directory: str, has: dict[str, bool]) -> dict[str, Any]:
         "traced": info["traced"],
         **words.spoken(said),
         "cost": cost,
-        "lost": [*losses.sentences(info), *losses.of_ranks(directory), *filter(None, [losses.ending(directory)])],
-        "problems": info["problems"],
+        "lost": lost,
+        "problems": [text for text in info["problems"] if not _told(text, lost)],
         "processes": _processes(info),
         "locations": _locations(info),
         "metrics": [{key: m[key] for key in ("name", "unit", "exponent", "what", "own", "total")} for m in info["metrics"]],
