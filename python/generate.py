@@ -8,7 +8,7 @@ import os
 import sys
 import types
 
-# The package itself cannot be imported before its C half is built; two of its modules can.
+# The package itself cannot be imported before its C half is built; some of its modules can.
 package = types.ModuleType("spartito")
 package.__path__ = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "spartito")]
 sys.modules["spartito"] = package

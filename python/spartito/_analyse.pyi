@@ -186,6 +186,23 @@ class Model:
         """The views of tree, flat and regions have from now on the numbers of `base`, an experiment before this one, beside their own
         (src/view/view.h). To be called before other threads ask. ValueError: against itself, or a second time."""
 
+    def plot(
+        self,
+        kind: str,
+        path: str,
+        *,
+        process: int = -1,
+        location: int = -1,
+        match: str = "",
+        title: str = "",
+        theme: str = "light",
+        width: float = 1200,
+        height: float = 0,
+    ) -> dict[str, int]:
+        """Draws 'flame', 'icicle', 'sunburst', 'balance' or 'timeline' in SVG; what each shows: docs/pictures.md. match, theme: as of graph();
+        width, height: px, height 0: as much as it takes. dict(drawn, hidden): call paths (of the first three), functions (balance) or threads
+        (timeline) that have a part of their own, and those that share one or are left out. Error: nothing to draw, no trace, too small."""
+
     def convert(
         self, format: str, path: str, *, process: int = -1, progress: Callable[[int, int], None] | None = None, bare: bool = False
     ) -> None:

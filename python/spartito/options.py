@@ -2,76 +2,19 @@
 """The command line in one table: parsing, --help, the man page and the shell completions are all made from it.
 
 Written by hand instead of argparse because `spartito run` is on the start-up path of every measured program: this
-module imports nothing.
+module imports nothing but what the table is made of.
 """
 
 from __future__ import annotations
 
+from spartito.optionkinds import Option, Usage, Verb
 
-class Usage(Exception):
-    """A command line that cannot be understood: one line, status 2."""
-
-
-class Option:
-    """One option. kind: flag, text, append (patterns), list, many (all words up to the next option), count (a whole number), number, size; formats and a tuple of choices are
-    checked by the verb."""
-
-    __slots__ = ("choices", "complete", "dest", "flags", "help", "kind", "metavar")
-
-    def __init__(
-        self,
-        flags: str,
-        help: str,
-        metavar: str = "",
-        kind: str = "",
-        choices: tuple[str, ...] = (),
-        complete: str = "",
-        dest: str = "",
-    ) -> None:
-        self.flags = tuple(flags.split())
-        self.help = help
-        self.metavar = metavar
-        self.kind = kind or ("text" if metavar else "flag")
-        self.choices = choices
-        self.complete = complete  # what a shell completes: dir, file, formats
-        self.dest = dest or self.flags[-1].lstrip("-").replace("-", "_")
-
-
-class Verb:
-    __slots__ = ("details", "examples", "foreign", "name", "operands", "options", "rest", "summary", "usage")
-
-    def __init__(
-        self,
-        name: str,
-        usage: str,
-        summary: str,
-        details: str,
-        options: tuple[Option, ...],
-        examples: tuple[tuple[str, str], ...],
-        operands: str = "",
-        rest: bool = False,
-        foreign: bool = False,
-    ) -> None:
-        self.name = name
-        self.usage = usage
-        self.summary = summary
-        self.details = details
-        self.options = (*options, Option("-h --help", "show this help and leave"))
-        self.examples = examples
-        self.operands = operands  # what a shell completes for operands: dir, command, shells
-        self.rest = rest  # the first operand ends the options
-        self.foreign = foreign  # and so does an option that is not ours
-
-    def find(self, flag: str) -> Option | None:
-        for option in self.options:
-            if flag in option.flags:
-                return option
-        return None
-
+__all__ = ["VERBS", "Option", "Usage", "Verb", "find_verb", "help_text", "near", "option_text", "overview", "parse"]
 
 TABLES = ("trip_count", "wall_clock")
 SORTS = ("excl", "incl", "visits", "mean", "max", "name")
 DIFF_SORTS = ("change", "total", "relative", "excl", "incl", "visits", "name")
+PLOTS = ("flame", "icicle", "sunburst", "balance", "timeline")
 SHELLS = ("bash", "zsh", "fish")
 THEMES = ("light", "dark", "grey")
 # what is drawn or compared
@@ -82,6 +25,7 @@ TITLE = Option("--title", "the title of the picture (default: the command and ho
 THEME = Option("--theme", "light, dark or grey (default: light)", "THEME", choices=THEMES)
 COMPARE = Option("--compare", "an earlier run: the views show what has changed since", "DIR", complete="dir")
 TO = Option("--to", "the formats to write; `spartito doctor` lists them", "FORMAT[,FORMAT…]", complete="formats")
+
 
 
 def _compiler(name: str, language: str, variable: str, example: tuple[str, str]) -> Verb:
@@ -345,6 +289,31 @@ VERBS = (
         (
             ("spartito graph DIR -o calls.svg", "for a README"),
             ("spartito graph DIR -o calls.pdf --theme grey --match 'solver:*'", "for a paper: one module and what it calls"),
+        ),
+        operands="dir",
+    ),
+    Verb(
+        "plot",
+        "plot DIR --kind KIND -o FILE.svg",
+        "draw a chart for a paper or a README",
+        "Draws one of: flame and icicle (the call tree, callers below or above what they call), sunburst (the same on rings), balance (a bar "
+        "for each rank, process or thread, with least, mean and most), timeline (a row for each thread; needs a run with --trace). Colours are "
+        "those of the modules; what is too small for a part of its own is put together in one that says so; parts say more when pointed at.",
+        (
+            Option("--kind", "flame, icicle, sunburst, balance or timeline", "KIND", choices=PLOTS),
+            Option("-o --output", "the .svg file to write", "FILE", complete="file"),
+            Option("--match", "only functions whose name matches; in a tree with what is below them", "NAME"),
+            PROCESS,
+            RANK,
+            LOCATION,
+            Option("--width", "width in pixels (default 1200)", "PX", kind="count"),
+            Option("--height", "height in pixels (default: as much as it takes)", "PX", kind="count"),
+            THEME,
+            TITLE,
+        ),
+        (
+            ("spartito plot DIR --kind icicle -o icicle.svg", "the call tree for a README"),
+            ("spartito plot DIR --kind balance -o balance.svg --width 800 --title ''", "how evenly the ranks work, for a paper"),
         ),
         operands="dir",
     ),

@@ -108,6 +108,7 @@ PyObject *sp_model_table(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_view(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_graph(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_view_against(PyObject *self, PyObject *base);
+PyObject *sp_model_plot(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_convert(PyObject *self, PyObject *args, PyObject *kwargs);
 
 /* Functions of the module. */

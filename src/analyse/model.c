@@ -159,6 +159,7 @@ static PyMethodDef model_methods[] = {
     {"graph", (PyCFunction)(void (*)(void))sp_model_graph, METH_VARARGS | METH_KEYWORDS,
      "Write the call graph in Graphviz's language."},
     {"view_against", sp_model_view_against, METH_O, "Compare all that is viewed from now on with another experiment."},
+    {"plot", (PyCFunction)(void (*)(void))sp_model_plot, METH_VARARGS | METH_KEYWORDS, "Draw a chart in SVG."},
     {"convert", (PyCFunction)(void (*)(void))sp_model_convert, METH_VARARGS | METH_KEYWORDS,
      "Write the experiment in another format."},
     {NULL, NULL, 0, NULL},

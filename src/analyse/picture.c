@@ -78,3 +78,42 @@ PyObject *sp_model_graph(PyObject *o, PyObject *args, PyObject *kwargs)
 	Py_DECREF(q.path);
 	return result;
 }
+
+PyObject *sp_model_plot(PyObject *o, PyObject *args, PyObject *kwargs)
+{
+	static const char *const kinds[SP_PLOTS] = {"flame", "icicle", "sunburst", "balance", "timeline"};
+	static char *names[] = {"kind",  "path",  "process", "location", "match",
+	                        "title", "theme", "width",   "height",   NULL};
+	struct sp_model_object *self = (struct sp_model_object *)o;
+	struct sp_state *st = sp_state_of(o);
+	struct query q = {.process = -1, .location = -1, .theme = "light"};
+	struct sp_plot_options options = {.width = 1200};
+	struct sp_plot_done done;
+	struct sp_err e = {.code = 0};
+	PyObject *result = NULL;
+	const char *kind;
+	int rc;
+
+	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "sO&|$llsssdd:plot", names, &kind, PyUnicode_FSConverter,
+	                                        &q.path, &q.process, &q.location, &q.of.match, &q.of.title, &q.theme,
+	                                        &options.width, &options.height))
+		return NULL;
+	options.kind = (enum sp_plot_kind)find(kinds, SP_PLOTS, kind);
+	if (options.kind == SP_PLOTS)
+		PyErr_Format(PyExc_ValueError, "there is no plot %s; one of flame, icicle, sunburst, balance, timeline",
+		             kind);
+	else if (!(options.width >= 200 && options.width <= 10000) ||
+	         (options.height != 0 && !(options.height >= 100 && options.height <= 10000)))
+		PyErr_SetString(PyExc_ValueError, "a plot is 200 to 10000 wide and 100 to 10000 high");
+	else if (check(st, self->model, &q) == 0 && sp_model_enter(self) == 0) {
+		options.of = q.of;
+		Py_BEGIN_ALLOW_THREADS rc = sp_model_rows(self->model, &e) ||
+		                            sp_plot_write(self->model, PyBytes_AS_STRING(q.path), &options, &done, &e);
+		Py_END_ALLOW_THREADS sp_model_leave(self);
+		result = rc ? sp_raise(st, &e)
+		            : Py_BuildValue("{sK sK}", "drawn", (unsigned long long)done.drawn, "hidden",
+		                            (unsigned long long)done.hidden);
+	}
+	Py_DECREF(q.path);
+	return result;
+}

@@ -57,8 +57,8 @@ static int make_nodes(struct walk *w, sp_graph_key_fn *key)
 		if (id == SP_INTERN_FAILED)
 			rc = -1;
 		else if (++id == g->n_nodes)
-			g->nodes[g->n_nodes++] =
-			    (struct sp_graph_node){.key = k, .region = (uint32_t)r, .callers = SP_NONE, .callees = SP_NONE};
+			g->nodes[g->n_nodes++] = (struct sp_graph_node){
+			    .key = k, .region = (uint32_t)r, .callers = SP_NONE, .callees = SP_NONE};
 		w->node_of[r] = id;
 	}
 	sp_intern_free(&keys);

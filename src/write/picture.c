@@ -236,7 +236,11 @@ static size_t copy_some(char *out, struct sp_str s, size_t n)
 
 	for (size_t i = 0; i < s.n && n; n--) {
 		size_t length = sp_utf8_sequence((const unsigned char *)s.p + i, s.n - i);
-		bool strange = length == 0 || (length == 1 && ((unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f));
+		/* U+FFFE and U+FFFF may not be in XML */
+		bool strange =
+		    length == 0 ||
+		    (length == 3 && memcmp(s.p + i, "\xef\xbf", 2) == 0 && (unsigned char)s.p[i + 2] >= 0xbe) ||
+		    (length == 1 && ((unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f));
 
 		if (strange)
 			out[w++] = '?';

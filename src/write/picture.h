@@ -38,6 +38,22 @@ struct sp_dot_done {
 int sp_dot_write(const struct sp_model *m, const char *path, const struct sp_dot_options *o, struct sp_dot_done *done,
                  struct sp_err *e);
 
+enum sp_plot_kind { SP_PLOT_FLAME, SP_PLOT_ICICLE, SP_PLOT_SUNBURST, SP_PLOT_BALANCE, SP_PLOT_TIMELINE, SP_PLOTS };
+
+struct sp_plot_options {
+	struct sp_picture of;
+	enum sp_plot_kind kind;
+	double width, height; /* px; height 0: as much as it takes */
+};
+
+struct sp_plot_done {
+	uint64_t drawn, hidden; /* call paths, functions or threads; hidden ones are in a part that says so */
+};
+
+/* SVG, complete or not at all. -1 with e set, also if there is nothing to draw. */
+int sp_plot_write(const struct sp_model *m, const char *path, const struct sp_plot_options *o,
+                  struct sp_plot_done *done, struct sp_err *e);
+
 /* ---- what pictures share (picture.c) ---- */
 
 /* A view of what is shown: what is neither a call that matches nor below one has no time. total: ns that shares are of,

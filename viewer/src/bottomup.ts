@@ -6,8 +6,9 @@ import { NONE, type Paths } from "./paths";
 
 export type BottomUpKey = "excl" | "incl" | "visits" | "name";
 
-/** What a node shows. */
+/** A row as it is shown. */
 export interface BottomUpRow {
+  readonly node: number;
   readonly region: number;
   readonly depth: number; // 0: the function itself
   readonly incl: number;
@@ -93,9 +94,9 @@ export class BottomUp {
     this.order = Uint32Array.from(out);
   }
 
-  /** The nodes that are shown, in order. Another array whenever that changes. */
-  get shown(): Uint32Array {
-    return this.order;
+  /** How many rows are shown. */
+  get length(): number {
+    return this.order.length;
   }
 
   /** Sums over all functions that are shown. */
@@ -104,12 +105,14 @@ export class BottomUp {
     return groups.sum[what].reduce((sum, v, k) => (this.wanted(groups.region[k]!) ? sum + v : sum), 0);
   }
 
-  row(node: number): BottomUpRow {
+  row(position: number): BottomUpRow {
+    const node = this.order[position]!;
     const level = this.levelOf(node);
     const k = node - level.firstNode;
     const { sum, region } = level.groups;
     const open = this.opened.has(node);
     return {
+      node,
       region: region[k]!,
       depth: level.depth,
       incl: sum.incl[k]!,
@@ -121,15 +124,18 @@ export class BottomUp {
     };
   }
 
-  /** The node of a caller's callee; NONE: a function. */
-  parent(node: number): number {
-    return this.levelOf(node).parent;
+  /** Where the row of a caller's callee is, NONE for a function. */
+  parentPosition(position: number): number {
+    const { parent } = this.levelOf(this.order[position]!);
+    return parent === NONE ? NONE : this.order.indexOf(parent);
   }
 
-  /** The node of a function itself; NONE: it is not shown. */
+  /** Where a function is, NONE: it is not shown. */
   find(region: number): number {
-    const k = this.levels[0]!.groups.region.indexOf(region);
-    return k < 0 || !this.wanted(region) ? NONE : k;
+    const { groups } = this.levels[0]!;
+    const k = groups.region.indexOf(region);
+    const position = k < 0 ? -1 : this.order.indexOf(k);
+    return position < 0 ? NONE : position;
   }
 
   private openNode(node: number): boolean {
@@ -143,17 +149,17 @@ export class BottomUp {
     return true;
   }
 
-  open(node: number): void {
-    if (this.openNode(node)) this.arrange();
+  open(position: number): void {
+    if (this.openNode(this.order[position]!)) this.arrange();
   }
 
-  close(node: number): void {
-    if (this.opened.delete(node)) this.arrange();
+  close(position: number): void {
+    if (this.opened.delete(this.order[position]!)) this.arrange();
   }
 
   /** Opens the way that most of the own time came by, up to the program's start. */
-  openHottest(from: number): void {
-    let node = from;
+  openHottest(position: number): void {
+    let node = this.order[position]!;
     while (this.openNode(node)) {
       const level = this.levels[this.levelBelow.get(node)!]!;
       const { excl, incl } = level.groups.sum;
