@@ -387,6 +387,8 @@ def keyword_settings(keywords: dict[str, object]) -> dict[str, str]:
             settings[name] = normal(known[name], plain_text(value))
         except ValueError as e:
             raise ValueError(f"{name}: {e}") from None
+    if settings.get("annotate", "0") == "1" and settings.get("trace", "0") != "1":
+        raise ValueError("annotate: it is for traces, and there is none: trace=True as well")
     if settings.pop("lines_only", "0") == "1":
         settings["instrument"] = "0"
     if settings.get("filter", "").startswith("+") and settings.get("only_mine", "0") == "0":

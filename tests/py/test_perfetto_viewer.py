@@ -28,7 +28,7 @@ QUERY = """(async () => {
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     cwd = tmp_path_factory.mktemp("viewer")
-    return measured(cwd, PROGRAM, "--only-mine")
+    return measured(cwd, PROGRAM, "--only-mine", "--annotate")
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +81,10 @@ def test_it_opens(made, viewer, tmp_path):
     assert sorted(map(tuple, notes)) == sorted(
         (f"debug.{key}", str(value)) for s in trace.named("phase") for key, value in s.notes.items()
     )
+    said = "select distinct key, display_value from slice join args using (arg_set_id) where slice.name = '__main__:leaf'"
+    facts = dict(query(said + " and key like 'debug.%'"))
+    assert facts.keys() == {f"debug.{name}" for name in ("file", "line", "argcount", "nlocals", "stacksize", "lasti")}
+    assert facts["debug.argcount"] == facts["debug.nlocals"] == "1" and facts["debug.file"].endswith("/program.py")
     # what only Chrome's form can be read by
     query = opened(viewer, made.path.with_name("x.chrome.json"))
     ((whole,),) = query("select count(*) from slice join thread_track t on slice.track_id = t.id where dur > 0")

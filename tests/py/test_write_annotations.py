@@ -11,6 +11,7 @@ from omnitrace_helpers import outputs
 from omnitrace_helpers import program as written
 from omnitrace_helpers import run as omnitrace
 from spartito._analyse import Model
+from spartito.settings import keyword_settings
 from test_cli_helpers import run
 
 pytest.importorskip("perfetto")
@@ -101,6 +102,9 @@ def test_only_where_it_is_asked_for(tmp_path, spartito):
     assert begun == dict.fromkeys(NAMES, {})
     done = run(spartito, "run", "--annotate", "-o", tmp_path / "y", "--", sys.executable, path)
     assert done.returncode == 2 and "--annotate" in done.stderr and "--trace" in done.stderr
+    with pytest.raises(ValueError, match="annotate: "):
+        keyword_settings({"annotate": True})
+    assert keyword_settings({"annotate": True, "trace": True}) == {"annotate": "1", "trace": "1"}
 
 
 @pytest.mark.parametrize("way", ["option", "code"])

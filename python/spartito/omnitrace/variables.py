@@ -204,7 +204,7 @@ class Variables:
             "c_calls": "1" if config.trace_c else "0",
             "filter": config.filter(),
             "label": config.label(),
-            "annotate": "1" if config.annotate_trace else "0",
+            "annotate": "1" if config.annotate_trace and trace else "0",
             "mpi": "auto" if self.on("USE_MPIP") else "off",
             "metrics": ",".join("papi:" + event for event in dict.fromkeys(_words_of_events(self.values["PAPI_EVENTS"]))),
         }
