@@ -27,7 +27,6 @@ COMPARE = Option("--compare", "an earlier run: the views show what has changed s
 TO = Option("--to", "the formats to write; `spartito doctor` lists them", "FORMAT[,FORMAT…]", complete="formats")
 
 
-
 def _compiler(name: str, language: str, variable: str, example: tuple[str, str]) -> Verb:
     return Verb(
         name,

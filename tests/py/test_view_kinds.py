@@ -205,6 +205,7 @@ def test_facts_of_a_run(recorded):
     assert meta["duration"] == info["end"] - info["begin"] and meta["traced"] is True
     assert close(meta["busy"], sum(loc["busy"] for loc in info["locations"]))
     assert [loc["name"] for loc in meta["locations"]] == ["MainThread", "helper"]
+    assert meta["settings"]["c_calls"] == "0" and meta["settings"]["metrics"] == "rusage:ru_minflt" and meta["settings"]["hook"]
     assert meta["python"] == sys.version.split()[0]
     has = {"trace": True, "counters": False, "lines": False, "mpi": False, "tasks": False, "messages": False, "waits": False}
     assert meta["has"] == {**has, "source": True, "compare": False}

@@ -71,6 +71,11 @@ def test_waiting_is_called_so():
     assert "waiting" not in said(experiment([1.0]), [row("mine:Condition.wait", 0.9)])[0]
 
 
+def test_code_outside_of_functions():
+    rows = [row("__main__:<module>", 0.5, file="/x/prog.py", line=1)]
+    assert said(experiment([1.0]), rows) == ["50 % of 1.000 s is spent in prog.py outside of functions (__main__:<module>)."]
+
+
 def test_the_way_is_told_where_it_says_more():
     tree = [
         row("m:main", 0.0, 1.0, parent=0, path=1),
@@ -134,6 +139,20 @@ def test_nothing_off_and_costly():
 )
 def test_shares_never_say_all_or_nothing(part, text):
     assert words.share(part, 1.0) == text
+
+
+def test_damage_is_told_once(tmp_path):
+    (tmp_path / "raw").mkdir()
+    whole = (ROOT / "tests/old-raw/v3-mpi-0.raw").read_bytes()
+    (tmp_path / "raw" / "good.raw").write_bytes(whole)
+    for i in range(8):
+        (tmp_path / "raw" / f"bad-{i}.raw").write_bytes(b"nothing")
+    model = Model(tmp_path)
+    problems = model.info()["problems"]
+    found = facts.facts(model, str(tmp_path), {})
+    damage = [text for text in found["lost"] if text.startswith("damaged: ")]
+    assert len(problems) == 8 and len(damage) == 7 and "more place" in damage[-1]
+    assert len(found["problems"]) == 2 and not any(p in text for p in found["problems"] for text in found["lost"])
 
 
 def test_real_runs(tmp_path):

@@ -6,9 +6,8 @@ import { NONE, type Paths } from "./paths";
 
 export type BottomUpKey = "excl" | "incl" | "visits" | "name";
 
-/** A row as it is shown. */
+/** What a node shows. */
 export interface BottomUpRow {
-  readonly node: number;
   readonly region: number;
   readonly depth: number; // 0: the function itself
   readonly incl: number;
@@ -94,9 +93,9 @@ export class BottomUp {
     this.order = Uint32Array.from(out);
   }
 
-  /** How many rows are shown. */
-  get length(): number {
-    return this.order.length;
+  /** The nodes that are shown, in order. Another array whenever that changes. */
+  get shown(): Uint32Array {
+    return this.order;
   }
 
   /** Sums over all functions that are shown. */
@@ -105,14 +104,12 @@ export class BottomUp {
     return groups.sum[what].reduce((sum, v, k) => (this.wanted(groups.region[k]!) ? sum + v : sum), 0);
   }
 
-  row(position: number): BottomUpRow {
-    const node = this.order[position]!;
+  row(node: number): BottomUpRow {
     const level = this.levelOf(node);
     const k = node - level.firstNode;
     const { sum, region } = level.groups;
     const open = this.opened.has(node);
     return {
-      node,
       region: region[k]!,
       depth: level.depth,
       incl: sum.incl[k]!,
@@ -124,18 +121,15 @@ export class BottomUp {
     };
   }
 
-  /** Where the row of a caller's callee is, NONE for a function. */
-  parentPosition(position: number): number {
-    const { parent } = this.levelOf(this.order[position]!);
-    return parent === NONE ? NONE : this.order.indexOf(parent);
+  /** The node of a caller's callee; NONE: a function. */
+  parent(node: number): number {
+    return this.levelOf(node).parent;
   }
 
-  /** Where a function is, NONE: it is not shown. */
+  /** The node of a function itself; NONE: it is not shown. */
   find(region: number): number {
-    const { groups } = this.levels[0]!;
-    const k = groups.region.indexOf(region);
-    const position = k < 0 ? -1 : this.order.indexOf(k);
-    return position < 0 ? NONE : position;
+    const k = this.levels[0]!.groups.region.indexOf(region);
+    return k < 0 || !this.wanted(region) ? NONE : k;
   }
 
   private openNode(node: number): boolean {
@@ -149,17 +143,17 @@ export class BottomUp {
     return true;
   }
 
-  open(position: number): void {
-    if (this.openNode(this.order[position]!)) this.arrange();
+  open(node: number): void {
+    if (this.openNode(node)) this.arrange();
   }
 
-  close(position: number): void {
-    if (this.opened.delete(this.order[position]!)) this.arrange();
+  close(node: number): void {
+    if (this.opened.delete(node)) this.arrange();
   }
 
   /** Opens the way that most of the own time came by, up to the program's start. */
-  openHottest(position: number): void {
-    let node = this.order[position]!;
+  openHottest(from: number): void {
+    let node = from;
     while (this.openNode(node)) {
       const level = this.levels[this.levelBelow.get(node)!]!;
       const { excl, incl } = level.groups.sum;

@@ -143,6 +143,18 @@ export function pick(graph: CallGraph, options: PickOptions): Picked {
   };
 }
 
+/** The smallest of some shares with which no more than so many functions are left, for a picture that is clear at first
+ * sight; the largest share if all have more. */
+export function shareFor(graph: CallGraph, total: number, shares: readonly number[], most: number): number {
+  const rising = [...shares].sort((a, b) => a - b);
+  const fits = rising.find((share) => {
+    let n = 0;
+    for (let r = 0; r < graph.regions; r++) if ((graph.visits[r]! > 0 || graph.incl[r]! > 0) && graph.incl[r]! >= share * total) n++;
+    return n <= most;
+  });
+  return fits ?? rising[rising.length - 1]!;
+}
+
 /** Calls of a function by itself. */
 export function ownCalls(graph: CallGraph, region: number): number {
   for (let e = 0; e < graph.edges; e++)

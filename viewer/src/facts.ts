@@ -19,6 +19,8 @@ export interface Location {
   begin: number;
   end: number;
   busy: number;
+  /** Of it in functions of MPI themselves. */
+  mpi: number;
 }
 
 /** Counted beside the time, in 10**exponent unit. */

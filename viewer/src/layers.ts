@@ -190,8 +190,9 @@ function firstOrder(g: Layers): Group[][] {
 
 /** Where things would stand if each layer were packed around the middle. */
 function pack(g: Layers, layer: readonly Group[], x: Float64Array, middle: Float64Array): void {
-  const members = layer.flatMap((group) => group.members);
-  let at = -members.reduce((sum, v) => sum + g.width[v]! + GAP, 0) / 2;
+  let width = 0;
+  for (const group of layer) for (const v of group.members) width += g.width[v]! + GAP;
+  let at = -width / 2;
   for (const group of layer) {
     const from = at;
     for (const v of group.members) {
@@ -218,12 +219,20 @@ function sortBy<T>(list: T[], key: (item: T) => number): void {
   list.sort((a, b) => keys.get(a)! - keys.get(b)!);
 }
 
-function crossings(g: Layers, order: readonly Group[][]): number {
-  const position = new Uint32Array(g.count);
-  for (const layer of order) layer.flatMap((group) => group.members).forEach((v, i) => (position[v] = i));
+function crossings(g: Layers, order: readonly Group[][], position: Uint32Array): number {
   let sum = 0;
   for (const layer of order) {
-    const ends = layer.flatMap((group) => group.members).flatMap((v) => g.below[v]!.map((to) => position[to]!).sort((a, b) => a - b));
+    let at = 0;
+    for (const group of layer) for (const v of group.members) position[v] = at++;
+  }
+  for (const layer of order) {
+    const ends: number[] = [];
+    for (const group of layer)
+      for (const v of group.members) {
+        const below = g.below[v]!;
+        if (below.length === 1) ends.push(position[below[0]!]!);
+        else for (const end of below.map((to) => position[to]!).sort((a, b) => a - b)) ends.push(end);
+      }
     sum += inversions(ends);
   }
   return sum;
@@ -231,7 +240,8 @@ function crossings(g: Layers, order: readonly Group[][]): number {
 
 /** Pairs in the wrong order, by a tree of sums (Fenwick). */
 function inversions(list: readonly number[]): number {
-  const size = Math.max(0, ...list) + 2;
+  let size = 2;
+  for (const value of list) if (value + 2 > size) size = value + 2;
   const tree = new Uint32Array(size + 1);
   let sum = 0;
   list.forEach((value, seen) => {
@@ -252,6 +262,7 @@ function arrange(g: Layers): void {
   const x = new Float64Array(g.count);
   const middle = new Float64Array(g.reach.length);
   for (const layer of order) pack(g, layer, x, middle);
+  const position = new Uint32Array(g.count);
   let best = Infinity;
   const rounds = g.count > LARGE ? ROUNDS / 2 : ROUNDS;
   for (let round = 0; round < rounds; round++) {
@@ -264,7 +275,7 @@ function arrange(g: Layers): void {
     for (const layer of order) {
       sortBy(layer, (group) => (group.cluster >= 0 ? middle[group.cluster]! + group.cluster * 1e-6 : x[group.members[0]!]!));
     }
-    const now = crossings(g, order);
+    const now = crossings(g, order, position);
     if (now < best) {
       best = now;
       g.order = copied(order);

@@ -33,20 +33,24 @@ export function separate(want: Float64Array, weight: Float64Array, gaps: readonl
   const mass = Float64Array.from(weight);
   const at = (v: number): number => place[block[v]!]! + offset[v]!;
 
+  const open = into.map((gapsHere) => [...gapsHere]); // of blocks: gaps that may have their left end in another one
   const worst = (b: number): number => {
     let found = -1;
     let most = 1e-6;
+    let kept = 0;
     const here = place[b]!;
-    for (const v of members[b]!)
-      for (const k of into[v]!) {
-        const { left, gap } = gaps[k]!;
-        if (block[left] === b) continue;
-        const short = at(left) + gap - here - offset[v]!;
-        if (short > most) {
-          most = short;
-          found = k;
-        }
+    const list = open[b]!;
+    for (const k of list) {
+      const { left, right, gap } = gaps[k]!;
+      if (block[left] === b) continue; // for good: blocks only grow
+      list[kept++] = k;
+      const short = at(left) + gap - here - offset[right]!;
+      if (short > most) {
+        most = short;
+        found = k;
       }
+    }
+    list.length = kept;
     return found;
   };
   const join = (k: number): number => {
@@ -61,7 +65,8 @@ export function separate(want: Float64Array, weight: Float64Array, gaps: readonl
       offset[v]! += by;
       members[to]!.push(v);
     }
-    members[from] = [];
+    for (const k of open[from]!) open[to]!.push(k);
+    members[from] = open[from] = [];
     return to;
   };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { callGraph, ownCalls, pick } from "../src/callgraph";
+import { callGraph, ownCalls, pick, shareFor } from "../src/callgraph";
 import { NONE } from "../src/paths";
 import { sandwich } from "../src/sandwich";
 import { randomTree, tree } from "./trees";
@@ -45,6 +45,12 @@ describe("call graph", () => {
       [1, 5],
     ]);
     expect([p.small, p.smallEdges, p.beyond.length]).toEqual([1, 1, 0]);
+  });
+
+  it("begins with a share that leaves a clear picture", () => {
+    expect(shareFor(g, 1000, [0, 0.05, 0.5], 5)).toBe(0);
+    expect(shareFor(g, 1000, [0.5, 0, 0.05], 4)).toBe(0.05);
+    expect(shareFor(g, 1000, [0, 0.05, 0.5], 1)).toBe(0.5);
   });
 
   it("names what has no room", () => {

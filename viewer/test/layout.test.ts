@@ -87,7 +87,7 @@ describe("layout", () => {
     [40, 60, 6],
     [120, 200, 12],
     [200, 350, 20],
-    [200, 600, 0],
+    [200, 400, 0],
   ])("lays %i functions with %i calls in %i modules without overlap", (n, m, clusters) => {
     for (const seed of n < 200 ? [1, 2, 3] : [1]) {
       const wanted = random(n, m, clusters, seed);
@@ -108,5 +108,5 @@ describe("layout", () => {
       expect(wrong).toEqual([]);
       for (const { points } of out.edges) expect(points.every(Number.isFinite)).toBe(true);
     }
-  });
+  }, 60_000);
 });

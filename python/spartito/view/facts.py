@@ -82,6 +82,14 @@ def _versions(info: dict[str, Any], known: dict[str, Any]) -> dict[str, str]:
     return {key: text for key, text in found.items() if text}
 
 
+def _settings(info: dict[str, Any]) -> dict[str, str]:
+    """How the first process was measured: the settings of `spartito run` that were not left empty."""
+    first: dict[str, str] = info["processes"][0]["meta"] if info["processes"] else {}
+    pairs = [line.partition("=") for line in first.get("settings", "").split("\n")]
+    found = {name: value for name, _, value in pairs if name and value}
+    return {"hook": first["hook"], **found} if "hook" in first else found
+
+
 def _title(directory: str, command: list[str]) -> str:
     """mpiexec -n 4 weather.py --steps 3: without the interpreter, and without the directories of what it runs."""
     words = command.copy()
@@ -112,6 +120,12 @@ def _has(model: Model, info: dict[str, Any]) -> dict[str, bool]:
     }
 
 
+def _told(problem: str, lost: list[str]) -> bool:
+    """Whether the sentences of what was lost name it already; of very many they do not."""
+    what = problem.split(losses.NOT_RECORDED, 1)[-1]
+    return any(what in sentence for sentence in lost)
+
+
 def facts(model: Model, directory: str, has: dict[str, bool]) -> dict[str, Any]:
     """has: what else the page can show."""
     info = model.info()
@@ -122,6 +136,7 @@ def facts(model: Model, directory: str, has: dict[str, bool]) -> dict[str, Any]:
         command = info["processes"][0]["command"].split()
     cost = _cost(info)
     said = words.sentences(model, info, _top(model), cost["total"])
+    lost = [*losses.sentences(info), *losses.of_ranks(directory), *filter(None, [losses.ending(directory)])]
     return {
         "title": _title(directory, command),
         "directory": info["dir"],
@@ -140,11 +155,12 @@ def facts(model: Model, directory: str, has: dict[str, bool]) -> dict[str, Any]:
         "traced": info["traced"],
         **words.spoken(said),
         "cost": cost,
-        "lost": [*losses.sentences(info), *losses.of_ranks(directory), *filter(None, [losses.ending(directory)])],
-        "problems": info["problems"],
+        "lost": lost,
+        "problems": [text for text in info["problems"] if not _told(text, lost)],
         "processes": _processes(info),
         "locations": _locations(info),
         "metrics": [{key: m[key] for key in ("name", "unit", "exponent", "what", "own", "total")} for m in info["metrics"]],
         "has": {**_has(model, info), **has},
+        "settings": _settings(info),
         "versions": _versions(info, known),
     }

@@ -89,6 +89,9 @@ def _whole(info: dict[str, Any], total: float) -> str:
 def _own_time(row: dict[str, Any], total: float, whole: str) -> str:
     part, where = share(row["excl"], total), f"{name(row['name'])}{place(row)}"
     calls = f", in {plural(row['visits'], 'call')}" if row["visits"] else ""
+    if row["qualname"] == "<module>" and row["file"]:
+        base = name(os.path.basename(row["file"]))
+        return f"{part} of {whole} is spent in {base} outside of functions ({name(row['name'])})."
     if row["name"] in WAITING or (row["kind"] == "c" and row["qualname"] in WAITING):
         return f"{part} of {whole} is spent waiting in {where}{calls}."
     if row["kind"] in ("mpi", "c", "io"):

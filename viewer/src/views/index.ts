@@ -1,18 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The views in the order of their tabs; one line each.
+import { bottomup } from "./bottomup";
+import { callers } from "./callers";
+import { critical } from "./critical";
 import { flame } from "./flame";
+import { graph } from "./graph";
 import { icicle } from "./icicle";
+import { source } from "./source";
 import { summary } from "./summary";
 import { sunburst } from "./sunburst";
 import { table } from "./table";
+import { tasks } from "./tasks";
 import { timeline } from "./timeline";
 import type { View } from "./view";
+import { waits } from "./waits";
 
 export const views: readonly View[] = [
   summary,
   table,
   icicle,
   sunburst,
+  bottomup,
+  callers,
+  graph,
   timeline,
   flame,
+  source,
+  waits,
+  critical,
+  tasks,
 ];

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What was recorded in the lines of a file.
+
+/** Of the kind "lines": as Model.lines(). */
+export interface LineFunction {
+  name: string;
+  function: string;
+  file: string;
+  line: number;
+  own: number;
+  callees: number;
+  lines: [line: number, hits: number, own: number, callees: number][];
+}
+
+export interface HeatLine {
+  readonly line: number; // from 1
+  readonly text: string | undefined;
+  readonly hits: number;
+  readonly own: number;
+  readonly callees: number;
+  /** Of the time of its function. */
+  readonly share: number;
+  /** Index in the functions; -1: nothing was recorded there. */
+  readonly of: number;
+}
+
+/** Time that a function's lines took, with what they called. */
+export const timeOf = (f: LineFunction): number => f.own + f.callees;
+
+/** All lines of the text; without it those that ran, and a line without text where some are left out. */
+export function heatLines(functions: readonly LineFunction[], file: string, text: string | undefined): HeatLine[] {
+  const found = new Map<number, HeatLine>();
+  functions.forEach((f, of) => {
+    if (f.file !== file) return;
+    for (const [line, hits, own, callees] of f.lines) {
+      const before = found.get(line); // a lambda, or two functions of the same line
+      const share = timeOf(f) > 0 ? (own + callees) / timeOf(f) : 0;
+      const sum = { hits: hits + (before?.hits ?? 0), own: own + (before?.own ?? 0), callees: callees + (before?.callees ?? 0) };
+      found.set(line, { line, text: undefined, ...sum, share: Math.max(share, before?.share ?? 0), of });
+    }
+  });
+  const empty = (line: number): HeatLine => ({ line, text: undefined, hits: 0, own: 0, callees: 0, share: 0, of: -1 });
+  if (text === undefined) return [...found.values()].sort((a, b) => a.line - b.line);
+  const texts = text.split(/\r\n|\r|\n/);
+  if (texts[texts.length - 1] === "") texts.pop();
+  const last = Math.max(texts.length, ...found.keys());
+  return Array.from({ length: last }, (_, i) => ({ ...(found.get(i + 1) ?? empty(i + 1)), text: texts[i] }));
+}
+
+/** The last line of a function by its indentation: of the block that begins at its first line, decorators before it. */
+export function endOfBlock(lines: readonly HeatLine[], first: number): number {
+  const indent = (at: number): number => /^[ \t]*/.exec(lines[at - 1]?.text ?? "")![0].length;
+  let head = first;
+  while (head < lines.length && !/^\s*(async\s+def|def|class)\b/.test(lines[head - 1]?.text ?? "")) {
+    if (head - first > 50) return first;
+    head++;
+  }
+  // a head of several lines ends where something stands deeper again
+  let end = head;
+  for (let line = head + 1; line <= lines.length; line++) {
+    const text = lines[line - 1]?.text ?? "";
+    if (!text.trim()) continue;
+    if (indent(line) <= indent(head) && !/^\s*[)\]]/.test(text)) break;
+    end = line;
+  }
+  return end;
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The name of a function as tables show it: in its module's colour, at its depth, with the sign that opens it.
+import type { ComponentChildren } from "preact";
+import { css, ofModule } from "../colour";
+import type { Regions } from "../facts";
+import { useDark } from "../hooks";
+import { NONE } from "../columns";
+import { count } from "../units";
+import "../views.css";
+
+const INDENT = 14; // pixels
+
+/** What a region is called: the name of a function, the program's start, or paths too small to be told apart. */
+export function nameOf(regions: Regions, region: number, hidden = 0): string {
+  if (region === NONE) return hidden === 1 ? "1 smaller path" : `${count(hidden)} smaller paths`;
+  return regions.kindOf(region) === "root" ? "(the program's start)" : (regions.names[region] ?? `function ${region}`);
+}
+
+interface Props {
+  regions: Regions;
+  region: number;
+  hidden?: number;
+  depth?: number;
+  /** undefined: cannot be opened. */
+  open?: boolean | undefined;
+  onToggle?: () => void;
+  children?: ComponentChildren;
+}
+
+export function Named({ regions, region, hidden, depth = 0, open, onToggle, children }: Props) {
+  const dark = useDark();
+  return (
+    <span class="named" style={{ paddingLeft: `${depth * INDENT}px` }}>
+      {onToggle && (
+        <span
+          class="twisty"
+          aria-hidden="true"
+          onClick={(event) => {
+            if (open !== undefined) onToggle();
+            event.stopPropagation();
+          }}
+        >
+          {open === undefined ? "" : open ? "▾" : "▸"}
+        </span>
+      )}
+      <i class="swatch" style={region === NONE ? {} : { background: css(ofModule(regions.moduleOf(region), dark)) }} />
+      <span class={region === NONE ? "soft" : ""}>{nameOf(regions, region, hidden)}</span>
+      {children}
+    </span>
+  );
+}

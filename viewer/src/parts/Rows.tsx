@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A table of some objects, sorted by a click: for what is words and a few numbers.
+import type { ComponentChildren } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { inUnit, timeUnit } from "../units";
+import { type Column, VirtualTable } from "./VirtualTable";
+
+export interface RowColumn<T> {
+  id: string;
+  title: string;
+  hint?: string;
+  width: string;
+  /** What is sorted by; text stands on the left, and what is `left`. */
+  value: (row: T) => number | string;
+  /** Seconds, shown in one unit for all rows. */
+  time?: boolean;
+  cell?: (row: T) => ComponentChildren;
+  full?: (row: T) => string;
+  bar?: (row: T) => number;
+  fixed?: boolean;
+  left?: boolean;
+}
+
+interface Props<T> {
+  label: string;
+  rows: readonly T[];
+  columns: readonly RowColumn<T>[];
+  /** Sorted by this column at first; without one as they come. */
+  by?: string;
+  selected?: (row: T) => boolean;
+  onSelect?: (row: T) => void;
+  onOpen?: (row: T) => void;
+  rowClass?: (row: T) => string;
+}
+
+function ordered<T>(rows: readonly T[], column: RowColumn<T> | undefined, down: boolean): Uint32Array {
+  const order = Uint32Array.from(rows.keys());
+  if (!column) return order;
+  const keys = rows.map((row) => column.value(row));
+  const way = down ? -1 : 1;
+  return order.sort((a, b) => {
+    const [p, q] = [keys[a]!, keys[b]!];
+    return way * (p < q ? -1 : p > q ? 1 : 0) || a - b;
+  });
+}
+
+export function Rows<T>({ label, rows, columns, by, selected, onSelect, onOpen, rowClass }: Props<T>) {
+  const [sorting, sort] = useState(by === undefined ? undefined : { id: by, down: true });
+  const [chosen, choose] = useState<T | undefined>(undefined);
+  const column = columns.find((one) => one.id === sorting?.id);
+  const order = useMemo(() => ordered(rows, column, sorting?.down ?? true), [rows, sorting]);
+  const shown = useMemo(
+    () =>
+      columns.map((one): Column => {
+        const text = rows.length > 0 && typeof one.value(rows[0]!) === "string";
+        const unit = one.time ? timeUnit(rows.reduce((most, row) => Math.max(most, Number(one.value(row))), 0)) : undefined;
+        return {
+          id: one.id,
+          title: one.title,
+          width: one.width,
+          left: text || (one.left ?? false),
+          ...(unit && { unit: unit.name }),
+          ...(one.hint && { hint: one.hint }),
+          ...(one.fixed && { fixed: true }),
+          cell: (i) => one.cell?.(rows[i]!) ?? (unit ? inUnit(Number(one.value(rows[i]!)), unit) : one.value(rows[i]!)),
+          ...(one.full ? { full: (i: number) => one.full!(rows[i]!) } : text ? { full: (i: number) => String(one.value(rows[i]!)) } : {}),
+          ...(one.bar && { bar: (i: number) => one.bar!(rows[i]!) }),
+        };
+      }),
+    [rows, columns],
+  );
+  const at = selected ? rows.findIndex(selected) : chosen === undefined ? -1 : rows.indexOf(chosen);
+  return (
+    <VirtualTable
+      label={label}
+      order={order}
+      columns={shown}
+      sorting={sorting}
+      onSort={(id) => {
+        const number = typeof (rows[0] && columns.find((one) => one.id === id)?.value(rows[0])) !== "string";
+        sort({ id, down: sorting?.id === id ? !sorting.down : number });
+      }}
+      selected={at < 0 ? undefined : at}
+      onSelect={(i) => {
+        choose(rows[i]!);
+        onSelect?.(rows[i]!);
+      }}
+      onOpen={(i) => onOpen?.(rows[i]!)}
+      {...(rowClass && { rowClass: (i: number) => rowClass(rows[i]!) })}
+    />
+  );
+}

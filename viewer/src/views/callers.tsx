@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One function between what called it, above, and what it calls, below.
+import { useCallback, useMemo, useState } from "preact/hooks";
+import { css, INK, ofModule } from "../colour";
+import { NONE } from "../columns";
+import type { Regions } from "../facts";
+import { useDark, useRegions, useReport, useSelection, useStore, useTree } from "../hooks";
+import { Canvas, type Point } from "../parts/Canvas";
+import { Empty, Waiting } from "../parts/Empty";
+import { Toolbar } from "../parts/Menu";
+import { Named, nameOf } from "../parts/Named";
+import { Pairs, Tooltip } from "../parts/Tooltip";
+import { type Column, VirtualTable } from "../parts/VirtualTable";
+import { type Edge, type Sandwich, sandwich } from "../sandwich";
+import { BAND, Sides, type Spot, drawSides } from "../sides";
+import { count, inUnit, percent, time, timeUnit } from "../units";
+import type { View } from "./view";
+
+/** Where the eye is, in words. */
+function spoken(sides: Sides, regions: Regions, spot: Spot): string {
+  const tree = sides.tree(spot.half);
+  const name = nameOf(regions, tree.region[spot.row]!, tree.hidden[spot.row]!);
+  const share = percent(tree.incl[spot.row]! / sides.total);
+  if (spot.row === 0) return `${name}, ${time(sides.total)}; arrow up for its callers, down for what it calls`;
+  return `${name}, ${time(tree.incl[spot.row]!)}, ${share}, ${spot.half === "up" ? "caller" : "callee"}`;
+}
+
+function Hint({ sides, regions, spot, at }: { sides: Sides; regions: Regions; spot: Spot; at: Point }) {
+  const tree = sides.tree(spot.half);
+  const region = tree.region[spot.row]!;
+  return (
+    <Tooltip x={at.clientX} y={at.clientY}>
+      <b>{nameOf(regions, region, tree.hidden[spot.row]!)}</b>
+      <Pairs
+        of={[
+          [spot.half === "up" ? "time by this way" : "total time", `${time(tree.incl[spot.row]!)}, ${percent(tree.incl[spot.row]! / sides.total)}`],
+          spot.half === "down" && region !== NONE && ["own time", time(tree.excl[spot.row]!)],
+          ["calls", count(tree.visits[spot.row]!)],
+          region !== NONE && regions.placeOf(region) !== "" && ["defined at", regions.placeOf(region)],
+        ]}
+      />
+    </Tooltip>
+  );
+}
+
+function Picture({ of, regions, go }: { of: Sandwich; regions: Regions; go: (region: number) => void }) {
+  const dark = useDark();
+  const sides = useMemo(() => new Sides(of), [of]);
+  const [size, resize] = useState({ width: 0, height: 0 });
+  const [scroll, setScroll] = useState(0);
+  const [spot, setSpot] = useState<Spot>({ half: "down", row: 0 });
+  const [hover, setHover] = useState<{ spot: Spot; at: Point } | undefined>(undefined);
+  const middle = sides.middle(size.height) + scroll;
+  const draw = useCallback(
+    (pen: CanvasRenderingContext2D, width: number, height: number) =>
+      drawSides(pen, sides, {
+        width,
+        height,
+        middle: sides.middle(height) + scroll,
+        style: getComputedStyle(document.documentElement),
+        colour: (region) => css(region === NONE ? (dark ? [60, 63, 68] : [226, 228, 231]) : ofModule(regions.moduleOf(region), dark)),
+        ink: css(INK[dark ? "dark" : "light"]),
+        name: (region, hidden) => nameOf(regions, region, hidden),
+        spot,
+      }),
+    [sides, regions, dark, scroll, spot],
+  );
+  const scrollTo = (to: number): void => setScroll(sides.bounded(to, size.height));
+  const move = (to: Spot): true => {
+    setSpot(to);
+    const y = sides.top(to, middle);
+    if (y < 0) scrollTo(scroll - y);
+    else if (y + BAND > size.height) scrollTo(scroll - (y + BAND - size.height));
+    return true;
+  };
+  const key = (event: KeyboardEvent): boolean => {
+    const region = sides.tree(spot.half).region[spot.row]!;
+    if (event.key === "Enter" && region !== NONE) return go(region), true;
+    if (event.key === "Escape") return move({ half: "down", row: 0 });
+    const to = sides.step(spot, event.key);
+    return to ? move(to) : false;
+  };
+  const find = (at: Point): Spot | undefined => sides.at(at.x, at.y, middle, size.width);
+  return (
+    <>
+      <Canvas
+        label="Callers above the function, callees below it"
+        spoken={spoken(sides, regions, spot)}
+        draw={draw}
+        cursor={hover ? "pointer" : undefined}
+        onSize={(width, height) => resize({ width, height })}
+        onPoint={(at) => {
+          const found = find(at);
+          setHover(found && { spot: found, at });
+        }}
+        onLeave={() => setHover(undefined)}
+        onClick={(at) => {
+          const found = find(at);
+          if (found) setSpot(found);
+        }}
+        onDouble={(at) => {
+          const found = find(at);
+          const region = found && sides.tree(found.half).region[found.row]!;
+          if (region !== undefined && region !== NONE) go(region);
+        }}
+        onDrag={(from, to, done) => done && scrollTo(scroll + to.y - from.y)}
+        onWheel={(_, __, dy) => (scrollTo(scroll - dy), true)}
+        onKey={key}
+      />
+      {hover && <Hint sides={sides} regions={regions} spot={hover.spot} at={hover.at} />}
+    </>
+  );
+}
+
+function Edges({ title, edges, total, regions, go }: { title: string; edges: readonly Edge[]; total: number; regions: Regions; go: (region: number) => void }) {
+  const [chosen, choose] = useState<number | undefined>(undefined);
+  const unit = timeUnit(total);
+  const order = useMemo(() => Uint32Array.from(edges.keys()), [edges]);
+  const columns: Column[] = [
+    {
+      id: "name",
+      title,
+      width: "minmax(140px, 1fr)",
+      left: true,
+      full: (i) => nameOf(regions, edges[i]!.region),
+      cell: (i) => <Named regions={regions} region={edges[i]!.region} hidden={edges[i]!.visits} />,
+    },
+    { id: "time", title: "Time", unit: unit.name, width: "92px", cell: (i) => inUnit(edges[i]!.incl, unit) },
+    { id: "share", title: "", unit: "%", width: "84px", cell: (i) => percent(edges[i]!.incl / total), bar: (i) => edges[i]!.incl / total },
+    { id: "calls", title: "Calls", width: "84px", cell: (i) => count(edges[i]!.visits) },
+  ];
+  return (
+    <VirtualTable
+      label={title}
+      order={order}
+      columns={columns}
+      selected={chosen}
+      onSelect={choose}
+      onOpen={(i) => edges[i]!.region !== NONE && regions.kindOf(edges[i]!.region) !== "root" && go(edges[i]!.region)}
+    />
+  );
+}
+
+/** The one with the most own time, for a page that was opened without a selection. */
+function hottest(excl: Float64Array, region: Uint32Array, regions: Regions): number | undefined {
+  const own = new Float64Array(regions.count);
+  for (let i = 0; i < excl.length; i++) if (region[i] !== NONE && regions.kindOf(region[i]!) !== "root") own[region[i]!]! += excl[i]!;
+  const best = own.reduce((at, v, i) => (v > own[at]! ? i : at), 0);
+  return own[best]! > 0 ? best : undefined;
+}
+
+function Callers() {
+  const store = useStore();
+  const { region } = useSelection();
+  const tree = useTree();
+  const known = useRegions();
+  const regions = known.data;
+  const shown = useMemo(
+    () => region ?? (tree.data && regions && hottest(tree.data.excl, tree.data.region, regions)),
+    [tree.data, regions, region],
+  );
+  const found = useMemo(
+    () => (tree.data && regions && shown !== undefined ? sandwich(tree.data, shown, regions.count) : undefined),
+    [tree.data, regions, shown],
+  );
+  useReport(() => found && regions && reported(found, regions));
+  if (!tree.data || !regions) return <Waiting problem={tree.problem ?? known.problem} what="the call tree" />;
+  if (!found)
+    return (
+      <Empty title={shown === undefined ? "No function ran" : `${nameOf(regions, shown)} did not run here`}>
+        Choose a function in another view, or select other ranks, threads or a longer range of time.
+      </Empty>
+    );
+  const go = (to: number): void => store.select({ region: to });
+  const recursive = found.visits - found.outermost;
+  return (
+    <>
+      <Toolbar says="Enter or a double click goes to a function; arrows walk">
+        <b>{nameOf(regions, found.region)}</b>
+        <span>
+          {time(found.incl)} total, {percent(found.incl / tree.data.total)}
+        </span>
+        <span>
+          {time(found.excl)} own, {percent(found.excl / tree.data.total)}
+        </span>
+        <span>
+          {count(found.visits)} {found.visits === 1 ? "call" : "calls"}
+          {recursive > 0 && `, ${count(recursive)} of them within another one: counted once in the total`}
+        </span>
+      </Toolbar>
+      <div class="halves">
+        <Picture key={found.region} of={found} regions={regions} go={go} />
+        <div class="side">
+          <Edges key={`up${found.region}`} title="Called by" edges={found.callers} total={found.incl} regions={regions} go={go} />
+          <Edges key={`down${found.region}`} title="Calls" edges={found.callees} total={found.incl} regions={regions} go={go} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function reported(found: Sandwich, regions: Regions) {
+  const rows = (edges: readonly Edge[]) =>
+    edges.map(({ region, visits, incl, excl }) => ({ name: region === NONE ? "" : regions.names[region], visits, incl, excl }));
+  const { visits, incl, excl, outermost } = found;
+  const name = regions.names[found.region];
+  return { name, visits, outermost, incl, excl, callers: rows(found.callers), callees: rows(found.callees), up: found.up.count, down: found.down.count };
+}
+
+export const callers: View = { id: "callers", title: "Callers", available: () => true, component: Callers };

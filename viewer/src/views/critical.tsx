@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The critical path: what the length of the run consists of, and what would make it shorter.
+import { useMemo } from "preact/hooks";
+import type { Columns } from "../columns";
+import type { Facts, Regions } from "../facts";
+import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../hooks";
+import { Waiting } from "../parts/Empty";
+import { Toolbar } from "../parts/Menu";
+import { Named } from "../parts/Named";
+import { Rows, type RowColumn } from "../parts/Rows";
+import { placeName, regionNamed } from "../stacks";
+import { count, percent, time } from "../units";
+import type { View } from "./view";
+
+interface CriticalRegion {
+  name: string;
+  file: string;
+  line: number;
+  kind: string;
+  time: number;
+  at_least: number;
+  at_most: number;
+}
+
+interface Critical {
+  length: number;
+  jumps: number;
+  locations: number[];
+  pieces: [location: number, from: number, to: number][];
+  regions: CriticalRegion[];
+}
+
+const SHARE = 0.1; // less time that a function is thought to take
+const asCritical = (columns: Columns): Critical => columns.meta as unknown as Critical;
+
+function Functions({ critical, regions }: { critical: Critical; regions: Regions }) {
+  const store = useStore();
+  const { region } = useSelection();
+  const rows = useMemo(() => critical.regions.filter((r) => r.time > 0), [critical]);
+  const columns: RowColumn<CriticalRegion>[] = useMemo(
+    () => [
+      {
+        id: "name",
+        title: "Function on the path",
+        width: "minmax(200px, 1fr)",
+        value: (r) => r.name,
+        full: (r) => `${r.name}\n${r.file}:${r.line}`,
+        cell: (r) => {
+          const found = regionNamed(regions, r.name);
+          return found === undefined ? r.name : <Named regions={regions} region={found} />;
+        },
+      },
+      { id: "time", title: "Time", hint: "In the function itself, on the path", width: "84px", time: true, value: (r) => r.time },
+      {
+        id: "share",
+        title: "Of the run",
+        width: "110px",
+        value: (r) => r.time / critical.length,
+        cell: (r) => percent(r.time / critical.length),
+        bar: (r) => r.time / critical.length,
+      },
+      {
+        id: "least",
+        title: "Saves at least",
+        hint: `By which the run gets shorter if the function takes ${percent(SHARE)} less time`,
+        width: "136px",
+        time: true,
+        value: (r) => r.at_least,
+      },
+      { id: "most", title: "at most", hint: "Where nothing else comes to lie on the path", width: "110px", time: true, value: (r) => r.at_most },
+    ],
+    [critical, regions],
+  );
+  return (
+    <Rows
+      label="Functions on the critical path"
+      rows={rows}
+      columns={columns}
+      by="time"
+      selected={(r) => region !== undefined && regionNamed(regions, r.name) === region}
+      onSelect={(r) => store.select({ region: regionNamed(regions, r.name) }, "replace")}
+      onOpen={(r) => store.select({ view: "callers", region: regionNamed(regions, r.name) })}
+    />
+  );
+}
+
+function Places({ critical, facts }: { critical: Critical; facts: Facts }) {
+  const store = useStore();
+  const { location } = useSelection();
+  const rows = useMemo(() => critical.locations.map((spent, at) => ({ at, spent })).filter((r) => r.spent > 0), [critical]);
+  const columns: RowColumn<(typeof rows)[0]>[] = useMemo(
+    () => [
+      { id: "who", title: "Where the path runs", width: "minmax(110px, 1fr)", value: (r) => placeName(facts, r.at) },
+      { id: "time", title: "Time", width: "84px", time: true, value: (r) => r.spent },
+      {
+        id: "share",
+        title: "Of the run",
+        width: "110px",
+        value: (r) => r.spent,
+        cell: (r) => percent(r.spent / critical.length),
+        bar: (r) => r.spent / critical.length,
+      },
+    ],
+    [critical, facts],
+  );
+  return (
+    <Rows
+      label="Ranks and threads on the path"
+      rows={rows}
+      columns={columns}
+      by="time"
+      selected={(r) => r.at === location}
+      onSelect={(r) => store.select({ location: r.at === location ? undefined : r.at, process: undefined }, "replace")}
+    />
+  );
+}
+
+function Pieces({ critical, facts }: { critical: Critical; facts: Facts }) {
+  const store = useStore();
+  const { begin, end, location } = useSelection();
+  const columns: RowColumn<Critical["pieces"][0]>[] = useMemo(
+    () => [
+      { id: "from", title: "From", width: "92px", time: true, value: ([, from]) => from },
+      { id: "to", title: "To", width: "92px", time: true, value: ([, , to]) => to },
+      { id: "who", title: "In", width: "minmax(100px, 1fr)", value: ([at]) => placeName(facts, at) },
+      { id: "long", title: "Lasts", width: "92px", time: true, value: ([, from, to]) => to - from, bar: ([, from, to]) => (to - from) / critical.length },
+    ],
+    [critical, facts],
+  );
+  return (
+    <Rows
+      label="Pieces of the path in the order of time"
+      rows={critical.pieces}
+      columns={columns}
+      selected={([at, from, to]) => at === location && from === begin && to === end}
+      onOpen={([at, from, to]) => store.select({ location: at, process: undefined, begin: from, end: to })}
+    />
+  );
+}
+
+function words(critical: Critical, facts: Facts): string {
+  const best = critical.locations.reduce((at, v, i) => (v > critical.locations[at]! ? i : at), 0);
+  const share = (critical.locations[best] ?? 0) / critical.length;
+  return `The run's ${time(critical.length)} are ${percent(share)} the time of ${placeName(facts, best)}; the path changes its place ${count(critical.jumps)} times`;
+}
+
+function CriticalView() {
+  const facts = useFacts();
+  const answer = useAnswer("critical", {}, asCritical);
+  const regions = useRegions();
+  const critical = answer.data;
+  useReport(() =>
+    critical && { length: critical.length, jumps: critical.jumps, locations: critical.locations, regions: critical.regions.filter((r) => r.time > 0).map((r) => [r.name, r.time]) },
+  );
+  if (!critical || !regions.data) return <Waiting problem={answer.problem ?? regions.problem} what="the critical path" />;
+  return (
+    <>
+      <Toolbar says="Enter or a double click on a piece selects its time">
+        <b>{words(critical, facts)}</b>
+      </Toolbar>
+      <div class="halves">
+        <div class="pane wide">
+          <Functions critical={critical} regions={regions.data} />
+        </div>
+        <div class="side">
+          <Places critical={critical} facts={facts} />
+          <Pieces critical={critical} facts={facts} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+export const critical: View = {
+  id: "critical",
+  title: "Critical path",
+  available: (facts) => facts.has.waits || "The critical path is found in the trace of a program that uses MPI: spartito run --trace.",
+  component: CriticalView,
+};

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The call graph: the functions with most of the time, calls between them, and frames around modules.
+import { useCallback, useMemo, useState } from "preact/hooks";
+import { callGraph, shareFor } from "../callgraph";
+import { css, ofModule } from "../colour";
+import type { Regions } from "../facts";
+import { type Camera, type Paint, type Picture, centred, draw, fitted, nodeAt, picture, readable, stepped, zoomed } from "../graphdraw";
+import { useDark, useRegions, useReport, useSelection, useStore, useTree } from "../hooks";
+import { Canvas, type Point } from "../parts/Canvas";
+import { Empty, Waiting } from "../parts/Empty";
+import { Choice, Menu, Toolbar } from "../parts/Menu";
+import { nameOf } from "../parts/Named";
+import { Pairs, Tooltip } from "../parts/Tooltip";
+import { count, percent, time } from "../units";
+import type { View } from "./view";
+
+const LIMIT = 200; // functions in the picture
+const CLEAR = 50; // functions in the picture that opens
+const SHARES = [0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1];
+const options = SHARES.map((share) => ({ value: String(share), title: share ? `${share * 100} %` : "all" }));
+const FRAMES = [
+  { value: "on", title: "Modules framed" },
+  { value: "off", title: "Plain" },
+];
+const NAMED = 5; // of those without room
+
+/** least undefined: as many functions as make a clear picture. */
+function useDrawn(least: string | undefined, leastCall: string, framed: boolean, around: number | undefined) {
+  const tree = useTree();
+  const known = useRegions();
+  const regions = known.data;
+  const graph = useMemo(() => tree.data && regions && callGraph(tree.data, regions.count), [tree.data, regions]);
+  const total = tree.data?.total ?? 0;
+  const share = least === undefined && graph ? shareFor(graph, total, SHARES, CLEAR) : Number(least ?? 0);
+  const drawn = useMemo(() => {
+    if (!graph || !regions) return undefined;
+    const words = {
+      module: (region: number) => regions.moduleOf(region),
+      name: (region: number) => regions.qualnames[region]! || nameOf(regions, region),
+      numbers: (region: number, own: number) =>
+        `${percent(graph.incl[region]! / total)} · own ${percent(graph.excl[region]! / total)} · ${count(graph.visits[region]!)}×${own ? ` ↻${count(own)}` : ""}`,
+    };
+    return picture(graph, { total, node: share, edge: Number(leastCall), limit: LIMIT, ...(around !== undefined && { around }) }, framed, words);
+  }, [graph, regions, share, leastCall, framed, around]);
+  return { drawn, share: String(share), regions, problem: tree.problem ?? known.problem };
+}
+
+function paintOf(dark: boolean): Paint {
+  const style = getComputedStyle(document.documentElement);
+  const of = (name: string): string => style.getPropertyValue(`--${name}`).trim();
+  return {
+    paper: of("paper"),
+    raised: of("raised"),
+    ink: of("ink"),
+    soft: of("soft"),
+    line: of("line"),
+    accent: of("accent"),
+    colour: (module) => css(ofModule(module, dark)),
+  };
+}
+
+function leftOut({ picked, graph }: Picture, regions: Regions): string {
+  const parts = [];
+  const { beyond, small, smallEdges } = picked;
+  if (beyond.length) {
+    const names = Array.from(beyond.subarray(0, NAMED), (region) => nameOf(regions, region)).join(", ");
+    parts.push(`no room for ${count(beyond.length)} functions: ${names}${beyond.length > NAMED ? "…" : ""}`);
+  }
+  if (small) parts.push(`${count(small)} smaller ${small === 1 ? "function" : "functions"}`);
+  if (smallEdges) parts.push(`${count(smallEdges)} smaller calls`);
+  if (graph.hidden) parts.push(`${count(graph.hidden)} small call paths`);
+  return parts.length ? `not drawn: ${parts.join("; ")}` : "all functions and calls are drawn";
+}
+
+function Hint({ p, regions, node, at }: { p: Picture; regions: Regions; node: number; at: Point }) {
+  const region = p.picked.nodes[node]!;
+  const { graph, total } = p;
+  return (
+    <Tooltip x={at.clientX} y={at.clientY}>
+      <b>{nameOf(regions, region)}</b>
+      <Pairs
+        of={[
+          ["total time", `${time(graph.incl[region]!)}, ${percent(graph.incl[region]! / total)}`],
+          ["own time", `${time(graph.excl[region]!)}, ${percent(graph.excl[region]! / total)}`],
+          ["calls", count(graph.visits[region]!)],
+          regions.placeOf(region) !== "" && ["defined at", regions.placeOf(region)],
+        ]}
+      />
+    </Tooltip>
+  );
+}
+
+function spoken(p: Picture, regions: Regions, node: number): string {
+  const region = p.picked.nodes[node];
+  if (region === undefined) return "Arrow keys walk along the calls with most time, plus and minus zoom, 0 fits all in";
+  const edges = Array.from(p.picked.edges);
+  const callers = edges.filter((e) => p.graph.callee[e] === region).length;
+  const callees = edges.filter((e) => p.graph.caller[e] === region).length;
+  return `${nameOf(regions, region)}, ${p.texts[node]!.numbers}, ${callers} callers and ${callees} callees in the picture`;
+}
+
+function Drawing({ p, regions }: { p: Picture; regions: Regions }) {
+  const store = useStore();
+  const dark = useDark();
+  const { region } = useSelection();
+  const [size, resize] = useState({ width: 0, height: 0 });
+  const [own, look] = useState<{ of: Picture; camera: Camera } | undefined>(undefined);
+  const [from, hold] = useState<Camera | undefined>(undefined);
+  const [hover, setHover] = useState<{ node: number; at: Point } | undefined>(undefined);
+  const chosen = region === undefined ? -1 : (p.indexOf.get(region) ?? -1);
+  const camera = own?.of === p ? own.camera : readable(p, Math.max(0, chosen), size.width, size.height);
+  const see = (to: Camera): true => (look({ of: p, camera: to }), true);
+  const paint = useMemo(() => paintOf(dark), [dark]);
+  const drawing = useCallback(
+    (pen: CanvasRenderingContext2D, width: number, height: number) => draw(pen, p, camera, width, height, paint, chosen),
+    [p, camera.left, camera.top, camera.scale, paint, chosen],
+  );
+  const choose = (node: number): void => {
+    store.select({ region: p.picked.nodes[node]! }, "replace");
+    const box = p.layout.nodes[node]!;
+    const x = (box.x + camera.left) * camera.scale;
+    const y = (box.y + camera.top) * camera.scale;
+    const seen = x > 0 && y > 0 && x + box.width * camera.scale < size.width && y + box.height * camera.scale < size.height;
+    if (!seen) see(centred(box, camera.scale, size.width, size.height));
+    else see(camera);
+  };
+  const key = (event: KeyboardEvent): boolean => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return false;
+    const middle = [size.width / 2, size.height / 2] as const;
+    if (event.key === "+" || event.key === "=") return see(zoomed(camera, 1.25, ...middle));
+    if (event.key === "-") return see(zoomed(camera, 0.8, ...middle));
+    if (event.key === "0") return see(fitted(p, size.width, size.height));
+    if (event.key === "Enter" && chosen >= 0) return store.select({ view: "callers" }), true;
+    if (event.key === "Escape") return store.select({ region: undefined }, "replace"), true;
+    if (!event.key.startsWith("Arrow")) return false;
+    const to = chosen < 0 ? 0 : stepped(p, chosen, event.key);
+    if (to >= 0) choose(to);
+    return true;
+  };
+  return (
+    <>
+      <Canvas
+        label="Call graph, callers above what they call"
+        spoken={spoken(p, regions, chosen)}
+        draw={drawing}
+        cursor={hover ? "pointer" : "grab"}
+        onSize={(width, height) => resize({ width, height })}
+        onPoint={(at) => {
+          const node = nodeAt(p, camera, at.x, at.y);
+          setHover(node < 0 ? undefined : { node, at });
+        }}
+        onLeave={() => setHover(undefined)}
+        onClick={(at) => {
+          const node = nodeAt(p, camera, at.x, at.y);
+          if (node >= 0) choose(node);
+        }}
+        onDouble={(at) => {
+          const node = nodeAt(p, camera, at.x, at.y);
+          if (node >= 0) store.select({ view: "callers", region: p.picked.nodes[node]! });
+        }}
+        onDrag={(start, to, done) => {
+          const base = from ?? camera;
+          see({ ...base, left: base.left + (to.x - start.x) / base.scale, top: base.top + (to.y - start.y) / base.scale });
+          hold(done ? undefined : base);
+        }}
+        onWheel={(at, _, dy) => see(zoomed(camera, Math.exp(-dy * 0.0015), at.x, at.y))}
+        onKey={key}
+      />
+      {hover && p.picked.nodes[hover.node] !== undefined && <Hint p={p} regions={regions} node={hover.node} at={hover.at} />}
+    </>
+  );
+}
+
+function Graph() {
+  const { region } = useSelection();
+  const [least, setLeast] = useState<string | undefined>(undefined);
+  const [leastCall, setLeastCall] = useState("0.005");
+  const [frames, setFrames] = useState("on");
+  const [extent, setExtent] = useState("all");
+  const around = extent === "around" ? region : undefined;
+  const { drawn, share, regions, problem } = useDrawn(least, leastCall, frames === "on", around);
+  useReport(() => drawn && regions && reported(drawn, regions));
+  if (!drawn || !regions) return <Waiting problem={problem} what="the call tree" />;
+  return (
+    <>
+      <Toolbar says={`${count(drawn.picked.nodes.length)} functions, ${count(drawn.picked.edges.length)} calls`}>
+        <Menu label="Functions from" value={share} options={options} onChange={setLeast} />
+        <Menu label="Calls from" value={leastCall} options={options} onChange={setLeastCall} />
+        <Choice label="Frames" value={frames} options={FRAMES} onChange={setFrames} />
+        <Choice
+          label="Extent"
+          value={extent}
+          options={[
+            { value: "all", title: "All" },
+            { value: "around", title: region === undefined ? "Around a selected function" : `Around ${regions.qualnames[region]}` },
+          ]}
+          onChange={setExtent}
+        />
+      </Toolbar>
+      <p class="note">{leftOut(drawn, regions)}</p>
+      {drawn.picked.nodes.length ? (
+        <Drawing p={drawn} regions={regions} />
+      ) : (
+        <Empty title="No function has that much of the time">Choose a smaller share above.</Empty>
+      )}
+    </>
+  );
+}
+
+function reported({ picked, graph, layout, clusters }: Picture, regions: Regions) {
+  return {
+    nodes: Array.from(picked.nodes, (region) => ({
+      name: regions.names[region],
+      incl: graph.incl[region],
+      excl: graph.excl[region],
+      visits: graph.visits[region],
+    })),
+    edges: Array.from(picked.edges, (e) => ({
+      from: regions.names[graph.caller[e]!],
+      to: regions.names[graph.callee[e]!],
+      incl: graph.edgeIncl[e],
+      visits: graph.edgeVisits[e],
+    })),
+    beyond: picked.beyond.length,
+    small: picked.small,
+    clusters,
+    size: [layout.width, layout.height],
+  };
+}
+
+export const graph: View = { id: "graph", title: "Call graph", available: () => true, component: Graph };

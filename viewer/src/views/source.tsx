@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The source with heat for each line; without records of lines the source of the selected function.
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { css, ofHeat } from "../colour";
+import type { Columns } from "../columns";
+import type { Regions } from "../facts";
+import { type HeatLine, type LineFunction, endOfBlock, heatLines, timeOf } from "../heat";
+import { useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../hooks";
+import { Empty, Waiting } from "../parts/Empty";
+import { Toolbar } from "../parts/Menu";
+import { Rows, type RowColumn } from "../parts/Rows";
+import { type Column, ROW, VirtualTable } from "../parts/VirtualTable";
+import { count, inUnit, percent, time, timeUnit } from "../units";
+import type { View } from "./view";
+
+const NONE: LineFunction[] = [];
+const asFunctions = (columns: Columns): LineFunction[] => columns.meta["functions"] as LineFunction[];
+
+/** The function of the selection, or the one with the most time. */
+interface Place {
+  file: string;
+  line: number;
+  name: string;
+}
+
+function placeOf(regions: Regions, region: number | undefined, functions: readonly LineFunction[]): Place | undefined {
+  if (region !== undefined && regions.names[region] !== undefined) {
+    const file = regions.files[regions.file[region]!] ?? "";
+    return { file, line: regions.line[region]!, name: regions.names[region]! };
+  }
+  const hottest = functions.reduce<LineFunction | undefined>((best, f) => (best && timeOf(best) >= timeOf(f) ? best : f), undefined);
+  return hottest && { file: hottest.file, line: hottest.line, name: hottest.name };
+}
+
+/** The region of a function with lines; undefined: the tree does not know it. */
+function regionOf(regions: Regions, f: LineFunction): number | undefined {
+  const same = regions.names.findIndex(
+    (name, i) => name === f.name && regions.line[i] === f.line && regions.files[regions.file[i]!] === f.file,
+  );
+  return same < 0 ? undefined : same;
+}
+
+function columnsOf(lines: readonly HeatLine[], dark: boolean): Column[] {
+  const unit = timeUnit(lines.reduce((most, l) => Math.max(most, l.own + l.callees), 0));
+  const number = (text: (line: HeatLine) => string) => (i: number) => (lines[i]!.of < 0 ? "" : text(lines[i]!));
+  const heat = (i: number) => (lines[i]!.share > 0 ? { background: css(ofHeat(lines[i]!.share, dark)) } : {});
+  return [
+    { id: "line", title: "Line", width: "64px", fixed: true, cell: (i) => <span class="soft">{lines[i]!.line}</span> },
+    { id: "hits", title: "Hits", width: "84px", fixed: true, cell: number((l) => count(l.hits)) },
+    { id: "own", title: "Own", unit: unit.name, hint: "In the line itself", width: "96px", fixed: true, cell: number((l) => inUnit(l.own, unit)) },
+    {
+      id: "callees",
+      title: "Callees",
+      unit: unit.name,
+      hint: "In what the line called",
+      width: "104px",
+      fixed: true,
+      cell: number((l) => inUnit(l.callees, unit)),
+    },
+    {
+      id: "share",
+      title: "Of function",
+      unit: "%",
+      hint: "Own time and callees, of the time of the line's function",
+      width: "124px",
+      fixed: true,
+      cell: (i) => (
+        <>
+          <i class="heat" style={heat(i)} />
+          <b class="on-heat">{lines[i]!.of < 0 ? "" : percent(lines[i]!.share)}</b>
+        </>
+      ),
+    },
+    {
+      id: "text",
+      title: "Source",
+      width: "minmax(320px, 1fr)",
+      left: true,
+      fixed: true,
+      cell: (i) => lines[i]!.text ?? <span class="soft">…</span>,
+      full: (i) => lines[i]!.text ?? "",
+    },
+  ];
+}
+
+/** What to do where no lines, or no text are known. */
+function advice(missing: string | undefined, recorded: boolean): string {
+  const lines = recorded ? "" : "Times of single lines come with spartito run --lines FUNCTION.";
+  const text = missing ? "The source is kept with spartito run --lines FUNCTION without --no-source, and shown while the file is unchanged on this machine." : "";
+  return [lines, text].filter(Boolean).join(" ");
+}
+
+function Listing({ lines, place }: { lines: readonly HeatLine[]; place: Place }) {
+  const dark = useDark();
+  const order = useMemo(() => Uint32Array.from(lines.keys()), [lines]);
+  const columns = useMemo(() => columnsOf(lines, dark), [lines, dark]);
+  const first = lines.findIndex((l) => l.line >= place.line);
+  const end = lines.some((l) => l.text !== undefined) ? endOfBlock(lines, place.line) : 0;
+  const inside = (i: number): boolean => place.line > 0 && lines[i]!.line >= place.line && lines[i]!.line <= end;
+  const pane = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    // the table would show it at its lower end
+    const table = pane.current?.querySelector(".table");
+    if (table && first >= 0) table.scrollTop = Math.max(0, first - 2) * ROW;
+  }, [lines, place.line]);
+  return (
+    <div class="pane wide source" ref={pane}>
+      <VirtualTable
+        label={`Source of ${place.file}`}
+        order={order}
+        columns={columns}
+        selected={place.line > 0 && first >= 0 ? first : undefined}
+        rowClass={(i) => (inside(i) ? "own" : "")}
+      />
+    </div>
+  );
+}
+
+function Functions({ functions, place, regions }: { functions: readonly LineFunction[]; place: Place | undefined; regions: Regions }) {
+  const store = useStore();
+  const most = Math.max(...functions.map(timeOf), 0);
+  const columns: RowColumn<LineFunction>[] = useMemo(
+    () => [
+      { id: "name", title: "Function with lines", width: "minmax(120px, 1fr)", value: (f) => f.name, full: (f) => `${f.name}\n${f.file}:${f.line}` },
+      { id: "time", title: "Time", width: "96px", time: true, value: timeOf, bar: (f) => timeOf(f) / most },
+    ],
+    [functions],
+  );
+  return (
+    <div class="side left">
+      <Rows
+        label="Functions whose lines were recorded"
+        rows={functions}
+        columns={columns}
+        by="time"
+        selected={(f) => f.file === place?.file && f.line === place.line && f.name === place.name}
+        onSelect={(f) => store.select({ region: regionOf(regions, f) }, "replace")}
+      />
+    </div>
+  );
+}
+
+function Source() {
+  const facts = useFacts();
+  const { region, process, location } = useSelection();
+  const regions = useRegions();
+  const recorded = useAnswer(facts.has.lines ? "lines" : undefined, { process, location }, asFunctions);
+  const functions = recorded.data ?? NONE;
+  const place = regions.data && (recorded.data || !facts.has.lines) ? placeOf(regions.data, region, functions) : undefined;
+  const file = place && regions.data ? regions.data.files.indexOf(place.file) : -1;
+  const source = useQuery(file >= 0 ? "source" : undefined, { file: file < 0 ? undefined : file });
+  const meta = source.loading ? undefined : source.data?.meta;
+  const text = meta?.["text"] as string | undefined;
+  const lines = useMemo(() => (place ? heatLines(functions, place.file, text) : []), [functions, place?.file, text]);
+  const missing = (meta?.["missing"] as string | undefined) ?? source.problem;
+  useReport(() => ({ file: place?.file, function: place?.name, line: place?.line, missing, text: text !== undefined, lines: reported(lines), functions: functions.length }));
+  const problem = regions.problem ?? recorded.problem;
+  if (problem || !regions.data || (facts.has.lines && !recorded.data)) return <Waiting problem={problem} what="the lines" />;
+  if (!place) return <Empty title="Choose a function">Its source is shown here. {advice(undefined, false)}</Empty>;
+  const at = functions.find((f) => f.file === place.file && f.line === place.line && f.name === place.name);
+  return (
+    <>
+      <Toolbar says={place.file ? `${place.file}:${place.line}` : ""}>
+        <b>{place.name}</b>
+        {at && <span>{`${time(timeOf(at))} in its lines, ${time(at.own)} of it own`}</span>}
+      </Toolbar>
+      {(missing || !at) && <p class="note">{[missing, advice(missing, at !== undefined)].filter(Boolean).join(". ")}</p>}
+      {meta?.["remark"] && <p class="note">{String(meta["remark"])}</p>}
+      <div class="halves">
+        {functions.length > 0 && <Functions functions={functions} place={place} regions={regions.data} />}
+        {lines.length > 0 ? (
+          <Listing key={place.file} lines={lines} place={place} />
+        ) : (
+          <Empty title={file >= 0 && source.loading ? "Reading the source…" : "No source and no lines of this function"} />
+        )}
+      </div>
+    </>
+  );
+}
+
+function reported(lines: readonly HeatLine[]) {
+  return lines.filter((l) => l.of >= 0).map(({ line, hits, own, callees, share }) => ({ line, hits, own, callees, share }));
+}
+
+export const source: View = {
+  id: "source",
+  title: "Source",
+  available: (facts) =>
+    facts.has.lines || facts.has.source || "This page was made without source, and no lines were recorded. spartito run --lines FUNCTION records them.",
+  component: Source,
+};

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tasks of asyncio and the like: how long they ran, how long they waited, and for what.
+import { useMemo, useState } from "preact/hooks";
+import type { Columns } from "../columns";
+import type { Facts, Regions } from "../facts";
+import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../hooks";
+import { Empty, Waiting } from "../parts/Empty";
+import { Toolbar } from "../parts/Menu";
+import { Rows, type RowColumn } from "../parts/Rows";
+import { placeName, regionNamed } from "../stacks";
+import { count, time } from "../units";
+import "../views.css";
+import type { View } from "./view";
+
+interface Wait {
+  where: string | null;
+  what: string | null;
+  count: number;
+  time: number;
+}
+
+interface Group {
+  name: string | null;
+  tasks: number;
+  unlisted: number;
+  states: Record<string, number>;
+  steps: number;
+  running: number;
+  waiting: number;
+  longest: number;
+  waits: Wait[];
+}
+
+interface Task {
+  id: number;
+  name: string;
+  process: number;
+  region: string | null;
+  location: number | null;
+  creator: number | null;
+  state: string;
+  created: number;
+  begin: number;
+  end: number;
+  running: number;
+  waiting: number;
+  steps: number;
+  waits: Wait[];
+}
+
+interface Tasks {
+  count: number;
+  unlisted: number;
+  never: number;
+  handed: { given: number; taken: number; waited: number; longest: number };
+  groups: Group[];
+  tasks: Task[];
+}
+
+const UNKNOWN = "(not known)";
+const asTasks = (columns: Columns): Tasks => columns.meta as unknown as Tasks;
+
+function waited({ waits }: { waits: Wait[] }): string {
+  const said = waits.map((w) => `${time(w.time)} ${w.where ?? UNKNOWN}${w.what ? ` (${w.what.split(".").pop()})` : ""}`);
+  return said.join(", ");
+}
+
+function ended(states: Record<string, number>): string {
+  return Object.entries(states)
+    .map(([state, n]) => `${count(n)} ${state}`)
+    .join(", ");
+}
+
+function Groups({ groups, regions, chosen, choose }: { groups: readonly Group[]; regions: Regions; chosen: Group | undefined; choose: (group: Group | undefined) => void }) {
+  const store = useStore();
+  const most = Math.max(...groups.map((g) => g.running + g.waiting), 0);
+  const columns: RowColumn<Group>[] = useMemo(
+    () => [
+      { id: "name", title: "Outermost coroutine", width: "minmax(180px, 1fr)", value: (g) => g.name ?? UNKNOWN },
+      { id: "tasks", title: "Tasks", width: "76px", value: (g) => g.tasks, cell: (g) => count(g.tasks) },
+      { id: "running", title: "Running", width: "116px", time: true, value: (g) => g.running, bar: (g) => g.running / most },
+      { id: "waiting", title: "Waiting", width: "116px", time: true, value: (g) => g.waiting, bar: (g) => g.waiting / most },
+      { id: "longest", title: "Longest wait", width: "136px", time: true, value: (g) => g.longest },
+      { id: "steps", title: "Steps", width: "76px", value: (g) => g.steps, cell: (g) => count(g.steps) },
+      { id: "ended", title: "Ended", width: "150px", value: (g) => ended(g.states) },
+      { id: "waits", title: "Waited for", width: "minmax(160px, 1fr)", value: waited },
+    ],
+    [groups],
+  );
+  return (
+    <Rows
+      label="Tasks by their outermost coroutine"
+      rows={groups}
+      columns={columns}
+      by="waiting"
+      selected={(g) => g === chosen}
+      onSelect={(g) => {
+        choose(g === chosen ? undefined : g);
+        const region = g.name === null ? undefined : regionNamed(regions, g.name);
+        if (region !== undefined) store.select({ region }, "replace");
+      }}
+    />
+  );
+}
+
+function List({ tasks, facts, all }: { tasks: readonly Task[]; facts: Facts; all: Tasks }) {
+  const store = useStore();
+  const most = tasks.reduce((longest, t) => Math.max(longest, t.running + t.waiting), 0);
+  const names = useMemo(() => new Map(all.tasks.map((t) => [t.id, t.name])), [all]);
+  const columns: RowColumn<Task>[] = useMemo(
+    () => [
+      { id: "name", title: "Task", width: "minmax(120px, 1fr)", value: (t) => t.name || `task ${t.id}` },
+      { id: "region", title: "Coroutine", width: "minmax(140px, 1fr)", value: (t) => t.region ?? UNKNOWN },
+      { id: "begin", title: "Begin", width: "90px", time: true, value: (t) => t.begin },
+      { id: "running", title: "Running", width: "116px", time: true, value: (t) => t.running, bar: (t) => t.running / most },
+      { id: "waiting", title: "Waiting", width: "116px", time: true, value: (t) => t.waiting, bar: (t) => t.waiting / most },
+      { id: "steps", title: "Steps", width: "70px", value: (t) => t.steps, cell: (t) => count(t.steps) },
+      { id: "state", title: "State", width: "90px", value: (t) => t.state },
+      { id: "where", title: "Ran in", width: "120px", value: (t) => placeName(facts, t.location) },
+      { id: "creator", title: "Made by", width: "100px", value: (t) => (t.creator === null ? "" : (names.get(t.creator) ?? `task ${t.creator}`)) },
+      { id: "waits", title: "Waited for", width: "minmax(140px, 1fr)", value: waited },
+    ],
+    [tasks, facts],
+  );
+  const open = (t: Task): void => store.select({ begin: t.created, end: t.end, ...(t.location !== null && { location: t.location, process: undefined }) });
+  return <Rows label="Tasks" rows={tasks} columns={columns} by="waiting" onOpen={open} />;
+}
+
+function notes(tasks: Tasks): string {
+  const { unlisted, never, handed } = tasks;
+  const parts = [];
+  if (unlisted) parts.push(`${count(unlisted)} are in the sums alone: more than the setting tasks lists one by one`);
+  if (never) parts.push(`${count(never)} were created, but never begun`);
+  if (handed.given)
+    parts.push(
+      `${count(handed.given)} calls given to the threads of pools, ${count(handed.taken)} begun there, after ${time(handed.waited)} all together, ${time(handed.longest)} at most`,
+    );
+  return parts.join("; ");
+}
+
+function TasksView() {
+  const facts = useFacts();
+  const { process, location } = useSelection();
+  const answer = useAnswer("tasks", {}, asTasks);
+  const regions = useRegions();
+  const [group, choose] = useState<Group | undefined>(undefined);
+  const tasks = answer.data;
+  const shown = useMemo(
+    () =>
+      tasks?.tasks.filter(
+        (t) =>
+          (!group || t.region === group.name) && (process === undefined || t.process === process) && (location === undefined || t.location === location),
+      ) ?? [],
+    [tasks, group, process, location],
+  );
+  useReport(() =>
+    tasks && { count: tasks.count, groups: tasks.groups.map((g) => [g.name, g.tasks, g.running, g.waiting]), tasks: shown.length, longest: shown[0]?.waiting },
+  );
+  if (!tasks || !regions.data) return <Waiting problem={answer.problem ?? regions.problem} what="the tasks" />;
+  const running = tasks.groups.reduce((sum, g) => sum + g.running, 0);
+  const waiting = tasks.groups.reduce((sum, g) => sum + g.waiting, 0);
+  return (
+    <>
+      <Toolbar says="Enter or a double click on a task selects its time">
+        <b>{`${count(tasks.count)} tasks ran ${time(running)} and waited ${time(waiting)}, all together`}</b>
+      </Toolbar>
+      {notes(tasks) && <p class="note">{notes(tasks)}</p>}
+      <div class="halves upper">
+        <div class="pane">
+          <Groups groups={tasks.groups} regions={regions.data} chosen={group} choose={choose} />
+        </div>
+      </div>
+      <div class="halves">
+        <div class="pane">
+          <h2>{`${count(shown.length)} tasks${group ? ` of ${group.name ?? UNKNOWN}` : ""}`}</h2>
+          {shown.length ? <List tasks={shown} facts={facts} all={tasks} /> : <Empty title="No task is left">Take back the rank, thread or group.</Empty>}
+        </div>
+      </div>
+    </>
+  );
+}
+
+export const tasks: View = {
+  id: "tasks",
+  title: "Tasks",
+  available: (facts) => facts.has.tasks || "No tasks were recorded. Those of asyncio and trio are, where their coroutines are not left out by a filter.",
+  component: TasksView,
+};

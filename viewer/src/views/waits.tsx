@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Time lost by waiting in MPI: what kind, who, for whom, and where in the program.
+import { useMemo, useState } from "preact/hooks";
+import type { Columns } from "../columns";
+import type { Facts, Regions } from "../facts";
+import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../hooks";
+import { Empty, Waiting } from "../parts/Empty";
+import { Toolbar } from "../parts/Menu";
+import { Rows, type RowColumn } from "../parts/Rows";
+import { pathOf, placeName, processName, regionNamed, shortStack } from "../stacks";
+import { count, percent, time } from "../units";
+import { type WaitMetric, type WaitRow, type Waiter, type Waits, chosenRows, depthOf, nameOfKind, waiters } from "../waits";
+import "../views.css";
+import type { View } from "./view";
+
+const asWaits = (columns: Columns): Waits => columns.meta as unknown as Waits;
+
+function Kinds({ waits, total, chosen, choose }: { waits: Waits; total: number; chosen: WaitMetric | undefined; choose: (m: WaitMetric | undefined) => void }) {
+  const rows = useMemo(() => waits.metrics.filter((m) => m.count > 0), [waits]);
+  const columns: RowColumn<WaitMetric>[] = useMemo(
+    () => [
+      {
+        id: "kind",
+        title: "Kind of waiting",
+        width: "minmax(160px, 1fr)",
+        value: (m) => m.shown,
+        full: (m) => `${m.shown}: ${m.what}`,
+        cell: (m) => <span style={{ paddingLeft: `${depthOf(waits.metrics, m) * 14}px` }}>{m.shown}</span>,
+        fixed: true,
+      },
+      { id: "time", title: "Time", width: "92px", time: true, value: (m) => m.time, fixed: true },
+      { id: "share", title: "Of all", width: "110px", value: (m) => m.time / total, cell: (m) => percent(m.time / total), bar: (m) => m.time / total, fixed: true },
+      { id: "count", title: "Waits", width: "72px", value: (m) => m.count, cell: (m) => count(m.count), fixed: true },
+    ],
+    [waits, total],
+  );
+  return <Rows label="Kinds of waiting" rows={rows} columns={columns} selected={(m) => m === chosen} onSelect={(m) => choose(m === chosen ? undefined : m)} />;
+}
+
+function Who({ rows, facts }: { rows: readonly WaitRow[]; facts: Facts }) {
+  const store = useStore();
+  const { process } = useSelection();
+  const list = useMemo(() => waiters(rows), [rows]);
+  const most = Math.max(...list.map((w) => Math.max(w.waited, w.caused)), 0);
+  const columns: RowColumn<Waiter>[] = useMemo(
+    () => [
+      { id: "who", title: "Who", width: "minmax(100px, 1fr)", left: true, value: (w) => w.process, cell: (w) => processName(facts, w.process) },
+      { id: "waited", title: "Waited", width: "110px", time: true, value: (w) => w.waited, bar: (w) => w.waited / most },
+      { id: "caused", title: "Was waited for", width: "150px", time: true, value: (w) => w.caused, bar: (w) => w.caused / most },
+    ],
+    [list, facts],
+  );
+  return (
+    <Rows
+      label="Who waited, and who was waited for"
+      rows={list}
+      columns={columns}
+      by="caused"
+      selected={(w) => w.process === process}
+      onSelect={(w) => store.select({ process: w.process === process ? undefined : w.process, location: undefined }, "replace")}
+    />
+  );
+}
+
+function Where({ waits, rows, facts, regions }: { waits: Waits; rows: readonly WaitRow[]; facts: Facts; regions: Regions }) {
+  const store = useStore();
+  const most = rows.reduce((longest, row) => Math.max(longest, row.time), 0);
+  const stack = (row: WaitRow): string[] => waits.stacks[row.path] ?? [];
+  const columns: RowColumn<WaitRow>[] = useMemo(
+    () => [
+      { id: "where", title: "Where", width: "minmax(220px, 1fr)", value: (r) => shortStack(stack(r)), full: (r) => stack(r).join("\n→ ") },
+      { id: "kind", title: "Kind", width: "minmax(150px, 0.5fr)", value: (r) => nameOfKind(waits.metrics, r.kind) },
+      { id: "who", title: "Who waited", width: "110px", value: (r) => placeName(facts, r.location) },
+      { id: "on", title: "For whom", width: "110px", value: (r) => processName(facts, r.on) || "nobody alone" },
+      { id: "time", title: "Time", width: "110px", time: true, value: (r) => r.time, bar: (r) => r.time / most },
+      { id: "longest", title: "Longest", width: "110px", time: true, value: (r) => r.longest },
+      { id: "count", title: "Waits", width: "72px", value: (r) => r.count, cell: (r) => count(r.count) },
+    ],
+    [waits, rows, facts],
+  );
+  const go = (row: WaitRow, view?: string): void => {
+    const names = stack(row);
+    const path = pathOf(regions, names);
+    const region = regionNamed(regions, names[names.length - 1] ?? "");
+    store.select({ ...(view !== undefined && { view }), ...(path ? { path } : { path: undefined, region }) }, view === undefined ? "replace" : "push");
+  };
+  return <Rows label="Waits by call path" rows={rows} columns={columns} by="time" onSelect={(row) => go(row)} onOpen={(row) => go(row, "callers")} />;
+}
+
+/** Where waiting comes from, in a sentence. */
+function words(rows: readonly WaitRow[], facts: Facts, total: number): string {
+  const list = waiters(rows);
+  const mpi = facts.locations.reduce((sum, l) => sum + l.mpi, 0);
+  const cause = list.reduce<Waiter | undefined>((best, w) => (best && best.caused >= w.caused ? best : w), undefined);
+  const parts = [`${time(total)} waited`];
+  if (mpi > 0) parts.push(`${percent(total / mpi)} of the time in MPI`);
+  if (cause && cause.caused > 0) parts.push(`${percent(cause.caused / total)} of it for ${processName(facts, cause.process)}`);
+  return parts.join(", ");
+}
+
+function WaitsView() {
+  const facts = useFacts();
+  const { process, location } = useSelection();
+  const answer = useAnswer("waits", {}, asWaits);
+  const regions = useRegions();
+  const [metric, choose] = useState<WaitMetric | undefined>(undefined);
+  const waits = answer.data;
+  const all = useMemo(() => waits?.metrics.flatMap((m) => (m.parent === null ? m.kinds : [])) ?? [], [waits]);
+  const rows = useMemo(() => (waits ? chosenRows(waits, metric?.kinds ?? all) : []), [waits, metric]);
+  const here = useMemo(
+    () => rows.filter((r) => (process === undefined || r.process === process || r.on === process) && (location === undefined || r.location === location)),
+    [rows, process, location],
+  );
+  const total = rows.reduce((sum, row) => sum + row.time, 0);
+  useReport(() => ({
+    metrics: waits?.metrics.map((m) => [m.name, m.count, m.time]),
+    rows: here.length,
+    time: here.reduce((sum, row) => sum + row.time, 0),
+    who: waiters(rows).map((w) => [w.process, w.waited, w.caused]),
+  }));
+  if (!waits || !regions.data) return <Waiting problem={answer.problem ?? regions.problem} what="the waits" />;
+  if (!waits.rows.length) return <Empty title="Nobody waited in MPI">No call of MPI waited for another rank.</Empty>;
+  const sum = waits.metrics.reduce((s, m) => s + (m.parent === null ? m.time : 0), 0);
+  return (
+    <>
+      <Toolbar says={metric ? metric.what : "by Scalasca's definitions"}>
+        <b>{words(rows, facts, total)}</b>
+      </Toolbar>
+      <div class="halves upper">
+        <div class="pane">
+          <Kinds waits={waits} total={sum} chosen={metric} choose={choose} />
+        </div>
+        <div class="side">
+          <Who rows={rows} facts={facts} />
+        </div>
+      </div>
+      <div class="halves">
+        <div class="pane">
+          <h2>{`Call paths that waited${process === undefined ? "" : `, or were waited for, of ${processName(facts, process)}`}`}</h2>
+          <Where waits={waits} rows={here} facts={facts} regions={regions.data} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+export const waits: View = {
+  id: "waits",
+  title: "Waits",
+  available: (facts) => facts.has.waits || "Waiting is found in the trace of a program that uses MPI: spartito run --trace.",
+  component: WaitsView,
+};
