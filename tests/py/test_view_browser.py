@@ -23,6 +23,18 @@ def branch(n):
 t = threading.Thread(target=branch, args=(500,))
 t.start(); t.join(); branch(1000)
 """
+# tells which questions the page had no answer to
+LISTEN = """(() => {
+  const source = window.spartito.store.source, get = source.get.bind(source);
+  window.refused = [];
+  window.under_way = 0;
+  source.get = (kind, parameters) => {
+    const answer = get(kind, parameters);
+    window.under_way++;
+    answer.then(() => {}, (e) => window.refused.push([kind, parameters, e.message])).finally(() => window.under_way--);
+    return answer;
+  };
+})()"""
 FLAT = """(async () => {
   const source = window.spartito.store.source;
   const [regions, flat] = await Promise.all([source.get("regions"), source.get("flat")]);
@@ -109,6 +121,27 @@ def test_a_file_that_is_too_small_says_so_on_the_page(page, spartito, experiment
     shows(page, path.as_uri(), experiment)
     for sentence in pruned:
         page.wait_for(f"document.body.innerText.includes({json.dumps(sentence)})")
+
+
+def test_every_view_works_in_one_file(page, spartito, experiment):
+    """Also for a thread alone: what a view asks is in the file, and no rule of the page is broken."""
+    path = experiment.with_suffix(".html")
+    subprocess.run([*spartito, "html", "-o", str(path), str(experiment)], check=True, stdout=subprocess.DEVNULL)
+    page.call("Page.navigate", url=path.as_uri())
+    page.wait_for("document.querySelectorAll('[role=tab]').length > 5")
+    page.evaluate(LISTEN)
+    views = page.evaluate("Array.from(document.querySelectorAll('[role=tab]'), (tab) => tab.id.replace('tab-', ''))")
+    leaf = page.evaluate("window.spartito.store.source.get('regions').then((r) => r.meta.names.indexOf('__main__:leaf'))")
+    for chosen in ({}, {"region": leaf}, {"region": leaf, "location": 1}):
+        for view in views:
+            page.evaluate(f"window.spartito.store.select({json.dumps({'view': view, **chosen})})")
+            page.wait_for(
+                f"document.querySelector('#view').getAttribute('aria-labelledby') === 'tab-{view}' && window.under_way === 0"
+            )
+            assert page.evaluate("window.refused.filter((one) => one[0] !== 'markers')") == [], (view, chosen)
+            assert "has failed" not in page.evaluate("document.querySelector('#view').innerText"), view
+    assert set(requests(page)) <= {path.as_uri(), "data:,"}
+    assert complaints(page) == []
 
 
 def page_code():

@@ -77,6 +77,12 @@ async function inflate(base64: string): Promise<ArrayBuffer> {
   return new Response(stream).arrayBuffer();
 }
 
+/** What cannot be asked of a file: it was made before anybody chose anything. */
+function missing(key: string): string {
+  if (/^(tree|flat)\?.*\b(begin|end)=/.test(key)) return "This file holds sums over the whole run, and none over a range of time.";
+  return "This file does not hold that part of the experiment.";
+}
+
 /** Answers that are in the page: <script type="application/octet-stream" data-query="tree?process=1">, deflated, in base64. */
 export class FileSource implements Source {
   private readonly answers = new Map<string, Promise<Columns>>();
@@ -102,7 +108,7 @@ export class FileSource implements Source {
 
   private async read(key: string): Promise<Columns> {
     const block = this.blocks.get(key);
-    if (!block) throw new Error("This file does not hold that part of the experiment. `spartito view` on the experiment's directory shows all of it.");
+    if (!block) throw new Error(`${missing(key)} \`spartito view\` on the experiment's directory shows all of it.`);
     const columns = parse(await inflate(block.textContent ?? ""));
     block.remove(); // the text is large, and what it held is kept
     return columns;

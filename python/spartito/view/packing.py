@@ -192,7 +192,7 @@ class Packing:
     def selections(self) -> None:
         """Trees and flat profiles of single processes and threads, the busiest first."""
         wanted = sorted(self._selections(), key=lambda s: (-s[2], s[0], s[1]))
-        missed = cut = 0
+        missed = cut = missing_lines = 0
         for n, (name, index, _) in enumerate(wanted):
             selected = {name: str(index)}
             if n >= SELECTIONS or missed > 3:
@@ -205,11 +205,16 @@ class Packing:
                 continue
             self._take(flat)
             self._take(tree[0])
+            if self.facts["has"]["lines"]:
+                missing_lines += not self._take(self._made("lines", selected))
             cut += tree[1] < tree[2]
         if cut:
             self.pruned.append(
                 f"In the call trees of {plural(cut, 'process or thread', 'processes and threads')} small paths are summed up."
             )
+        if missing_lines:
+            who = plural(missing_lines, "process or thread", "processes and threads")
+            self.pruned.append(f"Lines are not told apart for {who}; {WHOLE}.")
         if missed:
             who = plural(missed, "process or thread", "processes and threads")
             self.pruned.append(f"{who[0].upper()}{who[1:]} cannot be looked at alone in this file; {WHOLE}.")
