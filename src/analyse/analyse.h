@@ -51,6 +51,7 @@ struct sp_model_object {
 	bool rows;                  /* sp_model_rows() went well once */
 	PyObject *base;             /* owned; the model that it is viewed against; NULL: none */
 	struct sp_against *against; /* owned; the same */
+	struct sp_view_kept *kept;  /* owned */
 };
 
 extern PyType_Spec sp_model_spec;

@@ -3,6 +3,7 @@
 #include "analyse/analyse.h"
 
 #include "view/against.h"
+#include "view/kept.h"
 #include "write/writer.h"
 
 struct sp_state *sp_state_of(PyObject *self)
@@ -56,6 +57,11 @@ static PyObject *model_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 		sp_raise(st, &e);
 		goto fail;
 	}
+	self->kept = sp_view_kept_new(self->model);
+	if (!self->kept) {
+		PyErr_NoMemory();
+		goto fail;
+	}
 	Py_DECREF(directory);
 	return (PyObject *)self;
 fail:
@@ -70,6 +76,7 @@ static void model_dealloc(PyObject *o)
 	PyTypeObject *type = Py_TYPE(o);
 
 	sp_against_close(self->against);
+	sp_view_kept_free(self->kept);
 	Py_XDECREF(self->base);
 	sp_model_free(self->model);
 	if (self->lock)

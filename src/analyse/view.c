@@ -149,7 +149,7 @@ PyObject *sp_model_view(PyObject *o, PyObject *args, PyObject *kwargs)
 {
 	struct sp_model_object *self = (struct sp_model_object *)o;
 	struct sp_state *st = sp_state_of(o);
-	const struct sp_viewed viewed = {.m = self->model, .against = self->against};
+	const struct sp_viewed viewed = {.m = self->model, .against = self->against, .kept = self->kept};
 	struct sp_columns *columns = NULL;
 	struct sp_err e = {.code = 0};
 	const struct sp_view_kind *k;

@@ -51,28 +51,58 @@ static void close_raw(struct sp_events *s)
 	s->source->raw = NULL;
 }
 
-int sp_events_open(struct sp_events **out, const struct sp_model *m, uint32_t location, struct sp_err *e)
+static struct sp_events *new_events(const struct sp_model *m, uint32_t location)
 {
 	struct sp_events *s = calloc(1, sizeof(*s));
 
-	*out = NULL;
 	if (!s)
-		return sp_model_no_memory(e);
+		return NULL;
 	/* what is found damaged on the way is added to the model's problems, which is all that changes in it */
 	s->m = (struct sp_model *)m;
 	s->place = &m->priv->places[location];
 	s->source = &m->priv->sources[s->place->source];
 	s->problems = m->n_problems;
+	s->ticks = s->source->clock.first;
+	s->ns = m->locations[location].begin;
+	s->end = m->locations[location].end;
+	s->keep = SIZE_MAX;
+	return s;
+}
+
+int sp_events_open(struct sp_events **out, const struct sp_model *m, uint32_t location, struct sp_err *e)
+{
+	struct sp_events *s = new_events(m, location);
+
+	*out = NULL;
+	if (!s)
+		return sp_model_no_memory(e);
 	if (open_raw(s, location, e)) {
 		free(s);
 		return -1;
 	}
 	s->raw = s->source->raw;
 	s->thread = s->raw ? &s->raw->threads[s->place->thread] : NULL;
-	s->ticks = s->source->clock.first;
-	s->ns = m->locations[location].begin;
-	s->end = m->locations[location].end;
-	s->keep = SIZE_MAX;
+	*out = s;
+	return 0;
+}
+
+int sp_events_open_quiet(struct sp_events **out, const struct sp_model *m, uint32_t location, struct sp_raw_file *raw,
+                         struct sp_err *e)
+{
+	struct sp_events *s = new_events(m, location);
+
+	*out = NULL;
+	if (!s)
+		return sp_model_no_memory(e);
+	s->quiet = true;
+	s->raw = raw ? raw : s->source->raw;
+	if (s->raw && (s->place->thread >= s->raw->n_threads ||
+	               s->raw->threads[s->place->thread].state.id != m->locations[location].id)) {
+		sp_fail(e, 0, "%s: changed while it was read", s->raw->name);
+		free(s);
+		return -1;
+	}
+	s->thread = s->raw ? &s->raw->threads[s->place->thread] : NULL;
 	*out = s;
 	return 0;
 }
@@ -81,7 +111,8 @@ void sp_events_close(struct sp_events *s)
 {
 	if (!s)
 		return;
-	close_raw(s);
+	if (!s->quiet)
+		close_raw(s);
 	free(s->room);
 	free(s->stack);
 	free(s->io);
@@ -94,11 +125,12 @@ static void damaged(struct sp_events *s, const char *what)
 {
 	struct sp_raw_part *p = &s->raw->parts[s->thread->events.first + s->part - 1];
 
-	if (!p->reported)
+	if (!s->quiet && !p->reported)
 		sp_model_problem(s->m, "%s at 0x%" PRIx64 ": %s; %zu words of the trace are skipped", s->raw->name,
 		                 p->offset + sizeof(struct sp_raw_chunk) + (p->type == SP_RAW_EVENTS ? s->at * 8 : 0),
 		                 what, s->n - s->at);
-	p->reported = true;
+	if (!s->quiet)
+		p->reported = true;
 	s->at = s->n;
 }
 
@@ -124,7 +156,7 @@ static int next_part(struct sp_events *s, struct sp_err *e)
 
 	if (!s->thread || s->part == s->thread->events.count)
 		return 0;
-	if (s->part > 0)
+	if (s->part > 0 && !s->quiet)
 		sp_raw_forget(s->raw, &s->raw->parts[s->thread->events.first + s->part - 1]);
 	p = &s->raw->parts[s->thread->events.first + s->part++];
 	s->at = s->n = 0;
@@ -380,13 +412,54 @@ static void at_end(struct sp_events *s)
 	if (s->end > s->ns)
 		s->ns = s->end;
 	s->keep = 0;
-	if (s->forced + s->dropped == 0 || s->place->reported)
+	if (s->forced + s->dropped == 0 || s->quiet || s->place->reported)
 		return;
 	s->place->reported = true;
 	sp_model_problem(s->m,
 	                 "%s: in the trace of location %" PRIu32 " %" PRIu64 " regions were never left and %" PRIu64
 	                 " never entered",
 	                 s->raw->name, s->thread->state.id, s->forced, s->dropped);
+}
+
+bool sp_events_tell(const struct sp_events *s, struct sp_events_place *place)
+{
+	*place = (struct sp_events_place){s->ticks, s->ns, s->part, s->at};
+	return s->keep == SIZE_MAX && s->metric == 0 && !s->again;
+}
+
+uint32_t *sp_events_seek(struct sp_events *s, const struct sp_events_place *place, size_t n, struct sp_err *e)
+{
+	uint32_t *larger;
+
+	if (n >= s->stack_room) {
+		larger = realloc(s->stack, (n * 2 + 64) * sizeof(*larger));
+		if (!larger) {
+			sp_model_no_memory(e);
+			return NULL;
+		}
+		s->stack = larger;
+		s->stack_room = n * 2 + 64;
+	}
+	if (s->part != place->part || !s->words) {
+		s->part = s->at = s->n = 0;
+		if (place->part > 0 && s->thread && place->part <= s->thread->events.count) {
+			s->part = place->part - 1;
+			if (next_part(s, e) < 0)
+				return NULL;
+		}
+	}
+	if (place->part != s->part || place->at > s->n) {
+		sp_fail(e, 0, "%s: changed while it was read", s->raw ? s->raw->name : "the trace");
+		return NULL;
+	}
+	s->ticks = place->ticks;
+	s->ns = place->ns;
+	s->at = place->at;
+	s->keep = SIZE_MAX;
+	s->metric = 0;
+	s->again = false;
+	s->depth = n;
+	return s->stack;
 }
 
 /* Room for what n events say beside their numbers. */

@@ -27,9 +27,24 @@ struct sp_events {
 	struct sp_mpi *mpi; /* owned; the same */
 	size_t n_mpi, mpi_room;
 	bool again;       /* a word that says two things is read the second time */
+	bool quiet;       /* nothing is told of damage, and nothing in the model changes; pages stay where they are */
 	uint64_t forced;  /* leaves made up because their caller was left, */
 	uint64_t dropped; /* and leaves of what was not open */
 };
+
+/* Where in a trace what was read ends; the regions open there are the reader's to remember. */
+struct sp_events_place {
+	uint64_t ticks, ns;
+	size_t part, at;
+};
+
+/* Reads from a raw file that is the caller's, beside others who do; NULL: the model's own, which is open. */
+int sp_events_open_quiet(struct sp_events **out, const struct sp_model *m, uint32_t location, struct sp_raw_file *raw,
+                         struct sp_err *e);
+/* Whether the reading can go on here later; there are places, within words that say several things, where it cannot. */
+bool sp_events_tell(const struct sp_events *s, struct sp_events_place *place);
+/* Goes there; what is open has room for n regions, to be filled by the caller, outermost first. NULL: e says why. */
+uint32_t *sp_events_seek(struct sp_events *s, const struct sp_events_place *place, size_t n, struct sp_err *e);
 
 /* What an id of the process is in the model, plus 1; 0: it is not defined. */
 static inline uint32_t sp_events_id(const struct sp_ids *ids, uint64_t id)

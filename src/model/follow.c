@@ -146,15 +146,13 @@ static int push(struct sp_follow *f, uint32_t region)
 	return 0;
 }
 
-/* The innermost call has a value from now on. */
-static void set_parameter(struct sp_follow *f, const struct sp_event *ev)
+uint32_t sp_path_with(const struct sp_path_index *x, uint32_t path, uint32_t *parameter, const struct sp_event *ev)
 {
-	struct sp_followed *top = &f->stack[f->depth - 1];
-	const struct sp_model *m = f->x->m;
-	const struct sp_path *p = &m->paths[top->path];
-	struct sp_parameter_value v = {.parameter = ev->id, .kind = ev->kind, .before = top->parameter};
+	const struct sp_model *m = x->m;
+	const struct sp_path *p = &m->paths[path];
+	struct sp_parameter_value v = {.parameter = ev->id, .kind = ev->kind, .before = *parameter};
 	char digits[32];
-	uint32_t path;
+	uint32_t is;
 
 	if (ev->kind == SP_EVENT_PARAMETER_STRING) {
 		v.text = m->strings[ev->u.string];
@@ -165,12 +163,19 @@ static void set_parameter(struct sp_follow *f, const struct sp_event *ev)
 			v.text.n = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, ev->u.uint);
 		v.text.p = digits;
 	}
-	top->parameter = f->x->values[value_slot(f->x, &v)] - 1; /* SP_NONE where it is in no path */
-	if (top->parameter == SP_NONE)
-		return;
-	path = f->x->exact[exact_slot(f->x, p->parent, p->region, top->parameter)];
-	if (path)
-		top->path = path;
+	*parameter = x->values[value_slot(x, &v)] - 1; /* SP_NONE where it is in no path */
+	if (*parameter == SP_NONE)
+		return path;
+	is = x->exact[exact_slot(x, p->parent, p->region, *parameter)];
+	return is ? is : path;
+}
+
+/* The innermost call has a value from now on. */
+static void set_parameter(struct sp_follow *f, const struct sp_event *ev)
+{
+	struct sp_followed *top = &f->stack[f->depth - 1];
+
+	top->path = sp_path_with(f->x, top->path, &top->parameter, ev);
 }
 
 int sp_follow_event(struct sp_follow *f, const struct sp_event *ev)

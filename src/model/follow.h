@@ -23,6 +23,10 @@ void sp_path_index_free(struct sp_path_index *x);
  * path of its own (memory limit) is in that of the collapsed calls, or of its caller. */
 uint32_t sp_path_below(const struct sp_path_index *x, uint32_t parent, uint32_t region);
 
+/* The path of a call in `path` behind an event of kind PARAMETER in it; *parameter: the value set last in this call, or
+ * SP_NONE, before and after. */
+uint32_t sp_path_with(const struct sp_path_index *x, uint32_t path, uint32_t *parameter, const struct sp_event *ev);
+
 struct sp_followed {
 	uint32_t path;
 	uint32_t parameter; /* the value set last in this call, SP_NONE: none */

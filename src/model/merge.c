@@ -209,7 +209,7 @@ static int finish(struct merge *x, struct sp_err *e)
 
 	if (sp_builder_visits(b))
 		return sp_model_no_memory(e);
-	if (sp_builder_finish(b, &x->list, e) || sp_merge_file_create(&x->file, x->dir, e))
+	if (sp_builder_finish(b, &x->list, e) || sp_merge_file_create(&x->file, x->dir, SP_IMAGE_NAME, e))
 		return -1;
 	x->paths = b->folded;
 	b->folded = NULL;

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,43 +14,48 @@
 
 enum { MOST = 4400 };
 
-static int is_left(const struct dirent *d)
+static bool is_left(const char *name, const char *as)
 {
-	return strncmp(d->d_name, SP_IMAGE_NAME ".", sizeof(SP_IMAGE_NAME)) == 0 &&
-	       strlen(d->d_name) == sizeof(SP_IMAGE_NAME ".XXXXXX") - 1;
+	const size_t n = strlen(as);
+
+	return strncmp(name, as, n) == 0 && name[n] == '.' && strlen(name) == n + sizeof("XXXXXX");
 }
 
-/* What a merge that was killed has left behind; one that goes on has its file locked. */
-static void remove_left(const char *dir)
+/* What a writer that was killed has left behind; one that goes on has its file locked. */
+static void remove_left(const char *dir, const char *as)
 {
-	struct dirent **names = NULL;
+	DIR *d = opendir(dir);
+	const struct dirent *entry;
 	char path[MOST];
-	int n = scandir(dir, &names, is_left, NULL), fd;
+	int fd;
 
-	while (n-- > 0) {
-		snprintf(path, sizeof(path), "%s/%s", dir, names[n]->d_name);
+	while (d && (entry = readdir(d))) {
+		if (!is_left(entry->d_name, as))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
 			unlink(path);
 		if (fd >= 0)
 			close(fd);
-		free(names[n]);
 	}
-	free(names);
+	if (d)
+		closedir(d);
 }
 
-int sp_merge_file_create(struct sp_merge_file *f, const char *dir, struct sp_err *e)
+int sp_merge_file_create(struct sp_merge_file *f, const char *dir, const char *as, struct sp_err *e)
 {
 	char path[MOST];
 	struct stat st;
 
-	remove_left(dir);
-	snprintf(path, sizeof(path), "%s/%s.XXXXXX", dir, SP_IMAGE_NAME);
+	f->as = as;
+	remove_left(dir, as);
+	snprintf(path, sizeof(path), "%s/%s.XXXXXX", dir, as);
 	f->fd = mkostemp(path, O_CLOEXEC);
 	if (f->fd < 0)
-		return sp_fail(e, errno, "%s cannot be written: %s", SP_IMAGE_NAME, strerror(errno));
+		return sp_fail(e, errno, "%s cannot be written: %s", as, strerror(errno));
 	snprintf(f->name, sizeof(f->name), "%s", path + strlen(dir) + 1);
-	/* so that no other merge takes it for one left behind */
+	/* so that no other writer takes it for one left behind */
 	flock(f->fd, LOCK_SH | LOCK_NB);
 	/* who may read and write the directory may the file */
 	if (stat(dir, &st) == 0)
@@ -61,6 +67,7 @@ int sp_merge_file_open(struct sp_merge_file *f, const char *dir, const char *nam
 {
 	char path[MOST];
 
+	f->as = SP_IMAGE_NAME;
 	snprintf(f->name, sizeof(f->name), "%s", name);
 	snprintf(path, sizeof(path), "%s/%s", dir, f->name);
 	f->fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -72,9 +79,9 @@ int sp_merge_file_place(struct sp_merge_file *f, const char *dir, struct sp_err 
 	char from[MOST], to[MOST];
 
 	snprintf(from, sizeof(from), "%s/%s", dir, f->name);
-	snprintf(to, sizeof(to), "%s/%s", dir, SP_IMAGE_NAME);
+	snprintf(to, sizeof(to), "%s/%s", dir, f->as);
 	if (rename(from, to) != 0)
-		return sp_fail(e, errno, "%s: %s", SP_IMAGE_NAME, strerror(errno));
+		return sp_fail(e, errno, "%s: %s", f->as, strerror(errno));
 	f->name[0] = 0;
 	return 0;
 }

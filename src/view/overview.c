@@ -1,65 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "view/band.h"
+#include "view/kept.h"
 #include "view/span.h"
 
 static const double S = 1e-9;
-enum { BATCH = 1024 };
-
-struct drawing {
-	struct sp_band band;
-	uint32_t *stack; /* owned; regions */
-	size_t depth, room;
-	uint64_t last;
-};
-
-static int enter(struct drawing *d, uint32_t region)
+static void add(void *arg, uint64_t begin, uint64_t end, uint32_t region, double ns, uint64_t events)
 {
-	uint32_t *larger;
-
-	if (d->depth == d->room) {
-		larger = realloc(d->stack, (d->room * 2 + 64) * sizeof(*larger));
-		if (!larger)
-			return -1;
-		d->stack = larger;
-		d->room = d->room * 2 + 64;
-	}
-	d->stack[d->depth++] = region;
-	return 0;
+	sp_band_add(arg, begin, end, region, ns, events);
 }
 
-static void event(struct drawing *d, const struct sp_event *ev)
+static int draw(struct sp_pyramid *p, struct sp_band *b, uint32_t location, struct sp_err *e)
 {
-	sp_band_add(&d->band, d->last, ev->time, d->depth ? d->stack[d->depth - 1] : SP_NONE,
-	            (double)(ev->time - d->last), 0);
-	sp_band_add(&d->band, ev->time, ev->time, SP_NONE, 0, 1);
-	d->last = ev->time;
-	if (ev->kind == SP_EVENT_LEAVE || ev->kind == SP_EVENT_SUSPEND)
-		d->depth--;
-	else if (ev->kind <= SP_EVENT_INHERIT && enter(d, ev->id))
-		d->band.failed = true;
-}
+	int rc;
 
-/* Every event of the location. */
-static int draw(struct drawing *d, const struct sp_model *m, uint32_t location, struct sp_err *e)
-{
-	struct sp_event batch[BATCH];
-	struct sp_events *events;
-	long n, i;
-
-	if (sp_events_open(&events, m, location, e))
-		return -1;
-	sp_band_location(&d->band, location);
-	d->depth = 0;
-	d->last = m->locations[location].begin;
-	while ((n = sp_events_read(events, batch, BATCH, e)) > 0)
-		for (i = 0; i < n; i++)
-			event(d, &batch[i]);
-	sp_events_close(events);
-	sp_band_flush(&d->band);
-	return n < 0 ? -1 : 0;
+	sp_band_location(b, location);
+	rc = sp_pyramid_ran(p, location, b->begin, b->end, (b->end - b->begin) / b->pixels, add, b, e);
+	sp_band_flush(b);
+	return rc;
 }
 
 static int put_rows(const struct sp_band *b, struct sp_columns *out)
@@ -85,37 +44,30 @@ static int put_rows(const struct sp_band *b, struct sp_columns *out)
 	return 0;
 }
 
-/* Whether the query asks for the location. */
-static bool is_asked(const struct sp_model *m, const struct sp_view_query *q, uint32_t location)
-{
-	return (q->location == SP_NONE || q->location == location) &&
-	       (q->process == SP_NONE || q->process == m->locations[location].process);
-}
-
 int sp_view_overview(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
 {
-	struct drawing d = {.depth = 0};
+	struct sp_pyramid *p;
+	struct sp_band band;
 	struct sp_span span;
 	uint32_t i, first, end, row = 0;
 	int rc;
 
-	if (sp_span_of(&span, v->m, q, e) || sp_span_rows(q, &first, &end, e))
+	if (sp_span_of(&span, v->m, q, e) || sp_span_rows(q, &first, &end, e) || sp_view_pyramid(v, &p, e))
 		return -1;
-	rc = sp_band_init(&d.band, v->m->n_regions, span.begin, span.end, span.pixels);
+	rc = sp_band_init(&band, v->m->n_regions, span.begin, span.end, span.pixels);
 	for (i = 0; i < v->m->n_locations && rc == 0; i++) {
-		if (!is_asked(v->m, q, i))
+		if (!sp_span_asks(v->m, q, i))
 			continue;
 		if (row >= first && row < end)
-			rc = draw(&d, v->m, i, e);
+			rc = draw(p, &band, i, e);
 		row++;
 	}
-	free(d.stack);
-	if (rc || d.band.failed || put_rows(&d.band, out))
+	if (rc || band.failed || put_rows(&band, out))
 		rc = e->text[0] ? -1 : sp_fail(e, ENOMEM, "not enough memory");
 	sp_meta_uint(out, "rows", row);
 	sp_meta_uint(out, "pixels", span.pixels);
 	sp_meta_real(out, "begin", (double)span.begin * S);
 	sp_meta_real(out, "end", (double)span.end * S);
-	sp_band_free(&d.band);
+	sp_band_free(&band);
 	return rc;
 }

@@ -135,15 +135,28 @@ void sp_pen_add(struct sp_pen *p, uint32_t depth, uint64_t begin, uint64_t end, 
 	add_region(l, region, most);
 }
 
-static int in_order(const void *a, const void *b)
+/* By depth; those of one depth came in the order of time. */
+static int sort(struct sp_pen *p)
 {
-	const struct sp_pen_row *x = a, *y = b;
+	struct sp_pen_row *sorted = malloc((p->n_rows + 1) * sizeof(*sorted));
+	size_t *at = calloc((size_t)p->n_lanes + 1, sizeof(*at)), i;
 
-	if (x->depth != y->depth)
-		return x->depth < y->depth ? -1 : 1;
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	return x->end < y->end ? -1 : x->end > y->end;
+	if (sorted && at) {
+		for (i = 0; i < p->n_rows; i++)
+			at[p->rows[i].depth + 1]++;
+		for (i = 0; i < p->n_lanes; i++)
+			at[i + 1] += at[i];
+		for (i = 0; i < p->n_rows; i++)
+			sorted[at[p->rows[i].depth]++] = p->rows[i];
+		free(p->rows);
+		p->rows = sorted;
+		p->row_room = p->n_rows + 1;
+	} else {
+		free(sorted);
+		p->failed = true;
+	}
+	free(at);
+	return p->failed ? -1 : 0;
 }
 
 int sp_pen_end(struct sp_pen *p)
@@ -152,9 +165,5 @@ int sp_pen_end(struct sp_pen *p)
 
 	for (depth = 0; depth < p->n_lanes; depth++)
 		flush(p, depth);
-	if (p->failed)
-		return -1;
-	if (p->n_rows)
-		qsort(p->rows, p->n_rows, sizeof(*p->rows), in_order);
-	return 0;
+	return p->failed || sort(p) ? -1 : 0;
 }

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "view/against.h"
+#include "view/kept.h"
+#include "view/span.h"
 
 static const double S = 1e-9;
 
@@ -34,7 +36,7 @@ static int select_base(struct sp_selected *s, const struct sp_viewed *v, const s
 	s->compared = true;
 	if (widen(s, v->m))
 		return sp_fail(e, ENOMEM, "not enough memory");
-	if (!isnan(q->begin) || !isnan(q->end) || !sp_against_selection(v->against, v->m, &process, &location))
+	if (!sp_against_selection(v->against, v->m, &process, &location))
 		return 0;
 	s->base = calloc(s->m->n_paths, sizeof(*s->base));
 	if (!s->base)
@@ -46,18 +48,46 @@ static int select_base(struct sp_selected *s, const struct sp_viewed *v, const s
 	return rc;
 }
 
+/* What was done in the range of time; inclusive times of paths are those within it. */
+static int select_range(struct sp_selected *s, const struct sp_viewed *v, const struct sp_view_query *q,
+                        struct sp_err *e)
+{
+	struct sp_pyramid *p;
+	struct sp_span span;
+	uint32_t i;
+	int rc = sp_span_of(&span, v->m, q, e) || sp_view_pyramid(v, &p, e) ? -1 : 0;
+
+	s->compared = v->against;
+	s->values = s->owned_values = calloc(s->m->n_paths, sizeof(*s->owned_values));
+	s->each = s->owned_each = calloc(s->m->n_paths, sizeof(*s->owned_each));
+	if (rc == 0 && (!s->values || !s->each))
+		rc = sp_fail(e, ENOMEM, "not enough memory");
+	for (i = 0; i < v->m->n_locations && rc == 0; i++)
+		if (sp_span_asks(v->m, q, i))
+			rc = sp_pyramid_range(p, i, span.begin, span.end, s->owned_values, s->owned_each, e);
+	if (rc == 0)
+		sp_pyramid_inclusive(v->m, s->owned_values);
+	return rc;
+}
+
+/* All of it. */
+static int select_whole(struct sp_selected *s, const struct sp_viewed *v, const struct sp_view_query *q,
+                        struct sp_err *e)
+{
+	if (sp_view_open(&s->view, v->m, q->process, q->location, e))
+		return -1;
+	s->values = s->view.values;
+	s->each = s->view.each;
+	return v->against ? select_base(s, v, q, e) : 0;
+}
+
 int sp_select(struct sp_selected *s, const struct sp_viewed *v, const struct sp_view_query *q, struct sp_err *e)
 {
 	uint32_t i;
 
 	*s = (struct sp_selected){.m = sp_viewed_all(v)};
-	if (!isnan(q->begin) || !isnan(q->end))
-		return sp_fail(e, 0, "a range of time cannot be selected here");
-	if (sp_view_open(&s->view, v->m, q->process, q->location, e))
-		return -1;
-	s->values = s->view.values;
-	s->each = s->view.each;
-	if (v->against && select_base(s, v, q, e))
+	s->clipped = !isnan(q->begin) || !isnan(q->end);
+	if (s->clipped ? select_range(s, v, q, e) : select_whole(s, v, q, e))
 		return -1;
 	for (i = 1; i < s->m->n_paths; i++) {
 		if (!sp_selected_has(s, i))
@@ -79,6 +109,7 @@ void sp_selected_close(struct sp_selected *s)
 void sp_selected_meta(const struct sp_selected *s, struct sp_columns *out)
 {
 	sp_meta_real(out, "total", s->values[0].incl * S);
+	sp_meta_bool(out, "clipped", s->clipped);
 	if (s->base)
 		sp_meta_real(out, "base_total", s->base[0].incl * S);
 	else if (s->compared)

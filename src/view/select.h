@@ -15,6 +15,7 @@ struct sp_selected {
 	struct sp_value *owned_values; /* owned; NULL: those of the view */
 	double *owned_each;            /* owned; the same */
 	bool compared;                 /* there is a base, if no values */
+	bool clipped;                  /* to a range of time */
 	bool resumed, labels;          /* some paths were resumed; some have values of parameters */
 };
 

@@ -15,6 +15,13 @@ struct sp_span {
 /* What the query says, or the whole run. 0, or -1 with e set. */
 int sp_span_of(struct sp_span *s, const struct sp_model *m, const struct sp_view_query *q, struct sp_err *e);
 
+/* Whether the query selects the location. */
+static inline bool sp_span_asks(const struct sp_model *m, const struct sp_view_query *q, uint32_t location)
+{
+	return (q->location == SP_NONE || q->location == location) &&
+	       (q->process == SP_NONE || q->process == m->locations[location].process);
+}
+
 /* Of the locations selected the first and the one behind the last that "rows" asks for. */
 int sp_span_rows(const struct sp_view_query *q, uint32_t *first, uint32_t *end, struct sp_err *e);
 

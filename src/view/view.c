@@ -12,10 +12,9 @@ static const struct sp_view_kind kinds[] = {
      SP_VIEW_NEEDS_ROWS, sp_view_balance},
     {"flat", SP_VIEW_SELECTION | SP_VIEW_LIMIT, SP_VIEW_NEEDS_SELECTED, sp_view_flat},
     {"matrix", SP_VIEW_SELECTION, SP_VIEW_NEEDS_ALONE, sp_view_matrix},
-    {"overview", SP_VIEW_SELECTION | SP_VIEW_PIXELS | SP_VIEW_ROWS, SP_VIEW_NEEDS_ALONE, sp_view_overview},
+    {"overview", SP_VIEW_SELECTION | SP_VIEW_PIXELS | SP_VIEW_ROWS, 0, sp_view_overview},
     {"regions", 0, 0, sp_view_regions},
-    {"timeline", SP_VIEW_LOCATION | SP_VIEW_BEGIN | SP_VIEW_END | SP_VIEW_PIXELS | SP_VIEW_LEVELS, SP_VIEW_NEEDS_ALONE,
-     sp_view_timeline},
+    {"timeline", SP_VIEW_LOCATION | SP_VIEW_BEGIN | SP_VIEW_END | SP_VIEW_PIXELS | SP_VIEW_LEVELS, 0, sp_view_timeline},
     {"tree", SP_VIEW_SELECTION | SP_VIEW_LIMIT | SP_VIEW_METRIC, SP_VIEW_NEEDS_SELECTED, sp_view_tree},
     {NULL, 0, 0, NULL},
 };

@@ -17,6 +17,7 @@
 struct sp_viewed {
 	const struct sp_model *m;
 	const struct sp_against *against; /* what it is compared with; NULL: nothing */
+	struct sp_view_kept *kept;        /* view/kept.h */
 };
 /* The regions and paths that rows speak of: those of m, and behind them those that only the base has. */
 const struct sp_model *sp_viewed_all(const struct sp_viewed *v);
@@ -41,13 +42,13 @@ enum sp_view_parameter {
 	SP_VIEW_BEGIN = 4,
 	SP_VIEW_END = 8,
 	SP_VIEW_LIMIT = 16,
-	SP_VIEW_PIXELS = 1024,
-	SP_VIEW_LEVELS = 2048,
-	SP_VIEW_ROWS = 4096,
 	SP_VIEW_REGION = 32,
 	SP_VIEW_REGIONS = 64,
 	SP_VIEW_OVER = 128,
 	SP_VIEW_METRIC = 256,
+	SP_VIEW_PIXELS = 512,
+	SP_VIEW_LEVELS = 1024,
+	SP_VIEW_ROWS = 2048,
 	SP_VIEW_SELECTION = SP_VIEW_PROCESS | SP_VIEW_LOCATION | SP_VIEW_BEGIN | SP_VIEW_END
 };
 
@@ -89,7 +90,8 @@ int sp_view_regions(const struct sp_viewed *v, const struct sp_view_query *q, st
  * hidden: how many paths that is, visits: calls from the caller itself, incl = excl: their time. With them the excl of
  * all rows is the total. resumed f64 where functions were resumed; label u32 where calls have values of parameters:
  * index in meta.labels. metric: "metric:NAME:incl" and "metric:NAME:excl" f64, as of flat. meta: total (s), paths (all
- * there are), shown.
+ * there are), shown, clipped (begin or end was given: times are those within the range, visits, min, max and std those
+ * of the calls that ended in it, at their full length; no metrics).
  *
  * Compared with a base: also base_visits, base_incl, base_excl f64, 0 where it has no such path; paths that only the
  * base has are rows, too; the larger of both inclusive times decides on order and limit. meta: base_total, or
@@ -114,8 +116,9 @@ int sp_view_timeline(const struct sp_viewed *v, const struct sp_view_query *q, s
 /* All locations that are selected, of these the rows first to last ("rows"), each divided into `pixels` (default 1000)
  * equal parts of [begin, end]: location, bucket, region u32, share f32, events u32. For each part in which something
  * ran or happened, by location and bucket: the region that was the innermost one for the longest time (none: no call
- * was open), the share of the part's time in which it was, and the events recorded in the part. meta: rows (locations
- * selected), pixels, begin, end (s). */
+ * was open), the share of the part's time in which it was, and the events recorded in the part. Of parts with many
+ * events, both as the summaries know them: the share is at least that. meta: rows (locations selected), pixels, begin,
+ * end (s). */
 int sp_view_overview(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out,
                      struct sp_err *e);
 /* How the time of regions is spread: sparse rows unit u32 (index in meta.units), region u32, visits, incl, excl f64, by

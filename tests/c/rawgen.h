@@ -97,9 +97,10 @@ struct rg_options {
 	unsigned paths;              /* call paths of each thread; 0: as the events make them */
 	bool same_paths;             /* of all threads, so that they are the experiment's */
 	uint64_t events;             /* enters and leaves of each thread */
-	bool trace, extras;          /* extras: counters, parameters, markers, pauses, suspensions */
-	bool open;                   /* leave frames open at the end */
-	bool abrupt;                 /* the last process was killed */
+	bool narrow;        /* below the fifth call a function calls one other only: some thousand call paths */
+	bool trace, extras; /* extras: counters, parameters, markers, pauses, suspensions */
+	bool open;          /* leave frames open at the end */
+	bool abrupt;        /* the last process was killed */
 	uint64_t seed;
 };
 

@@ -115,7 +115,8 @@ static void walk_events(struct walk *w, struct rg_thread *t)
 				rg_leave(t, w->now);
 			continue;
 		}
-		region = 1 + (depth ? (open[depth - 1] * 7 + pick(w, 3)) % w->regions : pick(w, 3) % w->regions);
+		region = w->o->narrow && depth > 4 ? 0 : pick(w, 3);
+		region = 1 + (depth ? (open[depth - 1] * 7 + region) % w->regions : region % w->regions);
 		open[depth] = region;
 		if (region % 5 == 0 && pick(w, 2))
 			rg_resume(t, w->now, region);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rawgen DIR [regions paths threads events [processes [same]]]: an experiment of known size, for tests and benchmarks.
- * rawgen sample-profile|sample-trace FILE: one raw file with something of everything, for tests/old-raw.
+/* rawgen DIR [regions paths threads events [processes [same|narrow]]]: an experiment of known size, for tests and
+ * benchmarks. rawgen sample-profile|sample-trace FILE: one raw file with something of everything, for tests/old-raw.
  * rawgen mpi DIR RANKS: the ranks of an MPI program. */
 #include "rawgen.h"
 
@@ -28,8 +28,8 @@ int main(int argc, char **argv)
 		rg_mpi_experiment(argv[2], (uint32_t)strtoul(argv[3], NULL, 10));
 		return 0;
 	}
-	if (argc < 2 || argc > 8 || (argc == 8 && strcmp(argv[7], "same") != 0)) {
-		fprintf(stderr, "usage: rawgen DIR [regions paths threads events [processes [same]]]\n");
+	if (argc < 2 || argc > 8 || (argc == 8 && strcmp(argv[7], "same") != 0 && strcmp(argv[7], "narrow") != 0)) {
+		fprintf(stderr, "usage: rawgen DIR [regions paths threads events [processes [same|narrow]]]\n");
 		return 2;
 	}
 	if (argc > 2) {
@@ -38,7 +38,8 @@ int main(int argc, char **argv)
 		o.threads = argc > 4 ? (unsigned)strtoul(argv[4], NULL, 10) : 1;
 		o.events = argc > 5 ? strtoull(argv[5], NULL, 10) : 0;
 		o.processes = argc > 6 ? (unsigned)strtoul(argv[6], NULL, 10) : 1;
-		o.same_paths = argc > 7;
+		o.same_paths = argc > 7 && strcmp(argv[7], "same") == 0;
+		o.narrow = argc > 7 && !o.same_paths;
 		o.trace = o.events > 0;
 		o.extras = o.open = o.abrupt = false;
 	}

@@ -69,8 +69,9 @@ def test_every_call_is_in_a_row(recorded, pixels):
 def test_a_call_that_is_wide_enough_is_itself(recorded):
     model = Model(recorded)
     names = view(model, "regions")[0]["names"]
-    whole = view(model, "timeline", location=0)[1]
-    begin, end = next((b, e) for b, e, r in zip(whole["begin"], whole["end"], whole["region"]) if names[r].endswith(":work"))
+    whole = view(model, "timeline", location=0, pixels=10000)[1]
+    mine = [i for i, r in enumerate(whole["region"]) if names[r].endswith(":work") and whole["calls"][i] == 1]
+    begin, end = whole["begin"][mine[0]], whole["end"][mine[0]]
     meta, rows = view(model, "timeline", location=0, begin=begin + (end - begin) / 2, end=begin + (end - begin) / 2, levels=2)
     found = [names[r].rpartition(":")[2] for r in rows["region"]]
     assert found == ["<module>", "work"] and list(rows["calls"]) == [1, 1], "what is open at a moment, down to that level"
@@ -98,6 +99,47 @@ def test_overview_has_the_region_that_ran_longest(recorded):
         assert [many["bucket"][i] for i in mine] == sorted({many["bucket"][i] for i in mine})
     _, some = view(model, "overview", pixels=300, rows="1-1")
     assert list(some["region"]) == [many["region"][i] for i, where in enumerate(many["location"]) if where == 1]
+
+
+def by_path(tree):
+    """{path of regions: (visits, incl, excl)}"""
+    paths, found = [], {}
+    for parent, region, *numbers in zip(tree["parent"], tree["region"], tree["visits"], tree["incl"], tree["excl"]):
+        paths.append((() if parent == payload.NONE else paths[parent]) + (region,))
+        found[paths[-1]] = numbers
+    return found
+
+
+@pytest.mark.parametrize("selection", [{}, {"location": 1}, {"process": 0}], ids=str)
+def test_the_whole_range_is_the_profile(recorded, selection):
+    model = Model(recorded)
+    meta, whole = view(model, "tree", **selection)
+    end = view(model, "timeline", location=0)[0]["end"]
+    ranged, rows = view(model, "tree", begin=0, end=end, **selection)
+    assert (meta["clipped"], ranged["clipped"]) == (False, True)
+    assert math.isclose(meta["total"], ranged["total"], rel_tol=1e-6, abs_tol=1e-6), "times of traces are whole ns"
+    first, second = by_path(whole), by_path(rows)
+    assert first.keys() == second.keys()
+    for path, (visits, incl, excl) in first.items():
+        assert second[path][0] == visits
+        assert math.isclose(second[path][1], incl, rel_tol=1e-6, abs_tol=1e-6)
+        assert math.isclose(second[path][2], excl, rel_tol=1e-6, abs_tol=1e-6)
+    flat, clipped = (view(model, "flat", **selection, **r)[1] for r in ({}, {"begin": 0}))
+    assert sorted(flat["region"]) == sorted(clipped["region"])
+    order = {region: i for i, region in enumerate(clipped["region"])}
+    for i, region in enumerate(flat["region"]):
+        for key in ("visits", "mean", "min", "max", "std"):
+            assert math.isclose(flat[key][i], clipped[key][order[region]], rel_tol=1e-4, abs_tol=1e-6), key
+
+
+def test_parts_of_the_run_add_up_to_it(recorded):
+    model = Model(recorded)
+    end = view(model, "timeline", location=0)[0]["end"]
+    edges = [end * i / 5 for i in range(6)]
+    parts = [by_path(view(model, "tree", begin=a, end=b)[1]) for a, b in zip(edges, edges[1:])]
+    for path, (visits, incl, _) in by_path(view(model, "tree", begin=0, end=end)[1]).items():
+        assert sum(p.get(path, [0])[0] for p in parts) == visits
+        assert math.isclose(sum(p.get(path, [0, 0])[1] for p in parts), incl, rel_tol=1e-6, abs_tol=5e-8)
 
 
 def test_questions_that_cannot_be_answered(recorded):

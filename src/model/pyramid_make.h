@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files that make a location's summaries share. */
+#ifndef SP_MODEL_PYRAMID_MAKE_H
+#define SP_MODEL_PYRAMID_MAKE_H
+
+#include "model/pyramid_private.h"
+
+/* Cells by depth, of a node that is not complete. */
+struct sp_pyramid_cells {
+	struct sp_pyramid_cell *p; /* owned; [low, high) are something */
+	uint32_t low, high, room;
+	unsigned nodes; /* of the level below that are in it */
+	uint64_t begin;
+};
+
+/* Time by region, of a strip that is not complete. */
+struct sp_pyramid_times {
+	uint64_t *ns;      /* owned; for each region */
+	uint32_t *touched; /* owned; those that have some */
+	uint32_t n, strips;
+	uint64_t begin;
+};
+
+struct sp_pyramid_stat {
+	uint64_t excl, each, min, max, visits;
+	double sumsq;
+	uint32_t resumed;
+	bool touched;
+};
+
+struct sp_pyramid_open {
+	uint64_t begin;
+	uint32_t path, region, parameter, kind;
+	uint32_t frame; /* + 1; 0: it was entered in this bucket */
+};
+
+enum { SP_PYRAMID_KNOWN = 1 << 14 };
+
+struct sp_pyramid_maker {
+	const struct sp_model *m;
+	const struct sp_path_index *index;
+	struct sp_pyramid_known {
+		uint32_t parent, region, path;
+	} * known;                     /* owned; paths found last, by their hash */
+	struct sp_pyramid_stat *stats; /* owned; for each path */
+	uint32_t *touched;             /* owned; paths with something in stats */
+	size_t n_touched;
+	struct sp_pyramid_open *stack; /* owned */
+	uint32_t depth, stack_room;
+	struct sp_pyramid_times times[SP_PYRAMID_LEVELS];
+	struct sp_pyramid_cells cells[SP_PYRAMID_LEVELS];
+	struct sp_pyramid_made *out;
+	uint64_t last;         /* time */
+	uint64_t events;       /* read */
+	uint64_t bucket_event; /* where the bucket began */
+	uint64_t sum_event;    /* where the sum began */
+	uint64_t sum_begin;    /* time */
+	uint64_t sum_bucket;
+	bool in_bucket, failed; /* failed: no memory */
+};
+
+/* Makes [low, high) reach depth; false: no memory. */
+bool sp_pyramid_cells_reach(struct sp_pyramid_cells *c, uint32_t depth);
+/* Calls within a cell. */
+void sp_pyramid_cell_add(struct sp_pyramid_cell *c, uint64_t first, uint64_t last, uint32_t calls, uint64_t busy,
+                         uint32_t region, uint64_t most);
+
+/* The cells of level 0 are a whole node that ends at `end`; all: the last one. */
+void sp_pyramid_node_done(struct sp_pyramid_maker *x, uint64_t end, bool all);
+/* The same for the times of level 0, with a strip. */
+void sp_pyramid_strip_done(struct sp_pyramid_maker *x, uint64_t end, bool all);
+/* What stats have is a sum. */
+void sp_pyramid_sum_done(struct sp_pyramid_maker *x, uint64_t end, uint64_t next_bucket);
+/* The sums of all levels above, and what ends the lists of all. */
+void sp_pyramid_sums_finish(struct sp_pyramid_maker *x, uint64_t end);
+
+#endif

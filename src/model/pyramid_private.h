@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the pyramid's file is made of (PYRAMID.md), and what its files share. */
+#ifndef SP_MODEL_PYRAMID_PRIVATE_H
+#define SP_MODEL_PYRAMID_PRIVATE_H
+
+#include <pthread.h>
+
+#include "model/events.h"
+#include "model/follow.h"
+#include "model/pyramid.h"
+
+#define SP_PYRAMID_MAGIC   "SPPYRAMD"
+#define SP_PYRAMID_VERSION 1u
+
+enum {
+	SP_PYRAMID_PAGE = 4096,
+	SP_PYRAMID_STRIP = 64,   /* events of a strip */
+	SP_PYRAMID_BUCKET = 512, /* of a bucket, or more */
+	SP_PYRAMID_SUMS = 32768, /* of a sum, or more */
+	SP_PYRAMID_FAN_BITS = 2, /* of strips and nodes: four are one of the next level */
+	SP_PYRAMID_FAN = 1 << SP_PYRAMID_FAN_BITS,
+	SP_PYRAMID_SUM_FAN_BITS = 3,
+	SP_PYRAMID_SUM_FAN = 1 << SP_PYRAMID_SUM_FAN_BITS,
+	SP_PYRAMID_LEVELS = 20
+};
+#define SP_PYRAMID_NO_TIME UINT64_MAX
+
+struct sp_pyramid_header {
+	char magic[8];
+	uint32_t byte_order;
+	uint32_t version;
+	uint64_t bytes;  /* of the whole file */
+	uint64_t files;  /* hash of the list of raw files */
+	uint64_t model;  /* hash of what its indices speak of */
+	uint64_t places; /* locations */
+	uint64_t at;     /* of the places */
+	uint64_t hash;   /* of the places */
+};
+_Static_assert(sizeof(struct sp_pyramid_header) == 64, "pyramid header");
+
+/* An array in the file: at counts bytes from the begin of its place's. */
+struct sp_pyramid_array {
+	uint64_t at, n;
+};
+
+/* A location. Arrays of several levels have them one after the other, the finest first. */
+struct sp_pyramid_place {
+	uint64_t at, bytes, hash; /* in the file, of all its arrays */
+	uint64_t events;
+	uint64_t begin, end; /* ns */
+	uint64_t n_sums;     /* of the finest level */
+	struct sp_pyramid_array points, frames, nodes, cells, strips, sums, entries;
+};
+_Static_assert(sizeof(struct sp_pyramid_place) == 168, "pyramid place");
+
+/* Where a bucket begins. */
+struct sp_pyramid_point {
+	uint64_t time;        /* ns; of the event before it */
+	uint64_t ticks, part; /* struct sp_events_place */
+	uint32_t at;
+	uint32_t frame; /* the innermost call open here, + 1; 0: none */
+	uint64_t event; /* events before it */
+	uint32_t depth; /* calls open here */
+	uint32_t reserved;
+};
+_Static_assert(sizeof(struct sp_pyramid_point) == 48, "pyramid point");
+
+/* A call that is open where a bucket begins. */
+struct sp_pyramid_frame {
+	uint64_t begin, end; /* ns */
+	uint32_t path, region;
+	uint32_t caller; /* frame + 1; 0: none */
+	uint32_t same;   /* the frame of the same call before it had a value of a parameter, + 1; 0: none */
+	uint32_t kind;   /* enum sp_event_kind: how it began */
+	uint32_t parameter;
+};
+_Static_assert(sizeof(struct sp_pyramid_frame) == 40, "pyramid frame");
+
+/* What lies from one moment to the next node's: of the last node of each level the time is the end. */
+struct sp_pyramid_node {
+	uint64_t time;
+	uint64_t cells; /* the first one of it */
+};
+
+/* The calls of one depth in a node in which some begin or end there. First one that was open before and ends, then
+ * those within, then one that begins and is still open. */
+struct sp_pyramid_cell {
+	uint32_t depth;
+	uint32_t region;      /* of those within: the one with most time */
+	uint64_t head, tail;  /* when the first one ends and the last one begins; SP_PYRAMID_NO_TIME: there is none */
+	uint64_t first, last; /* from when to when there are some within */
+	uint64_t busy, most;  /* ns of these, and of that region's */
+	uint32_t calls;       /* within */
+	uint32_t tail_region;
+};
+_Static_assert(sizeof(struct sp_pyramid_cell) == 64, "pyramid cell");
+
+/* The region that ran longest in 64 events, or in four of these, and so on. */
+struct sp_pyramid_strip {
+	uint64_t time; /* where it begins */
+	uint32_t region;
+	float ns;
+};
+_Static_assert(sizeof(struct sp_pyramid_strip) == 16, "pyramid strip");
+
+/* As a node, of entries. */
+struct sp_pyramid_sum {
+	uint64_t time;
+	uint64_t entries; /* the first one of it */
+	uint64_t bucket;  /* the first one of it */
+};
+
+/* What a path did in a sum. */
+struct sp_pyramid_entry {
+	uint32_t path;
+	uint32_t resumed;
+	uint64_t visits;
+	uint64_t excl, each, min, max; /* ns */
+	double sumsq;
+};
+_Static_assert(sizeof(struct sp_pyramid_entry) == 56, "pyramid entry");
+
+/* A growing array. */
+struct sp_pyramid_list {
+	void *p; /* owned */
+	size_t n, room, size;
+};
+/* Room for n more of l->size bytes each behind those that there are; NULL: no memory. */
+void *sp_pyramid_more(struct sp_pyramid_list *l, size_t n);
+
+/* What is made of one location. */
+struct sp_pyramid_made {
+	struct sp_pyramid_place place; /* without at and hash */
+	struct sp_pyramid_list points, frames, sum_entries[SP_PYRAMID_LEVELS], sums[SP_PYRAMID_LEVELS];
+	struct sp_pyramid_list nodes[SP_PYRAMID_LEVELS], cells[SP_PYRAMID_LEVELS], strips[SP_PYRAMID_LEVELS];
+};
+
+/* One thread's means to make locations. */
+struct sp_pyramid_maker;
+int sp_pyramid_maker_new(struct sp_pyramid_maker **out, const struct sp_model *m, const struct sp_path_index *index,
+                         struct sp_err *e);
+void sp_pyramid_maker_free(struct sp_pyramid_maker *x);
+/* Reads a location; told: called now and then with the events read. */
+int sp_pyramid_make(struct sp_pyramid_maker *x, uint32_t location, struct sp_raw_file *raw,
+                    int (*told)(void *arg, uint64_t events), void *arg, struct sp_pyramid_made *out, struct sp_err *e);
+void sp_pyramid_made_free(struct sp_pyramid_made *x);
+
+/* The arrays of a location, as they lie in the file. */
+struct sp_pyramid_level {
+	const struct sp_pyramid_node *nodes; /* n + 1 */
+	size_t n;
+};
+struct sp_pyramid_strips {
+	const struct sp_pyramid_strip *p;
+	size_t n;
+};
+struct sp_pyramid_sums {
+	const struct sp_pyramid_sum *p; /* n + 1 */
+	size_t n;
+};
+struct sp_pyramid_location {
+	const struct sp_pyramid_place *place;
+	const struct sp_pyramid_point *points;
+	const struct sp_pyramid_frame *frames;
+	const struct sp_pyramid_cell *cells;
+	const struct sp_pyramid_entry *entries;
+	struct sp_pyramid_level levels[SP_PYRAMID_LEVELS];
+	struct sp_pyramid_strips strips[SP_PYRAMID_LEVELS];
+	struct sp_pyramid_sums sums[SP_PYRAMID_LEVELS];
+	unsigned n_levels, n_strips, n_sums;
+};
+
+struct sp_pyramid {
+	const struct sp_model *m;
+	struct sp_path_index index; /* owned */
+	void *map;                  /* owned */
+	size_t bytes;
+	const struct sp_pyramid_header *header;
+	const struct sp_pyramid_place *places;
+	bool made;
+	pthread_mutex_t lock; /* of what follows */
+	struct sp_pyramid_raw {
+		struct sp_raw_file *raw; /* owned */
+		unsigned users;
+	} * raws; /* owned; of each source */
+	unsigned open_raws;
+};
+
+/* pyramid_place.c. A location at its place in the file; false: it does not fit there. */
+bool sp_pyramid_of(const struct sp_pyramid *p, uint32_t location, struct sp_pyramid_location *l);
+/* Whether all that is in it can be. */
+bool sp_pyramid_sound(const struct sp_model *m, const struct sp_pyramid_location *l);
+/* Bytes that what was made takes in the file. */
+uint64_t sp_pyramid_size(const struct sp_pyramid_made *made);
+/* Writes it at a place in the file, and completes its place, without the hash. */
+int sp_pyramid_put(int fd, struct sp_pyramid_made *made, uint64_t at, struct sp_err *e);
+/* Says that the file is damaged; returns -1. */
+int sp_pyramid_damaged(struct sp_err *e);
+
+/* pyramid_raw.c: the raw file of a location, shared by all who read; *raw NULL: it has nothing to read. */
+int sp_pyramid_raw_take(struct sp_pyramid *p, uint32_t location, struct sp_raw_file **raw, struct sp_err *e);
+void sp_pyramid_raw_give(struct sp_pyramid *p, uint32_t location);
+
+/* How many things the level above n has. */
+static inline size_t sp_pyramid_up(size_t n, unsigned bits)
+{
+	return (n + ((size_t)1 << bits) - 1) >> bits;
+}
+
+#endif
