@@ -295,20 +295,23 @@ def test_interrupted_conversion_leaves_nothing(spartito, tmp_path):
 def test_doctor(spartito, tmp_path):
     done = run(spartito, "doctor", cwd=tmp_path)
     assert done.returncode == 0, done.stdout
-    for text in ("start-up hook: ", "(default)", "clock: ", "format pstats", "libotf2", "zstd", "rich", "greenlet"):
+    for text in ("start-up hook: ", "(default)", "clock: ", "format pstats", "libotf2", "zstd", "rich", "greenlet", "viewer: "):
         assert text in done.stdout
     assert "pstats" in run(spartito, "doctor", "--formats").stdout.split()
 
 
 def test_doctor_names_what_the_build_lacks(monkeypatch, capsys):
     from spartito.verbs import doctor
+    from spartito.view import page
 
+    monkeypatch.setattr(page, "STATIC", "/no/such/directory")
     assert not doctor._without("libotf2") and not doctor._without("zstd")
     monkeypatch.setattr(doctor, "_without", lambda library: True)
     doctor.main({}, [])
     said = capsys.readouterr().out
     for package in ("libotf2-trace-dev", "libzstd-dev"):
         assert f"(apt install {package}, then build it again)" in said
+    assert f"spartito html have no page ({page.GET})" in said
     assert "not in this build, see libotf2" in said and "ok   format otf2" not in said
 
 

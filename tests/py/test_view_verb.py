@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import urllib.request
 from pathlib import Path
@@ -110,6 +111,24 @@ def test_the_browser_learns_the_address_from_a_file_of_the_user(spartito, experi
     assert f'url={viewing.url}"' in "\n".join(text)
     assert viewing.end() == (0, "", "Ctrl-C ends it\n")
     assert not Path(path).parent.exists()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root, who can become another user")
+def test_another_user_of_the_machine_does_not_learn_the_token(spartito, experiment, tmp_path):
+    pipe, browser = tmp_path / "pipe", tmp_path / "browser"
+    os.mkfifo(pipe)
+    browser.write_text(f'#!/bin/sh\necho "$1" > {pipe}\ncat {pipe}\n')  # and stays, so that its words can be seen
+    browser.chmod(0o755)
+    with tempfile.TemporaryDirectory() as runtime:
+        os.chmod(runtime, 0o755)
+        viewing = Viewing(spartito, experiment, BROWSER=str(browser), XDG_RUNTIME_DIR=runtime)
+        door, token = pipe.read_text().strip(), viewing.url.split("/")[3]
+        look = f"ls -lR {runtime}; cat {door} /proc/[0-9]*/cmdline /proc/[0-9]*/environ"
+        seen = subprocess.run(["/bin/sh", "-c", look], user=65534, group=65534, extra_groups=[], capture_output=True, cwd="/")
+        assert b"spartito" in seen.stdout and b"view" in seen.stdout  # the command line is there for all to see
+        assert token.encode() not in seen.stdout and token in Path(door).read_text()
+        pipe.write_text("on\n")
+        assert viewing.end()[0] == 0
 
 
 def test_a_browser_that_is_not_there(spartito, experiment, tmp_path):

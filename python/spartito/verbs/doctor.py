@@ -146,6 +146,14 @@ def _mpi() -> Iterator[Line]:
             yield "note", f"MPI: mpicc of {what} was not there when Spartito was built: its calls are not recorded", get
 
 
+def _viewer() -> Line:
+    from spartito.view.page import GET, STATIC
+
+    if os.path.isfile(os.path.join(STATIC, "app.js")):
+        return "ok", "viewer: spartito view and spartito html have their page", ""
+    return "note", "viewer: node was not there when Spartito was built: spartito view and spartito html have no page", GET
+
+
 def _lines() -> Iterator[Line]:
     from spartito import __version__
 
@@ -161,6 +169,7 @@ def _lines() -> Iterator[Line]:
     yield from _mpi()
     yield from _metrics()
     yield from _formats()
+    yield _viewer()
     yield _library("libotf2", "writes OTF2 traces", "libotf2-trace-dev")
     yield _library("zstd", "compresses traces, and reads compressed ones", "libzstd-dev")
     yield _library("zlib", "packs traces that are called .gz, and packed profiles for TAU", "zlib1g-dev")

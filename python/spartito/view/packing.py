@@ -31,6 +31,7 @@ SELECTIONS = 256  # processes, and threads, of which the page holds an own tree
 LOCATIONS = 256  # threads of which it holds the calls
 # as viewer/src/timelinedata.ts asks: a tile of a level is one of 2**level parts of the run
 TILE, ROWS = 1024, 64
+ENOUGH = 4  # answers for which there was no room: smaller ones are not looked for any longer
 LEVELS = 4  # of tiles that a page may hold
 FINE = 4  # times as many columns in tiles of calls, which tell begin and end themselves
 WHOLE = "`spartito view` on the experiment's directory shows all of it"
@@ -195,7 +196,7 @@ class Packing:
         missed = cut = missing_lines = 0
         for n, (name, index, _) in enumerate(wanted):
             selected = {name: str(index)}
-            if n >= SELECTIONS or missed > 3:
+            if n >= SELECTIONS or missed == ENOUGH:
                 missed = len(wanted) - n + missed
                 break
             flat = self._made("flat", selected)
@@ -247,14 +248,17 @@ class Packing:
             return
         busy = [loc["busy"] for loc in self.facts["locations"]]
         locations = sorted(range(len(busy)), key=lambda i: (-busy[i], i))[:LOCATIONS]
-        held = 0
-        for level in range(LEVELS):
-            missed = [kind for kind, asked, key in self._level(level, locations) if not self._take(self._made(kind, asked, key))]
-            if missed:
-                break
-            held = level + 1
+        held = missed = 0
+        while held < LEVELS and not missed:
+            tiles = list(self._level(held, locations))
+            for n, (kind, asked, key) in enumerate(tiles):
+                missed += not self._take(self._made(kind, asked, key))
+                if missed == ENOUGH:
+                    missed += len(tiles) - n - 1
+                    break
+            held += not missed
         if held == 0:
-            self.pruned.append(f"The timeline is not whole in this file: {plural(len(missed), 'part')} had no room; {WHOLE}.")
+            self.pruned.append(f"The timeline is not whole in this file: {plural(missed, 'part')} had no room; {WHOLE}.")
         elif held < LEVELS:
             self.pruned.append(f"The timeline is here in {count(TILE << (held - 1))} columns; {WHOLE}.")
         if len(busy) > len(locations):
