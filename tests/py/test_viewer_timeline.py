@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The time line and the flame over time in a real browser: what they show against what Model says."""
 
-import shutil
 import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
 from spartito.analysis import Model
 from viewing import Viewer, needs_viewer
-
-from mpi import KINDS, Mpi
 
 pytestmark = needs_viewer
 PROGRAM = """
@@ -45,22 +41,6 @@ def recorded(tmp_path_factory):
 def viewer(recorded, tmp_path_factory):
     v = Viewer(recorded, tmp_path_factory.mktemp("browser"))
     yield v
-    v.close()
-
-
-@pytest.fixture(scope="module")
-def heat(tmp_path_factory):
-    """examples/heat.py in four ranks."""
-    pytest.importorskip("mpi4py")
-    kind = next((k for k in KINDS if shutil.which(f"mpiexec.{k}")), None)
-    if kind is None:
-        pytest.skip("no mpiexec is installed")
-    place = tmp_path_factory.mktemp("heat")
-    command = [sys.executable, "-m", "spartito", "run", "-q", "--trace", "-o", place / "x", "--", sys.executable]
-    done = Mpi(kind, place).run(4, [*command, ROOT / "examples/heat.py"])
-    assert done.returncode == 0, done.stderr
-    v = Viewer(place / "x", tmp_path_factory.mktemp("browser"))
-    yield Model(str(place / "x")), v
     v.close()
 
 
@@ -179,16 +159,3 @@ def test_the_picture_is_not_empty_and_the_same_again(viewer, theme):
     assert colours > 20
     viewer.open(f"view=timeline&theme={theme}")
     assert viewer.pixels() == (colours, sum_of_all)
-
-
-def test_ranks_of_mpi(heat):
-    model, viewer = heat
-    view = viewer.open("view=timeline")
-    assert [row["label"] for row in view["rows"]] == [f"rank {rank}" for rank in range(4)]
-    ranks = [p["rank"] for p in model.info()["processes"]]
-    for row in view["rows"]:
-        assert row["label"] == f"rank {ranks[model.info()['locations'][row['location']]['process']]}"
-        is_dominant_where_it_ran(view, model, row["location"])
-    # rank 2 has the hard piece
-    step = {row["label"]: view["dominance"][str(row["location"])]["__main__:step"] for row in view["rows"]}
-    assert max(step, key=step.get) == "rank 2"

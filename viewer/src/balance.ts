@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/** How time is spread over ranks, processes or threads: what the kind "balance" says, by function and by unit. */
+// How time is spread over ranks, processes or threads: what the kind "balance" says, by function and by unit.
 import { type Columns, NONE } from "./columns";
 import { type Facts } from "./facts";
 import { locationLabel, processLabel } from "./rows";
@@ -108,14 +108,18 @@ export class Spread {
     };
   }
 
-  /** Of one unit: each region that ran there, the longest first. */
-  ofUnit(unit: number): { region: number; excl: number }[] {
-    const found: { region: number; excl: number }[] = [];
-    for (const region of this.regions) {
-      const excl = this.values(region, "excl")[unit]!;
-      if (excl > 0) found.push({ region, excl });
-    }
-    return found.sort((a, b) => (a.region === NONE || b.region === NONE ? Number(a.region === NONE) - Number(b.region === NONE) : b.excl - a.excl));
+  /** Own time of each region that ran in one unit, in the order of regions, so that bars of units can be held against each other. */
+  parts(unit: number): { region: number; value: number }[] {
+    this.places ??= this.placesOf();
+    return this.places[unit] ?? [];
+  }
+  private places: { region: number; value: number }[][] | undefined;
+
+  private placesOf(): { region: number; value: number }[][] {
+    const found: { region: number; value: number }[][] = this.units.map(() => []);
+    const excl = this.time("excl");
+    for (const region of this.regions) for (const row of this.of(region)) found[this.unit[row]!]?.push({ region, value: excl[row]! });
+    return found;
   }
 
   private of(region: number): readonly number[] {

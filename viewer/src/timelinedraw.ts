@@ -2,28 +2,16 @@
 // Paints the rows of a time line: what each location did, the call stacks of open rows, messages, markers, the selected range.
 import { NONE, type Columns } from "./columns";
 import type { Facts, Regions } from "./facts";
+import { type Inks, setFont, write } from "./ink";
 import { blend, type Palette, type Raster } from "./raster";
 import { LANE, type Layout, PAD, type Row, type Task } from "./rows";
 import type { Marker, Overview, Stack } from "./timelinedata";
 import { type Asked, TILE } from "./timelinecache";
 import type { Scale, Span } from "./timescale";
-import { shorten } from "./units";
 
 const LABEL = 34; // px; a narrower box has no name
 const LINES = 3000; // messages that are drawn; more are no picture
 const ARROWS = 250; // messages that are drawn with a head
-
-export interface Inks {
-  paper: string;
-  raised: string;
-  ink: string;
-  soft: string;
-  line: string;
-  accent: string;
-  warn: string;
-  paperPixel: number;
-  dark: boolean;
-}
 
 /** Everything that a picture shows. y counts from the top of the canvas. */
 export interface Picture {
@@ -59,31 +47,6 @@ interface Label {
   y: number;
   region: number;
   calls: number;
-}
-
-const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif';
-const widths = new Map<string, number>();
-
-/** Width of a text, letter by letter, so that each is measured once. */
-export function measure(pen: CanvasRenderingContext2D, text: string): number {
-  let sum = 0;
-  for (const letter of text) {
-    let width = widths.get(letter);
-    if (width === undefined) widths.set(letter, (width = pen.measureText(letter).width));
-    sum += width;
-  }
-  return sum;
-}
-
-export function write(pen: CanvasRenderingContext2D, text: string, x: number, y: number, width: number): void {
-  const shown = shorten(text, width, (part) => measure(pen, part));
-  if (shown.length > 5 || shown === text) pen.fillText(shown, x, y);
-}
-
-export function setFont(pen: CanvasRenderingContext2D): void {
-  pen.font = FONT;
-  pen.textBaseline = "middle";
-  pen.textAlign = "left";
 }
 
 /** The part of the picture in which rows are, as a clip. */

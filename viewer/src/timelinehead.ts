@@ -2,7 +2,8 @@
 // Paints what stands around the rows of a time line: the whole run in small, the ruler, the names of the rows.
 import { NONE } from "./columns";
 import { blend, Raster } from "./raster";
-import { type Picture, setFont, write } from "./timelinedraw";
+import { setFont, write } from "./ink";
+import { type Picture } from "./timelinedraw";
 import { TILE } from "./timelinecache";
 import { length, ruler, type Span } from "./timescale";
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The time line: a picture that follows wheel, keys and pointer at once from what is known, and gets finer when answers come.
-import { useEffect, useMemo, useReducer, useRef } from "preact/hooks";
+import { useEffect, useMemo, useReducer } from "preact/hooks";
 import { type Colour, ofModule } from "./colour";
 import { NONE } from "./columns";
 import type { Facts, Regions } from "./facts";
 import { useAnswer, useDark, useFacts, useRegions, useReport, useSelection, useStore } from "./hooks";
 import { Canvas, type Point } from "./parts/Canvas";
 import { Toolbar } from "./parts/Menu";
+import { Scrollbar } from "./parts/Scrollbar";
 import { blend, Palette, pixelOf, Raster } from "./raster";
 import { BLOCK, blocksOf, LANE, type Task } from "./rows";
 import type { Selection, Store } from "./store";
@@ -14,7 +15,8 @@ import { Control, type Focus, press } from "./timelinecontrol";
 import { TimelineData } from "./timelinedata";
 import "./timeline.css";
 import { describe, Details, ofMessage, type Shown } from "./timelinedetails";
-import { type Drawn, type Inks, paintRows, type Picture } from "./timelinedraw";
+import { type Inks, inksOf } from "./ink";
+import { type Drawn, paintRows, type Picture } from "./timelinedraw";
 import { MINI, moreOf, paintFrame, paintGrid, paintGutter, paintMini, paintRuler } from "./timelinehead";
 import { reportOf } from "./timelinereport";
 import { clamp, length, type Span } from "./timescale";
@@ -27,27 +29,6 @@ export interface Sight {
   control: Control;
   raster: Raster;
   last: { lines: Drawn[]; hidden: number; picture: Picture | undefined };
-}
-
-function rgb(value: string): Colour {
-  const hex = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i.exec(value.trim());
-  return hex ? [Number.parseInt(hex[1]!, 16), Number.parseInt(hex[2]!, 16), Number.parseInt(hex[3]!, 16)] : [128, 128, 128];
-}
-
-function inksOf(dark: boolean): Inks {
-  const style = getComputedStyle(document.documentElement);
-  const get = (name: string): string => style.getPropertyValue(`--${name}`).trim();
-  return {
-    paper: get("paper"),
-    raised: get("raised"),
-    ink: get("ink"),
-    soft: get("soft"),
-    line: get("line"),
-    accent: get("accent"),
-    warn: get("warn"),
-    paperPixel: pixelOf(rgb(get("paper"))),
-    dark,
-  };
 }
 
 /** The colours of regions; those that neither search nor selection mean are faded. */
@@ -289,24 +270,6 @@ function useSight({ facts, regions, single }: Props, redraw: () => void): Sight 
   return sight;
 }
 
-function Scrollbar({ control, redraw }: { control: Control; redraw: () => void }) {
-  const element = useRef<HTMLDivElement>(null);
-  const { height } = control.layout;
-  useEffect(() => {
-    if (element.current && Math.abs(element.current.scrollTop - control.scroll) > 1) element.current.scrollTop = control.scroll;
-  });
-  const scrolled = (): void => {
-    if (!element.current || Math.abs(element.current.scrollTop - control.scroll) <= 1) return;
-    control.setScroll(element.current.scrollTop);
-    redraw();
-  };
-  return (
-    <div class="rowscroll" ref={element} style={{ top: `${control.top}px` }} onScroll={scrolled} tabIndex={-1} aria-hidden="true">
-      <div style={{ height: `${height}px` }} />
-    </div>
-  );
-}
-
 function Sheet(props: Props) {
   const store = useStore();
   const selection = useSelection();
@@ -388,7 +351,16 @@ function Sheet(props: Props) {
             return used;
           }}
         />
-        {control.layout.height > control.height - control.top && <Scrollbar control={control} redraw={redraw} />}
+        <Scrollbar
+          top={control.top}
+          height={control.layout.height}
+          seen={control.height - control.top}
+          at={control.scroll}
+          onScroll={(at) => {
+            control.setScroll(at);
+            redraw();
+          }}
+        />
       </div>
       <Details shown={shown} regions={regions} hint={HINT} />
     </div>

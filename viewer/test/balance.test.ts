@@ -42,8 +42,8 @@ describe("balance", () => {
   });
   it("orders regions by time, the rest last", () => {
     expect(spread().regions).toEqual([5, 7, NONE]);
-    expect(spread().ofUnit(0)).toEqual([{ region: 5, excl: 1 }, { region: NONE, excl: 0.5 }]);
-    expect(spread().ofUnit(2).map((r) => r.region)).toEqual([5]);
+    expect(spread().parts(0)).toEqual([{ region: 5, value: 1 }, { region: NONE, value: 0.5 }]);
+    expect(spread().parts(1).map((r) => r.region)).toEqual([5, 7]);
   });
   it("names units, and finds the one that is selected", () => {
     expect(spread().label(facts, 2)).toBe("rank 2");

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The views in the order of their tabs; one line each.
+import { balance } from "./balance";
 import { bottomup } from "./bottomup";
 import { callers } from "./callers";
 import { critical } from "./critical";
 import { flame } from "./flame";
 import { graph } from "./graph";
 import { icicle } from "./icicle";
+import { matrix } from "./matrix";
 import { source } from "./source";
 import { summary } from "./summary";
 import { sunburst } from "./sunburst";
 import { table } from "./table";
 import { tasks } from "./tasks";
 import { timeline } from "./timeline";
-import type { View } from "./view";
 import { waits } from "./waits";
+import type { View } from "./view";
 
 export const views: readonly View[] = [
   summary,
@@ -25,6 +27,8 @@ export const views: readonly View[] = [
   graph,
   timeline,
   flame,
+  balance,
+  matrix,
   source,
   waits,
   critical,

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A real program of MPI in the viewer: its ranks on the time line, held against each other, and the messages between them."""
+
+import shutil
+import sys
+
+import pytest
+from conftest import ROOT
+from spartito.analysis import Model
+from test_viewer_timeline import is_dominant_where_it_ran
+from viewing import Viewer, needs_viewer
+
+from mpi import KINDS, Mpi
+
+pytestmark = needs_viewer
+
+
+@pytest.fixture(scope="module")
+def heat(tmp_path_factory):
+    """examples/heat.py in four ranks."""
+    pytest.importorskip("mpi4py")
+    kind = next((k for k in KINDS if shutil.which(f"mpiexec.{k}")), None)
+    if kind is None:
+        pytest.skip("no mpiexec is installed")
+    place = tmp_path_factory.mktemp("heat")
+    command = [sys.executable, "-m", "spartito", "run", "-q", "--trace", "-o", place / "x", "--", sys.executable]
+    done = Mpi(kind, place).run(4, [*command, ROOT / "examples/heat.py"])
+    assert done.returncode == 0, done.stderr
+    v = Viewer(place / "x", tmp_path_factory.mktemp("browser"))
+    yield Model(str(place / "x")), v
+    v.close()
+
+
+def test_ranks_of_mpi(heat):
+    model, viewer = heat
+    view = viewer.open("view=timeline")
+    assert [row["label"] for row in view["rows"]] == [f"rank {rank}" for rank in range(4)]
+    ranks = [p["rank"] for p in model.info()["processes"]]
+    for row in view["rows"]:
+        assert row["label"] == f"rank {ranks[model.info()['locations'][row['location']]['process']]}"
+        is_dominant_where_it_ran(view, model, row["location"])
+    # rank 2 has the hard piece
+    step = {row["label"]: view["dominance"][str(row["location"])]["__main__:step"] for row in view["rows"]}
+    assert max(step, key=step.get) == "rank 2"
+
+
+def test_balance_over_ranks(heat):
+    model, viewer = heat
+    view = viewer.open("view=balance")
+    assert view["units"] == [f"rank {rank}" for rank in range(4)]
+    said = model.balance(over="ranks")
+    assert view["over"] == said["over"]
+    listed = [row["name"] for row in said["rows"]]
+    expected = {row["name"]: row["excl"] for row in said["rows"] if listed.count(row["name"]) == 1}  # not each <listcomp>
+    assert {"__main__:step", "MPI_Waitall"} <= expected.keys() & {row["name"] for row in view["rows"]}
+    for row in view["rows"]:
+        if row["name"] in expected:
+            for number in ("mean", "std", "min", "max", "imbalance"):
+                assert row[number] == pytest.approx(expected[row["name"]][number], abs=1e-9), row["name"]
+    ranks = [model.info()["processes"][unit]["rank"] for unit in said["units"]]
+    step = next(row for row in view["rows"] if row["name"] == "__main__:step")
+    assert ranks[step["maxUnit"]] == 2
+    assert step["outliers"][0] == "rank 2"
+    # the bars are all that ran in each rank
+    locations = model.info()["locations"]
+    for unit, sum_of_bar in zip(said["units"], view["bars"]):
+        assert sum_of_bar == pytest.approx(sum(x["busy"] for x in locations if x["process"] == unit), rel=1e-6)
+
+
+def test_one_function_and_one_rank(heat):
+    _, viewer = heat
+    view = viewer.open("view=balance")
+    step = next(row["region"] for row in view["rows"] if row["name"] == "__main__:step")
+    view = viewer.open(f"view=balance&region={step}&process=2")
+    assert view["one"] == "__main__:step"
+    assert view["unit"] == 2
+    x, y = viewer.box(".barchart canvas")
+    viewer.click(x + 20, y + 30)  # the first rank's name
+    assert viewer.selection()["process"] == 0
+    viewer.focus(".barchart canvas")
+    viewer.key("ArrowDown", "Enter")
+    assert viewer.selection()["process"] == 1
+    assert viewer.pixels()[0] > 4
+
+
+def test_matrix_of_messages(heat):
+    model, viewer = heat
+    view = viewer.open("view=matrix")
+    said = model.messages(by=("pair",))
+    ranks = [p["rank"] for p in model.info()["processes"]]
+    pairs = {(ranks[row["from"]], ranks[row["to"]]): row for row in said["rows"]["pair"]}
+    assert view["labels"] == [f"rank {rank}" for rank in range(4)]
+    for sender in range(4):
+        for receiver in range(4):
+            assert view["cells"][sender][receiver] == pairs.get((sender, receiver), {"bytes": 0})["bytes"]
+    assert view["sent"] == [sum(row) for row in view["cells"]]
+    assert view["received"] == [sum(row[i] for row in view["cells"]) for i in range(4)]
+    assert view["total"] == said["bytes"]
+    viewer.page.evaluate("document.querySelectorAll('.choice input')[1].click()")
+    view = viewer.ready()
+    assert (view["quantity"], view["total"]) == ("messages", said["messages"])
+    assert view["cells"][1][2] == pairs[1, 2]["messages"]
+    # of a part of the run, fewer
+    half = model.info()["end"] - model.info()["begin"]
+    assert 0 <= viewer.open(f"view=matrix&begin=0&end={half / 2}")["total"] < said["bytes"]
+    assert viewer.page.exceptions() == []

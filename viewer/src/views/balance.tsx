@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How evenly time is spread: all ranks in bars, one function over all of them, and one rank's functions.
+import { useMemo, useState } from "preact/hooks";
+import { Spread, type Stats, type Time } from "../balance";
+import { BarChart, HEAD, nameOf, ROW } from "../balancebars";
+import { type Columns, NONE } from "../columns";
+import type { Facts, Regions } from "../facts";
+import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../hooks";
+import { Waiting } from "../parts/Empty";
+import { Choice, Toolbar } from "../parts/Menu";
+import { type Column, type Sorting, VirtualTable } from "../parts/VirtualTable";
+import { search } from "../tree";
+import { count, inUnit, percent, timeUnit } from "../units";
+import "../balance.css";
+import type { View } from "./view";
+
+const FEW = 12; // units whose bars are above the table and not beside it
+const NAMED = 4; // outliers that a cell names
+
+const asSpread = (columns: Columns): Spread => new Spread(columns);
+
+interface Shown {
+  spread: Spread;
+  facts: Facts;
+  regions: Regions;
+  stats: readonly Stats[];
+  unit: number; // selected; -1: none
+  time: Time;
+}
+
+function outlierText({ spread, facts }: Shown, s: Stats, all = false): string {
+  const values = s.outliers.length ? spread.values(s.region, "excl") : [];
+  const named = s.outliers.slice(0, all ? undefined : NAMED).map((unit) => {
+    const away = s.mean > 0 ? values[unit]! / s.mean - 1 : 0;
+    return `${spread.label(facts, unit)} ${away > 0 ? "+" : "−"}${percent(Math.abs(away))}`;
+  });
+  return named.join(", ") + (s.outliers.length > named.length ? `, ${s.outliers.length - named.length} more` : "");
+}
+
+function columnsOf(shown: Shown): { columns: Column[]; keys: Record<string, (row: number) => number | string> } {
+  const { spread, facts, regions, stats, unit, time } = shown;
+  const size = timeUnit(Math.max(...stats.map((s) => s.max), 0));
+  const at = (row: number): Stats => stats[row]!;
+  const label = (one: number): string => spread.label(facts, one);
+  const own = unit < 0 ? [] : stats.map((s) => spread.values(s.region, time)[unit]!);
+  const keys: Record<string, (row: number) => number | string> = {
+    name: (row) => nameOf(regions, at(row).region),
+    own: (row) => own[row]!,
+    mean: (row) => at(row).mean,
+    std: (row) => at(row).std,
+    min: (row) => at(row).min,
+    max: (row) => at(row).max,
+    imbalance: (row) => at(row).imbalance,
+    percent: (row) => at(row).percent,
+    outliers: (row) => at(row).outliers.length,
+  };
+  const number = (id: string, title: string, value: (row: number) => number, hint: string): Column => ({
+    id,
+    title,
+    unit: size.name,
+    hint,
+    width: "82px",
+    cell: (row) => inUnit(value(row), size),
+  });
+  const most = Math.max(...own, 0);
+  const columns: Column[] = [
+    { id: "name", title: "Function", width: "minmax(150px, 2fr)", left: true, cell: (row) => nameOf(regions, at(row).region), full: (row) => nameOf(regions, at(row).region) },
+    ...(unit < 0 ? [] : [{ ...number("own", label(unit), (row) => own[row]!, `Of ${label(unit)} alone`), width: "100px", bar: (row: number) => (most ? own[row]! / most : 0) }]),
+    number("mean", "Mean", (row) => at(row).mean, `Over all ${spread.over}, those where it did not run included`),
+    number("std", "Std", (row) => at(row).std, "Standard deviation"),
+    number("min", "Min", (row) => at(row).min, "Where it took least"),
+    { id: "minat", title: "on", width: "82px", left: true, fixed: true, cell: (row) => label(at(row).minUnit), full: (row) => label(at(row).minUnit) },
+    number("max", "Max", (row) => at(row).max, "Where it took most"),
+    { id: "maxat", title: "on", width: "82px", left: true, fixed: true, cell: (row) => label(at(row).maxUnit), full: (row) => label(at(row).maxUnit) },
+    { ...number("imbalance", "Max − mean", (row) => at(row).imbalance, "What could be gained by spreading it evenly"), width: "118px" },
+    { id: "percent", title: "Above mean", width: "110px", hint: "How far the longest is above the mean", cell: (row) => percent(at(row).percent / 100) },
+    { id: "outliers", title: "Outliers", width: "minmax(120px, 1fr)", left: true, hint: "Far from all others: more than two of their standard deviations", cell: (row) => outlierText(shown, at(row)), full: (row) => outlierText(shown, at(row), true) },
+  ];
+  return { columns, keys };
+}
+
+function ordered(rows: number[], key: (row: number) => number | string, down: boolean): number[] {
+  const way = down ? -1 : 1;
+  return rows.sort((a, b) => {
+    const [x, y] = [key(a), key(b)];
+    const compared = typeof x === "string" ? x.localeCompare(String(y)) : x - Number(y);
+    return compared ? way * compared : a - b;
+  });
+}
+
+function Table({ shown, found }: { shown: Shown; found: Uint8Array | undefined }) {
+  const store = useStore();
+  const { region } = useSelection();
+  const [sorting, sort] = useState<Sorting>({ id: "imbalance", down: true });
+  const { columns, keys } = useMemo(() => columnsOf(shown), [shown]);
+  const order = useMemo(() => {
+    const rows = shown.stats.map((_, i) => i).filter((i) => !found || (shown.stats[i]!.region !== NONE && found[shown.stats[i]!.region]));
+    return ordered(rows, keys[sorting.id] ?? keys["imbalance"]!, sorting.down);
+  }, [shown, found, sorting, keys]);
+  return (
+    <VirtualTable
+      label="Functions and how evenly their time is spread"
+      order={order}
+      columns={columns}
+      sorting={sorting}
+      onSort={(id) => sort({ id, down: sorting.id === id ? !sorting.down : id !== "name" })}
+      selected={shown.stats.findIndex((s) => s.region === region)}
+      onSelect={(row) => shown.stats[row]!.region !== NONE && store.select({ region: shown.stats[row]!.region })}
+    />
+  );
+}
+
+const OVERS = [
+  { value: "ranks", title: "Ranks" },
+  { value: "processes", title: "Processes" },
+  { value: "threads", title: "Threads" },
+];
+
+function oversOf(facts: Facts): typeof OVERS {
+  const some = { ranks: facts.processes.filter((p) => p.rank !== null).length > 1, processes: facts.processes.length > 1, threads: facts.locations.length > 1 };
+  return OVERS.filter(({ value }) => some[value as keyof typeof some]);
+}
+
+function reportOf({ spread, facts, regions, stats, unit }: Shown): unknown {
+  return {
+    over: spread.over,
+    units: spread.units.map((_, i) => spread.label(facts, i)),
+    total: spread.total,
+    unit,
+    rows: stats.map((s) => ({ ...s, name: nameOf(regions, s.region), outliers: s.outliers.map((one) => spread.label(facts, one)) })),
+    bars: spread.units.map((_, i) => spread.parts(i).reduce((sum, part) => sum + part.value, 0)),
+  };
+}
+
+function Page({ spread, regions, over, setOver }: { spread: Spread; regions: Regions; over: string; setOver: (over: string) => void }) {
+  const store = useStore();
+  const facts = useFacts();
+  const selection = useSelection();
+  const [time, setTime] = useState<Time>("excl");
+  const [byTime, setByTime] = useState(false);
+  const unit = spread.unitOf(facts, selection.process, selection.location);
+  const shown = useMemo((): Shown => ({ spread, facts, regions, stats: spread.regions.map((one) => spread.stats(one, time)), unit, time }), [spread, facts, regions, time, unit]);
+  const one = selection.region === undefined ? undefined : shown.stats.find((s) => s.region === selection.region);
+  const order = useMemo(() => {
+    const units = spread.units.map((_, i) => i);
+    const long = one ? spread.values(one.region, time) : units.map((i) => spread.parts(i).reduce((sum, part) => sum + part.value, 0));
+    return byTime ? units.sort((a, b) => long[b]! - long[a]! || a - b) : units;
+  }, [spread, byTime, one, time]);
+  const found = useMemo(() => search(regions.names, selection.search), [regions, selection.search]);
+  useReport(() => ({ ...(reportOf(shown) as object), order: order.map((i) => spread.label(facts, i)), one: one ? nameOf(regions, one.region) : null }));
+  const choose = (index: number): void => {
+    const which = spread.units[index]!;
+    const key = spread.ofThreads ? "location" : "process";
+    store.select({ process: undefined, location: undefined, [key]: index === unit ? undefined : which });
+  };
+  const few = order.length <= FEW;
+  const ranged = selection.begin !== undefined || selection.end !== undefined;
+  return (
+    <div class="balance">
+      <Toolbar says={ranged ? "of the whole run: the selected time is not applied here" : `${count(spread.units.length)} ${spread.over}`}>
+        {oversOf(facts).length > 1 && <Choice label="Over" value={over} options={oversOf(facts)} onChange={setOver} />}
+        <Choice label="Time" value={time} options={[{ value: "excl", title: "Own time" }, { value: "incl", title: "With callees" }]} onChange={(value) => setTime(value as Time)} />
+        <Choice label="Order" value={byTime ? "time" : "number"} options={[{ value: "number", title: "By number" }, { value: "time", title: "Longest first" }]} onChange={(value) => setByTime(value === "time")} />
+        {one && (
+          <button class="quiet" onClick={() => store.select({ region: undefined, path: undefined })}>
+            All functions
+          </button>
+        )}
+      </Toolbar>
+      <div class={few ? "halves stacked" : "halves"}>
+        <BarChart high={few ? HEAD + order.length * ROW + 6 : undefined} spread={spread} facts={facts} regions={regions} order={order} one={one} time={time} selected={unit} onUnit={choose} onRegion={(region) => store.select({ region })} />
+        <Table shown={shown} found={found} />
+      </div>
+    </div>
+  );
+}
+
+function Balance() {
+  const facts = useFacts();
+  const [over, setOver] = useState(oversOf(facts)[0]?.value ?? "auto");
+  const spread = useAnswer("balance", { over }, asSpread);
+  const regions = useRegions();
+  if (!spread.data || !regions.data) return <Waiting problem={spread.problem ?? regions.problem} what="how time is spread" />;
+  return <Page spread={spread.data} regions={regions.data} over={over} setOver={setOver} />;
+}
+
+export const balance: View = {
+  id: "balance",
+  title: "Balance",
+  available: (facts) => facts.locations.length > 1 || "One thread did all the work: there is nothing to hold against each other. Ranks of MPI, processes and threads are compared here.",
+  component: Balance,
+};

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who sent how much to whom.
+import { useMemo, useState } from "preact/hooks";
+import type { Columns } from "../columns";
+import type { Facts } from "../facts";
+import { useFacts, useQuery, useReport, useSelection, useStore } from "../hooks";
+import { Matrix, type Quantity } from "../matrix";
+import { MatrixPicture, shown } from "../matrixpicture";
+import { Empty, Waiting } from "../parts/Empty";
+import { Choice, Toolbar } from "../parts/Menu";
+import { count } from "../units";
+import "../balance.css";
+import type { View } from "./view";
+
+const OPTIONS = [
+  { value: "bytes", title: "Bytes" },
+  { value: "messages", title: "Messages" },
+  { value: "time", title: "Time", hint: "From the begin of the send to the end of the receive, all messages together" },
+];
+
+/** What is not in the cells, or not as it was measured. */
+function remarks(meta: Columns["meta"]): string {
+  const named: [string, string][] = [
+    ["unmatched_sends", "sends without a receive"],
+    ["unmatched_receives", "receives without a send"],
+    ["unmeasured", "with a side that was not measured"],
+    ["cancelled", "cancelled"],
+    ["early", "that came before they were sent, by the clocks"],
+  ];
+  return named
+    .filter(([name]) => Number(meta[name] ?? 0) > 0)
+    .map(([name, text]) => `${count(Number(meta[name]))} ${text}`)
+    .join(", ");
+}
+
+function Shown({ columns, facts }: { columns: Columns; facts: Facts }) {
+  const store = useStore();
+  const { process } = useSelection();
+  const [quantity, setQuantity] = useState<Quantity>("bytes");
+  const matrix = useMemo(() => new Matrix(columns, facts), [columns, facts]);
+  const row = process === undefined ? -1 : matrix.processes.indexOf(process);
+  const place = Math.floor(row / matrix.group);
+  useReport(() => ({
+    quantity,
+    labels: Array.from({ length: matrix.size }, (_, i) => matrix.label(facts, i)),
+    cells: Array.from({ length: matrix.size }, (_, from) => Array.from({ length: matrix.size }, (_, to) => matrix.value(quantity, from, to))),
+    sent: Array.from({ length: matrix.size }, (_, i) => matrix.sent(quantity, i)),
+    received: Array.from({ length: matrix.size }, (_, i) => matrix.received(quantity, i)),
+    total: matrix.total(quantity),
+    remarks: remarks(columns.meta),
+  }));
+  const rest = remarks(columns.meta);
+  return (
+    <div class="matrix">
+      <Toolbar says={`${count(matrix.total("messages"))} messages, ${shown("bytes", matrix.total("bytes"))}${rest ? ` · ${rest}` : ""}`}>
+        <Choice label="Quantity" value={quantity} options={OPTIONS} onChange={(value) => setQuantity(value as Quantity)} />
+      </Toolbar>
+      {matrix.total("messages") > 0 ? (
+        <MatrixPicture
+          matrix={matrix}
+          facts={facts}
+          quantity={quantity}
+          chosen={row < 0 ? undefined : { row: place, column: place }}
+          onChoose={(at) => {
+            const chosen = matrix.processes[at.row * matrix.group]!;
+            if (facts.processes[chosen]) store.select({ location: undefined, process: chosen === process ? undefined : chosen });
+          }}
+        />
+      ) : (
+        <Empty title="No messages">None were sent from one rank to another in the time that is selected. Collective operations are not in the matrix.</Empty>
+      )}
+    </div>
+  );
+}
+
+function Communication() {
+  const facts = useFacts();
+  const { begin, end } = useSelection();
+  const found = useQuery("matrix", { begin, end });
+  if (!found.data) return <Waiting problem={found.problem} what="the messages" />;
+  return <Shown columns={found.data} facts={facts} />;
+}
+
+export const matrix: View = {
+  id: "matrix",
+  title: "Matrix",
+  available: (facts) => facts.has.messages || (facts.has.mpi ? "Messages between ranks are in the trace: record one with --trace." : "No messages between ranks were recorded. They come from programs that use MPI, measured with --trace."),
+  component: Communication,
+};

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+import { describe, expect, it } from "vitest";
+import { NONE, pack, parse } from "../src/columns";
+import type { Facts } from "../src/facts";
+import { Matrix, MOST } from "../src/matrix";
+
+const factsOf = (ranks: (number | null)[]): Facts => ({ processes: ranks.map((rank) => ({ rank, name: "p", pid: 1 })), locations: [] }) as unknown as Facts;
+function columns(from: number[], to: number[], messages: number[]) {
+  const f64 = Float64Array.from(messages);
+  return parse(pack({}, { from: Uint32Array.from(from), to: Uint32Array.from(to), messages: f64, bytes: f64.map((n) => n * 8), time: f64.map((n) => n / 10), received: f64 }));
+}
+
+describe("the matrix", () => {
+  it("has senders in rows and receivers in columns, by rank, with sums of both", () => {
+    const facts = factsOf([1, 0]); // process 0 is rank 1
+    const m = new Matrix(columns([0, 1, 0], [1, 0, 0], [5, 2, 1]), facts);
+    expect(m.processes).toEqual([1, 0]);
+    expect(m.label(facts, 0)).toBe("rank 0");
+    expect(m.value("messages", 1, 0)).toBe(5);
+    expect(m.value("messages", 0, 1)).toBe(2);
+    expect(m.value("bytes", 1, 1)).toBe(8);
+    expect([m.sent("messages", 0), m.sent("messages", 1)]).toEqual([2, 6]);
+    expect([m.received("messages", 0), m.received("messages", 1)]).toEqual([5, 3]);
+    expect([m.total("messages"), m.largest("messages")]).toEqual([8, 5]);
+  });
+  it("has a place for those that were not measured", () => {
+    const facts = factsOf([0, 1]);
+    const m = new Matrix(columns([0], [NONE], [3]), facts);
+    expect(m.size).toBe(3);
+    expect(m.label(facts, 2)).toBe("not measured");
+    expect(m.value("messages", 0, 2)).toBe(3);
+  });
+  it("puts ranks together where there are more than pixels, and loses none", () => {
+    const n = 10_000;
+    const ranks = Array.from({ length: n }, (_, i) => i);
+    const facts = factsOf(ranks);
+    const m = new Matrix(columns(ranks.slice(1), ranks.slice(0, -1), new Array<number>(n - 1).fill(1)), facts);
+    expect(m.size).toBeLessThanOrEqual(MOST);
+    expect(m.total("messages")).toBe(n - 1);
+    expect(m.label(facts, 0)).toBe(`rank 0 to rank ${m.group - 1}`);
+    expect(m.label(facts, m.size - 1)).toContain("rank 9999");
+  });
+});
