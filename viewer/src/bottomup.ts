@@ -154,7 +154,7 @@ export class BottomUp {
   /** Opens the way that most of the own time came by, up to the program's start. */
   openHottest(from: number): void {
     let node = from;
-    while (this.openNode(node)) {
+    while (this.opened.has(node) || this.openNode(node)) {
       const level = this.levels[this.levelBelow.get(node)!]!;
       const { excl, incl } = level.groups.sum;
       let best = 0;

@@ -31,7 +31,7 @@ export interface Metric {
   what: string;
 }
 
-export type Has = "trace" | "lines" | "mpi" | "tasks" | "messages" | "waits" | "counters" | "source" | "compare";
+export type Has = "trace" | "lines" | "mpi" | "io" | "tasks" | "messages" | "waits" | "counters" | "source" | "compare";
 
 export interface Facts {
   title: string;

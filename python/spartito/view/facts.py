@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 
-from spartito import __version__, losses, mpitable
+from spartito import __version__, iotable, losses, mpitable
 from spartito.reading import launcher
 from spartito.summary import measuring_cost
 from spartito.view import payload, words
@@ -114,6 +114,7 @@ def _has(model: Model, info: dict[str, Any]) -> dict[str, bool]:
         "counters": info["traced"] and bool(info["counters"]),
         "lines": bool(model.lines()),
         "mpi": ranks > 0,
+        "io": any(metric["name"] == iotable.READ for metric in info["metrics"]),
         "tasks": tasks["count"] > 0 or tasks["never"] > 0,
         "messages": info["traced"] and ranks > 0,
         "waits": info["traced"] and ranks > 0,

@@ -5,6 +5,7 @@ as a payload of columns. The server and the one-file page take the same bytes fr
     facts       meta: title, words about the run, where the time goes, processes, locations, metrics (spartito.view.facts)
     waits       meta: what Model.waits() says
     critical    meta: what Model.critical_path() says (share)
+    io          meta.files: what Model.io() says, those with the most time first
     tasks       meta: what Model.tasks() says (limit)
     lines       meta.functions: what Model.lines() says, the functions with the most time first (process, location); begin and end
                 are taken for the other views' sake: lines are not in the trace, and meta.unclipped, a sentence, says so
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import threading
 
+from spartito import iotable
 from spartito.linesource import Sources
 from spartito.say import Refused
 from spartito.view import changes, facts, payload, words
@@ -65,6 +67,7 @@ class Experiment:
             "compare": self._compare,
             "critical": self._critical,
             "facts": self._facts,
+            "io": self._io,
             "lines": self._lines,
             "source": self._source,
             "tasks": self._tasks,
@@ -113,6 +116,9 @@ class Experiment:
 
     def _critical(self, given: dict[str, Any]) -> bytes:
         return payload.pack(self.model.critical_path(**given))
+
+    def _io(self, given: dict[str, Any]) -> bytes:
+        return self._once("io", given, lambda: {"files": iotable.files(self.model, 0)})
 
     def _tasks(self, given: dict[str, Any]) -> bytes:
         return payload.pack(self.model.tasks(**given))

@@ -113,6 +113,8 @@ class Packing:
                 wanted.append(("balance", {"over": over}, f"the balance over {over}"))
         if has["lines"]:
             wanted.append(("lines", {}, "line by line"))
+        if has["io"] and has["trace"]:
+            wanted.append(("io", {}, "the files"))
         if has["tasks"]:
             wanted.append(("tasks", {}, "tasks"))
         if has["messages"]:

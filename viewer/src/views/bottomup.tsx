@@ -85,11 +85,12 @@ function BottomUpView() {
   const [sorting, sort] = useState("own");
   const [chosen, choose] = useState(NONE);
   const [, again] = useReducer((n: number) => n + 1, 0);
-  useReport(() => ({
+  useReport(() => model && {
+    ready: !tree.loading,
     total: tree.data?.total,
-    functions: model?.shown.length,
-    rows: model && Array.from(model.shown.subarray(0, 200), (node) => reported(model, regions.data!, node)),
-  }));
+    functions: model.shown.length,
+    rows: Array.from(model.shown.subarray(0, 200), (node) => reported(model, regions.data!, node)),
+  });
   if (!model || !regions.data || !tree.data) return <Waiting problem={tree.problem ?? regions.problem} what="the call tree" />;
   if (!model.shown.length)
     return <Empty title="No function is left">Take back the search or the module above, or select a longer range of time.</Empty>;

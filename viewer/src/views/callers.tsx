@@ -163,7 +163,7 @@ function Callers() {
     () => (tree.data && regions && shown !== undefined ? sandwich(tree.data, shown, regions.count) : undefined),
     [tree.data, regions, shown],
   );
-  useReport(() => found && regions && reported(found, regions));
+  useReport(() => (found && regions ? { ready: !tree.loading, ...reported(found, regions) } : { ready: Boolean(tree.data && regions) }));
   if (!tree.data || !regions) return <Waiting problem={tree.problem ?? known.problem} what="the call tree" />;
   if (!found)
     return (

@@ -42,7 +42,7 @@ function useDrawn(least: string | undefined, leastCall: string, framed: boolean,
     };
     return picture(graph, { total, node: share, edge: Number(leastCall), limit: LIMIT, ...(around !== undefined && { around }) }, framed, words);
   }, [graph, regions, share, leastCall, framed, around]);
-  return { drawn, share: String(share), regions, problem: tree.problem ?? known.problem };
+  return { drawn, share: String(share), regions, loading: tree.loading, problem: tree.problem ?? known.problem };
 }
 
 function paintOf(dark: boolean): Paint {
@@ -178,8 +178,8 @@ function Graph() {
   const [frames, setFrames] = useState("on");
   const [extent, setExtent] = useState("all");
   const around = extent === "around" ? region : undefined;
-  const { drawn, share, regions, problem } = useDrawn(least, leastCall, frames === "on", around);
-  useReport(() => drawn && regions && reported(drawn, regions));
+  const { drawn, share, regions, loading, problem } = useDrawn(least, leastCall, frames === "on", around);
+  useReport(() => drawn && regions && { ready: !loading, ...reported(drawn, regions) });
   if (!drawn || !regions) return <Waiting problem={problem} what="the call tree" />;
   return (
     <>

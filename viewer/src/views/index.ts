@@ -7,6 +7,7 @@ import { critical } from "./critical";
 import { flame } from "./flame";
 import { graph } from "./graph";
 import { icicle } from "./icicle";
+import { io } from "./io";
 import { matrix } from "./matrix";
 import { source } from "./source";
 import { summary } from "./summary";
@@ -33,4 +34,5 @@ export const views: readonly View[] = [
   waits,
   critical,
   tasks,
+  io,
 ];

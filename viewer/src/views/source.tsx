@@ -153,7 +153,17 @@ function Source() {
   const text = meta?.["text"] as string | undefined;
   const lines = useMemo(() => (place ? heatLines(functions, place.file, text) : []), [functions, place?.file, text]);
   const missing = (meta?.["missing"] as string | undefined) ?? source.problem;
-  useReport(() => ({ file: place?.file, function: place?.name, line: place?.line, missing, text: text !== undefined, lines: reported(lines), functions: functions.length }));
+  const ready = regions.data !== undefined && (file < 0 || !source.loading) && (!facts.has.lines || !recorded.loading);
+  useReport(() => ({
+    ready,
+    file: place?.file,
+    function: place?.name,
+    line: place?.line,
+    missing,
+    text: text !== undefined,
+    lines: reported(lines),
+    functions: functions.length,
+  }));
   const problem = regions.problem ?? recorded.problem;
   if (problem || !regions.data || (facts.has.lines && !recorded.data)) return <Waiting problem={problem} what="the lines" />;
   if (!place) return <Empty title="Choose a function">Its source is shown here. {advice(undefined, false)}</Empty>;

@@ -112,12 +112,12 @@ function WaitsView() {
     [rows, process, location],
   );
   const total = rows.reduce((sum, row) => sum + row.time, 0);
-  useReport(() => ({
-    metrics: waits?.metrics.map((m) => [m.name, m.count, m.time]),
+  useReport(() => waits && {
+    metrics: waits.metrics.map((m) => [m.name, m.count, m.time]),
     rows: here.length,
     time: here.reduce((sum, row) => sum + row.time, 0),
     who: waiters(rows).map((w) => [w.process, w.waited, w.caused]),
-  }));
+  });
   if (!waits || !regions.data) return <Waiting problem={answer.problem ?? regions.problem} what="the waits" />;
   if (!waits.rows.length) return <Empty title="Nobody waited in MPI">No call of MPI waited for another rank.</Empty>;
   const sum = waits.metrics.reduce((s, m) => s + (m.parent === null ? m.time : 0), 0);
