@@ -70,14 +70,14 @@ function lead(facts: Facts): string {
 
 function Title({ facts }: { facts: Facts | undefined }) {
   const store = useStore();
-  const lost = facts ? facts.lost.length + facts.problems.length : 0;
+  const lost = facts ? facts.lost.length + facts.problems.length + (facts.pruned?.length ?? 0) : 0;
   return (
     <div class="title">
       <h1 title={facts?.command.join(" ")}>{facts?.title ?? "Spartito"}</h1>
       {facts && <span class="lead">{lead(facts)}</span>}
       {facts && lost > 0 && (
-        <button class="warning" title={[...facts.lost, ...facts.problems].join("\n")} onClick={() => store.select({ view: "summary" })}>
-          {lost === 1 ? "not all was recorded" : `${lost} remarks on what was recorded`}
+        <button class="warning" title={[...facts.lost, ...facts.problems, ...(facts.pruned ?? [])].join("\n")} onClick={() => store.select({ view: "summary" })}>
+          {lost === 1 ? "1 remark" : `${lost} remarks`}
         </button>
       )}
     </div>

@@ -2,6 +2,7 @@
 // What is selected, in words, each with a way to clear it; and the call path as breadcrumbs.
 import type { Facts, Regions } from "./facts";
 import { useRegions, useSelection, useStore } from "./hooks";
+import { Name } from "./parts/Name";
 import type { Selection } from "./store";
 import { time } from "./units";
 
@@ -63,10 +64,11 @@ function Crumbs({ path, regions }: { path: readonly number[]; regions: Regions |
         ) : (
           <button
             key={at}
+            title={regions?.names[path[at]!]}
             aria-current={at === path.length - 1 ? "true" : undefined}
             onClick={() => store.select({ path: path.slice(0, at + 1), centre: path.slice(0, at + 1) })}
           >
-            {regions?.names[path[at]!] ?? path[at]}
+            <Name text={regions?.names[path[at]!] ?? String(path[at])} />
           </button>
         ),
       )}
@@ -85,7 +87,9 @@ export function Chips({ facts }: { facts: Facts | undefined }) {
     <div class="chips">
       {chips.map((chip) => (
         <span class="chip" key={chip.what}>
-          <small>{chip.what}</small> <b title={chip.text}>{chip.text}</b>
+          <small>{chip.what}</small> <b title={chip.text}>
+            <Name text={chip.text} />
+          </b>
           <button aria-label={`Clear ${chip.what} ${chip.text}`} title="Clear" onClick={() => store.select(chip.clear)}>
             ×
           </button>

@@ -43,6 +43,8 @@ export interface Facts {
   traced: boolean;
   /** Where the time goes, in words. */
   sentences: string[];
+  /** The region that each sentence is about. */
+  about: (number | null)[];
   /** Of measuring: seconds for each enter and leave, and the share of the run that this was. */
   cost: { in: number; out: number; share: number };
   lost: string[];

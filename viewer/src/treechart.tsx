@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What icicle and sunburst share: the tree, what is centred, colours, labels, words about a box.
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { heldIn, step } from "./boxes";
 import { type Measure, change, largestChange } from "./change";
 import { type Colour, INK, css, muted, ofChange, ofModule } from "./colour";
@@ -73,7 +73,12 @@ export function useChart(paint: Paint): { chart: Chart | undefined; problem: str
   const tree = answer.data;
   const regions = regionsAnswer.data;
   const hits = useHits(tree, regions);
-  const [focus, setFocus] = useState<number | undefined>(undefined);
+  const [focus, showFocus] = useState<number | undefined>(undefined);
+  const latest = useRef<number | undefined>(undefined); // the focus, for keys that come faster than pictures
+  const setFocus = (row: number): void => {
+    latest.current = row;
+    showFocus(row);
+  };
   const colour = useMemo(() => (tree && regions ? colouring(tree, regions, dark, paint) : undefined), [tree, regions, dark, paint]);
   const centre = useMemo(() => tree?.find(selection.centre) ?? ROOT, [tree, selection.centre]);
   const selected = useMemo(() => tree?.find(selection.path, true) ?? ROOT, [tree, selection.path]);
@@ -93,10 +98,11 @@ export function useChart(paint: Paint): { chart: Chart | undefined; problem: str
   };
   const key = (event: KeyboardEvent): boolean => {
     if (event.ctrlKey || event.metaKey || event.altKey) return false;
-    const to = step(tree, at, event.key);
+    const now = latest.current !== undefined && latest.current < tree.count ? latest.current : at;
+    const to = step(tree, now, event.key);
     if (to !== undefined) setFocus(to);
-    else if (event.key === "Enter") go(at);
-    else if (event.key === " ") select(at);
+    else if (event.key === "Enter") go(now);
+    else if (event.key === " ") select(now);
     else if (event.key === "Escape") go(tree.parentOf(centre));
     else if (event.key === "Home") go(ROOT);
     else return false;

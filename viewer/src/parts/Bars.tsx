@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A short list of what takes most: name, bar, time, share; each line leads somewhere.
+import { Name } from "./Name";
 import { percent } from "../units";
 
 export interface Bar {
@@ -20,7 +21,9 @@ export function Bars({ rows }: { rows: readonly Bar[] }) {
       {rows.map((row) => (
         <li key={row.key}>
           <button title={row.hint} onClick={row.go}>
-            <span class="label">{row.text}</span>
+            <span class="label">
+              <Name text={row.text} />
+            </span>
             <span class="track" aria-hidden="true">
               <i style={{ width: `${most ? (row.share / most) * 100 : 0}%`, background: row.colour }} />
             </span>

@@ -99,7 +99,13 @@ export function VirtualTable(props: Props) {
   const { order, columns, selected } = props;
   const [box, { height }] = useSize<HTMLDivElement>();
   const [top, setTop] = useState(0);
-  const [cursor, setCursor] = useState(0);
+  const [cursor, showCursor] = useState(0);
+  const at = useRef(0); // the cursor, for keys that come faster than pictures
+  const mine = useRef(new Set<number>()); // rows selected here, whose news is still under way
+  const setCursor = (index: number): void => {
+    at.current = index;
+    showCursor(index);
+  };
   const page = Math.max(1, Math.floor(height / ROW) - 2);
   const first = Math.max(0, Math.floor(top / ROW) - SPARE);
   const last = Math.min(order.length, first + page + 2 + 2 * SPARE);
@@ -113,7 +119,8 @@ export function VirtualTable(props: Props) {
   };
   useEffect(() => {
     const index = indexOf(order, selected); // what another view has selected comes into sight here
-    if (index < 0) return;
+    if (index === at.current) mine.current.clear();
+    if (index < 0 || mine.current.has(order[index]!)) return;
     setCursor(index);
     reveal(index);
   }, [selected, order, height > 0]);
@@ -124,14 +131,16 @@ export function VirtualTable(props: Props) {
   const go = (index: number): void => {
     setCursor(index);
     reveal(index);
-    if (order.length) props.onSelect?.(order[index]!);
+    if (!order.length) return;
+    if (props.onSelect) mine.current.add(order[index]!);
+    props.onSelect?.(order[index]!);
   };
   const key = (event: KeyboardEvent): void => {
     if (event.target !== box.current || !order.length) return; // the head's buttons have keys of their own
-    const to = event.altKey || event.ctrlKey || event.metaKey ? undefined : moved(event.key, cursor, order.length, page);
+    const to = event.altKey || event.ctrlKey || event.metaKey ? undefined : moved(event.key, at.current, order.length, page);
     if (to !== undefined) go(to);
-    else if (event.key === "Enter") props.onOpen?.(order[cursor]!);
-    else if (!props.onKey?.(event, order[cursor]!)) return;
+    else if (event.key === "Enter") props.onOpen?.(order[at.current]!);
+    else if (!props.onKey?.(event, order[at.current]!)) return;
     event.preventDefault();
   };
   const rows = [];

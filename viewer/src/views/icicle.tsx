@@ -145,6 +145,7 @@ function useSight(chart: Chart): [Sight, (sight: Sight) => void, Sight] {
 function report(chart: Chart, drawn: Drawn | undefined) {
   const { tree } = chart;
   return {
+    ready: drawn !== undefined,
     total: tree.total,
     paths: tree.paths,
     rows: tree.count,

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { css, ofModule } from "../colour";
 import type { Facts, Regions } from "../facts";
 import { byPackage, Flat, sorted } from "../flat";
-import { useAnswer, useDark, useFacts, useRegions, useReport, useSelection, useStore } from "../hooks";
+import { useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../hooks";
 import { Bars } from "../parts/Bars";
 import { range } from "../store";
 import { count, percent, time } from "../units";
@@ -54,6 +54,30 @@ function Packages({ flat, regions }: { flat: Flat; regions: Regions }) {
   );
 }
 
+function Words({ sentences, about }: { sentences: readonly string[]; about: readonly (number | null)[] }) {
+  const store = useStore();
+  return (
+    <>
+      {sentences.map((sentence, at) => {
+        const region = about[at];
+        return (
+          <p key={sentence}>
+            {typeof region === "number" ? (
+              <button title="Show this function" onClick={() => store.select({ view: "table", region })}>
+                {sentence}
+              </button>
+            ) : (
+              sentence
+            )}
+          </p>
+        );
+      })}
+    </>
+  );
+}
+
+const VERSIONS: Record<string, string> = { viewer: "Shown by Spartito", spartito: "Measured by Spartito", python: "Python", mpi: "MPI" };
+
 function About({ facts }: { facts: Facts }) {
   const { processes, locations, cost } = facts;
   const ranks = processes.filter((process) => process.rank !== null).length;
@@ -67,7 +91,7 @@ function About({ facts }: { facts: Facts }) {
     ["Threads", count(locations.length)],
     ["Recorded", facts.traced ? "profile and trace" : "profile; with --trace also the order in time"],
     ["Measuring", `${time(cost.in + cost.out)} for each call, ${percent(cost.share)} of the run`],
-    ...Object.entries(facts.versions).map(([name, version]): [string, string] => [name, version]),
+    ...Object.entries(facts.versions).map(([name, version]): [string, string] => [VERSIONS[name] ?? name, version]),
   ];
   return (
     <dl class="about">
@@ -82,7 +106,7 @@ function About({ facts }: { facts: Facts }) {
 }
 
 function Remarks({ facts }: { facts: Facts }) {
-  const remarks = [...facts.lost, ...facts.problems];
+  const remarks = [...facts.lost, ...facts.problems, ...(facts.pruned ?? [])];
   if (!remarks.length) return <p class="fine">Nothing was lost: all calls that were to be measured are in the numbers.</p>;
   return <Listed remarks={remarks} />;
 }
@@ -101,22 +125,31 @@ function Summary() {
   const facts = useFacts();
   const flat = useAnswer("flat", range(useSelection()), asFlat);
   const regions = useRegions().data;
+  const comparison = useQuery(facts.has.compare ? "compare" : undefined);
+  const compared = comparison.data;
   const rows = useMemo(
     () => flat.data && sorted(Uint32Array.from({ length: flat.data.count }, (_, i) => i), flat.data.excl, true),
     [flat.data],
   );
   useReport(() => ({
+    ready: Boolean((flat.data && regions) || flat.problem) && (!facts.has.compare || !comparison.loading),
     sentences: facts.sentences,
+    against: compared?.meta["sentences"] ?? null,
+    remarks: [...facts.lost, ...facts.problems],
     total: flat.data?.total,
     functions: rows && Array.from(rows.subarray(0, ROWS), (row) => [regions?.names[flat.data!.region[row]!], flat.data!.excl[row]]),
   }));
   return (
     <div class="summary">
       <section class="words">
-        {facts.sentences.map((sentence) => (
-          <p key={sentence}>{sentence}</p>
-        ))}
+        <Words sentences={facts.sentences} about={facts.about} />
       </section>
+      {compared && (
+        <section class="words">
+          <h2>Against {compared.meta["base"].title}</h2>
+          <Words sentences={compared.meta["sentences"]} about={compared.meta["about"]} />
+        </section>
+      )}
       <section>
         <h2>Functions by own time</h2>
         {flat.data && regions && rows ? <Functions flat={flat.data} regions={regions} rows={rows} /> : <p class="fine">{flat.problem ?? "Reading…"}</p>}

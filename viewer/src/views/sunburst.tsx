@@ -196,6 +196,7 @@ function Beside({ chart }: { chart: Chart }) {
 function report(chart: Chart, drawn: Drawn | undefined) {
   const { tree } = chart;
   return {
+    ready: drawn !== undefined,
     total: tree.total,
     centre: nameOf(chart, chart.centre),
     selected: chart.selected === ROOT ? null : nameOf(chart, chart.selected),

@@ -6,6 +6,7 @@ import type { Metric, Regions } from "../facts";
 import { Flat, largest, sorted } from "../flat";
 import { useAnswer, useDark, useFacts, useRegions, useReport, useSelection, useStore } from "../hooks";
 import { Empty, Waiting } from "../parts/Empty";
+import { Name } from "../parts/Name";
 import { Toolbar } from "../parts/Menu";
 import { type Column, type Sorting, VirtualTable } from "../parts/VirtualTable";
 import { useFound } from "../searchbox";
@@ -84,7 +85,7 @@ function make(flat: Flat, regions: Regions, metrics: readonly Metric[], longest:
       cell: (row) => (
         <>
           <i class="swatch" style={{ background: css(ofModule(regions.moduleOf(flat.region[row]!), dark)) }} />
-          {name(row)}
+          <Name text={name(row)} />
         </>
       ),
       full: (row) => `${name(row)}\n${place(row)}`,
@@ -145,6 +146,7 @@ function Table() {
   const order = useMemo(() => rows && made && sorted(rows, made.keys[sorting.id]!, sorting.down), [rows, made, sorting]);
   const selected = useMemo(() => (flat && selection.region !== undefined ? flat.region.indexOf(selection.region) : -1), [flat, selection.region]);
   useReport(() => ({
+    ready: Boolean(order) || answer.problem !== undefined,
     total: flat?.total,
     rows: order?.length,
     sorting,
@@ -180,7 +182,8 @@ function Table() {
 }
 
 function rowOf(flat: Flat, regions: Regions, row: number) {
-  const numbers = { visits: flat.visits, incl: flat.incl, excl: flat.excl, mean: flat.mean, min: flat.min, max: flat.max, std: flat.std };
+  const { visits, incl, excl, mean, min, max, std, base } = flat;
+  const numbers = { visits, incl, excl, mean, min, max, std, ...(base && { base: base.excl, change: excl.map((value, at) => value - base.excl[at]!) }) };
   return { name: regions.names[flat.region[row]!], ...Object.fromEntries(Object.entries(numbers).map(([key, values]) => [key, values[row]])) };
 }
 

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Summary, table, icicle and sunburst in a real browser: what they show against what Model says; the one selection."""
+
+import subprocess
+import sys
+
+import pytest
+from spartito.analysis import Model
+from viewing import Viewer, needs_viewer
+
+pytestmark = needs_viewer
+PROGRAM = """
+import json, threading
+def leaf(n):
+    return json.dumps(list(range(n)))
+def branch(n):
+    for i in range(n): leaf(i)
+def deep(n):
+    return branch(3) if n == 0 else deep(n - 1)
+def odd():
+    return leaf(7)
+t = threading.Thread(target=branch, args=(40,))
+t.start(); t.join()
+branch(80); deep(60); odd()
+"""
+
+
+def measure(place, name, program):
+    (place / "program.py").write_text(program)
+    command = [sys.executable, "-m", "spartito", "run", "-q", "-o", name, "--", sys.executable, "program.py"]
+    subprocess.run(command, cwd=place, check=True)
+    return place / name
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    return measure(tmp_path_factory.mktemp("frame"), "x", PROGRAM)
+
+
+@pytest.fixture(scope="module")
+def model(recorded):
+    return Model(str(recorded))
+
+
+@pytest.fixture(scope="module")
+def viewer(recorded, tmp_path_factory):
+    v = Viewer(recorded, tmp_path_factory.mktemp("browser"))
+    v.page.call("Network.enable")
+    yield v
+    asked = {e["params"]["request"]["url"] for e in v.page.events if e["method"] == "Network.requestWillBeSent"}
+    assert asked and all(url.startswith((v.url, "data:", "about:")) for url in asked), asked
+    assert not v.page.exceptions()
+    v.close()
+
+
+def functions(model, **selection):
+    return [row for row in model.flat(**selection) if row["kind"] != "root"]
+
+
+def region(viewer, name):
+    names = "window.spartito.store.source.get('regions').then(r => r.meta.names)"
+    return viewer.page.evaluate(names).index(name)
+
+
+def children(model, path):
+    """Rows of the tree below the path of that name (None: the outermost), the longest first."""
+    rows = [row for row in model.tree() if row["kind"] != "root"]
+    top = min((row["depth"] for row in rows), default=0)
+    if path is None:
+        found = [row for row in rows if row["depth"] == top]
+    else:
+        above = max((row for row in rows if row["name"] == path), key=lambda row: row["incl"])
+        found = [row for row in rows if row["parent"] == above["path"]]
+    return sorted(found, key=lambda row: -row["incl"])
+
+
+def test_the_first_screen_says_where_the_time_goes(viewer, model):
+    view = viewer.open("")
+    assert viewer.selection()["view"] == "summary"
+    rows = functions(model, sort="excl")
+    assert view["sentences"] and any(rows[0]["name"] in sentence for sentence in view["sentences"])
+    assert view["total"] == pytest.approx(sum(row["excl"] for row in rows))
+    for (name, excl), row in zip(view["functions"], rows):
+        assert (name, excl) == (row["name"], pytest.approx(row["excl"]))
+    text = viewer.page.evaluate("document.body.innerText")
+    assert view["sentences"][0] in text and "Measuring" in text and "What was lost" in text
+    # the first function of the list leads to its row
+    viewer.page.evaluate("document.querySelector('.bars button').click()")
+    assert viewer.ready()["top"][0]["name"] == rows[0]["name"]
+    assert viewer.selection() == {"view": "table", "region": region(viewer, rows[0]["name"])}
+
+
+@pytest.mark.parametrize(
+    ("column", "sort"), [("excl", "excl"), ("incl", "incl"), ("visits", "visits"), ("mean", "mean"), ("max", "max")]
+)
+def test_the_table_sorts_as_the_model_does(viewer, model, column, sort):
+    view = viewer.open("view=table")
+    if column != "excl":
+        at = view["columns"].index(column)
+        viewer.page.evaluate(f"document.querySelectorAll('.head button')[{at}].click()")
+        view = viewer.ready()
+    rows = functions(model)
+    by_name = {}
+    for row in rows:
+        by_name.setdefault(row["name"], []).append(row)
+    assert view["sorting"] == {"id": column, "down": True} and view["rows"] == len(rows)
+    assert [row[column] for row in view["top"]] == pytest.approx(sorted((row[sort] for row in rows), reverse=True)[:10])
+    for shown in view["top"]:
+        known = [
+            tuple(row[key] for key in ("visits", "incl", "excl", "mean", "min", "max", "std")) for row in by_name[shown["name"]]
+        ]
+        own = tuple(shown[key] for key in ("visits", "incl", "excl", "mean", "min", "max", "std"))
+        assert any(own == pytest.approx(one) for one in known), shown
+
+
+def test_the_table_has_few_rows_in_the_page_and_obeys_the_keyboard(viewer):
+    view = viewer.open("view=table")
+    viewer.focus(".table")
+    viewer.key("ArrowDown", "ArrowDown", "ArrowUp", "ArrowDown")
+    assert viewer.selection()["region"] == region(viewer, view["top"][2]["name"])
+    rows = viewer.page.evaluate("document.querySelectorAll('.table [role=row]').length")
+    assert rows < 80
+    viewer.key("End")
+    last = viewer.page.evaluate("document.querySelector('.table [aria-selected=true]').getAttribute('aria-rowindex')")
+    assert int(last) == view["rows"] + 1
+    active = viewer.page.evaluate(
+        "document.getElementById(document.querySelector('.table').getAttribute('aria-activedescendant')).className"
+    )
+    assert "selected" in active
+
+
+def test_search_counts_what_it_hits(viewer, model):
+    view = viewer.open("view=icicle&search=json")
+    rows = [row for row in model.tree() if "json" in row["name"].lower()]
+    assert view["hits"]["paths"] == len(rows)
+    assert view["hits"]["regions"] == len({(row["name"], row["file"], row["line"]) for row in rows})
+    assert 0 < view["hits"]["time"] < view["total"]
+    said = viewer.page.evaluate("document.querySelector('.hits').textContent")
+    assert f"{len(rows)} paths" in said
+    view = viewer.open("view=table&search=nothing+has+this+name")
+    assert view["rows"] == 0 and "Clear the search" in viewer.page.evaluate("document.body.innerText")
+
+
+@pytest.mark.parametrize("name", ["icicle", "sunburst"])
+def test_the_tree_is_the_models(viewer, model, name):
+    view = viewer.open(f"view={name}")
+    top = children(model, None)
+    assert view["total"] == pytest.approx(sum(row["incl"] for row in top))
+    assert [row["name"] for row in view["top"]] == [row["name"] for row in top][:8]
+    assert [row["incl"] for row in view["top"]] == pytest.approx([row["incl"] for row in top][:8])
+    colours, before = viewer.pixels()
+    assert colours > 5 and view["boxes"] > 10
+    viewer.focus("canvas")
+    view = viewer.key("ArrowDown", "Enter")  # into the outermost call with most time
+    assert view["centre"] == view["focus"] == view["selected"] == top[0]["name"]
+    below = children(model, top[0]["name"])
+    assert [row["incl"] for row in view["top"]] == pytest.approx([row["incl"] for row in below][:8])
+    assert viewer.pixels()[1] != before
+    described = viewer.page.evaluate("document.querySelector('canvas').getAttribute('aria-description')")
+    assert described.startswith(top[0]["name"] + ": ") and "% of all" in described
+    view = viewer.key("Escape")
+    assert view["centre"].startswith("whole run")
+
+
+def test_a_click_selects_for_all_views_and_back_undoes_it(viewer):
+    first = viewer.open("view=icicle")
+    x, y = viewer.box("canvas")
+    view = viewer.click(x + 30, y + 9)  # the outermost call with most time is the first box
+    assert view["centre"] == view["selected"] == first["top"][0]["name"]
+    selection = viewer.selection()
+    assert selection["path"] == selection["centre"] == [selection["region"]]
+    chips = viewer.page.evaluate("document.querySelector('.chips').textContent")
+    assert first["top"][0]["name"] in chips and "whole run" in chips
+    viewer.page.evaluate("document.getElementById('tab-sunburst').click()")
+    assert viewer.ready()["centre"] == view["centre"]
+    viewer.page.evaluate("document.getElementById('tab-table').click()")
+    viewer.page.wait_for("document.querySelector('.table [aria-selected=true]')?.innerText")
+    shown = viewer.page.evaluate("document.querySelector('.table [aria-selected=true] [role=gridcell]').title")
+    assert shown.startswith(view["centre"])
+    for _ in range(3):
+        viewer.page.evaluate("history.back()")
+        viewer.ready()
+    viewer.page.wait_for("!window.spartito.state().selection.path")
+    assert viewer.selection() == {"view": "icicle"}
+    hash = viewer.page.evaluate("(history.forward(), new Promise(d => setTimeout(() => d(location.hash), 50)))")
+    assert "path" in hash
+    viewer.ready()
+    viewer.page.evaluate("document.querySelector('.chip button').click()")
+    viewer.ready()
+    assert "region" not in viewer.selection() and "path" not in viewer.selection()
+
+
+def test_the_wheel_zooms_and_the_rest_stays_in_the_picture(viewer):
+    whole = viewer.open("view=icicle")
+    x, y = viewer.box("canvas")
+    before = viewer.pixels()[1]
+    view = viewer.wheel(x + 400, y + 60, -900)
+    assert viewer.pixels()[1] != before and view["boxes"] > 0
+    viewer.wheel(x + 400, y + 60, 5000)
+    assert viewer.view()["boxes"] == whole["boxes"] and viewer.pixels()[1] == before
+
+
+def test_one_thread_alone(viewer, model):
+    location = max(range(len(model.info()["locations"])), key=lambda i: -model.info()["locations"][i]["busy"])
+    view = viewer.open(f"view=table&location={location}")
+    rows = functions(model, location=location)
+    assert view["rows"] == len(rows)
+    assert view["total"] == pytest.approx(sum(row["excl"] for row in rows))
+    assert model.info()["locations"][location]["name"] in viewer.page.evaluate("document.querySelector('.chips').textContent")
+
+
+def test_another_run_colours_the_tree_and_has_columns(recorded, tmp_path, tmp_path_factory):
+    other = measure(tmp_path, "before", PROGRAM.replace("branch(80)", "branch(20)").replace("odd()\n", "pass\n"))
+    viewer = Viewer(recorded, tmp_path_factory.mktemp("browser"), "--compare", other)
+    try:
+        view = viewer.open("view=icicle")
+        assert view["compared"]
+        plain = viewer.pixels()[1]
+        viewer.page.evaluate("document.querySelectorAll('.choice input')[1].click()")
+        viewer.ready()
+        assert viewer.pixels()[1] != plain
+        view = viewer.open("view=table&search=__main__:branch")
+        assert {"base", "change", "ratio"} <= set(view["columns"]) and view["rows"] == 1
+        before = {row["name"]: row["excl"] for row in Model(str(other)).flat()}["__main__:branch"]
+        assert view["top"][0]["base"] == pytest.approx(before)
+        assert view["top"][0]["change"] == pytest.approx(view["top"][0]["excl"] - before)
+        assert viewer.open("")["against"]
+    finally:
+        viewer.close()
+
+
+@pytest.mark.parametrize(("width", "height", "theme"), [(1280, 800, "light"), (1920, 1080, "dark")])
+def test_pictures_are_stable_and_not_empty(viewer, width, height, theme):
+    viewer.size(width, height)
+    try:
+        for name in ("icicle", "sunburst"):
+            viewer.open(f"view={name}&theme={theme}")
+            colours, first = viewer.pixels()
+            assert colours > 5
+            viewer.open(f"view={name}&theme={theme}")
+            assert viewer.pixels()[1] == first
+        for name in ("summary", "table"):
+            viewer.open(f"view={name}&theme={theme}")
+            assert len(viewer.screenshot()) > 20_000
+            wide = viewer.page.evaluate("document.documentElement.scrollWidth")
+            assert wide <= width  # the page itself never scrolls sideways
+    finally:
+        viewer.size(1280, 800)
