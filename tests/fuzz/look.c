@@ -232,4 +232,5 @@ void look_at(const struct sp_model *m)
 	if (m->n_locations)
 		report(m, 0);
 	analyse(m);
+	look_view(m);
 }

@@ -6,5 +6,6 @@
 #include "model/model.h"
 
 void look_at(const struct sp_model *m);
+void look_view(const struct sp_model *m); /* a part of it */
 
 #endif
