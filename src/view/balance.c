@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/balance.h"
+#include "view/kept.h"
+#include "view/span.h"
 #include "view/view.h"
 
 static const double S = 1e-9;
@@ -32,54 +35,71 @@ struct spread {
 	struct cell *cells;             /* owned; of the unit that is summed up */
 	uint32_t n;                     /* cells but the last */
 	bool rest;                      /* there is a last one */
+	struct sp_pyramid *pyramid;     /* NULL: all of the run */
+	struct sp_span span;            /* otherwise this part of it, */
+	struct sp_value *values;        /* owned; for each path, what a unit did in that */
+	double *each;                   /* owned; the same */
 	struct line *lines;             /* owned */
 	size_t n_lines, room;
 	double total;
 };
 
-typedef void location_fn(struct spread *s, const struct sp_location *l);
+typedef void row_fn(struct spread *s, uint32_t path, const struct sp_value *v);
 
-/* Calls f for the locations of a unit. */
-static void each_location(struct spread *s, uint32_t unit, location_fn *f)
+/* What locations did in the range, all together. */
+static int each_ranged(struct spread *s, uint32_t first, uint32_t end, row_fn *f, struct sp_err *e)
 {
-	const uint32_t i = s->units.units[unit];
-	const struct sp_process *p;
+	const size_t n = s->m->n_paths;
+	uint32_t l, p;
+
+	memset(s->values, 0, n * sizeof(*s->values));
+	for (l = first; l < end; l++)
+		if (sp_pyramid_range(s->pyramid, l, s->span.begin, s->span.end, s->values, s->each, e))
+			return -1;
+	sp_pyramid_inclusive(s->m, s->values);
+	for (p = 1; p < n; p++)
+		f(s, p, &s->values[p]);
+	return 0;
+}
+
+/* Calls f for the paths of a unit's locations. */
+static int each_row(struct spread *s, uint32_t unit, row_fn *f, struct sp_err *e)
+{
+	const uint32_t is = s->units.units[unit];
+	const bool thread = s->units.over == SP_OVER_THREADS;
+	const uint32_t first = thread ? is : s->m->processes[is].first_location;
+	const uint32_t end = first + (thread ? 1 : s->m->processes[is].locations);
 	uint32_t l;
+	size_t i;
 
-	if (s->units.over == SP_OVER_THREADS) {
-		f(s, &s->m->locations[i]);
+	if (s->pyramid)
+		return each_ranged(s, first, end, f, e);
+	for (l = first; l < end; l++) {
+		const struct sp_row *row = s->m->values + s->m->locations[l].first_value;
+
+		for (i = 0; i < s->m->locations[l].values; i++)
+			if (row[i].path)
+				f(s, row[i].path, &row[i].v);
+	}
+	return 0;
+}
+
+static void add_time(struct spread *s, uint32_t path, const struct sp_value *v)
+{
+	s->excl[s->m->paths[path].region] += v->excl;
+}
+
+static void add_cell(struct spread *s, uint32_t path, const struct sp_value *v)
+{
+	struct cell *c = &s->cells[s->slot[s->m->paths[path].region]];
+
+	if (!(v->visits || v->resumed || v->incl > 0))
 		return;
-	}
-	p = &s->m->processes[i];
-	for (l = p->first_location; l < p->first_location + p->locations; l++)
-		f(s, &s->m->locations[l]);
-}
-
-static void add_time(struct spread *s, const struct sp_location *l)
-{
-	const struct sp_row *row = s->m->values + l->first_value;
-	size_t i;
-
-	for (i = 0; i < l->values; i++)
-		s->excl[s->m->paths[row[i].path].region] += row[i].v.excl;
-}
-
-static void add_cells(struct spread *s, const struct sp_location *l)
-{
-	const struct sp_row *row = s->m->values + l->first_value;
-	struct cell *c;
-	size_t i;
-
-	for (i = 0; i < l->values; i++) {
-		if (row[i].path == 0 || !(row[i].v.visits || row[i].v.resumed || row[i].v.incl > 0))
-			continue;
-		c = &s->cells[s->slot[s->m->paths[row[i].path].region]];
-		c->ran = true;
-		c->visits += (double)row[i].v.visits;
-		c->excl += row[i].v.excl;
-		if (s->outermost[row[i].path])
-			c->incl += row[i].v.incl;
-	}
+	c->ran = true;
+	c->visits += (double)v->visits;
+	c->excl += v->excl;
+	if (s->outermost[path])
+		c->incl += v->incl;
 }
 
 static int by_time(const void *a, const void *b, void *times)
@@ -109,13 +129,14 @@ static void only_selected(struct spread *s)
 }
 
 /* Which regions have cells of their own. */
-static void choose(struct spread *s, const struct sp_view_query *q)
+static int choose(struct spread *s, const struct sp_view_query *q, struct sp_err *e)
 {
 	const size_t all = s->m->n_regions, most = MOST_ROWS / (s->units.n_units + 1);
 	uint32_t i, u, want = q->regions ? q->regions : MOST_REGIONS;
 
 	for (u = 0; u < s->units.n_units; u++)
-		each_location(s, u, add_time);
+		if (each_row(s, u, add_time, e))
+			return -1;
 	if (want > most)
 		want = most ? (uint32_t)most : 1;
 	for (i = 0; i < all; i++)
@@ -132,6 +153,7 @@ static void choose(struct spread *s, const struct sp_view_query *q)
 		s->slot[i] = s->n;
 	for (i = 0; i < s->n; i++)
 		s->slot[s->regions[i]] = i;
+	return 0;
 }
 
 static int put_line(struct spread *s, uint32_t unit, uint32_t cell)
@@ -152,17 +174,18 @@ static int put_line(struct spread *s, uint32_t unit, uint32_t cell)
 	return 0;
 }
 
-static int put_units(struct spread *s)
+static int put_units(struct spread *s, struct sp_err *e)
 {
 	const uint32_t cells = s->n + s->rest;
 	uint32_t u, c;
 
 	for (u = 0; u < s->units.n_units; u++) {
 		memset(s->cells, 0, (s->n + 1) * sizeof(*s->cells));
-		each_location(s, u, add_cells);
+		if (each_row(s, u, add_cell, e))
+			return -1;
 		for (c = 0; c < cells; c++) {
 			if (s->cells[c].ran && put_line(s, u, c))
-				return -1;
+				return sp_fail(e, ENOMEM, "not enough memory");
 			s->total += s->cells[c].excl * S;
 		}
 	}
@@ -226,7 +249,7 @@ static int find_units(struct spread *s, const struct sp_view_query *q, struct sp
 	return 0;
 }
 
-static int make(struct spread *s, const struct sp_view_query *q, struct sp_columns *out)
+static int make_room(struct spread *s)
 {
 	const size_t n = s->m->n_regions + 1;
 
@@ -235,28 +258,44 @@ static int make(struct spread *s, const struct sp_view_query *q, struct sp_colum
 	s->slot = malloc(n * sizeof(*s->slot));
 	s->regions = malloc(n * sizeof(*s->regions));
 	s->cells = malloc((n + 1) * sizeof(*s->cells));
-	if (!s->outermost || !s->excl || !s->slot || !s->regions || !s->cells)
-		return -1;
-	choose(s, q);
-	if (put_units(s) || put_columns(s, out))
-		return -1;
-	put_meta(s, out);
-	return 0;
+	if (s->pyramid) {
+		s->values = malloc(s->m->n_paths * sizeof(*s->values));
+		s->each = calloc(s->m->n_paths, sizeof(*s->each)); /* of no use here */
+		if (!s->values || !s->each)
+			return -1;
+	}
+	return s->outermost && s->excl && s->slot && s->regions && s->cells ? 0 : -1;
+}
+
+/* The part of the run that is asked for. */
+static int find_range(struct spread *s, const struct sp_viewed *v, const struct sp_view_query *q, struct sp_err *e)
+{
+	if (isnan(q->begin) && isnan(q->end))
+		return sp_model_rows(v->m, e);
+	return sp_span_of(&s->span, v->m, q, e) || sp_view_pyramid(v, &s->pyramid, e) ? -1 : 0;
 }
 
 int sp_view_balance(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
 {
 	struct spread s = {.m = v->m, .process = q->process, .location = q->location};
-	int rc = find_units(&s, q, e) || sp_model_rows(v->m, e) ? -1 : 0;
+	int rc = find_units(&s, q, e) || find_range(&s, v, q, e) ? -1 : 0;
 
-	if (rc == 0 && make(&s, q, out))
+	if (rc == 0 && make_room(&s))
 		rc = sp_fail(e, ENOMEM, "not enough memory");
+	if (rc == 0)
+		rc = choose(&s, q, e) || put_units(&s, e) ? -1 : 0;
+	if (rc == 0 && put_columns(&s, out))
+		rc = sp_fail(e, ENOMEM, "not enough memory");
+	if (rc == 0)
+		put_meta(&s, out);
 	sp_balance_report_free(&s.units);
 	free(s.outermost);
 	free(s.excl);
 	free(s.slot);
 	free(s.regions);
 	free(s.cells);
+	free(s.values);
+	free(s.each);
 	free(s.lines);
 	return rc;
 }

@@ -8,8 +8,8 @@
 #include "view/against.h"
 
 static const struct sp_view_kind kinds[] = {
-    {"balance", SP_VIEW_PROCESS | SP_VIEW_LOCATION | SP_VIEW_REGION | SP_VIEW_REGIONS | SP_VIEW_OVER,
-     SP_VIEW_NEEDS_ROWS, sp_view_balance},
+    {"balance", SP_VIEW_SELECTION | SP_VIEW_REGION | SP_VIEW_REGIONS | SP_VIEW_OVER, SP_VIEW_NEEDS_ROWS,
+     sp_view_balance},
     {"flat", SP_VIEW_SELECTION | SP_VIEW_LIMIT, SP_VIEW_NEEDS_SELECTED, sp_view_flat},
     {"matrix", SP_VIEW_SELECTION, SP_VIEW_NEEDS_ALONE, sp_view_matrix},
     {"overview", SP_VIEW_SELECTION | SP_VIEW_PIXELS | SP_VIEW_ROWS, 0, sp_view_overview},

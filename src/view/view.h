@@ -125,8 +125,8 @@ int sp_view_overview(const struct sp_viewed *v, const struct sp_view_query *q, s
  * unit, for each unit and region that ran there. over: "ranks", "processes", "threads" or "auto", as Model.balance().
  * Told apart are the `regions` with the most exclusive time in all (default 500, fewer where units are many); the rest
  * of a unit is one row, region none, incl = excl. region: that one alone. process, location: units are its threads, or
- * that one. meta: over, units[] (indices of processes, or over threads of locations), regions (told apart), total (s).
- */
+ * that one. begin, end: what was done in that range, as of tree and flat. meta: over, units[] (indices of processes, or
+ * over threads of locations), regions (told apart), total (s). */
 int sp_view_balance(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e);
 
 /* The communication matrix, of messages that a process or location selected sent or received, and that were begun to

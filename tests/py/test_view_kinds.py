@@ -298,6 +298,24 @@ def test_balance_tells_fewer_regions_apart(ranks, recorded):
     assert one_meta["units"] == [1] and close(sum(one_thread["excl"]), sum(view(Model(recorded), "flat", location=1)[1]["excl"]))
 
 
+def test_balance_of_a_range_is_what_flat_says_of_it(recorded):
+    model = Model(recorded)
+    end = model.info()["end"] - model.info()["begin"]
+    part = {"begin": end * 0.3, "end": end * 0.9}
+    meta, columns = view(model, "balance", over="threads", **part)
+    assert meta["units"] == [0, 1]
+    whole_meta, whole = view(model, "balance", over="threads", begin=0.0, end=end)
+    assert math.isclose(whole_meta["total"], view(model, "balance")[0]["total"], rel_tol=1e-6)  # moments are whole ns
+    assert meta["total"] < whole_meta["total"] and close(sum(whole["excl"]), whole_meta["total"])
+    for unit in (0, 1):
+        _, flat = view(model, "flat", location=unit, **part)
+        said = {r: n for r, *n in zip(*(flat[c] for c in ("region", "visits", "incl", "excl")))}
+        rows = zip(*(columns[c] for c in ("unit", "region", "visits", "incl", "excl")))
+        found = {r: n for u, r, *n in rows if u == unit}
+        assert set(said) == set(found)
+        assert all(close(a, b) for r in said for a, b in zip(said[r], found[r]))
+
+
 def test_matrix_has_the_numbers_of_the_report(ranks):
     model = Model(ranks)
     meta, columns = view(model, "matrix")
