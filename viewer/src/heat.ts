@@ -27,16 +27,21 @@ export interface HeatLine {
 /** Time that a function's lines took, with what they called. */
 export const timeOf = (f: LineFunction): number => f.own + f.callees;
 
-/** All lines of the text; without it those that ran, and a line without text where some are left out. */
-export function heatLines(functions: readonly LineFunction[], file: string, text: string | undefined): HeatLine[] {
+/** All lines of the text; without it those that ran. Where a line belongs to several functions (a comprehension, a lambda) it has
+ * the numbers of the chosen one, or else of the one around the others, which has their time in its callees. */
+export function heatLines(
+  functions: readonly LineFunction[],
+  file: string,
+  text: string | undefined,
+  chosen?: LineFunction | undefined,
+): HeatLine[] {
   const found = new Map<number, HeatLine>();
   functions.forEach((f, of) => {
     if (f.file !== file) return;
     for (const [line, hits, own, callees] of f.lines) {
-      const before = found.get(line); // a lambda, or two functions of the same line
-      const share = timeOf(f) > 0 ? (own + callees) / timeOf(f) : 0;
-      const sum = { hits: hits + (before?.hits ?? 0), own: own + (before?.own ?? 0), callees: callees + (before?.callees ?? 0) };
-      found.set(line, { line, text: undefined, ...sum, share: Math.max(share, before?.share ?? 0), of });
+      const before = functions[found.get(line)?.of ?? -1];
+      if (before && (before === chosen || (f !== chosen && before.line <= f.line && timeOf(before) >= timeOf(f)))) continue;
+      found.set(line, { line, text: undefined, hits, own, callees, share: timeOf(f) > 0 ? (own + callees) / timeOf(f) : 0, of });
     }
   });
   const empty = (line: number): HeatLine => ({ line, text: undefined, hits: 0, own: 0, callees: 0, share: 0, of: -1 });

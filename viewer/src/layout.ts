@@ -83,6 +83,7 @@ function across(g: Layers, clusters: readonly number[]): Float64Array {
   const weight = new Float64Array(n).fill(1e-3);
   for (let v = 0; v < g.count; v++) weight[v] = v < g.nodes ? 1 : 4;
   let x = separate(new Float64Array(n), weight, gaps);
+  const joints = g.chains.map((chain) => chain.filter((v) => v >= g.nodes)).filter((chain) => chain.length > 1);
   const rounds = g.count > LARGE ? ROUNDS / 2 : ROUNDS;
   for (let round = 0; round < rounds; round++) {
     const want = Float64Array.from(x);
@@ -96,6 +97,11 @@ function across(g: Layers, clusters: readonly number[]): Float64Array {
           of += p;
         }
       if (of) want[v] = x[v]! * 0.25 + (sum / of) * 0.75;
+    }
+    // what an edge passes moves to one line as a whole; from neighbour to neighbour that would take a round for each layer
+    for (const chain of joints) {
+      const middle = chain.reduce((sum, v) => sum + x[v]!, 0) / chain.length;
+      for (const v of chain) want[v] = want[v]! * 0.4 + middle * 0.6;
     }
     frames(g, want);
     x = separate(want, weight, gaps);

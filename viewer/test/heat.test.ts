@@ -35,9 +35,16 @@ describe("heat of lines", () => {
     expect(heatLines([], "/m.py", "")).toEqual([]);
   });
 
-  it("adds up what two functions did in one line", () => {
-    const [line] = heatLines([f(1, [[1, 1, 2, 0]]), f(1, [[1, 3, 1, 1]])], "/m.py", "x");
-    expect([line!.hits, line!.own, line!.callees]).toEqual([4, 3, 1]);
+  it("gives a line of several functions to the one around them, or to the chosen one", () => {
+    const inner = { ...f(2, [[2, 9, 1, 0]]), name: "m:f.<listcomp>" };
+    const both = [inner, f(1, [[2, 1, 1, 2], [3, 1, 8, 0]])];
+    expect(heatLines(both, "/m.py", undefined).map((l) => [l.hits, l.own, l.callees])).toEqual([
+      [1, 1, 2],
+      [1, 8, 0],
+    ]);
+    expect(heatLines([...both].reverse(), "/m.py", undefined)[0]!.hits).toBe(1);
+    expect(heatLines(both, "/m.py", undefined, inner)[0]!.hits).toBe(9);
+    expect(heatLines([...both].reverse(), "/m.py", undefined, inner)[0]!.hits).toBe(9);
   });
 
   it("finds the end of a function", () => {

@@ -151,7 +151,8 @@ function Source() {
   const source = useQuery(file >= 0 ? "source" : undefined, { file: file < 0 ? undefined : file });
   const meta = source.loading ? undefined : source.data?.meta;
   const text = meta?.["text"] as string | undefined;
-  const lines = useMemo(() => (place ? heatLines(functions, place.file, text) : []), [functions, place?.file, text]);
+  const at = place && functions.find((f) => f.file === place.file && f.line === place.line && f.name === place.name);
+  const lines = useMemo(() => (place ? heatLines(functions, place.file, text, at) : []), [functions, place?.file, text, at]);
   const missing = (meta?.["missing"] as string | undefined) ?? source.problem;
   const ready = regions.data !== undefined && (file < 0 || !source.loading) && (!facts.has.lines || !recorded.loading);
   useReport(() => ({
@@ -167,7 +168,6 @@ function Source() {
   const problem = regions.problem ?? recorded.problem;
   if (problem || !regions.data || (facts.has.lines && !recorded.data)) return <Waiting problem={problem} what="the lines" />;
   if (!place) return <Empty title="Choose a function">Its source is shown here. {advice(undefined, false)}</Empty>;
-  const at = functions.find((f) => f.file === place.file && f.line === place.line && f.name === place.name);
   return (
     <>
       <Toolbar says={place.file ? `${place.file}:${place.line}` : ""}>
