@@ -7,6 +7,7 @@ import sys
 import pytest
 from conftest import ROOT
 from spartito.analysis import Model
+from spartito.view import payload
 from test_viewer_timeline import is_dominant_where_it_ran
 from viewing import Viewer, needs_viewer
 
@@ -65,6 +66,23 @@ def test_balance_over_ranks(heat):
     locations = model.info()["locations"]
     for unit, sum_of_bar in zip(said["units"], view["bars"]):
         assert sum_of_bar == pytest.approx(sum(x["busy"] for x in locations if x["process"] == unit), rel=1e-6)
+
+
+def test_balance_in_a_range_of_time(heat):
+    model, viewer = heat
+    end = model.info()["end"] - model.info()["begin"]
+    view = viewer.open(f"view=balance&begin={end * 0.6}&end={end * 0.8}")
+    assert view["remark"] == "in the selected time"
+    step = next(row for row in view["rows"] if row["name"] == "__main__:step")
+    for unit in range(4):
+        process = next(i for i, p in enumerate(model.info()["processes"]) if p["rank"] == unit)
+        meta, columns = payload.unpack(model.view("flat", process=process, begin=end * 0.6, end=end * 0.8))
+        times = dict(zip(columns["region"], columns["excl"]))
+        assert view["bars"][unit] == pytest.approx(sum(columns["excl"]))
+        if unit == step["maxUnit"]:
+            assert step["max"] == pytest.approx(times[step["region"]])
+    # less than what the whole run has
+    assert step["max"] < end * 0.2 + 1e-6
 
 
 def test_one_function_and_one_rank(heat):

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The time line and the flame over time in a real browser: what they show against what Model says."""
 
+import re
 import subprocess
 import sys
 
 import pytest
 from spartito.analysis import Model
+from spartito.view import payload
 from viewing import Viewer, needs_viewer
 
 pytestmark = needs_viewer
@@ -135,7 +137,13 @@ def test_the_keyboard_reaches_calls(viewer):
     assert len(chosen["path"]) == 2
 
 
-def test_a_range_is_selected_for_all_views(viewer):
+def units_of(text):
+    """Seconds of the first time in a text."""
+    number, unit = re.search(r"([\d.]+) (ns|µs|ms|s)\b", text).groups()
+    return float(number) * {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1}[unit]
+
+
+def test_a_range_is_selected_for_all_views(viewer, recorded):
     view = viewer.open("view=timeline")
     x, y = viewer.box("canvas")
     whole, left, width = view["whole"]["end"], view["left"], view["width"]
@@ -143,6 +151,11 @@ def test_a_range_is_selected_for_all_views(viewer):
     view = viewer.drag(x + left + 200, y + 100, x + left + 500, y + 100, shift=True)
     assert view["range"] == pytest.approx([200 * per_pixel, 500 * per_pixel], rel=0.02)
     assert viewer.selection()["begin"] == view["range"][0]
+    begin, end = view["range"]
+    _, columns = payload.unpack(Model(str(recorded)).view("flat", begin=begin, end=end, limit=1))
+    viewer.page.wait_for("document.querySelectorAll('.inrange li').length > 0")
+    shown = viewer.page.evaluate("document.querySelector('.inrange li').innerText")
+    assert units_of(shown) == pytest.approx(columns["excl"][0], rel=0.01)
     assert view["span"]["end"] == whole  # the picture stays
     x, y = viewer.box("canvas")  # what is selected stands above it
     view = viewer.drag(x + left + 600, y + view["top"] - 10, x + left + 400, y + 100)  # from the ruler
