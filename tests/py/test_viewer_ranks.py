@@ -72,7 +72,7 @@ def test_balance_in_a_range_of_time(heat):
     model, viewer = heat
     end = model.info()["end"] - model.info()["begin"]
     view = viewer.open(f"view=balance&begin={end * 0.6}&end={end * 0.8}")
-    assert view["remark"] == "in the selected time"
+    assert view["ranged"]
     step = next(row for row in view["rows"] if row["name"] == "__main__:step")
     for unit in range(4):
         process = next(i for i, p in enumerate(model.info()["processes"]) if p["rank"] == unit)

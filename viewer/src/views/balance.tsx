@@ -147,7 +147,7 @@ function Page({ spread, regions, over, setOver }: { spread: Spread; regions: Reg
     return byTime ? units.sort((a, b) => long[b]! - long[a]! || a - b) : units;
   }, [spread, byTime, one, time]);
   const found = useMemo(() => search(regions.names, selection.search), [regions, selection.search]);
-  useReport(() => ({ ...(reportOf(shown) as object), order: order.map((i) => spread.label(facts, i)), one: one ? nameOf(regions, one.region) : null }));
+  useReport(() => ({ ...(reportOf(shown) as object), ranged, order: order.map((i) => spread.label(facts, i)), one: one ? nameOf(regions, one.region) : null }));
   const choose = (index: number): void => {
     const which = spread.units[index]!;
     const key = spread.ofThreads ? "location" : "process";
@@ -157,7 +157,7 @@ function Page({ spread, regions, over, setOver }: { spread: Spread; regions: Reg
   const ranged = selection.begin !== undefined || selection.end !== undefined;
   return (
     <div class="balance">
-      <Toolbar says={ranged ? "of the whole run: the selected time is not applied here" : `${count(spread.units.length)} ${spread.over}`}>
+      <Toolbar says={`${count(spread.units.length)} ${spread.over}${ranged ? ", in the selected time" : ""}`}>
         {oversOf(facts).length > 1 && <Choice label="Over" value={over} options={oversOf(facts)} onChange={setOver} />}
         <Choice label="Time" value={time} options={[{ value: "excl", title: "Own time" }, { value: "incl", title: "With callees" }]} onChange={(value) => setTime(value as Time)} />
         <Choice label="Order" value={byTime ? "time" : "number"} options={[{ value: "number", title: "By number" }, { value: "time", title: "Longest first" }]} onChange={(value) => setByTime(value === "time")} />
@@ -178,7 +178,8 @@ function Page({ spread, regions, over, setOver }: { spread: Spread; regions: Reg
 function Balance() {
   const facts = useFacts();
   const [over, setOver] = useState(oversOf(facts)[0]?.value ?? "auto");
-  const spread = useAnswer("balance", { over }, asSpread);
+  const { begin, end } = useSelection();
+  const spread = useAnswer("balance", { over, begin, end }, asSpread);
   const regions = useRegions();
   if (!spread.data || !regions.data) return <Waiting problem={spread.problem ?? regions.problem} what="how time is spread" />;
   return <Page spread={spread.data} regions={regions.data} over={over} setOver={setOver} />;
