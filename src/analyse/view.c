@@ -16,19 +16,13 @@ struct parameter {
 };
 #define AT(member) offsetof(struct sp_view_query, member)
 static const struct parameter parameters[] = {
-    {"process", SP_VIEW_PROCESS, INDEX, AT(process)},
-    {"location", SP_VIEW_LOCATION, INDEX, AT(location)},
-    {"begin", SP_VIEW_BEGIN, TIME, AT(begin)},
-    {"end", SP_VIEW_END, TIME, AT(end)},
-    {"limit", SP_VIEW_LIMIT, COUNT, AT(limit)},
-    {"pixels", SP_VIEW_PIXELS, COUNT, AT(pixels)},
-    {"levels", SP_VIEW_LEVELS, COUNT, AT(levels)},
-    {"rows", SP_VIEW_ROWS, WORD, AT(rows)},
-    {"region", SP_VIEW_REGION, INDEX, AT(region)},
-    {"regions", SP_VIEW_REGIONS, COUNT, AT(regions)},
-    {"over", SP_VIEW_OVER, WORD, AT(over)},
-    {"metric", SP_VIEW_METRIC, WORD, AT(metric)},
-    {NULL, 0, 0, 0},
+    {"process", SP_VIEW_PROCESS, INDEX, AT(process)}, {"location", SP_VIEW_LOCATION, INDEX, AT(location)},
+    {"begin", SP_VIEW_BEGIN, TIME, AT(begin)},        {"end", SP_VIEW_END, TIME, AT(end)},
+    {"limit", SP_VIEW_LIMIT, COUNT, AT(limit)},       {"pixels", SP_VIEW_PIXELS, COUNT, AT(pixels)},
+    {"levels", SP_VIEW_LEVELS, COUNT, AT(levels)},    {"rows", SP_VIEW_ROWS, WORD, AT(rows)},
+    {"name", SP_VIEW_NAME, WORD, AT(name)},           {"region", SP_VIEW_REGION, INDEX, AT(region)},
+    {"regions", SP_VIEW_REGIONS, COUNT, AT(regions)}, {"over", SP_VIEW_OVER, WORD, AT(over)},
+    {"metric", SP_VIEW_METRIC, WORD, AT(metric)},     {NULL, 0, 0, 0},
 };
 
 static int set_number(const struct parameter *p, PyObject *value, void *to)

@@ -56,4 +56,21 @@ int sp_pyramid_range(struct sp_pyramid *p, uint32_t location, uint64_t begin, ui
                      double *each, struct sp_err *e);
 void sp_pyramid_inclusive(const struct sp_model *m, struct sp_value *values);
 
+/* The markers in [begin, end], in the order of time; string: index in sp_model.strings. */
+typedef void sp_pyramid_marker_fn(void *arg, uint64_t time, uint32_t string);
+int sp_pyramid_markers(struct sp_pyramid *p, uint32_t location, uint64_t begin, uint64_t end,
+                       sp_pyramid_marker_fn *told, void *arg, struct sp_err *e);
+
+/* n values of a counter, from `time` on; in the order of counters and time. */
+typedef void sp_pyramid_counter_fn(void *arg, uint32_t counter, uint64_t time, uint64_t n, double min, double max,
+                                   double mean);
+struct sp_pyramid_asked {
+	uint32_t counter;    /* index in sp_model.counters; SP_NONE: all */
+	uint64_t begin, end; /* begin < end */
+	uint32_t pixels;     /* equal parts; the values of each are told together */
+};
+/* The values in [begin, end], and of each counter the last one before. */
+int sp_pyramid_counters(struct sp_pyramid *p, uint32_t location, const struct sp_pyramid_asked *q,
+                        sp_pyramid_counter_fn *told, void *arg, struct sp_err *e);
+
 #endif

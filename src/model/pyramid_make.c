@@ -31,6 +31,10 @@ void sp_pyramid_made_free(struct sp_pyramid_made *x)
 
 	free(x->points.p);
 	free(x->frames.p);
+	free(x->markers.p);
+	free(x->series.p);
+	free(x->samples.p);
+	free(x->groups.p);
 	for (i = 0; i < SP_PYRAMID_LEVELS; i++) {
 		free(x->nodes[i].p);
 		free(x->cells[i].p);
@@ -48,6 +52,10 @@ static void made_init(struct sp_pyramid_made *x)
 	memset(x, 0, sizeof(*x));
 	x->points.size = sizeof(struct sp_pyramid_point);
 	x->frames.size = sizeof(struct sp_pyramid_frame);
+	x->markers.size = sizeof(struct sp_pyramid_mark);
+	x->series.size = sizeof(struct sp_pyramid_series);
+	x->samples.size = sizeof(struct sp_pyramid_sample);
+	x->groups.size = sizeof(struct sp_pyramid_group);
 	for (i = 0; i < SP_PYRAMID_LEVELS; i++) {
 		x->nodes[i].size = sizeof(struct sp_pyramid_node);
 		x->cells[i].size = sizeof(struct sp_pyramid_cell);
@@ -70,7 +78,8 @@ int sp_pyramid_maker_new(struct sp_pyramid_maker **out, const struct sp_model *m
 	x->known = calloc(SP_PYRAMID_KNOWN, sizeof(*x->known));
 	x->stats = calloc(m->n_paths, sizeof(*x->stats));
 	x->touched = malloc(m->n_paths * sizeof(*x->touched));
-	if (!x->known || !x->stats || !x->touched) {
+	x->values = calloc(m->n_counters + 1, sizeof(*x->values));
+	if (!x->known || !x->stats || !x->touched || !x->values) {
 		sp_pyramid_maker_free(x);
 		*out = NULL;
 		return sp_model_no_memory(e);
@@ -80,10 +89,13 @@ int sp_pyramid_maker_new(struct sp_pyramid_maker **out, const struct sp_model *m
 
 void sp_pyramid_maker_free(struct sp_pyramid_maker *x)
 {
-	unsigned i;
+	size_t i;
 
 	if (!x)
 		return;
+	for (i = 0; x->values && i < x->m->n_counters; i++)
+		free(x->values[i].p);
+	free(x->values);
 	for (i = 0; i < SP_PYRAMID_LEVELS; i++) {
 		free(x->times[i].ns);
 		free(x->times[i].touched);
@@ -248,6 +260,10 @@ static inline void one(struct sp_pyramid_maker *x, const struct sp_event *ev)
 	case SP_EVENT_PARAMETER_STRING:
 		if (x->depth)
 			set_parameter(x, ev);
+		break;
+	case SP_EVENT_MARKER:
+	case SP_EVENT_COUNTER:
+		x->failed |= !sp_pyramid_note(x, ev);
 	}
 }
 
@@ -364,10 +380,12 @@ static int begin_location(struct sp_pyramid_maker *x, uint32_t location)
 /* What a location that failed has left in the sums. */
 static void clean(struct sp_pyramid_maker *x)
 {
-	unsigned i;
+	size_t i;
 
 	while (x->n_touched)
 		x->stats[x->touched[--x->n_touched]] = (struct sp_pyramid_stat){.excl = 0};
+	for (i = 0; i < x->m->n_counters; i++)
+		x->values[i].n = 0;
 	for (i = 0; i < SP_PYRAMID_LEVELS; i++)
 		while (x->times[i].n)
 			x->times[i].ns[x->times[i].touched[--x->times[i].n]] = 0;
@@ -395,6 +413,7 @@ int sp_pyramid_make(struct sp_pyramid_maker *x, uint32_t location, struct sp_raw
 		sp_pyramid_strip_done(x, end, true);
 		sp_pyramid_node_done(x, end, true);
 		sp_pyramid_sums_finish(x, end);
+		x->failed |= !sp_pyramid_series_finish(x);
 		out->place.events = x->events;
 		out->place.begin = l->begin;
 		out->place.end = end;

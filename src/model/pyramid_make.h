@@ -50,11 +50,12 @@ struct sp_pyramid_maker {
 	struct sp_pyramid_times times[SP_PYRAMID_LEVELS];
 	struct sp_pyramid_cells cells[SP_PYRAMID_LEVELS];
 	struct sp_pyramid_made *out;
-	uint64_t last;         /* time */
-	uint64_t events;       /* read */
-	uint64_t bucket_event; /* where the bucket began */
-	uint64_t sum_event;    /* where the sum began */
-	uint64_t sum_begin;    /* time */
+	struct sp_pyramid_list *values; /* owned; of each counter its samples */
+	uint64_t last;                  /* time */
+	uint64_t events;                /* read */
+	uint64_t bucket_event;          /* where the bucket began */
+	uint64_t sum_event;             /* where the sum began */
+	uint64_t sum_begin;             /* time */
 	uint64_t sum_bucket;
 	bool in_bucket, failed; /* failed: no memory */
 };
@@ -69,6 +70,10 @@ void sp_pyramid_cell_add(struct sp_pyramid_cell *c, uint64_t first, uint64_t las
 void sp_pyramid_node_done(struct sp_pyramid_maker *x, uint64_t end, bool all);
 /* The same for the times of level 0, with a strip. */
 void sp_pyramid_strip_done(struct sp_pyramid_maker *x, uint64_t end, bool all);
+/* Markers and values of counters; false: no memory. */
+bool sp_pyramid_note(struct sp_pyramid_maker *x, const struct sp_event *ev);
+/* The values of all counters of the location; false: no memory. */
+bool sp_pyramid_series_finish(struct sp_pyramid_maker *x);
 /* What stats have is a sum. */
 void sp_pyramid_sum_done(struct sp_pyramid_maker *x, uint64_t end, uint64_t next_bucket);
 /* The sums of all levels above, and what ends the lists of all. */

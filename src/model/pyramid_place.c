@@ -37,7 +37,8 @@ static int put(struct putting *p, struct sp_pyramid_array *a, struct sp_pyramid_
 
 uint64_t sp_pyramid_size(const struct sp_pyramid_made *x)
 {
-	uint64_t n = x->points.n * x->points.size + x->frames.n * x->frames.size;
+	uint64_t n = x->points.n * x->points.size + x->frames.n * x->frames.size + x->markers.n * x->markers.size +
+	             x->series.n * x->series.size + x->samples.n * x->samples.size + x->groups.n * x->groups.size;
 	unsigned i;
 
 	for (i = 0; i < SP_PYRAMID_LEVELS; i++) {
@@ -78,7 +79,9 @@ int sp_pyramid_put(int fd, struct sp_pyramid_made *x, uint64_t at, struct sp_err
 	number(x);
 	to->at = at;
 	to->n_sums = x->sums[0].n ? x->sums[0].n - 1 : 0;
-	rc = put(&p, &to->points, &x->points) || put(&p, &to->frames, &x->frames);
+	rc = put(&p, &to->points, &x->points) || put(&p, &to->frames, &x->frames) ||
+	     put(&p, &to->markers, &x->markers) || put(&p, &to->series, &x->series) ||
+	     put(&p, &to->samples, &x->samples) || put(&p, &to->groups, &x->groups);
 	for (i = 0; i < SP_PYRAMID_LEVELS && !rc; i++)
 		rc = put(&p, &to->nodes, &x->nodes[i]);
 	for (i = 0; i < SP_PYRAMID_LEVELS && !rc; i++)
@@ -158,11 +161,15 @@ bool sp_pyramid_of(const struct sp_pyramid *p, uint32_t location, struct sp_pyra
 	l->frames = array(p, t, &t->frames, sizeof(*l->frames));
 	l->cells = array(p, t, &t->cells, sizeof(*l->cells));
 	l->entries = array(p, t, &t->entries, sizeof(*l->entries));
+	l->markers = array(p, t, &t->markers, sizeof(*l->markers));
+	l->series = array(p, t, &t->series, sizeof(*l->series));
+	l->samples = array(p, t, &t->samples, sizeof(*l->samples));
+	l->groups = array(p, t, &t->groups, sizeof(*l->groups));
 	nodes = array(p, t, &t->nodes, sizeof(struct sp_pyramid_node));
 	strips = array(p, t, &t->strips, sizeof(struct sp_pyramid_strip));
 	sums = array(p, t, &t->sums, sizeof(struct sp_pyramid_sum));
-	return l->points && l->frames && l->cells && l->entries && nodes && strips && sums &&
-	       set_levels(l, nodes, strips, sums);
+	return l->points && l->frames && l->cells && l->entries && nodes && strips && sums && l->markers && l->series &&
+	       l->samples && l->groups && set_levels(l, nodes, strips, sums);
 }
 
 /* ---- checking ---- */
@@ -266,8 +273,26 @@ static bool sums_are_sound(const struct sp_model *m, const struct sp_pyramid_loc
 	return true;
 }
 
+static bool notes_are_sound(const struct sp_model *m, const struct sp_pyramid_location *l)
+{
+	const struct sp_pyramid_place *t = l->place;
+	size_t i;
+
+	for (i = 0; i < t->markers.n; i++)
+		if (l->markers[i].string >= m->n_strings)
+			return false;
+	for (i = 0; i < t->series.n; i++) {
+		const struct sp_pyramid_series *x = &l->series[i];
+
+		if (x->counter >= m->n_counters || x->n > t->samples.n || x->first > t->samples.n - x->n ||
+		    x->group > t->groups.n || (x->n + SP_PYRAMID_GROUP - 1) / SP_PYRAMID_GROUP > t->groups.n - x->group)
+			return false;
+	}
+	return true;
+}
+
 bool sp_pyramid_sound(const struct sp_model *m, const struct sp_pyramid_location *l)
 {
 	return points_are_sound(l) && frames_are_sound(m, l) && nodes_are_sound(l) && cells_are_sound(m, l) &&
-	       strips_are_sound(m, l) && sums_are_sound(m, l);
+	       strips_are_sound(m, l) && sums_are_sound(m, l) && notes_are_sound(m, l);
 }

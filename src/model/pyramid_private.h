@@ -10,7 +10,7 @@
 #include "model/pyramid.h"
 
 #define SP_PYRAMID_MAGIC   "SPPYRAMD"
-#define SP_PYRAMID_VERSION 1u
+#define SP_PYRAMID_VERSION 2u
 
 enum {
 	SP_PYRAMID_PAGE = 4096,
@@ -21,7 +21,8 @@ enum {
 	SP_PYRAMID_FAN = 1 << SP_PYRAMID_FAN_BITS,
 	SP_PYRAMID_SUM_FAN_BITS = 3,
 	SP_PYRAMID_SUM_FAN = 1 << SP_PYRAMID_SUM_FAN_BITS,
-	SP_PYRAMID_LEVELS = 20
+	SP_PYRAMID_LEVELS = 20,
+	SP_PYRAMID_GROUP = 256 /* samples of a counter that are put together */
 };
 #define SP_PYRAMID_NO_TIME UINT64_MAX
 
@@ -49,9 +50,9 @@ struct sp_pyramid_place {
 	uint64_t events;
 	uint64_t begin, end; /* ns */
 	uint64_t n_sums;     /* of the finest level */
-	struct sp_pyramid_array points, frames, nodes, cells, strips, sums, entries;
+	struct sp_pyramid_array points, frames, nodes, cells, strips, sums, entries, markers, series, samples, groups;
 };
-_Static_assert(sizeof(struct sp_pyramid_place) == 168, "pyramid place");
+_Static_assert(sizeof(struct sp_pyramid_place) == 232, "pyramid place");
 
 /* Where a bucket begins. */
 struct sp_pyramid_point {
@@ -120,6 +121,25 @@ struct sp_pyramid_entry {
 };
 _Static_assert(sizeof(struct sp_pyramid_entry) == 56, "pyramid entry");
 
+struct sp_pyramid_mark {
+	uint64_t time;
+	uint32_t string, reserved;
+};
+
+/* The values of a counter in a location: n samples, in groups of SP_PYRAMID_GROUP. */
+struct sp_pyramid_series {
+	uint32_t counter, reserved;
+	uint64_t first, n;
+	uint64_t group; /* the first one */
+};
+struct sp_pyramid_sample {
+	uint64_t time;
+	double value;
+};
+struct sp_pyramid_group {
+	double min, max, sum;
+};
+
 /* A growing array. */
 struct sp_pyramid_list {
 	void *p; /* owned */
@@ -131,7 +151,8 @@ void *sp_pyramid_more(struct sp_pyramid_list *l, size_t n);
 /* What is made of one location. */
 struct sp_pyramid_made {
 	struct sp_pyramid_place place; /* without at and hash */
-	struct sp_pyramid_list points, frames, sum_entries[SP_PYRAMID_LEVELS], sums[SP_PYRAMID_LEVELS];
+	struct sp_pyramid_list points, frames, markers, series, samples, groups, sum_entries[SP_PYRAMID_LEVELS],
+	    sums[SP_PYRAMID_LEVELS];
 	struct sp_pyramid_list nodes[SP_PYRAMID_LEVELS], cells[SP_PYRAMID_LEVELS], strips[SP_PYRAMID_LEVELS];
 };
 
@@ -164,6 +185,10 @@ struct sp_pyramid_location {
 	const struct sp_pyramid_frame *frames;
 	const struct sp_pyramid_cell *cells;
 	const struct sp_pyramid_entry *entries;
+	const struct sp_pyramid_mark *markers;
+	const struct sp_pyramid_series *series;
+	const struct sp_pyramid_sample *samples;
+	const struct sp_pyramid_group *groups;
 	struct sp_pyramid_level levels[SP_PYRAMID_LEVELS];
 	struct sp_pyramid_strips strips[SP_PYRAMID_LEVELS];
 	struct sp_pyramid_sums sums[SP_PYRAMID_LEVELS];

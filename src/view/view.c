@@ -10,8 +10,11 @@
 static const struct sp_view_kind kinds[] = {
     {"balance", SP_VIEW_SELECTION | SP_VIEW_REGION | SP_VIEW_REGIONS | SP_VIEW_OVER, SP_VIEW_NEEDS_ROWS,
      sp_view_balance},
+    {"counters", SP_VIEW_SELECTION | SP_VIEW_PIXELS | SP_VIEW_NAME, 0, sp_view_counters},
     {"flat", SP_VIEW_SELECTION | SP_VIEW_LIMIT, SP_VIEW_NEEDS_SELECTED, sp_view_flat},
+    {"markers", SP_VIEW_SELECTION | SP_VIEW_LIMIT, 0, sp_view_markers},
     {"matrix", SP_VIEW_SELECTION, SP_VIEW_NEEDS_ALONE, sp_view_matrix},
+    {"messages", SP_VIEW_SELECTION | SP_VIEW_LIMIT, SP_VIEW_NEEDS_ALONE, sp_view_messages},
     {"overview", SP_VIEW_SELECTION | SP_VIEW_PIXELS | SP_VIEW_ROWS, 0, sp_view_overview},
     {"regions", 0, 0, sp_view_regions},
     {"timeline", SP_VIEW_LOCATION | SP_VIEW_BEGIN | SP_VIEW_END | SP_VIEW_PIXELS | SP_VIEW_LEVELS, 0, sp_view_timeline},

@@ -33,6 +33,7 @@ struct sp_view_query {
 	uint32_t region;            /* index; SP_NONE: all */
 	uint32_t regions;           /* told apart; 0: as many as the kind does without */
 	const char *over;           /* of balance; NULL: auto */
+	const char *name;           /* of a counter; NULL: all */
 	const char *metric;         /* the name of one; NULL: none */
 };
 
@@ -49,6 +50,7 @@ enum sp_view_parameter {
 	SP_VIEW_PIXELS = 512,
 	SP_VIEW_LEVELS = 1024,
 	SP_VIEW_ROWS = 2048,
+	SP_VIEW_NAME = 4096,
 	SP_VIEW_SELECTION = SP_VIEW_PROCESS | SP_VIEW_LOCATION | SP_VIEW_BEGIN | SP_VIEW_END
 };
 
@@ -121,6 +123,25 @@ int sp_view_timeline(const struct sp_viewed *v, const struct sp_view_query *q, s
  * end (s). */
 int sp_view_overview(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out,
                      struct sp_err *e);
+
+/* The markers in [begin, end], by time: location u32, time f64 (s); meta: texts[] (one for each row), hidden (markers
+ * beyond the first limit ones, default 10,000). */
+int sp_view_markers(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e);
+
+/* The values that the program gave to counters, by location and counter: location, counter u32 (index in meta.names),
+ * at f64 (s), min, max, mean f64, values u32. The values within each of `pixels` equal parts of [begin, end] are one
+ * row, whose `at` is the first one's moment; the first row of each is the last value before begin. name: of one
+ * counter. */
+int sp_view_counters(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out,
+                     struct sp_err *e);
+
+/* The messages of MPI that are under way within [begin, end], by the moment of sending: from, to u32 (locations), sent,
+ * received f64 (s; received NaN: no receive was found, and `to` is the first location of its process), bytes f64, tag
+ * i32, comm u32 (index in meta.comms). Of more than limit (default 20,000) the longest. meta: hidden (those left out),
+ * comms[]. Messages to processes that were not measured are in the matrix only. */
+int sp_view_messages(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out,
+                     struct sp_err *e);
+
 /* How the time of regions is spread: sparse rows unit u32 (index in meta.units), region u32, visits, incl, excl f64, by
  * unit, for each unit and region that ran there. over: "ranks", "processes", "threads" or "auto", as Model.balance().
  * Told apart are the `regions` with the most exclusive time in all (default 500, fewer where units are many); the rest

@@ -275,6 +275,72 @@ static void check_ranges(struct sp_pyramid *p, const struct sp_model *m, uint32_
 	free(each);
 }
 
+/* ---- markers and counters ---- */
+
+struct noted {
+	const struct sp_model *m;
+	uint32_t location;
+	uint64_t begin, end;
+	size_t markers, values, before;
+	double sum, low, high;
+	uint64_t last;
+	bool ordered;
+};
+
+static void marker(void *arg, uint64_t time, uint32_t string)
+{
+	struct noted *k = arg;
+
+	k->ordered &= time >= k->begin && time <= k->end && time >= k->last && string < k->m->n_strings;
+	k->last = time;
+	k->markers++;
+}
+
+static void value(void *arg, uint32_t counter, uint64_t time, uint64_t n, double min, double max, double mean)
+{
+	struct noted *k = arg;
+
+	k->ordered &= counter == 1 && min <= mean && mean <= max && time <= k->end;
+	if (time < k->begin) {
+		k->before += n;
+		return;
+	}
+	k->values += n;
+	k->sum += mean * (double)n;
+	k->low = fmin(k->low, min);
+	k->high = fmax(k->high, max);
+}
+
+static void check_notes(struct sp_pyramid *p, const struct sp_model *m, uint32_t location, uint64_t begin, uint64_t end,
+                        uint32_t pixels)
+{
+	struct noted is = {.m = m, .begin = begin, .end = end, .low = 1e9, .ordered = true}, want = {.low = 1e9};
+	const struct sp_pyramid_asked q = {1, begin, end, pixels};
+	struct sp_err e = {.code = 0};
+	struct sp_events *s;
+	struct sp_event ev;
+
+	CHECK(sp_pyramid_markers(p, location, begin, end, marker, &is, &e) == 0);
+	CHECK(sp_pyramid_counters(p, location, &q, value, &is, &e) == 0);
+	MUST(sp_events_open(&s, m, location, &e) == 0);
+	while (sp_events_read(s, &ev, 1, &e) == 1) {
+		if (ev.kind == SP_EVENT_COUNTER && ev.id == 1 && ev.time < begin)
+			want.before = 1;
+		if (ev.time < begin || ev.time > end)
+			continue;
+		want.markers += ev.kind == SP_EVENT_MARKER;
+		if (ev.kind != SP_EVENT_COUNTER || ev.id != 1)
+			continue;
+		want.values++;
+		want.sum += ev.u.real;
+		want.low = fmin(want.low, ev.u.real);
+		want.high = fmax(want.high, ev.u.real);
+	}
+	sp_events_close(s);
+	CHECK(is.ordered && is.markers == want.markers && is.values == want.values && is.before == want.before);
+	CHECK(near(is.sum, want.sum) && is.low == want.low && is.high == want.high);
+}
+
 /* ---- whole experiments ---- */
 
 static uint64_t random_state = 88172645463325252u;
@@ -312,8 +378,10 @@ static void check_all(const struct sp_model *m, const struct sp_pyramid_options 
 				end = begin;
 			check_draw(p, &t, i, begin, end, (end - begin) / pixels ? (end - begin) / pixels : 1);
 			check_ran(p, &t, i, begin, end, (end - begin) / pixels);
-			if (k < 6)
+			if (k < 4)
 				check_ranges(p, m, i, begin, end);
+			if (k % 3 == 0 && end > begin)
+				check_notes(p, m, i, begin, end, (uint32_t)pixels);
 		}
 		check_ran(p, &t, i, 0, m->end_ns - m->begin_ns, 0);
 		free_truth(&t);
@@ -362,15 +430,15 @@ static void test_random(void)
 	                                .abrupt = true,
 	                                .seed = 3};
 	const struct rg_options many = {
-	    .processes = 1, .threads = 1, .events = 300000, .regions = 30, .trace = true, .seed = 4};
+	    .processes = 1, .threads = 1, .events = 150000, .regions = 30, .trace = true, .extras = true, .seed = 4};
 	struct sp_model *m = scratch_load(made_by(&some), 0);
 
 	CHECK(makes(m, NULL) && !makes(m, NULL));
-	check_all(m, NULL, 24);
+	check_all(m, NULL, 10);
 	check_all(m, &(struct sp_pyramid_options){.fresh = true, .threads = 3}, 4);
 	sp_model_free(m);
 	m = scratch_load(made_by(&many), 0);
-	check_all(m, NULL, 12);
+	check_all(m, NULL, 7);
 	sp_model_free(m);
 }
 
@@ -396,7 +464,7 @@ static void test_deep(void)
 	}
 	scratch_add(dir, p, "a.raw", SP_RAW_ENDED_NORMAL, now + 5);
 	m = scratch_load(dir, 0);
-	check_all(m, NULL, 12);
+	check_all(m, NULL, 7);
 	sp_model_free(m);
 }
 
@@ -492,12 +560,12 @@ static void test_changed(void)
 	}
 	m = scratch_load(dir, 0);
 	CHECK(makes(m, NULL) && !makes(m, NULL));
-	check_all(m, NULL, 6);
+	check_all(m, NULL, 3);
 	sp_model_free(m);
 #endif
 	MUST(sp_merge(dir, &(struct sp_merge_options){.force = true}, NULL, &r, &e) == 0);
 	m = scratch_load(dir, 0);
-	check_all(m, NULL, 6);
+	check_all(m, NULL, 3);
 	CHECK(!makes(m, NULL));
 	sp_model_free(m);
 }

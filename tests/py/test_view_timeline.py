@@ -2,10 +2,12 @@
 """What a time line is given (kinds timeline and overview of Model.view), held against the numbers of the profile."""
 
 import math
+import shutil
 import sys
 from collections import Counter
 
 import pytest
+from conftest import ROOT
 from spartito.analysis import Model
 from spartito.view import kinds, payload
 from test_cli_helpers import run
@@ -140,6 +142,61 @@ def test_parts_of_the_run_add_up_to_it(recorded):
     for path, (visits, incl, _) in by_path(view(model, "tree", begin=0, end=end)[1]).items():
         assert sum(p.get(path, [0])[0] for p in parts) == visits
         assert math.isclose(sum(p.get(path, [0, 0])[1] for p in parts), incl, rel_tol=1e-6, abs_tol=5e-8)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """What older recorders wrote: all ranks of a program of MPI, and a process with something of everything."""
+    found = []
+    for pattern in ("v3-mpi-*.raw", "v2-trace.raw"):
+        place = tmp_path_factory.mktemp("kept")
+        (place / "raw").mkdir()
+        for raw in (ROOT / "tests/old-raw").glob(pattern):
+            shutil.copy(raw, place / "raw")
+        found.append(Model(place))
+    return found
+
+
+def test_messages_are_those_of_the_matrix(kept):
+    ranks, _ = kept
+    meta, rows = view(ranks, "messages")
+    matrix = view(ranks, "matrix")[1]
+    of = [loc["process"] for loc in ranks.info()["locations"]]
+    pairs, size = Counter(), Counter()
+    for a, b, n in zip(rows["from"], rows["to"], rows["bytes"]):
+        pairs[of[a], of[b]] += 1
+        size[of[a], of[b]] += n
+    told = {(a, b): (n, s) for a, b, n, s in zip(matrix["from"], matrix["to"], matrix["messages"], matrix["bytes"])}
+    assert told and {pair: (n, size[pair]) for pair, n in pairs.items()} == told
+    assert list(rows["sent"]) == sorted(rows["sent"]) and meta["hidden"] == 0
+    assert all(c < len(meta["comms"]) for c in rows["comm"])
+    whole = list(zip(rows["sent"], rows["received"], rows["from"], rows["to"]))
+    for begin, end in ((whole[2][0], whole[2][0]), (0, whole[3][0]), (whole[-1][0], 1e6)):
+        part = view(ranks, "messages", begin=begin, end=end)[1]
+        inside = [m for m in whole if m[0] <= end + 1e-9 and not (m[1] if m[1] == m[1] else m[0]) < begin - 1e-9]
+        assert len(part["sent"]) == len(inside)
+    meta, few = view(ranks, "messages", limit=2)
+    assert len(few["sent"]) == 2 and meta["hidden"] == len(whole) - 2
+    longest = sorted((r - s for s, r, *_ in whole if r == r), reverse=True)
+    assert sorted((r - s for s, r in zip(few["sent"], few["received"])), reverse=True) == longest[:2]
+    mine = view(ranks, "messages", location=1)[1]
+    assert len(mine["from"]) == sum(1 in m[2:] for m in whole)
+
+
+def test_markers_and_counters(kept):
+    _, sample = kept
+    meta, rows = view(sample, "markers")
+    assert len(meta["texts"]) == len(rows["time"]) > 0 and all(isinstance(text, str) for text in meta["texts"])
+    assert list(rows["time"]) == sorted(rows["time"])
+    meta, all_of_them = view(sample, "counters")
+    assert set(all_of_them["counter"]) and meta["names"]
+    name = meta["names"][all_of_them["counter"][0]]
+    one = view(sample, "counters", name=name, pixels=1)[1]
+    first = [i for i, c in enumerate(all_of_them["counter"]) if meta["names"][c] == name]
+    assert sum(one["values"]) == sum(all_of_them["values"][i] for i in first)
+    assert max(one["max"]) == max(all_of_them["max"][i] for i in first)
+    with pytest.raises(Exception, match="there is no counter nobody"):
+        sample.view("counters", name="nobody")
 
 
 def test_questions_that_cannot_be_answered(recorded):
