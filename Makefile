@@ -44,6 +44,7 @@ docs:
 
 picture: setup
 	$(PY) tools/picture.py
+	$(PY) tools/picture_viewer.py
 
 clean:
 	rm -rf build build-* .venv .venvs dist spartito-demo-*

@@ -117,11 +117,13 @@ export function nameOf(chart: Chart, row: number): string {
   return region === NONE ? `${count(chart.tree.hidden[row]!)} smaller paths` : chart.regions.names[region]!;
 }
 
+const calls = (visits: number): string => (visits === 1 ? "1 call" : `${count(visits)} calls`);
+
 /** For the screen reader, and above the picture. */
 export function spoken(chart: Chart, row: number): string {
   const { tree } = chart;
   const incl = tree.inclOf(row);
-  const own = row === ROOT ? "" : `, own time ${time(tree.excl[row]!)}, ${count(tree.visits[row]!)} calls, level ${tree.depth[row]! + 1}`;
+  const own = row === ROOT ? "" : `, own time ${time(tree.excl[row]!)}, ${calls(tree.visits[row]!)}, level ${tree.depth[row]! + 1}`;
   return `${nameOf(chart, row)}: ${time(incl)}, ${percent(tree.total ? incl / tree.total : 0)} of all${own}`;
 }
 

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Photographs the viewer for README and docs: docs/viewer-icicle.png and docs/viewer-timeline.png, both of examples/weather.py."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "py"))
+import viewing  # noqa: E402
+
+WIDTH = 1200
+# the path that is selected, and the one in the middle, by names
+SELECT = """window.spartito.store.source.get("regions").then((regions) => {
+    const path = (names) => names.map((name) => regions.meta.names.indexOf("__main__:" + name));
+    window.spartito.store.select({ centre: path(["<module>", "main"]), path: path(["<module>", "main", "report"]) });
+})"""
+
+
+def measured(work):
+    script = os.path.join(ROOT, "examples", "weather.py")
+    command = [sys.executable, "-m", "spartito", "run", "-q", "--trace", "-o", "weather", "--", sys.executable, script]
+    subprocess.run(command, cwd=work, check=True, stdout=subprocess.DEVNULL)
+    return Path(work) / "weather"
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work, tempfile.TemporaryDirectory() as browser:
+        viewer = viewing.Viewer(measured(work), Path(browser))
+        try:
+            viewer.size(WIDTH, 420)
+            viewer.open("view=icicle&theme=light")
+            viewer.page.evaluate(SELECT)
+            viewer.ready()
+            (ROOT / "docs" / "viewer-icicle.png").write_bytes(viewer.screenshot())
+            viewer.size(WIDTH, 540)
+            viewer.open("view=timeline&theme=dark")
+            (ROOT / "docs" / "viewer-timeline.png").write_bytes(viewer.screenshot())
+        finally:
+            viewer.close()
+
+
+if __name__ == "__main__":
+    main()
