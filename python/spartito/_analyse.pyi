@@ -175,8 +175,9 @@ class Model:
         node_share: float = 0.005,
         edge_share: float = 0.001,
         limit: int = 0,
+        svg: bool = False,
     ) -> dict[str, int]:
-        """Writes the call graph in Graphviz's language. match: only calls of functions whose name matches, and what is below
+        """Writes the call graph in Graphviz's language, or as a picture in layers of our own (svg). match: only calls of functions whose name matches, and what is below
         them; node_share, edge_share: of the whole time, functions and calls with less of it are left out; limit: functions with the most
         inclusive time, 0: all; theme: 'light', 'dark' or 'grey'. dict(nodes, edges, hidden_nodes, hidden_edges): how many were drawn,
         and how many not. ValueError: an argument that cannot be; Error: nothing to draw, no such process or location, or the file

@@ -271,8 +271,8 @@ VERBS = (
         "graph DIR -o FILE.svg|.png|.pdf|.dot",
         "draw the call graph",
         "Draws the functions with the most time and the calls between them: inclusive and exclusive (in brackets) share of the "
-        "time, and how often; the darker, the more time. The program's own modules have frames of their own. Needs Graphviz but for "
-        ".dot, which is its language.",
+        "time, and how often; the darker, the more time. The program's own modules have frames of their own. Places them by "
+        "Graphviz; without it .svg is placed more simply, .dot (its language) is as always, and .png and .pdf are refused.",
         (
             Option("-o --output", "the file to write; its ending says what", "FILE", complete="file"),
             Option("--match", "only calls of functions whose name matches, and what is below them", "NAME"),

@@ -47,8 +47,8 @@ static int check(struct sp_state *st, const struct sp_model *m, struct query *q)
 
 PyObject *sp_model_graph(PyObject *o, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = {"path",  "process",    "location",   "match", "title",
-	                        "theme", "node_share", "edge_share", "limit", NULL};
+	static char *names[] = {"path",       "process",    "location", "match", "title", "theme",
+	                        "node_share", "edge_share", "limit",    "svg",   NULL};
 	struct sp_model_object *self = (struct sp_model_object *)o;
 	struct sp_state *st = sp_state_of(o);
 	struct query q = {.process = -1, .location = -1, .theme = "light"};
@@ -57,18 +57,19 @@ PyObject *sp_model_graph(PyObject *o, PyObject *args, PyObject *kwargs)
 	struct sp_err e = {.code = 0};
 	Py_ssize_t limit = 0;
 	PyObject *result = NULL;
-	int rc;
+	int rc, svg = 0;
 
-	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$llsssddn:graph", names, PyUnicode_FSConverter,
+	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$llsssddnp:graph", names, PyUnicode_FSConverter,
 	                                        &q.path, &q.process, &q.location, &q.of.match, &q.of.title, &q.theme,
-	                                        &options.node_share, &options.edge_share, &limit))
+	                                        &options.node_share, &options.edge_share, &limit, &svg))
 		return NULL;
 	if (limit < 0)
 		PyErr_SetString(PyExc_ValueError, "limit is negative");
 	else if (check(st, self->model, &q) == 0 && sp_model_enter(self) == 0) {
 		options.of = q.of;
 		options.limit = (size_t)limit;
-		Py_BEGIN_ALLOW_THREADS rc = sp_dot_write(self->model, PyBytes_AS_STRING(q.path), &options, &done, &e);
+		Py_BEGIN_ALLOW_THREADS rc =
+		    (svg ? sp_graph_svg : sp_dot_write)(self->model, PyBytes_AS_STRING(q.path), &options, &done, &e);
 		Py_END_ALLOW_THREADS sp_model_leave(self);
 		result = rc ? sp_raise(st, &e)
 		            : Py_BuildValue("{sn sn sn sn}", "nodes", (Py_ssize_t)done.nodes, "edges",

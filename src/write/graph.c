@@ -183,5 +183,6 @@ int sp_graph_open(struct sp_graph *g, const struct sp_model *m, const struct sp_
 void sp_graph_close(struct sp_graph *g)
 {
 	free(g->edges);
+	g->edges = NULL;
 	sp_arena_free(&g->arena);
 }

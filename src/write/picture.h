@@ -38,6 +38,10 @@ struct sp_dot_done {
 int sp_dot_write(const struct sp_model *m, const char *path, const struct sp_dot_options *o, struct sp_dot_done *done,
                  struct sp_err *e);
 
+/* The same as a picture, in layers of our own: for where there is no Graphviz. */
+int sp_graph_svg(const struct sp_model *m, const char *path, const struct sp_dot_options *o, struct sp_dot_done *done,
+                 struct sp_err *e);
+
 enum sp_plot_kind { SP_PLOT_FLAME, SP_PLOT_ICICLE, SP_PLOT_SUNBURST, SP_PLOT_BALANCE, SP_PLOT_TIMELINE, SP_PLOTS };
 
 struct sp_plot_options {

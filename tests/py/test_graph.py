@@ -145,11 +145,12 @@ def test_without_graphviz(spartito, tmp_path):
         done = subprocess.run(
             command, cwd=tmp_path, env={**os.environ, "PATH": str(tmp_path / "bin")}, capture_output=True, text=True
         )
-        if suffix == "dot":
+        if suffix in ("dot", "svg"):
             assert done.returncode == 0, done.stderr
         else:
             assert done.returncode == 1 and "install the package graphviz" in done.stderr and done.stderr.count("\n") == 1
-    assert sorted(os.listdir(tmp_path)) == ["bin", "g.dot"]
+    assert sorted(os.listdir(tmp_path)) == ["bin", "g.dot", "g.svg"]
+    assert "<rect" in (tmp_path / "g.svg").read_text(encoding="utf-8")  # by us; Graphviz has polygons
 
 
 @pytest.mark.parametrize(
@@ -170,3 +171,70 @@ def test_mistakes(spartito, tmp_path, words, status, said):
     done = run(spartito, "graph", str(written.experiment()), *words, cwd=tmp_path)
     assert done.returncode == status and said in done.stderr and done.stderr.count("\n") == 1
     assert not os.listdir(tmp_path)
+
+
+# ---- in layers of our own ----
+
+
+def groups(path):
+    return [(g.find(SVG + "title").text.split("\n"), g) for g in ET.parse(path).iter(SVG + "g")]
+
+
+def box(group):
+    return [float(group.find(SVG + "rect").get(k)) for k in ("x", "y", "width", "height")]
+
+
+def drawn(tmp_path, model=None, **how):
+    """Boxes by name: place and texts; calls by names: how often."""
+    path = tmp_path / "own.svg"
+    done = (model or written.model()).graph(str(path), svg=True, **{"node_share": 0, "edge_share": 0, **how})
+    boxes, calls = {}, {}
+    for lines, group in groups(path):
+        if group.find(SVG + "rect") is not None:
+            boxes[lines[0]] = (box(group), [t.text for t in group.iter(SVG + "text")])
+        else:
+            pair, _, often = re.fullmatch(r"(.*): (.*), (\d+)×", lines[0]).groups()
+            calls[tuple(pair.split(" calls "))] = int(often)
+    return boxes, calls, ET.parse(path).getroot(), done
+
+
+def test_own_layers_have_the_same_numbers(tmp_path):
+    nodes, edges, _, _ = everything(tmp_path)
+    boxes, calls, _, _ = drawn(tmp_path)
+    assert {name: texts[-3:] for name, (_, texts) in boxes.items()} == {
+        name: node["label"].split("\\n")[-3:] for name, node in nodes.items()
+    }
+    assert calls == {pair: int(e["label"].split("\\n")[1][:-1]) for pair, e in edges.items()}
+
+
+def test_own_layers_have_no_overlap_and_callers_above(tmp_path):
+    code = "import email.mime.multipart, http.client, unittest, xml.dom.minidom, ctypes, logging.config"
+    done = run([sys.executable, "-m", "spartito"], "run", "-q", "-o", "exp", "--", sys.executable, "-c", code, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    from spartito._analyse import Model
+
+    for model, how in ((written.model(), {}), (Model(str(tmp_path / "exp")), {"limit": 60}), (Model(str(tmp_path / "exp")), {})):
+        boxes, calls, picture, done = drawn(tmp_path, model, **how)
+        width, height = float(picture.get("width")), float(picture.get("height"))
+        places = sorted(box(g) for _, g in groups(tmp_path / "own.svg") if g.find(SVG + "rect") is not None)
+        assert len(places) == done["nodes"]
+        rows = {}
+        for x, y, w, h in places:
+            assert x >= 0 and x + w <= width and y >= 0 and y + h <= height
+            rows.setdefault(round(y + h / 2), []).append((x, x + w))
+        for row in rows.values():
+            assert all(a[1] < b[0] for a, b in zip(row, row[1:]))
+        if how:
+            assert width < 4000 and width < 5 * height
+    boxes, calls, _, _ = drawn(tmp_path, match="__main__:caught")
+    for caller, callee in calls:
+        assert boxes[callee][0][1] > boxes[caller][0][1]
+
+
+def test_own_layers_can_be_read_in_every_theme(tmp_path):
+    for theme in ("light", "dark", "grey"):
+        drawn(tmp_path, theme=theme)
+        for _, group in groups(tmp_path / "own.svg"):
+            rect = group.find(SVG + "rect")
+            for text in group.iter(SVG + "text") if rect is not None else ():
+                assert contrast(rect.get("fill"), text.get("fill")) >= 4.5

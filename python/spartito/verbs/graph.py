@@ -26,12 +26,15 @@ def _number(values: dict[str, object], key: str, default: float) -> float:
     return float(value)
 
 
-def _graphviz(path: str) -> str:
+def _graphviz(path: str, needed: bool) -> str:
+    """The program; "": it is not here, and Spartito draws the picture itself."""
     found = shutil.which("dot")
+    if found is None and not needed:
+        return ""
     if found is None:
         raise Refused(
             f"{path} needs the program dot of Graphviz, which is not here: install the package graphviz "
-            "(apt install graphviz, conda install graphviz), or write a .dot file"
+            "(apt install graphviz, conda install graphviz), or write .svg or .dot"
         )
     return found
 
@@ -64,7 +67,7 @@ def _draw(dot: str, source: str, path: str, suffix: str) -> None:
 def main(values: dict[str, object], operands: list[str]) -> int:
     directory = one_directory("graph", operands)
     path, suffix = output(values, "graph", SUFFIXES)
-    dot = "" if suffix == ".dot" else _graphviz(path)
+    dot = "" if suffix == ".dot" else _graphviz(path, suffix != ".svg")
     model, info = load(directory)
     process, location, what = part(info, values)
     limit = values.get("limit", NODES)
@@ -81,6 +84,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
             node_share=_number(values, "nodes", NODE_SHARE) / 100,
             edge_share=_number(values, "edges", EDGE_SHARE) / 100,
             limit=limit,
+            svg=suffix == ".svg" and not dot,
         )
 
     if dot:
