@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from spartito.view.kinds import Experiment
 
 LEAST_PATHS = 1000
-PATHS = (100_000, 50_000, 20_000, 10_000, 5_000, 2_000, LEAST_PATHS)  # of a call tree that is cut, the first that fits
+# paths of a call tree: the first number of these with which it fits; of one process or thread
+PATHS = (200_000, 100_000, 50_000, 20_000, 10_000, 5_000, 2_000, LEAST_PATHS)
+PATHS_ALONE = (20_000, 5_000, LEAST_PATHS)
 SELECTIONS = 256  # processes, and threads, of which the page holds an own tree
 LOCATIONS = 256  # threads of which it holds the calls
 # as viewer/src/timelinedata.ts asks: a tile of a level is one of 2**level parts of the run
@@ -152,22 +154,22 @@ class Packing:
         if missed:
             self.pruned.append(f"The text of {plural(missed, 'source file')} with little time is left out; {WHOLE}.")
 
-    def _tree(self, selected: dict[str, str], room: int) -> tuple[Block, int, int] | None:
-        """The tree with as many paths as fit into the room, how many it has, and how many there are."""
-        for limit in (None, *PATHS):
-            asked = selected if limit is None else {**selected, "limit": str(limit)}
-            data = self.experiment.get("tree", asked)
-            meta = payload.unpack(data)[0]
-            if limit is not None and limit >= meta["paths"]:
-                continue  # as large as the one before
-            block = Block(key_of("tree", selected), data)
+    def _tree(self, selected: dict[str, str], room: int, limits: tuple[int, ...]) -> tuple[Block, int, int] | None:
+        """The tree with as many paths as fit into the room, how many it has, and how many there are. limits: to be tried."""
+        fits = float("inf")  # paths, as far as the attempt before tells
+        for limit in limits:
+            if limit > fits and limit != limits[-1]:
+                continue
+            data = self.experiment.get("tree", {**selected, "limit": str(limit)})
+            block, meta = Block(key_of("tree", selected), data), payload.unpack(data)[0]
             if len(block.text) <= room:
                 return block, meta["shown"], meta["paths"]
+            fits = meta["shown"] * room / len(block.text)
         return None
 
     def paths(self) -> None:
         self.left += len(self.reserved.text)
-        found = self._tree({}, self.left)
+        found = self._tree({}, self.left, PATHS)
         block, shown, there = found if found else (self.reserved, 0, 0)
         self._take(block)
         if found is None:
@@ -202,7 +204,7 @@ class Packing:
                 missed = len(wanted) - n + missed
                 break
             flat = self._made("flat", selected)
-            tree = self._tree(selected, self.left - len(flat.text))
+            tree = self._tree(selected, self.left - len(flat.text), PATHS_ALONE)
             if tree is None:
                 missed += 1
                 continue
