@@ -156,7 +156,7 @@ static int next_part(struct sp_events *s, struct sp_err *e)
 
 	if (!s->thread || s->part == s->thread->events.count)
 		return 0;
-	if (s->part > 0 && !s->quiet)
+	if (s->part > 0 && !s->stays)
 		sp_raw_forget(s->raw, &s->raw->parts[s->thread->events.first + s->part - 1]);
 	p = &s->raw->parts[s->thread->events.first + s->part++];
 	s->at = s->n = 0;

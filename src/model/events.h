@@ -27,7 +27,8 @@ struct sp_events {
 	struct sp_mpi *mpi; /* owned; the same */
 	size_t n_mpi, mpi_room;
 	bool again;       /* a word that says two things is read the second time */
-	bool quiet;       /* nothing is told of damage, and nothing in the model changes; pages stay where they are */
+	bool quiet;       /* nothing is told of damage, and nothing in the model changes */
+	bool stays;       /* pages that were read stay in memory */
 	uint64_t forced;  /* leaves made up because their caller was left, */
 	uint64_t dropped; /* and leaves of what was not open */
 };

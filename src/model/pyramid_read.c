@@ -66,6 +66,7 @@ int sp_pyramid_reader_go(struct sp_pyramid_reader *r, size_t bucket, struct sp_e
 	}
 	if (!r->events && sp_events_open_quiet(&r->events, r->p->m, r->location, r->raw, e))
 		return -1;
+	r->events->stays = true;
 	if (r->next == bucket)
 		return 0;
 	regions = sp_events_seek(r->events, &place, r->depth, e);
