@@ -209,6 +209,22 @@ def test_no_source_says_what_to_do(recorded, tmp_path_factory):
         v.close()
 
 
+def test_another_run_stands_beside_this_one(recorded, model, tmp_path_factory):
+    base = measure(tmp_path_factory.mktemp("base"))
+    v = Viewer(recorded, tmp_path_factory.mktemp("compared"), "--compare", base)
+    try:
+        before = {row["name"]: row for row in Model(str(base)).flat()}
+        for row in v.open("view=bottomup")["rows"]:
+            assert close(row["before"], before.get(row["name"], {"excl": 0})["excl"]), row["name"]
+        view = v.open("view=graph")
+        assert len(view["nodes"]) == len(view["change"])
+        for row, change in zip(view["nodes"], view["change"]):
+            was = before.get(row["name"], {"incl": 0})["incl"]
+            assert close(change, (row["incl"] - was) / max(row["incl"], was)), row["name"]
+    finally:
+        v.close()
+
+
 def test_tasks_are_the_models(viewer, model):
     view = viewer.open("view=tasks")
     found = model.tasks()

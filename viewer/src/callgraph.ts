@@ -66,6 +66,8 @@ export interface PickOptions {
   readonly node: number;
   readonly edge: number;
   readonly limit: number;
+  /** Of calls; those with the most time. */
+  readonly edgeLimit?: number;
   /** Only what this function calls and is called by, at any distance. */
   readonly around?: number;
 }
@@ -77,7 +79,7 @@ export interface Picked {
   readonly edges: Uint32Array;
   /** Functions that have the share, but not the room. */
   readonly beyond: Uint32Array;
-  /** Functions and calls that have not the share. */
+  /** Functions that have not the share, and calls that have not the share or the room. */
   readonly small: number;
   readonly smallEdges: number;
 }
@@ -136,10 +138,10 @@ export function pick(graph: CallGraph, options: PickOptions): Picked {
   edges.sort((a, b) => graph.edgeIncl[b]! - graph.edgeIncl[a]! || a - b);
   return {
     nodes: Uint32Array.from(nodes),
-    edges: Uint32Array.from(edges),
+    edges: Uint32Array.from(edges.slice(0, options.edgeLimit)),
     beyond: Uint32Array.from(large.slice(limit)),
     small: called.length - large.length,
-    smallEdges: between.length - edges.length,
+    smallEdges: between.length - Math.min(edges.length, options.edgeLimit ?? edges.length),
   };
 }
 

@@ -26,6 +26,8 @@ export interface Picture {
   readonly clusters: string[];
   readonly total: number;
   readonly indexOf: Map<number, number>; // of regions
+  /** Compared with another run, how much of the time of the longer one each function has gained: -1 to 1. */
+  readonly change: number[] | undefined;
 }
 
 export interface Words {
@@ -43,7 +45,8 @@ export function measured(text: string, font: string): number {
   return ruler.measureText(text).width;
 }
 
-export function picture(graph: CallGraph, options: PickOptions, framed: boolean, words: Words): Picture {
+/** base: inclusive times of another run, by region. */
+export function picture(graph: CallGraph, options: PickOptions, framed: boolean, words: Words, base?: Float64Array): Picture {
   const picked = pick(graph, options);
   const texts = Array.from(picked.nodes, (region) => ({
     module: words.module(region),
@@ -64,7 +67,11 @@ export function picture(graph: CallGraph, options: PickOptions, framed: boolean,
     edges: Array.from(picked.edges, (e) => ({ from: indexOf.get(graph.caller[e]!)!, to: indexOf.get(graph.callee[e]!)! })),
     clusters: clusters.map((name) => Math.min(WIDEST, measured(name, SMALL))),
   });
-  return { graph, picked, layout: laid, texts, clusters, total: options.total, indexOf };
+  return { graph, picked, layout: laid, texts, clusters, total: options.total, indexOf, change: base && changes(picked, graph.incl, base) };
+}
+
+function changes({ nodes }: Picked, incl: Float64Array, base: Float64Array): number[] {
+  return Array.from(nodes, (region) => (incl[region]! - base[region]!) / Math.max(incl[region]!, base[region]!, Number.MIN_VALUE));
 }
 
 /** From where the picture is seen: screen = (x + left) * scale. */
@@ -134,6 +141,8 @@ export interface Paint {
   line: string;
   accent: string;
   colour: (module: string) => string;
+  /** Of a change from -1 to 1. */
+  changed: (change: number) => string;
 }
 
 /** Curves that leave and reach the nodes straight down. */
@@ -182,7 +191,7 @@ function drawNodes(pen: CanvasRenderingContext2D, p: Picture, paint: Paint, chos
   p.layout.nodes.forEach((box, i) => {
     const text = p.texts[i]!;
     const region = p.picked.nodes[i]!;
-    pen.fillStyle = paint.colour(text.module);
+    pen.fillStyle = p.change ? paint.changed(p.change[i]!) : paint.colour(text.module);
     pen.fillRect(box.x, box.y, box.width, box.height);
     pen.fillStyle = paint.paper;
     pen.fillRect(box.x + 1, box.y + 1, box.width - 2, 4);

@@ -57,6 +57,8 @@ describe("call graph", () => {
     const p = pick(g, { total: 1000, node: 0, edge: 0, limit: 2 });
     expect([...p.nodes]).toEqual([1, 2]);
     expect([...p.beyond]).toEqual([3, 5, 4]);
+    const one = pick(g, { total: 1000, node: 0.05, edge: 0, limit: 200, edgeLimit: 1 });
+    expect([one.edges.length, one.smallEdges]).toEqual([1, 3]);
   });
 
   it("shows what is around one function", () => {

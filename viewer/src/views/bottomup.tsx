@@ -10,12 +10,39 @@ import { Named, nameOf } from "../parts/Named";
 import { type Column, VirtualTable } from "../parts/VirtualTable";
 import { NONE } from "../paths";
 import { search, type Tree } from "../tree";
-import { count, inUnit, percent, time, timeUnit } from "../units";
+import { count, inUnit, percent, signed, time, timeUnit } from "../units";
 import type { View } from "./view";
 
 const KEYS: Record<string, BottomUpKey> = { name: "name", own: "excl", share: "excl", total: "incl", calls: "visits" };
 
-function columnsOf(model: BottomUp, regions: Regions, total: number, toggle: (node: number) => void): Column[] {
+/** Own times of the other run, by region; undefined: there is none. */
+function ownBefore({ base, region, count: rows }: Tree, regions: number): Float64Array | undefined {
+  if (!base) return undefined;
+  const own = new Float64Array(regions);
+  for (let row = 0; row < rows; row++) if (region[row] !== NONE) own[region[row]!]! += base.excl[row]!;
+  return own;
+}
+
+/** Of functions alone: what came by which caller is told of this run only. */
+function beforeColumns(model: BottomUp, before: Float64Array): Column[] {
+  const unit = timeUnit(before.reduce((most, own) => Math.max(most, own), 0));
+  const of = (text: (own: number, now: number) => string) => (node: number) => {
+    const { region, depth, excl } = model.row(node);
+    return region === NONE || depth > 0 ? "" : text(before[region]!, excl);
+  };
+  return [
+    { id: "before", title: "Own before", unit: unit.name, hint: "In the other run", width: "116px", fixed: true, cell: of((own) => inUnit(own, unit)) },
+    { id: "change", title: "Change", unit: unit.name, width: "104px", fixed: true, cell: of((own, now) => signed(inUnit(now - own, unit), now - own)) },
+  ];
+}
+
+function columnsOf(
+  model: BottomUp,
+  regions: Regions,
+  total: number,
+  before: Float64Array | undefined,
+  toggle: (node: number) => void,
+): Column[] {
   const unit = timeUnit(total);
   const own = (node: number): number => model.row(node).excl;
   return [
@@ -54,6 +81,7 @@ function columnsOf(model: BottomUp, regions: Regions, total: number, toggle: (no
       cell: (node) => inUnit(model.row(node).incl, unit),
     },
     { id: "calls", title: "Calls", width: "100px", cell: (node) => count(model.row(node).visits) },
+    ...(before ? beforeColumns(model, before) : []),
   ];
 }
 
@@ -82,6 +110,7 @@ function BottomUpView() {
   const tree = useTree();
   const regions = useRegions();
   const model = useModel(tree.data, regions.data);
+  const before = useMemo(() => (tree.data && regions.data ? ownBefore(tree.data, regions.data.count) : undefined), [tree.data, regions.data]);
   const [sorting, sort] = useState("own");
   const [chosen, choose] = useState(NONE);
   const [, again] = useReducer((n: number) => n + 1, 0);
@@ -89,7 +118,7 @@ function BottomUpView() {
     ready: !tree.loading,
     total: tree.data?.total,
     functions: model.shown.length,
-    rows: Array.from(model.shown.subarray(0, 200), (node) => reported(model, regions.data!, node)),
+    rows: Array.from(model.shown.subarray(0, 200), (node) => reported(model, regions.data!, node, before)),
   });
   if (!model || !regions.data || !tree.data) return <Waiting problem={tree.problem ?? regions.problem} what="the call tree" />;
   if (!model.shown.length)
@@ -120,7 +149,7 @@ function BottomUpView() {
       <VirtualTable
         label="Functions by own time, with their callers"
         order={model.shown}
-        columns={columnsOf(model, regions.data, tree.data.total, toggle)}
+        columns={columnsOf(model, regions.data, tree.data.total, before, toggle)}
         sorting={{ id: sorting, down: sorting !== "name" }}
         onSort={(id) => act(() => (sort(id), model.sort(KEYS[id] ?? "excl")))}
         selected={selected}
@@ -138,9 +167,9 @@ function BottomUpView() {
   );
 }
 
-function reported(model: BottomUp, regions: Regions, node: number) {
+function reported(model: BottomUp, regions: Regions, node: number, before: Float64Array | undefined) {
   const { region, depth, excl, incl, visits, hidden } = model.row(node);
-  return { name: nameOf(regions, region, hidden), depth, excl, incl, visits };
+  return { name: nameOf(regions, region, hidden), depth, excl, incl, visits, before: before?.[region] };
 }
 
 export const bottomup: View = { id: "bottomup", title: "Bottom-up", available: () => true, component: BottomUpView };

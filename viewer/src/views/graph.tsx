@@ -2,7 +2,7 @@
 // The call graph: the functions with most of the time, calls between them, and frames around modules.
 import { useCallback, useMemo, useState } from "preact/hooks";
 import { callGraph, shareFor } from "../callgraph";
-import { css, ofModule } from "../colour";
+import { css, ofChange, ofModule } from "../colour";
 import type { Regions } from "../facts";
 import { type Camera, type Paint, type Picture, centred, draw, fitted, nodeAt, picture, readable, stepped, zoomed } from "../graphdraw";
 import { useDark, useRegions, useReport, useSelection, useStore, useTree } from "../hooks";
@@ -11,10 +11,12 @@ import { Empty, Waiting } from "../parts/Empty";
 import { Choice, Menu, Toolbar } from "../parts/Menu";
 import { nameOf } from "../parts/Named";
 import { Pairs, Tooltip } from "../parts/Tooltip";
-import { count, percent, time } from "../units";
+import type { Tree } from "../tree";
+import { count, percent, signed, time } from "../units";
 import type { View } from "./view";
 
 const LIMIT = 200; // functions in the picture
+const CALLS = 500; // more would hide what they connect
 const CLEAR = 50; // functions in the picture that opens
 const SHARES = [0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1];
 const options = SHARES.map((share) => ({ value: String(share), title: share ? `${share * 100} %` : "all" }));
@@ -24,12 +26,22 @@ const FRAMES = [
 ];
 const NAMED = 5; // of those without room
 
+/** Inclusive times of the other run, undefined: there is none. */
+function inclBefore(tree: Tree, regions: number): Float64Array | undefined {
+  return tree.base && callGraph({ count: tree.count, parent: tree.parent, region: tree.region, hidden: tree.hidden, ...tree.base }, regions).incl;
+}
+
+function changed(now: number, before: number): string {
+  return now === before ? "unchanged" : signed(time(now - before), now - before);
+}
+
 /** least undefined: as many functions as make a clear picture. */
 function useDrawn(least: string | undefined, leastCall: string, framed: boolean, around: number | undefined) {
   const tree = useTree();
   const known = useRegions();
   const regions = known.data;
   const graph = useMemo(() => tree.data && regions && callGraph(tree.data, regions.count), [tree.data, regions]);
+  const before = useMemo(() => (tree.data && regions ? inclBefore(tree.data, regions.count) : undefined), [tree.data, regions]);
   const total = tree.data?.total ?? 0;
   const share = least === undefined && graph ? shareFor(graph, total, SHARES, CLEAR) : Number(least ?? 0);
   const drawn = useMemo(() => {
@@ -38,10 +50,10 @@ function useDrawn(least: string | undefined, leastCall: string, framed: boolean,
       module: (region: number) => regions.moduleOf(region),
       name: (region: number) => regions.qualnames[region]! || nameOf(regions, region),
       numbers: (region: number, own: number) =>
-        `${percent(graph.incl[region]! / total)} · own ${percent(graph.excl[region]! / total)} · ${count(graph.visits[region]!)}×${own ? ` ↻${count(own)}` : ""}`,
+        `${before ? `${changed(graph.incl[region]!, before[region]!)} · ` : ""}${percent(graph.incl[region]! / total)} · own ${percent(graph.excl[region]! / total)} · ${count(graph.visits[region]!)}×${own ? ` ↻${count(own)}` : ""}`,
     };
-    return picture(graph, { total, node: share, edge: Number(leastCall), limit: LIMIT, ...(around !== undefined && { around }) }, framed, words);
-  }, [graph, regions, share, leastCall, framed, around]);
+    return picture(graph, { total, node: share, edge: Number(leastCall), limit: LIMIT, edgeLimit: CALLS, ...(around !== undefined && { around }) }, framed, words, before);
+  }, [graph, before, regions, share, leastCall, framed, around]);
   return { drawn, share: String(share), regions, loading: tree.loading, problem: tree.problem ?? known.problem };
 }
 
@@ -56,6 +68,7 @@ function paintOf(dark: boolean): Paint {
     line: of("line"),
     accent: of("accent"),
     colour: (module) => css(ofModule(module, dark)),
+    changed: (change) => css(ofChange(change, dark)),
   };
 }
 
@@ -81,6 +94,7 @@ function Hint({ p, regions, node, at }: { p: Picture; regions: Regions; node: nu
       <Pairs
         of={[
           ["total time", `${time(graph.incl[region]!)}, ${percent(graph.incl[region]! / total)}`],
+          p.change !== undefined && ["against the other run", p.texts[node]!.numbers.split(" · ", 1)[0]!],
           ["own time", `${time(graph.excl[region]!)}, ${percent(graph.excl[region]! / total)}`],
           ["calls", count(graph.visits[region]!)],
           regions.placeOf(region) !== "" && ["defined at", regions.placeOf(region)],
@@ -207,7 +221,7 @@ function Graph() {
   );
 }
 
-function reported({ picked, graph, layout, clusters }: Picture, regions: Regions) {
+function reported({ picked, graph, layout, clusters, change: drawnChange }: Picture, regions: Regions) {
   return {
     nodes: Array.from(picked.nodes, (region) => ({
       name: regions.names[region],
@@ -224,6 +238,7 @@ function reported({ picked, graph, layout, clusters }: Picture, regions: Regions
     beyond: picked.beyond.length,
     small: picked.small,
     clusters,
+    change: drawnChange,
     size: [layout.width, layout.height],
   };
 }
