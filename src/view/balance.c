@@ -75,11 +75,11 @@ static int each_row(struct spread *s, uint32_t unit, row_fn *f, struct sp_err *e
 	if (s->pyramid)
 		return each_ranged(s, first, end, f, e);
 	for (l = first; l < end; l++) {
-		const struct sp_row *row = s->m->values + s->m->locations[l].first_value;
+		const struct sp_location *from = &s->m->locations[l];
 
-		for (i = 0; i < s->m->locations[l].values; i++)
-			if (row[i].path)
-				f(s, row[i].path, &row[i].v);
+		for (i = from->first_value; i < from->first_value + from->values; i++)
+			if (s->m->values[i].path)
+				f(s, s->m->values[i].path, &s->m->values[i].v);
 	}
 	return 0;
 }
