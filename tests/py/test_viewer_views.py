@@ -191,7 +191,7 @@ def test_source_of_a_function_without_lines(viewer):
     assert viewer.page.evaluate("document.querySelector('.source .row.own').innerText").split() == ["5", "def", "fib(n):"]
 
 
-def test_no_source_says_what_to_do(recorded, tmp_path_factory):
+def test_no_source_says_what_to_do(recorded, model, tmp_path_factory):
     place = tmp_path_factory.mktemp("nosource")
     target = place / "page.html"
     subprocess.run([sys.executable, "-m", "spartito", "html", "--no-source", "-o", target, recorded], check=True)
@@ -204,7 +204,7 @@ def test_no_source_says_what_to_do(recorded, tmp_path_factory):
         assert "--no-source" in v.page.evaluate("document.querySelector('.note').innerText")
         assert v.open("view=callers")["visits"] > 0
         assert v.open("view=graph")["nodes"]
-        assert v.open("view=tasks")["count"] == 6
+        assert v.open("view=tasks")["count"] == model.tasks()["count"]
     finally:
         v.close()
 
@@ -228,7 +228,7 @@ def test_another_run_stands_beside_this_one(recorded, model, tmp_path_factory):
 def test_tasks_are_the_models(viewer, model):
     view = viewer.open("view=tasks")
     found = model.tasks()
-    assert view["count"] == found["count"] == 6
+    assert view["count"] == found["count"] >= 6
     assert view["tasks"] == len(found["tasks"])
     shown = {row[0]: row[1:] for row in view["groups"]}
     assert set(shown) == {group["name"] for group in found["groups"]}
