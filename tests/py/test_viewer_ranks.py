@@ -45,6 +45,30 @@ def test_ranks_of_mpi(heat):
     assert max(step, key=step.get) == "rank 2"
 
 
+def test_messages_between_rows(heat):
+    model, viewer = heat
+    view = viewer.open("view=timeline")
+    locations = [place["process"] for place in model.info()["locations"]]
+    said = {(row["from"], row["to"]): row for row in model.messages(by=("pair",))["rows"]["pair"]}
+    assert view["hiddenMessages"] == 0
+    found = {}
+    for message in view["messages"]:
+        pair = locations[message["from"]], locations[message["to"]]
+        found.setdefault(pair, []).append(message)
+    assert found.keys() == said.keys()
+    for pair, messages in found.items():
+        assert len(messages) == said[pair]["messages"]
+        assert sum(m["bytes"] for m in messages) == said[pair]["bytes"]
+        assert sum(m["received"] - m["sent"] for m in messages) == pytest.approx(said[pair]["time"])
+    # in a part of the run only those that are under way there
+    x, y = viewer.box("canvas")
+    viewer.wheel(x + 800, y + 100, -1000)
+    view = viewer.wheel(x + 800, y + 100, -1000)
+    span = view["span"]
+    inside = [m for ms in found.values() for m in ms if m["received"] >= span["begin"] and m["sent"] <= span["end"]]
+    assert sorted(m["sent"] for m in view["messages"]) == sorted(m["sent"] for m in inside)
+
+
 def test_balance_over_ranks(heat):
     model, viewer = heat
     view = viewer.open("view=balance")

@@ -12,7 +12,7 @@ from viewing import Viewer, needs_viewer
 
 pytestmark = needs_viewer
 PROGRAM = """
-import threading, time
+import threading, time, spartito
 def leaf():
     time.sleep(0.02)
 def work(n):
@@ -22,7 +22,10 @@ def helper():
     work(4)
 thread = threading.Thread(target=helper, name="helper")
 thread.start()
-work(6)
+for value in (3, 8, 5):
+    spartito.counter("queue", value)
+    work(2)
+    spartito.marker(f"reached {value}")
 thread.join()
 """
 
@@ -158,11 +161,29 @@ def test_a_range_is_selected_for_all_views(viewer, recorded):
     assert units_of(shown) == pytest.approx(columns["excl"][0], rel=0.01)
     assert view["span"]["end"] == whole  # the picture stays
     x, y = viewer.box("canvas")  # what is selected stands above it
-    view = viewer.drag(x + left + 600, y + view["top"] - 10, x + left + 400, y + 100)  # from the ruler
+    view = viewer.drag(x + left + 600, y + view["ruler"], x + left + 400, y + 100)  # from the ruler
     assert view["range"] == pytest.approx([400 * per_pixel, 600 * per_pixel], rel=0.02)
     viewer.focus("canvas")
     assert viewer.key("Escape")["range"] is None
     assert viewer.key("r")["range"] == [0, whole]
+
+
+def test_counters_and_markers(viewer, recorded):
+    view = viewer.open("view=timeline")
+    ((location, points),) = view["counters"]["queue"].items()
+    assert [point["mean"] for point in points] == [3, 8, 5]
+    assert [mark["text"] for mark in view["markers"]] == ["reached 3", "reached 8", "reached 5"]
+    # each marker is two calls after its value
+    leaves = Model(str(recorded)).flat(location=int(location), match="leaf")
+    for point, mark in zip(points, view["markers"]):
+        assert mark["location"] == int(location)
+        assert mark["time"] - point["at"] >= 2 * leaves[0]["min"]
+    # under the pointer
+    x, y = viewer.box("canvas")
+    at = view["left"] + (points[1]["at"] + 0.01) / view["whole"]["end"] * (view["width"] - view["left"])
+    viewer.mouse("Moved", x + at, y + view["top"] - 10)
+    viewer.page.wait_for("document.querySelector('.details b')?.innerText === 'counter queue'")
+    assert "8" in viewer.page.evaluate("document.querySelector('.details dl').innerText")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What part of the run and which rows a time line shows, and how pointer and keyboard change that.
 import type { Facts } from "./facts";
+import { CHART, CHARTS, type Series } from "./timelinecharts";
 import { BLOCK, LANE, Layout, listRows, type Row, type Shown, type Task, threadsAtFirst } from "./rows";
 import { type Block, blockAt, type Cell, cellAt, depthIn, neighbour, pathAt, type TimelineData } from "./timelinedata";
 import { MINI, miniTime, RULER } from "./timelinehead";
@@ -41,7 +42,7 @@ export class Control {
   width = 800;
   height = 400;
   left = 196;
-  charts = 0; // px; of the charts between ruler and rows
+  series: Series[] = []; // counters
   answers: Answers = { overviews: new Map(), stacks: new Map() };
   private deep = new Map<number, number>(); // depth of the calls in view, by location
   private laid: { key: string; layout: Layout } | undefined;
@@ -60,6 +61,10 @@ export class Control {
     else if (facts.locations.length === 1) this.opened.add("l0");
   }
 
+  /** px; of the charts between ruler and rows. */
+  get charts(): number {
+    return Math.min(this.series.length, CHARTS) * CHART;
+  }
   get top(): number {
     return MINI + RULER + this.charts;
   }

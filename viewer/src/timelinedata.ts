@@ -116,6 +116,7 @@ export class TimelineData {
   readonly overviews: TimelineCache<Overview>;
   readonly stacks: TimelineCache<Stack>;
   readonly messages: TimelineCache<Columns>;
+  readonly counters: TimelineCache<Columns>;
   markers: Marker[] = [];
   small: Overview | undefined; // of the whole run, the first block of locations
 
@@ -141,6 +142,11 @@ export class TimelineData {
       bytes: (columns) => columns.u32("from").length * 36 + 100,
       limit: 16e6,
     });
+    this.counters = new TimelineCache(this.whole, (key, span) => this.source.get("counters", { ...tileParams(key, span), pixels: TILE }), {
+      landed,
+      bytes: (columns) => columns.u32("counter").length * 44 + 100,
+      limit: 16e6,
+    });
     this.readMarkers(landed);
     this.overview({ group: "0", level: 0, index: 0 }, this.whole).then(
       (tile) => {
@@ -152,13 +158,13 @@ export class TimelineData {
   }
 
   close(): void {
-    for (const cache of [this.overviews, this.stacks, this.messages]) cache.close();
+    for (const cache of [this.overviews, this.stacks, this.messages, this.counters]) cache.close();
   }
   get busy(): boolean {
-    return this.overviews.busy || this.stacks.busy || this.messages.busy;
+    return this.overviews.busy || this.stacks.busy || this.messages.busy || this.counters.busy;
   }
   get problem(): string {
-    return this.overviews.problem || this.stacks.problem;
+    return this.overviews.problem || this.stacks.problem || this.counters.problem;
   }
   get withoutMessages(): string {
     return this.messages.problem;

@@ -9,9 +9,11 @@ import { locationLabel } from "./rows";
 import { range } from "./store";
 import { type Control, type Focus } from "./timelinecontrol";
 import type { Drawn } from "./timelinedraw";
+import { type Series, valueAt } from "./timelinecharts";
 import { length, moment } from "./timescale";
-import { bytes, count, percent, time } from "./units";
+import { amount, bytes, count, percent, time } from "./units";
 
+const COUNTED = 12; // threads whose value of a counter is told
 const TOP = 5; // functions of the selected range that are named
 
 export interface Shown {
@@ -77,12 +79,24 @@ export function describe(control: Control, facts: Facts, regions: Regions, at: F
   };
 }
 
+/** The counter's value in each of the threads that set it. */
+export function ofCounter(control: Control, facts: Facts, series: Series, at: number): Shown {
+  const pairs: [string, string][] = [["at", place(control, at)]];
+  for (const [location, points] of series.of) {
+    const point = valueAt(points, at);
+    if (pairs.length > COUNTED || !point) continue;
+    const spread = point.max > point.min ? ` (${amount(point.min, "")} to ${amount(point.max, "")})` : "";
+    pairs.push([locationLabel(facts, location), `${amount(point.mean, "")}${spread}`]);
+  }
+  return { title: `counter ${series.name}`, pairs };
+}
+
 export function ofMessage(control: Control, facts: Facts, message: Drawn): Shown {
   return {
     title: `message from ${locationLabel(facts, message.from)} to ${locationLabel(facts, message.to)}`,
     pairs: [
       ["sent", place(control, message.sent)],
-      ["received", place(control, message.received)],
+      ["received", Number.isNaN(message.received) ? "no receive was found" : place(control, message.received)],
       ["on its way", time(message.received - message.sent)],
       ["size", bytes(message.bytes)],
       ["tag", String(message.tag)],

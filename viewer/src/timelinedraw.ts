@@ -221,7 +221,7 @@ export function messageLines(p: Picture): { lines: Drawn[]; hidden: number } {
     const [from, to, sent, received] = [c.u32("from"), c.u32("to"), c.f64("sent"), c.f64("received")];
     const [bytes, tag] = [c.f64("bytes"), c.i32("tag")];
     for (let i = 0; i < from.length; i++) {
-      if (received[i]! < p.scale.span.begin || sent[i]! > p.scale.span.end) continue;
+      if (received[i]! < p.scale.span.begin || sent[i]! > p.scale.span.end) continue; // one without a receive stays
       const a = p.rowOf(from[i]!);
       const b = p.rowOf(to[i]!);
       if (a < 0 || b < 0 || (a === b && from[i] !== to[i])) continue;
@@ -234,8 +234,9 @@ export function messageLines(p: Picture): { lines: Drawn[]; hidden: number } {
       lines.push({
         x0: p.left + p.scale.x(sent[i]!),
         y0,
-        x1: p.left + p.scale.x(received[i]!),
-        y1,
+        // without a receive it is a short stroke where it was sent
+        x1: Number.isNaN(received[i]!) ? p.left + p.scale.x(sent[i]!) + 6 : p.left + p.scale.x(received[i]!),
+        y1: Number.isNaN(received[i]!) ? y0 : y1,
         from: from[i]!,
         to: to[i]!,
         sent: sent[i]!,

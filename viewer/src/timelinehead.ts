@@ -12,6 +12,18 @@ export const RULER = 22;
 export const INDENT = 14;
 
 const small = new Raster();
+let painted: { tile: unknown; palette: unknown } | undefined; // what is in it
+
+function fillSmall(p: Picture, tile: NonNullable<Picture["small"]>): void {
+  if (painted?.tile === tile && painted.palette === p.palette) return;
+  painted = { tile, palette: p.palette };
+  small.begin(TILE, tile.rows, p.inks.paperPixel);
+  for (let i = 0; i < tile.rows * TILE; i++) {
+    const region = tile.region[i]!;
+    if (region !== NONE) small.pixels[i] = blend(p.palette.pixel(region), p.inks.paperPixel, 70 + ((tile.share[i]! * 185) >> 8));
+  }
+  small.end();
+}
 
 /** Each line of the first block of locations, squeezed; above it what part of the run is in view, and the selected range. */
 export function paintMini(p: Picture): void {
@@ -21,12 +33,7 @@ export function paintMini(p: Picture): void {
   pen.fillRect(0, 0, p.width, MINI);
   const tile = p.small;
   if (tile) {
-    small.begin(TILE, tile.rows, inks.paperPixel);
-    for (let i = 0; i < tile.rows * TILE; i++) {
-      const region = tile.region[i]!;
-      if (region !== NONE) small.pixels[i] = blend(p.palette.pixel(region), inks.paperPixel, 70 + ((tile.share[i]! * 185) >> 8));
-    }
-    small.end();
+    fillSmall(p, tile);
     const shown = Math.min(tile.rows, MINI - 4);
     const high = (MINI - 4) / shown;
     for (let i = 0; i < shown; i++) small.show(pen, Math.floor((i / shown) * tile.rows), p.left, 2 + i * high, wide, high);

@@ -4,6 +4,7 @@ import { NONE } from "./columns";
 import type { Selection } from "./store";
 import type { Sight } from "./timelineview";
 import { TILE } from "./timelinecache";
+import { MINI, RULER } from "./timelinehead";
 
 const MOST = 5000; // calls that are told
 
@@ -59,6 +60,7 @@ export function reportOf(sight: Sight, selection: Selection): unknown {
       y: control.top + layout.tops[i]! - control.scroll,
     })),
     left: control.left,
+    ruler: MINI + RULER / 2, // y of its middle
     top: control.top,
     width: control.width,
     scroll: control.scroll,
@@ -67,6 +69,7 @@ export function reportOf(sight: Sight, selection: Selection): unknown {
     messages: last.lines.map(({ from, to, sent, received, bytes, tag }) => ({ from, to, sent, received, bytes, tag })),
     hiddenMessages: last.hidden,
     markers: control.data.markers,
+    counters: Object.fromEntries(control.series.map((series) => [series.name, Object.fromEntries([...series.of].map(([location, points]) => [location, points]))])),
     focus: control.focus ?? null,
     tasks: control.tasks.length,
   };

@@ -12,12 +12,13 @@ import { blend, Palette, pixelOf, Raster } from "./raster";
 import { BLOCK, blocksOf, LANE, type Task } from "./rows";
 import type { Selection, Store } from "./store";
 import { Control, type Focus, press } from "./timelinecontrol";
+import { CHART, paintCharts, seriesOf } from "./timelinecharts";
 import { TimelineData } from "./timelinedata";
 import "./timeline.css";
-import { describe, Details, ofMessage, type Shown } from "./timelinedetails";
+import { describe, Details, ofCounter, ofMessage, type Shown } from "./timelinedetails";
 import { type Inks, inksOf } from "./ink";
 import { type Drawn, paintRows, type Picture } from "./timelinedraw";
-import { MINI, moreOf, paintFrame, paintGrid, paintGutter, paintMini, paintRuler } from "./timelinehead";
+import { MINI, moreOf, paintFrame, paintGrid, paintGutter, paintMini, paintRuler, RULER } from "./timelinehead";
 import { reportOf } from "./timelinereport";
 import { clamp, length, type Span } from "./timescale";
 import { search } from "./tree";
@@ -61,13 +62,17 @@ function rangeOf({ begin, end }: Selection, whole: Span): Span | undefined {
 }
 
 /** Asks for what the picture shows. */
-function ask(control: Control): void {
+function ask(control: Control, facts: Facts): void {
   const { layout, data, scroll, span } = control;
   const [first, last] = layout.visible(scroll, scroll + control.height - control.top);
   const rows = layout.rows.slice(first, last).filter((row) => row.kind === "thread");
   const wide = (control.width - control.left) * Math.min(window.devicePixelRatio || 1, 2);
   const overviews = data.overviews.want(blocksOf(rows.map((row) => row.location)).map(String), span, wide);
   const open = rows.filter((row) => control.opened.has(row.key)).map((row) => String(row.location));
+  if (facts.has.counters && control.single === undefined) {
+    const found = seriesOf(data.counters.want(["c"], span, control.width - control.left).get("c"), span);
+    if (found.length > 0 || !data.counters.busy) control.series = found; // none yet: those of before stay
+  }
   control.answered({ overviews, stacks: data.stacks.want(open, span, wide) });
   control.setScroll(control.scroll);
 }
@@ -90,7 +95,7 @@ function paint(sight: Sight, colours: ReturnType<typeof useColours>, selection: 
   control.width = width;
   control.height = height;
   control.setScroll(control.scroll);
-  ask(control);
+  ask(control, facts);
   const { drag } = control;
   const chosen = drag?.kind === "range" ? { begin: Math.min(drag.from, drag.to), end: Math.max(drag.from, drag.to) } : rangeOf(selection, control.data.whole);
   const messages = facts.has.messages ? control.data.messages.want(["m"], control.span, width - control.left).get("m") : undefined;
@@ -135,6 +140,7 @@ function paint(sight: Sight, colours: ReturnType<typeof useColours>, selection: 
   });
   paintMini(p);
   paintRuler(p, MINI, control.hover?.x);
+  paintCharts(p, control.series, MINI + RULER);
 }
 
 function moreShown(control: Control): { threads: (process: number) => boolean; tasks: (process: number) => boolean } {
@@ -165,6 +171,10 @@ function shownAt(sight: Sight): { shown: Shown | undefined; spoken: string } {
     const message = block ? undefined : messageAt(sight.last.lines, hover.x, hover.y);
     const found = message ? ofMessage(control, facts, message) : describe(control, facts, regions, hover);
     if (found) return { shown: found, spoken };
+  }
+  if (hover?.zone === "charts") {
+    const series = control.series[Math.floor((hover.y - MINI - RULER) / CHART)];
+    if (series) return { shown: ofCounter(control, facts, series, hover.time), spoken };
   }
   return { shown: words, spoken };
 }

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+import { describe, expect, it } from "vitest";
+import { pack, parse } from "../src/columns";
+import { seriesOf, valueAt } from "../src/timelinecharts";
+
+const tile = (rows: [number, number, number, number][]) =>
+  parse(
+    pack(
+      { names: ["queue", "load"] },
+      {
+        location: Uint32Array.from(rows.map((r) => r[0])),
+        counter: Uint32Array.from(rows.map((r) => r[1])),
+        at: Float64Array.from(rows.map((r) => r[2])),
+        min: Float64Array.from(rows.map((r) => r[3])),
+        max: Float64Array.from(rows.map((r) => r[3] + 1)),
+        mean: Float64Array.from(rows.map((r) => r[3] + 0.5)),
+      },
+    ),
+  );
+const piece = (value: ReturnType<typeof tile>, begin: number, end: number) => ({ value, level: 1, begin, end, exact: true });
+
+describe("counters", () => {
+  it("go on from tile to tile, and tell no value twice", () => {
+    const asked = { complete: true, pieces: [piece(tile([[0, 0, 1, 5], [0, 0, 3, 7], [1, 0, 2, 1]]), 0, 4), piece(tile([[0, 0, 3, 7], [0, 0, 6, -2], [0, 1, 5, 9]]), 4, 8)] };
+    const [load, queue] = seriesOf(asked, { begin: 0, end: 8 });
+    expect([load!.name, queue!.name]).toEqual(["load", "queue"]);
+    expect(queue!.of.get(0)!.map((p) => p.at)).toEqual([1, 3, 6]);
+    expect(queue!.of.get(1)!.map((p) => p.min)).toEqual([1]);
+    expect([queue!.low, queue!.high]).toEqual([-2, 8]);
+    expect(seriesOf(undefined, { begin: 0, end: 8 })).toEqual([]);
+  });
+  it("have the last value that was set", () => {
+    const points = [1, 3, 6].map((at) => ({ at, min: at, max: at, mean: at }));
+    expect(valueAt(points, 0.5)).toBeUndefined();
+    expect(valueAt(points, 3)!.at).toBe(3);
+    expect(valueAt(points, 5.9)!.at).toBe(3);
+    expect(valueAt(points, 100)!.at).toBe(6);
+  });
+});
