@@ -137,7 +137,7 @@ static bool complete_strip(struct sp_pyramid_maker *x, unsigned level, uint64_t 
 
 	if (!up->ns) {
 		up->ns = calloc(x->m->n_regions, sizeof(*up->ns));
-		up->touched = malloc(x->m->n_regions * sizeof(*up->touched));
+		up->touched = malloc((x->m->n_regions + 1) * sizeof(*up->touched));
 	}
 	if (!s || !up->ns || !up->touched)
 		return false;
@@ -211,7 +211,7 @@ static bool put_entries(struct sp_pyramid_maker *x, unsigned level)
 		                                  .visits = s->visits,
 		                                  .excl = s->excl,
 		                                  .each = s->each,
-		                                  .min = s->min,
+		                                  .min = ~s->not_min,
 		                                  .max = s->max,
 		                                  .sumsq = s->sumsq};
 		*s = (struct sp_pyramid_stat){.excl = 0};
@@ -235,7 +235,6 @@ static void add_entry(struct sp_pyramid_maker *x, const struct sp_pyramid_entry 
 
 	if (!s->touched) {
 		s->touched = true;
-		s->min = UINT64_MAX;
 		x->touched[x->n_touched++] = from->path;
 	}
 	s->resumed = from->resumed > UINT32_MAX - s->resumed ? UINT32_MAX : s->resumed + from->resumed;
@@ -243,8 +242,8 @@ static void add_entry(struct sp_pyramid_maker *x, const struct sp_pyramid_entry 
 	s->excl += from->excl;
 	s->each += from->each;
 	s->sumsq += from->sumsq;
-	if (from->min < s->min)
-		s->min = from->min;
+	if (~from->min > s->not_min)
+		s->not_min = ~from->min;
 	if (from->max > s->max)
 		s->max = from->max;
 }

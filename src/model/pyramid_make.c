@@ -77,7 +77,7 @@ int sp_pyramid_maker_new(struct sp_pyramid_maker **out, const struct sp_model *m
 	x->index = index;
 	x->known = calloc(SP_PYRAMID_KNOWN, sizeof(*x->known));
 	x->stats = calloc(m->n_paths, sizeof(*x->stats));
-	x->touched = malloc(m->n_paths * sizeof(*x->touched));
+	x->touched = malloc((m->n_paths + 1) * sizeof(*x->touched));
 	x->values = calloc(m->n_counters + 1, sizeof(*x->values));
 	if (!x->known || !x->stats || !x->touched || !x->values) {
 		sp_pyramid_maker_free(x);
@@ -123,11 +123,10 @@ static inline struct sp_pyramid_stat *touch(struct sp_pyramid_maker *x, uint32_t
 {
 	struct sp_pyramid_stat *s = &x->stats[path];
 
-	if (!s->touched) {
-		s->touched = true;
-		s->min = UINT64_MAX;
-		x->touched[x->n_touched++] = path;
-	}
+	/* no branch, as it would be mispredicted often */
+	x->touched[x->n_touched] = path;
+	x->n_touched += !s->touched;
+	s->touched = true;
 	return s;
 }
 
@@ -169,8 +168,8 @@ static void count(struct sp_pyramid_stat *s, uint32_t kind, uint64_t length)
 		s->visits++;
 	s->each += length;
 	s->sumsq += (double)length * (double)length;
-	if (length < s->min)
-		s->min = length;
+	if (~length > s->not_min)
+		s->not_min = ~length;
 	if (length > s->max)
 		s->max = length;
 }
@@ -240,8 +239,8 @@ static inline void one(struct sp_pyramid_maker *x, const struct sp_event *ev)
 
 		s = touch(x, o->path);
 		s->excl += length;
-		if (t->ns[o->region] == 0 && length)
-			t->touched[t->n++] = o->region;
+		t->touched[t->n] = o->region;
+		t->n += t->ns[o->region] == 0 && length;
 		t->ns[o->region] += length;
 	}
 	switch (ev->kind) {
@@ -372,7 +371,7 @@ static int begin_location(struct sp_pyramid_maker *x, uint32_t location)
 	x->times[0].begin = begin;
 	if (!x->times[0].ns) {
 		x->times[0].ns = calloc(x->m->n_regions, sizeof(*x->times[0].ns));
-		x->times[0].touched = malloc(x->m->n_regions * sizeof(*x->times[0].touched));
+		x->times[0].touched = malloc((x->m->n_regions + 1) * sizeof(*x->times[0].touched));
 	}
 	return x->times[0].ns && x->times[0].touched ? 0 : -1;
 }

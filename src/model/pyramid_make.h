@@ -16,13 +16,14 @@ struct sp_pyramid_cells {
 /* Time by region, of a strip that is not complete. */
 struct sp_pyramid_times {
 	uint64_t *ns;      /* owned; for each region */
-	uint32_t *touched; /* owned; those that have some */
+	uint32_t *touched; /* owned; those that have some, and room for one */
 	uint32_t n, strips;
 	uint64_t begin;
 };
 
 struct sp_pyramid_stat {
-	uint64_t excl, each, min, max, visits;
+	uint64_t excl, each, not_min, max,
+	    visits; /* not_min: all bits of the minimum inverted, so that it begins as 0 */
 	double sumsq;
 	uint32_t resumed;
 	bool touched;
@@ -43,7 +44,7 @@ struct sp_pyramid_maker {
 		uint32_t parent, region, path;
 	} * known;                     /* owned; paths found last, by their hash */
 	struct sp_pyramid_stat *stats; /* owned; for each path */
-	uint32_t *touched;             /* owned; paths with something in stats */
+	uint32_t *touched;             /* owned; paths with something in stats, and room for one */
 	size_t n_touched;
 	struct sp_pyramid_open *stack; /* owned */
 	uint32_t depth, stack_room;
