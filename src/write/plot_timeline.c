@@ -226,8 +226,11 @@ static void draw_axis(struct timeline *t, struct sp_svg *s, double top, double b
 
 		sp_time_text(time, at);
 		sp_svg_line(s, x, top, x, bottom, faint, 1);
-		sp_svg_text(s, x, top - 4, sp_text(at > 0 ? time : "0"), 80, at > 0 ? "middle" : "start", SP_SVG_FONT,
-		            ink);
+		const char *anchor = at > 0 ? "middle" : "start";
+
+		if (x + sp_svg_wide(time, SP_SVG_FONT) / 2 > s->width) /* the last one may stand at the very edge */
+			anchor = "end";
+		sp_svg_text(s, x, top - 4, sp_text(at > 0 ? time : "0"), 80, anchor, SP_SVG_FONT, ink);
 	}
 }
 
