@@ -32,7 +32,7 @@ PATHS_ALONE = (20_000, 5_000, LEAST_PATHS)
 SELECTIONS = 256  # processes, and threads, of which the page holds an own tree
 LOCATIONS = 256  # threads of which it holds the calls
 # as viewer/src/timelinedata.ts asks: a tile of a level is one of 2**level parts of the run
-TILE, ROWS = 1024, 64
+TILE, ROWS, MESSAGES = 1024, 64, 2000
 ENOUGH = 4  # answers for which there was no room: smaller ones are not looked for any longer
 LEVELS = 4  # of tiles that a page may hold
 FINE = 4  # times as many columns in tiles of calls, which tell begin and end themselves
@@ -241,6 +241,9 @@ class Packing:
             for first in range(0, n, ROWS):
                 key = {**tile, "pixels": str(TILE), "rows": f"{first}-{min(first + ROWS, n) - 1}"}
                 yield "overview", key, key
+            if self.facts["has"]["messages"]:
+                key = {**tile, "limit": str(MESSAGES)}
+                yield "messages", key, key
         for location in locations:
             for tile in tiles:
                 key = {**tile, "location": str(location), "pixels": str(TILE)}
@@ -250,6 +253,7 @@ class Packing:
         """Tiles of ever finer levels, until there is no room for the next one."""
         if not self.facts["has"]["trace"]:
             return
+        self._optional("markers", {}, "markers")
         busy = [loc["busy"] for loc in self.facts["locations"]]
         locations = sorted(range(len(busy)), key=lambda i: (-busy[i], i))[:LOCATIONS]
         held = missed = 0
