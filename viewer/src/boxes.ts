@@ -58,19 +58,29 @@ function put(out: Boxes, cut: Cut, row: number, until: number, depth: number, fr
 function below(tree: Tree, cut: Cut, above: number, depth: number, out: Boxes, enter: (row: number) => void): void {
   const end = tree.endOf(above);
   const limit = tree.coveredTo(above);
+  let small = -1; // the first of small siblings that stand together
+  const together = (until: number, to: number): void => {
+    if (small < 0) return;
+    const from = tree.start[small]!;
+    if (to > cut.from && (to - from) * cut.scale >= LEAST) put(out, cut, small, until, depth, from, to);
+    small = -1;
+  };
   for (let row = above + 1; row < end; row = tree.end[row]!) {
     const from = tree.start[row]!;
-    if (from >= cut.to) return;
+    if (from >= cut.to) return together(row, from);
     const to = from + tree.incl[row]!;
     if ((to - from) * cut.scale < LEAST || tree.region[row] === NONE) {
-      // siblings come by time, so all that follow are as small, or hidden already
-      if (limit > cut.from && (limit - from) * cut.scale >= LEAST) put(out, cut, row, end, depth, from, limit);
-      return;
+      if (small < 0) small = row;
+      // siblings come by time, so all that follow are as small, or hidden already; beside another run its time counts as well
+      if (!tree.base) break;
+      continue;
     }
+    together(row, from);
     if (to <= cut.from) continue;
     put(out, cut, row, 0, depth, from, to);
     enter(row);
   }
+  together(end, limit);
 }
 
 /** The box at a place, by halving: those of a level come from left to right. -1: none. */

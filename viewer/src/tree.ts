@@ -101,6 +101,12 @@ export class Tree {
     return row === ROOT ? this.total : this.start[row]! + this.covered[row]!;
   }
 
+  /** Where siblings from one row on to before another one end. */
+  endOfRun(row: number, until: number): number {
+    const above = this.parentOf(row);
+    return until < this.endOf(above) ? this.start[until]! : this.coveredTo(above);
+  }
+
   startOf(row: number): number {
     return row === ROOT ? 0 : this.start[row]!;
   }

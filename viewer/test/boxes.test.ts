@@ -53,6 +53,20 @@ describe("boxes", () => {
     const boxes = boxesIn(make(call), { ...whole, to: 1, scale: 1000, levels: 1e9 });
     expect(boxes.row.length).toBe(3001);
   });
+  it("stand together in several places where another run's time orders them", () => {
+    const { parent, region, visits, incl, excl, hidden } = callTree([1, 100, 1, [2, 0.2, 1], [3, 60, 1], [4, 0.3, 1], [5, 0.3, 1], [6, 20, 1]]);
+    const base = { base_visits: visits, base_incl: incl, base_excl: excl };
+    const compared = new Tree(parse(pack({}, { parent, region, visits, incl, excl, hidden, ...base })));
+    const boxes = boxesIn(compared, whole);
+    expect(boxes.row.map((row, i) => [compared.region[row], boxes.until[i]! > 0])).toEqual([
+      [1, false],
+      [3, false],
+      [4, true],
+      [6, false],
+    ]);
+    expect(heldIn(compared, boxes.row[2]!, boxes.until[2]!).paths).toBe(2);
+    expect(compared.endOfRun(boxes.row[2]!, boxes.until[2]!)).toBeCloseTo(60.8);
+  });
   it("are found by their place", () => {
     const boxes = boxesIn(tree, whole);
     const finder = new Finder(boxes);

@@ -236,7 +236,7 @@ function click(chart: Chart, mover: Mover, found: { row: number; until: number }
   if (found.until) {
     // what was too narrow to draw gets the whole width
     const from = chart.tree.start[found.row]!;
-    mover.set({ ...mover.sight, from, to: chart.tree.coveredTo(chart.tree.parentOf(found.row)) });
+    mover.set({ ...mover.sight, from, to: chart.tree.endOfRun(found.row, found.until) });
   } else if (only) chart.select(found.row);
   else chart.go(found.row);
 }

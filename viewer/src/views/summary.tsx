@@ -48,7 +48,7 @@ function Packages({ flat, regions }: { flat: Flat; regions: Regions }) {
         share: excl / flat.total,
         value: time(excl),
         colour: css(ofModule(module, dark)),
-        go: () => store.select({ view: "table", module }),
+        go: () => store.select({ view: "table", module: module || undefined }),
       }))}
     />
   );

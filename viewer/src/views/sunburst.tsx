@@ -148,10 +148,11 @@ function hit(chart: Chart, drawn: Drawn, point: Point): { row: number; until: nu
 function Beside({ chart }: { chart: Chart }) {
   const { tree, centre } = chart;
   const callees = tree.children(centre);
-  const named = callees.filter((row) => tree.region[row] !== NONE);
+  const named = callees.filter((row) => tree.region[row] !== NONE).sort((a, b) => tree.incl[b]! - tree.incl[a]!);
   const shown = named.slice(0, LISTED);
   const rest = tree.coveredTo(centre) - tree.startOf(centre) - shown.reduce((sum, row) => sum + tree.incl[row]!, 0);
-  const left = tree.pathsIn(shown.length ? tree.end[shown[shown.length - 1]!]! : centre + 1, tree.endOf(centre));
+  const listed = new Set(shown);
+  const left = callees.reduce((sum, row) => (listed.has(row) ? sum : sum + tree.pathsIn(row, tree.end[row]!)), 0);
   return (
     <aside class="beside" aria-label="The middle and what it calls">
       <h2>{nameOf(chart, centre)}</h2>

@@ -57,11 +57,12 @@ function changeColumns(flat: Flat, keys: Keys): Column[] {
   const unit = columnUnit(largest(change));
   const plus = (value: number, text: string): string => (value > 0 ? `+${text}` : text);
   return [
-    timeColumn("base", "own before", "Own time in the other run", base.excl, columnUnit(largest(base.excl))),
+    timeColumn("base", "before", "Own time in the other run", base.excl, columnUnit(largest(base.excl))),
     { ...timeColumn("change", "change", "Own time, more or less than in the other run", change, unit), cell: (row) => plus(change[row]!, inUnit(change[row]!, unit)) },
     {
       id: "ratio",
-      title: "change %",
+      unit: "%",
+      title: "change",
       hint: "Own time, relative to the other run",
       width: "84px",
       cell: (row) => (share[row] === Infinity ? "new" : plus(share[row]!, (share[row]! * 100).toFixed(1))),
@@ -92,6 +93,7 @@ function make(flat: Flat, regions: Regions, metrics: readonly Metric[], longest:
     },
     timeColumn("excl", "own time", "In the function itself, without what it calls", excl, wide, largest(excl)),
     shareColumn("exclShare", "Own time, of all functions' own time", excl, flat.total),
+    ...changeColumns(flat, keys),
     timeColumn("incl", "time", "With all that it calls; recursion counts once", incl, wide, largest(incl)),
     shareColumn("inclShare", "Time with callees, of all functions' own time", incl, flat.total),
     { id: "visits", title: "calls", width: "84px", cell: (row) => count(visits[row]!) },
@@ -99,7 +101,6 @@ function make(flat: Flat, regions: Regions, metrics: readonly Metric[], longest:
     timeColumn("min", "min", "Shortest call", min, each),
     timeColumn("max", "max", "Longest call", max, each),
     timeColumn("std", "std", "Standard deviation of the time of a call", std, each),
-    ...changeColumns(flat, keys),
     ...metricColumns(flat, metrics, keys),
     { id: "place", title: "Place", width: "minmax(150px, 1fr)", left: true, cell: (row) => shortPlace(place(row)), full: place },
   ];
