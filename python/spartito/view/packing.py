@@ -244,6 +244,9 @@ class Packing:
             if self.facts["has"]["messages"]:
                 key = {**tile, "limit": str(MESSAGES)}
                 yield "messages", key, key
+            if self.facts["has"]["counters"]:
+                key = {**tile, "pixels": str(TILE)}
+                yield "counters", key, key
         for location in locations:
             for tile in tiles:
                 key = {**tile, "location": str(location), "pixels": str(TILE)}
