@@ -284,19 +284,19 @@ static void put_rows(const struct tree *t, const struct rows *r)
 /* Of one metric, what paths and rests counted. */
 static int put_metric(const struct tree *t, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
 {
-	const struct sp_model *m = t->s->view.m;
+	const struct sp_model *m = t->s->view.m; /* NULL: within a range of time */
 	const size_t n = t->places[0].below;
 	struct sp_sum *sums = NULL;
 	double *incl = NULL, *excl = NULL;
 	size_t k, i, metric = 0;
 	int rc = 0;
 
+	if (t->s->clipped)
+		return sp_fail(e, EINVAL, "metrics of calls are not known within a range of time");
 	while (metric < m->n_metrics && strcmp(m->metrics[metric].name.p, q->metric) != 0)
 		metric++;
 	if (metric == m->n_metrics)
 		return sp_fail(e, EINVAL, "no metric %.60s was counted", q->metric);
-	if (!t->s->view.metrics)
-		return sp_fail(e, EINVAL, "metrics of calls are not known within a range of time");
 	if (sp_metric_paths(&t->s->view, &sums, e))
 		return -1;
 	incl = sp_view_metric(out, &m->metrics[metric], "incl", n);

@@ -155,6 +155,8 @@ def test_tree_has_a_metric_on_demand(recorded, limit):
     assert sum(excl) == sum(row["excl"] for row in rows.values())
     with pytest.raises(Error, match="no metric speed was counted"):
         model.view("tree", metric="speed")
+    with pytest.raises(Error, match="metrics of calls are not known within a range of time"):
+        model.view("tree", metric="ru_minflt", limit=limit, begin=0.0)
 
 
 def test_lines_say_that_they_are_of_the_whole_run(recorded):
