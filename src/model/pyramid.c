@@ -53,6 +53,10 @@ static uint64_t hash_model(const struct sp_model *m)
 		h = mix(mix_bytes(h, m->regions[i].name.p, m->regions[i].name.n), m->regions[i].line);
 	for (i = 0; i < m->n_parameter_values; i++)
 		h = mix_bytes(h, m->parameter_values[i].text.p, m->parameter_values[i].text.n);
+	for (i = 0; i < m->n_strings; i++)
+		h = mix_bytes(h, m->strings[i].p, m->strings[i].n);
+	for (i = 0; i < m->n_counters; i++)
+		h = mix_bytes(h, m->counters[i].p, m->counters[i].n);
 	for (i = 0; i < m->n_locations; i++) {
 		const struct sp_place *p = &m->priv->places[i];
 
