@@ -61,7 +61,6 @@ static struct sp_events *new_events(const struct sp_model *m, uint32_t location)
 	s->m = (struct sp_model *)m;
 	s->place = &m->priv->places[location];
 	s->source = &m->priv->sources[s->place->source];
-	s->problems = m->n_problems;
 	s->ticks = s->source->clock.first;
 	s->ns = m->locations[location].begin;
 	s->end = m->locations[location].end;
@@ -80,6 +79,7 @@ int sp_events_open(struct sp_events **out, const struct sp_model *m, uint32_t lo
 		free(s);
 		return -1;
 	}
+	s->problems = m->n_problems;
 	s->raw = s->source->raw;
 	s->thread = s->raw ? &s->raw->threads[s->place->thread] : NULL;
 	*out = s;
