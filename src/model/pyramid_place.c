@@ -183,7 +183,7 @@ static bool points_are_sound(const struct sp_pyramid_location *l)
 		const struct sp_pyramid_point *x = &l->points[i], *before = i ? x - 1 : NULL;
 
 		if (x->time < t->begin || x->time > t->end || x->event % SP_PYRAMID_STRIP || x->event >= t->events ||
-		    x->frame > t->frames.n || (x->frame == 0) != (x->depth == 0) ||
+		    x->frame > t->frames.n || x->depth > t->frames.n || (x->frame == 0) != (x->depth == 0) ||
 		    (before ? before->time > x->time || before->event >= x->event : x->event || x->depth))
 			return false;
 	}
