@@ -204,15 +204,20 @@ static uint32_t value_key(struct path_keys *k, const struct sp_model *m, uint32_
 {
 	const struct sp_parameter_value *v = &m->parameter_values[value];
 	struct sp_str name = m->parameters[v->parameter];
-	uint32_t before = v->before < value ? k->value_of[v->before] : SP_NONE, id;
-	char *text;
-	int n = asprintf(&text, "%u %u %zu %.*s%.*s", before, v->kind, name.n, (int)name.n, name.p, (int)v->text.n,
-	                 v->text.p);
+	const uint64_t head[3] = {v->before < value ? k->value_of[v->before] : SP_NONE, v->kind, name.n};
+	const size_t n = sizeof(head) + name.n + v->text.n;
+	char *key = malloc(n);
+	uint32_t id;
 
-	if (n < 0)
+	if (!key)
 		return SP_INTERN_FAILED;
-	id = sp_intern(&k->values, text, (size_t)n);
-	free(text);
+	memcpy(key, head, sizeof(head));
+	if (name.n)
+		memcpy(key + sizeof(head), name.p, name.n);
+	if (v->text.n) /* which may hold NUL */
+		memcpy(key + sizeof(head) + name.n, v->text.p, v->text.n);
+	id = sp_intern(&k->values, key, n);
+	free(key);
 	return id;
 }
 

@@ -217,6 +217,28 @@ static void test_values(void)
 	sp_model_free(b);
 }
 
+/* Values that differ behind a NUL are others. */
+static void test_nul(void)
+{
+	struct sp_model *a = with_values("one", "two"), *b = with_values("three", "four");
+	const struct sp_model *models[] = {a, b};
+	struct sp_compare c;
+	struct sp_err e;
+	size_t i;
+
+	for (i = 0; i < a->n_parameter_values; i++)
+		a->parameter_values[i].text = (struct sp_str){i ? "x\0a" : "x\0b", 3};
+	for (i = 0; i < b->n_parameter_values; i++)
+		b->parameter_values[i].text = (struct sp_str){i ? "x\0c" : "x\0d", 3};
+	MUST(sp_compare_open(&c, models, 2, &e) == 0);
+	for (i = 1; i < b->n_paths; i++)
+		CHECK(b->paths[i].parameter == SP_NONE || c.paths[c.path_of[1][i]].model == 1);
+	CHECK(c.n_paths == a->n_paths + 2);
+	sp_compare_close(&c);
+	sp_model_free(a);
+	sp_model_free(b);
+}
+
 /* Student's distribution has simple forms for 1, 2 and 4 degrees of freedom. */
 static void test_welch(void)
 {
@@ -299,6 +321,7 @@ int main(void)
 		CHECK(c.path_of[2][i] == i);
 	sp_compare_close(&c);
 	test_values();
+	test_nul();
 	test_welch();
 	test_table(a, b);
 	sp_model_free(a);
