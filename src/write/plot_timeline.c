@@ -136,9 +136,11 @@ static int read_location(struct timeline *t, uint32_t location, struct cells *c)
 	double last = t->begin;
 	size_t column = 0;
 	long n = 1;
-	int rc = events ? sp_events_open(&s, t->p->m, location, t->p->e) : sp_fail(t->p->e, ENOMEM, "out of memory");
+	int rc = events ? 0 : -1;
 
-	while (rc == 0 && (n = sp_events_read(s, events, EVENTS, t->p->e)) > 0)
+	if (rc == 0 && sp_events_open(&s, t->p->m, location, t->p->e))
+		n = -1; /* it said why */
+	while (rc == 0 && n > 0 && (n = sp_events_read(s, events, EVENTS, t->p->e)) > 0)
 		for (long i = 0; rc == 0 && i < n; i++) {
 			const uint32_t inner = open.n ? open.region[open.n - 1] : SP_NONE;
 
