@@ -311,14 +311,25 @@ static int make_into(struct sp_pyramid *p, int fd, const struct sp_pyramid_optio
 	return rc;
 }
 
+static bool is_no_room(int code)
+{
+	return code == ENOSPC || code == EDQUOT || code == EFBIG;
+}
+
+static const char *elsewhere(void)
+{
+	const char *dir = getenv("TMPDIR");
+
+	return dir && dir[0] == '/' ? dir : "/tmp";
+}
+
 /* A file without a name, which goes when it is closed. */
 static int open_elsewhere(struct sp_err *e)
 {
-	const char *dir = getenv("TMPDIR");
 	char path[4096];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/spartito-pyramid.XXXXXX", dir && dir[0] == '/' ? dir : "/tmp");
+	snprintf(path, sizeof(path), "%s/spartito-pyramid.XXXXXX", elsewhere());
 	fd = mkostemp(path, O_CLOEXEC);
 	if (fd < 0)
 		return sp_fail(e, errno, "%s: %s", path, strerror(errno));
@@ -335,6 +346,11 @@ static int make_elsewhere(struct sp_pyramid *p, const struct sp_pyramid_options 
 		return -1;
 	rc = make_into(p, fd, o, files, model, e);
 	close(fd);
+	if (rc && is_no_room(e->code)) {
+		const int code = e->code;
+
+		sp_fail(e, code, "%s: no room to sum up the trace: %s", elsewhere(), strerror(code));
+	}
 	return rc;
 }
 
@@ -352,7 +368,7 @@ static int make(struct sp_pyramid *p, const struct sp_pyramid_options *o, uint64
 		if (rc == 0)
 			sp_merge_file_place(&f, p->m->dir.p, &why); /* else it is used without a name */
 		sp_merge_file_close(&f, p->m->dir.p, true);
-		if (rc && why.code != ENOSPC && why.code != EDQUOT && why.code != EFBIG && why.code != EROFS) {
+		if (rc && !is_no_room(why.code) && why.code != EROFS) {
 			*e = why;
 			return -1;
 		}

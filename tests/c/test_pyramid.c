@@ -3,6 +3,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #include "check.h"
 #include "model/follow.h"
@@ -618,12 +620,34 @@ static void test_interrupted(void)
 	sp_model_free(m);
 }
 
+/* Neither the experiment nor the other place has room: nothing stays behind, and what is said names the other place. */
+static void test_no_room(void)
+{
+	const struct rg_options some = {.processes = 1, .threads = 1, .events = 5000, .trace = true, .seed = 8};
+	struct sp_model *m = scratch_load(made_by(&some), 0);
+	struct rlimit before, little;
+	struct sp_pyramid *p;
+	struct sp_err e = {.code = 0};
+
+	signal(SIGXFSZ, SIG_IGN);
+	MUST(getrlimit(RLIMIT_FSIZE, &before) == 0);
+	little = before;
+	little.rlim_cur = 8192;
+	MUST(setrlimit(RLIMIT_FSIZE, &little) == 0);
+	CHECK(sp_pyramid_open(&p, m, NULL, &e) == -1 && !p);
+	MUST(setrlimit(RLIMIT_FSIZE, &before) == 0);
+	CHECK(e.code == EFBIG && strstr(e.text, "no room to sum up the trace"));
+	CHECK(makes(m, NULL) && !makes(m, NULL));
+	sp_model_free(m);
+}
+
 int main(void)
 {
 	test_random();
 	test_damaged();
 	test_changed();
 	test_interrupted();
+	test_no_room();
 	test_deep();
 	test_empty();
 	return check_failures != 0;
