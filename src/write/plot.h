@@ -46,7 +46,7 @@ void sp_plot_tip(char tip[SP_PLOT_TIP], const struct sp_plot_tree *t, const stru
                  const struct sp_plot_box *b);
 struct sp_str sp_plot_label(char text[SP_SVG_TEXT], const struct sp_model *m, const struct sp_plot_box *b);
 struct sp_colour sp_plot_colour(const struct sp_model *m, const struct sp_plot_box *b, enum sp_picture_theme t);
-/* Own times of what is drawn, by module. */
+/* Own times by module, of all that the chart stands for: also of what is too small to be drawn by itself. */
 int sp_plot_legend(struct sp_legend *l, const struct sp_plot_tree *t, const struct sp_model *m);
 
 #endif

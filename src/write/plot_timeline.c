@@ -373,6 +373,7 @@ int sp_plot_timeline(struct sp_plot *p)
 		return sp_fail(p->e, 0, "a timeline needs %d by %.0f at least", LABEL + 100, head + foot + ROW);
 	t.columns = (size_t)((p->o->width - LABEL - SP_SVG_MARGIN) / COLUMN);
 	sp_legend_init(&t.legend);
+	t.legend.untold = true; /* of a moment only the innermost call is drawn that took the most of it */
 	rc = choose(&t, (size_t)room) || find_matching(&t);
 	if (rc == 0)
 		rc = draw(&t);

@@ -231,10 +231,10 @@ struct sp_colour sp_plot_colour(const struct sp_model *m, const struct sp_plot_b
 
 int sp_plot_legend(struct sp_legend *l, const struct sp_plot_tree *t, const struct sp_model *m)
 {
-	for (size_t i = 0; i < t->n; i++)
-		if (t->boxes[i].path != SP_NONE &&
-		    sp_legend_add(l, m->regions[m->paths[t->boxes[i].path].region].module,
-		                  t->shown.values[t->boxes[i].path].excl))
+	/* what is not shown has no time here */
+	for (size_t i = 0; i < m->n_paths; i++)
+		if (t->shown.values[i].excl > 0 &&
+		    sp_legend_add(l, m->regions[m->paths[i].region].module, t->shown.values[i].excl))
 			return -1;
 	return 0;
 }

@@ -53,6 +53,7 @@ struct sp_legend {
 	struct sp_arena arena;
 	double *time; /* owned; ns of each module */
 	size_t room;
+	bool untold; /* the times are not those of the modules, but of what is drawn of them */
 };
 void sp_legend_init(struct sp_legend *l);
 void sp_legend_free(struct sp_legend *l);

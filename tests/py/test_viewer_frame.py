@@ -57,11 +57,6 @@ def functions(model, **selection):
     return [row for row in model.flat(**selection) if row["kind"] != "root"]
 
 
-def region(viewer, name):
-    names = "window.spartito.store.source.get('regions').then(r => r.meta.names)"
-    return viewer.page.evaluate(names).index(name)
-
-
 def children(model, path):
     """Rows of the tree below the path of that name (None: the outermost), the longest first."""
     rows = [row for row in model.tree() if row["kind"] != "root"]
@@ -87,7 +82,7 @@ def test_the_first_screen_says_where_the_time_goes(viewer, model):
     # the first function of the list leads to its row
     viewer.page.evaluate("document.querySelector('.bars button').click()")
     assert viewer.ready()["top"][0]["name"] == rows[0]["name"]
-    assert viewer.selection() == {"view": "table", "region": region(viewer, rows[0]["name"])}
+    assert viewer.selection() == {"view": "table", "region": viewer.index_of(rows[0]["name"])}
 
 
 @pytest.mark.parametrize(
@@ -117,7 +112,7 @@ def test_the_table_has_few_rows_in_the_page_and_obeys_the_keyboard(viewer):
     view = viewer.open("view=table")
     viewer.focus(".table")
     viewer.key("ArrowDown", "ArrowDown", "ArrowUp", "ArrowDown")
-    assert viewer.selection()["region"] == region(viewer, view["top"][2]["name"])
+    assert viewer.selection()["region"] == viewer.index_of(view["top"][2]["name"])
     rows = viewer.page.evaluate("document.querySelectorAll('.table [role=row]').length")
     assert rows < 80
     viewer.key("End")
@@ -178,13 +173,10 @@ def test_a_click_selects_for_all_views_and_back_undoes_it(viewer):
     shown = viewer.page.evaluate("document.querySelector('.table [aria-selected=true] [role=gridcell]').title")
     assert shown.startswith(view["centre"])
     for _ in range(3):
-        viewer.page.evaluate("history.back()")
-        viewer.ready()
-    viewer.page.wait_for("!window.spartito.state().selection.path")
+        viewer.go(-1)
     assert viewer.selection() == {"view": "icicle"}
-    hash = viewer.page.evaluate("(history.forward(), new Promise(d => setTimeout(() => d(location.hash), 50)))")
-    assert "path" in hash
-    viewer.ready()
+    viewer.go(1)
+    assert "path" in viewer.selection()
     viewer.page.evaluate("document.querySelector('.chip button').click()")
     viewer.ready()
     assert "region" not in viewer.selection() and "path" not in viewer.selection()

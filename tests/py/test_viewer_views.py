@@ -70,12 +70,6 @@ def viewer(recorded, tmp_path_factory):
     v.close()
 
 
-def index_of(viewer, name):
-    found = viewer.page.evaluate(f"spartito.store.source.get('regions').then(c => c.meta.names.indexOf({name!r}))")
-    assert found > 0, name
-    return found
-
-
 def close(a, b):
     return a == pytest.approx(b, rel=1e-9, abs=1e-12)
 
@@ -115,7 +109,7 @@ def test_bottom_up_opens_to_callers_by_keys(viewer, model):
 
 @pytest.mark.parametrize("name", ["__main__:fib", "__main__:even", "__main__:leaf", "__main__:main"])
 def test_callers_and_callees_are_the_models(viewer, model, name):
-    view = viewer.open(f"view=callers&region={index_of(viewer, name)}")
+    view = viewer.open(f"view=callers&region={viewer.index_of(name)}")
     (found,) = model.callers(name)
     assert view["name"] == name
     assert (view["visits"], view["incl"], view["excl"]) == numbers(found["region"])
@@ -126,7 +120,7 @@ def test_callers_and_callees_are_the_models(viewer, model, name):
 
 
 def test_callers_walk_by_keys(viewer):
-    viewer.open(f"view=callers&region={index_of(viewer, '__main__:leaf')}")
+    viewer.open(f"view=callers&region={viewer.index_of('__main__:leaf')}")
     viewer.focus("canvas")
     assert "__main__:leaf" in viewer.page.evaluate("document.querySelector('canvas').getAttribute('aria-description')")
     viewer.key("ArrowUp")
@@ -164,7 +158,7 @@ def test_graph_walks_and_zooms_by_keys(viewer):
 
 
 def test_graph_around_one_function(viewer):
-    viewer.open(f"view=graph&region={index_of(viewer, '__main__:fib')}")
+    viewer.open(f"view=graph&region={viewer.index_of('__main__:fib')}")
     viewer.page.evaluate("[...document.querySelectorAll('input[name=Extent]')].pop().click()")
     names = {row["name"] for row in viewer.ready()["nodes"]}
     assert {"__main__:fib", "__main__:main", "__main__:leaf"} <= names
@@ -185,7 +179,7 @@ def test_source_has_the_lines_of_the_model(viewer, model, recorded):
 
 
 def test_source_of_a_function_without_lines(viewer):
-    view = viewer.open(f"view=source&region={index_of(viewer, '__main__:fib')}")
+    view = viewer.open(f"view=source&region={viewer.index_of('__main__:fib')}")
     assert view["function"] == "__main__:fib" and view["text"]
     assert "--lines" in viewer.page.evaluate("document.querySelector('.note').innerText")
     assert viewer.page.evaluate("document.querySelector('.source .row.own').innerText").split() == ["5", "def", "fib(n):"]

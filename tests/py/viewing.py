@@ -5,11 +5,13 @@ import base64
 import os
 import subprocess
 import sys
+import urllib.request
 import zlib
 
 import browser
 import pytest
 from spartito.view import page as built
+from spartito.view import payload
 
 READY = "(() => { const s = window.spartito?.state(); return Boolean(s && s.view && s.view.ready !== false) })()"
 SHIFT = 8  # of DevTools' modifiers
@@ -46,6 +48,18 @@ class Viewer:
         self.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         self.page.wait_for(READY)
         return self.view()
+
+    def index_of(self, name):
+        """The region's number, asked of the server: no page needs to be open."""
+        with urllib.request.urlopen(self.url + "data/regions", timeout=browser.PATIENCE) as answer:
+            return payload.unpack(answer.read())[0]["names"].index(name)
+
+    def go(self, step):
+        """Back (-1) or forward (1), once the page is there."""
+        was = self.page.evaluate("location.hash")
+        self.page.evaluate(f"history.go({step})")
+        self.page.wait_for(f"location.hash !== {was!r}")
+        return self.ready()
 
     def view(self):
         return self.page.evaluate("window.spartito.state().view")

@@ -20,6 +20,8 @@ export class Flat {
   readonly std: Float64Array;
   /** Of the run compared with, if there is one. */
   readonly base: { visits: Float64Array; incl: Float64Array; excl: Float64Array } | undefined;
+  /** How often generators and coroutines went on; undefined where none did. */
+  readonly resumed: Float64Array | undefined;
   readonly metrics: FlatMetric[];
   /** Own time of all functions, which is that of the run in all its threads. */
   readonly total: number;
@@ -33,6 +35,7 @@ export class Flat {
     this.min = columns.f64("min");
     this.max = columns.f64("max");
     this.std = columns.f64("std");
+    if (columns.has("resumed")) this.resumed = columns.f64("resumed");
     if (columns.has("base_incl"))
       this.base = { visits: columns.f64("base_visits"), incl: columns.f64("base_incl"), excl: columns.f64("base_excl") };
     this.metrics = columns

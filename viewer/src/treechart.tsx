@@ -10,7 +10,7 @@ import { useDark, useRegions, useSelection, useStore, useTree } from "./hooks";
 import { Pairs } from "./parts/Tooltip";
 import { useFound } from "./searchbox";
 import { type Hits, ROOT, type Tree, hitsIn } from "./tree";
-import { count, percent, shorten, signed, time } from "./units";
+import { count, percent, shorten, signed, smaller, time } from "./units";
 
 export type Paint = "module" | Measure;
 
@@ -114,7 +114,7 @@ export function useChart(paint: Paint): { chart: Chart | undefined; problem: str
 export function nameOf(chart: Chart, row: number): string {
   if (row === ROOT) return chart.tree.children(ROOT).length > 1 ? "whole run, all threads" : "whole run";
   const region = chart.tree.region[row]!;
-  return region === NONE ? `${count(chart.tree.hidden[row]!)} smaller paths` : chart.regions.names[region]!;
+  return region === NONE ? smaller(chart.tree.hidden[row]!) : chart.regions.names[region]!;
 }
 
 const calls = (visits: number): string => (visits === 1 ? "1 call" : `${count(visits)} calls`);
@@ -191,7 +191,7 @@ export function label(chart: Chart, row: number, until: number, width: number, m
   if (width < SHORT) return "";
   if (until) {
     const paths = chart.tree.pathsIn(row, until);
-    const text = `${count(paths)} smaller paths`;
+    const text = smaller(paths);
     return measure(text) <= width ? text : shorten(`${count(paths)}…`, width, measure);
   }
   const region = chart.tree.region[row]!;

@@ -48,6 +48,11 @@ export function count(value: number): string {
   return grouped.format(value);
 }
 
+/** What is drawn together because each alone is too small. */
+export function smaller(paths: number): string {
+  return paths === 1 ? "1 smaller path" : `${count(paths)} smaller paths`;
+}
+
 /** With as many decimals as all of a column; what is there but rounds to nothing is told from nothing. */
 export function inUnit(value: number, unit: Unit, decimals = 3): string {
   if (!Number.isFinite(value)) return "–";

@@ -100,6 +100,8 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     above = _fraction(values)
     share = values.get("share", SHARE)
     assert isinstance(share, (int, float))
+    if not 0 <= share <= 100:
+        raise Usage(f"--share: {share:g} is not a percentage of the time, 0 to 100")
     loaded = [[load(directory, bool(values.get("compensate"))) for directory in group] for group in wanted]
     groups = [
         Group(chr(ord("A") + i) if i < 26 else f"#{i + 1}", wanted[i], [info for _, info in group])

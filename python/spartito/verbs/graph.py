@@ -11,7 +11,7 @@ import tempfile
 from spartito import losses
 from spartito.pictures import heading, output, part
 from spartito.reading import load, one_directory
-from spartito.say import Refused
+from spartito.say import Refused, reason
 from spartito.text import plural, standard_output
 
 SUFFIXES = (".svg", ".png", ".pdf", ".dot")
@@ -40,9 +40,8 @@ def _graphviz(path: str, needed: bool) -> str:
 
 
 def _draw(dot: str, source: str, path: str, suffix: str) -> None:
-    """By Graphviz; the file appears complete or not at all."""
-    directory = os.path.dirname(os.path.abspath(path))
-    with tempfile.TemporaryDirectory(prefix=".spartito-", dir=directory) as scratch:
+    """By Graphviz."""
+    with tempfile.TemporaryDirectory(prefix="spartito-") as scratch:
         drawn = os.path.join(scratch, "drawn" + suffix)
         more = ["-Gdpi=144"] if suffix == ".png" else []
         try:
@@ -61,7 +60,23 @@ def _draw(dot: str, source: str, path: str, suffix: str) -> None:
         if done.returncode or not os.path.exists(drawn):
             said = (done.stderr.strip().splitlines() or ["it said nothing"])[0]
             raise Refused(f"{path}: Graphviz could not draw it: {said}")
-        os.replace(drawn, path)
+        _put(drawn, path)
+
+
+def _put(drawn: str, path: str) -> None:
+    """To where the name leads, as the writers in C do it: a file appears complete or not at all."""
+    target = os.path.realpath(path)
+    special = os.path.exists(target) and not os.path.isfile(target)
+    new = target if special else f"{target}.{os.getpid()}.new"
+    try:
+        with open(drawn, "rb") as source, open(new, "wb") as out:
+            shutil.copyfileobj(source, out)
+        if not special:
+            os.replace(new, target)
+    except OSError as e:
+        if not special and os.path.exists(new):
+            os.unlink(new)
+        raise Refused(f"{path}: {reason(e)}") from None
 
 
 def main(values: dict[str, object], operands: list[str]) -> int:

@@ -5,14 +5,14 @@ import { css, ofModule } from "../colour";
 import type { Regions } from "../facts";
 import { useDark } from "../hooks";
 import { NONE } from "../columns";
-import { count } from "../units";
+import { smaller } from "../units";
 import "../views.css";
 
 const INDENT = 14; // pixels
 
 /** What a region is called: the name of a function, the program's start, or paths too small to be told apart. */
 export function nameOf(regions: Regions, region: number, hidden = 0): string {
-  if (region === NONE) return hidden === 1 ? "1 smaller path" : `${count(hidden)} smaller paths`;
+  if (region === NONE) return smaller(hidden);
   return regions.kindOf(region) === "root" ? "(the program's start)" : (regions.names[region] ?? `function ${region}`);
 }
 

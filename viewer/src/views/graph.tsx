@@ -80,7 +80,7 @@ function leftOut({ picked, graph }: Picture, regions: Regions): string {
     parts.push(`no room for ${count(beyond.length)} functions: ${names}${beyond.length > NAMED ? "…" : ""}`);
   }
   if (small) parts.push(`${count(small)} smaller ${small === 1 ? "function" : "functions"}`);
-  if (smallEdges) parts.push(`${count(smallEdges)} smaller calls`);
+  if (smallEdges) parts.push(`${count(smallEdges)} smaller ${smallEdges === 1 ? "call" : "calls"}`);
   if (graph.hidden) parts.push(`${count(graph.hidden)} small call paths`);
   return parts.length ? `not drawn: ${parts.join("; ")}` : "all functions and calls are drawn";
 }
@@ -206,7 +206,7 @@ function Graph() {
           value={extent}
           options={[
             { value: "all", title: "All" },
-            { value: "around", title: region === undefined ? "Around a selected function" : `Around ${regions.qualnames[region]}` },
+            { value: "around", title: region === undefined || !(region in regions.qualnames) ? "Around a selected function" : `Around ${regions.qualnames[region]}` },
           ]}
           onChange={setExtent}
         />

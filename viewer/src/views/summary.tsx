@@ -106,7 +106,7 @@ function About({ facts }: { facts: Facts }) {
 }
 
 function Remarks({ facts }: { facts: Facts }) {
-  const remarks = [...facts.lost, ...facts.problems, ...(facts.pruned ?? [])];
+  const remarks = [...facts.lost, ...facts.problems];
   if (!remarks.length) return <p class="fine">Nothing was lost: all calls that were to be measured are in the numbers.</p>;
   return <Listed remarks={remarks} />;
 }
@@ -115,7 +115,7 @@ function Listed({ remarks }: { remarks: string[] }) {
   return (
     <ul class="remarks">
       {remarks.map((remark) => (
-        <li key={remark}>{remark}</li>
+        <li key={remark}>{remark.split("`").map((part, at) => (at % 2 ? <code key={at}>{part}</code> : part))}</li>
       ))}
     </ul>
   );

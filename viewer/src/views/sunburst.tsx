@@ -13,7 +13,7 @@ import { type Disc, type Lettering, angle, disc, flipped, lettering, polar, upri
 import { NONE } from "../columns";
 import { ROOT } from "../tree";
 import { About, type Chart, FONT, type Paint, fillOf, label, looks, measurer, nameOf, spoken, useChart } from "../treechart";
-import { count, percent, shorten, time } from "../units";
+import { count, percent, shorten, smaller, time } from "../units";
 import { PAINTS } from "./icicle";
 import type { View } from "./view";
 
@@ -180,7 +180,7 @@ function Beside({ chart }: { chart: Chart }) {
       {!shown.length && <p class="fine">Nothing that was recorded.</p>}
       {left > 0 && (
         <p class="fine">
-          and {count(left)} smaller paths with {time(rest)}
+          and {smaller(left)} with {time(rest)}
         </p>
       )}
       {centre !== ROOT && (

@@ -54,10 +54,10 @@ function changeColumns(flat: Flat, keys: Keys): Column[] {
   keys["base"] = base.excl;
   keys["change"] = change;
   keys["ratio"] = share;
-  const unit = columnUnit(largest(change));
+  const unit = columnUnit(Math.max(largest(flat.excl), largest(base.excl))); // that of own time, beside which it stands
   const plus = (value: number, text: string): string => (value > 0 ? `+${text}` : text);
   return [
-    timeColumn("base", "before", "Own time in the other run", base.excl, columnUnit(largest(base.excl))),
+    timeColumn("base", "before", "Own time in the other run", base.excl, unit),
     { ...timeColumn("change", "change", "Own time, more or less than in the other run", change, unit), cell: (row) => plus(change[row]!, inUnit(change[row]!, unit)) },
     {
       id: "ratio",
@@ -77,6 +77,15 @@ function make(flat: Flat, regions: Regions, metrics: readonly Metric[], longest:
   const keys: Keys = { name, place, visits, incl, excl, inclShare: incl, exclShare: excl, mean, min, max, std };
   const wide = columnUnit(largest(incl));
   const each = columnUnit(largest(max)); // one for all, so that they can be compared
+  const resumed = flat.resumed;
+  if (resumed) keys["resumed"] = resumed;
+  const again: Column = {
+    id: "resumed",
+    title: "resumed",
+    hint: "How often a call of a generator or coroutine went on where it had stopped",
+    width: "84px",
+    cell: (row) => count(resumed![row]!),
+  };
   const columns: Column[] = [
     {
       id: "name",
@@ -97,6 +106,7 @@ function make(flat: Flat, regions: Regions, metrics: readonly Metric[], longest:
     timeColumn("incl", "time", "With all that it calls; recursion counts once", incl, wide, largest(incl)),
     shareColumn("inclShare", "Time with callees, of all functions' own time", incl, flat.total),
     { id: "visits", title: "calls", width: "84px", cell: (row) => count(visits[row]!) },
+    ...(resumed ? [again] : []),
     timeColumn("mean", "mean", "Time of a call", mean, each),
     timeColumn("min", "min", "Shortest call", min, each),
     timeColumn("max", "max", "Longest call", max, each),
