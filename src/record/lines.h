@@ -27,8 +27,8 @@ struct sp_lines {
 	struct sp_raw_line *nowhere;        /* what is before a function's first line */
 	struct sp_line_function *functions; /* owned; open-addressed, by key */
 	uint32_t mask, n, chunks;
-	uint32_t *heads,
-	    *links; /* owned; numbers of open frames by the hash of `frame`, and of the next one of a hash */
+	uint32_t *heads; /* owned; numbers of open frames by the hash of `frame` */
+	uint32_t *links; /* owned; of each open frame the next one with its hash */
 	uint32_t heads_mask;
 };
 

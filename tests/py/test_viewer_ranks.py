@@ -1,35 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A real program of MPI in the viewer: its ranks on the time line, held against each other, and the messages between them."""
 
-import shutil
-import sys
-
 import pytest
-from conftest import ROOT
-from spartito.analysis import Model
 from spartito.view import payload
 from test_viewer_timeline import is_dominant_where_it_ran
-from viewing import Viewer, needs_viewer
-
-from mpi import KINDS, Mpi
+from viewing import needs_viewer, ranks_of_heat
 
 pytestmark = needs_viewer
 
 
 @pytest.fixture(scope="module")
 def heat(tmp_path_factory):
-    """examples/heat.py in four ranks."""
-    pytest.importorskip("mpi4py")
-    kind = next((k for k in KINDS if shutil.which(f"mpiexec.{k}")), None)
-    if kind is None:
-        pytest.skip("no mpiexec is installed")
-    place = tmp_path_factory.mktemp("heat")
-    command = [sys.executable, "-m", "spartito", "run", "-q", "--trace", "-o", place / "x", "--", sys.executable]
-    done = Mpi(kind, place).run(4, [*command, ROOT / "examples/heat.py"])
-    assert done.returncode == 0, done.stderr
-    v = Viewer(place / "x", tmp_path_factory.mktemp("browser"))
-    yield Model(str(place / "x")), v
-    v.close()
+    yield from ranks_of_heat(tmp_path_factory)
 
 
 def test_ranks_of_mpi(heat):

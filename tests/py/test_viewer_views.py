@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Bottom-up, callers, call graph, source, waits, critical path, tasks and files in a real browser, against what Model says."""
 
-import shutil
 import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
 from spartito.analysis import Model
-from viewing import Viewer, needs_viewer
-
-from mpi import KINDS, Mpi
+from viewing import Viewer, needs_viewer, ranks_of_heat
 
 pytestmark = needs_viewer
 PROGRAM = """
@@ -262,18 +258,7 @@ def test_every_view_in_both_themes_and_sizes_draws_something(viewer):
 
 @pytest.fixture(scope="module")
 def heat(tmp_path_factory):
-    """examples/heat.py in four ranks."""
-    pytest.importorskip("mpi4py")
-    kind = next((k for k in KINDS if shutil.which(f"mpiexec.{k}")), None)
-    if kind is None:
-        pytest.skip("no mpiexec is installed")
-    place = tmp_path_factory.mktemp("heat")
-    command = [sys.executable, "-m", "spartito", "run", "-q", "--trace", "-o", place / "x", "--", sys.executable]
-    done = Mpi(kind, place).run(4, [*command, ROOT / "examples/heat.py"])
-    assert done.returncode == 0, done.stderr
-    v = Viewer(place / "x", tmp_path_factory.mktemp("browser"))
-    yield Model(str(place / "x")), v
-    v.close()
+    yield from ranks_of_heat(tmp_path_factory)
 
 
 def test_waits_are_the_models(heat):

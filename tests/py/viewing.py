@@ -3,6 +3,7 @@
 
 import base64
 import os
+import shutil
 import subprocess
 import sys
 import urllib.request
@@ -10,8 +11,12 @@ import zlib
 
 import browser
 import pytest
+from conftest import ROOT
+from spartito.analysis import Model
 from spartito.view import page as built
 from spartito.view import payload
+
+from mpi import KINDS, Mpi
 
 READY = "(() => { const s = window.spartito?.state(); return Boolean(s && s.view && s.view.ready !== false) })()"
 SHIFT = 8  # of DevTools' modifiers
@@ -20,6 +25,21 @@ needs_viewer = [
     pytest.mark.skipif(not browser.CHROMIUM, reason="needs chromium"),
     pytest.mark.skipif(not os.path.exists(os.path.join(built.STATIC, "app.js")), reason="built without the viewer"),
 ]
+
+
+def ranks_of_heat(tmp_path_factory):
+    """For a fixture: the model of examples/heat.py in four ranks, and a viewer of it."""
+    pytest.importorskip("mpi4py")
+    kind = next((k for k in KINDS if shutil.which(f"mpiexec.{k}")), None)
+    if kind is None:
+        pytest.skip("no mpiexec is installed")
+    place = tmp_path_factory.mktemp("heat")
+    command = [sys.executable, "-m", "spartito", "run", "-q", "--trace", "-o", place / "x", "--", sys.executable]
+    done = Mpi(kind, place).run(4, [*command, ROOT / "examples/heat.py"])
+    assert done.returncode == 0, done.stderr
+    v = Viewer(place / "x", tmp_path_factory.mktemp("browser"))
+    yield Model(str(place / "x")), v
+    v.close()
 
 
 class Viewer:

@@ -144,7 +144,6 @@ class Targets:
             modules.append(os.path.splitext(os.path.basename(path))[0])
         self._of_file(path, modules)
 
-
     def add_directory(self, path: str) -> None:
         """All that is in it: as a package, where it can be imported as one, else as files."""
         whole = os.path.abspath(path)
