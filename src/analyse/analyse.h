@@ -107,6 +107,7 @@ PyObject *sp_model_waits(PyObject *self, PyObject *unused);
 PyObject *sp_model_critical_path(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_table(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_view(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *sp_model_sum_up(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_graph(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_view_against(PyObject *self, PyObject *base);
 PyObject *sp_model_plot(PyObject *self, PyObject *args, PyObject *kwargs);

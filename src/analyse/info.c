@@ -3,8 +3,12 @@
 #include "analyse/analyse.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+
+#include "view/kept.h"
 
 static const double S = 1e-9;
 
@@ -183,20 +187,49 @@ static int fill_lists(const struct sp_model *m, PyObject *processes, PyObject *c
 	return rc;
 }
 
-static PyObject *info(const struct sp_model *m)
+/* Functions with a call path or lines. A damaged file may define more, of which nothing is left. */
+static Py_ssize_t count_regions(const struct sp_model *m)
+{
+	bool *has = calloc(m->n_regions + 1, sizeof(*has));
+	Py_ssize_t n = 0;
+	size_t i;
+
+	if (!has)
+		return (Py_ssize_t)m->n_regions - 1;
+	for (i = 1; i < m->n_paths; i++)
+		has[m->paths[i].region] = true;
+	for (i = 0; i < m->n_lines; i++)
+		has[m->lines[i].region] = true;
+	for (i = 1; i < m->n_regions; i++)
+		n += has[i];
+	free(has);
+	return n;
+}
+
+/* What the viewer met. */
+static int add_kept(PyObject *problems, struct sp_view_kept *kept)
+{
+	struct sp_err why;
+
+	if (!sp_view_pyramid_failed(kept, &why))
+		return 0;
+	return append(problems, sp_text((struct sp_str){why.text, strlen(why.text)}));
+}
+
+static PyObject *info(const struct sp_model *m, struct sp_view_kept *kept)
 {
 	PyObject *processes = PyList_New(0), *children = PyList_New(0), *locations = PyList_New(0),
 	         *problems = PyList_New(0), *d = NULL;
 
 	if (processes && children && locations && problems &&
-	    fill_lists(m, processes, children, locations, problems) == 0)
+	    fill_lists(m, processes, children, locations, problems) == 0 && add_kept(problems, kept) == 0)
 		d = Py_BuildValue(
 		    "{sN sd sd sN sn sn sK sK sO sO sO sO sN sN sN}", "dir",
 		    PyUnicode_DecodeFSDefaultAndSize(m->dir.p, (Py_ssize_t)m->dir.n), "begin", (double)m->begin_ns * S,
-		    "end", (double)m->end_ns * S, "traced", PyBool_FromLong(m->traced), "regions",
-		    (Py_ssize_t)m->n_regions - 1, "paths", (Py_ssize_t)m->n_paths - 1, "events", count_events(m),
-		    "bytes", bytes_on_disk(m), "problems", problems, "processes", processes, "children", children,
-		    "locations", locations, "metrics", sp_metric_list(m), "worlds", worlds(m), "counters", counters(m));
+		    "end", (double)m->end_ns * S, "traced", PyBool_FromLong(m->traced), "regions", count_regions(m),
+		    "paths", (Py_ssize_t)m->n_paths - 1, "events", count_events(m), "bytes", bytes_on_disk(m),
+		    "problems", problems, "processes", processes, "children", children, "locations", locations,
+		    "metrics", sp_metric_list(m), "worlds", worlds(m), "counters", counters(m));
 	Py_XDECREF(processes);
 	Py_XDECREF(children);
 	Py_XDECREF(locations);
@@ -212,7 +245,7 @@ PyObject *sp_model_info(PyObject *o, PyObject *unused)
 	(void)unused;
 	if (sp_model_enter(self))
 		return NULL;
-	d = info(self->model);
+	d = info(self->model, self->kept);
 	sp_model_leave(self);
 	return d;
 }

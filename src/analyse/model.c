@@ -163,6 +163,8 @@ static PyMethodDef model_methods[] = {
      "A table as timemory prints it."},
     {"view", (PyCFunction)(void (*)(void))sp_model_view, METH_VARARGS | METH_KEYWORDS,
      "What the viewer asks for, as columns."},
+    {"sum_up", (PyCFunction)(void (*)(void))sp_model_sum_up, METH_VARARGS | METH_KEYWORDS,
+     "Make what the viewer draws a large trace from."},
     {"graph", (PyCFunction)(void (*)(void))sp_model_graph, METH_VARARGS | METH_KEYWORDS,
      "Write the call graph in Graphviz's language."},
     {"view_against", sp_model_view_against, METH_O, "Compare all that is viewed from now on with another experiment."},

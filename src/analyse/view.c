@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Model.view() and view_against() */
+/* Model.view(), sum_up() and view_against() */
 #include "analyse/analyse.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "model/pyramid.h"
 #include "view/against.h"
 
 /* How the arguments of Model.view() become a query. */
@@ -166,6 +167,31 @@ PyObject *sp_model_view(PyObject *o, PyObject *args, PyObject *kwargs)
 	bytes = rc ? sp_raise(st, &e) : to_bytes(columns, n);
 	sp_columns_free(columns);
 	return bytes;
+}
+
+PyObject *sp_model_sum_up(PyObject *o, PyObject *args, PyObject *kwargs)
+{
+	static char *names[] = {"progress", NULL};
+	struct sp_model_object *self = (struct sp_model_object *)o;
+	struct sp_state *st = sp_state_of(o);
+	struct sp_watch w = {.progress = Py_None};
+	const struct sp_pyramid_options options = {.lasting = true, .progress = sp_watch, .arg = &w};
+	struct sp_pyramid *p = NULL;
+	struct sp_err e = {.code = 0};
+	bool made;
+	int rc;
+
+	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "|O:sum_up", names, &w.progress) || sp_model_enter(self))
+		return NULL;
+	sp_watch_begin(&w);
+	rc = sp_pyramid_open(&p, self->model, &options, &e);
+	made = rc == 0 && sp_pyramid_made(p);
+	sp_pyramid_close(p);
+	sp_watch_end(&w);
+	sp_model_leave(self);
+	if (PyErr_Occurred()) /* in the callback, or Ctrl-C */
+		return NULL;
+	return rc ? sp_raise(st, &e) : PyBool_FromLong(made);
 }
 
 PyObject *sp_model_view_against(PyObject *o, PyObject *base)

@@ -202,7 +202,7 @@ static int begin_here(const struct sp_hook *h, bool booting)
 		hook_off();
 	sp_control_beneath(sp_lines_install);
 	/* what is open now began before the program; without its functions, its own regions are all there is */
-	if (sp_process.instrumented || !booting)
+	if (sp_process.settings.open_frames && (sp_process.instrumented || !booting))
 		sp_hook_adopt(t, sp_frame_current(PyThreadState_Get()));
 	return 0;
 }

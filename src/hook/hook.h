@@ -77,6 +77,10 @@ uint32_t sp_names_c_function(struct sp_thread *t, PyObject *callable, uint64_t *
 uint64_t sp_names_c_key(PyObject *callable); /* 0: not a C function */
 /* File, absolute, and line of the innermost frame of the program; owned, NULL: there is none. */
 char *sp_names_caller(uint32_t *line);
+/* numbers: the dictionary of a notebook's shell, from the file that a cell is compiled as to the cell's number; NULL:
+ * none. Code of a cell is of the module and file In[NUMBER]. */
+void sp_names_set_cells(PyObject *numbers);
+bool sp_names_is_cell(const char *file); /* a region's file */
 void sp_names_forget(void);
 
 /* label.c. The settings of that name, for functions whose slots are decided from here on. 0, or -1 with an exception.
@@ -131,6 +135,9 @@ char *sp_hook_stack_low(void);
 /* The calling thread's location, its stack in agreement with the interpreter's; NULL: not recorded. entered: the
  * frame that is being entered, not yet part of the stack, or NULL. */
 struct sp_thread *sp_hook_thread(sp_frame *entered);
+/* Threads that begin from here on are left out where their class is of one of these packages; takes over the names,
+ * each with NUL behind it and one more at the end. NULL: none. */
+void sp_hook_leave_out(char *packages);
 /* The frame that calls entered, or, for NULL, the current one. A frame that is being entered may not know its caller.
  */
 sp_frame *sp_hook_caller(sp_frame *entered);

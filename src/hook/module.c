@@ -4,6 +4,7 @@
 #include "record/adapter.h"
 #include "spartito.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- control ---- */
@@ -141,6 +142,60 @@ static PyObject *annotate(PyObject *self, PyObject *on)
 	if (want < 0)
 		return NULL;
 	sp_control_annotate(want);
+	Py_RETURN_NONE;
+}
+
+static PyObject *cells(PyObject *self, PyObject *numbers)
+{
+	(void)self;
+	if (numbers != Py_None && !PyDict_CheckExact(numbers)) {
+		PyErr_SetString(PyExc_TypeError, "cells() takes a dict, or None");
+		return NULL;
+	}
+	sp_names_set_cells(numbers == Py_None ? NULL : numbers);
+	Py_RETURN_NONE;
+}
+
+/* Names from a sequence of str, each with NUL behind it and one more at the end; owned. NULL: an exception. */
+static char *names_of(PyObject *sequence)
+{
+	PyObject *none = PyUnicode_FromStringAndSize("", 1), *all = NULL, *bytes = NULL; /* owned */
+	char *names = NULL;
+	if (none && (all = PyUnicode_Join(none, sequence)))
+		bytes = PyUnicode_AsUTF8String(all);
+	const size_t n = bytes ? (size_t)PyBytes_GET_SIZE(bytes) : 0;
+	if (bytes && !(names = calloc(1, n + 2)))
+		PyErr_NoMemory();
+	if (names)
+		memcpy(names, PyBytes_AS_STRING(bytes), n);
+	Py_XDECREF(bytes);
+	Py_XDECREF(all);
+	Py_XDECREF(none);
+	return names;
+}
+
+static PyObject *leave_out(PyObject *self, PyObject *args)
+{
+	(void)self;
+	PyObject *threads, *packages;
+	if (!PyArg_ParseTuple(args, "OO", &threads, &packages))
+		return NULL;
+	char *names = names_of(packages);
+	PyObject *all = names ? PySequence_Tuple(threads) : NULL;
+	const size_t n = all ? (size_t)PyTuple_GET_SIZE(all) : 0;
+	uint64_t *ids = all ? malloc((n + 1) * sizeof *ids) : NULL;
+	for (size_t i = 0; ids && i < n; i++)
+		ids[i] = PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(all, i));
+	if (all && !ids)
+		PyErr_NoMemory();
+	Py_XDECREF(all);
+	if (PyErr_Occurred()) {
+		free(ids);
+		free(names);
+		return NULL;
+	}
+	sp_thread_leave_out(ids, n);
+	sp_hook_leave_out(names);
 	Py_RETURN_NONE;
 }
 
@@ -475,6 +530,9 @@ static PyMethodDef methods[] = {
     {"label", label, METH_VARARGS, "label(words): other labels of functions from here on."},
     {"annotate", annotate, METH_O, "annotate(on): whether facts of functions' code are recorded from here on."},
     {"filter", filter, METH_VARARGS, "filter(items): another filter from here on."},
+    {"cells", cells, METH_O, "cells(numbers): the dict from a cell's file to its number, or None"},
+    {"leave_out", leave_out, METH_VARARGS,
+     "leave_out(threads, packages): of these, and of threads of classes of these packages, nothing is recorded"},
     {"rewind_begin", rewind_begin, METH_VARARGS, "rewind_begin(name, file=None, line=0)"},
     {"rewind_end", rewind_end, METH_VARARGS, "rewind_end(name, undo) -> whether it had begun"},
     {"parameter", FAST(parameter), "parameter(name, value)"},

@@ -18,6 +18,8 @@ uint64_t sp_slot_ok = SP_SLOT_REGION;
 Py_ssize_t sp_slot_index = -1;
 
 static char *start_dir; /* owned: relative file names count from here, whatever chdir does */
+/* Owned; NULL, or a dictionary: the number of a notebook's cell by the name of the file that it is compiled as. */
+static PyObject *cells;
 
 #if PY_VERSION_HEX < 0x030C0000
 #define PyUnstable_Eval_RequestCodeExtraIndex _PyEval_RequestCodeExtraIndex
@@ -254,11 +256,38 @@ static struct sp_python_text module_of(sp_frame *f)
 	                      "unknown");
 }
 
+void sp_names_set_cells(PyObject *numbers)
+{
+	Py_XINCREF(numbers);
+	Py_XSETREF(cells, numbers);
+}
+
+bool sp_names_is_cell(const char *file)
+{
+	return cells && !strncmp(file, "In[", 3);
+}
+
+/* As the notebook shows it: In[7]. Owned; NULL: it is of no cell. */
+static char *cell_of(PyCodeObject *code)
+{
+	PyObject *number = cells && !sp_process.settings.scorep ? PyDict_GetItemWithError(cells, code->co_filename)
+	                                                        : NULL; /* borrowed */
+	char *s = NULL;
+	if (number && PyLong_CheckExact(number) && asprintf(&s, "In[%ld]", PyLong_AsLong(number)) < 0)
+		s = NULL;
+	PyErr_Clear();
+	return s;
+}
+
 /* "<string>" and the like stay as they are. */
 static char *file_of(PyCodeObject *code)
 {
 	struct sp_python_text t = sp_python_text(code->co_filename, "");
-	char *s = NULL;
+	char *s = cell_of(code);
+	if (s) {
+		Py_XDECREF(t.owner);
+		return s;
+	}
 	if (t.n && t.p[0] != '/' && t.p[0] != '<' && start_dir) {
 		if (asprintf(&s, "%s/%.*s", start_dir, (int)t.n, t.p) < 0)
 			s = NULL;
@@ -267,6 +296,12 @@ static char *file_of(PyCodeObject *code)
 	}
 	Py_XDECREF(t.owner);
 	return s;
+}
+
+/* All cells of a notebook are of one module; which one it was says more. Owned. */
+static char *module_in(struct sp_python_text module, const char *file)
+{
+	return file && sp_names_is_cell(file) && !strcmp(module.p, "__main__") ? strdup(file) : copy_of(module);
 }
 
 static unsigned code_flags(const PyCodeObject *code)
@@ -321,7 +356,9 @@ static char *module_with_class(const char *module, const char *file, sp_frame *f
 /* 0: no room. */
 static uint32_t define_code(const char *module, const struct name *name, const char *file, PyCodeObject *code)
 {
-	const uint32_t line = code->co_firstlineno > 0 ? (uint32_t)code->co_firstlineno : 0;
+	uint32_t line = code->co_firstlineno > 0 ? (uint32_t)code->co_firstlineno : 0;
+	if (sp_names_is_cell(file) && !strcmp(name->p, "<module>"))
+		line = 1; /* each statement of a cell is code of its own */
 	struct sp_text m = {module, strlen(module)}, p = {file, strlen(file)}, q = {name->p, name->n};
 	const struct sp_raw_code facts = sp_code_facts(code);
 	char *label = NULL;
@@ -383,6 +420,8 @@ static uint64_t slot_new(PyCodeObject *code, const char *module, struct name nam
 		slot |= SP_SLOT_LINES;
 		sp_source_keep(code, file);
 	}
+	if (id && sp_names_is_cell(file))
+		sp_source_keep(code, file); /* it is nowhere else */
 	return slot | id << SP_SLOT_ID;
 }
 
@@ -415,7 +454,7 @@ uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f)
 	if ((slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == sp_slot_ok)
 		return slot;
 	struct sp_python_text module = module_of(f);
-	char *m = copy_of(module), *file = file_of(code);
+	char *file = file_of(code), *m = module_in(module, file);
 	struct name name = qualname_of(code, slot, f);
 	Py_XDECREF(module.owner);
 	return decide(code, m, name, file, f);
@@ -424,7 +463,7 @@ uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f)
 uint64_t sp_names_decide(PyCodeObject *code, PyObject *module, PyObject *qualname)
 {
 	struct sp_python_text text = sp_python_text(module, "unknown");
-	char *m = copy_of(text), *file = file_of(code);
+	char *file = file_of(code), *m = module_in(text, file);
 	struct name name = name_of(qualname);
 	Py_XDECREF(text.owner);
 	return decide(code, m, name, file, NULL);

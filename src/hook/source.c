@@ -156,7 +156,7 @@ static int keep(const char *dir, const char *name, const char *file, PyObject *t
 	FILE *f = access(path, F_OK) ? fopen(part, "we") : NULL;
 	if (!f)
 		goto out;
-	r = *file == '<' || copy_file(f, file) ? copy_typed(f, typed) : 0;
+	r = *file != '/' || copy_file(f, file) ? copy_typed(f, typed) : 0;
 	if (fclose(f))
 		r = -1;
 	/* link, not rename: the first one to come keeps it */
@@ -172,13 +172,13 @@ out:
 void sp_source_keep(const PyCodeObject *code, const char *file)
 {
 	static char last[MOST_NAME + 1]; /* under the GIL; most functions that follow each other are of one file */
-	static const void *of;
+	static uint64_t of;              /* which measurement's: its pages may lie where those of one before did */
 	char name[MOST_NAME + 1], *dir = NULL;
 	if (!sp_process.settings.source || !sp_process.dir || !name_of_path(file, name) ||
-	    (of == sp_process.header && !strcmp(name, last)) || asprintf(&dir, "%s/source", sp_process.dir) < 0)
+	    (of == sp_slot_ok && !strcmp(name, last)) || asprintf(&dir, "%s/source", sp_process.dir) < 0)
 		return;
 	strcpy(last, name);
-	of = sp_process.header;
+	of = sp_slot_ok;
 	if ((!mkdir(dir, 0777) || errno == EEXIST) && !keep(dir, name, file, code->co_filename))
 		write_index(dir);
 	free(dir);

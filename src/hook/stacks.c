@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 uint64_t sp_hook_key_of(const PyCodeObject *code)
@@ -39,11 +40,13 @@ static struct frames frames_of(struct sp_thread *t, sp_frame *innermost)
 }
 
 /* Makes open frames known that began unseen, from number `first` on. They get time, but no visit. Under the names of
- * Score-P's bindings, and as Omnitrace has it, what began unseen stays unseen, as it does there. */
+ * Score-P's bindings, and as Omnitrace has it, what began unseen stays unseen, as it does there; so it does in the
+ * thread that started, where its open frames are not wanted. */
 static void adopt(struct sp_thread *t, const struct frames *fs, size_t first)
 {
 	uint64_t now = sp_ticks();
-	const bool unseen = sp_process.settings.scorep || sp_process.settings.omnitrace;
+	const bool unseen = sp_process.settings.scorep || sp_process.settings.omnitrace ||
+	                    (!sp_process.settings.open_frames && !t->loc.id);
 	for (size_t i = first; i < fs->n; i++) {
 		PyCodeObject *code = sp_frame_code(fs->all[i]);
 		uint64_t slot = sp_names_slot(code, fs->all[i]);
@@ -150,6 +153,34 @@ void sp_hook_out_of_date(struct sp_thread *t)
 	SP_RESTORE_EXCEPTION;
 }
 
+/* ---- threads that are left out by whose they are ---- */
+
+static char *servants; /* owned; packages, each with NUL behind it, and one more at the end; NULL: none */
+
+void sp_hook_leave_out(char *packages)
+{
+	free(servants);
+	servants = packages;
+}
+
+/* Of a thread that begins, in Thread._bootstrap(self): whether its class is of one of these packages. */
+static bool is_servant(sp_frame *entered)
+{
+	if (!servants || !entered || PyUnicode_CompareWithASCIIString(sp_frame_code(entered)->co_name, "_bootstrap"))
+		return false;
+	PyObject *self = sp_frame_self(entered);
+	PyObject *dict = self ? Py_TYPE(self)->tp_dict : NULL;
+	PyObject *module = dict ? PyDict_GetItemString(dict, "__module__") : NULL; /* borrowed, as the others */
+	const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
+	PyErr_Clear();
+	for (const char *p = servants; name && *p; p += strlen(p) + 1) {
+		const size_t n = strlen(p);
+		if (!strncmp(name, p, n) && (name[n] == '.' || !name[n]))
+			return true;
+	}
+	return false;
+}
+
 struct sp_thread *sp_hook_thread(sp_frame *entered)
 {
 	struct sp_thread *t = sp_self;
@@ -158,6 +189,8 @@ struct sp_thread *sp_hook_thread(sp_frame *entered)
 	if (!sp_recording)
 		return NULL;
 	if (!t) {
+		if (is_servant(entered))
+			sp_thread_hide();
 		t = sp_thread_new();
 		if (!t)
 			return NULL;

@@ -9,7 +9,7 @@
 #include "model/private.h"
 #include "model/walk.h"
 
-static int compare_text(struct sp_str a, struct sp_str b)
+int sp_compare_text(struct sp_str a, struct sp_str b)
 {
 	size_t n = a.n < b.n ? a.n : b.n;
 	int c = n ? memcmp(a.p, b.p, n) : 0;
@@ -20,7 +20,7 @@ static int compare_text(struct sp_str a, struct sp_str b)
 static int by_place(const void *a, const void *b)
 {
 	const struct sp_candidate *p = a, *q = b;
-	int c = compare_text(p->r->file, q->r->file);
+	int c = sp_compare_text(p->r->file, q->r->file);
 
 	if (c)
 		return c;
@@ -136,6 +136,56 @@ static int join_level(struct sp_joining *j, enum level level)
 	return rc ? rc : settle(j);
 }
 
+/* Whether it is the region around a measured cell of a notebook, which the recorder calls as its file: In[7]. */
+static bool is_cell(const struct sp_region *r)
+{
+	return r->file.n > 4 && memcmp(r->file.p, "In[", 3) == 0 && r->file.p[r->file.n - 1] == ']' &&
+	       sp_compare_text(r->name, r->file) == 0;
+}
+
+/* The only cell among them; NULL: there is none, or there are several. */
+static const struct sp_candidate *only_cell(const struct sp_candidate *c, size_t n)
+{
+	const struct sp_candidate *found = NULL;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (is_cell(c[i].r)) {
+			if (found)
+				return NULL;
+			found = &c[i];
+		}
+	return found;
+}
+
+/* The statements of a cell that are in no function. */
+static const struct sp_candidate *statements(const struct sp_candidate *c, size_t n, struct sp_str file)
+{
+	static const struct sp_str module = {"<module>", sizeof("<module>") - 1};
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (sp_compare_text(c[i].r->file, file) == 0 && sp_compare_text(c[i].r->qualname, module) == 0)
+			return &c[i];
+	return NULL;
+}
+
+/* A cell that is run again has another number: of two results of one cell each, these are the same one. */
+static int join_cells(struct sp_joining *j)
+{
+	const struct sp_candidate *there = only_cell(j->there, j->n_there), *here = only_cell(j->here, j->n_here), *a,
+	                          *b;
+
+	if (!there || !here)
+		return 0;
+	sp_compare_pair(j, there->id, here->id);
+	a = statements(j->there, j->n_there, there->r->file);
+	b = statements(j->here, j->n_here, here->r->file);
+	if (a && b)
+		sp_compare_pair(j, a->id, b->id);
+	return settle(j);
+}
+
 static int add_regions(struct sp_joining *j)
 {
 	struct sp_compare *c = j->c;
@@ -179,6 +229,8 @@ static int join_regions(struct sp_compare *c, uint32_t model)
 	}
 	for (level = SAME_FILE; rc == 0 && level < LEVELS; level++)
 		rc = join_level(&j, (enum level)level);
+	if (rc == 0)
+		rc = join_cells(&j);
 	if (rc == 0)
 		rc = sp_compare_renamed(&j);
 	if (rc == 0)
@@ -366,52 +418,4 @@ void sp_compare_flat(const struct sp_compare *c, size_t model, const struct sp_f
 		sp_numbers_add(to, &rows[i].n.v, rows[i].n.each);
 		to->v.incl += rows[i].n.v.incl;
 	}
-}
-
-/* ---- files ---- */
-
-static int by_files(const void *a, const void *b)
-{
-	const struct sp_compare_file *p = a, *q = b;
-	int c = compare_text(p->before, q->before);
-
-	return c ? c : compare_text(p->after, q->after);
-}
-
-static int by_count(const void *a, const void *b)
-{
-	const struct sp_compare_file *p = a, *q = b;
-
-	if (p->regions != q->regions)
-		return p->regions > q->regions ? -1 : 1;
-	return by_files(a, b);
-}
-
-int sp_compare_files(const struct sp_compare *c, size_t model, struct sp_compare_file **files, size_t *n,
-                     struct sp_err *e)
-{
-	const struct sp_model *m = c->models[model];
-	struct sp_compare_file *f = calloc(m->n_regions + 1, sizeof(*f));
-	size_t all = 0, i;
-
-	*n = 0;
-	*files = f;
-	if (!f)
-		return sp_model_no_memory(e);
-	for (i = 1; i < m->n_regions; i++) {
-		uint32_t r = c->region_of[model][i];
-
-		if (c->regions[r].model == 0 && sp_compare_name(c, r)->file.n && m->regions[i].file.n &&
-		    compare_text(sp_compare_name(c, r)->file, m->regions[i].file) != 0)
-			f[all++] = (struct sp_compare_file){sp_compare_name(c, r)->file, m->regions[i].file, 1};
-	}
-	qsort(f, all, sizeof(*f), by_files);
-	for (i = 0; i < all; i++) {
-		if (*n && by_files(&f[*n - 1], &f[i]) == 0)
-			f[*n - 1].regions++;
-		else
-			f[(*n)++] = f[i];
-	}
-	qsort(f, *n, sizeof(*f), by_count);
-	return 0;
 }

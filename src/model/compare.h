@@ -82,7 +82,8 @@ void sp_compare_paths(const struct sp_compare *c, size_t model, const struct sp_
 void sp_compare_flat(const struct sp_compare *c, size_t model, const struct sp_flat_row *rows, size_t n,
                      struct sp_numbers *out);
 
-/* The files that have another name in models[model] than in models[0], those of most functions first. For free(). */
+/* The files that have another name in models[model] than in models[0] (compare_files.c), those of most functions first.
+ * For free(). */
 int sp_compare_files(const struct sp_compare *c, size_t model, struct sp_compare_file **files, size_t *n,
                      struct sp_err *e);
 

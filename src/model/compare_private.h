@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the two files of comparison share. */
+/* What the files of comparison share. */
 #ifndef SP_MODEL_COMPARE_PRIVATE_H
 #define SP_MODEL_COMPARE_PRIVATE_H
 
@@ -23,6 +23,8 @@ struct sp_joining {
 
 /* Counterparts of regions in modules that have another name. */
 int sp_compare_renamed(struct sp_joining *j);
+/* In the order of their bytes. */
+int sp_compare_text(struct sp_str a, struct sp_str b);
 /* Two regions are the same. */
 void sp_compare_pair(struct sp_joining *j, uint32_t there, uint32_t here);
 

@@ -302,6 +302,8 @@ static int load(struct sp_model **out, const char *dir, unsigned flags, struct s
 		return 0;
 	}
 	rc = sp_builder_open(&b, dir, flags, list.n, e);
+	if (rc == 0)
+		b.m->compensated = flags & SP_MODEL_COMPENSATE;
 	if (rc == 0 && damage.text[0])
 		sp_model_add_problem(b.m, damage.text);
 	if (rc == 0)

@@ -367,6 +367,7 @@ struct sp_model {
 	struct sp_problem *problems; /* damage found and survived */
 	size_t n_problems;
 	bool traced;
+	bool compensated;              /* the cost of measuring was taken out of all times */
 	struct sp_model_private *priv; /* owned */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The pyramid's file: found, or made by several threads, a location each. */
+/* The pyramid's file: found, or made by several threads, a location each; where there is one only, several write it. */
 #include "model/pyramid_private.h"
 
 #include <errno.h>
@@ -9,22 +9,26 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/guard.h"
 #include "model/image.h"
 #include "model/merge_file.h"
 #include "model/pack.h"
 
-enum { MOST_THREADS = 2 };
-
-static uint64_t mix(uint64_t h, uint64_t x)
-{
-	return (h ^ x ^ h >> 29) * UINT64_C(0x9e3779b97f4a7c15);
-}
+enum { MOST_THREADS = 2, TELL_NS = 50000000 };
 
 static uint64_t mix_bytes(uint64_t h, const void *p, size_t n)
 {
-	return mix(h, sp_pack_hash(p, n));
+	return sp_pyramid_mix(h, sp_pack_hash(p, n));
+}
+
+int sp_pyramid_write(int fd, const void *p, size_t n, uint64_t at, struct sp_err *e)
+{
+	if (sp_write_at(fd, p, n, at, e) == 0)
+		return 0;
+	return sp_fail(e, e->code, "%s cannot be written: %s", SP_PYRAMID_NAME, strerror(e->code));
 }
 
 /* ---- what it was made from ---- */
@@ -38,8 +42,9 @@ static int hash_files(const struct sp_model *m, uint64_t *h, struct sp_err *e)
 		return -1;
 	*h = l.n;
 	for (i = 0; i < l.n; i++)
-		*h = mix(mix(mix_bytes(*h, l.files[i].name, strlen(l.files[i].name)), l.files[i].size),
-		         l.files[i].changed);
+		*h = sp_pyramid_mix(
+		    sp_pyramid_mix(mix_bytes(*h, l.files[i].name, strlen(l.files[i].name)), l.files[i].size),
+		    l.files[i].changed);
 	sp_listing_free(&l);
 	return 0;
 }
@@ -50,17 +55,21 @@ static uint64_t hash_model(const struct sp_model *m)
 	size_t i;
 
 	for (i = 0; i < m->n_regions; i++)
-		h = mix(mix_bytes(h, m->regions[i].name.p, m->regions[i].name.n), m->regions[i].line);
+		h = sp_pyramid_mix(mix_bytes(h, m->regions[i].name.p, m->regions[i].name.n), m->regions[i].line);
 	for (i = 0; i < m->n_parameter_values; i++)
 		h = mix_bytes(h, m->parameter_values[i].text.p, m->parameter_values[i].text.n);
 	for (i = 0; i < m->n_strings; i++)
 		h = mix_bytes(h, m->strings[i].p, m->strings[i].n);
 	for (i = 0; i < m->n_counters; i++)
 		h = mix_bytes(h, m->counters[i].p, m->counters[i].n);
+	for (i = 0; i < m->n_metrics; i++)
+		h = sp_pyramid_mix(mix_bytes(h, m->metrics[i].name.p, m->metrics[i].name.n), m->metrics[i].own);
+	h = sp_pyramid_mix(h, m->n_tasks);
 	for (i = 0; i < m->n_locations; i++) {
 		const struct sp_place *p = &m->priv->places[i];
 
-		h = mix(mix(mix(h, m->locations[i].begin), m->locations[i].end), mix(p->words, p->end));
+		h = sp_pyramid_mix(sp_pyramid_mix(sp_pyramid_mix(h, m->locations[i].begin), m->locations[i].end),
+		                   sp_pyramid_mix(p->words, p->end));
 	}
 	return h;
 }
@@ -119,7 +128,7 @@ static bool is_sound(struct sp_pyramid *p)
 		return false;
 	for (i = 0; i < p->m->n_locations; i++)
 		if (!sp_pyramid_of(p, i, &l) ||
-		    sp_pack_hash((const char *)p->map + l.place->at, l.place->bytes) != l.place->hash ||
+		    sp_pyramid_hash((const char *)p->map + l.place->at, l.place->bytes) != l.place->hash ||
 		    !sp_pyramid_sound(p->m, &l))
 			return false;
 	return true;
@@ -148,8 +157,12 @@ struct making {
 	struct sp_pyramid *p;
 	const struct sp_pyramid_options *o;
 	int fd;
+	unsigned writers; /* of each location */
+	pthread_t asker;
 	pthread_mutex_t lock;
+	pthread_cond_t ended; /* one of the threads */
 	/* under the lock */
+	unsigned at_work;                /* threads beside the asker's */
 	struct sp_pyramid_place *places; /* owned */
 	uint64_t at;                     /* in the file, for the next location */
 	uint32_t next;                   /* location */
@@ -167,6 +180,16 @@ static void fail(struct making *k, const struct sp_err *e)
 	pthread_mutex_unlock(&k->lock);
 }
 
+/* Under the lock, by the thread that asked. */
+static void tell(struct making *k)
+{
+	if (!k->failed && k->o->progress &&
+	    k->o->progress(k->o->arg, k->done < k->total ? k->done : k->total, k->total)) {
+		k->failed = true;
+		sp_fail(k->e, ECANCELED, "interrupted");
+	}
+}
+
 static int told(void *arg, uint64_t events)
 {
 	struct making *k = arg;
@@ -174,14 +197,28 @@ static int told(void *arg, uint64_t events)
 
 	pthread_mutex_lock(&k->lock);
 	k->done += events;
-	if (!k->failed && k->o->progress &&
-	    k->o->progress(k->o->arg, k->done < k->total ? k->done : k->total, k->total)) {
-		k->failed = true;
-		sp_fail(k->e, ECANCELED, "interrupted");
-	}
+	if (pthread_equal(k->asker, pthread_self()))
+		tell(k);
 	rc = k->failed;
 	pthread_mutex_unlock(&k->lock);
 	return rc;
+}
+
+struct reading {
+	struct making *k;
+	struct sp_pyramid_maker *x;
+	uint32_t location;
+	struct sp_raw_file *raw;
+	struct sp_pyramid_made *made;
+	struct sp_err *e;
+};
+
+/* Nothing is lost where it stops: all that it allocates is the maker's or what was made. */
+static int read_location(void *arg)
+{
+	const struct reading *r = arg;
+
+	return sp_pyramid_make(r->x, r->location, r->raw, told, r->k, r->made, r->e);
 }
 
 static int make_location(struct making *k, struct sp_pyramid_maker *x, uint32_t location, struct sp_err *e)
@@ -193,23 +230,22 @@ static int make_location(struct making *k, struct sp_pyramid_maker *x, uint32_t 
 
 	if (sp_pyramid_raw_take(k->p, location, &raw, e))
 		return -1;
-	rc = sp_pyramid_make(x, location, raw, told, k, &made, e);
+	rc = sp_guarded(read_location, &(struct reading){k, x, location, raw, &made, e}, e);
 	sp_pyramid_raw_give(k->p, location);
 	if (rc == 0) {
 		pthread_mutex_lock(&k->lock);
 		at = k->at;
 		k->at += sp_pyramid_size(&made);
 		pthread_mutex_unlock(&k->lock);
-		rc = sp_pyramid_put(k->fd, &made, at, e);
+		rc = sp_pyramid_put(k->fd, &made, at, k->writers, e);
 		k->places[location] = made.place;
 	}
 	sp_pyramid_made_free(&made);
 	return rc;
 }
 
-static void *make_some(void *arg)
+static void make_some(struct making *k)
 {
-	struct making *k = arg;
 	const struct sp_model *m = k->p->m;
 	struct sp_pyramid_maker *x;
 	struct sp_err e = {.code = 0};
@@ -217,7 +253,7 @@ static void *make_some(void *arg)
 
 	if (sp_pyramid_maker_new(&x, m, &k->p->index, &e)) {
 		fail(k, &e);
-		return NULL;
+		return;
 	}
 	for (;;) {
 		pthread_mutex_lock(&k->lock);
@@ -230,26 +266,68 @@ static void *make_some(void *arg)
 			fail(k, &e);
 	}
 	sp_pyramid_maker_free(x);
+}
+
+static void *other_thread(void *arg)
+{
+	struct making *k = arg;
+
+	make_some(k);
+	pthread_mutex_lock(&k->lock);
+	k->at_work--;
+	pthread_cond_signal(&k->ended);
+	pthread_mutex_unlock(&k->lock);
 	return NULL;
 }
 
-static unsigned threads_for(const struct sp_pyramid *p, const struct sp_pyramid_options *o)
+static unsigned threads_for(const struct sp_pyramid_options *o)
 {
 	long n = o->threads ? (long)o->threads : sysconf(_SC_NPROCESSORS_ONLN);
 
 	if (!o->threads && n > MOST_THREADS)
 		n = MOST_THREADS;
-	return n < 1 ? 1 : (size_t)n > p->m->n_locations ? (unsigned)p->m->n_locations : (unsigned)n;
+	return n < 1 ? 1 : (unsigned)n;
+}
+
+/* Until the others have ended; who asked is told meanwhile. */
+static void wait_for_others(struct making *k)
+{
+	struct timespec until;
+
+	pthread_mutex_lock(&k->lock);
+	while (k->at_work) {
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += TELL_NS;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		pthread_cond_timedwait(&k->ended, &k->lock, &until);
+		tell(k);
+	}
+	pthread_mutex_unlock(&k->lock);
 }
 
 static void make_all(struct making *k)
 {
 	pthread_t threads[64];
-	unsigned n = threads_for(k->p, k->o), i, others = 0;
+	const unsigned all = threads_for(k->o);
+	const size_t locations = k->p->m->n_locations;
+	unsigned n = all > locations ? (unsigned)locations : all, i, others = 0;
 
-	for (i = 1; i < n && others < 64; i++)
-		others += pthread_create(&threads[others], NULL, make_some, k) == 0;
+	k->writers = n ? all / n : 1;
+	for (i = 1; i < n && others < 64; i++) {
+		pthread_mutex_lock(&k->lock);
+		k->at_work++;
+		pthread_mutex_unlock(&k->lock);
+		if (pthread_create(&threads[others], NULL, other_thread, k) == 0) {
+			others++;
+			continue;
+		}
+		pthread_mutex_lock(&k->lock);
+		k->at_work--;
+		pthread_mutex_unlock(&k->lock);
+	}
 	make_some(k);
+	wait_for_others(k);
 	for (i = 0; i < others; i++)
 		pthread_join(threads[i], NULL);
 }
@@ -266,19 +344,13 @@ static int complete(struct making *k, uint64_t files, uint64_t model, struct sp_
 	                              .model = model,
 	                              .places = n,
 	                              .at = k->at};
-	size_t i;
 
-	if (!map(p, k->fd))
-		return sp_fail(e, errno, "%s cannot be read: %s", SP_PYRAMID_NAME, strerror(errno));
-	for (i = 0; i < n; i++)
-		k->places[i].hash = sp_pack_hash((const char *)p->map + k->places[i].at, k->places[i].bytes);
-	unmap(p);
 	memcpy(h.magic, SP_PYRAMID_MAGIC, sizeof(h.magic));
 	h.bytes = h.at + n * sizeof(*k->places);
 	h.hash = sp_pack_hash(k->places, n * sizeof(*k->places));
 	memcpy(page, &h, sizeof(h));
-	return sp_write_at(k->fd, k->places, n * sizeof(*k->places), h.at, e) ||
-	               sp_write_at(k->fd, page, sizeof(page), 0, e)
+	return sp_pyramid_write(k->fd, k->places, n * sizeof(*k->places), h.at, e) ||
+	               sp_pyramid_write(k->fd, page, sizeof(page), 0, e)
 	           ? -1
 	           : 0;
 }
@@ -286,7 +358,7 @@ static int complete(struct making *k, uint64_t files, uint64_t model, struct sp_
 static int make_into(struct sp_pyramid *p, int fd, const struct sp_pyramid_options *o, uint64_t files, uint64_t model,
                      struct sp_err *e)
 {
-	struct making k = {.p = p, .o = o, .fd = fd, .at = SP_PYRAMID_PAGE, .e = e};
+	struct making k = {.p = p, .o = o, .fd = fd, .asker = pthread_self(), .at = SP_PYRAMID_PAGE, .e = e};
 	static const char page[SP_PYRAMID_PAGE];
 	uint32_t i;
 	int rc;
@@ -297,11 +369,13 @@ static int make_into(struct sp_pyramid *p, int fd, const struct sp_pyramid_optio
 	if (!k.places)
 		return sp_model_no_memory(e);
 	pthread_mutex_init(&k.lock, NULL);
-	rc = sp_write_at(fd, page, sizeof(page), 0, e);
+	pthread_cond_init(&k.ended, NULL);
+	rc = sp_pyramid_write(fd, page, sizeof(page), 0, e);
 	if (rc == 0) {
 		make_all(&k);
 		rc = k.failed || complete(&k, files, model, e) ? -1 : 0;
 	}
+	pthread_cond_destroy(&k.ended);
 	pthread_mutex_destroy(&k.lock);
 	free(k.places);
 	if (rc == 0 && !map(p, fd))
@@ -362,31 +436,51 @@ static int make(struct sp_pyramid *p, const struct sp_pyramid_options *o, uint64
 	struct sp_err why = {.code = 0};
 	int rc = -1;
 
+	bool placed = false;
+
 	p->made = true;
+	if (o->lasting && is_running(p->m))
+		return sp_fail(e, EBUSY, "a process still runs");
 	if (!o->keep && !is_running(p->m) && sp_merge_file_create(&f, p->m->dir.p, SP_PYRAMID_NAME, &why) == 0) {
 		rc = make_into(p, f.fd, o, files, model, &why);
-		if (rc == 0)
-			sp_merge_file_place(&f, p->m->dir.p, &why); /* else it is used without a name */
+		placed = rc == 0 && sp_merge_file_place(&f, p->m->dir.p, &why) == 0;
 		sp_merge_file_close(&f, p->m->dir.p, true);
-		if (rc && !is_no_room(why.code) && why.code != EROFS) {
-			*e = why;
-			return -1;
-		}
-		if (rc == 0)
+		if (placed || (rc == 0 && !o->lasting)) /* it is used without a name */
 			return 0;
+		if (!is_no_room(why.code) && why.code != EROFS)
+			return *e = why, -1;
 		unmap(p);
 	}
-	return make_elsewhere(p, o, files, model, e);
+	return o->lasting ? (*e = why, -1) : make_elsewhere(p, o, files, model, e);
 }
 
 /* ---- the whole ---- */
+
+struct opening {
+	struct sp_pyramid *p;
+	const struct sp_pyramid_options *o;
+	struct sp_err *e;
+};
+
+static int find_or_make(void *arg)
+{
+	struct opening *x = arg;
+	const struct sp_model *m = x->p->m;
+	uint64_t files = 0, model;
+
+	if (hash_files(m, &files, x->e))
+		return -1;
+	model = hash_model(m);
+	if (!x->o->fresh && !is_running(m) && find(x->p, files, model))
+		return 0;
+	return make(x->p, x->o, files, model, x->e);
+}
 
 int sp_pyramid_open(struct sp_pyramid **out, const struct sp_model *m, const struct sp_pyramid_options *o,
                     struct sp_err *e)
 {
 	static const struct sp_pyramid_options plain;
 	struct sp_pyramid *p = calloc(1, sizeof(*p));
-	uint64_t files = 0, model;
 	int rc = 0;
 
 	*out = NULL;
@@ -398,13 +492,7 @@ int sp_pyramid_open(struct sp_pyramid **out, const struct sp_model *m, const str
 	if (sp_path_index_init(&p->index, m) || !p->raws)
 		rc = sp_model_no_memory(e);
 	else
-		rc = hash_files(m, &files, e);
-	if (rc == 0) {
-		o = o ? o : &plain;
-		model = hash_model(m);
-		if (o->fresh || is_running(m) || !find(p, files, model))
-			rc = make(p, o, files, model, e);
-	}
+		rc = sp_guarded(find_or_make, &(struct opening){p, o ? o : &plain, e}, e);
 	if (rc)
 		sp_pyramid_close(p);
 	else

@@ -14,13 +14,14 @@
 struct sp_pyramid;
 
 /* Called with the event words that are read, of how many, while it is made; a value other than 0 ends it, with e->code
- * ECANCELED. From any thread, but from one at a time. */
+ * ECANCELED. By the thread that opens it, now and then also where others do the work. */
 typedef int sp_pyramid_progress_fn(void *arg, uint64_t done, uint64_t total);
 
 struct sp_pyramid_options {
 	unsigned threads;                 /* that make it; 0: as many as there are processors, at most two */
 	bool fresh;                       /* made anew, whether there is one or not */
 	bool keep;                        /* only elsewhere: nothing is written into the experiment */
+	bool lasting;                     /* only in the experiment: -1 where it cannot be put there */
 	sp_pyramid_progress_fn *progress; /* NULL: none */
 	void *arg;
 };
@@ -56,10 +57,11 @@ int sp_pyramid_range(struct sp_pyramid *p, uint32_t location, uint64_t begin, ui
                      double *each, struct sp_err *e);
 void sp_pyramid_inclusive(const struct sp_model *m, struct sp_value *values);
 
-/* The markers in [begin, end], in the order of time; string: index in sp_model.strings. */
+/* The markers in [begin, end], in the order of time; string: index in sp_model.strings. The first `most` are told,
+ * *all is how many there are. */
 typedef void sp_pyramid_marker_fn(void *arg, uint64_t time, uint32_t string);
-int sp_pyramid_markers(struct sp_pyramid *p, uint32_t location, uint64_t begin, uint64_t end,
-                       sp_pyramid_marker_fn *told, void *arg, struct sp_err *e);
+int sp_pyramid_markers(struct sp_pyramid *p, uint32_t location, uint64_t begin, uint64_t end, size_t most,
+                       sp_pyramid_marker_fn *told, void *arg, size_t *all, struct sp_err *e);
 
 /* n values of a counter, from `time` on; in the order of counters and time. */
 typedef void sp_pyramid_counter_fn(void *arg, uint32_t counter, uint64_t time, uint64_t n, double min, double max,
@@ -72,5 +74,36 @@ struct sp_pyramid_asked {
 /* The values in [begin, end], and of each counter the last one before. */
 int sp_pyramid_counters(struct sp_pyramid *p, uint32_t location, const struct sp_pyramid_asked *q,
                         sp_pyramid_counter_fn *told, void *arg, struct sp_err *e);
+
+/* Steps of a task: in [begin, end] it ran `n` times in the location, `ran` ns in all; one alone is that very one, also
+ * where it reaches beyond what was asked for. */
+typedef void sp_pyramid_step_fn(void *arg, uint32_t task, uint64_t begin, uint64_t end, uint64_t n, uint64_t ran);
+/* All steps of the task that touch [q->begin, q->end], in the order of time; those that begin within a pixel and are
+ * narrower are told together. q->counter is nothing here. */
+int sp_pyramid_steps(struct sp_pyramid *p, uint32_t location, uint32_t task, const struct sp_pyramid_asked *q,
+                     sp_pyramid_step_fn *told, void *arg, struct sp_err *e);
+
+/* ---- metrics that are read at each enter and leave ---- */
+
+/* How many there are: those that are not own. */
+size_t sp_pyramid_metrics(const struct sp_model *m);
+/* The number of one of them, by its index in sp_model.metrics; SP_NONE: it is own. */
+uint32_t sp_pyramid_metric(const struct sp_model *m, uint32_t metric);
+
+/* Adds by how much they grew in a location in [begin, end] to `grown`, sp_pyramid_metrics() numbers for each path: in
+ * the path itself, without callees. What grew between two readings of which one is outside has the part that the time
+ * inside has in theirs. What grew while recording was off, or no call was open, is in no path. */
+int sp_pyramid_grown(struct sp_pyramid *p, uint32_t location, uint64_t begin, uint64_t end, double *grown,
+                     struct sp_err *e);
+
+/* A reading of a metric: `time`, `value` (since the location's first reading; of a level, its height), and the smallest
+ * and largest growth per second in the steps since the reading told before (NaN: it is the first). */
+typedef void sp_pyramid_metric_fn(void *arg, uint32_t metric, uint64_t time, double value, double low, double high);
+/* Readings in the order of metrics and time: q->counter is the index in sp_model.metrics, or SP_NONE. Of those within
+ * a pixel the last one, before them the last one before q->begin or the first of all, behind them the first one after
+ * q->end. Steps are those between
+ * readings where a pixel is smaller than 512 events, else those between ones that are so far apart. */
+int sp_pyramid_metric_curve(struct sp_pyramid *p, uint32_t location, const struct sp_pyramid_asked *q,
+                            sp_pyramid_metric_fn *told, void *arg, struct sp_err *e);
 
 #endif

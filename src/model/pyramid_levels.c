@@ -17,10 +17,11 @@ bool sp_pyramid_cells_reach(struct sp_pyramid_cells *c, uint32_t depth)
 
 	if (depth >= c->room) {
 		room = depth * 2 + 64;
-		larger = realloc(c->p, room * sizeof(*larger));
+		larger = realloc(c->p, (room + (size_t)1) * sizeof(*larger));
 		if (!larger)
 			return false;
 		c->p = larger;
+		c->p[room] = empty;
 		c->room = room;
 	}
 	if (c->low == c->high)
@@ -200,6 +201,8 @@ static bool put_entries(struct sp_pyramid_maker *x, unsigned level)
 
 	if (x->n_touched == 0)
 		return true;
+	if (x->n_metrics && !sp_pyramid_grown_put(x, level))
+		return false;
 	to = sp_pyramid_more(&x->out->sum_entries[level], x->n_touched);
 	if (!to)
 		return false;
@@ -263,8 +266,11 @@ static bool next_level(struct sp_pyramid_maker *x, unsigned level)
 
 		if (!put_sum(out, level, from->time, from->bucket))
 			return false;
-		for (k = from->entries; k < end; k++)
+		for (k = from->entries; k < end; k++) {
 			add_entry(x, &entries[k]);
+			if (x->n_metrics)
+				sp_pyramid_grown_add(x, level - 1, k, entries[k].path);
+		}
 		if (!put_entries(x, level))
 			return false;
 	}

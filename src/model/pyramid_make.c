@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TELL_EVENTS = 1 << 20 };
+enum {
+	TELL_EVENTS = 1 << 20,
+	NEAR = 24 /* depths on each side of where a bucket begins that have their cells from then on */
+};
 
 void *sp_pyramid_more(struct sp_pyramid_list *l, size_t n)
 {
@@ -35,12 +38,15 @@ void sp_pyramid_made_free(struct sp_pyramid_made *x)
 	free(x->series.p);
 	free(x->samples.p);
 	free(x->groups.p);
+	free(x->counts.p);
+	free(x->steps.p);
 	for (i = 0; i < SP_PYRAMID_LEVELS; i++) {
 		free(x->nodes[i].p);
 		free(x->cells[i].p);
 		free(x->strips[i].p);
 		free(x->sums[i].p);
 		free(x->sum_entries[i].p);
+		free(x->grown[i].p);
 	}
 	memset(x, 0, sizeof(*x));
 }
@@ -56,12 +62,15 @@ static void made_init(struct sp_pyramid_made *x)
 	x->series.size = sizeof(struct sp_pyramid_series);
 	x->samples.size = sizeof(struct sp_pyramid_sample);
 	x->groups.size = sizeof(struct sp_pyramid_group);
+	x->counts.size = sizeof(uint64_t);
+	x->steps.size = sizeof(struct sp_pyramid_step);
 	for (i = 0; i < SP_PYRAMID_LEVELS; i++) {
 		x->nodes[i].size = sizeof(struct sp_pyramid_node);
 		x->cells[i].size = sizeof(struct sp_pyramid_cell);
 		x->strips[i].size = sizeof(struct sp_pyramid_strip);
 		x->sums[i].size = sizeof(struct sp_pyramid_sum);
 		x->sum_entries[i].size = sizeof(struct sp_pyramid_entry);
+		x->grown[i].size = sizeof(uint64_t);
 	}
 }
 
@@ -76,14 +85,15 @@ int sp_pyramid_maker_new(struct sp_pyramid_maker **out, const struct sp_model *m
 	x->m = m;
 	x->index = index;
 	x->known = calloc(SP_PYRAMID_KNOWN, sizeof(*x->known));
-	x->stats = calloc(m->n_paths, sizeof(*x->stats));
+	x->stats = aligned_alloc(_Alignof(struct sp_pyramid_stat), m->n_paths * sizeof(*x->stats));
 	x->touched = malloc((m->n_paths + 1) * sizeof(*x->touched));
 	x->values = calloc(m->n_counters + 1, sizeof(*x->values));
-	if (!x->known || !x->stats || !x->touched || !x->values) {
+	if (!x->known || !x->stats || !x->touched || !x->values || !sp_pyramid_metrics_init(x)) {
 		sp_pyramid_maker_free(x);
 		*out = NULL;
 		return sp_model_no_memory(e);
 	}
+	memset(x->stats, 0, m->n_paths * sizeof(*x->stats));
 	return 0;
 }
 
@@ -93,6 +103,7 @@ void sp_pyramid_maker_free(struct sp_pyramid_maker *x)
 
 	if (!x)
 		return;
+	sp_events_close(x->reading);
 	for (i = 0; x->values && i < x->m->n_counters; i++)
 		free(x->values[i].p);
 	free(x->values);
@@ -105,17 +116,29 @@ void sp_pyramid_maker_free(struct sp_pyramid_maker *x)
 	free(x->stats);
 	free(x->touched);
 	free(x->stack);
+	free(x->which);
+	free(x->now);
+	free(x->grown);
 	free(x);
+}
+
+/* Where the path below another is, if it is known. Region 0 is the root, which nobody calls: an empty place. */
+static inline size_t known_below(uint32_t parent, uint32_t region)
+{
+	return ((uint64_t)parent << 32 | region) * UINT64_C(0x9e3779b97f4a7c15) >> 50;
+}
+
+static void know(struct sp_pyramid_maker *x, struct sp_pyramid_known *k, uint32_t parent, uint32_t region)
+{
+	*k = (struct sp_pyramid_known){parent, region, sp_path_below(x->index, parent, region)};
 }
 
 static inline uint32_t path_below(struct sp_pyramid_maker *x, uint32_t parent, uint32_t region)
 {
-	const uint64_t h = ((uint64_t)parent << 32 | region) * UINT64_C(0x9e3779b97f4a7c15);
-	struct sp_pyramid_known *k = &x->known[h >> 50];
+	struct sp_pyramid_known *k = &x->known[known_below(parent, region)];
 
-	/* region 0 is the root, which nobody calls: an empty place */
 	if (k->parent != parent || k->region != region)
-		*k = (struct sp_pyramid_known){parent, region, sp_path_below(x->index, parent, region)};
+		know(x, k, parent, region);
 	return k->path;
 }
 
@@ -133,13 +156,20 @@ static inline struct sp_pyramid_stat *touch(struct sp_pyramid_maker *x, uint32_t
 static bool grow_stack(struct sp_pyramid_maker *x)
 {
 	const uint32_t room = x->stack_room * 2 + 64;
-	struct sp_pyramid_open *larger = realloc(x->stack, room * sizeof(*larger));
+	struct sp_pyramid_open *larger = realloc(x->stack, (room + (size_t)1) * sizeof(*larger));
 
 	if (!larger)
 		return false;
 	x->stack = larger;
 	x->stack_room = room;
 	return true;
+}
+
+/* There is something at a depth of the bucket. */
+static inline void reached(struct sp_pyramid_maker *x, uint32_t depth)
+{
+	x->shallow = depth < x->shallow ? depth : x->shallow;
+	x->deep = depth >= x->deep ? depth + 1 : x->deep;
 }
 
 static inline void enter(struct sp_pyramid_maker *x, const struct sp_event *ev)
@@ -151,6 +181,7 @@ static inline void enter(struct sp_pyramid_maker *x, const struct sp_event *ev)
 		x->failed = true;
 		return;
 	}
+	reached(x, x->depth);
 	x->stack[x->depth++] = (struct sp_pyramid_open){.begin = ev->time,
 	                                                .path = path_below(x, parent, ev->id),
 	                                                .region = ev->id,
@@ -174,14 +205,22 @@ static void count(struct sp_pyramid_stat *s, uint32_t kind, uint64_t length)
 		s->max = length;
 }
 
+/* The call that has this frame. */
+static void end_frames(struct sp_pyramid_maker *x, uint32_t frame, uint64_t time)
+{
+	struct sp_pyramid_frame *frames = x->out->frames.p;
+	uint32_t f;
+
+	for (f = frame; f; f = frames[f - 1].same)
+		frames[f - 1].end = time;
+}
+
 /* s: of the call that is left. */
 static inline void leave(struct sp_pyramid_maker *x, uint64_t time, struct sp_pyramid_stat *s)
 {
 	const struct sp_pyramid_open *o = &x->stack[x->depth - 1];
 	const uint64_t length = time - o->begin;
-	struct sp_pyramid_frame *frames = x->out->frames.p;
 	struct sp_pyramid_cell *c;
-	uint32_t f;
 
 	count(s, o->kind, length);
 	x->depth--;
@@ -189,14 +228,14 @@ static inline void leave(struct sp_pyramid_maker *x, uint64_t time, struct sp_py
 		x->failed = true;
 		return;
 	}
+	reached(x, x->depth);
 	c = &x->cells[0].p[x->depth];
 	if (o->frame == 0) {
 		sp_pyramid_cell_add(c, o->begin, time, 1, length, o->region, length);
 		return;
 	}
 	c->head = time;
-	for (f = o->frame; f; f = frames[f - 1].same)
-		frames[f - 1].end = time;
+	end_frames(x, o->frame, time);
 }
 
 static bool new_frame(struct sp_pyramid_maker *x, uint32_t depth, uint32_t same)
@@ -240,7 +279,7 @@ static inline void one(struct sp_pyramid_maker *x, const struct sp_event *ev)
 		s = touch(x, o->path);
 		s->excl += length;
 		t->touched[t->n] = o->region;
-		t->n += t->ns[o->region] == 0 && length;
+		t->n += (t->ns[o->region] == 0) & (length != 0);
 		t->ns[o->region] += length;
 	}
 	switch (ev->kind) {
@@ -263,7 +302,106 @@ static inline void one(struct sp_pyramid_maker *x, const struct sp_event *ev)
 	case SP_EVENT_MARKER:
 	case SP_EVENT_COUNTER:
 		x->failed |= !sp_pyramid_note(x, ev);
+		break;
+	case SP_EVENT_TASK_SWITCH:
+		x->failed |= !sp_pyramid_step(x, ev->time, ev->id);
+		break;
+	case SP_EVENT_METRIC:
+		sp_pyramid_metrics_read(x, ev);
+		break;
+	case SP_EVENT_OFF:
+	case SP_EVENT_ON:
+		sp_pyramid_metrics_off(x);
 	}
+}
+
+static inline uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* count() and sp_pyramid_cell_add() of a call that ends; of none, into a cell for nothing, where it is not `one`. */
+static inline void add_call(struct sp_pyramid_stat *s, struct sp_pyramid_cell *c, const struct sp_pyramid_open *o,
+                            uint64_t end, uint32_t one)
+{
+	const uint64_t length = end - o->begin, counted = length & -(uint64_t)one;
+	const uint64_t same = c->region == o->region, more = (length > c->most) | (c->region == SP_NONE);
+	const uint64_t other = -(more & ~same), none = -(uint64_t)(c->calls == 0);
+
+	s->visits += one & (o->kind == SP_EVENT_ENTER);
+	s->resumed += one & (o->kind == SP_EVENT_RESUME);
+	s->each += counted;
+	s->sumsq += (double)(int64_t)counted * (double)(int64_t)counted;
+	s->not_min = larger(s->not_min, ~length & -(uint64_t)one);
+	s->max = larger(s->max, counted);
+	c->first ^= (c->first ^ o->begin) & none;
+	c->last = end;
+	c->calls++;
+	c->busy += length;
+	c->most = (c->most & ~other) + (length & (other | -same));
+	c->region ^= (c->region ^ o->region) & (uint32_t)other;
+}
+
+/* What one() does with an event of a call at a depth that has its cell, as nearly all are: without a branch that
+ * depends on whether it is an enter or a leave, which nothing could predict. Returns how many of the n it has done. */
+static long plain(struct sp_pyramid_maker *x, const struct sp_event *events, long n)
+{
+	struct sp_pyramid_times *t = &x->times[0];
+	struct sp_pyramid_cell *const cells = x->cells[0].p;
+	struct sp_pyramid_open *const stack = x->stack;
+	struct sp_pyramid_stat *const stats = x->stats;
+	uint32_t *const touched = x->touched, *const regions = t->touched;
+	uint64_t *const ns = t->ns;
+	const uint32_t low = x->cells[0].low, within = x->cells[0].high - low, nothing = x->cells[0].room;
+	const struct sp_event *ev = events, *end = events + n;
+	uint32_t depth = x->depth, shallow = x->shallow, deep = x->deep, n_regions = t->n;
+	uint64_t last = x->last;
+	size_t n_touched = x->n_touched;
+
+	for (; ev < end && depth; ev++) {
+		const uint32_t is_leave = ev->kind & 1, at = depth - is_leave;
+		const struct sp_pyramid_open o = stack[depth - 1];
+		struct sp_pyramid_cell *c = &cells[nothing ^ ((nothing ^ at) & -is_leave)];
+		struct sp_pyramid_stat *s = &stats[o.path];
+		struct sp_pyramid_known *k = &x->known[known_below(o.path, ev->id) & ((size_t)is_leave - 1)];
+		const uint64_t now = ev->time, length = now - last;
+
+		if ((ev->kind >= SP_EVENT_INHERIT) | (at - low >= within) | (o.kind == SP_EVENT_INHERIT))
+			break;
+		touched[n_touched] = o.path;
+		n_touched += !s->touched;
+		s->touched = true;
+		s->excl += length;
+		regions[n_regions] = o.region;
+		n_regions += (ns[o.region] == 0) & (length != 0);
+		ns[o.region] += length;
+		last = now;
+		if (((k->parent ^ o.path) | (k->region ^ ev->id)) & (is_leave - 1))
+			know(x, k, o.path, ev->id);
+		/* a leave puts it above what is open */
+		stack[depth].begin = now;
+		stack[depth].path = k->path;
+		stack[depth].region = ev->id;
+		stack[depth].parameter = SP_NONE;
+		stack[depth].kind = ev->kind;
+		stack[depth].frame = 0;
+		if (is_leave & (o.frame != 0)) {
+			end_frames(x, o.frame, now);
+			c->head = now;
+			c = &cells[nothing];
+		}
+		add_call(s, c, &o, now, is_leave);
+		shallow = at < shallow ? at : shallow;
+		deep = at >= deep ? at + 1 : deep;
+		depth += 1 - 2 * is_leave;
+	}
+	x->n_touched = n_touched;
+	t->n = n_regions;
+	x->shallow = shallow;
+	x->deep = deep;
+	x->depth = depth;
+	x->last = last;
+	return ev - events;
 }
 
 static void begin_bucket(struct sp_pyramid_maker *x, const struct sp_events_place *place)
@@ -282,8 +420,16 @@ static void begin_bucket(struct sp_pyramid_maker *x, const struct sp_events_plac
 	                               .event = x->events,
 	                               .depth = x->depth};
 	x->bucket_event = x->events;
-	x->cells[0].low = x->cells[0].high = x->depth;
+	x->cells[0].low = x->cells[0].high = 0;
 	x->cells[0].begin = x->last;
+	x->shallow = UINT32_MAX;
+	x->deep = 0;
+	/* the stack has room for all that have cells */
+	if ((x->depth + NEAR > x->stack_room && !grow_stack(x)) ||
+	    !sp_pyramid_cells_reach(&x->cells[0], x->depth > NEAR ? x->depth - NEAR : 0) ||
+	    !sp_pyramid_cells_reach(&x->cells[0], x->depth + NEAR - 1))
+		x->failed = true;
+	x->failed |= !sp_pyramid_counts_put(x);
 	x->in_bucket = true;
 }
 
@@ -293,6 +439,8 @@ static void end_bucket(struct sp_pyramid_maker *x)
 	struct sp_pyramid_cell *cells = x->cells[0].p;
 	uint32_t d = x->depth;
 
+	x->cells[0].low = x->shallow < x->deep ? x->shallow : 0;
+	x->cells[0].high = x->deep;
 	while (d > 0 && x->stack[d - 1].frame == 0)
 		d--;
 	for (; d < x->depth; d++) {
@@ -322,7 +470,7 @@ static bool is_full(const struct sp_pyramid_maker *x)
 {
 	const uint64_t n = x->events - x->bucket_event;
 
-	return n >= SP_PYRAMID_BUCKET && n >= 8 * (uint64_t)(x->cells[0].high - x->cells[0].low);
+	return n >= SP_PYRAMID_BUCKET && n >= 8 * ((uint64_t)x->deep - (x->shallow < x->deep ? x->shallow : 0));
 }
 
 static int read_events(struct sp_pyramid_maker *x, struct sp_events *s, int (*told)(void *arg, uint64_t events),
@@ -338,8 +486,8 @@ static int read_events(struct sp_pyramid_maker *x, struct sp_events *s, int (*to
 	while ((n = sp_events_read(s, batch, SP_PYRAMID_STRIP, e)) > 0 && !x->failed) {
 		if (!x->in_bucket)
 			begin_bucket(x, &place);
-		for (i = 0; i < n && !x->failed; i++)
-			one(x, &batch[i]);
+		for (i = plain(x, batch, n); i < n && !x->failed; i += plain(x, batch + i, n - i))
+			one(x, &batch[i++]);
 		x->events += (uint64_t)n;
 		sp_pyramid_strip_done(x, x->last, false);
 		if (is_full(x) && sp_events_tell(s, &place) && !x->failed)
@@ -364,6 +512,8 @@ static int begin_location(struct sp_pyramid_maker *x, uint32_t location)
 	x->last = x->sum_begin = begin;
 	x->events = x->bucket_event = x->sum_event = x->sum_bucket = 0;
 	x->in_bucket = x->failed = false;
+	x->task = SP_NONE;
+	sp_pyramid_metrics_begin(x, location);
 	for (i = 0; i < SP_PYRAMID_LEVELS; i++) {
 		x->cells[i].low = x->cells[i].high = 0;
 		x->cells[i].nodes = x->times[i].strips = 0;
@@ -381,8 +531,12 @@ static void clean(struct sp_pyramid_maker *x)
 {
 	size_t i;
 
-	while (x->n_touched)
-		x->stats[x->touched[--x->n_touched]] = (struct sp_pyramid_stat){.excl = 0};
+	while (x->n_touched) {
+		const uint32_t path = x->touched[--x->n_touched];
+
+		x->stats[path] = (struct sp_pyramid_stat){.excl = 0};
+		memset(x->grown + path * x->n_metrics, 0, x->n_metrics * sizeof(*x->grown));
+	}
 	for (i = 0; i < x->m->n_counters; i++)
 		x->values[i].n = 0;
 	for (i = 0; i < SP_PYRAMID_LEVELS; i++)
@@ -394,16 +548,16 @@ int sp_pyramid_make(struct sp_pyramid_maker *x, uint32_t location, struct sp_raw
                     int (*told)(void *arg, uint64_t events), void *arg, struct sp_pyramid_made *out, struct sp_err *e)
 {
 	const struct sp_location *l = &x->m->locations[location];
-	struct sp_events *s = NULL;
 	int rc = -1;
 
 	made_init(out);
 	x->out = out;
 	if (begin_location(x, location))
 		sp_model_no_memory(e);
-	else if (sp_events_open_quiet(&s, x->m, location, raw, e) == 0)
-		rc = read_events(x, s, told, arg, e);
-	sp_events_close(s);
+	else if (sp_events_open_quiet(&x->reading, x->m, location, raw, e) == 0)
+		rc = read_events(x, x->reading, told, arg, e);
+	sp_events_close(x->reading);
+	x->reading = NULL;
 	if (rc == 0) {
 		const uint64_t end = l->end > x->last ? l->end : x->last;
 
@@ -412,7 +566,8 @@ int sp_pyramid_make(struct sp_pyramid_maker *x, uint32_t location, struct sp_raw
 		sp_pyramid_strip_done(x, end, true);
 		sp_pyramid_node_done(x, end, true);
 		sp_pyramid_sums_finish(x, end);
-		x->failed |= !sp_pyramid_series_finish(x);
+		x->failed |= !sp_pyramid_series_finish(x) || !sp_pyramid_steps_finish(x, end) ||
+		             (out->points.n && !sp_pyramid_counts_put(x));
 		out->place.events = x->events;
 		out->place.begin = l->begin;
 		out->place.end = end;

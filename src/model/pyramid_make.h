@@ -7,7 +7,7 @@
 
 /* Cells by depth, of a node that is not complete. */
 struct sp_pyramid_cells {
-	struct sp_pyramid_cell *p; /* owned; [low, high) are something */
+	struct sp_pyramid_cell *p; /* owned; room of them and one for nothing; [low, high) are something */
 	uint32_t low, high, room;
 	unsigned nodes; /* of the level below that are in it */
 	uint64_t begin;
@@ -22,12 +22,14 @@ struct sp_pyramid_times {
 };
 
 struct sp_pyramid_stat {
-	uint64_t excl, each, not_min, max,
-	    visits; /* not_min: all bits of the minimum inverted, so that it begins as 0 */
+	_Alignas(64) uint64_t excl; /* the whole in one line of the cache */
+	uint64_t each, max, visits;
+	uint64_t not_min; /* all bits of the minimum inverted, so that it begins as 0 */
 	double sumsq;
 	uint32_t resumed;
 	bool touched;
 };
+_Static_assert(sizeof(struct sp_pyramid_stat) == 64, "a line");
 
 struct sp_pyramid_open {
 	uint64_t begin;
@@ -46,12 +48,20 @@ struct sp_pyramid_maker {
 	struct sp_pyramid_stat *stats; /* owned; for each path */
 	uint32_t *touched;             /* owned; paths with something in stats, and room for one */
 	size_t n_touched;
-	struct sp_pyramid_open *stack; /* owned */
+	struct sp_pyramid_open *stack; /* owned; stack_room of them, which are more than cells[0].high, and one */
 	uint32_t depth, stack_room;
+	uint32_t shallow, deep; /* depths [shallow, deep) in which some call began or ended in this bucket */
 	struct sp_pyramid_times times[SP_PYRAMID_LEVELS];
 	struct sp_pyramid_cells cells[SP_PYRAMID_LEVELS];
 	struct sp_pyramid_made *out;
+	struct sp_events *reading;      /* owned; here, as what reads may be left where it stands (base/guard.h) */
 	struct sp_pyramid_list *values; /* owned; of each counter its samples */
+	size_t n_metrics;               /* read at each enter and leave; 0: none, or none in the location */
+	uint32_t *which;                /* owned; their numbers, by those in the model */
+	uint64_t *now, *grown;          /* owned; of each its value, and for each path its growth */
+	uint32_t task;                  /* that runs; SP_NONE: none */
+	uint64_t task_begin;            /* of its step */
+	uint64_t read;                  /* when they were read last */
 	uint64_t last;                  /* time */
 	uint64_t events;                /* read */
 	uint64_t bucket_event;          /* where the bucket began */
@@ -67,6 +77,10 @@ bool sp_pyramid_cells_reach(struct sp_pyramid_cells *c, uint32_t depth);
 void sp_pyramid_cell_add(struct sp_pyramid_cell *c, uint64_t first, uint64_t last, uint32_t calls, uint64_t busy,
                          uint32_t region, uint64_t most);
 
+/* From `time` on the location runs another task; finish: after all events. false: no memory. */
+bool sp_pyramid_step(struct sp_pyramid_maker *x, uint64_t time, uint32_t task);
+bool sp_pyramid_steps_finish(struct sp_pyramid_maker *x, uint64_t end);
+
 /* The cells of level 0 are a whole node that ends at `end`; all: the last one. */
 void sp_pyramid_node_done(struct sp_pyramid_maker *x, uint64_t end, bool all);
 /* The same for the times of level 0, with a strip. */
@@ -75,6 +89,17 @@ void sp_pyramid_strip_done(struct sp_pyramid_maker *x, uint64_t end, bool all);
 bool sp_pyramid_note(struct sp_pyramid_maker *x, const struct sp_event *ev);
 /* The values of all counters of the location; false: no memory. */
 bool sp_pyramid_series_finish(struct sp_pyramid_maker *x);
+/* Metrics: before all locations, before one, a value, and recording that was off. false: no memory. */
+bool sp_pyramid_metrics_init(struct sp_pyramid_maker *x);
+void sp_pyramid_metrics_begin(struct sp_pyramid_maker *x, uint32_t location);
+void sp_pyramid_metrics_read(struct sp_pyramid_maker *x, const struct sp_event *ev);
+void sp_pyramid_metrics_off(struct sp_pyramid_maker *x);
+/* A bucket begins, or the location ends; false: no memory. */
+bool sp_pyramid_counts_put(struct sp_pyramid_maker *x);
+/* The growth of what is touched becomes that of entries of a level, and is none then; false: no memory. */
+bool sp_pyramid_grown_put(struct sp_pyramid_maker *x, unsigned level);
+/* That of an entry is added to its path's. */
+void sp_pyramid_grown_add(struct sp_pyramid_maker *x, unsigned level, uint64_t entry, uint32_t path);
 /* What stats have is a sum. */
 void sp_pyramid_sum_done(struct sp_pyramid_maker *x, uint64_t end, uint64_t next_bucket);
 /* The sums of all levels above, and what ends the lists of all. */

@@ -64,23 +64,35 @@ bool sp_pyramid_series_finish(struct sp_pyramid_maker *x)
 
 /* ---- asking ---- */
 
-int sp_pyramid_markers(struct sp_pyramid *p, uint32_t location, uint64_t begin, uint64_t end,
-                       sp_pyramid_marker_fn *told, void *arg, struct sp_err *e)
+/* The first marker that is not before a moment. */
+static size_t marker_at(const struct sp_pyramid_location *l, uint64_t time)
 {
-	struct sp_pyramid_location l;
-	size_t low = 0, high, mid;
+	size_t low = 0, high = l->place->markers.n, mid;
 
-	if (!sp_pyramid_of(p, location, &l))
-		return sp_pyramid_damaged(e);
-	for (high = l.place->markers.n; low < high;) {
+	while (low < high) {
 		mid = low + (high - low) / 2;
-		if (l.markers[mid].time < begin)
+		if (l->markers[mid].time < time)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	for (; low < l.place->markers.n && l.markers[low].time <= end; low++)
-		told(arg, l.markers[low].time, l.markers[low].string);
+	return low;
+}
+
+int sp_pyramid_markers(struct sp_pyramid *p, uint32_t location, uint64_t begin, uint64_t end, size_t most,
+                       sp_pyramid_marker_fn *told, void *arg, size_t *all, struct sp_err *e)
+{
+	struct sp_pyramid_location l;
+	size_t i, last;
+
+	*all = 0;
+	if (!sp_pyramid_of(p, location, &l))
+		return sp_pyramid_damaged(e);
+	i = marker_at(&l, begin);
+	last = end < UINT64_MAX ? marker_at(&l, end + 1) : l.place->markers.n;
+	*all = last > i ? last - i : 0;
+	for (last = *all < most ? last : i + most; i < last; i++)
+		told(arg, l.markers[i].time, l.markers[i].string);
 	return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The arrays of one location in the file: written, found, checked. */
-#include "model/image.h"
+/* The arrays of one location in the file: found, checked. */
+#include "model/pack.h"
 #include "model/pyramid_private.h"
 
 #include <stdlib.h>
@@ -9,91 +9,6 @@
 int sp_pyramid_damaged(struct sp_err *e)
 {
 	return sp_fail(e, 0, "%s is damaged; remove it, and it is made anew", SP_PYRAMID_NAME);
-}
-
-/* ---- writing ---- */
-
-struct putting {
-	int fd;
-	uint64_t at, begin;
-	struct sp_err *e;
-};
-
-static int put(struct putting *p, struct sp_pyramid_array *a, struct sp_pyramid_list *l)
-{
-	const uint64_t bytes = l->n * l->size;
-
-	if (a->n == 0)
-		a->at = p->at - p->begin;
-	a->n += l->n;
-	if (bytes && sp_write_at(p->fd, l->p, bytes, p->at, p->e))
-		return -1;
-	p->at += bytes;
-	free(l->p);
-	l->p = NULL;
-	l->n = l->room = 0;
-	return 0;
-}
-
-uint64_t sp_pyramid_size(const struct sp_pyramid_made *x)
-{
-	uint64_t n = x->points.n * x->points.size + x->frames.n * x->frames.size + x->markers.n * x->markers.size +
-	             x->series.n * x->series.size + x->samples.n * x->samples.size + x->groups.n * x->groups.size;
-	unsigned i;
-
-	for (i = 0; i < SP_PYRAMID_LEVELS; i++) {
-		n += x->nodes[i].n * x->nodes[i].size + x->cells[i].n * x->cells[i].size;
-		n += x->sums[i].n * x->sums[i].size + x->sum_entries[i].n * x->sum_entries[i].size;
-		n += x->strips[i].n * x->strips[i].size;
-	}
-	return n;
-}
-
-/* Levels count from their own first cell or entry; in the file all count from one. */
-static void number(struct sp_pyramid_made *x)
-{
-	uint64_t cells = 0, entries = 0;
-	unsigned level;
-	size_t i;
-
-	for (level = 0; level < SP_PYRAMID_LEVELS; level++) {
-		struct sp_pyramid_node *n = x->nodes[level].p;
-		struct sp_pyramid_sum *s = x->sums[level].p;
-
-		for (i = 0; i < x->nodes[level].n; i++)
-			n[i].cells += cells;
-		for (i = 0; i < x->sums[level].n; i++)
-			s[i].entries += entries;
-		cells += x->cells[level].n;
-		entries += x->sum_entries[level].n;
-	}
-}
-
-int sp_pyramid_put(int fd, struct sp_pyramid_made *x, uint64_t at, struct sp_err *e)
-{
-	struct putting p = {.fd = fd, .at = at, .begin = at, .e = e};
-	struct sp_pyramid_place *to = &x->place;
-	unsigned i;
-	int rc;
-
-	number(x);
-	to->at = at;
-	to->n_sums = x->sums[0].n ? x->sums[0].n - 1 : 0;
-	rc = put(&p, &to->points, &x->points) || put(&p, &to->frames, &x->frames) ||
-	     put(&p, &to->markers, &x->markers) || put(&p, &to->series, &x->series) ||
-	     put(&p, &to->samples, &x->samples) || put(&p, &to->groups, &x->groups);
-	for (i = 0; i < SP_PYRAMID_LEVELS && !rc; i++)
-		rc = put(&p, &to->nodes, &x->nodes[i]);
-	for (i = 0; i < SP_PYRAMID_LEVELS && !rc; i++)
-		rc = put(&p, &to->cells, &x->cells[i]);
-	for (i = 0; i < SP_PYRAMID_LEVELS && !rc; i++)
-		rc = put(&p, &to->strips, &x->strips[i]);
-	for (i = 0; i < SP_PYRAMID_LEVELS && !rc; i++)
-		rc = put(&p, &to->sums, &x->sums[i]);
-	for (i = 0; i < SP_PYRAMID_LEVELS && !rc; i++)
-		rc = put(&p, &to->entries, &x->sum_entries[i]);
-	to->bytes = p.at - at;
-	return rc ? -1 : 0;
 }
 
 /* ---- reading ---- */
@@ -165,11 +80,15 @@ bool sp_pyramid_of(const struct sp_pyramid *p, uint32_t location, struct sp_pyra
 	l->series = array(p, t, &t->series, sizeof(*l->series));
 	l->samples = array(p, t, &t->samples, sizeof(*l->samples));
 	l->groups = array(p, t, &t->groups, sizeof(*l->groups));
+	l->steps = array(p, t, &t->steps, sizeof(*l->steps));
+	l->counts = t->counts.n ? array(p, t, &t->counts, sizeof(*l->counts)) : NULL;
+	l->grown = t->counts.n ? array(p, t, &t->grown, sizeof(*l->grown)) : NULL;
 	nodes = array(p, t, &t->nodes, sizeof(struct sp_pyramid_node));
 	strips = array(p, t, &t->strips, sizeof(struct sp_pyramid_strip));
 	sums = array(p, t, &t->sums, sizeof(struct sp_pyramid_sum));
 	return l->points && l->frames && l->cells && l->entries && nodes && strips && sums && l->markers && l->series &&
-	       l->samples && l->groups && set_levels(l, nodes, strips, sums);
+	       l->samples && l->groups && l->steps && (t->counts.n == 0 || (l->counts && l->grown)) &&
+	       set_levels(l, nodes, strips, sums);
 }
 
 /* ---- checking ---- */
@@ -291,8 +210,26 @@ static bool notes_are_sound(const struct sp_model *m, const struct sp_pyramid_lo
 	return true;
 }
 
+static bool metrics_are_sound(const struct sp_model *m, const struct sp_pyramid_location *l)
+{
+	const struct sp_pyramid_place *t = l->place;
+	const size_t width = sp_pyramid_metrics(m);
+	size_t i;
+
+	if (t->counts.n == 0)
+		return t->grown.n == 0;
+	if (width == 0 || t->counts.n / (width + 1) != t->points.n + 1 || t->counts.n % (width + 1) ||
+	    t->grown.n / width != t->entries.n || t->grown.n % width)
+		return false;
+	for (i = 0; i <= t->points.n; i++)
+		if (l->counts[i * (width + 1)] > t->end)
+			return false;
+	return true;
+}
+
 bool sp_pyramid_sound(const struct sp_model *m, const struct sp_pyramid_location *l)
 {
 	return points_are_sound(l) && frames_are_sound(m, l) && nodes_are_sound(l) && cells_are_sound(m, l) &&
-	       strips_are_sound(m, l) && sums_are_sound(m, l) && notes_are_sound(m, l);
+	       strips_are_sound(m, l) && sums_are_sound(m, l) && notes_are_sound(m, l) && metrics_are_sound(m, l) &&
+	       sp_pyramid_steps_sound(m, l);
 }

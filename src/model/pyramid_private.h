@@ -10,7 +10,7 @@
 #include "model/pyramid.h"
 
 #define SP_PYRAMID_MAGIC   "SPPYRAMD"
-#define SP_PYRAMID_VERSION 2u
+#define SP_PYRAMID_VERSION 5u
 
 enum {
 	SP_PYRAMID_PAGE = 4096,
@@ -51,8 +51,9 @@ struct sp_pyramid_place {
 	uint64_t begin, end; /* ns */
 	uint64_t n_sums;     /* of the finest level */
 	struct sp_pyramid_array points, frames, nodes, cells, strips, sums, entries, markers, series, samples, groups;
+	struct sp_pyramid_array counts, grown, steps;
 };
-_Static_assert(sizeof(struct sp_pyramid_place) == 232, "pyramid place");
+_Static_assert(sizeof(struct sp_pyramid_place) == 280, "pyramid place");
 
 /* Where a bucket begins. */
 struct sp_pyramid_point {
@@ -140,6 +141,21 @@ struct sp_pyramid_group {
 	double min, max, sum;
 };
 
+/* From when to when the location ran a task without a stop; those of a task together, by begin. */
+struct sp_pyramid_step {
+	uint64_t begin, end;
+	uint64_t ran;  /* ns, of the task in this location before it */
+	uint32_t task; /* index in sp_model.tasks */
+	uint32_t reserved;
+};
+_Static_assert(sizeof(struct sp_pyramid_step) == 32, "pyramid step");
+
+/* Metrics that are read at each enter and leave have numbers of their own, sp_pyramid_metrics() of them. Where a
+ * process has any, each of its locations has in `counts` a row for each bucket, and one for its end: when they were
+ * read last before it, and their values; the first row has those that were read first. In `grown` it has a row for each
+ * entry: by how much they grew in the path itself. */
+enum { SP_PYRAMID_NOT_READ = -1 }; /* a value, as uint64_t: not read yet, or not since recording was off */
+
 /* A growing array. */
 struct sp_pyramid_list {
 	void *p; /* owned */
@@ -150,9 +166,10 @@ void *sp_pyramid_more(struct sp_pyramid_list *l, size_t n);
 
 /* What is made of one location. */
 struct sp_pyramid_made {
-	struct sp_pyramid_place place; /* without at and hash */
+	struct sp_pyramid_place place; /* without at and hash, until it is written */
 	struct sp_pyramid_list points, frames, markers, series, samples, groups, sum_entries[SP_PYRAMID_LEVELS],
 	    sums[SP_PYRAMID_LEVELS];
+	struct sp_pyramid_list counts, steps, grown[SP_PYRAMID_LEVELS];
 	struct sp_pyramid_list nodes[SP_PYRAMID_LEVELS], cells[SP_PYRAMID_LEVELS], strips[SP_PYRAMID_LEVELS];
 };
 
@@ -189,6 +206,8 @@ struct sp_pyramid_location {
 	const struct sp_pyramid_series *series;
 	const struct sp_pyramid_sample *samples;
 	const struct sp_pyramid_group *groups;
+	const struct sp_pyramid_step *steps;
+	const uint64_t *counts, *grown; /* NULL: no metrics are read here */
 	struct sp_pyramid_level levels[SP_PYRAMID_LEVELS];
 	struct sp_pyramid_strips strips[SP_PYRAMID_LEVELS];
 	struct sp_pyramid_sums sums[SP_PYRAMID_LEVELS];
@@ -215,16 +234,26 @@ struct sp_pyramid {
 bool sp_pyramid_of(const struct sp_pyramid *p, uint32_t location, struct sp_pyramid_location *l);
 /* Whether all that is in it can be. */
 bool sp_pyramid_sound(const struct sp_model *m, const struct sp_pyramid_location *l);
-/* Bytes that what was made takes in the file. */
+/* pyramid_steps.c; the same of its steps. */
+bool sp_pyramid_steps_sound(const struct sp_model *m, const struct sp_pyramid_location *l);
+/* pyramid_put.c. Bytes that what was made takes in the file. */
 uint64_t sp_pyramid_size(const struct sp_pyramid_made *made);
-/* Writes it at a place in the file, and completes its place, without the hash. */
-int sp_pyramid_put(int fd, struct sp_pyramid_made *made, uint64_t at, struct sp_err *e);
+/* What the hash of a place is made of, for n bytes that are not written in one. */
+uint64_t sp_pyramid_hash(const void *bytes, size_t n);
+/* Writes it at a place in the file, by so many threads, and completes its place. */
+int sp_pyramid_put(int fd, struct sp_pyramid_made *made, uint64_t at, unsigned threads, struct sp_err *e);
+int sp_pyramid_write(int fd, const void *p, size_t n, uint64_t at, struct sp_err *e);
 /* Says that the file is damaged; returns -1. */
 int sp_pyramid_damaged(struct sp_err *e);
 
 /* pyramid_raw.c: the raw file of a location, shared by all who read; *raw NULL: it has nothing to read. */
 int sp_pyramid_raw_take(struct sp_pyramid *p, uint32_t location, struct sp_raw_file **raw, struct sp_err *e);
 void sp_pyramid_raw_give(struct sp_pyramid *p, uint32_t location);
+
+static inline uint64_t sp_pyramid_mix(uint64_t h, uint64_t x)
+{
+	return (h ^ x ^ h >> 29) * UINT64_C(0x9e3779b97f4a7c15);
+}
 
 /* How many things the level above n has. */
 static inline size_t sp_pyramid_up(size_t n, unsigned bits)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The raw files that queries read from: each is open once, however many read. */
+#include "base/guard.h"
 #include "model/pyramid_private.h"
 
 #include <stdio.h>
@@ -13,16 +14,25 @@ static void known(void *arg, const char *text)
 	(void)text;
 }
 
-static int open_raw(struct sp_pyramid *p, struct sp_pyramid_raw *r, uint32_t location, struct sp_err *e)
+struct opening {
+	struct sp_pyramid *p;
+	uint32_t location;
+	struct sp_raw_file **raw;
+	struct sp_err *e;
+};
+
+static int open_raw(void *arg)
 {
-	const char *name = p->m->processes[p->m->locations[location].process].file.p;
+	const struct opening *x = arg;
+	const struct sp_model *m = x->p->m;
+	const char *name = m->processes[m->locations[x->location].process].file.p;
 	char path[4400], shown[300];
 
-	snprintf(path, sizeof(path), "%s/raw/%s", p->m->dir.p, name);
+	snprintf(path, sizeof(path), "%s/raw/%s", m->dir.p, name);
 	snprintf(shown, sizeof(shown), "raw/%s", name);
-	if (sp_raw_open(&r->raw, path, shown, known, NULL, e))
+	if (sp_raw_open(x->raw, path, shown, known, NULL, x->e))
 		return -1;
-	p->open_raws++;
+	x->p->open_raws++;
 	return 0;
 }
 
@@ -38,8 +48,8 @@ int sp_pyramid_raw_take(struct sp_pyramid *p, uint32_t location, struct sp_raw_f
 		return 0;
 	}
 	pthread_mutex_lock(&p->lock);
-	if (!r->raw)
-		rc = open_raw(p, r, location, e);
+	if (!r->raw) /* guarded: the lock is held */
+		rc = sp_guarded(open_raw, &(struct opening){p, location, &r->raw, e}, e);
 	if (rc == 0) {
 		r->users++;
 		*raw = r->raw;

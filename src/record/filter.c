@@ -260,7 +260,7 @@ enum sp_belongs sp_filter_belongs(const struct sp_filter *f, const char *module,
 
 bool sp_filter_hides(const struct sp_filter *f, const char *module, const char *qualname, const char *file)
 {
-	return f && !f->apart && last_match(f, ALL, module, qualname, file) == '!';
+	return f && last_match(f, f->apart ? NO_FILES : ALL, module, qualname, file) == '!';
 }
 
 /* The function, or a class that it is in. */

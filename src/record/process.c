@@ -113,6 +113,7 @@ static void fork_child(void)
 	sp_process.n_segments = sp_process.n_defs = 0;
 	sp_process.defs = NULL;
 	sp_process.threads = NULL;
+	sp_process.ending = 0;
 	sp_process.header = NULL;
 	sp_task_forget(true);
 	sp_self = NULL;
@@ -198,11 +199,24 @@ uint64_t sp_process_until(const struct sp_thread *t, uint64_t now)
 	return sp_process.paused_at > t->loc.last ? sp_process.paused_at : t->loc.last;
 }
 
+/* A thread that ends needs its pages until it has; after a stop no other one begins to. */
+static void await_ends(void)
+{
+	pthread_mutex_lock(&sp_process.lock);
+	while (sp_process.ending) {
+		pthread_mutex_unlock(&sp_process.lock);
+		usleep(100);
+		pthread_mutex_lock(&sp_process.lock);
+	}
+	pthread_mutex_unlock(&sp_process.lock);
+}
+
 int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f, enum sp_raw_start how)
 {
 	static bool handlers;
 	if (sp_process.header && sp_process.header->ended == SP_RAW_RUNNING)
 		return -EALREADY;
+	await_ends();
 	for (struct sp_thread *t = sp_process.threads; t; t = t->next) {
 		free(t->table);
 		sp_stack_free_aside(t);

@@ -35,7 +35,8 @@ struct sp_settings {
 	bool scorep;            /* names, call tree and filter as Score-P's Python bindings have them */
 	bool
 	    omnitrace; /* the call tree as Omnitrace has it: what is open when functions are switched on is not in it */
-	bool instrument; /* functions are recorded from the start on, not only the program's own regions */
+	bool open_frames; /* what is open in the thread that starts is recorded, from then on */
+	bool instrument;  /* functions are recorded from the start on, not only the program's own regions */
 	bool io;
 	bool gil;                   /* time waited for it */
 	bool source;                /* of functions whose lines are recorded is kept */
@@ -171,6 +172,8 @@ struct sp_thread *sp_thread_new(void);
 /* Of the calling thread nothing is recorded until sp_thread_show() gets what this returned. */
 struct sp_thread *sp_thread_hide(void);
 void sp_thread_show(struct sp_thread *t);
+/* Of threads with these numbers (gettid) nothing is recorded from the next start on; takes over ids. */
+void sp_thread_leave_out(uint64_t *ids, size_t n);
 /* Throws away what the thread recorded so far; its stack must be empty. */
 void sp_thread_restart(struct sp_thread *t);
 void sp_thread_name(struct sp_thread *t, const char *name, size_t n);
@@ -209,6 +212,7 @@ struct sp_process {
 	uint64_t paused_at, resumed_at, paused_ticks; /* ticks: last, last, in all */
 	uint32_t off_region;                          /* 0: not defined yet */
 	bool forked;                                  /* a child of fork that had no event yet, and has no file */
+	unsigned ending;                              /* threads whose end is being recorded, without the GIL */
 };
 extern struct sp_process sp_process;
 
@@ -331,11 +335,13 @@ static inline uint64_t sp_stack_key(const struct sp_raw_frame *f)
 {
 	return f->flags ? ~f->key : f->key;
 }
-/* A leave that matches nothing. Under the names of Score-P's bindings, and as Omnitrace has it, functions are switched
- * on where they are open; for user regions the bindings have a region. */
+/* A leave that matches nothing. What was open at the start may end unseen where that is wanted. Under the names of
+ * Score-P's bindings, and as Omnitrace has it, functions are switched on where they are open; for user regions the
+ * bindings have a region. */
 static inline void sp_unmatched(struct sp_thread *t)
 {
-	t->loc.unmatched += sp_recording && !sp_process.settings.scorep && !sp_process.settings.omnitrace;
+	t->loc.unmatched += sp_recording && !sp_process.settings.scorep && !sp_process.settings.omnitrace &&
+	                    sp_process.settings.open_frames;
 }
 /* Whether functions of the calling thread are recorded, where those of the process are; user regions are in any case.
  */

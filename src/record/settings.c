@@ -24,6 +24,7 @@ const struct sp_setting sp_setting_table[] = {
     {"profile_depth", SP_SETTING_COUNT, AT(profile_depth), "0"},
     {"scorep", SP_SETTING_BOOL, AT(scorep), "0"},
     {"omnitrace", SP_SETTING_BOOL, AT(omnitrace), "0"},
+    {"open_frames", SP_SETTING_BOOL, AT(open_frames), "1"},
     {"instrument", SP_SETTING_BOOL, AT(instrument), "1"},
     {"io", SP_SETTING_BOOL, AT(io), "0"},
     {"tasks", SP_SETTING_COUNT, AT(tasks), "100000"},

@@ -32,10 +32,14 @@ static void unlink_thread(const struct sp_thread *t)
 
 static void at_thread_end(void *arg)
 {
+	pthread_mutex_lock(&sp_process.lock);
 	struct sp_thread *t = sp_self;
 	sp_self = NULL;
 	/* after a stop the page is a page of the past; after a fork it is another process's */
-	if (!t || arg != t)
+	const bool known = t && arg == t;
+	sp_process.ending += known;
+	pthread_mutex_unlock(&sp_process.lock);
+	if (!known)
 		return;
 	uint64_t end = sp_process_until(t, sp_ticks());
 	/* a measurement that has ended stays as it is: it may have been merged by now */
@@ -60,6 +64,7 @@ static void at_thread_end(void *arg)
 		sp_buffer_done(c);
 	}
 	sp_buffer_done((struct sp_raw_chunk *)t - 1);
+	sp_process.ending--;
 	pthread_mutex_unlock(&sp_process.lock);
 }
 
@@ -214,8 +219,32 @@ static int parts_init(struct sp_thread *t)
 	return r;
 }
 
+/* Owned; with the process lock held. */
+static uint64_t *left_out;
+static size_t n_left_out;
+
+void sp_thread_leave_out(uint64_t *ids, size_t n)
+{
+	pthread_mutex_lock(&sp_process.lock);
+	free(left_out);
+	left_out = ids;
+	n_left_out = n;
+	pthread_mutex_unlock(&sp_process.lock);
+}
+
+static bool is_left_out(void)
+{
+	const uint64_t tid = n_left_out ? (uint64_t)syscall(SYS_gettid) : 0;
+	for (size_t i = 0; i < n_left_out; i++)
+		if (left_out[i] == tid)
+			return true;
+	return false;
+}
+
 static struct sp_thread *location_new(void)
 {
+	if (is_left_out())
+		return NULL;
 	struct sp_raw_chunk *c = sp_buffer_chunk(SP_RAW_LOCATION, sp_process.header->locations, SP_RAW_PAGE);
 	if (!c) {
 		sp_process.header->lost_threads++;

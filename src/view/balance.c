@@ -6,6 +6,7 @@
 
 #include "model/balance.h"
 #include "view/kept.h"
+#include "view/ranged.h"
 #include "view/span.h"
 #include "view/view.h"
 
@@ -37,6 +38,7 @@ struct spread {
 	bool rest;                      /* there is a last one */
 	struct sp_pyramid *pyramid;     /* NULL: all of the run */
 	struct sp_span span;            /* otherwise this part of it, */
+	struct sp_ranged ranged;        /* owned */
 	struct sp_value *values;        /* owned; for each path, what a unit did in that */
 	double *each;                   /* owned; the same */
 	struct line *lines;             /* owned */
@@ -54,8 +56,9 @@ static int each_ranged(struct spread *s, uint32_t first, uint32_t end, row_fn *f
 
 	memset(s->values, 0, n * sizeof(*s->values));
 	for (l = first; l < end; l++)
-		if (sp_pyramid_range(s->pyramid, l, s->span.begin, s->span.end, s->values, s->each, e))
+		if (sp_ranged_add(&s->ranged, l, s->values, s->each, e))
 			return -1;
+	sp_ranged_rest(&s->ranged, s->values, s->each);
 	sp_pyramid_inclusive(s->m, s->values);
 	for (p = 1; p < n; p++)
 		f(s, p, &s->values[p]);
@@ -261,7 +264,7 @@ static int make_room(struct spread *s)
 	if (s->pyramid) {
 		s->values = malloc(s->m->n_paths * sizeof(*s->values));
 		s->each = calloc(s->m->n_paths, sizeof(*s->each)); /* of no use here */
-		if (!s->values || !s->each)
+		if (!s->values || !s->each || sp_ranged_init(&s->ranged, s->m, s->pyramid, s->span.begin, s->span.end))
 			return -1;
 	}
 	return s->outermost && s->excl && s->slot && s->regions && s->cells ? 0 : -1;
@@ -296,6 +299,7 @@ int sp_view_balance(const struct sp_viewed *v, const struct sp_view_query *q, st
 	free(s.cells);
 	free(s.values);
 	free(s.each);
+	sp_ranged_free(&s.ranged);
 	free(s.lines);
 	return rc;
 }

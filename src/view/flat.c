@@ -145,32 +145,60 @@ double *sp_view_metric(struct sp_columns *out, const struct sp_metric *x, const 
 	return p;
 }
 
-static int put_metrics(const struct flat *f, struct sp_columns *out, struct sp_err *e)
+/* Of one metric; each region's recursion counts once. */
+static int put_metric(const struct flat *f, size_t metric, const struct sp_counted *paths, const bool *outermost,
+                      struct sp_counted *regions, struct sp_columns *out)
 {
-	const struct sp_model *m = f->s->view.m; /* the base's are not shown */
-	const size_t width = f->s->view.metrics ? m->n_metrics : 0;
-	struct sp_sum *sums;
-	double *incl, *excl;
-	size_t i, k;
+	const struct sp_model *m = f->s->own;
+	double *incl = sp_view_metric(out, &m->metrics[metric], "incl", f->n);
+	double *excl = sp_view_metric(out, &m->metrics[metric], "excl", f->n);
+	size_t i;
 
-	if (!width)
-		return 0;
-	if (sp_metric_regions(&f->s->view, &sums, e))
+	if (!incl || !excl)
 		return -1;
-	for (k = 0; k < width; k++) {
-		incl = sp_view_metric(out, &m->metrics[k], "incl", f->n);
-		excl = sp_view_metric(out, &m->metrics[k], "excl", f->n);
-		if (!incl || !excl)
-			break;
-		for (i = 0; i < f->n; i++) {
-			const bool own = f->order[i] < m->n_regions;
+	for (i = 0; i < m->n_regions; i++)
+		regions[i] = (struct sp_counted){0, 0};
+	for (i = 1; i < m->n_paths; i++) {
+		const struct sp_counted *from = &paths[i * m->n_metrics + metric];
+		struct sp_counted *to = &regions[m->paths[i].region];
 
-			incl[i] = own ? (double)sums[f->order[i] * width + k].incl : 0;
-			excl[i] = own ? (double)sums[f->order[i] * width + k].excl : 0;
-		}
+		to->excl += from->excl;
+		if (outermost[i])
+			to->incl += from->incl;
 	}
-	free(sums);
-	return k == width ? 0 : sp_fail(e, ENOMEM, "not enough memory");
+	for (i = 0; i < f->n; i++) {
+		const bool own = f->order[i] < m->n_regions; /* the base's are not shown */
+
+		incl[i] = own ? regions[f->order[i]].incl : 0;
+		excl[i] = own ? regions[f->order[i]].excl : 0;
+	}
+	return 0;
+}
+
+static int put_metrics(const struct flat *f, const struct sp_viewed *v, const struct sp_view_query *q,
+                       struct sp_columns *out, struct sp_err *e)
+{
+	const struct sp_model *m = f->s->own;
+	struct sp_counted *paths, *regions;
+	bool *outermost;
+	size_t k;
+	int rc;
+
+	if (!m->n_metrics)
+		return 0;
+	rc = sp_selected_metrics(f->s, v, q, &paths, e);
+	outermost = sp_balance_outermost(m);
+	regions = malloc(m->n_regions * sizeof(*regions));
+	if (rc == 0 && (!outermost || !regions))
+		rc = sp_fail(e, ENOMEM, "not enough memory");
+	for (k = 0; k < m->n_metrics && rc == 0; k++)
+		if (sp_selected_counts(f->s, &m->metrics[k]) && put_metric(f, k, paths, outermost, regions, out))
+			rc = sp_fail(e, ENOMEM, "not enough memory");
+	sp_selected_unranged(f->s, out);
+	free(paths);
+	free(outermost);
+	free(regions);
+	return rc;
 }
 
 int sp_view_flat(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
@@ -183,7 +211,7 @@ int sp_view_flat(const struct sp_viewed *v, const struct sp_view_query *q, struc
 		sp_selected_meta(&s, out);
 		rc = sum(&f, &s, q->limit) || put_times(&f, out) || put_base(&f, out)
 		         ? sp_fail(e, ENOMEM, "not enough memory")
-		         : put_metrics(&f, out, e);
+		         : put_metrics(&f, v, q, out, e);
 	}
 	free(f.regions);
 	free(f.base);

@@ -5,15 +5,25 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/guard.h"
 #include "model/messages.h"
 
 struct sp_view_kept {
 	const struct sp_model *m;
 	pthread_mutex_t lock;
-	struct sp_pyramid *pyramid; /* owned; NULL: nobody needed it so far, or it could not be made */
+	struct sp_pyramid *pyramid; /* owned; NULL: nobody needed it so far, or it could not be made, */
+	struct sp_err why;          /* which has a text then */
 	struct sp_view_messages messages;
 	bool has_messages;
 };
+
+static void free_messages(struct sp_view_messages *all)
+{
+	free(all->p);
+	free(all->last);
+	free(all->paired);
+	*all = (struct sp_view_messages){.n = 0};
+}
 
 struct sp_view_kept *sp_view_kept_new(const struct sp_model *m)
 {
@@ -31,8 +41,7 @@ void sp_view_kept_free(struct sp_view_kept *k)
 	if (!k)
 		return;
 	sp_pyramid_close(k->pyramid);
-	free(k->messages.p);
-	free(k->messages.last);
+	free_messages(&k->messages);
 	pthread_mutex_destroy(&k->lock);
 	free(k);
 }
@@ -40,14 +49,26 @@ void sp_view_kept_free(struct sp_view_kept *k)
 int sp_view_pyramid(const struct sp_viewed *v, struct sp_pyramid **p, struct sp_err *e)
 {
 	struct sp_view_kept *k = v->kept;
-	int rc = 0;
 
 	pthread_mutex_lock(&k->lock);
-	if (!k->pyramid)
-		rc = sp_pyramid_open(&k->pyramid, k->m, NULL, e);
+	/* to try may take a minute, and comes to the same end */
+	if (!k->pyramid && !k->why.text[0])
+		sp_pyramid_open(&k->pyramid, k->m, NULL, &k->why);
 	*p = k->pyramid;
+	if (!*p)
+		*e = k->why;
 	pthread_mutex_unlock(&k->lock);
-	return rc;
+	return *p ? 0 : -1;
+}
+
+bool sp_view_pyramid_failed(struct sp_view_kept *k, struct sp_err *why)
+{
+	why->text[0] = 0;
+	if (pthread_mutex_trylock(&k->lock) != 0)
+		return false;
+	*why = k->why;
+	pthread_mutex_unlock(&k->lock);
+	return why->text[0];
 }
 
 /* ---- messages ---- */
@@ -63,44 +84,67 @@ static int by_time(const void *a, const void *b)
 	return p->to < q->to ? -1 : p->to > q->to;
 }
 
-/* A receiver that was not measured has no place in a picture. */
-static bool describe(struct sp_view_message *to, const struct sp_messages *x, const struct sp_message *from)
+/* Of indices. */
+static int by_pair(const void *a, const void *b, void *kept)
 {
-	const struct sp_mpi_call *send = &x->calls[from->send];
+	const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct sp_view_kept *of = kept;
+	const struct sp_view_message *p = &of->messages.p[i], *q = &of->messages.p[k];
+	const uint32_t x = of->m->locations[p->from].process, y = of->m->locations[q->from].process;
 
-	*to = (struct sp_view_message){.sent = send->enter,
-	                               .received = UINT64_MAX,
-	                               .bytes = from->bytes,
-	                               .from = send->location,
-	                               .tag = from->tag,
-	                               .comm = from->comm};
-	if (from->received != SP_NONE) {
-		to->to = x->calls[from->received].location;
-		to->received = from->arrived > to->sent ? from->arrived : to->sent;
-		return true;
-	}
-	if (from->to >= x->m->n_processes || x->m->processes[from->to].locations == 0)
-		return false;
-	to->to = x->m->processes[from->to].first_location;
-	return true;
+	if (x != y)
+		return x < y ? -1 : 1;
+	if (p->to_process != q->to_process)
+		return p->to_process < q->to_process ? -1 : 1;
+	return i < k ? -1 : i > k;
 }
 
-static int keep_messages(struct sp_view_messages *all, const struct sp_messages *x)
+static struct sp_view_message describe(const struct sp_messages *x, const struct sp_message *from)
 {
+	const struct sp_mpi_call *send = &x->calls[from->send];
+	struct sp_view_message to = {.sent = send->enter,
+	                             .received = UINT64_MAX,
+	                             .bytes = from->bytes,
+	                             .from = send->location,
+	                             .to = SP_NONE,
+	                             .to_process = from->to,
+	                             .tag = from->tag,
+	                             .comm = from->comm};
+
+	if (from->received != SP_NONE) {
+		to.to = x->calls[from->received].location;
+		to.received = from->arrived > to.sent ? from->arrived : to.sent;
+	} else if (from->to < x->m->n_processes && x->m->processes[from->to].locations) {
+		to.to = x->m->processes[from->to].first_location;
+	}
+	return to;
+}
+
+static int keep_messages(struct sp_view_kept *k, const struct sp_messages *x)
+{
+	struct sp_view_messages *all = &k->messages;
 	size_t i;
 
-	all->n = 0;
-	all->p = malloc((x->n_messages + 1) * sizeof(*all->p));
-	all->last = calloc(x->n_messages / SP_VIEW_MESSAGES + 1, sizeof(*all->last));
-	if (!all->p || !all->last) {
-		free(all->p);
-		free(all->last);
-		*all = (struct sp_view_messages){.n = 0};
+	*all = (struct sp_view_messages){.n = x->n_messages,
+	                                 .unmatched_sends = x->unmatched_sends,
+	                                 .unmatched_receives = x->unmatched_receives,
+	                                 .unmeasured = x->unmeasured,
+	                                 .cancelled = x->cancelled,
+	                                 .early = x->early,
+	                                 .early_worst = x->early_worst};
+	all->p = malloc((all->n + 1) * sizeof(*all->p));
+	all->paired = malloc((all->n + 1) * sizeof(*all->paired));
+	all->last = calloc(all->n / SP_VIEW_MESSAGES + 1, sizeof(*all->last));
+	if (!all->p || !all->paired || !all->last) {
+		free_messages(all);
 		return -1;
 	}
-	for (i = 0; i < x->n_messages; i++)
-		all->n += describe(&all->p[all->n], x, &x->messages[i]);
+	for (i = 0; i < all->n; i++) {
+		all->p[i] = describe(x, &x->messages[i]);
+		all->paired[i] = (uint32_t)i;
+	}
 	qsort(all->p, all->n, sizeof(*all->p), by_time);
+	qsort_r(all->paired, all->n, sizeof(*all->paired), by_pair, k);
 	for (i = 0; i < all->n; i++) {
 		uint64_t *last = &all->last[i / SP_VIEW_MESSAGES];
 		const uint64_t end = all->p[i].received == UINT64_MAX ? all->p[i].sent : all->p[i].received;
@@ -110,19 +154,31 @@ static int keep_messages(struct sp_view_messages *all, const struct sp_messages 
 	return 0;
 }
 
+struct reading {
+	struct sp_view_kept *k;
+	struct sp_err *e;
+};
+
+static int read_messages(void *arg)
+{
+	const struct reading *r = arg;
+	struct sp_messages x;
+	int rc = sp_messages_read(&x, r->k->m, r->e);
+
+	if (rc == 0 && keep_messages(r->k, &x))
+		rc = sp_fail(r->e, ENOMEM, "not enough memory");
+	sp_messages_free(&x);
+	return rc;
+}
+
 int sp_view_all_messages(const struct sp_viewed *v, const struct sp_view_messages **all, struct sp_err *e)
 {
 	struct sp_view_kept *k = v->kept;
-	struct sp_messages x;
 	int rc = 0;
 
 	pthread_mutex_lock(&k->lock);
-	if (!k->has_messages && sp_messages_any(k->m)) {
-		rc = sp_messages_read(&x, k->m, e);
-		if (rc == 0 && keep_messages(&k->messages, &x))
-			rc = sp_fail(e, ENOMEM, "not enough memory");
-		sp_messages_free(&x);
-	}
+	if (!k->has_messages && sp_messages_any(k->m))
+		rc = sp_guarded(read_messages, &(struct reading){k, e}, e); /* the lock is held */
 	k->has_messages |= rc == 0;
 	*all = &k->messages;
 	pthread_mutex_unlock(&k->lock);

@@ -12,15 +12,18 @@ struct sp_view_kept;
 struct sp_view_kept *sp_view_kept_new(const struct sp_model *m);
 void sp_view_kept_free(struct sp_view_kept *k);
 
-/* The pyramid; who comes while it is made waits. 0, or -1 with e set. */
+/* The pyramid; who comes while it is made waits. 0, or -1 with e set; it is tried once. */
 int sp_view_pyramid(const struct sp_viewed *v, struct sp_pyramid **p, struct sp_err *e);
+/* Whether that failed, and why. Does not wait: false while it is being made. */
+bool sp_view_pyramid_failed(struct sp_view_kept *k, struct sp_err *why);
 
 /* A message that has a sender; from, to: locations. */
 struct sp_view_message {
 	uint64_t sent,
 	    received; /* ns; received UINT64_MAX: no receive was found, and `to` is the first of its process */
 	uint64_t bytes;
-	uint32_t from, to;
+	uint32_t from, to;   /* to SP_NONE: its process has no location, */
+	uint32_t to_process; /* which may be SP_NONE: not measured */
 	int32_t tag;
 	uint32_t comm;
 };
@@ -28,7 +31,11 @@ enum { SP_VIEW_MESSAGES = 1024 };
 struct sp_view_messages {
 	struct sp_view_message *p; /* owned; in the order in which they were sent */
 	size_t n;
-	uint64_t *last; /* owned; of each SP_VIEW_MESSAGES of them, when the last one was received */
+	uint64_t *last;   /* owned; of each SP_VIEW_MESSAGES of them, when the last one was received */
+	uint32_t *paired; /* owned; indices by sending process, receiving process, and order */
+	/* as of struct sp_messages */
+	uint64_t unmatched_sends, unmatched_receives, unmeasured, cancelled, early;
+	double early_worst;
 };
 
 /* All messages of the experiment; the first time all traces are read, so who asks is to be ALONE. */

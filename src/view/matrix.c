@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "model/messages.h"
-#include "view/view.h"
+#include "view/kept.h"
 
 static const double S = 1e-9;
 
@@ -31,51 +31,80 @@ static int put_rows(struct sp_columns *out, const struct sp_message_row *rows, s
 	return 0;
 }
 
-static bool is_selected(const struct sp_messages *x, const struct sp_message *p, const struct sp_view_query *q)
+static bool is_selected(const struct sp_model *m, const struct sp_view_message *x, const struct sp_view_query *q)
 {
-	const struct sp_mpi_call *sent = &x->calls[p->send];
-	const double at = (double)sent->enter * S;
+	const double at = (double)x->sent * S;
 
 	if ((!isnan(q->begin) && at < q->begin) || (!isnan(q->end) && at > q->end))
 		return false;
-	if (q->process != SP_NONE && p->from != q->process && p->to != q->process)
+	if (q->process != SP_NONE && m->locations[x->from].process != q->process && x->to_process != q->process)
 		return false;
-	return q->location == SP_NONE || sent->location == q->location ||
-	       (p->received != SP_NONE && x->calls[p->received].location == q->location);
+	return q->location == SP_NONE || x->from == q->location || (x->received != UINT64_MAX && x->to == q->location);
 }
 
-/* Leaves those out that are not selected. */
-static void choose(struct sp_messages *x, const struct sp_view_query *q)
+static void add(struct sp_message_row *row, const struct sp_view_message *x)
 {
-	size_t i, n = 0;
-
-	for (i = 0; i < x->n_messages; i++)
-		if (is_selected(x, &x->messages[i], q))
-			x->messages[n++] = x->messages[i];
-	x->n_messages = n;
+	row->messages++;
+	row->bytes += x->bytes;
+	if (x->received != UINT64_MAX) {
+		row->received++;
+		row->time += (double)(x->received - x->sent);
+	}
 }
 
-static void put_found(struct sp_columns *out, const struct sp_messages *x)
+/* A row for each pair of processes, in their order; for free(). NULL: no memory. */
+static struct sp_message_row *make_rows(const struct sp_model *m, const struct sp_view_messages *all,
+                                        const struct sp_view_query *q, size_t *n)
 {
-	uint64_t bytes = 0;
+	struct sp_message_row *rows = malloc(sizeof(*rows)), *larger;
+	size_t room = 1, i;
+
+	for (i = *n = 0; rows && i < all->n; i++) {
+		const struct sp_view_message *x = &all->p[all->paired[i]];
+		const uint32_t from = m->locations[x->from].process;
+
+		if (!is_selected(m, x, q))
+			continue;
+		if (*n == 0 || rows[*n - 1].from != from || rows[*n - 1].to != x->to_process) {
+			if (*n == room) {
+				larger = realloc(rows, (room *= 2) * sizeof(*rows));
+				if (!larger)
+					free(rows);
+				rows = larger;
+			}
+			if (!rows)
+				break;
+			rows[(*n)++] = (struct sp_message_row){.from = from, .to = x->to_process};
+		}
+		add(&rows[*n - 1], x);
+	}
+	return rows;
+}
+
+static void put_found(struct sp_columns *out, const struct sp_view_messages *all, const struct sp_message_row *rows,
+                      size_t n)
+{
+	uint64_t messages = 0, bytes = 0;
 	size_t i;
 
-	for (i = 0; i < x->n_messages; i++)
-		bytes += x->messages[i].bytes;
-	sp_meta_uint(out, "messages", x->n_messages);
+	for (i = 0; i < n; i++) {
+		messages += rows[i].messages;
+		bytes += rows[i].bytes;
+	}
+	sp_meta_uint(out, "messages", messages);
 	sp_meta_uint(out, "bytes", bytes);
-	sp_meta_uint(out, "unmatched_sends", x->unmatched_sends);
-	sp_meta_uint(out, "unmatched_receives", x->unmatched_receives);
-	sp_meta_uint(out, "unmeasured", x->unmeasured);
-	sp_meta_uint(out, "cancelled", x->cancelled);
-	sp_meta_uint(out, "early", x->early);
-	sp_meta_real(out, "early_worst", x->early_worst * S);
+	sp_meta_uint(out, "unmatched_sends", all->unmatched_sends);
+	sp_meta_uint(out, "unmatched_receives", all->unmatched_receives);
+	sp_meta_uint(out, "unmeasured", all->unmeasured);
+	sp_meta_uint(out, "cancelled", all->cancelled);
+	sp_meta_uint(out, "early", all->early);
+	sp_meta_real(out, "early_worst", all->early_worst * S);
 }
 
 int sp_view_matrix(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
 {
-	struct sp_message_row *rows = NULL;
-	struct sp_messages x;
+	const struct sp_view_messages *all;
+	struct sp_message_row *rows;
 	size_t n = 0;
 	int rc;
 
@@ -83,16 +112,11 @@ int sp_view_matrix(const struct sp_viewed *v, const struct sp_view_query *q, str
 		return sp_fail(e, EINVAL, "this needs a trace, and the experiment has none: measure with --trace");
 	if (!sp_messages_any(v->m))
 		return sp_fail(e, EINVAL, "no MPI was recorded in this experiment");
-	rc = sp_messages_read(&x, v->m, e);
-	if (rc == 0) {
-		choose(&x, q);
-		rc = sp_messages_rows(&x, SP_BY_PAIR, &rows, &n, e);
-	}
-	if (rc == 0) {
-		put_found(out, &x);
-		rc = put_rows(out, rows, n) ? sp_fail(e, ENOMEM, "not enough memory") : 0;
-	}
+	if (sp_view_all_messages(v, &all, e))
+		return -1;
+	rows = make_rows(v->m, all, q, &n);
+	put_found(out, all, rows, rows ? n : 0);
+	rc = !rows || put_rows(out, rows, n) ? sp_fail(e, ENOMEM, "not enough memory") : 0;
 	free(rows);
-	sp_messages_free(&x);
 	return rc;
 }

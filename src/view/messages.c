@@ -41,6 +41,8 @@ static int in_order(const void *a, const void *b)
 
 static bool is_asked(const struct sp_model *m, const struct sp_view_query *q, const struct sp_view_message *x)
 {
+	if (x->to == SP_NONE)
+		return false; /* it has no place in a picture */
 	if (q->location != SP_NONE && x->from != q->location && x->to != q->location)
 		return false;
 	return q->process == SP_NONE || m->locations[x->from].process == q->process ||

@@ -9,7 +9,7 @@
 #include "view/span.h"
 
 static const double S = 1e-9;
-enum { MOST_MARKERS = 10000 };
+enum { MOST_MARKERS = 10000, MANY = 8 };
 
 static int no_memory(struct sp_err *e)
 {
@@ -25,7 +25,7 @@ struct marker {
 
 struct markers {
 	struct marker *p; /* owned */
-	size_t n, room;
+	size_t n, room, all;
 	uint32_t location;
 	bool failed;
 };
@@ -71,8 +71,16 @@ static int put_markers(const struct sp_model *m, const struct markers *k, size_t
 		sp_meta_text(out, NULL, m->strings[k->p[i].string]);
 	}
 	sp_meta_close(out, ']');
-	sp_meta_uint(out, "hidden", k->n - shown);
+	sp_meta_uint(out, "hidden", k->all - shown);
 	return 0;
+}
+
+/* The first `most` of those that were found so far. */
+static void keep_first(struct markers *k, size_t most)
+{
+	if (k->n)
+		qsort(k->p, k->n, sizeof(*k->p), by_time);
+	k->n = k->n < most ? k->n : most;
 }
 
 int sp_view_markers(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
@@ -81,16 +89,21 @@ int sp_view_markers(const struct sp_viewed *v, const struct sp_view_query *q, st
 	struct markers k = {.n = 0};
 	struct sp_pyramid *p;
 	struct sp_span span;
+	size_t all;
 	int rc;
 
 	if (sp_span_of(&span, v->m, q, e) || sp_view_pyramid(v, &p, e))
 		return -1;
-	for (rc = 0; k.location < v->m->n_locations && rc == 0; k.location++)
-		if (sp_span_asks(v->m, q, k.location))
-			rc = sp_pyramid_markers(p, k.location, span.begin, span.end, add_marker, &k, e);
-	if (k.n)
-		qsort(k.p, k.n, sizeof(*k.p), by_time);
-	if (rc == 0 && (k.failed || put_markers(v->m, &k, k.n < most ? k.n : most, out)))
+	for (rc = 0; k.location < v->m->n_locations && rc == 0; k.location++) {
+		if (!sp_span_asks(v->m, q, k.location))
+			continue;
+		rc = sp_pyramid_markers(p, k.location, span.begin, span.end, most, add_marker, &k, &all, e);
+		k.all += all;
+		if (k.n / MANY >= most)
+			keep_first(&k, most);
+	}
+	keep_first(&k, most);
+	if (rc == 0 && (k.failed || put_markers(v->m, &k, k.n, out)))
 		rc = no_memory(e);
 	free(k.p);
 	return rc;

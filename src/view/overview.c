@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "view/band.h"
 #include "view/kept.h"
@@ -19,6 +20,71 @@ static int draw(struct sp_pyramid *p, struct sp_band *b, uint32_t location, stru
 	rc = sp_pyramid_ran(p, location, b->begin, b->end, (b->end - b->begin) / b->pixels, add, b, e);
 	sp_band_flush(b);
 	return rc;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct sp_band_row *p = a, *q = b;
+
+	if (p->bucket != q->bucket)
+		return p->bucket < q->bucket ? -1 : 1;
+	return p->region < q->region ? -1 : p->region > q->region;
+}
+
+/* Makes of the rows from number `from` on, which are those of n locations, one for each bucket: the region that ran
+ * longest in all of them. */
+static void join(struct sp_band *b, size_t from, uint32_t location, uint32_t n)
+{
+	struct sp_band_row *to = b->rows + from, now;
+	const size_t end = b->n_rows;
+	size_t i = from;
+
+	if (n > 1 && end > from)
+		qsort(to, end - from, sizeof(*to), by_place);
+	while (n > 1 && i < end) {
+		struct sp_band_row best = {location, b->rows[i].bucket, SP_NONE, 0, 0};
+		uint64_t events = 0;
+
+		while (i < end && b->rows[i].bucket == best.bucket) {
+			for (now = b->rows[i++], events += now.events;
+			     i < end && b->rows[i].bucket == now.bucket && b->rows[i].region == now.region; i++) {
+				now.share += b->rows[i].share;
+				events += b->rows[i].events;
+			}
+			if (now.region != SP_NONE && (best.region == SP_NONE || now.share > best.share)) {
+				best.region = now.region;
+				best.share = now.share;
+			}
+		}
+		best.share /= (float)n;
+		best.events = events < UINT32_MAX ? (uint32_t)events : UINT32_MAX;
+		*to++ = best;
+	}
+	if (n > 1)
+		b->n_rows = (size_t)(to - b->rows);
+}
+
+/* The locations [first, end) of those that are selected, in no more than `groups` groups of neighbours. */
+static int draw_all(struct sp_pyramid *p, struct sp_band *b, const struct sp_model *m, const struct sp_view_query *q,
+                    uint32_t first, uint32_t end, uint32_t groups, struct sp_err *e)
+{
+	const uint64_t n = end - first;
+	uint32_t i, row = 0, in = 0, begun = 0;
+	size_t from = 0;
+
+	for (i = 0; i < m->n_locations && row < end; i++) {
+		if (!sp_span_asks(m, q, i) || row++ < first)
+			continue;
+		begun = in++ ? begun : i;
+		if (draw(p, b, i, e))
+			return -1;
+		if (row < end && (row - 1 - first) * (uint64_t)groups / n == (row - first) * (uint64_t)groups / n)
+			continue;
+		join(b, from, begun, in);
+		from = b->n_rows;
+		in = 0;
+	}
+	return 0;
 }
 
 static int put_rows(const struct sp_band *b, struct sp_columns *out)
@@ -49,22 +115,24 @@ int sp_view_overview(const struct sp_viewed *v, const struct sp_view_query *q, s
 	struct sp_pyramid *p;
 	struct sp_band band;
 	struct sp_span span;
-	uint32_t i, first, end, row = 0;
+	uint32_t i, first, end, row = 0, groups = 0;
 	int rc;
 
 	if (sp_span_of(&span, v->m, q, e) || sp_span_rows(q, &first, &end, e) || sp_view_pyramid(v, &p, e))
 		return -1;
 	rc = sp_band_init(&band, v->m->n_regions, span.begin, span.end, span.pixels);
-	for (i = 0; i < v->m->n_locations && rc == 0; i++) {
-		if (!sp_span_asks(v->m, q, i))
-			continue;
-		if (row >= first && row < end)
-			rc = draw(p, &band, i, e);
-		row++;
-	}
+	for (i = 0; i < v->m->n_locations; i++)
+		row += sp_span_asks(v->m, q, i);
+	if (end > row)
+		end = row;
+	if (end > first)
+		groups = q->limit && q->limit < end - first ? q->limit : end - first;
+	if (rc == 0 && groups)
+		rc = draw_all(p, &band, v->m, q, first, end, groups, e);
 	if (rc || band.failed || put_rows(&band, out))
 		rc = e->text[0] ? -1 : sp_fail(e, ENOMEM, "not enough memory");
 	sp_meta_uint(out, "rows", row);
+	sp_meta_uint(out, "groups", groups);
 	sp_meta_uint(out, "pixels", span.pixels);
 	sp_meta_real(out, "begin", (double)span.begin * S);
 	sp_meta_real(out, "end", (double)span.end * S);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/intern.h"
 #include "view/against.h"
@@ -61,6 +62,16 @@ static int put_renamed(const struct sp_against *a, struct sp_columns *out, struc
 	return 0;
 }
 
+static int put_base(const struct sp_against *a, struct sp_columns *out, struct sp_err *e)
+{
+	uint32_t *is = sp_columns_room(out, "of_base", SP_COLUMN_U32, a->base->n_regions);
+
+	if (!is)
+		return sp_fail(e, ENOMEM, "not enough memory");
+	memcpy(is, a->compare.region_of[1], a->base->n_regions * sizeof(*is));
+	return put_renamed(a, out, e);
+}
+
 int sp_view_regions(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
 {
 	const struct sp_model *m = sp_viewed_all(v);
@@ -87,5 +98,5 @@ int sp_view_regions(const struct sp_viewed *v, const struct sp_view_query *q, st
 	for (i = 0; i < SP_REGION_KINDS; i++)
 		sp_meta_text(out, NULL, sp_literal(sp_region_kind_names[i]));
 	sp_meta_close(out, ']');
-	return v->against ? put_renamed(v->against, out, e) : 0;
+	return v->against ? put_base(v->against, out, e) : 0;
 }

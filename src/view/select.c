@@ -8,6 +8,7 @@
 
 #include "view/against.h"
 #include "view/kept.h"
+#include "view/ranged.h"
 #include "view/span.h"
 
 static const double S = 1e-9;
@@ -52,6 +53,7 @@ static int select_base(struct sp_selected *s, const struct sp_viewed *v, const s
 static int select_range(struct sp_selected *s, const struct sp_viewed *v, const struct sp_view_query *q,
                         struct sp_err *e)
 {
+	struct sp_ranged r = {.m = NULL};
 	struct sp_pyramid *p;
 	struct sp_span span;
 	uint32_t i;
@@ -60,11 +62,14 @@ static int select_range(struct sp_selected *s, const struct sp_viewed *v, const 
 	s->compared = v->against;
 	s->values = s->owned_values = calloc(s->m->n_paths, sizeof(*s->owned_values));
 	s->each = s->owned_each = calloc(s->m->n_paths, sizeof(*s->owned_each));
-	if (rc == 0 && (!s->values || !s->each))
+	if (rc == 0 && (!s->values || !s->each || sp_ranged_init(&r, v->m, p, span.begin, span.end)))
 		rc = sp_fail(e, ENOMEM, "not enough memory");
 	for (i = 0; i < v->m->n_locations && rc == 0; i++)
 		if (sp_span_asks(v->m, q, i))
-			rc = sp_pyramid_range(p, i, span.begin, span.end, s->owned_values, s->owned_each, e);
+			rc = sp_ranged_add(&r, i, s->owned_values, s->owned_each, e);
+	if (rc == 0)
+		sp_ranged_rest(&r, s->owned_values, s->owned_each);
+	sp_ranged_free(&r);
 	if (rc == 0)
 		sp_pyramid_inclusive(v->m, s->owned_values);
 	return rc;
@@ -85,7 +90,7 @@ int sp_select(struct sp_selected *s, const struct sp_viewed *v, const struct sp_
 {
 	uint32_t i;
 
-	*s = (struct sp_selected){.m = sp_viewed_all(v)};
+	*s = (struct sp_selected){.m = sp_viewed_all(v), .own = v->m};
 	s->clipped = !isnan(q->begin) || !isnan(q->end);
 	if (s->clipped ? select_range(s, v, q, e) : select_whole(s, v, q, e))
 		return -1;

@@ -8,7 +8,8 @@
 
 struct sp_selected {
 	const struct sp_model *m;      /* whose regions and paths the values are of; its rows are not to be looked at */
-	struct sp_view view;           /* owned; of the experiment alone */
+	const struct sp_model *own;    /* the experiment alone */
+	struct sp_view view;           /* owned; of that; nothing within a range of time */
 	const struct sp_value *values; /* for each path of m */
 	const double *each;            /* the same, as sp_model.each */
 	struct sp_value *base;         /* owned; the base's values; NULL: nothing to compare with */
@@ -38,6 +39,20 @@ void sp_selected_meta(const struct sp_selected *s, struct sp_columns *out);
 /* What stands behind the names of paths whose calls have values of parameters: "n=3, case=small". Makes of n values of
  * parameters (or none) indices in the list meta.labels, which it writes. */
 int sp_view_labels(const struct sp_selected *s, uint32_t *values, size_t n, struct sp_columns *out, struct sp_err *e);
+/* What the calls of each path counted, sp_model.n_metrics for each path of s->own, as sp_metric_paths() has it; within
+ * a range of time as far as it is known there. *sums is for free(), also where this fails. */
+struct sp_counted {
+	double incl, excl;
+};
+int sp_selected_metrics(const struct sp_selected *s, const struct sp_viewed *v, const struct sp_view_query *q,
+                        struct sp_counted **sums, struct sp_err *e);
+/* Whether it is known of what is selected. */
+static inline bool sp_selected_counts(const struct sp_selected *s, const struct sp_metric *x)
+{
+	return !s->clipped || !x->own;
+}
+/* meta.unranged: the names of the metrics that are not. */
+void sp_selected_unranged(const struct sp_selected *s, struct sp_columns *out);
 /* A column "metric:NAME:which" of n numbers; NULL: no memory. */
 double *sp_view_metric(struct sp_columns *out, const struct sp_metric *x, const char *which, size_t n);
 

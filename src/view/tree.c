@@ -33,11 +33,16 @@ struct tree {
 	struct key *keys;   /* owned; of all paths that ran but the root; the first ones are those with rows, by time */
 	size_t n, shown;    /* how many there are, and how many of these have rows */
 	uint32_t *place_of; /* owned; of each path; SP_NONE: it has no row */
-	struct place *places; /* owned; of the root, and then of each key */
+	struct place *places;    /* owned; of the root, and then of each key */
+	struct sp_counted *sums; /* owned; of a metric that decides instead of the time; NULL: it does not */
+	size_t metric;
 };
 
-static double time_of(const struct tree *t, uint32_t path)
+/* What decides on the place and the order of a path. */
+static double weight_of(const struct tree *t, uint32_t path)
 {
+	if (t->sums)
+		return path < t->s->own->n_paths ? t->sums[path * t->s->own->n_metrics + t->metric].incl : 0;
 	const double incl = t->s->values[path].incl;
 
 	return t->s->base ? fmax(incl, t->s->base[path].incl) : incl;
@@ -59,7 +64,7 @@ static int find(struct tree *t)
 				ran[i] = ran[m->paths[i].parent] = true;
 		incl[0] = HUGE_VAL;
 		for (i = 1; i < m->n_paths; i++) {
-			incl[i] = fmin(time_of(t, i), incl[m->paths[i].parent]);
+			incl[i] = fmin(weight_of(t, i), incl[m->paths[i].parent]);
 			if (ran[i])
 				t->keys[t->n++] = (struct key){incl[i], i};
 		}
@@ -281,45 +286,48 @@ static void put_rows(const struct tree *t, const struct rows *r)
 		put_rest(t, r, root, rest_row(root));
 }
 
-/* Of one metric, what paths and rests counted. */
-static int put_metric(const struct tree *t, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
+/* What paths and rests counted of the metric. */
+static int put_metric(const struct tree *t, struct sp_columns *out)
 {
-	const struct sp_model *m = t->s->view.m; /* NULL: within a range of time */
+	const struct sp_model *m = t->s->own; /* the base's are not shown */
 	const size_t n = t->places[0].below;
-	struct sp_sum *sums = NULL;
-	double *incl = NULL, *excl = NULL;
-	size_t k, i, metric = 0;
-	int rc = 0;
+	double *incl = sp_view_metric(out, &m->metrics[t->metric], "incl", n);
+	double *excl = sp_view_metric(out, &m->metrics[t->metric], "excl", n);
+	size_t k, i;
 
-	if (t->s->clipped)
-		return sp_fail(e, EINVAL, "metrics of calls are not known within a range of time");
-	while (metric < m->n_metrics && strcmp(m->metrics[metric].name.p, q->metric) != 0)
-		metric++;
-	if (metric == m->n_metrics)
-		return sp_fail(e, EINVAL, "no metric %.60s was counted", q->metric);
-	if (sp_metric_paths(&t->s->view, &sums, e))
-		return -1;
-	incl = sp_view_metric(out, &m->metrics[metric], "incl", n);
-	excl = sp_view_metric(out, &m->metrics[metric], "excl", n);
 	if (!incl || !excl)
-		rc = sp_fail(e, ENOMEM, "not enough memory");
-	for (i = 0; rc == 0 && i < n; i++)
+		return -1;
+	for (i = 0; i < n; i++)
 		incl[i] = excl[i] = 0;
-	for (i = 1; rc == 0 && i < m->n_paths; i++) {
-		const struct sp_sum *x = &sums[i * m->n_metrics + metric];
+	for (i = 1; i < m->n_paths; i++) {
+		const struct sp_counted *x = &t->sums[i * m->n_metrics + t->metric];
 		const uint32_t own = t->place_of[i], caller = t->place_of[m->paths[i].parent];
 
 		if (own != SP_NONE) {
-			incl[t->places[own].row] = (double)x->incl;
-			excl[t->places[own].row] = (double)x->excl;
+			incl[t->places[own].row] = x->incl;
+			excl[t->places[own].row] = x->excl;
 		} else if (caller != SP_NONE && t->places[caller].hidden) {
 			k = rest_row(&t->places[caller]);
-			incl[k] += (double)x->incl;
-			excl[k] += (double)x->incl;
+			incl[k] += x->incl;
+			excl[k] += x->incl;
 		}
 	}
-	free(sums);
-	return rc;
+	return 0;
+}
+
+/* The metric that decides instead of the time. */
+static int weigh(struct tree *t, const struct sp_viewed *v, const struct sp_view_query *q, struct sp_err *e)
+{
+	const struct sp_model *m = t->s->own;
+
+	while (t->metric < m->n_metrics && strcmp(m->metrics[t->metric].name.p, q->metric) != 0)
+		t->metric++;
+	if (t->metric == m->n_metrics)
+		return sp_fail(e, EINVAL, "no metric %.60s was counted", q->metric);
+	if (!sp_selected_counts(t->s, &m->metrics[t->metric]))
+		return sp_fail(e, EINVAL, "%.60s is not known within a range of time: its values are not in the trace",
+		               q->metric);
+	return sp_selected_metrics(t->s, v, q, &t->sums, e);
 }
 
 int sp_view_tree(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
@@ -329,6 +337,8 @@ int sp_view_tree(const struct sp_viewed *v, const struct sp_view_query *q, struc
 	struct rows r;
 	int rc = sp_select(&s, v, q, e);
 
+	if (rc == 0 && q->metric)
+		rc = weigh(&t, v, q, e);
 	if (rc == 0 && (find(&t) || arrange(&t, q->limit ? q->limit : MOST_PATHS) || make_rows(&t, &r, out)))
 		rc = sp_fail(e, ENOMEM, "not enough memory");
 	if (rc == 0) {
@@ -339,8 +349,9 @@ int sp_view_tree(const struct sp_viewed *v, const struct sp_view_query *q, struc
 		if (r.label)
 			rc = sp_view_labels(&s, r.label, t.places[0].below, out, e);
 	}
-	if (rc == 0 && q->metric)
-		rc = put_metric(&t, q, out, e);
+	if (rc == 0 && q->metric && put_metric(&t, out))
+		rc = sp_fail(e, ENOMEM, "not enough memory");
+	free(t.sums);
 	free(t.keys);
 	free(t.places);
 	free(t.place_of);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/guard.h"
 #include "view/against.h"
 
 static const struct sp_view_kind kinds[] = {
@@ -15,8 +16,10 @@ static const struct sp_view_kind kinds[] = {
     {"markers", SP_VIEW_SELECTION | SP_VIEW_LIMIT, 0, sp_view_markers},
     {"matrix", SP_VIEW_SELECTION, SP_VIEW_NEEDS_ALONE, sp_view_matrix},
     {"messages", SP_VIEW_SELECTION | SP_VIEW_LIMIT, SP_VIEW_NEEDS_ALONE, sp_view_messages},
-    {"overview", SP_VIEW_SELECTION | SP_VIEW_PIXELS | SP_VIEW_ROWS, 0, sp_view_overview},
+    {"metrics", SP_VIEW_SELECTION | SP_VIEW_PIXELS | SP_VIEW_ROWS | SP_VIEW_NAME | SP_VIEW_OVER, 0, sp_view_metrics},
+    {"overview", SP_VIEW_SELECTION | SP_VIEW_PIXELS | SP_VIEW_ROWS | SP_VIEW_LIMIT, 0, sp_view_overview},
     {"regions", 0, 0, sp_view_regions},
+    {"steps", SP_VIEW_SELECTION | SP_VIEW_PIXELS | SP_VIEW_ROWS, 0, sp_view_steps},
     {"timeline", SP_VIEW_LOCATION | SP_VIEW_BEGIN | SP_VIEW_END | SP_VIEW_PIXELS | SP_VIEW_LEVELS, 0, sp_view_timeline},
     {"tree", SP_VIEW_SELECTION | SP_VIEW_LIMIT | SP_VIEW_METRIC, SP_VIEW_NEEDS_SELECTED, sp_view_tree},
     {NULL, 0, 0, NULL},
@@ -74,6 +77,21 @@ static int check(const struct sp_model *m, const struct sp_view_query *q, struct
 	return 0;
 }
 
+struct answering {
+	const struct sp_viewed *v;
+	const struct sp_view_kind *k;
+	const struct sp_view_query *q;
+	struct sp_columns *out;
+	struct sp_err *e;
+};
+
+static int answer(void *arg)
+{
+	const struct answering *a = arg;
+
+	return a->k->answer(a->v, a->q, a->out, a->e);
+}
+
 int sp_view_answer(const struct sp_viewed *v, const struct sp_view_kind *k, const struct sp_view_query *q,
                    struct sp_columns **out, struct sp_err *e)
 {
@@ -83,5 +101,5 @@ int sp_view_answer(const struct sp_viewed *v, const struct sp_view_kind *k, cons
 	*out = sp_columns_new();
 	if (!*out)
 		return sp_fail(e, ENOMEM, "not enough memory");
-	return k->answer(v, q, *out, e);
+	return sp_guarded(answer, &(struct answering){v, k, q, *out, e}, e);
 }

@@ -32,8 +32,8 @@ struct sp_view_query {
 	const char *rows;           /* "first-last" of the locations selected; NULL: all */
 	uint32_t region;            /* index; SP_NONE: all */
 	uint32_t regions;           /* told apart; 0: as many as the kind does without */
-	const char *over;           /* of balance; NULL: auto */
-	const char *name;           /* of a counter; NULL: all */
+	const char *over;           /* of balance (NULL: auto), of metrics (NULL: each location) */
+	const char *name;           /* of a counter or metric; NULL: all */
 	const char *metric;         /* the name of one; NULL: none */
 };
 
@@ -82,8 +82,9 @@ int sp_view_answer(const struct sp_viewed *v, const struct sp_view_kind *k, cons
 /* ---- the kinds ---- */
 
 /* meta.names[], qualnames[], modules[], files[], kinds[]; compared: renamed[], renamed_modules[] of {before, after,
- * regions (how many)}, before being the base's. Columns module, file u32 (indices in these), line u32 (0: not
- * known), kind u8. Row i is region i of all other kinds; row 0 is the root. */
+ * regions (how many)}, before being the base's, and a column of_base u32: of each region of the base, which one it is
+ * here. Columns module, file u32 (indices in these), line u32 (0: not known), kind u8. Row i is region i of all other
+ * kinds; row 0 is the root. */
 int sp_view_regions(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e);
 
 /* The call paths, a caller before its callees, those of one caller by inclusive time. Columns parent u32 (row), region
@@ -91,9 +92,10 @@ int sp_view_regions(const struct sp_viewed *v, const struct sp_view_query *q, st
  * with the most inclusive time: what is left out below a caller is one row behind its callees, region and path none,
  * hidden: how many paths that is, visits: calls from the caller itself, incl = excl: their time. With them the excl of
  * all rows is the total. resumed f64 where functions were resumed; label u32 where calls have values of parameters:
- * index in meta.labels. metric: "metric:NAME:incl" and "metric:NAME:excl" f64, as of flat. meta: total (s), paths (all
+ * index in meta.labels. metric: "metric:NAME:incl" and "metric:NAME:excl" f64, as of flat, and its inclusive
+ * numbers decide on order and limit instead of the time. meta: total (s), paths (all
  * there are), shown, clipped (begin or end was given: times are those within the range, visits, min, max and std those
- * of the calls that ended in it, at their full length; no metrics).
+ * of the calls that ended in it, at their full length).
  *
  * Compared with a base: also base_visits, base_incl, base_excl f64, 0 where it has no such path; paths that only the
  * base has are rows, too; the larger of both inclusive times decides on order and limit. meta: base_total, or
@@ -102,7 +104,9 @@ int sp_view_tree(const struct sp_viewed *v, const struct sp_view_query *q, struc
 
 /* One row for each region that ran (with a limit: the first ones), by exclusive time: region u32, visits, incl
  * (recursion counts once), excl, mean, min, max, std f64; resumed f64 where functions were resumed; for each metric
- * "metric:NAME:incl" and "metric:NAME:excl" f64, in the unit that facts tells. meta: total (s). Compared
+ * "metric:NAME:incl" and "metric:NAME:excl" f64, in the unit that facts tells. meta: total (s), within a range of
+ * time unranged[]: metrics that have no columns there, as their values are not in the trace. What others grew between
+ * two readings of which one is outside has the part that the time inside has in theirs. Compared
  * with a base: as above; the larger of both exclusive times decides. */
 int sp_view_flat(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e);
 
@@ -119,10 +123,17 @@ int sp_view_timeline(const struct sp_viewed *v, const struct sp_view_query *q, s
  * equal parts of [begin, end]: location, bucket, region u32, share f32, events u32. For each part in which something
  * ran or happened, by location and bucket: the region that was the innermost one for the longest time (none: no call
  * was open), the share of the part's time in which it was, and the events recorded in the part. Of parts with many
- * events, both as the summaries know them: the share is at least that. meta: rows (locations selected), pixels, begin,
- * end (s). */
+ * events, both as the summaries know them: the share is at least that. limit: of more locations several stand together,
+ * in so many groups of neighbours: location is the first one of it, region the one that ran longest in all of them, of
+ * those that did in each, and share is of the time of all. The k-th of n locations is in group k * groups / n. meta:
+ * rows (locations selected), groups, pixels, begin, end (s). */
 int sp_view_overview(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out,
                      struct sp_err *e);
+
+/* When tasks ran: rows task u32 (index, the id of kind tasks), begin, end f64 (s), steps u32, busy f32, by task (of the
+ * tasks selected those of "rows", at first 1000), thread and begin. A step that is at least a pixel wide is a row of
+ * its own, others share one, as of timeline. meta: tasks (selected), begin, end (s). */
+int sp_view_steps(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e);
 
 /* The markers in [begin, end], by time: location u32, time f64 (s); meta: texts[] (one for each row), hidden (markers
  * beyond the first limit ones, default 10,000). */
@@ -134,6 +145,17 @@ int sp_view_markers(const struct sp_viewed *v, const struct sp_view_query *q, st
  * counter. */
 int sp_view_counters(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out,
                      struct sp_err *e);
+
+/* The metrics that are read at each enter and leave, in [begin, end], by location (those of the rows first to last that
+ * are selected) and metric: location, metric u32 (index in the metrics of facts), at f64 (s), value f64 (since the
+ * first reading in the location; of a level its height), low, high, mean f64 (growth per second since the row before;
+ * NaN in a first row). Of the readings within each of `pixels` equal parts the last one is a row; the first row is the
+ * last reading before begin, or the first of all, the last row the first one behind end. low and high are those of the
+ * single steps between readings where a pixel is smaller than 512 events, else of the steps of that many events. name:
+ * of one metric. over "sum": one row for each of the edges of the parts, location none, with the sum over all
+ * locations, between readings in proportion to the time; of a level the largest of all. meta: rows (locations
+ * selected), pixels, begin, end (s). */
+int sp_view_metrics(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e);
 
 /* The messages of MPI that are under way within [begin, end], by the moment of sending: from, to u32 (locations), sent,
  * received f64 (s; received NaN: no receive was found, and `to` is the first location of its process), bytes f64, tag

@@ -229,10 +229,15 @@ int sp_graph_svg(const struct sp_model *m, const char *path, const struct sp_dot
                  struct sp_err *e)
 {
 	struct picture p = {.index = NULL};
-	int rc = sp_calls_open(&p.c, m, o, e);
+	int rc = sp_calls_open(&p.c, m, o, e), laid = rc ? 0 : lay_out(&p);
 
-	if (rc == 0 && lay_out(&p))
-		rc = sp_fail(e, ENOMEM, "out of memory");
+	if (laid)
+		rc =
+		    laid < 0
+		        ? sp_fail(e, ENOMEM, "out of memory")
+		        : sp_fail(e, E2BIG,
+		                  "%zu functions call each other over too many levels for a picture: draw less of them",
+		                  p.c.done.nodes);
 	if (rc == 0)
 		rc = draw(&p, path, e);
 	*done = p.c.done;

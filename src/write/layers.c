@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SWEEPS = 24, MOVES = 60, SEEN = 1, DONE = 2 };
+/* MOST_POINTS: some seconds and some hundred MiB; a picture with more is of no use to anybody. */
+enum { SWEEPS = 24, MOVES = 60, SEEN = 1, DONE = 2, MOST_POINTS = 1000000 };
 
 /* A node, or a point of an edge that passes a layer; the points of one edge follow each other. */
 struct item {
@@ -29,6 +30,7 @@ struct work {
 	uint32_t *by_up, *by_down; /* links in these orders */
 	uint32_t **layers, *sizes; /* items of each layer */
 	uint32_t depth;
+	uint32_t *order;    /* nodes, each before all that its edges lead down to */
 	uint32_t *first;    /* of each edge: its first point */
 	double *top, *tall; /* of each layer */
 };
@@ -50,23 +52,42 @@ struct visit {
 	size_t next; /* edge in `out` */
 };
 
-/* Edges to a node that is being visited are turned round. */
-static int turn(struct sp_layers *l)
+/* Edges by the node that they begin at: first[node] to first[node + 1] are places in what is returned. NULL: no memory.
+ */
+static uint32_t *edges_from(struct sp_layers *l, uint32_t **first_of, uint32_t (*begin)(const struct sp_layers_edge *))
 {
 	uint32_t *first = sp_arena_zalloc(&l->arena, l->n_nodes + 2, sizeof(*first));
 	uint32_t *out = sp_arena_zalloc(&l->arena, l->n_edges + 1, sizeof(*out));
-	struct visit *stack = sp_arena_zalloc(&l->arena, l->n_nodes + 1, sizeof(*stack));
-	uint8_t *state = sp_arena_zalloc(&l->arena, l->n_nodes + 1, 1);
-	size_t n;
 
-	if (!first || !out || !stack || !state)
-		return -1;
+	*first_of = first;
+	if (!first || !out)
+		return NULL;
 	for (size_t i = 0; i < l->n_edges; i++)
-		first[l->edges[i].from + 2]++;
+		first[begin(&l->edges[i]) + 2]++;
 	for (size_t i = 2; i < l->n_nodes + 2; i++)
 		first[i] += first[i - 1];
 	for (size_t i = 0; i < l->n_edges; i++)
-		out[first[l->edges[i].from + 1]++] = (uint32_t)i;
+		out[first[begin(&l->edges[i]) + 1]++] = (uint32_t)i;
+	return out;
+}
+
+static uint32_t from_of(const struct sp_layers_edge *e)
+{
+	return e->from;
+}
+
+/* Edges to a node that is being visited are turned round. What is left last comes first in w->order. */
+static int turn(struct work *w)
+{
+	struct sp_layers *l = w->l;
+	uint32_t *first, *out = edges_from(l, &first, from_of);
+	struct visit *stack = sp_arena_zalloc(&l->arena, l->n_nodes + 1, sizeof(*stack));
+	uint8_t *state = sp_arena_zalloc(&l->arena, l->n_nodes + 1, 1);
+	size_t n, left = l->n_nodes;
+
+	w->order = sp_arena_zalloc(&l->arena, l->n_nodes + 1, sizeof(*w->order));
+	if (!out || !stack || !state || !w->order)
+		return -1;
 	for (uint32_t root = 0; root < l->n_nodes; root++) {
 		if (state[root])
 			continue;
@@ -77,6 +98,7 @@ static int turn(struct sp_layers *l)
 
 			if (v->next == first[v->node + 1]) {
 				state[v->node] = DONE;
+				w->order[--left] = v->node;
 				n--;
 				continue;
 			}
@@ -93,38 +115,46 @@ static int turn(struct sp_layers *l)
 
 /* ---- layers ---- */
 
-static void rank(struct work *w)
+static uint32_t span_of(const struct sp_layers_edge *e)
 {
-	const struct sp_layers *l = w->l;
-	bool moved = true;
+	return e->back ? 1 : e->span;
+}
 
-	while (moved) {
-		moved = false;
-		for (size_t i = 0; i < l->n_edges; i++) {
-			const struct sp_layers_edge *e = &l->edges[i];
-			uint32_t least = w->items[upper_of(e)].layer + (e->back ? 1 : e->span);
+/* In the order of w->order, so that each edge is looked at once. */
+static int rank(struct work *w)
+{
+	struct sp_layers *l = w->l;
+	uint32_t *first, *out = edges_from(l, &first, upper_of);
+	uint8_t *led_to = sp_arena_zalloc(&l->arena, l->n_nodes + 1, 1);
 
-			if (w->items[lower_of(e)].layer < least) {
+	if (!out || !led_to)
+		return -1;
+	for (size_t n = 0; n < l->n_nodes; n++) {
+		const uint32_t node = w->order[n];
+
+		for (uint32_t k = first[node]; k < first[node + 1]; k++) {
+			const struct sp_layers_edge *e = &l->edges[out[k]];
+			const uint32_t least = w->items[node].layer + span_of(e);
+
+			led_to[lower_of(e)] = 1;
+			if (w->items[lower_of(e)].layer < least)
 				w->items[lower_of(e)].layer = least;
-				moved = true;
-			}
 		}
 	}
 	/* what nothing leads to comes as near to what it calls as it can */
-	for (uint32_t node = 0; node < l->n_nodes && l->n_nodes * l->n_edges < 50000000; node++) {
+	for (uint32_t node = 0; node < l->n_nodes; node++) {
 		uint32_t near = UINT32_MAX;
 
-		for (size_t i = 0; i < l->n_edges && near; i++) {
-			const struct sp_layers_edge *e = &l->edges[i];
+		for (uint32_t k = first[node]; k < first[node + 1] && !led_to[node]; k++) {
+			const struct sp_layers_edge *e = &l->edges[out[k]];
 
-			if (lower_of(e) == node)
-				near = 0;
-			else if (upper_of(e) == node && w->items[lower_of(e)].layer - (e->back ? 1 : e->span) < near)
-				near = w->items[lower_of(e)].layer - (e->back ? 1 : e->span);
+			if (w->items[lower_of(e)].layer - span_of(e) < near)
+				near = w->items[lower_of(e)].layer - span_of(e);
 		}
-		if (near && near != UINT32_MAX)
+		if (near != UINT32_MAX)
 			w->items[node].layer = near;
 	}
+	return 0;
 }
 
 static int make_items(struct work *w)
@@ -134,11 +164,12 @@ static int make_items(struct work *w)
 
 	w->items = sp_arena_zalloc(&l->arena, l->n_nodes + 1, sizeof(*w->items));
 	w->first = sp_arena_zalloc(&l->arena, l->n_edges + 1, sizeof(*w->first));
-	if (!w->items || !w->first)
+	if (!w->items || !w->first || rank(w))
 		return -1;
-	rank(w);
 	for (size_t i = 0; i < l->n_edges; i++)
 		points += w->items[lower_of(&l->edges[i])].layer - w->items[upper_of(&l->edges[i])].layer - 1;
+	if (points > MOST_POINTS)
+		return 1;
 	struct item *all = sp_arena_zalloc(&l->arena, l->n_nodes + points + 1, sizeof(*all));
 	w->links = sp_arena_zalloc(&l->arena, l->n_edges + points + 1, sizeof(*w->links));
 	if (!all || !w->links)
@@ -464,9 +495,15 @@ static int draw_edges(struct work *w)
 int sp_layers(struct sp_layers *l)
 {
 	struct work w = {.l = l};
+	int rc;
 
 	l->width = l->height = 0;
-	if (turn(l) || make_items(&w) || index_links(&w) || make_layers(&w) || order(&w) || move(&w))
+	if (turn(&w))
+		return -1;
+	rc = make_items(&w);
+	if (rc)
+		return rc;
+	if (index_links(&w) || make_layers(&w) || order(&w) || move(&w))
 		return -1;
 	stack(&w);
 	return draw_edges(&w);

@@ -38,7 +38,8 @@ struct sp_layers {
 	double width, height;
 };
 
-/* Earlier nodes are taken to be further up where a cycle leaves the choice. 0, or -1: no memory. */
+/* Earlier nodes are taken to be further up where a cycle leaves the choice. The time grows with nodes, edges and the
+ * layers that edges pass. 0, -1: no memory, or 1: edges pass a million layers together. */
 int sp_layers(struct sp_layers *l);
 void sp_layers_free(struct sp_layers *l);
 

@@ -161,10 +161,47 @@ static uint32_t number(const struct balance *b, uint32_t unit)
 	return n;
 }
 
+/* A unit in words: "rank 3", "MainThread". */
+static void unit_name(const struct balance *b, uint32_t unit, char *text, size_t room)
+{
+	const struct sp_model *m = b->p->m;
+	const struct sp_location *l = &m->locations[b->r.units[unit]];
+	char name[4 * 40 + 4];
+
+	if (b->r.over != SP_OVER_THREADS || l->name.n == 0) {
+		snprintf(text, room, "%s %" PRIu32, word(b), number(b, unit));
+		return;
+	}
+	sp_shorten(name, l->name, 40);
+	if (m->processes[l->process].rank != SP_NONE)
+		snprintf(text, room, "rank %" PRIu32 " %s", m->processes[l->process].rank, name);
+	else if (m->n_processes > 1)
+		snprintf(text, room, "process %" PRIu32 " %s", l->process, name);
+	else
+		snprintf(text, room, "%s", name);
+}
+
+/* Where the kind of unit is clear. */
+static void short_name(const struct balance *b, uint32_t unit, char *text, size_t room)
+{
+	if (b->r.over == SP_OVER_THREADS)
+		unit_name(b, unit, text, room);
+	else
+		snprintf(text, room, "%" PRIu32, number(b, unit));
+}
+
 static struct sp_str part_name(const struct balance *b, size_t part)
 {
 	return part < b->n ? b->p->m->regions[b->regions[part]].name
 	                   : sp_text(part == b->n ? "all other functions" : "all");
+}
+
+/* From one line of the axis to the next: a round number of which three to seven fit. */
+static double axis_step(double most)
+{
+	const double ten = pow(10, floor(log10(most / 3)));
+
+	return most / ten >= 15 ? 5 * ten : most / ten >= 7 ? 2 * ten : ten;
 }
 
 static void draw_axis(struct balance *b, struct sp_svg *s)
@@ -172,11 +209,13 @@ static void draw_axis(struct balance *b, struct sp_svg *s)
 	const struct sp_colour ink = sp_ink_on(sp_paper(s->theme), s->theme),
 	                       faint = sp_mixed(sp_paper(s->theme), ink, 0.18);
 
-	for (int i = 0; i <= 4; i++) {
-		const double y = b->y + b->height * (1 - i / 4.0);
+	const double step = axis_step(b->most);
+
+	for (int i = 0; i * step <= b->most * (1 + 1e-9); i++) {
+		const double y = b->y + b->height * (1 - i * step / b->most);
 		char time[SP_TIME_TEXT];
 
-		sp_time_text(time, b->most * i / 4);
+		sp_time_text(time, i * step);
 		sp_svg_line(s, LEFT, y, s->width - SP_SVG_MARGIN, y, faint, 1);
 		sp_svg_text(s, LEFT - 6, y + 4, sp_text(i ? time : "0"), LEFT - 8, "end", SP_SVG_FONT, ink);
 	}
@@ -188,8 +227,9 @@ static void draw_bar(struct balance *b, struct sp_svg *s, uint32_t from, uint32_
 	const struct sp_colour ink = sp_ink_on(sp_paper(s->theme), s->theme);
 	const double gap = w > 6 ? 1 : w * 0.15, scale = b->height / b->most;
 	double y = b->y + b->height, least = INFINITY, most = 0;
-	char tip[SP_PLOT_TIP], name[4 * 200 + 4], time[SP_TIME_TEXT];
+	char tip[SP_PLOT_TIP], name[4 * 200 + 4], time[SP_TIME_TEXT], unit[256];
 
+	unit_name(b, from, unit, sizeof unit);
 	for (size_t k = 0; k <= b->n; k++) {
 		double mean = 0;
 
@@ -200,11 +240,10 @@ static void draw_bar(struct balance *b, struct sp_svg *s, uint32_t from, uint32_
 		sp_shorten(name, part_name(b, k), 200);
 		sp_time_text(time, mean);
 		if (to - from == 1)
-			snprintf(tip, sizeof tip, "%s %" PRIu32 "\n%s: %s of its own", word(b), number(b, from), name,
-			         time);
+			snprintf(tip, sizeof tip, "%s\n%s: %s of its own", unit, name, time);
 		else
-			snprintf(tip, sizeof tip, "mean of %" PRIu32 " from %s %" PRIu32 " on\n%s: %s of its own",
-			         to - from, word(b), number(b, from), name, time);
+			snprintf(tip, sizeof tip, "mean of %" PRIu32 " from %s on\n%s: %s of its own", to - from, unit,
+			         name, time);
 		y -= mean * scale;
 		sp_svg_open(s, tip);
 		sp_svg_rect(s, x + gap, y, w - 2 * gap, mean * scale, b->colours[k]);
@@ -233,16 +272,16 @@ static void draw_bars(struct balance *b, struct sp_svg *s)
 		draw_bar(b, s, from, to, LEFT + i * w, w);
 		if (i % step)
 			continue;
-		snprintf(text, sizeof text, "%" PRIu32, number(b, from));
-		sp_svg_text(s, LEFT + (i + 0.5) * w, b->y + b->height + 14, sp_text(text), 60, "middle", SP_SVG_FONT,
-		            ink);
+		short_name(b, from, text, sizeof text);
+		sp_svg_text(s, LEFT + (i + 0.5) * w, b->y + b->height + 14, sp_text(text), fmax(step * w - 6, 30),
+		            "middle", SP_SVG_FONT, ink);
 	}
 	sp_svg_line(s, LEFT, line, s->width - SP_SVG_MARGIN, line, ink, 1.2);
 	sp_time_text(time, mean);
 	snprintf(text, sizeof text, "mean %s", time);
 	sp_svg_text(s, s->width - SP_SVG_MARGIN, line - 4, sp_text(text), 160, "end", SP_SVG_FONT, ink);
 	if (b->each == 1)
-		snprintf(text, sizeof text, "%s", word(b));
+		snprintf(text, sizeof text, "%s", b->r.over == SP_OVER_THREADS ? "" : word(b));
 	else
 		snprintf(text, sizeof text, "%s; a bar is the mean of %" PRIu32 ", its line from the least to the most",
 		         word(b), b->each);
@@ -254,7 +293,8 @@ static void draw_bars(struct balance *b, struct sp_svg *s)
 static void draw_table(struct balance *b, struct sp_svg *s, double y)
 {
 	const struct sp_colour ink = sp_ink_on(sp_paper(s->theme), s->theme);
-	const double right = s->width - SP_SVG_MARGIN, columns[] = {right - 380, right - 230, right - 80, right};
+	const double right = s->width - SP_SVG_MARGIN, each = s->width >= 900 ? 190 : 150; /* px, of a column */
+	const double columns[] = {right - 80 - 2 * each, right - 80 - each, right - 80, right};
 	static const char *const heads[] = {"mean", "least", "most", "imbalance"};
 
 	for (int i = 0; i < 4; i++)
@@ -262,22 +302,24 @@ static void draw_table(struct balance *b, struct sp_svg *s, double y)
 	for (size_t k = 0; k <= b->n + 1; k++) {
 		const size_t part = k ? k - 1 : PARTS; /* all comes first */
 		const struct sp_spread *x = &b->spreads[part];
-		char time[SP_TIME_TEXT], text[4][64];
+		char time[SP_TIME_TEXT], text[4][320], on[256];
 
 		y += ROW;
 		sp_time_text(time, x->mean);
-		snprintf(text[0], 64, "%s", time);
+		snprintf(text[0], sizeof text[0], "%s", time);
 		sp_time_text(time, x->min);
-		snprintf(text[1], 64, "%s on %" PRIu32, time, number(b, x->min_unit));
+		short_name(b, x->min_unit, on, sizeof on);
+		snprintf(text[1], sizeof text[1], "%s on %s", time, on);
 		sp_time_text(time, x->max);
-		snprintf(text[2], 64, "%s on %" PRIu32, time, number(b, x->max_unit));
-		snprintf(text[3], 64, "%.1f %%", sp_spread_imbalance_percent(x));
+		short_name(b, x->max_unit, on, sizeof on);
+		snprintf(text[2], sizeof text[2], "%s on %s", time, on);
+		snprintf(text[3], sizeof text[3], "%.1f %%", sp_spread_imbalance_percent(x));
 		if (part < PARTS)
 			sp_svg_rect(s, SP_SVG_MARGIN, y - 9, 10, 10, b->colours[part]);
 		sp_svg_text(s, SP_SVG_MARGIN + 16, y, part_name(b, part), columns[0] - 100 - SP_SVG_MARGIN, "start",
 		            SP_SVG_FONT, ink);
 		for (int i = 0; i < 4; i++)
-			sp_svg_text(s, columns[i], y, sp_text(text[i]), 145, "end", SP_SVG_FONT, ink);
+			sp_svg_text(s, columns[i], y, sp_text(text[i]), each - 5, "end", SP_SVG_FONT, ink);
 	}
 }
 

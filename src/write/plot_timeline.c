@@ -331,14 +331,11 @@ static int choose(struct timeline *t, size_t most)
 	qsort(all, n, sizeof(*all), by_busy);
 	t->n_rows = n < most ? n : most;
 	t->hidden = n - t->n_rows;
-	t->begin = INFINITY;
-	for (size_t i = 0; i < t->n_rows; i++) {
-		const struct sp_location *l = &m->locations[all[i].location];
-
+	/* the whole run, as the viewer's time line: moments are the same in both */
+	t->begin = 0;
+	t->end = (double)(m->end_ns - m->begin_ns);
+	for (size_t i = 0; i < t->n_rows; i++)
 		t->rows[i] = all[i].location;
-		t->begin = fmin(t->begin, (double)l->begin);
-		t->end = fmax(t->end, (double)l->end);
-	}
 	qsort(t->rows, t->n_rows, sizeof(*t->rows), by_location);
 	free(all);
 	return t->end > t->begin ? 0 : sp_fail(t->p->e, 0, "there is nothing to draw: no time passed");

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "view/against.h"
+#include "view/kept.h"
 
 static void ask(const struct sp_viewed *v, const char *kind, const struct sp_view_query *q)
 {
@@ -49,10 +50,14 @@ void look_view(const struct sp_model *m)
 
 	if (sp_model_rows(m, &e))
 		return;
+	v.kept = sp_view_kept_new(m);
+	if (!v.kept)
+		return;
 	ask_all(&v);
 	if (sp_against_open(&against, m, m, &e) == 0) {
 		v.against = against;
 		ask_all(&v);
 		sp_against_close(against);
 	}
+	sp_view_kept_free(v.kept);
 }

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "view/ranged.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+int sp_ranged_init(struct sp_ranged *r, const struct sp_model *m, struct sp_pyramid *p, uint64_t begin, uint64_t end)
+{
+	*r = (struct sp_ranged){.m = m, .p = p, .begin = begin, .end = end};
+	if (!m->compensated)
+		return 0;
+	r->one = calloc(m->n_paths, sizeof(*r->one));
+	r->each = calloc(m->n_paths, sizeof(*r->each));
+	r->reduced = calloc(m->n_paths, sizeof(*r->reduced));
+	return r->one && r->each && r->reduced ? 0 : -1;
+}
+
+void sp_ranged_free(struct sp_ranged *r)
+{
+	free(r->one);
+	free(r->each);
+	free(r->reduced);
+}
+
+static double calls(const struct sp_value *v)
+{
+	return (double)v->visits + (double)v->resumed;
+}
+
+/* Exclusive times without the cost, and of both kinds the inclusive ones. Rows are sorted, callers first. */
+static void reduce(struct sp_ranged *r, const struct sp_location *l)
+{
+	const struct sp_process *p = &r->m->processes[l->process];
+	const struct sp_row *rows = r->m->values + l->first_value;
+	uint32_t path, caller;
+	size_t i;
+
+	for (i = l->values; i-- > 0;) {
+		path = rows[i].path;
+		r->one[path].incl += r->one[path].excl;
+		r->one[r->m->paths[path].parent].incl += path ? r->one[path].incl : 0;
+	}
+	for (i = 0; i < l->values; i++) {
+		path = rows[i].path;
+		r->one[path].excl -= calls(&r->one[path]) * p->cost_in;
+		r->one[r->m->paths[path].parent].excl -= calls(&r->one[path]) * p->cost_out;
+	}
+	for (i = l->values; i-- > 0;) {
+		path = rows[i].path;
+		caller = r->m->paths[path].parent;
+		r->one[path].excl = fmax(0, r->one[path].excl);
+		r->reduced[path] += r->one[path].excl;
+		r->reduced[caller] += r->reduced[path];
+	}
+}
+
+/* The mean falls as the inclusive time does; the spread of the single durations is kept. */
+static void shorten(struct sp_value *v, double *each, double reduced, double cost_in)
+{
+	const double n = calls(v), old = n > 0 ? *each / n : 0, now = v->incl > 0 ? old * reduced / v->incl : old;
+
+	if (n <= 0)
+		return;
+	*each = now * n;
+	v->sumsq = fmax(0, v->sumsq - n * old * old + n * now * now);
+	v->max = fmax(now, v->max - fmax(0, old - now));
+	v->min = fmin(now, fmax(0, v->min - cost_in));
+}
+
+static void add(struct sp_value *to, const struct sp_value *v)
+{
+	if (calls(v) > 0) {
+		to->min = calls(to) > 0 ? fmin(to->min, v->min) : v->min;
+		to->max = fmax(to->max, v->max);
+	}
+	to->visits += v->visits;
+	to->resumed += v->resumed;
+	to->excl += v->excl;
+	to->sumsq += v->sumsq;
+}
+
+int sp_ranged_add(struct sp_ranged *r, uint32_t location, struct sp_value *values, double *each, struct sp_err *e)
+{
+	const struct sp_location *l = &r->m->locations[location];
+	const double cost_in = r->m->processes[l->process].cost_in;
+	size_t i;
+
+	if (!r->one)
+		return sp_pyramid_range(r->p, location, r->begin, r->end, values, each, e);
+	if (sp_pyramid_range(r->p, location, r->begin, r->end, r->one, r->each, e))
+		return -1;
+	reduce(r, l);
+	for (i = 0; i < l->values; i++) {
+		const uint32_t path = r->m->values[l->first_value + i].path;
+
+		shorten(&r->one[path], &r->each[path], r->reduced[path], cost_in);
+		add(&values[path], &r->one[path]);
+		each[path] += r->each[path];
+		r->one[path] = (struct sp_value){0};
+		r->each[path] = r->reduced[path] = 0;
+	}
+	r->one[0] = (struct sp_value){0};
+	r->reduced[0] = 0;
+	return 0;
+}
+
+void sp_ranged_rest(struct sp_ranged *r, struct sp_value *values, double *each)
+{
+	size_t i;
+
+	for (i = 1; r->one && i < r->m->n_paths; i++) {
+		r->one[i].excl = fmax(0, r->one[i].excl);
+		add(&values[i], &r->one[i]);
+		each[i] += r->each[i];
+		r->one[i] = (struct sp_value){0};
+		r->each[i] = r->reduced[i] = 0;
+	}
+}
