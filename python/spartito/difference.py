@@ -6,10 +6,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from spartito.text import Column, Output, count, labelled, name, plural, seconds, shortened
+from spartito.pathnames import namer
+from spartito.text import Column, Output, count, name, plural, seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 CERTAIN = 0.05  # a corrected p-value below it is a change
 SENTENCES = 4
@@ -64,12 +65,12 @@ def percent(value: float | None) -> str:
     """As a factor where the percentage would have four digits."""
     if value is None:
         return ""
-    return f"×{1 + value / 100:.3g}" if value >= 1000 else f"{value:+.1f}"
+    return factor(value / 100) or f"{value:+.1f}"
 
 
-def called(row: dict[str, Any]) -> str:
-    """The function, or its call path."""
-    return shortened([*row["stack"][:-1], labelled(row)]) if "stack" in row else name(row["name"])
+def factor(growth: float) -> str:
+    """×12 for a growth of 11; empty below ten."""
+    return f"×{1 + growth:.3g}" if growth >= 10 else ""
 
 
 def calls(row: dict[str, Any], group: int) -> str:
@@ -84,7 +85,7 @@ def _often(row: dict[str, Any], group: int) -> str:
     return f"called {plural(after, 'time')} instead of {count(before)}"
 
 
-def sentence(row: dict[str, Any], group: int) -> str:
+def sentence(row: dict[str, Any], group: int, called: Callable[[dict[str, Any]], str]) -> str:
     before, after = row["sides"][0], row["sides"][group]
     what = word(row, group)
     if what == "new":
@@ -116,7 +117,8 @@ def summary(found: dict[str, Any], groups: Sequence[Group], share: float, by_pat
     if not rows:
         noise = " by more than the noise" if found["all"]["changes"][-1]["p"] is not None else ""
         said.append(f"no {'call path' if by_path else 'function'} that takes {share:g} % of the time or more changed{noise}")
-    return said + [sentence(row, last) for row in rows[:SENTENCES]]
+    called = namer(rows[:SENTENCES])
+    return said + [sentence(row, last, called) for row in rows[:SENTENCES]]
 
 
 def moved(found: dict[str, Any]) -> list[str]:
@@ -175,7 +177,7 @@ def _columns(groups: Sequence[Group], spread: bool, by_path: bool) -> list[Colum
     return columns if by_path else [*columns, Column("defined at", left=True, style="dim", rank=1)]
 
 
-def _cells(row: dict[str, Any], groups: Sequence[Group], spread: bool, by_path: bool) -> tuple[str, ...]:
+def _cells(row: dict[str, Any], called: str, groups: Sequence[Group], spread: bool, by_path: bool) -> tuple[str, ...]:
     last = len(groups) - 1
     cells = [seconds(row["sides"][0]["excl"])]
     if spread:
@@ -187,7 +189,7 @@ def _cells(row: dict[str, Any], groups: Sequence[Group], spread: bool, by_path: 
             p = change["p_corrected"]
             cells += [seconds(side["excl_std"]), "" if p is None else f"{p:.2g}"]
         cells += [signed(change["excl"]), percent(relative(row, g))]
-    cells += [signed(row["changes"][-1]["incl"]), calls(row, last), word(row, last), called(row)]
+    cells += [signed(row["changes"][-1]["incl"]), calls(row, last), word(row, last), called]
     if not by_path:
         cells.append(name(f"{row['file']}:{row['line']}" if row["line"] else row["file"]))
     return tuple(cells)
@@ -201,8 +203,9 @@ def write(out: Output, found: dict[str, Any], groups: Sequence[Group], limit: in
     out.line()
     spread = any(len(g.directories) > 1 for g in groups)
     rows = found["rows"][:limit] if limit else found["rows"]
+    called = namer(rows)
     styles = [STYLES.get(word(row, len(groups) - 1), "") for row in rows]
-    out.table(_columns(groups, spread, by_path), [_cells(r, groups, spread, by_path) for r in rows], styles)
+    out.table(_columns(groups, spread, by_path), [_cells(r, called(r), groups, spread, by_path) for r in rows], styles)
     if found["count"] > len(rows):
         out.line(f"… {plural(found['count'] - len(rows), 'more row')}; --limit 0 shows all")
     out.line()

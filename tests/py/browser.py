@@ -45,10 +45,15 @@ class Server:
         self.server.server_close()
 
 
-class Browser:
-    """One page. events: what the page said, exceptions among it."""
+class Gone(AssertionError):
+    """The browser or its page does not answer, and will not."""
 
-    def __init__(self, directory):
+
+class Browser:
+    """One page. events: what the page said, exceptions among it. patience: seconds for one answer."""
+
+    def __init__(self, directory, patience=PATIENCE):
+        self.patience = patience
         to_read, self.to = os.pipe()
         self.come, to_write = os.pipe()
         switches = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe",
@@ -65,14 +70,16 @@ class Browser:
         self.buffer, self.number, self.session, self.events = b"", 0, None, []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Runtime", "Page"):
+        for domain in ("Inspector", "Runtime", "Page"):
             self.call(domain + ".enable")
 
     def _read(self, until):
         while b"\0" not in self.buffer:
-            assert select.select([self.come], [], [], max(0, until - time.monotonic()))[0], "the browser does not answer"
+            if not select.select([self.come], [], [], max(0, until - time.monotonic()))[0]:
+                raise Gone(f"the browser does not answer within {self.patience} s")
             data = os.read(self.come, 1 << 20)
-            assert data, f"the browser ended: {self.process.wait(PATIENCE)}, {self.log.read_text()[-1000:]}"
+            if not data:
+                raise Gone(f"the browser ended: {self.process.wait(PATIENCE)}, {self.log.read_text()[-1000:]}")
             self.buffer += data
         text, self.buffer = self.buffer.split(b"\0", 1)
         return json.loads(text)
@@ -83,12 +90,14 @@ class Browser:
         if self.session:
             message["sessionId"] = self.session
         os.write(self.to, json.dumps(message).encode() + b"\0")
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + self.patience
         while True:
             answer = self._read(until)
             if answer.get("id") == self.number:
                 assert "error" not in answer, answer
                 return answer["result"]
+            if answer.get("method") == "Inspector.targetCrashed":
+                raise Gone("the page's process ended")
             self.events.append(answer)
 
     def evaluate(self, expression):
@@ -98,10 +107,10 @@ class Browser:
         return done["result"].get("value")
 
     def wait_for(self, expression):
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + self.patience
         while not self.evaluate(expression):
             assert time.monotonic() < until, (
-                f"never came true: {expression}; the page shows {self.evaluate('document.body.innerText')}"
+                f"never came true: {expression}; the page shows {self.evaluate('document.body?.innerText')}"
             )
             time.sleep(0.1)
 

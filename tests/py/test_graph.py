@@ -10,6 +10,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 import written
+from spartito._analyse import Error, Model
 from test_cli_helpers import run
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -238,3 +239,20 @@ def test_own_layers_can_be_read_in_every_theme(tmp_path):
             rect = group.find(SVG + "rect")
             for text in group.iter(SVG + "text") if rect is not None else ():
                 assert contrast(rect.get("fill"), text.get("fill")) >= 4.5
+
+
+def test_too_much_for_a_picture_without_graphviz(tmp_path):
+    """The longest chain of n functions, and calls over all of it: n * n / 2 layers passed."""
+    n = 1500
+    lines = [f"def f{i}(deep): deep and f{i + 1}(1)" for i in range(n)]
+    calls = f"f{n} = lambda deep: None\ndef all():\n    f0(1)\n    for f in every: f(0)\n"
+    program = "import sys; sys.setrecursionlimit(5000)\n" + "\n".join(lines) + "\n" + calls
+    (tmp_path / "prog.py").write_text(f"{program}every = [globals()[f'f{{i}}'] for i in range({n})]\nall()\n")
+    command = [sys.executable, "-m", "spartito", "run", "-q", "-o", tmp_path / "x", "--", sys.executable, tmp_path / "prog.py"]
+    assert subprocess.run(command, timeout=120).returncode == 0
+    model, everything = Model(str(tmp_path / "x")), {"node_share": 0, "edge_share": 0, "svg": True}
+    with pytest.raises(Error, match=r"^\d+ functions call each other over too many levels for a picture: draw less of them$"):
+        model.graph(str(tmp_path / "all.svg"), limit=0, **everything)
+    assert not (tmp_path / "all.svg").exists()
+    assert model.graph(str(tmp_path / "some.svg"), limit=300, **everything)["nodes"] == 300
+    assert (tmp_path / "some.svg").read_text().count(" calls __main__:") > 300

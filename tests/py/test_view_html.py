@@ -2,6 +2,7 @@
 """`spartito html`: what the file holds, byte for byte what the server answers; what it leaves out, and says; how it is written."""
 
 import base64
+import contextlib
 import hashlib
 import html.parser
 import os
@@ -120,7 +121,7 @@ def test_without_sources(call, cwd):
 
 def test_the_budget_is_kept_in_a_clear_order_and_told(call, cwd, monkeypatch):
     experiment = kinds.open_experiment(str(cwd / "x"))
-    monkeypatch.setattr(onefile, "_inline", lambda name: "code")
+    monkeypatch.setattr(onefile, "inline", lambda name: "code")
 
     def made(limit):
         text, pruned = onefile.document(experiment, limit, True)
@@ -221,7 +222,7 @@ def test_names_cannot_leave_their_place(tmp_path):
 
 def test_code_within_the_page_ends_where_it_should(monkeypatch):
     monkeypatch.setattr(onefile.page, "asset", lambda name: b"a='</script>';b=/<!--/;c='</SCRIPT'")
-    assert onefile._inline("app.js") == "a='<\\/script>';b=/<\\!--/;c='<\\/SCRIPT'"
+    assert onefile.inline("app.js") == "a='<\\/script>';b=/<\\!--/;c='<\\/SCRIPT'"
 
 
 def test_numbers_are_spelled_as_in_the_page():
@@ -238,3 +239,19 @@ def test_numbers_are_spelled_as_in_the_page():
     }
     assert {value: packing.number(value) for value in cases} == cases
     assert not re.search(r"\.0\b", packing.key_of("x", {"begin": packing.number(3.0)}))
+
+
+def test_a_terminal_sees_what_is_done(cwd, tmp_path):
+    command = [sys.executable, "-m", "spartito", "html", "-o", tmp_path / "x.html", cwd / "x"]
+    main, other = os.openpty()
+    done = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=other)
+    os.close(other)
+    seen = b""
+    with contextlib.suppress(OSError):  # of a terminal whose other side is closed
+        while part := os.read(main, 4096):
+            seen += part
+    os.close(main)
+    assert done.wait(100) == 0 and b"wrote" in done.stdout.read()
+    assert b"making the page" in seen and seen.rstrip(b" ").endswith(b"\r")
+    quiet = subprocess.run(command, capture_output=True)
+    assert b"making" not in quiet.stdout + quiet.stderr

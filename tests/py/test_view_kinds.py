@@ -153,10 +153,16 @@ def test_tree_has_a_metric_on_demand(recorded, limit):
         if path != NONE:
             assert (incl[i], excl[i]) == (rows[path]["incl"], rows[path]["excl"])
     assert sum(excl) == sum(row["excl"] for row in rows.values())
+    # it decides on the order, and on what is left out
+    shown = [i for i, path in enumerate(columns["path"]) if path != NONE]
+    siblings = {}
+    for i in shown:
+        siblings.setdefault(columns["parent"][i], []).append(incl[i])
+    assert all(values == sorted(values, reverse=True) for values in siblings.values())
+    left = [row["incl"] for path, row in rows.items() if path not in {columns["path"][i] for i in shown}]
+    assert len(left) == (len(rows) - limit if limit else 0) and max(left, default=0) <= min(incl[i] for i in shown)
     with pytest.raises(Error, match="no metric speed was counted"):
         model.view("tree", metric="speed")
-    with pytest.raises(Error, match="metrics of calls are not known within a range of time"):
-        model.view("tree", metric="ru_minflt", limit=limit, begin=0.0)
 
 
 def test_lines_say_that_they_are_of_the_whole_run(recorded):
@@ -210,7 +216,7 @@ def test_facts_of_a_run(recorded):
     assert meta["settings"]["c_calls"] == "0" and meta["settings"]["metrics"] == "rusage:ru_minflt" and meta["settings"]["hook"]
     assert meta["python"] == sys.version.split()[0]
     absent = ("counters", "lines", "mpi", "io", "tasks", "messages", "waits")
-    has = {"trace": True, **dict.fromkeys(absent, False)}
+    has = {"trace": True, "metrics": True, **dict.fromkeys(absent, False)}
     assert meta["has"] == {**has, "source": True, "compare": False}
     assert [m["name"] for m in meta["metrics"]] == ["ru_minflt"]
     calls = sum(loc["visits"] + loc["resumed"] for loc in info["locations"])
@@ -250,6 +256,8 @@ def test_questions_that_have_no_answer(recorded):
         ("balance", {"region": "99999"}, "there is no region 99999"),
         ("matrix", {}, "no MPI was recorded"),
         ("compare", {}, "nothing to compare with"),
+        ("facts", {"of": "base"}, "nothing to compare with"),
+        ("facts", {"of": "me"}, "of cannot be 'me'"),
         ("source", {}, "source needs a file"),
         ("source", {"file": "99999"}, "there is no file 99999"),
         ("source", {"file": "1", "line": "1"}, "source takes no line"),
@@ -357,6 +365,16 @@ def test_source_is_of_functions_files_alone(recorded, tmp_path):
     (tmp_path / "tool").write_text("#!/usr/bin/env python3\n")
     (tmp_path / "large.py").write_text("x = 1\n" * 100)
     assert [sources.readable(str(tmp_path / name), 500) for name in ("secret", "tool", "large.py")] == [False, True, False]
+
+
+def test_a_damaged_description_is_told(recorded, tmp_path):
+    shutil.copytree(recorded, tmp_path / "x")
+    (tmp_path / "x/experiment.json").write_text("{")
+    said, _ = payload.unpack(kinds.open_experiment(str(tmp_path / "x")).get("facts", {}))
+    assert any(text.startswith("experiment.json is damaged") for text in said["lost"])
+    assert any("damaged" in text for text in said["sentences"])
+    whole, _ = payload.unpack(kinds.open_experiment(str(recorded)).get("facts", {}))
+    assert not any("damaged" in text for text in (*whole["lost"], *whole["sentences"]))
 
 
 def test_two_runs_are_compared(recorded, tmp_path):

@@ -14,6 +14,7 @@ from conftest import ROOT
 
 BIN = Path(sys.executable).parent
 ENVIRONMENT = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+BUILT = {"app.js", "app.css", "cell.js", "cell.css"}
 SDIST = "import mesonpy, sys; mesonpy.build_sdist(sys.argv[1])"
 
 pytestmark = [
@@ -46,7 +47,7 @@ def setup(sources, *options):
 
 def test_an_sdist_has_the_page_built(sources):
     names = {str(p.relative_to(sources)) for p in (sources / "viewer").rglob("*")}
-    assert {"viewer/built/app.js", "viewer/built/app.css", "viewer/src/main.tsx", "viewer/package-lock.json"} <= names
+    assert {*(f"viewer/built/{name}" for name in BUILT), "viewer/src/main.tsx", "viewer/package-lock.json"} <= names
     assert not [name for name in names if "node_modules" in name]
     script = (sources / "viewer" / "built" / "app.js").read_text()
     assert "preact, Copyright" in script and len(script.encode()) <= 250_000
@@ -56,7 +57,7 @@ def test_an_sdist_has_the_page_built(sources):
         ["meson", "introspect", "--installed", sources.parent / "build"], env=ENVIRONMENT, stdout=subprocess.PIPE
     )
     targets = {source: target for source, target in json.loads(installed.stdout).items() if "/viewer/" in source}
-    assert {Path(source).name for source in targets} == {"app.js", "app.css"}
+    assert {Path(source).name for source in targets} == BUILT
     assert all(Path(target).parent.parts[-3:] == ("spartito", "view", "static") for target in targets.values())
 
 

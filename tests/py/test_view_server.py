@@ -11,10 +11,11 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 from spartito.say import Refused
-from spartito.view import page, server, wire
+from spartito.view import page, pool, server, wire
 
 TOKEN = "t" * 43
 
@@ -303,6 +304,37 @@ def test_who_goes_away_takes_the_answer_from_nobody(running):
     running.fake.gate.set()
     other.join(100)
     assert answers[0][0] == 200
+
+
+def test_what_a_page_no_longer_wants_is_not_done(running):
+    fake, answers = running.fake, running.server.answers
+    busy = [threading.Thread(target=running.ask, args=(f"data/slow?n={i}",)) for i in range(pool.THREADS)]
+    for thread in busy:
+        thread.start()
+    for _ in busy:
+        assert fake.begun.acquire(timeout=100)
+    head = "GET /%s/data/tree?n=%d HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nSec-Fetch-Mode: cors\r\n\r\n"
+
+    def until(wanted):
+        end = time.monotonic() + 100
+        while sorted(key for key in list(answers.asked) if key.startswith("tree")) != wanted:
+            assert time.monotonic() < end
+
+    with (
+        socket.create_connection(("127.0.0.1", running.port), 100) as left,
+        socket.create_connection(("127.0.0.1", running.port), 100) as stays,
+    ):
+        for s, n in ((left, 1), (stays, 2)):
+            s.sendall((head % (TOKEN, n, running.port)).encode())
+        until(["tree?n=1", "tree?n=2"])
+        left.close()
+        until(["tree?n=2"])
+        fake.gate.set()
+        assert b"200 OK" in stays.recv(1000)
+    for thread in busy:
+        thread.join(100)
+    assert ("tree", {"n": "2"}) in fake.asked and ("tree", {"n": "1"}) not in fake.asked
+    assert running.ask("data/tree?n=1")[0] == 200  # who asks again gets it
 
 
 def test_idle_slow_and_deaf_connections_stall_nobody(running):

@@ -103,6 +103,34 @@ def test_overview_has_the_region_that_ran_longest(recorded):
     assert list(some["region"]) == [many["region"][i] for i, where in enumerate(many["location"]) if where == 1]
 
 
+@pytest.mark.parametrize(
+    ("groups", "members"), [(1, [(0, 1, 2)]), (2, [(0, 1), (2,)]), (3, [(0,), (1,), (2,)]), (9, [(0,), (1,), (2,)])]
+)
+def test_many_locations_stand_together_in_the_overview(recorded, groups, members):
+    model = Model(recorded)
+    names = ("location", "bucket", "region", "share", "events")
+    rows = list(zip(*(view(model, "overview", pixels=40)[1][name] for name in names)))
+    meta, columns = view(model, "overview", pixels=40, limit=groups)
+    assert (meta["rows"], meta["groups"]) == (3, len(members))
+    found = {(row[0], row[1]): row[2:] for row in zip(*(columns[name] for name in names))}
+    want = {}
+    for member in members:
+        for bucket in range(40):
+            mine = [row for row in rows if row[0] in member and row[1] == bucket]
+            shares = Counter()
+            for _, _, region, share, _ in mine:
+                if region != payload.NONE:
+                    shares[region] += share / len(member)
+            if mine:
+                want[member[0], bucket] = shares, sum(row[4] for row in mine)
+    assert found.keys() == want.keys()
+    for place, (region, share, events) in found.items():
+        shares, all_events = want[place]
+        assert events == all_events
+        assert share == pytest.approx(max(shares.values(), default=0), rel=1e-5, abs=1e-6)
+        assert region == payload.NONE if not shares else shares[region] == pytest.approx(share, rel=1e-5, abs=1e-6)
+
+
 def by_path(tree):
     """{path of regions: (visits, incl, excl)}"""
     paths, found = [], {}
@@ -210,3 +238,41 @@ def test_questions_that_cannot_be_answered(recorded):
     ):
         with pytest.raises(Exception, match=said):
             asked.get(kind, given)
+
+
+STEPS = """
+import asyncio
+async def step(n):
+    for _ in range(n):
+        await asyncio.sleep(0)
+async def main():
+    await asyncio.gather(*(asyncio.create_task(step(n), name=f"steps {n}") for n in (1, 50, 2000)))
+asyncio.run(main())
+"""
+
+
+def test_steps_of_tasks(tmp_path):
+    (tmp_path / "program.py").write_text(STEPS)
+    command = [sys.executable, "-m", "spartito"]
+    done = run(command, "run", "-q", "--trace", "-o", tmp_path / "x", "--", sys.executable, tmp_path / "program.py")
+    assert done.returncode == 0, done.stderr
+    model = Model(tmp_path / "x")
+    tasks = {task["id"]: task for task in model.tasks()["tasks"]}
+    assert {"steps 1", "steps 50", "steps 2000"} <= {task["name"] for task in tasks.values()}
+    for pixels in (7, 1000, 16384):
+        meta, columns = payload.unpack(model.view("steps", pixels=pixels))
+        assert meta["tasks"] == len(tasks)
+        for task in tasks.values():
+            rows = [i for i, t in enumerate(columns["task"]) if t == task["id"]]
+            assert 1 <= len(rows) <= 2 * pixels + 2
+            assert sum(columns["steps"][i] for i in rows) == task["steps"]
+            ran = sum((columns["end"][i] - columns["begin"][i]) * columns["busy"][i] for i in rows)
+            assert ran == pytest.approx(task["running"], rel=1e-4, abs=1e-7)
+            assert all(columns["end"][i] <= columns["begin"][i + 1] for i in rows[:-1])
+    # a part of the time has what touches it, at full length
+    _, all_of_it = payload.unpack(model.view("steps", pixels=16384))
+    middle = all_of_it["begin"][len(all_of_it["begin"]) // 2]
+    _, part = payload.unpack(model.view("steps", begin=middle, end=middle + 1e-9, pixels=1, process=0))
+    assert any(b <= middle <= e + 1e-9 for b, e in zip(part["begin"], part["end"]))
+    _, one = payload.unpack(model.view("steps", rows="1-1"))
+    assert set(one["task"]) == {1}

@@ -140,6 +140,19 @@ def test_a_browser_that_is_not_there(spartito, experiment, tmp_path):
     assert status == 0 and f"{broken} cannot be started: No such file or directory" in err and "open the address above" in err
 
 
+def test_a_browser_that_cannot_be_understood(spartito, experiment):
+    status, _, err = Viewing(spartito, experiment, BROWSER="firefox 'new").end()
+    assert status == 0 and err.startswith("spartito: no browser could be started here; open the address above")
+
+
+@pytest.mark.parametrize("name", ["", "https://hub.example.org", "hub.example.org/user", "hub:port", "a b"])
+def test_a_name_that_no_proxy_has(spartito, experiment, name):
+    command = [*spartito, "view", experiment, "--no-browser", "--host", name]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert (done.returncode, done.stdout) == (2, "") and done.stderr.startswith("spartito view: --host: ")
+    assert f"{name!r} is no name of a machine" in done.stderr and done.stderr.count("\n") == 1
+
+
 def test_over_ssh_the_line_is_ready(spartito, experiment):
     viewing = Viewing(
         spartito, experiment, SSH_CONNECTION="10.0.0.1 50000 10.0.0.2 22", DISPLAY=":0", USER="ada", SLURM_SUBMIT_HOST=""

@@ -238,3 +238,38 @@ def test_pictures_are_stable_and_not_empty(viewer, width, height, theme):
             assert wide <= width  # the page itself never scrolls sideways
     finally:
         viewer.size(1280, 800)
+
+
+def test_what_is_not_here_is_told_and_left_out(viewer):
+    viewer.open("view=table&region=99999&process=7&module=nowhere")
+    viewer.page.wait_for("document.querySelector('.unknown') !== null")
+    said = viewer.page.evaluate("document.querySelector('.unknown').innerText")
+    assert "Function 99999" in said and "Process 7" in said and "Module nowhere" in said
+    assert not {"region", "process", "module"} & viewer.selection().keys()
+    assert viewer.ready()["rows"] > 0
+    viewer.open("view=icicle&path=1.1.1.1.1&centre=1.1.1.1.1")
+    viewer.page.wait_for("document.querySelector('.unknown') !== null")
+    assert "path" not in viewer.selection()
+
+
+def test_a_wrong_regular_expression_is_told_beside_the_search(viewer):
+    viewer.open("view=table&search=/a(/")
+    assert "regular expression" in viewer.page.evaluate("document.querySelector('.wrong').innerText")
+    viewer.open("view=table&search=/a/")
+    assert viewer.page.evaluate("document.querySelector('.wrong') === null")
+
+
+def test_a_narrow_window_cuts_nothing_off(viewer):
+    for width in (600, 880):
+        viewer.size(width, 800)
+        for view in ("summary", "table", "icicle", "callers", "sunburst"):
+            viewer.open(f"view={view}")
+            wide, tall = viewer.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+            assert wide <= tall, (view, width)
+            parts = "['h1', '.lead', '.search', 'header .quiet'].map(s => document.querySelector(s).getBoundingClientRect())"
+            boxes = viewer.page.evaluate(f"{parts}.map(b => [b.left, b.right, b.top, b.bottom])")
+            for i, (left, right, top, bottom) in enumerate(boxes):
+                assert right <= width
+                for left2, right2, top2, bottom2 in boxes[:i]:
+                    assert right <= left2 + 1 or right2 <= left + 1 or bottom <= top2 + 1 or bottom2 <= top + 1
+    viewer.size(1280, 800)

@@ -41,8 +41,8 @@ main()
 """
 
 
-def measure(place, *options):
-    (place / "program.py").write_text(PROGRAM)
+def measure(place, *options, program=PROGRAM):
+    (place / "program.py").write_text(program)
     run = [sys.executable, "-m", "spartito", "run", "-q", "--only-mine", *options, "-o", "x"]
     command = [*run, "--", sys.executable, "program.py"]
     subprocess.run(command, cwd=place, check=True)
@@ -199,22 +199,6 @@ def test_no_source_says_what_to_do(recorded, model, tmp_path_factory):
         v.close()
 
 
-def test_another_run_stands_beside_this_one(recorded, model, tmp_path_factory):
-    base = measure(tmp_path_factory.mktemp("base"))
-    v = Viewer(recorded, tmp_path_factory.mktemp("compared"), "--compare", base)
-    try:
-        before = {row["name"]: row for row in Model(str(base)).flat()}
-        for row in v.open("view=bottomup")["rows"]:
-            assert close(row["before"], before.get(row["name"], {"excl": 0})["excl"]), row["name"]
-        view = v.open("view=graph")
-        assert len(view["nodes"]) == len(view["change"])
-        for row, change in zip(view["nodes"], view["change"]):
-            was = before.get(row["name"], {"incl": 0})["incl"]
-            assert close(change, (row["incl"] - was) / max(row["incl"], was)), row["name"]
-    finally:
-        v.close()
-
-
 def test_tasks_are_the_models(viewer, model):
     view = viewer.open("view=tasks")
     found = model.tasks()
@@ -225,6 +209,19 @@ def test_tasks_are_the_models(viewer, model):
     for group in found["groups"]:
         tasks, running, waiting = shown[group["name"]]
         assert tasks == group["tasks"] and close(running, group["running"]) and close(waiting, group["waiting"])
+
+
+def test_steps_of_tasks_are_in_their_bars(viewer, model):
+    viewer.open("view=timeline")
+    viewer.focus("canvas")
+    view = viewer.key("ArrowDown", "k")
+    tasks = {task["name"]: task for task in model.tasks()["tasks"]}
+    assert len(tasks) >= 6 and set(view["steps"]) == set(tasks)
+    for name, steps in view["steps"].items():
+        task = tasks[name]
+        assert sum(n for _, _, n, _ in steps) == task["steps"] >= 1
+        assert sum((end - begin) * busy for begin, end, _, busy in steps) == pytest.approx(task["running"], rel=1e-3, abs=1e-7)
+        assert close(steps[0][0], task["begin"]) and close(steps[-1][1], task["end"])
 
 
 def test_files_are_the_models(viewer, model, recorded):

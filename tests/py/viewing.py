@@ -27,18 +27,25 @@ needs_viewer = [
 ]
 
 
-def ranks_of_heat(tmp_path_factory):
-    """For a fixture: the model of examples/heat.py in four ranks, and a viewer of it."""
+def ranks_of_heat(tmp_path_factory, against=0):
+    """For a fixture: the model of examples/heat.py in four ranks, and a viewer of it. against: ranks of another run that it is
+    compared with, whose model stands between them."""
     pytest.importorskip("mpi4py")
     kind = next((k for k in KINDS if shutil.which(f"mpiexec.{k}")), None)
     if kind is None:
         pytest.skip("no mpiexec is installed")
     place = tmp_path_factory.mktemp("heat")
-    command = [sys.executable, "-m", "spartito", "run", "-q", "--trace", "-o", place / "x", "--", sys.executable]
-    done = Mpi(kind, place).run(4, [*command, ROOT / "examples/heat.py"])
-    assert done.returncode == 0, done.stderr
-    v = Viewer(place / "x", tmp_path_factory.mktemp("browser"))
-    yield Model(str(place / "x")), v
+    found = []
+    for name, n in (("x", 4), ("base", against)):
+        if n == 0:
+            continue
+        command = [sys.executable, "-m", "spartito", "run", "-q", "--trace", "-o", place / name, "--", sys.executable]
+        done = Mpi(kind, place).run(n, [*command, ROOT / "examples/heat.py"])
+        assert done.returncode == 0, done.stderr
+        found.append(Model(str(place / name)))
+    options = ["--compare", place / "base"] if against else []
+    v = Viewer(place / "x", tmp_path_factory.mktemp("browser"), *options)
+    yield (*found, v)
     v.close()
 
 

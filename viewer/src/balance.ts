@@ -122,11 +122,53 @@ export class Spread {
     return found;
   }
 
+  /** Whether a region has a row of its own; all others together are in that of NONE. */
+  knows(region: number): boolean {
+    return this.rows.has(region) || !this.rows.has(NONE);
+  }
+
   private of(region: number): readonly number[] {
     return this.rows.get(region) ?? [];
   }
   private time(time: Time): Float64Array {
     return this.columns.f64(time);
+  }
+}
+
+/** Another run's spread, by what its functions and units are here. */
+export class SpreadBefore {
+  private readonly regions = new Map<number, number[]>(); // here, there: several where names cannot be told apart
+
+  constructor(
+    private readonly base: Spread,
+    ofBase: ArrayLike<number>,
+    private readonly unitHere: (unit: number) => number,
+  ) {
+    for (let there = 0; there < ofBase.length; there++) {
+      const known = this.regions.get(ofBase[there]!);
+      if (known) known.push(there);
+      else this.regions.set(ofBase[there]!, [there]);
+    }
+  }
+
+  /** Mean over the units of that run; NaN: it is among those that are not told apart there. */
+  mean(region: number, time: Time): number {
+    let sum = 0;
+    for (const there of this.regions.get(region) ?? []) sum += this.base.knows(there) ? this.base.stats(there, time).mean : Number.NaN;
+    return sum;
+  }
+
+  /** Of one region (undefined: of all) in each unit here; NaN where the other run has no such unit. */
+  values(region: number | undefined, time: Time, units: readonly number[]): Float64Array {
+    const at = new Map(units.map((unit, i) => [unit, i]));
+    const found = new Float64Array(units.length).fill(Number.NaN);
+    const there = region === undefined ? [] : (this.regions.get(region) ?? []).map((one) => this.base.values(one, time));
+    this.base.units.forEach((unit, i) => {
+      const here = at.get(this.unitHere(unit));
+      if (here === undefined) return;
+      found[here] = region === undefined ? this.base.parts(i).reduce((sum, part) => sum + part.value, 0) : there.reduce((sum, values) => sum + values[i]!, 0);
+    });
+    return found;
   }
 }
 

@@ -2,6 +2,7 @@
 // Ranks, processes or threads as bars: each made of its functions, or one function in each of them.
 import { useMemo, useReducer, useRef } from "preact/hooks";
 import type { Spread, Stats, Time } from "./balance";
+import { both } from "./change";
 import { type Colour, css, muted, ofModule } from "./colour";
 import { NONE } from "./columns";
 import type { Facts, Regions } from "./facts";
@@ -33,6 +34,8 @@ export interface Bars {
   time: Time;
   /** Unit that is selected; -1: none. */
   selected: number;
+  /** Of each unit, in the other run; NaN: it has none such. */
+  before: Float64Array | undefined;
   /** px; undefined: as high as there is room. */
   high: number | undefined;
   onUnit: (unit: number) => void;
@@ -86,15 +89,18 @@ function paintBar(pen: CanvasRenderingContext2D, bars: Bars, sight: Sight, index
     pen.fillStyle = inks.ink;
     if (x1 - x0 > 40) write(pen, part.region === NONE ? "others" : (bars.regions.qualnames[part.region] ?? ""), x0 + 4, y + ROW / 2 + 1, x1 - x0 - 8);
   }
+  const was = bars.before?.[unit] ?? Number.NaN;
   pen.fillStyle = inks.ink;
+  if (!Number.isNaN(was)) pen.fillRect(Math.round(xOf(sight, was)) - 1, y + 1, 2, ROW - 2);
   write(pen, bars.spread.label(bars.facts, unit), 12, y + ROW / 2 + 1, LEFT - 18);
   const far = bars.one?.outliers.includes(unit) ?? false;
   const mean = bars.one?.mean ?? 0;
+  const behind = Math.max(xOf(sight, sum), Number.isNaN(was) ? 0 : xOf(sight, was));
   pen.fillStyle = far ? inks.warn : inks.soft;
-  pen.fillText(asTime(sum), xOf(sight, sum) + 6, y + ROW / 2 + 1);
+  pen.fillText(asTime(sum), behind + 6, y + ROW / 2 + 1);
   if (far && mean > 0) {
     const wide = pen.measureText(asTime(sum)).width;
-    pen.fillText(`${sum > mean ? "+" : "−"}${percent(Math.abs(sum / mean - 1))}`, xOf(sight, sum) + wide + 16, y + ROW / 2 + 1);
+    pen.fillText(`${sum > mean ? "+" : "−"}${percent(Math.abs(sum / mean - 1))}`, behind + wide + 16, y + ROW / 2 + 1);
   }
 }
 
@@ -126,10 +132,19 @@ function paint(pen: CanvasRenderingContext2D, bars: Bars, sight: Sight): void {
   const head = bars.one
     ? `mean ${asTime(bars.one.mean)}, standard deviation ${asTime(bars.one.std)}`
     : `${bars.time === "excl" ? "own time" : "time"} of each function`;
-  write(pen, head, LEFT, HEAD / 2, sight.width - LEFT - 8);
+  write(pen, bars.before ? `${head}; the stroke: in the other run` : head, LEFT, HEAD / 2, sight.width - LEFT - 8);
   pen.fillStyle = inks.line;
   pen.fillRect(0, HEAD - 1, sight.width, 1);
   pen.fillRect(LEFT - 1, HEAD, 1, sight.height - HEAD);
+}
+
+/** What the whole bar was in the other run. */
+function wasOf(bars: Bars, { index }: Hit): [string, string][] {
+  const unit = bars.order[index]!;
+  const before = bars.before?.[unit] ?? Number.NaN;
+  if (Number.isNaN(before)) return [];
+  const now = partsOf(bars, unit).reduce((sum, part) => sum + part.value, 0);
+  return [[bars.one ? "against the other run" : "all together, against the other run", both(asTime, { now, before })]];
 }
 
 interface Hit {
@@ -183,8 +198,8 @@ export function BarChart(bars: Bars) {
   const state = useRef({ scroll: 0, focus: -1, width: 0, height: 0, hover: undefined as (Hit & { at: Point }) | undefined });
   const [version, redraw] = useReducer((n: number) => n + 1, 0) as [number, () => void];
   const most = useMemo(
-    () => bars.order.reduce((most, unit) => Math.max(most, partsOf(bars, unit).reduce((sum, part) => sum + part.value, 0)), 0),
-    [bars.spread, bars.one, bars.time],
+    () => bars.order.reduce((most, unit) => Math.max(most, bars.before?.[unit] || 0, partsOf(bars, unit).reduce((sum, part) => sum + part.value, 0)), 0),
+    [bars.spread, bars.one, bars.time, bars.before],
   );
   const now = state.current;
   const full = bars.order.length * ROW;
@@ -199,7 +214,7 @@ export function BarChart(bars: Bars) {
       now.height = height;
       paint(pen, bars, sight());
     },
-    [version, bars.spread, bars.one, bars.time, bars.order, bars.selected, colours, most],
+    [version, bars.spread, bars.one, bars.time, bars.order, bars.selected, bars.before, colours, most],
   );
   const unit = now.focus >= 0 ? bars.order[now.focus] : undefined;
   const told = (index: number): string => `${bars.spread.label(bars.facts, index)}: ${asTime(partsOf(bars, index).reduce((sum, part) => sum + part.value, 0))}`;
@@ -242,7 +257,7 @@ export function BarChart(bars: Bars) {
       {hover && (
         <Tooltip x={hover.at.clientX} y={hover.at.clientY}>
           <b>{hover.region === undefined ? bars.spread.label(bars.facts, bars.order[hover.index]!) : nameOf(bars.regions, hover.region)}</b>
-          <Pairs of={[["on", bars.spread.label(bars.facts, bars.order[hover.index]!)], [bars.time === "excl" ? "own time" : "time", asTime(hover.value)]]} />
+          <Pairs of={[["on", bars.spread.label(bars.facts, bars.order[hover.index]!)], [bars.time === "excl" ? "own time" : "time", asTime(hover.value)], ...wasOf(bars, hover)]} />
         </Tooltip>
       )}
     </div>

@@ -4,7 +4,7 @@
 import { Lift, rowsOf, type Carried, type Groups, type RowSet } from "./lift";
 import { NONE, type Paths } from "./paths";
 
-export type BottomUpKey = "excl" | "incl" | "visits" | "name";
+export type BottomUpKey = "excl" | "incl" | "visits" | "name" | "baseExcl" | "change";
 
 /** What a node shows. */
 export interface BottomUpRow {
@@ -14,6 +14,8 @@ export interface BottomUpRow {
   readonly excl: number;
   readonly visits: number;
   readonly hidden: number;
+  /** Of the run compared with; undefined: there is none. */
+  readonly baseExcl: number | undefined;
   readonly open: boolean;
   readonly closed: boolean; // can be opened
 }
@@ -73,7 +75,8 @@ export class BottomUp {
       const names = Array.from(groups.region, (region) => this.nameOf(region));
       return ids.sort((a, b) => (names[a]! < names[b]! ? -1 : names[a]! > names[b]! ? 1 : a - b));
     }
-    const key = groups.sum[this.key];
+    const { excl, baseExcl } = groups.sum;
+    const key = this.key === "change" ? excl.map((now, k) => now - (baseExcl[k] ?? 0)) : groups.sum[this.key];
     return ids.sort((a, b) => key[b]! - key[a]! || groups.sum.incl[b]! - groups.sum.incl[a]! || a - b);
   }
 
@@ -116,6 +119,7 @@ export class BottomUp {
       excl: sum.excl[k]!,
       visits: sum.visits[k]!,
       hidden: sum.hidden[k]!,
+      baseExcl: sum.baseExcl[k],
       open,
       closed: !open && this.lift.haveCallers(this.rows(node)),
     };

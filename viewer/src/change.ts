@@ -15,3 +15,34 @@ export function largestChange(now: ArrayLike<number>, before: ArrayLike<number>)
   for (let i = 0; i < now.length; i++) most = Math.max(most, Math.abs(now[i]! - before[i]!));
   return most;
 }
+
+/** Seconds here, and in the other run. */
+export interface Change {
+  now: number;
+  before: number;
+}
+
+const FACTOR = 10; // from here on a percentage would have four digits
+
+/** For a column of percentages: "+12.3", "×96", "new", "gone". */
+export function changeOf({ now, before }: Change): string {
+  if (now === before) return "0.0";
+  if (!before) return "new";
+  if (!now) return "gone";
+  const share = now / before - 1;
+  if (share >= FACTOR) return `×${Number((now / before).toPrecision(3))}`;
+  return `${share > 0 ? "+" : ""}${(share * 100).toFixed(1)}`;
+}
+
+/** The same for a sentence: with its sign of percent. */
+export function changeText(change: Change): string {
+  const text = changeOf(change);
+  return /\d$/.test(text) && !text.startsWith("×") ? `${text} %` : text;
+}
+
+/** What was there before, and what that changed to. */
+export function both(seconds: (value: number) => string, change: Change): string {
+  const more = change.now - change.before;
+  if (!more) return "unchanged";
+  return `${more > 0 ? "+" : ""}${seconds(more)}, ${changeText(change)}`;
+}

@@ -29,9 +29,15 @@ export interface Metric {
   unit: string;
   exponent: number;
   what: string;
+  /** Counted by the function itself, at moments that are not in the trace; the others are read at each enter and leave. */
+  own: boolean;
+  /** A height that was reached, not a count. */
+  level: boolean;
+  /** Of the whole run, as it was counted. */
+  total: number;
 }
 
-export type Has = "trace" | "lines" | "mpi" | "io" | "tasks" | "messages" | "waits" | "counters" | "source" | "compare";
+export type Has = "trace" | "lines" | "mpi" | "io" | "tasks" | "messages" | "waits" | "counters" | "metrics" | "source" | "compare";
 
 export interface Facts {
   title: string;
@@ -39,6 +45,8 @@ export interface Facts {
   host: string;
   start: number;
   duration: number;
+  /** Calls that were measured. */
+  visits: number;
   python: string;
   traced: boolean;
   /** Where the time goes, in words. */
@@ -50,6 +58,8 @@ export interface Facts {
   lost: string[];
   /** What a file of `spartito html` had no room for; the server leaves nothing out. */
   pruned?: string[];
+  /** The page is such a file. */
+  file?: boolean;
   problems: string[];
   processes: Process[];
   locations: Location[];
@@ -57,6 +67,21 @@ export interface Facts {
   has: Record<Has, boolean>;
   versions: Record<string, string>;
 }
+
+/** Functions of no module, by their kind. */
+const GROUPS: Record<string, string> = {
+  mpi: "MPI",
+  io: "file I/O",
+  c: "functions in C",
+  native: "native code",
+  user: "user regions",
+  parameter: "parameters",
+  collapsed: "left out",
+  off: "recording off",
+  root: "outside of functions",
+};
+const groups = new Set(Object.values(GROUPS));
+export const isGroup = (module: string): boolean => groups.has(module);
 
 /** Names and places of functions; other kinds give indices into these. */
 export class Regions {
@@ -69,6 +94,8 @@ export class Regions {
   readonly file: Uint32Array;
   readonly line: Uint32Array;
   readonly kind: Uint8Array;
+  /** Of each region of the run compared with, which one it is here. */
+  readonly ofBase: Uint32Array | undefined;
   private lower?: string[];
 
   constructor(columns: Columns) {
@@ -82,6 +109,7 @@ export class Regions {
     this.file = columns.u32("file");
     this.line = columns.u32("line");
     this.kind = columns.u8("kind");
+    if (columns.has("of_base")) this.ofBase = columns.u32("of_base");
   }
 
   get count(): number {
@@ -90,6 +118,11 @@ export class Regions {
 
   moduleOf(region: number): string {
     return this.modules[this.module[region]!] ?? "";
+  }
+
+  /** The module, or what stands for one where there is none: MPI, file I/O. What is selected and summed up by module is so by this. */
+  groupOf(region: number): string {
+    return this.moduleOf(region) || (GROUPS[this.kindOf(region)] ?? "");
   }
 
   kindOf(region: number): string {

@@ -23,8 +23,12 @@ export class Flat {
   /** How often generators and coroutines went on; undefined where none did. */
   readonly resumed: Float64Array | undefined;
   readonly metrics: FlatMetric[];
+  /** Names of metrics that are not known within the range of time. */
+  readonly unranged: readonly string[];
   /** Own time of all functions, which is that of the run in all its threads. */
   readonly total: number;
+  /** Why there is no base where two runs are compared: a sentence. */
+  readonly baseNone: string | undefined;
 
   constructor(columns: Columns) {
     this.region = columns.u32("region");
@@ -35,6 +39,7 @@ export class Flat {
     this.min = columns.f64("min");
     this.max = columns.f64("max");
     this.std = columns.f64("std");
+    this.baseNone = columns.meta["base_none"];
     if (columns.has("resumed")) this.resumed = columns.f64("resumed");
     if (columns.has("base_incl"))
       this.base = { visits: columns.f64("base_visits"), incl: columns.f64("base_incl"), excl: columns.f64("base_excl") };
@@ -43,6 +48,7 @@ export class Flat {
       .filter((name) => name.startsWith("metric:") && name.endsWith(":incl"))
       .map((name) => name.slice(7, -5))
       .map((name) => ({ name, incl: columns.f64(`metric:${name}:incl`), excl: columns.f64(`metric:${name}:excl`) }));
+    this.unranged = (columns.meta["unranged"] ?? []) as string[];
     this.total = this.excl.reduce((sum, value) => sum + value, 0);
   }
 
@@ -82,7 +88,7 @@ export interface ModuleShare {
 export function byPackage(flat: Flat, regions: Regions): ModuleShare[] {
   const times = new Map<string, number>();
   for (let row = 0; row < flat.count; row++) {
-    const name = regions.moduleOf(flat.region[row]!).split(".", 1)[0]!;
+    const name = regions.groupOf(flat.region[row]!).split(".", 1)[0]!;
     times.set(name, (times.get(name) ?? 0) + flat.excl[row]!);
   }
   return [...times].map(([module, excl]) => ({ module, excl })).sort((a, b) => b.excl - a.excl);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The picture of a call graph: what is in it, where it is seen from, and how it is drawn.
 import { type CallGraph, type Picked, pick, ownCalls, type PickOptions } from "./callgraph";
+import { type Measure, change, largestChange } from "./change";
 import { TITLE, layout, type Layout } from "./layout";
 import { shorten } from "./units";
 
@@ -26,8 +27,9 @@ export interface Picture {
   readonly clusters: string[];
   readonly total: number;
   readonly indexOf: Map<number, number>; // of regions
-  /** Compared with another run, how much of the time of the longer one each function has gained: -1 to 1. */
+  /** Compared with another run, from -1 to 1: of each function, and of each call. */
   readonly change: number[] | undefined;
+  readonly edgeChange: number[] | undefined;
 }
 
 export interface Words {
@@ -45,8 +47,13 @@ export function measured(text: string, font: string): number {
   return ruler.measureText(text).width;
 }
 
-/** base: inclusive times of another run, by region. */
-export function picture(graph: CallGraph, options: PickOptions, framed: boolean, words: Words, base?: Float64Array): Picture {
+/** In the graph of another run, which has the same regions: from its functions and calls to the numbers that colours want. */
+export interface Beside {
+  graph: CallGraph;
+  measure: Measure;
+}
+
+export function picture(graph: CallGraph, options: PickOptions, framed: boolean, words: Words, beside?: Beside): Picture {
   const picked = pick(graph, options);
   const texts = Array.from(picked.nodes, (region) => ({
     module: words.module(region),
@@ -67,11 +74,18 @@ export function picture(graph: CallGraph, options: PickOptions, framed: boolean,
     edges: Array.from(picked.edges, (e) => ({ from: indexOf.get(graph.caller[e]!)!, to: indexOf.get(graph.callee[e]!)! })),
     clusters: clusters.map((name) => Math.min(WIDEST, measured(name, SMALL))),
   });
-  return { graph, picked, layout: laid, texts, clusters, total: options.total, indexOf, change: base && changes(picked, graph.incl, base) };
+  const { change, edgeChange } = changes(graph, picked, beside);
+  return { graph, picked, layout: laid, texts, clusters, total: options.total, indexOf, change, edgeChange };
 }
 
-function changes({ nodes }: Picked, incl: Float64Array, base: Float64Array): number[] {
-  return Array.from(nodes, (region) => (incl[region]! - base[region]!) / Math.max(incl[region]!, base[region]!, Number.MIN_VALUE));
+function changes(now: CallGraph, { nodes, edges }: Picked, beside: Beside | undefined): Pick<Picture, "change" | "edgeChange"> {
+  if (!beside) return { change: undefined, edgeChange: undefined };
+  const { graph, measure } = beside; // of the same tree: regions and edges have the same numbers
+  const largest = largestChange(now.incl, graph.incl);
+  return {
+    change: Array.from(nodes, (region) => change(now.incl[region]!, graph.incl[region]!, measure, largest)),
+    edgeChange: Array.from(edges, (e) => change(now.edgeIncl[e]!, graph.edgeIncl[e]!, measure, largest)),
+  };
 }
 
 /** From where the picture is seen: screen = (x + left) * scale. */
@@ -175,8 +189,8 @@ function drawEdges(pen: CanvasRenderingContext2D, p: Picture, paint: Paint, node
     const e = p.picked.edges[k]!;
     const share = graph.edgeIncl[e]! / p.total;
     const near = graph.caller[e] === region || graph.callee[e] === region;
-    pen.strokeStyle = pen.fillStyle = near ? paint.accent : paint.soft;
-    pen.globalAlpha = near ? 1 : 0.35 + 0.5 * Math.sqrt(Math.min(1, share));
+    pen.strokeStyle = pen.fillStyle = near ? paint.accent : p.edgeChange ? paint.changed(p.edgeChange[k]!) : paint.soft;
+    pen.globalAlpha = near || p.edgeChange ? 1 : 0.35 + 0.5 * Math.sqrt(Math.min(1, share));
     pen.lineWidth = 0.8 + 5 * Math.sqrt(Math.min(1, share));
     pen.setLineDash(upwards ? [6, 4] : []);
     curve(pen, points);

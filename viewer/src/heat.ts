@@ -10,6 +10,21 @@ export interface LineFunction {
   own: number;
   callees: number;
   lines: [line: number, hits: number, own: number, callees: number][];
+  /** Of the run compared with, where it has the function. */
+  base?: BaseLines;
+}
+
+export interface BaseLines {
+  name: string;
+  file: string;
+  line: number;
+  own: number;
+  callees: number;
+  /** How lines were found to be the same: by their text, or by their distance from the function's first line. */
+  by: "text" | "place";
+  lines: [here: number, there: number, hits: number, own: number, callees: number][];
+  /** Those that have no counterpart. */
+  gone: [there: number, hits: number, own: number, callees: number, text: string][];
 }
 
 export interface HeatLine {
@@ -22,10 +37,12 @@ export interface HeatLine {
   readonly share: number;
   /** Index in the functions; -1: nothing was recorded there. */
   readonly of: number;
+  /** Own time and callees in the other run; undefined: its lines are not known. */
+  readonly before: number | undefined;
 }
 
 /** Time that a function's lines took, with what they called. */
-export const timeOf = (f: LineFunction): number => f.own + f.callees;
+export const timeOf = (f: { own: number; callees: number }): number => f.own + f.callees;
 
 /** All lines of the text; without it those that ran. Where a line belongs to several functions (a comprehension, a lambda) it has
  * the numbers of the chosen one, or else of the one around the others, which has their time in its callees. */
@@ -38,13 +55,17 @@ export function heatLines(
   const found = new Map<number, HeatLine>();
   functions.forEach((f, of) => {
     if (f.file !== file) return;
-    for (const [line, hits, own, callees] of f.lines) {
+    const was = f.base && new Map(f.base.lines.map(([here, , , own, callees]) => [here, own + callees]));
+    const put = (line: number, hits: number, own: number, callees: number): void => {
       const before = functions[found.get(line)?.of ?? -1];
-      if (before && (before === chosen || (f !== chosen && before.line <= f.line && timeOf(before) >= timeOf(f)))) continue;
-      found.set(line, { line, text: undefined, hits, own, callees, share: timeOf(f) > 0 ? (own + callees) / timeOf(f) : 0, of });
-    }
+      if (before && (before === chosen || (f !== chosen && before.line <= f.line && timeOf(before) >= timeOf(f)))) return;
+      found.set(line, { line, text: undefined, hits, own, callees, share: timeOf(f) > 0 ? (own + callees) / timeOf(f) : 0, of, before: was && (was.get(line) ?? 0) });
+    };
+    for (const [line, hits, own, callees] of f.lines) put(line, hits, own, callees);
+    const ran = new Set(f.lines.map(([line]) => line));
+    for (const line of was?.keys() ?? []) if (!ran.has(line)) put(line, 0, 0, 0);
   });
-  const empty = (line: number): HeatLine => ({ line, text: undefined, hits: 0, own: 0, callees: 0, share: 0, of: -1 });
+  const empty = (line: number): HeatLine => ({ line, text: undefined, hits: 0, own: 0, callees: 0, share: 0, of: -1, before: undefined });
   if (text === undefined) return [...found.values()].sort((a, b) => a.line - b.line);
   const texts = text.split(/\r\n|\r|\n/);
   if (texts[texts.length - 1] === "") texts.pop();

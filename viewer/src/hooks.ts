@@ -7,6 +7,7 @@ import { type Facts, Regions } from "./facts";
 import { type Params, query } from "./source";
 import { type Selection, type Store, range } from "./store";
 import { Tree } from "./tree";
+import { chosenMetric, weightOf, type Weight } from "./weight";
 
 const Context = createContext<Store>(undefined as never);
 export const Provide = Context.Provider;
@@ -49,12 +50,14 @@ export function useAnswer<T>(kind: string | undefined, params: Params, make: (co
   useEffect(() => {
     let wanted = true;
     if (kind === undefined) return undefined;
-    store.source.get(kind, params).then(
+    const leave = new AbortController();
+    store.source.get(kind, params, leave.signal).then(
       (columns) => wanted && hold({ key, data: made(columns, make), problem: undefined }),
       (error: Error) => wanted && hold({ key, data: undefined, problem: error.message }),
     );
     return () => {
       wanted = false;
+      leave.abort(); // the selection has moved on
     };
   }, [store, key]);
   return { data: held.data, loading: held.key !== key, problem: held.key === key ? held.problem : undefined };
@@ -79,9 +82,25 @@ export const useQuery = (kind: string | undefined, params: Params = {}): Answer<
 export const useFirstFacts = (): Answer<Facts> => useAnswer("facts", {}, asFacts);
 export const useRegions = (): Answer<Regions> => useAnswer("regions", {}, asRegions);
 
-/** The call tree of what is selected: process, location, range of time. */
-export function useTree(): Answer<Tree> {
-  return useAnswer("tree", range(useSelection()), asTree);
+const makers = new WeakMap<Weight, (columns: Columns) => Tree>();
+
+function treeOf(weight: Weight): (columns: Columns) => Tree {
+  let maker = makers.get(weight);
+  if (!maker) makers.set(weight, (maker = (columns) => new Tree(columns, weight)));
+  return maker;
+}
+
+/** The call tree of what is selected: process, location, range of time. weighed: with the metric that is chosen instead of the time. */
+export function useTree(weighed = false): Answer<Tree> {
+  const selection = useSelection();
+  const facts = useContext(KnownFacts);
+  const metric = weighed ? chosenMetric(facts, selection) : undefined;
+  return useAnswer("tree", { ...range(selection), metric: metric?.name }, metric ? treeOf(weightOf(metric)) : asTree);
+}
+
+/** The call tree of the whole run, if it is wanted. */
+export function useWholeTree(wanted: boolean): Answer<Tree> {
+  return useAnswer(wanted ? "tree" : undefined, {}, asTree);
 }
 
 /** Tells tests, through window.spartito.state().view, what this view shows. */

@@ -9,6 +9,9 @@ export interface Carried {
   readonly excl: Float64Array;
   readonly visits: Float64Array;
   readonly hidden: Float64Array;
+  /** Of the run compared with; nothing where there is none. */
+  readonly baseIncl: Float64Array;
+  readonly baseExcl: Float64Array;
 }
 
 /** Rows, each once. */
@@ -25,8 +28,10 @@ export interface Groups {
   readonly rows: RowSet;
 }
 
-function carried(n: number): Carried {
+export function carried(n: number, compared: boolean): Carried {
   return {
+    baseIncl: new Float64Array(compared ? n : 0),
+    baseExcl: new Float64Array(compared ? n : 0),
     incl: new Float64Array(n),
     excl: new Float64Array(n),
     visits: new Float64Array(n),
@@ -39,14 +44,19 @@ function add(to: Carried, i: number, from: Carried, k: number): void {
   to.excl[i]! += from.excl[k]!;
   to.visits[i]! += from.visits[k]!;
   to.hidden[i]! += from.hidden[k]!;
+  if (!to.baseIncl.length) return;
+  to.baseIncl[i]! += from.baseIncl[k]!;
+  to.baseExcl[i]! += from.baseExcl[k]!;
 }
 
 /** The rows of one group. */
 export function rowsOf(groups: Groups, k: number): RowSet {
   const from = groups.begin[k]!;
   const to = groups.begin[k + 1]!;
-  const { at, incl, excl, visits, hidden } = groups.rows;
+  const { at, incl, excl, visits, hidden, baseIncl, baseExcl } = groups.rows;
   return {
+    baseIncl: baseIncl.subarray(from, to),
+    baseExcl: baseExcl.subarray(from, to),
     at: at.subarray(from, to),
     incl: incl.subarray(from, to),
     excl: excl.subarray(from, to),
@@ -78,7 +88,8 @@ export class Lift {
   all(): Groups {
     const { paths } = this;
     const at = new Uint32Array(paths.count);
-    const own = carried(paths.count);
+    const { base } = paths;
+    const own = carried(paths.count, base !== undefined);
     const end = subtreeEnds(paths);
     const until = new Uint32Array(this.regions + 1); // for each region: where its outermost call ends
     let n = 0;
@@ -90,7 +101,9 @@ export class Lift {
       if (i >= until[k]!) {
         until[k] = end[i]!;
         own.incl[n] = paths.incl[i]!;
+        if (base) own.baseIncl[n] = base.incl[i]!;
       }
+      if (base) own.baseExcl[n] = region === NONE ? base.incl[i]! : base.excl[i]!;
       // what is hidden has no rows below it that would have time of their own
       own.excl[n] = region === NONE ? paths.incl[i]! : paths.excl[i]!;
       own.visits[n] = paths.visits[i]!;
@@ -104,7 +117,7 @@ export class Lift {
   callers(rows: RowSet): Groups {
     const { parent } = this.paths;
     const at = new Uint32Array(rows.at.length);
-    const sum = carried(at.length);
+    const sum = carried(at.length, this.paths.base !== undefined);
     let n = 0;
     for (let i = 0; i < rows.at.length; i++) {
       const up = parent[rows.at[i]!]!;
@@ -136,13 +149,14 @@ export class Lift {
       if (count[k]!++ === 0) found.push(k);
     }
     const begin = new Uint32Array(found.length + 1);
-    const sum = carried(found.length);
+    const compared = this.paths.base !== undefined;
+    const sum = carried(found.length, compared);
     found.forEach((k, group) => {
       begin[group + 1] = begin[group]! + count[k]!;
       count[k] = group;
     });
     const place = begin.slice();
-    const to: RowSet = { at: new Uint32Array(n), ...carried(n) };
+    const to: RowSet = { at: new Uint32Array(n), ...carried(n, compared) };
     for (let i = 0; i < n; i++) {
       const group = count[this.index(rows.at[i]!)]!;
       const here = place[group]!++;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The communication matrix: what the kind "matrix" says, by sender and receiver, with the sums of both.
+import { largestChange } from "./change";
 import { type Columns, NONE } from "./columns";
 import { type Facts } from "./facts";
 import { processLabel } from "./rows";
@@ -15,6 +16,10 @@ export class Matrix {
   readonly group: number; // processes that share a row
   readonly size: number; // rows
   private readonly sums = new Map<Quantity, Float64Array>();
+  private readonly place: ReadonlyMap<number, number>;
+  private before: Map<Quantity, Float64Array> | undefined;
+  /** Messages of the other run between processes of which one is not here. */
+  elsewhere = 0;
 
   constructor(
     readonly columns: Columns,
@@ -29,13 +34,38 @@ export class Matrix {
     this.processes = [...ranks, ...rest.sort((a, b) => a - b), ...(seen.has(NONE) ? [NONE] : [])];
     this.group = Math.max(Math.ceil(this.processes.length / MOST), 1);
     this.size = Math.ceil(this.processes.length / this.group);
-    const place = new Map(this.processes.map((process, i) => [process, Math.floor(i / this.group)]));
-    for (const quantity of QUANTITIES) {
-      const sums = new Float64Array(this.size * this.size);
-      const values = columns.f64(quantity);
-      for (let i = 0; i < from.length; i++) sums[place.get(from[i]!)! * this.size + place.get(to[i]!)!]! += values[i]!;
-      this.sums.set(quantity, sums);
+    this.place = new Map(this.processes.map((process, i) => [process, Math.floor(i / this.group)]));
+    for (const quantity of QUANTITIES) this.sums.set(quantity, this.summed(columns, quantity, (process) => process));
+  }
+
+  private summed(columns: Columns, quantity: Quantity, here: (process: number) => number): Float64Array {
+    const [from, to, values] = [columns.u32("from"), columns.u32("to"), columns.f64(quantity)];
+    const sums = new Float64Array(this.size * this.size);
+    let elsewhere = 0;
+    for (let i = 0; i < from.length; i++) {
+      const [row, column] = [this.place.get(here(from[i]!)), this.place.get(here(to[i]!))];
+      if (row === undefined || column === undefined) elsewhere += values[i]!;
+      else sums[row * this.size + column]! += values[i]!;
     }
+    if (quantity === "messages") this.elsewhere = elsewhere;
+    return sums;
+  }
+
+  /** Puts another run beside it. here: what a process of it is in this one, NaN: nothing. */
+  beside(columns: Columns, here: (process: number) => number): this {
+    const named = (process: number): number => (process === NONE ? NONE : here(process));
+    this.before = new Map(QUANTITIES.map((quantity) => [quantity, this.summed(columns, quantity, named)]));
+    return this;
+  }
+
+  /** What a cell has in the other run; undefined: there is none. */
+  was(quantity: Quantity, row: number, column: number): number | undefined {
+    return this.before?.get(quantity)![row * this.size + column];
+  }
+
+  largestChange(quantity: Quantity): number {
+    const before = this.before?.get(quantity);
+    return before ? largestChange(this.sums.get(quantity)!, before) : 0;
   }
 
   /** Of a row (who sends) and a column (who receives). */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The picture of the communication matrix: a cell for each sender and receiver, and the sums at its edges.
 import { useMemo, useReducer, useRef } from "preact/hooks";
-import { ofHeat } from "./colour";
+import { type Measure, both, change } from "./change";
+import { type Colour, ofChange, ofHeat } from "./colour";
 import { useDark, useSelection } from "./hooks";
 import { type Inks, inksOf, measure, setFont, write } from "./ink";
 import type { Matrix, Quantity } from "./matrix";
@@ -9,7 +10,7 @@ import { Canvas, type Point } from "./parts/Canvas";
 import { Pairs, Tooltip } from "./parts/Tooltip";
 import { pixelOf, Raster } from "./raster";
 import type { Facts } from "./facts";
-import { bytes, count, time } from "./units";
+import { bytes, count, signed, time } from "./units";
 
 const LEFT = 110; // px; of the senders' names
 const TOP = 44; // of the receivers'
@@ -30,6 +31,7 @@ interface Props {
   matrix: Matrix;
   facts: Facts;
   quantity: Quantity;
+  paint: "module" | Measure;
   chosen: Chosen | undefined;
   onChoose: (chosen: Chosen) => void;
 }
@@ -52,14 +54,35 @@ function heat(share: number): number {
   return share > 0 ? 0.08 + 0.92 * Math.sqrt(share) : 0;
 }
 
-function paintCells(pen: CanvasRenderingContext2D, { matrix, quantity }: Props, s: Sight): void {
-  const { size } = matrix;
+/** Of a cell; undefined: nothing was sent in any of the runs. */
+function colouring({ matrix, quantity, paint }: Props, dark: boolean): (row: number, column: number) => Colour | undefined {
   const most = matrix.largest(quantity);
+  const changed = matrix.largestChange(quantity);
+  return (row, column) => {
+    const value = matrix.value(quantity, row, column);
+    const was = matrix.was(quantity, row, column);
+    if (paint === "module" || was === undefined) return value > 0 ? ofHeat(heat(value / most), dark) : undefined;
+    return value > 0 || was > 0 ? ofChange(change(value, was, paint, changed), dark) : undefined;
+  };
+}
+
+/** The number in a cell: how much, or how much more. */
+function numberIn({ matrix, quantity, paint }: Props, row: number, column: number): string {
+  const value = matrix.value(quantity, row, column);
+  const was = matrix.was(quantity, row, column);
+  if (paint === "module" || was === undefined) return value > 0 ? shown(quantity, value) : "";
+  return value > 0 || was > 0 ? signed(shown(quantity, value - was), value - was) : "";
+}
+
+function paintCells(pen: CanvasRenderingContext2D, props: Props, s: Sight): void {
+  const { matrix } = props;
+  const { size } = matrix;
+  const colour = colouring(props, s.dark);
   s.raster.begin(size, size, pixelOf(ofHeat(0, s.dark)));
   for (let row = 0; row < size; row++)
     for (let column = 0; column < size; column++) {
-      const value = matrix.value(quantity, row, column);
-      if (value > 0) s.raster.pixels[row * s.raster.width + column] = pixelOf(ofHeat(heat(value / most), s.dark));
+      const found = colour(row, column);
+      if (found) s.raster.pixels[row * s.raster.width + column] = pixelOf(found);
     }
   s.raster.end();
   for (let row = 0; row < size; row++) s.raster.show(pen, row, LEFT, TOP + row * s.cell, size * s.cell, s.cell);
@@ -73,8 +96,7 @@ function paintCells(pen: CanvasRenderingContext2D, { matrix, quantity }: Props, 
   if (s.cell < 44) return;
   for (let row = 0; row < size; row++)
     for (let column = 0; column < size; column++) {
-      const value = matrix.value(quantity, row, column);
-      const text = value > 0 ? shown(quantity, value) : "";
+      const text = numberIn(props, row, column);
       pen.fillText(text, LEFT + column * s.cell + (s.cell - measure(pen, text)) / 2, TOP + (row + 0.5) * s.cell + 1);
     }
 }
@@ -125,13 +147,17 @@ function paint(pen: CanvasRenderingContext2D, props: Props, s: Sight, focus: Cho
   }
 }
 
-function pairsOf({ matrix, facts }: Props, { row, column }: Chosen): [string, string][] {
+function pairsOf({ matrix, facts, quantity }: Props, { row, column }: Chosen): [string, string][] {
+  const was = matrix.was(quantity, row, column);
   return [
     ["from", matrix.label(facts, row)],
     ["to", matrix.label(facts, column)],
     ["messages", count(matrix.value("messages", row, column))],
     ["bytes", bytes(matrix.value("bytes", row, column))],
     ["time", time(matrix.value("time", row, column))],
+    ...(was === undefined
+      ? []
+      : [[`${quantity} against the other run`, both((value) => shown(quantity, value), { now: matrix.value(quantity, row, column), before: was })] as [string, string]]),
   ];
 }
 
@@ -148,7 +174,7 @@ export function MatrixPicture(props: Props) {
       now.cell = cellOf(matrix, width, height);
       paint(pen, props, { inks, dark, raster: now.raster, cell: now.cell }, now.hover ?? now.focus, width, height);
     },
-    [version, matrix, props.quantity, props.chosen, inks],
+    [version, matrix, props.quantity, props.paint, props.chosen, inks],
   );
   const hit = (point: Point): Chosen | undefined => {
     const [row, column] = [Math.floor((point.y - TOP) / now.cell), Math.floor((point.x - LEFT) / now.cell)];

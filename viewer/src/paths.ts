@@ -17,6 +17,20 @@ export interface Paths {
   readonly incl: Float64Array;
   readonly excl: Float64Array;
   readonly hidden: Uint32Array;
+  /** Of the run compared with, if there is one. */
+  readonly base?: Base | undefined;
+}
+
+export interface Base {
+  readonly visits: Float64Array;
+  readonly incl: Float64Array;
+  readonly excl: Float64Array;
+}
+
+/** The other run's numbers in the same tree. */
+export function basePaths(paths: Paths): Paths | undefined {
+  const { count, parent, region, hidden, base } = paths;
+  return base && { count, parent, region, hidden, ...base };
 }
 
 /** For each row the first one that is not below it. */
@@ -127,7 +141,7 @@ export function arranged(tree: Paths): Paths {
     children[--first[up]!] = i;
   }
   const key = Float64Array.from(tree.incl, (v, i) => (tree.region[i] === NONE ? -1 : v));
-  const out = emptyPaths(n);
+  const out = emptyPaths(n, tree.base !== undefined);
   const number = new Uint32Array(n); // of a row in the new order
   const stack: number[] = [];
   const push = (row: number): void => {
@@ -146,8 +160,9 @@ export function arranged(tree: Paths): Paths {
   return out;
 }
 
-export function emptyPaths(n: number): Paths {
+export function emptyPaths(n: number, compared = false): Paths {
   return {
+    base: compared ? { visits: new Float64Array(n), incl: new Float64Array(n), excl: new Float64Array(n) } : undefined,
     count: n,
     parent: new Uint32Array(n).fill(NONE),
     region: new Uint32Array(n),
@@ -164,6 +179,10 @@ function copyRow(to: Paths, at: number, from: Paths, row: number): void {
   to.incl[at] = from.incl[row]!;
   to.excl[at] = from.excl[row]!;
   to.hidden[at] = from.hidden[row]!;
+  if (!to.base || !from.base) return;
+  to.base.visits[at] = from.base.visits[row]!;
+  to.base.incl[at] = from.base.incl[row]!;
+  to.base.excl[at] = from.base.excl[row]!;
 }
 
 /** Its first n rows. */
@@ -176,5 +195,6 @@ export function firstRows(tree: Paths, n: number): Paths {
     incl: tree.incl.subarray(0, n),
     excl: tree.excl.subarray(0, n),
     hidden: tree.hidden.subarray(0, n),
+    base: tree.base && { visits: tree.base.visits.subarray(0, n), incl: tree.base.incl.subarray(0, n), excl: tree.base.excl.subarray(0, n) },
   };
 }

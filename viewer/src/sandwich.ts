@@ -10,6 +10,8 @@ export interface Edge {
   readonly visits: number;
   readonly incl: number;
   readonly excl: number;
+  /** Inclusive time in the run compared with, if there is one. */
+  readonly before: number | undefined;
 }
 
 export interface Sandwich {
@@ -18,6 +20,8 @@ export interface Sandwich {
   readonly outermost: number; // of the visits: not below another one
   readonly incl: number;
   readonly excl: number;
+  /** Of the run compared with. */
+  readonly base: { visits: number; incl: number; excl: number } | undefined;
   readonly callers: Edge[]; // by inclusive time
   readonly callees: Edge[];
   /** The function in row 0, below it what it calls. */
@@ -42,21 +46,22 @@ function outermostRows(paths: Paths, region: number, end: Uint32Array): Uint32Ar
 
 /** Adds up edges: what a row adds to inclusive time only if no row of the same edge is above it. */
 class Edges {
-  private readonly numbers = new Map<number, { visits: number; incl: number; excl: number; until: number }>();
+  private readonly numbers = new Map<number, { visits: number; incl: number; excl: number; before: number; until: number }>();
 
   add(paths: Paths, row: number, other: number, end: Uint32Array): void {
     let at = this.numbers.get(other);
-    if (!at) this.numbers.set(other, (at = { visits: 0, incl: 0, excl: 0, until: 0 }));
+    if (!at) this.numbers.set(other, (at = { visits: 0, incl: 0, excl: 0, before: 0, until: 0 }));
     at.visits += paths.visits[row]!;
     at.excl += paths.excl[row]!;
     if (row >= at.until) {
       at.incl += paths.incl[row]!;
+      at.before += paths.base?.incl[row] ?? 0;
       at.until = end[row]!;
     }
   }
 
-  sorted(): Edge[] {
-    return Array.from(this.numbers, ([region, { visits, incl, excl }]) => ({ region, visits, incl, excl })).sort(
+  sorted(compared: boolean): Edge[] {
+    return Array.from(this.numbers, ([region, { visits, incl, excl, before }]) => ({ region, visits, incl, excl, before: compared ? before : undefined })).sort(
       (a, b) => b.incl - a.incl || a.region - b.region,
     );
   }
@@ -66,7 +71,8 @@ class Edges {
 function merged(paths: Paths, rows: Uint32Array, end: Uint32Array): Paths {
   let most = 0;
   for (const row of rows) most += end[row]! - row;
-  const out = emptyPaths(most);
+  const { base } = paths;
+  const out = emptyPaths(most, base !== undefined);
   const number = new Uint32Array(paths.count);
   const known = new PairMap(Math.min(most, 1 << 16));
   for (const top of rows)
@@ -81,6 +87,10 @@ function merged(paths: Paths, rows: Uint32Array, end: Uint32Array): Paths {
       out.incl[at]! += paths.incl[i]!;
       out.excl[at]! += paths.excl[i]!;
       out.hidden[at]! += paths.hidden[i]!;
+      if (!base || !out.base) continue;
+      out.base.visits[at]! += base.visits[i]!;
+      out.base.incl[at]! += base.incl[i]!;
+      out.base.excl[at]! += base.excl[i]!;
     }
   return arranged(firstRows(out, known.size));
 }
@@ -92,28 +102,34 @@ function callersOf(lift: Lift, region: number, rows: RowSet): Paths {
   const visits: number[] = [];
   const incl: number[] = [];
   const hidden: number[] = [];
-  const put = (up: number, what: number, calls: number, time: number, n: number): number =>
-    parent.push(up) && regions.push(what) && visits.push(calls) && incl.push(time) && hidden.push(n) && parent.length - 1;
+  const before: number[] = [];
+  const put = (up: number, what: number, calls: number, time: number, was: number, n: number): number => {
+    before.push(was);
+    return parent.push(up) && regions.push(what) && visits.push(calls) && incl.push(time) && hidden.push(n) && parent.length - 1;
+  };
   const sum = rows.incl.reduce((a, b) => a + b, 0);
   const calls = rows.visits.reduce((a, b) => a + b, 0);
-  const stack: { node: number; rows: RowSet }[] = [{ node: put(NONE, region, calls, sum, 0), rows }];
+  const stack: { node: number; rows: RowSet }[] = [{ node: put(NONE, region, calls, sum, rows.baseIncl.reduce((a, b) => a + b, 0), 0), rows }];
   while (stack.length) {
     const { node, rows: below } = stack.pop()!;
     const groups = lift.callers(below);
     let small = 0;
     let time = 0;
     let visited = 0;
+    let was = 0;
     for (let k = 0; k < groups.n; k++) {
       const here = groups.sum.incl[k]!;
       if (here < sum * LEAST_WAY) {
         small++;
         time += here;
         visited += groups.sum.visits[k]!;
-      } else stack.push({ node: put(node, groups.region[k]!, groups.sum.visits[k]!, here, 0), rows: rowsOf(groups, k) });
+        was += groups.sum.baseIncl[k] ?? 0;
+      } else stack.push({ node: put(node, groups.region[k]!, groups.sum.visits[k]!, here, groups.sum.baseIncl[k] ?? 0, 0), rows: rowsOf(groups, k) });
     }
-    if (small) put(node, NONE, visited, time, small);
+    if (small) put(node, NONE, visited, time, was, small);
   }
-  const tree = emptyPaths(parent.length);
+  const tree = emptyPaths(parent.length, lift.paths.base !== undefined);
+  tree.base?.incl.set(before);
   tree.parent.set(parent);
   tree.region.set(regions);
   tree.visits.set(visits);
@@ -135,29 +151,36 @@ export function sandwich(paths: Paths, region: number, regions: number): Sandwic
   const callees = new Edges();
   let visits = 0;
   let excl = 0;
+  const was = { visits: 0, incl: 0, excl: 0 };
   for (let i = 0; i < paths.count; i++) {
     if (paths.region[i] === region) {
       visits += paths.visits[i]!;
       excl += paths.excl[i]!;
+      was.visits += paths.base?.visits[i] ?? 0;
+      was.excl += paths.base?.excl[i] ?? 0;
       callers.add(paths, i, callerOf(paths, i), end);
     }
     if (callerOf(paths, i) === region) callees.add(paths, i, paths.region[i]!, end);
   }
+  for (const row of rows) was.incl += paths.base?.incl[row] ?? 0;
   const set: RowSet = {
     at: rows,
     incl: Float64Array.from(rows, (i) => paths.incl[i]!),
     excl: Float64Array.from(rows, (i) => paths.excl[i]!),
     visits: Float64Array.from(rows, (i) => paths.visits[i]!),
     hidden: new Float64Array(rows.length),
+    baseIncl: Float64Array.from(paths.base ? rows : [], (i) => paths.base!.incl[i]!),
+    baseExcl: Float64Array.from(paths.base ? rows : [], (i) => paths.base!.excl[i]!),
   };
   return {
     region,
     visits,
     excl,
+    base: paths.base && was,
     outermost: set.visits.reduce((a, b) => a + b, 0),
     incl: set.incl.reduce((a, b) => a + b, 0),
-    callers: callers.sorted(),
-    callees: callees.sorted(),
+    callers: callers.sorted(paths.base !== undefined),
+    callees: callees.sorted(paths.base !== undefined),
     down: merged(paths, rows, end),
     up: callersOf(new Lift(paths, regions), region, set),
   };

@@ -2,7 +2,7 @@
 // The search of all views: they show what is hit, this says how much.
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { useRegions, useSelection, useStore, useTree } from "./hooks";
-import { hitsIn, search, type Hits } from "./tree";
+import { hitsIn, search, searchProblem, type Hits } from "./tree";
 import { count, percent } from "./units";
 
 /** 1 for each function that the search has found; undefined without a search. */
@@ -33,6 +33,7 @@ export function Search() {
   const store = useStore();
   const { search: text } = useSelection();
   const found = useFound();
+  const problem = searchProblem(text);
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {
     const key = (event: KeyboardEvent): void => {
@@ -47,11 +48,18 @@ export function Search() {
   }, []);
   return (
     <div class="search" role="search">
-      {found && <Said found={found} />}
+      {problem !== undefined ? (
+        <span class="hits wrong" role="alert" title={`Taken as plain text: ${problem}`}>
+          {`no regular expression: ${problem}`}
+        </span>
+      ) : (
+        found && <Said found={found} />
+      )}
       <input
         ref={input}
         type="search"
         placeholder="Search functions  (/)"
+        aria-invalid={problem !== undefined}
         aria-label="Search functions by a part of their name, or by a regular expression between slashes"
         value={text ?? ""}
         onInput={(event) => store.select({ search: event.currentTarget.value || undefined }, "replace")}

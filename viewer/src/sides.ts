@@ -128,7 +128,7 @@ export interface Style {
   height: number;
   middle: number;
   style: CSSStyleDeclaration;
-  colour: (region: number) => string;
+  colour: (tree: Paths, row: number) => string;
   ink: string;
   name: (region: number, hidden: number) => string;
   spot: Spot;
@@ -144,7 +144,7 @@ function drawHalf(pen: CanvasRenderingContext2D, sides: Sides, half: Half, s: St
     const out = half === "up" ? y + BAND < 0 : y > s.height;
     const x = start[row]! * scale;
     if (!out && y < s.height && y + BAND > 0) {
-      pen.fillStyle = s.colour(tree.region[row]!);
+      pen.fillStyle = s.colour(tree, row);
       pen.fillRect(x, y, Math.max(LEAST, wide - (wide > 3 ? 1 : 0)), BAND - 1);
       if (wide >= LABEL) {
         pen.fillStyle = s.ink;

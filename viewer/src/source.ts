@@ -5,8 +5,9 @@ import { type Columns, parse } from "./columns";
 export type Params = Record<string, string | number | undefined>;
 
 export interface Source {
-  /** Rejected with a sentence for the user. Answers are kept: asking again costs nothing. */
-  get(kind: string, params?: Params): Promise<Columns>;
+  /** Rejected with a sentence for the user. Answers are kept: asking again costs nothing. A question that all who asked it have left
+   * before it was answered is taken back. */
+  get(kind: string, params?: Params, left?: AbortSignal): Promise<Columns>;
 }
 
 /** The one spelling of a question: "tree?begin=1&end=2", parameters by name, those undefined left out. */
@@ -20,38 +21,74 @@ export function query(kind: string, params: Params = {}): string {
   return text ? `${kind}?${text}` : kind;
 }
 
+interface Kept {
+  promise: Promise<Columns>;
+  bytes: number;
+  /** Who asked and has not left. */
+  waiting: number;
+  done: boolean;
+  stop: AbortController;
+}
+
+const GRACE = 100; // ms; the next view may ask the same
 const KEPT = 256; // answers; a viewport's tiles are small, trees are megabytes
 const KEPT_BYTES = 256 << 20;
 
 export class ServerSource implements Source {
-  private readonly answers = new Map<string, { promise: Promise<Columns>; bytes: number }>();
+  private readonly answers = new Map<string, Kept>();
   private bytes = 0;
 
   constructor(private readonly base: string) {}
 
-  get(kind: string, params?: Params): Promise<Columns> {
+  get(kind: string, params?: Params, left?: AbortSignal): Promise<Columns> {
     const key = query(kind, params);
-    const kept = this.answers.get(key);
-    if (kept) {
+    let entry = this.answers.get(key);
+    if (entry) {
       this.answers.delete(key); // and in again, as the one used last
-      this.answers.set(key, kept);
-      return kept.promise;
+      this.answers.set(key, entry);
+    } else {
+      const stop = new AbortController();
+      const made: Kept = { promise: this.fetch(key, stop.signal), bytes: 0, waiting: 0, done: false, stop };
+      entry = made;
+      this.answers.set(key, made);
+      made.promise.then(
+        () => (made.done = true),
+        () => this.forget(key, made),
+      );
     }
-    const entry = { promise: this.fetch(key), bytes: 0 };
-    this.answers.set(key, entry);
-    entry.promise.catch(() => this.answers.delete(key));
+    this.wait(key, entry, left);
     return entry.promise;
   }
 
-  private async fetch(key: string): Promise<Columns> {
+  private wait(key: string, entry: Kept, left: AbortSignal | undefined): void {
+    if (entry.done) return;
+    entry.waiting++;
+    const stop = (): void => {
+      if (entry.waiting > 0 || entry.done) return;
+      this.forget(key, entry); // before anybody else can ask for it
+      entry.stop.abort();
+    };
+    left?.addEventListener("abort", () => {
+      entry.waiting--;
+      setTimeout(stop, GRACE);
+    });
+  }
+
+  private forget(key: string, entry: Kept): void {
+    if (this.answers.get(key) === entry) this.answers.delete(key);
+  }
+
+  private async fetch(key: string, signal: AbortSignal): Promise<Columns> {
     let answer: Response;
     let buffer: ArrayBuffer;
     try {
-      answer = await fetch(this.base + key, { cache: "no-store", credentials: "omit" });
+      // a proxy in front of the server (Jupyter's) knows the user by a cookie
+      answer = await fetch(this.base + key, { cache: "no-store", credentials: "same-origin", signal });
       buffer = await answer.arrayBuffer();
     } catch {
       throw new Error("The server does not answer. Is `spartito view` still running in its terminal?");
     }
+    if (answer.redirected) throw new Error("You are to log in again (to Jupyter?). Load this page anew.");
     if (!answer.ok) throw new Error(new TextDecoder().decode(buffer).trim() || `The server answers ${answer.status}.`);
     this.count(key, buffer.byteLength);
     return parse(buffer);
@@ -80,6 +117,7 @@ async function inflate(base64: string): Promise<ArrayBuffer> {
 /** What cannot be asked of a file: it was made before anybody chose anything. */
 function missing(key: string): string {
   if (/^(tree|flat)\?.*\b(begin|end)=/.test(key)) return "This file holds sums over the whole run, and none over a range of time.";
+  if (/^tree\?.*\bmetric=/.test(key)) return "This file holds call trees by metric for the whole run, and not of that part of it.";
   return "This file does not hold that part of the experiment.";
 }
 

@@ -22,6 +22,16 @@ export function range(selection: Selection): Params {
   return { process, location, begin, end };
 }
 
+/** Where the selection is kept: the address of the page, or nowhere. */
+export type Place = Pick<Window, "addEventListener"> & { location: { hash: string }; history: Pick<History, "pushState" | "replaceState"> };
+
+/** For a frame in somebody else's page, whose address and history are not ours. */
+export const NOWHERE: Place = {
+  location: { hash: "" },
+  history: { pushState: () => undefined, replaceState: () => undefined },
+  addEventListener: () => undefined,
+};
+
 export class Store {
   selection: Selection;
   /** What the view that is shown says about itself, for tests: numbers, not pixels. */
@@ -30,7 +40,7 @@ export class Store {
 
   constructor(
     readonly source: Source,
-    private readonly place: Window = window,
+    private readonly place: Place = window,
   ) {
     this.selection = read(place.location.hash, FIRST);
     const back = (): void => {
@@ -39,6 +49,11 @@ export class Store {
     };
     place.addEventListener("popstate", back);
     place.addEventListener("hashchange", back);
+  }
+
+  /** Within another page, which scrolls with the wheel. */
+  get embedded(): boolean {
+    return this.place === NOWHERE;
   }
 
   /** how: "replace" for what is not worth a step back, as each letter of a search. */

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Charts of the program's counters above the rows of a time line: a step for each value, in all threads that set it.
+// Charts above the rows of a time line: of the program's counters, a step for each value, in all threads that set it; and of metrics, how fast they
+// grow in each thread.
 import type { Columns } from "./columns";
+import { type Curve, MOST, evened, metricCurves } from "./curves";
+import type { Facts, Metric } from "./facts";
 import { setFont, write } from "./ink";
 import type { Asked } from "./timelinecache";
 import type { Picture } from "./timelinedraw";
 import type { Span } from "./timescale";
 import { amount } from "./units";
+import { amountOf, rateOf } from "./weight";
 
 export const CHART = 38; // px; of one counter
-export const CHARTS = 6; // counters that are shown; more would leave no room for rows
+export const CHARTS = 6; // that are shown; more would leave no room for rows
+const PARTS = 512; // of a tile, of which each has its growth
 
 export interface Point {
   at: number;
@@ -18,6 +23,9 @@ export interface Point {
 }
 export interface Series {
   name: string;
+  title: string;
+  kind: "counter" | "metric";
+  show: (value: number) => string;
   of: Map<number, Point[]>; // by location, in the order of time
   low: number;
   high: number;
@@ -35,7 +43,7 @@ export function seriesOf(asked: Asked<Columns> | undefined, span: Span): Series[
     for (let i = 0; i < at.length; i++) {
       const name = names[counter[i]!] ?? "";
       let series = found.get(name);
-      if (!series) found.set(name, (series = { name, of: new Map(), low: 0, high: 0 }));
+      if (!series) found.set(name, (series = { name, title: `counter ${name}`, kind: "counter", show: (value) => amount(value, ""), of: new Map(), low: 0, high: 0 }));
       let points = series.of.get(location[i]!);
       if (!points) series.of.set(location[i]!, (points = []));
       // the first row of a tile is the last one before it, which the tile before has told
@@ -47,6 +55,45 @@ export function seriesOf(asked: Asked<Columns> | undefined, span: Span): Series[
     }
   }
   return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** A point for each reading of a level; for each part of a tile what a metric grew by per second. */
+function pointsOf(curve: Curve, metric: Metric, tile: Span): Point[] {
+  const point = (at: number, mean: number): Point => ({ at, min: mean, max: mean, mean });
+  if (metric.level) return Array.from(curve.at, (at, i) => point(at, curve.value[i]!));
+  const { at, rate } = evened(curve, tile, PARTS);
+  return Array.from(at.subarray(0, PARTS), (moment, i) => point(moment, rate![i + 1]!));
+}
+
+function addPoints(series: Series, location: number, points: readonly Point[], span: Span): void {
+  let known = series.of.get(location);
+  if (!known) series.of.set(location, (known = []));
+  for (const point of points) {
+    const last = known[known.length - 1];
+    if (last && last.at >= point.at) continue;
+    known.push(point);
+    if (point.at > span.end) continue;
+    series.low = Math.min(series.low, point.mean);
+    series.high = Math.max(series.high, point.mean);
+  }
+}
+
+/** What the tiles say of the metrics of which something was counted. */
+export function metricSeries(asked: Asked<Columns> | undefined, span: Span, facts: Facts): Series[] {
+  const pieces = (asked?.pieces ?? []).filter(
+    (piece) => piece.exact || !asked!.pieces.some((other) => other !== piece && other.begin <= piece.begin && other.end >= piece.end),
+  );
+  const all = facts.locations.length > MOST ? (facts.metrics.length ? ", all threads" : "") : "";
+  const found = facts.metrics.map((metric, index) => {
+    const show = (value: number): string => (metric.level ? amountOf(metric, value) : rateOf(metric, value));
+    const title = metric.level ? metric.name : metric.unit === "s" ? `${metric.name}, s per second` : `${metric.name} per second`;
+    const series: Series = { name: metric.name, title: title + all, kind: "metric", show, of: new Map(), low: 0, high: 0 };
+    if (!metric.own && metric.total > 0)
+      for (const piece of pieces)
+        for (const curve of metricCurves(piece.value, metric, index)) addPoints(series, curve.location, pointsOf(curve, metric, piece), span);
+    return series;
+  });
+  return found.filter((series) => series.of.size > 0);
 }
 
 /** The last value at or before a moment; undefined: there was none. */
@@ -61,6 +108,30 @@ export function valueAt(points: readonly Point[], moment: number): Point | undef
   return points[low - 1];
 }
 
+/** One shape for each thread: there are as many points as pixels. */
+function paintShapes(p: Picture, series: Series, y: (value: number) => number): void {
+  const { pen, scale } = p;
+  for (const points of series.of.values()) {
+    const shape = new Path2D();
+    points.forEach((point, i) => {
+      const x = p.left + scale.x(point.at);
+      if (i === 0) shape.moveTo(x, y(0));
+      else shape.lineTo(x, y(points[i - 1]!.mean));
+      shape.lineTo(x, y(point.mean));
+    });
+    const last = points[points.length - 1];
+    if (!last) continue;
+    const end = p.left + scale.x(Math.max(scale.span.end, last.at));
+    shape.lineTo(end, y(last.mean));
+    pen.globalAlpha = 0.7;
+    pen.stroke(shape);
+    shape.lineTo(end, y(0));
+    pen.globalAlpha = 0.16;
+    pen.fill(shape);
+  }
+  pen.globalAlpha = 1;
+}
+
 function paintSeries(p: Picture, series: Series, top: number): void {
   const { pen, scale, inks } = p;
   const range = series.high - series.low || 1;
@@ -68,6 +139,7 @@ function paintSeries(p: Picture, series: Series, top: number): void {
   pen.fillStyle = inks.accent;
   pen.strokeStyle = inks.accent;
   pen.lineWidth = 1;
+  if (series.kind === "metric") return paintShapes(p, series, y);
   for (const points of series.of.values()) {
     pen.beginPath();
     points.forEach((point, i) => {
@@ -102,10 +174,10 @@ export function paintCharts(p: Picture, all: readonly Series[], y: number): void
     pen.restore();
     setFont(pen);
     pen.fillStyle = inks.ink;
-    write(pen, series.name, 20, top + 12, p.left - 26);
+    write(pen, series.kind === "metric" ? series.title : series.name, 20, top + 12, p.left - 26);
     pen.fillStyle = inks.soft;
-    const more = i === CHARTS - 1 && all.length > CHARTS ? `, and ${all.length - CHARTS} more counters` : "";
-    write(pen, `${amount(series.low, "")} to ${amount(series.high, "")}${more}`, 20, top + 27, p.left - 26);
+    const more = i === CHARTS - 1 && all.length > CHARTS ? `, and ${all.length - CHARTS} more: see Metrics` : "";
+    write(pen, `${series.show(series.low)} to ${series.show(series.high)}${more}`, 20, top + 27, p.left - 26);
     pen.fillStyle = inks.line;
     pen.fillRect(0, top + CHART - 1, p.width, 1);
   });

@@ -6,7 +6,7 @@ import { BLOCK, LANE, Layout, listRows, type Row, type Shown, type Task, threads
 import { type Block, blockAt, type Cell, cellAt, depthIn, neighbour, pathAt, type TimelineData } from "./timelinedata";
 import { MINI, miniTime, RULER } from "./timelinehead";
 import { type Asked } from "./timelinecache";
-import type { Overview, Stack } from "./timelinedata";
+import type { Overview, Stack, Steps } from "./timelinedata";
 import { length, pan, range, Scale, type Span, zoom } from "./timescale";
 
 const LANES = 14; // depths of an open row
@@ -28,6 +28,7 @@ export type Drag = { kind: "pan"; span: Span; scroll: number } | { kind: "range"
 export interface Answers {
   overviews: ReadonlyMap<string, Asked<Overview>>;
   stacks: ReadonlyMap<string, Asked<Stack>>;
+  steps: ReadonlyMap<string, Asked<Steps>>;
 }
 
 export class Control {
@@ -43,7 +44,7 @@ export class Control {
   height = 400;
   left = 196;
   series: Series[] = []; // counters
-  answers: Answers = { overviews: new Map(), stacks: new Map() };
+  answers: Answers = { overviews: new Map(), stacks: new Map(), steps: new Map() };
   private deep = new Map<number, number>(); // depth of the calls in view, by location
   private laid: { key: string; layout: Layout } | undefined;
 

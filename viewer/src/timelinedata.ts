@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a time line asks for, and keeps: overviews of blocks of locations, call stacks of single ones, messages, markers.
 import { type Columns, NONE } from "./columns";
+import { metricParams } from "./curves";
 import type { Facts } from "./facts";
 import { BLOCK } from "./rows";
 import type { Params, Source } from "./source";
@@ -40,6 +41,29 @@ export class Overview {
   get bytes(): number {
     return this.region.byteLength + this.share.byteLength + this.events.byteLength;
   }
+}
+
+export const GROUPS = 22; // lines that the run in small has at most
+const COARSE = 256; // columns of it, where neighbours stand together
+
+/** The whole run in small: all locations, neighbours in one line where there are more than lines. */
+export interface Small {
+  rows: number;
+  region: Uint32Array; // of each line, TILE columns
+  share: Uint8Array;
+}
+
+export function smallOf(columns: Columns, locations: number): Small {
+  const { groups, pixels } = columns.meta as { groups: number; pixels: number };
+  const small = { rows: groups, region: new Uint32Array(groups * TILE).fill(NONE), share: new Uint8Array(groups * TILE) };
+  const [location, bucket, region, share] = [columns.u32("location"), columns.u32("bucket"), columns.u32("region"), columns.f32("share")];
+  const wide = TILE / pixels;
+  for (let i = 0; i < location.length; i++) {
+    const at = Math.floor((location[i]! * groups) / locations) * TILE + bucket[i]! * wide;
+    small.region.fill(region[i]!, at, at + wide);
+    small.share.fill(Math.round(Math.min(Math.max(share[i]!, 0), 1) * 255), at, at + wide);
+  }
+  return small;
 }
 
 /** A tile of the kind "timeline": calls in the order of depth and begin, those of no width joined. */
@@ -100,6 +124,59 @@ export class Stack {
   }
 }
 
+/** A tile of the kind "steps": when tasks ran, by task and begin; several where each alone is too narrow. */
+export class Steps {
+  readonly begin: Float64Array;
+  readonly end: Float64Array;
+  readonly steps: Uint32Array;
+  readonly busy: Float32Array;
+  private readonly task: Uint32Array;
+
+  constructor(columns: Columns) {
+    this.task = columns.u32("task");
+    this.begin = columns.f64("begin");
+    this.end = columns.f64("end");
+    this.steps = columns.u32("steps");
+    this.busy = columns.f32("busy");
+  }
+  get bytes(): number {
+    return this.task.length * 28 + 100;
+  }
+
+  /** The rows of a task: the first, and the one behind the last. */
+  of(task: number): [number, number] {
+    return [this.search(task), this.search(task + 1)];
+  }
+
+  private search(task: number): number {
+    let low = 0;
+    let high = this.task.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.task[middle]! < task) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+export interface Ran {
+  begin: number;
+  end: number;
+  steps: number;
+  busy: number;
+}
+
+/** What a task did at a moment; near: s that it may be away. undefined: it waited, or is not known. */
+export function stepAt(asked: Asked<Steps> | undefined, task: number, moment: number, near: number): Ran | undefined {
+  for (const { value: s } of asked?.pieces ?? []) {
+    const [first, last] = s.of(task);
+    for (let i = first; i < last && s.begin[i]! <= moment + near; i++)
+      if (s.end[i]! >= moment - near) return { begin: s.begin[i]!, end: s.end[i]!, steps: s.steps[i]!, busy: s.busy[i]! };
+  }
+  return undefined;
+}
+
 export interface Marker {
   location: number;
   time: number;
@@ -117,8 +194,10 @@ export class TimelineData {
   readonly stacks: TimelineCache<Stack>;
   readonly messages: TimelineCache<Columns>;
   readonly counters: TimelineCache<Columns>;
+  readonly steps: TimelineCache<Steps>; // of blocks of tasks
+  readonly metrics: TimelineCache<Columns>;
   markers: Marker[] = [];
-  small: Overview | undefined; // of the whole run, the first block of locations
+  small: Small | undefined;
 
   constructor(
     private readonly source: Source,
@@ -147,10 +226,21 @@ export class TimelineData {
       bytes: (columns) => columns.u32("counter").length * 44 + 100,
       limit: 16e6,
     });
+    this.steps = new TimelineCache(this.whole, (key, span) => this.stepsOf(key, span), {
+      landed,
+      bytes: (tile) => tile.bytes,
+      limit: 32e6,
+    });
+    this.metrics = new TimelineCache(this.whole, (key, span) => this.source.get("metrics", metricParams(this.facts, tileParams(key, span))), {
+      landed,
+      bytes: (columns) => columns.u32("metric").length * 48 + 100,
+      limit: 48e6,
+    });
     this.readMarkers(landed);
-    this.overview({ group: "0", level: 0, index: 0 }, this.whole).then(
-      (tile) => {
-        this.small = tile;
+    const n = facts.locations.length;
+    this.source.get("overview", n > GROUPS ? { limit: GROUPS, pixels: COARSE } : { pixels: TILE, rows: `0-${n - 1}` }).then(
+      (columns) => {
+        this.small = smallOf(columns, n);
         landed();
       },
       () => undefined, // the rows ask for the same, and tell what is wrong
@@ -158,13 +248,16 @@ export class TimelineData {
   }
 
   close(): void {
-    for (const cache of [this.overviews, this.stacks, this.messages, this.counters]) cache.close();
+    for (const cache of [...this.needed, this.messages]) cache.close();
+  }
+  private get needed() {
+    return [this.overviews, this.stacks, this.counters, this.metrics, this.steps];
   }
   get busy(): boolean {
-    return this.overviews.busy || this.stacks.busy || this.messages.busy || this.counters.busy;
+    return this.messages.busy || this.needed.some((cache) => cache.busy);
   }
   get problem(): string {
-    return this.overviews.problem || this.stacks.problem || this.counters.problem;
+    return this.needed.find((cache) => cache.problem)?.problem ?? "";
   }
   get withoutMessages(): string {
     return this.messages.problem;
@@ -181,6 +274,11 @@ export class TimelineData {
     const location = Number(key.group);
     const columns = await this.source.get("timeline", { ...tileParams(key, span), pixels: TILE, location });
     return new Stack(columns);
+  }
+
+  private async stepsOf(key: TileKey, span: Span): Promise<Steps> {
+    const first = Number(key.group) * BLOCK;
+    return new Steps(await this.source.get("steps", { ...tileParams(key, span), pixels: TILE, rows: `${first}-${first + BLOCK - 1}` }));
   }
 
   private readMarkers(landed: () => void): void {

@@ -5,13 +5,14 @@ import { NONE } from "./columns";
 import { css, ofModule } from "./colour";
 import type { Facts, Regions } from "./facts";
 import { useDark, useQuery, useSelection, useStore } from "./hooks";
-import { locationLabel } from "./rows";
+import { BLOCK, locationLabel } from "./rows";
 import { range } from "./store";
 import { type Control, type Focus } from "./timelinecontrol";
 import type { Drawn } from "./timelinedraw";
 import { type Series, valueAt } from "./timelinecharts";
+import { stepAt } from "./timelinedata";
 import { length, moment } from "./timescale";
-import { amount, bytes, count, percent, time } from "./units";
+import { bytes, count, percent, time } from "./units";
 
 const COUNTED = 12; // threads whose value of a counter is told
 const TOP = 5; // functions of the selected range that are named
@@ -25,8 +26,15 @@ function place(control: Control, at: number): string {
   return moment(at, length(control.span) / 1000);
 }
 
-function ofTask(control: Control, index: number): Shown {
+function ofTask(control: Control, index: number, at: Focus): Shown {
   const task = control.tasks[index]!;
+  const inside = at.time >= task.begin && at.time <= task.end;
+  const step = inside ? stepAt(control.answers.steps.get(String(Math.floor(task.id / BLOCK))), task.id, at.time, control.scale.pixel) : undefined;
+  const here: [string, string][] = !inside
+    ? []
+    : step
+      ? [[step.steps > 1 ? `here ${count(step.steps)} steps` : "here it runs", `${time((step.end - step.begin) * step.busy)} from ${place(control, step.begin)} on`]]
+      : [["here", "it waits"]];
   return {
     title: task.name || `task ${task.id}`,
     pairs: [
@@ -36,6 +44,7 @@ function ofTask(control: Control, index: number): Shown {
       ["runs", time(task.running)],
       ["waits", time(task.waiting)],
       ["ended", task.state],
+      ...here,
     ],
   };
 }
@@ -44,7 +53,7 @@ function ofTask(control: Control, index: number): Shown {
 export function describe(control: Control, facts: Facts, regions: Regions, at: Focus): Shown | undefined {
   const row = control.layout.rows[at.row];
   if (!row) return undefined;
-  if (row.kind === "task") return ofTask(control, row.task);
+  if (row.kind === "task") return ofTask(control, row.task, at);
   const where: [string, string] = ["on", locationLabel(facts, row.location)];
   const near = control.scale.pixel * 5;
   const marker = at.lane < 0 && control.data.markers.find((m) => control.rowOf(m.location) === at.row && Math.abs(m.time - at.time) <= near);
@@ -85,10 +94,10 @@ export function ofCounter(control: Control, facts: Facts, series: Series, at: nu
   for (const [location, points] of series.of) {
     const point = valueAt(points, at);
     if (pairs.length > COUNTED || !point) continue;
-    const spread = point.max > point.min ? ` (${amount(point.min, "")} to ${amount(point.max, "")})` : "";
-    pairs.push([locationLabel(facts, location), `${amount(point.mean, "")}${spread}`]);
+    const spread = point.max > point.min ? ` (${series.show(point.min)} to ${series.show(point.max)})` : "";
+    pairs.push([location === NONE ? "all threads" : locationLabel(facts, location), `${series.show(point.mean)}${spread}`]);
   }
-  return { title: `counter ${series.name}`, pairs };
+  return { title: series.title, pairs };
 }
 
 export function ofMessage(control: Control, facts: Facts, message: Drawn): Shown {

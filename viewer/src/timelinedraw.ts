@@ -5,7 +5,7 @@ import type { Facts, Regions } from "./facts";
 import { type Inks, setFont, write } from "./ink";
 import { blend, type Palette, type Raster } from "./raster";
 import { LANE, type Layout, PAD, type Row, type Task } from "./rows";
-import type { Marker, Overview, Stack } from "./timelinedata";
+import type { Marker, Overview, Small, Stack, Steps } from "./timelinedata";
 import { type Asked, TILE } from "./timelinecache";
 import type { Scale, Span } from "./timescale";
 
@@ -30,9 +30,10 @@ export interface Picture {
   layout: Layout;
   scroll: number;
   tasks: readonly Task[];
-  small: Overview | undefined; // of the whole run
+  small: Small | undefined; // the whole run
   overviews: ReadonlyMap<string, Asked<Overview>>;
   stacks: ReadonlyMap<string, Asked<Stack>>;
+  steps: ReadonlyMap<string, Asked<Steps>>;
   messages: Asked<Columns> | undefined;
   markers: readonly Marker[];
   range: Span | undefined;
@@ -172,10 +173,26 @@ function paintTask(p: Picture, row: Row, y: number): void {
   pen.strokeStyle = p.inks.soft;
   pen.lineWidth = 1;
   pen.fillRect(x(task.begin), y + 3, wide, p.layout.row - 6);
-  const all = task.running + task.waiting;
-  pen.fillStyle = p.inks.accent; // how much of its life it ran, not when
-  pen.fillRect(x(task.begin), y + p.layout.row - 6, all > 0 ? wide * (task.running / all) : 0, 3);
+  paintSteps(p, task, y);
   pen.strokeRect(x(task.begin) + 0.5, y + 3.5, Math.max(wide - 1, 0.5), p.layout.row - 7);
+}
+
+/** When it ran: each step as long as it was, and what is narrower together, paler the less of its width it fills. */
+function paintSteps(p: Picture, task: Task, y: number): void {
+  const { pen, scale } = p;
+  pen.fillStyle = p.inks.accent;
+  for (const piece of p.steps.get(p.blockOf(task.id))?.pieces ?? []) {
+    const s = piece.value;
+    const [first, last] = s.of(task.id);
+    for (let i = first; i < last; i++) {
+      const from = Math.max(s.begin[i]!, piece.begin, scale.span.begin);
+      const to = Math.min(s.end[i]!, piece.end, scale.span.end);
+      if (to < from) continue;
+      pen.globalAlpha = 0.35 + 0.65 * Math.min(s.busy[i]!, 1);
+      pen.fillRect(p.left + scale.x(from), y + 4, Math.max(scale.x(to) - scale.x(from), 0.75), p.layout.row - 8);
+    }
+  }
+  pen.globalAlpha = 1;
 }
 
 function paintMarkers(p: Picture): void {

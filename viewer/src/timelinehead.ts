@@ -10,6 +10,7 @@ import { length, ruler, type Span } from "./timescale";
 export const MINI = 26; // px; of the run in small
 export const RULER = 22;
 export const INDENT = 14;
+const NAME_AT = 20; // px from the left, behind the triangle
 
 const small = new Raster();
 let painted: { tile: unknown; palette: unknown } | undefined; // what is in it
@@ -25,7 +26,7 @@ function fillSmall(p: Picture, tile: NonNullable<Picture["small"]>): void {
   small.end();
 }
 
-/** Each line of the first block of locations, squeezed; above it what part of the run is in view, and the selected range. */
+/** All locations, neighbours in one line where there are many; above it what part of the run is in view, and the selected range. */
 export function paintMini(p: Picture): void {
   const { pen, inks } = p;
   const wide = p.width - p.left;
@@ -34,9 +35,8 @@ export function paintMini(p: Picture): void {
   const tile = p.small;
   if (tile) {
     fillSmall(p, tile);
-    const shown = Math.min(tile.rows, MINI - 4);
-    const high = (MINI - 4) / shown;
-    for (let i = 0; i < shown; i++) small.show(pen, Math.floor((i / shown) * tile.rows), p.left, 2 + i * high, wide, high);
+    const high = (MINI - 4) / tile.rows;
+    for (let i = 0; i < tile.rows; i++) small.show(pen, i, p.left, 2 + i * high, wide, high);
   }
   const x = (time: number): number => p.left + ((time - p.whole.begin) / length(p.whole)) * wide;
   const { span } = p.scale;
@@ -114,24 +114,31 @@ export interface More {
   width: number;
 }
 
-/** "+3 threads" of a process' first row, and where it is: shows and hides them. */
+const SHORT = { threads: "thr", tasks: "tsk" };
+
+/** "+3 threads" of a process' first row, and where it is: shows and hides them. "+3 thr" where the row's name has no room else. */
 export function moreOf(p: Picture, row: number, g: Pick<Gutter, "threads" | "tasks">): More[] {
-  const { main, threads, tasks, process } = p.layout.rows[row]!;
-  const found: More[] = [];
-  if (!main) return found;
+  const { main, threads, tasks, process, label } = p.layout.rows[row]!;
+  if (!main) return [];
   setFont(p.pen);
-  let right = p.left - 8;
-  for (const [what, n, open] of [
-    ["tasks", tasks, g.tasks(process)],
-    ["threads", p.facts.processes.length > 1 ? threads : 0, g.threads(process)],
-  ] as const) {
-    if (n === 0) continue;
-    const text = `${open ? "−" : "+"}${n} ${n > 1 ? what : what.slice(0, -1)}`;
-    const width = p.pen.measureText(text).width;
-    found.push({ what, text, x: right - width, width });
-    right -= width + 8;
-  }
-  return found;
+  const offered = (
+    [
+      ["tasks", tasks, g.tasks(process)],
+      ["threads", p.facts.processes.length > 1 ? threads : 0, g.threads(process)],
+    ] as const
+  ).filter(([, n]) => n > 0);
+  const place = (short: boolean): More[] => {
+    let right = p.left - 8;
+    return offered.map(([what, n, open]) => {
+      const text = `${open ? "−" : "+"}${n} ${short ? SHORT[what] : n > 1 ? what : what.slice(0, -1)}`;
+      const width = p.pen.measureText(text).width;
+      right -= width + 8;
+      return { what, text, x: right + 8, width };
+    });
+  };
+  const long = place(false);
+  const room = Math.min(...long.map((one) => one.x - 8)) - NAME_AT;
+  return p.pen.measureText(label).width <= room ? long : place(true);
 }
 
 function triangle(pen: CanvasRenderingContext2D, x: number, y: number, open: boolean): void {
@@ -174,7 +181,7 @@ export function paintGutter(p: Picture, g: Gutter): void {
     }
     pen.fillStyle = inks.soft;
     if (g.openable(i)) triangle(pen, 11, y + layout.row / 2, g.opened.has(row.key));
-    const x = 20 + (row.main ? 0 : INDENT);
+    const x = NAME_AT + (row.main ? 0 : INDENT);
     const more = moreOf(p, i, g);
     for (const one of more) pen.fillText(one.text, one.x, y + layout.row / 2 + 1);
     const room = Math.min(...more.map((one) => one.x - 8), p.left - 6) - x;

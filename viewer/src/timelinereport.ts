@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a time line shows, in numbers, for tests.
 import { NONE } from "./columns";
+import { BLOCK } from "./rows";
 import type { Selection } from "./store";
 import type { Sight } from "./timelineview";
 import { TILE } from "./timelinecache";
@@ -42,14 +43,38 @@ function dominance(sight: Sight): Record<string, Record<string, number>> {
   return found;
 }
 
-export function reportOf(sight: Sight, selection: Selection): unknown {
+function seriesOf({ control }: Sight, kind: string): unknown {
+  const series = control.series.filter((one) => one.kind === kind);
+  return Object.fromEntries(series.map((one) => [one.name, Object.fromEntries(one.of)]));
+}
+
+/** When the tasks ran whose rows are shown, by their name. */
+function stepsOf(sight: Sight): Record<string, number[][]> {
+  const { control } = sight;
+  const found: Record<string, number[][]> = {};
+  for (const row of control.layout.rows.slice(0, 200)) {
+    const task = control.tasks[row.task];
+    if (!task) continue;
+    for (const { value: s } of control.answers.steps.get(String(Math.floor(task.id / BLOCK)))?.pieces ?? [])
+      for (let [i, last] = s.of(task.id); i < last; i++) (found[row.label] ??= []).push([s.begin[i]!, s.end[i]!, s.steps[i]!, s.busy[i]!]);
+  }
+  return found;
+}
+
+/** Of each line of the run in small the share of its time that the regions shown have. */
+function smallest({ control }: Sight): number[] {
+  const { small } = control.data;
+  return Array.from({ length: small?.rows ?? 0 }, (_, row) => small!.share.subarray(row * TILE, (row + 1) * TILE).reduce((sum, share) => sum + share, 0) / 255 / TILE);
+}
+
+export function reportOf(sight: Sight, selection: Selection, waiting: boolean): unknown {
   const { control, last } = sight;
   const { layout } = control;
   return {
     span: control.span,
     whole: control.data.whole,
     range: selection.begin === undefined ? null : [selection.begin, selection.end],
-    ready: !control.data.busy && [...control.answers.overviews.values(), ...control.answers.stacks.values()].every((asked) => asked.complete),
+    ready: !waiting && !control.data.busy && [...control.answers.overviews.values(), ...control.answers.stacks.values(), ...control.answers.steps.values()].every((asked) => asked.complete),
     problem: control.data.problem,
     count: layout.rows.length,
     rows: layout.rows.slice(0, 200).map((row, i) => ({
@@ -59,6 +84,7 @@ export function reportOf(sight: Sight, selection: Selection): unknown {
       open: control.opened.has(row.key),
       y: control.top + layout.tops[i]! - control.scroll,
     })),
+    small: smallest(sight),
     left: control.left,
     ruler: MINI + RULER / 2, // y of its middle
     top: control.top,
@@ -69,8 +95,10 @@ export function reportOf(sight: Sight, selection: Selection): unknown {
     messages: last.lines.map(({ from, to, sent, received, bytes, tag }) => ({ from, to, sent, received, bytes, tag })),
     hiddenMessages: last.hidden,
     markers: control.data.markers,
-    counters: Object.fromEntries(control.series.map((series) => [series.name, Object.fromEntries([...series.of].map(([location, points]) => [location, points]))])),
+    counters: seriesOf(sight, "counter"),
+    metrics: seriesOf(sight, "metric"),
     focus: control.focus ?? null,
     tasks: control.tasks.length,
+    steps: stepsOf(sight),
   };
 }

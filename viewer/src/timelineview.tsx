@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The time line: a picture that follows wheel, keys and pointer at once from what is known, and gets finer when answers come.
 import { useEffect, useMemo, useReducer } from "preact/hooks";
+import { OneRun } from "./against";
 import { type Colour, ofModule } from "./colour";
 import { NONE } from "./columns";
 import type { Facts, Regions } from "./facts";
@@ -12,7 +13,7 @@ import { blend, Palette, pixelOf, Raster } from "./raster";
 import { BLOCK, blocksOf, LANE, type Task } from "./rows";
 import type { Selection, Store } from "./store";
 import { Control, type Focus, press } from "./timelinecontrol";
-import { CHART, paintCharts, seriesOf } from "./timelinecharts";
+import { CHART, metricSeries, paintCharts, seriesOf } from "./timelinecharts";
 import { TimelineData } from "./timelinedata";
 import "./timeline.css";
 import { describe, Details, ofCounter, ofMessage, type Shown } from "./timelinedetails";
@@ -22,6 +23,7 @@ import { MINI, moreOf, paintFrame, paintGrid, paintGutter, paintMini, paintRuler
 import { reportOf } from "./timelinereport";
 import { clamp, length, type Span } from "./timescale";
 import { search } from "./tree";
+import { inModule } from "./treechart";
 import { count, time } from "./units";
 
 export interface Sight {
@@ -42,7 +44,7 @@ function useColours(regions: Regions, selection: Selection): { palette: Palette;
     const dimmed = (one: number): boolean => {
       if (found) return !found[one];
       if (region !== undefined) return one !== region;
-      return module !== undefined && regions.moduleOf(one) !== module;
+      return module !== undefined && !inModule(regions.groupOf(one), module);
     };
     const colour = (one: number): Colour => {
       const full = ofModule(regions.moduleOf(one), dark);
@@ -61,6 +63,15 @@ function rangeOf({ begin, end }: Selection, whole: Span): Span | undefined {
   return { begin: begin ?? whole.begin, end: end ?? whole.end };
 }
 
+function askSeries(control: Control, facts: Facts): void {
+  const { data, span } = control;
+  const width = control.width - control.left;
+  const counters = facts.has.counters ? seriesOf(data.counters.want(["c"], span, width).get("c"), span) : [];
+  const metrics = facts.has.metrics ? metricSeries(data.metrics.want(["m"], span, width).get("m"), span, facts) : [];
+  const found = [...counters, ...metrics];
+  if (found.length >= control.series.length || !(data.counters.busy || data.metrics.busy)) control.series = found; // not all yet: those of before stay
+}
+
 /** Asks for what the picture shows. */
 function ask(control: Control, facts: Facts): void {
   const { layout, data, scroll, span } = control;
@@ -68,12 +79,11 @@ function ask(control: Control, facts: Facts): void {
   const rows = layout.rows.slice(first, last).filter((row) => row.kind === "thread");
   const wide = (control.width - control.left) * Math.min(window.devicePixelRatio || 1, 2);
   const overviews = data.overviews.want(blocksOf(rows.map((row) => row.location)).map(String), span, wide);
+  const tasks = layout.rows.slice(first, last).filter((row) => row.kind === "task");
+  const steps = data.steps.want(blocksOf(tasks.map((row) => control.tasks[row.task]?.id ?? -1)).map(String), span, wide);
   const open = rows.filter((row) => control.opened.has(row.key)).map((row) => String(row.location));
-  if (facts.has.counters && control.single === undefined) {
-    const found = seriesOf(data.counters.want(["c"], span, control.width - control.left).get("c"), span);
-    if (found.length > 0 || !data.counters.busy) control.series = found; // none yet: those of before stay
-  }
-  control.answered({ overviews, stacks: data.stacks.want(open, span, wide) });
+  if (control.single === undefined) askSeries(control, facts);
+  control.answered({ overviews, steps, stacks: data.stacks.want(open, span, wide) });
   control.setScroll(control.scroll);
 }
 
@@ -287,7 +297,9 @@ function Sheet(props: Props) {
   const sight = useSight(props, () => redraw());
   const { control } = sight;
   const { facts, regions } = props;
-  const tasks = useAnswer(facts.has.tasks && props.single === undefined ? "tasks" : undefined, {}, asTasks).data;
+  const wanted = facts.has.tasks && props.single === undefined;
+  const answer = useAnswer(wanted ? "tasks" : undefined, {}, asTasks);
+  const tasks = answer.data;
   if (tasks) control.tasks = tasks;
   const colours = useColours(regions, selection);
   const draw = useMemo(
@@ -298,7 +310,7 @@ function Sheet(props: Props) {
     },
     [sight, colours, selection, version, tasks],
   );
-  useReport(() => reportOf(sight, selection));
+  useReport(() => reportOf(sight, selection, wanted && answer.loading));
   const { shown, spoken } = shownAt(sight);
   return (
     <div class="timeline">
@@ -323,6 +335,7 @@ function Sheet(props: Props) {
           </button>
         ))}
       </Toolbar>
+      <OneRun />
       <div class="sheet">
         <Canvas
           label={`Time line of ${count(control.layout.rows.length)} rows over ${time(facts.duration)}. ${HINT}`}

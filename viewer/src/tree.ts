@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The tree of call paths, as the kind "tree" gives it: rows in preorder, siblings by inclusive time, the longest first.
 import { type Columns, NONE } from "./columns";
+import { scaleOf, TIME, type Weight } from "./weight";
 
 /** The row of the whole run, above the outermost calls. */
 export const ROOT = -1;
@@ -24,18 +25,26 @@ export class Tree {
   readonly covered: Float64Array;
   readonly total: number;
   readonly baseTotal: number;
+  /** Why there is no base where two runs are compared: a sentence. */
+  readonly baseNone: string | undefined;
   /** Of all paths, those hidden included. */
   readonly paths: number;
   readonly deepest: number;
 
-  constructor(columns: Columns) {
+  /** weight: what incl and excl are; the columns have been asked for with it. */
+  constructor(
+    columns: Columns,
+    readonly weight: Weight = TIME,
+  ) {
     this.parent = columns.u32("parent");
     this.region = columns.u32("region");
     this.hidden = columns.u32("hidden");
     this.visits = columns.f64("visits");
-    this.incl = columns.f64("incl");
-    this.excl = columns.f64("excl");
-    if (columns.has("base_incl"))
+    const { metric } = weight;
+    const scaled = (which: string): Float64Array => columns.f64(`metric:${metric!.name}:${which}`).map((value) => value * scaleOf(metric!));
+    this.incl = metric ? scaled("incl") : columns.f64("incl");
+    this.excl = metric ? scaled("excl") : columns.f64("excl");
+    if (columns.has("base_incl") && !metric)
       this.base = { visits: columns.f64("base_visits"), incl: columns.f64("base_incl"), excl: columns.f64("base_excl") };
     const n = this.parent.length;
     this.depth = new Uint32Array(n);
@@ -46,6 +55,7 @@ export class Tree {
     this.total = total;
     this.deepest = deepest;
     this.baseTotal = this.base ? this.sumOfOutermost(this.base.incl) : 0;
+    this.baseNone = columns.meta["base_none"];
     this.paths = columns.meta["paths"] ?? n;
   }
 
@@ -204,6 +214,18 @@ export function search(names: readonly string[], text: string | undefined): Uint
   const pattern = expression(wanted);
   for (let i = 0; i < names.length; i++) found[i] = (pattern ? pattern.test(names[i]!) : names[i]!.includes(wanted)) ? 1 : 0;
   return found;
+}
+
+/** Why a search is no regular expression although it looks like one; it is then taken as text. */
+export function searchProblem(text: string | undefined): string | undefined {
+  const wanted = text?.trim() ?? "";
+  if (wanted.length < 3 || !wanted.startsWith("/") || !wanted.endsWith("/")) return undefined;
+  try {
+    new RegExp(wanted.slice(1, -1));
+    return undefined;
+  } catch (error) {
+    return (error as Error).message.replace(/^Invalid regular expression: (\/.*\/\w*: )?/, "");
+  }
 }
 
 function expression(text: string): RegExp | undefined {

@@ -44,7 +44,7 @@ function useHits(tree: Tree | undefined, regions: Regions | undefined): Hits | u
     if (!tree || !regions) return undefined;
     if (found) return hitsIn(tree, found);
     if (module === undefined) return undefined;
-    return hitsIn(tree, Uint8Array.from(regions.names, (_, region) => (inModule(regions.moduleOf(region), module) ? 1 : 0)));
+    return hitsIn(tree, Uint8Array.from(regions.names, (_, region) => (inModule(regions.groupOf(region), module) ? 1 : 0)));
   }, [tree, regions, found, module]);
 }
 
@@ -68,7 +68,7 @@ export function useChart(paint: Paint): { chart: Chart | undefined; problem: str
   const store = useStore();
   const selection = useSelection();
   const dark = useDark();
-  const answer = useTree();
+  const answer = useTree(true);
   const regionsAnswer = useRegions();
   const tree = answer.data;
   const regions = regionsAnswer.data;
@@ -123,8 +123,8 @@ const calls = (visits: number): string => (visits === 1 ? "1 call" : `${count(vi
 export function spoken(chart: Chart, row: number): string {
   const { tree } = chart;
   const incl = tree.inclOf(row);
-  const own = row === ROOT ? "" : `, own time ${time(tree.excl[row]!)}, ${calls(tree.visits[row]!)}, level ${tree.depth[row]! + 1}`;
-  return `${nameOf(chart, row)}: ${time(incl)}, ${percent(tree.total ? incl / tree.total : 0)} of all${own}`;
+  const own = row === ROOT ? "" : `, ${tree.weight.own} ${tree.weight.show(tree.excl[row]!)}, ${calls(tree.visits[row]!)}, level ${tree.depth[row]! + 1}`;
+  return `${nameOf(chart, row)}: ${tree.weight.say(incl)}, ${percent(tree.total ? incl / tree.total : 0)} of all${own}`;
 }
 
 /** What stands in the tooltip of a box. until: of a box of small ones. */
@@ -137,8 +137,8 @@ export function About({ chart, row, until }: { chart: Chart; row: number; until:
         <b>{count(held.paths)} paths too narrow to draw</b>
         <Pairs
           of={[
-            ["together", `${time(held.time)}, ${percent(held.time / tree.total)} of all`],
-            ...held.top.map(({ region, time: sum }) => [regions.names[region]!, time(sum)] as const),
+            ["together", `${tree.weight.show(held.time)}, ${percent(held.time / tree.total)} of all`],
+            ...held.top.map(({ region, time: sum }) => [regions.names[region]!, tree.weight.show(sum)] as const),
           ]}
         />
         <small>Zoom in, or click their caller, to see them.</small>
@@ -157,10 +157,10 @@ export function About({ chart, row, until }: { chart: Chart; row: number; until:
       </div>
       <Pairs
         of={[
-          ["time", `${time(incl)}, ${percent(incl / tree.total)} of all`],
+          [tree.weight.name, `${tree.weight.show(incl)}, ${percent(incl / tree.total)} of all`],
           above !== ROOT && ["of its caller", percent(incl / tree.incl[above]!)],
-          ["own time", `${time(tree.excl[row]!)}, ${percent(tree.excl[row]! / tree.total)} of all`],
-          ["calls", `${count(tree.visits[row]!)}, ${time(incl / Math.max(1, tree.visits[row]!))} each`],
+          [tree.weight.own, `${tree.weight.show(tree.excl[row]!)}, ${percent(tree.excl[row]! / tree.total)} of all`],
+          ["calls", `${count(tree.visits[row]!)}, ${tree.weight.show(incl / Math.max(1, tree.visits[row]!))} each`],
           before !== undefined && ["before", `${time(before)} (${signed(time(incl - before), incl - before)})`],
         ]}
       />

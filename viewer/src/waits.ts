@@ -50,6 +50,54 @@ export function depthOf(metrics: readonly WaitMetric[], metric: WaitMetric): num
   return depth;
 }
 
+/** What tells where and how somebody waited, the same in another run. name: of functions as they are called here. */
+function keyOf(waits: Waits, row: WaitRow, location: number, on: number | null, name: (text: string) => string): string {
+  const stack = waits.stacks[row.path] ?? [];
+  return [row.kind, location, on, ...stack.map(name)].join("\n");
+}
+
+/** The other run's waits, in the numbers of this one. */
+export class WaitsBefore {
+  private readonly times = new Map<string, number>();
+  private readonly rows: { process: number; on: number; kind: number; time: number }[] = [];
+
+  constructor(
+    private readonly here: Waits,
+    private readonly base: Waits,
+    against: { process: (there: number | null) => number; location: (there: number | null) => number; name: (there: string) => string },
+  ) {
+    for (const row of base.rows) {
+      const key = keyOf(base, row, against.location(row.location), row.on === null ? null : against.process(row.on), (text) => against.name(text));
+      this.times.set(key, (this.times.get(key) ?? 0) + row.time);
+      this.rows.push({ process: against.process(row.process), on: against.process(row.on), kind: row.kind, time: row.time });
+    }
+  }
+
+  /** At the same place, of the same kind, of the same rank and for the same. */
+  of(row: WaitRow): number {
+    return this.times.get(keyOf(this.here, row, row.location, row.on, (text) => text)) ?? 0;
+  }
+
+  metric(metric: WaitMetric): number {
+    return this.base.metrics.find((other) => other.name === metric.name)?.time ?? 0;
+  }
+
+  /** What a process waited, and was waited for, in waits of these kinds. */
+  waiter(process: number, kinds: readonly number[]): { waited: number; caused: number } {
+    const found = { waited: 0, caused: 0 };
+    for (const row of this.rows) {
+      if (!kinds.includes(row.kind)) continue;
+      if (row.process === process) found.waited += row.time;
+      if (row.on === process) found.caused += row.time;
+    }
+    return found;
+  }
+
+  total(kinds: readonly number[]): number {
+    return this.rows.reduce((sum, row) => (kinds.includes(row.kind) ? sum + row.time : sum), 0);
+  }
+}
+
 /** Rows of some kinds, of what is selected. */
 export function chosenRows(waits: Waits, kinds: readonly number[], process?: number, location?: number): WaitRow[] {
   return waits.rows.filter(

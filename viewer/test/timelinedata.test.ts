@@ -85,7 +85,7 @@ describe("the control", () => {
     const control = new Control(facts, { whole, markers: [] } as unknown as TimelineData, [], undefined, undefined);
     control.width = 800 + control.left;
     control.height = 300;
-    control.answered({ overviews: new Map(), stacks: new Map([["0", asked]]) });
+    control.answered({ overviews: new Map(), steps: new Map(), stacks: new Map([["0", asked]]) });
     return control;
   };
   it("zooms, moves and goes back to the whole by keys", () => {

@@ -4,19 +4,23 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import Any
 
 from spartito import losses
-from spartito.difference import CERTAIN, Group, been, called, moved, notes, relative, summary, word, write
+from spartito.difference import CERTAIN, Group, been, moved, notes, relative, summary, word, write
 from spartito.options import Usage
-from spartito.reading import load
+from spartito.pathnames import namer
+from spartito.reading import load, named
 from spartito.say import Refused, complain
-from spartito.text import plural, seconds, standard_output
+from spartito.text import name, plural, seconds, standard_output
 
 ROWS = 20
 SHARE = 1.0  # percent of the time that an entry takes to be judged
-EXCEEDED = 3  # exit status of --fail-above: neither 1, damaged input, nor 2, a wrong command line
+# exit statuses of --fail-above: neither 1, unreadable input, nor 2, a wrong command line
+EXCEEDED = 3
+INCOMPLETE = 4
 MOST_LINES = 10
 
 
@@ -47,27 +51,48 @@ def _groups(values: dict[str, object], operands: list[str]) -> list[list[str]]:
     return [[directory] for directory in operands]
 
 
+def _twice(group: Group) -> list[str]:
+    """Experiments that a side has several times: copies of one run differ by nothing, which would pass for little noise."""
+    places = [os.path.realpath(d) for d in group.directories]
+    again = dict.fromkeys(d for i, d in enumerate(group.directories) if places[i] in places[:i])
+    return [f"{name(d)} is more than once in {group.letter}: the noise looks smaller than it is" for d in again]
+
+
+def _incomplete(wanted: list[list[str]], loaded: list[list[tuple[Any, dict[str, Any]]]]) -> list[str]:
+    """Experiments whose times are not whole, so that nothing follows from their difference."""
+    pairs = ((d, info) for names, group in zip(wanted, loaded) for d, (_, info) in zip(names, group))
+    return list(dict.fromkeys(name(d) for d, info in pairs if losses.lacks_time(info, d)))
+
+
 def _exceeding(found: dict[str, Any], groups: list[Group], limit: float) -> list[str]:
     """What took so many percent more time than in the first group, and not by chance."""
-    said = []
+    all_of = found["all"]
+    those = []
     for g in range(1, len(groups)):
-        for row in (found["all"], *found["rows"]):
+        for row in (all_of, *found["rows"]):
             change = row["changes"][g - 1]
-            p = change["p"] if row is found["all"] else change["p_corrected"]
+            p = change["p"] if row is all_of else change["p_corrected"]
             more = relative(row, g)
             both = all(been(row["sides"][k]) for k in (0, g))
-            if not both or not change["judged"] or more is None or more <= limit or (p is not None and p >= CERTAIN):
-                continue
-            before, after = row["sides"][0]["excl"], row["sides"][g]["excl"]
-            what = "everything" if row is found["all"] else called(row)
-            took = "took" if row is found["all"] else "itself took"
-            said.append(
-                f"{what} {took} {more:.1f} % more in {groups[g].letter} ({seconds(before)} → {seconds(after)}), above {limit:g} %"
-            )
+            if both and change["judged"] and more is not None and more > limit and (p is None or p < CERTAIN):
+                those.append((g, row, more))
+    called = namer([row for _, row, _ in those if row is not all_of])
+    said = []
+    for g, row, more in those:
+        before, after = row["sides"][0]["excl"], row["sides"][g]["excl"]
+        what = "everything took" if row is all_of else f"{called(row)} itself took"
+        said.append(f"{what} {more:.1f} % more in {groups[g].letter} ({seconds(before)} → {seconds(after)}), above {limit:g} %")
     return said
 
 
-def _json(found: dict[str, Any], groups: list[Group], values: dict[str, object], share: float, exceeded: list[str] | None) -> None:
+def _json(
+    found: dict[str, Any],
+    groups: list[Group],
+    values: dict[str, object],
+    share: float,
+    exceeded: list[str] | None,
+    incomplete: list[str],
+) -> None:
     limit = _limit(values)
     for row in found["rows"]:
         row["what"] = [word(row, g) for g in range(1, len(groups))]
@@ -81,7 +106,7 @@ def _json(found: dict[str, Any], groups: list[Group], values: dict[str, object],
         "share": share / 100,
         "compensated": bool(values.get("compensate")),
         "notes": [*summary(found, groups, share, values.get("by") == "path"), *moved(found), *notes(groups, share)],
-        **({} if exceeded is None else {"exceeded": exceeded}),
+        **({} if exceeded is None else {"exceeded": exceeded, "incomplete": incomplete}),
         **found,
         "rows": found["rows"][:limit] if limit else found["rows"],
     }
@@ -96,7 +121,7 @@ def _limit(values: dict[str, object]) -> int:
 
 
 def main(values: dict[str, object], operands: list[str]) -> int:
-    wanted = _groups(values, operands)
+    wanted = [[named(directory) for directory in group] for group in _groups(values, operands)]
     above = _fraction(values)
     share = values.get("share", SHARE)
     assert isinstance(share, (int, float))
@@ -121,16 +146,21 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     if match and not found["rows"]:
         raise Refused(f"--match: no recorded function matches {match!r}")
     exceeded = None if above is None else _exceeding(found, groups, above)
+    incomplete = [] if above is None else _incomplete(wanted, loaded)
     if values.get("json"):
-        _json(found, groups, values, share, exceeded)
+        _json(found, groups, values, share, exceeded, incomplete)
     else:
         write(standard_output(), found, groups, _limit(values), share, by == "path")
     sys.stdout.flush()
     for group, names in zip(loaded, wanted):
         for (_, info), directory in zip(group, names):
             losses.say_all(info, directory)
+    for line in (line for group in groups for line in _twice(group)):
+        complain(line, "diff")
     for line in (exceeded or [])[:MOST_LINES]:
         complain(line, "diff")
     if exceeded and len(exceeded) > MOST_LINES:
         complain(f"{plural(len(exceeded) - MOST_LINES, 'more function')} above the limit; --json lists all", "diff")
-    return EXCEEDED if exceeded else 0
+    for directory in incomplete:
+        complain(f"--fail-above: {directory} lacks time that was spent (see above), so nothing follows from its times", "diff")
+    return INCOMPLETE if incomplete else EXCEEDED if exceeded else 0

@@ -4,19 +4,46 @@
 from __future__ import annotations
 
 import os
+import sys
+import time
 
 from spartito import losses
 from spartito.options import Usage
 from spartito.reading import one_directory
 from spartito.say import say
-from spartito.text import size, standard_output
+from spartito.text import count, is_terminal, size, standard_output
 from spartito.view import kinds, onefile
+
+EACH = 0.2  # s between two words on what is done
 
 
 def default_path(directory: str) -> str:
     """Beside the experiment: run.html."""
     base = os.path.normpath(directory)
     return (os.path.abspath(base) if base in (".", "..") else base) + ".html"
+
+
+class Progress:
+    """One line on a terminal that says what is being put into the page; nothing elsewhere."""
+
+    def __init__(self) -> None:
+        self.shown = sys.stderr is not None and is_terminal(sys.stderr)
+        self.questions = 0
+        self.said = float("-inf")
+        self.begun = time.monotonic()
+
+    def __call__(self, kind: str) -> None:
+        self.questions += 1
+        now = time.monotonic()
+        if not self.shown or now - self.said < EACH:
+            return
+        self.said = now
+        line = f"making the page, {now - self.begun:.0f} s: part {count(self.questions)}, {kind}"
+        print(f"\r{line:<60}", end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        if self.shown and self.questions:
+            print(f"\r{'':<60}\r", end="", file=sys.stderr, flush=True)
 
 
 def main(values: dict[str, object], operands: list[str]) -> int:
@@ -30,7 +57,12 @@ def main(values: dict[str, object], operands: list[str]) -> int:
         raise Usage(f"{path} is a directory: name a file with -o")
     source, compare = not values.get("no_source"), values.get("compare")
     experiment = kinds.open_experiment(directory, compare=str(compare) if compare else None, source=source)
-    text, pruned = onefile.document(experiment, int(limit * (1 << 20)), source)
+    progress = Progress()
+    experiment.told = progress
+    try:
+        text, pruned = onefile.document(experiment, int(limit * (1 << 20)), source)
+    finally:
+        progress.end()
     onefile.write(path, text)
     losses.say_all(experiment.model.info(), directory)
     for sentence in pruned:

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from spartito import conversion, mpiranks
-from spartito._analyse import Error
+from typing import Any
+
+from spartito import conversion, finalize, mpiranks
+from spartito._analyse import Error, Model
 from spartito.reading import check, one_directory
 from spartito.say import Refused
 from spartito.text import count, size, standard_output
@@ -21,15 +23,24 @@ def main(values: dict[str, object], operands: list[str]) -> int:
         if ranks and ranks.rank:
             return 1
         raise
-    if values.get("quiet") or (ranks and ranks.rank):
+    if ranks and ranks.rank:
         return 0
+    if not values.get("quiet"):
+        _tell(directory, done)
+    if not values.get("no_finalize") and finalize.may_be_large(directory):
+        model = Model(directory)
+        if finalize.is_large(model):
+            finalize.make(model, directory, bool(values.get("quiet")))
+    return 0
+
+
+def _tell(directory: str, done: dict[str, Any]) -> None:
     out = standard_output()
     if done["current"]:
         out.line(f"{directory}: merged before, and nothing has changed since (--force: merge again)")
-        return 0
+        return
     processes = "1 process" if done["processes"] == 1 else f"{count(done['processes'])} processes"
     out.line(
         f"{directory}: merged {processes} with {count(done['locations'])} threads and {count(done['paths'] - 1)} call paths "
         f"({size(done['bytes'])})"
     )
-    return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 
 from spartito import losses
@@ -17,6 +18,7 @@ from spartito.view.jupyter import TOKEN
 from spartito.view.server import Server
 
 LAST_PORT = 65535
+NAME = re.compile(r"([\w.-]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?")  # a name or an address, and a port
 
 
 def main(values: dict[str, object], operands: list[str]) -> int:
@@ -27,6 +29,9 @@ def main(values: dict[str, object], operands: list[str]) -> int:
         raise Usage(f"--port {port}: ports end at {LAST_PORT}")
     names = values.get("host", [])
     assert isinstance(names, list)
+    for name in names:
+        if not NAME.fullmatch(name):
+            raise Usage(f"--host: {name!r} is no name of a machine such as hub.example.org or hub.example.org:8000")
     compare = values.get("compare")
     assert compare is None or isinstance(compare, str)
     experiment = kinds.open_experiment(directory, compare=compare, source=not values.get("no_source"))

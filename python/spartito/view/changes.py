@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from spartito.difference import factor
 from spartito.text import name, plural, seconds
 from spartito.view import payload
 from spartito.view.words import Sentence
@@ -22,7 +23,10 @@ SAME = 0.005  # of the longer run: no change
 def difference(now: float, before: float) -> str:
     """1.20 s less (-60 %)"""
     text = f"{seconds(abs(now - before))} {'less' if now < before else 'more'}"
-    return f"{text} ({100 * (now - before) / before:+.0f} %)" if before > 0 else text
+    if before <= 0:
+        return text
+    growth = now / before - 1
+    return f"{text} ({factor(growth) or f'{100 * growth:+.0f} %'})"
 
 
 def _length(now: float, before: float) -> Sentence:
@@ -72,7 +76,7 @@ def _renamed(regions: dict[str, Any]) -> list[Sentence]:
         return []
     before, after, n = pairs[0]
     text = f"{name(before)} is now {name(after)} ({plural(n, 'function')})"
-    more = f", and {plural(len(pairs) - 1, 'more file')} have other names" if len(pairs) > 1 else ""
+    more = f", and {plural(len(pairs) - 1, 'more file')} with other names" if len(pairs) > 1 else ""
     return [Sentence(f"Compared although renamed: {text}{more}.")]
 
 
@@ -84,3 +88,54 @@ def sentences(model: Model, info: dict[str, Any], base: dict[str, Any]) -> list[
     whole = max(sum(loc["busy"] for loc in one["locations"]) for one in (info, base))
     rows = list(zip(flat["region"], flat["excl"], flat["base_excl"]))
     return [_length(now, before), *_moved(regions["names"], rows, whole), *_alone(flat), *_renamed(regions)]
+
+
+class Same:
+    """What of the base is what of the run: indices of processes and locations, None: it has no counterpart; names of functions
+    that differ; (name, file, line) of all functions."""
+
+    def __init__(self, model: Model, base: Model) -> None:
+        """model: viewed against base."""
+        self.processes, self.locations = _places(model.info(), base.info())
+        meta, columns = payload.unpack(model.view("regions"))
+        before, numbers = payload.unpack(base.view("regions"))
+        self.names: dict[str, str] = {}
+        self.functions: dict[tuple[str, str, int], tuple[str, str, int]] = {}
+        for i, at in enumerate(columns["of_base"]):
+            was, now = before["names"][i], meta["names"][at]
+            if was != now:
+                self.names.setdefault(was, now)
+            self.functions[was, before["files"][numbers["file"][i]], numbers["line"][i]] = (
+                now,
+                meta["files"][columns["file"][at]],
+                columns["line"][at],
+            )
+
+
+def _places(info: dict[str, Any], base: dict[str, Any]) -> tuple[list[int | None], list[int | None]]:
+    """As sp_against_selection() finds them: ranks by their number, processes without one in their order; threads in theirs."""
+
+    def keys(processes: list[dict[str, Any]]) -> list[tuple[object, ...]]:
+        alone = 0
+        found: list[tuple[object, ...]] = []
+        for p in processes:
+            found.append((alone,) if p["rank"] is None else (p["world"], p["rank"]))
+            alone += p["rank"] is None
+        return found
+
+    def threads(one: dict[str, Any]) -> list[list[int]]:
+        found: list[list[int]] = [[] for _ in one["processes"]]
+        for i, loc in enumerate(one["locations"]):
+            found[loc["process"]].append(i)
+        return found
+
+    here: dict[tuple[object, ...], int] = {}
+    for i, key in enumerate(keys(info["processes"])):
+        here.setdefault(key, i)
+    processes = [here.get(key) for key in keys(base["processes"])]
+    own = threads(info)
+    locations: list[int | None] = [None] * len(base["locations"])
+    for process, those in zip(processes, threads(base)):
+        for k, i in enumerate(those if process is not None else []):
+            locations[i] = own[process][k] if process is not None and k < len(own[process]) else None
+    return processes, locations

@@ -8,7 +8,7 @@ import re
 import shlex
 
 from spartito import __version__, iotable, losses, mpitable
-from spartito.reading import launcher
+from spartito.reading import launcher, launcher_problem
 from spartito.summary import measuring_cost
 from spartito.view import payload, words
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from spartito._analyse import Model
 
+METRIC = ("name", "unit", "exponent", "what", "own", "level", "total")  # of Model.info()
 FIRST = 10  # functions that sentences may be about
 
 
@@ -91,7 +92,9 @@ def _settings(info: dict[str, Any]) -> dict[str, str]:
 
 
 def _title(directory: str, command: list[str]) -> str:
-    """mpiexec -n 4 weather.py --steps 3: without the interpreter, and without the directories of what it runs."""
+    """mpiexec -n 4 weather.py --steps 3: without the interpreter, and without the directories of what it runs. Of a cell, In[7]."""
+    if len(command) == 1 and command[0].startswith("In["):
+        return command[0]
     words = command.copy()
     at = 0
     for i, word in enumerate(words[:-1]):
@@ -112,6 +115,7 @@ def _has(model: Model, info: dict[str, Any]) -> dict[str, bool]:
     return {
         "trace": info["traced"],
         "counters": info["traced"] and bool(info["counters"]),
+        "metrics": info["traced"] and any(not metric["own"] for metric in info["metrics"]),
         "lines": bool(model.lines()),
         "mpi": ranks > 0,
         "io": any(metric["name"] == iotable.READ for metric in info["metrics"]),
@@ -137,7 +141,9 @@ def facts(model: Model, directory: str, has: dict[str, bool]) -> dict[str, Any]:
         command = info["processes"][0]["command"].split()
     cost = _cost(info)
     said = words.sentences(model, info, _top(model), cost["total"])
-    lost = [*losses.sentences(info), *losses.of_ranks(directory), *filter(None, [losses.ending(directory)])]
+    ends = (losses.ending(directory), launcher_problem(directory))
+    lost = [*losses.sentences(info), *losses.of_ranks(directory), *filter(None, ends)]
+    said += words.damage([*lost, *info["problems"]])
     return {
         "title": _title(directory, command),
         "directory": info["dir"],
@@ -160,7 +166,7 @@ def facts(model: Model, directory: str, has: dict[str, bool]) -> dict[str, Any]:
         "problems": [text for text in info["problems"] if not _told(text, lost)],
         "processes": _processes(info),
         "locations": _locations(info),
-        "metrics": [{key: m[key] for key in ("name", "unit", "exponent", "what", "own", "total")} for m in info["metrics"]],
+        "metrics": [{key: m[key] for key in METRIC} for m in info["metrics"]],
         "has": {**_has(model, info), **has},
         "settings": _settings(info),
         "versions": _versions(info, known),

@@ -11,8 +11,13 @@ as a payload of columns. The server and the one-file page take the same bytes fr
                 are taken for the other views' sake: lines are not in the trace, and meta.unclipped, a sentence, says so
     source      meta: file, and text with remark (a sentence, or empty), or missing, a sentence why there is no text (file: index in
                 meta.files of regions)
-    compare     meta: base (what facts says of the other run, but its processes and locations), sentences and about: what changed
+    compare     meta: base (what facts says of the other run, but its processes and locations), sentences and about: what changed;
+                processes, locations: for each of the other run's its index here, or null; names: {there: here} of functions
+                whose names differ
     all others  Model.view()
+
+of=base, with any kind, asks the run that this one is compared with, in its own numbers. Where there is one, functions of lines
+have `base` (spartito.view.linechanges), and meta.base_none is a sentence why they do not.
 """
 
 from __future__ import annotations
@@ -22,7 +27,7 @@ import threading
 from spartito import iotable
 from spartito.linesource import Sources
 from spartito.say import Refused
-from spartito.view import changes, facts, payload, words
+from spartito.view import changes, facts, linechanges, payload, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +37,7 @@ if TYPE_CHECKING:
     from spartito._analyse import Model
 
 REALS = frozenset(("begin", "end", "share"))
-WORDS = frozenset(("metric", "name", "over", "rows"))
+WORDS = frozenset(("metric", "name", "of", "over", "rows"))
 MOST_SOURCE = 8 << 20  # bytes of a file that is shown
 
 
@@ -58,11 +63,13 @@ class Experiment:
         self.directory = directory
         self.source = source
         self.base = base
+        self.told: Callable[[str], None] | None = None  # called with the kind of each question before it is answered
         if base:
             model.view_against(base.model)
         self._kept: dict[str, bytes] = {}  # answers that do not depend on parameters and take time
         self._files: list[str] = []
         self._sources: Sources | None = None
+        self._same: changes.Same | None = None
         self._own: dict[str, Callable[[dict[str, Any]], bytes]] = {
             "compare": self._compare,
             "critical": self._critical,
@@ -77,11 +84,22 @@ class Experiment:
 
     def get(self, kind: str, parameters: Mapping[str, str]) -> bytes:
         """The payload; parameters as a URL has them, an empty one is not given. BadQuery, or _analyse.Error: one line."""
+        if self.told is not None:
+            self.told(kind)
         given = {name: _number(name, text) for name, text in parameters.items() if text}
+        if "of" in given:
+            return self._of(str(given["of"]), kind, parameters)
         try:
             return self._own[kind](given) if kind in self._own else self.model.view(kind, **given)
         except (ValueError, TypeError) as e:
             raise BadQuery(str(e)) from e
+
+    def _of(self, run: str, kind: str, parameters: Mapping[str, str]) -> bytes:
+        if run != "base":
+            raise BadQuery(f"of cannot be {run!r}: only of=base")
+        if self.base is None:
+            raise BadQuery("there is nothing to compare with: spartito view --compare")
+        return self.base.get(kind, {name: text for name, text in parameters.items() if name != "of"})
 
     def _once(self, kind: str, given: dict[str, Any], make: Callable[[], dict[str, Any]]) -> bytes:
         """An answer that is always the same: made by the first who asks, while others wait for it."""
@@ -107,9 +125,16 @@ class Experiment:
         def made() -> dict[str, Any]:
             said = changes.sentences(self.model, self.model.info(), base.model.info())
             other = {key: value for key, value in base.facts().items() if key not in ("processes", "locations", "about")}
-            return {"base": other, **words.spoken(said)}
+            same = self._counterparts(base)
+            places = {"processes": same.processes, "locations": same.locations, "names": same.names}
+            return {"base": other, **words.spoken(said), **places}
 
         return self._once("compare", given, made)
+
+    def _counterparts(self, base: Experiment) -> changes.Same:
+        if self._same is None:
+            self._same = changes.Same(self.model, base.model)
+        return self._same
 
     def _waits(self, given: dict[str, Any]) -> bytes:
         return self._once("waits", given, self.model.waits)
@@ -127,8 +152,34 @@ class Experiment:
         ranged = "begin" in given or "end" in given
         functions = self.model.lines(**{name: value for name, value in given.items() if name not in ("begin", "end")})
         functions.sort(key=lambda f: -(f["own"] + f["callees"]))
-        whole = {"unclipped": "times of lines are those of the whole run: the trace does not hold them"} if ranged else {}
-        return payload.pack({"functions": functions, **whole})
+        said = {"unclipped": "times of lines are those of the whole run: the trace does not hold them"} if ranged else {}
+        if self.base is not None and functions:
+            said.update(self._lines_before(functions, given, self.base))
+        return payload.pack({"functions": functions, **said})
+
+    def _lines_before(self, functions: list[dict[str, Any]], given: dict[str, Any], base: Experiment) -> dict[str, str]:
+        same = self._counterparts(base)
+        asked = {}
+        for name, those in (("process", same.processes), ("location", same.locations)):
+            if name in given and given[name] not in those:
+                return {"base_none": "the other run has no counterpart of what is selected"}
+            if name in given:
+                asked[name] = those.index(given[name])
+        before = base.model.lines(**asked)
+        if not before:
+            return {"base_none": "no lines were recorded in the other run"}
+        linechanges.pair(functions, before, same.functions, self._lines_of, base._lines_of)
+        return {}
+
+    def _known(self) -> Sources:
+        if self._sources is None:
+            self._sources = Sources(self.directory, self.model.info()["end"])
+        return self._sources
+
+    def _lines_of(self, file: str) -> list[str]:
+        """What may be shown of it."""
+        sources = self._known()
+        return sources.of(file).lines if self.source and sources.readable(file, MOST_SOURCE) else []
 
     def _source(self, given: dict[str, Any]) -> bytes:
         for name in given.keys() - {"file"}:
@@ -136,13 +187,12 @@ class Experiment:
         if "file" not in given:
             raise BadQuery("source needs a file: its index in the list of regions")
         with self._locks["source"]:
-            if self._sources is None:
+            if not self._files:
                 self._files = payload.unpack(self.model.view("regions"))[0]["files"]
-                self._sources = Sources(self.directory, self.model.info()["end"])
             if not 0 <= given["file"] < len(self._files):
                 raise BadQuery(f"there is no file {given['file']}; there are {len(self._files)}")
             file = self._files[given["file"]]
-            return payload.pack({"file": file, **self._text(file, self._sources)})
+            return payload.pack({"file": file, **self._text(file, self._known())})
 
     def _text(self, file: str, sources: Sources) -> dict[str, str]:
         if not self.source:
@@ -155,9 +205,7 @@ class Experiment:
         return {"text": "".join(found.lines), "remark": found.remark}
 
 
-def open_experiment(
-    directory: str, *, compare: str | None = None, compensate: bool = False, source: bool = True
-) -> Experiment:
+def open_experiment(directory: str, *, compare: str | None = None, compensate: bool = False, source: bool = True) -> Experiment:
     """compare: the directory of a run before it. Refused or _analyse.Error: one cannot be read."""
     from spartito.reading import load
 

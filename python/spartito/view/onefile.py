@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 LIMIT = 20  # MiB, unless told otherwise
 
 
-def _inline(name: str) -> str:
-    """The text of app.js or app.css, such that it ends where the element ends."""
+def inline(name: str) -> str:
+    """The text of a script or style of the viewer, such that it ends where the element ends."""
     text = page.asset(name).decode()
     if name.endswith(".js"):
         # both stand in strings and patterns alone, where a backslash before them means nothing
@@ -39,16 +39,20 @@ def _hash(text: str) -> str:
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
 
-def document(experiment: Experiment, limit: int, source: bool) -> tuple[str, list[str]]:
-    """The text of the file, of at most limit bytes, and in sentences what it does not hold. Refused: no page, or no room."""
-    script, style = _inline("app.js"), _inline("app.css")
-    policy = (
+def policy(script: str, style: str) -> str:
+    """For a document that runs this script, looks like this and asks nobody for anything."""
+    return (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
+
+
+def document(experiment: Experiment, limit: int, source: bool) -> tuple[str, list[str]]:
+    """The text of the file, of at most limit bytes, and in sentences what it does not hold. Refused: no page, or no room."""
+    script, style = inline("app.js"), inline("app.css")
     title = name(str(experiment.facts()["title"])).encode("utf-8", "replace").decode()
     begin = (
-        f'{page.HEAD}<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f'{page.HEAD}<meta http-equiv="Content-Security-Policy" content="{policy(script, style)}">\n'
         f"<title>{html.escape(title)} – Spartito</title>\n{page.ICON}<style>{style}</style>\n</head>\n<body>\n"
         f'<div id="app"></div>\n{page.NO_SCRIPT}'
     )

@@ -45,7 +45,10 @@ def find_browser(environment: Mapping[str, str]) -> list[str]:
     """The command that shows a file to the person; empty: there is none, or no screen that it could show it on."""
     chosen = environment.get("BROWSER", "").split(os.pathsep)[0]
     if chosen:
-        words = shlex.split(chosen)
+        try:
+            words = shlex.split(chosen)
+        except ValueError:  # a quote that is not closed
+            words = [chosen]
         return words if words and shutil.which(words[0]) else []
     if is_remote(environment) or not (environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY")):
         return []

@@ -20,7 +20,7 @@ from spartito.view import payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
     from typing import Any
 
     from spartito.view.kinds import Experiment
@@ -30,12 +30,18 @@ LEAST_PATHS = 1000
 PATHS = (200_000, 100_000, 50_000, 20_000, 10_000, 5_000, 2_000, LEAST_PATHS)
 PATHS_ALONE = (20_000, 5_000, LEAST_PATHS)
 SELECTIONS = 256  # processes, and threads, of which the page holds an own tree
+TASKS = 2048  # tasks of which it holds the steps
 LOCATIONS = 256  # threads of which it holds the calls
 # as viewer/src/timelinedata.ts asks: a tile of a level is one of 2**level parts of the run
 TILE, ROWS, MESSAGES = 1024, 64, 2000
+SMALL = 16 << 10  # bytes that are not worth a measured guess
 ENOUGH = 4  # answers for which there was no room: smaller ones are not looked for any longer
 LEVELS = 4  # of tiles that a page may hold
 FINE = 4  # times as many columns in tiles of calls, which tell begin and end themselves
+BESIDE = ("balance", "critical", "io", "matrix", "tasks", "waits")  # which the page asks of both runs
+GROUPS = 22  # lines of the run in small, as in viewer/src/timelinedata.ts
+CURVES = 64  # threads that have curves of their own, as in viewer/src/curves.ts; of more there is the sum
+COLUMNS = (TILE, 256, 64)  # of curves of metrics and counters: the first number of these with which they fit
 WHOLE = "`spartito view` on the experiment's directory shows all of it"
 
 
@@ -44,10 +50,11 @@ class Block:
 
     __slots__ = ("key", "raw", "text")
 
-    def __init__(self, key: str, data: bytes) -> None:
+    def __init__(self, key: str, data: bytes, effort: int) -> None:
+        """effort: of zlib."""
         self.key = key
         self.raw = len(data)
-        body = base64.b64encode(zlib.compress(data, 6)).decode("ascii")
+        body = base64.b64encode(zlib.compress(data, effort)).decode("ascii")
         self.text = f'<script type="application/octet-stream" data-query="{html.escape(key)}">{body}</script>\n'
 
 
@@ -66,17 +73,21 @@ def number(value: float) -> str:
 
 
 class Packing:
-    def __init__(self, experiment: Experiment, budget: int) -> None:
-        """budget: bytes of all blocks."""
+    def __init__(self, experiment: Experiment, budget: int, effort: int = 6) -> None:
+        """budget: bytes of all blocks. effort: of zlib."""
         self.experiment = experiment
+        self.effort = effort
         self.left = budget
         self.blocks: list[Block] = []
         self.pruned: list[str] = []
         self.facts: dict[str, Any] = payload.unpack(experiment.get("facts", {}))[0]
 
+    def _block(self, key: str, data: bytes) -> Block:
+        return Block(key, data, self.effort)
+
     def _made(self, kind: str, asked: dict[str, str], key: dict[str, str] | None = None) -> Block:
         """key: the parameters under which the page finds it, where they are not those asked for."""
-        return Block(key_of(kind, asked if key is None else key), self.experiment.get(kind, asked))
+        return self._block(key_of(kind, asked if key is None else key), self.experiment.get(kind, asked))
 
     def _take(self, block: Block) -> bool:
         if len(block.text) > self.left:
@@ -91,7 +102,8 @@ class Packing:
         """Refused: not even that fits."""
         need = [self._made("regions", {}), self._made("flat", {})]
         tree = self._made("tree", {"limit": str(LEAST_PATHS)}, {})
-        self.left -= 2 * len(Block("facts", payload.pack(self.facts)).text) + 8192  # which come last, when all is known
+        raw = payload.pack(self.facts)  # which come last, when all is known
+        self.left -= 2 * (len(raw) if len(raw) < SMALL else len(self._block("facts", raw).text)) + 8192
         short = sum(len(block.text) for block in (*need, tree)) - self.left
         for block in need:
             self._take(block)
@@ -124,9 +136,11 @@ class Packing:
         if has["waits"]:
             wanted += [("waits", {}, "wait states"), ("critical", {}, "the critical path")]
         for kind, asked, what in wanted:
-            self._optional(kind, asked, what)
+            self.optional(kind, asked, what)
+            if has["compare"] and kind in BESIDE:
+                self.optional(kind, {**asked, "of": "base"}, f"of the other run {what}")
 
-    def _optional(self, kind: str, asked: dict[str, str], what: str) -> None:
+    def optional(self, kind: str, asked: dict[str, str], what: str) -> None:
         try:
             block = self._made(kind, asked)
         except Error as e:
@@ -137,20 +151,23 @@ class Packing:
 
     # ---- sources, paths, time: each takes what is left
 
-    def sources(self) -> None:
-        """Files in the order of the time in them."""
-        regions = payload.unpack(self.experiment.get("regions", {}))[1]
+    def sources(self, least: float = 0.0, also: Container[str] = ()) -> None:
+        """Files in the order of the time in them. least: the share of all time that a file needs, unless it is one of `also`."""
+        meta, regions = payload.unpack(self.experiment.get("regions", {}))
         flat = payload.unpack(self.experiment.get("flat", {}))[1]
         times: dict[int, float] = {}
         for region, excl in zip(flat["region"], flat["excl"]):
             if region != payload.NONE:
                 file = regions["file"][region]
                 times[file] = times.get(file, 0.0) + excl
+        enough = least * sum(times.values())
         missed = 0
         for file in sorted(times, key=lambda f: (-times[f], f)):
+            if times[file] < enough and meta["files"][file] not in also:
+                continue
             data = self.experiment.get("source", {"file": str(file)})
             if "text" in payload.unpack(data)[0]:
-                missed += not self._take(Block(key_of("source", {"file": str(file)}), data))
+                missed += not self._take(self._block(key_of("source", {"file": str(file)}), data))
         if missed:
             self.pruned.append(f"The text of {plural(missed, 'source file')} with little time is left out; {WHOLE}.")
 
@@ -161,15 +178,16 @@ class Packing:
             if limit > fits and limit != limits[-1]:
                 continue
             data = self.experiment.get("tree", {**selected, "limit": str(limit)})
-            block, meta = Block(key_of("tree", selected), data), payload.unpack(data)[0]
+            block, meta = self._block(key_of("tree", selected), data), payload.unpack(data)[0]
             if len(block.text) <= room:
                 return block, meta["shown"], meta["paths"]
             fits = meta["shown"] * room / len(block.text)
         return None
 
-    def paths(self) -> None:
+    def paths(self, limits: tuple[int, ...] = PATHS) -> None:
+        """limits: numbers of paths to be tried."""
         self.left += len(self.reserved.text)
-        found = self._tree({}, self.left, PATHS)
+        found = self._tree({}, self.left, limits)
         block, shown, there = found if found else (self.reserved, 0, 0)
         self._take(block)
         if found is None:
@@ -244,19 +262,60 @@ class Packing:
             if self.facts["has"]["messages"]:
                 key = {**tile, "limit": str(MESSAGES)}
                 yield "messages", key, key
-            if self.facts["has"]["counters"]:
-                key = {**tile, "pixels": str(TILE)}
-                yield "counters", key, key
+            for kind, asked in self._curves() if level else ():
+                key = {**tile, **asked, "pixels": str(TILE)}
+                yield kind, key, key
+            for first in range(0, self.tasks, ROWS):
+                key = {**tile, "pixels": str(TILE), "rows": f"{first}-{first + ROWS - 1}"}
+                yield "steps", key, key
         for location in locations:
             for tile in tiles:
                 key = {**tile, "location": str(location), "pixels": str(TILE)}
                 yield "timeline", {**key, "pixels": str(TILE * FINE)}, key
 
+    def weights(self) -> None:
+        """The call tree as wide as each metric, of the whole run; beside another run it is as wide as the time only."""
+        if self.facts["has"]["compare"]:
+            return
+        missed = []
+        for metric in self.facts["metrics"]:
+            found = self._tree({"metric": metric["name"]}, self.left, PATHS_ALONE) if metric["total"] else None
+            if found:
+                self._take(found[0])
+            elif metric["total"]:
+                missed.append(metric["name"])
+        if missed:
+            self.pruned.append(f"Call trees cannot be weighed by {', '.join(missed)} in this file; {WHOLE}.")
+
+    def _curves(self) -> list[tuple[str, dict[str, str]]]:
+        """Questions about what was counted over time, but for its part."""
+        has = self.facts["has"]
+        together = {"over": "sum"} if len(self.facts["locations"]) > CURVES else {}
+        return [("counters", {})] * has["counters"] + [("metrics", together)] * has["metrics"]
+
+    def curves(self) -> None:
+        """Metrics and counters over the whole run, in fewer columns where there is less room."""
+        for kind, asked in self._curves():
+            key = {**asked, "pixels": str(TILE)}
+            for columns in COLUMNS:
+                if self._take(self._made(kind, {**asked, "pixels": str(columns)}, key)):
+                    break
+            else:
+                self.pruned.append(f"This file does not hold {kind} over time; {WHOLE}.")
+                continue
+            if columns < TILE:
+                self.pruned.append(f"{kind.capitalize()} over time are here in {columns} columns; {WHOLE}.")
+
     def timeline(self) -> None:
         """Tiles of ever finer levels, until there is no room for the next one."""
         if not self.facts["has"]["trace"]:
             return
-        self._optional("markers", {}, "markers")
+        self.optional("markers", {}, "markers")
+        if len(self.facts["locations"]) > GROUPS:
+            self.optional("overview", {"limit": str(GROUPS), "pixels": "256"}, "the whole run in small")
+        self.tasks = 0
+        if self.facts["has"]["tasks"]:
+            self.tasks = min(TASKS, payload.unpack(self.experiment.get("steps", {"rows": "0-0"}))[0]["tasks"])
         busy = [loc["busy"] for loc in self.facts["locations"]]
         locations = sorted(range(len(busy)), key=lambda i: (-busy[i], i))[:LOCATIONS]
         held = missed = 0
@@ -278,7 +337,7 @@ class Packing:
     def finish(self) -> list[Block]:
         """All blocks, the facts first, which tell what is missing."""
         facts = {**self.facts, "pruned": self.pruned, "file": True}
-        return [Block("facts", payload.pack(facts)), *self.blocks]
+        return [self._block("facts", payload.pack(facts)), *self.blocks]
 
 
 def pack(experiment: Experiment, budget: int, source: bool) -> tuple[list[Block], list[str]]:
@@ -289,6 +348,8 @@ def pack(experiment: Experiment, budget: int, source: bool) -> tuple[list[Block]
     if source:
         packing.sources()
     packing.paths()
+    packing.weights()
     packing.selections()
+    packing.curves()
     packing.timeline()
     return packing.finish(), packing.pruned

@@ -23,6 +23,28 @@ KEPT = 256 << 20  # bytes of answers
 THREADS = min(8, (os.cpu_count() or 1) + 1)  # more than processors: a thread may wait for a page of a file
 
 
+class Work:
+    """What a thread does, or is to do."""
+
+    def __init__(self, future: asyncio.Future[bytes]) -> None:
+        self.future = future
+        self.waiting = 0  # who wants the answer
+        self._lock = threading.Lock()
+        self._begun = self._dropped = False
+
+    def begin(self) -> bool:
+        """Of a thread: whether it is still wanted."""
+        with self._lock:
+            self._begun = not self._dropped
+            return self._begun
+
+    def drop(self) -> bool:
+        """Whether it had not begun, and now will not."""
+        with self._lock:
+            self._dropped = not self._begun
+            return self._dropped
+
+
 class Pool:
     """Threads that end with the process, whatever they do then: Ctrl-C waits for no answer."""
 
@@ -35,9 +57,11 @@ class Pool:
         while True:
             self.tasks.get()()
 
-    def run(self, work: Callable[[], bytes]) -> asyncio.Future[bytes]:
+    def run(self, work: Callable[[], bytes]) -> Work:
+        """What nobody waits for any longer when its turn comes is not done."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[bytes] = loop.create_future()
+        made = Work(future)
 
         def settle(result: bytes | None, error: Exception | None) -> None:
             if future.cancelled():
@@ -51,6 +75,8 @@ class Pool:
         def task() -> None:
             result: bytes | None = None
             error: Exception | None = None
+            if not made.begin():
+                return
             try:
                 result = work()
             except Exception as e:
@@ -61,7 +87,7 @@ class Pool:
                 pass  # the loop has ended meanwhile
 
         self.tasks.put(task)
-        return future
+        return made
 
 
 class Answers:
@@ -71,7 +97,7 @@ class Answers:
         self.limit = kept
         self.bytes = 0
         self.kept: collections.OrderedDict[str, bytes] = collections.OrderedDict()
-        self.asked: dict[str, asyncio.Future[bytes]] = {}
+        self.asked: dict[str, Work] = {}
 
     async def get(self, kind: str, parameters: Mapping[str, str]) -> bytes:
         """What the experiment raises, this raises."""
@@ -79,16 +105,25 @@ class Answers:
         if key in self.kept:
             self.kept.move_to_end(key)
             return self.kept[key]
-        future = self.asked.get(key)
-        if future is None:
-            future = self.pool.run(lambda: self.experiment.get(kind, parameters))
-            self.asked[key] = future
-            future.add_done_callback(lambda done: self._keep(key, done))
-        # who asked first may go away: the others still wait for it
-        return await asyncio.shield(future)
+        work = self.asked.get(key)
+        if work is None:
+            work = self.pool.run(lambda: self.experiment.get(kind, parameters))
+            self.asked[key] = work
+            work.future.add_done_callback(lambda done: self._keep(key, done))
+        work.waiting += 1
+        try:
+            # who asked first may go away: the others still wait for it
+            return await asyncio.shield(work.future)
+        finally:
+            work.waiting -= 1
+            if work.waiting == 0 and not work.future.done() and work.drop():
+                work.future.cancel()
+                del self.asked[key]
 
     def _keep(self, key: str, done: asyncio.Future[bytes]) -> None:
-        del self.asked[key]
+        work = self.asked.get(key)
+        if work is not None and work.future is done:
+            del self.asked[key]
         if done.cancelled() or done.exception() is not None:
             return
         data = done.result()

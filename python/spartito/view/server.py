@@ -26,7 +26,8 @@ from spartito.view.wire import Answer, Bad, Request, sentence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Coroutine, Sequence
+    from typing import Any
 
     from spartito.view.pool import Experiment
 
@@ -46,10 +47,11 @@ CLOSED = ("cross-site", "same-site")
 class Connection:
     """One from a browser. since: when it last came on."""
 
-    __slots__ = ("phase", "since", "writer")
+    __slots__ = ("gone", "phase", "since", "writer")
 
-    def __init__(self, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, writer: asyncio.StreamWriter, gone: asyncio.Event) -> None:
         self.writer = writer
+        self.gone = gone  # set when it will say nothing any more
         self.phase = "idle"  # idle, head (within a request), work, write
         self.since = time.monotonic()
 
@@ -59,6 +61,22 @@ class Connection:
 
     def abort(self) -> None:
         self.writer.transport.abort()
+
+
+class Protocol(asyncio.StreamReaderProtocol):
+    """Tells at once when the other side ends the connection, while nobody reads from it."""
+
+    def __init__(self, reader: asyncio.StreamReader, gone: asyncio.Event) -> None:
+        super().__init__(reader)
+        self.gone = gone
+
+    def eof_received(self) -> bool | None:
+        self.gone.set()
+        return super().eof_received()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.gone.set()
+        super().connection_lost(exc)
 
 
 class Server:
@@ -176,6 +194,19 @@ class Server:
             if not await reader.read(PART):
                 return
 
+    async def _unless_gone(self, c: Connection, answering: Coroutine[Any, Any, Answer]) -> Answer | None:
+        """None: the other side has left meanwhile, and the work is given up if it had not begun."""
+        working = asyncio.ensure_future(answering)
+        gone = asyncio.ensure_future(c.gone.wait())
+        try:
+            await asyncio.wait([working, gone], return_when=asyncio.FIRST_COMPLETED)
+            return working.result() if working.done() else None
+        finally:
+            gone.cancel()
+            if not working.done():
+                working.cancel()
+                await asyncio.gather(working, return_exceptions=True)
+
     async def _serve(self, c: Connection, reader: asyncio.StreamReader) -> None:
         keep = True
         while keep:
@@ -190,18 +221,23 @@ class Server:
                 await self._send(c, sentence(e.status, str(e), extra), False, True)
                 await self._farewell(c, reader)
                 return
-            answer = await self._answered(request)
+            # other programs than browsers may say nothing more and still listen
+            browser = "sec-fetch-mode" in request.headers
+            answer = await (self._unless_gone(c, self._answered(request)) if browser else self._answered(request))
+            if answer is None:
+                return
             keep = request.keep
             await self._send(c, answer, keep, request.method != "HEAD")
 
     async def _connection(self, sock: socket.socket) -> None:
         loop = asyncio.get_running_loop()
         reader = asyncio.StreamReader(limit=wire.LONGEST_HEAD)
-        protocol = asyncio.StreamReaderProtocol(reader)
+        gone = asyncio.Event()
+        protocol = Protocol(reader, gone)
         c: Connection | None = None
         try:
             transport, _ = await loop.connect_accepted_socket(lambda: protocol, sock)
-            c = Connection(asyncio.StreamWriter(transport, protocol, reader, loop))
+            c = Connection(asyncio.StreamWriter(transport, protocol, reader, loop), gone)
             self.connections.add(c)
             await self._serve(c, reader)
             c.writer.close()

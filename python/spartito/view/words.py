@@ -68,7 +68,7 @@ def share(part: float, whole: float) -> str:
 
 
 def place(row: dict[str, Any]) -> str:
-    """ (solver.py:41), where that is known and says more than the name."""
+    """(solver.py:41), where that is known and says more than the name."""
     if not row["file"] or row["file"].startswith("<"):
         return ""
     base = name(os.path.basename(row["file"]))
@@ -195,6 +195,13 @@ def _lines(model: Model) -> list[Sentence]:
     whole = f["own"] + f["callees"]
     text = f"The longest line is {line[0]} of {name(f['name'])}: {share(time, whole)} of that function's {seconds(whole)}."
     return [Sentence(text)]
+
+
+def damage(told: list[str]) -> list[Sentence]:
+    """That the numbers above are not of all that happened. told: what was lost, and problems."""
+    if not any("damaged" in text or "cannot be read" in text for text in told):
+        return []
+    return [Sentence("Part of the recording is damaged: what it held is not in these numbers. Below is what is known of it.")]
 
 
 def sentences(model: Model, info: dict[str, Any], rows: list[tuple[int, dict[str, Any]]], cost: float) -> list[Sentence]:

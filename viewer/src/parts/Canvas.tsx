@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A canvas with the device's own pixels, drawn once a frame at most, that keyboard and screen reader reach.
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { useSize } from "../hooks";
+import { useSize, useStore } from "../hooks";
 
 export interface Point {
   x: number;
@@ -55,9 +55,11 @@ function paint(canvas: HTMLCanvasElement, width: number, height: number, draw: C
 
 /** The wheel scrolls a page unless its listener says beforehand that it may stop that. */
 function useWheel(element: { current: HTMLElement | null }, latest: { current: CanvasProps }): void {
+  const { embedded } = useStore();
   useEffect(() => {
     const canvas = element.current;
     const turn = (event: WheelEvent): void => {
+      if (embedded && !event.ctrlKey && !event.metaKey) return; // a notebook is scrolled over the frames in it
       const scale = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
       if (latest.current.onWheel?.(pointOf(event), event.deltaX * scale, event.deltaY * scale, event)) event.preventDefault();
     };

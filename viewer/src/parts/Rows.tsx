@@ -2,7 +2,7 @@
 // A table of some objects, sorted by a click: for what is words and a few numbers.
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { inUnit, timeUnit } from "../units";
+import { type Unit, inUnit, timeUnit } from "../units";
 import { type Column, VirtualTable } from "./VirtualTable";
 
 export interface RowColumn<T> {
@@ -14,6 +14,8 @@ export interface RowColumn<T> {
   value: (row: T) => number | string;
   /** Seconds, shown in one unit for all rows. */
   time?: boolean;
+  /** Of its values, where it is not of its own. */
+  unit?: Unit;
   cell?: (row: T) => ComponentChildren;
   full?: (row: T) => string;
   bar?: (row: T) => number;
@@ -53,7 +55,7 @@ export function Rows<T>({ label, rows, columns, by, selected, onSelect, onOpen, 
     () =>
       columns.map((one): Column => {
         const text = rows.length > 0 && typeof one.value(rows[0]!) === "string";
-        const unit = one.time ? timeUnit(rows.reduce((most, row) => Math.max(most, Number(one.value(row))), 0)) : undefined;
+        const unit = one.unit ?? (one.time ? timeUnit(rows.reduce((most, row) => Math.max(most, Number(one.value(row))), 0)) : undefined);
         return {
           id: one.id,
           title: one.title,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How evenly time is spread: all ranks in bars, one function over all of them, and one rank's functions.
 import { useMemo, useState } from "preact/hooks";
-import { Spread, type Stats, type Time } from "../balance";
+import { Uncompared, useAgainst, useBase } from "../against";
+import { Spread, SpreadBefore, type Stats, type Time } from "../balance";
 import { BarChart, HEAD, nameOf, ROW } from "../balancebars";
+import { both, changeOf } from "../change";
 import { type Columns, NONE } from "../columns";
 import type { Facts, Regions } from "../facts";
 import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../hooks";
@@ -10,7 +12,7 @@ import { Waiting } from "../parts/Empty";
 import { Choice, Toolbar } from "../parts/Menu";
 import { type Column, type Sorting, VirtualTable } from "../parts/VirtualTable";
 import { search } from "../tree";
-import { count, inUnit, percent, timeUnit } from "../units";
+import { count, inUnit, percent, time as timeText, timeUnit } from "../units";
 import "../balance.css";
 import type { View } from "./view";
 
@@ -26,6 +28,7 @@ interface Shown {
   stats: readonly Stats[];
   unit: number; // selected; -1: none
   time: Time;
+  before: SpreadBefore | undefined;
 }
 
 function outlierText({ spread, facts }: Shown, s: Stats, all = false): string {
@@ -39,7 +42,7 @@ function outlierText({ spread, facts }: Shown, s: Stats, all = false): string {
 
 function columnsOf(shown: Shown): { columns: Column[]; keys: Record<string, (row: number) => number | string> } {
   const { spread, facts, regions, stats, unit, time } = shown;
-  const size = timeUnit(Math.max(...stats.map((s) => s.max), 0));
+  const size = timeUnit(stats.reduce((longest, s) => Math.max(longest, s.max), 0));
   const at = (row: number): Stats => stats[row]!;
   const label = (one: number): string => spread.label(facts, one);
   const own = unit < 0 ? [] : stats.map((s) => spread.values(s.region, time)[unit]!);
@@ -62,11 +65,32 @@ function columnsOf(shown: Shown): { columns: Column[]; keys: Record<string, (row
     width: "82px",
     cell: (row) => inUnit(value(row), size),
   });
-  const most = Math.max(...own, 0);
+  const most = own.reduce((longest, one) => Math.max(longest, one), 0);
+  const was = shown.before ? stats.map((s) => (s.region === NONE ? Number.NaN : shown.before!.mean(s.region, time))) : [];
+  if (shown.before) {
+    keys["before"] = (row) => was[row] || 0;
+    keys["change"] = (row) => at(row).mean - (was[row] || 0);
+  }
+  const changed = (row: number) => ({ now: at(row).mean, before: was[row]! });
+  const beside: Column[] = shown.before
+    ? [
+        number("before", "Before", (row) => was[row]!, "Mean in the other run"),
+        {
+          id: "change",
+          title: "Change",
+          unit: "%",
+          width: "88px",
+          hint: "Of the mean, against the other run; sorted by seconds",
+          cell: (row) => (Number.isNaN(was[row]) ? "–" : changeOf(changed(row))),
+          full: (row) => (Number.isNaN(was[row]) ? "not told apart in the other run" : both(timeText, changed(row))),
+        },
+      ]
+    : [];
   const columns: Column[] = [
     { id: "name", title: "Function", width: "minmax(150px, 2fr)", left: true, cell: (row) => nameOf(regions, at(row).region), full: (row) => nameOf(regions, at(row).region) },
     ...(unit < 0 ? [] : [{ ...number("own", label(unit), (row) => own[row]!, `Of ${label(unit)} alone`), width: "100px", bar: (row: number) => (most ? own[row]! / most : 0) }]),
     number("mean", "Mean", (row) => at(row).mean, `Over all ${spread.over}, those where it did not run included`),
+    ...beside,
     number("std", "Std", (row) => at(row).std, "Standard deviation"),
     number("min", "Min", (row) => at(row).min, "Where it took least"),
     { id: "minat", title: "on", width: "82px", left: true, fixed: true, cell: (row) => label(at(row).minUnit), full: (row) => label(at(row).minUnit) },
@@ -121,8 +145,9 @@ function oversOf(facts: Facts): typeof OVERS {
   return OVERS.filter(({ value }) => some[value as keyof typeof some]);
 }
 
-function reportOf({ spread, facts, regions, stats, unit }: Shown): unknown {
+function reportOf({ spread, facts, regions, stats, unit, time, before }: Shown): unknown {
   return {
+    before: before && stats.map((s) => [nameOf(regions, s.region), s.region === NONE ? null : before.mean(s.region, time)]),
     over: spread.over,
     units: spread.units.map((_, i) => spread.label(facts, i)),
     total: spread.total,
@@ -132,14 +157,24 @@ function reportOf({ spread, facts, regions, stats, unit }: Shown): unknown {
   };
 }
 
-function Page({ spread, regions, over, setOver }: { spread: Spread; regions: Regions; over: string; setOver: (over: string) => void }) {
+interface PageProps {
+  spread: Spread;
+  before: SpreadBefore | undefined;
+  waiting: boolean;
+  none: string | undefined;
+  regions: Regions;
+  over: string;
+  setOver: (over: string) => void;
+}
+
+function Page({ spread, before, waiting, none, regions, over, setOver }: PageProps) {
   const store = useStore();
   const facts = useFacts();
   const selection = useSelection();
   const [time, setTime] = useState<Time>("excl");
   const [byTime, setByTime] = useState(false);
   const unit = spread.unitOf(facts, selection.process, selection.location);
-  const shown = useMemo((): Shown => ({ spread, facts, regions, stats: spread.regions.map((one) => spread.stats(one, time)), unit, time }), [spread, facts, regions, time, unit]);
+  const shown = useMemo((): Shown => ({ spread, facts, regions, stats: spread.regions.map((one) => spread.stats(one, time)), unit, time, before }), [spread, facts, regions, time, unit, before]);
   const one = selection.region === undefined ? undefined : shown.stats.find((s) => s.region === selection.region);
   const order = useMemo(() => {
     const units = spread.units.map((_, i) => i);
@@ -147,7 +182,8 @@ function Page({ spread, regions, over, setOver }: { spread: Spread; regions: Reg
     return byTime ? units.sort((a, b) => long[b]! - long[a]! || a - b) : units;
   }, [spread, byTime, one, time]);
   const found = useMemo(() => search(regions.names, selection.search), [regions, selection.search]);
-  useReport(() => ({ ...(reportOf(shown) as object), ranged, order: order.map((i) => spread.label(facts, i)), one: one ? nameOf(regions, one.region) : null }));
+  const was = useMemo(() => before?.values(one?.region, time, spread.units), [before, one, time, spread]);
+  useReport(() => ({ ...(reportOf(shown) as object), ready: !waiting, barsBefore: was && Array.from(was), ranged, order: order.map((i) => spread.label(facts, i)), one: one ? nameOf(regions, one.region) : null }));
   const choose = (index: number): void => {
     const which = spread.units[index]!;
     const key = spread.ofThreads ? "location" : "process";
@@ -167,8 +203,9 @@ function Page({ spread, regions, over, setOver }: { spread: Spread; regions: Reg
           </button>
         )}
       </Toolbar>
+      <Uncompared problem={none} />
       <div class={few ? "halves stacked" : "halves"}>
-        <BarChart high={few ? HEAD + order.length * ROW + 6 : undefined} spread={spread} facts={facts} regions={regions} order={order} one={one} time={time} selected={unit} onUnit={choose} onRegion={(region) => store.select({ region })} />
+        <BarChart high={few ? HEAD + order.length * ROW + 6 : undefined} spread={spread} facts={facts} regions={regions} order={order} one={one} time={time} selected={unit} before={was} onUnit={choose} onRegion={(region) => store.select({ region })} />
         <Table shown={shown} found={found} />
       </div>
     </div>
@@ -181,8 +218,16 @@ function Balance() {
   const { begin, end } = useSelection();
   const spread = useAnswer("balance", { over, begin, end }, asSpread);
   const regions = useRegions();
+  const against = useAgainst();
+  const base = useBase("balance", { over }, asSpread);
+  const ofBase = regions.data?.ofBase;
+  const before = useMemo(() => {
+    if (!base.data || !against || !ofBase) return undefined;
+    const threads = base.data.ofThreads;
+    return new SpreadBefore(base.data, ofBase, (unit) => (threads ? against.location(unit) : against.process(unit)));
+  }, [base.data, against, ofBase]);
   if (!spread.data || !regions.data) return <Waiting problem={spread.problem ?? regions.problem} what="how time is spread" />;
-  return <Page spread={spread.data} regions={regions.data} over={over} setOver={setOver} />;
+  return <Page spread={spread.data} before={before} waiting={base.loading} none={base.problem} regions={regions.data} over={over} setOver={setOver} />;
 }
 
 export const balance: View = {

@@ -1,49 +1,46 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Functions by their own time, opened to those that called them.
 import { useMemo, useReducer, useState } from "preact/hooks";
+import { Uncompared } from "../against";
 import { BottomUp, type BottomUpKey } from "../bottomup";
+import { type Change, changeOf } from "../change";
 import type { Regions } from "../facts";
 import { useRegions, useReport, useSelection, useStore, useTree } from "../hooks";
 import { Empty, Waiting } from "../parts/Empty";
 import { Toolbar } from "../parts/Menu";
 import { Named, nameOf } from "../parts/Named";
 import { type Column, VirtualTable } from "../parts/VirtualTable";
+import { Weigh } from "../parts/Weigh";
 import { NONE } from "../paths";
 import { search, type Tree } from "../tree";
-import { count, inUnit, percent, signed, time, timeUnit } from "../units";
+import { type Unit, count, inUnit, percent, signed } from "../units";
 import type { View } from "./view";
 
-const KEYS: Record<string, BottomUpKey> = { name: "name", own: "excl", share: "excl", total: "incl", calls: "visits" };
+const KEYS: Record<string, BottomUpKey> = { name: "name", own: "excl", share: "excl", total: "incl", calls: "visits", before: "baseExcl", change: "change" };
 
-/** Own times of the other run, by region; undefined: there is none. */
-function ownBefore({ base, region, count: rows }: Tree, regions: number): Float64Array | undefined {
-  if (!base) return undefined;
-  const own = new Float64Array(regions);
-  for (let row = 0; row < rows; row++) if (region[row] !== NONE) own[region[row]!]! += base.excl[row]!;
-  return own;
-}
-
-/** Of functions alone: what came by which caller is told of this run only. */
-function beforeColumns(model: BottomUp, before: Float64Array): Column[] {
-  const unit = timeUnit(before.reduce((most, own) => Math.max(most, own), 0));
-  const of = (text: (own: number, now: number) => string) => (node: number) => {
-    const { region, depth, excl } = model.row(node);
-    return region === NONE || depth > 0 ? "" : text(before[region]!, excl);
+/** Of functions, and of what came by each caller. unit: of own time. */
+function beforeColumns(model: BottomUp, unit: Unit): Column[] {
+  const of = (text: (change: Change) => string) => (node: number) => {
+    const { excl, baseExcl } = model.row(node);
+    return text({ now: excl, before: baseExcl ?? 0 });
   };
   return [
-    { id: "before", title: "Own before", unit: unit.name, hint: "In the other run", width: "116px", fixed: true, cell: of((own) => inUnit(own, unit)) },
-    { id: "change", title: "Change", unit: unit.name, width: "104px", fixed: true, cell: of((own, now) => signed(inUnit(now - own, unit), now - own)) },
+    { id: "before", title: "Own before", unit: unit.name, hint: "In the other run", width: "116px", cell: of(({ before }) => inUnit(before, unit)) },
+    { id: "change", title: "Change", unit: unit.name, width: "104px", cell: of(({ now, before }) => signed(inUnit(now - before, unit), now - before)) },
+    { id: "ratio", title: "Change", unit: "%", width: "88px", fixed: true, cell: of(changeOf) },
   ];
 }
 
 function columnsOf(
   model: BottomUp,
   regions: Regions,
-  total: number,
-  before: Float64Array | undefined,
+  tree: Tree,
+  compared: boolean,
   toggle: (node: number) => void,
 ): Column[] {
-  const unit = timeUnit(total);
+  const { total } = tree;
+  const unit = tree.weight.unit(total);
+  const { weight } = tree;
   const own = (node: number): number => model.row(node).excl;
   return [
     {
@@ -65,23 +62,23 @@ function columnsOf(
     },
     {
       id: "own",
-      title: "Own time",
+      title: weight.metric ? weight.own : "Own time",
       unit: unit.name,
       hint: "In the function itself; below it the part that came by this caller",
       width: "110px",
-      cell: (node) => inUnit(own(node), unit),
+      cell: (node) => weight.cell(own(node), unit),
     },
     { id: "share", title: "Own", unit: "%", width: "150px", cell: (node) => percent(own(node) / total), bar: (node) => own(node) / total },
     {
       id: "total",
-      title: "Total time",
+      title: weight.metric ? weight.name : "Total time",
       unit: unit.name,
       hint: "With what it calls; recursion counts once",
       width: "110px",
-      cell: (node) => inUnit(model.row(node).incl, unit),
+      cell: (node) => weight.cell(model.row(node).incl, unit),
     },
     { id: "calls", title: "Calls", width: "100px", cell: (node) => count(model.row(node).visits) },
-    ...(before ? beforeColumns(model, before) : []),
+    ...(compared ? beforeColumns(model, unit) : []),
   ];
 }
 
@@ -96,7 +93,7 @@ function useModel(tree: Tree | undefined, regions: Regions | undefined): BottomU
     if (!model || !regions) return;
     const found = search(regions.lowered(), text);
     const inModule = (region: number): boolean => {
-      const name = regions.moduleOf(region);
+      const name = regions.groupOf(region);
       return module === undefined || name === module || name.startsWith(`${module}.`);
     };
     model.only((region) => (region === NONE ? !found && module === undefined : (!found || found[region] === 1) && inModule(region)));
@@ -107,18 +104,18 @@ function useModel(tree: Tree | undefined, regions: Regions | undefined): BottomU
 function BottomUpView() {
   const store = useStore();
   const { region } = useSelection();
-  const tree = useTree();
+  const tree = useTree(true);
   const regions = useRegions();
   const model = useModel(tree.data, regions.data);
-  const before = useMemo(() => (tree.data && regions.data ? ownBefore(tree.data, regions.data.count) : undefined), [tree.data, regions.data]);
   const [sorting, sort] = useState("own");
   const [chosen, choose] = useState(NONE);
   const [, again] = useReducer((n: number) => n + 1, 0);
   useReport(() => model && {
     ready: !tree.loading,
     total: tree.data?.total,
+    weight: tree.data?.weight.name,
     functions: model.shown.length,
-    rows: Array.from(model.shown.subarray(0, 200), (node) => reported(model, regions.data!, node, before)),
+    rows: Array.from(model.shown.subarray(0, 200), (node) => reported(model, regions.data!, node)),
   });
   if (!model || !regions.data || !tree.data) return <Waiting problem={tree.problem ?? regions.problem} what="the call tree" />;
   if (!model.shown.length)
@@ -140,16 +137,18 @@ function BottomUpView() {
   const selected = chosen !== NONE && model.row(chosen).region === region ? chosen : region === undefined ? undefined : model.find(region);
   return (
     <>
-      <Toolbar says={`${count(model.shown.length)} rows, ${time(model.total("excl"))} own time`}>
+      <Toolbar says={`${count(model.shown.length)} rows, ${tree.data.weight.show(model.total("excl"))} ${tree.data.weight.own}`}>
+        <Weigh />
         <span class="soft">→ opens callers, ← closes, * opens the way of most time</span>
         <button class="quiet" onClick={() => act(() => model.closeAll())}>
           Close all
         </button>
       </Toolbar>
+      <Uncompared problem={tree.data.baseNone} />
       <VirtualTable
         label="Functions by own time, with their callers"
         order={model.shown}
-        columns={columnsOf(model, regions.data, tree.data.total, before, toggle)}
+        columns={columnsOf(model, regions.data, tree.data, tree.data.base !== undefined, toggle)}
         sorting={{ id: sorting, down: sorting !== "name" }}
         onSort={(id) => act(() => (sort(id), model.sort(KEYS[id] ?? "excl")))}
         selected={selected}
@@ -167,9 +166,9 @@ function BottomUpView() {
   );
 }
 
-function reported(model: BottomUp, regions: Regions, node: number, before: Float64Array | undefined) {
-  const { region, depth, excl, incl, visits, hidden } = model.row(node);
-  return { name: nameOf(regions, region, hidden), depth, excl, incl, visits, before: before?.[region] };
+function reported(model: BottomUp, regions: Regions, node: number) {
+  const { region, depth, excl, incl, visits, hidden, baseExcl } = model.row(node);
+  return { name: nameOf(regions, region, hidden), depth, excl, incl, visits, before: baseExcl };
 }
 
 export const bottomup: View = { id: "bottomup", title: "Bottom-up", available: () => true, component: BottomUpView };

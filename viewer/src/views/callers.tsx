@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One function between what called it, above, and what it calls, below.
 import { useCallback, useMemo, useState } from "preact/hooks";
-import { css, INK, ofModule } from "../colour";
+import { PaintChoice, Uncompared } from "../against";
+import { type Measure, both, change, changeOf, largestChange } from "../change";
+import { css, INK, ofChange, ofModule } from "../colour";
 import { NONE } from "../columns";
 import type { Regions } from "../facts";
 import { useDark, useRegions, useReport, useSelection, useStore, useTree } from "../hooks";
@@ -10,10 +12,12 @@ import { Empty, Waiting } from "../parts/Empty";
 import { Toolbar } from "../parts/Menu";
 import { Named, nameOf } from "../parts/Named";
 import { Pairs, Tooltip } from "../parts/Tooltip";
+import { Weigh } from "../parts/Weigh";
 import { type Column, VirtualTable } from "../parts/VirtualTable";
+import type { Paths } from "../paths";
 import { type Edge, type Sandwich, sandwich } from "../sandwich";
 import { BAND, Sides, type Spot, drawSides } from "../sides";
-import { count, inUnit, percent, time, timeUnit } from "../units";
+import { type Unit, count, inUnit, percent, time, timeUnit } from "../units";
 import type { View } from "./view";
 
 /** Where the eye is, in words. */
@@ -36,6 +40,7 @@ function Hint({ sides, regions, spot, at }: { sides: Sides; regions: Regions; sp
           [spot.half === "up" ? "time by this way" : "total time", `${time(tree.incl[spot.row]!)}, ${percent(tree.incl[spot.row]! / sides.total)}`],
           spot.half === "down" && region !== NONE && ["own time", time(tree.excl[spot.row]!)],
           ["calls", count(tree.visits[spot.row]!)],
+          tree.base !== undefined && ["against the other run", both(time, { now: tree.incl[spot.row]!, before: tree.base.incl[spot.row]! })],
           region !== NONE && regions.placeOf(region) !== "" && ["defined at", regions.placeOf(region)],
         ]}
       />
@@ -43,8 +48,19 @@ function Hint({ sides, regions, spot, at }: { sides: Sides; regions: Regions; sp
   );
 }
 
-function Picture({ of, regions, go }: { of: Sandwich; regions: Regions; go: (region: number) => void }) {
+/** What a row of one of the trees is painted with. */
+function colouring(of: Sandwich, regions: Regions, paint: "module" | Measure, dark: boolean): (tree: Paths, row: number) => string {
+  const small = css(dark ? [60, 63, 68] : [226, 228, 231]);
+  const most = Math.max(...[of.up, of.down].map(({ incl, base }) => (base ? largestChange(incl, base.incl) : 0)));
+  return ({ region, incl, base }, row) => {
+    if (paint !== "module" && base) return css(ofChange(change(incl[row]!, base.incl[row]!, paint, most), dark));
+    return region[row] === NONE ? small : css(ofModule(regions.moduleOf(region[row]!), dark));
+  };
+}
+
+function Picture({ of, regions, paint, go }: { of: Sandwich; regions: Regions; paint: "module" | Measure; go: (region: number) => void }) {
   const dark = useDark();
+  const colour = useMemo(() => colouring(of, regions, paint, dark), [of, regions, paint, dark]);
   const sides = useMemo(() => new Sides(of), [of]);
   const [size, resize] = useState({ width: 0, height: 0 });
   const [scroll, setScroll] = useState(0);
@@ -58,12 +74,12 @@ function Picture({ of, regions, go }: { of: Sandwich; regions: Regions; go: (reg
         height,
         middle: sides.middle(height) + scroll,
         style: getComputedStyle(document.documentElement),
-        colour: (region) => css(region === NONE ? (dark ? [60, 63, 68] : [226, 228, 231]) : ofModule(regions.moduleOf(region), dark)),
+        colour,
         ink: css(INK[dark ? "dark" : "light"]),
         name: (region, hidden) => nameOf(regions, region, hidden),
         spot,
       }),
-    [sides, regions, dark, scroll, spot],
+    [sides, regions, colour, dark, scroll, spot],
   );
   const scrollTo = (to: number): void => setScroll(sides.bounded(to, size.height));
   const move = (to: Spot): true => {
@@ -112,7 +128,24 @@ function Picture({ of, regions, go }: { of: Sandwich; regions: Regions; go: (reg
   );
 }
 
-function Edges({ title, edges, total, regions, go }: { title: string; edges: readonly Edge[]; total: number; regions: Regions; go: (region: number) => void }) {
+function beforeColumns(edges: readonly Edge[], unit: Unit): Column[] {
+  const of = (i: number) => ({ now: edges[i]!.incl, before: edges[i]!.before ?? 0 });
+  return [
+    { id: "before", title: "Before", unit: unit.name, hint: "In the other run", width: "92px", cell: (i) => inUnit(of(i).before, unit) },
+    { id: "change", title: "Change", unit: "%", width: "84px", cell: (i) => changeOf(of(i)), full: (i) => both(time, of(i)) },
+  ];
+}
+
+interface EdgesProps {
+  title: string;
+  edges: readonly Edge[];
+  total: number;
+  compared: boolean;
+  regions: Regions;
+  go: (region: number) => void;
+}
+
+function Edges({ title, edges, total, compared, regions, go }: EdgesProps) {
   const [chosen, choose] = useState<number | undefined>(undefined);
   const unit = timeUnit(total);
   const order = useMemo(() => Uint32Array.from(edges.keys()), [edges]);
@@ -127,6 +160,7 @@ function Edges({ title, edges, total, regions, go }: { title: string; edges: rea
     },
     { id: "time", title: "Time", unit: unit.name, width: "92px", cell: (i) => inUnit(edges[i]!.incl, unit) },
     { id: "share", title: "", unit: "%", width: "84px", cell: (i) => percent(edges[i]!.incl / total), bar: (i) => edges[i]!.incl / total },
+    ...(compared ? beforeColumns(edges, unit) : []),
     { id: "calls", title: "Calls", width: "84px", cell: (i) => count(edges[i]!.visits) },
   ];
   return (
@@ -151,7 +185,8 @@ function hottest(excl: Float64Array, region: Uint32Array, regions: Regions): num
 
 function Callers() {
   const store = useStore();
-  const { region } = useSelection();
+  const { region, metric } = useSelection();
+  const [paint, setPaint] = useState<"module" | Measure>("module");
   const tree = useTree();
   const known = useRegions();
   const regions = known.data;
@@ -173,9 +208,11 @@ function Callers() {
     );
   const go = (to: number): void => store.select({ region: to });
   const recursive = found.visits - found.outermost;
+  const { base } = found;
   return (
     <>
       <Toolbar says="Enter or a double click goes to a function; arrows walk">
+        {metric !== undefined && <Weigh cannot="Callers and callees are told in time; the table has the metrics of each function." />}
         <b>{nameOf(regions, found.region)}</b>
         <span>
           {time(found.incl)} total, {percent(found.incl / tree.data.total)}
@@ -187,12 +224,15 @@ function Callers() {
           {count(found.visits)} {found.visits === 1 ? "call" : "calls"}
           {recursive > 0 && `, ${count(recursive)} of them within another one: counted once in the total`}
         </span>
+        {base && <span title={`${time(base.incl)} there`}>{`against the other run: ${both(time, { now: found.incl, before: base.incl })}`}</span>}
+        <PaintChoice paint={paint} onPaint={setPaint} none={tree.data.baseNone} />
       </Toolbar>
+      <Uncompared problem={tree.data.baseNone} />
       <div class="halves">
-        <Picture key={found.region} of={found} regions={regions} go={go} />
+        <Picture key={found.region} of={found} regions={regions} paint={paint} go={go} />
         <div class="side">
-          <Edges key={`up${found.region}`} title="Called by" edges={found.callers} total={found.incl} regions={regions} go={go} />
-          <Edges key={`down${found.region}`} title="Calls" edges={found.callees} total={found.incl} regions={regions} go={go} />
+          <Edges key={`up${found.region}`} title="Called by" edges={found.callers} total={found.incl} compared={base !== undefined} regions={regions} go={go} />
+          <Edges key={`down${found.region}`} title="Calls" edges={found.callees} total={found.incl} compared={base !== undefined} regions={regions} go={go} />
         </div>
       </div>
     </>
@@ -201,10 +241,10 @@ function Callers() {
 
 function reported(found: Sandwich, regions: Regions) {
   const rows = (edges: readonly Edge[]) =>
-    edges.map(({ region, visits, incl, excl }) => ({ name: region === NONE ? "" : regions.names[region], visits, incl, excl }));
-  const { visits, incl, excl, outermost } = found;
+    edges.map(({ region, visits, incl, excl, before }) => ({ name: region === NONE ? "" : regions.names[region], visits, incl, excl, before }));
+  const { visits, incl, excl, outermost, base } = found;
   const name = regions.names[found.region];
-  return { name, visits, outermost, incl, excl, callers: rows(found.callers), callees: rows(found.callees), up: found.up.count, down: found.down.count };
+  return { name, visits, outermost, incl, excl, base, callers: rows(found.callers), callees: rows(found.callees), up: found.up.count, down: found.down.count };
 }
 
 export const callers: View = { id: "callers", title: "Callers", available: () => true, component: Callers };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The critical path: what the length of the run consists of, and what would make it shorter.
 import { useMemo } from "preact/hooks";
+import { type Against, Uncompared, changeColumns, useAgainst, useBase } from "../against";
+import { both } from "../change";
 import type { Columns } from "../columns";
 import type { Facts, Regions } from "../facts";
 import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../hooks";
@@ -33,7 +35,20 @@ interface Critical {
 const SHARE = 0.1; // less time that a function is thought to take
 const asCritical = (columns: Columns): Critical => columns.meta as unknown as Critical;
 
-function Functions({ critical, regions }: { critical: Critical; regions: Regions }) {
+/** The other run's path, in the names and places of this one. */
+interface Before {
+  length: number;
+  regions: ReadonlyMap<string, number>;
+  locations: ReadonlyMap<number, number>;
+}
+
+function beforeOf(critical: Critical, against: Against): Before {
+  const regions = new Map<string, number>();
+  for (const r of critical.regions) regions.set(against.name(r.name), (regions.get(against.name(r.name)) ?? 0) + r.time);
+  return { length: critical.length, regions, locations: new Map(critical.locations.map((spent, there) => [against.location(there), spent])) };
+}
+
+function Functions({ critical, before, regions }: { critical: Critical; before: Before | undefined; regions: Regions }) {
   const store = useStore();
   const { region } = useSelection();
   const rows = useMemo(() => critical.regions.filter((r) => r.time > 0), [critical]);
@@ -59,6 +74,7 @@ function Functions({ critical, regions }: { critical: Critical; regions: Regions
         cell: (r) => percent(r.time / critical.length),
         bar: (r) => r.time / critical.length,
       },
+      ...(before ? changeColumns(rows, (r) => ({ now: r.time, before: before.regions.get(r.name) ?? 0 })) : []),
       {
         id: "least",
         title: "Saves at least",
@@ -69,7 +85,7 @@ function Functions({ critical, regions }: { critical: Critical; regions: Regions
       },
       { id: "most", title: "at most", hint: "Where nothing else comes to lie on the path", width: "110px", time: true, value: (r) => r.at_most },
     ],
-    [critical, regions],
+    [critical, before, regions],
   );
   return (
     <Rows
@@ -84,7 +100,7 @@ function Functions({ critical, regions }: { critical: Critical; regions: Regions
   );
 }
 
-function Places({ critical, facts }: { critical: Critical; facts: Facts }) {
+function Places({ critical, before, facts }: { critical: Critical; before: Before | undefined; facts: Facts }) {
   const store = useStore();
   const { location } = useSelection();
   const rows = useMemo(() => critical.locations.map((spent, at) => ({ at, spent })).filter((r) => r.spent > 0), [critical]);
@@ -100,8 +116,9 @@ function Places({ critical, facts }: { critical: Critical; facts: Facts }) {
         cell: (r) => percent(r.spent / critical.length),
         bar: (r) => r.spent / critical.length,
       },
+      ...(before ? changeColumns(rows, (r) => ({ now: r.spent, before: before.locations.get(r.at) ?? 0 })) : []),
     ],
-    [critical, facts],
+    [critical, before, facts],
   );
   return (
     <Rows
@@ -138,10 +155,11 @@ function Pieces({ critical, facts }: { critical: Critical; facts: Facts }) {
   );
 }
 
-function words(critical: Critical, facts: Facts): string {
+function words(critical: Critical, before: Before | undefined, facts: Facts): string {
   const best = critical.locations.reduce((at, v, i) => (v > critical.locations[at]! ? i : at), 0);
   const share = (critical.locations[best] ?? 0) / critical.length;
-  return `The run's ${time(critical.length)} are ${percent(share)} the time of ${placeName(facts, best)}; the path changes its place ${count(critical.jumps)} times`;
+  const against = before ? ` (against the other run ${both(time, { now: critical.length, before: before.length })})` : "";
+  return `The run's ${time(critical.length)}${against} are ${percent(share)} the time of ${placeName(facts, best)}; the path changes its place ${count(critical.jumps)} times`;
 }
 
 function CriticalView() {
@@ -149,21 +167,25 @@ function CriticalView() {
   const answer = useAnswer("critical", {}, asCritical);
   const regions = useRegions();
   const critical = answer.data;
+  const against = useAgainst();
+  const base = useBase("critical", {}, asCritical);
+  const before = useMemo(() => (base.data && against ? beforeOf(base.data, against) : undefined), [base.data, against]);
   useReport(() =>
-    critical && { length: critical.length, jumps: critical.jumps, locations: critical.locations, regions: critical.regions.filter((r) => r.time > 0).map((r) => [r.name, r.time]) },
+    critical && { ready: !base.loading, before: before && { length: before.length, regions: [...before.regions].filter(([, t]) => t > 0) }, length: critical.length, jumps: critical.jumps, locations: critical.locations, regions: critical.regions.filter((r) => r.time > 0).map((r) => [r.name, r.time]) },
   );
   if (!critical || !regions.data) return <Waiting problem={answer.problem ?? regions.problem} what="the critical path" />;
   return (
     <>
       <Toolbar says="Enter or a double click on a piece selects its time">
-        <b>{words(critical, facts)}</b>
+        <b>{words(critical, before, facts)}</b>
       </Toolbar>
+      <Uncompared problem={base.problem} />
       <div class="halves">
         <div class="pane wide">
-          <Functions critical={critical} regions={regions.data} />
+          <Functions critical={critical} before={before} regions={regions.data} />
         </div>
         <div class="side">
-          <Places critical={critical} facts={facts} />
+          <Places critical={critical} before={before} facts={facts} />
           <Pieces critical={critical} facts={facts} />
         </div>
       </div>

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The call graph: the functions with most of the time, calls between them, and frames around modules.
 import { useCallback, useMemo, useState } from "preact/hooks";
-import { callGraph, shareFor } from "../callgraph";
+import { PaintChoice, Uncompared } from "../against";
+import { type CallGraph, callGraph, shareFor } from "../callgraph";
+import { type Measure, changeText } from "../change";
 import { css, ofChange, ofModule } from "../colour";
 import type { Regions } from "../facts";
 import { type Camera, type Paint, type Picture, centred, draw, fitted, nodeAt, picture, readable, stepped, zoomed } from "../graphdraw";
-import { useDark, useRegions, useReport, useSelection, useStore, useTree } from "../hooks";
+import { useDark, useFacts, useRegions, useReport, useSelection, useStore, useTree } from "../hooks";
 import { Canvas, type Point } from "../parts/Canvas";
 import { Empty, Waiting } from "../parts/Empty";
 import { Choice, Menu, Toolbar } from "../parts/Menu";
 import { nameOf } from "../parts/Named";
 import { Pairs, Tooltip } from "../parts/Tooltip";
+import { Weigh } from "../parts/Weigh";
+import { basePaths } from "../paths";
 import type { Tree } from "../tree";
 import { count, percent, signed, time } from "../units";
+import { TIME, type Weight } from "../weight";
 import type { View } from "./view";
 
 const LIMIT = 200; // functions in the picture
@@ -26,22 +31,23 @@ const FRAMES = [
 ];
 const NAMED = 5; // of those without room
 
-/** Inclusive times of the other run, undefined: there is none. */
-function inclBefore(tree: Tree, regions: number): Float64Array | undefined {
-  return tree.base && callGraph({ count: tree.count, parent: tree.parent, region: tree.region, hidden: tree.hidden, ...tree.base }, regions).incl;
+/** Of the other run, with the same numbers of functions and calls; undefined: there is none. */
+function graphBefore(tree: Tree, regions: number): CallGraph | undefined {
+  const base = basePaths(tree);
+  return base && callGraph(base, regions);
 }
 
 function changed(now: number, before: number): string {
-  return now === before ? "unchanged" : signed(time(now - before), now - before);
+  return now === before ? "unchanged" : `${signed(time(now - before), now - before)} (${changeText({ now, before })})`;
 }
 
 /** least undefined: as many functions as make a clear picture. */
-function useDrawn(least: string | undefined, leastCall: string, framed: boolean, around: number | undefined) {
-  const tree = useTree();
+function useDrawn(least: string | undefined, leastCall: string, framed: boolean, around: number | undefined, paint: "module" | Measure) {
+  const tree = useTree(true);
   const known = useRegions();
   const regions = known.data;
   const graph = useMemo(() => tree.data && regions && callGraph(tree.data, regions.count), [tree.data, regions]);
-  const before = useMemo(() => (tree.data && regions ? inclBefore(tree.data, regions.count) : undefined), [tree.data, regions]);
+  const before = useMemo(() => (tree.data && regions ? graphBefore(tree.data, regions.count) : undefined), [tree.data, regions]);
   const total = tree.data?.total ?? 0;
   const share = least === undefined && graph ? shareFor(graph, total, SHARES, CLEAR) : Number(least ?? 0);
   const drawn = useMemo(() => {
@@ -50,11 +56,11 @@ function useDrawn(least: string | undefined, leastCall: string, framed: boolean,
       module: (region: number) => regions.moduleOf(region),
       name: (region: number) => regions.qualnames[region]! || nameOf(regions, region),
       numbers: (region: number, own: number) =>
-        `${before ? `${changed(graph.incl[region]!, before[region]!)} · ` : ""}${percent(graph.incl[region]! / total)} · own ${percent(graph.excl[region]! / total)} · ${count(graph.visits[region]!)}×${own ? ` ↻${count(own)}` : ""}`,
+        `${before ? `${changed(graph.incl[region]!, before.incl[region]!)} · ` : ""}${percent(graph.incl[region]! / total)} · own ${percent(graph.excl[region]! / total)} · ${count(graph.visits[region]!)}×${own ? ` ↻${count(own)}` : ""}`,
     };
-    return picture(graph, { total, node: share, edge: Number(leastCall), limit: LIMIT, edgeLimit: CALLS, ...(around !== undefined && { around }) }, framed, words, before);
-  }, [graph, before, regions, share, leastCall, framed, around]);
-  return { drawn, share: String(share), regions, loading: tree.loading, problem: tree.problem ?? known.problem };
+    return picture(graph, { total, node: share, edge: Number(leastCall), limit: LIMIT, edgeLimit: CALLS, ...(around !== undefined && { around }) }, framed, words, before && paint !== "module" ? { graph: before, measure: paint } : undefined);
+  }, [graph, before, regions, share, leastCall, framed, around, paint]);
+  return { drawn, before, weight: tree.data?.weight ?? TIME, baseNone: tree.data?.baseNone, share: String(share), regions, loading: tree.loading, problem: tree.problem ?? known.problem };
 }
 
 function paintOf(dark: boolean): Paint {
@@ -72,8 +78,17 @@ function paintOf(dark: boolean): Paint {
   };
 }
 
-function leftOut({ picked, graph }: Picture, regions: Regions): string {
+/** Functions that only the other run has called. */
+function goneIn(graph: CallGraph, before: CallGraph): number {
+  let n = 0;
+  for (let r = 0; r < graph.regions; r++) if (!graph.visits[r] && !graph.incl[r] && (before.visits[r] || before.incl[r])) n++;
+  return n;
+}
+
+function leftOut({ picked, graph }: Picture, before: CallGraph | undefined, regions: Regions): string {
   const parts = [];
+  const gone = before ? goneIn(graph, before) : 0;
+  if (gone) parts.push(`${count(gone)} ${gone === 1 ? "function" : "functions"} of the other run alone`);
   const { beyond, small, smallEdges } = picked;
   if (beyond.length) {
     const names = Array.from(beyond.subarray(0, NAMED), (region) => nameOf(regions, region)).join(", ");
@@ -85,7 +100,7 @@ function leftOut({ picked, graph }: Picture, regions: Regions): string {
   return parts.length ? `not drawn: ${parts.join("; ")}` : "all functions and calls are drawn";
 }
 
-function Hint({ p, regions, node, at }: { p: Picture; regions: Regions; node: number; at: Point }) {
+function Hint({ p, before, weight, regions, node, at }: { p: Picture; before: CallGraph | undefined; weight: Weight; regions: Regions; node: number; at: Point }) {
   const region = p.picked.nodes[node]!;
   const { graph, total } = p;
   return (
@@ -93,9 +108,9 @@ function Hint({ p, regions, node, at }: { p: Picture; regions: Regions; node: nu
       <b>{nameOf(regions, region)}</b>
       <Pairs
         of={[
-          ["total time", `${time(graph.incl[region]!)}, ${percent(graph.incl[region]! / total)}`],
-          p.change !== undefined && ["against the other run", p.texts[node]!.numbers.split(" · ", 1)[0]!],
-          ["own time", `${time(graph.excl[region]!)}, ${percent(graph.excl[region]! / total)}`],
+          [weight.metric ? weight.name : "total time", `${weight.show(graph.incl[region]!)}, ${percent(graph.incl[region]! / total)}`],
+          before !== undefined && ["against the other run", changed(graph.incl[region]!, before.incl[region]!)],
+          [weight.own, `${weight.show(graph.excl[region]!)}, ${percent(graph.excl[region]! / total)}`],
           ["calls", count(graph.visits[region]!)],
           regions.placeOf(region) !== "" && ["defined at", regions.placeOf(region)],
         ]}
@@ -113,7 +128,7 @@ function spoken(p: Picture, regions: Regions, node: number): string {
   return `${nameOf(regions, region)}, ${p.texts[node]!.numbers}, ${callers} callers and ${callees} callees in the picture`;
 }
 
-function Drawing({ p, regions }: { p: Picture; regions: Regions }) {
+function Drawing({ p, before, weight, regions }: { p: Picture; before: CallGraph | undefined; weight: Weight; regions: Regions }) {
   const store = useStore();
   const dark = useDark();
   const { region } = useSelection();
@@ -180,7 +195,7 @@ function Drawing({ p, regions }: { p: Picture; regions: Regions }) {
         onWheel={(at, _, dy) => see(zoomed(camera, Math.exp(-dy * 0.0015), at.x, at.y))}
         onKey={key}
       />
-      {hover && p.picked.nodes[hover.node] !== undefined && <Hint p={p} regions={regions} node={hover.node} at={hover.at} />}
+      {hover && p.picked.nodes[hover.node] !== undefined && <Hint p={p} before={before} weight={weight} regions={regions} node={hover.node} at={hover.at} />}
     </>
   );
 }
@@ -192,14 +207,19 @@ function Graph() {
   const [frames, setFrames] = useState("on");
   const [extent, setExtent] = useState("all");
   const around = extent === "around" ? region : undefined;
-  const { drawn, share, regions, loading, problem } = useDrawn(least, leastCall, frames === "on", around);
-  useReport(() => drawn && regions && { ready: !loading, ...reported(drawn, regions) });
+  const [paint, setPaint] = useState<"module" | Measure | undefined>(undefined);
+  const compared = useFacts().has.compare;
+  const painted = paint ?? (compared ? "relative" : "module");
+  const { drawn, before, weight, baseNone, share, regions, loading, problem } = useDrawn(least, leastCall, frames === "on", around, painted);
+  useReport(() => drawn && regions && { ready: !loading, weight: weight.name, ...reported(drawn, before, regions) });
   if (!drawn || !regions) return <Waiting problem={problem} what="the call tree" />;
   return (
     <>
       <Toolbar says={`${count(drawn.picked.nodes.length)} functions, ${count(drawn.picked.edges.length)} calls`}>
+        <Weigh />
         <Menu label="Functions from" value={share} options={options} onChange={setLeast} />
         <Menu label="Calls from" value={leastCall} options={options} onChange={setLeastCall} />
+        <PaintChoice paint={painted} onPaint={setPaint} none={baseNone} />
         <Choice label="Frames" value={frames} options={FRAMES} onChange={setFrames} />
         <Choice
           label="Extent"
@@ -211,9 +231,10 @@ function Graph() {
           onChange={setExtent}
         />
       </Toolbar>
-      <p class="note">{leftOut(drawn, regions)}</p>
+      <Uncompared problem={baseNone} />
+      <p class="note">{leftOut(drawn, before, regions)}</p>
       {drawn.picked.nodes.length ? (
-        <Drawing p={drawn} regions={regions} />
+        <Drawing p={drawn} before={before} weight={weight} regions={regions} />
       ) : (
         <Empty title="No function has that much of the time">Choose a smaller share above.</Empty>
       )}
@@ -221,19 +242,21 @@ function Graph() {
   );
 }
 
-function reported({ picked, graph, layout, clusters, change: drawnChange }: Picture, regions: Regions) {
+function reported({ picked, graph, layout, clusters, change: drawnChange }: Picture, before: CallGraph | undefined, regions: Regions) {
   return {
     nodes: Array.from(picked.nodes, (region) => ({
       name: regions.names[region],
       incl: graph.incl[region],
       excl: graph.excl[region],
       visits: graph.visits[region],
+      before: before?.incl[region],
     })),
     edges: Array.from(picked.edges, (e) => ({
       from: regions.names[graph.caller[e]!],
       to: regions.names[graph.callee[e]!],
       incl: graph.edgeIncl[e],
       visits: graph.edgeVisits[e],
+      before: before?.edgeIncl[e],
     })),
     beyond: picked.beyond.length,
     small: picked.small,

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The call tree from above: callers over callees, each as wide as its time.
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { PaintChoice, Uncompared } from "../against";
 import { type Boxes, Finder, boxesIn } from "../boxes";
 import { useFacts, useReport } from "../hooks";
 import { Canvas, type Point } from "../parts/Canvas";
 import { Empty, Waiting } from "../parts/Empty";
-import { Choice, Menu, Toolbar } from "../parts/Menu";
+import { Menu, Toolbar } from "../parts/Menu";
 import { Tooltip } from "../parts/Tooltip";
+import { Weigh } from "../parts/Weigh";
 import { ROOT } from "../tree";
 import { About, type Chart, FONT, type Paint, fillOf, label, looks, measurer, nameOf, spoken, useChart } from "../treechart";
-import { count, percent, time } from "../units";
+import { count, percent } from "../units";
 import type { View } from "./view";
 
 export const HIGH = 19; // pixels of a level
@@ -32,11 +34,6 @@ interface Drawn {
   width: number;
 }
 
-export const PAINTS = [
-  { value: "module", title: "Module" },
-  { value: "relative", title: "Change %", hint: "Change of each path against its own time in the other run" },
-  { value: "absolute", title: "Change s", hint: "Change of each path against the largest change of all" },
-];
 export const LEVELS = [5, 10, 20, 40].map((n) => ({ value: String(n), title: String(n) })).concat({ value: "all", title: "all" });
 
 function whole(chart: Chart): Sight {
@@ -68,7 +65,7 @@ function text(pen: CanvasRenderingContext2D, chart: Chart, row: number, until: n
   pen.fillStyle = until || (chart.hits && !chart.hits.rows[row]) ? faint : ink;
   pen.fillText(name, x + PAD, y + 13.5);
   if (until) return;
-  const value = time(chart.tree.incl[row]!);
+  const value = chart.tree.weight.show(chart.tree.incl[row]!);
   const used = measure(name) + 2 * PAD;
   const wide = measure(value);
   if (used + wide + 3 * PAD <= width) pen.fillText(value, x + width - wide - PAD, y + 13.5);
@@ -147,6 +144,7 @@ function report(chart: Chart, drawn: Drawn | undefined) {
   return {
     ready: drawn !== undefined,
     total: tree.total,
+    weight: tree.weight.name,
     paths: tree.paths,
     rows: tree.count,
     centre: nameOf(chart, chart.centre),
@@ -169,15 +167,21 @@ function Icicle() {
   return (
     <>
       <Toolbar says={spoken(chart, chart.focus)}>
+        <Weigh />
         <Menu label="Levels" value={levels} options={LEVELS} onChange={setLevels} />
-        {chart.tree.base && <Choice label="Colour" value={paint} options={PAINTS} onChange={(value) => setPaint(value as Paint)} />}
+        <PaintChoice paint={paint} onPaint={setPaint} none={chart.tree.baseNone} />
         {chart.hits && chart.module && (
           <span>
             {count(chart.hits.paths)} paths in {chart.module}, {percent(chart.hits.time / chart.tree.total)}
           </span>
         )}
       </Toolbar>
-      <Picture chart={chart} levels={levels === "all" ? Infinity : Number(levels)} />
+      <Uncompared problem={chart.tree.baseNone} />
+      {chart.tree.total > 0 || !chart.tree.weight.metric ? (
+        <Picture chart={chart} levels={levels === "all" ? Infinity : Number(levels)} />
+      ) : (
+        <Empty title={`No ${chart.tree.weight.name} was counted here`}>Choose another weight, or a longer range of time.</Empty>
+      )}
     </>
   );
 }

@@ -9,6 +9,7 @@ import { graph } from "./graph";
 import { icicle } from "./icicle";
 import { io } from "./io";
 import { matrix } from "./matrix";
+import { metrics } from "./metrics";
 import { source } from "./source";
 import { summary } from "./summary";
 import { sunburst } from "./sunburst";
@@ -28,6 +29,7 @@ export const views: readonly View[] = [
   graph,
   timeline,
   flame,
+  metrics,
   balance,
   matrix,
   source,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files that the program read and wrote, and the functions that did it.
 import { useMemo } from "preact/hooks";
+import { Uncompared, changeColumns, useBase } from "../against";
 import type { Columns } from "../columns";
 import type { Regions } from "../facts";
 import { Flat } from "../flat";
@@ -30,6 +31,8 @@ interface File {
 
 interface Caller {
   region: number;
+  /** In the other run, undefined: there is none. */
+  before: number | undefined;
   calls: number;
   time: number;
   read: number;
@@ -40,12 +43,14 @@ const timeOf = (file: File): number => file.read_time + file.write_time + file.f
 const asFiles = (columns: Columns): File[] => columns.meta["files"] as File[];
 const asFlat = (columns: Columns): Flat => new Flat(columns);
 
-function Files({ files }: { files: readonly File[] }) {
-  const most = Math.max(...files.map(timeOf), 0);
+function Files({ files, before }: { files: readonly File[]; before: readonly File[] | undefined }) {
+  const most = files.reduce((longest, f) => Math.max(longest, timeOf(f)), 0);
+  const was = useMemo(() => before && new Map(before.map((f) => [f.path, timeOf(f)])), [before]);
   const columns: RowColumn<File>[] = useMemo(
     () => [
       { id: "path", title: "File", width: "minmax(220px, 1fr)", value: (f) => f.path || "(not known)" },
       { id: "time", title: "Time", width: "110px", time: true, value: timeOf, bar: (f) => timeOf(f) / most },
+      ...(was ? changeColumns(files, (f) => ({ now: timeOf(f), before: was.get(f.path) ?? 0 })) : []),
       { id: "read", title: "Read", width: "92px", value: (f) => f.bytes_read, cell: (f) => bytes(f.bytes_read) },
       { id: "written", title: "Written", width: "92px", value: (f) => f.bytes_written, cell: (f) => bytes(f.bytes_written) },
       { id: "opens", title: "Opens", width: "76px", value: (f) => f.opens, cell: (f) => count(f.opens) },
@@ -53,7 +58,7 @@ function Files({ files }: { files: readonly File[] }) {
       { id: "writes", title: "Writes", width: "76px", value: (f) => f.writes, cell: (f) => count(f.writes) },
       { id: "failed", title: "Failed", width: "76px", value: (f) => f.failed, cell: (f) => count(f.failed) },
     ],
-    [files],
+    [files, was],
   );
   return <Rows label="Files by time" rows={files} columns={columns} by="time" />;
 }
@@ -64,6 +69,7 @@ function callersIn(flat: Flat, regions: Regions): Caller[] {
   const [read, written] = [metric("io_bytes_read"), metric("io_bytes_written")];
   return Array.from(flat.region, (region, i) => ({
     region,
+    before: flat.base?.incl[i],
     calls: flat.visits[i]!,
     time: flat.incl[i]!,
     read: read?.[i] ?? 0,
@@ -85,6 +91,7 @@ function Functions({ rows, regions }: { rows: readonly Caller[]; regions: Region
         cell: (r) => <Named regions={regions} region={r.region} />,
       },
       { id: "time", title: "Time", width: "110px", time: true, value: (r) => r.time, bar: (r) => r.time / most },
+      ...(rows[0]?.before === undefined ? [] : changeColumns(rows, (r) => ({ now: r.time, before: r.before ?? 0 }))),
       { id: "calls", title: "Calls", width: "84px", value: (r) => r.calls, cell: (r) => count(r.calls) },
       { id: "read", title: "Read", width: "92px", value: (r) => r.read, cell: (r) => bytes(r.read) },
       { id: "written", title: "Written", width: "92px", value: (r) => r.written, cell: (r) => bytes(r.written) },
@@ -107,13 +114,15 @@ function Functions({ rows, regions }: { rows: readonly Caller[]; regions: Region
 function Io() {
   const facts = useFacts();
   const files = useAnswer(facts.has.trace ? "io" : undefined, {}, asFiles);
+  const base = useBase(facts.has.trace ? "io" : undefined, {}, asFiles);
   const flat = useAnswer("flat", range(useSelection()), asFlat);
   const known = useRegions();
   const regions = known.data;
   const rows = useMemo(() => (flat.data && regions ? callersIn(flat.data, regions) : []), [flat.data, regions]);
   const ready = Boolean(flat.data && regions && (files.data || !facts.has.trace));
   useReport(() => ({
-    ready,
+    ready: ready && !base.loading,
+    before: base.data?.map((f) => [f.path, timeOf(f)]),
     files: files.data?.map((f) => [f.path, f.bytes_read, f.bytes_written, timeOf(f)]),
     functions: regions && rows.map((r) => [regions.names[r.region], r.calls, r.time, r.read, r.written]),
   }));
@@ -124,6 +133,7 @@ function Io() {
       <Toolbar says="Enter or a double click on a function shows who called it">
         <b>{`${time(sum((r) => r.time))} in file I/O: ${bytes(sum((r) => r.read))} read, ${bytes(sum((r) => r.written))} written`}</b>
       </Toolbar>
+      <Uncompared problem={base.problem} />
       <div class="halves upper">
         <div class="pane">
           <Functions rows={rows} regions={regions} />
@@ -132,7 +142,7 @@ function Io() {
       <div class="halves">
         <div class="pane">
           {files.data ? (
-            <Files files={files.data} />
+            <Files files={files.data} before={base.data} />
           ) : (
             <Empty title="No files without a trace">Bytes and time of each file are in the trace: spartito run --io --trace.</Empty>
           )}

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who sent how much to whom.
 import { useMemo, useState } from "preact/hooks";
+import { PaintChoice, Uncompared, useAgainst, useBase } from "../against";
+import type { Measure } from "../change";
 import type { Columns } from "../columns";
 import type { Facts } from "../facts";
-import { useFacts, useQuery, useReport, useSelection, useStore } from "../hooks";
+import { type Answer, useFacts, useQuery, useReport, useSelection, useStore } from "../hooks";
 import { Matrix, type Quantity } from "../matrix";
 import { MatrixPicture, shown } from "../matrixpicture";
 import { Empty, Waiting } from "../parts/Empty";
@@ -17,6 +19,8 @@ const OPTIONS = [
   { value: "messages", title: "Messages" },
   { value: "time", title: "Time", hint: "From the begin of the send to the end of the receive, all messages together" },
 ];
+
+const same = (columns: Columns): Columns => columns;
 
 /** What is not in the cells, or not as it was measured. */
 function remarks(meta: Columns["meta"]): string {
@@ -33,15 +37,23 @@ function remarks(meta: Columns["meta"]): string {
     .join(", ");
 }
 
-function Shown({ columns, facts }: { columns: Columns; facts: Facts }) {
+function Shown({ columns, base, facts }: { columns: Columns; base: Answer<Columns>; facts: Facts }) {
   const store = useStore();
   const { process } = useSelection();
   const [quantity, setQuantity] = useState<Quantity>("bytes");
-  const matrix = useMemo(() => new Matrix(columns, facts), [columns, facts]);
+  const [paint, setPaint] = useState<"module" | Measure>("module");
+  const against = useAgainst();
+  const compared = base.data !== undefined && against !== undefined;
+  const matrix = useMemo(() => {
+    const made = new Matrix(columns, facts);
+    return base.data && against ? made.beside(base.data, (process) => against.process(process)) : made;
+  }, [columns, facts, base.data, against]);
   const row = process === undefined ? -1 : matrix.processes.indexOf(process);
   const place = Math.floor(row / matrix.group);
   useReport(() => ({
+    ready: !base.loading,
     quantity,
+    before: compared ? Array.from({ length: matrix.size }, (_, from) => Array.from({ length: matrix.size }, (_, to) => matrix.was(quantity, from, to))) : undefined,
     labels: Array.from({ length: matrix.size }, (_, i) => matrix.label(facts, i)),
     cells: Array.from({ length: matrix.size }, (_, from) => Array.from({ length: matrix.size }, (_, to) => matrix.value(quantity, from, to))),
     sent: Array.from({ length: matrix.size }, (_, i) => matrix.sent(quantity, i)),
@@ -54,12 +66,16 @@ function Shown({ columns, facts }: { columns: Columns; facts: Facts }) {
     <div class="matrix">
       <Toolbar says={`${count(matrix.total("messages"))} messages, ${shown("bytes", matrix.total("bytes"))}${rest ? ` · ${rest}` : ""}`}>
         <Choice label="Quantity" value={quantity} options={OPTIONS} onChange={(value) => setQuantity(value as Quantity)} />
+        {compared && <PaintChoice paint={paint} onPaint={setPaint} plain="Amount" absolute="Change" />}
+        {matrix.elsewhere > 0 && <span>{`${count(matrix.elsewhere)} messages of the other run were between ranks that are not here`}</span>}
       </Toolbar>
-      {matrix.total("messages") > 0 ? (
+      <Uncompared problem={base.problem} />
+      {matrix.total("messages") > 0 || compared ? (
         <MatrixPicture
           matrix={matrix}
           facts={facts}
           quantity={quantity}
+          paint={compared ? paint : "module"}
           chosen={row < 0 ? undefined : { row: place, column: place }}
           onChoose={(at) => {
             const chosen = matrix.processes[at.row * matrix.group]!;
@@ -77,8 +93,9 @@ function Communication() {
   const facts = useFacts();
   const { begin, end } = useSelection();
   const found = useQuery("matrix", { begin, end });
+  const base = useBase("matrix", {}, same);
   if (!found.data) return <Waiting problem={found.problem} what="the messages" />;
-  return <Shown columns={found.data} facts={facts} />;
+  return <Shown columns={found.data} base={base} facts={facts} />;
 }
 
 export const matrix: View = {

@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The source with heat for each line; without records of lines the source of the selected function.
-import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import { css, ofHeat } from "../colour";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { PaintChoice, Uncompared } from "../against";
+import { type Measure, both, change, changeOf } from "../change";
+import { css, ofChange, ofHeat } from "../colour";
 import type { Columns } from "../columns";
 import type { Regions } from "../facts";
-import { type HeatLine, type LineFunction, endOfBlock, heatLines, timeOf } from "../heat";
+import { type BaseLines, type HeatLine, type LineFunction, endOfBlock, heatLines, timeOf } from "../heat";
 import { useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../hooks";
 import { Empty, Waiting } from "../parts/Empty";
 import { Toolbar } from "../parts/Menu";
 import { Rows, type RowColumn } from "../parts/Rows";
 import { type Column, ROW, VirtualTable } from "../parts/VirtualTable";
-import { count, inUnit, percent, time, timeUnit } from "../units";
+import { type Unit, count, inUnit, percent, time, timeUnit } from "../units";
 import type { View } from "./view";
 
 const NONE: LineFunction[] = [];
-const asFunctions = (columns: Columns): LineFunction[] => columns.meta["functions"] as LineFunction[];
+interface Recorded {
+  functions: LineFunction[];
+  /** Why there are no lines of the other run. */
+  none: string | undefined;
+}
+const asRecorded = (columns: Columns): Recorded => ({ functions: columns.meta["functions"], none: columns.meta["base_none"] });
 
 /** The function of the selection, or the one with the most time. */
 interface Place {
@@ -40,10 +47,37 @@ function regionOf(regions: Regions, f: LineFunction): number | undefined {
   return same < 0 ? undefined : same;
 }
 
-function columnsOf(lines: readonly HeatLine[], dark: boolean): Column[] {
+const changeIn = (line: HeatLine) => ({ now: line.own + line.callees, before: line.before ?? 0 });
+
+function heatOf(lines: readonly HeatLine[], paint: "module" | Measure, dark: boolean): (line: HeatLine) => { background?: string } {
+  if (paint === "module") return ({ share }) => (share > 0 ? { background: css(ofHeat(share, dark)) } : {});
+  const most = lines.reduce((largest, line) => Math.max(largest, line.before === undefined ? 0 : Math.abs(changeIn(line).now - line.before)), 0);
+  return (line) => (line.before === undefined ? {} : { background: css(ofChange(change(changeIn(line).now, line.before, paint, most), dark)) });
+}
+
+function beforeColumns(lines: readonly HeatLine[], unit: Unit): Column[] {
+  const cell = (text: (line: HeatLine) => string) => (i: number) => (lines[i]!.before === undefined ? "" : text(lines[i]!));
+  return [
+    { id: "before", title: "Before", unit: unit.name, hint: "Own time and callees in the other run", width: "96px", fixed: true, cell: cell((l) => inUnit(l.before!, unit)) },
+    {
+      id: "change",
+      title: "Change",
+      unit: "%",
+      hint: "Own time and callees, against the other run",
+      width: "92px",
+      fixed: true,
+      cell: cell((l) => changeOf(changeIn(l))),
+      full: cell((l) => both(time, changeIn(l))),
+    },
+  ];
+}
+
+function columnsOf(lines: readonly HeatLine[], paint: "module" | Measure, dark: boolean): Column[] {
   const unit = timeUnit(lines.reduce((most, l) => Math.max(most, l.own + l.callees), 0));
   const number = (text: (line: HeatLine) => string) => (i: number) => (lines[i]!.of < 0 ? "" : text(lines[i]!));
-  const heat = (i: number) => (lines[i]!.share > 0 ? { background: css(ofHeat(lines[i]!.share, dark)) } : {});
+  const compared = lines.some((line) => line.before !== undefined);
+  const painted = heatOf(lines, compared ? paint : "module", dark);
+  const heat = (i: number) => painted(lines[i]!);
   return [
     { id: "line", title: "Line", width: "64px", fixed: true, cell: (i) => <span class="soft">{lines[i]!.line}</span> },
     { id: "hits", title: "Hits", width: "84px", fixed: true, cell: number((l) => count(l.hits)) },
@@ -71,6 +105,7 @@ function columnsOf(lines: readonly HeatLine[], dark: boolean): Column[] {
         </>
       ),
     },
+    ...(compared ? beforeColumns(lines, unit) : []),
     {
       id: "text",
       title: "Source",
@@ -83,6 +118,30 @@ function columnsOf(lines: readonly HeatLine[], dark: boolean): Column[] {
   ];
 }
 
+const MOST_GONE = 3; // lines that are named
+
+function goneText({ gone }: BaseLines): string {
+  if (!gone.length) return "";
+  const sum = gone.reduce((all, [, , own, callees]) => all + own + callees, 0);
+  const longest = [...gone].sort((a, b) => b[2] + b[3] - a[2] - a[3]).slice(0, MOST_GONE);
+  const named = longest.map(([line, , own, callees, text]) => `${line} ${text ? `“${text}” ` : ""}(${time(own + callees)})`).join(", ");
+  const more = gone.length > MOST_GONE ? `, ${count(gone.length - MOST_GONE)} more` : "";
+  return ` Of it ${gone.length === 1 ? "a line that is" : `${count(gone.length)} lines that are`} not here took ${time(sum)}: ${named}${more}.`;
+}
+
+/** How lines were found again, and which were not. */
+function Before({ of, none }: { of: LineFunction; none: string | undefined }) {
+  const { base, file, name } = of;
+  if (!base) return none ? <Uncompared problem={none} /> : <p class="note">Lines of this function were not recorded in the other run.</p>;
+  const there = [base.name !== name && base.name, base.file !== file && base.file].filter(Boolean).join(" in ");
+  const by = base.by === "text" ? "the same by their text" : "the same by their distance from the function's first line";
+  return (
+    <p class="note">
+      {`In the other run${there ? ` (${there})` : ""} its lines took ${time(timeOf(base))}; lines are ${by}.${goneText(base)}`}
+    </p>
+  );
+}
+
 /** What to do where no lines, or no text are known. */
 function advice(missing: string | undefined, recorded: boolean): string {
   const lines = recorded ? "" : "Times of single lines come with spartito run --lines FUNCTION.";
@@ -90,10 +149,10 @@ function advice(missing: string | undefined, recorded: boolean): string {
   return [lines, text].filter(Boolean).join(" ");
 }
 
-function Listing({ lines, place }: { lines: readonly HeatLine[]; place: Place }) {
+function Listing({ lines, place, paint }: { lines: readonly HeatLine[]; place: Place; paint: "module" | Measure }) {
   const dark = useDark();
   const order = useMemo(() => Uint32Array.from(lines.keys()), [lines]);
-  const columns = useMemo(() => columnsOf(lines, dark), [lines, dark]);
+  const columns = useMemo(() => columnsOf(lines, paint, dark), [lines, paint, dark]);
   const first = lines.findIndex((l) => l.line >= place.line);
   const end = lines.some((l) => l.text !== undefined) ? endOfBlock(lines, place.line) : 0;
   const inside = (i: number): boolean => place.line > 0 && lines[i]!.line >= place.line && lines[i]!.line <= end;
@@ -118,7 +177,7 @@ function Listing({ lines, place }: { lines: readonly HeatLine[]; place: Place })
 
 function Functions({ functions, place, regions }: { functions: readonly LineFunction[]; place: Place | undefined; regions: Regions }) {
   const store = useStore();
-  const most = Math.max(...functions.map(timeOf), 0);
+  const most = functions.reduce((longest, f) => Math.max(longest, timeOf(f)), 0);
   const columns: RowColumn<LineFunction>[] = useMemo(
     () => [
       { id: "name", title: "Function with lines", width: "minmax(120px, 1fr)", value: (f) => f.name, full: (f) => `${f.name}\n${f.file}:${f.line}` },
@@ -141,11 +200,13 @@ function Functions({ functions, place, regions }: { functions: readonly LineFunc
 }
 
 function Source() {
+  const store = useStore();
   const facts = useFacts();
   const { region, process, location } = useSelection();
   const regions = useRegions();
-  const recorded = useAnswer(facts.has.lines ? "lines" : undefined, { process, location }, asFunctions);
-  const functions = recorded.data ?? NONE;
+  const recorded = useAnswer(facts.has.lines ? "lines" : undefined, { process, location }, asRecorded);
+  const functions = recorded.data?.functions ?? NONE;
+  const [paint, setPaint] = useState<"module" | Measure>(facts.has.compare ? "relative" : "module");
   const place = regions.data && (recorded.data || !facts.has.lines) ? placeOf(regions.data, region, functions) : undefined;
   const file = place && regions.data ? regions.data.files.indexOf(place.file) : -1;
   const source = useQuery(file >= 0 ? "source" : undefined, { file: file < 0 ? undefined : file });
@@ -164,6 +225,8 @@ function Source() {
     text: text !== undefined,
     lines: reported(lines),
     functions: functions.length,
+    base: at?.base,
+    uncompared: recorded.data?.none,
   }));
   const problem = regions.problem ?? recorded.problem;
   if (problem || !regions.data || (facts.has.lines && !recorded.data)) return <Waiting problem={problem} what="the lines" />;
@@ -173,13 +236,16 @@ function Source() {
       <Toolbar says={place.file ? `${place.file}:${place.line}` : ""}>
         <b>{place.name}</b>
         {at && <span>{`${time(timeOf(at))} in its lines, ${time(at.own)} of it own`}</span>}
+        {at?.base && <span>{`against the other run: ${both(time, { now: timeOf(at), before: timeOf(at.base) })}`}</span>}
+        {functions.length > 0 && <PaintChoice paint={paint} onPaint={setPaint} plain="Heat" none={recorded.data?.none} />}
       </Toolbar>
+      {facts.has.compare && at && <Before of={at} none={recorded.data?.none} />}
       {(missing || !at) && <p class="note">{[missing, advice(missing, at !== undefined)].filter(Boolean).join(". ")}</p>}
       {meta?.["remark"] && <p class="note">{String(meta["remark"])}</p>}
       <div class="halves">
-        {functions.length > 0 && <Functions functions={functions} place={place} regions={regions.data} />}
+        {functions.length > (store.embedded ? 1 : 0) && <Functions functions={functions} place={place} regions={regions.data} />}
         {lines.length > 0 ? (
-          <Listing key={place.file} lines={lines} place={place} />
+          <Listing key={place.file} lines={lines} place={place} paint={paint} />
         ) : (
           <Empty title={file >= 0 && source.loading ? "Reading the source…" : "No source and no lines of this function"} />
         )}
@@ -189,7 +255,7 @@ function Source() {
 }
 
 function reported(lines: readonly HeatLine[]) {
-  return lines.filter((l) => l.of >= 0).map(({ line, hits, own, callees, share }) => ({ line, hits, own, callees, share }));
+  return lines.filter((l) => l.of >= 0).map(({ line, hits, own, callees, share, before }) => ({ line, hits, own, callees, share, before }));
 }
 
 export const source: View = {

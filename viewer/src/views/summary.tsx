@@ -2,7 +2,7 @@
 // The first screen: where the time goes, in words; what run this was, what measuring cost, what was lost.
 import { useMemo } from "preact/hooks";
 import { css, ofModule } from "../colour";
-import type { Facts, Regions } from "../facts";
+import { type Facts, type Regions, isGroup } from "../facts";
 import { byPackage, Flat, sorted } from "../flat";
 import { useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../hooks";
 import { Bars } from "../parts/Bars";
@@ -44,10 +44,10 @@ function Packages({ flat, regions }: { flat: Flat; regions: Regions }) {
       rows={packages.slice(0, ROWS).map(({ module, excl }) => ({
         key: module,
         text: module || "(no module)",
-        hint: module,
+        hint: module || "Functions that are in no module",
         share: excl / flat.total,
         value: time(excl),
-        colour: css(ofModule(module, dark)),
+        colour: css(ofModule(isGroup(module) ? "" : module, dark)),
         go: () => store.select({ view: "table", module: module || undefined }),
       }))}
     />
@@ -90,7 +90,7 @@ function About({ facts }: { facts: Facts }) {
     ["Processes", ranks ? `${count(processes.length)}, ${count(ranks)} of them ranks of MPI` : count(processes.length)],
     ["Threads", count(locations.length)],
     ["Recorded", facts.traced ? "profile and trace" : "profile; with --trace also the order in time"],
-    ["Measuring", `${time(cost.in + cost.out)} for each call, ${percent(cost.share)} of the run`],
+    ["Measuring", facts.visits ? `${time(cost.in + cost.out)} for each call, ${percent(cost.share)} of the run` : "no call was measured"],
     ...Object.entries(facts.versions).map(([name, version]): [string, string] => [VERSIONS[name] ?? name, version]),
   ];
   return (

@@ -5,16 +5,17 @@ import { type Boxes, Finder, boxesIn } from "../boxes";
 import { css } from "../colour";
 import { useFacts, useReport } from "../hooks";
 import { Bars } from "../parts/Bars";
+import { PaintChoice, Uncompared } from "../against";
 import { Canvas, type Point } from "../parts/Canvas";
 import { Empty, Waiting } from "../parts/Empty";
-import { Choice, Menu, Toolbar } from "../parts/Menu";
+import { Menu, Toolbar } from "../parts/Menu";
 import { Pairs, Tooltip } from "../parts/Tooltip";
+import { Weigh } from "../parts/Weigh";
 import { type Disc, type Lettering, angle, disc, flipped, lettering, polar, upright } from "../sunburst";
 import { NONE } from "../columns";
 import { ROOT } from "../tree";
 import { About, type Chart, FONT, type Paint, fillOf, label, looks, measurer, nameOf, spoken, useChart } from "../treechart";
-import { count, percent, shorten, smaller, time } from "../units";
-import { PAINTS } from "./icicle";
+import { count, percent, shorten, smaller } from "../units";
 import type { View } from "./view";
 
 const RINGS = [4, 6, 8, 12, 16, 24].map((n) => ({ value: String(n), title: String(n) }));
@@ -94,7 +95,7 @@ function middle(pen: CanvasRenderingContext2D, chart: Chart, on: Disc): void {
   pen.fillText(shorten(name, room, measure), on.x, on.y - 7);
   pen.fillStyle = faint;
   const incl = chart.tree.inclOf(chart.centre);
-  pen.fillText(shorten(`${time(incl)}`, room, measure), on.x, on.y + 9);
+  pen.fillText(shorten(chart.tree.weight.show(incl), room, measure), on.x, on.y + 9);
 }
 
 function draw(pen: CanvasRenderingContext2D, chart: Chart, drawn: Drawn, width: number, height: number): void {
@@ -159,8 +160,8 @@ function Beside({ chart }: { chart: Chart }) {
       {centre !== ROOT && (
         <Pairs
           of={[
-            ["time", `${time(tree.incl[centre]!)}, ${percent(tree.incl[centre]! / tree.total)} of all`],
-            ["own time", time(tree.excl[centre]!)],
+            [tree.weight.name, `${tree.weight.show(tree.incl[centre]!)}, ${percent(tree.incl[centre]! / tree.total)} of all`],
+            [tree.weight.own, tree.weight.show(tree.excl[centre]!)],
             ["calls", count(tree.visits[centre]!)],
           ]}
         />
@@ -172,7 +173,7 @@ function Beside({ chart }: { chart: Chart }) {
           text: nameOf(chart, row),
           hint: spoken(chart, row),
           share: tree.incl[row]! / tree.total,
-          value: time(tree.incl[row]!),
+          value: tree.weight.show(tree.incl[row]!),
           colour: css(chart.colour(row)),
           go: () => chart.go(row),
         }))}
@@ -180,7 +181,7 @@ function Beside({ chart }: { chart: Chart }) {
       {!shown.length && <p class="fine">Nothing that was recorded.</p>}
       {left > 0 && (
         <p class="fine">
-          and {smaller(left)} with {time(rest)}
+          and {smaller(left)} with {tree.weight.show(rest)}
         </p>
       )}
       {centre !== ROOT && (
@@ -199,6 +200,7 @@ function report(chart: Chart, drawn: Drawn | undefined) {
   return {
     ready: drawn !== undefined,
     total: tree.total,
+    weight: tree.weight.name,
     centre: nameOf(chart, chart.centre),
     selected: chart.selected === ROOT ? null : nameOf(chart, chart.selected),
     focus: nameOf(chart, chart.focus),
@@ -262,18 +264,24 @@ function Sunburst() {
   return (
     <>
       <Toolbar says={spoken(chart, chart.focus)}>
+        <Weigh />
         <Menu label="Rings" value={rings} options={RINGS} onChange={setRings} />
-        {chart.tree.base && <Choice label="Colour" value={paint} options={PAINTS} onChange={(value) => setPaint(value as Paint)} />}
+        <PaintChoice paint={paint} onPaint={setPaint} none={chart.tree.baseNone} />
         {chart.hits && chart.module && (
           <span>
             {count(chart.hits.paths)} paths in {chart.module}, {percent(chart.hits.time / chart.tree.total)}
           </span>
         )}
       </Toolbar>
-      <div class="split">
-        <Picture chart={chart} rings={Number(rings)} />
-        <Beside chart={chart} />
-      </div>
+      <Uncompared problem={chart.tree.baseNone} />
+      {chart.tree.total > 0 || !chart.tree.weight.metric ? (
+        <div class="split">
+          <Picture chart={chart} rings={Number(rings)} />
+          <Beside chart={chart} />
+        </div>
+      ) : (
+        <Empty title={`No ${chart.tree.weight.name} was counted here`}>Choose another weight, or a longer range of time.</Empty>
+      )}
     </>
   );
 }

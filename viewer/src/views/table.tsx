@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All functions in rows: sorted by any column, searched, with the numbers of each.
 import { useMemo, useState } from "preact/hooks";
+import { Uncompared } from "../against";
+import { changeOf } from "../change";
 import { css, ofModule } from "../colour";
 import type { Metric, Regions } from "../facts";
 import { Flat, largest, sorted } from "../flat";
@@ -12,7 +14,8 @@ import { type Column, type Sorting, VirtualTable } from "../parts/VirtualTable";
 import { useFound } from "../searchbox";
 import { range } from "../store";
 import { inModule } from "../treechart";
-import { type Unit, bytes, columnUnit, count, inUnit, percent, time } from "../units";
+import { type Unit, columnUnit, count, inUnit, percent, time } from "../units";
+import { scaleOf, weightOf } from "../weight";
 import type { View } from "./view";
 
 const asFlat = (columns: ConstructorParameters<typeof Flat>[0]): Flat => new Flat(columns);
@@ -36,11 +39,13 @@ function shareColumn(id: string, hint: string, values: Float64Array, total: numb
 
 function metricColumns(flat: Flat, metrics: readonly Metric[], keys: Keys): Column[] {
   return flat.metrics.flatMap(({ name, incl, excl }) => {
-    const { unit, what } = metrics.find((one) => one.name === name) ?? { unit: "", what: "" };
-    const shown = (value: number): string => (unit === "bytes" || unit === "B" ? bytes(value) : unit === "s" ? time(value) : count(value));
+    const metric = metrics.find((one) => one.name === name);
+    if (!metric) return [];
+    const weight = weightOf(metric);
+    const unit = weight.unit(largest(incl) * scaleOf(metric));
     const side = (id: string, title: string, values: Float64Array): Column => {
       keys[id] = values;
-      return { id, title, unit: unit === "bytes" || unit === "s" ? undefined : unit, hint: what, width: "minmax(110px, max-content)", cell: (row) => shown(values[row]!) };
+      return { id, title, unit: unit.name, hint: metric.what, width: "minmax(110px, max-content)", cell: (row) => weight.cell(values[row]! * scaleOf(metric), unit) };
     };
     return [side(`${name}:excl`, `own ${name}`, excl), side(`${name}:incl`, name, incl)];
   });
@@ -65,7 +70,7 @@ function changeColumns(flat: Flat, keys: Keys): Column[] {
       title: "change",
       hint: "Own time, relative to the other run",
       width: "84px",
-      cell: (row) => (share[row] === Infinity ? "new" : plus(share[row]!, (share[row]! * 100).toFixed(1))),
+      cell: (row) => changeOf({ now: flat.excl[row]!, before: base.excl[row]! }),
     },
   ];
 }
@@ -132,7 +137,7 @@ function useRows(flat: Flat | undefined, regions: Regions | undefined): Uint32Ar
     if (!found && module === undefined) return all;
     return all.filter((row) => {
       const region = flat.region[row]!;
-      return (!found || found[region]) && (module === undefined || inModule(regions.moduleOf(region), module));
+      return (!found || found[region]) && (module === undefined || inModule(regions.groupOf(region), module));
     });
   }, [flat, regions, found, module]);
 }
@@ -173,7 +178,9 @@ function Table() {
         <span>
           {order.length === flat.count ? `${count(flat.count)} functions` : `${count(order.length)} of ${count(flat.count)} functions`}
         </span>
+        {flat.unranged.length > 0 && <span class="soft">not known within a range of time: {flat.unranged.join(", ")}</span>}
       </Toolbar>
+      <Uncompared problem={flat.baseNone} />
       {order.length ? (
         <VirtualTable
           label="Functions and their times. Arrows move, Enter shows the callers and callees."
@@ -195,7 +202,8 @@ function Table() {
 function rowOf(flat: Flat, regions: Regions, row: number) {
   const { visits, incl, excl, mean, min, max, std, base } = flat;
   const numbers = { visits, incl, excl, mean, min, max, std, ...(base && { base: base.excl, change: excl.map((value, at) => value - base.excl[at]!) }) };
-  return { name: regions.names[flat.region[row]!], ...Object.fromEntries(Object.entries(numbers).map(([key, values]) => [key, values[row]])) };
+  const metrics = Object.fromEntries(flat.metrics.map((one) => [one.name, [one.incl[row], one.excl[row]]]));
+  return { name: regions.names[flat.region[row]!], metrics, ...Object.fromEntries(Object.entries(numbers).map(([key, values]) => [key, values[row]])) };
 }
 
 export const table: View = { id: "table", title: "Table", available: () => true, component: Table };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tasks of asyncio and the like: how long they ran, how long they waited, and for what.
 import { useMemo, useState } from "preact/hooks";
+import { type Against, Uncompared, changeColumns, useAgainst, useBase } from "../against";
+import { both } from "../change";
 import type { Columns } from "../columns";
 import type { Facts, Regions } from "../facts";
 import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../hooks";
@@ -71,7 +73,22 @@ function ended(states: Record<string, number>): string {
     .join(", ");
 }
 
-function Groups({ groups, regions, chosen, choose }: { groups: readonly Group[]; regions: Regions; chosen: Group | undefined; choose: (group: Group | undefined) => void }) {
+/** Groups of the other run, by what their coroutine is called here. */
+type Before = ReadonlyMap<string | null, Group>;
+
+function beforeOf(tasks: Tasks, against: Against): Before {
+  return new Map(tasks.groups.map((g) => [g.name && against.name(g.name), g]));
+}
+
+interface GroupsProps {
+  groups: readonly Group[];
+  before: Before | undefined;
+  regions: Regions;
+  chosen: Group | undefined;
+  choose: (group: Group | undefined) => void;
+}
+
+function Groups({ groups, before, regions, chosen, choose }: GroupsProps) {
   const store = useStore();
   const most = Math.max(...groups.map((g) => g.running + g.waiting), 0);
   const columns: RowColumn<Group>[] = useMemo(
@@ -79,13 +96,15 @@ function Groups({ groups, regions, chosen, choose }: { groups: readonly Group[];
       { id: "name", title: "Outermost coroutine", width: "minmax(180px, 1fr)", value: (g) => g.name ?? UNKNOWN },
       { id: "tasks", title: "Tasks", width: "76px", value: (g) => g.tasks, cell: (g) => count(g.tasks) },
       { id: "running", title: "Running", width: "116px", time: true, value: (g) => g.running, bar: (g) => g.running / most },
+      ...(before ? changeColumns(groups, (g) => ({ now: g.running, before: before.get(g.name)?.running ?? 0 }), "ran before") : []),
       { id: "waiting", title: "Waiting", width: "116px", time: true, value: (g) => g.waiting, bar: (g) => g.waiting / most },
+      ...(before ? changeColumns(groups, (g) => ({ now: g.waiting, before: before.get(g.name)?.waiting ?? 0 }), "waited before") : []),
       { id: "longest", title: "Longest wait", width: "136px", time: true, value: (g) => g.longest },
       { id: "steps", title: "Steps", width: "76px", value: (g) => g.steps, cell: (g) => count(g.steps) },
       { id: "ended", title: "Ended", width: "150px", value: (g) => ended(g.states) },
       { id: "waits", title: "Waited for", width: "minmax(160px, 1fr)", value: waited },
     ],
-    [groups],
+    [groups, before],
   );
   return (
     <Rows
@@ -138,6 +157,12 @@ function notes(tasks: Tasks): string {
   return parts.join("; ");
 }
 
+function againstText(now: Tasks, base: Tasks): string {
+  const sum = ({ groups }: Tasks, what: "running" | "waiting"): number => groups.reduce((all, g) => all + g[what], 0);
+  const said = (["running", "waiting"] as const).map((what) => `${what} ${both(time, { now: sum(now, what), before: sum(base, what) })}`);
+  return `against the other run's ${count(base.count)} tasks: ${said.join("; ")}`;
+}
+
 function TasksView() {
   const facts = useFacts();
   const { process, location } = useSelection();
@@ -145,6 +170,9 @@ function TasksView() {
   const regions = useRegions();
   const [group, choose] = useState<Group | undefined>(undefined);
   const tasks = answer.data;
+  const against = useAgainst();
+  const base = useBase("tasks", {}, asTasks);
+  const before = useMemo(() => (base.data && against ? beforeOf(base.data, against) : undefined), [base.data, against]);
   const shown = useMemo(
     () =>
       tasks?.tasks.filter(
@@ -154,7 +182,7 @@ function TasksView() {
     [tasks, group, process, location],
   );
   useReport(() =>
-    tasks && { count: tasks.count, groups: tasks.groups.map((g) => [g.name, g.tasks, g.running, g.waiting]), tasks: shown.length, longest: shown[0]?.waiting },
+    tasks && { ready: !base.loading, before: before && [...before].map(([name, g]) => [name, g.running, g.waiting]), count: tasks.count, groups: tasks.groups.map((g) => [g.name, g.tasks, g.running, g.waiting]), tasks: shown.length, longest: shown[0]?.waiting },
   );
   if (!tasks || !regions.data) return <Waiting problem={answer.problem ?? regions.problem} what="the tasks" />;
   const running = tasks.groups.reduce((sum, g) => sum + g.running, 0);
@@ -163,11 +191,13 @@ function TasksView() {
     <>
       <Toolbar says="Enter or a double click on a task selects its time">
         <b>{`${count(tasks.count)} tasks ran ${time(running)} and waited ${time(waiting)}, all together`}</b>
+        {base.data && <span>{againstText(tasks, base.data)}</span>}
       </Toolbar>
+      <Uncompared problem={base.problem} />
       {notes(tasks) && <p class="note">{notes(tasks)}</p>}
       <div class="halves upper">
         <div class="pane">
-          <Groups groups={tasks.groups} regions={regions.data} chosen={group} choose={choose} />
+          <Groups groups={tasks.groups} before={before} regions={regions.data} chosen={group} choose={choose} />
         </div>
       </div>
       <div class="halves">

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Time lost by waiting in MPI: what kind, who, for whom, and where in the program.
 import { useMemo, useState } from "preact/hooks";
+import { Uncompared, changeColumns, useAgainst, useBase } from "../against";
+import { both } from "../change";
 import type { Columns } from "../columns";
 import type { Facts, Regions } from "../facts";
 import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../hooks";
@@ -9,14 +11,22 @@ import { Toolbar } from "../parts/Menu";
 import { Rows, type RowColumn } from "../parts/Rows";
 import { pathOf, placeName, processName, regionNamed, shortStack } from "../stacks";
 import { count, percent, time } from "../units";
-import { type WaitMetric, type WaitRow, type Waiter, type Waits, chosenRows, depthOf, nameOfKind, waiters } from "../waits";
+import { type WaitMetric, type WaitRow, type Waiter, type Waits, WaitsBefore, chosenRows, depthOf, nameOfKind, waiters } from "../waits";
 import "../views.css";
 import type { View } from "./view";
 
 const asWaits = (columns: Columns): Waits => columns.meta as unknown as Waits;
 
-function Kinds({ waits, total, chosen, choose }: { waits: Waits; total: number; chosen: WaitMetric | undefined; choose: (m: WaitMetric | undefined) => void }) {
-  const rows = useMemo(() => waits.metrics.filter((m) => m.count > 0), [waits]);
+interface KindsProps {
+  waits: Waits;
+  before: WaitsBefore | undefined;
+  total: number;
+  chosen: WaitMetric | undefined;
+  choose: (m: WaitMetric | undefined) => void;
+}
+
+function Kinds({ waits, before, total, chosen, choose }: KindsProps) {
+  const rows = useMemo(() => waits.metrics.filter((m) => m.count > 0 || (before?.metric(m) ?? 0) > 0), [waits, before]);
   const columns: RowColumn<WaitMetric>[] = useMemo(
     () => [
       {
@@ -31,13 +41,14 @@ function Kinds({ waits, total, chosen, choose }: { waits: Waits; total: number; 
       { id: "time", title: "Time", width: "92px", time: true, value: (m) => m.time, fixed: true },
       { id: "share", title: "Of all", width: "110px", value: (m) => m.time / total, cell: (m) => percent(m.time / total), bar: (m) => m.time / total, fixed: true },
       { id: "count", title: "Waits", width: "72px", value: (m) => m.count, cell: (m) => count(m.count), fixed: true },
+      ...(before ? changeColumns(rows, (m) => ({ now: m.time, before: before.metric(m) })).map((c) => ({ ...c, fixed: true })) : []),
     ],
-    [waits, total],
+    [waits, before, total],
   );
   return <Rows label="Kinds of waiting" rows={rows} columns={columns} selected={(m) => m === chosen} onSelect={(m) => choose(m === chosen ? undefined : m)} />;
 }
 
-function Who({ rows, facts }: { rows: readonly WaitRow[]; facts: Facts }) {
+function Who({ rows, before, kinds, facts }: { rows: readonly WaitRow[]; before: WaitsBefore | undefined; kinds: readonly number[]; facts: Facts }) {
   const store = useStore();
   const { process } = useSelection();
   const list = useMemo(() => waiters(rows), [rows]);
@@ -46,9 +57,10 @@ function Who({ rows, facts }: { rows: readonly WaitRow[]; facts: Facts }) {
     () => [
       { id: "who", title: "Who", width: "minmax(100px, 1fr)", left: true, value: (w) => w.process, cell: (w) => processName(facts, w.process) },
       { id: "waited", title: "Waited", width: "110px", time: true, value: (w) => w.waited, bar: (w) => w.waited / most },
+      ...(before ? changeColumns(list, (w) => ({ now: w.waited, before: before.waiter(w.process, kinds).waited })) : []),
       { id: "caused", title: "Was waited for", width: "150px", time: true, value: (w) => w.caused, bar: (w) => w.caused / most },
     ],
-    [list, facts],
+    [list, before, facts],
   );
   return (
     <Rows
@@ -62,7 +74,15 @@ function Who({ rows, facts }: { rows: readonly WaitRow[]; facts: Facts }) {
   );
 }
 
-function Where({ waits, rows, facts, regions }: { waits: Waits; rows: readonly WaitRow[]; facts: Facts; regions: Regions }) {
+interface WhereProps {
+  waits: Waits;
+  before: WaitsBefore | undefined;
+  rows: readonly WaitRow[];
+  facts: Facts;
+  regions: Regions;
+}
+
+function Where({ waits, before, rows, facts, regions }: WhereProps) {
   const store = useStore();
   const most = rows.reduce((longest, row) => Math.max(longest, row.time), 0);
   const stack = (row: WaitRow): string[] => waits.stacks[row.path] ?? [];
@@ -73,10 +93,11 @@ function Where({ waits, rows, facts, regions }: { waits: Waits; rows: readonly W
       { id: "who", title: "Who waited", width: "110px", value: (r) => placeName(facts, r.location) },
       { id: "on", title: "For whom", width: "110px", value: (r) => processName(facts, r.on) || "nobody alone" },
       { id: "time", title: "Time", width: "110px", time: true, value: (r) => r.time, bar: (r) => r.time / most },
+      ...(before ? changeColumns(rows, (r) => ({ now: r.time, before: before.of(r) })) : []),
       { id: "longest", title: "Longest", width: "110px", time: true, value: (r) => r.longest },
       { id: "count", title: "Waits", width: "72px", value: (r) => r.count, cell: (r) => count(r.count) },
     ],
-    [waits, rows, facts],
+    [waits, before, rows, facts],
   );
   const go = (row: WaitRow, view?: string): void => {
     const names = stack(row);
@@ -88,11 +109,12 @@ function Where({ waits, rows, facts, regions }: { waits: Waits; rows: readonly W
 }
 
 /** Where waiting comes from, in a sentence. */
-function words(rows: readonly WaitRow[], facts: Facts, total: number): string {
+function words(rows: readonly WaitRow[], facts: Facts, total: number, before: number | undefined): string {
   const list = waiters(rows);
   const mpi = facts.locations.reduce((sum, l) => sum + l.mpi, 0);
   const cause = list.reduce<Waiter | undefined>((best, w) => (best && best.caused >= w.caused ? best : w), undefined);
   const parts = [`${time(total)} waited`];
+  if (before !== undefined) parts.push(`against the other run ${both(time, { now: total, before })}`);
   if (mpi > 0) parts.push(`${percent(total / mpi)} of the time in MPI`);
   if (cause && cause.caused > 0) parts.push(`${percent(cause.caused / total)} of it for ${processName(facts, cause.process)}`);
   return parts.join(", ");
@@ -106,38 +128,49 @@ function WaitsView() {
   const [metric, choose] = useState<WaitMetric | undefined>(undefined);
   const waits = answer.data;
   const all = useMemo(() => waits?.metrics.flatMap((m) => (m.parent === null ? m.kinds : [])) ?? [], [waits]);
-  const rows = useMemo(() => (waits ? chosenRows(waits, metric?.kinds ?? all) : []), [waits, metric]);
+  const kinds = metric?.kinds ?? all;
+  const rows = useMemo(() => (waits ? chosenRows(waits, kinds) : []), [waits, metric]);
+  const against = useAgainst();
+  const base = useBase("waits", {}, asWaits);
+  const before = useMemo(() => (waits && base.data && against ? new WaitsBefore(waits, base.data, against) : undefined), [waits, base.data, against]);
   const here = useMemo(
     () => rows.filter((r) => (process === undefined || r.process === process || r.on === process) && (location === undefined || r.location === location)),
     [rows, process, location],
   );
   const total = rows.reduce((sum, row) => sum + row.time, 0);
   useReport(() => waits && {
+    ready: !base.loading,
+    before: before && {
+      metrics: waits.metrics.map((m) => [m.name, before.metric(m)]),
+      who: waiters(rows).map((w) => [w.process, before.waiter(w.process, kinds).waited, before.waiter(w.process, kinds).caused]),
+      rows: here.map((row) => [row.kind, row.process, row.time, before.of(row)]),
+    },
     metrics: waits.metrics.map((m) => [m.name, m.count, m.time]),
     rows: here.length,
     time: here.reduce((sum, row) => sum + row.time, 0),
     who: waiters(rows).map((w) => [w.process, w.waited, w.caused]),
   });
   if (!waits || !regions.data) return <Waiting problem={answer.problem ?? regions.problem} what="the waits" />;
-  if (!waits.rows.length) return <Empty title="Nobody waited in MPI">No call of MPI waited for another rank.</Empty>;
+  if (!waits.rows.length && !before) return <Empty title="Nobody waited in MPI">No call of MPI waited for another rank.</Empty>;
   const sum = waits.metrics.reduce((s, m) => s + (m.parent === null ? m.time : 0), 0);
   return (
     <>
       <Toolbar says={metric ? metric.what : "by Scalasca's definitions"}>
-        <b>{words(rows, facts, total)}</b>
+        <b>{words(rows, facts, total, before?.total(kinds))}</b>
       </Toolbar>
+      <Uncompared problem={base.problem} />
       <div class="halves upper">
         <div class="pane">
-          <Kinds waits={waits} total={sum} chosen={metric} choose={choose} />
+          <Kinds waits={waits} before={before} total={sum} chosen={metric} choose={choose} />
         </div>
         <div class="side">
-          <Who rows={rows} facts={facts} />
+          <Who rows={rows} before={before} kinds={kinds} facts={facts} />
         </div>
       </div>
       <div class="halves">
         <div class="pane">
           <h2>{`Call paths that waited${process === undefined ? "" : `, or were waited for, of ${processName(facts, process)}`}`}</h2>
-          <Where waits={waits} rows={here} facts={facts} regions={regions.data} />
+          <Where waits={waits} before={before} rows={here} facts={facts} regions={regions.data} />
         </div>
       </div>
     </>

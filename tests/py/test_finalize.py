@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a large trace is opened fast with, at the end of a run and of a merge: it is there, or a line says why not, and the
+program's exit status stays what it was. And how the viewer's questions end where that, or the trace, is gone."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from spartito import _analyse
+
+PROGRAM = """
+import sys
+def g():
+    pass
+def f(n):
+    for i in range(n):
+        g()
+f(20000)
+sys.exit(3)
+"""
+# the command line with another idea of what is large, and with what else a test does to it
+SPARTITO = """
+import os, signal, sys
+from spartito import finalize
+finalize.EVENTS = 1000
+{}
+from spartito.cli import main
+sys.exit(main())
+"""
+NO_ROOM = """
+import resource
+real = finalize.make
+def make(*arguments):
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8192, resource.RLIM_INFINITY))
+    real(*arguments)
+finalize.make = make
+"""
+KILLED = """
+finalize.make = lambda *arguments: os.kill(os.getpid(), signal.SIGKILL)
+"""
+INTERRUPTED = """
+real = finalize.make
+def ctrl_c():
+    os.kill(os.getppid(), signal.SIGINT)
+    signal.pause()
+finalize.make = lambda model, directory, quiet, wanted: real(model, directory, quiet, ctrl_c)
+"""
+
+
+def spartito(*words, also=""):
+    command = [sys.executable, "-c", SPARTITO.format(also), *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=200)
+
+
+def measure(tmp_path, *options, also=""):
+    program, directory = tmp_path / "program.py", tmp_path / "run"
+    program.write_text(PROGRAM, encoding="utf-8")
+    done = spartito("run", *options, "-o", directory, "--", sys.executable, program, also=also)
+    assert done.returncode == 3, done.stderr
+    return directory, done
+
+
+def left(directory):
+    return sorted(path.name for path in directory.iterdir())
+
+
+@pytest.mark.parametrize("options", [("--trace",), ("--trace", "-q"), ("--trace", "-q", "--compress")])
+def test_it_is_there(tmp_path, options):
+    directory, done = measure(tmp_path, *options)
+    assert left(directory) == ["experiment.json", "pyramid", "raw"]
+    assert "summar" not in done.stderr
+    assert ("-q" in options) == (done.stderr == "")
+    assert _analyse.Model(str(directory)).sum_up() is False
+
+
+def test_it_is_left_out(tmp_path, monkeypatch):
+    directory, _ = measure(tmp_path, "--trace", "--no-finalize")
+    assert left(directory) == ["experiment.json", "raw"]
+    small = subprocess.run([sys.executable, "-m", "spartito", "merge", directory], capture_output=True, text=True)
+    assert small.returncode == 0 and left(directory) == ["experiment.json", "merged", "raw"]
+    for options in (("--force", "--no-finalize"), ("--force",)):
+        done = spartito("merge", *options, directory)
+        assert done.returncode == 0 and "merged 1 process" in done.stdout and done.stderr == ""
+        assert ("pyramid" in left(directory)) == (len(options) == 1)
+    assert _analyse.Model(str(directory)).sum_up() is False
+    (tmp_path / "again").mkdir()
+    monkeypatch.setenv("SPARTITO_FINALIZE", "no")
+    directory, _ = measure(tmp_path / "again", "--trace", "-q")
+    assert left(directory) == ["experiment.json", "raw"]
+
+
+def test_a_profile_has_none(tmp_path):
+    directory, _ = measure(tmp_path)
+    assert left(directory) == ["experiment.json", "raw"]
+
+
+@pytest.mark.parametrize(
+    "also, why",
+    [(NO_ROOM, "File too large"), (KILLED, "died of signal 9"), (INTERRUPTED, "interrupted")],
+    ids=["room", "killed", "ctrl-c"],
+)
+def test_what_fails_is_one_line(tmp_path, also, why):
+    directory, done = measure(tmp_path, "--trace", "-q", also=also)
+    assert left(directory) == ["experiment.json", "raw"]
+    assert why in done.stderr and done.stderr.count("\n") == 1
+    assert done.stderr.endswith(f"; spartito view {directory} makes them\n")
+
+
+def test_progress_and_what_it_raises(tmp_path):
+    directory, _ = measure(tmp_path, "--trace", "--no-finalize", "-q")
+    model, told = _analyse.Model(str(directory)), []
+
+    def stop(done, total):
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        model.sum_up(stop)
+    assert left(directory) == ["experiment.json", "raw"]
+    assert model.sum_up(lambda done, total: told.append((done, total))) is True
+    assert told and all(0 < done <= total for done, total in told)
+
+
+def test_files_that_are_cut_while_they_are_read(tmp_path):
+    directory, _ = measure(tmp_path, "--trace", "-q")
+    model = _analyse.Model(str(directory))
+    info = model.info()
+    middle = (info["locations"][0]["begin"] + info["locations"][0]["end"]) / 2
+    part = {"location": 0, "begin": middle, "end": middle + 1e-5, "pixels": 1000}
+    assert model.view("timeline", **part)
+    (raw,) = (directory / "raw").iterdir()
+    os.truncate(raw, 4096)
+    for _ in range(2):
+        with pytest.raises(_analyse.Error, match="was cut"):
+            model.view("timeline", **part)
+    assert model.view("tree") and model.view("regions")
+    os.truncate(directory / "pyramid", 4096)
+    with pytest.raises(_analyse.Error, match="was cut"):
+        model.view("overview", pixels=3)
+    assert model.view("tree")
+
+
+NOT_AGAIN = """
+import json, resource, signal, sys
+from spartito import _analyse
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+model, said = _analyse.Model(sys.argv[1]), []
+before = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (8192, before[1]))
+for _ in range(2):
+    try:
+        model.view("overview", pixels=3)
+    except _analyse.Error as e:
+        said.append(str(e))
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+print(json.dumps([said, model.info()["problems"]]))
+"""
+
+
+def test_what_cannot_be_made_is_tried_once(tmp_path):
+    directory, _ = measure(tmp_path, "--trace", "-q", "--no-finalize")
+    done = subprocess.run([sys.executable, "-c", NOT_AGAIN, directory], capture_output=True, text=True)
+    said, problems = json.loads(done.stdout)
+    assert len(said) == 2 and said[0] == said[1] and "no room to sum up the trace" in said[0]
+    assert problems == [said[0]]

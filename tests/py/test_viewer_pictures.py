@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Photographs of every view with a run that has something for each: none is empty, and each is the same when it is opened again."""
+
+import shutil
+import sys
+
+import pytest
+from viewing import Viewer, needs_viewer
+
+from mpi import KINDS, Mpi
+
+PROGRAM = """
+import asyncio
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+def work(n):
+    total = 0
+    for i in range(n):
+        total += i * i
+    return total
+async def wait(n):
+    work(1000 * n)
+    await asyncio.sleep(0.01 * n)
+async def several():
+    await asyncio.gather(*(wait(n) for n in range(1, 4)))
+work(20000 * (comm.rank + 1))
+if comm.rank == 0:
+    comm.send(b"x" * 1000, 1)
+else:
+    comm.recv(source=0)
+with open(f"out{comm.rank}", "w") as f:
+    f.write("y" * 10000)
+asyncio.run(several())
+comm.Barrier()
+"""
+# Of the page without its head: colours, the share of the area that is not of the one that most of it has, a sum of all, and how
+# many pixels differ from the picture of that name looked at last, if there is one.
+LOOK = """new Promise((done, failed) => {
+    const image = new Image();
+    image.onerror = () => failed(new Error("no picture"));
+    image.onload = () => {
+        const c = document.createElement("canvas"), top = Math.ceil(document.querySelector("main").getBoundingClientRect().top);
+        c.width = image.width;
+        c.height = image.height - top;
+        const pen = c.getContext("2d", { willReadFrequently: true });
+        pen.drawImage(image, 0, -top);
+        const all = new Uint32Array(pen.getImageData(0, 0, c.width, c.height).data.buffer), seen = new Map();
+        const before = (window.lookedAt ??= {})[NAME];
+        let sum = 0, differ = before && before.length !== all.length ? all.length : 0;
+        for (let i = 0; i < all.length; i++) {
+            seen.set(all[i], (seen.get(all[i]) ?? 0) + 1);
+            sum = (Math.imul(sum, 31) + all[i]) | 0;
+            if (before && before[i] !== all[i]) differ++;
+        }
+        window.lookedAt[NAME] = all;
+        done([seen.size, 1 - Math.max(...seen.values()) / all.length, sum, differ]);
+    };
+    image.src = "data:image/png;base64,PICTURE";
+})"""
+CORNERS = 300  # pixels: those of round corners depend on what was there before
+METRIC = "rusage:ru_minflt"
+SCREENS = (("light", 1280, 800), ("dark", 1920, 1080))
+
+pytestmark = needs_viewer
+
+
+@pytest.fixture(scope="module")
+def viewer(tmp_path_factory):
+    pytest.importorskip("mpi4py")
+    kind = next((k for k in KINDS if shutil.which(f"mpiexec.{k}")), None)
+    if kind is None:
+        pytest.skip("no mpiexec is installed")
+    place = tmp_path_factory.mktemp("all")
+    (place / "prog.py").write_text(PROGRAM)
+    kinds = ["--trace", "--io", "--lines", "work", "--metric", METRIC]
+    command = [sys.executable, "-m", "spartito", "run", "-q", *kinds, "-o", place / "x", "--"]
+    done = Mpi(kind, place).run(2, [*command, sys.executable, "prog.py"])
+    assert done.returncode == 0, done.stderr
+    v = Viewer(place / "x", tmp_path_factory.mktemp("browser"))
+    v.open("")
+    yield v
+    v.close()
+
+
+def shown(viewer, selection):
+    """In the page that is open already."""
+    viewer.page.evaluate(f"void (location.hash = {selection!r})")
+    viewer.ready()
+
+
+def look(viewer, name="any"):
+    data = viewer.page.call("Page.captureScreenshot")["data"]
+    return viewer.page.evaluate(LOOK.replace("NAME", repr(name)).replace("PICTURE", data))
+
+
+def is_empty(found):
+    """A line of text on an empty page has some twenty shades and takes a thousandth of the area."""
+    return found[0] < 25 or found[1] < 0.005
+
+
+def views_of(viewer):
+    told = "[tab.id.replace('tab-', ''), tab.getAttribute('aria-disabled')]"
+    return viewer.page.evaluate(f"[...document.querySelectorAll('[role=tab]')].map((tab) => {told})")
+
+
+def test_each_view_is_there_and_stays_as_it_is(viewer):
+    views = views_of(viewer)
+    assert len(views) >= 16 and not any(off == "true" for _, off in views), views
+    work = viewer.index_of("__main__:work")
+
+    def one(view, theme):
+        """callers and source are of one function"""
+        shown(viewer, f"view={view}&theme={theme}" + (f"&region={work}" if view in ("callers", "source") else ""))
+        return look(viewer, view + theme)
+
+    sums = set()
+    for theme, width, height in SCREENS:
+        viewer.size(width, height)
+        for view, _ in views:
+            found = one(view, theme)
+            assert not is_empty(found), (view, theme, found)
+            sums.add(found[2])
+            assert viewer.page.evaluate("document.documentElement.scrollWidth") <= width, view
+    assert len(sums) == len(SCREENS) * len(views)  # each shows something else
+    for view, _ in reversed(views):
+        assert one(view, "dark")[3] <= CORNERS, view
+    assert viewer.page.exceptions() == []
+
+
+def test_an_empty_picture_is_found(viewer):
+    viewer.size(1280, 800)
+    shown(viewer, "view=icicle&theme=light")
+    assert not is_empty(look(viewer))
+    viewer.page.evaluate("document.querySelector('main').style.visibility = 'hidden'")
+    assert is_empty(look(viewer))
+    viewer.page.evaluate("document.querySelector('main').style.visibility = ''")
+    viewer.page.evaluate("document.querySelector('main').innerHTML = '<p>There is nothing to show: measure with --trace</p>'")
+    assert is_empty(look(viewer))
+    changed = look(viewer, "other")
+    viewer.page.evaluate("document.querySelector('main').innerHTML = '<h1>Something else</h1>'")
+    assert changed[3] == 0 and look(viewer, "other")[3] > CORNERS

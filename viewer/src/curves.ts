@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Curves over time of what was counted: metrics, which are read at each enter and leave, and the program's own counters.
+import { type Columns, NONE } from "./columns";
+import type { Facts, Metric } from "./facts";
+import type { Params } from "./source";
+import type { Span } from "./timescale";
+import { scaleOf } from "./weight";
+
+export const PIXELS = 1024; // parts of the time of which each has a value of its own
+export const MOST = 64; // threads that have curves of their own; of more there is the sum
+
+/** How a curve goes on from one of its points. */
+export type Shape = "steps" | "line";
+
+/** Readings in the order of time. rate: growth per second since the reading before, undefined of what does not grow; low and high: in the single
+ * steps since. */
+export interface Curve {
+  location: number; // NONE: all together
+  shape: Shape;
+  at: Float64Array;
+  value: Float64Array;
+  rate?: Float64Array;
+  low: Float64Array;
+  high: Float64Array;
+}
+
+/** What is asked for, in these words, so that a file can hold it. */
+export function metricParams(facts: Facts, span: Params): Params {
+  return { ...span, pixels: PIXELS, over: facts.locations.length > MOST ? "sum" : undefined };
+}
+
+/** Rows [first, end) of each location that have the index in a column. */
+function runs(columns: Columns, name: string, index: number): [number, number, number][] {
+  const of = columns.u32(name);
+  const location = columns.u32("location");
+  const found: [number, number, number][] = [];
+  for (let i = 0; i < of.length; ) {
+    const first = i;
+    while (i < of.length && of[i] === of[first] && location[i] === location[first]) i++;
+    if (of[first] === index) found.push([location[first]!, first, i]);
+  }
+  return found;
+}
+
+/** Of the kind "metrics"; values are in the metric's unit. */
+export function metricCurves(columns: Columns, metric: Metric, index: number): Curve[] {
+  const by = scaleOf(metric);
+  const part = (name: string, first: number, end: number): Float64Array => columns.f64(name).subarray(first, end).map((value) => value * by);
+  return runs(columns, "metric", index).map(([location, first, end]) => ({
+    location,
+    shape: "line",
+    at: columns.f64("at").slice(first, end),
+    value: part("value", first, end),
+    rate: part("mean", first, end),
+    low: part("low", first, end),
+    high: part("high", first, end),
+  }));
+}
+
+/** Of the kind "counters". */
+export function counterCurves(columns: Columns, name: string): Curve[] {
+  const index = ((columns.meta["names"] ?? []) as string[]).indexOf(name);
+  return runs(columns, "counter", index).map(([location, first, end]) => ({
+    location,
+    shape: "steps",
+    at: columns.f64("at").slice(first, end),
+    value: columns.f64("mean").slice(first, end),
+    low: columns.f64("min").slice(first, end),
+    high: columns.f64("max").slice(first, end),
+  }));
+}
+
+/** The last point at or before a moment; -1: there is none. */
+export function before(curve: Curve, moment: number): number {
+  let low = 0;
+  let high = curve.at.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (curve.at[middle]! <= moment) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/** Its value at a moment; 0 before its first point. */
+export function valueAt(curve: Curve, moment: number): number {
+  const i = before(curve, moment);
+  if (i < 0) return 0;
+  const { at, value } = curve;
+  if (curve.shape === "steps" || i + 1 >= at.length) return value[i]!;
+  return value[i]! + ((value[i + 1]! - value[i]!) * (moment - at[i]!)) / (at[i + 1]! - at[i]!);
+}
+
+/** Growth per second at a moment; 0 before its first and behind its last point. */
+export function rateAt(curve: Curve, moment: number): number {
+  const i = before(curve, moment);
+  return i < 0 || i + 1 >= curve.at.length || !curve.rate ? 0 : curve.rate[i + 1]!;
+}
+
+/** All together, at the edges of equal parts of the span; of a level the largest. Growth is that of each part: between two readings that are close
+ * together it would be what the clock makes of it. */
+export function sumOf(curves: readonly Curve[], span: Span, level: boolean, parts = PIXELS): Curve | undefined {
+  const [first] = curves;
+  if (!first) return undefined;
+  const step = (span.end - span.begin) / parts;
+  const at = Float64Array.from({ length: parts + 1 }, (_, i) => span.begin + i * step);
+  const value = at.map((moment) => curves.reduce((sum, curve) => (level ? Math.max(sum, valueAt(curve, moment)) : sum + valueAt(curve, moment)), 0));
+  const rate = value.map((now, i) => (i ? (now - value[i - 1]!) / step : Number.NaN));
+  return { location: NONE, shape: first.shape, at, value, ...(first.rate && { rate }), low: first.rate ? rate : value, high: first.rate ? rate : value };
+}
+
+/** One alone in the same way. */
+export function evened(curve: Curve, span: Span, parts = PIXELS): Curve {
+  return { ...sumOf([curve], span, false, parts)!, location: curve.location };
+}
+
+/** What is drawn of a curve within a span: moments and numbers. rates: steps from one reading to the next. */
+export function drawn(curve: Curve, span: Span, rates: boolean): { at: number[]; value: number[]; shape: Shape } {
+  const from = Math.max(before(curve, span.begin), 0);
+  const at: number[] = [];
+  const value: number[] = [];
+  for (let i = from; i < curve.at.length; i++) {
+    const last = i + 1 === curve.at.length;
+    at.push(curve.at[i]!);
+    value.push(rates ? (last ? 0 : curve.rate![i + 1]!) : curve.value[i]!);
+    if (curve.at[i]! >= span.end) break;
+  }
+  return { at, value, shape: rates ? "steps" : curve.shape };
+}
+
+/** The least and the largest number that is drawn, 0 among them. */
+export function extent(curves: readonly Curve[], span: Span, rates: boolean): [number, number] {
+  let low = 0;
+  let high = 0;
+  for (const curve of curves)
+    for (const value of drawn(curve, span, rates).value) {
+      low = Math.min(low, value);
+      high = Math.max(high, value);
+    }
+  return [low, high];
+}
+
+/** Round numbers from low to high, about so many. */
+export function ticks(low: number, high: number, about: number): number[] {
+  const rough = (high - low) / Math.max(about, 1);
+  if (!(rough > 0)) return [low];
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((times) => times * power).find((size) => size >= rough * 0.999) ?? 10 * power;
+  const found: number[] = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high * (1 + 1e-9); i++) found.push(i * step || 0);
+  return found;
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+import { expect, it } from "vitest";
+import { NOWHERE, Store } from "../src/store";
+
+it("selects in a frame without an address", () => {
+  const source = { get: () => Promise.reject(new Error("nothing is asked for")) };
+  const [one, other] = [new Store(source, NOWHERE), new Store(source, NOWHERE)];
+  let told = 0;
+  one.subscribe(() => told++);
+  one.select({ view: "table", region: 3 });
+  one.select({ path: [1, 2] });
+  one.select({ path: [1, 2] });
+  expect(told).toBe(2); // what is selected already is no change
+  expect(one.selection).toEqual({ view: "table", region: 2, path: [1, 2] });
+  expect(one.embedded).toBe(true);
+  // what one frame selects, another does not see
+  expect(other.selection.view).not.toBe("table");
+  expect(NOWHERE.location.hash).toBe("");
+});

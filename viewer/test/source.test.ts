@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { pack } from "../src/columns";
+import type { Facts, Regions } from "../src/facts";
+import { ServerSource } from "../src/source";
+import { searchProblem } from "../src/tree";
+import { unknownIn } from "../src/unknown";
+
+describe("questions to the server", () => {
+  const asked: { url: string; signal: AbortSignal; answer: () => void }[] = [];
+  beforeEach(() => {
+    vi.useFakeTimers();
+    asked.length = 0;
+    vi.stubGlobal("fetch", (url: string, { signal }: { signal: AbortSignal }) =>
+      new Promise<Response>((resolve, reject) => {
+        asked.push({ url, signal, answer: () => resolve(new Response(pack({ url }, {}))) });
+        signal.addEventListener("abort", () => reject(new Error("aborted")));
+      }),
+    );
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+    vi.unstubAllGlobals();
+  });
+
+  it("are taken back when all have left who asked, and not before", async () => {
+    const source = new ServerSource("data/");
+    const [one, other] = [new AbortController(), new AbortController()];
+    const left = source.get("tree", { process: 1 }, one.signal);
+    left.catch(() => undefined);
+    void source.get("tree", { process: 1 }, other.signal).catch(() => undefined);
+    one.abort();
+    vi.runAllTimers();
+    expect(asked.map((q) => q.signal.aborted)).toEqual([false]);
+    other.abort();
+    expect(asked[0]!.signal.aborted).toBe(false); // the next view may ask the same
+    vi.runAllTimers();
+    expect(asked[0]!.signal.aborted).toBe(true);
+    await expect(left).rejects.toThrow();
+    const again = source.get("tree", { process: 1 });
+    asked[1]!.answer();
+    expect((await again).meta["url"]).toBe("data/tree?process=1");
+  });
+
+  it("stay under way for who asked without a way to leave, and for who comes in time", async () => {
+    const source = new ServerSource("data/");
+    const leaving = new AbortController();
+    const first = source.get("facts", {}, leaving.signal);
+    leaving.abort();
+    const second = source.get("facts");
+    vi.runAllTimers();
+    asked[0]!.answer();
+    expect(await first).toBe(await second);
+    expect(asked.length).toBe(1);
+  });
+});
+
+describe("an address", () => {
+  const facts = { processes: [{}, {}], locations: [{}, {}, {}], metrics: [{ name: "misses" }] } as unknown as Facts;
+  const regions = { count: 3, names: ["", "a", "b"], groupOf: (i: number) => ["", "pkg.mod", "MPI"][i] } as unknown as Regions;
+
+  it("that speaks of what is here is left alone", () => {
+    const selection = { view: "table", region: 2, path: [1, 2], module: "pkg", process: 1, location: 2, metric: "misses" };
+    expect(unknownIn(selection, facts, regions, undefined)).toEqual({ said: [], patch: {} });
+    expect(unknownIn({ view: "table", module: "MPI" }, facts, regions, undefined).said).toEqual([]);
+  });
+
+  it("that speaks of what is not here is told, and cleared of it", () => {
+    const selection = { view: "table", region: 3, module: "pk", process: 2, location: 3, metric: "x" };
+    const { said, patch } = unknownIn(selection, facts, regions, undefined);
+    expect(said.map((text) => text.split(" is not")[0])).toEqual(["Function 3", "Module pk", "Process 2", "Thread 3", "Metric x"]);
+    expect(Object.keys(patch).sort()).toEqual(["location", "metric", "module", "process", "region"]);
+    expect(unknownIn({ view: "table", region: 9, path: [1, 9] }, facts, regions, undefined)).toEqual({
+      said: ["The call path is not in this experiment."],
+      patch: { path: undefined, centre: undefined, region: undefined },
+    });
+  });
+});
+
+it("a search that looks like a regular expression says what is wrong with it", () => {
+  expect(["/a(b/", "/a/", "a(b", "//", undefined].map((text) => searchProblem(text) !== undefined)).toEqual([true, false, false, false, false]);
+  expect(searchProblem("/a(b/")).toMatch(/group/i);
+});

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+import { describe, expect, it } from "vitest";
+import { pack, parse } from "../src/columns";
+import type { Facts, Metric } from "../src/facts";
+import { Tree } from "../src/tree";
+import { amountOf, chosenMetric, columnOf, rateOf, TIME, weightOf, without } from "../src/weight";
+
+const metric = (name: string, unit: string, exponent = 0, more: Partial<Metric> = {}): Metric => ({
+  name,
+  unit,
+  exponent,
+  what: "",
+  own: false,
+  level: false,
+  total: 10,
+  ...more,
+});
+const faults = metric("ru_minflt", "#");
+const cpu = metric("ru_utime", "s", -6);
+const read = metric("io_bytes_read", "byte", 0, { own: true });
+
+describe("amounts of metrics", () => {
+  it("have the unit of the metric", () => {
+    expect(amountOf(faults, 3021)).toBe("3,021");
+    expect(amountOf(cpu, 0.0123)).toBe("12.3 ms");
+    expect(amountOf(read, 3 * 2 ** 20)).toBe("3.00 MiB");
+    expect(amountOf(metric("ru_maxrss", "kB"), 12)).toBe("12 kB");
+  });
+  it("grow per second", () => {
+    expect(rateOf(faults, 12)).toBe("12 per second");
+    expect(rateOf(read, 2048)).toBe("2.00 KiB/s");
+    expect(rateOf(cpu, 0.5)).toBe("0.50"); // of a processor
+    expect(rateOf(cpu, Number.NaN)).toBe("–");
+  });
+  it("have one unit in a column", () => {
+    expect(columnOf(cpu, 0.02).name).toBe("ms");
+    expect(columnOf(faults, 5000)).toEqual({ size: 1, name: "" });
+    expect(columnOf(metric("instructions", "#"), 3e9).name).toBe("G");
+  });
+});
+
+const columns = () =>
+  parse(
+    pack(
+      { paths: 3 },
+      {
+        parent: Uint32Array.of(0xffffffff, 0, 0),
+        region: Uint32Array.of(1, 2, 3),
+        hidden: new Uint32Array(3),
+        visits: Float64Array.of(1, 2, 3),
+        incl: Float64Array.of(9, 2, 1),
+        excl: Float64Array.of(6, 2, 1),
+        "metric:ru_utime:incl": Float64Array.of(5e6, 3e6, 1e6),
+        "metric:ru_utime:excl": Float64Array.of(1e6, 3e6, 1e6),
+      },
+    ),
+  );
+
+describe("a weighed tree", () => {
+  it("is as wide as what was counted, in its unit", () => {
+    const tree = new Tree(columns(), weightOf(cpu));
+    expect([...tree.incl]).toEqual([5, 3, 1]);
+    expect(tree.total).toBe(5);
+    expect(tree.weight.show(tree.total)).toBe("5.00 s");
+    expect(new Tree(columns()).total).toBe(9);
+    expect(weightOf(cpu)).toBe(weightOf(cpu));
+    expect(weightOf(undefined)).toBe(TIME);
+  });
+});
+
+describe("the choice", () => {
+  const facts = { metrics: [faults, read], has: { compare: false } } as unknown as Facts;
+  it("is what the selection names", () => {
+    expect(chosenMetric(facts, { view: "icicle" })).toBeUndefined();
+    expect(chosenMetric(facts, { view: "icicle", metric: "ru_minflt" })).toBe(faults);
+    expect(chosenMetric(facts, { view: "icicle", metric: "speed" })).toBeUndefined();
+  });
+  it("says why it cannot be", () => {
+    expect(without(facts, { view: "icicle", begin: 1, end: 2 }, read)).toContain("range of time");
+    expect(without(facts, { view: "icicle", begin: 1, end: 2 }, faults)).toBeUndefined();
+    expect(without(facts, { view: "icicle" }, { ...faults, total: 0 })).toContain("Nothing");
+    expect(chosenMetric({ ...facts, has: { compare: true } } as unknown as Facts, { view: "icicle", metric: "ru_minflt" })).toBeUndefined();
+  });
+});
