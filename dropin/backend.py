@@ -17,7 +17,7 @@ import zipfile
 
 NAME, VERSION = "spartito-dropin", "0.1.0"
 REQUIRES = ("spartito>=0.1.0",)
-MODULES = ("scorep", "omnitrace")
+MODULES = ("scorep", "scorep_jupyter", "omnitrace")
 SCRIPTS = {"omnitrace-python": "spartito.omnitrace.command"}  # what is called there is script()
 SPARE = ("line_profiler", "kernprof")  # only where both are missing
 COMMAND = "kernprof"  # of these
@@ -29,7 +29,7 @@ METADATA = f"""\
 Metadata-Version: 2.1
 Name: {NAME}
 Version: {VERSION}
-Summary: The modules scorep, of the Score-P Python bindings, and omnitrace, of Omnitrace, recorded by Spartito
+Summary: The modules scorep and scorep_jupyter, of the Score-P Python bindings and kernel, and omnitrace, by Spartito
 License: BSD-3-Clause
 Requires-Python: >=3.9
 {"".join(f"Requires-Dist: {r}" + chr(10) for r in REQUIRES)}"""

@@ -13,6 +13,7 @@ from scorep.user import region_end as user_region_end
 
 # of the bindings whose interface this is; Spartito's own is spartito.__version__
 __version__ = "4.5.1"
+__spartito__ = True
 __all__ = [
     "__version__",
     "instrumenter",

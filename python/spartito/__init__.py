@@ -57,3 +57,16 @@ def measure(directory: "Optional[str]" = None, **settings: "Any") -> "AbstractCo
     from spartito.user import Measure
 
     return Measure(directory, settings)
+
+
+def load_ipython_extension(shell: "Any") -> None:
+    """`%load_ext spartito` in a notebook or in IPython: the magics %%spartito, %spartito and more (docs/notebooks.md)."""
+    from spartito.notebook import load
+
+    load(shell)
+
+
+def unload_ipython_extension(shell: "Any") -> None:
+    from spartito.notebook import unload
+
+    unload(shell)

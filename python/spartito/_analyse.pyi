@@ -52,11 +52,11 @@ class Model:
 
     def __init__(self, directory: str, *, compensate: bool = False) -> None: ...
     def info(self) -> dict[str, Any]:
-        """dir, begin, end (epoch seconds), traced, regions, paths, events, bytes, problems [str],
+        """dir, begin, end (epoch seconds), traced, regions (functions with a call path or lines), paths, events, bytes, problems [str],
         processes [dict(file, host, command, pid, ppid, parent, rank, world, end 'normal'|'stopped'|'abrupt'|'exited'|'exec'|'running',
         status, signal, ended_by, continues, forked, begin, stop, cost_in, cost_out, lost {..}, lost_reason, meta {..})],
         locations [dict(process, name, tid, creator, begin, end, lost {..}, visits, resumed, busy, mpi, open)],
-        metrics [dict(name, unit, exponent, what, source 'rusage'|'papi'|'perf'|'bytes', own, total)]: quantities counted beside the time, in 10**exponent unit.
+        metrics [dict(name, unit, exponent, what, source 'rusage'|'papi'|'perf'|'bytes', own, level, total)]: quantities counted beside the time, in 10**exponent unit.
         counters [names of what the program counted itself]. worlds [sizes of the MPI_COMM_WORLDs]; rank is in the one that world names, both None for processes that did not begin MPI.
         children [dict(parent, process, pid, command, begin, end, status, signal, forked, exec)]: processes that measured ones started, or
         became (exec); process: its index if it is measured. status and signal as the parent learned of them. ended_by: the process of
@@ -162,6 +162,11 @@ class Model:
         """What the viewer asks for, as a payload of columns (src/view/columns.h; spartito.view.payload reads one). Kinds and their parameters:
         src/view/view.h. None: not given. Several threads may ask at once; they run side by side, without the GIL. ValueError: no such kind,
         or a parameter that it does not take or that cannot be; Error: what is asked for is not in the experiment."""
+
+    def sum_up(self, progress: Callable[[int, int], None] | None = None) -> bool:
+        """Makes the summaries of the trace, DIR/pyramid, unless they are there; whether it did. Else the first view of a range of time does.
+        progress: called with the words read, and of how many; what it raises ends the making, and nothing stays behind. Error: they cannot
+        be put into the experiment, a process still runs, or a raw file is damaged."""
 
     def graph(
         self,

@@ -50,6 +50,14 @@ def filter(items: str) -> None:
     """Another filter, as the setting has it, for functions that begin from here on. From 3.12 on sys.monitoring.restart_events() must
     follow. ValueError: an item that cannot be read."""
 
+def cells(numbers: dict[str, int] | None, /) -> None:
+    """The dict in which a notebook's shell keeps the number of the cell for each file name that cells are compiled as; it is asked while
+    something is measured. Functions of cells are of the module and file In[NUMBER], and their source is kept."""
+
+def leave_out(threads: Iterable[int], packages: Iterable[str], /) -> None:
+    """Native ids of threads of which nothing is recorded from the next start or resume() on, and packages: nor of threads that begin later,
+    of their classes. Each call replaces both."""
+
 @overload
 def region_begin(name: str, group: str | None = None, file: str | None = None, line: int = 0, function: bool = False) -> None:
     """group: the region's module, and what stands before the colon of its name. Without a file the caller's place is the region's.

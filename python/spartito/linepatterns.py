@@ -15,10 +15,15 @@ MOST = 3  # names in one sentence
 LARGEST = 4 << 20  # bytes of a source that is looked into
 
 
-def unmatched(model: Model, patterns: list[str], command: list[str]) -> list[str]:
-    """A sentence for each; the recorder notes in every process which ones took a function."""
+def matches(model: Model, n: int) -> list[bool]:
+    """Of n patterns, whether they took a function; the recorder notes in every process which ones did."""
     keys = {key for p in model.info()["processes"] for key in p["meta"]}
-    missing = [p for i, p in enumerate(patterns) if f"lines_matched {i}" not in keys]
+    return [f"lines_matched {i}" in keys for i in range(n)]
+
+
+def unmatched(model: Model, patterns: list[str], command: list[str]) -> list[str]:
+    """A sentence for each."""
+    missing = [p for p, matched in zip(patterns, matches(model, len(patterns))) if not matched]
     if not missing:
         return []
     ran = _that_ran(model)

@@ -94,6 +94,8 @@ class Sources:
             return Source([], "no source: the file of this function is not known")
         kept, now = self._kept(file), _read(file)
         if kept is not None:
+            if file.startswith("In["):  # of a notebook, which was never in a file
+                return Source(decoded(kept))
             if now is None:
                 return Source(decoded(kept), f"{file} is gone; this is its source as it was measured")
             if now != kept:

@@ -117,6 +117,19 @@ def sentences(info: dict[str, Any]) -> list[str]:
     return lines
 
 
+def lacks_time(info: dict[str, Any], directory: str) -> bool:
+    """Whether time that the program spent is missing: damaged files, processes, ranks or threads that were not recorded. Calls that
+    are counted as their caller's, trace events and an abrupt end, up to which all was recorded, are none of that."""
+    from spartito.ranks import read
+
+    known = read(directory)
+    return (
+        any(NO_LINES not in text for text in info["problems"])
+        or any(p["lost"].get("threads") for p in info["processes"])
+        or (known is not None and "." in known.roll)
+    )
+
+
 def spans(numbers: list[int]) -> str:
     """0-3, 7"""
     parts: list[list[int]] = []

@@ -54,7 +54,7 @@ class Verb:
         self.details = details
         self.options = (*options, Option("-h --help", "show this help and leave"))
         self.examples = examples
-        self.operands = operands  # what a shell completes for operands: dir, command, shells
+        self.operands = operands  # what a shell completes for operands: dir, command, shells, kernel
         self.rest = rest  # the first operand ends the options
         self.foreign = foreign  # and so does an option that is not ours
 

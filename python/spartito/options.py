@@ -17,6 +17,8 @@ DIFF_SORTS = ("change", "total", "relative", "excl", "incl", "visits", "name")
 PLOTS = ("flame", "icicle", "sunburst", "balance", "timeline")
 SHELLS = ("bash", "zsh", "fish")
 THEMES = ("light", "dark", "grey")
+# what an empty word, often an unset variable of a shell, cannot be
+NEVER_EMPTY = {"NAME": "name", "DIR": "directory's name", "DIR…": "directory's name", "FILE": "file's name", "PATH": "file's name"}
 # what is drawn or compared
 PROCESS = Option("--process", "only process N of the list of `spartito info`", "N", kind="count")
 RANK = Option("--rank", "only that rank of MPI", "N", kind="count")
@@ -68,6 +70,7 @@ VERBS = (
             ),
             Option("--trace", "record every event, not only the call-path profile"),
             Option("--compress", "compress the experiment at the end"),
+            Option("--no-finalize", "leave out what a large trace is opened fast with; the viewer makes it then"),
             Option("-q --quiet", "no summary at the end"),
             Option(
                 "--to",
@@ -322,7 +325,7 @@ VERBS = (
         "say what changed between runs",
         "Compares B and further experiments with A, function by function or call path by call path: what got slower or faster, how much, "
         "what is new or gone. With --with both sides are repeated runs, and only what is larger than the noise between them is called a "
-        "change. The exit status is 3 where --fail-above finds something.",
+        "change. The exit status is 3 where --fail-above finds something, and 4 where it cannot tell, as an experiment lacks part of the time.",
         (
             Option("--with", "the other side: repeated runs of what is compared", "DIR…", kind="many", complete="dir"),
             Option("--by", "region (functions, the default) or path (call paths)", "region|path", choices=("region", "path")),
@@ -353,13 +356,14 @@ VERBS = (
     ),
     Verb(
         "merge",
-        "merge [--force] [-q] DIR",
+        "merge [--force] [--no-finalize] [-q] DIR",
         "make an experiment of many processes open at once",
         "Writes what all processes hold together (functions, call paths, the values of each thread) into DIR/merged, which every verb "
         "uses from then on as long as it fits the raw files; the trace stays where it is. It reads one raw file after the other, "
         "so memory grows with the result and not with the number of processes. Under mpiexec the ranks share the work. Nothing depends on it: it may be removed, and made again.",
         (
             Option("--force", "make it anew, even if it is current"),
+            Option("--no-finalize", "leave out what a large trace is opened fast with; the viewer makes it then"),
             Option("-q --quiet", "say nothing unless it fails"),
         ),
         (
@@ -398,6 +402,27 @@ VERBS = (
             ("spartito config", "what `spartito run` would do here"),
             ("SPARTITO_MEMORY=64M spartito config --trace", "with a variable and an option"),
         ),
+    ),
+    Verb(
+        "kernel",
+        "kernel install|remove [options]",
+        "let Jupyter start a kernel that can be measured from its start on",
+        "Installs a kernel for notebooks that is ipykernel with the magics of `%load_ext spartito` loaded, and prepared for --io. Nothing is "
+        "measured until a cell asks for it. Without an option for the place it is for the virtual environment that spartito runs in, or "
+        "for the user where there is none. In any other kernel of Python `%load_ext spartito` does the same but for --io.",
+        (
+            Option("--user", "for all notebooks of this user"),
+            Option("--sys-prefix", "for this Python's environment"),
+            Option("--prefix", "below DIR, as in DIR/share/jupyter/kernels", "DIR", complete="dir"),
+            Option("--score-p", "the kernels that notebooks of the Score-P kernel ask for (docs/notebooks.md)"),
+            Option("--name", "the kernel's name, and its directory's (default: spartito)", "NAME"),
+            Option("--display-name", "what Jupyter calls it (default: Python 3 (Spartito))", "TEXT"),
+        ),
+        (
+            ("spartito kernel install", "then choose the kernel in Jupyter"),
+            ("spartito kernel remove", "take it away again"),
+        ),
+        operands="kernel",
     ),
     Verb(
         "completion",
@@ -440,11 +465,13 @@ def near(word: str, words: list[str]) -> str:
 
 
 def _value(option: Option, flag: str, text: str) -> object:
+    if not text and option.metavar in NEVER_EMPTY:
+        raise Usage(f"{flag}: the {NEVER_EMPTY[option.metavar]} is empty")
     if option.choices and text not in option.choices:
         raise Usage(f"{flag}: {text!r} is none of {', '.join(option.choices)}{near(text, list(option.choices))}")
     if option.kind == "count":
         if not (text.isascii() and text.isdigit()):
-            raise Usage(f"{flag}: {text!r} is not a whole number")
+            raise Usage(f"{flag}: {text!r} is not a whole number from 0 up")
         return int(text)
     if option.kind == "number":
         try:

@@ -20,7 +20,14 @@ def one_directory(verb: str, operands: list[str]) -> str:
         raise Usage(f"no experiment given: spartito {verb} DIR")
     if len(operands) > 1:
         raise Usage(f"one experiment at a time, not also {operands[1]!r}")
-    return operands[0]
+    return named(operands[0])
+
+
+def named(directory: str) -> str:
+    """Usage: the name is empty, as an unset variable of a shell is."""
+    if not directory:
+        raise Usage("the name of the experiment is empty")
+    return directory
 
 
 def check(directory: str) -> None:
@@ -41,14 +48,30 @@ def load(directory: str, compensate: bool = False) -> tuple[Model, dict[str, Any
 
 def launcher(directory: str) -> dict[str, Any]:
     """experiment.json; empty where there is none that can be read."""
+    return _launcher(directory)[0]
+
+
+def launcher_problem(directory: str) -> str:
+    """What is wrong with experiment.json, which then tells neither command nor how the run ended; empty: nothing is, or there is
+    none, as of other tools' experiments."""
+    return _launcher(directory)[1]
+
+
+def _launcher(directory: str) -> tuple[dict[str, Any], str]:
     import json
 
     try:
         with open(os.path.join(directory, "experiment.json"), encoding="utf-8") as f:
             found = json.load(f)
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+    except FileNotFoundError:
+        return {}, ""
+    except OSError as e:
+        return {}, f"experiment.json cannot be read: {e.strerror}"
+    except ValueError:
+        return {}, "experiment.json is damaged: how the program was started and ended is not known"
+    if not isinstance(found, dict):
+        return {}, "experiment.json is damaged: how the program was started and ended is not known"
+    return found, ""
 
 
 def rank_number(info: dict[str, Any], process: int) -> int | None:

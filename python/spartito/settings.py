@@ -45,6 +45,7 @@ SETTINGS = (
     Setting("compress", "--compress", "flag", "0", recorded=False),
     Setting("quiet", "-q", "flag", "0", recorded=False),
     Setting("to", "--to", "formats", "", recorded=False),
+    Setting("finalize", "--no-finalize", "flag", "1", recorded=False),
     Setting("trace", "--trace", "flag", "0"),
     Setting("hook", "--hook", "hook", "auto"),
     Setting("c_calls", "--c-calls", "flag", "0"),
@@ -342,8 +343,9 @@ def resolve(given: dict[str, object]) -> list[Value]:
     """Every setting with its value and origin. Usage: a value that cannot be read, naming where it stands."""
     path, table = _project()
     values = []
-    if given.pop("no_source", False):
-        given["source"] = False
+    for name in ("source", "finalize"):
+        if given.pop("no_" + name, False):
+            given[name] = False
     for setting in SETTINGS:
         if setting.name in given:
             raw, origin = given[setting.name], setting.option

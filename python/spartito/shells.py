@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from spartito.options import SHELLS, VERBS, Option, Verb, option_text
 
+WORDS = {"shells": SHELLS, "kernel": ("install", "remove")}  # operands that are one of a few words
 FORMATS = "$(spartito doctor --formats 2>/dev/null)"
 
 
@@ -26,8 +27,8 @@ def _bash_operands(verb: Verb) -> str:
         return 'compopt -o filenames; COMPREPLY=($(compgen -d -- "$cur"))'
     if verb.operands == "command":
         return 'compopt -o filenames; COMPREPLY=($(compgen -c -- "$cur") $(compgen -f -- "$cur"))'
-    if verb.operands == "shells":
-        return f'_spartito_words "{" ".join(SHELLS)}"'
+    if verb.operands in WORDS:
+        return f'_spartito_words "{" ".join(WORDS[verb.operands])}"'
     return "COMPREPLY=()"
 
 
@@ -92,6 +93,7 @@ def zsh() -> str:
         "dir": "*:experiment:_files -/",
         "command": "*::command:_normal",
         "shells": f"1:shell:({' '.join(SHELLS)})",
+        "kernel": f"1:action:({' '.join(WORDS['kernel'])})",
     }
     lines = ["#compdef spartito", "_spartito() {", "  local -a verbs", "  verbs=("]
     lines += [f"    '{v.name}:{_zsh_text(v.summary)}'" for v in VERBS]
@@ -152,6 +154,7 @@ def fish() -> str:
             "dir": "'(__fish_complete_directories)'",
             "command": "'(__fish_complete_subcommand)'",
             "shells": _fish_text(" ".join(SHELLS)),
+            "kernel": _fish_text(" ".join(WORDS["kernel"])),
         }
         if verb.operands:
             lines.append(f"{start} -a {words[verb.operands]}")

@@ -29,7 +29,7 @@ def invalidate_caches() -> None:
     pass
 
 
-def _run(file: str) -> None:
+def run_file(file: str) -> None:
     """Executes an instrumenter file. Its errors, and sys.exit() in it, end the run."""
     with open(file, "rb") as f:
         code = compile(f.read(), file, "exec")
@@ -50,7 +50,7 @@ def begin() -> None:
         del os.environ["SPARTITO_INSTRUMENTER_FILE"]
         from spartito.ahead import arm
 
-        arm(lambda: _run(file))
+        arm(lambda: run_file(file))
     lines = os.environ.get("SPARTITO_OMNITRACE_CONFIG", "").split("\n")
     if any(line.startswith(("builtin=", "setup=")) for line in lines):
         import spartito.omnitrace.inside  # noqa: F401

@@ -36,6 +36,8 @@ def measuring_cost(info: dict[str, Any]) -> float:
 def _spread(what: str, busy: list[tuple[float, str]]) -> str:
     longest, shortest = max(busy), min(busy)
     mean = sum(t for t, _ in busy) / len(busy)
+    if longest[0] <= 0:
+        return f"{what}: no call was measured in any of them"
     return (
         f"{what}: balance {percent(mean, longest[0])} % (mean {seconds(mean)}; "
         f"most {seconds(longest[0])} in {longest[1]}, least {seconds(shortest[0])} in {shortest[1]})"

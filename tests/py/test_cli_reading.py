@@ -340,3 +340,14 @@ def test_functions_of_start_up_are_not_counted(spartito, made):
         info = json.loads(run(spartito, "info", "--json", made / name).stdout)
         rows = json.loads(run(spartito, "report", "--json", "--limit", "0", made / name).stdout)["rows"]
         assert info["regions"] == len(rows)
+
+
+def test_functions_that_a_damaged_file_has_lost_are_not_counted(spartito, made, tmp_path):
+    for name in ("profile", "trace"):
+        shutil.copytree(made / name, tmp_path / name)
+        for raw in (tmp_path / name / "raw").iterdir():
+            os.truncate(raw, raw.stat().st_size // 2)
+        info = json.loads(run(spartito, "info", "--json", tmp_path / name).stdout)
+        rows = json.loads(run(spartito, "report", "--json", "--tree", "--threshold", "0", tmp_path / name).stdout)["rows"]
+        assert any("cut short" in text for text in info["problems"])
+        assert info["regions"] == len({(r["name"], r["file"], r["line"]) for r in rows if r["kind"] != "root"})

@@ -48,7 +48,9 @@ def _in_use(path: str) -> bool:
     """Whether a run goes on in an experiment: one that this run was started from, or another of this machine."""
     from spartito.ranks import in_use
 
-    return os.environ.get("SPARTITO_EXPERIMENT") == path or bool(running(path)) or in_use(path)
+    # what this process itself has recorded there has ended: it measures one thing after another
+    others = [pid for pid in running(path) if pid != os.getpid()]
+    return os.environ.get("SPARTITO_EXPERIMENT") == path or bool(others) or in_use(path)
 
 
 def _make_room(path: str, overwrite: bool) -> str:

@@ -62,18 +62,23 @@ def _convert(path: str, profile: str, trace: bool) -> list[str]:
     return wrong
 
 
-def wait_for_the_last(path: str) -> None:
-    """Gives processes that still write into the experiment a moment to end."""
+def wait_for_the_last(path: str, but: int | None = None) -> None:
+    """Gives processes that still write into the experiment a moment to end.
+
+    but: one that goes on; the one that started this, if None."""
+    but = os.getppid() if but is None else but
     import time
 
     end = time.monotonic() + LAST
-    while any(pid != os.getppid() for pid in place.running(path)) and time.monotonic() < end:
+    while any(pid != but for pid in place.running(path)) and time.monotonic() < end:
         time.sleep(0.005)
 
 
-def write(path: str) -> list[str]:
+def write(path: str, but: int | None = None) -> list[str]:
     """Completes the experiment in path as its scorep.cfg asks; twice does no harm. Returns lines for the
-    terminal about what is lost or could not be written; raises nothing that the recording is to blame for."""
+    terminal about what is lost or could not be written; raises nothing that the recording is to blame for.
+
+    but: as wait_for_the_last() has it."""
     import fcntl
 
     try:
@@ -84,7 +89,7 @@ def write(path: str) -> list[str]:
     base = wanted.get("SCOREP_PROFILING_BASE_NAME", "profile")
     profile = base + ".cubex" if wanted.get("SCOREP_ENABLE_PROFILING") == "true" else ""
     trace = wanted.get("SCOREP_ENABLE_TRACING") == "true"
-    wait_for_the_last(path)
+    wait_for_the_last(path, but)
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)  # two processes of one run may end their measurement together

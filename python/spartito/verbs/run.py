@@ -37,7 +37,7 @@ def _environment(path: str, values: list[Value]) -> dict[str, str]:
     return environment
 
 
-def _with_trace(texts: dict[str, str], values: list[Value]) -> None:
+def with_trace(texts: dict[str, str], values: list[Value]) -> None:
     """--to FORMAT of a format that needs the trace turns it on, unless someone turned it off."""
     from spartito.conversion import find
 
@@ -49,7 +49,7 @@ def _with_trace(texts: dict[str, str], values: list[Value]) -> None:
             value.text, value.origin = "1", "--to " + needing[0]
 
 
-def _without_effect(values: dict[str, Value]) -> None:
+def without_effect(values: dict[str, Value]) -> None:
     """Usage: something that was asked for would be seen nowhere."""
     annotate = values["annotate"]
     if annotate.text == "1" and values["trace"].text != "1":
@@ -65,8 +65,8 @@ def main(given: dict[str, object], command: list[str]) -> int:
         values = resolve(given)
         texts = {value.setting.name: value.text for value in values}
         if texts["to"]:
-            _with_trace(texts, values)
-        _without_effect({value.setting.name: value for value in values})
+            with_trace(texts, values)
+        without_effect({value.setting.name: value for value in values})
     except Usage:
         if _is_silent(world):
             return USAGE
@@ -146,7 +146,7 @@ def _afterwards(directory: Directory, status: int, texts: dict[str, str], said: 
         directory.describe(directory.crew.status() if directory.crew else status)
     except OSError as e:
         complain(f"the end of the run is not recorded in experiment.json: {reason(e)}")
-    silent = texts["quiet"] == "1" and not texts["to"]
+    silent = texts["quiet"] == "1" and not texts["to"] and not _may_finalize(texts, directory)
     if texts["compress"] == "1" or not silent:
         wait_for_helpers(found.open)
     if texts["compress"] == "1":
@@ -172,6 +172,19 @@ def _afterwards(directory: Directory, status: int, texts: dict[str, str], said: 
         summary.write(model, directory.path, rundir.label(directory.command), said)
     for name in filter(None, texts["to"].split(",")):
         _convert(model, directory, name, texts["quiet"] == "1")
+    if _may_finalize(texts, directory):
+        from spartito import finalize
+
+        if finalize.is_large(model):
+            finalize.make_apart(model, directory.path, texts["quiet"] == "1")
+
+
+def _may_finalize(texts: dict[str, str], directory: Directory) -> bool:
+    if texts["finalize"] != "1" or texts["trace"] != "1":
+        return False
+    from spartito import finalize
+
+    return finalize.may_be_large(directory.path)
 
 
 def wait_for_helpers(files: list[tuple[int, str]]) -> None:

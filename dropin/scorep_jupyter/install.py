@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`python -m scorep_jupyter.install`: makes the kernel known to Jupyter, for this user."""
+
+import sys
+
+
+def main() -> int:
+    from spartito.scorep.kernel.install import main
+
+    return main()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

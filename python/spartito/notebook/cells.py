@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cells that begin with a line of ours. The shell runs the rest itself, as it runs any cell: the line is taken out before, the
+measurement begins in the shell's event pre_run_cell and ends in post_run_cell."""
+
+from __future__ import annotations
+
+import atexit
+import difflib
+import re
+import sys
+import threading
+from importlib import import_module
+
+from spartito import _measure
+from spartito.notebook import celloptions
+from spartito.notebook.measuring import NotMeasured, Request, Unit, leave_out_servants, tell
+from spartito.options import Usage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+class Marker:
+    """What a cell's first line `%%NAME line` means."""
+
+    def __init__(self, request: Callable[[str, str], Request | None], check: Callable[[str], str | None] | None) -> None:
+        self.request = request
+        self.check = check
+
+
+FIRST = "it must be the first line of the cell, above other magics"
+_markers: dict[str, Marker] = {}
+
+
+def mark(name: str, request: Callable[[str, str], Request | None], check: Callable[[str], str | None] | None = None) -> None:
+    """Cells that begin with `%%name` run without that line, measured as request(rest of the line, whole cell) says; None:
+    unmeasured. It is called once, when the cell is run, and may raise NotMeasured.
+
+    check(rest of the line) has no effects, as shells also ask it about cells that are being typed. It returns a text to print
+    instead of running the cell, or None, and raises Usage where the line cannot be understood: the cell fails with that."""
+    _markers[name] = Marker(request, check)
+
+
+def unmark(name: str) -> None:
+    _markers.pop(name, None)
+
+
+def refuse(text: str) -> None:
+    """In the place of a cell that is not run."""
+    from IPython.core.error import UsageError
+
+    raise UsageError(text)
+
+
+def show(text: str) -> None:
+    """In the place of a cell that is answered."""
+    print(text)
+
+
+def _marked(line: str) -> tuple[Marker, str] | None:
+    """The marker of a first line, and what follows its name."""
+    if not line.startswith("%%"):
+        return None
+    words = line[2:].split(None, 1)
+    found = _markers.get(words[0]) if words else None
+    return (found, words[1].strip() if len(words) > 1 else "") if found else None
+
+
+def _checked(marker: Marker, line: str) -> tuple[str, str]:
+    """What is to be called instead of running the cell, and with which text; "": it is run."""
+    try:
+        text = marker.check(line) if marker.check else None
+    except Usage as e:
+        return "refuse", str(e)
+    return ("", "") if text is None else ("show", text)
+
+
+def _within_a_magic() -> bool:
+    """Whether the lines are those of a magic such as %%time, which compiles them itself: no event of the shell tells of them."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_code.co_name != "run_cell_magic":
+        frame = frame.f_back
+    return frame is not None
+
+
+def transform(lines: list[str]) -> list[str]:
+    """Takes the line out; the lines below it keep their numbers, unless the next one is a magic for a whole cell too."""
+    found = _marked(lines[0]) if lines else None
+    if not found:
+        return lines
+    instead, text = ("refuse", FIRST) if _within_a_magic() else _checked(*found)
+    if instead:
+        return [f'__import__("spartito.notebook.cells", fromlist=["{instead}"]).{instead}({text!r})\n']
+    if len(lines) > 1 and lines[1].startswith("%%"):
+        return transform(lines[1:])
+    return ["\n", *lines[1:]]
+
+
+def _number(shell: Any) -> int:
+    """Of the cell that is about to run, or that runs. Some versions of IPython count before they tell, others after; the result
+    that they fill in has it in all of them."""
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name == "run_cell_async":
+            number = getattr(frame.f_locals.get("result"), "execution_count", None)
+            if isinstance(number, int):
+                return number
+            break
+        frame = frame.f_back
+    return int(shell.execution_count)
+
+
+def _depth() -> int:
+    """How many cells run now, one within the other: %%capture and the like have the shell run a cell of theirs."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    own = InteractiveShell.run_cell_async.__code__
+    depth = 0
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        depth += frame.f_code is own
+        frame = frame.f_back
+    return depth
+
+
+class Cells:
+    """Those of one shell."""
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        self.number = _number(shell)  # of the cell that runs now, or ran last
+        self.unit: Unit | None = None  # of the cell that runs now
+        self.lasting: Unit | None = None  # over several cells
+        self.results: dict[int, str] = {}  # directories, by the number of the cell
+        self.order: list[str] = []  # the same, as they came
+        self._replaced: list[tuple[Any, Any]] = []  # run_code and displayhook that were in the place of ours
+        self._statements: list[Unit] = []  # of %spartito, to be shown behind the cell's value
+        self._between = False  # lasting waits for the next cell
+
+    # ---- events of the shell
+
+    def before(self, info: Any) -> None:
+        if (self.unit or self.lasting) and _depth() > 1:
+            return
+        self.number = _number(self.shell)
+        if self.unit and self.unit.thread == threading.get_ident():
+            self.finish()  # its end was never told
+        found = self._found(info.raw_cell)
+        if self.lasting:
+            self._goes_on()
+            if found and not _checked(*found)[0]:
+                tell(f"{self.lasting.name} is being measured, and this cell with it; %spartito_stop ends that")
+            return
+        if found and self.unit is None:
+            self.start(found[0].request, found[1], info.raw_cell)
+
+    def _found(self, raw_cell: str) -> tuple[Marker, str] | None:
+        """What transform() has found in the cell: after blank lines, indentation and prompts were taken away."""
+        if "%%" not in raw_cell:
+            return None
+        lines = (raw_cell + "\n").splitlines(keepends=True)
+        try:
+            for cleanup in self.shell.input_transformer_manager.cleanup_transforms:
+                if not getattr(cleanup, "has_side_effects", False):
+                    lines = cleanup(lines)
+        except SyntaxError:
+            return None
+        return _marked(lines[0]) if lines else None
+
+    def start(self, request: Callable[[str, str], Request | None], line: str, raw_cell: str) -> None:
+        """Begins the measurement of the cell that is about to run."""
+        try:
+            wanted = request(line, raw_cell)
+            if wanted is None:
+                return
+            self.unit = Unit(wanted)
+            self.unit.begin()
+            self.watch()
+        except BaseException as e:
+            unit, self.unit = self.unit, None
+            if unit:
+                unit.end()
+            if isinstance(e, Usage):
+                return  # the cell is refused with that
+            if not isinstance(e, NotMeasured):
+                raise
+            tell(f"In[{self.number}] is not measured: {e}")
+
+    def after(self, result: Any = None) -> None:
+        if (self.unit or self.lasting or self._statements) and _depth():
+            return
+        statements, self._statements = self._statements, []
+        for unit in statements:
+            self.deliver(unit)
+        if self.unit and self.unit.thread == threading.get_ident():
+            self.finish()
+        elif self.lasting and not self._between:
+            self._waits()
+        _suggest(getattr(result, "error_in_exec", None) or getattr(result, "error_before_exec", None))
+
+    def finish(self) -> None:
+        """Ends what is measured of this cell, and shows it."""
+        unit, self.unit = self.unit, None
+        if unit:
+            self.unwatch()
+            unit.end()
+            self.deliver(unit)
+
+    # ---- several cells
+
+    def _goes_on(self) -> None:
+        assert self.lasting
+        self._between = False
+        leave_out_servants(self.lasting.request.settings)
+        _measure.resume()
+        self.lasting.enter(f"In[{self.number}]")
+
+    def _waits(self) -> None:
+        assert self.lasting
+        self._between = True
+        self.lasting.functions(False)
+        self.lasting.leave()
+        _measure.pause()
+
+    def end_lasting(self) -> None:
+        unit, self.lasting = self.lasting, None
+        if unit:
+            self.unwatch()
+            self._between = False
+            first = unit.name
+            if first != f"In[{self.number}]":
+                unit.name = f"{first} to In[{self.number}]"
+            unit.end()
+
+    # ---- the shell's own functions are left out
+
+    def watch(self) -> None:
+        """From here on the functions of a thread are recorded while it runs code of a cell. What shows the value of its last
+        expression is a region of its own, neither the cell's code nor the shell's functions."""
+        own = self.shell.run_code
+        display = self.shell.display_trap.hook
+
+        async def run_code(*args: Any, **keywords: Any) -> Any:
+            first = _measure.thread_functions(True)
+            try:
+                return await own(*args, **keywords)
+            finally:
+                if first:  # and not within another cell's code
+                    _measure.thread_functions(False)
+
+        def displayhook(value: Any) -> None:
+            _measure.region_begin(DISPLAY, None, None, 0)
+            were_on = _measure.thread_functions(False)
+            try:
+                display(value)
+            finally:
+                if were_on:
+                    _measure.thread_functions(True)
+                _measure.region_end(DISPLAY, None, None, 0)
+
+        self._replaced.append((self.shell.__dict__.get("run_code"), display))
+        self.shell.__dict__["run_code"] = run_code
+        self.shell.display_trap.hook = displayhook
+
+    def unwatch(self) -> None:
+        for run_code, display in reversed(self._replaced):
+            self.shell.display_trap.hook = display
+            if run_code is None:
+                self.shell.__dict__.pop("run_code", None)
+            else:
+                self.shell.__dict__["run_code"] = run_code
+        self._replaced = []
+
+    # ---- results
+
+    def note(self, name: str, directory: str) -> None:
+        """A result, under the numbers of the cells that its name tells."""
+        numbers = [int(number) for number in re.findall(r"In\[(\d+)\]", name)]
+        if numbers:
+            self.results.update((n, directory) for n in range(numbers[0], numbers[-1] + 1))
+        self.order.append(directory)
+
+    def deliver_later(self, unit: Unit) -> None:
+        """The same below all that the cell shows."""
+        if _depth():
+            self._statements.append(unit)
+        else:
+            self.deliver(unit)
+
+    def deliver(self, unit: Unit) -> None:
+        """Shows the result of a unit that has ended."""
+        self.note(unit.name, unit.directory)
+        for text in celloptions.without_lines(unit.directory, unit.request.settings):
+            tell(text)
+        if unit.request.done:
+            unit.request.done(unit)
+        elif not unit.request.quiet:
+            from IPython.display import display
+
+            from spartito.notebook.result import Result
+
+            display(Result(unit.directory))
+
+
+DISPLAY = "display"  # the region of showing a cell's value
+OURS = re.compile(r"(Cell|Line) magic (?:function )?`(%%?)(\w+)`")
+
+
+def _suggest(error: object) -> None:
+    """What a magic that does not exist was meant to be."""
+    found = OURS.search(str(error)) if type(error).__name__ == "UsageError" and "not found" in str(error) else None
+    if not found:
+        return
+    from spartito.notebook import commands
+
+    cell = found[1] == "Cell"
+    near = difflib.get_close_matches(found[3], [*_markers] if cell else ["spartito", *commands.VERBS], 1, 0.6)
+    if near and near[0] != found[3]:
+        tell(f"did you mean {found[2]}{near[0]}?")
+
+
+current: Cells | None = None
+
+
+def at_exit() -> None:
+    """What is still being measured becomes whole."""
+    if current and current.lasting:
+        current.end_lasting()
+
+
+def _servants_now() -> None:
+    """A kernel starts one more thread with the first large output, as results are; better now than within a measured cell."""
+    found = getattr(sys.modules.get("zmq.utils.garbage"), "gc", None)
+    try:
+        if found is not None and not found.is_alive():
+            found.start()
+    except Exception:
+        pass  # another zmq than those known: it starts when it does
+
+
+def load(shell: Any) -> None:
+    global current
+    if current is not None:
+        unload(current.shell)
+    current = Cells(shell)
+    shell.input_transformer_manager.line_transforms.insert(0, transform)
+    shell.events.register("pre_run_cell", current.before)
+    shell.events.register("post_run_cell", current.after)
+    numbers = getattr(shell.compile, "_filename_map", None)
+    _measure.cells(numbers if type(numbers) is dict else None)
+    _servants_now()
+    import_module("spartito.notebook.result")  # now, as the first result must not wait for it
+    atexit.register(at_exit)
+
+
+def unload(shell: Any) -> None:
+    global current
+    if current is None:
+        return
+    at_exit()
+    atexit.unregister(at_exit)
+    current.unwatch()
+    shell.input_transformer_manager.line_transforms.remove(transform)
+    shell.events.unregister("pre_run_cell", current.before)
+    shell.events.unregister("post_run_cell", current.after)
+    _measure.cells(None)
+    current = None

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The magics with a name behind spartito_: measuring over several cells, and what is done with results."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+
+from spartito.notebook import celloptions, cells
+from spartito.notebook.measuring import NotMeasured, Unit, tell
+from spartito.options import Option, Usage, Verb, find_verb, option_text, parse
+from spartito.say import Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from spartito.notebook.result import Comparison, Result
+    from spartito.notebook.serving import Page
+
+
+def _verb(name: str, usage: str, details: str, options: tuple[Option, ...] = ()) -> Verb:
+    return Verb(name, f"%{name} {usage}".rstrip(), "", details, options, ())
+
+
+def _of(name: str, *without: str) -> tuple[Option, ...]:
+    """The options of a verb of the command line."""
+    verb = find_verb(name)
+    assert verb
+    return tuple(o for o in verb.options[:-1] if o.dest not in without)
+
+
+PER_CELL = ("output", "quiet")  # what cannot be the same for all cells of a session
+_CELL = "N is the number of a cell, its directory's path, or left out: the cell measured last."
+VERBS = {
+    verb.name: verb
+    for verb in (
+        _verb(
+            "spartito_start",
+            "[options]",
+            "Measures from here on, over this cell and all that follow, until %spartito_stop. Between cells nothing is measured. "
+            "The options are those of %%spartito.",
+            celloptions.CELL.options[:-1],
+        ),
+        _verb("spartito_stop", "", "Ends what %spartito_start began, and shows the result of all these cells."),
+        _verb(
+            "spartito_report",
+            "[N] [options of `spartito report`]",
+            f"Shows the result of a cell again; with options, what `spartito report` prints. {_CELL}",
+            _of("report"),
+        ),
+        _verb(
+            "spartito_view",
+            "[N] [--compare M]",
+            "Starts the viewer of `spartito view` on a result, in a process that ends with the kernel, and shows its address; "
+            f"where jupyter-server-proxy is installed, one that leads through Jupyter's own server. {_CELL}",
+            (Option("--compare", "an earlier result: the views show what has changed since", "M"),),
+        ),
+        _verb(
+            "spartito_diff",
+            "[A B] [options of `spartito diff`]",
+            "Shows what changed from the result of cell A to that of cell B; with options, what `spartito diff` prints. A and B "
+            "are numbers of cells or paths of directories; left out, the two cells that were measured last. A cell that was run "
+            "again has another number.",
+            _of("diff", "with", "fail_above"),
+        ),
+        _verb(
+            "spartito_save",
+            "[N] NAME",
+            f"Keeps a result under a name: a copy of its experiment, or where NAME ends in .html the viewer as one file. {_CELL}",
+        ),
+        _verb(
+            "spartito_config",
+            "[options] [--reset]",
+            "Makes options the default of all measurements of this session that follow; without options, shows every setting in "
+            "force and where it comes from. The options are those of %%spartito, except -o and -q.",
+            (
+                *(o for o in celloptions.CELL.options[:-1] if o.dest not in PER_CELL),
+                Option("--reset", "forget the defaults of this session first"),
+            ),
+        ),
+    )
+}
+
+
+def usage_error(text: str) -> Exception:
+    from IPython.core.error import UsageError
+
+    made: Exception = UsageError(text)
+    return made
+
+
+def run(name: str, line: str) -> Any:
+    """The magic of that name. UsageError, which IPython shows as one line: what is wrong."""
+    from spartito._analyse import Error
+
+    verb = VERBS[name]
+    try:
+        values, operands = parse(verb, celloptions.split(line))
+        if values.pop("help", False):
+            print(documentation(verb))
+            return None
+        return globals()["_" + name.partition("_")[2]](values, operands)
+    except (Usage, Refused, NotMeasured, Error) as e:
+        raise usage_error(f"%{name}: {e}") from None
+    except OSError as e:
+        raise usage_error(f"%{name}: {e.filename}: {e.strerror}" if e.filename else f"%{name}: {e}") from None
+
+
+def documentation(verb: Verb) -> str:
+    """For `?` and --help."""
+    from textwrap import fill
+
+    lines = [verb.usage, "", fill(verb.details, 80)]
+    if len(verb.options) > 1:
+        lines += ["", "options:"]
+    for option in verb.options[:-1]:
+        lines += ["  " + option_text(option), fill(option.help, 80, initial_indent=" " * 8, subsequent_indent=" " * 8)]
+    return "\n".join(lines)
+
+
+def _here() -> cells.Cells:
+    assert cells.current
+    return cells.current
+
+
+def _nothing(operands: list[str]) -> None:
+    if operands:
+        raise Usage(f"unexpected {operands[0]!r}: it takes options alone")
+
+
+# ---- several cells
+
+
+def _start(values: dict[str, object], operands: list[str]) -> None:
+    _nothing(operands)
+    here = _here()
+    if here.lasting:
+        raise Usage(f"{here.lasting.name} is being measured already; %spartito_stop ends it")
+    if here.unit:
+        raise Usage("this cell is being measured already")
+    request, said = celloptions.request(values, f"In[{here.number}]")
+    for text in said:
+        tell(text)
+    unit = Unit(request)
+    unit.begin()
+    here.lasting = unit
+    here.watch()
+    unit.functions(True)
+
+
+def _stop(values: dict[str, object], operands: list[str]) -> None:
+    _nothing(operands)
+    here = _here()
+    unit = here.lasting
+    if unit is None:
+        raise Usage("nothing is being measured; %spartito_start begins")
+    here.end_lasting()
+    here.deliver(unit)
+
+
+# ---- results
+
+
+def find(word: str) -> str:
+    """The directory of a result: of cell 7 or In[7], or at a path. Usage: there is none."""
+    results = _here().results
+    number = re.fullmatch(r"(?:In\[)?(\d+)\]?", word)
+    if number:
+        found = results.get(int(number[1]))
+        if found:
+            return found
+        have = ", ".join(f"In[{n}]" for n in results) or "none in this session"
+        raise Usage(f"In[{number[1]}] was not measured (measured: {have})")
+    path = os.path.expanduser(word)
+    if not os.path.isdir(path):
+        raise Usage(f"{word!r} is neither the number of a cell nor a directory")
+    return path
+
+
+def _latest() -> list[str]:
+    """Directories of results, the newest last."""
+    return list(dict.fromkeys(_here().order))
+
+
+def _chosen(operands: list[str]) -> str:
+    if len(operands) > 1:
+        raise Usage(f"unexpected {operands[1]!r}: it takes one cell")
+    if operands:
+        return find(operands[0])
+    known = _latest()
+    if not known:
+        raise Usage("nothing was measured in this session: put %%spartito on the first line of a cell, or name a directory")
+    return known[-1]
+
+
+def _result(directory: str) -> Result:
+    """ResultError: it cannot be shown."""
+    from spartito.notebook.result import Result
+
+    result = Result(directory)
+    result.title  # noqa: B018  # read now, as IPython makes a text of what fails while it is shown
+    return result
+
+
+def _report(values: dict[str, object], operands: list[str]) -> Result | None:
+    directory = _chosen(operands)
+    if not values:
+        return _result(directory)
+    from spartito.verbs import report
+
+    report.main(values, [directory])
+    return None
+
+
+def _view(values: dict[str, object], operands: list[str]) -> Page:
+    other = values.get("compare")
+    result = _result(_chosen(operands))
+    return result.diff(find(other)).view() if isinstance(other, str) else result.view()
+
+
+def _diff(values: dict[str, object], operands: list[str]) -> Comparison | None:
+    if len(operands) not in (0, 2):
+        raise Usage("it takes two cells, the earlier one first")
+    both = [find(word) for word in operands] or _latest()[-2:]
+    if len(both) < 2:
+        raise Usage("only one cell was measured in this session" if both else "nothing was measured in this session")
+    if not values:
+        return _result(both[1]).diff(both[0])
+    from spartito.verbs import diff
+
+    diff.main(values, both)
+    return None
+
+
+def _save(values: dict[str, object], operands: list[str]) -> None:
+    if not 1 <= len(operands) <= 2:
+        raise Usage("it takes a name, and before it the cell if it is not the last: %spartito_save 7 baseline")
+    print(_result(_chosen(operands[:-1])).save(operands[-1]))
+
+
+# ---- defaults of the session
+
+
+def _config(values: dict[str, object], operands: list[str]) -> None:
+    _nothing(operands)
+    reset = values.pop("reset", False)
+    if not values and not reset:
+        _show_config()
+        return
+    before = dict(celloptions.defaults)
+    if reset:
+        celloptions.defaults.clear()
+    merged = celloptions.merged(values)
+    celloptions.defaults.clear()
+    celloptions.defaults.update(merged)
+    try:
+        celloptions.values_of({})
+    except Usage:
+        celloptions.defaults.clear()
+        celloptions.defaults.update(before)
+        raise
+
+
+def _show_config() -> None:
+    from spartito.text import Column, name, standard_output
+
+    rows = []
+    for value in celloptions.values_of({}):
+        s = value.setting
+        if s.name in PER_CELL:
+            continue
+        text = {"0": "off", "1": "on"}[value.text] if s.kind == "flag" else value.text.replace("\n", " ")
+        origin = "%spartito_config" if value.origin == "command line" else value.origin
+        rows.append((s.name, name(text) or "-", origin, s.option))
+    columns = [Column("setting", True), Column("value", True), Column("from", True), Column("option", True)]
+    standard_output().table(columns, rows)
+    sys.stdout.flush()

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the Tab key offers in lines of our magics, from the same table of options as the command line's completion."""
+
+from __future__ import annotations
+
+from spartito.notebook import celloptions, cells, commands
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from spartito.options import Option, Verb
+
+NUMBERED = ("spartito_report", "spartito_view", "spartito_diff", "spartito_save")  # take cells that were measured
+
+
+def _values(option: Option) -> list[str]:
+    """What an option takes, where that is a known list."""
+    if option.choices:
+        return list(option.choices)
+    if option.complete == "formats":
+        from spartito._analyse import writers
+
+        return [row[0] for row in writers()]
+    if option.dest == "hook":
+        from spartito._measure import hooks
+
+        return ["auto", *(name for name, works, _ in hooks() if works)]
+    if option.dest == "metrics":
+        from spartito._measure import metrics
+
+        return [name for name, _, missing in metrics() if not missing]
+    if option.dest == "mpi":
+        from spartito._measure import mpi_groups
+
+        return ["auto", "off", *mpi_groups()]
+    return []
+
+
+def offers(verb: Verb, line: str, word: str) -> list[str]:
+    """What may stand in the place of `word` at the end of `line`."""
+    before = line[: len(line) - len(word)].split() if word else line.split()
+    option = verb.find(before[-1].rstrip("=")) if before else None
+    if option and option.kind != "flag":
+        return _values(option)
+    if word.startswith("-"):
+        return [flag for o in verb.options for flag in o.flags if flag.startswith("--")]
+    if verb.name in NUMBERED and cells.current:
+        return [str(number) for number in cells.current.results]
+    return []
+
+
+def _verb_of(line: str) -> Verb | None:
+    words = line.split(None, 1)
+    name = words[0].lstrip("%") if words and words[0].startswith("%") else ""
+    return celloptions.CELL if name == "spartito" else commands.VERBS.get(name)
+
+
+def complete(shell: Any, event: Any) -> list[str]:
+    """IPython's hook complete_command. Where it offers nothing, Python's names are offered, which a statement is made of."""
+    line: str = event.text_until_cursor
+    verb = _verb_of(line)
+    if not verb:
+        return []
+    # a list of values: those after the last comma
+    word: str = event.symbol
+    return [text for text in offers(verb, line, word) if text.startswith(word)]
+
+
+def matcher(context: Any) -> dict[str, Any]:
+    """The same for IPython 8.6 and newer, which asks for more than the words: whether Python's names are offered beside them."""
+    from IPython.core.completer import SimpleCompletion
+
+    line: str = context.text_until_cursor
+    verb = _verb_of(line)
+    word: str = context.token
+    found = [text for text in offers(verb, line, word) if text.startswith(word)] if verb else []
+    return {"completions": [SimpleCompletion(text=text, type="magic") for text in found], "suppress": bool(found)}
+
+
+def load(shell: Any) -> None:
+    matchers = getattr(shell.Completer, "custom_matchers", None)
+    if matchers is not None:
+        matcher.matcher_api_version = 2  # type: ignore[attr-defined]
+        matchers.append(matcher)
+        return
+    for name in ("%%spartito", "%spartito", *("%" + name for name in commands.VERBS)):
+        shell.set_hook("complete_command", complete, str_key=name)
+
+
+def unload(shell: Any) -> None:
+    matchers = getattr(shell.Completer, "custom_matchers", None)
+    if matchers is not None:
+        if matcher in matchers:
+            matchers.remove(matcher)
+        return
+    for name in ("%%spartito", "%spartito", *("%" + name for name in commands.VERBS)):
+        shell.strdispatchers["complete_command"].strs.pop(name, None)

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A measurement in the running kernel: of one cell, of a statement, or of several cells. Each has an experiment directory of
+its own, which is whole when end() returns."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+
+from spartito import _measure
+from spartito.rundir import Directory, Exists
+from spartito.say import Refused, complain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FOLDER = "spartito-notebook"  # below the kernel's directory: what no option says a place for
+# of the process in which the cell runs; the last one wins, so what the user includes is recorded
+BETWEEN = (
+    # parts of the shell that run the program's own code
+    "-module:IPython", "-module:ipykernel", "-module:traitlets", "-module:jupyter_client", "-module:zmq",
+    # and such as run none: what they call in the library is theirs
+    "!module:ipykernel.iostream", "!module:ipykernel.displayhook", "!ipykernel.zmqshell:ZMQDisplayPublisher.*",
+    "!IPython.core.interactiveshell:InteractiveShell.show*", "!IPython.core.interactiveshell:InteractiveShell._format*",
+    "!module:matplotlib_inline",
+)  # fmt: skip
+# whose threads are not the user's
+SERVANTS = ("IPython", "ipykernel", "jupyter_client", "zmq", "tornado", "debugpy", "_pydevd_bundle")
+
+
+class NotMeasured(Exception):
+    """One sentence why. The cell runs all the same."""
+
+
+class Request:
+    """What is to be measured, and how.
+
+    name: of the region around all, and of the result: In[7]. settings: as _measure.start() takes them. directory: the
+    experiment's; if there is something in it, one with a number behind it; "": a new one in `folder`. command: as the results
+    have it. done: called with the unit after its end, instead of showing the result."""
+
+    def __init__(
+        self,
+        name: str,
+        settings: dict[str, str] | None = None,
+        directory: str = "",
+        done: Callable[[Unit], None] | None = None,
+        *,
+        folder: str = "",
+        command: list[str] | None = None,
+        to: tuple[str, ...] = (),
+        compress: bool = False,
+        quiet: bool = False,
+    ) -> None:
+        self.name = name
+        self.settings = settings or {}
+        self.directory = directory
+        self.done = done
+        self.folder = folder or FOLDER
+        self.command = command or [name]
+        self.to = to  # formats to convert to at the end, beside the experiment
+        self.compress = compress
+        self.quiet = quiet
+
+
+def is_servant(thread: threading.Thread) -> bool:
+    """A thread of the kernel: of its class, or of a function of its."""
+    place = type(thread).__module__
+    if place == "threading":
+        place = getattr(getattr(thread, "_target", None), "__module__", None) or ""
+    return place.split(".")[0] in SERVANTS and thread is not threading.main_thread()
+
+
+def servants() -> list[int]:
+    """Native ids of the kernel's own threads."""
+    here = threading.get_ident()
+    return [t.native_id for t in threading.enumerate() if t.native_id is not None and t.ident != here and is_servant(t)]
+
+
+def _messengers() -> list[int]:
+    """Native ids of the threads of ZeroMQ, which Python does not know; they run no Python, but read and write."""
+    found = []
+    for tid in os.listdir("/proc/self/task"):
+        with contextlib.suppress(OSError), open(f"/proc/self/task/{tid}/comm") as f:
+            if f.read().startswith("ZMQbg"):
+                found.append(int(tid))
+    return found
+
+
+def leave_out_servants(settings: dict[str, str]) -> None:
+    """Those of now, and those that the shell starts later, such as the one that saves its history."""
+    _measure.leave_out(servants() + (_messengers() if settings.get("io", "0") != "0" else []), SERVANTS)
+
+
+def _directory(request: Request) -> Directory:
+    """NotMeasured: it cannot be made."""
+    label = "".join(c for c in request.name if c.isalnum() or c in "._-")
+    try:
+        name = f"spartito-{label}{time.strftime('-%Y%m%d-%H%M%S')}"
+        path = os.path.abspath(request.directory or os.path.join(request.folder, name))
+    except OSError as e:
+        raise NotMeasured(f"the current directory is not usable: {e.strerror}; name an absolute one with -o") from None
+    for n in range(1, 1000):
+        # a cell is run again, and nothing is ever overwritten
+        directory = Directory(path if n == 1 else f"{path}-{n}", request.command, False)
+        try:
+            directory.create(empty=bool(request.directory))
+        except Exists:
+            continue
+        except Refused as e:
+            raise NotMeasured(f"{e}; name another one with -o") from None
+        return directory
+    raise NotMeasured(f"{path} and 998 more of that name already exist")
+
+
+_ended: set[str] = set()  # directories that nothing is to be recorded into any more, of which an interrupt may have kept some open
+
+
+class Unit:
+    """One measurement. name, directory (its path) and request are there from the beginning."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.name = request.name
+        self.directory = ""
+        self.thread = threading.get_ident()
+        self._made: Directory | None = None
+        self._open = ""  # the region around what runs now
+
+    def begin(self) -> None:
+        """Measures from here on what the calling thread begins, and all other threads of the program; functions of this thread
+        only after functions(True). NotMeasured: why it cannot."""
+        if _measure.active() and _measure.experiment() in _ended:
+            _measure.stop()
+        if _measure.active():
+            raise NotMeasured(f"something is measured already, into {_measure.experiment()}")
+        made = _directory(self.request)
+        settings = dict(self.request.settings, open_frames="0")
+        if settings.get("scorep", "0") != "1":
+            settings["filter"] = "\n".join(filter(None, (*BETWEEN, settings.get("filter", ""))))
+        leave_out_servants(settings)
+        try:
+            _measure.start(made.path, settings)
+        except (ValueError, OSError) as e:
+            made.remove()
+            text = " ".join(str(e).split())
+            if text.startswith("io: "):
+                text = "--io is for kernels that were started with its library, as those of `spartito kernel install` are"
+            raise NotMeasured(text) from None
+        except BaseException:
+            _ended.add(made.path)
+            _measure.stop()
+            made.remove()
+            raise
+        self._made, self.directory = made, made.path
+        self.functions(False)
+        self.enter(self.name)
+
+    def functions(self, on: bool) -> None:
+        """Whether functions of the calling thread are recorded, as the shell's are not."""
+        _measure.thread_functions(on)
+
+    def enter(self, name: str) -> None:
+        """A cell begins."""
+        self._open = name
+        _measure.region_begin(name, None, name, 1)
+
+    def leave(self) -> None:
+        if self._open:
+            _measure.region_end(self._open, None, self._open, 1)
+            self._open = ""
+
+    def end(self) -> str:
+        """Ends the measurement and returns the directory; nothing more happens the second time."""
+        made, self._made = self._made, None
+        if made is None:
+            return self.directory
+        _ended.add(made.path)
+        if _measure.active() and _measure.experiment() == made.path:
+            self.leave()
+            _measure.stop()
+        try:
+            if made.command == [self.request.name]:
+                made.command = [self.name]
+            made.describe(0)
+        except OSError as e:
+            complain(f"the end of {self.name} is not recorded in experiment.json: {e.strerror}")
+        if self.request.compress or self.request.to:
+            self._convert()
+        return self.directory
+
+    def _convert(self) -> None:
+        from spartito._analyse import Error, Model
+        from spartito.conversion import compress, convert, default_path, find
+
+        try:
+            if self.request.compress:
+                compress(self.directory)
+            if self.request.to:
+                model = Model(self.directory)
+                for name in self.request.to:
+                    format = find(name)
+                    path = default_path(self.directory, format)
+                    convert(model, bool(model.info()["traced"]), format, path)
+                    if not self.request.quiet:
+                        print(f"wrote {path}")
+        except (Error, Refused, OSError) as e:
+            complain(f"{self.name}: {e}")
+
+
+def begin(request: Request) -> Unit:
+    """NotMeasured: why it cannot."""
+    unit = Unit(request)
+    unit.begin()
+    return unit
+
+
+def tell(text: str) -> None:
+    """A line below the cell."""
+    print(f"spartito: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The result of a measured cell: an experiment, and how a notebook shows it."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+
+from spartito._analyse import Error
+from spartito.notebook import frame, tables
+from spartito.reading import check
+from spartito.say import Refused, reason
+from spartito.text import name, percent, plural, seconds
+from spartito.view import kinds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container
+    from typing import Any
+
+    from spartito.notebook.serving import Page
+    from spartito.view.kinds import Experiment
+
+KEPT = 4  # models that stay in memory: a notebook has many results, of which a person looks at one
+INSTEAD = "The result is a frame with scripts, which this notebook is not trusted to show: its text is in the output, too."
+
+
+class ResultError(Exception):
+    """What cannot be done with a result: one sentence, which IPython shows instead of a traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"spartito: {self}"]
+
+
+def _stamp(directory: str) -> tuple[int, int]:
+    """Another one when another experiment has come to the directory."""
+    try:
+        found = os.stat(os.path.join(directory, "raw"))
+    except OSError:
+        return 0, 0
+    return found.st_ino, found.st_mtime_ns
+
+
+@lru_cache(maxsize=KEPT)
+def _opened(directory: str, base: str | None, stamps: tuple[tuple[int, int], ...]) -> Experiment:
+    return kinds.open_experiment(directory, compare=base)
+
+
+class Result:
+    """What was measured into a directory. Everything is read when it is first asked for, and stays readable for another kernel:
+    Result(DIRECTORY).
+
+    directory: where it is, an absolute path. Times are seconds. ResultError: it cannot be read, or what is asked for cannot be
+    done."""
+
+    def __init__(self, directory: str | os.PathLike[str], *, base: str | os.PathLike[str] | None = None) -> None:
+        """base: the directory of another result, whose numbers are shown beside those of this one."""
+        self.directory = os.path.abspath(os.fspath(directory))
+        self._base = None if base is None else os.path.abspath(os.fspath(base))
+
+    # ---- the numbers
+
+    @property
+    def _experiment(self) -> Experiment:
+        try:
+            for directory in (self.directory, self._base):
+                if directory is not None:
+                    check(directory)
+            stamps = tuple(_stamp(d) for d in (self.directory, self._base) if d is not None)
+            return _opened(self.directory, self._base, stamps)
+        except (Refused, Error) as e:
+            raise ResultError(str(e)) from None
+
+    @property
+    def model(self) -> Any:
+        """All that was recorded: spartito.analysis.Model."""
+        return self._experiment.model
+
+    @property
+    def title(self) -> str:
+        """What was measured: In[7]."""
+        return str(self._facts["title"])
+
+    @property
+    def total(self) -> float:
+        """Seconds in what was measured, of all threads together: what the shares of functions are of."""
+        return float(self._facts["busy"])
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the first event to the last."""
+        return float(self._facts["duration"])
+
+    @property
+    def _facts(self) -> dict[str, Any]:
+        return tables.facts(self._experiment)
+
+    # ---- how it looks
+
+    def __repr__(self) -> str:
+        try:
+            facts = self._facts
+        except ResultError as e:
+            return f"<spartito: {e}>"
+        return (
+            f"<{name(facts['title'])}: {seconds(facts['duration'])}, {plural(facts['visits'], 'call')} of "
+            f"{plural(facts['regions'], 'function')}, in {name(self.directory)}>"
+        )
+
+    def text(self) -> str:
+        """What took the time, in words and as a table of the functions with the most own time."""
+        experiment, facts = self._experiment, self._facts
+        lines = [f"{name(facts['title'])} took {seconds(facts['duration'])}. {' '.join(facts['sentences'])}".rstrip()]
+        lines += tables.functions(experiment.model, facts["busy"])
+        if facts["cost"]["total"] and "Measuring took" not in lines[0]:
+            cost = facts["cost"]["total"]
+            lines.append(f"measuring took about {seconds(cost)} ({percent(cost, facts['busy'])} %)")
+        lines += [*facts["lost"], *facts["problems"], name(self.directory)]
+        return "\n".join(lines)
+
+    def html(self, limit: int = frame.LIMIT) -> str:
+        """The frame as it stands below the cell, of at most limit bytes."""
+        try:
+            return frame.document(self._experiment, INSTEAD, limit)[0]
+        except (Refused, Error) as e:
+            raise ResultError(str(e)) from None
+
+    def _repr_mimebundle_(self, include: Container[str] | None = None, exclude: Container[str] | None = None) -> dict[str, str]:
+        def wanted(kind: str) -> bool:
+            return (not include or kind in include) and not (exclude and kind in exclude)
+
+        bundle = {}
+        said = []
+        if wanted("text/html"):
+            try:
+                bundle["text/html"] = self.html()
+            except ResultError as e:
+                said.append(str(e))
+        if wanted("text/plain"):
+            try:
+                said.insert(0, self.text())
+            except ResultError as e:
+                said = [f"spartito: {e}"]
+            bundle["text/plain"] = "\n".join(said)
+        return bundle
+
+    # ---- what else can be done with it
+
+    def to_dataframe(self, of: str = "functions") -> Any:
+        """A table of pandas. of: 'functions', 'paths' (the call tree, callers before callees) or 'lines'; docs/notebooks.md has
+        the columns, and .attrs["units"] of the table their units. ImportError: pandas is not installed."""
+        try:
+            return tables.dataframe(self._experiment.model, of)
+        except (ValueError, Error) as e:
+            raise ResultError(str(e)) from None
+
+    def diff(self, other: Result | str | os.PathLike[str]) -> Comparison:
+        """What is different in this result since `other`, the one before."""
+        return Comparison(self, other if isinstance(other, Result) else Result(other))
+
+    def save(self, path: str | os.PathLike[str]) -> str:
+        """A copy of the experiment, or where the path ends in .html, the viewer with all data as one file. Both are complete, or
+        not made. Returns the absolute path."""
+        from spartito.notebook import saving
+
+        target = os.path.abspath(os.path.expanduser(os.fspath(path)))
+        try:
+            if target.lower().endswith(".html"):
+                saving.page(self._experiment, target)
+            else:
+                saving.copy(self._experiment.directory, target)
+        except OSError as e:
+            raise ResultError(f"{e.filename or target}: {reason(e)}") from None
+        except (Refused, Error) as e:
+            raise ResultError(str(e)) from None
+        return target
+
+    def view(self) -> Page:
+        """Starts the viewer of `spartito view` in a process of its own, which ends with the kernel. Its address is shown, and is
+        str() of what is returned."""
+        from spartito.notebook import serving
+
+        self._facts  # noqa: B018  # what cannot be read is told here, and not by a process that ends
+        try:
+            return serving.start(self.directory, self._base)
+        except Refused as e:
+            raise ResultError(str(e)) from None
+
+
+class Comparison:
+    """Two results: as text what `spartito diff` says, as HTML the frame with the changes in it."""
+
+    def __init__(self, after: Result, before: Result) -> None:
+        if after.directory == before.directory:
+            raise ResultError("a result is not compared with itself")
+        self.after = after
+        self.before = before
+        self._both = Result(after.directory, base=before.directory)
+
+    def __repr__(self) -> str:
+        return f"<{self.before!r} to {self.after!r}>"
+
+    def text(self) -> str:
+        try:
+            return tables.difference([self.before.directory, self.after.directory], [self.before.model, self.after.model])
+        except Error as e:
+            raise ResultError(str(e)) from None
+
+    def _repr_mimebundle_(self, include: Container[str] | None = None, exclude: Container[str] | None = None) -> dict[str, str]:
+        bundle = self._both._repr_mimebundle_(include, exclude)
+        if "text/plain" in bundle:
+            try:
+                bundle["text/plain"] = self.text()
+            except ResultError as e:
+                bundle["text/plain"] = f"spartito: {e}"
+        return bundle
+
+    def view(self) -> Page:
+        return self._both.view()

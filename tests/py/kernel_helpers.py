@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Shared by the tests of the kernel for notebooks of the Score-P kernel."""
+
+import json
+
+import notebook
+import pytest
+from scorep_helpers import environment
+from spartito.notebook.kernel import specification
+from spartito.scorep.kernel.install import CLASS
+
+ANEW = "get_ipython().cells.__init__()\nimport os\nfor n in [n for n in os.environ if n[:7] == 'SCOREP_']:\n    del os.environ[n]"
+
+
+@pytest.fixture(autouse=True)
+def as_at_the_start(request):
+    """Tests share a kernel, but not what they set in it: any of them may be the first in its process."""
+    yield
+    if "kernel" in request.fixturenames:
+        request.getfixturevalue("kernel").ok(ANEW)
+
+
+def start(directory, specs, **variables):
+    """That kernel, running in `directory`; specs: a new directory for its kernelspec."""
+    (specs / "scorep_jupyter").mkdir(parents=True)
+    (specs / "scorep_jupyter" / "kernel.json").write_text(json.dumps(specification("Score-P_Python", [CLASS])))
+    return notebook.Kernel(directory, "scorep_jupyter", [specs], {**environment(), **variables})
+
+
+def place(output):
+    """The experiment directory that a display names, or None."""
+    text = output.get("data", {}).get("text/plain", "") if output["output_type"] == "display_data" else ""
+    head, sep, path = text.split("\n")[0].partition("Instrumentation results can be found in ")
+    return path if sep and not head else None
+
+
+def is_ours(output):
+    """Whether an output is the report of a measurement, of this kernel or of %%spartito."""
+    return "<iframe title=\"Spartito: " in output.get("data", {}).get("text/html", "") or place(output) is not None
+
+
+def places(cell):
+    return [p for p in map(place, cell.outputs) if p]

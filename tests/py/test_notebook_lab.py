@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Results where people see them: JupyterLab and Notebook in a browser, and the file that nbconvert makes."""
+
+import importlib.metadata
+import json
+import os
+import subprocess
+import sys
+
+import browser
+import pytest
+from spartito.analysis import Model
+from spartito.notebook.result import Result
+from spartito.view import page as built
+
+labpage = pytest.importorskip("labpage")
+pytest.importorskip("jupyterlab")
+
+pytestmark = [
+    pytest.mark.skipif(not browser.CHROMIUM, reason="needs chromium"),
+    pytest.mark.skipif(not os.path.exists(os.path.join(built.STATIC, "cell.js")), reason="built without the viewer"),
+]
+PROGRAM = """
+def leaf(n): return sum(range(n))
+def branch(n):
+    for i in range(n): leaf(i)
+branch(100)
+"""
+SHOW = "from spartito.notebook.result import Result\nResult({!r})"
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    cwd = tmp_path_factory.mktemp("result")
+    (cwd / "prog.py").write_text(PROGRAM)
+    command = [sys.executable, "-m", "spartito", "run", "-q", "--lines", "branch", "-o", "x", "--", sys.executable, "prog.py"]
+    subprocess.run(command, cwd=cwd, check=True)
+    return cwd / "x"
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    lab = labpage.Lab(tmp_path_factory.mktemp("lab"))
+    yield lab
+    lab.close()
+
+
+@pytest.fixture
+def opened(lab, tmp_path):
+    """A function that opens a notebook of the cells."""
+    pages = []
+
+    def opened(app, name, *cells):
+        labpage.write(lab.root / name, *cells)
+        pages.append(labpage.Page(lab, app, name, tmp_path))
+        return pages[-1]
+
+    yield opened
+    for page in pages:
+        page.close()
+
+
+def compare(frame, model):
+    """What the frame's views show with what the model says."""
+    paths = model.tree()
+    shown = frame.view({"view": "icicle"})
+    assert shown["paths"] == len(paths) == 3 and frame.colours() > 3
+    assert shown["total"] == pytest.approx(sum(loc["busy"] for loc in model.info()["locations"]))
+    rows = {r["name"]: (r["visits"], r["excl"], r["incl"]) for r in model.flat()}
+    shown = frame.view({"view": "table"})
+    assert {r["name"]: (r["visits"], r["excl"], r["incl"]) for r in shown["top"]} == rows
+    (lines,) = [[list(line) for line in f["lines"]] for f in model.lines()]
+    shown = frame.view({"view": "source"})
+    assert [[line["line"], line["hits"], line["own"], line["callees"]] for line in shown["lines"]] == lines
+    assert shown["text"] and shown["function"] == "__main__:branch"
+
+
+@pytest.mark.parametrize("app", ["lab", "notebooks"])
+def test_a_result_below_its_cell(lab, opened, directory, app):
+    if app == "notebooks" and not list(importlib.metadata.Distribution.discover(name="notebook")):
+        pytest.skip("needs Notebook")
+    model = Model(str(directory))
+    page = opened(app, f"below-{app}.ipynb", "1 + 1", SHOW.format(str(directory)))
+    page.run()
+    (frame,) = labpage.frames(page.browser, 1)
+    compare(frame, model)
+    assert frame.evaluate("self.origin") == "null"  # neither the notebook's nor that of another output
+    # the notebook's page loaded anew shows it again, without a kernel that has run anything
+    page.open()
+    (frame,) = labpage.frames(page.browser, 1)
+    compare(frame, model)
+    assert page.requests() == {lab.url.split("/")[2]}
+
+
+CELL = """%%spartito --lines branch{more}
+def leaf(n): return sum(range(n))
+def branch(n):
+    for i in range(n): leaf(i)
+branch({n})
+"""
+
+
+def calls(frame):
+    """Of the function leaf, as the frame's table has them, with its place."""
+    frame.view({"view": "table"})
+    (row,) = [r for r in frame.view()["top"] if r["name"].endswith(":leaf")]
+    return row["name"], row["visits"]
+
+
+def test_measured_cells(lab, opened):
+    page = opened("lab", "cells.ipynb", "%load_ext spartito", CELL.format(n=30, more=""), CELL.format(n=40, more=" --trace"))
+    page.run()
+    expected = {("In[2]:leaf", 30), ("In[3]:leaf", 40)}
+    assert {calls(frame) for frame in labpage.frames(page.browser, 2)} == expected
+    # a kernel that is no more takes nothing with it
+    assert page.browser.evaluate(f"{labpage.CONTEXT}.restartKernel().then(() => 'done')") == "done"
+    page.open()
+    frames = labpage.frames(page.browser, 2)
+    assert {calls(frame) for frame in frames} == expected
+    for frame in frames:
+        name, n = calls(frame)
+        shown = frame.view({"view": "source"})
+        assert shown["text"] and shown["file"] == name.partition(":")[0]
+        assert [line["hits"] for line in shown["lines"]] == [n + 1]
+    kept = {d.name.split("-")[1]: d for d in (lab.root / "spartito-notebook").iterdir()}
+    rows = {r["name"]: r["visits"] for d in kept.values() for r in Model(str(d)).flat()}
+    assert expected <= rows.items() and set(kept) == {"In2", "In3"}
+
+
+def test_the_frame_asks_nobody_and_reaches_nothing(lab, opened, directory):
+    page = opened("lab", "alone.ipynb", SHOW.format(str(directory)))
+    page.run()
+    (frame,) = labpage.frames(page.browser, 1)
+    for attempt in (f"fetch({lab.url!r})", "(async () => parent.document.title)()", "(async () => localStorage.length)()"):
+        assert frame.evaluate(f"{attempt}.then(() => 'reached', () => 'refused')") == "refused", attempt
+    # what the frame selects is no step in the notebook's history
+    before = page.browser.evaluate("[history.length, location.href]")
+    frame.view({"view": "table"})
+    frame.view({"view": "callers", "region": 1})
+    assert page.browser.evaluate("[history.length, location.href]") == before
+
+
+def test_the_viewer_through_jupyters_own_server(lab, opened):
+    pytest.importorskip("jupyter_server_proxy")
+    page = opened("lab", "proxy.ipynb", "%load_ext spartito", "%%spartito\nsum([])", "page = %spartito_view\nprint(page.link)")
+    page.run()
+    (link,) = labpage.outputs(lab.root / "proxy.ipynb")[2]
+    path = "".join(link["text"]).strip()
+    assert path.startswith("/proxy/")
+    page.browser.call("Page.navigate", url=lab.url.rstrip("/") + path)
+    page.browser.wait_for("document.body?.innerText.includes('In[2]')")
+
+
+def test_a_notebook_that_is_not_trusted_says_so(lab, opened, directory):
+    page = opened("lab", "foreign.ipynb", SHOW.format(str(directory)))
+    page.run()
+    file = lab.root / "foreign.ipynb"
+    other = json.loads(file.read_text())
+    other["cells"][0]["source"] += "\n# by somebody else"
+    (lab.root / "untrusted.ipynb").write_text(json.dumps(other))
+    page.url = page.url.replace("foreign", "untrusted")
+    page.open()
+    page.browser.wait_for("document.body?.innerText.includes('which this notebook is not trusted to show')")
+    assert page.browser.evaluate("document.querySelectorAll('iframe[srcdoc]').length") == 0
+
+
+def test_as_html_by_nbconvert(tmp_path, directory):
+    pytest.importorskip("nbconvert")
+    labpage.write(tmp_path / "n.ipynb", SHOW.format(str(directory)))
+    command = [sys.executable, "-m", "nbconvert", "--to", "html", "--execute", "n.ipynb"]
+    done = subprocess.run(command, cwd=tmp_path, env=labpage.environment(tmp_path), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    page = browser.Browser(tmp_path)
+    try:
+        page.call("Page.navigate", url=(tmp_path / "n.html").as_uri())
+        (frame,) = labpage.frames(page, 1)
+        compare(frame, Model(str(directory)))
+    finally:
+        page.close()
+
+
+def test_in_a_web_view(tmp_path, directory):
+    """As VS Code shows outputs: set as innerHTML, in a page with a policy that its frames inherit."""
+    policy = (
+        "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
+        "img-src https: http: data:; font-src https:; connect-src https:; child-src https: data:"
+    )
+    text = json.dumps(Result(str(directory)).html()).replace("</", "<\\/")
+    (tmp_path / "view.html").write_text(
+        f'<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f"<div></div><script>document.querySelector('div').innerHTML = {text}</script>"
+    )
+    page = browser.Browser(tmp_path)
+    try:
+        page.call("Page.navigate", url=(tmp_path / "view.html").as_uri())
+        (frame,) = labpage.frames(page, 1)
+        compare(frame, Model(str(directory)))
+    finally:
+        page.close()

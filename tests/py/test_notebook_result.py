@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The result of a measured cell, made from the directory of any experiment: what it shows, gives, keeps and starts."""
+
+import base64
+import html.parser
+import os
+import re
+import subprocess
+import sys
+import time
+import types
+import urllib.error
+import urllib.request
+import zlib
+from pathlib import Path
+
+import pytest
+from spartito.analysis import Model
+from spartito.notebook import frame, tables
+from spartito.notebook.result import Comparison, Result, ResultError
+from spartito.view import kinds, page, payload
+
+PROGRAM = """
+def leaf(n):
+    return sum(range(n))
+
+def branch(n):
+    for i in range(n):
+        leaf(i)
+
+branch({n})
+"""
+PATIENCE = 100  # s
+
+
+def measure(directory, program, *options):
+    (directory.parent / "prog.py").write_text(program)
+    command = [sys.executable, "-m", "spartito", "run", "-q", *options, "-o", directory, "--", sys.executable, "prog.py"]
+    subprocess.run(command, cwd=directory.parent, check=True)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    return measure(tmp_path_factory.mktemp("result") / "it's & x", PROGRAM.format(n=100), "--lines", "branch")
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory):
+    return measure(tmp_path_factory.mktemp("result") / "y", PROGRAM.format(n=300).replace("leaf", "twig"))
+
+
+@pytest.fixture(scope="module")
+def deep(tmp_path_factory):
+    """Of many call paths: more than a frame has room for."""
+    program = "\n".join(f"def f{i}():\n    f{i - 1}() if {i} % 7 else None\n    f{i // 2}() if {i} else None" for i in range(300))
+    return measure(tmp_path_factory.mktemp("result") / "deep", program + "\nfor i in range(300): globals()[f'f{i}']()\n")
+
+
+class Frame(html.parser.HTMLParser):
+    """The one element, and what is in its document."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.words, self.policy, self.blocks, self.query, self.inner = [], "", "", {}, None, None
+        self.feed(text)
+        self.close()
+        if self.elements[0][0] == "iframe":
+            self.inner = Frame(self.elements[0][1]["srcdoc"])
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        self.elements.append((tag, given))
+        self.query = given.get("data-query")
+        if given.get("http-equiv") == "Content-Security-Policy":
+            self.policy = given["content"]
+
+    def handle_endtag(self, tag):
+        self.query = None
+
+    def handle_data(self, data):
+        if self.query:
+            self.blocks[self.query] = zlib.decompress(base64.b64decode(data))
+        self.words += data
+
+
+needs_viewer = pytest.mark.skipif(
+    not os.path.exists(os.path.join(page.STATIC, "cell.js")), reason="built without the viewer"
+)
+
+
+def test_it_says_what_took_the_time(directory):
+    result = Result(directory)
+    info = Model(str(directory)).info()
+    assert result.total == sum(loc["busy"] for loc in info["locations"])
+    assert result.duration == info["end"] - info["begin"]
+    assert result.directory == str(directory)
+    text = result.text().split("\n")
+    assert text[0].startswith("prog.py took ") and "is spent in" in text[0]
+    assert text[1].split() == ["own", "own", "%", "total", "calls", "function", "defined", "at"]
+    (row,) = (line.split() for line in text[2:5] if "__main__:leaf" in line)
+    assert "100" in row and text[4].count("prog.py:") == 1
+    assert text[-1] == str(directory)
+    assert re.fullmatch(r"<prog\.py: [\d.]+ \S+, 102 calls of 3 functions, in .*it's & x>", repr(result))
+
+
+@needs_viewer
+def test_the_frame_has_all_in_it_and_may_run_scripts_alone(directory):
+    text = Result(directory).html()
+    ((tag, given),) = Frame(text).elements
+    assert tag == "iframe" and given["sandbox"] == "allow-scripts"
+    inner = Frame(text).inner
+    assert inner.policy.startswith("default-src 'none'; script-src 'sha256-") and "unsafe" not in inner.policy
+    assert not [a for _, a in inner.elements if {"src", "href"} & a.keys()]
+    experiment = kinds.open_experiment(str(directory))
+    for query, params in (("regions", {}), ("flat", {}), ("lines", {}), ("tree", {"limit": str(frame.PATHS[0])})):
+        assert inner.blocks[query] == experiment.get(query, params), query
+    facts = payload.unpack(inner.blocks["facts"])[0]
+    assert facts["title"] == "prog.py" and facts["pruned"] == [] and facts["has"]["lines"]
+    files = payload.unpack(inner.blocks["regions"])[0]["files"]
+    (source,) = (key for key in inner.blocks if key.startswith("source"))
+    shown = payload.unpack(inner.blocks[source])[0]
+    assert shown["text"] == PROGRAM.format(n=100) and shown["file"] == files[int(source.split("=")[1])]
+    # where frames are taken out, the words between their tags stay
+    assert "its text is in the output" in Frame(text).words
+
+
+@needs_viewer
+def test_the_icicle_of_a_metric_is_in_the_frame(tmp_path):
+    touching = PROGRAM.format(n=3).replace("sum(range(n))", "b'x' * (1 << 24)")
+    place = measure(tmp_path / "x", touching, "--metric", "rusage:ru_minflt")
+    blocks = Frame(Result(place).html()).inner.blocks
+    asked = {"metric": "ru_minflt", "limit": "20000"}
+    assert blocks["tree?metric=ru_minflt"] == kinds.open_experiment(str(place)).get("tree", asked)
+
+
+@needs_viewer
+def test_what_does_not_fit_is_summed_up_and_said(deep, monkeypatch):
+    whole = Result(deep).html()
+    there = payload.unpack(Frame(whole).inner.blocks["tree"])[0]["paths"]
+    assert there > 20_000 and len(whole.encode()) < frame.LIMIT
+    constant = frame._around()[2]
+    text = Result(deep).html(constant + 80_000)
+    assert len(text.encode()) <= constant + 80_000
+    inner = Frame(text).inner
+    meta, tree = payload.unpack(inner.blocks["tree"])
+    assert meta["shown"] < meta["paths"] == there and sum(tree["excl"]) == pytest.approx(meta["total"])
+    pruned = payload.unpack(inner.blocks["facts"])[0]["pruned"]
+    assert pruned[-1].startswith(f"Of {there:,} call paths the {meta['shown']:,} with the most time are here")
+    with pytest.raises(ResultError, match="the result cannot be shown within 1.0 KiB: the names and numbers"):
+        Result(deep).html(1024)
+
+
+def test_only_what_is_wanted_is_made(directory, monkeypatch):
+    assert set(Result(directory)._repr_mimebundle_(include={"text/plain"})) == {"text/plain"}
+    assert set(Result(directory)._repr_mimebundle_(exclude={"text/html"})) == {"text/plain"}
+    monkeypatch.setattr(page, "STATIC", "/nowhere")
+    frame._around.cache_clear()
+    bundle = Result(directory)._repr_mimebundle_()
+    frame._around.cache_clear()
+    assert set(bundle) == {"text/plain"} and "built without the viewer" in bundle["text/plain"].split("\n")[-1]
+
+
+def test_what_is_no_experiment_is_one_sentence(tmp_path):
+    gone = Result(tmp_path / "gone")
+    assert repr(gone) == f"<spartito: {tmp_path}/gone: there is no such experiment>"
+    assert gone._repr_mimebundle_() == {"text/plain": f"spartito: {tmp_path}/gone: there is no such experiment"}
+    for ask in (gone.text, gone.html, gone.to_dataframe, gone.view, lambda: gone.total, lambda: gone.save(tmp_path / "z")):
+        with pytest.raises(ResultError, match="there is no such experiment") as raised:
+            ask()
+        # what IPython shows instead of a traceback
+        assert raised.value._render_traceback_() == [f"spartito: {tmp_path}/gone: there is no such experiment"]
+
+
+def test_another_experiment_in_the_same_place(tmp_path):
+    place = measure(tmp_path / "x", PROGRAM.format(n=3))
+    assert " 5 calls " in repr(Result(place))
+    os.rename(place, tmp_path / "before")
+    measure(place, PROGRAM.format(n=7))
+    assert " 9 calls " in repr(Result(place))
+
+
+def test_tables_for_pandas(directory):
+    pytest.importorskip("pandas")
+    model = Model(str(directory))
+    table = Result(directory).to_dataframe()
+    assert list(table.columns) == [title for title, _, _ in tables.FUNCTIONS]
+    rows = {r["name"]: r for r in model.flat()}
+    assert {f: (c, o, t) for f, c, o, t in zip(table.function, table.calls, table.own, table.total)} == {
+        name: (r["visits"], r["excl"], r["incl"]) for name, r in rows.items()
+    }
+    assert table.attrs["units"]["own"] == "s" and table.own.sum() == pytest.approx(Result(directory).total)
+    paths = Result(directory).to_dataframe("paths")
+    assert [f.split(":")[1] for f in paths.function] == ["<module>", "branch", "leaf"]
+    assert list(paths.caller) == [-1, 0, 1] and list(paths.depth) == [0, 1, 2] and list(paths.calls) == [1, 1, 100]
+    lines = Result(directory).to_dataframe("lines")
+    assert list(lines.hits) == [hits for f in model.lines() for _, hits, _, _ in f["lines"]]
+    with pytest.raises(ResultError, match="there is no table of 'line'; there are functions, paths, lines"):
+        Result(directory).to_dataframe("line")
+
+
+def test_metrics_are_columns(tmp_path):
+    pytest.importorskip("pandas")
+    place = measure(tmp_path / "x", PROGRAM.format(n=3), "--metric", "rusage:ru_minflt")
+    table = Result(place).to_dataframe()
+    values = {r["name"]: r["metrics"]["ru_minflt"]["excl"] for r in Model(str(place)).flat()}
+    assert dict(zip(table.function, table["own ru_minflt"])) == values
+
+
+def test_without_pandas(directory, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="needs pandas, which is not installed: pip install pandas"):
+        Result(directory).to_dataframe()
+
+
+def test_a_copy_is_whole_or_not_made(directory, tmp_path, monkeypatch):
+    assert Result(directory).save(tmp_path / "copy") == str(tmp_path / "copy")
+    assert Model(str(tmp_path / "copy")).flat() == Model(str(directory)).flat()
+    with pytest.raises(ResultError, match="copy already exists; choose another name"):
+        Result(directory).save(tmp_path / "copy")
+    with pytest.raises(ResultError, match="is within the result itself"):
+        Result(directory).save(directory / "raw" / "more")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ResultError, match="file/copy[^:]*: Not a directory"):
+        Result(directory).save(tmp_path / "file" / "copy")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "rename", full)
+    with pytest.raises(ResultError, match="No space left on device"):
+        Result(directory).save(tmp_path / "second")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["copy", "file"]
+
+
+@needs_viewer
+def test_the_page_as_one_file(directory, tmp_path):
+    path = Result(directory).save(tmp_path / "page.html")
+    inside = Frame(Path(path).read_text(encoding="utf-8"))
+    assert inside.blocks["flat"] == kinds.open_experiment(str(directory)).get("flat", {})
+
+
+def test_a_comparison(directory, other):
+    diff = Result(other).diff(Result(directory))
+    assert isinstance(diff, Comparison)
+    text = diff.text()
+    assert f"A  {directory}" in text and f"B  {other}" in text
+    assert "twig is new" in text and "leaf is gone" in text
+    bundle = diff._repr_mimebundle_()
+    assert bundle["text/plain"] == text
+    if "text/html" in bundle:
+        facts = payload.unpack(Frame(bundle["text/html"]).inner.blocks["facts"])[0]
+        assert facts["has"]["compare"] and "compare" in Frame(bundle["text/html"]).inner.blocks
+    with pytest.raises(ResultError, match="a result is not compared with itself"):
+        Result(other).diff(other)
+
+
+def asked(url):
+    with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
+        return answer.read()
+
+
+def gone(url):
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            asked(url)
+        except (urllib.error.URLError, ConnectionError):
+            return True
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.05)
+
+
+@needs_viewer
+def test_the_viewer_is_a_process_of_its_own(directory):
+    shown = Result(directory).view()
+    try:
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{43}/", str(shown))
+        assert asked(shown.url + "data/flat") == kinds.open_experiment(str(directory)).get("flat", {})
+        assert shown.url in shown._repr_mimebundle_()["text/html"]
+    finally:
+        shown.close()
+    assert gone(shown.url)
+
+
+@needs_viewer
+@pytest.mark.parametrize("end", ["pass", "import os; os.kill(os.getpid(), 9)"])
+def test_the_viewer_ends_with_its_kernel(directory, end):
+    code = f"from spartito.notebook.result import Result; print(Result({str(directory)!r}).view(), flush=True); input(); {end}"
+    kernel = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    url = kernel.stdout.readline().strip()
+    assert asked(url)
+    kernel.communicate("\n")
+    assert gone(url)
+
+
+@needs_viewer
+def test_the_viewer_behind_jupyters_server(directory, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "jupyter_server_proxy", types.ModuleType("jupyter_server_proxy"))
+    monkeypatch.setattr(sys.modules["jupyter_server_proxy"], "__spec__", object(), raising=False)
+    monkeypatch.setenv("JUPYTERHUB_SERVICE_PREFIX", "/user/ada/")
+    shown = Result(directory).view()
+    try:
+        port, token = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/([\w-]+)/", shown.url).groups()
+        assert shown.link == f"/user/ada/proxy/{port}/{token}/"
+        # by whatever name the hub has
+        request = urllib.request.Request(shown.url, headers={"Host": "hub.example"})
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            assert b"app.js" in answer.read()
+        request = urllib.request.Request(shown.url.replace(token, "x" * 43), headers={"Host": "hub.example"})
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(request, timeout=PATIENCE)
+    finally:
+        shown.close()

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Measured cells do and show what they do in a plain kernel: output, errors with their lines, values, displays, numbers."""
+
+import pytest
+from notebookcells import CELLS
+
+notebook = pytest.importorskip("notebook")
+from kernel_helpers import is_ours, start  # noqa: E402
+
+# not flushed: by the time that the kernel's own thread has sent it, the cell is past it
+BUSY = "print('ready')\nwhile True:\n    pass"
+ASLEEP = "import time\nprint('ready')\ntime.sleep(600)"
+# in steps: ipykernel's loop does not see an interrupt before it wakes up
+WAITING = "import asyncio\nprint('ready')\nwhile True:\n    await asyncio.sleep(0.01)"
+ASKING = "input('answer? ')"
+
+
+def extended(directory, specs):
+    kernel = notebook.Kernel(directory)
+    kernel.ok("%load_ext spartito")
+    return kernel
+
+
+@pytest.fixture(scope="module", params=["%%spartito --trace", "%%execute_with_scorep"])
+def kernels(tmp_path_factory, request):
+    """A plain and a measured kernel, in two directories that hold the same, and what stands above a measured cell."""
+    above = tmp_path_factory.mktemp("same")
+    for name in ("plain", "measured"):
+        (above / name).mkdir()
+    measuring = start if "scorep" in request.param else extended
+    with notebook.Kernel(above / "plain") as plain, measuring(above / "measured", above / "specs") as measured:
+        if measuring is extended:
+            plain.ok("1;")  # numbers of cells are the same
+        yield plain, measured, request.param
+
+
+def test_there_are_enough():
+    assert len(CELLS) >= 100
+
+
+def test_cells_in_order(kernels):
+    plain, measured, mark = kernels
+    for code, *answers in CELLS:
+        _, cell = notebook.same(plain, measured, code, mark, *answers, without=is_ours)
+        assert len([o for o in cell.outputs if is_ours(o)]) == 1, cell
+
+
+def interrupted(kernel, code):
+    running = kernel.begin(code).until("ready")
+    kernel.interrupt()
+    return running.end()
+
+
+@pytest.mark.parametrize("code", [BUSY, ASLEEP, WAITING, ASKING])
+def test_interrupts(kernels, code):
+    plain, measured, mark = kernels
+    if code == ASKING:
+        found = [plain.run("#\n" + code, KeyboardInterrupt), measured.run(f"{mark}\n{code}", KeyboardInterrupt)]
+    else:
+        found = [interrupted(plain, "#\n" + code), interrupted(measured, f"{mark}\n{code}")]
+    # not where: a line more or less may have run
+    seen = [(cell.status, cell.error, cell.count, cell.text, "Cell In[" in cell.traceback) for cell in found]
+    assert seen[0] == seen[1]
+    assert found[1].error and len(list(filter(is_ours, found[1].outputs))) == 1, found[1]
+    notebook.same(plain, measured, "'goes on'", mark, without=is_ours)

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One measurement after another in the same process."""
+
+import subprocess
+import sys
+
+START = """\
+import linecache, os
+from spartito import _measure as measure
+def start(name, **settings):
+    os.makedirs(name + "/raw")
+    measure.start(os.path.abspath(name), dict(settings, open_frames="0"))
+"""
+
+
+def run(tmp_path, text):
+    (tmp_path / "program.py").write_text(START + text)
+    done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_source_of_a_cell_is_kept_in_each_measurement(tmp_path):
+    run(
+        tmp_path,
+        "text, name, names = 'def f():\\n    pass\\n', '<cell>', {'__name__': '__main__'}\n"
+        "linecache.cache[name] = len(text), None, text.splitlines(True), name\n"
+        "exec(compile(text, name, 'exec'), names)\n"
+        "measure.cells({name: 1})\n"
+        "for n in range(3):\n"
+        "    start(str(n))\n"
+        "    names['f']()\n"
+        "    measure.stop()\n",
+    )
+    assert [(tmp_path / n / "source" / "In[1]").read_text() for n in "012"] == 3 * ["def f():\n    pass\n"]
