@@ -12,11 +12,11 @@ demo: setup
 
 test:
 	tools/system.sh build test
-	tools/venv.sh $(PYTHON) $(VENV) test launchers viewers
+	tools/venv.sh $(PYTHON) $(VENV) test notebook lab launchers viewers
 	$(PY) tools/test.py $(if $(ONLY),--only $(ONLY))
 
 bench:
-	tools/system.sh build
+	tools/system.sh build test
 	tools/venv.sh $(PYTHON) $(VENV) test
 	$(PY) bench/run.py $(if $(QUICK),--quick)
 
@@ -42,9 +42,12 @@ setup:
 docs:
 	$(PYTHON) python/generate.py markdown > docs/commands.md
 
-picture: setup
+picture:
+	tools/system.sh build test
+	tools/venv.sh $(PYTHON) $(VENV) demo test notebook lab
 	$(PY) tools/picture.py
 	$(PY) tools/picture_viewer.py
+	$(PY) tools/picture_notebook.py
 
 clean:
 	rm -rf build build-* .venv .venvs dist spartito-demo-*

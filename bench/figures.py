@@ -14,6 +14,7 @@ import time
 
 import labels
 import merging
+import pages
 import viewing
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -371,7 +372,7 @@ def collect(bench, work, quick):
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     rows = []
     for part in (event_sizes, otf2_rate, perfetto, start_up, unmeasured, drop_in, file_io, metrics, native, memory, report, cube,
-                 merge, labels.collect, viewing.collect):
+                 merge, labels.collect, viewing.collect, pages.collect):
         print(f"{part.__name__.replace('_', ' ')} …", file=sys.stderr, flush=True)
         rows += part(bench, work, quick)
     return rows

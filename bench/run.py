@@ -15,6 +15,7 @@ sys.path[:0] = [HERE, os.path.join(ROOT, "tools")]
 
 import figures  # noqa: E402
 import lines  # noqa: E402
+import notebooks  # noqa: E402
 import programs  # noqa: E402
 import pythons  # noqa: E402
 import table  # noqa: E402
@@ -32,7 +33,7 @@ class Bench:
     def __init__(self, version, python, work):
         self.version, self.work = version, os.path.join(work, version)
         venv = os.path.join(ROOT, ".venvs", version)
-        subprocess.run([os.path.join(ROOT, "tools", "venv.sh"), python, venv, "test", "bench"], check=True)
+        subprocess.run([os.path.join(ROOT, "tools", "venv.sh"), python, venv, "test", "notebook", "bench"], check=True)
         self.python = os.path.join(venv, "bin", "python")
         self.command = os.path.join(venv, "bin", "spartito")  # as users type it
         os.makedirs(self.work)
@@ -112,7 +113,7 @@ def main():
         others = []
         if not options.programs:
             others = figures.collect(middle, work, options.quick) + mpi.collect(middle, work, options.quick)
-            others += lines.collect(benches, work, options.quick)
+            others += lines.collect(benches, work, options.quick) + notebooks.collect(middle, work, options.quick)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     text = table.document(benches, results, others, rounds)

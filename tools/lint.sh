@@ -17,7 +17,7 @@ check() {
 
 check ruff check .
 check mypy --strict python/spartito
-check mypy --strict dropin/scorep dropin/omnitrace dropin/kernprof dropin/line_profiler dropin/backend.py
+check mypy --strict dropin/scorep dropin/scorep_jupyter dropin/omnitrace dropin/kernprof dropin/line_profiler dropin/backend.py
 check clang-format --dry-run -Werror $(git ls-files '*.c' '*.h' ':!bench/hooks')
 check env CC="${CC:-cc}" meson setup --wipe build-lint -Dwerror=true -Dwarning_level=2 -Dbuildtype=debugoptimized
 check ninja -C build-lint

@@ -20,7 +20,7 @@ ENVIRONMENT = {**os.environ, "PATH": BIN + os.pathsep + os.environ["PATH"]}
 # tests of the measuring half, which depends on the version of Python
 MEASURED = ("programs", "processes", "launch", "record", "user", "scorep", "omnitrace_filter",
             "omnitrace_package", "omnitrace_tables", "labels", "io", "metrics", "native", "tasks", "lines",
-            "kernprof")
+            "kernprof", "notebook")
 COUNT = re.compile(r"(\d+) (passed|failed|error)")
 
 
@@ -79,7 +79,7 @@ def viewer(result):
 
 def prepare(version, python):
     venv = os.path.join(ROOT, ".venvs", version)
-    p = subprocess.run([os.path.join(ROOT, "tools", "venv.sh"), python, venv, "test"], capture_output=True, text=True)
+    p = subprocess.run([os.path.join(ROOT, "tools", "venv.sh"), python, venv, "test", "notebook"], capture_output=True, text=True)
     return version, os.path.join(venv, "bin", "python"), p.stdout + p.stderr if p.returncode else ""
 
 

