@@ -10,6 +10,11 @@ browser() {
 	if grep -qs '^ID=debian' /etc/os-release; then echo chromium; fi
 }
 
+# What clang's sanitizers and its fuzzer link with, where that is a package by itself.
+runtime() {
+	if grep -qs '^ID=debian' /etc/os-release || apt-cache show libclang-rt-dev >/dev/null 2>&1; then echo libclang-rt-dev; fi
+}
+
 # What builds the viewer, unless it is here from elsewhere.
 node() { if ! command -v npm >/dev/null; then echo nodejs npm; fi; }
 
@@ -20,7 +25,7 @@ packages() {
 	# shells to complete in, a formatter of man pages, both kinds of mpiexec, a browser for the viewers of traces, and what reads and
 	# draws graphs
 	test) echo graphviz python3-otf2 python3-six gfortran clang valgrind zsh fish groff-base openmpi-bin libopenmpi-dev mpich libmpich-dev $(browser) ;;
-	lint) echo clang clang-format ;;
+	lint) echo clang clang-format $(runtime) ;;
 	*) echo "$0: unknown group $1 (build, test, lint)" >&2; exit 2 ;;
 	esac
 }
