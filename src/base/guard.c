@@ -31,7 +31,9 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
 
 static void install(void)
 {
-	struct sigaction a = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+	/* SA_NODEFER: the mask of signals stays as it is, so that nothing has to be put back, nor saved for each guard
+	 */
+	struct sigaction a = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
 
 	sigemptyset(&a.sa_mask);
 	sigaction(SIGBUS, &a, &before);
@@ -43,7 +45,7 @@ int sp_guarded(int (*run)(void *arg), void *arg, struct sp_err *e)
 	int rc;
 
 	pthread_once(&once, install);
-	if (sigsetjmp(g.back, 1)) {
+	if (sigsetjmp(g.back, 0)) {
 		innermost = g.outer;
 		return sp_fail(e, EIO, "a file of the experiment was cut, or cannot be read any more");
 	}

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/guard.h"
+
 uint64_t sp_events_count(const struct sp_model *m, uint32_t location)
 {
 	return m->priv->places[location].words;
@@ -20,10 +22,19 @@ static void known(void *arg, const char *text)
 	(void)text;
 }
 
+struct opening {
+	struct sp_events *s;
+	uint32_t location;
+	struct sp_err *e;
+};
+
 /* The raw file of a merged model, as long as someone reads its events. */
-static int open_raw(struct sp_events *s, uint32_t location, struct sp_err *e)
+static int open_raw(void *arg)
 {
-	const struct sp_location *l = &s->m->locations[location];
+	const struct opening *o = arg;
+	struct sp_events *s = o->s;
+	struct sp_err *e = o->e;
+	const struct sp_location *l = &s->m->locations[o->location];
 	const char *name = s->m->processes[l->process].file.p;
 	char path[4400], shown[300];
 
@@ -75,7 +86,7 @@ int sp_events_open(struct sp_events **out, const struct sp_model *m, uint32_t lo
 	*out = NULL;
 	if (!s)
 		return sp_model_no_memory(e);
-	if (open_raw(s, location, e)) {
+	if (sp_guarded(open_raw, &(struct opening){s, location, e}, e)) {
 		free(s);
 		return -1;
 	}
@@ -527,37 +538,58 @@ static int make_room(struct sp_events *s, size_t n, struct sp_err *e)
 	return 0;
 }
 
-long sp_events_read(struct sp_events *s, struct sp_event *out, size_t n, struct sp_err *e)
+struct reading {
+	struct sp_events *s;
+	struct sp_event *out;
+	size_t wanted, n; /* events */
+	struct sp_err *e;
+};
+
+static int read_events(void *arg)
 {
+	struct reading *r = arg;
+	struct sp_events *s = r->s;
+	const size_t n = r->wanted;
 	size_t k = 0;
 	int rc;
 
-	if (make_room(s, n, e))
+	if (make_room(s, n, r->e))
 		return -1;
 	while (k < n) {
 		if (s->keep != SIZE_MAX) {
 			while (k < n && s->depth > s->keep)
-				out[k++] = leave_top(s);
+				r->out[k++] = leave_top(s);
 			if (k == n || s->keep == 0)
 				break;
 			s->keep = SIZE_MAX;
 		}
 		while (k < n && s->at < s->n && s->keep == SIZE_MAX) {
-			k += plain(s, &out[k], n - k);
+			k += plain(s, &r->out[k], n - k);
 			if (k == n || s->at == s->n)
 				break;
-			rc = one(s, &out[k], e);
+			rc = one(s, &r->out[k], r->e);
 			if (rc < 0)
 				return -1;
 			k += (size_t)rc;
 		}
 		if (k == n || s->at < s->n)
 			continue;
-		rc = next_part(s, e);
+		rc = next_part(s, r->e);
 		if (rc < 0)
 			return -1;
 		if (rc == 0)
 			at_end(s);
 	}
-	return (long)k;
+	r->n = k;
+	return 0;
+}
+
+/* All reading of events comes by here, so that a raw file that is cut meanwhile is an error of who reads it. */
+long sp_events_read(struct sp_events *s, struct sp_event *out, size_t n, struct sp_err *e)
+{
+	struct reading r = {s, out, n, 0, e};
+
+	if (sp_guarded(read_events, &r, e) == 0)
+		return (long)r.n;
+	return e->code == EIO ? sp_fail_in(e, "%s", s->raw->name) : -1;
 }

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/guard.h"
 #include "model/fields.h"
 
 static uint64_t page_up(uint64_t n)
@@ -273,7 +274,7 @@ static int damaged(struct sp_err *e, const char *what)
 
 static int check_header(const struct sp_image *i, struct sp_err *e)
 {
-	const struct sp_image_header *h = i->header;
+	const struct sp_image_header *h = &i->header;
 	struct sp_image_header is;
 
 	if (i->bytes < SP_IMAGE_PAGE || memcmp(h->magic, SP_IMAGE_MAGIC, sizeof(h->magic)) != 0)
@@ -292,16 +293,15 @@ static int check_header(const struct sp_image *i, struct sp_err *e)
 /* As sp_image_load(). */
 static int read_stream(struct sp_image *i, struct sp_model *m, const struct sp_listing *now, struct sp_err *e)
 {
-	const struct sp_image_header *h = i->header;
-	const char *stream = (const char *)i->map + h->stream_at;
+	const struct sp_image_header *h = &i->header;
 	struct sp_err why = {.code = 0};
 	struct sp_pack k;
 	int rc = 1;
 
-	sp_pack_read(&k, &m->priv->arena, stream, h->stream_bytes);
+	sp_pack_read(&k, &m->priv->arena, i->stream, h->stream_bytes);
 	if (!pack_listing(&k, now))
 		goto out;
-	if (sp_pack_hash(stream, h->stream_bytes) != h->stream_hash) {
+	if (sp_pack_hash(i->stream, h->stream_bytes) != h->stream_hash) {
 		rc = damaged(e, "its checksum is wrong");
 		goto out;
 	}
@@ -320,62 +320,86 @@ out:
 	return rc;
 }
 
-static struct sp_image *open_image(const char *dir)
+static int open_image(const char *dir, uint64_t *bytes)
 {
-	struct sp_image *i = NULL;
 	struct stat st;
 	char path[4096];
-	void *map;
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, SP_IMAGE_NAME);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return NULL;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
-		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-		i = map != MAP_FAILED ? calloc(1, sizeof(*i)) : NULL;
-		if (i)
-			*i = (struct sp_image){.map = map, .bytes = (size_t)st.st_size, .header = map};
-		else if (map != MAP_FAILED)
-			munmap(map, (size_t)st.st_size);
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+		*bytes = (uint64_t)st.st_size;
+		return fd;
 	}
-	close(fd);
-	return i;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static bool read_at(int fd, void *p, uint64_t n, uint64_t at)
+{
+	ssize_t k = 1;
+
+	for (; n && k > 0; p = (char *)p + k, at += (uint64_t)k, n -= (uint64_t)k)
+		k = pread(fd, p, n, (off_t)at);
+	return n == 0;
+}
+
+/* What the header says is there. As sp_image_load(). */
+static int take(struct sp_image *i, int fd, struct sp_err *e)
+{
+	const struct sp_image_header *h = &i->header;
+	int rc;
+
+	if (!read_at(fd, &i->header, sizeof(i->header), 0))
+		return damaged(e, "it does not begin as such a file does");
+	rc = check_header(i, e);
+	if (rc)
+		return rc;
+	i->map = mmap(NULL, h->stream_at, PROT_READ, MAP_SHARED, fd, 0);
+	if (i->map == MAP_FAILED)
+		i->map = NULL;
+	i->stream = malloc(h->stream_bytes + 1);
+	if (!i->map || !i->stream)
+		return 1;
+	return read_at(fd, i->stream, h->stream_bytes, h->stream_at) ? 0 : damaged(e, "it is cut short");
 }
 
 void sp_image_close(struct sp_image *i)
 {
 	if (!i)
 		return;
-	munmap(i->map, i->bytes);
+	if (i->map)
+		munmap(i->map, i->header.stream_at);
+	free(i->stream);
 	free(i);
 }
 
 int sp_image_load(struct sp_model **out, const char *dir, const struct sp_listing *now, struct sp_err *e)
 {
-	struct sp_image *i = open_image(dir);
-	struct sp_model *m;
-	int rc;
+	struct sp_model *m = calloc(1, sizeof(*m));
+	struct sp_image *i;
+	uint64_t bytes;
+	int fd, rc = 1;
 
-	if (!i)
-		return 1;
-	rc = check_header(i, e);
-	if (rc) {
-		sp_image_close(i);
-		return rc;
-	}
-	m = calloc(1, sizeof(*m));
 	if (m)
 		m->priv = calloc(1, sizeof(*m->priv));
 	if (!m || !m->priv) {
 		free(m);
-		sp_image_close(i);
 		return 1;
 	}
-	m->priv->image = i;
+	fd = open_image(dir, &bytes);
+	i = m->priv->image = fd >= 0 ? calloc(1, sizeof(*i)) : NULL;
 	m->dir = sp_model_str(m, dir, strlen(dir));
-	rc = m->dir.p ? read_stream(i, m, now, e) : 1;
+	if (i && m->dir.p) {
+		i->bytes = bytes;
+		rc = take(i, fd, e);
+	}
+	if (fd >= 0)
+		close(fd);
+	if (rc == 0)
+		rc = read_stream(i, m, now, e);
 	if (rc)
 		sp_model_free(m);
 	else
@@ -383,8 +407,17 @@ int sp_image_load(struct sp_model **out, const char *dir, const struct sp_listin
 	return rc;
 }
 
-static bool rows_are_right(const struct sp_model *m, const struct sp_location *l, uint64_t hash)
+struct checking {
+	const struct sp_model *m;
+	const struct sp_location *l;
+	uint64_t hash;
+};
+
+static int check_rows(void *arg)
 {
+	const struct checking *c = arg;
+	const struct sp_model *m = c->m;
+	const struct sp_location *l = c->l;
 	const struct sp_row *rows = m->values + l->first_value;
 	const uint64_t *metrics = m->n_metrics ? m->row_metrics + l->first_value * m->n_metrics : NULL;
 	const size_t page = SP_IMAGE_PAGE;
@@ -394,14 +427,14 @@ static bool rows_are_right(const struct sp_model *m, const struct sp_location *l
 
 	for (i = 0; i < l->values; i++) {
 		if (rows[i].path <= last || rows[i].path >= m->n_paths)
-			return false;
+			return -1;
 		last = rows[i].path;
 	}
-	if (sp_image_hash_rows(rows, metrics, l->values, m->n_metrics) != hash)
-		return false;
+	if (sp_image_hash_rows(rows, metrics, l->values, m->n_metrics) != c->hash)
+		return -1;
 	/* they come again when they are touched */
 	madvise((void *)first, ((uintptr_t)(rows + l->values) & ~(page - 1)) - first, MADV_DONTNEED);
-	return true;
+	return 0;
 }
 
 /* The rows of the same experiment, from the raw files. */
@@ -432,13 +465,13 @@ int sp_model_rows(const struct sp_model *loaded, struct sp_err *e)
 {
 	struct sp_model *m = (struct sp_model *)loaded; /* only what is damaged is changed */
 	struct sp_image *i = m->priv->image;
-	struct sp_err line = {.code = 0};
+	struct sp_err line = {.code = 0}, cut;
 	size_t k;
 
 	if (!i || i->checked)
 		return 0;
 	for (k = 0; k < m->n_locations; k++) {
-		if (rows_are_right(m, &m->locations[k], i->hashes[k]))
+		if (sp_guarded(check_rows, &(struct checking){m, &m->locations[k], i->hashes[k]}, &cut) == 0)
 			continue;
 		damaged(&line, "a checksum of its rows is wrong");
 		sp_model_problem(m, "%s", line.text);

@@ -26,9 +26,10 @@ _Static_assert(sizeof(struct sp_image_header) == 72, "image header");
 _Static_assert(sizeof(struct sp_row) == 64 && sizeof(struct sp_path) == 20 && sizeof(struct sp_value) == 56, "image");
 
 struct sp_image {
-	void *map; /* owned */
-	size_t bytes;
-	const struct sp_image_header *header;
+	struct sp_image_header header;
+	uint64_t bytes;         /* of the file */
+	void *map;              /* owned; what stands before the stream */
+	void *stream;           /* owned; a copy: a file that is cut meanwhile takes rows away, and no definitions */
 	const uint64_t *hashes; /* of the rows of each location */
 	bool checked;           /* the rows */
 };

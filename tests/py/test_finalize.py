@@ -142,6 +142,53 @@ def test_files_that_are_cut_while_they_are_read(tmp_path):
     assert model.view("tree")
 
 
+WHILE_CUT = """
+import json, os, sys
+from spartito import _analyse
+model, out, said = _analyse.Model(sys.argv[1]), sys.argv[2], {}
+for name in sys.argv[3:]:
+    os.truncate(os.path.join(sys.argv[1], name), 4096)
+asked = {"io": model.io, "rows": lambda: model.flat(location=0), "plot": lambda: model.plot("timeline", out + "/plot.svg")}
+for name, _, _, _, needs_trace, _, _ in _analyse.writers():
+    asked[name] = lambda name=name: model.convert(name, os.path.join(out, name))
+for name, ask in asked.items():
+    try:
+        said[name] = ask() and ""
+    except _analyse.Error as e:
+        said[name] = str(e)
+print(json.dumps([said, model.info()["problems"]]))
+"""
+
+
+def cut(directory, tmp_path, *names):
+    """What each question says when these files are cut under an open model, its problems, and what was written."""
+    out = tmp_path / "out"
+    out.mkdir()
+    done = subprocess.run([sys.executable, "-c", WHILE_CUT, directory, out, *names], capture_output=True, text=True)
+    assert done.returncode == 0, (done.returncode, done.stderr)
+    return *json.loads(done.stdout), {path.name for path in out.iterdir()}
+
+
+def test_reports_and_writers_whose_files_are_cut(tmp_path):
+    directory, _ = measure(tmp_path, "--trace", "-q", "--io", "--lines", "f", "--no-finalize")
+    (raw,) = (directory / "raw").iterdir()
+    said, problems, written = cut(directory, tmp_path, f"raw/{raw.name}")
+    reading = {"io", "plot", "otf2", "perfetto", "chrome", "speedscope", "tau", "ppk"}
+    for name, text in said.items():
+        assert (f"raw/{raw.name}: a file of the experiment was cut" in text) if name in reading else not text, (name, text)
+    assert problems == [] and written == said.keys() - reading - {"rows"}  # nothing half done is left
+
+
+def test_a_merged_file_that_is_cut(tmp_path):
+    directory, _ = measure(tmp_path, "--trace", "-q", "--lines", "f", "--no-finalize")
+    merged = subprocess.run([sys.executable, "-m", "spartito", "merge", directory], capture_output=True, text=True)
+    assert merged.returncode == 0, merged.stderr
+    said, problems, written = cut(directory, tmp_path, "merged")
+    assert not any(said.values()), said
+    assert len(problems) == 1 and problems[0].startswith("merged is damaged"), problems
+    assert len(written) == len(said) - 2
+
+
 NOT_AGAIN = """
 import json, resource, signal, sys
 from spartito import _analyse
