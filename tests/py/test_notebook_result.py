@@ -2,6 +2,7 @@
 """The result of a measured cell, made from the directory of any experiment: what it shows, gives, keeps and starts."""
 
 import base64
+import hashlib
 import html.parser
 import os
 import re
@@ -71,7 +72,7 @@ class Frame(html.parser.HTMLParser):
     def handle_starttag(self, tag, attributes):
         given = dict(attributes)
         self.elements.append((tag, given))
-        self.query = given.get("data-query")
+        self.query = given.get("data-query", given.get("data-element"))
         if given.get("http-equiv") == "Content-Security-Policy":
             self.policy = given["content"]
 
@@ -121,6 +122,10 @@ def test_the_frame_has_all_in_it_and_may_run_scripts_alone(directory):
     (source,) = (key for key in inner.blocks if key.startswith("source"))
     shown = payload.unpack(inner.blocks[source])[0]
     assert shown["text"] == PROGRAM.format(n=100) and shown["file"] == files[int(source.split("=")[1])]
+    # the policy lets in what is unpacked, and no more
+    code = (page.asset("unpack.js"), inner.blocks["script"], inner.blocks["style"])
+    hashes = [base64.b64encode(hashlib.sha256(text).digest()).decode() for text in code]
+    assert re.findall(r"'sha256-(.*?)'", inner.policy) == hashes
     # where frames are taken out, the words between their tags stay
     assert "its text is in the output" in Frame(text).words
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where the data comes from: the server of `spartito view`, or the page itself (`spartito html`). Views cannot tell.
 import { type Columns, parse } from "./columns";
+import { inflate } from "./inflate";
 
 export type Params = Record<string, string | number | undefined>;
 
@@ -106,14 +107,6 @@ export class ServerSource implements Source {
   }
 }
 
-async function inflate(base64: string): Promise<ArrayBuffer> {
-  const text = atob(base64.trim());
-  const packed = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i);
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Response(stream).arrayBuffer();
-}
-
 /** What cannot be asked of a file: it was made before anybody chose anything. */
 function missing(key: string): string {
   if (/^(tree|flat)\?.*\b(begin|end)=/.test(key)) return "This file holds sums over the whole run, and none over a range of time.";
@@ -147,7 +140,7 @@ export class FileSource implements Source {
   private async read(key: string): Promise<Columns> {
     const block = this.blocks.get(key);
     if (!block) throw new Error(`${missing(key)} \`spartito view\` on the experiment's directory shows all of it.`);
-    const columns = parse(await inflate(block.textContent ?? ""));
+    const columns = parse(await inflate(block.textContent ?? "").arrayBuffer());
     block.remove(); // the text is large, and what it held is kept
     return columns;
   }

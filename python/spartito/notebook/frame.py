@@ -3,7 +3,7 @@
 
 The frame may run scripts and nothing else: it has an origin of its own, so it reaches neither the notebook nor its storage, and its
 policy lets it ask nobody for anything. It is a part of the notebook's file, once for each measured cell, so it holds what its views
-show, and at most LIMIT."""
+show, and at most LIMIT; script and style are in it deflated, which unpack.js undoes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from functools import lru_cache
 from spartito.say import Refused
 from spartito.text import name, size
 from spartito.view import onefile, page, payload
-from spartito.view.packing import LEAST_PATHS, Packing
+from spartito.view.packing import LEAST_PATHS, Packing, element
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from spartito.view.kinds import Experiment
 
 LIMIT = 5 << 20  # bytes of all that is put into the notebook
-EFFORT = 3  # of zlib: half the time of its usual one for a few percent more
+EFFORT, ALL_EFFORT = 3, 9  # of zlib: half the time of its usual one for a few percent more; for what is packed once
 SOURCE = 0.05  # of the time: files of the library in which there is less are not in every notebook
 PATHS = (20_000, 10_000, 5_000, 2_000, LEAST_PATHS)  # with the most time; more cannot be told apart in a frame of that width
 MUCH = 0.02  # of the time: levels of calls that are in sight at once
@@ -36,12 +36,14 @@ def attribute(text: str) -> str:
 @lru_cache(maxsize=1)
 def _around() -> tuple[str, str, int]:
     """What is the same in all frames, before and after the data, and its bytes. Refused: this Spartito has no viewer."""
-    script, style = onefile.inline("cell.js"), onefile.inline("cell.css")
+    unpack, script, style = onefile.inline("unpack.js"), page.asset("cell.js"), page.asset("cell.css")
+    policy = onefile.policy([unpack, script.decode()], style.decode())
     begin = (
-        f'{page.HEAD}<meta http-equiv="Content-Security-Policy" content="{onefile.policy(script, style)}">\n'
-        f'<title>Spartito</title>\n<style>{style}</style>\n</head>\n<body>\n<div id="app"></div>\n{page.NO_SCRIPT}'
+        f'{page.HEAD}<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f'<title>Spartito</title>\n</head>\n<body>\n<div id="app"></div>\n{page.NO_SCRIPT}'
     )
-    both = attribute(begin), attribute(f"<script>{script}</script>\n</body>\n</html>\n")
+    packed = "".join(element("data-element", name, data, ALL_EFFORT) for name, data in (("style", style), ("script", script)))
+    both = attribute(begin), attribute(f"{packed}<script>{unpack}</script>\n</body>\n</html>\n")
     return *both, sum(len(part.encode()) for part in both)
 
 

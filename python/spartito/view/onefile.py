@@ -19,6 +19,8 @@ from spartito.view.packing import pack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from spartito.view.kinds import Experiment
 
 LIMIT = 20  # MiB, unless told otherwise
@@ -39,10 +41,10 @@ def _hash(text: str) -> str:
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
 
-def policy(script: str, style: str) -> str:
-    """For a document that runs this script, looks like this and asks nobody for anything."""
+def policy(scripts: Iterable[str], style: str) -> str:
+    """For a document that runs these scripts, looks like this and asks nobody for anything."""
     return (
-        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data: blob:; "
+        f"default-src 'none'; script-src {' '.join(map(_hash, scripts))}; style-src {_hash(style)}; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
 
@@ -52,7 +54,7 @@ def document(experiment: Experiment, limit: int, source: bool) -> tuple[str, lis
     script, style = inline("app.js"), inline("app.css")
     title = name(str(experiment.facts()["title"])).encode("utf-8", "replace").decode()
     begin = (
-        f'{page.HEAD}<meta http-equiv="Content-Security-Policy" content="{policy(script, style)}">\n'
+        f'{page.HEAD}<meta http-equiv="Content-Security-Policy" content="{policy([script], style)}">\n'
         f"<title>{html.escape(title)} – Spartito</title>\n{page.ICON}<style>{style}</style>\n</head>\n<body>\n"
         f'<div id="app"></div>\n{page.NO_SCRIPT}'
     )

@@ -45,6 +45,12 @@ COLUMNS = (TILE, 256, 64)  # of curves of metrics and counters: the first number
 WHOLE = "`spartito view` on the experiment's directory shows all of it"
 
 
+def element(name: str, value: str, data: bytes, effort: int) -> str:
+    """Data that a script of the page takes out again (viewer/src/inflate.ts), found by its attribute `name`. effort: of zlib."""
+    body = base64.b64encode(zlib.compress(data, effort)).decode("ascii")
+    return f'<script type="application/octet-stream" {name}="{html.escape(value)}">{body}</script>\n'
+
+
 class Block:
     """One answer in the page."""
 
@@ -54,8 +60,7 @@ class Block:
         """effort: of zlib."""
         self.key = key
         self.raw = len(data)
-        body = base64.b64encode(zlib.compress(data, effort)).decode("ascii")
-        self.text = f'<script type="application/octet-stream" data-query="{html.escape(key)}">{body}</script>\n'
+        self.text = element("data-query", key, data, effort)
 
 
 def key_of(kind: str, parameters: dict[str, str]) -> str:

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Begins a document whose style and script are in it deflated, each in a block that names its element. The document's policy has the
+// hashes of both.
+import { inflate } from "./inflate";
+
+async function unpack() {
+  for (const block of document.querySelectorAll<HTMLElement>("script[data-element]")) {
+    const element = document.createElement(block.dataset["element"]!);
+    element.textContent = await inflate(block.textContent ?? "").text();
+    block.replaceWith(element);
+  }
+}
+
+unpack().catch((problem: unknown) => {
+  document.getElementById("app")!.textContent = `This browser cannot show the result: ${String(problem)}`;
+});
