@@ -35,7 +35,9 @@ def place(output):
 
 
 def is_ours(output):
-    """Whether an output is the report of a measurement, of this kernel or of %%spartito."""
+    """Whether an output is the report of a measurement, of this kernel or of %%spartito, or says that there is none."""
+    if output["output_type"] == "stream" and output["text"].endswith("is not measured: there is no code below its first line\n"):
+        return True
     return "<iframe title=\"Spartito: " in output.get("data", {}).get("text/html", "") or place(output) is not None
 
 

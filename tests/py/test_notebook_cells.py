@@ -35,6 +35,15 @@ def functions(cell):
     return {row["name"]: row["visits"] for row in model(cell).flat()}
 
 
+def call_paths(cell):
+    """Rows of the call tree, by the names of their functions from the outermost on."""
+    names, found = {}, {}
+    for row in model(cell).tree():
+        names[row["path"]] = (*names.get(row["parent"], ()), row["name"])
+        found[names[row["path"]]] = row
+    return found
+
+
 def test_a_cell_is_measured_where_it_is(kernel):
     kernel.ok("def double(x):\n    return 2 * x\n")
     cell = kernel.ok("%%spartito\ny = [double(i) for i in range(5)]\nclass A:\n    def m(self): return double(1)\nA().m()\n")
@@ -74,10 +83,56 @@ def test_errors_await_and_the_lines_of_a_traceback(kernel):
     cell = kernel.ok("%%spartito\nimport asyncio\nasync def g():\n    await asyncio.sleep(0.001)\n    return 5\nawait g()")
     assert cell.value == "5" and functions(cell)[f"In[{cell.count}]:g"] >= 1
     cell = kernel.run("%%spartito\nx = )")
-    assert cell.error[0] == "SyntaxError" and len(results(cell)) == 1
+    assert cell.error[0] == "SyntaxError" and len(cell.outputs) == 1
     assert kernel.ok("%%spartito\n%%time\n1 + 1").value == "2"
-    for code in ("\n \n%%spartito\n1", "  %%spartito\n  1", ">>> %%spartito\n>>> 1", "%%spartito\n", "%%spartito"):
+    for code in ("\n \n%%spartito\n1", "  %%spartito\n  1", ">>> %%spartito\n>>> 1"):
         assert len(results(kernel.ok(code))) == 1, code
+
+
+def test_what_the_shell_does_is_no_function_of_the_cell(kernel):
+    cell = kernel.ok("%%spartito\nimport asyncio\nasync def g(): await asyncio.sleep(0.01)\nawait asyncio.gather(g(), g())")
+    paths, here = call_paths(cell), f"In[{cell.count}]"
+    assert paths[(here, "await")]["incl"] > 0.005 and (here, "await", f"{here}:g") in paths
+    assert not [n for n in functions(cell) if re.match(r"asyncio\.(base_)?events|selectors|tornado|zmq", n)]
+    cell = kernel.run("%%spartito\n1 / 0")
+    here = f"In[{cell.count}]"
+    assert set(call_paths(cell)) == {(here,), (here, "traceback"), (here, f"{here}:<module>")}
+    cell = kernel.ok("%%spartito\n!sleep 0.1\nfound = !echo found\nfound[0]")
+    assert cell.value == "'found'" and not [n for n in functions(cell) if n.startswith(("pexpect", "ptyprocess", "subprocess"))]
+    called = [row for row in model(cell).flat() if re.search(r":\w*InteractiveShell\.(system_piped|getoutput)$", row["name"])]
+    assert len(called) == 2 and max(row["incl"] for row in called) > 0.1
+
+
+def test_a_cell_without_code_is_not_measured(kernel):
+    for code in ("%%spartito", "%%spartito\n", "%%spartito\n# nothing"):
+        cell = kernel.ok(code)
+        assert cell.stderr == f"spartito: In[{cell.count}] is not measured: there is no code below its first line\n"
+        assert not cell.displays
+
+
+def test_a_mark_below_a_comment_says_where_it_belongs(kernel):
+    said = kernel.run("# a comment\n%%spartito\n1").stderr
+    assert "%%spartito` not found" in said and "it must be the first line of the cell, above comments" in said
+
+
+def test_programs_that_a_cell_starts(kernel):
+    """They find its measurement while it lasts, and nothing of it afterwards; what a cell sets itself stays."""
+    (kernel.directory / "child.py").write_text("def of_child(): pass\nof_child()\n")
+    starts = "import os, subprocess, sys\nsubprocess.run([sys.executable, 'child.py'], check=True);"
+    cell = kernel.ok(f"%%spartito --trace\n{starts}\nos.environ['SPARTITO_MEMORY'] = '16M'")
+    assert functions(cell)["__main__:of_child"] == 1 and len(model(cell).info()["processes"]) == 2
+    assert not [text for text in model(cell).info()["problems"] if text] and model(cell).info()["traced"]
+    assert kernel.ok("{n: v for n, v in os.environ.items() if n[:9] == 'SPARTITO_'}").value == "{'SPARTITO_MEMORY': '16M'}"
+    kernel.ok("del os.environ['SPARTITO_MEMORY']")
+    cell = kernel.ok(f"%%spartito\n{starts}")
+    assert functions(cell)["__main__:of_child"] == 1 and not [n for n in functions(cell) if "_Environ" in n]
+    first = kernel.ok("%spartito_start")
+    kernel.ok(starts)
+    cell = kernel.ok("%spartito_stop")
+    assert functions(cell)["__main__:of_child"] == 1 and f"In[{first.count}]" in functions(cell)
+    before = set((kernel.directory / "spartito-notebook").rglob("*.raw"))
+    kernel.ok(starts)
+    assert set((kernel.directory / "spartito-notebook").rglob("*.raw")) == before
 
 
 def test_a_statement_is_measured_and_its_value_is_there(kernel):
@@ -111,7 +166,7 @@ def test_what_cannot_be_understood_is_one_line(kernel, code, said):
 
 def test_a_mark_below_another_magic_is_refused(kernel):
     cell = kernel.run("%%time\n%%spartito\nprint('ran')")  # which shows errors itself, in some versions
-    assert "it must be the first line of the cell, above other magics" in cell.stderr and cell.stdout.find("ran") < 0
+    assert "it must be the first line of the cell, above comments and other magics" in cell.stderr and cell.stdout.find("ran") < 0
 
 
 def test_threads_of_the_user_are_recorded_and_those_of_the_kernel_are_not(kernel):

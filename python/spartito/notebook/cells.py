@@ -10,15 +10,16 @@ import re
 import sys
 import threading
 from importlib import import_module
+from types import coroutine
 
 from spartito import _measure
 from spartito.notebook import celloptions
-from spartito.notebook.measuring import NotMeasured, Request, Unit, leave_out_servants, tell
+from spartito.notebook.measuring import NotMeasured, Request, Unit, tell
 from spartito.options import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine, Generator
     from typing import Any
 
 
@@ -30,7 +31,7 @@ class Marker:
         self.check = check
 
 
-FIRST = "it must be the first line of the cell, above other magics"
+FIRST = "it must be the first line of the cell, above comments and other magics"
 _markers: dict[str, Marker] = {}
 
 
@@ -125,6 +126,46 @@ def _depth() -> int:
     return depth
 
 
+def _apart(name: str, function: Callable[..., Any], cells: Cells | None = None) -> Callable[..., Any]:
+    """The function as a region of that name, in which no functions are recorded. cells: it stands in the cell that runs then,
+    and not in the line that calls it."""
+
+    def within(*args: Any, **keywords: Any) -> Any:
+        __tracebackhide__ = True
+        place = (f"In[{cells.number}]", 1) if cells else (None, 0)
+        _measure.region_begin(name, None, *place)
+        were_on = _measure.thread_functions(False)
+        try:
+            return function(*args, **keywords)
+        finally:
+            if were_on:
+                _measure.thread_functions(True)
+            _measure.region_end(name, None, *place)
+
+    return within
+
+
+@coroutine
+def _awaiting(running: Coroutine[Any, Any, Any], place: str) -> Generator[Any, Any, Any]:
+    """Runs it as `await` does. While it waits, the kernel's loop runs whatever else there is: the region `await` in the file
+    `place`."""
+    step: Callable[[Any], Any] = running.send
+    given: Any = None
+    while True:
+        try:
+            waits_for = step(given)
+        except StopIteration as e:
+            return e.value
+        _measure.region_begin("await", None, place, 1)
+        try:
+            given = yield waits_for
+            step = running.send
+        except BaseException as e:
+            given, step = e, running.throw
+        finally:
+            _measure.region_end("await", None, place, 1)
+
+
 class Cells:
     """Those of one shell."""
 
@@ -135,9 +176,9 @@ class Cells:
         self.lasting: Unit | None = None  # over several cells
         self.results: dict[int, str] = {}  # directories, by the number of the cell
         self.order: list[str] = []  # the same, as they came
-        self._replaced: list[tuple[Any, Any]] = []  # run_code and displayhook that were in the place of ours
+        self._replaced: list[tuple[Any, Any, Any]] = []  # run_code, showtraceback, displayhook that were in the place of ours
         self._statements: list[Unit] = []  # of %spartito, to be shown behind the cell's value
-        self._between = False  # lasting waits for the next cell
+        self._between = False  # lasting waits for the next cell's code
 
     # ---- events of the shell
 
@@ -149,7 +190,6 @@ class Cells:
             self.finish()  # its end was never told
         found = self._found(info.raw_cell)
         if self.lasting:
-            self._goes_on()
             if found and not _checked(*found)[0]:
                 tell(f"{self.lasting.name} is being measured, and this cell with it; %spartito_stop ends that")
             return
@@ -170,23 +210,31 @@ class Cells:
         return _marked(lines[0]) if lines else None
 
     def start(self, request: Callable[[str, str], Request | None], line: str, raw_cell: str) -> None:
-        """Begins the measurement of the cell that is about to run."""
+        """Has the cell that is about to run measured, from where its code begins: there may be none that can run."""
         try:
             wanted = request(line, raw_cell)
-            if wanted is None:
-                return
+        except Usage:
+            return  # the cell is refused with that
+        except NotMeasured as e:
+            self._not_measured(e)
+            return
+        if wanted is not None:
             self.unit = Unit(wanted)
-            self.unit.begin()
             self.watch()
-        except BaseException as e:
-            unit, self.unit = self.unit, None
-            if unit:
-                unit.end()
-            if isinstance(e, Usage):
-                return  # the cell is refused with that
-            if not isinstance(e, NotMeasured):
-                raise
-            tell(f"In[{self.number}] is not measured: {e}")
+
+    def _not_measured(self, why: NotMeasured) -> None:
+        tell(f"In[{self.number}] is not measured: {why}")
+
+    def _code_begins(self) -> None:
+        """What the shell did with the cell before is not the cell's."""
+        try:
+            if self.lasting:
+                self._goes_on()
+            elif self.unit and not self.unit.begun:
+                self.unit.begin()
+        except NotMeasured as e:
+            self.unit = None
+            self._not_measured(e)
 
     def after(self, result: Any = None) -> None:
         if (self.unit or self.lasting or self._statements) and _depth():
@@ -195,34 +243,34 @@ class Cells:
         for unit in statements:
             self.deliver(unit)
         if self.unit and self.unit.thread == threading.get_ident():
+            if not self.unit.begun and not getattr(result, "error_before_exec", None):
+                tell(f"In[{self.number}] is not measured: there is no code below its first line")
             self.finish()
-        elif self.lasting and not self._between:
+        elif self.lasting:
             self._waits()
         _suggest(getattr(result, "error_in_exec", None) or getattr(result, "error_before_exec", None))
 
     def finish(self) -> None:
         """Ends what is measured of this cell, and shows it."""
         unit, self.unit = self.unit, None
-        if unit:
-            self.unwatch()
+        self.unwatch()
+        if unit and unit.begun:
             unit.end()
             self.deliver(unit)
 
     # ---- several cells
 
     def _goes_on(self) -> None:
-        assert self.lasting
+        if not self.lasting or not self._between:
+            return
         self._between = False
-        leave_out_servants(self.lasting.request.settings)
-        _measure.resume()
-        self.lasting.enter(f"In[{self.number}]")
+        self.lasting.go_on(f"In[{self.number}]")
 
     def _waits(self) -> None:
-        assert self.lasting
+        if not self.lasting or self._between:
+            return
         self._between = True
-        self.lasting.functions(False)
-        self.lasting.leave()
-        _measure.pause()
+        self.lasting.wait()
 
     def end_lasting(self) -> None:
         unit, self.lasting = self.lasting, None
@@ -238,39 +286,32 @@ class Cells:
 
     def watch(self) -> None:
         """From here on the functions of a thread are recorded while it runs code of a cell. What shows the value of its last
-        expression is a region of its own, neither the cell's code nor the shell's functions."""
-        own = self.shell.run_code
-        display = self.shell.display_trap.hook
+        expression, and what shows an exception, are regions of their own, neither the cell's code nor the shell's functions."""
+        shell = self.shell
+        own, display = shell.run_code, shell.display_trap.hook
 
         async def run_code(*args: Any, **keywords: Any) -> Any:
+            self._code_begins()
             first = _measure.thread_functions(True)
             try:
-                return await own(*args, **keywords)
+                return await _awaiting(own(*args, **keywords), f"In[{self.number}]")
             finally:
                 if first:  # and not within another cell's code
                     _measure.thread_functions(False)
 
-        def displayhook(value: Any) -> None:
-            _measure.region_begin(DISPLAY, None, None, 0)
-            were_on = _measure.thread_functions(False)
-            try:
-                display(value)
-            finally:
-                if were_on:
-                    _measure.thread_functions(True)
-                _measure.region_end(DISPLAY, None, None, 0)
-
-        self._replaced.append((self.shell.__dict__.get("run_code"), display))
-        self.shell.__dict__["run_code"] = run_code
-        self.shell.display_trap.hook = displayhook
+        self._replaced.append((shell.__dict__.get("run_code"), shell.__dict__.get("showtraceback"), display))
+        shell.__dict__["run_code"] = run_code
+        shell.__dict__["showtraceback"] = _apart("traceback", shell.showtraceback, self)
+        shell.display_trap.hook = _apart("display", display)
 
     def unwatch(self) -> None:
-        for run_code, display in reversed(self._replaced):
+        for run_code, showtraceback, display in reversed(self._replaced):
             self.shell.display_trap.hook = display
-            if run_code is None:
-                self.shell.__dict__.pop("run_code", None)
-            else:
-                self.shell.__dict__["run_code"] = run_code
+            for name, before in (("run_code", run_code), ("showtraceback", showtraceback)):
+                if before is None:
+                    self.shell.__dict__.pop(name, None)
+                else:
+                    self.shell.__dict__[name] = before
         self._replaced = []
 
     # ---- results
@@ -304,7 +345,6 @@ class Cells:
             display(Result(unit.directory))
 
 
-DISPLAY = "display"  # the region of showing a cell's value
 OURS = re.compile(r"(Cell|Line) magic (?:function )?`(%%?)(\w+)`")
 
 
@@ -316,6 +356,9 @@ def _suggest(error: object) -> None:
     from spartito.notebook import commands
 
     cell = found[1] == "Cell"
+    if not cell and found[2] == "%%" and found[3] in _markers:
+        tell(f"%%{found[3]}: {FIRST}")
+        return
     near = difflib.get_close_matches(found[3], [*_markers] if cell else ["spartito", *commands.VERBS], 1, 0.6)
     if near and near[0] != found[3]:
         tell(f"did you mean {found[2]}{near[0]}?")

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 
-from spartito import _measure
+from spartito import _measure, preload
 from spartito.rundir import Directory, Exists
 from spartito.say import Refused, complain
 
@@ -23,10 +23,21 @@ FOLDER = "spartito-notebook"  # below the kernel's directory: what no option say
 BETWEEN = (
     # parts of the shell that run the program's own code
     "-module:IPython", "-module:ipykernel", "-module:traitlets", "-module:jupyter_client", "-module:zmq",
+    # the kernel's loop, which runs tasks while the cell waits for them
+    "-module:tornado", "-module:asyncio.base_events", "-module:asyncio.events", "-asyncio.selector_events:*", "-module:selectors",
     # and such as run none: what they call in the library is theirs
     "!module:ipykernel.iostream", "!module:ipykernel.displayhook", "!ipykernel.zmqshell:ZMQDisplayPublisher.*",
     "!IPython.core.interactiveshell:InteractiveShell.show*", "!IPython.core.interactiveshell:InteractiveShell._format*",
     "!module:matplotlib_inline",
+    # magics around the program's own code, such as %%time
+    "!module:IPython.core.magic_arguments", "!module:IPython.core.compilerop", "!module:IPython.core.inputtransformer2",
+    "!IPython.core.magic:Magics.parse_options", "!IPython.core.interactiveshell:InteractiveShell.transform_*",
+    "!IPython.core.magics.execution:TimeitTemplateFiller.*", "!IPython.core.magics.execution:_format_time",
+    "!IPython.core.interactiveshell:InteractiveShell.*find_*", "!module:IPython.utils", "!IPython.core.magics.script:*",
+    "!module:codeop",
+    # a !command is one call
+    "-module:pexpect", "-module:ptyprocess",
+    "+*:InteractiveShell.getoutput", "+*:InteractiveShell.system_*", "+*:ZMQInteractiveShell.system_piped",
 )  # fmt: skip
 # whose threads are not the user's
 SERVANTS = ("IPython", "ipykernel", "jupyter_client", "zmq", "tornado", "debugpy", "_pydevd_bundle")
@@ -117,6 +128,35 @@ def _directory(request: Request) -> Directory:
     raise NotMeasured(f"{path} and 998 more of that name already exist")
 
 
+class Lent:
+    """Variables by which programs that a cell starts find its measurement, as those of `spartito run` do. They are in the
+    environment for as long as something is recorded."""
+
+    def __init__(self, directory: str, settings: dict[str, str]) -> None:
+        """OSError, Refused: the library of --io cannot be loaded into them."""
+        self.values = {"SPARTITO_EXPERIMENT": directory}
+        self.values.update(("SPARTITO_" + name.upper(), text) for name, text in settings.items())
+        self.before: dict[str, str | None] = {}
+        if settings.get("io", "0") == "1":
+            with_library = dict(os.environ)
+            preload.add(with_library, directory)
+            self.values["LD_PRELOAD"] = with_library["LD_PRELOAD"]
+
+    def lend(self) -> None:
+        self.before = {name: os.environ.get(name) for name in self.values}
+        os.environ.update(self.values)
+
+    def take_back(self) -> None:
+        """But for what the cell has changed itself."""
+        before, self.before = self.before, {}
+        for name, value in before.items():
+            if os.environ.get(name) == self.values[name]:
+                if value is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = value
+
+
 _ended: set[str] = set()  # directories that nothing is to be recorded into any more, of which an interrupt may have kept some open
 
 
@@ -128,7 +168,9 @@ class Unit:
         self.name = request.name
         self.directory = ""
         self.thread = threading.get_ident()
+        self.begun = False
         self._made: Directory | None = None
+        self._lent: Lent | None = None
         self._open = ""  # the region around what runs now
 
     def begin(self) -> None:
@@ -143,20 +185,25 @@ class Unit:
         if settings.get("scorep", "0") != "1":
             settings["filter"] = "\n".join(filter(None, (*BETWEEN, settings.get("filter", ""))))
         leave_out_servants(settings)
+        lent: Lent | None = None
         try:
+            lent = Lent(made.path, self.request.settings)
+            lent.lend()
             _measure.start(made.path, settings)
-        except (ValueError, OSError) as e:
+        except BaseException as e:
+            if lent:
+                lent.take_back()
+            if not isinstance(e, (ValueError, OSError, Refused)):
+                _ended.add(made.path)
+                _measure.stop()
+                made.remove()
+                raise
             made.remove()
             text = " ".join(str(e).split())
             if text.startswith("io: "):
                 text = "--io is for kernels that were started with its library, as those of `spartito kernel install` are"
             raise NotMeasured(text) from None
-        except BaseException:
-            _ended.add(made.path)
-            _measure.stop()
-            made.remove()
-            raise
-        self._made, self.directory = made, made.path
+        self._made, self._lent, self.directory, self.begun = made, lent, made.path, True
         self.functions(False)
         self.enter(self.name)
 
@@ -174,6 +221,22 @@ class Unit:
             _measure.region_end(self._open, None, self._open, 1)
             self._open = ""
 
+    def wait(self) -> None:
+        """Nothing is recorded until go_on()."""
+        assert self._lent
+        self.functions(False)
+        self.leave()
+        _measure.pause()
+        self._lent.take_back()
+
+    def go_on(self, name: str) -> None:
+        """The cell of that name begins."""
+        assert self._lent
+        self._lent.lend()
+        leave_out_servants(self.request.settings)
+        _measure.resume()
+        self.enter(name)
+
     def end(self) -> str:
         """Ends the measurement and returns the directory; nothing more happens the second time."""
         made, self._made = self._made, None
@@ -183,6 +246,8 @@ class Unit:
         if _measure.active() and _measure.experiment() == made.path:
             self.leave()
             _measure.stop()
+        assert self._lent
+        self._lent.take_back()
         try:
             if made.command == [self.request.name]:
                 made.command = [self.name]

@@ -109,13 +109,18 @@ class Shell(ZMQInteractiveShell):  # type: ignore[misc]  # without types
             more.update(transformed_cell="", preprocessing_exc_tuple=problem)
             return await super().run_cell_async(raw_cell, store_history, False, shell_futures, **more)
         self.unit = unit
+        result = None
         try:
             if len(plan.code) == 1:
                 more.update(self._transformed(plan.code[0]))
-                return await super().run_cell_async(raw_cell, store_history, False, shell_futures, **more)
+                result = await super().run_cell_async(raw_cell, store_history, False, shell_futures, **more)
+                return result
             return await self._run_all(plan.code, raw_cell, store_history, shell_futures, more)
         finally:
-            if unit:
+            if unit and result and result.error_before_exec:
+                self.unit = None
+                unit.forget()  # an error of the syntax: nothing ran
+            elif unit:
                 unit.end()
 
     async def _run_all(

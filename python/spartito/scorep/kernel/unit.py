@@ -125,6 +125,13 @@ class Unit:
         for line in results.write(self.path, os.getpid()):
             _warn(line)
 
+    def forget(self) -> None:
+        """Ends it without a result."""
+        self.running = False
+        _measure.stop()
+        assert self._made
+        place.forget(self._made)
+
     def show(self) -> None:
         """Says below the cell where the results are."""
         from html import escape
