@@ -12,7 +12,7 @@ class Option:
     """One option. kind: flag, text, append (patterns), list, many (all words up to the next option), count (a whole number),
     number, size; formats and a tuple of choices are checked by the verb."""
 
-    __slots__ = ("choices", "complete", "dest", "flags", "help", "kind", "metavar")
+    __slots__ = ("choices", "complete", "dest", "flags", "help", "kind", "metavar", "switch")
 
     def __init__(
         self,
@@ -31,6 +31,13 @@ class Option:
         self.choices = choices
         self.complete = complete  # what a shell completes: dir, file, formats
         self.dest = dest or self.flags[-1].lstrip("-").replace("-", "_")
+        self.switch = False  # a flag that --no-FLAG says the opposite of, or without no- where it has that
+
+    @property
+    def opposite(self) -> str:
+        """Of a switch."""
+        word = self.flags[-1][2:]
+        return "--" + (word[3:] if word.startswith("no-") else "no-" + word)
 
 
 class Verb:

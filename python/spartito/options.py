@@ -60,7 +60,7 @@ VERBS = (
         "`script.py …`, `-m module …` and `-c code …` alone are run with the Python that runs spartito. Exit status and "
         "signals are those of the program. Every option can also be given as a variable SPARTITO_NAME or as a key of "
         "[tool.spartito] in pyproject.toml, --include and --exclude together as FILTER, a list of +PATTERN and -PATTERN; "
-        "`spartito config` shows the values in force.",
+        "--no-trace and the like switch off what is on there. `spartito config` shows the values in force.",
         (
             Option(
                 "-o --output",
@@ -447,6 +447,8 @@ VERBS[0].details += " " + PATTERNS
 for _verb in VERBS:
     if _verb.name == "config":
         _verb.options = VERBS[0].options
+for _option in VERBS[0].options[:-1]:
+    _option.switch = _option.kind == "flag"
 
 
 def find_verb(name: str) -> Verb | None:
@@ -510,9 +512,9 @@ def _split(verb: Verb, word: str) -> tuple[Option, str, str | None]:
         attached = text if sep else None
     else:
         flag, attached = word[:2], word[2:] or None
-    option = verb.find(flag)
+    option = verb.find(flag) or next((o for o in verb.options if o.switch and o.opposite == flag), None)
     if option is None:
-        flags = [f for o in verb.options for f in o.flags]
+        flags = [f for o in verb.options for f in (*o.flags, *([o.opposite] if o.switch else ()))]
         raise Usage(f"unknown option {flag}{near(flag, flags)}")
     if option.kind == "flag" and attached is not None:
         if word.startswith("--"):
@@ -545,7 +547,7 @@ def parse(verb: Verb, words: list[str]) -> tuple[dict[str, object], list[str]]:
             break
         option, flag, attached = _split(verb, word)
         if option.kind == "flag":
-            values[option.dest] = True
+            values[option.dest] = flag in option.flags
             if attached:
                 i -= 1
                 words = [*words[:i], attached, *words[i + 1 :]]

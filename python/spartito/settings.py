@@ -344,8 +344,8 @@ def resolve(given: dict[str, object]) -> list[Value]:
     path, table = _project()
     values = []
     for name in ("source", "finalize"):
-        if given.pop("no_" + name, False):
-            given[name] = False
+        if "no_" + name in given:
+            given[name] = not given.pop("no_" + name)
     for setting in SETTINGS:
         if setting.name in given:
             raw, origin = given[setting.name], setting.option

@@ -10,6 +10,7 @@ from keyword import iskeyword
 from types import FunctionType, MethodType, coroutine
 
 from spartito import _measure
+from spartito.notebook import inside
 from spartito.rundir import Directory, create, world_of
 from spartito.say import Refused
 from spartito.settings import keyword_settings
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import TracebackType
     from typing import Any, TypeVar
+
+    from spartito.notebook.measuring import Unit
 
     Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -47,7 +50,8 @@ def _leave(directory: Directory, pid: int) -> None:
 
 def _directory(output: str) -> Directory:
     script = sys.argv[0] if sys.argv and sys.argv[0] not in ("", "-c") else "python"
-    command = [script, *sys.argv[1:]]
+    cell = inside.cell()
+    command = [cell] if cell else [script, *sys.argv[1:]]
     try:
         return create(output, command, launched=False, world=world_of(command))
     except Refused as e:
@@ -59,13 +63,24 @@ class Measure:
         self.directory = directory
         self.keywords = keywords
         self.mine = False
+        self.unit: Unit | None = None  # in a notebook
 
     def __enter__(self) -> None:
-        if not _measure.active():
+        cell = inside.cell()
+        if _measure.active():
+            if cell:
+                inside.nothing_more(cell)
+        elif cell:
+            settings = keyword_settings(self.keywords)
+            self.unit = inside.begin(cell, self.directory or "", settings)
+        else:
             start(self.directory, self.keywords)
             self.mine = True
 
     def __exit__(self, t: type[BaseException] | None, v: BaseException | None, tb: TracebackType | None) -> None:
+        unit, self.unit = self.unit, None
+        if unit:
+            inside.end(unit)
         if self.mine:
             self.mine = False
             _measure.stop()

@@ -48,6 +48,16 @@ def test_spellings_of_the_table(spartito, tmp_path, text):
     assert config(spartito, tmp_path)[0]["depth"][0] == "7"
 
 
+def test_switches_have_an_opposite(spartito, tmp_path):
+    (tmp_path / "pyproject.toml").write_text("[tool.spartito]\ntrace = true\nsource = false\n")
+    rows, _ = config(spartito, tmp_path, "--no-trace", "--source", "--no-gil", SPARTITO_GIL="1")
+    assert {rows[name] for name in ("trace", "gil")} == {("off", "command line")} and rows["source"] == ("on", "command line")
+    rows, _ = config(spartito, tmp_path, "--no-trace", "--trace")
+    assert rows["trace"] == ("on", "command line")
+    done = run(spartito, "config", "--no-memory", cwd=tmp_path)
+    assert done.returncode == 2 and "unknown option --no-memory" in done.stderr
+
+
 def test_include_first_means_nothing_else(spartito, tmp_path):
     assert config(spartito, tmp_path, "--include", "a", "--exclude", "a.b")[0]["filter"][0] == "-* +a -a.b"
     assert config(spartito, tmp_path, "--exclude", "a", "--include", "a.b")[0]["filter"][0] == "-a +a.b"

@@ -135,6 +135,22 @@ def test_programs_that_a_cell_starts(kernel):
     assert set((kernel.directory / "spartito-notebook").rglob("*.raw")) == before
 
 
+def test_the_api_within_a_cell(kernel):
+    """A part of a cell is a result as any other, under the cell's name."""
+    part = "with spartito.measure(trace=True):\n    in_part(3)"
+    cell = kernel.ok(f"import spartito\ndef in_part(n): return n\nin_part(1)\n{part}\nin_part(2)")
+    here = f"In[{cell.count}]"
+    assert cell.stderr == f"spartito: {here} is measured in part, by spartito.measure(): %spartito_report shows it\n"
+    found = kernel.ok("part = %spartito_report\nrows = {r['name']: r['visits'] for r in part.model.flat()}\npart.title, rows")
+    assert found.value == repr((here, {here: 1, f"{here}:in_part": 1}))
+    cell = kernel.ok(f"%%spartito\nfor i in range(2):\n  {part}")
+    assert cell.stderr.endswith(" is being measured already: spartito.measure() in it changes nothing\n")
+    assert cell.stderr.count("\n") == 1 and functions(cell)[f"{here}:in_part"] == 2
+    kernel.ok("spartito.start('started')\nspartito.stop()")
+    cell = kernel.ok("from spartito.notebook.result import Result\nResult('started').title")
+    assert cell.value == f"'In[{cell.count - 1}]'"
+
+
 def test_a_statement_is_measured_and_its_value_is_there(kernel):
     kernel.ok("def triple(x): return 3 * x")
     cell = kernel.ok("%spartito triple(3)")
@@ -183,8 +199,9 @@ def test_threads_of_the_user_are_recorded_and_those_of_the_kernel_are_not(kernel
 
 def test_processes_and_pools_of_a_cell_and_nothing_stays_behind(kernel):
     kernel.ok("def square(x): return x * x")
-    pool = "with multiprocessing.get_context('fork').Pool(2) as pool: r = pool.map(square, range(10))"
-    cell = kernel.ok(f"%%spartito\nimport multiprocessing\n{pool}\nr[9]")
+    # neither ends before the other has begun
+    pool = "with fork.Pool(2, fork.Barrier(2).wait) as pool: r = pool.map(square, range(10))"
+    cell = kernel.ok(f"%%spartito\nimport multiprocessing\nfork = multiprocessing.get_context('fork')\n{pool}\nr[9]")
     assert cell.value == "81" and len(model(cell).info()["processes"]) == 3
     assert functions(cell)[f"In[{cell.count - 1}]:square"] == 10
     pool = "with ThreadPoolExecutor(2) as pool: r = list(pool.map(square, range(10)))"

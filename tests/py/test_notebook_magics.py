@@ -105,6 +105,12 @@ def test_defaults_of_the_session(kernel):
     assert re.search(r"^trace +on +%spartito_config", shown, re.MULTILINE)
     cell = kernel.ok("%%spartito\nf(3)")
     assert model(cell).info()["traced"] and not [name for name in functions(cell) if name.endswith(":f")]
+    # one cell without one of them, or all
+    assert not model(kernel.ok("%%spartito --no-trace\nf(3)")).info()["traced"]
+    plain = kernel.ok("%%spartito --no-config\nf(3)")
+    assert not model(plain).info()["traced"] and [name for name in functions(plain) if name.endswith(":f")]
+    assert "--no-trace" in offered(kernel, "%%spartito --no-t")
+    assert "unknown option --no-config" in kernel.run("%spartito_config --no-config").stderr
     kernel.ok("%spartito_config --reset")
     assert not model(kernel.ok("%%spartito\nf(3)")).info()["traced"]
 

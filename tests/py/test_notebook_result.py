@@ -167,7 +167,13 @@ def test_only_what_is_wanted_is_made(directory, monkeypatch):
 
 
 def test_what_is_no_experiment_is_one_sentence(tmp_path):
+    with pytest.raises(ResultError, match="there is no such experiment"):
+        Result(tmp_path / "gone")
+    with pytest.raises(ResultError, match="is not the directory of an experiment"):
+        Result(__file__)
+    (tmp_path / "gone").mkdir()
     gone = Result(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
     assert repr(gone) == f"<spartito: {tmp_path}/gone: there is no such experiment>"
     assert gone._repr_mimebundle_() == {"text/plain": f"spartito: {tmp_path}/gone: there is no such experiment"}
     for ask in (gone.text, gone.html, gone.to_dataframe, gone.view, lambda: gone.total, lambda: gone.save(tmp_path / "z")):

@@ -26,7 +26,8 @@ OUTPUT = Option(
     complete="dir",
 )
 # without the command line that ends the options of `run`, and the last one, --help, which each verb has
-_options = tuple(OUTPUT if option.dest == OUTPUT.dest else option for option in _run.options[:-1])
+ALONE = Option("--no-config", "without what %spartito_config has made the default")
+_options = (*(OUTPUT if option.dest == OUTPUT.dest else option for option in _run.options[:-1]), ALONE)
 CELL = Verb("%%spartito", "%%spartito [options]", "measure a cell", _run.details, _options, ())
 THIS = "."  # as a pattern: the cell itself
 NO_LINES = "--lines-only: no line was recorded; name functions by --lines, or the cell by --lines ."
@@ -96,6 +97,8 @@ def _patterns(given: dict[str, object], name: str) -> None:
 
 def merged(given: dict[str, object]) -> dict[str, object]:
     """With the defaults of the session below it; filters of both count."""
+    if given.get(ALONE.dest):
+        return {name: value for name, value in given.items() if name != ALONE.dest}
     both = {**defaults, **given}
     first, then = defaults.get("filter"), given.get("filter")
     if isinstance(first, list) and isinstance(then, list):

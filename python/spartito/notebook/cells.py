@@ -99,7 +99,7 @@ def transform(lines: list[str]) -> list[str]:
     return ["\n", *lines[1:]]
 
 
-def _number(shell: Any) -> int:
+def number_of(shell: Any) -> int:
     """Of the cell that is about to run, or that runs. Some versions of IPython count before they tell, others after; the result
     that they fill in has it in all of them."""
     frame: Any = sys._getframe(1)
@@ -171,7 +171,7 @@ class Cells:
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
-        self.number = _number(shell)  # of the cell that runs now, or ran last
+        self.number = number_of(shell)  # of the cell that runs now, or ran last
         self.unit: Unit | None = None  # of the cell that runs now
         self.lasting: Unit | None = None  # over several cells
         self.results: dict[int, str] = {}  # directories, by the number of the cell
@@ -185,7 +185,7 @@ class Cells:
     def before(self, info: Any) -> None:
         if (self.unit or self.lasting) and _depth() > 1:
             return
-        self.number = _number(self.shell)
+        self.number = number_of(self.shell)
         if self.unit and self.unit.thread == threading.get_ident():
             self.finish()  # its end was never told
         found = self._found(info.raw_cell)
@@ -364,6 +364,12 @@ def _suggest(error: object) -> None:
         tell(f"did you mean {found[2]}{near[0]}?")
 
 
+def names(shell: Any) -> None:
+    """From here on functions are named after the cell that defined them."""
+    numbers = getattr(shell.compile, "_filename_map", None)
+    _measure.cells(numbers if type(numbers) is dict else None)
+
+
 current: Cells | None = None
 
 
@@ -391,8 +397,7 @@ def load(shell: Any) -> None:
     shell.input_transformer_manager.line_transforms.insert(0, transform)
     shell.events.register("pre_run_cell", current.before)
     shell.events.register("post_run_cell", current.after)
-    numbers = getattr(shell.compile, "_filename_map", None)
-    _measure.cells(numbers if type(numbers) is dict else None)
+    names(shell)
     _servants_now()
     import_module("spartito.notebook.result")  # now, as the first result must not wait for it
     atexit.register(at_exit)

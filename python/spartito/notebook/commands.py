@@ -31,7 +31,7 @@ def _of(name: str, *without: str) -> tuple[Option, ...]:
     return tuple(o for o in verb.options[:-1] if o.dest not in without)
 
 
-PER_CELL = ("output", "quiet")  # what cannot be the same for all cells of a session
+PER_CELL = ("output", "quiet", celloptions.ALONE.dest)  # what cannot be the same for all cells of a session
 _CELL = "N is the number of a cell, its directory's path, or left out: the cell measured last."
 VERBS = {
     verb.name: verb
@@ -74,7 +74,8 @@ VERBS = {
             "spartito_config",
             "[options] [--reset]",
             "Makes options the default of all measurements of this session that follow; without options, shows every setting in "
-            "force and where it comes from. The options are those of %%spartito, except -o and -q.",
+            "force and where it comes from. The options are those of %%spartito, except -o and -q; a cell switches one off for "
+            "itself by --no-trace and the like.",
             (
                 *(o for o in celloptions.CELL.options[:-1] if o.dest not in PER_CELL),
                 Option("--reset", "forget the defaults of this session first"),

@@ -44,7 +44,8 @@ def offers(verb: Verb, line: str, word: str) -> list[str]:
     if option and option.kind != "flag":
         return _values(option)
     if word.startswith("-"):
-        return [flag for o in verb.options for flag in o.flags if flag.startswith("--")]
+        flags = [flag for o in verb.options for flag in (*o.flags, *([o.opposite] if o.switch else ()))]
+        return [flag for flag in flags if flag.startswith("--")]
     if verb.name in NUMBERED and cells.current:
         return [str(number) for number in cells.current.results]
     return []

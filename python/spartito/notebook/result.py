@@ -57,15 +57,22 @@ class Result:
         """base: the directory of another result, whose numbers are shown beside those of this one."""
         self.directory = os.path.abspath(os.fspath(directory))
         self._base = None if base is None else os.path.abspath(os.fspath(base))
+        self._there()
+
+    def _there(self) -> None:
+        """ResultError: it is not."""
+        try:
+            for directory in filter(None, (self.directory, self._base)):
+                check(directory)
+        except Refused as e:
+            raise ResultError(str(e)) from None
 
     # ---- the numbers
 
     @property
     def _experiment(self) -> Experiment:
+        self._there()  # still
         try:
-            for directory in (self.directory, self._base):
-                if directory is not None:
-                    check(directory)
             stamps = tuple(_stamp(d) for d in (self.directory, self._base) if d is not None)
             return _opened(self.directory, self._base, stamps)
         except (Refused, Error) as e:

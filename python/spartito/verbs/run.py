@@ -45,7 +45,8 @@ def with_trace(texts: dict[str, str], values: list[Value]) -> None:
     for value in values:
         if value.setting.name == "trace" and needing and value.text != "1":
             if value.origin != "default":
-                raise Usage(f"--to {needing[0]} needs the trace, but {value.origin} turns it off")
+                origin = "--no-trace" if value.origin == "command line" else value.origin
+                raise Usage(f"--to {needing[0]} needs the trace, but {origin} turns it off")
             value.text, value.origin = "1", "--to " + needing[0]
 
 
