@@ -6,11 +6,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from spartito import conditions
 from spartito.pathnames import namer
-from spartito.text import Column, Output, count, name, plural, seconds
+from spartito.text import Column, Output, count, moment, name, plural, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from spartito.conditions import Side
 
 CERTAIN = 0.05  # a corrected p-value below it is a change
 SENTENCES = 4
@@ -28,11 +31,13 @@ class Group:
 
     def __str__(self) -> str:
         runs = "" if len(self.directories) == 1 else f"{len(self.directories)} runs: "
-        return f"{self.letter}  {runs}{name(', '.join(self.directories))}"
+        begun = sorted(info["begin"] for info in self.infos)
+        times = " to ".join(dict.fromkeys((moment(begun[0]), moment(begun[-1]))))
+        return f"{self.letter}  {runs}{name(', '.join(self.directories))} ({times})"
 
-    def shape(self) -> tuple[int, int]:
-        """Processes and threads, of the first run."""
-        return len(self.infos[0]["processes"]), len(self.infos[0]["locations"])
+    @property
+    def side(self) -> Side:
+        return self.letter, list(zip(self.directories, self.infos))
 
 
 def been(side: dict[str, Any]) -> bool:
@@ -144,15 +149,14 @@ def moved(found: dict[str, Any]) -> list[str]:
     return said
 
 
-def notes(groups: Sequence[Group], share: float) -> list[str]:
+def unlike(groups: Sequence[Group]) -> list[str]:
+    """In what else than their program the groups differ: what one must know before the numbers."""
+    return conditions.unlike([g.side for g in groups])
+
+
+def notes(groups: Sequence[Group], share: float, compensated: bool) -> list[str]:
     """What one must know to read the numbers."""
-    said = []
-    first = groups[0]
-    for g in groups[1:]:
-        for here, there, one in zip(first.shape(), g.shape(), ("process", "thread")):
-            if here != there:
-                said.append(f"{first.letter} has {plural(here, one)}, {g.letter} {count(there)}: times are sums over all of them")
-                break
+    said = conditions.costs([g.side for g in groups], compensated)
     if all(len(g.directories) > 1 for g in groups):
         said.append(
             f"noise: by Welch's t-test of own times over the runs, with Holm's correction over what takes {share:g} % of the "
@@ -195,9 +199,13 @@ def _cells(row: dict[str, Any], called: str, groups: Sequence[Group], spread: bo
     return tuple(cells)
 
 
-def write(out: Output, found: dict[str, Any], groups: Sequence[Group], limit: int, share: float, by_path: bool) -> None:
+def write(
+    out: Output, found: dict[str, Any], groups: Sequence[Group], limit: int, share: float, by_path: bool, compensated: bool
+) -> None:
     for group in groups:
         out.line(str(group), "bold")
+    for line in unlike(groups):
+        out.line(line, "yellow")
     for line in summary(found, groups, share, by_path):
         out.line(line)
     out.line()
@@ -209,5 +217,5 @@ def write(out: Output, found: dict[str, Any], groups: Sequence[Group], limit: in
     if found["count"] > len(rows):
         out.line(f"… {plural(found['count'] - len(rows), 'more row')}; --limit 0 shows all")
     out.line()
-    for line in (*moved(found), *notes(groups, share)):
+    for line in (*moved(found), *notes(groups, share, compensated)):
         out.line(line)

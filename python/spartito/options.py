@@ -26,6 +26,7 @@ LOCATION = Option("--location", "only thread N of the list of `spartito info`, t
 TITLE = Option("--title", "the title of the picture (default: the command and how long it ran; '' for none)", "TEXT")
 THEME = Option("--theme", "light, dark or grey (default: light)", "THEME", choices=THEMES)
 COMPARE = Option("--compare", "an earlier run: the views show what has changed since", "DIR", complete="dir")
+COMPENSATE = Option("--compensate", "take the measured cost of measuring out of the times")
 TO = Option("--to", "the formats to write; `spartito doctor` lists them", "FORMAT[,FORMAT…]", complete="formats")
 
 
@@ -184,7 +185,7 @@ VERBS = (
                 kind="number",
             ),
             Option("--match", "only functions whose name matches", "NAME"),
-            Option("--compensate", "take the measured cost of measuring out of the times"),
+            COMPENSATE,
             Option("--json", "print JSON"),
         ),
         (
@@ -212,6 +213,7 @@ VERBS = (
         "that brings the page to your own machine. Ctrl-C ends it.",
         (
             COMPARE,
+            COMPENSATE,
             Option("--no-source", "do not show the source of functions"),
             Option("--port", "the port to listen on (default: a free one)", "N", kind="count"),
             Option("--no-browser", "print the address and open nothing"),
@@ -240,6 +242,7 @@ VERBS = (
         (
             Option("-o --output", "the file to write", "FILE", complete="file"),
             COMPARE,
+            COMPENSATE,
             Option("--no-source", "leave the text of source files out"),
             Option("--limit", "the most that the file may take (default 20)", "MIB", kind="number"),
         ),
@@ -334,7 +337,7 @@ VERBS = (
             Option("--match", "only functions whose name matches", "NAME"),
             Option("--share", "judge what takes so many percent of the time or more (default 1)", "PERCENT", kind="number"),
             Option("--fail-above", "exit with status 3 if all, or a function that is judged, took so much more own time, such as 5%", "PERCENT"),
-            Option("--compensate", "take the measured cost of measuring out of the times"),
+            COMPENSATE,
             Option("--json", "print JSON"),
         ),
         (

@@ -74,6 +74,35 @@ def _launcher(directory: str) -> tuple[dict[str, Any], str]:
     return found, ""
 
 
+def command(directory: str, info: dict[str, Any]) -> list[str]:
+    """What was measured, in words of a command line; empty where nobody knows."""
+    given = launcher(directory).get("command")
+    if isinstance(given, list) and given:
+        return [str(word) for word in given]
+    return info["processes"][0]["command"].split() if info["processes"] else []
+
+
+def what_ran(directory: str, command: list[str]) -> str:
+    """mpiexec -n 4 weather.py --steps 3: without the interpreter, and without the directories of what it runs. Of a cell, In[7]."""
+    import re
+    import shlex
+
+    if len(command) == 1 and command[0].startswith("In["):
+        return command[0]
+    words = command.copy()
+    at = 0
+    for i, word in enumerate(words[:-1]):
+        if re.fullmatch(r"python[0-9.]*", os.path.basename(word)):
+            del words[i]
+            at = i
+            break
+    if not words:
+        return os.path.basename(os.path.abspath(directory))
+    for i in {0, at}:
+        words[i] = os.path.basename(words[i]) or words[i]
+    return shlex.join(words)
+
+
 def rank_number(info: dict[str, Any], process: int) -> int | None:
     """The number by which a user names the rank of a process: ranks of a second MPI_COMM_WORLD are counted on behind those of the
     first. None: it did not begin MPI."""

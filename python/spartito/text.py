@@ -27,6 +27,13 @@ def seconds(value: float) -> str:
     return f"{value * 1e9:.0f} ns"
 
 
+def moment(t: float) -> str:
+    """Of seconds since 1970, here."""
+    import time
+
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(t))
+
+
 def count(value: int) -> str:
     return f"{value:,}"
 

@@ -111,6 +111,15 @@ def test_compensate(spartito, made):
     assert less["compensated"] and less["busy"] <= plain["busy"]
 
 
+def test_a_run_without_calls(spartito, tmp_path):
+    """What measuring took of no calls is nothing to tell of."""
+    (tmp_path / "prog.py").write_text("def f(): pass\nf()\n")
+    assert run(spartito, "run", "-q", "--exclude", "*", "-o", tmp_path / "x", "--", tmp_path / "prog.py").returncode == 0
+    lines = run(spartito, "report", tmp_path / "x").stdout.splitlines()
+    assert "no calls were recorded" in lines
+    assert lines[-1].startswith("1 process, 1 thread, ") and lines[-1].endswith(" from first to last")
+
+
 @pytest.mark.parametrize("columns", ["60", "80", "200"])
 def test_report_in_a_terminal(spartito, made, columns):
     pty = pytest.importorskip("pty")

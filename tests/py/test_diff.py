@@ -12,6 +12,8 @@ import pytest
 import written
 from spartito._analyse import Model
 from spartito.pathnames import namer
+from spartito.summary import measuring_cost
+from spartito.text import moment
 from test_cli_helpers import run
 
 BEFORE = """
@@ -125,6 +127,31 @@ def test_table_and_words(spartito):
     assert len(diff(spartito, *experiments(), "--match", "__main__:", "--limit", "2").splitlines()) < len(lines)
     back = diff(spartito, *reversed(experiments()), "--match", "slow")
     assert "__main__:slow got faster: " in back
+
+
+def test_what_else_differs_comes_first(spartito, tmp_path):
+    a, b = experiments()
+    command = [sys.executable, "-m", "spartito", "run", "-q", "--c-calls", "-o", tmp_path / "x", "--", sys.executable]
+    subprocess.run([*command, a.parent / "prog.py"], check=True, timeout=120)
+    lines = diff(spartito, a, tmp_path / "x", "--match", "slow").splitlines()
+    assert lines[0] == f"A  {a} ({moment(Model(str(a)).info()['begin'])})" and lines[1].startswith(f"B  {tmp_path / 'x'} (")
+    assert lines[2].startswith("B was recorded with --c-calls, A without: ")
+    assert any(line.startswith("measuring took about ") and line.endswith("--compensate takes it out") for line in lines)
+    found = compared(spartito, a, tmp_path / "x")[0]
+    assert found["unlike"][0] == lines[2]
+    infos = [Model(str(one)).info() for one in (a, tmp_path / "x")]
+    assert found["costs"] == [[pytest.approx(measuring_cost(info))] for info in infos] and found["costs"][0][0] > 0
+    assert compared(spartito, a, b)[0]["unlike"] == []
+
+
+def test_compensated(spartito):
+    found, rows = compared(spartito, *experiments(), "--compensate")
+    assert found["compensated"] and any("has been taken out" in note for note in found["notes"])
+    for i, one in enumerate(experiments()):
+        times = {row["name"]: row["excl"] for row in Model(str(one), compensate=True).flat()}
+        plain = {row["name"]: row["excl"] for row in Model(str(one)).flat()}
+        for name in ("__main__:same", "__main__:<module>", "__main__:slow"):
+            assert rows[name]["sides"][i]["excl"] == pytest.approx(times[name], rel=1e-9) and times[name] < plain[name]
 
 
 def test_sorting(spartito):

@@ -15,6 +15,7 @@ import threading
 import zlib
 
 import pytest
+from spartito.analysis import Model
 from spartito.say import Refused
 from spartito.view import kinds, onefile, packing, payload
 from test_faults_input import one_line
@@ -93,9 +94,18 @@ def test_it_holds_what_the_server_answers(call, cwd):
         if kind != "facts":
             assert data == experiment.get(kind, asked), key
     facts = payload.unpack(page.blocks["facts"])[0]
-    assert facts == {**experiment.facts(), "directory": "x", "pruned": [], "file": True}
+    assert facts == {**experiment.facts(), "pruned": [], "file": True}
     texts = [payload.unpack(data)[0]["text"] for key, data in page.blocks.items() if key.startswith("source?")]
     assert PROGRAM in texts
+
+
+def test_compensated(call, cwd):
+    assert call("--compensate", "-o", "less.html", "x").returncode == 0
+    blocks = Page(cwd / "less.html").blocks
+    model = Model(str(cwd / "x"), compensate=True)
+    for kind in ("flat", "balance"):
+        assert blocks[kind] == model.view(kind) != Model(str(cwd / "x")).view(kind)
+    assert payload.unpack(blocks["facts"])[0]["compensated"] is True
 
 
 def test_it_asks_nothing_of_anyone(call, cwd):

@@ -432,6 +432,38 @@ def test_two_runs_are_compared(recorded, tmp_path):
             experiment.model.view_against(wrong)
 
 
+def test_compensated(recorded):
+    """All that is summed up from calls is the model's from which measuring is taken out; the facts tell it."""
+    experiment, model = kinds.open_experiment(str(recorded), compensate=True), Model(recorded, compensate=True)
+    plain = kinds.open_experiment(str(recorded))
+    for kind, asked in (("flat", {}), ("tree", {"limit": "1000"}), ("balance", {}), ("flat", {"begin": "0.0", "end": "1.0"})):
+        numbers = payload.unpack(experiment.get(kind, asked))[1]
+        values = {name: float(text) if "." in text else int(text) for name, text in asked.items()}
+        expected = payload.unpack(model.view(kind, **values))[1]
+        assert {name: list(column) for name, column in numbers.items()} == {name: list(column) for name, column in expected.items()}
+        assert numbers.keys() and any(list(numbers[n]) != list(c) for n, c in payload.unpack(plain.get(kind, asked))[1].items())
+    facts = payload.unpack(experiment.get("facts", {}))[0]
+    before = payload.unpack(plain.get("facts", {}))[0]
+    assert (facts["compensated"], before["compensated"]) == (True, False)
+    assert facts["busy"] < before["busy"] and facts["cost"]["share"] == pytest.approx(before["cost"]["share"], rel=0.05)
+
+
+def test_both_runs_are_compensated(recorded, tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    command = [sys.executable, tmp_path / "program.py"]
+    done = run([sys.executable, "-m", "spartito"], "run", "--c-calls", "-o", tmp_path / "y", "--", *command)
+    assert done.returncode == 0, done.stderr
+    experiment = kinds.open_experiment(str(tmp_path / "y"), compare=str(recorded), compensate=True)
+    names, (_, flat) = view(experiment.model, "regions")[0]["names"], view(experiment.model, "flat")
+    for key, directory in (("excl", tmp_path / "y"), ("base_excl", recorded)):
+        times = {row["name"]: row["excl"] for row in Model(directory, compensate=True).flat()}
+        assert all(close(time, times.get(names[region], 0)) for region, time in zip(flat["region"], flat[key]))
+    said, _ = payload.unpack(experiment.get("compare", {}))
+    assert said["base"]["directory"] == str(recorded) and said["base"]["start"] == Model(recorded).info()["begin"]
+    assert "this run with --c-calls" in said["unlike"][0]
+    assert said["costs"][0].startswith("Measuring took about ") and said["costs"][0].endswith("taken out of the times.")
+
+
 def test_many_threads_ask_at_once(recorded):
     experiment = kinds.open_experiment(str(recorded))
     questions = [(kind, {"limit": str(n)}) for kind in ("tree", "flat") for n in (1, 5, 50)] + [("facts", {}), ("regions", {})]

@@ -13,6 +13,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from spartito.analysis import Model
 from spartito.view import jupyter, opening, payload
 from test_faults_input import one_line
 
@@ -85,6 +86,13 @@ def test_another_run_beside_it_and_no_source(spartito, experiment, tmp_path):
     words = [*spartito, "view", "--compare", tmp_path / "z", experiment]
     missing = subprocess.run(words, capture_output=True, text=True, timeout=100)
     one_line(missing, "z: there is no such experiment")
+
+
+def test_compensated(spartito, experiment):
+    viewing = Viewing(spartito, "--no-browser", "--compensate", experiment)
+    data = viewing.get("data/flat")
+    assert viewing.end()[0] == 0
+    assert data == Model(str(experiment), compensate=True).view("flat") != Model(str(experiment)).view("flat")
 
 
 def test_ctrl_c_waits_for_no_answer(spartito, experiment):

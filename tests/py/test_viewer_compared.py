@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Two runs beside each other in a real browser: every view's numbers of the other run against what Model says of that run alone."""
 
+import re
 import subprocess
 import sys
 
 import pytest
 from spartito.analysis import Model
+from spartito.notebook.result import Result
 from test_viewer_views import PROGRAM, close, measure
 from viewing import Viewer, needs_viewer, ranks_of_heat
 
@@ -131,6 +133,58 @@ def test_a_range_of_time_has_no_counterpart(viewer, now):
         viewer.open(f"view={view}&begin=0&end={info['end'] - info['begin']}")
         assert "no counterpart" in viewer.page.evaluate("document.querySelector('.note').innerText"), view
         assert viewer.page.evaluate("document.querySelectorAll('input[name=Colour]').length") == 0
+
+
+def test_the_head_names_the_other_run(viewer, there, base):
+    for view in ("summary", "table", "timeline"):
+        viewer.open(f"view={view}")
+        said = viewer.page.evaluate("document.querySelector('.against').innerText")
+        when = viewer.page.evaluate(f"new Date({there.info()['begin']} * 1000).toLocaleString()")
+        assert said == f"Against program.py of {when} in {base}"  # both were recorded alike: no more to say
+
+
+def test_what_else_differs_is_said_above_all_views(now, tmp_path):
+    other = measure(tmp_path, "--c-calls")
+    v = Viewer(now, tmp_path, "--compare", other, "--compensate")
+    try:
+        v.open("view=table")
+        said = v.page.evaluate("document.querySelector('.against').innerText")
+        assert "The other run was recorded with --c-calls" in said
+        v.page.evaluate("document.querySelector('.against button').click()")
+        v.ready()
+        assert "--c-calls" not in v.page.evaluate("document.querySelector('.against').innerText")
+        v.open("view=summary")
+        words = v.page.evaluate("document.querySelector('.summary').innerText")
+        assert "Measuring took about " in words and "taken out of the times" in words
+        times = {row["name"]: row["excl"] for row in Model(str(now), compensate=True).flat()}
+        assert all(close(row["excl"], times.get(row["name"], 0)) for row in v.open("view=table")["top"])
+        for view, there in (("timeline", True), ("source", True), ("table", False), ("icicle", False)):
+            v.open(f"view={view}")
+            assert v.page.evaluate("document.querySelector('.measured') !== null") is there, view
+        assert v.page.exceptions() == []
+    finally:
+        v.close()
+
+
+def test_a_notebooks_frame_shows_all_of_its_words_and_numbers(base, viewer, tmp_path):
+    """Changes of over a second have a sign and seven digits: none is cut, nor are the sentences above."""
+    slow = measure(tmp_path, program=PROGRAM + "import time\ntime.sleep(1.1)\n")
+    shown = Result(slow).diff(base)._repr_mimebundle_()["text/html"]
+    target = tmp_path / "notebook.html"
+    target.write_text(f'<body style="width:900px">{shown.replace("sandbox=", "data-was=", 1)}', encoding="utf-8")
+    viewer.page.call("Page.navigate", url=target.as_uri())
+    frame = "document.querySelector('iframe')"
+    inside = f"{frame}.contentDocument"
+    viewer.page.wait_for(f"Boolean({frame}?.contentWindow.spartito?.state().view)")
+    viewer.page.evaluate(f"{frame}.contentWindow.spartito.store.select({{view: 'table'}})")
+    viewer.page.wait_for(f"{inside}.querySelectorAll('.table .row').length > 5")
+    said = viewer.page.evaluate(f"{inside}.body.innerText")
+    assert "Against program.py of " in said and f" in {base}" in said and "Measuring took about " in said
+    cut = "[...{}.querySelectorAll('{}')].filter(e => e.scroll{} > e.client{}).map(e => e.innerText)"
+    assert viewer.page.evaluate(cut.format(inside, ".where, .against", "Height", "Height")) == []
+    assert viewer.page.evaluate(cut.format(inside, ".table .cell:not(.left), .table .head button", "Width", "Width")) == []
+    cells = f"[...{inside}.querySelectorAll('.table .row:not(.head) .cell')].map(e => e.innerText)"
+    assert any(re.fullmatch(r"\+1,\d{3}\.\d{3}", text) for text in viewer.page.evaluate(cells))
 
 
 def test_one_file_has_it_all(now, base, there, viewer, tmp_path):

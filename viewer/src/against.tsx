@@ -1,25 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Another run beside this one: what of it is what here, and its answers to the questions that views ask of this run.
+import { useState } from "preact/hooks";
 import { type Change, type Measure, changeOf } from "./change";
 import type { Columns } from "./columns";
 import { type Answer, useAnswer, useFacts, useSelection } from "./hooks";
 import { Choice } from "./parts/Menu";
 import type { RowColumn } from "./parts/Rows";
 import type { Params } from "./source";
-import { type Unit, inUnit, signed, timeUnit } from "./units";
+import { type Unit, inUnit, moment, signed, timeUnit } from "./units";
 
 /** What the kind "compare" says of places and names. */
 export class Against {
   readonly title: string;
   readonly directory: string;
+  /** When it began, seconds since 1970. */
+  readonly start: number;
+  /** Sentences: in what else than the program the two differ. */
+  readonly unlike: string[];
   private readonly processes: (number | null)[];
   private readonly locations: (number | null)[];
   private readonly names: Map<string, string>;
 
   constructor(columns: Columns) {
-    const { base, processes, locations, names } = columns.meta;
+    const { base, processes, locations, names, unlike } = columns.meta;
     this.title = base?.title ?? "";
     this.directory = base?.directory ?? "";
+    this.start = base?.start ?? Number.NaN;
+    this.unlike = unlike ?? [];
     this.processes = processes ?? [];
     this.locations = locations ?? [];
     this.names = new Map(Object.entries(names ?? {}));
@@ -75,6 +82,27 @@ export function useUncompared(problem?: string): string | undefined {
 export function Uncompared({ problem }: { problem?: string | undefined }) {
   const said = useUncompared(problem);
   return said ? <p class="note">{said}</p> : null;
+}
+
+/** Above all views: what this run is compared with, and what else than the program may have changed its times. */
+export function Compared() {
+  const against = useAgainst();
+  const [open, show] = useState(true);
+  if (!against) return null;
+  const { title, directory, start, unlike } = against;
+  return (
+    <div class="against">
+      <p>
+        Against <b>{title}</b> of {moment(start)} in <code>{directory}</code>
+        {unlike.length > 0 && (
+          <button class="warning" aria-expanded={open} onClick={() => show(!open)}>
+            not recorded alike
+          </button>
+        )}
+      </p>
+      {open && unlike.map((sentence) => <p key={sentence}>{sentence}</p>)}
+    </div>
+  );
 }
 
 /** Of views over time, where nothing of one run is at the same moment in the other. */

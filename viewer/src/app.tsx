@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The frame around all views: what run this is, tabs, what is selected, search, theme.
 import { useEffect } from "preact/hooks";
+import { Compared } from "./against";
 import { Chips } from "./chips";
 import { Search } from "./searchbox";
 import type { Facts } from "./facts";
@@ -34,6 +35,7 @@ function Frame() {
         <Search />
         <ThemeSwitch />
       </header>
+      {facts.data?.has.compare && <Compared />}
       <Tabs views={views} shown={view} facts={facts.data} />
       <Chips facts={facts.data} />
       <Unknowns facts={facts.data} />

@@ -3,6 +3,7 @@
 // frame that may run scripts and nothing else has no address, no history and no storage.
 import { render } from "preact";
 import { useState } from "preact/hooks";
+import { Compared } from "./against";
 import { Chips } from "./chips";
 import type { Facts } from "./facts";
 import { KnownFacts, Provide, useFirstFacts, useQuery, useSelection } from "./hooks";
@@ -44,9 +45,9 @@ function Frame() {
 /** What the cell was, where its time went, and what else must be known. */
 function Head({ facts }: { facts: Facts | undefined }) {
   const [open, show] = useState(false);
-  const changed = useQuery(facts?.has.compare ? "compare" : undefined).data?.meta["sentences"] as string[] | undefined;
+  const compared = useQuery(facts?.has.compare ? "compare" : undefined).data?.meta;
   if (!facts) return null;
-  const sentences = changed ?? facts.sentences;
+  const sentences: string[] = compared ? [...compared["sentences"], ...compared["costs"]] : facts.sentences;
   const remarks = [...facts.lost, ...facts.problems, ...(facts.pruned ?? [])];
   return (
     <>
@@ -68,9 +69,8 @@ function Head({ facts }: { facts: Facts | undefined }) {
           ))}
         </ul>
       )}
-      <p class="where" title={sentences.join("\n")}>
-        {sentences.join(" ")}
-      </p>
+      {facts.has.compare && <Compared />}
+      <p class="where">{sentences.join(" ")}</p>
     </>
   );
 }

@@ -55,6 +55,8 @@ export interface Facts {
   about: (number | null)[];
   /** Of measuring: seconds for each enter and leave, and the share of the run that this was. */
   cost: { in: number; out: number; share: number };
+  /** That cost was taken out of the times of functions and call paths. */
+  compensated: boolean;
   lost: string[];
   /** What a file of `spartito html` had no room for; the server leaves nothing out. */
   pruned?: string[];

@@ -22,7 +22,12 @@ export function Shown({ view, facts }: { view: View; facts: Facts }) {
   const available = view.available(facts);
   if (available !== true) return <Empty title={`${view.title}: nothing to show`}>{available}</Empty>;
   const Component = view.component;
-  return <Component />;
+  return (
+    <>
+      {facts.compensated && view.asMeasured && <p class="note measured">The cost of measuring is in these times: it is taken out of those of functions and call paths.</p>}
+      <Component />
+    </>
+  );
 }
 
 /** Length, size and cost of the run. */
@@ -34,7 +39,7 @@ export function lead(facts: Facts): string {
   else if (processes.length > 1) parts.push(`${count(processes.length)} processes`);
   if (locations.length > processes.length) parts.push(`${count(locations.length)} threads`);
   parts.push(`Python ${facts.python}`, facts.host);
-  if (facts.cost.share > 0) parts.push(`measuring took ${percent(facts.cost.share)}`);
+  if (facts.cost.share > 0) parts.push(`measuring took ${percent(facts.cost.share)}${facts.compensated ? ", taken out" : ""}`);
   return parts.join(" · ");
 }
 

@@ -43,6 +43,9 @@ const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 /** For a column of times up to this many seconds: a step finer, as most of them are far below the longest. */
 export const columnUnit = (largest: number): Unit => timeUnit(largest / 100);
 
+/** Of seconds since 1970, as people here write it. */
+export const moment = (seconds: number): string => new Date(seconds * 1000).toLocaleString();
+
 /** Whole numbers, with commas. */
 export function count(value: number): string {
   return grouped.format(value);

@@ -17,6 +17,8 @@ from spartito.view.packing import LEAST_PATHS, Packing, element
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from spartito.view.kinds import Experiment
 
 LIMIT = 5 << 20  # bytes of all that is put into the notebook
@@ -25,7 +27,8 @@ SOURCE = 0.05  # of the time: files of the library in which there is less are no
 PATHS = (20_000, 10_000, 5_000, 2_000, LEAST_PATHS)  # with the most time; more cannot be told apart in a frame of that width
 MUCH = 0.02  # of the time: levels of calls that are in sight at once
 # pixels: what is around a view, a level of the icicle (viewer/src/views/icicle.tsx), and the height in which a table is of use
-AROUND, LEVEL, LEAST, MOST = 140, 19, 320, 540
+AROUND, LEVEL, LEAST, MOST = 104, 19, 284, 504
+LINE, LETTERS = 18, 110  # pixels of a line of words, and how many letters it has in a notebook of usual width
 
 
 def attribute(text: str) -> str:
@@ -56,8 +59,21 @@ def _depth(experiment: Experiment) -> int:
     return max((level for level, incl in zip(levels, tree["incl"]) if incl >= MUCH * meta["total"]), default=0)
 
 
-def _height(depth: int) -> int:
-    return min(max(AROUND + LEVEL * depth, LEAST), MOST)
+def _words(experiment: Experiment, facts: dict[str, Any]) -> int:
+    """Lines of words above the view, as viewer/src/cell.tsx has them."""
+    if not facts["has"]["compare"]:
+        return _lines(" ".join(facts["sentences"]))
+    compared = payload.unpack(experiment.get("compare", {}))[0]
+    against = f"Against {compared['base']['title']} of 22/11/2026, 10:15:00 in {compared['base']['directory']}, not recorded alike"
+    return sum(map(_lines, (against, *compared["unlike"], " ".join(compared["sentences"] + compared["costs"]))))
+
+
+def _lines(text: str) -> int:
+    return -(-len(text) // LETTERS)
+
+
+def _height(depth: int, lines: int) -> int:
+    return min(max(AROUND + LEVEL * depth, LEAST), MOST) + LINE * lines
 
 
 def document(experiment: Experiment, instead: str, limit: int = LIMIT) -> tuple[str, list[str]]:
@@ -66,9 +82,10 @@ def document(experiment: Experiment, instead: str, limit: int = LIMIT) -> tuple[
     begin, end, constant = _around()
     packing = Packing(experiment, limit, EFFORT)
     title = html.escape(name(packing.facts["title"]).encode("utf-8", "replace").decode())
+    height = _height(_depth(experiment), _words(experiment, packing.facts))
     head = (
         f'<iframe title="Spartito: {title}" sandbox="allow-scripts" style="display:block;box-sizing:border-box;width:100%;'
-        f"height:{_height(_depth(experiment))}px;border:1px solid #8884;resize:vertical\" srcdoc='"
+        f"height:{height}px;border:1px solid #8884;resize:vertical\" srcdoc='"
     )
     tail = f"'>{html.escape(instead)}</iframe>"
     packing.left -= constant + len((head + tail).encode())

@@ -57,7 +57,7 @@ def difference(directories: list[str], models: list[Model]) -> str:
     groups = [Group(letter, [d], [m.info()]) for letter, d, m in zip("AB", directories, models)]
     out = io.StringIO()
     found = compare(models, [1, 1], share=SHARE / 100)
-    write(Output(out), found, groups, ROWS, SHARE, False)
+    write(Output(out), found, groups, ROWS, SHARE, False, False)
     return out.getvalue().rstrip("\n")
 
 

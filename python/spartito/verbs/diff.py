@@ -8,8 +8,8 @@ import os
 import sys
 from typing import Any
 
-from spartito import losses
-from spartito.difference import CERTAIN, Group, been, moved, notes, relative, summary, word, write
+from spartito import conditions, losses
+from spartito.difference import CERTAIN, Group, been, moved, notes, relative, summary, unlike, word, write
 from spartito.options import Usage
 from spartito.pathnames import namer
 from spartito.reading import load, named
@@ -93,7 +93,7 @@ def _json(
     exceeded: list[str] | None,
     incomplete: list[str],
 ) -> None:
-    limit = _limit(values)
+    limit, compensated = _limit(values), bool(values.get("compensate"))
     for row in found["rows"]:
         row["what"] = [word(row, g) for g in range(1, len(groups))]
         row["percent"] = [relative(row, g) for g in range(1, len(groups))]
@@ -104,8 +104,10 @@ def _json(
         "test": "Welch's t-test, Holm's correction",
         "certain": CERTAIN,
         "share": share / 100,
-        "compensated": bool(values.get("compensate")),
-        "notes": [*summary(found, groups, share, values.get("by") == "path"), *moved(found), *notes(groups, share)],
+        "compensated": compensated,
+        "costs": [[conditions.cost(info, compensated)[0] for info in g.infos] for g in groups],
+        "unlike": unlike(groups),
+        "notes": [*summary(found, groups, share, values.get("by") == "path"), *moved(found), *notes(groups, share, compensated)],
         **({} if exceeded is None else {"exceeded": exceeded, "incomplete": incomplete}),
         **found,
         "rows": found["rows"][:limit] if limit else found["rows"],
@@ -150,7 +152,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     if values.get("json"):
         _json(found, groups, values, share, exceeded, incomplete)
     else:
-        write(standard_output(), found, groups, _limit(values), share, by == "path")
+        write(standard_output(), found, groups, _limit(values), share, by == "path", bool(values.get("compensate")))
     sys.stdout.flush()
     for group, names in zip(loaded, wanted):
         for (_, info), directory in zip(group, names):

@@ -55,8 +55,10 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     path = str(values.get("output") or default_path(directory))
     if os.path.isdir(path):
         raise Usage(f"{path} is a directory: name a file with -o")
-    source, compare = not values.get("no_source"), values.get("compare")
-    experiment = kinds.open_experiment(directory, compare=str(compare) if compare else None, source=source)
+    source, compare, compensate = not values.get("no_source"), values.get("compare"), bool(values.get("compensate"))
+    experiment = kinds.open_experiment(
+        directory, compare=None if compare is None else str(compare), compensate=compensate, source=source
+    )
     progress = Progress()
     experiment.told = progress
     try:

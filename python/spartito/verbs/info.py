@@ -6,16 +6,11 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-import time
 from typing import Any
 
 from spartito import family, losses, mpitable
 from spartito.reading import launcher, load, one_directory
-from spartito.text import Column, Output, count, name, plural, seconds, size, standard_output
-
-
-def _moment(t: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(t))
+from spartito.text import Column, Output, count, moment, name, plural, seconds, size, standard_output
 
 
 def _how(known: dict[str, Any]) -> str:
@@ -54,7 +49,7 @@ def _head(out: Output, directory: str, info: dict[str, Any], known: dict[str, An
         rows.append(("ranks", f"{known['size']}, started by {known.get('manager')}"))
     rows += [
         *_worlds(info),
-        ("measured", f"{_moment(info['begin'])}, {seconds(info['end'] - info['begin'])}"),
+        ("measured", f"{moment(info['begin'])}, {seconds(info['end'] - info['begin'])}"),
         ("content", "profile and trace" if info["traced"] else "profile"),
         ("functions", count(info["regions"])),
         ("call paths", count(info["paths"])),

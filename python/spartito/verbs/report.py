@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from spartito import balance, family, iotable, linetable, losses, mpitable, tasktable
+from spartito.conditions import told
 from spartito.options import Usage
 from spartito.reading import chosen, load, one_directory, title
 from spartito.say import Refused, complain
@@ -397,16 +398,14 @@ def _print(out: Output, model: Model, info: dict[str, Any], values: dict[str, ob
             _tree(out, rows, part.busy, values, info["metrics"])
         else:
             _flat(out, rows, part.busy, info["metrics"])
-    if model.lines() and not any(loc["visits"] for loc in info["locations"]):
-        out.line("no calls were recorded; --lines shows the lines")
+    called = any(loc["visits"] or loc["resumed"] for loc in info["locations"])
+    if not called:
+        out.line("no calls were recorded" + ("; --lines shows the lines" if model.lines() else ""))
     out.line()
     for line in (*of_mpi(info), *mpitable.remarks(model, info)):
         out.line(line)
-    cost = measuring_cost(info)
-    done = (
-        "has been taken out of the times" if values.get("compensate") else "is in the times; --compensate takes it out"
-    )
+    cost = f"; measuring took about {seconds(measuring_cost(info))}, which {told(bool(values.get('compensate')))}" if called else ""
     out.line(
         f"{plural(len(info['processes']), 'process')}, {plural(len(info['locations']), 'thread')}, "
-        f"{seconds(info['end'] - info['begin'])} from first to last; measuring took about {seconds(cost)}, which {done}"
+        f"{seconds(info['end'] - info['begin'])} from first to last{cost}"
     )

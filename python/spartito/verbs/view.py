@@ -34,7 +34,9 @@ def main(values: dict[str, object], operands: list[str]) -> int:
             raise Usage(f"--host: {name!r} is no name of a machine such as hub.example.org or hub.example.org:8000")
     compare = values.get("compare")
     assert compare is None or isinstance(compare, str)
-    experiment = kinds.open_experiment(directory, compare=compare, source=not values.get("no_source"))
+    experiment = kinds.open_experiment(
+        directory, compare=compare, compensate=bool(values.get("compensate")), source=not values.get("no_source")
+    )
     server = Server(experiment, token=os.environ.pop(TOKEN, ""), names=names)
     server.bind(port)
     losses.say_all(experiment.model.info(), directory)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from spartito import conditions
 from spartito.difference import factor
 from spartito.text import name, plural, seconds
 from spartito.view import payload
@@ -78,6 +79,15 @@ def _renamed(regions: dict[str, Any]) -> list[Sentence]:
     text = f"{name(before)} is now {name(after)} ({plural(n, 'function')})"
     more = f", and {plural(len(pairs) - 1, 'more file')} with other names" if len(pairs) > 1 else ""
     return [Sentence(f"Compared although renamed: {text}{more}.")]
+
+
+
+def recorded(base: tuple[str, dict[str, Any]], run: tuple[str, dict[str, Any]], compensated: bool) -> dict[str, list[str]]:
+    """Sentences, of the directory and the info of both. unlike: in what else than the program they differ; costs: what measuring
+    took."""
+    sides = [("the other run", [base]), ("this run", [run])]
+    said = {"unlike": conditions.unlike(sides), "costs": conditions.costs(sides, compensated)}
+    return {key: [f"{text[0].upper()}{text[1:]}." for text in texts] for key, texts in said.items()}
 
 
 def sentences(model: Model, info: dict[str, Any], base: dict[str, Any]) -> list[Sentence]:

@@ -4,12 +4,9 @@
 from __future__ import annotations
 
 import os
-import re
-import shlex
 
-from spartito import __version__, iotable, losses, mpitable
-from spartito.reading import launcher, launcher_problem
-from spartito.summary import measuring_cost
+from spartito import __version__, conditions, iotable, losses, mpitable
+from spartito.reading import command, launcher_problem, what_ran
 from spartito.view import payload, words
 
 TYPE_CHECKING = False
@@ -55,16 +52,17 @@ def _locations(info: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _cost(info: dict[str, Any]) -> dict[str, float]:
+def _cost(info: dict[str, Any], compensated: bool) -> dict[str, float]:
     """What measuring adds: in, out: s for each call, within its own time and in its caller's (means over all calls); total s;
-    share of the time of all threads."""
+    share of the time of all threads as it was measured."""
     calls = [loc["visits"] + loc["resumed"] for loc in info["locations"]]
-    n, busy, total = sum(calls), sum(loc["busy"] for loc in info["locations"]), measuring_cost(info)
+    n = sum(calls)
     each = {"in": 0.0, "out": 0.0}
     for c, loc in zip(calls, info["locations"]):
         for key in each:
             each[key] += c / n * info["processes"][loc["process"]][f"cost_{key}"] if n else 0.0
-    return {**each, "total": total, "share": total / busy if busy > 0 else 0.0}
+    total, share = conditions.cost(info, compensated)
+    return {**each, "total": total, "share": share}
 
 
 def _top(model: Model) -> list[tuple[int, dict[str, Any]]]:
@@ -76,37 +74,11 @@ def _top(model: Model) -> list[tuple[int, dict[str, Any]]]:
     return [(region, row) for (_, region), row in zip(regions, model.flat(limit=FIRST))]
 
 
-def _versions(info: dict[str, Any], known: dict[str, Any]) -> dict[str, str]:
+def _versions(info: dict[str, Any]) -> dict[str, str]:
     first: dict[str, str] = info["processes"][0]["meta"] if info["processes"] else {}
     found = {"viewer": __version__, "spartito": first.get("spartito", ""), "python": first.get("python", "")}
     found["mpi"] = " ".join(first.get("mpi_library", "").split(",")[0].replace("Version:", "").split())
     return {key: text for key, text in found.items() if text}
-
-
-def _settings(info: dict[str, Any]) -> dict[str, str]:
-    """How the first process was measured: the settings of `spartito run` that were not left empty."""
-    first: dict[str, str] = info["processes"][0]["meta"] if info["processes"] else {}
-    pairs = [line.partition("=") for line in first.get("settings", "").split("\n")]
-    found = {name: value for name, _, value in pairs if name and value}
-    return {"hook": first["hook"], **found} if "hook" in first else found
-
-
-def _title(directory: str, command: list[str]) -> str:
-    """mpiexec -n 4 weather.py --steps 3: without the interpreter, and without the directories of what it runs. Of a cell, In[7]."""
-    if len(command) == 1 and command[0].startswith("In["):
-        return command[0]
-    words = command.copy()
-    at = 0
-    for i, word in enumerate(words[:-1]):
-        if re.fullmatch(r"python[0-9.]*", os.path.basename(word)):
-            del words[i]
-            at = i
-            break
-    if not words:
-        return os.path.basename(os.path.abspath(directory))
-    for i in {0, at}:
-        words[i] = os.path.basename(words[i]) or words[i]
-    return shlex.join(words)
 
 
 def _has(model: Model, info: dict[str, Any]) -> dict[str, bool]:
@@ -131,23 +103,19 @@ def _told(problem: str, lost: list[str]) -> bool:
     return any(what in sentence for sentence in lost)
 
 
-def facts(model: Model, directory: str, has: dict[str, bool]) -> dict[str, Any]:
-    """has: what else the page can show."""
+def facts(model: Model, directory: str, has: dict[str, bool], compensated: bool = False) -> dict[str, Any]:
+    """has: what else the page can show. compensated: the cost of measuring was taken out of the times."""
     info = model.info()
-    known = launcher(directory)
-    given = known.get("command")
-    command = [str(word) for word in given] if isinstance(given, list) else []
-    if not command and info["processes"]:
-        command = info["processes"][0]["command"].split()
-    cost = _cost(info)
-    said = words.sentences(model, info, _top(model), cost["total"])
+    ran = command(directory, info)
+    cost = _cost(info, compensated)
+    said = words.sentences(model, info, _top(model), 0.0 if compensated else cost["total"])
     ends = (losses.ending(directory), launcher_problem(directory))
     lost = [*losses.sentences(info), *losses.of_ranks(directory), *filter(None, ends)]
     said += words.damage([*lost, *info["problems"]])
     return {
-        "title": _title(directory, command),
-        "directory": info["dir"],
-        "command": command,
+        "title": what_ran(directory, ran),
+        "directory": os.path.abspath(info["dir"]),
+        "command": ran,
         "host": info["processes"][0]["host"] if info["processes"] else "",
         "hosts": len({p["host"] for p in info["processes"]}),
         "start": info["begin"],
@@ -158,16 +126,17 @@ def facts(model: Model, directory: str, has: dict[str, bool]) -> dict[str, Any]:
         "paths": info["paths"],
         "events": info["events"],
         "bytes": info["bytes"],
-        "python": _versions(info, known).get("python", "").split(" ")[0],
+        "python": _versions(info).get("python", "").split(" ")[0],
         "traced": info["traced"],
         **words.spoken(said),
         "cost": cost,
+        "compensated": compensated,
         "lost": lost,
         "problems": [text for text in info["problems"] if not _told(text, lost)],
         "processes": _processes(info),
         "locations": _locations(info),
         "metrics": [{key: m[key] for key in METRIC} for m in info["metrics"]],
         "has": {**_has(model, info), **has},
-        "settings": _settings(info),
-        "versions": _versions(info, known),
+        "settings": {key: text for key, text in conditions.settings(info).items() if text},
+        "versions": _versions(info),
     }

@@ -12,8 +12,9 @@ as a payload of columns. The server and the one-file page take the same bytes fr
     source      meta: file, and text with remark (a sentence, or empty), or missing, a sentence why there is no text (file: index in
                 meta.files of regions)
     compare     meta: base (what facts says of the other run, but its processes and locations), sentences and about: what changed;
-                processes, locations: for each of the other run's its index here, or null; names: {there: here} of functions
-                whose names differ
+                unlike and costs: sentences about how the two were recorded (spartito.view.changes.recorded); processes,
+                locations: for each of the other run's its index here, or null; names: {there: here} of functions whose names
+                differ
     all others  Model.view()
 
 of=base, with any kind, asks the run that this one is compared with, in its own numbers. Where there is one, functions of lines
@@ -57,11 +58,15 @@ def _number(name: str, text: str) -> int | float | str:
 class Experiment:
     """An experiment whose questions any number of threads may ask at once."""
 
-    def __init__(self, model: Model, directory: str, *, source: bool = True, base: Experiment | None = None) -> None:
-        """source: whether the text of files may be shown. base: the run that it is compared with."""
+    def __init__(
+        self, model: Model, directory: str, *, source: bool = True, compensated: bool = False, base: Experiment | None = None
+    ) -> None:
+        """source: whether the text of files may be shown. compensated: the model has the cost of measuring taken out. base: the run
+        that it is compared with."""
         self.model = model
         self.directory = directory
         self.source = source
+        self.compensated = compensated
         self.base = base
         self.told: Callable[[str], None] | None = None  # called with the kind of each question before it is answered
         if base:
@@ -112,7 +117,7 @@ class Experiment:
 
     def facts(self) -> dict[str, Any]:
         has = {"source": self.source, "compare": self.base is not None}
-        return facts.facts(self.model, self.directory, has)
+        return facts.facts(self.model, self.directory, has, self.compensated)
 
     def _facts(self, given: dict[str, Any]) -> bytes:
         return self._once("facts", given, self.facts)
@@ -127,7 +132,8 @@ class Experiment:
             other = {key: value for key, value in base.facts().items() if key not in ("processes", "locations", "about")}
             same = self._counterparts(base)
             places = {"processes": same.processes, "locations": same.locations, "names": same.names}
-            return {"base": other, **words.spoken(said), **places}
+            there, here = ((one.directory, one.model.info()) for one in (base, self))
+            return {"base": other, **words.spoken(said), **changes.recorded(there, here, self.compensated), **places}
 
         return self._once("compare", given, made)
 
@@ -206,10 +212,11 @@ class Experiment:
 
 
 def open_experiment(directory: str, *, compare: str | None = None, compensate: bool = False, source: bool = True) -> Experiment:
-    """compare: the directory of a run before it. Refused or _analyse.Error: one cannot be read."""
+    """compare: the directory of a run before it. compensate: take the cost of measuring out of both. Refused or _analyse.Error: one
+    cannot be read."""
     from spartito.reading import load
 
     base = None
     if compare is not None:
         base = open_experiment(compare, compensate=compensate, source=source)
-    return Experiment(load(directory, compensate=compensate)[0], directory, source=source, base=base)
+    return Experiment(load(directory, compensate)[0], directory, source=source, compensated=compensate, base=base)

@@ -49,6 +49,9 @@ interface Props {
 export const ROW = 22; // pixels, as in style.css
 const SPARE = 6; // rows above and below those in sight, for the time until the next frame
 
+/** A track of at least so many pixels that has room for the longest number of its column. */
+export const room = (least: number, longest: string): string => `${Math.max(least, 8.5 * longest.length + 16)}px`;
+
 function Head({ columns, sorting, onSort }: Pick<Props, "columns" | "sorting" | "onSort">) {
   return (
     <div class="row head" role="row" aria-rowindex={1}>

@@ -195,6 +195,7 @@ function CriticalView() {
 
 export const critical: View = {
   id: "critical",
+  asMeasured: true,
   title: "Critical path",
   available: (facts) => facts.has.waits || "The critical path is found in the trace of a program that uses MPI: spartito run --trace.",
   component: CriticalView,

@@ -40,6 +40,7 @@ function Flame() {
 
 export const flame: View = {
   id: "flame",
+  asMeasured: true,
   title: "Flame over time",
   available: (facts) => (facts.has.trace && facts.locations.length > 0) || NO_TRACE,
   component: Flame,

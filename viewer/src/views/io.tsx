@@ -154,6 +154,7 @@ function Io() {
 
 export const io: View = {
   id: "io",
+  asMeasured: true,
   title: "Files",
   available: (facts) => facts.has.io || "File I/O was not recorded: spartito run --io --trace records it.",
   component: Io,

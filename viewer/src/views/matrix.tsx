@@ -100,6 +100,7 @@ function Communication() {
 
 export const matrix: View = {
   id: "matrix",
+  asMeasured: true,
   title: "Matrix",
   available: (facts) => facts.has.messages || (facts.has.mpi ? "Messages between ranks are in the trace: record one with --trace." : "No messages between ranks were recorded. They come from programs that use MPI, measured with --trace."),
   component: Communication,

@@ -260,6 +260,7 @@ function reported(lines: readonly HeatLine[]) {
 
 export const source: View = {
   id: "source",
+  asMeasured: true,
   title: "Source",
   available: (facts) =>
     facts.has.lines || facts.has.source || "This page was made without source, and no lines were recorded. spartito run --lines FUNCTION records them.",

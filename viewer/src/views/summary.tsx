@@ -7,7 +7,7 @@ import { byPackage, Flat, sorted } from "../flat";
 import { useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../hooks";
 import { Bars } from "../parts/Bars";
 import { range } from "../store";
-import { count, percent, time } from "../units";
+import { count, moment, percent, time } from "../units";
 import type { View } from "./view";
 
 const ROWS = 12; // functions and packages that are shown here; the table has all
@@ -82,15 +82,16 @@ function About({ facts }: { facts: Facts }) {
   const { processes, locations, cost } = facts;
   const ranks = processes.filter((process) => process.rank !== null).length;
   const hosts = [...new Set(processes.map((process) => process.host))];
+  const where = facts.compensated ? "taken out of the times of functions" : "which is in the times; --compensate takes it out";
   const rows: [string, string][] = [
     ["Command", facts.command.join(" ")],
-    ["Started", new Date(facts.start * 1000).toLocaleString()],
+    ["Started", moment(facts.start)],
     ["Duration", time(facts.duration)],
     ["Host", hosts.length > 1 ? `${facts.host} and ${hosts.length - 1} more` : facts.host],
     ["Processes", ranks ? `${count(processes.length)}, ${count(ranks)} of them ranks of MPI` : count(processes.length)],
     ["Threads", count(locations.length)],
     ["Recorded", facts.traced ? "profile and trace" : "profile; with --trace also the order in time"],
-    ["Measuring", facts.visits ? `${time(cost.in + cost.out)} for each call, ${percent(cost.share)} of the run` : "no call was measured"],
+    ["Measuring", facts.visits ? `${time(cost.in + cost.out)} for each call, ${percent(cost.share)} of the run, ${where}` : "no call was measured"],
     ...Object.entries(facts.versions).map(([name, version]): [string, string] => [VERSIONS[name] ?? name, version]),
   ];
   return (
@@ -147,7 +148,7 @@ function Summary() {
       {compared && (
         <section class="words">
           <h2>Against {compared.meta["base"].title}</h2>
-          <Words sentences={compared.meta["sentences"]} about={compared.meta["about"]} />
+          <Words sentences={[...compared.meta["sentences"], ...compared.meta["costs"]]} about={compared.meta["about"]} />
         </section>
       )}
       <section>

@@ -10,7 +10,7 @@ import { useAnswer, useDark, useFacts, useRegions, useReport, useSelection, useS
 import { Empty, Waiting } from "../parts/Empty";
 import { Name } from "../parts/Name";
 import { Toolbar } from "../parts/Menu";
-import { type Column, type Sorting, VirtualTable } from "../parts/VirtualTable";
+import { type Column, type Sorting, VirtualTable, room } from "../parts/VirtualTable";
 import { useFound } from "../searchbox";
 import { range } from "../store";
 import { inModule } from "../treechart";
@@ -30,7 +30,7 @@ interface Made {
 
 function timeColumn(id: string, title: string, hint: string, values: Float64Array, unit: Unit, total?: number): Column {
   const bar = total === undefined ? undefined : (row: number): number => values[row]! / total;
-  return { id, title, unit: unit.name, hint, width: bar ? "108px" : "92px", cell: (row) => inUnit(values[row]!, unit), ...(bar && { bar }) };
+  return { id, title, unit: unit.name, hint, width: room(bar ? 112 : 92, inUnit(largest(values), unit)), cell: (row) => inUnit(values[row]!, unit), ...(bar && { bar }) };
 }
 
 function shareColumn(id: string, hint: string, values: Float64Array, total: number): Column {
@@ -63,13 +63,17 @@ function changeColumns(flat: Flat, keys: Keys): Column[] {
   const plus = (value: number, text: string): string => (value > 0 ? `+${text}` : text);
   return [
     timeColumn("base", "before", "Own time in the other run", base.excl, unit),
-    { ...timeColumn("change", "change", "Own time, more or less than in the other run", change, unit), cell: (row) => plus(change[row]!, inUnit(change[row]!, unit)) },
+    {
+      ...timeColumn("change", "change", "Own time, more or less than in the other run", change, unit),
+      width: room(108, `+${inUnit(largest(change), unit)}`),
+      cell: (row) => plus(change[row]!, inUnit(change[row]!, unit)),
+    },
     {
       id: "ratio",
       unit: "%",
       title: "change",
       hint: "Own time, relative to the other run",
-      width: "84px",
+      width: "100px",
       cell: (row) => changeOf({ now: flat.excl[row]!, before: base.excl[row]! }),
     },
   ];
@@ -88,7 +92,7 @@ function make(flat: Flat, regions: Regions, metrics: readonly Metric[], longest:
     id: "resumed",
     title: "resumed",
     hint: "How often a call of a generator or coroutine went on where it had stopped",
-    width: "84px",
+    width: room(92, count(largest(resumed ?? []))),
     cell: (row) => count(resumed![row]!),
   };
   const columns: Column[] = [
@@ -110,7 +114,7 @@ function make(flat: Flat, regions: Regions, metrics: readonly Metric[], longest:
     ...changeColumns(flat, keys),
     timeColumn("incl", "time", "With all that it calls; recursion counts once", incl, wide, largest(incl)),
     shareColumn("inclShare", "Time with callees, of all functions' own time", incl, flat.total),
-    { id: "visits", title: "calls", width: "84px", cell: (row) => count(visits[row]!) },
+    { id: "visits", title: "calls", width: room(84, count(largest(visits))), cell: (row) => count(visits[row]!) },
     ...(resumed ? [again] : []),
     timeColumn("mean", "mean", "Time of a call", mean, each),
     timeColumn("min", "min", "Shortest call", min, each),

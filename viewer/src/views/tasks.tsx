@@ -212,6 +212,7 @@ function TasksView() {
 
 export const tasks: View = {
   id: "tasks",
+  asMeasured: true,
   title: "Tasks",
   available: (facts) => facts.has.tasks || "No tasks were recorded. Those of asyncio and trio are, where their coroutines are not left out by a filter.",
   component: TasksView,

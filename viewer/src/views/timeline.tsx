@@ -9,6 +9,7 @@ const Timeline = () => <Lines />;
 
 export const timeline: View = {
   id: "timeline",
+  asMeasured: true,
   title: "Timeline",
   available: (facts) => facts.has.trace || NO_TRACE,
   component: Timeline,

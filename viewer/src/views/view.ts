@@ -10,4 +10,6 @@ export interface View {
   /** true, or why the view has nothing to show for this experiment and what to do: a sentence or two. */
   available: (facts: Facts) => true | string;
   component: ComponentType;
+  /** Its times are of single events or lines: what measuring costs is in them also where it is taken out of those of functions. */
+  asMeasured?: true;
 }

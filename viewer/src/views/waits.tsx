@@ -179,6 +179,7 @@ function WaitsView() {
 
 export const waits: View = {
   id: "waits",
+  asMeasured: true,
   title: "Waits",
   available: (facts) => facts.has.waits || "Waiting is found in the trace of a program that uses MPI: spartito run --trace.",
   component: WaitsView,

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""In what else than their program runs differ: sentences, from experiments that were recorded with different options."""
+
+import copy
+import functools
+import subprocess
+import sys
+
+import pytest
+import written
+from spartito import conditions
+from spartito.analysis import Model
+
+PROGRAM = "def f(n): return sum(range(n))\nfor i in range(20): f(i)\n"
+CALLERS = ": what is not recorded is in the time of its caller"
+
+
+@functools.cache
+def recorded(*options, argument="1"):
+    """(directory, info) of a run with these options."""
+    place = written.scratch() / "conditions"
+    place.mkdir(exist_ok=True)
+    (place / "prog.py").write_text(PROGRAM)
+    target = place / f"x{len(list(place.iterdir()))}"
+    command = [sys.executable, "-m", "spartito", "run", "-q", *options, "-o", target, "--", sys.executable, place / "prog.py"]
+    subprocess.run([*command, argument], check=True, timeout=120)
+    return str(target), Model(str(target)).info()
+
+
+def unlike(a, b):
+    return conditions.unlike([("A", [a] if isinstance(a, tuple) else a), ("B", [b] if isinstance(b, tuple) else b)])
+
+
+def test_the_same_twice_is_alike():
+    assert unlike(recorded(), recorded()) == []
+    assert unlike(recorded("--trace"), recorded("--trace", "--memory", "64M")) == []  # how much fits is no matter of times
+
+
+@pytest.mark.parametrize(
+    ("options", "said", "tail"),
+    [
+        (["--trace"], "--trace", ""),
+        (["--depth", "5"], "--depth 5", CALLERS),
+        (["--exclude", "re:^z", "--include", "f"], "--exclude 're:^z', --include f", CALLERS),
+        (["--include", "__main__:*"], "--include '__main__:*'", CALLERS),  # that it leaves all else out goes without saying
+        (["--lines", "f", "--lines", "g:*"], "--lines f, --lines 'g:*'", ""),
+        (["--io"], "--io", CALLERS),
+        (["--metric", "rusage:ru_utime"], "--metric rusage:ru_utime", ""),
+        (["--label", "args"], "--label args", ""),
+        (["--gil"], "--gil", ""),
+    ],
+)
+def test_options(options, said, tail):
+    assert unlike(recorded(), recorded(*options)) == [f"B was recorded with {said}, A without{tail}"]
+    assert unlike(recorded(*options), recorded()) == [f"A was recorded with {said}, B without{tail}"]
+
+
+def test_both_have_options_of_their_own():
+    (first, *_) = unlike(recorded("--trace", "--gil"), recorded("--trace", "--depth", "5"))
+    assert first.startswith("A was recorded with --gil, B with --depth 5")
+
+
+def test_c_calls():
+    """With them comes another hook in some versions of Python."""
+    said = unlike(recorded(), recorded("--c-calls"))
+    assert said[0] == f"B was recorded with --c-calls, A without{CALLERS}"
+    hooks = [one[1]["processes"][0]["meta"]["hook"] for one in (recorded(), recorded("--c-calls"))]
+    assert said[1:] == ([] if hooks[0] == hooks[1] else [f"the hooks differ: A: {hooks[0]}; B: {hooks[1]}"])
+
+
+def test_repeated_runs_that_are_not_alike():
+    plain, gil = recorded(), recorded("--gil")
+    assert unlike([plain, gil, plain], [plain, plain]) == ["A was recorded with --gil (1 of 3 runs), B without"]
+    assert unlike([gil, gil], [gil]) == []
+
+
+def test_commands():
+    assert unlike(recorded(), recorded(argument="2 b")) == ["the commands differ: A: prog.py 1; B: prog.py '2 b'"]
+
+
+def test_machines_and_shapes():
+    directory, info = recorded()
+    other = copy.deepcopy(info)
+    process = other["processes"][0]
+    process["host"] = "elsewhere"
+    process["meta"].update(python="3.99.1", cpu="Abacus 2")
+    other["locations"] = other["locations"] * 3
+    here = info["processes"][0]
+    assert unlike((directory, info), (directory, other)) == [
+        f"the versions of Python differ: A: {here['meta']['python']}; B: 3.99.1",
+        f"the hosts differ: A: {here['host']}; B: elsewhere",
+        f"the processors differ: A: {here['meta']['cpu']}; B: Abacus 2",
+        "A has 1 thread, B 3 threads: times are sums over all of them",
+    ]
+    process["meta"].clear()  # of a tool that does not tell
+    other["locations"], process["host"] = info["locations"], here["host"]
+    assert unlike((directory, info), (directory, other)) == []
+
+
+def test_costs():
+    _, info = recorded()
+    (location,) = info["locations"]
+    (process,) = info["processes"]
+    taken = (process["cost_in"] + process["cost_out"]) * location["visits"]
+    assert conditions.cost(info, False) == (pytest.approx(taken), pytest.approx(taken / location["busy"]))
+    less = Model(recorded()[0], compensate=True).info()
+    assert conditions.cost(less, True)[1] == pytest.approx(conditions.cost(info, False)[1], rel=0.05)
+    (said,) = conditions.costs([("A", [recorded()]), ("B", [recorded(), recorded()])], False)
+    assert said.startswith("measuring took about ") and said.endswith("which is in the times; --compensate takes it out")
+    assert f"of A, {said.split('about ')[1].split(' of A')[0]} of B" in said
+    (said,) = conditions.costs([("A", [recorded()]), ("B", [recorded()])], True)
+    assert said.endswith("which has been taken out of the times")
+    nothing = recorded("--exclude", "*")
+    assert conditions.costs([("A", [nothing]), ("B", [nothing])], False) == []
