@@ -51,8 +51,11 @@ def filter(items: str) -> None:
     follow. ValueError: an item that cannot be read."""
 
 def cells(numbers: dict[str, int] | None, /) -> None:
-    """The dict in which a notebook's shell keeps the number of the cell for each file name that cells are compiled as; it is asked while
-    something is measured. Functions of cells are of the module and file In[NUMBER], and their source is kept."""
+    """The number of the notebook's cell for each file name that cells are compiled as, negative for code that only calls a magic; it is
+    asked while something is measured. Functions of cells are of the module and file In[NUMBER], and their source is kept."""
+
+def before_mpi() -> None:
+    """Puts the wrappers of MPI in front of an MPI that is loaded later, so that its calls can be recorded from any measurement on."""
 
 def leave_out(threads: Iterable[int], packages: Iterable[str], /) -> None:
     """Native ids of threads of which nothing is recorded from the next start or resume() on, and packages: nor of threads that begin later,

@@ -77,6 +77,11 @@ static const char *mpi_attach(void)
 	             : "the library with its wrappers is of another version";
 }
 
+void sp_attach_mpi(void)
+{
+	mpi_attach();
+}
+
 static const char *without_mpi;
 
 int sp_attach(struct sp_settings *s, enum sp_raw_start how, bool *without_io)

@@ -271,6 +271,7 @@ void sp_control_beneath(void (*install)(void));
 
 /* attach.c: readies what libraries beside _measure record with. s->io becomes false where it cannot be had. 0, or -1
  * with a Python exception. */
+void sp_attach_mpi(void); /* before an MPI is loaded */
 int sp_attach(struct sp_settings *s, enum sp_raw_start how, bool *without_io);
 void sp_attach_missing(bool without_io); /* says so in the file */
 

@@ -156,6 +156,13 @@ static PyObject *cells(PyObject *self, PyObject *numbers)
 	Py_RETURN_NONE;
 }
 
+static PyObject *before_mpi(PyObject *self, PyObject *none)
+{
+	(void)self, (void)none;
+	sp_attach_mpi();
+	Py_RETURN_NONE;
+}
+
 /* Names from a sequence of str, each with NUL behind it and one more at the end; owned. NULL: an exception. */
 static char *names_of(PyObject *sequence)
 {
@@ -531,6 +538,7 @@ static PyMethodDef methods[] = {
     {"annotate", annotate, METH_O, "annotate(on): whether facts of functions' code are recorded from here on."},
     {"filter", filter, METH_VARARGS, "filter(items): another filter from here on."},
     {"cells", cells, METH_O, "cells(numbers): the dict from a cell's file to its number, or None"},
+    {"before_mpi", before_mpi, METH_NOARGS, "Puts the wrappers of MPI in front of an MPI that is loaded later."},
     {"leave_out", leave_out, METH_VARARGS,
      "leave_out(threads, packages): of these, and of threads of classes of these packages, nothing is recorded"},
     {"rewind_begin", rewind_begin, METH_VARARGS, "rewind_begin(name, file=None, line=0)"},

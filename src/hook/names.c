@@ -18,7 +18,9 @@ uint64_t sp_slot_ok = SP_SLOT_REGION;
 Py_ssize_t sp_slot_index = -1;
 
 static char *start_dir; /* owned: relative file names count from here, whatever chdir does */
-/* Owned; NULL, or a dictionary: the number of a notebook's cell by the name of the file that it is compiled as. */
+/* Owned; NULL, or a dictionary: the number of a notebook's cell by the name of the file that it is compiled as,
+ * negative where the code only calls a magic. A name such as <timed exec> is that of what a magic runs in the cell, and
+ * ran in others before. */
 static PyObject *cells;
 
 #if PY_VERSION_HEX < 0x030C0000
@@ -267,16 +269,33 @@ bool sp_names_is_cell(const char *file)
 	return cells && !strncmp(file, "In[", 3);
 }
 
-/* As the notebook shows it: In[7]. Owned; NULL: it is of no cell. */
-static char *cell_of(PyCodeObject *code)
+static bool is_made_by_magic(const PyCodeObject *code)
 {
-	PyObject *number = cells && !sp_process.settings.scorep ? PyDict_GetItemWithError(cells, code->co_filename)
-	                                                        : NULL; /* borrowed */
-	char *s = NULL;
-	if (number && PyLong_CheckExact(number) && asprintf(&s, "In[%ld]", PyLong_AsLong(number)) < 0)
-		s = NULL;
+	struct sp_python_text file = sp_python_text(code->co_filename, "");
+	const bool is = file.p[0] == '<';
+	Py_XDECREF(file.owner);
+	return is;
+}
+
+/* 0: it is of no cell. */
+static long cell_number(const PyCodeObject *code)
+{
+	PyObject *number = cells ? PyDict_GetItemWithError(cells, code->co_filename) : NULL; /* borrowed */
+	long n = number && PyLong_CheckExact(number) ? PyLong_AsLong(number) : 0;
+	struct sp_python_text name = sp_python_text(code->co_name, "");
+	if (n && strcmp(name.p, "<module>") && is_made_by_magic(code))
+		n = 0; /* functions may be those of a cell before */
+	Py_XDECREF(name.owner);
 	PyErr_Clear();
-	return s;
+	return n;
+}
+
+/* As the notebook shows it: In[7]. Owned; NULL: it is of no cell. */
+static char *cell_of(const PyCodeObject *code)
+{
+	const long n = cell_number(code);
+	char *s = NULL;
+	return n && asprintf(&s, "In[%ld]", labs(n)) >= 0 ? s : NULL;
 }
 
 /* "<string>" and the like stay as they are. */
@@ -301,7 +320,8 @@ static char *file_of(PyCodeObject *code)
 /* All cells of a notebook are of one module; which one it was says more. Owned. */
 static char *module_in(struct sp_python_text module, const char *file)
 {
-	return file && sp_names_is_cell(file) && !strcmp(module.p, "__main__") ? strdup(file) : copy_of(module);
+	const bool is = file && !sp_process.settings.scorep && sp_names_is_cell(file) && !strcmp(module.p, "__main__");
+	return is ? strdup(file) : copy_of(module);
 }
 
 static unsigned code_flags(const PyCodeObject *code)
@@ -433,6 +453,20 @@ static uint64_t set_slot(PyCodeObject *code, uint64_t slot)
 	return 0;
 }
 
+static uint64_t decide(PyCodeObject *code, char *module, struct name name, char *file, sp_frame *f);
+
+/* Of code that a magic runs in a cell: now it is known which cell's functions these are. */
+static void decide_children(PyCodeObject *code, const char *module, const char *file)
+{
+	for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); i++) {
+		PyObject *k = PyTuple_GET_ITEM(code->co_consts, i);
+		if (!PyCode_Check(k))
+			continue;
+		struct name name = qualname_of((PyCodeObject *)k, sp_slot_of((PyCodeObject *)k), NULL);
+		decide((PyCodeObject *)k, strdup(module), name, strdup(file), NULL);
+	}
+}
+
 /* Takes over the strings, which may be NULL. */
 static uint64_t decide(PyCodeObject *code, char *module, struct name name, char *file, sp_frame *f)
 {
@@ -441,6 +475,8 @@ static uint64_t decide(PyCodeObject *code, char *module, struct name name, char 
 		slot = slot_new(code, module, name, file, f);
 		hint_children(code, name.p);
 		slot = set_slot(code, slot);
+		if (sp_names_is_cell(file) && is_made_by_magic(code))
+			decide_children(code, module, file);
 	}
 	free(module);
 	free(file);
@@ -453,6 +489,8 @@ uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f)
 	uint64_t slot = sp_slot_of(code);
 	if ((slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == sp_slot_ok)
 		return slot;
+	if (cell_number(code) < 0)
+		return set_slot(code, sp_slot_ok | SP_SLOT_FILTERED);
 	struct sp_python_text module = module_of(f);
 	char *file = file_of(code), *m = module_in(module, file);
 	struct name name = qualname_of(code, slot, f);

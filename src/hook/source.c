@@ -146,6 +146,15 @@ static int copy_typed(FILE *to, PyObject *name)
 	return 0;
 }
 
+/* Code that a magic runs in a cell is not under its own name there, but under the cell's. */
+static int copy_of_magic(FILE *to, const char *file)
+{
+	PyObject *name = PyUnicode_FromString(file);
+	int r = name ? copy_typed(to, name) : -1;
+	Py_XDECREF(name);
+	return r;
+}
+
 /* Written under another name first: what has its name is whole. */
 static int keep(const char *dir, const char *name, const char *file, PyObject *typed)
 {
@@ -157,6 +166,8 @@ static int keep(const char *dir, const char *name, const char *file, PyObject *t
 	if (!f)
 		goto out;
 	r = *file != '/' || copy_file(f, file) ? copy_typed(f, typed) : 0;
+	if (r && *file != '/')
+		r = copy_of_magic(f, file);
 	if (fclose(f))
 		r = -1;
 	/* link, not rename: the first one to come keeps it */

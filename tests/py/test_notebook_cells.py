@@ -103,6 +103,36 @@ def test_what_the_shell_does_is_no_function_of_the_cell(kernel):
     assert len(called) == 2 and max(row["incl"] for row in called) > 0.1
 
 
+def test_a_cell_below_another_magic_is_the_cell(kernel):
+    """Its code is named after it and not after the magic, whose own functions are left out; functions stay those of their cell."""
+    body = "def timed(n):\n    return sum(range(n))\nclass T:\n    def m(self): return timed(3)\nT().m()\n"
+    for magic in ("time", "capture out"):
+        cell = kernel.ok(f"%%spartito --lines .\n%%{magic}\n{body}")
+        here, seen = f"In[{cell.count}]", functions(cell)
+        mine = {f"{here}:{name}" for name in ("timed", "T", "T.m", "<module>")}
+        assert {name for name in seen if name.startswith("In[")} == {here, *mine}
+        assert seen[f"{here}:timed"] == seen[f"{here}:T.m"] == 1
+        assert not [name for name in seen if re.match(r"argparse|ast|tokenize|codeop|IPython", name)]
+        lines = {f["name"]: {n: hits for n, hits, *_ in f["lines"]} for f in model(cell).lines()}
+        assert lines[f"{here}:<module>"][5] == 1 and lines[f"{here}:T.m"] == {4: 1}
+        assert (results(cell)[0] / "source" / here).read_text() == body
+    cell = kernel.ok("%%spartito\n%%time\ntimed(1)")
+    assert f"In[{cell.count}]:timed" not in functions(cell)
+
+
+def test_mpi_that_was_loaded_before_a_cell_was_measured(tmp_path):
+    pytest.importorskip("mpi4py")
+    with notebook.Kernel(tmp_path) as kernel:
+        kernel.ok("%load_ext spartito")
+        kernel.ok("from mpi4py import MPI")
+        cell = kernel.ok("%%spartito\nMPI.COMM_WORLD.bcast(3)")
+        assert functions(cell)["MPI_Bcast"] >= 1 and "not recorded" not in cell.displays[0]["text/plain"]
+        kernel.restart()
+        kernel.ok("from mpi4py import MPI\n%load_ext spartito")
+        cell = kernel.ok("%%spartito\nMPI.COMM_WORLD.bcast(3)")
+        assert "MPI calls, because MPI was loaded before the measurement began" in cell.displays[0]["text/plain"]
+
+
 def test_a_cell_without_code_is_not_measured(kernel):
     for code in ("%%spartito", "%%spartito\n", "%%spartito\n# nothing"):
         cell = kernel.ok(code)

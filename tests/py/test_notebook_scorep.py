@@ -101,7 +101,8 @@ WRITTEN = (
     ('print("Cell without instrumentation.")', "Python commands without instrumentation recorded."),
     ("%%execute_with_scorep\n\nimport numpy as np\nimport scorep\n\na = np.array([1, 2, 3])\nb = np.array([4, 5, 6])\nc = a.dot(b)",
      "Python commands with instrumentation recorded."),
-    ("%%enable_multicellmode\n\nwith scorep.instrumenter.enable():\n    d = a.outer(b)", ""),
+    ("%%enable_multicellmode\n\nwith scorep.instrumenter.enable():\n    d = a.outer(b)",
+     "started multi-cell mode. The following cells will be recorded with instrumentation."),
     ("with scorep.instrumenter.enable():\n    e = b.outer(a)", "Python commands with instrumentation recorded."),
     ("%%abort_multicellmode", "aborted multi-cell mode."),
 )  # fmt: skip

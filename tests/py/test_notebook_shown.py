@@ -33,11 +33,11 @@ def test_it_is_displayed_and_is_a_value(kernel, tmp_path):
 
 def test_an_error_is_one_sentence(kernel):
     kernel.ok("from spartito.notebook.result import Result")
-    failed = kernel.run("Result('nowhere').text()")
+    failed = kernel.run("Result('nowhere')")
     assert failed.error == ("ResultError", f"{kernel.directory}/nowhere: there is no such experiment")
     assert failed.traceback == f"spartito: {kernel.directory}/nowhere: there is no such experiment"
-    # as a value it is shown all the same
-    assert "there is no such experiment" in kernel.ok("Result('nowhere')").value
+    # of one that is gone meanwhile, too
+    assert "there is no such experiment" in kernel.ok("import os\nos.mkdir('gone')\nr = Result('gone')\nos.rmdir('gone')\nr").value
 
 
 def test_a_kernel_killed_leaves_what_was_measured(kernel, tmp_path):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import atexit
 import difflib
+import linecache
 import re
 import sys
 import threading
@@ -20,6 +21,7 @@ from spartito.options import Usage
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator
+    from types import CodeType
     from typing import Any
 
 
@@ -290,13 +292,15 @@ class Cells:
         shell = self.shell
         own, display = shell.run_code, shell.display_trap.hook
 
-        async def run_code(*args: Any, **keywords: Any) -> Any:
+        async def run_code(code: CodeType, *args: Any, **keywords: Any) -> Any:
             self._code_begins()
-            first = _measure.thread_functions(True)
+            within = _measure.thread_functions(False)  # another cell's code
+            name_code(shell, code, self.number)
+            _measure.thread_functions(True)
             try:
-                return await _awaiting(own(*args, **keywords), f"In[{self.number}]")
+                return await _awaiting(own(code, *args, **keywords), f"In[{self.number}]")
             finally:
-                if first:  # and not within another cell's code
+                if not within:
                     _measure.thread_functions(False)
 
         self._replaced.append((shell.__dict__.get("run_code"), shell.__dict__.get("showtraceback"), display))
@@ -364,10 +368,50 @@ def _suggest(error: object) -> None:
         tell(f"did you mean {found[2]}{near[0]}?")
 
 
+# what %%time compiles its cell as
+TIMED = ("<timed exec>", "<timed eval>")
+_other_numbers: dict[str, int] = {}  # than the shell has for files of code; negative: it only calls a magic
+
+
+def _numbers(shell: Any) -> dict[str, int]:
+    """Of cells, by the files that the shell compiles them as."""
+    found = getattr(shell.compile, "_filename_map", None)
+    return found if isinstance(found, dict) else {}
+
+
 def names(shell: Any) -> None:
     """From here on functions are named after the cell that defined them."""
-    numbers = getattr(shell.compile, "_filename_map", None)
-    _measure.cells(numbers if type(numbers) is dict else None)
+    _measure.cells({**_numbers(shell), **_other_numbers})
+
+
+def _cell_of_magic(file: str) -> str | None:
+    """The text that a magic such as %%time is given, if that is all that the code in this file does."""
+    import ast
+
+    text = "".join(linecache.getlines(file)).strip()
+    head, call, given = text.partition("get_ipython().run_cell_magic")
+    if head or not call:
+        return None
+    try:
+        found = ast.literal_eval(given)
+    except (SyntaxError, ValueError):
+        return None
+    return found[2] if isinstance(found, tuple) and len(found) == 3 else None
+
+
+def name_code(shell: Any, code: CodeType, number: int) -> None:
+    """Code of the cell of that number. What a magic has the shell run has the number of another cell there, or none; it is of this
+    one, and its text is the cell's."""
+    file = code.co_filename
+    below = _cell_of_magic(file)
+    for name in TIMED:
+        _other_numbers.pop(name, None)
+    if below is not None:
+        _other_numbers.update(dict.fromkeys(TIMED, number), **{file: -number})
+        linecache.cache[f"In[{number}]"] = (len(below), None, below.splitlines(keepends=True), f"In[{number}]")
+    elif _numbers(shell).get(file) != number:
+        _other_numbers[file] = number
+    names(shell)
 
 
 current: Cells | None = None
@@ -398,6 +442,7 @@ def load(shell: Any) -> None:
     shell.events.register("pre_run_cell", current.before)
     shell.events.register("post_run_cell", current.after)
     names(shell)
+    _measure.before_mpi()
     _servants_now()
     import_module("spartito.notebook.result")  # now, as the first result must not wait for it
     atexit.register(at_exit)

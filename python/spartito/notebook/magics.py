@@ -38,6 +38,7 @@ def _compiled(shell: Any, statement: str, number: int) -> tuple[CodeType | None,
     """Code to execute, and code of the expression at the end whose value counts."""
     text = shell.transform_cell(statement)
     name = shell.compile.cache(text, number, raw_code=text)
+    cells.names(shell)
     tree = shell.transform_ast(shell.compile.ast_parse(text, filename=name))
     last = None
     if tree.body and isinstance(tree.body[-1], ast.Expr) and not statement.rstrip().endswith(";"):

@@ -34,7 +34,7 @@ BETWEEN = (
     "!IPython.core.magic:Magics.parse_options", "!IPython.core.interactiveshell:InteractiveShell.transform_*",
     "!IPython.core.magics.execution:TimeitTemplateFiller.*", "!IPython.core.magics.execution:_format_time",
     "!IPython.core.interactiveshell:InteractiveShell.*find_*", "!module:IPython.utils", "!IPython.core.magics.script:*",
-    "!module:codeop",
+    "!module:codeop", "!IPython.core.displayhook:DisplayHook.semicolon_*",
     # a !command is one call
     "-module:pexpect", "-module:ptyprocess",
     "+*:InteractiveShell.getoutput", "+*:InteractiveShell.system_*", "+*:ZMQInteractiveShell.system_piped",

@@ -166,14 +166,14 @@ class Cells:
             return self._ignored("KernelWarning: multicell mode has already been enabled")
         if self.script:
             self.script.begin_part()
-            return Plan("", extra)
+            return Plan("started multi-cell mode. The following cells will be recorded with instrumentation.", extra)
         self.mode, self.marked = MULTICELL, []
         return Plan("started multi-cell mode. The following cells will be marked.", extra)
 
     def _finalize_multicellmode(self, line: str, code: Cell) -> Plan:
         if self.script and self.script.in_part:
             self.script.end_part()
-            return Plan()
+            return Plan("finalized multi-cell mode. The following cells will be recorded as they are marked.")
         if self.mode != MULTICELL:
             return self._ignored()
         plan = Plan("finalizing multi-cell mode and execute cells.")
