@@ -367,12 +367,6 @@ static int other(struct sp_events *s, uint64_t w, struct sp_event *out)
 	return made;
 }
 
-static const uint8_t kinds[8] = {[SP_RAW_ENTER] = SP_EVENT_ENTER,
-                                 [SP_RAW_LEAVE] = SP_EVENT_LEAVE,
-                                 [SP_RAW_RESUME] = SP_EVENT_RESUME,
-                                 [SP_RAW_SUSPEND] = SP_EVENT_SUSPEND,
-                                 [SP_RAW_INHERIT] = SP_EVENT_INHERIT};
-
 /* Reads words until one has become an event or the part is at its end. Returns the number of events, or -1. */
 static inline int one(struct sp_events *s, struct sp_event *out, struct sp_err *e)
 {
@@ -408,48 +402,10 @@ static inline int one(struct sp_events *s, struct sp_event *out, struct sp_err *
 	}
 	s->at++;
 	out->time = to_ns(s, s->ticks);
-	out->kind = kinds[kind];
+	out->kind = sp_events_kinds[kind];
 	out->id = region;
 	out->u.uint = 0;
 	return 1;
-}
-
-/* Reads words as long as each is a plain enter or leave of what is open, as nearly all are; one() sees to the next.
- * Without a branch that depends on whether it is an enter, which nothing could predict. */
-static size_t plain(struct sp_events *s, struct sp_event *out, size_t n)
-{
-	static const uint8_t leaves = 1u << SP_RAW_LEAVE | 1u << SP_RAW_SUSPEND;
-	const struct sp_ids *ids = &s->source->regions;
-	const uint64_t *w = s->words + s->at, *end = w + (n < s->n - s->at ? n : s->n - s->at), last = s->place->end;
-	const struct sp_clock clock = s->source->clock;
-	uint32_t *stack = s->stack;
-	const size_t room = s->stack_room;
-	size_t depth = s->depth;
-	uint64_t ticks = s->ticks, ns = s->ns;
-
-	for (; w < end && room; w++, out++) {
-		const uint64_t at = ticks + (*w >> SP_RAW_DELTA_SHIFT), id = *w >> SP_RAW_KIND_BITS & SP_RAW_ID_MAX;
-		const unsigned kind = *w & 7, leave = leaves >> kind & 1;
-		uint32_t region;
-
-		if (kind - 1u >= SP_RAW_INHERIT || at > last || id >= ids->n)
-			break;
-		region = ids->to[id] - 1;
-		if ((region == SP_NONE) | (leave & ((depth == 0) | (stack[depth - (depth > 0)] != region))) |
-		    (!leave & (depth == room)))
-			break;
-		stack[depth - leave] = region;
-		depth += 1 - 2 * (size_t)leave;
-		ticks = at;
-		ns = ns_at(&clock, at, ns, s->end);
-		*out = (struct sp_event){.time = ns, .kind = kinds[kind], .id = region};
-	}
-	n = (size_t)(w - s->words) - s->at;
-	s->at += n;
-	s->depth = depth;
-	s->ticks = ticks;
-	s->ns = ns;
-	return n;
 }
 
 static struct sp_event leave_top(struct sp_events *s)
@@ -564,7 +520,7 @@ static int read_events(void *arg)
 			s->keep = SIZE_MAX;
 		}
 		while (k < n && s->at < s->n && s->keep == SIZE_MAX) {
-			k += plain(s, &r->out[k], n - k);
+			k += sp_events_plain(s, &r->out[k], n - k);
 			if (k == n || s->at == s->n)
 				break;
 			rc = one(s, &r->out[k], r->e);

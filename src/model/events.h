@@ -53,6 +53,11 @@ static inline uint32_t sp_events_id(const struct sp_ids *ids, uint64_t id)
 	return id < ids->n ? ids->to[id] : 0;
 }
 
+/* What an enum sp_raw_event of an enter or leave becomes. */
+extern const uint8_t sp_events_kinds[8];
+/* Reads words as long as each is a plain enter or leave of what is open, n at most. Returns how many these are. */
+size_t sp_events_plain(struct sp_events *s, struct sp_event *out, size_t n);
+
 /* Events of file I/O, of MPI, of threads and tasks. words: of payload; the kind is one of theirs. Return 1, 0 for what
  * becomes no event, SP_EVENTS_AGAIN: one, and the same word is to be read again; or -1: damage. */
 enum { SP_EVENTS_AGAIN = 2 };

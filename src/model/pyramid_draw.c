@@ -25,10 +25,11 @@ static void draw_call(struct drawing *d, uint32_t depth, uint64_t begin, uint64_
 
 static int draw_node(struct drawing *d, const struct sp_pyramid_node *n, struct sp_err *e)
 {
-	uint64_t i;
+	const size_t cells = sp_pyramid_cells(n);
+	size_t i;
 
-	for (i = n->cells; i < n[1].cells; i++) {
-		const struct sp_pyramid_cell *c = &d->r.l.cells[i];
+	for (i = 0; i < cells; i++) {
+		const struct sp_pyramid_cell is = sp_pyramid_cell_at(&d->r.l, n, i), *c = &is;
 		struct sp_pyramid_call *call;
 
 		if (c->depth >= d->r.room && sp_pyramid_reader_room(&d->r, c->depth, e))

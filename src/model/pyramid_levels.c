@@ -73,30 +73,61 @@ static void join(struct sp_pyramid_cell *c, const struct sp_pyramid_cell *next)
 	}
 }
 
-static bool put_node(struct sp_pyramid_made *out, unsigned level, uint64_t time)
+static bool put_node(struct sp_pyramid_made *out, unsigned level, uint64_t time, uint64_t wide)
 {
 	struct sp_pyramid_node *n = sp_pyramid_more(&out->nodes[level], 1);
 
 	if (n)
-		*n = (struct sp_pyramid_node){time, out->cells[level].n};
+		*n = (struct sp_pyramid_node){time, out->cells[level].n | wide};
 	return n;
 }
 
+static void make_narrow(struct sp_pyramid_narrow *to, const struct sp_pyramid_cell *c, size_t n, uint64_t begin)
+{
+	for (; n; n--, c++, to++)
+		*to = (struct sp_pyramid_narrow){
+		    .depth = c->depth,
+		    .region = c->region,
+		    .head = c->head == SP_PYRAMID_NO_TIME ? SP_PYRAMID_NO_OFFSET : (uint32_t)(c->head - begin),
+		    .tail = c->tail == SP_PYRAMID_NO_TIME ? SP_PYRAMID_NO_OFFSET : (uint32_t)(c->tail - begin),
+		    .first = (uint32_t)(c->first - begin),
+		    .last = (uint32_t)(c->last - begin),
+		    .busy = (uint32_t)c->busy,
+		    .most = (uint32_t)c->most,
+		    .calls = c->calls,
+		    .tail_region = c->tail_region};
+}
+
+/* A node of a level, which ends at `end`, with its cells. */
+static bool put_cells(struct sp_pyramid_maker *x, unsigned level, uint64_t end)
+{
+	const struct sp_pyramid_cells *c = &x->cells[level];
+	const bool wide = end - c->begin >= SP_PYRAMID_NO_OFFSET;
+	const size_t n = c->high - c->low;
+	void *to;
+
+	if (!put_node(x->out, level, c->begin, wide ? SP_PYRAMID_WIDE : 0))
+		return false;
+	if (n == 0)
+		return true;
+	to = sp_pyramid_more(&x->out->cells[level], n * (wide ? SP_PYRAMID_WIDE_WORDS : SP_PYRAMID_NARROW_WORDS));
+	if (!to)
+		return false;
+	if (wide)
+		memcpy(to, c->p + c->low, n * sizeof(*c->p));
+	else
+		make_narrow(to, c->p + c->low, n, c->begin);
+	return true;
+}
+
 /* The cells of a level become a node of it and a part of one of the next. */
-static bool complete_node(struct sp_pyramid_maker *x, unsigned level)
+static bool complete_node(struct sp_pyramid_maker *x, unsigned level, uint64_t end)
 {
 	struct sp_pyramid_cells *c = &x->cells[level], *up = c + 1;
-	struct sp_pyramid_cell *to;
 	uint32_t d;
 
-	if (!put_node(x->out, level, c->begin))
+	if (!put_cells(x, level, end))
 		return false;
-	if (c->high > c->low) {
-		to = sp_pyramid_more(&x->out->cells[level], c->high - c->low);
-		if (!to)
-			return false;
-		memcpy(to, c->p + c->low, (c->high - c->low) * sizeof(*to));
-	}
 	if (up->nodes++ == 0) {
 		up->begin = c->begin;
 		up->low = up->high = 0;
@@ -115,16 +146,16 @@ void sp_pyramid_node_done(struct sp_pyramid_maker *x, uint64_t end, bool all)
 	struct sp_pyramid_made *out = x->out;
 	unsigned level;
 
-	if (out->points.n > out->nodes[0].n && !x->failed && !complete_node(x, 0))
+	if (out->points.n > out->nodes[0].n && !x->failed && !complete_node(x, 0, end))
 		x->failed = true;
 	for (level = 1; level + 1 < SP_PYRAMID_LEVELS && !x->failed; level++) {
 		if (x->cells[level].nodes < SP_PYRAMID_FAN && !(all && out->nodes[level - 1].n > 1))
 			break;
-		if (x->cells[level].nodes && !complete_node(x, level))
+		if (x->cells[level].nodes && !complete_node(x, level, end))
 			x->failed = true;
 	}
 	for (level = 0; all && level < SP_PYRAMID_LEVELS && out->nodes[level].n && !x->failed; level++)
-		x->failed = !put_node(out, level, end);
+		x->failed = !put_node(out, level, end, 0);
 }
 
 /* ---- strips ---- */
@@ -210,8 +241,9 @@ static bool put_entries(struct sp_pyramid_maker *x, unsigned level)
 		struct sp_pyramid_stat *s = &x->stats[x->touched[i]];
 
 		to[i] = (struct sp_pyramid_entry){.path = x->touched[i],
-		                                  .resumed = s->resumed,
-		                                  .visits = s->visits,
+		                                  .resumed =
+		                                      (uint32_t)(s->calls[1] < UINT32_MAX ? s->calls[1] : UINT32_MAX),
+		                                  .visits = s->calls[0],
 		                                  .excl = s->excl,
 		                                  .each = s->each,
 		                                  .min = ~s->not_min,
@@ -240,8 +272,8 @@ static void add_entry(struct sp_pyramid_maker *x, const struct sp_pyramid_entry 
 		s->touched = true;
 		x->touched[x->n_touched++] = from->path;
 	}
-	s->resumed = from->resumed > UINT32_MAX - s->resumed ? UINT32_MAX : s->resumed + from->resumed;
-	s->visits += from->visits;
+	s->calls[0] += from->visits;
+	s->calls[1] += from->resumed;
 	s->excl += from->excl;
 	s->each += from->each;
 	s->sumsq += from->sumsq;

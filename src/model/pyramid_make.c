@@ -66,7 +66,7 @@ static void made_init(struct sp_pyramid_made *x)
 	x->steps.size = sizeof(struct sp_pyramid_step);
 	for (i = 0; i < SP_PYRAMID_LEVELS; i++) {
 		x->nodes[i].size = sizeof(struct sp_pyramid_node);
-		x->cells[i].size = sizeof(struct sp_pyramid_cell);
+		x->cells[i].size = sizeof(uint64_t);
 		x->strips[i].size = sizeof(struct sp_pyramid_strip);
 		x->sums[i].size = sizeof(struct sp_pyramid_sum);
 		x->sum_entries[i].size = sizeof(struct sp_pyramid_entry);
@@ -84,7 +84,7 @@ int sp_pyramid_maker_new(struct sp_pyramid_maker **out, const struct sp_model *m
 		return sp_model_no_memory(e);
 	x->m = m;
 	x->index = index;
-	x->known = calloc(SP_PYRAMID_KNOWN, sizeof(*x->known));
+	x->known = calloc((size_t)1 << SP_PYRAMID_KNOWN_BITS, sizeof(*x->known));
 	x->stats = aligned_alloc(_Alignof(struct sp_pyramid_stat), m->n_paths * sizeof(*x->stats));
 	x->touched = malloc((m->n_paths + 1) * sizeof(*x->touched));
 	x->values = calloc(m->n_counters + 1, sizeof(*x->values));
@@ -120,26 +120,6 @@ void sp_pyramid_maker_free(struct sp_pyramid_maker *x)
 	free(x->now);
 	free(x->grown);
 	free(x);
-}
-
-/* Where the path below another is, if it is known. Region 0 is the root, which nobody calls: an empty place. */
-static inline size_t known_below(uint32_t parent, uint32_t region)
-{
-	return ((uint64_t)parent << 32 | region) * UINT64_C(0x9e3779b97f4a7c15) >> 50;
-}
-
-static void know(struct sp_pyramid_maker *x, struct sp_pyramid_known *k, uint32_t parent, uint32_t region)
-{
-	*k = (struct sp_pyramid_known){parent, region, sp_path_below(x->index, parent, region)};
-}
-
-static inline uint32_t path_below(struct sp_pyramid_maker *x, uint32_t parent, uint32_t region)
-{
-	struct sp_pyramid_known *k = &x->known[known_below(parent, region)];
-
-	if (k->parent != parent || k->region != region)
-		know(x, k, parent, region);
-	return k->path;
 }
 
 static inline struct sp_pyramid_stat *touch(struct sp_pyramid_maker *x, uint32_t path)
@@ -183,7 +163,7 @@ static inline void enter(struct sp_pyramid_maker *x, const struct sp_event *ev)
 	}
 	reached(x, x->depth);
 	x->stack[x->depth++] = (struct sp_pyramid_open){.begin = ev->time,
-	                                                .path = path_below(x, parent, ev->id),
+	                                                .path = sp_pyramid_path_below(x, parent, ev->id),
 	                                                .region = ev->id,
 	                                                .parameter = SP_NONE,
 	                                                .kind = ev->kind};
@@ -193,26 +173,13 @@ static void count(struct sp_pyramid_stat *s, uint32_t kind, uint64_t length)
 {
 	if (kind == SP_EVENT_INHERIT)
 		return;
-	if (kind == SP_EVENT_RESUME)
-		s->resumed += s->resumed < UINT32_MAX;
-	else
-		s->visits++;
+	s->calls[kind == SP_EVENT_RESUME]++;
 	s->each += length;
 	s->sumsq += (double)length * (double)length;
 	if (~length > s->not_min)
 		s->not_min = ~length;
 	if (length > s->max)
 		s->max = length;
-}
-
-/* The call that has this frame. */
-static void end_frames(struct sp_pyramid_maker *x, uint32_t frame, uint64_t time)
-{
-	struct sp_pyramid_frame *frames = x->out->frames.p;
-	uint32_t f;
-
-	for (f = frame; f; f = frames[f - 1].same)
-		frames[f - 1].end = time;
 }
 
 /* s: of the call that is left. */
@@ -235,7 +202,7 @@ static inline void leave(struct sp_pyramid_maker *x, uint64_t time, struct sp_py
 		return;
 	}
 	c->head = time;
-	end_frames(x, o->frame, time);
+	sp_pyramid_end_frames(x, o->frame, time);
 }
 
 static bool new_frame(struct sp_pyramid_maker *x, uint32_t depth, uint32_t same)
@@ -313,95 +280,6 @@ static inline void one(struct sp_pyramid_maker *x, const struct sp_event *ev)
 	case SP_EVENT_ON:
 		sp_pyramid_metrics_off(x);
 	}
-}
-
-static inline uint64_t larger(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-/* count() and sp_pyramid_cell_add() of a call that ends; of none, into a cell for nothing, where it is not `one`. */
-static inline void add_call(struct sp_pyramid_stat *s, struct sp_pyramid_cell *c, const struct sp_pyramid_open *o,
-                            uint64_t end, uint32_t one)
-{
-	const uint64_t length = end - o->begin, counted = length & -(uint64_t)one;
-	const uint64_t same = c->region == o->region, more = (length > c->most) | (c->region == SP_NONE);
-	const uint64_t other = -(more & ~same), none = -(uint64_t)(c->calls == 0);
-
-	s->visits += one & (o->kind == SP_EVENT_ENTER);
-	s->resumed += one & (o->kind == SP_EVENT_RESUME);
-	s->each += counted;
-	s->sumsq += (double)(int64_t)counted * (double)(int64_t)counted;
-	s->not_min = larger(s->not_min, ~length & -(uint64_t)one);
-	s->max = larger(s->max, counted);
-	c->first ^= (c->first ^ o->begin) & none;
-	c->last = end;
-	c->calls++;
-	c->busy += length;
-	c->most = (c->most & ~other) + (length & (other | -same));
-	c->region ^= (c->region ^ o->region) & (uint32_t)other;
-}
-
-/* What one() does with an event of a call at a depth that has its cell, as nearly all are: without a branch that
- * depends on whether it is an enter or a leave, which nothing could predict. Returns how many of the n it has done. */
-static long plain(struct sp_pyramid_maker *x, const struct sp_event *events, long n)
-{
-	struct sp_pyramid_times *t = &x->times[0];
-	struct sp_pyramid_cell *const cells = x->cells[0].p;
-	struct sp_pyramid_open *const stack = x->stack;
-	struct sp_pyramid_stat *const stats = x->stats;
-	uint32_t *const touched = x->touched, *const regions = t->touched;
-	uint64_t *const ns = t->ns;
-	const uint32_t low = x->cells[0].low, within = x->cells[0].high - low, nothing = x->cells[0].room;
-	const struct sp_event *ev = events, *end = events + n;
-	uint32_t depth = x->depth, shallow = x->shallow, deep = x->deep, n_regions = t->n;
-	uint64_t last = x->last;
-	size_t n_touched = x->n_touched;
-
-	for (; ev < end && depth; ev++) {
-		const uint32_t is_leave = ev->kind & 1, at = depth - is_leave;
-		const struct sp_pyramid_open o = stack[depth - 1];
-		struct sp_pyramid_cell *c = &cells[nothing ^ ((nothing ^ at) & -is_leave)];
-		struct sp_pyramid_stat *s = &stats[o.path];
-		struct sp_pyramid_known *k = &x->known[known_below(o.path, ev->id) & ((size_t)is_leave - 1)];
-		const uint64_t now = ev->time, length = now - last;
-
-		if ((ev->kind >= SP_EVENT_INHERIT) | (at - low >= within) | (o.kind == SP_EVENT_INHERIT))
-			break;
-		touched[n_touched] = o.path;
-		n_touched += !s->touched;
-		s->touched = true;
-		s->excl += length;
-		regions[n_regions] = o.region;
-		n_regions += (ns[o.region] == 0) & (length != 0);
-		ns[o.region] += length;
-		last = now;
-		if (((k->parent ^ o.path) | (k->region ^ ev->id)) & (is_leave - 1))
-			know(x, k, o.path, ev->id);
-		/* a leave puts it above what is open */
-		stack[depth].begin = now;
-		stack[depth].path = k->path;
-		stack[depth].region = ev->id;
-		stack[depth].parameter = SP_NONE;
-		stack[depth].kind = ev->kind;
-		stack[depth].frame = 0;
-		if (is_leave & (o.frame != 0)) {
-			end_frames(x, o.frame, now);
-			c->head = now;
-			c = &cells[nothing];
-		}
-		add_call(s, c, &o, now, is_leave);
-		shallow = at < shallow ? at : shallow;
-		deep = at >= deep ? at + 1 : deep;
-		depth += 1 - 2 * is_leave;
-	}
-	x->n_touched = n_touched;
-	t->n = n_regions;
-	x->shallow = shallow;
-	x->deep = deep;
-	x->depth = depth;
-	x->last = last;
-	return ev - events;
 }
 
 static void begin_bucket(struct sp_pyramid_maker *x, const struct sp_events_place *place)
@@ -486,7 +364,8 @@ static int read_events(struct sp_pyramid_maker *x, struct sp_events *s, int (*to
 	while ((n = sp_events_read(s, batch, SP_PYRAMID_STRIP, e)) > 0 && !x->failed) {
 		if (!x->in_bucket)
 			begin_bucket(x, &place);
-		for (i = plain(x, batch, n); i < n && !x->failed; i += plain(x, batch + i, n - i))
+		for (i = sp_pyramid_plain(x, batch, (uint32_t)n); i < n && !x->failed;
+		     i += sp_pyramid_plain(x, batch + i, (uint32_t)(n - i)))
 			one(x, &batch[i++]);
 		x->events += (uint64_t)n;
 		sp_pyramid_strip_done(x, x->last, false);

@@ -23,28 +23,31 @@ struct sp_pyramid_times {
 
 struct sp_pyramid_stat {
 	_Alignas(64) uint64_t excl; /* the whole in one line of the cache */
-	uint64_t each, max, visits;
+	uint64_t each, max;
 	uint64_t not_min; /* all bits of the minimum inverted, so that it begins as 0 */
 	double sumsq;
-	uint32_t resumed;
+	uint64_t calls[2]; /* visits, and calls resumed */
 	bool touched;
 };
 _Static_assert(sizeof(struct sp_pyramid_stat) == 64, "a line");
 
 struct sp_pyramid_open {
 	uint64_t begin;
-	uint32_t path, region, parameter, kind;
+	uint32_t kind, region; /* up to here as in struct sp_event */
+	uint32_t path;
 	uint32_t frame; /* + 1; 0: it was entered in this bucket */
+	uint32_t parameter;
 };
 
-enum { SP_PYRAMID_KNOWN = 1 << 14 };
+enum { SP_PYRAMID_KNOWN_BITS = 14 };
 
 struct sp_pyramid_maker {
 	const struct sp_model *m;
 	const struct sp_path_index *index;
 	struct sp_pyramid_known {
-		uint32_t parent, region, path;
-	} * known;                     /* owned; paths found last, by their hash */
+		uint64_t key;
+		uint32_t path;
+	} * known;                     /* owned; paths found last, by the hash of their key */
 	struct sp_pyramid_stat *stats; /* owned; for each path */
 	uint32_t *touched;             /* owned; paths with something in stats, and room for one */
 	size_t n_touched;
@@ -70,6 +73,36 @@ struct sp_pyramid_maker {
 	uint64_t sum_bucket;
 	bool in_bucket, failed; /* failed: no memory */
 };
+
+/* What a path below another is known by. Region 0 is the root, which nobody calls: an empty place. */
+static inline uint64_t sp_pyramid_key(uint32_t parent, uint32_t region)
+{
+	return (uint64_t)parent << 32 | region;
+}
+
+static inline size_t sp_pyramid_known_at(uint64_t key)
+{
+	return key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SP_PYRAMID_KNOWN_BITS);
+}
+
+/* Finds it. */
+void sp_pyramid_know(struct sp_pyramid_maker *x, struct sp_pyramid_known *k, uint64_t key);
+
+static inline uint32_t sp_pyramid_path_below(struct sp_pyramid_maker *x, uint32_t parent, uint32_t region)
+{
+	const uint64_t key = sp_pyramid_key(parent, region);
+	struct sp_pyramid_known *k = &x->known[sp_pyramid_known_at(key)];
+
+	if (k->key != key)
+		sp_pyramid_know(x, k, key);
+	return k->path;
+}
+
+/* Does what is to be done with events one by one, for as many of n as are plain, SP_PYRAMID_STRIP at most. Returns how
+ * many these are. */
+uint32_t sp_pyramid_plain(struct sp_pyramid_maker *x, const struct sp_event *events, uint32_t n);
+/* The call ends that has this frame. */
+void sp_pyramid_end_frames(struct sp_pyramid_maker *x, uint32_t frame, uint64_t time);
 
 /* Makes [low, high) reach depth; false: no memory. */
 bool sp_pyramid_cells_reach(struct sp_pyramid_cells *c, uint32_t depth);

@@ -126,7 +126,7 @@ static bool frames_are_sound(const struct sp_model *m, const struct sp_pyramid_l
 
 static bool nodes_are_sound(const struct sp_pyramid_location *l)
 {
-	uint64_t cells = 0;
+	uint64_t before = 0, cells;
 	unsigned level;
 	size_t i;
 
@@ -134,24 +134,39 @@ static bool nodes_are_sound(const struct sp_pyramid_location *l)
 		for (i = 0; i <= l->levels[level].n; i++) {
 			const struct sp_pyramid_node *x = &l->levels[level].nodes[i];
 
-			if (x->cells < cells || x->cells > l->place->cells.n || (i && x[-1].time > x->time))
+			cells = x->cells & ~SP_PYRAMID_WIDE;
+			if (cells < before || cells > l->place->cells.n || (i && x[-1].time > x->time))
 				return false;
-			cells = x->cells;
+			before = cells;
 		}
 	return true;
 }
 
-static bool cells_are_sound(const struct sp_model *m, const struct sp_pyramid_location *l)
+static bool cells_are_sound(const struct sp_model *m, const struct sp_pyramid_location *l,
+                            const struct sp_pyramid_node *n)
 {
+	const size_t cells = sp_pyramid_cells(n);
 	size_t i;
 
-	for (i = 0; i < l->place->cells.n; i++) {
-		const struct sp_pyramid_cell *x = &l->cells[i];
+	for (i = 0; i < cells; i++) {
+		const struct sp_pyramid_cell x = sp_pyramid_cell_at(l, n, i);
 
-		if (x->depth > l->place->events || (x->calls && (x->region >= m->n_regions || x->first > x->last)) ||
-		    (x->tail != SP_PYRAMID_NO_TIME && x->tail_region >= m->n_regions))
+		if (x.depth > l->place->events || (x.calls && (x.region >= m->n_regions || x.first > x.last)) ||
+		    (x.tail != SP_PYRAMID_NO_TIME && x.tail_region >= m->n_regions))
 			return false;
 	}
+	return true;
+}
+
+static bool all_cells_are_sound(const struct sp_model *m, const struct sp_pyramid_location *l)
+{
+	unsigned level;
+	size_t i;
+
+	for (level = 0; level < l->n_levels; level++)
+		for (i = 0; i < l->levels[level].n; i++)
+			if (!cells_are_sound(m, l, &l->levels[level].nodes[i]))
+				return false;
 	return true;
 }
 
@@ -229,7 +244,7 @@ static bool metrics_are_sound(const struct sp_model *m, const struct sp_pyramid_
 
 bool sp_pyramid_sound(const struct sp_model *m, const struct sp_pyramid_location *l)
 {
-	return points_are_sound(l) && frames_are_sound(m, l) && nodes_are_sound(l) && cells_are_sound(m, l) &&
+	return points_are_sound(l) && frames_are_sound(m, l) && nodes_are_sound(l) && all_cells_are_sound(m, l) &&
 	       strips_are_sound(m, l) && sums_are_sound(m, l) && notes_are_sound(m, l) && metrics_are_sound(m, l) &&
 	       sp_pyramid_steps_sound(m, l);
 }

@@ -10,7 +10,7 @@
 #include "model/pyramid.h"
 
 #define SP_PYRAMID_MAGIC   "SPPYRAMD"
-#define SP_PYRAMID_VERSION 5u
+#define SP_PYRAMID_VERSION 6u
 
 enum {
 	SP_PYRAMID_PAGE = 4096,
@@ -81,8 +81,9 @@ _Static_assert(sizeof(struct sp_pyramid_frame) == 40, "pyramid frame");
 /* What lies from one moment to the next node's: of the last node of each level the time is the end. */
 struct sp_pyramid_node {
 	uint64_t time;
-	uint64_t cells; /* the first one of it */
+	uint64_t cells; /* where its own begin, in words of 8 bytes; SP_PYRAMID_WIDE is added where they are wide */
 };
+#define SP_PYRAMID_WIDE (UINT64_C(1) << 63)
 
 /* The calls of one depth in a node in which some begin or end there. First one that was open before and ends, then
  * those within, then one that begins and is still open. */
@@ -96,6 +97,16 @@ struct sp_pyramid_cell {
 	uint32_t tail_region;
 };
 _Static_assert(sizeof(struct sp_pyramid_cell) == 64, "pyramid cell");
+
+/* A cell as most lie in the file: times count from where the node begins, SP_PYRAMID_NO_OFFSET stands for NO_TIME. Of a
+ * node that is too long for that they lie there as above: they are wide. */
+struct sp_pyramid_narrow {
+	uint32_t depth, region, head, tail, first, last, busy, most, calls, tail_region;
+};
+#define SP_PYRAMID_NO_OFFSET UINT32_MAX
+enum { SP_PYRAMID_NARROW_WORDS = 5, SP_PYRAMID_WIDE_WORDS = 8 };
+_Static_assert(sizeof(struct sp_pyramid_narrow) == SP_PYRAMID_NARROW_WORDS * sizeof(uint64_t), "pyramid narrow cell");
+_Static_assert(sizeof(struct sp_pyramid_cell) == SP_PYRAMID_WIDE_WORDS * sizeof(uint64_t), "pyramid wide cell");
 
 /* The region that ran longest in 64 events, or in four of these, and so on. */
 struct sp_pyramid_strip {
@@ -200,7 +211,7 @@ struct sp_pyramid_location {
 	const struct sp_pyramid_place *place;
 	const struct sp_pyramid_point *points;
 	const struct sp_pyramid_frame *frames;
-	const struct sp_pyramid_cell *cells;
+	const uint64_t *cells; /* sp_pyramid_cell_at() */
 	const struct sp_pyramid_entry *entries;
 	const struct sp_pyramid_mark *markers;
 	const struct sp_pyramid_series *series;
@@ -249,6 +260,40 @@ int sp_pyramid_damaged(struct sp_err *e);
 /* pyramid_raw.c: the raw file of a location, shared by all who read; *raw NULL: it has nothing to read. */
 int sp_pyramid_raw_take(struct sp_pyramid *p, uint32_t location, struct sp_raw_file **raw, struct sp_err *e);
 void sp_pyramid_raw_give(struct sp_pyramid *p, uint32_t location);
+
+/* Words of a cell of the node. */
+static inline size_t sp_pyramid_cell_words(const struct sp_pyramid_node *n)
+{
+	return n->cells & SP_PYRAMID_WIDE ? SP_PYRAMID_WIDE_WORDS : SP_PYRAMID_NARROW_WORDS;
+}
+
+/* How many cells it has; a node is followed by the next one or what ends its level. */
+static inline size_t sp_pyramid_cells(const struct sp_pyramid_node *n)
+{
+	return ((n[1].cells & ~SP_PYRAMID_WIDE) - (n[0].cells & ~SP_PYRAMID_WIDE)) / sp_pyramid_cell_words(n);
+}
+
+/* The i-th of them. */
+static inline struct sp_pyramid_cell sp_pyramid_cell_at(const struct sp_pyramid_location *l,
+                                                        const struct sp_pyramid_node *n, size_t i)
+{
+	const uint64_t *at = l->cells + (n->cells & ~SP_PYRAMID_WIDE) + i * sp_pyramid_cell_words(n);
+	const struct sp_pyramid_narrow *c = (const void *)at;
+
+	if (n->cells & SP_PYRAMID_WIDE)
+		return *(const struct sp_pyramid_cell *)at;
+	return (struct sp_pyramid_cell){
+	    .depth = c->depth,
+	    .region = c->region,
+	    .head = c->head == SP_PYRAMID_NO_OFFSET ? SP_PYRAMID_NO_TIME : n->time + c->head,
+	    .tail = c->tail == SP_PYRAMID_NO_OFFSET ? SP_PYRAMID_NO_TIME : n->time + c->tail,
+	    .first = n->time + c->first,
+	    .last = n->time + c->last,
+	    .busy = c->busy,
+	    .most = c->most,
+	    .calls = c->calls,
+	    .tail_region = c->tail_region};
+}
 
 static inline uint64_t sp_pyramid_mix(uint64_t h, uint64_t x)
 {

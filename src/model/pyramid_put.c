@@ -64,7 +64,7 @@ uint64_t sp_pyramid_size(const struct sp_pyramid_made *x)
 /* Levels count from their own first cell or entry; in the file all count from one. */
 static void number(struct sp_pyramid_made *x)
 {
-	uint64_t cells = 0, entries = 0;
+	uint64_t cells = 0, entries = 0; /* cells: words */
 	unsigned level;
 	size_t i;
 
@@ -120,22 +120,31 @@ static void put_all(struct putting *p, struct sp_pyramid_made *x)
 		put(p, &to->grown, &x->grown[i]);
 }
 
+/* What lies from begin to end: where it is, or, where it is of several parts, in the buffer. */
+static const char *piece(const struct writer *w, uint64_t begin, uint64_t end)
+{
+	const struct part *part = w->p->parts;
+	uint64_t at = begin, until;
+
+	while (part->end <= begin)
+		part++;
+	if (end <= part->end)
+		return part->p + (begin - part->begin);
+	for (; at < end; part++, at = until) {
+		until = part->end < end ? part->end : end;
+		memcpy(w->buffer + (at - begin), part->p + (at - part->begin), until - at);
+	}
+	return w->buffer;
+}
+
 static int write_piece(struct writer *w, size_t i)
 {
 	struct putting *p = w->p;
 	const uint64_t begin = i * (uint64_t)PIECE, end = begin + PIECE < p->bytes ? begin + PIECE : p->bytes;
-	const struct part *part = p->parts;
-	uint64_t at = begin, until;
+	const char *bytes = piece(w, begin, end);
 
-	for (; at < end; part++) {
-		if (part->end <= at)
-			continue;
-		until = part->end < end ? part->end : end;
-		memcpy(w->buffer + (at - begin), part->p + (at - part->begin), until - at);
-		at = until;
-	}
-	p->hashes[i] = sp_pack_hash(w->buffer, end - begin);
-	return sp_pyramid_write(p->fd, w->buffer, end - begin, p->at + begin, &w->e);
+	p->hashes[i] = sp_pack_hash(bytes, end - begin);
+	return sp_pyramid_write(p->fd, bytes, end - begin, p->at + begin, &w->e);
 }
 
 static void *write_some(void *arg)

@@ -51,6 +51,36 @@ static void test_deep(void)
 	sp_model_free(m);
 }
 
+/* Calls of some ns and of hours: the cells of some nodes are wide. */
+static void test_long(void)
+{
+	const char *dir = scratch_experiment();
+	struct rg_process *p = rg_process(10, 1, 1000, true);
+	struct rg_thread *t = rg_thread(p, "MainThread", 10, SP_RAW_NONE, 1000);
+	const uint64_t longest = UINT64_C(1) << 42;
+	uint64_t now = 1000;
+	struct sp_model *m;
+	unsigned i;
+
+	rg_region(p, 1, 0, "m", "f", "/m.py", 3);
+	rg_region(p, 2, 0, "m", "g", "/m.py", 9);
+	for (i = 0; i < 40000; i++) {
+		now += truth_pick(1000) ? truth_pick(100)
+		       : truth_pick(3)  ? UINT32_MAX / 512 * truth_pick(1024)
+		                        : longest;
+		if (rg_depth(t) && (truth_pick(2) || rg_depth(t) > 20))
+			rg_leave(t, now);
+		else
+			rg_enter(t, now, 1 + (uint32_t)truth_pick(2));
+	}
+	while (rg_depth(t))
+		rg_leave(t, now += longest);
+	scratch_add(dir, p, "a.raw", SP_RAW_ENDED_NORMAL, now + longest);
+	m = scratch_load(dir, 0);
+	truth_check(m, NULL, 7);
+	sp_model_free(m);
+}
+
 static void test_empty(void)
 {
 	const char *dir = scratch_experiment();
@@ -73,6 +103,7 @@ int main(void)
 {
 	test_random();
 	test_deep();
+	test_long();
 	test_empty();
 	return check_failures != 0;
 }

@@ -7,6 +7,7 @@
 #include "check.h"
 #include "model/report.h"
 #include "scratch.h"
+#include "view/kept.h"
 
 /* A payload, and where its columns are. */
 struct payload {
@@ -18,14 +19,15 @@ struct payload {
 
 static struct payload ask(const struct sp_model *m, const char *kind, const struct sp_view_query *q)
 {
-	const struct sp_viewed v = {.m = m};
+	const struct sp_viewed v = {.m = m, .kept = sp_view_kept_new(m)};
 	struct payload p = {.n = 0};
 	struct sp_columns *c;
 	struct sp_err e;
 	uint32_t head[2];
 
-	MUST(sp_view_answer(&v, sp_view_kind_find(kind), q, &c, &e) == 0);
+	MUST(v.kept && sp_view_answer(&v, sp_view_kind_find(kind), q, &c, &e) == 0);
 	MUST(sp_columns_seal(c, &p.n, &e) == 0);
+	sp_view_kept_free(v.kept);
 	p.bytes = malloc(p.n);
 	MUST(p.bytes);
 	sp_columns_write(c, p.bytes);
