@@ -241,6 +241,62 @@ def test_what_was_not_recorded_says_what_to_do(viewer):
         viewer.page.wait_for(f"document.querySelector('main .empty')?.innerText.includes({option!r})")
 
 
+@pytest.mark.parametrize("name", ["graph", "callers", "icicle", "sunburst", "timeline", "flame"])
+def test_a_search_fades_the_others_in_every_picture(viewer, name):
+    function = viewer.index_of("__main__:main")
+
+    def drawn(search):
+        viewer.open(f"view={name}&region={function}&search={search}" if name == "callers" else f"view={name}&search={search}")
+        return viewer.pixels()
+
+    everything = drawn("")
+    assert drawn("/./") == everything  # which hits all
+    some, none = drawn(":Main"), drawn("nothing is called so")
+    assert some == drawn(":main") and everything not in (some, none)
+    assert some != none or name in ("timeline", "flame")  # where it may be too short to be seen itself
+
+
+FADED = "[...document.querySelectorAll('main .faded')].map(e => e.textContent)"
+
+
+def test_a_search_fades_the_others_in_every_table(viewer):
+    for view, hit in (("tasks", "naps"), ("io", "write"), ("source", "lines"), ("summary", "leaf")):
+        viewer.open(f"view={view}&region={viewer.index_of('__main__:lines')}")
+        assert viewer.page.evaluate(FADED) == [], view
+        viewer.open(f"view={view}&search={hit}")
+        faded = viewer.page.evaluate(FADED)
+        assert not any(hit in text for text in faded), (view, faded)
+        assert faded or view == "source", view  # which has one function
+        viewer.open(f"view={view}&search=nothing")
+        assert any(hit in text for text in viewer.page.evaluate(FADED)), view
+
+
+def test_what_a_range_does_not_narrow_is_said(viewer, model):
+    end = model.tasks()["tasks"][0]["created"]
+    notes = "[...document.querySelectorAll('main .note')].map(e => e.textContent).join(' ')"
+    for view in ("tasks", "io", "source"):
+        viewer.open(f"view={view}&region={viewer.index_of('__main__:lines')}&begin=0&end={end}")
+        assert "not told apart by the selected range of time" in viewer.page.evaluate(notes), view
+        shown = viewer.open(f"view={view}&region={viewer.index_of('__main__:lines')}")
+        assert "told apart" not in viewer.page.evaluate(notes), view
+        assert view != "tasks" or shown["tasks"] == len(model.tasks()["tasks"])
+    assert viewer.open(f"view=tasks&begin=0&end={end}")["tasks"] == 0  # before the first
+
+
+def test_the_help_of_keys(viewer):
+    box = "(() => { const box = document.querySelector('dialog'); return box.open && box.textContent })()"
+    viewer.open("view=bottomup")
+    assert viewer.page.evaluate(box) is False
+    viewer.key("?")
+    text = viewer.page.evaluate(box)
+    assert "opens the way of most time" in text and "search" in text and "from row to row" in text
+    viewer.key("?")
+    assert viewer.page.evaluate(box) is False
+    viewer.focus("input[type=search]")
+    viewer.key("?")  # a letter there
+    assert viewer.page.evaluate(box) is False
+
+
 def test_every_view_in_both_themes_and_sizes_draws_something(viewer):
     for size in ((1280, 800), (1920, 1080)):
         viewer.size(*size)

@@ -6,6 +6,7 @@ import { Chips } from "./chips";
 import { Search } from "./searchbox";
 import type { Facts } from "./facts";
 import { KnownFacts, Provide, useFirstFacts, useSelection, useStore } from "./hooks";
+import { KeyHelp } from "./keys";
 import { Waiting } from "./parts/Empty";
 import { Shown, Tabs, ThemeSwitch, lead, useTheme } from "./shell";
 import type { Store } from "./store";
@@ -33,6 +34,7 @@ function Frame() {
       <header>
         <Title facts={facts.data} />
         <Search />
+        <KeyHelp view={view} />
         <ThemeSwitch />
       </header>
       {facts.data?.has.compare && <Compared />}

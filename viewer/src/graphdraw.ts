@@ -157,6 +157,9 @@ export interface Paint {
   colour: (module: string) => string;
   /** Of a change from -1 to 1. */
   changed: (change: number) => string;
+  /** Of functions that are not meant. */
+  muted: string;
+  meant: (region: number) => boolean;
 }
 
 /** Curves that leave and reach the nodes straight down. */
@@ -205,14 +208,15 @@ function drawNodes(pen: CanvasRenderingContext2D, p: Picture, paint: Paint, chos
   p.layout.nodes.forEach((box, i) => {
     const text = p.texts[i]!;
     const region = p.picked.nodes[i]!;
-    pen.fillStyle = p.change ? paint.changed(p.change[i]!) : paint.colour(text.module);
+    const full = paint.meant(region);
+    pen.fillStyle = !full ? paint.muted : p.change ? paint.changed(p.change[i]!) : paint.colour(text.module);
     pen.fillRect(box.x, box.y, box.width, box.height);
     pen.fillStyle = paint.paper;
     pen.fillRect(box.x + 1, box.y + 1, box.width - 2, 4);
     pen.fillStyle = paint.accent; // of the whole: all, and in the function itself
     pen.fillRect(box.x + 1, box.y + 1, (box.width - 2) * Math.min(1, p.graph.incl[region]! / p.total), 2);
     pen.fillRect(box.x + 1, box.y + 1, (box.width - 2) * Math.min(1, p.graph.excl[region]! / p.total), 4);
-    pen.fillStyle = paint.ink;
+    pen.fillStyle = full ? paint.ink : paint.soft;
     pen.font = FONT;
     pen.fillText(shorten(text.name, box.width - 2 * PAD, measure), box.x + PAD, box.y + 18);
     pen.font = SMALL;

@@ -6,7 +6,7 @@ import { hitsIn, search, searchProblem, type Hits } from "./tree";
 import { count, percent } from "./units";
 
 /** 1 for each function that the search has found; undefined without a search. */
-export function useFound(): Uint8Array | undefined {
+function useFound(): Uint8Array | undefined {
   const { search: text } = useSelection();
   const regions = useRegions().data;
   return useMemo(() => (text && regions ? search(regions.lowered(), text) : undefined), [text, regions]);
@@ -15,7 +15,8 @@ export function useFound(): Uint8Array | undefined {
 export function said(hits: Hits, total: number): string {
   if (!hits.regions) return "no function has that name";
   const functions = hits.regions === 1 ? "1 function" : `${count(hits.regions)} functions`;
-  return `${functions} · ${count(hits.paths)} paths · ${percent(total ? hits.time / total : 0)}`;
+  const paths = hits.paths === 1 ? "1 path" : `${count(hits.paths)} paths`;
+  return `${functions} · ${paths} · ${percent(total ? hits.time / total : 0)}`;
 }
 
 /** Asks for the tree, so it is in the page only while something is searched for. */
@@ -29,6 +30,10 @@ function Said({ found }: { found: Uint8Array }) {
   );
 }
 
+/** The key is a letter of a text, or chooses from a menu. */
+export const isTyping = (event: KeyboardEvent): boolean =>
+  event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement || event.ctrlKey || event.metaKey || event.altKey;
+
 export function Search() {
   const store = useStore();
   const { search: text } = useSelection();
@@ -37,9 +42,7 @@ export function Search() {
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {
     const key = (event: KeyboardEvent): void => {
-      const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
-      const find = event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey;
-      if (!find) return;
+      if (event.key !== "/" || isTyping(event)) return;
       input.current?.focus();
       event.preventDefault();
     };

@@ -23,7 +23,7 @@ import { MINI, moreOf, paintFrame, paintGrid, paintGutter, paintMini, paintRuler
 import { reportOf } from "./timelinereport";
 import { clamp, length, type Span } from "./timescale";
 import { search } from "./tree";
-import { inModule } from "./treechart";
+import { inModule } from "./meant";
 import { count, time } from "./units";
 
 export interface Sight {
@@ -37,7 +37,7 @@ export interface Sight {
 /** The colours of regions; those that neither search nor selection mean are faded. */
 function useColours(regions: Regions, selection: Selection): { palette: Palette; dimmed: (region: number) => boolean; inks: Inks; found: Uint8Array | undefined } {
   const dark = useDark();
-  const found = useMemo(() => search(regions.names, selection.search), [regions, selection.search]);
+  const found = useMemo(() => search(regions.lowered(), selection.search), [regions, selection.search]);
   const { region, module, theme } = selection;
   return useMemo(() => {
     const inks = inksOf(dark);

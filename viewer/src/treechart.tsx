@@ -8,9 +8,20 @@ import { NONE } from "./columns";
 import type { Regions } from "./facts";
 import { useDark, useRegions, useSelection, useStore, useTree } from "./hooks";
 import { Pairs } from "./parts/Tooltip";
-import { useFound } from "./searchbox";
+import { useMeant } from "./meant";
 import { type Hits, ROOT, type Tree, hitsIn } from "./tree";
 import { count, percent, shorten, signed, smaller, time } from "./units";
+import type { Key } from "./views/view";
+
+/** Of both pictures. */
+export const TREE_KEYS: readonly Key[] = [
+  ["↑ ↓", "caller, callee with the most time"],
+  ["← →", "siblings"],
+  ["Enter", "into the middle, and selected"],
+  ["Space", "selected"],
+  ["Escape", "out to the caller"],
+  ["Home", "the whole run"],
+];
 
 export type Paint = "module" | Measure;
 
@@ -25,7 +36,7 @@ export interface Chart {
   region: number | undefined;
   /** That is shown without the others, as no search is made. */
   module: string | undefined;
-  /** Rows that a search, or else the module that is selected, has hit. */
+  /** Rows of functions that are meant. */
   hits: Hits | undefined;
   colour: (row: number) => Colour;
   /** Where the keyboard is. */
@@ -36,20 +47,6 @@ export interface Chart {
   select: (row: number) => void;
   key: (event: KeyboardEvent) => boolean;
 }
-
-function useHits(tree: Tree | undefined, regions: Regions | undefined): Hits | undefined {
-  const { module } = useSelection();
-  const found = useFound();
-  return useMemo(() => {
-    if (!tree || !regions) return undefined;
-    if (found) return hitsIn(tree, found);
-    if (module === undefined) return undefined;
-    return hitsIn(tree, Uint8Array.from(regions.names, (_, region) => (inModule(regions.groupOf(region), module) ? 1 : 0)));
-  }, [tree, regions, found, module]);
-}
-
-/** A package has its modules in it. */
-export const inModule = (module: string, wanted: string): boolean => module === wanted || module.startsWith(`${wanted}.`);
 
 function colouring(tree: Tree, regions: Regions, dark: boolean, paint: Paint): (row: number) => Colour {
   const base = tree.base;
@@ -72,7 +69,8 @@ export function useChart(paint: Paint): { chart: Chart | undefined; problem: str
   const regionsAnswer = useRegions();
   const tree = answer.data;
   const regions = regionsAnswer.data;
-  const hits = useHits(tree, regions);
+  const meant = useMeant();
+  const hits = useMemo(() => tree && meant && hitsIn(tree, meant), [tree, meant]);
   const [focus, showFocus] = useState<number | undefined>(undefined);
   const latest = useRef<number | undefined>(undefined); // the focus, for keys that come faster than pictures
   const setFocus = (row: number): void => {

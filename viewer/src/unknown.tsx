@@ -5,7 +5,7 @@ import type { Facts, Regions } from "./facts";
 import { useRegions, useSelection, useStore, useWholeTree } from "./hooks";
 import type { Selection } from "./store";
 import { ROOT, type Tree } from "./tree";
-import { inModule } from "./treechart";
+import { inModule } from "./meant";
 
 export interface Unknown {
   said: string[];

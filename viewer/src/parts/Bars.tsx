@@ -11,6 +11,10 @@ export interface Bar {
   share: number;
   value: string;
   colour: string;
+  /** It is the selected one. */
+  chosen: boolean;
+  /** The search, or the module that is selected, means others. */
+  faded: boolean;
   go: () => void;
 }
 
@@ -20,7 +24,7 @@ export function Bars({ rows }: { rows: readonly Bar[] }) {
     <ol class="bars">
       {rows.map((row) => (
         <li key={row.key}>
-          <button title={row.hint} onClick={row.go}>
+          <button title={row.hint} class={row.faded ? "faded" : ""} aria-current={row.chosen ? "true" : undefined} onClick={row.go}>
             <span class="label">
               <Name text={row.text} />
             </span>

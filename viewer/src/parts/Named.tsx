@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { css, ofModule } from "../colour";
 import type { Regions } from "../facts";
 import { useDark } from "../hooks";
+import { useMeant } from "../meant";
 import { NONE } from "../columns";
 import { smaller } from "../units";
 import "../views.css";
@@ -29,8 +30,9 @@ interface Props {
 
 export function Named({ regions, region, hidden, depth = 0, open, onToggle, children }: Props) {
   const dark = useDark();
+  const meant = useMeant();
   return (
-    <span class="named" style={{ paddingLeft: `${depth * INDENT}px` }}>
+    <span class={meant && !meant[region] ? "named faded" : "named"} style={{ paddingLeft: `${depth * INDENT}px` }}>
       {onToggle && (
         <span
           class="twisty"

@@ -11,7 +11,7 @@ import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } fr
 import { Waiting } from "../parts/Empty";
 import { Choice, Toolbar } from "../parts/Menu";
 import { type Column, type Sorting, VirtualTable } from "../parts/VirtualTable";
-import { search } from "../tree";
+import { useMeant } from "../meant";
 import { count, inUnit, percent, time as timeText, timeUnit } from "../units";
 import "../balance.css";
 import type { View } from "./view";
@@ -112,15 +112,15 @@ function ordered(rows: number[], key: (row: number) => number | string, down: bo
   });
 }
 
-function Table({ shown, found }: { shown: Shown; found: Uint8Array | undefined }) {
+function Table({ shown, meant }: { shown: Shown; meant: Uint8Array | undefined }) {
   const store = useStore();
   const { region } = useSelection();
   const [sorting, sort] = useState<Sorting>({ id: "imbalance", down: true });
   const { columns, keys } = useMemo(() => columnsOf(shown), [shown]);
   const order = useMemo(() => {
-    const rows = shown.stats.map((_, i) => i).filter((i) => !found || (shown.stats[i]!.region !== NONE && found[shown.stats[i]!.region]));
+    const rows = shown.stats.map((_, i) => i).filter((i) => !meant || (shown.stats[i]!.region !== NONE && meant[shown.stats[i]!.region]));
     return ordered(rows, keys[sorting.id] ?? keys["imbalance"]!, sorting.down);
-  }, [shown, found, sorting, keys]);
+  }, [shown, meant, sorting, keys]);
   return (
     <VirtualTable
       label="Functions and how evenly their time is spread"
@@ -181,7 +181,7 @@ function Page({ spread, before, waiting, none, regions, over, setOver }: PagePro
     const long = one ? spread.values(one.region, time) : units.map((i) => spread.parts(i).reduce((sum, part) => sum + part.value, 0));
     return byTime ? units.sort((a, b) => long[b]! - long[a]! || a - b) : units;
   }, [spread, byTime, one, time]);
-  const found = useMemo(() => search(regions.names, selection.search), [regions, selection.search]);
+  const meant = useMeant();
   const was = useMemo(() => before?.values(one?.region, time, spread.units), [before, one, time, spread]);
   useReport(() => ({ ...(reportOf(shown) as object), ready: !waiting, barsBefore: was && Array.from(was), ranged, order: order.map((i) => spread.label(facts, i)), one: one ? nameOf(regions, one.region) : null }));
   const choose = (index: number): void => {
@@ -206,7 +206,7 @@ function Page({ spread, before, waiting, none, regions, over, setOver }: PagePro
       <Uncompared problem={none} />
       <div class={few ? "halves stacked" : "halves"}>
         <BarChart high={few ? HEAD + order.length * ROW + 6 : undefined} spread={spread} facts={facts} regions={regions} order={order} one={one} time={time} selected={unit} before={was} onUnit={choose} onRegion={(region) => store.select({ region })} />
-        <Table shown={shown} found={found} />
+        <Table shown={shown} meant={meant} />
       </div>
     </div>
   );
@@ -235,4 +235,8 @@ export const balance: View = {
   title: "Balance",
   available: (facts) => facts.locations.length > 1 || "One thread did all the work: there is nothing to hold against each other. Ranks of MPI, processes and threads are compared here.",
   component: Balance,
+  keys: [
+    ["↑ ↓  Page Up  Page Down", "from bar to bar"],
+    ["Enter", "selects the rank or thread"],
+  ],
 };

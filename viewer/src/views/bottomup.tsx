@@ -11,8 +11,9 @@ import { Toolbar } from "../parts/Menu";
 import { Named, nameOf } from "../parts/Named";
 import { type Column, VirtualTable } from "../parts/VirtualTable";
 import { Weigh } from "../parts/Weigh";
+import { useMeant } from "../meant";
 import { NONE } from "../paths";
-import { search, type Tree } from "../tree";
+import type { Tree } from "../tree";
 import { type Unit, count, inUnit, percent, signed } from "../units";
 import type { View } from "./view";
 
@@ -84,20 +85,14 @@ function columnsOf(
 
 /** The tree, as the selection filters it. */
 function useModel(tree: Tree | undefined, regions: Regions | undefined): BottomUp | undefined {
-  const { search: text, module } = useSelection();
+  const meant = useMeant();
   const model = useMemo(
     () => tree && regions && new BottomUp(tree, regions.count, (region) => nameOf(regions, region)),
     [tree, regions],
   );
   useMemo(() => {
-    if (!model || !regions) return;
-    const found = search(regions.lowered(), text);
-    const inModule = (region: number): boolean => {
-      const name = regions.groupOf(region);
-      return module === undefined || name === module || name.startsWith(`${module}.`);
-    };
-    model.only((region) => (region === NONE ? !found && module === undefined : (!found || found[region] === 1) && inModule(region)));
-  }, [model, text, module]);
+    model?.only((region) => !meant || (region !== NONE && meant[region] === 1));
+  }, [model, meant]);
   return model;
 }
 
@@ -171,4 +166,14 @@ function reported(model: BottomUp, regions: Regions, node: number) {
   return { name: nameOf(regions, region, hidden), depth, excl, incl, visits, before: baseExcl };
 }
 
-export const bottomup: View = { id: "bottomup", title: "Bottom-up", available: () => true, component: BottomUpView };
+export const bottomup: View = {
+  id: "bottomup",
+  title: "Bottom-up",
+  available: () => true,
+  component: BottomUpView,
+  keys: [
+    ["→", "opens the callers of a row"],
+    ["←", "closes them, or goes to the row they belong to"],
+    ["*", "opens the way of most time"],
+  ],
+};

@@ -7,6 +7,7 @@ import { css, INK, ofChange, ofModule } from "../colour";
 import { NONE } from "../columns";
 import type { Regions } from "../facts";
 import { useDark, useRegions, useReport, useSelection, useStore, useTree } from "../hooks";
+import { useMeant } from "../meant";
 import { Canvas, type Point } from "../parts/Canvas";
 import { Empty, Waiting } from "../parts/Empty";
 import { Toolbar } from "../parts/Menu";
@@ -49,10 +50,11 @@ function Hint({ sides, regions, spot, at }: { sides: Sides; regions: Regions; sp
 }
 
 /** What a row of one of the trees is painted with. */
-function colouring(of: Sandwich, regions: Regions, paint: "module" | Measure, dark: boolean): (tree: Paths, row: number) => string {
+function colouring(of: Sandwich, regions: Regions, paint: "module" | Measure, dark: boolean, meant: Uint8Array | undefined): (tree: Paths, row: number) => string {
   const small = css(dark ? [60, 63, 68] : [226, 228, 231]);
   const most = Math.max(...[of.up, of.down].map(({ incl, base }) => (base ? largestChange(incl, base.incl) : 0)));
   return ({ region, incl, base }, row) => {
+    if (meant && !meant[region[row]!]) return small;
     if (paint !== "module" && base) return css(ofChange(change(incl[row]!, base.incl[row]!, paint, most), dark));
     return region[row] === NONE ? small : css(ofModule(regions.moduleOf(region[row]!), dark));
   };
@@ -60,7 +62,8 @@ function colouring(of: Sandwich, regions: Regions, paint: "module" | Measure, da
 
 function Picture({ of, regions, paint, go }: { of: Sandwich; regions: Regions; paint: "module" | Measure; go: (region: number) => void }) {
   const dark = useDark();
-  const colour = useMemo(() => colouring(of, regions, paint, dark), [of, regions, paint, dark]);
+  const meant = useMeant();
+  const colour = useMemo(() => colouring(of, regions, paint, dark, meant), [of, regions, paint, dark, meant]);
   const sides = useMemo(() => new Sides(of), [of]);
   const [size, resize] = useState({ width: 0, height: 0 });
   const [scroll, setScroll] = useState(0);
@@ -247,4 +250,15 @@ function reported(found: Sandwich, regions: Regions) {
   return { name, visits, outermost, incl, excl, base, callers: rows(found.callers), callees: rows(found.callees), up: found.up.count, down: found.down.count };
 }
 
-export const callers: View = { id: "callers", title: "Callers", available: () => true, component: Callers };
+export const callers: View = {
+  id: "callers",
+  title: "Callers",
+  available: () => true,
+  component: Callers,
+  keys: [
+    ["↑ ↓", "callers, callees"],
+    ["← →", "siblings"],
+    ["Enter", "puts the function into the middle"],
+    ["Escape", "back to the middle"],
+  ],
+};

@@ -10,6 +10,7 @@ import { Waiting } from "../parts/Empty";
 import { Toolbar } from "../parts/Menu";
 import { Named } from "../parts/Named";
 import { Rows, type RowColumn } from "../parts/Rows";
+import { WholeRun } from "../parts/WholeRun";
 import { placeName, regionNamed } from "../stacks";
 import { count, percent, time } from "../units";
 import type { View } from "./view";
@@ -150,6 +151,7 @@ function Pieces({ critical, facts }: { critical: Critical; facts: Facts }) {
       rows={critical.pieces}
       columns={columns}
       selected={([at, from, to]) => at === location && from === begin && to === end}
+      rowClass={([at, from, to]) => ((location ?? at) === at && from < (end ?? Infinity) && to > (begin ?? 0) ? "" : "faded")}
       onOpen={([at, from, to]) => store.select({ location: at, process: undefined, begin: from, end: to })}
     />
   );
@@ -180,6 +182,7 @@ function CriticalView() {
         <b>{words(critical, before, facts)}</b>
       </Toolbar>
       <Uncompared problem={base.problem} />
+      <WholeRun what="Functions and places on the path" ranks />
       <div class="halves">
         <div class="pane wide">
           <Functions critical={critical} before={before} regions={regions.data} />

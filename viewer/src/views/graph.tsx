@@ -4,7 +4,7 @@ import { useCallback, useMemo, useState } from "preact/hooks";
 import { PaintChoice, Uncompared } from "../against";
 import { type CallGraph, callGraph, shareFor } from "../callgraph";
 import { type Measure, changeText } from "../change";
-import { css, ofChange, ofModule } from "../colour";
+import { css, muted, ofChange, ofModule } from "../colour";
 import type { Regions } from "../facts";
 import { type Camera, type Paint, type Picture, centred, draw, fitted, nodeAt, picture, readable, stepped, zoomed } from "../graphdraw";
 import { useDark, useFacts, useRegions, useReport, useSelection, useStore, useTree } from "../hooks";
@@ -15,6 +15,7 @@ import { nameOf } from "../parts/Named";
 import { Pairs, Tooltip } from "../parts/Tooltip";
 import { Weigh } from "../parts/Weigh";
 import { basePaths } from "../paths";
+import { useMeant } from "../meant";
 import type { Tree } from "../tree";
 import { count, percent, signed, time } from "../units";
 import { TIME, type Weight } from "../weight";
@@ -63,7 +64,7 @@ function useDrawn(least: string | undefined, leastCall: string, framed: boolean,
   return { drawn, before, weight: tree.data?.weight ?? TIME, baseNone: tree.data?.baseNone, share: String(share), regions, loading: tree.loading, problem: tree.problem ?? known.problem };
 }
 
-function paintOf(dark: boolean): Paint {
+function paintOf(dark: boolean, meant: Uint8Array | undefined): Paint {
   const style = getComputedStyle(document.documentElement);
   const of = (name: string): string => style.getPropertyValue(`--${name}`).trim();
   return {
@@ -75,6 +76,8 @@ function paintOf(dark: boolean): Paint {
     accent: of("accent"),
     colour: (module) => css(ofModule(module, dark)),
     changed: (change) => css(ofChange(change, dark)),
+    muted: css(muted(dark)),
+    meant: (region) => !meant || meant[region] === 1,
   };
 }
 
@@ -139,7 +142,8 @@ function Drawing({ p, before, weight, regions }: { p: Picture; before: CallGraph
   const chosen = region === undefined ? -1 : (p.indexOf.get(region) ?? -1);
   const camera = own?.of === p ? own.camera : readable(p, Math.max(0, chosen), size.width, size.height);
   const see = (to: Camera): true => (look({ of: p, camera: to }), true);
-  const paint = useMemo(() => paintOf(dark), [dark]);
+  const meant = useMeant();
+  const paint = useMemo(() => paintOf(dark, meant), [dark, meant]);
   const drawing = useCallback(
     (pen: CanvasRenderingContext2D, width: number, height: number) => draw(pen, p, camera, width, height, paint, chosen),
     [p, camera.left, camera.top, camera.scale, paint, chosen],
@@ -266,4 +270,16 @@ function reported({ picked, graph, layout, clusters, change: drawnChange }: Pict
   };
 }
 
-export const graph: View = { id: "graph", title: "Call graph", available: () => true, component: Graph };
+export const graph: View = {
+  id: "graph",
+  title: "Call graph",
+  available: () => true,
+  component: Graph,
+  keys: [
+    ["Arrows", "along the calls with the most time"],
+    ["+ −", "zoom"],
+    ["0", "the whole graph"],
+    ["Enter", "callers and callees of the function"],
+    ["Escape", "gives up the function"],
+  ],
+};

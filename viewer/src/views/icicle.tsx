@@ -10,7 +10,7 @@ import { Menu, Toolbar } from "../parts/Menu";
 import { Tooltip } from "../parts/Tooltip";
 import { Weigh } from "../parts/Weigh";
 import { ROOT } from "../tree";
-import { About, type Chart, FONT, type Paint, fillOf, label, looks, measurer, nameOf, spoken, useChart } from "../treechart";
+import { About, TREE_KEYS, type Chart, FONT, type Paint, fillOf, label, looks, measurer, nameOf, spoken, useChart } from "../treechart";
 import { count, percent } from "../units";
 import type { View } from "./view";
 
@@ -304,4 +304,10 @@ function Picture({ chart, levels }: { chart: Chart; levels: number }) {
   );
 }
 
-export const icicle: View = { id: "icicle", title: "Icicle", available: () => true, component: Icicle };
+export const icicle: View = {
+  id: "icicle",
+  title: "Icicle",
+  available: () => true,
+  component: Icicle,
+  keys: [...TREE_KEYS, ["+ −", "zoom"], ["Page Up  Page Down", "through the levels"]],
+};

@@ -10,6 +10,7 @@ import { Empty, Waiting } from "../parts/Empty";
 import { Toolbar } from "../parts/Menu";
 import { Named } from "../parts/Named";
 import { Rows, type RowColumn } from "../parts/Rows";
+import { WholeRun } from "../parts/WholeRun";
 import { range } from "../store";
 import { bytes, count, time } from "../units";
 import type { View } from "./view";
@@ -141,6 +142,7 @@ function Io() {
       </div>
       <div class="halves">
         <div class="pane">
+          <WholeRun what="Files" ranks />
           {files.data ? (
             <Files files={files.data} before={base.data} />
           ) : (

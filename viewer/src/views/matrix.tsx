@@ -104,4 +104,8 @@ export const matrix: View = {
   title: "Matrix",
   available: (facts) => facts.has.messages || (facts.has.mpi ? "Messages between ranks are in the trace: record one with --trace." : "No messages between ranks were recorded. They come from programs that use MPI, measured with --trace."),
   component: Communication,
+  keys: [
+    ["Arrows", "from cell to cell"],
+    ["Enter", "selects the sender"],
+  ],
 };

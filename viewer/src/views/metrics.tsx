@@ -291,4 +291,10 @@ export const metrics: View = {
   title: "Metrics",
   available: (facts) => facts.has.metrics || facts.has.counters || NONE_KNOWN,
   component: Metrics,
+  keys: [
+    ["← →  Page Up  Page Down  Home  End", "along the time"],
+    ["↑ ↓", "from line to line"],
+    ["Enter", "selects the thread"],
+    ["Escape", "gives up thread and range of time"],
+  ],
 };

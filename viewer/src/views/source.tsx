@@ -8,10 +8,12 @@ import type { Columns } from "../columns";
 import type { Regions } from "../facts";
 import { type BaseLines, type HeatLine, type LineFunction, endOfBlock, heatLines, timeOf } from "../heat";
 import { useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../hooks";
+import { useMeant } from "../meant";
 import { Empty, Waiting } from "../parts/Empty";
 import { Toolbar } from "../parts/Menu";
 import { Rows, type RowColumn } from "../parts/Rows";
 import { type Column, ROW, VirtualTable } from "../parts/VirtualTable";
+import { WholeRun } from "../parts/WholeRun";
 import { type Unit, count, inUnit, percent, time, timeUnit } from "../units";
 import type { View } from "./view";
 
@@ -177,6 +179,11 @@ function Listing({ lines, place, paint }: { lines: readonly HeatLine[]; place: P
 
 function Functions({ functions, place, regions }: { functions: readonly LineFunction[]; place: Place | undefined; regions: Regions }) {
   const store = useStore();
+  const meant = useMeant();
+  const stays = (f: LineFunction): boolean => {
+    const region = regionOf(regions, f);
+    return !meant || (region !== undefined && meant[region] === 1);
+  };
   const most = functions.reduce((longest, f) => Math.max(longest, timeOf(f)), 0);
   const columns: RowColumn<LineFunction>[] = useMemo(
     () => [
@@ -194,6 +201,7 @@ function Functions({ functions, place, regions }: { functions: readonly LineFunc
         by="time"
         selected={(f) => f.file === place?.file && f.line === place.line && f.name === place.name}
         onSelect={(f) => store.select({ region: regionOf(regions, f) }, "replace")}
+        rowClass={(f) => (stays(f) ? "" : "faded")}
       />
     </div>
   );
@@ -239,6 +247,7 @@ function Source() {
         {at?.base && <span>{`against the other run: ${both(time, { now: timeOf(at), before: timeOf(at.base) })}`}</span>}
         {functions.length > 0 && <PaintChoice paint={paint} onPaint={setPaint} plain="Heat" none={recorded.data?.none} />}
       </Toolbar>
+      {at && <WholeRun what="Lines" />}
       {facts.has.compare && at && <Before of={at} none={recorded.data?.none} />}
       {(missing || !at) && <p class="note">{[missing, advice(missing, at !== undefined)].filter(Boolean).join(". ")}</p>}
       {meta?.["remark"] && <p class="note">{String(meta["remark"])}</p>}

@@ -5,6 +5,7 @@ import { css, ofModule } from "../colour";
 import { type Facts, type Regions, isGroup } from "../facts";
 import { byPackage, Flat, sorted } from "../flat";
 import { useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../hooks";
+import { inModule, useMeant } from "../meant";
 import { Bars } from "../parts/Bars";
 import { range } from "../store";
 import { count, moment, percent, time } from "../units";
@@ -17,6 +18,8 @@ const asFlat = (columns: ConstructorParameters<typeof Flat>[0]): Flat => new Fla
 function Functions({ flat, regions, rows }: { flat: Flat; regions: Regions; rows: Uint32Array }) {
   const store = useStore();
   const dark = useDark();
+  const selected = useSelection().region;
+  const meant = useMeant();
   return (
     <Bars
       rows={Array.from(rows.subarray(0, ROWS), (row) => {
@@ -28,6 +31,8 @@ function Functions({ flat, regions, rows }: { flat: Flat; regions: Regions; rows
           share: flat.excl[row]! / flat.total,
           value: time(flat.excl[row]!),
           colour: css(ofModule(regions.moduleOf(region), dark)),
+          chosen: region === selected,
+          faded: meant !== undefined && !meant[region],
           go: () => store.select({ view: "table", region }),
         };
       })}
@@ -38,6 +43,7 @@ function Functions({ flat, regions, rows }: { flat: Flat; regions: Regions; rows
 function Packages({ flat, regions }: { flat: Flat; regions: Regions }) {
   const store = useStore();
   const dark = useDark();
+  const selected = useSelection().module;
   const packages = useMemo(() => byPackage(flat, regions), [flat, regions]);
   return (
     <Bars
@@ -48,6 +54,8 @@ function Packages({ flat, regions }: { flat: Flat; regions: Regions }) {
         share: excl / flat.total,
         value: time(excl),
         colour: css(ofModule(isGroup(module) ? "" : module, dark)),
+        chosen: module !== "" && module === selected,
+        faded: selected !== undefined && !inModule(module, selected) && !inModule(selected, module),
         go: () => store.select({ view: "table", module: module || undefined }),
       }))}
     />

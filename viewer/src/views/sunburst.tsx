@@ -14,7 +14,7 @@ import { Weigh } from "../parts/Weigh";
 import { type Disc, type Lettering, angle, disc, flipped, lettering, polar, upright } from "../sunburst";
 import { NONE } from "../columns";
 import { ROOT } from "../tree";
-import { About, type Chart, FONT, type Paint, fillOf, label, looks, measurer, nameOf, spoken, useChart } from "../treechart";
+import { About, TREE_KEYS, type Chart, FONT, type Paint, fillOf, label, looks, measurer, nameOf, spoken, useChart } from "../treechart";
 import { count, percent, shorten, smaller } from "../units";
 import type { View } from "./view";
 
@@ -175,6 +175,8 @@ function Beside({ chart }: { chart: Chart }) {
           share: tree.incl[row]! / tree.total,
           value: tree.weight.show(tree.incl[row]!),
           colour: css(chart.colour(row)),
+          chosen: row === chart.selected,
+          faded: chart.hits !== undefined && !chart.hits.rows[row],
           go: () => chart.go(row),
         }))}
       />
@@ -286,4 +288,10 @@ function Sunburst() {
   );
 }
 
-export const sunburst: View = { id: "sunburst", title: "Sunburst", available: () => true, component: Sunburst };
+export const sunburst: View = {
+  id: "sunburst",
+  title: "Sunburst",
+  available: () => true,
+  component: Sunburst,
+  keys: TREE_KEYS,
+};

@@ -11,9 +11,8 @@ import { Empty, Waiting } from "../parts/Empty";
 import { Name } from "../parts/Name";
 import { Toolbar } from "../parts/Menu";
 import { type Column, type Sorting, VirtualTable, room } from "../parts/VirtualTable";
-import { useFound } from "../searchbox";
+import { useMeant } from "../meant";
 import { range } from "../store";
-import { inModule } from "../treechart";
 import { type Unit, columnUnit, count, inUnit, percent, time } from "../units";
 import { scaleOf, weightOf } from "../weight";
 import type { View } from "./view";
@@ -133,17 +132,12 @@ export function shortPlace(place: string): string {
 }
 
 function useRows(flat: Flat | undefined, regions: Regions | undefined): Uint32Array | undefined {
-  const { module } = useSelection();
-  const found = useFound();
+  const meant = useMeant();
   return useMemo(() => {
     if (!flat || !regions) return undefined;
     const all = Uint32Array.from({ length: flat.count }, (_, row) => row);
-    if (!found && module === undefined) return all;
-    return all.filter((row) => {
-      const region = flat.region[row]!;
-      return (!found || found[region]) && (module === undefined || inModule(regions.groupOf(region), module));
-    });
-  }, [flat, regions, found, module]);
+    return meant ? all.filter((row) => meant[flat.region[row]!]) : all;
+  }, [flat, regions, meant]);
 }
 
 function longestName(flat: Flat, regions: Regions): number {

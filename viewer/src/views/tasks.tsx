@@ -6,9 +6,11 @@ import { both } from "../change";
 import type { Columns } from "../columns";
 import type { Facts, Regions } from "../facts";
 import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../hooks";
+import { useMeant } from "../meant";
 import { Empty, Waiting } from "../parts/Empty";
 import { Toolbar } from "../parts/Menu";
 import { Rows, type RowColumn } from "../parts/Rows";
+import { WholeRun } from "../parts/WholeRun";
 import { placeName, regionNamed } from "../stacks";
 import { count, time } from "../units";
 import "../views.css";
@@ -90,6 +92,10 @@ interface GroupsProps {
 
 function Groups({ groups, before, regions, chosen, choose }: GroupsProps) {
   const store = useStore();
+  const { region: selected } = useSelection();
+  const meant = useMeant();
+  const regionOf = (g: Group): number | undefined => (g.name === null ? undefined : regionNamed(regions, g.name));
+  const stays = (g: Group): boolean => !meant || meant[regionOf(g) ?? -1] === 1;
   const most = Math.max(...groups.map((g) => g.running + g.waiting), 0);
   const columns: RowColumn<Group>[] = useMemo(
     () => [
@@ -112,12 +118,13 @@ function Groups({ groups, before, regions, chosen, choose }: GroupsProps) {
       rows={groups}
       columns={columns}
       by="waiting"
-      selected={(g) => g === chosen}
+      selected={(g) => (chosen ? g === chosen : selected !== undefined && regionOf(g) === selected)}
       onSelect={(g) => {
         choose(g === chosen ? undefined : g);
-        const region = g.name === null ? undefined : regionNamed(regions, g.name);
+        const region = regionOf(g);
         if (region !== undefined) store.select({ region }, "replace");
       }}
+      rowClass={(g) => (stays(g) ? "" : "faded")}
     />
   );
 }
@@ -165,7 +172,7 @@ function againstText(now: Tasks, base: Tasks): string {
 
 function TasksView() {
   const facts = useFacts();
-  const { process, location } = useSelection();
+  const { process, location, begin, end } = useSelection();
   const answer = useAnswer("tasks", {}, asTasks);
   const regions = useRegions();
   const [group, choose] = useState<Group | undefined>(undefined);
@@ -177,9 +184,13 @@ function TasksView() {
     () =>
       tasks?.tasks.filter(
         (t) =>
-          (!group || t.region === group.name) && (process === undefined || t.process === process) && (location === undefined || t.location === location),
+          (!group || t.region === group.name) &&
+          (process === undefined || t.process === process) &&
+          (location === undefined || t.location === location) &&
+          t.created < (end ?? Infinity) &&
+          t.end > (begin ?? 0),
       ) ?? [],
-    [tasks, group, process, location],
+    [tasks, group, process, location, begin, end],
   );
   useReport(() =>
     tasks && { ready: !base.loading, before: before && [...before].map(([name, g]) => [name, g.running, g.waiting]), count: tasks.count, groups: tasks.groups.map((g) => [g.name, g.tasks, g.running, g.waiting]), tasks: shown.length, longest: shown[0]?.waiting },
@@ -195,6 +206,7 @@ function TasksView() {
       </Toolbar>
       <Uncompared problem={base.problem} />
       {notes(tasks) && <p class="note">{notes(tasks)}</p>}
+      <WholeRun what="Sums and times" ranks />
       <div class="halves upper">
         <div class="pane">
           <Groups groups={tasks.groups} before={before} regions={regions.data} chosen={group} choose={choose} />
@@ -203,7 +215,7 @@ function TasksView() {
       <div class="halves">
         <div class="pane">
           <h2>{`${count(shown.length)} tasks${group ? ` of ${group.name ?? UNKNOWN}` : ""}`}</h2>
-          {shown.length ? <List tasks={shown} facts={facts} all={tasks} /> : <Empty title="No task is left">Take back the rank, thread or group.</Empty>}
+          {shown.length ? <List tasks={shown} facts={facts} all={tasks} /> : <Empty title="No task is left">Take back the rank, thread, range of time or group.</Empty>}
         </div>
       </div>
     </>

@@ -1,9 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All ranks, processes, threads and tasks over the time of the run.
 import { Lines } from "../timelineview";
-import type { View } from "./view";
+import type { Key, View } from "./view";
 
 export const NO_TRACE = "This experiment has no trace. Record one with: spartito run --trace -- COMMAND";
+
+export const TIME_KEYS: readonly Key[] = [
+  ["W S  + −", "zoom"],
+  ["A D", "move"],
+  ["0  Home", "the whole run"],
+  ["Arrows", "from row to row, from call to call"],
+  ["Enter", "opens a row, selects a call"],
+  ["F", "the call in full"],
+  ["R", "selects the time of the call, or what is in view"],
+  ["T K", "threads and tasks of the process"],
+  ["Page Up  Page Down", "through the rows"],
+  ["Escape", "gives up the range of time, then the function"],
+];
 
 const Timeline = () => <Lines />;
 
@@ -13,4 +26,5 @@ export const timeline: View = {
   title: "Timeline",
   available: (facts) => facts.has.trace || NO_TRACE,
   component: Timeline,
+  keys: TIME_KEYS,
 };

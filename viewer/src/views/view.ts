@@ -2,6 +2,9 @@
 import type { ComponentType } from "preact";
 import type { Facts } from "../facts";
 
+/** What a key is called, and what it does. */
+export type Key = readonly [string, string];
+
 /** What a file in views/ exports. */
 export interface View {
   /** In the URL. */
@@ -12,4 +15,6 @@ export interface View {
   component: ComponentType;
   /** Its times are of single events or lines: what measuring costs is in them also where it is taken out of those of functions. */
   asMeasured?: true;
+  /** Of its picture; those of tables are the same everywhere. */
+  keys?: readonly Key[];
 }

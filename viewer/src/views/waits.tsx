@@ -6,9 +6,11 @@ import { both } from "../change";
 import type { Columns } from "../columns";
 import type { Facts, Regions } from "../facts";
 import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../hooks";
+import { useMeant } from "../meant";
 import { Empty, Waiting } from "../parts/Empty";
 import { Toolbar } from "../parts/Menu";
 import { Rows, type RowColumn } from "../parts/Rows";
+import { WholeRun } from "../parts/WholeRun";
 import { pathOf, placeName, processName, regionNamed, shortStack } from "../stacks";
 import { count, percent, time } from "../units";
 import { type WaitMetric, type WaitRow, type Waiter, type Waits, WaitsBefore, chosenRows, depthOf, nameOfKind, waiters } from "../waits";
@@ -84,7 +86,14 @@ interface WhereProps {
 
 function Where({ waits, before, rows, facts, regions }: WhereProps) {
   const store = useStore();
+  const { region: selected } = useSelection();
+  const meant = useMeant();
   const most = rows.reduce((longest, row) => Math.max(longest, row.time), 0);
+  const stays = (row: WaitRow): boolean => {
+    if (!meant && selected === undefined) return true;
+    const path = stack(row).map((name) => regionNamed(regions, name));
+    return (selected === undefined || path.includes(selected)) && (!meant || path.some((region) => region !== undefined && meant[region] === 1));
+  };
   const stack = (row: WaitRow): string[] => waits.stacks[row.path] ?? [];
   const columns: RowColumn<WaitRow>[] = useMemo(
     () => [
@@ -105,7 +114,7 @@ function Where({ waits, before, rows, facts, regions }: WhereProps) {
     const region = regionNamed(regions, names[names.length - 1] ?? "");
     store.select({ ...(view !== undefined && { view }), ...(path ? { path } : { path: undefined, region }) }, view === undefined ? "replace" : "push");
   };
-  return <Rows label="Waits by call path" rows={rows} columns={columns} by="time" onSelect={(row) => go(row)} onOpen={(row) => go(row, "callers")} />;
+  return <Rows label="Waits by call path" rows={rows} columns={columns} by="time" onSelect={(row) => go(row)} onOpen={(row) => go(row, "callers")} rowClass={(row) => (stays(row) ? "" : "faded")} />;
 }
 
 /** Where waiting comes from, in a sentence. */
@@ -159,6 +168,7 @@ function WaitsView() {
         <b>{words(rows, facts, total, before?.total(kinds))}</b>
       </Toolbar>
       <Uncompared problem={base.problem} />
+      <WholeRun what="Waits" />
       <div class="halves upper">
         <div class="pane">
           <Kinds waits={waits} before={before} total={sum} chosen={metric} choose={choose} />
