@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shlex
 
-from spartito.reading import command, what_ran
+from spartito.reading import command, launcher, what_ran
 from spartito.settings import SETTINGS
 from spartito.summary import measuring_cost
 from spartito.text import count, name, plural, seconds
@@ -112,7 +112,7 @@ def _hosts(info: dict[str, Any]) -> str:
 
 def _facts(directory: str, info: dict[str, Any]) -> dict[str, str]:
     """What else than options may make times differ; empty: not known."""
-    meta, ran = _meta(info), what_ran(directory, command(directory, info))
+    meta, ran = _meta(info), what_ran(directory, command(launcher(directory)[0], info))
     return {
         "commands": "" if ran.startswith("In[") else ran,  # two cells are two commands
         "versions of Python": meta.get("python", "").split(" ")[0],

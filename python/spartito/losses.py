@@ -176,23 +176,17 @@ def _signal(number: int) -> str:
     return name if name.startswith("signal") else f"signal {number} ({name})"
 
 
-def ending(directory: str) -> str:
-    """How the program ended, if not by itself: from experiment.json; empty when that says nothing, or of_ranks() more."""
-    import json
-
-    try:
-        with open(os.path.join(directory, "experiment.json"), encoding="utf-8") as f:
-            known = json.load(f)
-            number = None if "ranks" in known else known.get("signal")
-    except (OSError, ValueError, AttributeError):
-        return ""
+def ending(known: dict[str, Any]) -> str:
+    """How the program ended, if not by itself. known: experiment.json; empty when that says nothing, or of_ranks() more."""
+    number = None if "ranks" in known else known.get("signal")
     return f"the program was ended by {_signal(number)}" if isinstance(number, int) else ""
 
 
 def say_all(info: dict[str, Any], directory: str) -> None:
+    from spartito.reading import launcher
     from spartito.say import complain
 
     for line in sentences(info):
         complain(line)
-    for line in filter(None, [*of_ranks(directory), ending(directory)]):
+    for line in filter(None, [*of_ranks(directory), ending(launcher(directory)[0])]):
         complain(line)

@@ -46,18 +46,9 @@ def load(directory: str, compensate: bool = False) -> tuple[Model, dict[str, Any
     return model, model.info()
 
 
-def launcher(directory: str) -> dict[str, Any]:
-    """experiment.json; empty where there is none that can be read."""
-    return _launcher(directory)[0]
-
-
-def launcher_problem(directory: str) -> str:
-    """What is wrong with experiment.json, which then tells neither command nor how the run ended; empty: nothing is, or there is
-    none, as of other tools' experiments."""
-    return _launcher(directory)[1]
-
-
-def _launcher(directory: str) -> tuple[dict[str, Any], str]:
+def launcher(directory: str) -> tuple[dict[str, Any], str]:
+    """experiment.json, empty where there is none that can be read; and what is wrong with it, which then tells neither command nor
+    how the run ended. "": nothing is, or there is none, as of other tools' experiments."""
     import json
 
     try:
@@ -74,9 +65,9 @@ def _launcher(directory: str) -> tuple[dict[str, Any], str]:
     return found, ""
 
 
-def command(directory: str, info: dict[str, Any]) -> list[str]:
-    """What was measured, in words of a command line; empty where nobody knows."""
-    given = launcher(directory).get("command")
+def command(known: dict[str, Any], info: dict[str, Any]) -> list[str]:
+    """What was measured, in words of a command line; empty where nobody knows. known: experiment.json."""
+    given = known.get("command")
     if isinstance(given, list) and given:
         return [str(word) for word in given]
     return info["processes"][0]["command"].split() if info["processes"] else []

@@ -174,7 +174,7 @@ static int hook_on(void)
 /* The thread that starts: cost of an event first, which throws away what it recorded, then the frames that are open. */
 static int begin_here(const struct sp_hook *h, bool booting)
 {
-	sp_calibrate_before();
+	sp_calibrate_before(h);
 	if (booting)
 		PyErr_Clear();
 	if (PyErr_Occurred() || h->install())

@@ -276,8 +276,9 @@ int sp_attach(struct sp_settings *s, enum sp_raw_start how, bool *without_io);
 void sp_attach_missing(bool without_io); /* says so in the file */
 
 /* calibrate.c: what an event costs here, into the header. The thread's stack must be empty; everything recorded is
- * thrown away. */
-void sp_calibrate_before(void);
+ * thrown away. h: the hook, not yet installed. A process that measures again in the same way takes what it found
+ * before. */
+void sp_calibrate_before(const struct sp_hook *h);
 void sp_calibrate_after(struct sp_thread *t);
 
 /* greenlet.c: each greenlet has a stack of its own. */

@@ -20,7 +20,9 @@
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
 #endif
 
-enum { FIRST_SEGMENT = 256 << 10, LAST_SEGMENT = 4 << 20 };
+/* The first one holds what a short program, or a cell of a notebook, needs: its pages cost more than all else of a
+ * start. */
+enum { FIRST_SEGMENT = 64 << 10, LAST_SEGMENT = 4 << 20 };
 
 static uint64_t page_up(uint64_t n)
 {

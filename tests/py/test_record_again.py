@@ -4,6 +4,8 @@
 import subprocess
 import sys
 
+from spartito.analysis import Model
+
 START = """\
 import linecache, os
 from spartito import _measure as measure
@@ -32,3 +34,17 @@ def test_the_source_of_a_cell_is_kept_in_each_measurement(tmp_path):
         "    measure.stop()\n",
     )
     assert [(tmp_path / n / "source" / "In[1]").read_text() for n in "012"] == 3 * ["def f():\n    pass\n"]
+
+
+def test_what_an_event_costs_is_found_once(tmp_path):
+    """And anew where events are of another kind."""
+    run(
+        tmp_path,
+        "for name, settings in (('a', {}), ('b', {}), ('traced', {'trace': '1'}), ('c', {})):\n"
+        "    start(name, **settings)\n"
+        "    measure.stop()\n",
+    )
+    processes = {name: Model(str(tmp_path / name)).info()["processes"][0] for name in ("a", "b", "traced", "c")}
+    costs = {name: (process["cost_in"], process["cost_out"]) for name, process in processes.items()}
+    assert costs["a"] == costs["b"] and sum(costs["a"]) > 0
+    assert len({costs["b"], costs["traced"], costs["c"]}) == 3

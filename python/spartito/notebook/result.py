@@ -100,7 +100,7 @@ class Result:
 
     @property
     def _facts(self) -> dict[str, Any]:
-        return tables.facts(self._experiment)
+        return self._experiment.facts()
 
     # ---- how it looks
 

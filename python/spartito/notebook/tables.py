@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from spartito._analyse import Model
-    from spartito.view.kinds import Experiment
 
 TOP = 10  # functions in the text of a result
 ROWS, SHARE = 20, 1.0  # as of `spartito diff`
@@ -27,11 +26,6 @@ COLUMNS = (
     Column("function", left=True),
     Column("defined at", left=True),
 )
-
-
-def facts(experiment: Experiment) -> dict[str, Any]:
-    """What spartito.view.facts says; the answer is kept by the experiment."""
-    return payload.unpack(experiment.get("facts", {}))[0]
 
 
 def _place(row: dict[str, Any]) -> str:

@@ -141,7 +141,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     directory = one_directory("info", operands)
     model, info = load(directory)
     messages = mpitable.check(model, info)
-    known = launcher(directory)
+    known = launcher(directory)[0]
     if values.get("json"):
         for p, rank in zip(info["processes"], family.ranks(info, directory)):
             p["job_rank"] = rank  # by MPI, or by the launcher alone

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 
 from spartito import __version__, conditions, iotable, losses, mpitable
-from spartito.reading import command, launcher_problem, what_ran
+from spartito.reading import command, launcher, what_ran
 from spartito.view import payload, words
 
 TYPE_CHECKING = False
@@ -106,11 +106,11 @@ def _told(problem: str, lost: list[str]) -> bool:
 def facts(model: Model, directory: str, has: dict[str, bool], compensated: bool = False) -> dict[str, Any]:
     """has: what else the page can show. compensated: the cost of measuring was taken out of the times."""
     info = model.info()
-    ran = command(directory, info)
+    known, problem = launcher(directory)
+    ran = command(known, info)
     cost = _cost(info, compensated)
     said = words.sentences(model, info, _top(model), 0.0 if compensated else cost["total"])
-    ends = (losses.ending(directory), launcher_problem(directory))
-    lost = [*losses.sentences(info), *losses.of_ranks(directory), *filter(None, ends)]
+    lost = [*losses.sentences(info), *losses.of_ranks(directory), *filter(None, (losses.ending(known), problem))]
     said += words.damage([*lost, *info["problems"]])
     return {
         "title": what_ran(directory, ran),

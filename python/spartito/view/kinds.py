@@ -72,6 +72,7 @@ class Experiment:
         if base:
             model.view_against(base.model)
         self._kept: dict[str, bytes] = {}  # answers that do not depend on parameters and take time
+        self._told_facts: dict[str, Any] | None = None
         self._files: list[str] = []
         self._sources: Sources | None = None
         self._same: changes.Same | None = None
@@ -116,8 +117,11 @@ class Experiment:
             return self._kept[kind]
 
     def facts(self) -> dict[str, Any]:
-        has = {"source": self.source, "compare": self.base is not None}
-        return facts.facts(self.model, self.directory, has, self.compensated)
+        """What spartito.view.facts says; not to be changed, as all who ask are given the same."""
+        if self._told_facts is None:
+            has = {"source": self.source, "compare": self.base is not None}
+            self._told_facts = facts.facts(self.model, self.directory, has, self.compensated)
+        return self._told_facts
 
     def _facts(self, given: dict[str, Any]) -> bytes:
         return self._once("facts", given, self.facts)

@@ -21,7 +21,6 @@ from spartito.view import payload
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
-    from typing import Any
 
     from spartito.view.kinds import Experiment
 
@@ -85,7 +84,7 @@ class Packing:
         self.left = budget
         self.blocks: list[Block] = []
         self.pruned: list[str] = []
-        self.facts: dict[str, Any] = payload.unpack(experiment.get("facts", {}))[0]
+        self.facts = experiment.facts()
 
     def _block(self, key: str, data: bytes) -> Block:
         return Block(key, data, self.effort)
