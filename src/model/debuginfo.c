@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/grow.h"
+
 enum { DEEPEST = 16 }; /* scopes in each other */
 
 struct function {
@@ -40,22 +42,6 @@ struct sp_dwarf {
 	size_t n_ranges, range_room;
 };
 
-/* Room for one more of `size` bytes in *p, which holds n. */
-static bool more(void *p, size_t n, size_t *room, size_t size)
-{
-	void *larger, *old;
-
-	if (n < *room)
-		return true;
-	memcpy(&old, p, sizeof(old));
-	larger = realloc(old, (*room * 2 + 16) * size);
-	if (!larger)
-		return false;
-	*room = *room * 2 + 16;
-	memcpy(p, &larger, sizeof(larger));
-	return true;
-}
-
 static int by_address(const void *a, const void *b)
 {
 	const struct function *x = a, *y = b;
@@ -75,11 +61,11 @@ static void add_unit(struct sp_dwarf *d, Dwarf_Die *cu)
 	Dwarf_Addr base, from, to;
 	ptrdiff_t at = 0;
 
-	if (!more(&d->units, d->n_units, &d->unit_room, sizeof(*d->units)))
+	if (!sp_grow(&d->units, d->n_units, &d->unit_room, sizeof(*d->units)))
 		return;
 	d->units[d->n_units++] = (struct unit){.die = dwarf_dieoffset(cu)};
 	while ((at = dwarf_ranges(cu, at, &base, &from, &to)) > 0)
-		if (from < to && more(&d->ranges, d->n_ranges, &d->range_room, sizeof(*d->ranges)))
+		if (from < to && sp_grow(&d->ranges, d->n_ranges, &d->range_room, sizeof(*d->ranges)))
 			d->ranges[d->n_ranges++] = (struct range){from, to, d->n_units - 1};
 }
 
@@ -161,7 +147,7 @@ static void add_function(struct unit *u, Dwarf_Die *die, Dwarf_Off named)
 	ptrdiff_t at = 0;
 
 	while ((at = dwarf_ranges(die, at, &base, &from, &to)) > 0)
-		if (more(&u->functions, u->n, &u->room, sizeof(*u->functions)))
+		if (sp_grow(&u->functions, u->n, &u->room, sizeof(*u->functions)))
 			u->functions[u->n++] = (struct function){from, dwarf_dieoffset(die), named};
 }
 

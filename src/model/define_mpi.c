@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What one process says of MPI: its rank, communicators, windows and groups. mpi.c makes them one for all processes. */
+#include "base/grow.h"
 #include "model/private.h"
 
 #include <inttypes.h>
@@ -17,19 +18,6 @@ void sp_mpi_defs_free(struct sp_mpi_defs *d)
 	memset(d, 0, sizeof(*d));
 }
 
-/* Room for one more; NULL without memory. */
-static void *grown(void *p, size_t n, size_t *room, size_t size)
-{
-	void *larger;
-
-	if (n < *room)
-		return p;
-	larger = realloc(p, (*room * 2 + 8) * size);
-	if (larger)
-		*room = *room * 2 + 8;
-	return larger;
-}
-
 static bool copy(struct sp_builder *b, struct sp_str *to, const struct sp_str *from)
 {
 	*to = (struct sp_str){sp_arena_copy(&b->scratch, from->p, from->n), from->n};
@@ -39,12 +27,11 @@ static bool copy(struct sp_builder *b, struct sp_str *to, const struct sp_str *f
 static int add_comm(struct sp_builder *b, struct sp_loading *l, const struct sp_comm_def *def)
 {
 	struct sp_mpi_defs *m = &l->mpi;
-	struct sp_comm_def *p = grown(m->comms, m->n_comms, &m->comm_room, sizeof(*p));
+	struct sp_comm_def *p;
 
-	if (!p)
+	if (!sp_grow(&m->comms, m->n_comms, &m->comm_room, sizeof(*p)))
 		return -1;
-	m->comms = p;
-	p += m->n_comms;
+	p = &m->comms[m->n_comms];
 	*p = *def;
 	p->order = (uint32_t)m->n_comms++;
 	return copy(b, &p->name, &def->name) && copy(b, &p->members, &def->members) &&
@@ -89,12 +76,11 @@ static int cart(struct sp_builder *b, struct sp_loading *l, const struct sp_raw_
 static int win(struct sp_builder *b, struct sp_loading *l, const struct sp_raw_def *d, const struct sp_str part[4])
 {
 	struct sp_mpi_defs *m = &l->mpi;
-	struct sp_win_def *p = grown(m->wins, m->n_wins, &m->win_room, sizeof(*p));
+	struct sp_win_def *p;
 
-	if (!p)
+	if (!sp_grow(&m->wins, m->n_wins, &m->win_room, sizeof(*p)))
 		return -1;
-	m->wins = p;
-	p += m->n_wins;
+	p = &m->wins[m->n_wins];
 	*p = (struct sp_win_def){.id = d->a, .order = (uint32_t)m->n_wins++, .comm = d->b};
 	return copy(b, &p->name, &part[0]) ? 0 : -1;
 }
@@ -109,11 +95,9 @@ static int group(struct sp_builder *b, struct sp_loading *l, const struct sp_raw
 		sp_raw_report(l->source->raw, at, "the members of group %" PRIu32 " are damaged", d->a);
 		return 0;
 	}
-	p = grown(m->groups, m->n_groups, &m->group_room, sizeof(*p));
-	if (!p)
+	if (!sp_grow(&m->groups, m->n_groups, &m->group_room, sizeof(*p)))
 		return -1;
-	m->groups = p;
-	p += m->n_groups;
+	p = &m->groups[m->n_groups];
 	*p = (struct sp_group_def){.id = d->a, .order = (uint32_t)m->n_groups++};
 	return copy(b, &p->members, &part[0]) ? 0 : -1;
 }

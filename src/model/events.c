@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The trace of one location: decoded, balanced, in the model's ids and time. */
+#include "base/grow.h"
 #include "model/events.h"
 
 #include <errno.h>
@@ -188,15 +189,8 @@ static int next_part(struct sp_events *s, struct sp_err *e)
 
 static int push(struct sp_events *s, uint32_t region, struct sp_err *e)
 {
-	uint32_t *larger;
-
-	if (s->depth == s->stack_room) {
-		larger = realloc(s->stack, (s->stack_room * 2 + 64) * sizeof(*larger));
-		if (!larger)
-			return sp_model_no_memory(e);
-		s->stack = larger;
-		s->stack_room = s->stack_room * 2 + 64;
-	}
+	if (!sp_grow(&s->stack, s->depth, &s->stack_room, sizeof(*s->stack)))
+		return sp_model_no_memory(e);
 	s->stack[s->depth++] = region;
 	return 0;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 static int compare_worlds(const void *a, const void *b)
 {
 	const struct sp_member_world *p = a, *q = b;
@@ -173,7 +175,6 @@ int sp_members_told(struct sp_members *x, const struct sp_str *runs, struct sp_m
 {
 	const size_t known = x->lists.n;
 	const uint32_t id = sp_intern(&x->lists, runs->p, runs->n);
-	struct sp_member_list *larger;
 	int rc;
 
 	if (id == SP_INTERN_FAILED)
@@ -189,13 +190,8 @@ int sp_members_told(struct sp_members *x, const struct sp_str *runs, struct sp_m
 		*out = (struct sp_member_list){.complete = false};
 	if (id < known)
 		return rc; /* each gets a list of its own, in which it may enter what it knows */
-	if (id == x->list_room) {
-		larger = realloc(x->list, (x->list_room * 2 + 64) * sizeof(*larger));
-		if (!larger)
-			return -1;
-		x->list = larger;
-		x->list_room = x->list_room * 2 + 64;
-	}
+	if (!sp_grow(&x->list, id, &x->list_room, sizeof(*x->list)))
+		return -1;
 	x->list[id] = *out;
 	return rc;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "model/members.h"
 
 struct side {
@@ -71,15 +72,8 @@ static struct building *comm_of(const struct merging *x, uint32_t process, uint3
 
 static int new_comm(struct merging *x, uint32_t process, const struct sp_comm_def *d)
 {
-	struct building *larger;
-
-	if (x->n_comms == x->comm_room) {
-		larger = realloc(x->comms, (x->comm_room * 2 + 64) * sizeof(*larger));
-		if (!larger)
-			return -1;
-		x->comms = larger;
-		x->comm_room = x->comm_room * 2 + 64;
-	}
+	if (!sp_grow(&x->comms, x->n_comms, &x->comm_room, sizeof(*x->comms)))
+		return -1;
 	x->comms[x->n_comms++] = (struct building){.c = {.name = {"", 0},
 	                                                 .parent = SP_NONE,
 	                                                 .inter = d->flags & SP_RAW_COMM_INTER,

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 void sp_pack_write(struct sp_pack *k)
 {
 	*k = (struct sp_pack){.reading = false};
@@ -224,7 +226,7 @@ void sp_pack_array(struct sp_pack *k, void *array, size_t n, size_t size)
 
 static void read_map(struct sp_pack *k)
 {
-	struct sp_pack_map map = {NULL, 0, 0, false}, *larger;
+	struct sp_pack_map map = {NULL, 0, 0, false};
 	size_t i;
 
 	sp_pack_count(k, &map.n);
@@ -234,14 +236,9 @@ static void read_map(struct sp_pack *k)
 			map.none = true;
 		else if (map.to[i] > map.most)
 			map.most = map.to[i];
-	if (k->n_known == k->known_room) {
-		larger = realloc(k->known, (k->known_room * 2 + 64) * sizeof(*larger));
-		if (!larger) {
-			sp_pack_no_memory(k);
-			return;
-		}
-		k->known = larger;
-		k->known_room = k->known_room * 2 + 64;
+	if (!sp_grow(&k->known, k->n_known, &k->known_room, sizeof(*k->known))) {
+		sp_pack_no_memory(k);
+		return;
 	}
 	k->known[k->n_known++] = map;
 }

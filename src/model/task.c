@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tasks: what the records of one process say, and those of all processes. */
+#include "base/grow.h"
 #include "model/private.h"
 
 #include <inttypes.h>
@@ -22,19 +23,13 @@ int sp_build_task_record(struct sp_loading *l, const struct sp_raw_def *d, uint6
 	static const size_t sizes[] = {sizeof(struct sp_raw_task), sizeof(struct sp_raw_tasks),
 	                               sizeof(struct sp_raw_awaited), sizeof(struct sp_raw_handed)};
 	struct sp_task_defs *t = &l->tasks;
-	struct sp_task_def *larger;
 
 	if (d->flags > SP_RAW_TASK_HANDED || part[0].n < sizes[d->flags] || (d->flags == SP_RAW_TASK_ONE && !d->a)) {
 		sp_raw_report(l->source->raw, at, "record %" PRIu32 " of a task is damaged", d->a);
 		return 0;
 	}
-	if (t->n == t->room) {
-		larger = realloc(t->defs, (t->room * 2 + 16) * sizeof(*larger));
-		if (!larger)
-			return -1;
-		t->defs = larger;
-		t->room = t->room * 2 + 16;
-	}
+	if (!sp_grow(&t->defs, t->n, &t->room, sizeof(*t->defs)))
+		return -1;
 	t->defs[t->n++] =
 	    (struct sp_task_def){.what = (uint8_t)d->flags, .a = d->a, .b = d->b, .data = part[0].p, .name = part[1]};
 	t->count[d->flags]++;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "model/balance.h"
 #include "view/kept.h"
 #include "view/ranged.h"
@@ -163,15 +164,9 @@ static int put_line(struct spread *s, uint32_t unit, uint32_t cell)
 {
 	const struct cell *c = &s->cells[cell];
 	const bool rest = cell == s->n;
-	struct line *larger;
 
-	if (s->n_lines == s->room) {
-		larger = realloc(s->lines, (s->room * 2 + 1024) * sizeof(*larger));
-		if (!larger)
-			return -1;
-		s->lines = larger;
-		s->room = s->room * 2 + 1024;
-	}
+	if (!sp_grow(&s->lines, s->n_lines, &s->room, sizeof(*s->lines)))
+		return -1;
 	s->lines[s->n_lines++] = (struct line){unit, rest ? SP_NONE : s->regions[cell], c->visits,
 	                                       (rest ? c->excl : c->incl) * S, c->excl * S};
 	return 0;

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 int sp_band_init(struct sp_band *b, size_t regions, uint64_t begin, uint64_t end, uint32_t pixels)
 {
 	*b = (struct sp_band){.begin = begin, .end = end, .pixels = pixels};
@@ -27,16 +29,9 @@ void sp_band_location(struct sp_band *b, uint32_t location)
 
 static void put_row(struct sp_band *b, struct sp_band_row row)
 {
-	struct sp_band_row *larger;
-
-	if (b->n_rows == b->row_room) {
-		larger = realloc(b->rows, (b->row_room * 2 + 1024) * sizeof(*larger));
-		if (!larger) {
-			b->failed = true;
-			return;
-		}
-		b->rows = larger;
-		b->row_room = b->row_room * 2 + 1024;
+	if (!sp_grow(&b->rows, b->n_rows, &b->row_room, sizeof(*b->rows))) {
+		b->failed = true;
+		return;
 	}
 	b->rows[b->n_rows++] = row;
 }

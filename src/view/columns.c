@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/utf8.h"
 
 static const struct {
@@ -191,16 +192,11 @@ void sp_columns_free(struct sp_columns *c)
 
 static void *add(struct sp_columns *c, const char *name, enum sp_column_type type, size_t n, bool zero)
 {
-	struct column *larger, x = {.n = n, .type = type};
+	struct column x = {.n = n, .type = type};
 
-	if (c->n_columns == c->column_room) {
-		larger = realloc(c->columns, (c->column_room * 2 + 16) * sizeof(*larger));
-		if (!larger) {
-			c->failed = true;
-			return NULL;
-		}
-		c->columns = larger;
-		c->column_room = c->column_room * 2 + 16;
+	if (!sp_grow(&c->columns, c->n_columns, &c->column_room, sizeof(*c->columns))) {
+		c->failed = true;
+		return NULL;
 	}
 	x.name = strdup(name);
 	if (n < SIZE_MAX / 16)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "view/kept.h"
 #include "view/span.h"
 
@@ -57,7 +58,6 @@ static int choose(struct chosen *c, const struct sp_model *m, const struct sp_vi
 
 	for (i = 0; i < all->n && all->p[i].sent <= span->end; i++) {
 		const struct sp_view_message *x = &all->p[i];
-		uint32_t *larger;
 
 		if (i % SP_VIEW_MESSAGES == 0 && all->last[i / SP_VIEW_MESSAGES] < span->begin) {
 			i += SP_VIEW_MESSAGES - 1;
@@ -65,13 +65,8 @@ static int choose(struct chosen *c, const struct sp_model *m, const struct sp_vi
 		}
 		if ((x->received == UINT64_MAX ? x->sent : x->received) < span->begin || !is_asked(m, q, x))
 			continue;
-		if (c->n == c->room) {
-			larger = realloc(c->p, (c->room * 2 + 1024) * sizeof(*larger));
-			if (!larger)
-				return -1;
-			c->p = larger;
-			c->room = c->room * 2 + 1024;
-		}
+		if (!sp_grow(&c->p, c->n, &c->room, sizeof(*c->p)))
+			return -1;
 		c->p[c->n++] = (uint32_t)i;
 	}
 	return 0;

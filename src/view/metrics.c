@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "view/kept.h"
 #include "view/select.h"
 #include "view/span.h"
@@ -109,16 +110,9 @@ struct curves {
 
 static void put_row(struct curves *k, const double row[NUMBERS])
 {
-	double(*larger)[NUMBERS];
-
-	if (k->n == k->room) {
-		larger = realloc(k->p, (k->room * 2 + 256) * sizeof(*larger));
-		if (!larger) {
-			k->failed = true;
-			return;
-		}
-		k->p = larger;
-		k->room = k->room * 2 + 256;
+	if (!sp_grow(&k->p, k->n, &k->room, sizeof(*k->p))) {
+		k->failed = true;
+		return;
 	}
 	memcpy(k->p[k->n++], row, sizeof(*k->p));
 }

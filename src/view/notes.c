@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "view/kept.h"
 #include "view/span.h"
 
@@ -33,16 +34,10 @@ struct markers {
 static void add_marker(void *arg, uint64_t time, uint32_t string)
 {
 	struct markers *k = arg;
-	struct marker *larger;
 
-	if (k->n == k->room) {
-		larger = realloc(k->p, (k->room * 2 + 64) * sizeof(*larger));
-		if (!larger) {
-			k->failed = true;
-			return;
-		}
-		k->p = larger;
-		k->room = k->room * 2 + 64;
+	if (!sp_grow(&k->p, k->n, &k->room, sizeof(*k->p))) {
+		k->failed = true;
+		return;
 	}
 	k->p[k->n++] = (struct marker){time, k->location, string};
 }
@@ -123,16 +118,10 @@ struct values {
 static void add_values(void *arg, uint32_t counter, uint64_t time, uint64_t n, double min, double max, double mean)
 {
 	struct values *k = arg;
-	double(*larger)[NUMBERS];
 
-	if (k->n == k->room) {
-		larger = realloc(k->p, (k->room * 2 + 256) * sizeof(*larger));
-		if (!larger) {
-			k->failed = true;
-			return;
-		}
-		k->p = larger;
-		k->room = k->room * 2 + 256;
+	if (!sp_grow(&k->p, k->n, &k->room, sizeof(*k->p))) {
+		k->failed = true;
+		return;
 	}
 	memcpy(k->p[k->n++], (double[NUMBERS]){k->location, counter, (double)time * S, min, max, mean, (double)n},
 	       sizeof(*k->p));

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 void sp_pen_begin(struct sp_pen *p, uint64_t begin, uint64_t end, uint32_t pixels, uint32_t levels)
 {
 	*p = (struct sp_pen){.levels = levels, .exact = true};
@@ -21,16 +23,9 @@ void sp_pen_free(struct sp_pen *p)
 
 static void put_row(struct sp_pen *p, struct sp_pen_row row)
 {
-	struct sp_pen_row *larger;
-
-	if (p->n_rows == p->row_room) {
-		larger = realloc(p->rows, (p->row_room * 2 + 1024) * sizeof(*larger));
-		if (!larger) {
-			p->failed = true;
-			return;
-		}
-		p->rows = larger;
-		p->row_room = p->row_room * 2 + 1024;
+	if (!sp_grow(&p->rows, p->n_rows, &p->row_room, sizeof(*p->rows))) {
+		p->failed = true;
+		return;
 	}
 	p->rows[p->n_rows++] = row;
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "view/kept.h"
 #include "view/span.h"
 
@@ -23,16 +24,10 @@ struct steps {
 static void add(void *arg, uint32_t task, uint64_t begin, uint64_t end, uint64_t n, uint64_t ran)
 {
 	struct steps *k = arg;
-	struct step *larger;
 
-	if (k->n == k->room) {
-		larger = realloc(k->p, (k->room * 2 + 256) * sizeof(*larger));
-		if (!larger) {
-			k->failed = true;
-			return;
-		}
-		k->p = larger;
-		k->room = k->room * 2 + 256;
+	if (!sp_grow(&k->p, k->n, &k->room, sizeof(*k->p))) {
+		k->failed = true;
+		return;
 	}
 	k->p[k->n++] = (struct step){begin, end, n, ran, task};
 }
