@@ -9,6 +9,26 @@ from scorep_helpers import environment
 from spartito.notebook.kernel import specification
 from spartito.scorep.kernel.install import CLASS
 
+# cells of that kernel's example notebook
+SETTINGS = """\
+%%scorep_env
+SCOREP_ENABLE_TRACING=1
+SCOREP_ENABLE_PROFILING=0
+SCOREP_TOTAL_MEMORY=3g"""
+ARGUMENTS = "%%scorep_python_binding_arguments\n--noinstrumenter"
+SLEEP = """\
+%%execute_with_scorep
+import scorep
+import time
+
+def sleep_and_double(x):
+    time.sleep(x)
+    return 2*x
+
+with scorep.instrumenter.enable():
+    x = 5
+    x = sleep_and_double(x)
+    x = sleep_and_double(x)"""
 ANEW = "get_ipython().cells.__init__()\nimport os\nfor n in [n for n in os.environ if n[:7] == 'SCOREP_']:\n    del os.environ[n]"
 
 

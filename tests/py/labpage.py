@@ -29,13 +29,14 @@ CONTEXT = "window.jupyterapp?.shell?.currentWidget?.sessionContext"
 READY = "Boolean(window.spartito?.state().view?.ready)"
 
 
-def write(path, *cells):
+def write(path, *cells, kernel=PYTHON):
     """A notebook of cells of code, none of which was run."""
     made = [
         {"cell_type": "code", "id": f"cell{i}", "metadata": {}, "execution_count": None, "outputs": [], "source": code}
         for i, code in enumerate(cells)
     ]
-    path.write_text(json.dumps({**NOTEBOOK, "cells": made}))
+    metadata = {**NOTEBOOK["metadata"], "kernelspec": kernel}
+    path.write_text(json.dumps({**NOTEBOOK, "metadata": metadata, "cells": made}))
 
 
 def outputs(path):

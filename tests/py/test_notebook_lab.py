@@ -4,6 +4,7 @@
 import importlib.metadata
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -14,6 +15,9 @@ from spartito.notebook.result import Result
 from spartito.view import page as built
 
 labpage = pytest.importorskip("labpage")
+pytest.importorskip("jupyter_client")
+from kernel_helpers import ARGUMENTS, SETTINGS, SLEEP  # noqa: E402
+
 pytest.importorskip("jupyterlab")
 
 pytestmark = [
@@ -50,8 +54,8 @@ def opened(lab, tmp_path):
     """A function that opens a notebook of the cells."""
     pages = []
 
-    def opened(app, name, *cells):
-        labpage.write(lab.root / name, *cells)
+    def opened(app, name, *cells, **kernel):
+        labpage.write(lab.root / name, *cells, **kernel)
         pages.append(labpage.Page(lab, app, name, tmp_path))
         return pages[-1]
 
@@ -100,11 +104,12 @@ branch({n})
 """
 
 
-def calls(frame):
-    """Of the function leaf, as the frame's table has them, with its place."""
+def calls(frame, function="leaf"):
+    """Of the function, as the frame's table has them, with its place; None where it has none."""
     frame.view({"view": "table"})
-    (row,) = [r for r in frame.view()["top"] if r["name"].endswith(":leaf")]
-    return row["name"], row["visits"]
+    found = [(r["name"], r["visits"]) for r in frame.view()["top"] if r["name"].endswith(":" + function)]
+    assert len(found) <= 1
+    return found[0] if found else None
 
 
 def test_measured_cells(lab, opened):
@@ -125,6 +130,24 @@ def test_measured_cells(lab, opened):
     kept = {d.name.split("-")[1]: d for d in (lab.root / "spartito-notebook").iterdir()}
     rows = {r["name"]: r["visits"] for d in kept.values() for r in Model(str(d)).flat()}
     assert expected <= rows.items() and set(kept) == {"In2", "In3"}
+
+
+def test_a_notebook_of_the_score_p_kernel(lab, opened):
+    """It asks for that kernel by name, and what it prints there is shown, with the report below the measured cells."""
+    command = [sys.executable, "-m", "spartito", "kernel", "install", "--score-p", "--user"]
+    subprocess.run(command, env=labpage.environment(lab.root.parent), check=True)
+    theirs = {"name": "scorep_jupyter", "display_name": "Score-P_Python", "language": "python"}
+    quick = SLEEP.replace("time.sleep(x)", "time.sleep(x / 1000)")
+    page = opened("lab", "scorep.ipynb", SETTINGS, ARGUMENTS, quick, "print(x)", kernel=theirs)
+    page.run()
+    (frame,) = labpage.frames(page.browser, 1)
+    assert calls(frame, "sleep_and_double") == ("__main__:sleep_and_double", 2)
+    text = page.browser.evaluate("document.querySelector('.jp-Notebook').innerText")
+    for said in ("set user environment sucessfully", "use the following scorep python binding arguments: --noinstrumenter", "20"):
+        assert said in text
+    (output,) = labpage.outputs(lab.root / "scorep.ipynb")[2]
+    (path,) = re.findall(r"results can be found in (\S+)", "".join(output["data"]["text/plain"]))
+    assert os.path.exists(f"{path}/traces.otf2") and not os.path.exists(f"{path}/profile.cubex")
 
 
 def test_the_frame_asks_nobody_and_reaches_nothing(lab, opened, directory):

@@ -9,14 +9,16 @@ import pytest
 from scorep_helpers import environment, visits
 
 notebook = pytest.importorskip("notebook")
-from kernel_helpers import as_at_the_start, is_ours, places, start  # noqa: E402, F401
+from kernel_helpers import (  # noqa: E402
+    ARGUMENTS,
+    SETTINGS,
+    SLEEP,
+    as_at_the_start,  # noqa: F401
+    is_ours,
+    places,
+    start,
+)
 
-SETTINGS = """\
-%%scorep_env
-SCOREP_ENABLE_TRACING=1
-SCOREP_ENABLE_PROFILING=0
-SCOREP_TOTAL_MEMORY=3g"""
-ARGUMENTS = "%%scorep_python_binding_arguments\n--noinstrumenter"
 CLASS = """\
 %%execute_with_scorep
 import scorep
@@ -26,19 +28,6 @@ class A:
         print(self.desc + str(x))
 
 a = A()"""
-SLEEP = """\
-%%execute_with_scorep
-import scorep
-import time
-
-def sleep_and_double(x):
-    time.sleep(x)
-    return 2*x
-
-with scorep.instrumenter.enable():
-    x = 5
-    x = sleep_and_double(x)
-    x = sleep_and_double(x)"""
 MARKED = "marked the cell for multi-cell mode. This cell will be executed at position: "
 
 # cell, its output there, what of its regions is tested: names, or None for a cell that is not measured
