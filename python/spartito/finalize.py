@@ -64,21 +64,25 @@ def make(model: Model, directory: str, quiet: bool = False, wanted: Callable[[],
 
 
 def make_apart(model: Model, directory: str, quiet: bool = False) -> None:
-    """In a process of its own, as it takes memory (some 10 bytes an event) and reads files that others may cut: whatever happens
+    """In a process of its own, as it takes memory (some 8 bytes an event) and reads files that others may cut: whatever happens
     to it, the launcher goes on and ends as the program did. It ends with the launcher, and by Ctrl-C."""
     before, launcher = signal.getsignal(signal.SIGINT), os.getpid()
+    # until both know what to do with it
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     pid = os.fork()
     if not pid:
         status = 1
         try:
             if before is signal.default_int_handler:
                 signal.signal(signal.SIGINT, _interrupt)
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
             make(model, directory, quiet, lambda: os.getppid() == launcher)
             status = 0
         finally:
             os._exit(status)
     if before is signal.default_int_handler:
         signal.signal(signal.SIGINT, lambda number, frame: _forward(pid))
+    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
     status = os.waitpid(pid, 0)[1]
     if before is signal.default_int_handler:
         signal.signal(signal.SIGINT, before)

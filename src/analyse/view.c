@@ -7,6 +7,7 @@
 
 #include "model/pyramid.h"
 #include "view/against.h"
+#include "view/kept.h"
 
 /* How the arguments of Model.view() become a query. */
 struct parameter {
@@ -171,21 +172,27 @@ PyObject *sp_model_view(PyObject *o, PyObject *args, PyObject *kwargs)
 
 PyObject *sp_model_sum_up(PyObject *o, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = {"progress", NULL};
+	static char *names[] = {"progress", "keep", NULL};
 	struct sp_model_object *self = (struct sp_model_object *)o;
 	struct sp_state *st = sp_state_of(o);
 	struct sp_watch w = {.progress = Py_None};
-	const struct sp_pyramid_options options = {.lasting = true, .progress = sp_watch, .arg = &w};
+	struct sp_pyramid_options options = {.progress = sp_watch, .arg = &w};
 	struct sp_pyramid *p = NULL;
 	struct sp_err e = {.code = 0};
+	int rc, keep = false;
 	bool made;
-	int rc;
 
-	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "|O:sum_up", names, &w.progress) || sp_model_enter(self))
+	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "|O$p:sum_up", names, &w.progress, &keep) ||
+	    sp_model_enter(self))
 		return NULL;
+	options.lasting = !keep;
 	sp_watch_begin(&w);
-	rc = sp_pyramid_open(&p, self->model, &options, &e);
-	made = rc == 0 && sp_pyramid_made(p);
+	if (keep) {
+		rc = sp_view_pyramid_make(self->kept, &options, &made, &e);
+	} else {
+		rc = sp_pyramid_open(&p, self->model, &options, &e);
+		made = rc == 0 && sp_pyramid_made(p);
+	}
 	sp_pyramid_close(p);
 	sp_watch_end(&w);
 	sp_model_leave(self);

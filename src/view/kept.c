@@ -46,19 +46,41 @@ void sp_view_kept_free(struct sp_view_kept *k)
 	free(k);
 }
 
+/* Under the lock. */
+static int find_pyramid(struct sp_view_kept *k, const struct sp_pyramid_options *o, struct sp_err *e)
+{
+	/* to try may take a minute, and comes to the same end */
+	if (!k->pyramid && !k->why.text[0])
+		sp_pyramid_open(&k->pyramid, k->m, o, &k->why);
+	if (k->pyramid)
+		return 0;
+	*e = k->why;
+	if (e->code == ECANCELED)
+		k->why = (struct sp_err){.code = 0};
+	return -1;
+}
+
 int sp_view_pyramid(const struct sp_viewed *v, struct sp_pyramid **p, struct sp_err *e)
 {
 	struct sp_view_kept *k = v->kept;
+	int rc;
 
 	pthread_mutex_lock(&k->lock);
-	/* to try may take a minute, and comes to the same end */
-	if (!k->pyramid && !k->why.text[0])
-		sp_pyramid_open(&k->pyramid, k->m, NULL, &k->why);
+	rc = find_pyramid(k, NULL, e);
 	*p = k->pyramid;
-	if (!*p)
-		*e = k->why;
 	pthread_mutex_unlock(&k->lock);
-	return *p ? 0 : -1;
+	return rc;
+}
+
+int sp_view_pyramid_make(struct sp_view_kept *k, const struct sp_pyramid_options *o, bool *made, struct sp_err *e)
+{
+	int rc;
+
+	pthread_mutex_lock(&k->lock);
+	rc = find_pyramid(k, o, e);
+	*made = rc == 0 && sp_pyramid_made(k->pyramid);
+	pthread_mutex_unlock(&k->lock);
+	return rc;
 }
 
 bool sp_view_pyramid_failed(struct sp_view_kept *k, struct sp_err *why)

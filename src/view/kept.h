@@ -14,6 +14,9 @@ void sp_view_kept_free(struct sp_view_kept *k);
 
 /* The pyramid; who comes while it is made waits. 0, or -1 with e set; it is tried once. */
 int sp_view_pyramid(const struct sp_viewed *v, struct sp_pyramid **p, struct sp_err *e);
+/* The same before the first question, with what o says; a making that progress ended is not the one that counts. *made:
+ * whether it was made. */
+int sp_view_pyramid_make(struct sp_view_kept *k, const struct sp_pyramid_options *o, bool *made, struct sp_err *e);
 /* Whether that failed, and why. Does not wait: false while it is being made. */
 bool sp_view_pyramid_failed(struct sp_view_kept *k, struct sp_err *why);
 

@@ -8,6 +8,7 @@ import html.parser
 import os
 import re
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -265,3 +266,63 @@ def test_a_terminal_sees_what_is_done(cwd, tmp_path):
     assert b"making the page" in seen and seen.rstrip(b" ").endswith(b"\r")
     quiet = subprocess.run(command, capture_output=True)
     assert b"making" not in quiet.stdout + quiet.stderr
+
+
+# Ctrl-C while the trace is summed up, as often as progress is told
+INTERRUPTED = """
+import signal, sys
+from spartito import cli, conversion
+conversion.with_bar = lambda title, work: work(lambda done, total: signal.raise_signal(signal.SIGINT))
+sys.exit(cli.main(["html", "fresh", "-o", "stopped.html"]))
+"""
+
+# an answer that never comes, of a function in C that no signal ends: a lock that is taken twice
+ENDLESS = """
+import ctypes, sys
+from spartito import cli
+from spartito.view import kinds
+answer = kinds.Experiment.get
+def get(self, kind, parameters):
+    if kind == "tree":
+        print("asked", flush=True)
+        lock = ctypes.create_string_buffer(64)
+        while True:
+            ctypes.CDLL(None).pthread_mutex_lock(lock)
+    return answer(self, kind, parameters)
+kinds.Experiment.get = get
+sys.exit(cli.main(["html", "fresh", "-o", "stopped.html"]))
+"""
+
+
+@pytest.fixture
+def fresh(cwd, tmp_path):
+    shutil.copytree(cwd / "x", tmp_path / "fresh", ignore=shutil.ignore_patterns("pyramid"))
+    return tmp_path
+
+
+def test_interrupted_while_it_sums_up(fresh):
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, cwd=fresh, timeout=100)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "spartito: interrupted\n")
+    assert sorted(os.listdir(fresh / "fresh")) == ["experiment.json", "raw"] and os.listdir(fresh) == ["fresh"]
+
+
+def test_interrupted_it_waits_for_no_answer(fresh):
+    made = subprocess.Popen([sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=fresh)
+    try:
+        assert made.stdout.readline() == "asked\n"
+        made.send_signal(signal.SIGINT)
+        assert made.communicate(timeout=60) == ("", "spartito: interrupted\n")
+    finally:
+        made.kill()
+    assert made.returncode == 130 and os.listdir(fresh) == ["fresh"]
+
+
+def test_interrupted_while_it_is_written(tmp_path, monkeypatch):
+    def interrupt(*names):
+        raise KeyboardInterrupt
+
+    (tmp_path / "page.html").write_text("before")
+    monkeypatch.setattr(os, "rename", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        onefile.write(str(tmp_path / "page.html"), "after")
+    assert os.listdir(tmp_path) == ["page.html"] and (tmp_path / "page.html").read_text() == "before"

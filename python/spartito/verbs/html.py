@@ -3,16 +3,24 @@
 
 from __future__ import annotations
 
+import concurrent.futures
+import contextlib
 import os
 import sys
+import threading
 import time
 
-from spartito import losses
+from spartito import conversion, losses
+from spartito._analyse import Error
 from spartito.options import Usage
 from spartito.reading import one_directory
 from spartito.say import say
 from spartito.text import count, is_terminal, size, standard_output
 from spartito.view import kinds, onefile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 EACH = 0.2  # s between two words on what is done
 
@@ -42,8 +50,33 @@ class Progress:
         print(f"\r{line:<60}", end="", file=sys.stderr, flush=True)
 
     def end(self) -> None:
-        if self.shown and self.questions:
+        shown, self.shown = self.shown, False
+        if shown and self.questions:
             print(f"\r{'':<60}\r", end="", file=sys.stderr, flush=True)
+
+
+def _sum_up(experiment: kinds.Experiment) -> None:
+    """What questions about time are answered from; where it cannot be made, each of them says why."""
+    if experiment.base is not None:
+        _sum_up(experiment.base)
+    if experiment.model.info()["traced"]:
+        with contextlib.suppress(Error):
+            title = f"summing up {os.path.basename(os.path.normpath(experiment.directory))}"
+            conversion.with_bar(title, lambda progress: experiment.model.sum_up(progress, keep=True))
+
+
+def _apart(work: Callable[[], tuple[str, list[str]]]) -> tuple[str, list[str]]:
+    """What it returns or raises, of a thread that ends with the process: Ctrl-C waits for no answer."""
+    made: concurrent.futures.Future[tuple[str, list[str]]] = concurrent.futures.Future()
+
+    def run() -> None:
+        try:
+            made.set_result(work())
+        except BaseException as e:
+            made.set_exception(e)
+
+    threading.Thread(target=run, name="page", daemon=True).start()
+    return made.result()
 
 
 def main(values: dict[str, object], operands: list[str]) -> int:
@@ -59,10 +92,11 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     experiment = kinds.open_experiment(
         directory, compare=None if compare is None else str(compare), compensate=compensate, source=source
     )
+    _sum_up(experiment)
     progress = Progress()
     experiment.told = progress
     try:
-        text, pruned = onefile.document(experiment, int(limit * (1 << 20)), source)
+        text, pruned = _apart(lambda: onefile.document(experiment, int(limit * (1 << 20)), source))
     finally:
         progress.end()
     onefile.write(path, text)
