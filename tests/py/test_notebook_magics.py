@@ -76,6 +76,7 @@ def test_results_are_shown_again_compared_kept_and_viewed(kernel):
     assert (kernel.directory / "kept" / "raw").is_dir() and (kernel.directory / "page.html").stat().st_size > 10_000
     assert f"In[{a.count}]" in kernel.ok("%spartito_report kept").value
     assert kernel.run("%spartito_save kept").error[1].endswith("kept already exists; choose another name")
+    assert "`%%spartito --lines PATTERN` records those of" in kernel.run("%spartito_report --lines").stderr
     url = kernel.ok("%spartito_view").value
     with urllib.request.urlopen(url, timeout=60) as page:
         assert b"<html" in page.read()

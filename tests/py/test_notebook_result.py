@@ -4,8 +4,10 @@
 import base64
 import hashlib
 import html.parser
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -140,7 +142,7 @@ def test_the_icicle_of_a_metric_is_in_the_frame(tmp_path):
 
 
 @needs_viewer
-def test_what_does_not_fit_is_summed_up_and_said(deep, monkeypatch):
+def test_what_does_not_fit_is_summed_up_and_said(deep, tmp_path):
     whole = Result(deep).html()
     there = payload.unpack(Frame(whole).inner.blocks["tree"])[0]["paths"]
     assert there > 20_000 and len(whole.encode()) < frame.LIMIT
@@ -152,6 +154,13 @@ def test_what_does_not_fit_is_summed_up_and_said(deep, monkeypatch):
     assert meta["shown"] < meta["paths"] == there and sum(tree["excl"]) == pytest.approx(meta["total"])
     pruned = payload.unpack(inner.blocks["facts"])[0]["pruned"]
     assert pruned[-1].startswith(f"Of {there:,} call paths the {meta['shown']:,} with the most time are here")
+    assert "`spartito view` on the experiment's directory" in pruned[-1]
+    # of a cell it is the magic that shows more
+    shutil.copytree(deep, tmp_path / "cell")
+    known = json.loads((tmp_path / "cell" / "experiment.json").read_text())
+    (tmp_path / "cell" / "experiment.json").write_text(json.dumps({**known, "command": ["In[7]"]}))
+    inner = Frame(Result(tmp_path / "cell").html(constant + 80_000)).inner
+    assert payload.unpack(inner.blocks["facts"])[0]["pruned"][-1].endswith("; `%spartito_view` shows all of it.")
     with pytest.raises(ResultError, match="the result cannot be shown within 1.0 KiB: the names and numbers"):
         Result(deep).html(1024)
 

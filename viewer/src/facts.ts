@@ -143,3 +143,8 @@ export class Regions {
     return this.lower;
   }
 }
+
+/** How options of `spartito run` are given where this was recorded: on a command line, or above the cell of a notebook. */
+export function recordBy(facts: Facts, options: string): string {
+  return `${facts.title.startsWith("In[") ? "%%spartito" : "spartito run"} ${options}`;
+}

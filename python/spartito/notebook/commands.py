@@ -104,9 +104,14 @@ def run(name: str, line: str) -> Any:
             return None
         return globals()["_" + name.partition("_")[2]](values, operands)
     except (Usage, Refused, NotMeasured, Error) as e:
-        raise usage_error(f"%{name}: {e}") from None
+        raise usage_error(f"%{name}: {_in_magics(str(e))}") from None
     except OSError as e:
         raise usage_error(f"%{name}: {e.filename}: {e.strerror}" if e.filename else f"%{name}: {e}") from None
+
+
+def _in_magics(text: str) -> str:
+    """What a sentence says to type, as it is typed in a notebook."""
+    return re.sub(r"`spartito (report|view|diff)\b", r"`%spartito_\1", text.replace("`spartito run ", "`%%spartito "))
 
 
 def documentation(verb: Verb) -> str:

@@ -42,6 +42,7 @@ GROUPS = 22  # lines of the run in small, as in viewer/src/timelinedata.ts
 CURVES = 64  # threads that have curves of their own, as in viewer/src/curves.ts; of more there is the sum
 COLUMNS = (TILE, 256, 64)  # of curves of metrics and counters: the first number of these with which they fit
 WHOLE = "`spartito view` on the experiment's directory shows all of it"
+WHOLE_OF_CELL = "`%spartito_view` shows all of it"
 
 
 def element(name: str, value: str, data: bytes, effort: int) -> str:
@@ -85,6 +86,7 @@ class Packing:
         self.blocks: list[Block] = []
         self.pruned: list[str] = []
         self.facts = experiment.facts()
+        self.whole = WHOLE_OF_CELL if self.facts["title"].startswith("In[") else WHOLE
 
     def _block(self, key: str, data: bytes) -> Block:
         return Block(key, data, self.effort)
@@ -151,7 +153,7 @@ class Packing:
             self.pruned.append(f"This file does not hold {what}: {e}.")
             return
         if not self._take(block):
-            self.pruned.append(f"This file does not hold {what}, which takes {size(len(block.text))}; {WHOLE}.")
+            self.pruned.append(f"This file does not hold {what}, which takes {size(len(block.text))}; {self.whole}.")
 
     # ---- sources, paths, time: each takes what is left
 
@@ -173,7 +175,7 @@ class Packing:
             if "text" in payload.unpack(data)[0]:
                 missed += not self._take(self._block(key_of("source", {"file": str(file)}), data))
         if missed:
-            self.pruned.append(f"The text of {plural(missed, 'source file')} with little time is left out; {WHOLE}.")
+            self.pruned.append(f"The text of {plural(missed, 'source file')} with little time is left out; {self.whole}.")
 
     def _tree(self, selected: dict[str, str], room: int, limits: tuple[int, ...]) -> tuple[Block, int, int] | None:
         """The tree with as many paths as fit into the room, how many it has, and how many there are. limits: to be tried."""
@@ -200,7 +202,7 @@ class Packing:
         if shown < there:
             self.pruned.append(
                 f"Of {count(there)} call paths the {count(shown)} with the most time are here one by one, "
-                f"the others summed up; {WHOLE}."
+                f"the others summed up; {self.whole}."
             )
 
     def _selections(self) -> Iterable[tuple[str, int, float]]:
@@ -241,10 +243,10 @@ class Packing:
             )
         if missing_lines:
             who = plural(missing_lines, "process or thread", "processes and threads")
-            self.pruned.append(f"Lines are not told apart for {who}; {WHOLE}.")
+            self.pruned.append(f"Lines are not told apart for {who}; {self.whole}.")
         if missed:
             who = plural(missed, "process or thread", "processes and threads")
-            self.pruned.append(f"{who[0].upper()}{who[1:]} cannot be looked at alone in this file; {WHOLE}.")
+            self.pruned.append(f"{who[0].upper()}{who[1:]} cannot be looked at alone in this file; {self.whole}.")
 
     def _tile(self, level: int, index: int) -> dict[str, str]:
         """The parameters of a range of time, in the words of the page."""
@@ -289,7 +291,7 @@ class Packing:
             elif metric["total"]:
                 missed.append(metric["name"])
         if missed:
-            self.pruned.append(f"Call trees cannot be weighed by {', '.join(missed)} in this file; {WHOLE}.")
+            self.pruned.append(f"Call trees cannot be weighed by {', '.join(missed)} in this file; {self.whole}.")
 
     def _curves(self) -> list[tuple[str, dict[str, str]]]:
         """Questions about what was counted over time, but for its part."""
@@ -305,10 +307,10 @@ class Packing:
                 if self._take(self._made(kind, {**asked, "pixels": str(columns)}, key)):
                     break
             else:
-                self.pruned.append(f"This file does not hold {kind} over time; {WHOLE}.")
+                self.pruned.append(f"This file does not hold {kind} over time; {self.whole}.")
                 continue
             if columns < TILE:
-                self.pruned.append(f"{kind.capitalize()} over time are here in {columns} columns; {WHOLE}.")
+                self.pruned.append(f"{kind.capitalize()} over time are here in {columns} columns; {self.whole}.")
 
     def timeline(self) -> None:
         """Tiles of ever finer levels, until there is no room for the next one."""
@@ -332,11 +334,11 @@ class Packing:
                     break
             held += not missed
         if held == 0:
-            self.pruned.append(f"The timeline is not whole in this file: {plural(missed, 'part')} had no room; {WHOLE}.")
+            self.pruned.append(f"The timeline is not whole in this file: {plural(missed, 'part')} had no room; {self.whole}.")
         elif held < LEVELS:
-            self.pruned.append(f"The timeline is here in {count(TILE << (held - 1))} columns; {WHOLE}.")
+            self.pruned.append(f"The timeline is here in {count(TILE << (held - 1))} columns; {self.whole}.")
         if len(busy) > len(locations):
-            self.pruned.append(f"The calls of the {count(len(locations))} busiest threads are here one by one; {WHOLE}.")
+            self.pruned.append(f"The calls of the {count(len(locations))} busiest threads are here one by one; {self.whole}.")
 
     def finish(self) -> list[Block]:
         """All blocks, the facts first, which tell what is missing."""

@@ -5,7 +5,7 @@ import { PaintChoice, Uncompared } from "../against";
 import { type Measure, both, change, changeOf } from "../change";
 import { css, ofChange, ofHeat } from "../colour";
 import type { Columns } from "../columns";
-import type { Regions } from "../facts";
+import { type Facts, type Regions, recordBy } from "../facts";
 import { type BaseLines, type HeatLine, type LineFunction, endOfBlock, heatLines, timeOf } from "../heat";
 import { useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../hooks";
 import { useMeant } from "../meant";
@@ -145,9 +145,10 @@ function Before({ of, none }: { of: LineFunction; none: string | undefined }) {
 }
 
 /** What to do where no lines, or no text are known. */
-function advice(missing: string | undefined, recorded: boolean): string {
-  const lines = recorded ? "" : "Times of single lines come with spartito run --lines FUNCTION.";
-  const text = missing ? "The source is kept with spartito run --lines FUNCTION without --no-source, and shown while the file is unchanged on this machine." : "";
+function advice(facts: Facts, missing: string | undefined, recorded: boolean): string {
+  const record = recordBy(facts, "--lines FUNCTION");
+  const lines = recorded ? "" : `Times of single lines come with ${record}.`;
+  const text = missing ? `The source is kept with ${record} without --no-source, and shown while the file is unchanged on this machine.` : "";
   return [lines, text].filter(Boolean).join(" ");
 }
 
@@ -238,7 +239,7 @@ function Source() {
   }));
   const problem = regions.problem ?? recorded.problem;
   if (problem || !regions.data || (facts.has.lines && !recorded.data)) return <Waiting problem={problem} what="the lines" />;
-  if (!place) return <Empty title="Choose a function">Its source is shown here. {advice(undefined, false)}</Empty>;
+  if (!place) return <Empty title="Choose a function">Its source is shown here. {advice(facts, undefined, false)}</Empty>;
   return (
     <>
       <Toolbar says={place.file ? `${place.file}:${place.line}` : ""}>
@@ -249,7 +250,7 @@ function Source() {
       </Toolbar>
       {at && <WholeRun what="Lines" />}
       {facts.has.compare && at && <Before of={at} none={recorded.data?.none} />}
-      {(missing || !at) && <p class="note">{[missing, advice(missing, at !== undefined)].filter(Boolean).join(". ")}</p>}
+      {(missing || !at) && <p class="note">{[missing, advice(facts, missing, at !== undefined)].filter(Boolean).join(". ")}</p>}
       {meta?.["remark"] && <p class="note">{String(meta["remark"])}</p>}
       <div class="halves">
         {functions.length > (store.embedded ? 1 : 0) && <Functions functions={functions} place={place} regions={regions.data} />}
@@ -272,6 +273,8 @@ export const source: View = {
   asMeasured: true,
   title: "Source",
   available: (facts) =>
-    facts.has.lines || facts.has.source || "This page was made without source, and no lines were recorded. spartito run --lines FUNCTION records them.",
+    facts.has.lines ||
+    facts.has.source ||
+    `This page was made without source, and no lines were recorded. ${recordBy(facts, "--lines FUNCTION")} records them.`,
   component: Source,
 };
