@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The call tree from above: callers over callees, each as wide as its time.
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { PaintChoice, Uncompared } from "../against";
 import { type Boxes, Finder, boxesIn } from "../boxes";
+import { Charted } from "../charted";
 import { useFacts, useReport } from "../hooks";
 import { Canvas, type Point } from "../parts/Canvas";
-import { Empty, Waiting } from "../parts/Empty";
-import { Menu, Toolbar } from "../parts/Menu";
+import { Menu } from "../parts/Menu";
 import { Tooltip } from "../parts/Tooltip";
-import { Weigh } from "../parts/Weigh";
 import { ROOT } from "../tree";
-import { About, TREE_KEYS, type Chart, FONT, type Paint, fillOf, label, looks, measurer, nameOf, spoken, useChart } from "../treechart";
-import { count, percent } from "../units";
+import { About, TREE_KEYS, type Chart, FONT, fillOf, label, looks, measurer, nameOf, spoken } from "../treechart";
 import type { View } from "./view";
 
 export const HIGH = 19; // pixels of a level
@@ -159,30 +156,11 @@ function report(chart: Chart, drawn: Drawn | undefined) {
 }
 
 function Icicle() {
-  const [paint, setPaint] = useState<Paint>("module");
   const [levels, setLevels] = useState("all");
-  const { chart, problem } = useChart(paint);
-  if (!chart) return <Waiting problem={problem} what="the call tree" />;
-  if (!chart.tree.count) return <Empty title="No call was recorded here">Clear the range of time, the process or the thread above, or record again with fewer filters.</Empty>;
   return (
-    <>
-      <Toolbar says={spoken(chart, chart.focus)}>
-        <Weigh />
-        <Menu label="Levels" value={levels} options={LEVELS} onChange={setLevels} />
-        <PaintChoice paint={paint} onPaint={setPaint} none={chart.tree.baseNone} />
-        {chart.hits && chart.module && (
-          <span>
-            {count(chart.hits.paths)} paths in {chart.module}, {percent(chart.hits.time / chart.tree.total)}
-          </span>
-        )}
-      </Toolbar>
-      <Uncompared problem={chart.tree.baseNone} />
-      {chart.tree.total > 0 || !chart.tree.weight.metric ? (
-        <Picture chart={chart} levels={levels === "all" ? Infinity : Number(levels)} />
-      ) : (
-        <Empty title={`No ${chart.tree.weight.name} was counted here`}>Choose another weight, or a longer range of time.</Empty>
-      )}
-    </>
+    <Charted menu={<Menu label="Levels" value={levels} options={LEVELS} onChange={setLevels} />}>
+      {(chart) => <Picture chart={chart} levels={levels === "all" ? Infinity : Number(levels)} />}
+    </Charted>
   );
 }
 

@@ -2,19 +2,17 @@
 // The call tree around its middle: a ring a level, an arc as long as its time; beside it the callees of the middle as a list.
 import { useCallback, useRef, useState } from "preact/hooks";
 import { type Boxes, Finder, boxesIn } from "../boxes";
+import { Charted } from "../charted";
 import { css } from "../colour";
 import { useFacts, useReport } from "../hooks";
 import { Bars } from "../parts/Bars";
-import { PaintChoice, Uncompared } from "../against";
 import { Canvas, type Point } from "../parts/Canvas";
-import { Empty, Waiting } from "../parts/Empty";
-import { Menu, Toolbar } from "../parts/Menu";
+import { Menu } from "../parts/Menu";
 import { Pairs, Tooltip } from "../parts/Tooltip";
-import { Weigh } from "../parts/Weigh";
 import { type Disc, type Lettering, angle, disc, flipped, lettering, polar, upright } from "../sunburst";
 import { NONE } from "../columns";
 import { ROOT } from "../tree";
-import { About, TREE_KEYS, type Chart, FONT, type Paint, fillOf, label, looks, measurer, nameOf, spoken, useChart } from "../treechart";
+import { About, TREE_KEYS, type Chart, FONT, fillOf, label, looks, measurer, nameOf, spoken } from "../treechart";
 import { count, percent, shorten, smaller } from "../units";
 import type { View } from "./view";
 
@@ -258,33 +256,16 @@ function Picture({ chart, rings }: { chart: Chart; rings: number }) {
 }
 
 function Sunburst() {
-  const [paint, setPaint] = useState<Paint>("module");
   const [rings, setRings] = useState("8");
-  const { chart, problem } = useChart(paint);
-  if (!chart) return <Waiting problem={problem} what="the call tree" />;
-  if (!chart.tree.count) return <Empty title="No call was recorded here">Clear the range of time, the process or the thread above, or record again with fewer filters.</Empty>;
   return (
-    <>
-      <Toolbar says={spoken(chart, chart.focus)}>
-        <Weigh />
-        <Menu label="Rings" value={rings} options={RINGS} onChange={setRings} />
-        <PaintChoice paint={paint} onPaint={setPaint} none={chart.tree.baseNone} />
-        {chart.hits && chart.module && (
-          <span>
-            {count(chart.hits.paths)} paths in {chart.module}, {percent(chart.hits.time / chart.tree.total)}
-          </span>
-        )}
-      </Toolbar>
-      <Uncompared problem={chart.tree.baseNone} />
-      {chart.tree.total > 0 || !chart.tree.weight.metric ? (
+    <Charted menu={<Menu label="Rings" value={rings} options={RINGS} onChange={setRings} />}>
+      {(chart) => (
         <div class="split">
           <Picture chart={chart} rings={Number(rings)} />
           <Beside chart={chart} />
         </div>
-      ) : (
-        <Empty title={`No ${chart.tree.weight.name} was counted here`}>Choose another weight, or a longer range of time.</Empty>
       )}
-    </>
+    </Charted>
   );
 }
 
