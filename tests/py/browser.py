@@ -108,11 +108,13 @@ class Browser:
 
     def wait_for(self, expression):
         until = time.monotonic() + self.patience
+        pause = 0.01
         while not self.evaluate(expression):
             assert time.monotonic() < until, (
                 f"never came true: {expression}; the page shows {self.evaluate('document.body?.innerText')}"
             )
-            time.sleep(0.1)
+            time.sleep(pause)
+            pause = min(2 * pause, 0.1)
 
     def exceptions(self):
         return [e["params"]["exceptionDetails"] for e in self.events if e["method"] == "Runtime.exceptionThrown"]

@@ -47,10 +47,12 @@ LOOK = """new Promise((done, failed) => {
         const all = new Uint32Array(pen.getImageData(0, 0, c.width, c.height).data.buffer), seen = new Map();
         const before = (window.lookedAt ??= {})[NAME];
         let sum = 0, differ = before && before.length !== all.length ? all.length : 0;
-        for (let i = 0; i < all.length; i++) {
-            seen.set(all[i], (seen.get(all[i]) ?? 0) + 1);
+        for (let i = 0, from = 0; i < all.length; i++) {
             sum = (Math.imul(sum, 31) + all[i]) | 0;
             if (before && before[i] !== all[i]) differ++;
+            if (all[i + 1] === all[i]) continue;
+            seen.set(all[i], (seen.get(all[i]) ?? 0) + i + 1 - from); // once for all neighbours that are alike
+            from = i + 1;
         }
         window.lookedAt[NAME] = all;
         done([seen.size, 1 - Math.max(...seen.values()) / all.length, sum, differ]);

@@ -209,11 +209,7 @@ export function BarChart(bars: Bars) {
   };
   const sight = (): Sight => ({ ...colours, ...now, most });
   const draw = useMemo(
-    () => (pen: CanvasRenderingContext2D, width: number, height: number) => {
-      now.width = width;
-      now.height = height;
-      paint(pen, bars, sight());
-    },
+    () => (pen: CanvasRenderingContext2D) => paint(pen, bars, sight()),
     [version, bars.spread, bars.one, bars.time, bars.order, bars.selected, bars.before, colours, most],
   );
   const unit = now.focus >= 0 ? bars.order[now.focus] : undefined;
@@ -226,6 +222,10 @@ export function BarChart(bars: Bars) {
         spoken={unit === undefined ? "" : told(unit)}
         draw={draw}
         cursor={hover ? "pointer" : "default"}
+        onSize={(width, height) => {
+          Object.assign(now, { width, height });
+          redraw();
+        }}
         onPoint={(at) => {
           const hit = hitAt(bars, sight(), at.x, at.y);
           now.hover = hit && { ...hit, at };

@@ -102,8 +102,6 @@ function boxOf(p: Picture, control: Control, at: Focus): { x: number; y: number;
 
 function paint(sight: Sight, colours: ReturnType<typeof useColours>, selection: Selection, pen: CanvasRenderingContext2D, width: number, height: number): void {
   const { control, facts, regions, raster } = sight;
-  control.width = width;
-  control.height = height;
   control.setScroll(control.scroll);
   ask(control, facts);
   const { drag } = control;
@@ -342,6 +340,10 @@ function Sheet(props: Props) {
           spoken={spoken}
           draw={draw}
           cursor={control.drag?.kind === "pan" ? "grabbing" : control.hover?.zone === "ruler" ? "col-resize" : "default"}
+          onSize={(width, height) => {
+            Object.assign(control, { width, height });
+            redraw();
+          }}
           onPoint={(point) => {
             control.hover = control.hit(point.x, point.y);
             redraw();

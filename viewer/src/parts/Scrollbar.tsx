@@ -17,7 +17,7 @@ export function Scrollbar({ top, height, seen, at, onScroll }: Props) {
   useEffect(() => {
     if (element.current && Math.abs(element.current.scrollTop - at) > 1) element.current.scrollTop = at;
   });
-  if (height <= seen) return null;
+  if (seen <= 0 || height <= seen) return null; // nothing is seen before the canvas has a size
   const scrolled = (event: Event): void => {
     const { scrollTop } = event.currentTarget as Element;
     if (Math.abs(scrollTop - at) > 1) onScroll(scrollTop);
