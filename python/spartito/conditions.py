@@ -112,9 +112,11 @@ def _hosts(info: dict[str, Any]) -> str:
 
 def _facts(directory: str, info: dict[str, Any]) -> dict[str, str]:
     """What else than options may make times differ; empty: not known."""
-    meta, ran = _meta(info), what_ran(directory, command(launcher(directory)[0], info))
+    meta, known = _meta(info), launcher(directory)[0]
+    ran, status = what_ran(directory, command(known, info)), known.get("status")
     return {
         "commands": "" if ran.startswith("In[") else ran,  # two cells are two commands
+        "exit statuses": str(status) if isinstance(status, int) else "",
         "versions of Python": meta.get("python", "").split(" ")[0],
         "hooks": meta.get("hook", ""),
         "hosts": _hosts(info),

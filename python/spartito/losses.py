@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 
 from spartito import family
-from spartito.text import count, plural, size
+from spartito.text import count, name, plural, size
 
 TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
 if TYPE_CHECKING:
@@ -117,17 +117,24 @@ def sentences(info: dict[str, Any]) -> list[str]:
     return lines
 
 
-def lacks_time(info: dict[str, Any], directory: str) -> bool:
-    """Whether time that the program spent is missing: damaged files, processes, ranks or threads that were not recorded. Calls that
-    are counted as their caller's, trace events and an abrupt end, up to which all was recorded, are none of that."""
+def not_whole(info: dict[str, Any], directory: str) -> str:
+    """Why the times are not those of a whole run, behind its name; empty: they are. Calls that are counted as their caller's and
+    trace events do not matter, nor do processes that the program itself ended."""
     from spartito.ranks import read
+    from spartito.reading import launcher
 
     known = read(directory)
-    return (
+    lacking = (
         any(NO_LINES not in text for text in info["problems"])
         or any(p["lost"].get("threads") for p in info["processes"])
         or (known is not None and "." in known.roll)
     )
+    if lacking:
+        return "lacks time that was spent"
+    if any(p["end"] == "running" for p in info["processes"]):
+        return "still runs"
+    killed = (p for p in info["processes"] if p["end"] == "abrupt" and p.get("status") is None and not family.by_program(p))
+    return "was ended before it was done" if any(killed) or ending(launcher(directory)[0]) else ""
 
 
 def spans(numbers: list[int]) -> str:
@@ -182,11 +189,11 @@ def ending(known: dict[str, Any]) -> str:
     return f"the program was ended by {_signal(number)}" if isinstance(number, int) else ""
 
 
-def say_all(info: dict[str, Any], directory: str) -> None:
+def say_all(info: dict[str, Any], directory: str, named: bool = False) -> None:
+    """named: with the directory, as it is not the only one."""
     from spartito.reading import launcher
     from spartito.say import complain
 
-    for line in sentences(info):
-        complain(line)
-    for line in filter(None, [*of_ranks(directory), ending(launcher(directory)[0])]):
-        complain(line)
+    which = f"{name(directory)}: " if named else ""
+    for line in filter(None, [*sentences(info), *of_ranks(directory), ending(launcher(directory)[0])]):
+        complain(which + line)

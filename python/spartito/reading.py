@@ -30,6 +30,13 @@ def named(directory: str) -> str:
     return directory
 
 
+def another(directory: str, before: str) -> None:
+    """Refused: they are one run, of which nothing can have changed; a mistake in a script would pass for good news."""
+    if os.path.realpath(directory) == os.path.realpath(before):
+        also = "" if directory == before else f" is {before}, and"
+        raise Refused(f"{directory}{also} is not compared with itself")
+
+
 def check(directory: str) -> None:
     if not os.path.lexists(directory):
         raise Refused(f"{directory}: there is no such experiment")

@@ -5,6 +5,7 @@ import functools
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -169,17 +170,17 @@ def test_sorting(spartito):
 
 
 def test_more_than_two(spartito):
-    a, b = experiments()
-    text = diff(spartito, a, b, a, "--match", "slow")
+    (a, c), (b, *_) = copies(0, 2), copies(1, 1)
+    text = diff(spartito, a, b, c, "--match", "slow")
     assert text.splitlines()[2].startswith("C  ") and "C took" in text
-    _, rows = compared(spartito, a, b, a)
+    _, rows = compared(spartito, a, b, c)
     assert rows["__main__:slow"]["what"] == ["slower", "same"]
 
 
 def test_statistics_over_runs(spartito):
     """Of a, b, a against b, a, b the means differ by a third of the difference: t is sqrt(1/2) with 4 degrees of freedom."""
-    (a, c), (b, d) = copies(0, 2), copies(1, 2)
-    found, rows = compared(spartito, a, b, c, "--with", b, a, d)
+    (a, c, e), (b, d, f) = copies(0, 3), copies(1, 3)
+    found, rows = compared(spartito, a, b, c, "--with", d, e, f)
     row = rows["__main__:slow"]
     x, y = (flat(i)["__main__:slow"]["excl"] for i in (0, 1))
     assert row["sides"][0]["excl"] == pytest.approx((2 * x + y) / 3)
@@ -201,12 +202,13 @@ def test_status_for_ci(spartito):
     assert any(line.startswith("spartito diff: everything took ") for line in said)
     assert any(line.startswith("spartito diff: __main__:slow itself took ") for line in said)
     assert not any("fresh" in line for line in said)  # new: nothing to be compared with
-    assert run(spartito, "diff", a, a, "--fail-above", "0").returncode == 0
+    assert run(spartito, "diff", a, *copies(0, 1), "--fail-above", "0").returncode == 0
     assert run(spartito, "diff", b, a, "--fail-above", "5", "--match", "slow").returncode == 0
     # not judged: below the share; and not certain
     done = run(spartito, "diff", a, b, "--fail-above", "5%", "--share", "100", "--json")
     assert done.returncode == 3 and [x.split()[0] for x in json.loads(done.stdout)["exceeded"]] == ["everything"]
-    assert run(spartito, "diff", a, b, a, "--with", b, a, b, "--fail-above", "5%").returncode == 0
+    (c, d), (e, f) = copies(0, 2), copies(1, 2)
+    assert run(spartito, "diff", a, b, c, "--with", e, d, f, "--fail-above", "5%").returncode == 0
 
 
 def test_one_run_twice_on_a_side(spartito):
@@ -214,6 +216,9 @@ def test_one_run_twice_on_a_side(spartito):
     done = run(spartito, "diff", a, a.parent / "." / "exp", a, "--with", b, copies(0, 1)[0])
     assert done.returncode == 0
     assert done.stderr == f"spartito diff: {a} is more than once in A: the noise looks smaller than it is\n"
+    done = run(spartito, "diff", a, b, "--with", a, copies(1, 1)[0])
+    assert done.returncode == 0
+    assert done.stderr == f"spartito diff: {a} is in A and in B: the change looks smaller than it is\n"
 
 
 def test_call_paths_of_recursion_are_told_apart(spartito, tmp_path):
@@ -221,7 +226,8 @@ def test_call_paths_of_recursion_are_told_apart(spartito, tmp_path):
     (tmp_path / "prog.py").write_text(program + "fall(60); even(41)\n")
     command = [sys.executable, "-m", "spartito", "run", "-q", "-o", tmp_path / "x", "--", sys.executable, tmp_path / "prog.py"]
     assert subprocess.run(command, timeout=120).returncode == 0
-    text = diff(spartito, tmp_path / "x", tmp_path / "x", "--by", "path", "--limit", "0", "--match", "__main__:*")
+    shutil.copytree(tmp_path / "x", tmp_path / "y")
+    text = diff(spartito, tmp_path / "x", tmp_path / "y", "--by", "path", "--limit", "0", "--match", "__main__:*")
     paths = [line.split("same  ")[1].strip() for line in text.splitlines() if "same  " in line]
     assert len(paths) == 1 + 61 + 42 == len(set(paths))
     assert "__main__:<module> > __main__:fall ×61" in paths
@@ -262,7 +268,9 @@ def test_unrelated_scripts_are_not_renamed(spartito, tmp_path):
         exp = tmp_path / name.replace("/", "-").replace(".py", "")
         command = [sys.executable, "-m", "spartito", "run", "-q", "-o", exp, "--", sys.executable, tmp_path / name]
         assert subprocess.run(command, timeout=120).returncode == 0
-        files = compared(spartito, tmp_path / "one", exp)[0]["files"]
+        if not found:
+            shutil.copytree(exp, tmp_path / "first")
+        files = compared(spartito, tmp_path / "first", exp)[0]["files"]
         found[name] = [os.path.relpath(f["after"], tmp_path) for f in files if f["before"] == str(tmp_path / "one.py")]
     assert found == {"one.py": [], "two.py": [], "three.py": ["three.py"], "away/one.py": ["away/one.py"]}
 
@@ -281,7 +289,70 @@ def test_incomplete_experiments_do_not_pass(spartito, tmp_path):
     assert said.startswith(f"spartito diff: --fail-above: {broken} lacks time that was spent")
     done = run(spartito, "diff", broken, a, "--fail-above", "500%", "--json")
     assert done.returncode == 4 and json.loads(done.stdout)["incomplete"] == [str(broken)]
-    assert json.loads(run(spartito, "diff", a, a, "--fail-above", "1", "--json").stdout)["incomplete"] == []
+    assert damage.startswith(f"spartito: {broken}: damaged: ")
+    assert json.loads(run(spartito, "diff", a, *copies(0, 1), "--fail-above", "1", "--json").stdout)["incomplete"] == []
+
+
+def test_a_run_that_was_not_done_does_not_pass(spartito, tmp_path):
+    """One that still runs, and then was killed, took little time so far."""
+    a, _ = experiments()
+    (tmp_path / "prog.py").write_text("import time\ndef f(): pass\nf()\nprint('here', flush=True)\ntime.sleep(1000)\n")
+    command = [sys.executable, "-m", "spartito", "run", "-q", "-o", tmp_path / "x", "--", sys.executable, tmp_path / "prog.py"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as going:
+        assert going.stdout.readline() == "here\n"
+        done = run(spartito, "diff", a, tmp_path / "x", "--fail-above", "500%")
+        assert run(spartito, "diff", a, tmp_path / "x").returncode == 0
+        (program,) = Model(str(tmp_path / "x")).info()["processes"]
+        os.kill(program["pid"], signal.SIGKILL)
+    assert done.returncode == 4
+    still, said = done.stderr.splitlines()
+    assert still.startswith(f"spartito: {tmp_path / 'x'}: process {program['pid']} on ") and " still runs" in still
+    assert said == f"spartito diff: --fail-above: {tmp_path / 'x'} still runs, so nothing follows from its times"
+    done = run(spartito, "diff", a, tmp_path / "x", "--fail-above", "500%")
+    assert done.returncode == 4 and "was ended before it was done, so nothing follows" in done.stderr
+
+
+def test_what_cannot_be_compared(spartito, tmp_path):
+    """One line, and nothing shown, by each command that compares."""
+    a, b = experiments()
+    for place in ("newer", "cut", "bare", "void/raw"):
+        (tmp_path / place).mkdir(parents=True)
+    for place in ("newer", "cut"):
+        shutil.copytree(a, tmp_path / place, dirs_exist_ok=True)
+    (raw,) = (tmp_path / "newer" / "raw").iterdir()
+    raw.write_bytes(raw.read_bytes()[:12] + b"\x63" + raw.read_bytes()[13:])
+    (raw,) = (tmp_path / "cut" / "raw").iterdir()
+    raw.write_bytes(raw.read_bytes()[:100])
+    (tmp_path / "file").write_text("no directory")
+    (tmp_path / "link").symlink_to(a)
+    for place, said in (
+        ("none", "none: there is no such experiment"),
+        ("file", "file is not the directory of an experiment"),
+        ("bare", "bare: not an experiment: there is no directory raw in it"),
+        ("void", "void: no process was measured"),
+        ("newer", "newer: raw/"),
+        ("cut", "cut short within the header"),
+        ("link", "is not compared with itself"),
+    ):
+        there = tmp_path / place
+        for words in (
+            ["diff", there, a],
+            ["diff", b, a, "--with", there, b] if place != "link" else ["diff", b, a, there],
+            ["html", "--compare", there, "-o", tmp_path / "page.html", a],
+            ["view", "--no-browser", "--compare", there, a],
+        ):
+            done = run(spartito, *words)
+            assert done.returncode == 1 and said in done.stderr and done.stderr.count("\n") == 1, (words, done.stderr)
+            assert done.stdout == "" and not (tmp_path / "page.html").exists()
+
+
+def test_damage_is_said_with_the_run_that_it_is_in(spartito, tmp_path):
+    a, b = experiments()
+    shutil.copytree(b, tmp_path / "broken")
+    (tmp_path / "broken" / "raw" / "other.raw").write_bytes(b"SPARTITO")
+    for words in (["diff", a, tmp_path / "broken"], ["html", "-o", tmp_path / "page.html", "--compare", tmp_path / "broken", a]):
+        done = run(spartito, *words)
+        assert done.returncode == 0 and done.stderr.startswith(f"spartito: {tmp_path / 'broken'}: damaged: raw/other.raw")
 
 
 def test_a_narrow_pipe_and_damage(spartito, tmp_path):

@@ -17,6 +17,8 @@ export class Against {
   readonly start: number;
   /** Sentences: in what else than the program the two differ. */
   readonly unlike: string[];
+  /** What of the other run was lost or is damaged. */
+  readonly lost: string[];
   private readonly processes: (number | null)[];
   private readonly locations: (number | null)[];
   private readonly names: Map<string, string>;
@@ -27,6 +29,7 @@ export class Against {
     this.directory = base?.directory ?? "";
     this.start = base?.start ?? Number.NaN;
     this.unlike = unlike ?? [];
+    this.lost = [...(base?.lost ?? []), ...(base?.problems ?? [])];
     this.processes = processes ?? [];
     this.locations = locations ?? [];
     this.names = new Map(Object.entries(names ?? {}));
@@ -89,18 +92,19 @@ export function Compared() {
   const against = useAgainst();
   const [open, show] = useState(true);
   if (!against) return null;
-  const { title, directory, start, unlike } = against;
+  const { title, directory, start, unlike, lost } = against;
+  const remarks = [...unlike, ...lost.map((one) => `Of the other run: ${one}.`)];
   return (
     <div class="against">
       <p>
         Against <b>{title}</b> of {moment(start)} in <code>{directory}</code>
-        {unlike.length > 0 && (
+        {remarks.length > 0 && (
           <button class="warning" aria-expanded={open} onClick={() => show(!open)}>
-            not recorded alike
+            {unlike.length ? "not recorded alike" : "not whole"}
           </button>
         )}
       </p>
-      {open && unlike.map((sentence) => <p key={sentence}>{sentence}</p>)}
+      {open && remarks.map((sentence) => <p key={sentence}>{sentence}</p>)}
     </div>
   );
 }

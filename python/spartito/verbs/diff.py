@@ -12,7 +12,7 @@ from spartito import conditions, losses
 from spartito.difference import CERTAIN, Group, been, moved, notes, relative, summary, unlike, word, write
 from spartito.options import Usage
 from spartito.pathnames import namer
-from spartito.reading import load, named
+from spartito.reading import another, load, named
 from spartito.say import Refused, complain
 from spartito.text import name, plural, seconds, standard_output
 
@@ -48,20 +48,32 @@ def _groups(values: dict[str, object], operands: list[str]) -> list[list[str]]:
         return [operands, other]
     if len(operands) < 2:
         raise Usage("two experiments or more are compared: spartito diff A B")
+    for i, directory in enumerate(operands):
+        for before in operands[:i]:
+            another(named(directory), before)
     return [[directory] for directory in operands]
 
 
-def _twice(group: Group) -> list[str]:
-    """Experiments that a side has several times: copies of one run differ by nothing, which would pass for little noise."""
-    places = [os.path.realpath(d) for d in group.directories]
-    again = dict.fromkeys(d for i, d in enumerate(group.directories) if places[i] in places[:i])
-    return [f"{name(d)} is more than once in {group.letter}: the noise looks smaller than it is" for d in again]
+def _twice(groups: list[Group]) -> list[str]:
+    """Experiments that a side has several times: one run differs from itself by nothing, which would pass for little noise. And those
+    that both sides have, which would pass for no change."""
+    said = []
+    seen: dict[str, Group] = {}
+    for group in groups:
+        places = [os.path.realpath(d) for d in group.directories]
+        again = dict.fromkeys(d for i, d in enumerate(group.directories) if places[i] in places[:i])
+        said += [f"{name(d)} is more than once in {group.letter}: the noise looks smaller than it is" for d in again]
+        for place, d in dict(zip(places, group.directories)).items():
+            other = seen.setdefault(place, group)
+            if other is not group:
+                said.append(f"{name(d)} is in {other.letter} and in {group.letter}: the change looks smaller than it is")
+    return said
 
 
-def _incomplete(wanted: list[list[str]], loaded: list[list[tuple[Any, dict[str, Any]]]]) -> list[str]:
-    """Experiments whose times are not whole, so that nothing follows from their difference."""
-    pairs = ((d, info) for names, group in zip(wanted, loaded) for d, (_, info) in zip(names, group))
-    return list(dict.fromkeys(name(d) for d, info in pairs if losses.lacks_time(info, d)))
+def _incomplete(groups: list[Group]) -> dict[str, str]:
+    """Experiments whose times are not those of whole runs, so that nothing follows from their difference, and why."""
+    found = {d: losses.not_whole(info, d) for group in groups for d, info in group.side[1]}
+    return {name(d): why for d, why in found.items() if why}
 
 
 def _exceeding(found: dict[str, Any], groups: list[Group], limit: float) -> list[str]:
@@ -91,7 +103,7 @@ def _json(
     values: dict[str, object],
     share: float,
     exceeded: list[str] | None,
-    incomplete: list[str],
+    incomplete: dict[str, str],
 ) -> None:
     limit, compensated = _limit(values), bool(values.get("compensate"))
     for row in found["rows"]:
@@ -108,7 +120,7 @@ def _json(
         "costs": [[conditions.cost(info, compensated)[0] for info in g.infos] for g in groups],
         "unlike": unlike(groups),
         "notes": [*summary(found, groups, share, values.get("by") == "path"), *moved(found), *notes(groups, share, compensated)],
-        **({} if exceeded is None else {"exceeded": exceeded, "incomplete": incomplete}),
+        **({} if exceeded is None else {"exceeded": exceeded, "incomplete": list(incomplete)}),
         **found,
         "rows": found["rows"][:limit] if limit else found["rows"],
     }
@@ -148,21 +160,20 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     if match and not found["rows"]:
         raise Refused(f"--match: no recorded function matches {match!r}")
     exceeded = None if above is None else _exceeding(found, groups, above)
-    incomplete = [] if above is None else _incomplete(wanted, loaded)
+    incomplete = {} if above is None else _incomplete(groups)
     if values.get("json"):
         _json(found, groups, values, share, exceeded, incomplete)
     else:
         write(standard_output(), found, groups, _limit(values), share, by == "path", bool(values.get("compensate")))
     sys.stdout.flush()
-    for group, names in zip(loaded, wanted):
-        for (_, info), directory in zip(group, names):
-            losses.say_all(info, directory)
-    for line in (line for group in groups for line in _twice(group)):
+    for directory, info in dict((run for group in groups for run in group.side[1])).items():
+        losses.say_all(info, directory, True)
+    for line in _twice(groups):
         complain(line, "diff")
     for line in (exceeded or [])[:MOST_LINES]:
         complain(line, "diff")
     if exceeded and len(exceeded) > MOST_LINES:
         complain(f"{plural(len(exceeded) - MOST_LINES, 'more function')} above the limit; --json lists all", "diff")
-    for directory in incomplete:
-        complain(f"--fail-above: {directory} lacks time that was spent (see above), so nothing follows from its times", "diff")
+    for directory, why in incomplete.items():
+        complain(f"--fail-above: {directory} {why}, so nothing follows from its times", "diff")
     return INCOMPLETE if incomplete else EXCEEDED if exceeded else 0

@@ -100,7 +100,8 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     finally:
         progress.end()
     onefile.write(path, text)
-    losses.say_all(experiment.model.info(), directory)
+    for run in experiment.runs:
+        losses.say_all(run.model.info(), run.directory, experiment.base is not None)
     for sentence in pruned:
         say(f"spartito: {sentence}")
     if os.path.isfile(path):

@@ -39,9 +39,8 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     )
     server = Server(experiment, token=os.environ.pop(TOKEN, ""), names=names)
     server.bind(port)
-    losses.say_all(experiment.model.info(), directory)
-    if experiment.base is not None:
-        losses.say_all(experiment.base.model.info(), experiment.base.directory)
+    for run in experiment.runs:
+        losses.say_all(run.model.info(), run.directory, experiment.base is not None)
     asyncio.run(_serve(server, bool(values.get("no_browser"))))
     return 0
 

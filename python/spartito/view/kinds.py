@@ -88,6 +88,11 @@ class Experiment:
         }
         self._locks = {kind: threading.Lock() for kind in self._own}
 
+    @property
+    def runs(self) -> list[Experiment]:
+        """This one, and what it is compared with."""
+        return [self] if self.base is None else [self, self.base]
+
     def get(self, kind: str, parameters: Mapping[str, str]) -> bytes:
         """The payload; parameters as a URL has them, an empty one is not given. BadQuery, or _analyse.Error: one line."""
         if self.told is not None:
@@ -217,10 +222,11 @@ class Experiment:
 
 def open_experiment(directory: str, *, compare: str | None = None, compensate: bool = False, source: bool = True) -> Experiment:
     """compare: the directory of a run before it. compensate: take the cost of measuring out of both. Refused or _analyse.Error: one
-    cannot be read."""
-    from spartito.reading import load
+    cannot be read, or they are the same."""
+    from spartito.reading import another, load
 
     base = None
     if compare is not None:
+        another(directory, compare)
         base = open_experiment(compare, compensate=compensate, source=source)
     return Experiment(load(directory, compensate)[0], directory, source=source, compensated=compensate, base=base)
