@@ -28,8 +28,8 @@ def compare(
     row: name, module, qualname, file, line, kind, by path also stack [names of regions, outermost first] and parameters; sides: for each group
     dict(runs, visits, excl, excl_std, incl, incl_std) (means over its runs; s; 0 where it never was; sample standard deviations);
     changes: for each group but the first dict(excl, incl (s more than the first group), p (Welch's t-test of the exclusive times), p_corrected (by Holm's
-    method; both None: a group has one run, or it is not judged), judged (it takes the share)). ValueError: an argument that
-    cannot be."""
+    method; both None: a group has one run, or it is not judged), margin (s: within so much of excl the true change is with 95 %; None as
+    they are), judged (it takes the share)). ValueError: an argument that cannot be."""
 
 def compress(directory: str, progress: Callable[[int, int], None] | None = None) -> tuple[int, int]:
     """Makes the raw files of an experiment smaller without a change of what is read from them; bytes of them before and after. Error,

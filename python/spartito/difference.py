@@ -73,6 +73,18 @@ def percent(value: float | None) -> str:
     return factor(value / 100) or f"{value:+.1f}"
 
 
+def more(change: float) -> str:
+    """Of a change in percent: 12.3 % more, 40.0 % less, ×12 as much."""
+    times = factor(change / 100)
+    return f"{times} as much" if times else f"{abs(change):.1f} % {'more' if change > 0 else 'less'}"
+
+
+def margin(row: dict[str, Any], group: int) -> float | None:
+    """Within so many percent of the first group from the change that was measured is the true one, with 95 %; None: not known."""
+    before, found = row["sides"][0]["excl"], row["changes"][group - 1]["margin"]
+    return 100 * found / before if before > 0 and found is not None else None
+
+
 def factor(growth: float) -> str:
     """×12 for a growth of 11; empty below ten."""
     return f"×{1 + growth:.3g}" if growth >= 10 else ""
@@ -106,11 +118,13 @@ def _whole(found: dict[str, Any], groups: Sequence[Group], group: int) -> str:
     before, after = found["all"]["sides"][0], found["all"]["sides"][group]
     change = relative(found["all"], group)
     p = found["all"]["changes"][group - 1]["p"]
-    sure = "" if p is None else f", which is {'more than' if p < CERTAIN else 'within'} the noise (p = {p:.2g})"
+    around = margin(found["all"], group)
+    sure = "" if around is None else f" (±{around:.{0 if around >= 10 else 1}f} %)"
+    sure += "" if p is None else f", which is {'more than' if p < CERTAIN else 'within'} the noise (p = {p:.2g})"
     text = f"{groups[group].letter} took {seconds(after['excl'])} in all, {groups[0].letter} {seconds(before['excl'])}"
     if change is None or abs(change) < 0.05:
         return f"{text}: the same{sure}"
-    return f"{text}: {abs(change):.1f} % {'more' if change > 0 else 'less'}{sure}"
+    return f"{text}: {more(change)}{sure}"
 
 
 def summary(found: dict[str, Any], groups: Sequence[Group], share: float, by_path: bool) -> list[str]:
@@ -160,7 +174,7 @@ def notes(groups: Sequence[Group], share: float, compensated: bool) -> list[str]
     if all(len(g.directories) > 1 for g in groups):
         said.append(
             f"noise: by Welch's t-test of own times over the runs, with Holm's correction over what takes {share:g} % of the "
-            f"time or more, p < {CERTAIN:g} is a change; what takes less is called small"
+            f"time or more, p < {CERTAIN:g} is a change; what takes less is called small; ± of the change of all: 95 % confidence"
         )
     else:
         said.append("a group has one run only, so what is noise is not known: spartito diff A1 A2 A3 --with B1 B2 B3")

@@ -140,8 +140,9 @@ static PyObject *change(const struct sp_compare_row *r, size_t g)
 {
 	const struct sp_compare_side *a = &r->sides[0], *b = &r->sides[g];
 
-	return Py_BuildValue("{sd sd sN sN sN}", "excl", (b->excl - a->excl) * S, "incl", (b->incl - a->incl) * S, "p",
-	                     real_or_none(r->changes[g].p), "p_corrected", real_or_none(r->changes[g].holm), "judged",
+	return Py_BuildValue("{sd sd sN sN sN sN}", "excl", (b->excl - a->excl) * S, "incl", (b->incl - a->incl) * S,
+	                     "p", real_or_none(r->changes[g].p), "p_corrected", real_or_none(r->changes[g].holm),
+	                     "margin", real_or_none(r->changes[g].margin * S), "judged",
 	                     PyBool_FromLong(r->changes[g].large));
 }
 

@@ -105,8 +105,10 @@ static void judge(const struct building *b, struct sp_compare_row *r)
 		const struct sp_compare_side *x = &r->sides[0], *y = &r->sides[g];
 
 		r->changes[g].p = g ? sp_welch(x->excl, x->excl_var, x->n, y->excl, y->excl_var, y->n) : -1;
-		r->changes[g].holm = -1;
+		r->changes[g].holm = r->changes[g].margin = -1;
 		r->changes[g].large = x->excl >= b->q->share * whole[0].excl || y->excl >= b->q->share * whole[g].excl;
+		if (g && r->changes[g].large)
+			r->changes[g].margin = sp_welch_margin(x->excl_var, x->n, y->excl_var, y->n);
 	}
 }
 

@@ -25,9 +25,11 @@ struct sp_compare_side {
 
 /* Of one group against the first. */
 struct sp_compare_change {
-	double p;    /* for exclusive time, as it is; negative: not asked, as a group has one run only */
-	double holm; /* corrected; negative: not judged */
-	bool large;  /* takes the share in one of both */
+	double p;      /* for exclusive time, as it is; negative: not asked, as a group has one run only */
+	double holm;   /* corrected; negative: not judged */
+	double margin; /* ns: so far from the difference of the means may the true one be, with 95 %; negative: not
+	                  asked */
+	bool large;    /* takes the share in one of both; others are not judged, and have no margin */
 };
 
 struct sp_compare_row {
@@ -71,6 +73,9 @@ void sp_compare_table_free(struct sp_compare_table *t);
 /* The probability of a difference at least as large if both had the same mean; negative: cannot be asked. n: runs,
  * var: sample variance. */
 double sp_welch(double mean_a, double var_a, uint32_t n_a, double mean_b, double var_b, uint32_t n_b);
+/* Half the width of the interval around a difference of two means in which the true one is with 95 %: what has p =
+ * 0.05; negative: cannot be asked. */
+double sp_welch_margin(double var_a, uint32_t n_a, double var_b, uint32_t n_b);
 /* Corrects n p-values in place. 0, or -1: no memory. */
 int sp_holm(double *p, size_t n);
 

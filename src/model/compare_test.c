@@ -58,6 +58,28 @@ double sp_welch(double mean_a, double var_a, uint32_t n_a, double mean_b, double
 	return beta(freedom / 2, 0.5, freedom / (freedom + t2));
 }
 
+double sp_welch_margin(double var_a, uint32_t n_a, double var_b, uint32_t n_b)
+{
+	double low = 0, high;
+
+	if (n_a < 2 || n_b < 2)
+		return -1;
+	high = sqrt(var_a / n_a + var_b / n_b);
+	while (high > 0 && sp_welch(0, var_a, n_a, high, var_b, n_b) > 0.05) {
+		low = high;
+		high *= 2;
+	}
+	for (int i = 0; i < 52; i++) { /* bits of a double */
+		const double middle = (low + high) / 2;
+
+		if (sp_welch(0, var_a, n_a, middle, var_b, n_b) > 0.05)
+			low = middle;
+		else
+			high = middle;
+	}
+	return high;
+}
+
 struct ranked {
 	double p;
 	size_t at;

@@ -252,6 +252,10 @@ static void test_welch(void)
 	CHECK(sp_welch(1, 0, 2, 1, 0, 2) == 1 && sp_welch(1, 0, 2, 2, 0, 2) == 0);
 	CHECK(sp_welch(0, 0, 1, 2, 2, 5) < 0 && sp_welch(0, 1, 5, 2, 0, 1) < 0);
 	CHECK(sp_welch(0, 1, 1000, 100, 1, 1000) < 1e-100 && sp_welch(5, 1, 1000, 5, 1, 1000) == 1);
+	CHECK(fabs(sp_welch_margin(1.5, 3, 1.5, 3) - 2.7764451051977987) <
+	      1e-9); /* 2.776 is Student's t of four degrees */
+	CHECK(fabs(sp_welch_margin(4, 5, 4, 5) - 2.3060041350333704 * sqrt(1.6)) < 1e-9);
+	CHECK(sp_welch_margin(0, 3, 0, 3) == 0 && sp_welch_margin(1, 1, 1, 3) < 0 && sp_welch_margin(1, 3, 1, 1) < 0);
 	CHECK(sp_holm(p, 4) == 0);
 	CHECK_NUMBER(p[0], 0.04);
 	CHECK_NUMBER(p[1], 0.09);

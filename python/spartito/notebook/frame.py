@@ -65,7 +65,8 @@ def _words(experiment: Experiment, facts: dict[str, Any]) -> int:
         return _lines(" ".join(facts["sentences"]))
     compared = payload.unpack(experiment.get("compare", {}))[0]
     against = f"Against {compared['base']['title']} of 22/11/2026, 10:15:00 in {compared['base']['directory']}, not recorded alike"
-    return sum(map(_lines, (against, *compared["unlike"], *compared["base"]["lost"], " ".join(compared["sentences"] + compared["costs"]))))
+    changed = " ".join(compared["sentences"] + compared["costs"])
+    return sum(map(_lines, (against, *compared["unlike"], *compared["base"]["lost"], changed)))
 
 
 def _lines(text: str) -> int:

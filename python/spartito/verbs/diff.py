@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from spartito import conditions, losses
-from spartito.difference import CERTAIN, Group, been, moved, notes, relative, summary, unlike, word, write
+from spartito.difference import CERTAIN, Group, been, margin, more, moved, notes, relative, summary, unlike, word, write
 from spartito.options import Usage
 from spartito.pathnames import namer
 from spartito.reading import another, load, named
@@ -55,8 +55,8 @@ def _groups(values: dict[str, object], operands: list[str]) -> list[list[str]]:
 
 
 def _twice(groups: list[Group]) -> list[str]:
-    """Experiments that a side has several times: one run differs from itself by nothing, which would pass for little noise. And those
-    that both sides have, which would pass for no change."""
+    """Experiments that a side has several times: one run differs from itself by nothing, which would pass for little noise; and
+    those that both sides have."""
     said = []
     seen: dict[str, Group] = {}
     for group in groups:
@@ -84,16 +84,32 @@ def _exceeding(found: dict[str, Any], groups: list[Group], limit: float) -> list
         for row in (all_of, *found["rows"]):
             change = row["changes"][g - 1]
             p = change["p"] if row is all_of else change["p_corrected"]
-            more = relative(row, g)
+            much = relative(row, g)
             both = all(been(row["sides"][k]) for k in (0, g))
-            if both and change["judged"] and more is not None and more > limit and (p is None or p < CERTAIN):
-                those.append((g, row, more))
+            if both and change["judged"] and much is not None and much > limit and (p is None or p < CERTAIN):
+                those.append((g, row, much))
     called = namer([row for _, row, _ in those if row is not all_of])
     said = []
-    for g, row, more in those:
+    for g, row, change in those:
         before, after = row["sides"][0]["excl"], row["sides"][g]["excl"]
         what = "everything took" if row is all_of else f"{called(row)} itself took"
-        said.append(f"{what} {more:.1f} % more in {groups[g].letter} ({seconds(before)} → {seconds(after)}), above {limit:g} %")
+        said.append(f"{what} {more(change)} in {groups[g].letter} ({seconds(before)} → {seconds(after)}), above {limit:g} %")
+    return said
+
+
+def _undecided(found: dict[str, Any], groups: list[Group], limit: float, exceeded: list[str]) -> list[str]:
+    """What noise leaves open: a limit that was not exceeded may have been, and one that was may have been by chance."""
+    if exceeded:
+        alone = any(len(group.directories) == 1 for group in groups)
+        return ["with one run on a side it is not known what of this is noise; --with takes repeated runs"] if alone else []
+    said = []
+    for g in range(1, len(groups)):
+        around, change = margin(found["all"], g), relative(found["all"], g)
+        if around is not None and change is not None and around > limit and change + around > limit:
+            said.append(
+                f"--fail-above: the runs differ so much from each other that {groups[g].letter} may also have taken "
+                f"{more(change + around)} in all; more runs or a quieter machine tell {limit:g} %"
+            )
     return said
 
 
@@ -103,6 +119,7 @@ def _json(
     values: dict[str, object],
     share: float,
     exceeded: list[str] | None,
+    undecided: list[str],
     incomplete: dict[str, str],
 ) -> None:
     limit, compensated = _limit(values), bool(values.get("compensate"))
@@ -120,7 +137,7 @@ def _json(
         "costs": [[conditions.cost(info, compensated)[0] for info in g.infos] for g in groups],
         "unlike": unlike(groups),
         "notes": [*summary(found, groups, share, values.get("by") == "path"), *moved(found), *notes(groups, share, compensated)],
-        **({} if exceeded is None else {"exceeded": exceeded, "incomplete": list(incomplete)}),
+        **({} if exceeded is None else {"exceeded": exceeded, "undecided": undecided, "incomplete": list(incomplete)}),
         **found,
         "rows": found["rows"][:limit] if limit else found["rows"],
     }
@@ -160,13 +177,14 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     if match and not found["rows"]:
         raise Refused(f"--match: no recorded function matches {match!r}")
     exceeded = None if above is None else _exceeding(found, groups, above)
+    undecided = [] if above is None else _undecided(found, groups, above, exceeded or [])
     incomplete = {} if above is None else _incomplete(groups)
     if values.get("json"):
-        _json(found, groups, values, share, exceeded, incomplete)
+        _json(found, groups, values, share, exceeded, undecided, incomplete)
     else:
         write(standard_output(), found, groups, _limit(values), share, by == "path", bool(values.get("compensate")))
     sys.stdout.flush()
-    for directory, info in dict((run for group in groups for run in group.side[1])).items():
+    for directory, info in dict(run for group in groups for run in group.side[1]).items():
         losses.say_all(info, directory, True)
     for line in _twice(groups):
         complain(line, "diff")
@@ -174,6 +192,8 @@ def main(values: dict[str, object], operands: list[str]) -> int:
         complain(line, "diff")
     if exceeded and len(exceeded) > MOST_LINES:
         complain(f"{plural(len(exceeded) - MOST_LINES, 'more function')} above the limit; --json lists all", "diff")
+    for line in undecided:
+        complain(line, "diff")
     for directory, why in incomplete.items():
         complain(f"--fail-above: {directory} {why}, so nothing follows from its times", "diff")
     return INCOMPLETE if incomplete else EXCEEDED if exceeded else 0
