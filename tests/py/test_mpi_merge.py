@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 
+from spartito import _analyse
+
 from mpi import mpi  # noqa: F401
 
 # each rank has functions and call paths that others have not
@@ -55,6 +57,34 @@ def test_where_mpi_ends(mpi):  # noqa: F811
     calls = {row["qualname"]: row["visits"] for row in report["rows"]}
     assert calls["work"] == 9 and calls["leaf"] == 0 + 1 + 2 + 10 + 20 + 30 + 3 * 5
     assert calls["MPI_Finalize"] == calls["only_0"] * 3 == 3
+
+
+# the command line with another idea of what is large; each launcher that makes summaries leaves a line
+FINALIZING = """
+import os, sys
+from spartito import finalize
+finalize.EVENTS = 1000
+real = finalize.make
+def make(model, directory, *more):
+    with open(os.path.join(directory, "..", "made"), "a") as f:
+        print(model.info()["events"], file=f)
+    real(model, directory, *more)
+finalize.make = make
+from spartito.cli import main
+sys.exit(main())
+"""
+
+
+def test_the_last_launcher_sums_up_what_all_ranks_recorded(mpi):  # noqa: F811
+    (mpi.path / "program.py").write_text(PROGRAM + "work(1000)\n")
+    done = mpi.run(2, [sys.executable, "-c", FINALIZING, "run", "--trace", "-o", "x", "--", sys.executable, "program.py"])
+    assert done.returncode == 0, done.stderr
+    assert sorted(os.listdir(mpi.path / "x")) == ["experiment.json", "merged", "pyramid", "ranks", "raw"]
+    model = _analyse.Model(str(mpi.path / "x"))
+    events = model.info()["events"]
+    assert events > 4000 and (mpi.path / "made").read_text() == f"{events}\n"
+    assert model.sum_up() is False  # it is there, and of the files as they are now
+    assert done.stderr.count("own time") == 1 and "no summaries" not in done.stderr
 
 
 TASKS = """

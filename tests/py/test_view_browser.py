@@ -165,6 +165,26 @@ HOSTILE = """(async () => {
   said.script = await loads(document.createElement("script"), "src", url + "app.js");
   said.style = await loads(Object.assign(document.createElement("link"), { rel: "stylesheet" }), "href", url + "app.css");
   said.image = await loads(document.createElement("img"), "src", url + "data/facts");
+  said.object = await loads(document.createElement("object"), "data", url + "data/facts");
+  said.socket = await new Promise((done) => {
+    const socket = new WebSocket(url.replace("http:", "ws:") + "data/facts");
+    socket.onopen = () => done("open");
+    socket.onerror = () => done("refused");
+  });
+  said.events = await new Promise((done) => {
+    const events = new EventSource(url + "data/facts");
+    events.onmessage = events.onopen = () => done("open");
+    events.onerror = () => (events.close(), done("refused"));
+  });
+  const target = Object.assign(document.createElement("iframe"), { name: "target" });
+  const form = Object.assign(document.createElement("form"), { action: url + "data/facts", target: "target" });
+  document.body.append(target, form);
+  for (form.method of ["get", "post"]) {
+    const sent = new Promise((done) => (target.onload = done));
+    form.submit();
+    await sent;
+    said["form " + form.method] = target.contentDocument === null ? "refused" : target.contentDocument.body.innerText || "refused";
+  }
   const frame = document.createElement("iframe");
   await loads(frame, "src", url);
   said.frame = frame.contentDocument === null ? "refused" : frame.contentDocument.body.innerText || "refused";
@@ -181,6 +201,9 @@ def test_a_hostile_page_reads_nothing_even_with_the_address(page, spartito, expe
             page.wait_for("document.title === 'hostile'")
             said = page.evaluate(HOSTILE.replace("URL_OF_THE_PAGE", json.dumps(viewing.url)))
             assert set(said.values()) == {"refused"}, said
+            answers = [e["params"]["response"] for e in page.events if e["method"] == "Network.responseReceived"]
+            statuses = {answer["status"] for answer in answers if answer["url"].startswith(viewing.url)}
+            assert statuses == {403, 405}, statuses  # not only kept from the page that asked: nothing was told
             assert "spartito" not in page.evaluate("Object.keys(window).join()")
         # a name of the attacker that leads to this machine
         page.call("Page.navigate", url=viewing.url.replace("127.0.0.1", "evil.localhost"))
