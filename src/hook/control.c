@@ -433,7 +433,7 @@ static void boot_exception(const char *dir)
 	Py_XDECREF(trace);
 }
 
-static int64_t main_interpreter = -1; /* that of the first boot */
+static int64_t main_interpreter = -1; /* that of the first boot; -1: the program began measuring itself */
 
 /* A sub-interpreter of a measured process: its own hook, the same measurement. */
 static bool boot_again(const char *dir)
@@ -461,7 +461,7 @@ bool sp_control_boot(void)
 	const char *dir = getenv("SPARTITO_EXPERIMENT");
 	if (!dir || !*dir)
 		return false;
-	if (main_interpreter >= 0)
+	if (main_interpreter >= 0 || (sp_process.header && sp_process.header->ended == SP_RAW_RUNNING))
 		return boot_again(dir);
 	struct sp_settings s;
 	sp_settings_init(&s);

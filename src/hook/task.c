@@ -221,7 +221,7 @@ void sp_hook_enter_coroutine(struct sp_thread *t, uint64_t slot, uint64_t key, s
 	const uint32_t region = (uint32_t)(slot >> SP_SLOT_ID);
 	struct sp_task *k = NULL;
 	int error = errno;
-	if (t->tasks && t->epoch == sp_epoch && !sp_slot_is_hidden(slot)) {
+	if (t->tasks && t->epoch == sp_epoch && !sp_slot_is_hidden(slot) && region != SP_REGION_HIDES) {
 		/* a step that is over may be the end of its task, which is then not found any more */
 		sp_stack_unmark(t, now);
 		k = task_of(t, region, f ? f : sp_frame_current(PyThreadState_Get()), kind);

@@ -103,6 +103,18 @@ def test_what_the_shell_does_is_no_function_of_the_cell(kernel):
     assert len(called) == 2 and max(row["incl"] for row in called) > 0.1
 
 
+def test_a_program_in_a_cell_a_question_and_another_interpreter(kernel):
+    """Nothing of them is damaged or missing, and what the shell does for them is one call."""
+    cell = kernel.ok("%%spartito\n%%bash\necho from bash")
+    assert cell.stdout == "from bash\n" and "damaged" not in cell.displays[0]["text/plain"]
+    cell = kernel.ok("%%spartito\ninput('how many? ')", "7")
+    asked = [n for n in functions(cell) if n.startswith(("ipykernel", "jupyter_client", "json", "hmac"))]
+    assert cell.value == "'7'" and asked == ["ipykernel.kernelbase:Kernel.raw_input"]
+    code = "import sys\nif sys.version_info >= (3, 13): import _interpreters as inter\nelse: import _xxsubinterpreters as inter\n"
+    cell = kernel.ok(f"%%spartito\n{code}i = inter.create()\ninter.run_string(i, 'len([])')\ninter.destroy(i)")
+    assert "not recorded" not in cell.displays[0]["text/plain"], cell.displays[0]["text/plain"]
+
+
 def test_a_cell_below_another_magic_is_the_cell(kernel):
     """Its code is named after it and not after the magic, whose own functions are left out; functions stay those of their cell."""
     body = "def timed(n):\n    return sum(range(n))\nclass T:\n    def m(self): return timed(3)\nT().m()\n"

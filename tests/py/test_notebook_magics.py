@@ -35,6 +35,7 @@ def test_measuring_over_several_cells(kernel):
     assert seen[f"In[{defined.count}]:f"] == 4
     assert {f"In[{n}]" for n in range(first.count, last.count + 1)} <= seen.keys() and found.info()["traced"]
     assert not [name for name in seen if name.startswith(("IPython", "ipykernel", "asyncio", "tornado"))]
+    assert " with the time between the cells, in which nothing is recorded. " in last.displays[0]["text/plain"]
     assert f"In[{first.count}] to In[{last.count}]" in (results(last)[0] / "experiment.json").read_text()
     assert not results(kernel.ok("f(6)"))
     assert "nothing is being measured" in kernel.run("%spartito_stop").stderr

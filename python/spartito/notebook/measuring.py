@@ -22,11 +22,12 @@ FOLDER = "spartito-notebook"  # below the kernel's directory: what no option say
 # of the process in which the cell runs; the last one wins, so what the user includes is recorded
 BETWEEN = (
     # parts of the shell that run the program's own code
-    "-module:IPython", "-module:ipykernel", "-module:traitlets", "-module:jupyter_client", "-module:zmq",
+    "-module:IPython", "-module:ipykernel", "-module:traitlets", "-module:zmq",
     # the kernel's loop, which runs tasks while the cell waits for them
     "-module:tornado", "-module:asyncio.base_events", "-module:asyncio.events", "-asyncio.selector_events:*", "-module:selectors",
     # and such as run none: what they call in the library is theirs
-    "!module:ipykernel.iostream", "!module:ipykernel.displayhook", "!ipykernel.zmqshell:ZMQDisplayPublisher.*",
+    "!module:jupyter_client", "!module:ipykernel.iostream", "!module:ipykernel.displayhook",
+    "!ipykernel.zmqshell:ZMQDisplayPublisher.*",
     "!IPython.core.interactiveshell:InteractiveShell.show*", "!IPython.core.interactiveshell:InteractiveShell._format*",
     "!module:matplotlib_inline",
     # magics around the program's own code, such as %%time
@@ -35,7 +36,8 @@ BETWEEN = (
     "!IPython.core.magics.execution:TimeitTemplateFiller.*", "!IPython.core.magics.execution:_format_time",
     "!IPython.core.interactiveshell:InteractiveShell.*find_*", "!module:IPython.utils", "!IPython.core.magics.script:*",
     "!module:codeop", "!IPython.core.displayhook:DisplayHook.semicolon_*",
-    # a !command is one call
+    # a !command is one call, and so is a question
+    "+ipykernel.kernelbase:Kernel.raw_input", "+ipykernel.kernelbase:Kernel.getpass",
     "-module:pexpect", "-module:ptyprocess",
     "+*:InteractiveShell.getoutput", "+*:InteractiveShell.system_*", "+*:ZMQInteractiveShell.system_piped",
 )  # fmt: skip

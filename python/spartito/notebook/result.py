@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import lru_cache
 
 from spartito._analyse import Error
@@ -117,7 +118,10 @@ class Result:
     def text(self) -> str:
         """What took the time, in words and as a table of the functions with the most own time."""
         experiment, facts = self._experiment, self._facts
-        lines = [f"{name(facts['title'])} took {seconds(facts['duration'])}. {' '.join(facts['sentences'])}".rstrip()]
+        took = f"took {seconds(facts['duration'])}"
+        if re.fullmatch(r"In\[\d+\] to In\[\d+\]", facts["title"]):
+            took += " with the time between the cells, in which nothing is recorded"
+        lines = [f"{name(facts['title'])} {took}. {' '.join(facts['sentences'])}".rstrip()]
         lines += tables.functions(experiment.model, facts["busy"])
         if facts["cost"]["total"] and "Measuring took" not in lines[0]:
             cost = facts["cost"]["total"]
