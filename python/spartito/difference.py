@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from spartito import conditions
 from spartito.pathnames import namer
+from spartito.reading import command, launcher, what_ran
 from spartito.text import Column, Output, count, moment, name, plural, seconds
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ class Group:
         runs = "" if len(self.directories) == 1 else f"{len(self.directories)} runs: "
         begun = sorted(info["begin"] for info in self.infos)
         times = " to ".join(dict.fromkeys((moment(begun[0]), moment(begun[-1]))))
-        return f"{self.letter}  {runs}{name(', '.join(self.directories))} ({times})"
+        ran = dict.fromkeys(what_ran(d, command(launcher(d)[0], info)) for d, info in self.side[1])
+        return f"{self.letter}  {runs}{name(', '.join(self.directories))} ({name(', '.join(ran))}; {times})"
 
     @property
     def side(self) -> Side:

@@ -135,7 +135,8 @@ def test_what_else_differs_comes_first(spartito, tmp_path):
     command = [sys.executable, "-m", "spartito", "run", "-q", "--c-calls", "-o", tmp_path / "x", "--", sys.executable]
     subprocess.run([*command, a.parent / "prog.py"], check=True, timeout=120)
     lines = diff(spartito, a, tmp_path / "x", "--match", "slow").splitlines()
-    assert lines[0] == f"A  {a} ({moment(Model(str(a)).info()['begin'])})" and lines[1].startswith(f"B  {tmp_path / 'x'} (")
+    begun = moment(Model(str(a)).info()["begin"])
+    assert lines[0] == f"A  {a} (prog.py; {begun})" and lines[1].startswith(f"B  {tmp_path / 'x'} (")
     assert lines[2].startswith("B was recorded with --c-calls, A without: ")
     assert any(line.startswith("measuring took about ") and line.endswith("--compensate takes it out") for line in lines)
     found = compared(spartito, a, tmp_path / "x")[0]
@@ -213,7 +214,7 @@ def test_status_for_ci(spartito):
     (c, d), (e, f) = copies(0, 2), copies(1, 2)
     done = run(spartito, "diff", a, b, c, "--with", e, d, f, "--fail-above", "5%", "--json")
     found = json.loads(done.stdout)
-    (before, after), (change,) = found["all"]["sides"], found["all"]["changes"]
+    (before, _), (change,) = found["all"]["sides"], found["all"]["changes"]
     assert change["margin"] == pytest.approx(2.7764451051977987 * 3 * change["excl"] * (2 / 9) ** 0.5)
     assert done.returncode == 0 and found["exceeded"] == []
     (said,) = found["undecided"]

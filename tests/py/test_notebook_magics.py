@@ -5,6 +5,7 @@ import re
 import urllib.request
 
 import pytest
+from spartito.view import payload
 
 notebook = pytest.importorskip("notebook")
 from test_notebook_cells import functions, model, results  # noqa: E402
@@ -78,9 +79,12 @@ def test_results_are_shown_again_compared_kept_and_viewed(kernel):
     assert f"In[{a.count}]" in kernel.ok("%spartito_report kept").value
     assert kernel.run("%spartito_save kept").error[1].endswith("kept already exists; choose another name")
     assert "`%%spartito --lines PATTERN` records those of" in kernel.run("%spartito_report --lines").stderr
-    url = kernel.ok("%spartito_view").value
-    with urllib.request.urlopen(url, timeout=60) as page:
-        assert b"<html" in page.read()
+    for options, compensated in (("", False), (" --compensate", True)):
+        url = kernel.ok("%spartito_view" + options).value
+        with urllib.request.urlopen(url, timeout=60) as page:
+            assert b"<html" in page.read()
+        with urllib.request.urlopen(f"{url}data/facts", timeout=60) as facts:
+            assert payload.unpack(facts.read())[0]["compensated"] is compensated
 
 
 @pytest.mark.parametrize(

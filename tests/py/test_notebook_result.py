@@ -275,6 +275,14 @@ def test_a_comparison(directory, other):
         Result(other).diff(other)
 
 
+def test_a_comparison_without_the_cost_of_measuring(directory, other):
+    diff = Result(other, compensate=True).diff(directory)
+    assert "which has been taken out of the times" in diff.text()
+    for run in (diff.before, diff.after):
+        times = {row["name"]: row["excl"] for row in Model(run.directory, compensate=True).flat()}
+        assert {row["name"]: row["excl"] for row in run.model.flat()} == times
+
+
 def asked(url):
     with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
         return answer.read()

@@ -9,7 +9,7 @@ import sys
 
 from spartito.notebook import celloptions, cells
 from spartito.notebook.measuring import NotMeasured, Unit, tell
-from spartito.options import Option, Usage, Verb, find_verb, option_text, parse
+from spartito.options import COMPENSATE, Option, Usage, Verb, find_verb, option_text, parse
 from spartito.say import Refused
 
 TYPE_CHECKING = False
@@ -52,10 +52,10 @@ VERBS = {
         ),
         _verb(
             "spartito_view",
-            "[N] [--compare M]",
+            "[N] [--compare M] [--compensate]",
             "Starts the viewer of `spartito view` on a result, in a process that ends with the kernel, and shows its address; "
             f"where jupyter-server-proxy is installed, one that leads through Jupyter's own server. {_CELL}",
-            (Option("--compare", "an earlier result: the views show what has changed since", "M"),),
+            (Option("--compare", "an earlier result: the views show what has changed since", "M"), COMPENSATE),
         ),
         _verb(
             "spartito_diff",
@@ -201,11 +201,11 @@ def _chosen(operands: list[str]) -> str:
     return known[-1]
 
 
-def _result(directory: str) -> Result:
+def _result(directory: str, compensate: bool = False) -> Result:
     """ResultError: it cannot be shown."""
     from spartito.notebook.result import Result
 
-    result = Result(directory)
+    result = Result(directory, compensate=compensate)
     result.title  # noqa: B018  # read now, as IPython makes a text of what fails while it is shown
     return result
 
@@ -222,7 +222,7 @@ def _report(values: dict[str, object], operands: list[str]) -> Result | None:
 
 def _view(values: dict[str, object], operands: list[str]) -> Page:
     other = values.get("compare")
-    result = _result(_chosen(operands))
+    result = _result(_chosen(operands), bool(values.get("compensate")))
     return result.diff(find(other)).view() if isinstance(other, str) else result.view()
 
 

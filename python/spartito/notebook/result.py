@@ -43,8 +43,8 @@ def _stamp(directory: str) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=KEPT)
-def _opened(directory: str, base: str | None, stamps: tuple[tuple[int, int], ...]) -> Experiment:
-    return kinds.open_experiment(directory, compare=base)
+def _opened(directory: str, base: str | None, compensate: bool, stamps: tuple[tuple[int, int], ...]) -> Experiment:
+    return kinds.open_experiment(directory, compare=base, compensate=compensate)
 
 
 class Result:
@@ -54,10 +54,14 @@ class Result:
     directory: where it is, an absolute path. Times are seconds. ResultError: it cannot be read, or what is asked for cannot be
     done."""
 
-    def __init__(self, directory: str | os.PathLike[str], *, base: str | os.PathLike[str] | None = None) -> None:
-        """base: the directory of another result, whose numbers are shown beside those of this one."""
+    def __init__(
+        self, directory: str | os.PathLike[str], *, base: str | os.PathLike[str] | None = None, compensate: bool = False
+    ) -> None:
+        """base: the directory of another result, whose numbers are shown beside those of this one. compensate: take the measured
+        cost of measuring out of the times."""
         self.directory = os.path.abspath(os.fspath(directory))
         self._base = None if base is None else os.path.abspath(os.fspath(base))
+        self.compensated = compensate
         self._there()
 
     def _there(self) -> None:
@@ -75,7 +79,7 @@ class Result:
         self._there()  # still
         try:
             stamps = tuple(_stamp(d) for d in (self.directory, self._base) if d is not None)
-            return _opened(self.directory, self._base, stamps)
+            return _opened(self.directory, self._base, self.compensated, stamps)
         except (Refused, Error) as e:
             raise ResultError(str(e)) from None
 
@@ -193,7 +197,7 @@ class Result:
 
         self._facts  # noqa: B018  # what cannot be read is told here, and not by a process that ends
         try:
-            return serving.start(self.directory, self._base)
+            return serving.start(self.directory, self._base, self.compensated)
         except Refused as e:
             raise ResultError(str(e)) from None
 
@@ -205,15 +209,16 @@ class Comparison:
         if after.directory == before.directory:
             raise ResultError("a result is not compared with itself")
         self.after = after
-        self.before = before
-        self._both = Result(after.directory, base=before.directory)
+        self.before = Result(before.directory, compensate=after.compensated)  # both, or none
+        self._both = Result(after.directory, base=before.directory, compensate=after.compensated)
 
     def __repr__(self) -> str:
         return f"<{self.before!r} to {self.after!r}>"
 
     def text(self) -> str:
         try:
-            return tables.difference([self.before.directory, self.after.directory], [self.before.model, self.after.model])
+            both = [self.before, self.after]
+            return tables.difference([one.directory for one in both], [one.model for one in both], self.after.compensated)
         except Error as e:
             raise ResultError(str(e)) from None
 

@@ -79,11 +79,11 @@ def _environment() -> dict[str, str]:
     return {**kept, "LD_PRELOAD": os.pathsep.join(others)} if others else kept
 
 
-def start(directory: str, base: str | None) -> Page:
-    """base: the directory of what it is compared with. Refused: the server did not start."""
+def start(directory: str, base: str | None, compensate: bool) -> Page:
+    """base: what it is compared with, a directory. compensate: without the cost of measuring. Refused: the server did not start."""
     above = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     token = secrets.token_urlsafe(32)
-    asked = {"directory": directory, "base": base, "token": token, "proxied": bool(proxy())}
+    asked = {"directory": directory, "base": base, "compensate": compensate, "token": token, "proxied": bool(proxy())}
     process = subprocess.Popen(
         [sys.executable, "-c", CODE, above],
         stdin=subprocess.PIPE,
@@ -123,7 +123,7 @@ def main() -> None:
 
     asked = json.loads(sys.stdin.buffer.readline())
     try:
-        experiment = kinds.open_experiment(asked["directory"], compare=asked["base"])
+        experiment = kinds.open_experiment(asked["directory"], compare=asked["base"], compensate=asked["compensate"])
         server = (Proxied if asked["proxied"] else Server)(experiment, token=asked["token"])
         server.bind(0)
     except (Refused, Error) as e:

@@ -43,15 +43,15 @@ def functions(model: Model, busy: float) -> list[str]:
     return plain_table(COLUMNS, [_cells(row, busy) for row in rows]) if rows else []
 
 
-def difference(directories: list[str], models: list[Model]) -> str:
-    """What `spartito diff` says of two."""
+def difference(directories: list[str], models: list[Model], compensated: bool) -> str:
+    """What `spartito diff` says of two. compensated: the models have the cost of measuring taken out."""
     from spartito._analyse import compare
     from spartito.difference import Group, write
 
     groups = [Group(letter, [d], [m.info()]) for letter, d, m in zip("AB", directories, models)]
     out = io.StringIO()
     found = compare(models, [1, 1], share=SHARE / 100)
-    write(Output(out), found, groups, ROWS, SHARE, False, False)
+    write(Output(out), found, groups, ROWS, SHARE, False, compensated)
     return out.getvalue().rstrip("\n")
 
 
