@@ -38,10 +38,10 @@ enum {
 	SP_SLOT_WATCH = 8, /* something happens when it is entered: see watch.c */
 	SP_SLOT_GENERATOR = 16,
 	SP_SLOT_LINES = 32,     /* its lines are recorded; then it has a region also where it is filtered */
-	SP_SLOT_GENERATION = 8, /* shift: 16 bits, so that a second measurement defines again */
-	SP_SLOT_ID = 24         /* shift */
+	SP_SLOT_GENERATION = 8, /* shift: 24 bits, so that a second measurement defines again */
+	SP_SLOT_ID = 32         /* shift */
 };
-#define SP_SLOT_MASK UINT64_C(0xffff0f)
+#define SP_SLOT_MASK UINT64_C(0xffffff0f)
 
 extern uint64_t sp_slot_ok;      /* (slot & SP_SLOT_MASK) of a region to be recorded in the plain way */
 extern Py_ssize_t sp_slot_index; /* of our slot in the code objects' extra data */

@@ -82,7 +82,7 @@ int sp_names_init(void)
 void sp_names_new_generation(void)
 {
 	static uint64_t generation;
-	generation = (generation + 1) & 0xffff;
+	generation = (generation + 1) & 0xffffff;
 	sp_slot_ok = generation << SP_SLOT_GENERATION | SP_SLOT_REGION;
 }
 

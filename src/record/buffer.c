@@ -147,12 +147,24 @@ static struct sp_segment *current(int stream)
 	return i < 0 ? NULL : &sp_process.segments[i];
 }
 
-struct sp_raw_chunk *sp_buffer_chunk(enum sp_raw_chunk_type type, uint32_t location, uint64_t bytes)
+static int segment_of(const void *p)
+{
+	for (size_t i = sp_process.n_segments; i-- > 0;) {
+		const struct sp_segment *s = &sp_process.segments[i];
+		if ((const char *)p >= s->address && (const char *)p < s->address + s->bytes)
+			return (int)i;
+	}
+	return -1;
+}
+
+struct sp_raw_chunk *sp_buffer_chunk(enum sp_raw_chunk_type type, const struct sp_thread *t, uint64_t bytes)
 {
 	int stream = type == SP_RAW_EVENTS ? SP_STREAM_EVENTS : SP_STREAM_STATE;
 	bytes = page_up(bytes);
-	if (sp_process.header->ended != SP_RAW_RUNNING)
+	if (!sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
 		return NULL; /* a daemon thread after the end: the file has been cut */
+	if (t && segment_of(t) < 0)
+		return NULL;
 	struct sp_segment *s = current(stream);
 	if (!s || s->bytes - s->used < bytes) {
 		int r = sp_process.disk_failed ? -ENOSPC : segment_add(stream, bytes);
@@ -167,21 +179,11 @@ struct sp_raw_chunk *sp_buffer_chunk(enum sp_raw_chunk_type type, uint32_t locat
 	s->live++;
 	sp_process.mapped += bytes;
 	c->type = type;
-	c->location = location;
+	c->location = t ? t->loc.id : SP_RAW_NONE;
 	c->bytes = bytes;
 	c->address = (uint64_t)c;
 	c->magic = SP_RAW_CHUNK_MAGIC;
 	return c;
-}
-
-static int segment_of(const void *p)
-{
-	for (size_t i = sp_process.n_segments; i-- > 0;) {
-		struct sp_segment *s = &sp_process.segments[i];
-		if ((const char *)p >= s->address && (const char *)p < s->address + s->bytes)
-			return (int)i;
-	}
-	return -1;
 }
 
 uint64_t sp_buffer_offset(const void *p)
@@ -292,14 +294,10 @@ void sp_buffer_close(void)
 		sp_process.header->bytes = before;
 }
 
-void sp_buffer_unmap(void)
+void sp_buffer_unmap(struct sp_segment *segments, size_t n, struct sp_raw_header *header)
 {
-	for (size_t i = 0; i < sp_process.n_segments; i++)
-		munmap(sp_process.segments[i].address, sp_process.segments[i].bytes);
-	free(sp_process.segments);
-	sp_process.segments = NULL;
-	sp_process.n_segments = 0;
-	if (sp_process.header)
-		munmap(sp_process.header, SP_RAW_PAGE);
-	sp_process.header = NULL;
+	for (size_t i = 0; i < n; i++)
+		munmap(segments[i].address, segments[i].bytes);
+	free(segments);
+	munmap(header, SP_RAW_PAGE);
 }

@@ -19,9 +19,9 @@ static struct sp_raw_chunk *defs_room(uint64_t bytes)
 		return NULL;
 	sp_process.defs = more;
 	uint64_t want = bytes + sizeof *c > DEFS_CHUNK ? bytes + sizeof *c : DEFS_CHUNK;
-	c = sp_buffer_chunk(SP_RAW_DEFS, SP_RAW_NONE, want);
+	c = sp_buffer_chunk(SP_RAW_DEFS, NULL, want);
 	if (!c && want == DEFS_CHUNK)
-		c = sp_buffer_chunk(SP_RAW_DEFS, SP_RAW_NONE, bytes + sizeof *c);
+		c = sp_buffer_chunk(SP_RAW_DEFS, NULL, bytes + sizeof *c);
 	if (!c)
 		return NULL;
 	c->seq = (uint32_t)sp_process.n_defs;

@@ -75,7 +75,7 @@ static int stack_grow(struct sp_thread *t, struct sp_lines *l)
 	struct sp_raw_chunk *old = l->stack, *c;
 	int error = errno;
 	pthread_mutex_lock(&sp_process.lock);
-	c = is_allowed(bytes) && !links_grow(l, room) ? sp_buffer_chunk(SP_RAW_LINE_STACK, t->loc.id, bytes) : NULL;
+	c = is_allowed(bytes) && !links_grow(l, room) ? sp_buffer_chunk(SP_RAW_LINE_STACK, t, bytes) : NULL;
 	if (c) {
 		const uint32_t depth = old ? depth_of(l) : 0;
 		struct sp_raw_line_frame *to = (struct sp_raw_line_frame *)(c + 1);
@@ -107,7 +107,7 @@ static struct sp_raw_line *rows_new(struct sp_thread *t, struct sp_lines *l, uin
 			bytes = sizeof *c + n * sizeof(struct sp_raw_line);
 		int error = errno;
 		pthread_mutex_lock(&sp_process.lock);
-		c = is_allowed(bytes) ? sp_buffer_chunk(SP_RAW_LINES, t->loc.id, bytes) : NULL;
+		c = is_allowed(bytes) ? sp_buffer_chunk(SP_RAW_LINES, t, bytes) : NULL;
 		pthread_mutex_unlock(&sp_process.lock);
 		errno = error;
 		if (!c)

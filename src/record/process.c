@@ -181,6 +181,7 @@ SP_COLD struct sp_thread *sp_process_forked(void)
 	free(forking.segments);
 	free(forking.defs);
 	fork_forget();
+	sp_past_forget();
 	errno = error;
 	return t;
 }
@@ -189,7 +190,9 @@ SP_COLD struct sp_thread *sp_process_forked(void)
 static void abandon(void)
 {
 	unlink(sp_process.path);
-	sp_buffer_unmap();
+	pthread_mutex_lock(&sp_process.lock);
+	sp_past_add();
+	pthread_mutex_unlock(&sp_process.lock);
 }
 
 uint64_t sp_process_until(const struct sp_thread *t, uint64_t now)
@@ -199,8 +202,8 @@ uint64_t sp_process_until(const struct sp_thread *t, uint64_t now)
 	return sp_process.paused_at > t->loc.last ? sp_process.paused_at : t->loc.last;
 }
 
-/* A thread that ends needs its pages until it has; after a stop no other one begins to. */
-static void await_ends(void)
+/* Takes the process lock when no thread is about to end: that one writes into its pages, until it has. */
+static void lock_without_ends(void)
 {
 	pthread_mutex_lock(&sp_process.lock);
 	while (sp_process.ending) {
@@ -208,7 +211,6 @@ static void await_ends(void)
 		usleep(100);
 		pthread_mutex_lock(&sp_process.lock);
 	}
-	pthread_mutex_unlock(&sp_process.lock);
 }
 
 int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f, enum sp_raw_start how)
@@ -216,25 +218,20 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 	static bool handlers;
 	if (sp_process.header && sp_process.header->ended == SP_RAW_RUNNING)
 		return -EALREADY;
-	await_ends();
-	for (struct sp_thread *t = sp_process.threads; t; t = t->next) {
-		free(t->table);
-		sp_stack_free_aside(t);
-		sp_lines_free(t, false);
-	}
-	sp_buffer_unmap();
+	lock_without_ends();
+	sp_past_add();
 	free(sp_process.dir);
 	sp_settings_free(&sp_process.settings);
 	sp_filter_free(sp_process.filter);
 	sp_process.settings = *s;
 	sp_process.filter = f;
-	sp_process.threads = NULL;
 	sp_process.n_regions = sp_process.n_columns = sp_process.n_sync = sp_process.off_region = sp_process.n_values =
 	    0;
 	sp_process.instrumented = s->instrument;
 	sp_process.paused = false;
 	memset(s, 0, sizeof *s);
 	sp_define_forget();
+	pthread_mutex_unlock(&sp_process.lock);
 	sp_task_forget(false);
 	sp_clock_init(sp_process.settings.clock);
 	sp_process.dir = strdup(dir);
@@ -300,7 +297,7 @@ void sp_process_stop(enum sp_raw_ended how)
 		sp_stack_clear(sp_self, sp_process_until(sp_self, now));
 	} else if (sp_self && sp_self->epoch == sp_epoch)
 		sp_stack_unmark(sp_self, now); /* a last step that is over */
-	pthread_mutex_lock(&sp_process.lock);
+	lock_without_ends();
 	/* the frames of other threads stay open: their owners may be using them, and the reader closes them at the end
 	 */
 	for (struct sp_thread *t = sp_process.threads; t; t = t->next) {

@@ -197,6 +197,7 @@ struct sp_process {
 	uint64_t size;                /* of the file */
 	struct sp_segment *segments;  /* owned */
 	size_t n_segments;
+	struct sp_past *past;    /* owned */
 	int current[SP_STREAMS]; /* index of the segment being filled, or -1 */
 	uint64_t next_segment[SP_STREAMS];
 	uint64_t mapped, event_bytes;
@@ -218,7 +219,7 @@ extern struct sp_process sp_process;
 
 /* Begins a measurement: takes over settings and filter. boot: the calling thread is in the interpreter's start-up. */
 int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f, enum sp_raw_start how);
-/* Ends it. The mappings stay until the next start: a thread may still be in its last event. */
+/* Ends it. The mappings stay for as long as another thread may be in its last event: past.c. */
 void sp_process_stop(enum sp_raw_ended how);
 /* The process is about to become another program; false: that failed, and it goes on. */
 void sp_process_exec(bool begins);
@@ -248,14 +249,24 @@ void sp_process_lost(enum sp_raw_reason reason, int error, uint64_t bytes);
 
 /* ---- rooms in the file; all with the process lock held ---- */
 
-/* A zeroed chunk of at least `bytes` in all; NULL: no room (counted by the caller). */
-struct sp_raw_chunk *sp_buffer_chunk(enum sp_raw_chunk_type type, uint32_t location, uint64_t bytes);
+/* A zeroed chunk of at least `bytes` in all, of t's location; t NULL: of none. NULL: no room (counted by the caller),
+ * or t is of a measurement that is over. */
+struct sp_raw_chunk *sp_buffer_chunk(enum sp_raw_chunk_type type, const struct sp_thread *t, uint64_t bytes);
 /* The chunk is complete and not needed in memory any more. */
 void sp_buffer_done(struct sp_raw_chunk *c);
 int sp_buffer_open(const char *dir);
 void sp_buffer_close(void); /* cuts the file at what is used */
-void sp_buffer_unmap(void);
+void sp_buffer_unmap(struct sp_segment *segments, size_t n, struct sp_raw_header *header); /* takes over segments */
 uint64_t sp_buffer_offset(const void *p);
+
+/* ---- past.c: measurements that are over; all with the process lock held ---- */
+
+/* The one that is over makes room for another. The calling thread is in no event of it. */
+void sp_past_add(void);
+/* The thread with this location, which may be gone, is in no event there any more. */
+void sp_past_left(const struct sp_thread *location);
+/* In a child of fork, where there are no other threads. */
+void sp_past_forget(void);
 
 /* ---- definitions ---- */
 

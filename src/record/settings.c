@@ -153,17 +153,12 @@ void sp_settings_init(struct sp_settings *s)
 
 void sp_settings_free(struct sp_settings *s)
 {
-	free(s->hook);
-	free(s->filter);
-	free(s->lines);
-	free(s->clock);
-	free(s->metrics);
-	free(s->label);
-	free(s->label_repr);
-	free(s->machine);
-	free(s->executable);
-	s->hook = s->filter = s->lines = s->clock = s->metrics = s->label = s->label_repr = s->machine = s->executable =
-	    NULL;
+	for (const struct sp_setting *row = sp_setting_table; row->name; row++)
+		if (row->kind == SP_SETTING_TEXT) {
+			char **text = (char **)((char *)s + row->offset);
+			free(*text);
+			*text = NULL;
+		}
 }
 
 int sp_settings_from_environment(struct sp_settings *s, char *why, size_t n)

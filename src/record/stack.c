@@ -50,7 +50,7 @@ static int stack_grow(struct sp_thread *t)
 {
 	uint64_t bytes = t->stack_chunk ? t->stack_chunk->bytes * 2 : FIRST_STACK;
 	pthread_mutex_lock(&sp_process.lock);
-	struct sp_raw_chunk *c = sp_buffer_chunk(SP_RAW_STACK, t->loc.id, bytes), *old = t->stack_chunk;
+	struct sp_raw_chunk *c = sp_buffer_chunk(SP_RAW_STACK, t, bytes), *old = t->stack_chunk;
 	if (c) {
 		size_t depth = old ? sp_stack_depth(t) : 0;
 		struct sp_raw_frame *to = (struct sp_raw_frame *)(c + 1);

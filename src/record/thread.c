@@ -38,11 +38,13 @@ static void at_thread_end(void *arg)
 	/* after a stop the page is a page of the past; after a fork it is another process's */
 	const bool known = t && arg == t;
 	sp_process.ending += known;
+	if (!known)
+		sp_past_left(arg);
 	pthread_mutex_unlock(&sp_process.lock);
 	if (!known)
 		return;
 	uint64_t end = sp_process_until(t, sp_ticks());
-	/* a measurement that has ended stays as it is: it may have been merged by now */
+	/* a measurement that has ended stays as it is: it may have been merged by now. One that ends waits for us. */
 	const bool over = t->loc.end;
 	if (!over) {
 		sp_lines_close(t, end);
@@ -97,7 +99,7 @@ static struct sp_raw_chunk *events_chunk(struct sp_thread *t)
 	if (!events_allowed(bytes))
 		sp_process_lost(SP_RAW_REASON_MEMORY, 0, 0);
 	else if (!sp_process.disk_failed)
-		c = sp_buffer_chunk(SP_RAW_EVENTS, t->loc.id, bytes);
+		c = sp_buffer_chunk(SP_RAW_EVENTS, t, bytes);
 	if (c) {
 		sp_process.event_bytes += c->bytes;
 		c->seq = t->ev_chunks++;
@@ -245,13 +247,13 @@ static struct sp_thread *location_new(void)
 {
 	if (is_left_out())
 		return NULL;
-	struct sp_raw_chunk *c = sp_buffer_chunk(SP_RAW_LOCATION, sp_process.header->locations, SP_RAW_PAGE);
+	struct sp_raw_chunk *c = sp_buffer_chunk(SP_RAW_LOCATION, NULL, SP_RAW_PAGE);
 	if (!c) {
 		sp_process.header->lost_threads++;
 		return NULL;
 	}
 	struct sp_thread *t = (struct sp_thread *)(c + 1);
-	t->loc.id = sp_process.header->locations++;
+	c->location = t->loc.id = sp_process.header->locations++;
 	t->loc.creator = SP_RAW_NONE;
 	t->loc.tid = (uint64_t)syscall(SYS_gettid);
 	t->loc.begin = t->loc.last = sp_ticks();
@@ -292,6 +294,9 @@ struct sp_thread *sp_thread_new(void)
 		t->epoch = sp_epoch;
 		if (sp_interpose_creator(&t->loc.creator, &t->number))
 			sp_thread_name(t, "", 0);
+		pthread_mutex_lock(&sp_process.lock);
+		sp_past_left(pthread_getspecific(end_key));
+		pthread_mutex_unlock(&sp_process.lock);
 		pthread_setspecific(end_key, t);
 		sp_self = t;
 	}

@@ -24,7 +24,7 @@ def run(tmp_path, text):
 def test_the_source_of_a_cell_is_kept_in_each_measurement(tmp_path):
     run(
         tmp_path,
-        "text, name, names = 'def f():\\n    pass\\n', '<cell>', {'__name__': '__main__'}\n"
+        "text, name, names = 'def f():\\n    pass\\n', 'cell', {'__name__': '__main__'}\n"
         "linecache.cache[name] = len(text), None, text.splitlines(True), name\n"
         "exec(compile(text, name, 'exec'), names)\n"
         "measure.cells({name: 1})\n"
@@ -48,3 +48,21 @@ def test_what_an_event_costs_is_found_once(tmp_path):
     costs = {name: (process["cost_in"], process["cost_out"]) for name, process in processes.items()}
     assert costs["a"] == costs["b"] and sum(costs["a"]) > 0
     assert len({costs["b"], costs["traced"], costs["c"]}) == 3
+
+
+def test_what_a_function_was_long_ago_is_forgotten(tmp_path):
+    """Each change of what is known of functions has a number, which its word in the code object has too."""
+    run(
+        tmp_path,
+        "def before(): pass\n"
+        "def f(): pass\n"
+        "start('first')\n"
+        "before(); f()\n"
+        "measure.stop()\n"
+        "start('second')\n"
+        "for _ in range((1 << 16) - 1):\n"
+        "    measure.annotate(False)\n"
+        "f()\n"
+        "measure.stop()\n",
+    )
+    assert [row["name"] for row in Model(str(tmp_path / "second")).flat() if row["visits"]] == ["__main__:f"]
