@@ -66,7 +66,7 @@ export interface PickOptions {
   readonly node: number;
   readonly edge: number;
   readonly limit: number;
-  /** Of calls; those with the most time. */
+  /** Of calls; those with the most time. More only where a function would stand alone else. */
   readonly edgeLimit?: number;
   /** Only what this function calls and is called by, at any distance. */
   readonly around?: number;
@@ -75,8 +75,11 @@ export interface PickOptions {
 export interface Picked {
   /** Regions, by inclusive time. */
   readonly nodes: Uint32Array;
-  /** Edges between them, by inclusive time; without those of a function to itself. */
+  /** Edges between them, by inclusive time; without those of a function to itself. The largest of a function is among them however
+   * small it is, where that would stand alone without it. */
   readonly edges: Uint32Array;
+  /** Functions of the picture that are called, but by none that a call is drawn from. */
+  readonly stubs: ReadonlySet<number>;
   /** Functions that have the share, but not the room. */
   readonly beyond: Uint32Array;
   /** Functions that have not the share, and calls that have not the share or the room. */
@@ -116,6 +119,26 @@ function reached(graph: CallGraph, from: number, forward: boolean, into: Uint8Ar
   }
 }
 
+/** Of the calls between functions that are shown, by time, those that are drawn. */
+function drawnCalls(graph: CallGraph, between: readonly number[], { total, edge, edgeLimit }: PickOptions): number[] {
+  const sorted = [...between].sort((a, b) => graph.edgeIncl[b]! - graph.edgeIncl[a]! || a - b);
+  const linked = new Uint8Array(graph.regions);
+  return sorted.filter((e, i) => {
+    const [caller, callee] = [graph.caller[e]!, graph.callee[e]!];
+    const large = graph.edgeIncl[e]! >= edge * total && i < (edgeLimit ?? sorted.length);
+    if (!large && linked[caller] && linked[callee]) return false;
+    linked[caller] = linked[callee] = 1;
+    return true;
+  });
+}
+
+function stubsOf(graph: CallGraph, nodes: readonly number[], drawn: readonly number[]): Set<number> {
+  const called = new Set<number>();
+  for (let e = 0; e < graph.edges; e++) if (graph.caller[e] !== graph.callee[e]) called.add(graph.callee[e]!);
+  for (const e of drawn) called.delete(graph.callee[e]!);
+  return new Set(nodes.filter((r) => called.has(r)));
+}
+
 export function pick(graph: CallGraph, options: PickOptions): Picked {
   const { total, limit, around } = options;
   const kept = new Uint8Array(graph.regions);
@@ -134,14 +157,14 @@ export function pick(graph: CallGraph, options: PickOptions): Picked {
     graph.edges,
     (e) => shown[graph.caller[e]!] === 1 && shown[graph.callee[e]!] === 1 && graph.caller[e] !== graph.callee[e],
   );
-  const edges = between.filter((e) => graph.edgeIncl[e]! >= options.edge * total);
-  edges.sort((a, b) => graph.edgeIncl[b]! - graph.edgeIncl[a]! || a - b);
+  const edges = drawnCalls(graph, between, options);
   return {
     nodes: Uint32Array.from(nodes),
-    edges: Uint32Array.from(edges.slice(0, options.edgeLimit)),
+    edges: Uint32Array.from(edges),
+    stubs: stubsOf(graph, nodes, edges),
     beyond: Uint32Array.from(large.slice(limit)),
     small: called.length - large.length,
-    smallEdges: between.length - Math.min(edges.length, options.edgeLimit ?? edges.length),
+    smallEdges: between.length - edges.length,
   };
 }
 

@@ -10,6 +10,7 @@ const FONT = "12px system-ui, sans-serif";
 const SMALL = "11px system-ui, sans-serif";
 const WIDEST = 240; // pixels of a node's name
 const PAD = 9;
+const STUB = 13; // pixels
 const READABLE = 0.75; // below this scale labels are no pleasure
 
 export interface NodeText {
@@ -203,11 +204,23 @@ function drawEdges(pen: CanvasRenderingContext2D, p: Picture, paint: Paint, node
   pen.globalAlpha = 1;
 }
 
+/** Called, but by nothing that is drawn: a short dotted way into the function. */
+function drawStub(pen: CanvasRenderingContext2D, box: { x: number; y: number; width: number }, paint: Paint): void {
+  const way = [box.x + box.width / 2, box.y - STUB, box.x + box.width / 2, box.y];
+  pen.strokeStyle = pen.fillStyle = paint.soft;
+  pen.lineWidth = 1;
+  pen.setLineDash([2, 2]);
+  curve(pen, way);
+  pen.setLineDash([]);
+  arrow(pen, way, 3);
+}
+
 function drawNodes(pen: CanvasRenderingContext2D, p: Picture, paint: Paint, chosen: number): void {
   const measure = (text: string): number => pen.measureText(text).width;
   p.layout.nodes.forEach((box, i) => {
     const text = p.texts[i]!;
     const region = p.picked.nodes[i]!;
+    if (p.picked.stubs.has(region)) drawStub(pen, box, paint);
     const full = paint.meant(region);
     pen.fillStyle = !full ? paint.muted : p.change ? paint.changed(p.change[i]!) : paint.colour(text.module);
     pen.fillRect(box.x, box.y, box.width, box.height);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { callGraph, ownCalls, pick, shareFor } from "../src/callgraph";
+import { callGraph, ownCalls, pick, type Picked, shareFor } from "../src/callgraph";
 import { NONE } from "../src/paths";
 import { sandwich } from "../src/sandwich";
-import { randomTree, tree } from "./trees";
+import { type Call, randomTree, tree } from "./trees";
 
 describe("call graph", () => {
   it("counts recursion once, in functions and in calls", () => {
@@ -57,8 +57,26 @@ describe("call graph", () => {
     const p = pick(g, { total: 1000, node: 0, edge: 0, limit: 2 });
     expect([...p.nodes]).toEqual([1, 2]);
     expect([...p.beyond]).toEqual([3, 5, 4]);
-    const one = pick(g, { total: 1000, node: 0.05, edge: 0, limit: 200, edgeLimit: 1 });
-    expect([one.edges.length, one.smallEdges]).toEqual([1, 3]);
+  });
+
+  it("leaves no function without the largest of its calls, however small that is", () => {
+    const calls = (p: Picked): (number | undefined)[][] => [...p.edges].map((e) => [g.caller[e], g.callee[e]]);
+    const largest = [
+      [1, 2],
+      [2, 3],
+      [1, 5],
+    ];
+    const few = pick(g, { total: 1000, node: 0.05, edge: 0, limit: 200, edgeLimit: 1 });
+    expect([calls(few), few.smallEdges]).toEqual([largest, 1]); // 5 calls 3 too
+    expect(calls(pick(g, { total: 1000, node: 0.05, edge: 0.9, limit: 200 }))).toEqual(largest);
+    expect(few.stubs.size).toBe(0);
+  });
+
+  it("marks a function that is called only by what is not drawn", () => {
+    const many = tree([1, 1000, 1, ...[2, 3, 4, 5].map((r): Call => [r, 250, 1, [6, 240, 1]])]);
+    const p = pick(callGraph(many, 7), { total: 1000, node: 0.5, edge: 0, limit: 200 });
+    expect([...p.nodes]).toEqual([1, 6]);
+    expect([p.edges.length, ...p.stubs]).toEqual([0, 6]);
   });
 
   it("shows what is around one function", () => {

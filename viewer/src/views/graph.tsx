@@ -262,6 +262,7 @@ function reported({ picked, graph, layout, clusters, change: drawnChange }: Pict
       visits: graph.edgeVisits[e],
       before: before?.edgeIncl[e],
     })),
+    stubs: Array.from(picked.stubs, (region) => regions.names[region]),
     beyond: picked.beyond.length,
     small: picked.small,
     clusters,
