@@ -25,7 +25,8 @@ export interface Asked<T> {
   pieces: Piece<T>[]; // in the order of painting: what comes later covers what came before
   complete: boolean; // each column comes from a tile of the level asked for
 }
-type Fetch<T> = (key: TileKey, span: Span) => Promise<T>;
+/** left: nobody waits for it any more. */
+type Fetch<T> = (key: TileKey, span: Span, left: AbortSignal) => Promise<T>;
 interface Options<T> {
   bytes?: (value: T) => number;
   limit?: number; // bytes kept
@@ -66,7 +67,7 @@ function name(key: TileKey): string {
 
 export class TimelineCache<T> {
   private readonly kept = new Map<string, Kept<T>>();
-  private readonly flying = new Set<string>();
+  private readonly flying = new Map<string, AbortController>();
   private readonly failed = new Map<string, string>();
   private queue: TileKey[] = [];
   private wanted = new Set<string>();
@@ -79,8 +80,8 @@ export class TimelineCache<T> {
     private readonly options: Options<T> = {},
   ) {}
 
-  /** What there is for these groups; what is missing is asked for, instead of what earlier pictures lacked and was not asked yet. Called
-   * for each picture, with everything that it needs. */
+  /** What there is for these groups; what is missing is asked for, and what only earlier pictures lacked is not waited for. Called for
+   * each picture, with everything that it needs. */
   want(groups: readonly string[], span: Span, width: number): Map<string, Asked<T>> {
     this.clock++;
     const level = levelFor(this.whole, span, width);
@@ -103,6 +104,7 @@ export class TimelineCache<T> {
     }
     const middle = (first + last) / 2;
     missing.sort((a, b) => Math.abs(a.index - middle) - Math.abs(b.index - middle));
+    this.leave();
     this.queue = missing.filter((key) => !this.flying.has(name(key)) && !this.failed.has(name(key)));
     this.start();
     return found;
@@ -130,6 +132,16 @@ export class TimelineCache<T> {
   close(): void {
     this.queue = [];
     this.wanted.clear();
+    this.leave();
+  }
+
+  /** The questions under way about tiles that are not wanted are taken back, so that they keep no others waiting. */
+  private leave(): void {
+    for (const [id, flight] of this.flying) {
+      if (this.wanted.has(id)) continue;
+      this.flying.delete(id);
+      flight.abort();
+    }
   }
 
   private look(key: TileKey): T | undefined {
@@ -173,13 +185,15 @@ export class TimelineCache<T> {
 
   private async fly(key: TileKey): Promise<void> {
     const id = name(key);
-    this.flying.add(id);
+    const flight = new AbortController();
+    this.flying.set(id, flight);
     try {
-      this.keep(key, await this.fetch(key, tileSpan(this.whole, key.level, key.index)));
+      this.keep(key, await this.fetch(key, tileSpan(this.whole, key.level, key.index), flight.signal));
     } catch (error) {
+      if (flight.signal.aborted) return;
       this.failed.set(id, error instanceof Error ? error.message : String(error));
     }
-    this.flying.delete(id);
+    if (this.flying.get(id) === flight) this.flying.delete(id);
     this.start();
     this.options.landed?.();
   }

@@ -34,9 +34,9 @@ export interface Answers {
 export class Control {
   span: Span;
   scroll = 0;
-  opened = new Set<string>();
-  threads = new Set<number>();
-  tasksOf = new Set<number>();
+  readonly opened = new Set<string>(); // these three are changed here alone, since rows depend on them
+  readonly threads = new Set<number>();
+  readonly tasksOf = new Set<number>();
   focus: Focus | undefined;
   hover: Hit | undefined;
   drag: Drag | undefined;
@@ -46,7 +46,7 @@ export class Control {
   series: Series[] = []; // counters
   answers: Answers = { overviews: new Map(), stacks: new Map(), steps: new Map() };
   private deep = new Map<number, number>(); // depth of the calls in view, by location
-  private laid: { key: string; layout: Layout } | undefined;
+  private laid: { room: number; tasks: readonly Task[]; layout: Layout } | undefined; // undefined: other rows, or of another height
 
   constructor(
     readonly facts: Facts,
@@ -74,20 +74,19 @@ export class Control {
   }
 
   get layout(): Layout {
+    const room = this.height - this.top;
+    if (this.laid && this.laid.room === room && this.laid.tasks === this.tasks) return this.laid.layout;
     const shown: Shown = {
       opened: this.opened,
       lanes: (row) => Math.min(this.depth(row.location), this.most),
       threads: this.threads,
       tasks: this.tasksOf,
-      room: this.height - this.top,
+      room,
     };
-    const depths = [...this.opened].map((key) => `${key}:${this.depth(Number(key.slice(1)))}`);
-    const key = [depths.join(), [...this.threads].join(), [...this.tasksOf].join(), this.tasks.length, shown.room].join(";");
-    if (this.laid?.key !== key) {
-      const rows = listRows(this.facts, this.tasks, shown).filter((row) => this.single === undefined || (row.location === this.single && row.kind === "thread"));
-      this.laid = { key, layout: new Layout(rows, shown) };
-    }
-    return this.laid.layout;
+    const rows = listRows(this.facts, this.tasks, shown).filter((row) => this.single === undefined || (row.location === this.single && row.kind === "thread"));
+    const layout = new Layout(rows, shown);
+    this.laid = { room, tasks: this.tasks, layout };
+    return layout;
   }
 
   /** How many depths a row shows: one deep thread shall not fill the screen, if it is not what was asked for. */
@@ -101,7 +100,12 @@ export class Control {
   answered(answers: Answers): void {
     this.answers = answers;
     for (const [location, asked] of answers.stacks)
-      if (asked.pieces.length > 0) this.deep.set(Number(location), Math.max(depthIn(asked, this.span), 1));
+      if (asked.pieces.length > 0) this.deepen(Number(location), Math.max(depthIn(asked, this.span), 1));
+  }
+  private deepen(location: number, depth: number): void {
+    if (this.depth(location) === depth) return;
+    this.deep.set(location, depth);
+    this.laid = undefined;
   }
 
   /** The row in which a location is: its own, or where its threads are not shown, that of its process. */
@@ -171,6 +175,7 @@ export class Control {
     const { key } = this.layout.rows[row]!;
     if (!this.openable(row)) return;
     if (!this.opened.delete(key)) this.opened.add(key);
+    this.laid = undefined;
     if (this.focus?.row === row) this.focus = { ...this.focus, lane: -1 };
   }
   threadsShown(process: number): boolean {
@@ -179,6 +184,7 @@ export class Control {
   toggleMore(process: number, what: "threads" | "tasks"): void {
     const set = what === "threads" ? this.threads : this.tasksOf;
     if (!set.delete(process)) set.add(process);
+    this.laid = undefined;
     this.focus = undefined;
   }
 

@@ -205,33 +205,33 @@ export class TimelineData {
     landed: () => void,
   ) {
     this.whole = { begin: 0, end: Math.max(facts.duration, 1e-9) };
-    this.overviews = new TimelineCache(this.whole, (key, span) => this.overview(key, span), {
+    this.overviews = new TimelineCache(this.whole, (key, span, left) => this.overview(key, span, left), {
       landed,
       bytes: (tile) => tile.bytes,
       limit: 96e6,
     });
-    this.stacks = new TimelineCache(this.whole, (key, span) => this.stack(key, span), {
+    this.stacks = new TimelineCache(this.whole, (key, span, left) => this.stack(key, span, left), {
       landed,
       bytes: (tile) => tile.bytes,
       enough: (tile) => tile.exact,
     });
-    this.messages = new TimelineCache(this.whole, (key, span) => this.source.get("messages", { ...tileParams(key, span), limit: MESSAGES }), {
+    this.messages = new TimelineCache(this.whole, (key, span, left) => this.source.get("messages", { ...tileParams(key, span), limit: MESSAGES }, left), {
       landed,
       enough: (columns) => !columns.meta["hidden"],
       bytes: (columns) => columns.u32("from").length * 36 + 100,
       limit: 16e6,
     });
-    this.counters = new TimelineCache(this.whole, (key, span) => this.source.get("counters", { ...tileParams(key, span), pixels: TILE }), {
+    this.counters = new TimelineCache(this.whole, (key, span, left) => this.source.get("counters", { ...tileParams(key, span), pixels: TILE }, left), {
       landed,
       bytes: (columns) => columns.u32("counter").length * 44 + 100,
       limit: 16e6,
     });
-    this.steps = new TimelineCache(this.whole, (key, span) => this.stepsOf(key, span), {
+    this.steps = new TimelineCache(this.whole, (key, span, left) => this.stepsOf(key, span, left), {
       landed,
       bytes: (tile) => tile.bytes,
       limit: 32e6,
     });
-    this.metrics = new TimelineCache(this.whole, (key, span) => this.source.get("metrics", metricParams(this.facts, tileParams(key, span))), {
+    this.metrics = new TimelineCache(this.whole, (key, span, left) => this.source.get("metrics", metricParams(this.facts, tileParams(key, span)), left), {
       landed,
       bytes: (columns) => columns.u32("metric").length * 48 + 100,
       limit: 48e6,
@@ -263,22 +263,22 @@ export class TimelineData {
     return this.messages.problem;
   }
 
-  private async overview(key: TileKey, span: Span): Promise<Overview> {
+  private async overview(key: TileKey, span: Span, left: AbortSignal): Promise<Overview> {
     const first = Number(key.group) * BLOCK;
     const last = Math.min(first + BLOCK, this.facts.locations.length) - 1;
-    const columns = await this.source.get("overview", { ...tileParams(key, span), pixels: TILE, rows: `${first}-${last}` });
+    const columns = await this.source.get("overview", { ...tileParams(key, span), pixels: TILE, rows: `${first}-${last}` }, left);
     return new Overview(first, last - first + 1, columns);
   }
 
-  private async stack(key: TileKey, span: Span): Promise<Stack> {
+  private async stack(key: TileKey, span: Span, left: AbortSignal): Promise<Stack> {
     const location = Number(key.group);
-    const columns = await this.source.get("timeline", { ...tileParams(key, span), pixels: TILE, location });
+    const columns = await this.source.get("timeline", { ...tileParams(key, span), pixels: TILE, location }, left);
     return new Stack(columns);
   }
 
-  private async stepsOf(key: TileKey, span: Span): Promise<Steps> {
+  private async stepsOf(key: TileKey, span: Span, left: AbortSignal): Promise<Steps> {
     const first = Number(key.group) * BLOCK;
-    return new Steps(await this.source.get("steps", { ...tileParams(key, span), pixels: TILE, rows: `${first}-${first + BLOCK - 1}` }));
+    return new Steps(await this.source.get("steps", { ...tileParams(key, span), pixels: TILE, rows: `${first}-${first + BLOCK - 1}` }, left));
   }
 
   private readMarkers(landed: () => void): void {

@@ -7,7 +7,7 @@ import { blend, type Palette, type Raster } from "./raster";
 import { LANE, type Layout, PAD, type Row, type Task } from "./rows";
 import type { Marker, Overview, Small, Stack, Steps } from "./timelinedata";
 import { type Asked, TILE } from "./timelinecache";
-import type { Scale, Span } from "./timescale";
+import type { Ruler, Scale, Span } from "./timescale";
 
 const LABEL = 34; // px; a narrower box has no name
 const LINES = 3000; // messages that are drawn; more are no picture
@@ -22,6 +22,7 @@ export interface Picture {
   palette: Palette;
   raster: Raster;
   scale: Scale; // of the chart, which begins at x = left
+  marks: Ruler; // of the scale
   whole: Span;
   left: number;
   top: number; // where rows begin

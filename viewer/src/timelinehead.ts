@@ -2,10 +2,10 @@
 // Paints what stands around the rows of a time line: the whole run in small, the ruler, the names of the rows.
 import { NONE } from "./columns";
 import { blend, Raster } from "./raster";
-import { setFont, write } from "./ink";
+import { measure, setFont, write } from "./ink";
 import { type Picture } from "./timelinedraw";
 import { TILE } from "./timelinecache";
-import { length, ruler, type Span } from "./timescale";
+import { length, type Span } from "./timescale";
 
 export const MINI = 26; // px; of the run in small
 export const RULER = 22;
@@ -59,7 +59,7 @@ export function paintMini(p: Picture): void {
 
 export function paintRuler(p: Picture, y: number, pointer: number | undefined): void {
   const { pen, inks, scale } = p;
-  const found = ruler(scale.span, scale.width);
+  const found = p.marks;
   pen.fillStyle = inks.paper;
   pen.fillRect(0, y, p.width, RULER);
   if (p.range) {
@@ -76,7 +76,7 @@ export function paintRuler(p: Picture, y: number, pointer: number | undefined): 
     const x = p.left + scale.x(tick.time);
     pen.fillStyle = inks.soft;
     pen.fillRect(x, y + RULER - 8, 1, 8);
-    const wide = pen.measureText(tick.label).width;
+    const wide = measure(pen, tick.label);
     if (x + 3 + wide < p.width) pen.fillText(tick.label, x + 4, y + RULER / 2 - 2);
   }
   pen.fillStyle = inks.ink;
@@ -93,7 +93,7 @@ export function paintRuler(p: Picture, y: number, pointer: number | undefined): 
 export function paintGrid(p: Picture): void {
   p.pen.fillStyle = p.inks.line;
   p.pen.globalAlpha = 0.35;
-  for (const tick of ruler(p.scale.span, p.scale.width).ticks) p.pen.fillRect(p.left + p.scale.x(tick.time), p.top, 1, p.height - p.top);
+  for (const tick of p.marks.ticks) p.pen.fillRect(p.left + p.scale.x(tick.time), p.top, 1, p.height - p.top);
   p.pen.globalAlpha = 1;
 }
 
@@ -131,14 +131,14 @@ export function moreOf(p: Picture, row: number, g: Pick<Gutter, "threads" | "tas
     let right = p.left - 8;
     return offered.map(([what, n, open]) => {
       const text = `${open ? "−" : "+"}${n} ${short ? SHORT[what] : n > 1 ? what : what.slice(0, -1)}`;
-      const width = p.pen.measureText(text).width;
+      const width = measure(p.pen, text);
       right -= width + 8;
       return { what, text, x: right + 8, width };
     });
   };
   const long = place(false);
   const room = Math.min(...long.map((one) => one.x - 8)) - NAME_AT;
-  return p.pen.measureText(label).width <= room ? long : place(true);
+  return measure(p.pen, label) <= room ? long : place(true);
 }
 
 function triangle(pen: CanvasRenderingContext2D, x: number, y: number, open: boolean): void {

@@ -21,7 +21,7 @@ import { type Inks, inksOf } from "./ink";
 import { type Drawn, paintRows, type Picture } from "./timelinedraw";
 import { MINI, moreOf, paintFrame, paintGrid, paintGutter, paintMini, paintRuler, RULER } from "./timelinehead";
 import { reportOf } from "./timelinereport";
-import { clamp, length, type Span } from "./timescale";
+import { clamp, length, ruler, type Span } from "./timescale";
 import { search } from "./tree";
 import { inModule } from "./meant";
 import { count, time } from "./units";
@@ -32,6 +32,7 @@ export interface Sight {
   control: Control;
   raster: Raster;
   last: { lines: Drawn[]; hidden: number; picture: Picture | undefined };
+  stale: boolean; // something came since the last picture
 }
 
 /** The colours of regions; those that neither search nor selection mean are faded. */
@@ -101,6 +102,7 @@ function boxOf(p: Picture, control: Control, at: Focus): { x: number; y: number;
 }
 
 function paint(sight: Sight, colours: ReturnType<typeof useColours>, selection: Selection, pen: CanvasRenderingContext2D, width: number, height: number): void {
+  sight.stale = false;
   const { control, facts, regions, raster } = sight;
   control.setScroll(control.scroll);
   ask(control, facts);
@@ -114,6 +116,7 @@ function paint(sight: Sight, colours: ReturnType<typeof useColours>, selection: 
     raster,
     ...colours,
     scale: control.scale,
+    marks: ruler(control.span, control.scale.width),
     whole: control.data.whole,
     left: control.left,
     top: control.top,
@@ -185,6 +188,12 @@ function shownAt(sight: Sight): { shown: Shown | undefined; spoken: string } {
     if (series) return { shown: ofCounter(control, facts, series, hover.time), spoken };
   }
   return { shown: words, spoken };
+}
+
+/** The name of the row that the pointer is on: at the left there is little room for it. */
+function gutterTitle({ hover, layout }: Control): string | undefined {
+  const row = hover?.zone === "gutter" ? layout.rows[hover.row] : undefined;
+  return row && [row.label, row.detail].filter(Boolean).join(", ");
 }
 
 function choose(store: Store, sight: Sight, at: Focus): void {
@@ -276,13 +285,31 @@ interface Props {
   single: number | undefined;
 }
 
+/** What calls it several times before the next frame calls it once. */
+function onceAFrame(act: () => void): () => void {
+  let asked = false;
+  return () => {
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(() => {
+      asked = false;
+      act();
+    });
+  };
+}
+
 function useSight({ facts, regions, single }: Props, redraw: () => void): Sight {
   const store = useStore();
   const sight = useMemo((): Sight => {
-    const data = new TimelineData(store.source, facts, redraw);
+    const soon = onceAFrame(redraw);
+    const data = new TimelineData(store.source, facts, () => {
+      sight.stale = true;
+      soon();
+    });
     const first = rangeOf(store.selection, data.whole);
     const control = new Control(facts, data, [], single, first && clamp(first, data.whole));
-    return { facts, regions, control, raster: new Raster(), last: { lines: [], hidden: 0, picture: undefined } };
+    const sight: Sight = { facts, regions, control, raster: new Raster(), last: { lines: [], hidden: 0, picture: undefined }, stale: true };
+    return sight;
   }, [facts, regions, single, store]);
   useEffect(() => () => sight.control.data.close(), [sight]);
   return sight;
@@ -339,6 +366,7 @@ function Sheet(props: Props) {
           label={`Time line of ${count(control.layout.rows.length)} rows over ${time(facts.duration)}. ${HINT}`}
           spoken={spoken}
           draw={draw}
+          title={gutterTitle(control)}
           cursor={control.drag?.kind === "pan" ? "grabbing" : control.hover?.zone === "ruler" ? "col-resize" : "default"}
           onSize={(width, height) => {
             Object.assign(control, { width, height });

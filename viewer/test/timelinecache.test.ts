@@ -9,9 +9,11 @@ const wait = (): Promise<void> => new Promise((done) => setTimeout(done));
 function source() {
   const asked: string[] = [];
   const open = new Map<string, { done: (text: string) => void; fail: (e: Error) => void }>();
-  const fetch = (key: TileKey): Promise<string> => {
+  const left: string[] = [];
+  const fetch = (key: TileKey, _: unknown, leave: AbortSignal): Promise<string> => {
     const name = `${key.group} ${key.level}/${key.index}`;
     asked.push(name);
+    leave.addEventListener("abort", () => left.push(name));
     return new Promise((done, fail) => open.set(name, { done, fail }));
   };
   const answer = async (name?: string): Promise<void> => {
@@ -25,7 +27,7 @@ function source() {
     open.get(name)!.fail(new Error("no"));
     await wait();
   };
-  return { asked, fetch, answer, fail };
+  return { asked, left, fetch, answer, fail };
 }
 const values = (asked?: { pieces: { value: string }[] }): string[] => asked!.pieces.map((p) => p.value);
 
@@ -87,10 +89,23 @@ describe("the cache", () => {
     const cache = new TimelineCache(whole, s.fetch, { flights: 2 });
     cache.want(["a", "b", "c", "d"], whole, TILE);
     expect(s.asked).toEqual(["a 0/0", "b 0/0"]);
-    cache.want(["e"], whole, TILE);
-    await s.answer();
-    expect(s.asked).toEqual(["a 0/0", "b 0/0", "e 0/0"]);
+    cache.want(["b", "e"], whole, TILE);
+    expect([s.asked, s.left]).toEqual([["a 0/0", "b 0/0", "e 0/0"], ["a 0/0"]]);
+    await s.answer(); // that of "a" was under way already
     expect(cache.want(["a"], whole, TILE).get("a")!.complete).toBe(true);
+  });
+  it("asks again for what it took back, which is no failure", async () => {
+    const s = source();
+    let landed = 0;
+    const cache = new TimelineCache(whole, s.fetch, { landed: () => landed++ });
+    cache.want(["a"], whole, TILE);
+    cache.want([], whole, TILE);
+    expect(cache.busy).toBe(false);
+    await s.fail("a 0/0");
+    cache.want(["a"], whole, TILE);
+    expect([s.asked.length, cache.problem, landed]).toEqual([2, "", 0]);
+    await s.answer();
+    expect(values(cache.want(["a"], whole, TILE).get("a"))).toEqual(["a 0/0"]);
   });
   it("asks no finer where a tile says all", async () => {
     const s = source();
@@ -136,6 +151,6 @@ describe("the cache", () => {
     cache.want(["a", "b"], whole, TILE);
     cache.close();
     await s.answer();
-    expect(s.asked).toEqual(["a 0/0"]);
+    expect([s.asked, s.left]).toEqual([["a 0/0"], ["a 0/0"]]);
   });
 });

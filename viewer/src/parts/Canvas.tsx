@@ -19,6 +19,8 @@ export interface CanvasProps {
   /** In CSS pixels. Draws all; another function means that something has changed. */
   draw: (pen: CanvasRenderingContext2D, width: number, height: number) => void;
   cursor?: string | undefined;
+  /** The tooltip of what the pointer is on. */
+  title?: string | undefined;
   onPoint?: (point: Point) => void;
   onLeave?: () => void;
   onClick?: (point: Point, event: MouseEvent) => void;
@@ -116,6 +118,7 @@ export function Canvas(props: CanvasProps) {
         role="application"
         aria-label={props.label}
         aria-description={props.spoken}
+        title={props.title}
         style={{ cursor: props.cursor }}
         onPointerDown={press}
         onPointerMove={move}
