@@ -102,7 +102,7 @@ class Page:
             if self.look(failed):
                 raise Never(f"it says after {time.monotonic() - begin:.0f} s that it cannot")
             if time.monotonic() - begin > self.patience:
-                raise Never(f"nothing within {self.patience} s")
+                raise Never(f"over {self.patience} s")
             time.sleep(0.01)
         self.look("new Promise((done) => requestAnimationFrame(done))")
         return time.monotonic() - begin
