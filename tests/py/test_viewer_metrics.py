@@ -128,6 +128,7 @@ def test_the_choice_says_why_not(viewer, model):
     viewer.open(f"view=callers&metric=ru_minflt&region={viewer.index_of('__main__:work')}")
     assert viewer.page.evaluate(f"{menu}.querySelector('select').disabled")
     assert "told in time" in viewer.page.evaluate(f"{menu}.title")
+    assert viewer.page.evaluate(f"{menu}.querySelector('select').offsetWidth") < 240  # px, however long the reasons in it are
 
 
 def test_the_table_keeps_its_columns_in_a_range(viewer, model):

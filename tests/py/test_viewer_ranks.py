@@ -74,6 +74,19 @@ def test_balance_over_ranks(heat):
         assert sum_of_bar == pytest.approx(sum(x["busy"] for x in locations if x["process"] == unit), rel=1e-6)
 
 
+def test_a_text_that_is_cut_is_its_tooltip(heat):
+    _, viewer = heat
+    viewer.size(900, 600)
+    cut = 0
+    for view in ("balance", "waits", "critical", "matrix"):
+        viewer.open(f"view={view}")
+        found = viewer.cut_texts()
+        cut += len(found)
+        assert not [(text, untold) for text, untold in found if untold], view
+    viewer.size(1280, 800)
+    assert cut
+
+
 def test_balance_in_a_range_of_time(heat):
     model, viewer = heat
     end = model.info()["end"] - model.info()["begin"]

@@ -211,6 +211,15 @@ def test_tasks_are_the_models(viewer, model):
         assert tasks == group["tasks"] and close(running, group["running"]) and close(waiting, group["waiting"])
 
 
+def test_a_text_that_is_cut_is_its_tooltip(viewer):
+    cut = []
+    for view in ("tasks", "io", "source", "bottomup"):
+        viewer.open(f"view={view}")
+        cut += [(view, text, untold) for text, untold in viewer.cut_texts()]
+    assert {"tasks", "source"} <= {view for view, _, _ in cut}
+    assert not [(view, text, untold) for view, text, untold in cut if untold]
+
+
 def test_steps_of_tasks_are_in_their_bars(viewer, model):
     viewer.open("view=timeline")
     viewer.focus("canvas")

@@ -20,6 +20,26 @@ from mpi import KINDS, Mpi
 
 READY = "(() => { const s = window.spartito?.state(); return Boolean(s && s.view && s.view.ready !== false) })()"
 SHIFT = 8  # of DevTools' modifiers
+# texts of which something around them shows only a part, and where the pointer would be on each
+CUT = """(() => {
+    const found = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange();
+    while (texts.nextNode()) {
+        const node = texts.currentNode, text = node.data.trim();
+        if (!text || node.parentElement.closest("script, style, option, .unseen")) continue;
+        range.selectNodeContents(node);
+        const all = range.getBoundingClientRect(), seen = { left: all.left, right: all.right };
+        let scroller = null; // whoever wants to see it there can
+        for (let e = node.parentElement; e && !scroller; e = e.parentElement) {
+            const { overflowX } = getComputedStyle(e), box = e.getBoundingClientRect();
+            if (overflowX === "auto" || overflowX === "scroll") scroller = e;
+            if (overflowX === "hidden") [seen.left, seen.right] = [Math.max(seen.left, box.left), Math.min(seen.right, box.right)];
+        }
+        const x = (seen.left + seen.right) / 2, y = (all.top + all.bottom) / 2, at = document.elementFromPoint(x, y);
+        const met = at && at !== scroller && (at.contains(node) || node.parentElement.contains(at));
+        if (met && seen.right - seen.left < all.width - 1.5) found.push([text, x, y]);
+    }
+    return found;
+})()"""
 
 needs_viewer = [
     pytest.mark.skipif(not browser.CHROMIUM, reason="needs chromium"),
@@ -123,6 +143,16 @@ class Viewer:
             self.mouse("Moved", x + (to_x - x) * part, y + (to_y - y) * part, button="left", buttons=1, **held)
         self.mouse("Released", to_x, to_y, button="left", clickCount=1, **held)
         return self.ready()
+
+    def cut_texts(self):
+        """Texts that are not seen in full, each with what of it is not in the tooltip that it has when the pointer is on it."""
+        found = []
+        for text, x, y in self.page.evaluate(CUT):
+            self.mouse("Moved", x, y)
+            told = self.page.evaluate(f"document.elementFromPoint({x}, {y}).closest('[title]')?.title ?? ''")
+            found.append((text, [word for word in text.split() if word not in told]))
+        self.mouse("Moved", 0, 0)
+        return found
 
     def wheel(self, x, y, dy):
         self.mouse("Wheel", x, y, deltaX=0, deltaY=dy)

@@ -3,6 +3,7 @@
 import { useEffect } from "preact/hooks";
 import { Compared } from "./against";
 import { Chips } from "./chips";
+import { useCutTexts } from "./cut";
 import { Search } from "./searchbox";
 import type { Facts } from "./facts";
 import { KnownFacts, Provide, useFirstFacts, useSelection, useStore } from "./hooks";
@@ -26,6 +27,7 @@ function Frame() {
   const { view: id } = useSelection();
   const view = views.find((one) => one.id === id) ?? views[0]!;
   useTheme();
+  useCutTexts();
   useEffect(() => {
     if (facts.data) document.title = `${facts.data.title} · ${view.title} · Spartito`;
   }, [facts.data, view]);

@@ -5,6 +5,7 @@ import { render } from "preact";
 import { useState } from "preact/hooks";
 import { Compared } from "./against";
 import { Chips } from "./chips";
+import { useCutTexts } from "./cut";
 import type { Facts } from "./facts";
 import { KnownFacts, Provide, useFirstFacts, useQuery, useSelection } from "./hooks";
 import { Waiting } from "./parts/Empty";
@@ -26,6 +27,7 @@ function Frame() {
   const { view: id } = useSelection();
   const view = views.find((one) => one.id === id) ?? views[0]!;
   useTheme();
+  useCutTexts();
   return (
     <KnownFacts.Provider value={facts.data}>
       <Head facts={facts.data} />

@@ -7,6 +7,7 @@ import { useDark } from "../hooks";
 import { useMeant } from "../meant";
 import { NONE } from "../columns";
 import { smaller } from "../units";
+import { Name } from "./Name";
 import "../views.css";
 
 const INDENT = 14; // pixels
@@ -46,7 +47,9 @@ export function Named({ regions, region, hidden, depth = 0, open, onToggle, chil
         </span>
       )}
       <i class="swatch" style={region === NONE ? {} : { background: css(ofModule(regions.moduleOf(region), dark)) }} />
-      <span class={region === NONE ? "soft" : ""}>{nameOf(regions, region, hidden)}</span>
+      <span class={region === NONE ? "soft" : ""}>
+        <Name text={nameOf(regions, region, hidden)} />
+      </span>
       {children}
     </span>
   );

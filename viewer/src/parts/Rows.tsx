@@ -65,7 +65,7 @@ export function Rows<T>({ label, rows, columns, by, selected, onSelect, onOpen, 
           ...(one.hint && { hint: one.hint }),
           ...(one.fixed && { fixed: true }),
           cell: (i) => one.cell?.(rows[i]!) ?? (unit ? inUnit(Number(one.value(rows[i]!)), unit) : one.value(rows[i]!)),
-          ...(one.full ? { full: (i: number) => one.full!(rows[i]!) } : text ? { full: (i: number) => String(one.value(rows[i]!)) } : {}),
+          ...(one.full && { full: (i: number) => one.full!(rows[i]!) }),
           ...(one.bar && { bar: (i: number) => one.bar!(rows[i]!) }),
         };
       }),

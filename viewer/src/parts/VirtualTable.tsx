@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useSize } from "../hooks";
+import { Name } from "./Name";
 
 export interface Column {
   id: string;
@@ -14,7 +15,7 @@ export interface Column {
   width: string;
   left?: boolean;
   cell: (row: number) => ComponentChildren;
-  /** The whole text, when the cell may be cut. */
+  /** What the tooltip of a cell tells; without it, that of a cell that is cut is its text. */
   full?: (row: number) => string;
   /** 0 to 1: a bar behind the number. */
   bar?: (row: number) => number;
@@ -69,7 +70,7 @@ function Head({ columns, sorting, onSort }: Pick<Props, "columns" | "sorting" | 
           </>
         );
         return (
-          <div key={column.id} role="columnheader" aria-sort={sorted} class={column.left ? "cell left" : "cell"} title={column.hint}>
+          <div key={column.id} role="columnheader" aria-sort={sorted} class={column.left ? "cell left" : "cell"} title={column.hint && `${column.title}: ${column.hint}`}>
             {onSort && !column.fixed ? <button onClick={() => onSort(column.id)}>{text}</button> : text}
           </div>
         );
@@ -80,10 +81,11 @@ function Head({ columns, sorting, onSort }: Pick<Props, "columns" | "sorting" | 
 
 function Cell({ column, row }: { column: Column; row: number }) {
   const share = column.bar?.(row) ?? 0;
+  const shown = column.cell(row);
   return (
     <div role="gridcell" class={column.left ? "cell left" : "cell"} title={column.full?.(row)}>
       {share > 0 && <i class="bar" style={{ width: `${Math.min(1, share) * 100}%` }} />}
-      <span>{column.cell(row)}</span>
+      <span>{column.left && typeof shown === "string" ? <Name text={shown} /> : shown}</span>
     </div>
   );
 }

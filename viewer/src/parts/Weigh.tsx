@@ -13,7 +13,7 @@ export function Weigh({ cannot }: { cannot?: string }) {
   const asked = facts.metrics.find((one) => one.name === selection.metric);
   const why = asked && !chosen ? (cannot ?? without(facts, selection, asked)) : undefined;
   return (
-    <label class="menu" title={cannot ?? chosen?.what}>
+    <label class="menu" title={cannot ?? (chosen && `${chosen.name}: ${chosen.what}`)}>
       <span>Weight</span>
       <select
         value={chosen?.name ?? ""}

@@ -87,15 +87,15 @@ function columnsOf(shown: Shown): { columns: Column[]; keys: Record<string, (row
       ]
     : [];
   const columns: Column[] = [
-    { id: "name", title: "Function", width: "minmax(150px, 2fr)", left: true, cell: (row) => nameOf(regions, at(row).region), full: (row) => nameOf(regions, at(row).region) },
+    { id: "name", title: "Function", width: "minmax(150px, 2fr)", left: true, cell: (row) => nameOf(regions, at(row).region) },
     ...(unit < 0 ? [] : [{ ...number("own", label(unit), (row) => own[row]!, `Of ${label(unit)} alone`), width: "100px", bar: (row: number) => (most ? own[row]! / most : 0) }]),
     number("mean", "Mean", (row) => at(row).mean, `Over all ${spread.over}, those where it did not run included`),
     ...beside,
     number("std", "Std", (row) => at(row).std, "Standard deviation"),
     number("min", "Min", (row) => at(row).min, "Where it took least"),
-    { id: "minat", title: "on", width: "82px", left: true, fixed: true, cell: (row) => label(at(row).minUnit), full: (row) => label(at(row).minUnit) },
+    { id: "minat", title: "on", width: "82px", left: true, fixed: true, cell: (row) => label(at(row).minUnit) },
     number("max", "Max", (row) => at(row).max, "Where it took most"),
-    { id: "maxat", title: "on", width: "82px", left: true, fixed: true, cell: (row) => label(at(row).maxUnit), full: (row) => label(at(row).maxUnit) },
+    { id: "maxat", title: "on", width: "82px", left: true, fixed: true, cell: (row) => label(at(row).maxUnit) },
     { ...number("imbalance", "Max − mean", (row) => at(row).imbalance, "What could be gained by spreading it evenly"), width: "118px" },
     { id: "percent", title: "Above mean", width: "110px", hint: "How far the longest is above the mean", cell: (row) => percent(at(row).percent / 100) },
     { id: "outliers", title: "Outliers", width: "minmax(120px, 1fr)", left: true, hint: "Far from all others: more than two of their standard deviations", cell: (row) => outlierText(shown, at(row)), full: (row) => outlierText(shown, at(row), true) },

@@ -158,7 +158,6 @@ function Edges({ title, edges, total, compared, regions, go }: EdgesProps) {
       title,
       width: "minmax(140px, 1fr)",
       left: true,
-      full: (i) => nameOf(regions, edges[i]!.region),
       cell: (i) => <Named regions={regions} region={edges[i]!.region} hidden={edges[i]!.visits} />,
     },
     { id: "time", title: "Time", unit: unit.name, width: "92px", cell: (i) => inUnit(edges[i]!.incl, unit) },

@@ -114,8 +114,7 @@ function columnsOf(lines: readonly HeatLine[], paint: "module" | Measure, dark: 
       width: "minmax(320px, 1fr)",
       left: true,
       fixed: true,
-      cell: (i) => lines[i]!.text ?? <span class="soft">…</span>,
-      full: (i) => lines[i]!.text ?? "",
+      cell: (i) => <>{lines[i]!.text ?? <span class="soft">…</span>}</>, // a line of a program loses its end, not its middle
     },
   ];
 }
