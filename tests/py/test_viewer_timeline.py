@@ -128,7 +128,9 @@ def test_wheel_and_keys_zoom_and_move(viewer):
 
 
 def test_the_keyboard_reaches_calls(viewer):
-    viewer.open("view=flame&location=1")
+    view = viewer.open("view=flame&location=1")
+    call = max((b for b in view["blocks"] if b["depth"] == 1), key=lambda b: b["end"] - b["begin"])
+    viewer.open(f"view=flame&location=1&begin={call['begin']!r}&end={call['end']!r}")  # the keys begin in the middle of it
     viewer.focus("canvas")
     view = viewer.key("ArrowDown", "ArrowDown", "ArrowDown")
     assert view["focus"]["lane"] == 1
