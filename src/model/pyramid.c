@@ -117,6 +117,20 @@ static bool header_is_right(const struct sp_pyramid *p, uint64_t files, uint64_t
 	       h->places <= (p->bytes - h->at) / sizeof(*p->places);
 }
 
+/* What a location's place should have as its hash. */
+static uint64_t hash_place(const char *bytes, size_t n)
+{
+	uint64_t h = 0;
+	size_t k;
+
+	for (; n; bytes += k, n -= k) {
+		k = n < SP_PYRAMID_SPAN ? n : SP_PYRAMID_SPAN;
+		h = sp_pyramid_hash(h, bytes, k);
+		sp_pyramid_forget(bytes, k);
+	}
+	return h;
+}
+
 /* Whether everything is as it was written, and can be. */
 static bool is_sound(struct sp_pyramid *p)
 {
@@ -128,7 +142,7 @@ static bool is_sound(struct sp_pyramid *p)
 		return false;
 	for (i = 0; i < p->m->n_locations; i++)
 		if (!sp_pyramid_of(p, i, &l) ||
-		    sp_pyramid_hash((const char *)p->map + l.place->at, l.place->bytes) != l.place->hash ||
+		    hash_place((const char *)p->map + l.place->at, l.place->bytes) != l.place->hash ||
 		    !sp_pyramid_sound(p->m, &l))
 			return false;
 	return true;

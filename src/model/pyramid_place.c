@@ -5,6 +5,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { MANY = 1 << 16 }; /* nodes with their cells, or entries: some 10 MiB */
 
 int sp_pyramid_damaged(struct sp_err *e)
 {
@@ -93,6 +97,23 @@ bool sp_pyramid_of(const struct sp_pyramid *p, uint32_t location, struct sp_pyra
 
 /* ---- checking ---- */
 
+/* Pages at the ends that others are on too stay. */
+void sp_pyramid_forget(const void *bytes, size_t n)
+{
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	const uintptr_t from = ((uintptr_t)bytes + page - 1) / page * page, to = ((uintptr_t)bytes + n) / page * page;
+
+	if (to > from)
+		madvise((void *)from, to - from, MADV_DONTNEED);
+}
+
+/* After the i-th of many: the pages of those before need not be in memory any longer. */
+static void looked(const struct sp_pyramid_location *l, size_t i)
+{
+	if (i % MANY == MANY - 1)
+		sp_pyramid_forget((const char *)l->points - l->place->points.at, l->place->bytes);
+}
+
 static bool points_are_sound(const struct sp_pyramid_location *l)
 {
 	const struct sp_pyramid_place *t = l->place;
@@ -164,9 +185,11 @@ static bool all_cells_are_sound(const struct sp_model *m, const struct sp_pyrami
 	size_t i;
 
 	for (level = 0; level < l->n_levels; level++)
-		for (i = 0; i < l->levels[level].n; i++)
+		for (i = 0; i < l->levels[level].n; i++) {
 			if (!cells_are_sound(m, l, &l->levels[level].nodes[i]))
 				return false;
+			looked(l, i);
+		}
 	return true;
 }
 
@@ -201,9 +224,11 @@ static bool sums_are_sound(const struct sp_model *m, const struct sp_pyramid_loc
 				return false;
 			entries = x->entries;
 		}
-	for (i = 0; i < l->place->entries.n; i++)
+	for (i = 0; i < l->place->entries.n; i++) {
 		if (l->entries[i].path >= m->n_paths)
 			return false;
+		looked(l, i);
+	}
 	return true;
 }
 

@@ -22,7 +22,8 @@ enum {
 	SP_PYRAMID_SUM_FAN_BITS = 3,
 	SP_PYRAMID_SUM_FAN = 1 << SP_PYRAMID_SUM_FAN_BITS,
 	SP_PYRAMID_LEVELS = 20,
-	SP_PYRAMID_GROUP = 256 /* samples of a counter that are put together */
+	SP_PYRAMID_SPAN = 64 << 20, /* bytes of a file that are looked at before their pages are given back */
+	SP_PYRAMID_GROUP = 256      /* samples of a counter that are put together */
 };
 #define SP_PYRAMID_NO_TIME UINT64_MAX
 
@@ -249,8 +250,11 @@ bool sp_pyramid_sound(const struct sp_model *m, const struct sp_pyramid_location
 bool sp_pyramid_steps_sound(const struct sp_model *m, const struct sp_pyramid_location *l);
 /* pyramid_put.c. Bytes that what was made takes in the file. */
 uint64_t sp_pyramid_size(const struct sp_pyramid_made *made);
-/* What the hash of a place is made of, for n bytes that are not written in one. */
-uint64_t sp_pyramid_hash(const void *bytes, size_t n);
+/* What the hash of a place is made of: goes on from h, which is 0 at its begin, with n bytes, a multiple of
+ * SP_PYRAMID_SPAN but at its end. */
+uint64_t sp_pyramid_hash(uint64_t h, const void *bytes, size_t n);
+/* Their pages need not be in memory any longer. */
+void sp_pyramid_forget(const void *bytes, size_t n);
 /* Writes it at a place in the file, by so many threads, and completes its place. */
 int sp_pyramid_put(int fd, struct sp_pyramid_made *made, uint64_t at, unsigned threads, struct sp_err *e);
 int sp_pyramid_write(int fd, const void *p, size_t n, uint64_t at, struct sp_err *e);

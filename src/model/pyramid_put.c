@@ -12,6 +12,7 @@
  * get from its host first, and that takes ten times as long as to write them. Several threads write them, as most of
  * the time goes to the pages of the file, which the system gives each processor by itself. */
 enum { PIECE = 256 * 1024, MOST_WRITERS = 8, LISTS = 8 + 6 * SP_PYRAMID_LEVELS };
+_Static_assert(SP_PYRAMID_SPAN % PIECE == 0, "a span is hashed as its pieces are");
 
 struct putting {
 	int fd;
@@ -33,10 +34,9 @@ struct writer {
 	int rc;
 };
 
-uint64_t sp_pyramid_hash(const void *bytes, size_t n)
+uint64_t sp_pyramid_hash(uint64_t h, const void *bytes, size_t n)
 {
 	const char *p = bytes;
-	uint64_t h = 0;
 	size_t k;
 
 	for (; n; p += k, n -= k) {

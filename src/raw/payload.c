@@ -24,8 +24,13 @@ const void *sp_raw_payload(const struct sp_raw_file *f, const struct sp_raw_part
 
 void sp_raw_forget(const struct sp_raw_file *f, const struct sp_raw_part *part)
 {
+	sp_raw_forget_bytes(f, part->offset, part->bytes);
+}
+
+void sp_raw_forget_bytes(const struct sp_raw_file *f, uint64_t offset, uint64_t bytes)
+{
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	uintptr_t from = (uintptr_t)f->map + part->offset, to = from + part->bytes;
+	uintptr_t from = (uintptr_t)f->map + offset, to = from + bytes;
 
 	if (!f->mapped)
 		return;

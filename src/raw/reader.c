@@ -16,7 +16,12 @@
 
 #define MOST_COPIED ((off_t)64 << 20)
 
-enum { PROBLEMS_TOLD = 20, PAGE = SP_RAW_PAGE, HEAD = sizeof(struct sp_raw_chunk) };
+enum {
+	PROBLEMS_TOLD = 20,
+	PAGE = SP_RAW_PAGE,
+	HEAD = sizeof(struct sp_raw_chunk),
+	SPAN = 64 << 20 /* bytes of the file that are looked through before their pages are given back */
+};
 
 static void report(struct sp_raw_file *f, const char *text)
 {
@@ -163,9 +168,13 @@ static int add_part(struct sp_raw_file *f, const struct sp_raw_chunk *c, uint64_
 static int find_parts(struct sp_raw_file *f)
 {
 	struct sp_raw_chunk c;
-	size_t at = PAGE, room = 0, length;
+	size_t at = PAGE, forgotten = 0, room = 0, length;
 
 	while (at < f->size) {
+		if (at - forgotten >= SPAN) {
+			sp_raw_forget_bytes(f, forgotten, at - forgotten);
+			forgotten = at;
+		}
 		if (!chunk_at(f, at)) {
 			length = f->size - at < PAGE ? f->size - at : PAGE;
 			if (length == PAGE && all_zero(f->map + at, PAGE)) {
@@ -338,7 +347,8 @@ static struct sp_raw_file *new_file(const char *name, sp_raw_problem_fn *problem
 	return f;
 }
 
-int sp_raw_open_bytes(struct sp_raw_file **out, const void *bytes, size_t n, const char *name,
+/* mapped: of the bytes, n or 0; on error they stay the caller's. */
+static int open_bytes(struct sp_raw_file **out, const void *bytes, size_t n, size_t mapped, const char *name,
                       sp_raw_problem_fn *problem, void *arg, struct sp_err *e)
 {
 	struct sp_raw_file *f = new_file(name, problem, arg);
@@ -348,13 +358,20 @@ int sp_raw_open_bytes(struct sp_raw_file **out, const void *bytes, size_t n, con
 		return sp_fail(e, ENOMEM, "%s: not enough memory", name);
 	f->map = bytes;
 	f->size = n;
+	f->mapped = mapped;
 	if (open_mapped(f, e)) {
-		f->map = NULL;
+		f->mapped = 0;
 		sp_raw_close(f);
 		return -1;
 	}
 	*out = f;
 	return 0;
+}
+
+int sp_raw_open_bytes(struct sp_raw_file **out, const void *bytes, size_t n, const char *name,
+                      sp_raw_problem_fn *problem, void *arg, struct sp_err *e)
+{
+	return open_bytes(out, bytes, n, 0, name, problem, arg, e);
 }
 
 static bool is_running(int fd, const char *name)
@@ -402,7 +419,7 @@ static int open_descriptor(struct sp_raw_file **out, int fd, const char *name, s
 		map = mmap(NULL, n, PROT_READ, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED)
 		return sp_fail(e, errno, "%s: %s", name, strerror(errno));
-	if (sp_raw_open_bytes(out, copy ? copy : map, n, name, problem, arg, e)) {
+	if (open_bytes(out, copy ? copy : map, n, map ? n : 0, name, problem, arg, e)) {
 		free(copy);
 		if (map)
 			munmap(map, n);
@@ -410,7 +427,6 @@ static int open_descriptor(struct sp_raw_file **out, int fd, const char *name, s
 	}
 	(*out)->copy = copy;
 	(*out)->running = running;
-	(*out)->mapped = map ? n : 0;
 	return 0;
 }
 

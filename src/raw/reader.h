@@ -78,6 +78,7 @@ void sp_raw_report_rest(struct sp_raw_file *f);
 const void *sp_raw_payload(const struct sp_raw_file *f, const struct sp_raw_part *part);
 /* Gives the memory of a part's pages back; they come again from the file when they are touched. */
 void sp_raw_forget(const struct sp_raw_file *f, const struct sp_raw_part *part);
+void sp_raw_forget_bytes(const struct sp_raw_file *f, uint64_t offset, uint64_t bytes);
 
 /* The index of the node at a writer's pointer among the nodes of t, SP_RAW_NONE if there is none. */
 uint32_t sp_raw_node_index(const struct sp_raw_file *f, const struct sp_raw_thread *t, uint64_t pointer);

@@ -73,7 +73,7 @@ static void change(const uint8_t *data, size_t n)
 	places = (struct sp_pyramid_place *)(built.changed + h->at);
 	for (i = 0; i < h->places; i++)
 		if (places[i].at <= built.n && places[i].bytes <= built.n - places[i].at)
-			places[i].hash = sp_pyramid_hash(built.changed + places[i].at, places[i].bytes);
+			places[i].hash = sp_pyramid_hash(0, built.changed + places[i].at, places[i].bytes);
 	h->hash = sp_pack_hash(places, h->places * sizeof(*places));
 }
 
