@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -49,6 +50,15 @@ def test_file_operations_of_a_cell(kernel):
     assert files[str(kernel.directory / "data")] == 600
     again = kernel.ok("%%spartito --trace\nopen('data').read() and None")
     assert not model(again).io() and results(again)
+
+
+def test_file_operations_of_a_program_that_a_cell_starts(kernel):
+    (kernel.directory / "child.py").write_text("open('of-child', 'w').write('y' * 2000)\n")
+    kernel.ok("%spartito_start --io --trace\nimport os, subprocess, sys")
+    kernel.ok("subprocess.run([sys.executable, 'child.py'], check=True);")
+    kernel.ok("%spartito_stop")
+    assert re.search(r"2\.0 KiB .*/of-child$", kernel.ok("%spartito_report --io").stdout, re.MULTILINE)
+    assert kernel.ok("'LD_PRELOAD' in os.environ, 'SPARTITO_EXPERIMENT' in os.environ").value == "(False, False)"
 
 
 def test_a_kernel_without_it_says_what_to_do(tmp_path):

@@ -84,6 +84,17 @@ def test_marked_cells_run_as_one(kernel):
     assert kernel.ok("In[-2]").count == number + 2
 
 
+def test_programs_that_a_cell_starts(kernel):
+    """As under `python -m scorep`; a cell that has not run leaves nothing."""
+    (kernel.directory / "child.py").write_text("def of_child(): pass\nof_child()\n")
+    cell = kernel.ok("%%execute_with_scorep\nimport os, subprocess, sys\nsubprocess.run([sys.executable, 'child.py'], check=True);")
+    (path,) = places(cell)
+    assert "__main__:of_child" in visits(path)
+    before = set(os.listdir(kernel.directory))
+    assert kernel.run("%%execute_with_scorep\nx = )").error[0] == "SyntaxError" and set(os.listdir(kernel.directory)) == before
+    assert kernel.ok("[n for n in os.environ if n.startswith('SPARTITO_')]").value == "[]"
+
+
 def test_no_marked_cell(kernel):
     kernel.ok("%%enable_multicellmode")
     cell = kernel.ok("%%finalize_multicellmode")

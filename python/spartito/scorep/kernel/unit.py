@@ -7,7 +7,7 @@ import os
 import sys
 
 from spartito import _measure
-from spartito.notebook.measuring import leave_out_servants
+from spartito.notebook.measuring import Lent, leave_out_servants
 from spartito.say import Refused, reason
 from spartito.scorep import directory as place
 from spartito.scorep import options
@@ -54,6 +54,7 @@ class Unit:
         self.path = ""
         self.measured = False
         self._made: Directory | None = None
+        self._lent: Lent | None = None
 
     def _instrumenter_file(self, path: str) -> None:
         """Refused: it failed."""
@@ -84,7 +85,6 @@ class Unit:
         self.path = self._made.path
         self.measured = variables.on("SCOREP_ENABLE_PROFILING") or variables.on("SCOREP_ENABLE_TRACING")
         settings = variables.settings(asked.instrument, asked.io, asked.mpi)
-        settings["filter"] = "\n".join(filter(None, (*BETWEEN, settings["filter"])))
         if _another():
             _warn(f"the module scorep is of another package ({_another()}): what it records is not in the results")
         if asked.verbose or variables.on("SCOREP_VERBOSE"):
@@ -97,16 +97,24 @@ class Unit:
         assert self._made
         leave_out_servants(settings)
         try:
-            _measure.start(self.path, settings)
-        except (ValueError, OSError) as e:
+            self._lent = Lent(self.path, settings)
+            self._lent.lend()
+            _measure.start(self.path, {**settings, "filter": "\n".join(filter(None, (*BETWEEN, settings["filter"])))})
+        except (ValueError, OSError, Refused) as e:
+            self._take_back()
             place.forget(self._made)
             text = " ".join(str(e).split())
             raise Refused(WITHOUT_IO if text.startswith("io: ") else text) from None
         except BaseException:
+            self._take_back()
             _measure.stop()
             place.forget(self._made)
             raise
         _measure.thread_functions(False)
+
+    def _take_back(self) -> None:
+        if self._lent:
+            self._lent.take_back()
 
     def end(self) -> None:
         """Completes the directory."""
@@ -115,6 +123,7 @@ class Unit:
         self.running = False
         if _measure.active() and _measure.experiment() == self.path:
             _measure.stop()
+        self._take_back()
         assert self._made
         try:
             self._made.describe(0)
@@ -129,6 +138,7 @@ class Unit:
         """Ends it without a result."""
         self.running = False
         _measure.stop()
+        self._take_back()
         assert self._made
         place.forget(self._made)
 
