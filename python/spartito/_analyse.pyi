@@ -26,7 +26,7 @@ def compare(
     'incl', 'visits', 'name'; limit 0: all; share: entries with less of the time in both groups are not judged. dict(rows, count (of
     rows without limit), all (as a row, of all time), files, modules [dict(group, before, after, functions)]: those with another name). A
     row: name, module, qualname, file, line, kind, by path also stack [names of regions, outermost first] and parameters; sides: for each group
-    dict(runs, visits, excl, excl_std, incl, incl_std) (means over its runs; s; 0 where it never was; sample standard deviations);
+    dict(runs, visits, visits_std, excl, excl_std, incl, incl_std) (means over its runs; s; 0 where it never was; sample standard deviations);
     changes: for each group but the first dict(excl, incl (s more than the first group), p (Welch's t-test of the exclusive times), p_corrected (by Holm's
     method; both None: a group has one run, or it is not judged), margin (s: within so much of excl the true change is with 95 %; None as
     they are), judged (it takes the share)). ValueError: an argument that cannot be."""

@@ -138,8 +138,18 @@ def summary(found: dict[str, Any], groups: Sequence[Group], share: float, by_pat
     if not rows:
         noise = " by more than the noise" if found["all"]["changes"][-1]["p"] is not None else ""
         said.append(f"no {'call path' if by_path else 'function'} that takes {share:g} % of the time or more changed{noise}")
-    called = namer(rows[:SENTENCES])
-    return said + [sentence(row, last, called) for row in rows[:SENTENCES]]
+    often = [r for r in found["rows"] if r["changes"][-1]["judged"] and word(r, last) == "noise" and _surely_more_often(r, last)]
+    often.sort(key=lambda r: -max(side["excl"] for side in r["sides"]))
+    called = namer([*rows[:SENTENCES], *often[:SENTENCES]])
+    said += [sentence(row, last, called) for row in rows[:SENTENCES]]
+    within = "in every run, though its time is within the noise"
+    return said + [f"{called(row)} was {_often(row, last)} {within}" for row in often[:SENTENCES]]
+
+
+def _surely_more_often(row: dict[str, Any], group: int) -> bool:
+    """Or less often: runs of one side called it exactly as often."""
+    sides = [row["sides"][g] for g in (0, group)]
+    return sides[0]["visits"] != sides[1]["visits"] and not any(round(side["visits_std"], 6) for side in sides)
 
 
 def moved(found: dict[str, Any]) -> list[str]:

@@ -125,8 +125,9 @@ static int compute(struct work *w, struct sp_err *e)
 
 static PyObject *side(const struct sp_compare_side *s)
 {
-	return Py_BuildValue("{sI sd sd sd sd sd}", "runs", (unsigned)s->n, "visits", s->visits, "excl", s->excl * S,
-	                     "excl_std", sqrt(s->excl_var) * S, "incl", s->incl * S, "incl_std", sqrt(s->incl_var) * S);
+	return Py_BuildValue("{sI sd sd sd sd sd sd}", "runs", (unsigned)s->n, "visits", s->visits, "visits_std",
+	                     sqrt(s->visits_var), "excl", s->excl * S, "excl_std", sqrt(s->excl_var) * S, "incl",
+	                     s->incl * S, "incl_std", sqrt(s->incl_var) * S);
 }
 
 static PyObject *real_or_none(double v)

@@ -73,6 +73,8 @@ static struct sp_compare_side side_of(const struct sp_numbers *n, size_t apart, 
 		s.incl += n[i * apart].v.incl / runs;
 	}
 	for (uint32_t i = 0; runs > 1 && i < runs; i++) {
+		s.visits_var += ((double)n[i * apart].v.visits - s.visits) *
+		                ((double)n[i * apart].v.visits - s.visits) / (runs - 1);
 		s.excl_var += (n[i * apart].v.excl - s.excl) * (n[i * apart].v.excl - s.excl) / (runs - 1);
 		s.incl_var += (n[i * apart].v.incl - s.incl) * (n[i * apart].v.incl - s.incl) / (runs - 1);
 	}

@@ -18,7 +18,7 @@
 /* A group's numbers of one entry, or of all. */
 struct sp_compare_side {
 	uint32_t n;                /* runs */
-	double visits;             /* mean */
+	double visits, visits_var; /* mean, variance */
 	double excl, incl;         /* mean, ns */
 	double excl_var, incl_var; /* ns^2; 0 for a single run */
 };

@@ -193,6 +193,25 @@ def test_statistics_over_runs(spartito):
     assert "Welch" in text.splitlines()[-1]
 
 
+def test_calls_have_no_noise(spartito, tmp_path):
+    """Times of both sides lie within each other; one function is called more often by each run of B, one by some."""
+    (tmp_path / "prog.py").write_text(
+        "import sys, time\ndef steady(t): time.sleep(t)\ndef unsteady(t): time.sleep(t)\n"
+        "n, m, t = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])\n"
+        "for i in range(n): steady(t / n)\nfor i in range(m): unsteady(t / m)\n"
+    )
+    for name, *words in (("a1", 3, 3, 0.02), ("a2", 3, 3, 0.4), ("b1", 5, 3, 0.03), ("b2", 5, 7, 0.39)):
+        command = [sys.executable, "-m", "spartito", "run", "-q", "-o", tmp_path / name, "--", sys.executable, tmp_path / "prog.py"]
+        subprocess.run([*command, *map(str, words)], check=True, timeout=120)
+    places = [tmp_path / name for name in ("a1", "a2", "b1", "b2")]
+    found, rows = compared(spartito, *places[:2], "--with", *places[2:])
+    assert [rows[f"__main__:{name}"]["what"] for name in ("steady", "unsteady")] == [["noise"], ["noise"]]
+    assert [side["visits_std"] for side in rows["__main__:steady"]["sides"]] == [0, 0]
+    assert [side["visits_std"] for side in rows["__main__:unsteady"]["sides"]] == [0, pytest.approx(8**0.5)]
+    said = [note for note in found["notes"] if "in every run" in note]
+    assert said == ["__main__:steady was called 5 times instead of 3 in every run, though its time is within the noise"]
+
+
 def test_status_for_ci(spartito):
     a, b = experiments()
     done = run(spartito, "diff", a, b, "--fail-above", "5%")
