@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a measured cell of a notebook costs, from the request until its report is there, beside a plain one and %%prun."""
+"""What a measured cell of a notebook costs, from the request until its report is there, beside a plain one and %%prun; by
+itself: python bench/notebooks.py PYTHON [rounds]."""
 
 import json
 import os
 import subprocess
+import sys
+import tempfile
 
 # a kernel's client in the Python that is measured. The kinds of cells take turns, so that a busy moment of the machine meets all of
 # them; of each the median counts, as that is what a person waits
@@ -11,7 +14,7 @@ CODE = """
 import json, os, statistics, sys, time
 from jupyter_client.manager import start_new_kernel
 work, rounds, calls = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-os.environ.update(IPYTHONDIR=work, JUPYTER_RUNTIME_DIR=work)
+os.environ.update(IPYTHONDIR=work, JUPYTER_RUNTIME_DIR=work, JUPYTER_PATH=os.path.join(work, "share", "jupyter"))
 manager, client = start_new_kernel(kernel_name="python3", cwd=work)
 
 def run(code):
@@ -33,10 +36,10 @@ def run(code):
     return time.perf_counter() - begin, shown, size
 
 KINDS = {"plain": "pass", "spartito": "%%spartito\\npass", "trace": "%%spartito --trace\\npass", "prun": "%%prun -q\\npass"}
-def costs():
-    took = {kind: [] for kind in KINDS}
+def costs(kinds=KINDS):
+    took = {kind: [] for kind in kinds}
     for _ in range(rounds):
-        for kind, code in KINDS.items():
+        for kind, code in kinds.items():
             took[kind].append(run(code)[0])
     return {kind: statistics.median(times) for kind, times in took.items()}
 
@@ -65,6 +68,13 @@ for kind, option in (("profile", ""), ("trace", " --trace")):
     out[kind] = [statistics.median(late), size]
 client.stop_channels()
 manager.shutdown_kernel()
+manager, client = start_new_kernel(kernel_name="scorep-python", cwd=work)
+scorep = {"plain": "pass", "scorep": "%%execute_with_scorep\\npass"}
+for code in scorep.values():
+    run(code)
+out["scorep"] = costs(scorep)
+client.stop_channels()
+manager.shutdown_kernel()
 print(json.dumps(out))
 """
 CALLS = 500_000  # of one function, each two events
@@ -72,24 +82,34 @@ CELLS = {"empty": "empty cell", "array": "the same with 100 MB in an array", "li
 
 
 def collect(bench, work, quick):
+    return measure(bench.python, work, 10 if quick else 100)
+
+
+def measure(python, work, rounds):
     directory = os.path.join(work, "notebooks")
     os.makedirs(directory)
-    command = [bench.python, "-c", CODE, directory, "10" if quick else "100", str(CALLS)]
+    install = [python, "-m", "spartito", "kernel", "install", "--score-p", "--prefix", directory]
+    subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
+    command = [python, "-c", CODE, directory, str(rounds), str(CALLS)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=directory)
     found = json.loads(done.stdout)
-    return [row for key, what in CELLS.items() for row in costs(what, found[key])] + [
-        row for key in ("profile", "trace") for row in reports(key, *found[key])
-    ]
+    rows = [row for key, what in CELLS.items() for row in costs(what, found[key])]
+    rows.append(cost("empty cell of the Score-P kernel's notebooks", "execute_with_scorep", "scorep", found["scorep"]))
+    return rows + [row for key in ("profile", "trace") for row in reports(key, *found[key])]
+
+
+def cost(what, magic, kind, took, promised=True):
+    """took: seconds of each kind of cell."""
+    more = 1e3 * (took[kind] - took["plain"])
+    said = f"{what}, %%{magic}, ms more than the {1e3 * took['plain']:.1f} of a plain one"
+    return (said, f"{more:.1f}", "at most 10", more <= 10) if promised else (said, f"{more:.1f}", "", None)
 
 
 def costs(what, took):
-    """took: seconds of each kind of cell."""
-    more = {kind: 1e3 * (seconds - took["plain"]) for kind, seconds in took.items()}
-    beside = f"ms more than the {1e3 * took['plain']:.1f} of a plain one"
     return [
-        (f"{what}, %%spartito, {beside}", f"{more['spartito']:.1f}", "at most 10", more["spartito"] <= 10),
-        (f"{what}, %%spartito --trace, {beside}", f"{more['trace']:.1f}", "at most 10", more["trace"] <= 10),
-        (f"{what}, %%prun, {beside}", f"{more['prun']:.1f}", "", None),
+        cost(what, "spartito", "spartito", took),
+        cost(what, "spartito --trace", "trace", took),
+        cost(what, "prun", "prun", took, promised=False),
     ]
 
 
@@ -99,3 +119,11 @@ def reports(kind, late, size):
         (f"{of}: s from its end until the report is there", f"{late:.2f}", "under 0.5", late < 0.5),
         (f"{of}: KB that its frame adds to the notebook", f"{size / 1e3:.0f}", "", None),
     ]
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    with tempfile.TemporaryDirectory() as place:
+        for row in measure(sys.argv[1], place, int(sys.argv[2]) if len(sys.argv) > 2 else 100):
+            print(*row, sep=" | ")

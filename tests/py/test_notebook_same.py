@@ -9,8 +9,8 @@ from kernel_helpers import is_ours, start  # noqa: E402
 
 # not flushed: by the time that the kernel's own thread has sent it, the cell is past it
 BUSY = "print('ready')\nwhile True:\n    pass"
-ASLEEP = "import time\nprint('ready')\ntime.sleep(600)"
-# in steps: ipykernel's loop does not see an interrupt before it wakes up
+# in steps: a signal that comes just before a sleep begins does not end it, and ipykernel's loop does not see one before it wakes up
+ASLEEP = "import time\nprint('ready')\nwhile True:\n    time.sleep(1)"
 WAITING = "import asyncio\nprint('ready')\nwhile True:\n    await asyncio.sleep(0.01)"
 ASKING = "input('answer? ')"
 
