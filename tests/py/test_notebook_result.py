@@ -260,11 +260,14 @@ def test_the_page_as_one_file(directory, tmp_path):
     assert inside.blocks["flat"] == kinds.open_experiment(str(directory)).get("flat", {})
 
 
-def test_a_comparison(directory, other):
-    diff = Result(other).diff(Result(directory))
+def test_a_comparison(tmp_path):
+    # so long that what changed is not the start of the interpreter
+    before = measure(tmp_path / "x", PROGRAM.format(n=3000))
+    after = measure(tmp_path / "y", PROGRAM.format(n=3000).replace("leaf", "twig"))
+    diff = Result(after).diff(Result(before))
     assert isinstance(diff, Comparison)
     text = diff.text()
-    assert f"A  {directory}" in text and f"B  {other}" in text
+    assert f"A  {before}" in text and f"B  {after}" in text
     assert "twig is new" in text and "leaf is gone" in text
     bundle = diff._repr_mimebundle_()
     assert bundle["text/plain"] == text
@@ -272,7 +275,7 @@ def test_a_comparison(directory, other):
         facts = payload.unpack(Frame(bundle["text/html"]).inner.blocks["facts"])[0]
         assert facts["has"]["compare"] and "compare" in Frame(bundle["text/html"]).inner.blocks
     with pytest.raises(ResultError, match="a result is not compared with itself"):
-        Result(other).diff(other)
+        Result(after).diff(after)
 
 
 def test_a_comparison_without_the_cost_of_measuring(directory, other):
