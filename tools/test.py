@@ -51,7 +51,8 @@ def c_tests(result):
 def pytest(result, title, python, files):
     """Runs pytest with its output shown, and adds up its last line."""
     begin = time.monotonic()
-    command = [python, "-m", "pytest", "-q", "-n", str(os.cpu_count() or 1), "-p", "no:cacheprovider", *files]
+    workers = ["-n", str(os.cpu_count() or 1), "--dist", "loadgroup"]
+    command = [python, "-m", "pytest", "-q", *workers, "-p", "no:cacheprovider", *files]
     print(f"== {title}", flush=True)
     last = ""
     with subprocess.Popen(command, cwd=ROOT, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True) as p:

@@ -30,3 +30,10 @@ def root():
 def spartito():
     """The command line of this Python's Spartito."""
     return [sys.executable, "-m", "spartito"]
+
+
+def pytest_collection_modifyitems(items):
+    """Of a file whose tests share a browser and what it shows, all go to one of pytest-xdist's workers, which makes both once."""
+    for item in items:
+        if hasattr(item.module, "needs_viewer"):
+            item.add_marker(pytest.mark.xdist_group(item.module.__name__))
