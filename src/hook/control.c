@@ -32,6 +32,8 @@ const struct sp_hook *const sp_hooks[] = {
 
 /* ---- starting ---- */
 
+static int64_t starter = -1; /* the interpreter that the last measurement began in */
+
 static const struct sp_hook *hook_choose(const struct sp_settings *s)
 {
 	for (int i = 0; sp_hooks[i]; i++) {
@@ -254,6 +256,7 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 		PyErr_SetFromErrnoWithFilename(PyExc_OSError, dir);
 		return -1;
 	}
+	starter = PyInterpreterState_GetID(PyInterpreterState_Get());
 	sp_stack_still_open = sp_hook_still_open;
 	sp_stack_out_of_date = sp_hook_out_of_date;
 	end_handlers();
@@ -438,8 +441,9 @@ static int64_t main_interpreter = -1; /* that of the first boot; -1: the program
 /* A sub-interpreter of a measured process: its own hook, the same measurement. */
 static bool boot_again(const char *dir)
 {
-	if (PyInterpreterState_GetID(PyInterpreterState_Get()) == main_interpreter)
-		return true; /* spartito.pth was found in two places */
+	const int64_t id = PyInterpreterState_GetID(PyInterpreterState_Get());
+	if (id == main_interpreter || id == starter)
+		return true; /* spartito.pth was found in two places, or the program has looked there again */
 	if (!sp_recording || !sp_hook_used)
 		return false; /* paused or stopped */
 	if (sp_names_init() == 0 && sp_hook_used->install() == 0) {
@@ -461,7 +465,8 @@ bool sp_control_boot(void)
 	const char *dir = getenv("SPARTITO_EXPERIMENT");
 	if (!dir || !*dir)
 		return false;
-	if (main_interpreter >= 0 || (sp_process.header && sp_process.header->ended == SP_RAW_RUNNING))
+	if (main_interpreter >= 0 || sp_process.forked ||
+	    (sp_process.header && sp_process.header->ended == SP_RAW_RUNNING))
 		return boot_again(dir);
 	struct sp_settings s;
 	sp_settings_init(&s);

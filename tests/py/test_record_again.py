@@ -66,3 +66,25 @@ def test_what_a_function_was_long_ago_is_forgotten(tmp_path):
         "measure.stop()\n",
     )
     assert [row["name"] for row in Model(str(tmp_path / "second")).flat() if row["visits"]] == ["__main__:f"]
+
+
+def test_packages_that_are_looked_for_again(tmp_path):
+    """The file by which measuring begins is met once more, in the interpreter that is measured."""
+    run(
+        tmp_path,
+        "import site, spartito\n"
+        "place = os.path.dirname(os.path.dirname(spartito.__file__))\n"
+        "def inner(): pass\n"
+        "def outer():\n"
+        "    os.environ['SPARTITO_EXPERIMENT'] = os.path.abspath('e')\n"
+        "    site.addsitedir(place)\n"
+        "    inner()\n"
+        "os.makedirs('e/raw')\n"
+        "measure.start(os.path.abspath('e'), {})\n"
+        "outer()\n"
+        "measure.stop()\n",
+    )
+    model = Model(str(tmp_path / "e"))
+    own = [(row["qualname"], row["depth"], row["visits"]) for row in model.tree() if row["qualname"] in ("outer", "inner")]
+    assert own == [("outer", 1, 1), ("inner", 2, 1)]
+    assert not model.info()["problems"]
