@@ -118,6 +118,8 @@ static void fork_child(void)
 	sp_task_forget(true);
 	sp_self = NULL;
 	sp_process.forked = forking.running;
+	if (!sp_process.forked)
+		sp_past_forget(); /* otherwise with the parent's pages */
 }
 
 /* The frames open at the fork will be left in the child, so they are open there too, without a visit. */

@@ -88,3 +88,30 @@ def test_packages_that_are_looked_for_again(tmp_path):
     own = [(row["qualname"], row["depth"], row["visits"]) for row in model.tree() if row["qualname"] in ("outer", "inner")]
     assert own == [("outer", 1, 1), ("inner", 2, 1)]
     assert not model.info()["problems"]
+
+
+def test_a_child_of_fork_leaves_what_is_over_to_its_parent(tmp_path):
+    """A thread may still be within an event of it there; in the child there is no such thread."""
+    run(
+        tmp_path,
+        "import threading\n"
+        "def kept(): return [line for line in open('/proc/self/maps') if '/first/raw/' in line]\n"
+        "go, here = threading.Event(), threading.Event()\n"
+        "def work():\n"
+        "    here.set()\n"
+        "    go.wait()\n"
+        "start('first')\n"
+        "thread = threading.Thread(target=work)\n"
+        "thread.start()\n"
+        "here.wait()\n"
+        "measure.stop()\n"
+        "start('second')\n"
+        "measure.stop()\n"
+        "assert kept()\n"
+        "child = os.fork()\n"
+        "if not child: os._exit(len(kept()))\n"
+        "status = os.waitpid(child, 0)[1]\n"
+        "go.set()\n"
+        "thread.join()\n"
+        "assert status == 0 and not kept()\n",
+    )
