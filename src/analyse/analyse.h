@@ -59,6 +59,8 @@ extern PyType_Spec sp_model_spec;
 /* The state of the module that made the type of self; NULL with an exception set. */
 struct sp_state *sp_state_of(PyObject *self);
 
+/* -1 with an exception set where the calling thread is in a callback of what uses the model. */
+int sp_model_check(const struct sp_model_object *self);
 /* Waits until no other thread uses the model; -1 with an exception set. */
 int sp_model_enter(struct sp_model_object *self);
 void sp_model_leave(struct sp_model_object *self);

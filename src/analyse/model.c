@@ -11,13 +11,18 @@ struct sp_state *sp_state_of(PyObject *self)
 	return PyType_GetModuleState(Py_TYPE(self));
 }
 
+int sp_model_check(const struct sp_model_object *self)
+{
+	if (!self->held || self->owner != PyThread_get_thread_ident())
+		return 0;
+	PyErr_SetString(PyExc_RuntimeError, "the model is being converted; its progress callback cannot use it");
+	return -1;
+}
+
 int sp_model_enter(struct sp_model_object *self)
 {
-	if (self->held && self->owner == PyThread_get_thread_ident()) {
-		PyErr_SetString(PyExc_RuntimeError,
-		                "the model is being converted; its progress callback cannot use it");
+	if (sp_model_check(self))
 		return -1;
-	}
 	Py_BEGIN_ALLOW_THREADS PyThread_acquire_lock(self->lock, WAIT_LOCK);
 	Py_END_ALLOW_THREADS self->owner = PyThread_get_thread_ident();
 	self->held = true;

@@ -155,7 +155,7 @@ PyObject *sp_model_view(PyObject *o, PyObject *args, PyObject *kwargs)
 	bool alone;
 	int rc;
 
-	if (!st || !(k = parse(args, kwargs, &q)))
+	if (!st || !(k = parse(args, kwargs, &q)) || sp_model_check(self))
 		return NULL;
 	if (sp_view_needs_rows(k, &q) &&
 	    (prepare_rows(st, self) || (self->base && prepare_rows(st, (struct sp_model_object *)self->base))))

@@ -118,6 +118,10 @@ def test_progress_and_what_it_raises(tmp_path):
 
     with pytest.raises(LookupError):
         model.sum_up(stop)
+    # nor does it wait for what waits for it
+    for keep in (False, True):
+        with pytest.raises(RuntimeError, match="its progress callback cannot use it"):
+            model.sum_up(lambda done, total: model.view("overview"), keep=keep)
     assert left(directory) == ["experiment.json", "raw"]
     assert model.sum_up(lambda done, total: told.append((done, total))) is True
     assert told and all(0 < done <= total for done, total in told)
