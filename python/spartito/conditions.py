@@ -117,6 +117,7 @@ def _facts(directory: str, info: dict[str, Any]) -> dict[str, str]:
     return {
         "commands": "" if ran.startswith("In[") else ran,  # two cells are two commands
         "exit statuses": str(status) if isinstance(status, int) else "",
+        "versions of Spartito": meta.get("spartito", ""),
         "versions of Python": meta.get("python", "").split(" ")[0],
         "hooks": meta.get("hook", ""),
         "hosts": _hosts(info),

@@ -117,6 +117,7 @@ static void meta(const struct sp_hook *h)
 		sp_define_meta("cwd", text, strlen(text));
 	}
 	meta_machine();
+	sp_define_meta("spartito", SP_VERSION, strlen(SP_VERSION));
 	sp_define_meta("python", PY_VERSION, strlen(PY_VERSION));
 	sp_define_meta("hook", h->name, strlen(h->name));
 	for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
