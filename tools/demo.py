@@ -29,7 +29,7 @@ def main():
     formats = [name for name in WANTED if name in {row[0] for row in _analyse.writers()}]
     directory = os.path.join(ROOT, time.strftime("spartito-demo-%Y%m%d-%H%M%S"))
     program = os.path.join(ROOT, "examples", "weather.py")
-    status = run("run", "-q", "--trace", "--to", ",".join(formats), "-o", directory, "--", sys.executable, program)
+    status = run("run", "-q", "--trace", "--only-mine", "--to", ",".join(formats), "-o", directory, "--", sys.executable, program)
     status = status or run("report", "--limit", "12", directory)
     status = status or run("report", "--tree", "--depth", "5", "--threshold", "5", directory)
     print("\nto open" + " " * 41 + "with")
@@ -40,7 +40,8 @@ def main():
             status = 1
         print(f"{os.path.relpath(path, ROOT):<47} {find(name).opens}")
     bin = os.path.relpath(os.path.dirname(sys.executable), os.getcwd())
-    print(f"\nto measure a program of your own: . {bin}/activate; spartito run -- python …")
+    print(f"\nto look at it in a browser: . {bin}/activate; spartito view {os.path.relpath(directory)}")
+    print(f"to measure a program of your own: . {bin}/activate; spartito run -- python …")
     print("to get the tools above: spartito doctor")
     return status
 

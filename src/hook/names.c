@@ -269,10 +269,13 @@ bool sp_names_is_cell(const char *file)
 	return cells && !strncmp(file, "In[", 3);
 }
 
+/* What IPython calls a cell's file where no kernel gives it one. */
+#define CELL_OF_TERMINAL "<ipython-input-"
+
 static bool is_made_by_magic(const PyCodeObject *code)
 {
 	struct sp_python_text file = sp_python_text(code->co_filename, "");
-	const bool is = file.p[0] == '<';
+	const bool is = file.p[0] == '<' && strncmp(file.p, CELL_OF_TERMINAL, strlen(CELL_OF_TERMINAL));
 	Py_XDECREF(file.owner);
 	return is;
 }

@@ -4,6 +4,7 @@
 import subprocess
 import sys
 
+import pytest
 from spartito.analysis import Model
 
 START = """\
@@ -21,10 +22,11 @@ def run(tmp_path, text):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_source_of_a_cell_is_kept_in_each_measurement(tmp_path):
+@pytest.mark.parametrize("file", ["cell", "<ipython-input-1-0123456789ab>"])  # in a kernel; in a terminal
+def test_the_source_of_a_cell_is_kept_in_each_measurement(tmp_path, file):
     run(
         tmp_path,
-        "text, name, names = 'def f():\\n    pass\\n', 'cell', {'__name__': '__main__'}\n"
+        "text, name, names = 'def f():\\n    pass\\n', ' + repr(NAME) + ', {'__name__': '__main__'}\n"
         "linecache.cache[name] = len(text), None, text.splitlines(True), name\n"
         "exec(compile(text, name, 'exec'), names)\n"
         "measure.cells({name: 1})\n"

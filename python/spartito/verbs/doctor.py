@@ -151,7 +151,7 @@ def _viewer() -> Line:
 
     if os.path.isfile(os.path.join(STATIC, "app.js")):
         return "ok", "viewer: spartito view and spartito html have their page", ""
-    return "note", "viewer: node was not there when Spartito was built: spartito view and spartito html have no page", GET
+    return "note", "viewer: its page was not built: spartito view and spartito html have none", GET
 
 
 def _lines() -> Iterator[Line]:

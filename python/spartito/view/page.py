@@ -8,7 +8,7 @@ import os
 from spartito.say import Refused
 
 STATIC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "static")
-GET = "run tools/viewer.sh in its sources and install it again, or install a wheel"
+GET = "with node 18 or newer and npm, run tools/viewer.sh in its sources and install it again, or install a wheel"
 HEAD = (
     '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n'
@@ -29,5 +29,5 @@ def asset(name: str) -> bytes:
             return f.read()
     except FileNotFoundError:
         raise Refused(
-            f"this Spartito was built without the viewer, which needs node 18 or newer at the build: {GET}"
+            f"this Spartito was built without the viewer's page: {GET}"
         ) from None
