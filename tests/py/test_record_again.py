@@ -26,7 +26,7 @@ def run(tmp_path, text):
 def test_the_source_of_a_cell_is_kept_in_each_measurement(tmp_path, file):
     run(
         tmp_path,
-        "text, name, names = 'def f():\\n    pass\\n', ' + repr(NAME) + ', {'__name__': '__main__'}\n"
+        f"text, name, names = 'def f():\\n    pass\\n', {file!r}, {{'__name__': '__main__'}}\n"
         "linecache.cache[name] = len(text), None, text.splitlines(True), name\n"
         "exec(compile(text, name, 'exec'), names)\n"
         "measure.cells({name: 1})\n"
