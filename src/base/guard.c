@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct guard {
@@ -13,30 +14,48 @@ struct guard {
 };
 
 static _Thread_local struct guard *innermost;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* to put ours in place */
 static struct sigaction before;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static volatile sig_atomic_t passed_on;
 
 static void on_sigbus(int number, siginfo_t *info, void *context)
 {
+	static const struct sigaction end = {.sa_handler = SIG_DFL};
 	struct guard *g = innermost;
 
 	(void)context;
 	/* synchronous: of an access in this thread, not sent by somebody */
 	if (g && info->si_code > 0)
 		siglongjmp(g->back, 1);
-	sigaction(number, &before, NULL);
+	/* who came after us gives it back, as Python's faulthandler does */
+	sigaction(number, passed_on ? &end : &before, NULL);
+	passed_on = 1;
 	if (info->si_code <= 0)
 		raise(number); /* an access is repeated when this returns */
 }
 
+static bool is_in_place(struct sigaction *now)
+{
+	return sigaction(SIGBUS, NULL, now) != 0 || (now->sa_flags & SA_SIGINFO && now->sa_sigaction == on_sigbus);
+}
+
+/* Others may have put theirs in its place since the last time: faulthandler.enable(). */
 static void install(void)
 {
 	/* SA_NODEFER: the mask of signals stays as it is, so that nothing has to be put back, nor saved for each guard
 	 */
-	struct sigaction a = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+	struct sigaction a = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER}, now;
 
+	if (is_in_place(&now))
+		return;
 	sigemptyset(&a.sa_mask);
-	sigaction(SIGBUS, &a, &before);
+	pthread_mutex_lock(&lock);
+	if (!is_in_place(&now)) {
+		before = now;
+		passed_on = 0;
+		sigaction(SIGBUS, &a, NULL);
+	}
+	pthread_mutex_unlock(&lock);
 }
 
 int sp_guarded(int (*run)(void *arg), void *arg, struct sp_err *e)
@@ -44,7 +63,8 @@ int sp_guarded(int (*run)(void *arg), void *arg, struct sp_err *e)
 	struct guard g = {.outer = innermost};
 	int rc;
 
-	pthread_once(&once, install);
+	if (!innermost)
+		install();
 	if (sigsetjmp(g.back, 0)) {
 		innermost = g.outer;
 		return sp_fail(e, EIO, "a file of the experiment was cut, or cannot be read any more");

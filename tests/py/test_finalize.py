@@ -4,6 +4,7 @@ program's exit status stays what it was. And how the viewer's questions end wher
 
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -144,6 +145,32 @@ def test_files_that_are_cut_while_they_are_read(tmp_path):
     with pytest.raises(_analyse.Error, match="was cut"):
         model.view("overview", pixels=3)
     assert model.view("tree")
+
+
+def test_files_that_are_cut_where_others_look_for_faults(tmp_path):
+    """Whoever does so later does not take that away from the viewer, and hears of all other faults, once."""
+    directory, _ = measure(tmp_path, "--trace", "-q")
+    text = (
+        "import faulthandler, mmap, os, sys\n"
+        "from spartito import _analyse\n"
+        "model = _analyse.Model(sys.argv[1])\n"
+        "model.view('overview')\n"
+        "faulthandler.enable()\n"
+        "os.truncate(sys.argv[1] + '/pyramid', 4096)\n"
+        "for _ in range(2):\n"
+        "    try:\n"
+        "        model.view('overview', pixels=3)\n"
+        "    except _analyse.Error as e:\n"
+        "        print('was cut' in str(e), flush=True)\n"
+        "with open('other', 'w+b') as f:\n"
+        "    f.truncate(4096)\n"
+        "    other = mmap.mmap(f.fileno(), 4096)\n"
+        "    f.truncate(0)\n"
+        "    other[0]\n"
+    )
+    done = subprocess.run([sys.executable, "-c", text, str(directory)], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "True\nTrue\n" and done.returncode == -signal.SIGBUS
+    assert done.stderr.count("Fatal Python error: Bus error") == 1
 
 
 WHILE_CUT = """
