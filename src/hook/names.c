@@ -283,7 +283,9 @@ static bool is_made_by_magic(const PyCodeObject *code)
 /* 0: it is of no cell. */
 static long cell_number(const PyCodeObject *code)
 {
-	PyObject *number = cells ? PyDict_GetItemWithError(cells, code->co_filename) : NULL; /* borrowed */
+	/* a string of another type could have a hash of the program's own */
+	const bool is = cells && PyUnicode_CheckExact(code->co_filename);
+	PyObject *number = is ? PyDict_GetItemWithError(cells, code->co_filename) : NULL; /* borrowed */
 	long n = number && PyLong_CheckExact(number) ? PyLong_AsLong(number) : 0;
 	struct sp_python_text name = sp_python_text(code->co_name, "");
 	if (n && strcmp(name.p, "<module>") && is_made_by_magic(code))

@@ -13,7 +13,7 @@ static bool is_simple(const struct sp_events *s)
 {
 	const struct sp_clock *c = &s->source->clock;
 
-	return s->ticks >= c->first && s->place->end >= c->first &&
+	return c->first <= s->ticks && s->ticks <= s->place->end && s->place->end <= INT64_MAX &&
 	       (double)(int64_t)(s->place->end - c->first) * c->ns < 0x1p62;
 }
 
