@@ -70,7 +70,7 @@ def test_callers(viewer, there, name):
         for row in view[side]:
             assert close(row["before"], was.get(row["name"], 0)), (side, row["name"])
     before = viewer.pixels()[1]
-    viewer.page.evaluate("[...document.querySelectorAll('input[name=Colour]')][1].click()")
+    viewer.page.evaluate("[...document.querySelectorAll('input[name=Colour]')][0].click()")
     viewer.ready()
     assert viewer.pixels()[1] != before
 

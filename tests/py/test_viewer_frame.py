@@ -207,10 +207,14 @@ def test_another_run_colours_the_tree_and_has_columns(recorded, tmp_path, tmp_pa
     try:
         view = viewer.open("view=icicle")
         assert view["compared"]
-        plain = viewer.pixels()[1]
-        viewer.page.evaluate("document.querySelectorAll('.choice input')[1].click()")
+        changed = viewer.pixels()[1]
+        chosen = "[...document.querySelectorAll('input[name=Colour]')].map(one => one.checked)"
+        assert viewer.page.evaluate(chosen) == [False, True, False]
+        viewer.page.evaluate("document.querySelector('input[name=Colour]').click()")
         viewer.ready()
-        assert viewer.pixels()[1] != plain
+        assert viewer.pixels()[1] != changed
+        viewer.open("view=sunburst")
+        assert viewer.page.evaluate(chosen) == [False, True, False]
         view = viewer.open("view=table&search=__main__:branch")
         assert {"base", "change", "ratio"} <= set(view["columns"]) and view["rows"] == 1
         before = {row["name"]: row["excl"] for row in Model(str(other)).flat()}["__main__:branch"]

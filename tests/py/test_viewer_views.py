@@ -182,6 +182,14 @@ def test_source_of_a_function_without_lines(viewer):
     assert viewer.page.evaluate("document.querySelector('.source .row.own').innerText").split() == ["5", "def", "fib(n):"]
 
 
+def test_source_opens_with_the_function_of_most_own_time(heat):
+    model, viewer = heat
+    top = max((row for row in model.flat() if row["file"] and not row["file"].startswith("<")), key=lambda row: row["excl"])
+    view = viewer.open("view=source")
+    assert (view["function"], view["file"]) == (top["name"], top["file"])
+    assert view["text"]
+
+
 def test_no_source_says_what_to_do(recorded, model, tmp_path_factory):
     place = tmp_path_factory.mktemp("nosource")
     target = place / "page.html"
@@ -334,6 +342,15 @@ def test_waits_are_the_models(heat):
     for process, waited, caused in view["who"]:
         assert close(waited, sum(row["time"] for row in found["rows"] if row["process"] == process))
         assert close(caused, sum(row["time"] for row in found["rows"] if row["on"] == process))
+    head, first = viewer.page.evaluate(
+        "['.row.head', '.rows .row:not(.head)'].map(of => "
+        "[...document.querySelector('.table ' + of).children].map(cell => cell.innerText))"
+    )
+    busy = sum(place["busy"] for place in model.info()["locations"])
+    top = next(m for m in found["metrics"] if m["count"])
+    for title, of in (("Of waiting", view["time"]), ("Of all", busy)):
+        at = next(i for i, text in enumerate(head) if text.startswith(title))
+        assert float(first[at].rstrip(" %")) == pytest.approx(100 * top["time"] / of, abs=0.06), title
     one = viewer.open("view=waits&process=2")
     assert one["rows"] == sum(row["process"] == 2 or row["on"] == 2 for row in found["rows"])
 

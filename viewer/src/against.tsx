@@ -126,6 +126,11 @@ const PAINTS = [
   { value: "absolute", title: "Change s", hint: "Change against the largest change of all" },
 ];
 
+/** What colours mean: beside another run the change, until something else is chosen. */
+export function usePaint(): ["module" | Measure, (paint: "module" | Measure) => void] {
+  return useState<"module" | Measure>(useFacts().has.compare ? "relative" : "module");
+}
+
 interface PaintProps {
   paint: "module" | Measure;
   onPaint: (paint: "module" | Measure) => void;

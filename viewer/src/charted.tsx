@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What stands around a picture of the call tree, whichever its form.
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
-import { PaintChoice, Uncompared } from "./against";
+import { PaintChoice, Uncompared, usePaint } from "./against";
 import { Empty, Waiting } from "./parts/Empty";
 import { Toolbar } from "./parts/Menu";
 import { Weigh } from "./parts/Weigh";
-import { type Chart, type Paint, spoken, useChart } from "./treechart";
+import { type Chart, spoken, useChart } from "./treechart";
 import { count, percent } from "./units";
 
 /** menu: the picture's own choices; children: what draws it, where there is something to draw. */
 export function Charted({ menu, children }: { menu: ComponentChildren; children: (chart: Chart) => ComponentChildren }) {
-  const [paint, setPaint] = useState<Paint>("module");
+  const [paint, setPaint] = usePaint();
   const { chart, problem } = useChart(paint);
   if (!chart) return <Waiting problem={problem} what="the call tree" />;
   if (!chart.tree.count) return <Empty title="No call was recorded here">Clear the range of time, the process or the thread above, or record again with fewer filters.</Empty>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One function between what called it, above, and what it calls, below.
 import { useCallback, useMemo, useState } from "preact/hooks";
-import { PaintChoice, Uncompared } from "../against";
+import { PaintChoice, Uncompared, usePaint } from "../against";
 import { type Measure, both, change, changeOf, largestChange } from "../change";
 import { css, INK, ofChange, ofModule } from "../colour";
 import { NONE } from "../columns";
@@ -188,7 +188,7 @@ function hottest(excl: Float64Array, region: Uint32Array, regions: Regions): num
 function Callers() {
   const store = useStore();
   const { region, metric } = useSelection();
-  const [paint, setPaint] = useState<"module" | Measure>("module");
+  const [paint, setPaint] = usePaint();
   const tree = useTree();
   const known = useRegions();
   const regions = known.data;

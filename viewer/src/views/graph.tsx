@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The call graph: the functions with most of the time, calls between them, and frames around modules.
 import { useCallback, useMemo, useState } from "preact/hooks";
-import { PaintChoice, Uncompared } from "../against";
+import { PaintChoice, Uncompared, usePaint } from "../against";
 import { type CallGraph, callGraph, shareFor } from "../callgraph";
 import { type Measure, changeText } from "../change";
 import { css, muted, ofChange, ofModule } from "../colour";
 import type { Regions } from "../facts";
 import { type Camera, type Paint, type Picture, centred, draw, fitted, nodeAt, picture, readable, stepped, zoomed } from "../graphdraw";
-import { useDark, useFacts, useRegions, useReport, useSelection, useStore, useTree } from "../hooks";
+import { useDark, useRegions, useReport, useSelection, useStore, useTree } from "../hooks";
 import { Canvas, type Point } from "../parts/Canvas";
 import { Empty, Waiting } from "../parts/Empty";
 import { Choice, Menu, Toolbar } from "../parts/Menu";
@@ -211,10 +211,8 @@ function Graph() {
   const [frames, setFrames] = useState("on");
   const [extent, setExtent] = useState("all");
   const around = extent === "around" ? region : undefined;
-  const [paint, setPaint] = useState<"module" | Measure | undefined>(undefined);
-  const compared = useFacts().has.compare;
-  const painted = paint ?? (compared ? "relative" : "module");
-  const { drawn, before, weight, baseNone, share, regions, loading, problem } = useDrawn(least, leastCall, frames === "on", around, painted);
+  const [paint, setPaint] = usePaint();
+  const { drawn, before, weight, baseNone, share, regions, loading, problem } = useDrawn(least, leastCall, frames === "on", around, paint);
   useReport(() => drawn && regions && { ready: !loading, weight: weight.name, ...reported(drawn, before, regions) });
   if (!drawn || !regions) return <Waiting problem={problem} what="the call tree" />;
   return (
@@ -223,7 +221,7 @@ function Graph() {
         <Weigh />
         <Menu label="Functions from" value={share} options={options} onChange={setLeast} />
         <Menu label="Calls from" value={leastCall} options={options} onChange={setLeastCall} />
-        <PaintChoice paint={painted} onPaint={setPaint} none={baseNone} />
+        <PaintChoice paint={paint} onPaint={setPaint} none={baseNone} />
         <Choice label="Frames" value={frames} options={FRAMES} onChange={setFrames} />
         <Choice
           label="Extent"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The source with heat for each line; without records of lines the source of the selected function.
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { PaintChoice, Uncompared } from "../against";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { PaintChoice, Uncompared, usePaint } from "../against";
 import { type Measure, both, change, changeOf } from "../change";
 import { css, ofChange, ofHeat } from "../colour";
 import type { Columns } from "../columns";
 import { type Facts, type Regions, recordBy } from "../facts";
+import { Flat, sorted } from "../flat";
 import { type BaseLines, type HeatLine, type LineFunction, endOfBlock, heatLines, timeOf } from "../heat";
 import { useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../hooks";
 import { useMeant } from "../meant";
@@ -14,10 +15,12 @@ import { Toolbar } from "../parts/Menu";
 import { Rows, type RowColumn } from "../parts/Rows";
 import { type Column, ROW, VirtualTable } from "../parts/VirtualTable";
 import { WholeRun } from "../parts/WholeRun";
+import { range } from "../store";
 import { type Unit, count, inUnit, percent, time, timeUnit } from "../units";
 import type { View } from "./view";
 
 const NONE: LineFunction[] = [];
+const asFlat = (columns: Columns): Flat => new Flat(columns);
 interface Recorded {
   functions: LineFunction[];
   /** Why there are no lines of the other run. */
@@ -25,14 +28,22 @@ interface Recorded {
 }
 const asRecorded = (columns: Columns): Recorded => ({ functions: columns.meta["functions"], none: columns.meta["base_none"] });
 
-/** The function of the selection, or the one with the most time. */
+/** The function of the selection, or the one with the most time: in its lines, or else of its own. */
 interface Place {
   file: string;
   line: number;
   name: string;
 }
 
-function placeOf(regions: Regions, region: number | undefined, functions: readonly LineFunction[]): Place | undefined {
+/** What the interpreter has from no file is called "<…>". */
+function topWithSource(flat: Flat, regions: Regions): number | undefined {
+  const order = sorted(flat.region.map((_, row) => row), flat.excl, true);
+  const top = order.find((row) => /^[^<]/.test(regions.placeOf(flat.region[row]!)));
+  return top === undefined ? undefined : flat.region[top];
+}
+
+function placeOf(regions: Regions, region: number | undefined, functions: readonly LineFunction[], flat: Flat | undefined): Place | undefined {
+  if (region === undefined && !functions.length && flat) region = topWithSource(flat, regions);
   if (region !== undefined && regions.names[region] !== undefined) {
     const file = regions.files[regions.file[region]!] ?? "";
     return { file, line: regions.line[region]!, name: regions.names[region]! };
@@ -210,12 +221,15 @@ function Functions({ functions, place, regions }: { functions: readonly LineFunc
 function Source() {
   const store = useStore();
   const facts = useFacts();
-  const { region, process, location } = useSelection();
+  const selection = useSelection();
+  const { region, process, location } = selection;
   const regions = useRegions();
   const recorded = useAnswer(facts.has.lines ? "lines" : undefined, { process, location }, asRecorded);
   const functions = recorded.data?.functions ?? NONE;
-  const [paint, setPaint] = useState<"module" | Measure>(facts.has.compare ? "relative" : "module");
-  const place = regions.data && (recorded.data || !facts.has.lines) ? placeOf(regions.data, region, functions) : undefined;
+  const bare = region === undefined && (!facts.has.lines || recorded.data?.functions.length === 0);
+  const flat = useAnswer(bare ? "flat" : undefined, range(selection), asFlat);
+  const [paint, setPaint] = usePaint();
+  const place = regions.data && (recorded.data || !facts.has.lines) ? placeOf(regions.data, region, functions, flat.data) : undefined;
   const file = place && regions.data ? regions.data.files.indexOf(place.file) : -1;
   const source = useQuery(file >= 0 ? "source" : undefined, { file: file < 0 ? undefined : file });
   const meta = source.loading ? undefined : source.data?.meta;
@@ -223,7 +237,7 @@ function Source() {
   const at = place && functions.find((f) => f.file === place.file && f.line === place.line && f.name === place.name);
   const lines = useMemo(() => (place ? heatLines(functions, place.file, text, at) : []), [functions, place?.file, text, at]);
   const missing = (meta?.["missing"] as string | undefined) ?? source.problem;
-  const ready = regions.data !== undefined && (file < 0 || !source.loading) && (!facts.has.lines || !recorded.loading);
+  const ready = regions.data !== undefined && (file < 0 || !source.loading) && (!facts.has.lines || !recorded.loading) && !flat.loading;
   useReport(() => ({
     ready,
     file: place?.file,
@@ -238,6 +252,7 @@ function Source() {
   }));
   const problem = regions.problem ?? recorded.problem;
   if (problem || !regions.data || (facts.has.lines && !recorded.data)) return <Waiting problem={problem} what="the lines" />;
+  if (!place && flat.loading) return <Waiting problem={undefined} what="the functions" />;
   if (!place) return <Empty title="Choose a function">Its source is shown here. {advice(facts, undefined, false)}</Empty>;
   return (
     <>

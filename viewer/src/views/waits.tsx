@@ -22,13 +22,19 @@ const asWaits = (columns: Columns): Waits => columns.meta as unknown as Waits;
 interface KindsProps {
   waits: Waits;
   before: WaitsBefore | undefined;
-  total: number;
+  /** s; all the waiting, and all the time in functions of all ranks and threads. */
+  waited: number;
+  busy: number;
   chosen: WaitMetric | undefined;
   choose: (m: WaitMetric | undefined) => void;
 }
 
-function Kinds({ waits, before, total, chosen, choose }: KindsProps) {
+function Kinds({ waits, before, waited, busy, chosen, choose }: KindsProps) {
   const rows = useMemo(() => waits.metrics.filter((m) => m.count > 0 || (before?.metric(m) ?? 0) > 0), [waits, before]);
+  const share = (id: string, title: string, hint: string, of: number): RowColumn<WaitMetric> => {
+    const value = (m: WaitMetric): number => (of ? m.time / of : 0);
+    return { id, title, hint, width: "110px", value, cell: (m) => percent(value(m)), bar: value, fixed: true };
+  };
   const columns: RowColumn<WaitMetric>[] = useMemo(
     () => [
       {
@@ -41,11 +47,12 @@ function Kinds({ waits, before, total, chosen, choose }: KindsProps) {
         fixed: true,
       },
       { id: "time", title: "Time", width: "92px", time: true, value: (m) => m.time, fixed: true },
-      { id: "share", title: "Of all", width: "110px", value: (m) => m.time / total, cell: (m) => percent(m.time / total), bar: (m) => m.time / total, fixed: true },
+      share("share", "Of waiting", "Of all waiting", waited),
+      share("all", "Of all", "Of all time of all ranks and threads", busy),
       { id: "count", title: "Waits", width: "72px", value: (m) => m.count, cell: (m) => count(m.count), fixed: true },
       ...(before ? changeColumns(rows, (m) => ({ now: m.time, before: before.metric(m) })).map((c) => ({ ...c, fixed: true })) : []),
     ],
-    [waits, before, total],
+    [waits, before, waited, busy],
   );
   return <Rows label="Kinds of waiting" rows={rows} columns={columns} selected={(m) => m === chosen} onSelect={(m) => choose(m === chosen ? undefined : m)} />;
 }
@@ -171,7 +178,7 @@ function WaitsView() {
       <WholeRun what="Waits" />
       <div class="halves upper">
         <div class="pane">
-          <Kinds waits={waits} before={before} total={sum} chosen={metric} choose={choose} />
+          <Kinds waits={waits} before={before} waited={sum} busy={facts.locations.reduce((s, l) => s + l.busy, 0)} chosen={metric} choose={choose} />
         </div>
         <div class="side">
           <Who rows={rows} before={before} kinds={kinds} facts={facts} />
