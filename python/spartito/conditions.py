@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shlex
 
+from spartito.notebook.cellpatterns import typed_filters, typed_lines
 from spartito.reading import command, launcher, what_ran
 from spartito.settings import SETTINGS
 from spartito.summary import measuring_cost
@@ -31,6 +32,9 @@ DEFAULTS = {"clock": "auto", "profile_depth": "0", **{setting.name: setting.defa
 IDLE = ("hook", "memory", "when_full", "source", "tasks", "label_limit")
 # what decides of which calls the time is their own, and of which it is a caller's
 CHOOSING = ("c_calls", "filter", "only_mine", "depth", "instrument", "io", "mpi", "profile_depth")
+CELL = "In["  # how the names of cells begin
+# of the facts those that are no matter of how it was recorded, the weightiest first
+OF_THE_PROGRAM = {"commands": "other command", "exit statuses": "other exit status"}
 MOST = 6  # hosts that are named
 
 
@@ -53,17 +57,18 @@ def _meta(info: dict[str, Any]) -> dict[str, str]:
     return first
 
 
-def _filters(text: str) -> Iterable[str]:
-    items = text.split("\n")
+def _filters(items: list[str]) -> Iterable[str]:
     if len(items) > 1 and items[0] == "-*" and items[1].startswith("+"):
         del items[0]  # goes without saying: an --include is the first
     for item in items:
         yield f"{'--include' if item.startswith('+') else '--exclude'} {shlex.quote(item[1:])}"
 
 
-def _options(info: dict[str, Any]) -> dict[str, str]:
-    """As one would type them, with the settings that they are of."""
+def _options(directory: str, info: dict[str, Any]) -> dict[str, str]:
+    """As one would type them, with the settings that they are of; of a cell without what the notebook sets itself."""
     given, said = settings(info), {}
+    ran = what_ran(directory, command(launcher(directory)[0], info))
+    cell = ran.split(" to ")[0] if ran.startswith(CELL) else ""
     if given.get("instrument") == "0":
         said["--lines-only" if given.get("lines") else "calls of functions left out"] = "instrument"
     for key, option in OPTIONS.items():
@@ -71,9 +76,11 @@ def _options(info: dict[str, Any]) -> dict[str, str]:
         if key in IDLE or value in ("", "0", DEFAULTS.get(key)):
             continue
         if key == "filter":
-            said.update(dict.fromkeys(_filters(value), key))
+            items = value.split("\n")
+            said.update(dict.fromkeys(_filters(typed_filters(items, cell) if cell else items), key))
         elif key == "lines":
-            said.update({f"{option} {shlex.quote(pattern)}": key for pattern in value.split("\n")})
+            patterns = value.split("\n")
+            said.update({f"{option} {shlex.quote(one)}": key for one in (typed_lines(patterns, cell) if cell else patterns)})
         elif value == "1" and key not in ("depth", "profile_depth"):
             said[option] = key
         else:
@@ -81,13 +88,23 @@ def _options(info: dict[str, Any]) -> dict[str, str]:
     return said
 
 
+def _given(sides: Sequence[Side]) -> tuple[list[list[dict[str, str]]], dict[str, str]]:
+    """The options of each run of each side; and those that some runs have and others not."""
+    given = [[_options(directory, info) for directory, info in runs] for _, runs in sides]
+    if not all(settings(info) for _, runs in sides for _, info in runs):
+        return given, {}  # of other tools, or too old to tell
+    every = {option: key for side in given for run in side for option, key in run.items()}
+    return given, {option: key for option, key in every.items() if not all(option in run for side in given for run in side)}
+
+
+def chosen_alike(sides: Sequence[Side]) -> bool:
+    """Whether the same calls have a time of their own on all sides, as far as options decide of it."""
+    return not set(_given(sides)[1].values()) & set(CHOOSING)
+
+
 def _recorded(sides: Sequence[Side]) -> list[str]:
     """One sentence: which options some runs were recorded with and others not."""
-    given = [[_options(info) for _, info in runs] for _, runs in sides]
-    if not all(settings(info) for _, runs in sides for _, info in runs):
-        return []  # of other tools, or too old to tell
-    every = {option: key for side in given for run in side for option, key in run.items()}
-    unlike = {option: key for option, key in every.items() if not all(option in run for side in given for run in side)}
+    given, unlike = _given(sides)
     if not unlike:
         return []
     parts: list[str] = []
@@ -115,7 +132,7 @@ def _facts(directory: str, info: dict[str, Any]) -> dict[str, str]:
     meta, known = _meta(info), launcher(directory)[0]
     ran, status = what_ran(directory, command(known, info)), known.get("status")
     return {
-        "commands": "" if ran.startswith("In[") else ran,  # two cells are two commands
+        "commands": "" if ran.startswith(CELL) else ran,  # two cells are two commands
         "exit statuses": str(status) if isinstance(status, int) else "",
         "versions of Spartito": meta.get("spartito", ""),
         "versions of Python": meta.get("python", "").split(" ")[0],
@@ -125,14 +142,15 @@ def _facts(directory: str, info: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _machines(sides: Sequence[Side]) -> list[str]:
+def _machines(sides: Sequence[Side]) -> dict[str, str]:
+    """Sentences, by what they are about."""
     found = [[_facts(directory, info) for directory, info in runs] for _, runs in sides]
-    said = []
+    said = {}
     for what in found[0][0]:
         values = [list(dict.fromkeys(run[what] for run in side)) for side in found]
         if all(text for side in values for text in side) and len({text for side in values for text in side}) > 1:
             parts = [f"{who}: {' and '.join(map(name, texts))}" for (who, _), texts in zip(sides, values)]
-            said.append(f"the {what} differ: {'; '.join(parts)}")
+            said[what] = f"the {what} differ: {'; '.join(parts)}"
     return said
 
 
@@ -156,7 +174,16 @@ def _shapes(sides: Sequence[Side]) -> list[str]:
 
 def unlike(sides: Sequence[Side]) -> list[str]:
     """In what else than their program the sides differ, a sentence each; none where all were recorded in the same way."""
-    return [*_recorded(sides), *_machines(sides), *_shapes(sides)]
+    return [*_recorded(sides), *_machines(sides).values(), *_shapes(sides)]
+
+
+def headline(sides: Sequence[Side]) -> str:
+    """The weightiest of unlike() in a few words; empty where all were recorded in the same way."""
+    machines = _machines(sides)
+    if _recorded(sides) or machines.keys() - OF_THE_PROGRAM.keys():
+        return "not recorded alike"
+    own = [text for what, text in OF_THE_PROGRAM.items() if what in machines]
+    return own[0] if own else "not as parallel" if _shapes(sides) else ""
 
 
 def cost(info: dict[str, Any], compensated: bool) -> tuple[float, float]:

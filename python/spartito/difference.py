@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from spartito.conditions import Side
 
 CERTAIN = 0.05  # a corrected p-value below it is a change
+# with one run on a side, where no test tells: what is less of a function's own time is the same, of all of A's own time small
+SAME = 0.01
+SMALL = 0.001
 SENTENCES = 4
 MOST_FILES = 6
 STYLES = {"slower": "red", "new": "red", "faster": "green", "gone": "green"}
@@ -46,8 +49,9 @@ def been(side: dict[str, Any]) -> bool:
     return bool(side["visits"] or side["incl"] > 0)
 
 
-def word(row: dict[str, Any], group: int) -> str:
-    """What happened to it: slower, faster, same, new, gone, noise, small (not judged), or nothing: it is in neither."""
+def word(row: dict[str, Any], group: int, whole: float) -> str:
+    """What happened to it: slower, faster, same, new, gone, noise, small (not judged), or nothing: it is in neither. whole: own
+    time of all that is in the first group, seconds."""
     before, after, change = row["sides"][0], row["sides"][group], row["changes"][group - 1]
     if not been(before) or not been(after):
         return "new" if been(after) else "gone" if been(before) else ""
@@ -55,7 +59,16 @@ def word(row: dict[str, Any], group: int) -> str:
         return "noise"
     if change["p"] is not None and not change["judged"]:
         return "small"
+    if change["p"] is None and abs(change["excl"]) < SAME * max(before["excl"], after["excl"]):
+        return "same"
+    if change["p"] is None and 0 < abs(change["excl"]) < SMALL * whole:
+        return "small"
     return "slower" if change["excl"] > 0 else "faster" if change["excl"] < 0 else "same"
+
+
+def whole(found: dict[str, Any]) -> float:
+    """Own time of all that is in the first group, seconds."""
+    return float(found["all"]["sides"][0]["excl"])
 
 
 def relative(row: dict[str, Any], group: int, key: str = "excl") -> float | None:
@@ -100,13 +113,19 @@ def calls(row: dict[str, Any], group: int) -> str:
 def _often(row: dict[str, Any], group: int) -> str:
     before, after = (round(row["sides"][g]["visits"]) for g in (0, group))
     if before == after:
-        return f"called {plural(after, 'time')} as before"
+        times = plural(after, "time")
+        return f"called {times} as before" if _steady(row, group) else f"called about {times} on both sides"
     return f"called {plural(after, 'time')} instead of {count(before)}"
 
 
-def sentence(row: dict[str, Any], group: int, called: Callable[[dict[str, Any]], str]) -> str:
+def _steady(row: dict[str, Any], group: int) -> bool:
+    """All runs of each of the two sides called it equally often."""
+    return not any(round(row["sides"][g]["visits_std"], 6) for g in (0, group))
+
+
+def sentence(row: dict[str, Any], group: int, called: Callable[[dict[str, Any]], str], what: str) -> str:
+    """what: of word()."""
     before, after = row["sides"][0], row["sides"][group]
-    what = word(row, group)
     if what == "new":
         return f"{called(row)} is new: {seconds(after['excl'])} of its own in {plural(round(after['visits']), 'call')}"
     if what == "gone":
@@ -132,24 +151,27 @@ def _whole(found: dict[str, Any], groups: Sequence[Group], group: int) -> str:
 def summary(found: dict[str, Any], groups: Sequence[Group], share: float, by_path: bool) -> list[str]:
     """What got slower and faster, in words."""
     said = [_whole(found, groups, g) for g in range(1, len(groups))]
+    if not conditions.chosen_alike([g.side for g in groups]):
+        said.append("what got slower or faster, is new or gone may come from the other options instead of the program")
     last = len(groups) - 1
-    rows = [r for r in found["rows"] if r["changes"][-1]["judged"] and word(r, last) in STYLES]
-    rows.sort(key=lambda r: -abs(r["changes"][-1]["excl"]))
-    if not rows:
-        noise = " by more than the noise" if found["all"]["changes"][-1]["p"] is not None else ""
+    judged = [(r, word(r, last, whole(found))) for r in found["rows"] if r["changes"][-1]["judged"]]
+    changed = [(r, what) for r, what in judged if what in STYLES]
+    changed.sort(key=lambda pair: -abs(pair[0]["changes"][-1]["excl"]))
+    del changed[SENTENCES:]
+    if not changed:
+        noise = " by more than the noise" if found["all"]["changes"][-1]["p"] is not None else " much"
         said.append(f"no {'call path' if by_path else 'function'} that takes {share:g} % of the time or more changed{noise}")
-    often = [r for r in found["rows"] if r["changes"][-1]["judged"] and word(r, last) == "noise" and _surely_more_often(r, last)]
+    often = [r for r, what in judged if what == "noise" and _surely_more_often(r, last)]
     often.sort(key=lambda r: -max(side["excl"] for side in r["sides"]))
-    called = namer([*rows[:SENTENCES], *often[:SENTENCES]])
-    said += [sentence(row, last, called) for row in rows[:SENTENCES]]
+    called = namer([*(r for r, _ in changed), *often[:SENTENCES]])
+    said += [sentence(row, last, called, what) for row, what in changed]
     within = "in every run, though its time is within the noise"
     return said + [f"{called(row)} was {_often(row, last)} {within}" for row in often[:SENTENCES]]
 
 
 def _surely_more_often(row: dict[str, Any], group: int) -> bool:
     """Or less often: runs of one side called it exactly as often."""
-    sides = [row["sides"][g] for g in (0, group)]
-    return sides[0]["visits"] != sides[1]["visits"] and not any(round(side["visits_std"], 6) for side in sides)
+    return bool(row["sides"][0]["visits"] != row["sides"][group]["visits"]) and _steady(row, group)
 
 
 def moved(found: dict[str, Any]) -> list[str]:
@@ -193,33 +215,41 @@ def notes(groups: Sequence[Group], share: float, compensated: bool) -> list[str]
     return said
 
 
-def _columns(groups: Sequence[Group], spread: bool, by_path: bool) -> list[Column]:
+def _spread(group: Group) -> bool:
+    return len(group.directories) > 1
+
+
+def _columns(groups: Sequence[Group], by_path: bool) -> list[Column]:
     columns = [Column(f"own {groups[0].letter}")]
-    if spread:
+    if _spread(groups[0]):
         columns.append(Column("±", rank=3))
     for g in groups[1:]:
         columns.append(Column(f"own {g.letter}"))
-        if spread:
-            columns += [Column("±", rank=3), Column("p", rank=4)]
+        if _spread(g):
+            columns.append(Column("±", rank=3))
+        if _spread(g) and _spread(groups[0]):
+            columns.append(Column("p", rank=4))
         columns += [Column("change"), Column("%")]
     columns += [Column("total change", rank=2), Column("calls", rank=5), Column("what", left=True)]
     columns.append(Column("call path" if by_path else "function", left=True, style="cyan"))
     return columns if by_path else [*columns, Column("defined at", left=True, style="dim", rank=1)]
 
 
-def _cells(row: dict[str, Any], called: str, groups: Sequence[Group], spread: bool, by_path: bool) -> tuple[str, ...]:
+def _cells(row: dict[str, Any], called: str, what: str, groups: Sequence[Group], by_path: bool) -> tuple[str, ...]:
     last = len(groups) - 1
     cells = [seconds(row["sides"][0]["excl"])]
-    if spread:
+    if _spread(groups[0]):
         cells.append(seconds(row["sides"][0]["excl_std"]))
     for g in range(1, len(groups)):
         side, change = row["sides"][g], row["changes"][g - 1]
         cells.append(seconds(side["excl"]))
-        if spread:
+        if _spread(groups[g]):
+            cells.append(seconds(side["excl_std"]))
+        if _spread(groups[g]) and _spread(groups[0]):
             p = change["p_corrected"]
-            cells += [seconds(side["excl_std"]), "" if p is None else f"{p:.2g}"]
+            cells.append("" if p is None else f"{p:.2g}")
         cells += [signed(change["excl"]), percent(relative(row, g))]
-    cells += [signed(row["changes"][-1]["incl"]), calls(row, last), word(row, last), called]
+    cells += [signed(row["changes"][-1]["incl"]), calls(row, last), what, called]
     if not by_path:
         cells.append(name(f"{row['file']}:{row['line']}" if row["line"] else row["file"]))
     return tuple(cells)
@@ -235,11 +265,11 @@ def write(
     for line in summary(found, groups, share, by_path):
         out.line(line)
     out.line()
-    spread = any(len(g.directories) > 1 for g in groups)
     rows = found["rows"][:limit] if limit else found["rows"]
     called = namer(rows)
-    styles = [STYLES.get(word(row, len(groups) - 1), "") for row in rows]
-    out.table(_columns(groups, spread, by_path), [_cells(r, called(r), groups, spread, by_path) for r in rows], styles)
+    words = [word(row, len(groups) - 1, whole(found)) for row in rows]
+    cells = [_cells(row, called(row), what, groups, by_path) for row, what in zip(rows, words)]
+    out.table(_columns(groups, by_path), cells, [STYLES.get(what, "") for what in words])
     if found["count"] > len(rows):
         out.line(f"… {plural(found['count'] - len(rows), 'more row')}; --limit 0 shows all")
     out.line()

@@ -102,7 +102,7 @@ static void meta(const struct sp_hook *h)
 {
 	static const char *const jobs[] = {"SLURM_JOB_ID", "PBS_JOBID",   "LSB_JOBID",
 	                                   "COBALT_JOBID", "FLUX_JOB_ID", "JOB_ID"};
-	char text[4096];
+	char text[8192];
 	meta_command();
 	const struct sp_settings *s = &sp_process.settings;
 	ssize_t n = readlink("/proc/self/exe", text, sizeof text);
@@ -129,7 +129,7 @@ static void meta(const struct sp_hook *h)
 	}
 	size_t at = 0;
 	for (const struct sp_setting *row = sp_setting_table; row->name && at + 1 < sizeof text; row++) {
-		char value[512];
+		char value[2048]; /* a notebook's own filter takes half of it */
 		sp_settings_get(&sp_process.settings, row, value, sizeof value);
 		at += (size_t)snprintf(text + at, sizeof text - at, "%s=%s\n", row->name, value);
 	}

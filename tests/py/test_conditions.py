@@ -3,6 +3,7 @@
 
 import copy
 import functools
+import json
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ import pytest
 import written
 from spartito import conditions
 from spartito.analysis import Model
+from spartito.notebook import cellpatterns
 
 PROGRAM = "def f(n): return sum(range(n))\nfor i in range(20): f(i)\n"
 CALLERS = ": what is not recorded is in the time of its caller"
@@ -27,8 +29,28 @@ def recorded(*options, argument="1"):
     return str(target), Model(str(target)).info()
 
 
+def sides(a, b):
+    return [("A", [a] if isinstance(a, tuple) else a), ("B", [b] if isinstance(b, tuple) else b)]
+
+
 def unlike(a, b):
-    return conditions.unlike([("A", [a] if isinstance(a, tuple) else a), ("B", [b] if isinstance(b, tuple) else b)])
+    return conditions.unlike(sides(a, b))
+
+
+def headline(a, b):
+    return conditions.headline(sides(a, b))
+
+
+def cell(number, **given):
+    """A result of a cell with these settings, as the notebook leaves it."""
+    place = written.scratch() / f"cell{len(list(written.scratch().iterdir()))}"
+    place.mkdir()
+    (place / "experiment.json").write_text(json.dumps({"command": [f"In[{number}]"]}))
+    info = copy.deepcopy(recorded()[1])
+    texts = {key: "\n".join(texts) for key, texts in given.items()}
+    texts["filter"] = "\n".join([*cellpatterns.BETWEEN, *given.get("filter", ())])
+    info["processes"][0]["meta"]["settings"] = "\n".join(f"{key}={text}" for key, text in texts.items())
+    return str(place), info
 
 
 def test_the_same_twice_is_alike():
@@ -53,6 +75,8 @@ def test_the_same_twice_is_alike():
 def test_options(options, said, tail):
     assert unlike(recorded(), recorded(*options)) == [f"B was recorded with {said}, A without{tail}"]
     assert unlike(recorded(*options), recorded()) == [f"A was recorded with {said}, B without{tail}"]
+    assert headline(recorded(), recorded(*options)) == "not recorded alike"
+    assert conditions.chosen_alike(sides(recorded(), recorded(*options))) is (tail == "")
 
 
 def test_both_have_options_of_their_own():
@@ -75,7 +99,24 @@ def test_repeated_runs_that_are_not_alike():
 
 
 def test_commands():
-    assert unlike(recorded(), recorded(argument="2 b")) == ["the commands differ: A: prog.py 1; B: prog.py '2 b'"]
+    other = recorded(argument="2 b")
+    assert unlike(recorded(), other) == ["the commands differ: A: prog.py 1; B: prog.py '2 b'"]
+    assert headline(recorded(), other) == "other command"
+    assert headline(recorded("--gil"), other) == "not recorded alike"
+
+
+def test_patterns_of_cells_are_those_that_were_typed():
+    """The cell itself is a dot, whichever number it has; what every cell leaves out is not the user's."""
+    own = [cell(n, lines=cellpatterns.line_patterns(".", f"In[{n}]")) for n in (4, 5)]
+    assert unlike(*own) == []
+    assert unlike(cell(3), own[0]) == ["B was recorded with --lines ., A without"]
+    assert unlike(cell(3), cell(6, lines=cellpatterns.line_patterns("In[4]", "In[6]"))) == [
+        "B was recorded with --lines 'In[4]', A without"
+    ]
+    chosen = cell(7, filter=["-*", "+" + cellpatterns.pattern(".", "In[7]"), "-" + cellpatterns.pattern("In[2]:f", "In[7]")])
+    assert unlike(cell(3), chosen) == [f"B was recorded with --include ., --exclude 'In[2]:f', A without{CALLERS}"]
+    (said,) = unlike((recorded("--gil")[0], recorded("--gil")[1]), cell(3))
+    assert "--exclude" not in said and "--gil" in said
 
 
 def test_machines_and_shapes():
@@ -95,6 +136,9 @@ def test_machines_and_shapes():
     process["meta"].clear()  # of a tool that does not tell
     other["locations"], process["host"] = info["locations"], here["host"]
     assert unlike((directory, info), (directory, other)) == []
+    assert headline((directory, info), (directory, other)) == ""
+    other["locations"] = other["locations"] * 3
+    assert headline((directory, info), (directory, other)) == "not as parallel"
 
 
 def test_costs():

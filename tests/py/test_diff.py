@@ -12,6 +12,7 @@ import sys
 import pytest
 import written
 from spartito._analyse import Model
+from spartito.difference import sentence, word
 from spartito.pathnames import namer
 from spartito.summary import measuring_cost
 from spartito.text import moment
@@ -141,6 +142,9 @@ def test_what_else_differs_comes_first(spartito, tmp_path):
     assert any(line.startswith("measuring took about ") and line.endswith("--compensate takes it out") for line in lines)
     found = compared(spartito, a, tmp_path / "x")[0]
     assert found["unlike"][0] == lines[2]
+    warning = "what got slower or faster, is new or gone may come from the other options instead of the program"
+    assert found["notes"][1] == warning and warning in lines
+    assert warning not in diff(spartito, a, b)
     infos = [Model(str(one)).info() for one in (a, tmp_path / "x")]
     assert found["costs"] == [[pytest.approx(measuring_cost(info))] for info in infos] and found["costs"][0][0] > 0
     assert compared(spartito, a, b)[0]["unlike"] == []
@@ -176,6 +180,51 @@ def test_more_than_two(spartito):
     assert text.splitlines()[2].startswith("C  ") and "C took" in text
     _, rows = compared(spartito, a, b, c)
     assert rows["__main__:slow"]["what"] == ["slower", "same"]
+
+
+def side(excl, visits=60.0, visits_std=0.0):
+    return {"excl": excl, "incl": excl, "visits": visits, "visits_std": visits_std}
+
+
+def entry(before, after, p=None):
+    change = {"excl": after["excl"] - before["excl"], "p": p, "p_corrected": p, "judged": True}
+    return {"name": "f", "sides": [before, after], "changes": [change]}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "what"),
+    [
+        (0.3, 0.2999, "same"),  # less than 1 % of its own time
+        (0.3, 0.3031, "slower"),
+        (0.0031, 0.003, "small"),  # 3 % of its own time, not 0.1 % of the whole second
+        (0.003, 0.0016, "faster"),
+        (0.0, 0.0, "same"),
+    ],
+)
+def test_what_a_single_run_a_side_can_tell(before, after, what):
+    assert word(entry(side(before), side(after)), 1, 1.0) == what
+    repeated = word(entry(side(before), side(after), p=0.01), 1, 1.0)
+    assert repeated == ("slower" if after > before else "faster" if after < before else "same")  # there the test decides
+
+
+def test_as_often_as_before_holds_of_all_runs():
+    def told(*sides):
+        return sentence(entry(*sides), 1, namer([]), "slower").rsplit(", ", 1)[1]
+
+    assert told(side(1), side(2)) == "called 60 times as before"
+    assert told(side(1), side(2, 181 / 3, 3**-0.5)) == "called about 60 times on both sides"  # 61, 60, 60
+    assert told(side(1), side(2, 62)) == "called 62 times instead of 60"
+
+
+def test_spread_is_shown_of_repeated_runs_alone(spartito):
+    (a, c), (b, *_) = copies(0, 2), copies(1, 1)
+
+    def heads(*words):
+        head = next(line for line in diff(spartito, *words, "--match", "slow").splitlines() if line.lstrip().startswith("own A"))
+        return head.split("total")[0].split()
+
+    assert heads(b, "--with", a, c) == ["own", "A", "own", "B", "±", "change", "%"]
+    assert heads(a, c, "--with", b) == ["own", "A", "±", "own", "B", "change", "%"]
 
 
 def test_statistics_over_runs(spartito):

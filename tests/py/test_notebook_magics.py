@@ -87,6 +87,13 @@ def test_results_are_shown_again_compared_kept_and_viewed(kernel):
             assert payload.unpack(facts.read())[0]["compensated"] is compensated
 
 
+def test_a_comparison_says_options_as_they_were_typed(kernel):
+    a, b = kernel.ok("%%spartito\nf(10)"), kernel.ok("%%spartito --lines . --exclude In[1]:g\nf(10)")
+    said = kernel.ok(f"%spartito_diff {a.count} {b.count}").value
+    (line,) = [one for one in said.splitlines() if "recorded with" in one]
+    assert line.startswith("B was recorded with --exclude 'In[1]:g', --lines ., A without")
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [

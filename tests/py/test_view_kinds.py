@@ -461,7 +461,7 @@ def test_both_runs_are_compensated(recorded, tmp_path):
         assert all(close(time, times.get(names[region], 0)) for region, time in zip(flat["region"], flat[key]))
     said, _ = payload.unpack(experiment.get("compare", {}))
     assert said["base"]["directory"] == str(recorded) and said["base"]["start"] == Model(recorded).info()["begin"]
-    assert "this run with --c-calls" in said["unlike"][0]
+    assert "this run with --c-calls" in said["unlike"][0] and said["headline"] == "not recorded alike"
     assert said["costs"][0].startswith("Measuring took about ") and said["costs"][0].endswith("taken out of the times.")
 
 

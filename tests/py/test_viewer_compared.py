@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Two runs beside each other in a real browser: every view's numbers of the other run against what Model says of that run alone."""
 
+import json
 import re
+import shutil
 import subprocess
 import sys
 
@@ -143,13 +145,27 @@ def test_the_head_names_the_other_run(viewer, there, base):
         assert said == f"Against program.py of {when} in {base}"  # both were recorded alike: no more to say
 
 
+def test_another_command_is_recorded_alike(now, base, tmp_path):
+    other = shutil.copytree(base, tmp_path / "other")
+    known = json.loads((other / "experiment.json").read_text())
+    known["command"].append("--fast")
+    (other / "experiment.json").write_text(json.dumps(known))
+    v = Viewer(now, tmp_path, "--compare", other)
+    try:
+        v.open("view=table")
+        assert v.page.evaluate("document.querySelector('.against button').innerText") == "other command"
+        assert "program.py --fast" in v.page.evaluate("document.querySelector('.against').innerText")
+    finally:
+        v.close()
+
+
 def test_what_else_differs_is_said_above_all_views(now, tmp_path):
     other = measure(tmp_path, "--c-calls")
     v = Viewer(now, tmp_path, "--compare", other, "--compensate")
     try:
         v.open("view=table")
         said = v.page.evaluate("document.querySelector('.against').innerText")
-        assert "The other run was recorded with --c-calls" in said
+        assert "The other run was recorded with --c-calls" in said and "not recorded alike" in said
         v.page.evaluate("document.querySelector('.against button').click()")
         v.ready()
         assert "--c-calls" not in v.page.evaluate("document.querySelector('.against').innerText")

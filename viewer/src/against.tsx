@@ -17,6 +17,8 @@ export class Against {
   readonly start: number;
   /** Sentences: in what else than the program the two differ. */
   readonly unlike: string[];
+  /** The same in a few words. */
+  readonly headline: string;
   /** What of the other run was lost or is damaged. */
   readonly lost: string[];
   private readonly processes: (number | null)[];
@@ -24,11 +26,12 @@ export class Against {
   private readonly names: Map<string, string>;
 
   constructor(columns: Columns) {
-    const { base, processes, locations, names, unlike } = columns.meta;
+    const { base, processes, locations, names, unlike, headline } = columns.meta;
     this.title = base?.title ?? "";
     this.directory = base?.directory ?? "";
     this.start = base?.start ?? Number.NaN;
     this.unlike = unlike ?? [];
+    this.headline = headline ?? "";
     this.lost = [...(base?.lost ?? []), ...(base?.problems ?? [])];
     this.processes = processes ?? [];
     this.locations = locations ?? [];
@@ -92,7 +95,7 @@ export function Compared() {
   const against = useAgainst();
   const [open, show] = useState(true);
   if (!against) return null;
-  const { title, directory, start, unlike, lost } = against;
+  const { title, directory, start, unlike, headline, lost } = against;
   const remarks = [...unlike, ...lost.map((one) => `Of the other run: ${one}.`)];
   return (
     <div class="against">
@@ -100,7 +103,7 @@ export function Compared() {
         Against <b>{title}</b> of {moment(start)} in <code>{directory}</code>
         {remarks.length > 0 && (
           <button class="warning" aria-expanded={open} onClick={() => show(!open)}>
-            {unlike.length ? "not recorded alike" : "not whole"}
+            {headline || "not whole"}
           </button>
         )}
       </p>

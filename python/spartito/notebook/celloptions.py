@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import io
-import re
 import shlex
 
+from spartito.notebook.cellpatterns import STATEMENTS, line_patterns, pattern, plain
 from spartito.notebook.measuring import Request
 from spartito.options import Option, Usage, Verb, find_verb, option_text, parse
 from spartito.settings import resolve, uncounted
@@ -29,9 +29,7 @@ OUTPUT = Option(
 ALONE = Option("--no-config", "without what %spartito_config has made the default")
 _options = (*(OUTPUT if option.dest == OUTPUT.dest else option for option in _run.options[:-1]), ALONE)
 CELL = Verb("%%spartito", "%%spartito [options]", "measure a cell", _run.details, _options, ())
-THIS = "."  # as a pattern: the cell itself
 NO_LINES = "--lines-only: no line was recorded; name functions by --lines, or the cell by --lines ."
-STATEMENTS = ":<module>"  # behind a cell's pattern: what is outside of functions
 defaults: dict[str, object] = {}  # of the session, from %spartito_config
 
 
@@ -74,25 +72,12 @@ def parse_statement(line: str) -> tuple[dict[str, object], str]:
     return parse(CELL, options)[0], line[at:].strip()
 
 
-def _pattern(text: str, name: str) -> str:
-    """In[7] is a cell, and no pattern for In7."""
-    if text == THIS:
-        text = name
-    return re.sub(r"\bIn\[(\d+)\]", r"In[[]\1]", text)
-
-
-def _line_patterns(text: str, name: str) -> list[str]:
-    """Of a cell the statements outside of functions as well, which its name alone would not take."""
-    pattern = _pattern(text, name)
-    return [pattern, pattern + STATEMENTS] if re.fullmatch(r"In\[\[\]\d+\]", pattern) else [pattern]
-
-
 def _patterns(given: dict[str, object], name: str) -> None:
     lines, items = given.get("lines"), given.get("filter")
     if isinstance(lines, list):
-        given["lines"] = [pattern for text in lines for pattern in _line_patterns(text, name)]
+        given["lines"] = [one for text in lines for one in line_patterns(text, name)]
     if isinstance(items, list):
-        given["filter"] = [text[0] + _pattern(text[1:], name) for text in items]
+        given["filter"] = [text[0] + pattern(text[1:], name) for text in items]
 
 
 def merged(given: dict[str, object]) -> dict[str, object]:
@@ -173,6 +158,6 @@ def without_lines(directory: str, settings: dict[str, str]) -> list[str]:
         # a cell without functions has its statements, and the other way round
         missing = [p for p in patterns if not (taken[p] or p.endswith(STATEMENTS) or taken.get(p + STATEMENTS))]
         said = [text for text in unmatched(model, patterns, []) if any(text.startswith(f"--lines {p!r}:") for p in missing)]
-        return [text.replace("In[[]", "In[") for text in said]
+        return [plain(text) for text in said]
     except Error:
         return []  # the result says what is wrong with it

@@ -64,9 +64,10 @@ def _words(experiment: Experiment, facts: dict[str, Any]) -> int:
     if not facts["has"]["compare"]:
         return _lines(" ".join(facts["sentences"]))
     compared = payload.unpack(experiment.get("compare", {}))[0]
-    against = f"Against {compared['base']['title']} of 22/11/2026, 10:15:00 in {compared['base']['directory']}, not recorded alike"
+    base = compared["base"]
+    against = f"Against {base['title']} of 22/11/2026, 10:15:00 in {base['directory']}, {compared['headline']}"
     changed = " ".join(compared["sentences"] + compared["costs"])
-    return sum(map(_lines, (against, *compared["unlike"], *compared["base"]["lost"], changed)))
+    return sum(map(_lines, (against, *compared["unlike"], *base["lost"], changed)))
 
 
 def _lines(text: str) -> int:

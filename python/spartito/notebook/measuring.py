@@ -11,6 +11,7 @@ import threading
 import time
 
 from spartito import _measure, preload
+from spartito.notebook.cellpatterns import BETWEEN
 from spartito.rundir import Directory, Exists
 from spartito.say import Refused, complain
 
@@ -19,28 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FOLDER = "spartito-notebook"  # below the kernel's directory: what no option says a place for
-# of the process in which the cell runs; the last one wins, so what the user includes is recorded
-BETWEEN = (
-    # parts of the shell that run the program's own code
-    "-module:IPython", "-module:ipykernel", "-module:traitlets", "-module:zmq",
-    # the kernel's loop, which runs tasks while the cell waits for them
-    "-module:tornado", "-module:asyncio.base_events", "-module:asyncio.events", "-asyncio.selector_events:*", "-module:selectors",
-    # and such as run none: what they call in the library is theirs
-    "!module:jupyter_client", "!module:ipykernel.iostream", "!module:ipykernel.displayhook",
-    "!ipykernel.zmqshell:ZMQDisplayPublisher.*",
-    "!IPython.core.interactiveshell:InteractiveShell.show*", "!IPython.core.interactiveshell:InteractiveShell._format*",
-    "!module:matplotlib_inline",
-    # magics around the program's own code, such as %%time
-    "!module:IPython.core.magic_arguments", "!module:IPython.core.compilerop", "!module:IPython.core.inputtransformer2",
-    "!IPython.core.magic:Magics.parse_options", "!IPython.core.interactiveshell:InteractiveShell.transform_*",
-    "!IPython.core.magics.execution:TimeitTemplateFiller.*", "!IPython.core.magics.execution:_format_time",
-    "!IPython.core.interactiveshell:InteractiveShell.*find_*", "!module:IPython.utils", "!IPython.core.magics.script:*",
-    "!module:codeop", "!IPython.core.displayhook:DisplayHook.semicolon_*",
-    # a !command is one call, and so is a question
-    "+ipykernel.kernelbase:Kernel.raw_input", "+ipykernel.kernelbase:Kernel.getpass",
-    "-module:pexpect", "-module:ptyprocess",
-    "+*:InteractiveShell.getoutput", "+*:InteractiveShell.system_*", "+*:ZMQInteractiveShell.system_piped",
-)  # fmt: skip
 # whose threads are not the user's
 SERVANTS = ("IPython", "ipykernel", "jupyter_client", "zmq", "tornado", "debugpy", "_pydevd_bundle")
 

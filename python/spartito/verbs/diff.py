@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from spartito import conditions, losses
-from spartito.difference import CERTAIN, Group, been, margin, more, moved, notes, relative, summary, unlike, word, write
+from spartito.difference import CERTAIN, Group, been, margin, more, moved, notes, relative, summary, unlike, whole, word, write
 from spartito.options import Usage
 from spartito.pathnames import namer
 from spartito.reading import another, load, named
@@ -124,7 +124,7 @@ def _json(
 ) -> None:
     limit, compensated = _limit(values), bool(values.get("compensate"))
     for row in found["rows"]:
-        row["what"] = [word(row, g) for g in range(1, len(groups))]
+        row["what"] = [word(row, g, whole(found)) for g in range(1, len(groups))]
         row["percent"] = [relative(row, g) for g in range(1, len(groups))]
     said = {
         "experiments": [g.directories for g in groups],

@@ -82,12 +82,13 @@ def _renamed(regions: dict[str, Any]) -> list[Sentence]:
 
 
 
-def recorded(base: tuple[str, dict[str, Any]], run: tuple[str, dict[str, Any]], compensated: bool) -> dict[str, list[str]]:
-    """Sentences, of the directory and the info of both. unlike: in what else than the program they differ; costs: what measuring
-    took."""
+def recorded(base: tuple[str, dict[str, Any]], run: tuple[str, dict[str, Any]], compensated: bool) -> dict[str, Any]:
+    """Sentences, of the directory and the info of both. unlike: in what else than the program they differ; headline: that in
+    a few words; costs: what measuring took."""
     sides = [("the other run", [base]), ("this run", [run])]
     said = {"unlike": conditions.unlike(sides), "costs": conditions.costs(sides, compensated)}
-    return {key: [f"{text[0].upper()}{text[1:]}." for text in texts] for key, texts in said.items()}
+    told = {key: [f"{text[0].upper()}{text[1:]}." for text in texts] for key, texts in said.items()}
+    return {**told, "headline": conditions.headline(sides)}
 
 
 def sentences(model: Model, info: dict[str, Any], base: dict[str, Any]) -> list[Sentence]:

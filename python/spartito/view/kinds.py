@@ -12,9 +12,9 @@ as a payload of columns. The server and the one-file page take the same bytes fr
     source      meta: file, and text with remark (a sentence, or empty), or missing, a sentence why there is no text (file: index in
                 meta.files of regions)
     compare     meta: base (what facts says of the other run, but its processes and locations), sentences and about: what changed;
-                unlike and costs: sentences about how the two were recorded (spartito.view.changes.recorded); processes,
-                locations: for each of the other run's its index here, or null; names: {there: here} of functions whose names
-                differ
+                unlike and costs: sentences about how the two were recorded, headline: a few words
+                (spartito.view.changes.recorded); processes, locations: for each of the other run's its index here, or null;
+                names: {there: here} of functions whose names differ
     all others  Model.view()
 
 of=base, with any kind, asks the run that this one is compared with, in its own numbers. Where there is one, functions of lines
