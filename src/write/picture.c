@@ -92,6 +92,7 @@ static const struct sp_colour hues[2][10] = {
      {110, 72, 134}},
 };
 static const struct sp_colour greys[2] = {{200, 203, 207}, {74, 78, 84}};
+static const struct sp_colour in_mpi[2] = {{72, 132, 214}, {60, 98, 220}};
 static const struct sp_colour inks[SP_THEMES] = {{20, 22, 26}, {240, 242, 245}, {20, 22, 26}};
 static const struct sp_colour papers[SP_THEMES] = {{255, 255, 255}, {24, 26, 30}, {255, 255, 255}};
 /* From nothing over half to all of the time: each step darker (on a dark page brighter) than the one before, so that
@@ -152,14 +153,26 @@ static uint8_t nudged(int part, int by)
 	return (uint8_t)(part < 0 ? 0 : part > 255 ? 255 : part);
 }
 
+static bool is(struct sp_str s, const char *text)
+{
+	return s.n == strlen(text) && (!s.n || memcmp(s.p, text, s.n) == 0);
+}
+
+struct sp_str sp_module_of(const struct sp_region *r)
+{
+	return !r->module.n && r->kind == SP_REGION_MPI ? sp_text("MPI") : r->module;
+}
+
 struct sp_colour sp_module_colour(struct sp_str module, enum sp_picture_theme t)
 {
 	const bool dark = t == SP_THEME_DARK;
 	const char *dot = module.n ? memchr(module.p, '.', module.n) : NULL;
 	struct sp_str top = {module.p, dot ? (size_t)(dot - module.p) : module.n};
 
-	if (t == SP_THEME_GREY || !module.n || (module.n == 8 && memcmp(module.p, "builtins", 8) == 0))
+	if (t == SP_THEME_GREY || is(module, "") || is(module, "builtins"))
 		return greys[dark];
+	if (is(module, "MPI"))
+		return in_mpi[dark];
 	struct sp_colour c = hues[dark][hash(top) % 10];
 	int by = (dark ? -9 : 9) * (int)((hash(module) >> 8) % 3);
 	return (struct sp_colour){nudged(c.r, by), nudged(c.g, by), nudged(c.b, by)};

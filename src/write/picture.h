@@ -80,6 +80,8 @@ struct sp_colour sp_paper(enum sp_picture_theme t);
 struct sp_colour sp_heat(double share, enum sp_picture_theme t);
 /* The hue of a module, by its name alone; as viewer/src/colour.ts has them. */
 struct sp_colour sp_module_colour(struct sp_str module, enum sp_picture_theme t);
+/* The module; where there is none "MPI" for its functions, else "". */
+struct sp_str sp_module_of(const struct sp_region *r);
 /* A function of the program and not of Python's library or an installed package. */
 bool sp_own(const struct sp_region *r);
 

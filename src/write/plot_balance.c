@@ -76,11 +76,11 @@ static void colour(struct balance *b)
 	const struct sp_colour ink = sp_ink_on(sp_paper(t), t);
 
 	for (size_t i = 0; i < b->n; i++) {
-		struct sp_str module = m->regions[b->regions[i]].module;
+		struct sp_str module = sp_module_of(&m->regions[b->regions[i]]);
 		int before = 0;
 
 		for (size_t k = 0; k < i; k++) {
-			struct sp_str other = m->regions[b->regions[k]].module;
+			struct sp_str other = sp_module_of(&m->regions[b->regions[k]]);
 			/* in grey all of them are of one hue */
 			before += t == SP_THEME_GREY ||
 			          (other.n == module.n && (!module.n || memcmp(other.p, module.p, module.n) == 0));

@@ -16,6 +16,7 @@ enum {
 	LABEL = 190, /* px, for names of threads */
 	COLUMN = 2,  /* px: what is shorter than its time is put together */
 	ROW = 22,
+	GAP_FROM = 3, /* px: narrower calls have no gap after them */
 	MOST_ROWS = 40,
 	EVENTS = 4096
 };
@@ -195,10 +196,10 @@ static int draw_row(struct timeline *t, struct sp_svg *s, const struct cells *c,
 		if (region == SP_NONE)
 			continue;
 		const struct sp_region *r = &m->regions[region];
-		const struct sp_colour fill = sp_module_colour(r->module, s->theme);
+		const struct sp_colour fill = sp_module_colour(sp_module_of(r), s->theme);
 		const double x = LABEL + (double)i * pixel, w = (double)(to - i) * pixel;
 
-		if (sp_legend_add(&t->legend, r->module, share * width_of(t)))
+		if (sp_legend_add(&t->legend, sp_module_of(r), share * width_of(t)))
 			return sp_fail(t->p->e, ENOMEM, "out of memory");
 		sp_shorten(name, r->name, 300);
 		sp_time_text(from, t->begin + (double)i * width_of(t));
@@ -206,7 +207,8 @@ static int draw_row(struct timeline *t, struct sp_svg *s, const struct cells *c,
 		snprintf(tip, sizeof tip, "%s\n%s to %s; it has %.0f %% of that", name, from, until,
 		         100 * share / (double)(to - i));
 		sp_svg_open(s, tip);
-		sp_svg_rect(s, x, y, w, ROW - 4, fill);
+		/* neighbours of one colour stay apart */
+		sp_svg_rect(s, x, y, w > GAP_FROM ? w - 1 : w, ROW - 4, fill);
 		sp_svg_text(s, x + 4, y + ROW - 9, r->qualname.n ? r->qualname : r->name, w - 7, "start", SP_SVG_FONT,
 		            sp_ink_on(fill, s->theme));
 		sp_svg_close(s);

@@ -226,7 +226,7 @@ struct sp_colour sp_plot_colour(const struct sp_model *m, const struct sp_plot_b
 {
 	if (b->path == SP_NONE) /* as viewer/src/colour.ts has it: muted */
 		return t == SP_THEME_DARK ? (struct sp_colour){46, 48, 53} : (struct sp_colour){232, 234, 237};
-	return sp_module_colour(m->regions[m->paths[b->path].region].module, t);
+	return sp_module_colour(sp_module_of(&m->regions[m->paths[b->path].region]), t);
 }
 
 int sp_plot_legend(struct sp_legend *l, const struct sp_plot_tree *t, const struct sp_model *m)
@@ -234,7 +234,7 @@ int sp_plot_legend(struct sp_legend *l, const struct sp_plot_tree *t, const stru
 	/* what is not shown has no time here */
 	for (size_t i = 0; i < m->n_paths; i++)
 		if (t->shown.values[i].excl > 0 &&
-		    sp_legend_add(l, m->regions[m->paths[i].region].module, t->shown.values[i].excl))
+		    sp_legend_add(l, sp_module_of(&m->regions[m->paths[i].region]), t->shown.values[i].excl))
 			return -1;
 	return 0;
 }

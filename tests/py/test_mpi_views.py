@@ -5,6 +5,7 @@ is said when a rank is missing, and what is refused. Waits of real programs: tes
 import csv
 import io
 import json
+import re
 import shutil
 
 import pytest
@@ -130,3 +131,24 @@ def test_for_programs(whole, part):
             model.messages(by)
     with pytest.raises(ValueError):
         model.critical_path(share=0)
+
+
+@pytest.mark.parametrize(("kind", "theme", "blue"), [("timeline", "light", "#4884d6"), ("icicle", "dark", "#3c62dc")])
+def test_functions_of_mpi_have_a_colour_of_their_own(spartito, whole, tmp_path, kind, theme, blue):
+    target = tmp_path / "x.svg"
+    done = run(spartito, "plot", whole, "--kind", kind, "--theme", theme, "-o", target)
+    assert done.returncode == 0, done.stderr
+    groups = re.findall(r"<g><title>(\S+).*?</title><rect[^>]* fill=\"(#\w+)\"", target.read_text(), re.DOTALL)
+    fills = dict(groups)
+    assert {fill for name, fill in fills.items() if name.startswith("MPI_")} == {blue}
+    assert blue not in {fill for name, fill in fills.items() if not name.startswith("MPI_")}
+    assert re.search(r">MPI  [^<]*</text>", target.read_text())
+
+
+def test_neighbours_in_a_timeline_stay_apart(spartito, whole, tmp_path):
+    done = run(spartito, "plot", whole, "--kind", "timeline", "-o", tmp_path / "x.svg")
+    assert done.returncode == 0, done.stderr
+    places = re.findall(r"</title><rect x=\"(.*?)\" y=\"(.*?)\" width=\"(.*?)\"", (tmp_path / "x.svg").read_text())
+    rows = [(float(x), y, float(width)) for x, y, width in places]
+    gaps = [x - before - width for (before, row, width), (x, y, _) in zip(rows, rows[1:]) if row == y and width > 3]
+    assert len(gaps) > 4 and min(gaps) > 0.98

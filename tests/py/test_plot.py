@@ -31,8 +31,8 @@ t = threading.Thread(target=wait, name="helper")
 t.start(); load(); solve(); t.join()
 """
 # each module has a function that takes some time
-MODULES = ["", "builtins", "__main__", "numpy", "numpy.linalg", "json.decoder", "a.b.c", "gr\u00f6\u00dfe.x", "\U0001f3bc.m", "x",
-           *(f"package{i}.module{j}" for i in range(6) for j in range(3))]  # fmt: skip
+MODULES = ["", "builtins", "MPI", "__main__", "numpy", "numpy.linalg", "json.decoder", "a.b.c", "gr\u00f6\u00dfe.x", "\U0001f3bc.m",
+           "x", *(f"package{i}.module{j}" for i in range(6) for j in range(3))]  # fmt: skip
 GOLDEN = ROOT / "tests" / "golden" / "module_colours.json"
 
 

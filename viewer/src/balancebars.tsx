@@ -170,7 +170,7 @@ function useColour(regions: Regions, selected: number | undefined, one: boolean)
   const { theme } = useSelection();
   return useMemo(() => {
     const colour = (region: number): Colour => {
-      const full = ofModule(regions.moduleOf(region), dark);
+      const full = ofModule(regions.groupOf(region), dark);
       if (one || selected === undefined || region === selected) return full;
       return muted(dark);
     };

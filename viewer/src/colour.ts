@@ -2,9 +2,11 @@
 // A colour for each module, the same in every run: by its name alone. The hues are far enough apart for the common kinds of colour
 // blindness (they differ in lightness too), and every box's label has a contrast of 4.5:1 or more, which the tests compute.
 
+import { MPI, isGroup } from "./facts";
+
 export type Colour = readonly [number, number, number];
 
-/** Hues after Okabe and Ito, evened out for large areas; what has no module of its own is grey. */
+/** Hues after Okabe and Ito, evened out for large areas; what has no module of its own is grey, and MPI blue. */
 const LIGHT: Colour[] = [
   [126, 178, 221], // sky
   [238, 172, 104], // orange
@@ -30,6 +32,8 @@ const DARK: Colour[] = [
   [110, 72, 134],
 ];
 const GREY: Record<"light" | "dark", Colour> = { light: [200, 203, 207], dark: [74, 78, 84] };
+/** A strong blue, in lightness too apart from all of them. */
+const IN_MPI: Record<"light" | "dark", Colour> = { light: [72, 132, 214], dark: [60, 98, 220] };
 export const INK: Record<"light" | "dark", Colour> = { light: [20, 22, 26], dark: [240, 242, 245] };
 
 /** FNV-1a: short names that differ little shall come far apart. */
@@ -44,9 +48,10 @@ function nudged(colour: Colour, by: number): Colour {
   return colour.map((part) => Math.round(Math.min(255, Math.max(0, part + by)))) as unknown as Colour;
 }
 
-/** A package has a hue; its modules differ a little in lightness. */
+/** A package has a hue; its modules differ a little in lightness. What stands for a module where there is none is grey but for MPI. */
 export function ofModule(module: string, dark: boolean): Colour {
-  if (!module || module === "builtins") return GREY[dark ? "dark" : "light"];
+  if (module === MPI) return IN_MPI[dark ? "dark" : "light"];
+  if (!module || module === "builtins" || isGroup(module)) return GREY[dark ? "dark" : "light"];
   const top = module.split(".", 1)[0]!;
   const colour = (dark ? DARK : LIGHT)[hash(top) % LIGHT.length]!;
   const shade = (hash(module) >>> 8) % 3; // away from the label's colour, never towards it

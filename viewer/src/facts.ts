@@ -70,9 +70,10 @@ export interface Facts {
   versions: Record<string, string>;
 }
 
+export const MPI = "MPI";
 /** Functions of no module, by their kind. */
 const GROUPS: Record<string, string> = {
-  mpi: "MPI",
+  mpi: MPI,
   io: "file I/O",
   c: "functions in C",
   native: "native code",

@@ -132,7 +132,7 @@ function InRange({ regions }: { regions: Regions }) {
         {rows.map(([region, excl]) => (
           <li key={region}>
             <button title={regions.names[region]} onClick={() => store.select({ region })}>
-              <i style={{ background: css(ofModule(regions.moduleOf(region), dark)) }} />
+              <i style={{ background: css(ofModule(regions.groupOf(region), dark)) }} />
               <span>{regions.qualnames[region] || regions.names[region]}</span>
               <span class="number">{time(excl)}</span>
               <span class="number">{total ? percent(excl / total) : ""}</span>

@@ -48,7 +48,7 @@ function useColours(regions: Regions, selection: Selection): { palette: Palette;
       return module !== undefined && !inModule(regions.groupOf(one), module);
     };
     const colour = (one: number): Colour => {
-      const full = ofModule(regions.moduleOf(one), dark);
+      const full = ofModule(regions.groupOf(one), dark);
       if (!dimmed(one)) return full;
       const faded = blend(pixelOf(full), inks.paperPixel, 64);
       return [faded & 255, (faded >>> 8) & 255, (faded >>> 16) & 255];

@@ -5,7 +5,7 @@ import { heldIn, step } from "./boxes";
 import { type Measure, change, largestChange } from "./change";
 import { type Colour, INK, css, muted, ofChange, ofModule } from "./colour";
 import { NONE } from "./columns";
-import type { Regions } from "./facts";
+import { MPI, type Regions } from "./facts";
 import { useDark, useRegions, useSelection, useStore, useTree } from "./hooks";
 import { Pairs } from "./parts/Tooltip";
 import { useMeant } from "./meant";
@@ -52,7 +52,8 @@ function colouring(tree: Tree, regions: Regions, dark: boolean, paint: Paint): (
   const base = tree.base;
   if (paint === "module" || !base) {
     const colours = regions.modules.map((module) => ofModule(module, dark));
-    return (row) => colours[regions.module[tree.region[row]!]!] ?? muted(dark);
+    const mpi = ofModule(MPI, dark);
+    return (row) => (regions.groupOf(tree.region[row]!) === MPI ? mpi : (colours[regions.module[tree.region[row]!]!] ?? muted(dark)));
   }
   const most = largestChange(tree.excl, base.excl);
   // a caller is as slow as its callees: only with its inclusive time the way to the change is coloured too

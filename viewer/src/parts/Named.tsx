@@ -46,7 +46,7 @@ export function Named({ regions, region, hidden, depth = 0, open, onToggle, chil
           {open === undefined ? "" : open ? "▾" : "▸"}
         </span>
       )}
-      <i class="swatch" style={region === NONE ? {} : { background: css(ofModule(regions.moduleOf(region), dark)) }} />
+      <i class="swatch" style={region === NONE ? {} : { background: css(ofModule(regions.groupOf(region), dark)) }} />
       <span class={region === NONE ? "soft" : ""}>
         <Name text={nameOf(regions, region, hidden)} />
       </span>

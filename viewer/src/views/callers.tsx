@@ -56,7 +56,7 @@ function colouring(of: Sandwich, regions: Regions, paint: "module" | Measure, da
   return ({ region, incl, base }, row) => {
     if (meant && !meant[region[row]!]) return small;
     if (paint !== "module" && base) return css(ofChange(change(incl[row]!, base.incl[row]!, paint, most), dark));
-    return region[row] === NONE ? small : css(ofModule(regions.moduleOf(region[row]!), dark));
+    return region[row] === NONE ? small : css(ofModule(regions.groupOf(region[row]!), dark));
   };
 }
 

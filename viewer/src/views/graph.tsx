@@ -5,7 +5,7 @@ import { PaintChoice, Uncompared, usePaint } from "../against";
 import { type CallGraph, callGraph, shareFor } from "../callgraph";
 import { type Measure, changeText } from "../change";
 import { css, muted, ofChange, ofModule } from "../colour";
-import type { Regions } from "../facts";
+import { MPI, type Regions } from "../facts";
 import { type Camera, type Paint, type Picture, centred, draw, fitted, nodeAt, picture, readable, stepped, zoomed } from "../graphdraw";
 import { useDark, useRegions, useReport, useSelection, useStore, useTree } from "../hooks";
 import { Canvas, type Point } from "../parts/Canvas";
@@ -54,7 +54,7 @@ function useDrawn(least: string | undefined, leastCall: string, framed: boolean,
   const drawn = useMemo(() => {
     if (!graph || !regions) return undefined;
     const words = {
-      module: (region: number) => regions.moduleOf(region),
+      module: (region: number) => regions.moduleOf(region) || (regions.groupOf(region) === MPI ? MPI : ""),
       name: (region: number) => regions.qualnames[region]! || nameOf(regions, region),
       numbers: (region: number, own: number) =>
         `${before ? `${changed(graph.incl[region]!, before.incl[region]!)} · ` : ""}${percent(graph.incl[region]! / total)} · own ${percent(graph.excl[region]! / total)} · ${count(graph.visits[region]!)}×${own ? ` ↻${count(own)}` : ""}`,

@@ -2,7 +2,7 @@
 // The first screen: where the time goes, in words; what run this was, what measuring cost, what was lost.
 import { useMemo } from "preact/hooks";
 import { css, ofModule } from "../colour";
-import { type Facts, type Regions, isGroup } from "../facts";
+import { type Facts, type Regions } from "../facts";
 import { byPackage, Flat, sorted } from "../flat";
 import { useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../hooks";
 import { inModule, useMeant } from "../meant";
@@ -30,7 +30,7 @@ function Functions({ flat, regions, rows }: { flat: Flat; regions: Regions; rows
           hint: `${regions.names[region]}\n${regions.placeOf(region)}\n${count(flat.visits[row]!)} calls`,
           share: flat.excl[row]! / flat.total,
           value: time(flat.excl[row]!),
-          colour: css(ofModule(regions.moduleOf(region), dark)),
+          colour: css(ofModule(regions.groupOf(region), dark)),
           chosen: region === selected,
           faded: meant !== undefined && !meant[region],
           go: () => store.select({ view: "table", region }),
@@ -53,7 +53,7 @@ function Packages({ flat, regions }: { flat: Flat; regions: Regions }) {
         hint: module || "Functions that are in no module",
         share: excl / flat.total,
         value: time(excl),
-        colour: css(ofModule(isGroup(module) ? "" : module, dark)),
+        colour: css(ofModule(module, dark)),
         chosen: module !== "" && module === selected,
         faded: selected !== undefined && !inModule(module, selected) && !inModule(selected, module),
         go: () => store.select({ view: "table", module: module || undefined }),

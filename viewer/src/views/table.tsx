@@ -102,7 +102,7 @@ function make(flat: Flat, regions: Regions, metrics: readonly Metric[], longest:
       left: true,
       cell: (row) => (
         <>
-          <i class="swatch" style={{ background: css(ofModule(regions.moduleOf(flat.region[row]!), dark)) }} />
+          <i class="swatch" style={{ background: css(ofModule(regions.groupOf(flat.region[row]!), dark)) }} />
           <Name text={name(row)} />
         </>
       ),
