@@ -18,7 +18,9 @@ def start(name, **settings):
 
 def run(tmp_path, text):
     (tmp_path / "program.py").write_text(START + text)
-    done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    # newer versions warn of fork() where threads are
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "program.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stderr) == (0, "")
 
 

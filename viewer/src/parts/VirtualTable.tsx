@@ -70,7 +70,7 @@ function Head({ columns, sorting, onSort }: Pick<Props, "columns" | "sorting" | 
           </>
         );
         return (
-          <div key={column.id} role="columnheader" aria-sort={sorted} class={column.left ? "cell left" : "cell"} title={column.hint && `${column.title}: ${column.hint}`}>
+          <div key={column.id} role="columnheader" aria-sort={sorted} class={column.left ? "cell left" : "cell"} title={column.hint && `${column.title}${column.unit ? ` (${column.unit})` : ""}: ${column.hint}`}>
             {onSort && !column.fixed ? <button onClick={() => onSort(column.id)}>{text}</button> : text}
           </div>
         );
