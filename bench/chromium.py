@@ -100,7 +100,7 @@ class Page:
         self.browser.call("Page.navigate", url=url)
         while not self.look(ready):
             if self.look(failed):
-                raise Never(f"it says after {time.monotonic() - begin:.0f} s that it cannot")
+                raise Never(f"says after {time.monotonic() - begin:.0f} s that it cannot")
             if time.monotonic() - begin > self.patience:
                 raise Never(f"over {self.patience} s")
             time.sleep(0.01)

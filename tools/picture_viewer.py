@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "py"))
 import viewing  # noqa: E402
 
-WIDTH = 1200
+WIDTH = 1280
 # the path that is selected, and the one in the middle, by names
 SELECT = """window.spartito.store.source.get("regions").then((regions) => {
     const path = (names) => names.map((name) => regions.meta.names.indexOf("__main__:" + name));
