@@ -18,7 +18,7 @@
 enum { MOST_HEADERS = 1 << 16, MOST_NOTES = 1 << 16 };
 
 struct function {
-	uint64_t address;
+	uint64_t address, bytes;
 	uint32_t name; /* in strings */
 };
 
@@ -122,10 +122,29 @@ static void read_build(struct sp_elf *e, int fd, const struct stat *s, const Elf
 
 /* ---- functions ---- */
 
-static int by_address(const void *a, const void *b)
+/* By address; of several names for one place first the one that a user would write: read before __read. */
+static int by_address(const void *a, const void *b, void *strings)
 {
 	const struct function *x = a, *y = b;
-	return x->address < y->address ? -1 : x->address > y->address;
+	const char *p = (const char *)strings + x->name, *q = (const char *)strings + y->name;
+	size_t low = strspn(p, "_"), other = strspn(q, "_");
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return low != other ? (low < other ? -1 : 1) : strcmp(p, q);
+}
+
+/* The first function behind an address. */
+static size_t behind(const struct sp_elf *e, uint64_t address)
+{
+	size_t low = 0, high = e->n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (e->functions[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 static void take_functions(struct sp_elf *e, const ElfW(Sym) * symbols, size_t n)
@@ -134,9 +153,10 @@ static void take_functions(struct sp_elf *e, const ElfW(Sym) * symbols, size_t n
 	for (size_t i = 0; e->functions && i < n; i++)
 		if (TYPE_OF(&symbols[i]) == STT_FUNC && symbols[i].st_shndx != SHN_UNDEF &&
 		    symbols[i].st_name < e->n_strings && e->strings[symbols[i].st_name])
-			e->functions[e->n++] = (struct function){symbols[i].st_value, symbols[i].st_name};
+			e->functions[e->n++] =
+			    (struct function){symbols[i].st_value, symbols[i].st_size, symbols[i].st_name};
 	if (e->functions)
-		qsort(e->functions, e->n, sizeof *e->functions, by_address);
+		qsort_r(e->functions, e->n, sizeof *e->functions, by_address, e->strings);
 }
 
 /* The table of all symbols, or that of the dynamic ones where the file was stripped. */
@@ -161,19 +181,30 @@ static void read_functions(struct sp_elf *e, int fd, uint64_t size, const ElfW(E
 	free(s);
 }
 
+/* An object file of ours that is open; -1: it is none. Its size and header come with it. */
+static int open_ours(const char *path, struct stat *s, ElfW(Ehdr) * *h)
+{
+	/* a FIFO would be waited for */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	*h = NULL;
+	if (fd >= 0 && !fstat(fd, s) && S_ISREG(s->st_mode))
+		*h = piece(fd, (uint64_t)s->st_size, 0, sizeof **h);
+	if (*h && ours(*h))
+		return fd;
+	free(*h);
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
 struct sp_elf *sp_elf_open(const char *path)
 {
 	struct stat s;
-	/* a FIFO would be waited for */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	ElfW(Ehdr) * h;
+	int fd = open_ours(path, &s, &h);
 	if (fd < 0)
 		return NULL;
-	struct sp_elf *e = NULL;
-	ElfW(Ehdr) *h = NULL;
-	if (!fstat(fd, &s) && S_ISREG(s.st_mode))
-		h = piece(fd, (uint64_t)s.st_size, 0, sizeof *h);
-	if (h && ours(h))
-		e = calloc(1, sizeof *e);
+	struct sp_elf *e = calloc(1, sizeof *e);
 	if (e) {
 		read_build(e, fd, &s, h);
 		read_functions(e, fd, (uint64_t)s.st_size, h);
@@ -194,14 +225,103 @@ void sp_elf_free(struct sp_elf *e)
 
 const char *sp_elf_function(const struct sp_elf *e, uint64_t address)
 {
-	struct function key = {address, 0};
-	const struct function *f = e->n ? bsearch(&key, e->functions, e->n, sizeof key, by_address) : NULL;
-	return f ? e->strings + f->name : NULL;
+	size_t i = address ? behind(e, address - 1) : 0;
+	return i < e->n && e->functions[i].address == address ? e->strings + e->functions[i].name : NULL;
+}
+
+const char *sp_elf_function_around(const struct sp_elf *e, uint64_t address, uint64_t *begin)
+{
+	size_t i = behind(e, address);
+	const struct function *f = i ? &e->functions[i - 1] : NULL;
+	if (!f || (f->bytes && address - f->address >= f->bytes))
+		return NULL;
+	*begin = f->address;
+	return sp_elf_function(e, f->address);
 }
 
 const char *sp_elf_build(const struct sp_elf *e)
 {
 	return e->build;
+}
+
+/* ---- single places ---- */
+
+static bool find_symbol(int fd, uint64_t size, const ElfW(Shdr) * table, const ElfW(Shdr) * names, const char *name,
+                        struct sp_elf_place *out)
+{
+	ElfW(Sym) *symbols = piece(fd, size, table->sh_offset, table->sh_size);
+	char *strings = piece(fd, size, names->sh_offset, names->sh_size);
+	bool found = false;
+	for (size_t i = 0; symbols && strings && !found && i < table->sh_size / sizeof *symbols; i++)
+		if (symbols[i].st_shndx != SHN_UNDEF && symbols[i].st_name < names->sh_size &&
+		    !strcmp(strings + symbols[i].st_name, name)) {
+			*out = (struct sp_elf_place){symbols[i].st_value, symbols[i].st_size};
+			found = true;
+		}
+	free(symbols);
+	free(strings);
+	return found;
+}
+
+static bool find_section(int fd, uint64_t size, const ElfW(Shdr) * s, size_t n, size_t names, const char *name,
+                         struct sp_elf_place *out)
+{
+	char *strings = names < n ? piece(fd, size, s[names].sh_offset, s[names].sh_size) : NULL;
+	bool found = false;
+	for (size_t i = 0; strings && !found && i < n; i++)
+		if (s[i].sh_name < s[names].sh_size && !strcmp(strings + s[i].sh_name, name)) {
+			*out = (struct sp_elf_place){s[i].sh_addr, s[i].sh_size};
+			found = true;
+		}
+	free(strings);
+	return found;
+}
+
+bool sp_elf_find(const char *path, const char *name, struct sp_elf_place *out)
+{
+	struct stat file;
+	ElfW(Ehdr) * h;
+	int fd = open_ours(path, &file, &h);
+	if (fd < 0)
+		return false;
+	uint64_t size = (uint64_t)file.st_size;
+	size_t n = h->e_shnum;
+	ElfW(Shdr) *s =
+	    h->e_shentsize == sizeof *s && n < MOST_HEADERS ? piece(fd, size, h->e_shoff, n * sizeof *s) : NULL;
+	bool found = s && *name == '.' && find_section(fd, size, s, n, h->e_shstrndx, name, out);
+	for (size_t i = 0; s && *name != '.' && !found && i < n; i++)
+		if ((s[i].sh_type == SHT_SYMTAB || s[i].sh_type == SHT_DYNSYM) && s[i].sh_link < n &&
+		    s[i].sh_entsize == sizeof(ElfW(Sym)))
+			found = find_symbol(fd, size, &s[i], &s[s[i].sh_link], name, out);
+	free(s);
+	free(h);
+	close(fd);
+	return found;
+}
+
+bool sp_elf_loaded_from(const char *path, uint64_t offset, uint64_t *address)
+{
+	struct stat file;
+	ElfW(Ehdr) * h;
+	int fd = open_ours(path, &file, &h);
+	if (fd < 0)
+		return false;
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	ElfW(Phdr) *p =
+	    h->e_phentsize == sizeof *p ? piece(fd, (uint64_t)file.st_size, h->e_phoff, h->e_phnum * sizeof *p) : NULL;
+	bool found = false;
+	for (unsigned i = 0; p && i < h->e_phnum; i++) {
+		/* whole pages are mapped, so that a page may be of two pieces: where one begins, that is meant */
+		uint64_t begin = p[i].p_offset / page * page, bytes = p[i].p_offset % page + p[i].p_filesz;
+		if (p[i].p_type != PT_LOAD || offset < begin || offset - begin >= bytes || (found && offset != begin))
+			continue;
+		*address = p[i].p_vaddr - p[i].p_offset + offset;
+		found = true;
+	}
+	free(p);
+	free(h);
+	close(fd);
+	return found;
 }
 
 /* ---- C++ ---- */

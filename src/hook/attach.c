@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the table of functions for other libraries (record/adapter.h) needs of Python, and the library of file I/O. */
 #include "hook/hook.h"
+#include "hook/heap.h"
 #include "record/adapter.h"
+#include "record/heap_record.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -83,6 +85,7 @@ void sp_attach_mpi(void)
 }
 
 static const char *without_mpi;
+static bool without_heap, without_malloc;
 
 int sp_attach(struct sp_settings *s, enum sp_raw_start how, bool *without_io)
 {
@@ -93,6 +96,18 @@ int sp_attach(struct sp_settings *s, enum sp_raw_start how, bool *without_io)
 		                "`spartito run --io`");
 		return -1;
 	}
+	without_heap = sp_heap_wanted(s) && !sp_hook_heap_find();
+	if (without_heap && how == SP_RAW_STARTED_API) {
+		PyErr_SetString(PyExc_ValueError,
+		                "memory_profile, memory_sample, limit_rss: memory can only be recorded in a program "
+		                "that was started with one of `spartito run`'s options for it");
+		return -1;
+	}
+	without_malloc = sp_heap_wanted(s) && !without_heap && !sp_hook_heap_first();
+	if (without_heap) {
+		s->memory_profile = false;
+		s->memory_sample = s->limit_rss = 0;
+	}
 	uint32_t groups;
 	char wrong[300];
 	if (sp_mpi_groups(s->mpi, &groups, wrong, sizeof wrong)) {
@@ -102,7 +117,7 @@ int sp_attach(struct sp_settings *s, enum sp_raw_start how, bool *without_io)
 	without_mpi = groups ? mpi_attach() : NULL;
 	s->io = s->io && !*without_io;
 	sp_adapter_runs_python = runs_python;
-	return s->io ? watch_forks() : 0;
+	return s->io || sp_heap_wanted(s) ? watch_forks() : 0;
 }
 
 void sp_attach_missing(bool without_io)
@@ -111,6 +126,20 @@ void sp_attach_missing(bool without_io)
 	    "file I/O, because the library with its wrappers was not loaded into this process (LD_PRELOAD)";
 	if (without_io)
 		sp_define_meta("missing_io", why, sizeof why - 1);
+	static const char why_heap[] =
+	    "memory, because the library with its wrappers was not loaded into this process (LD_PRELOAD)";
+	if (without_heap)
+		sp_define_meta("missing_memory", why_heap, sizeof why_heap - 1);
+	if (without_malloc) {
+		char text[300];
+		/* samples of what is larger are those of malloc() */
+		snprintf(text, sizeof text,
+		         "memory that is not allocated by Python's own allocators (malloc, mmap)%s, because the "
+		         "library with "
+		         "the wrappers was not loaded when this process started (LD_PRELOAD)",
+		         sp_process.settings.memory_profile ? "" : ", and blocks of more than 512 bytes");
+		sp_define_meta("missing_malloc", text, strlen(text));
+	}
 	if (without_mpi) {
 		char text[200];
 		snprintf(text, sizeof text, "MPI calls, because %s", without_mpi);

@@ -256,6 +256,8 @@ static PyObject *call(struct row *row, PyObject *const *args, Py_ssize_t n, PyOb
 	if (row->before)
 		row->before(&c);
 	c.result = PyObject_Vectorcall(row->original, args, (size_t)n, keywords);
+	if (sp_process.forked && sp_process.settings.sampler)
+		sp_process_forked(); /* by its file it is found */
 	if (row->before == before_exec) {
 		SP_SAVE_EXCEPTION;
 		sp_process_exec(false); /* there is no such program */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Beginning, pausing and ending, and how a thread's stack is made to agree with the interpreter's. */
+#include "hook/heap.h"
 #include "hook/lines.h"
+#include "hook/waits.h"
 #include "record/adapter.h"
 #include "record/interpose.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,11 +101,26 @@ static void meta_machine(void)
 #endif
 }
 
+static void meta_settings(void)
+{
+	char *all = NULL; /* owned */
+	size_t bytes = 0;
+	FILE *to = open_memstream(&all, &bytes);
+	for (const struct sp_setting *row = sp_setting_table; to && row->name; row++) {
+		char *value = sp_settings_text(&sp_process.settings, row);
+		fprintf(to, "%s=%s\n", row->name, value ? value : "");
+		free(value);
+	}
+	if (to && !fclose(to))
+		sp_define_meta("settings", all, bytes);
+	free(all);
+}
+
 static void meta(const struct sp_hook *h)
 {
 	static const char *const jobs[] = {"SLURM_JOB_ID", "PBS_JOBID",   "LSB_JOBID",
 	                                   "COBALT_JOBID", "FLUX_JOB_ID", "JOB_ID"};
-	char text[8192];
+	char text[PATH_MAX];
 	meta_command();
 	const struct sp_settings *s = &sp_process.settings;
 	ssize_t n = readlink("/proc/self/exe", text, sizeof text);
@@ -116,6 +134,11 @@ static void meta(const struct sp_hook *h)
 		sp_names_set_directories(text);
 		sp_define_meta("cwd", text, strlen(text));
 	}
+	char *library = library_directory();
+	if (library)
+		sp_define_meta("library", library, strlen(library)); /* who samples filters as we do */
+	free(library);
+	sp_names_tell_cells(true);
 	meta_machine();
 	sp_define_meta("spartito", SP_VERSION, strlen(SP_VERSION));
 	sp_define_meta("python", PY_VERSION, strlen(PY_VERSION));
@@ -127,13 +150,7 @@ static void meta(const struct sp_hook *h)
 			break;
 		}
 	}
-	size_t at = 0;
-	for (const struct sp_setting *row = sp_setting_table; row->name && at + 1 < sizeof text; row++) {
-		char value[2048]; /* a notebook's own filter takes half of it */
-		sp_settings_get(&sp_process.settings, row, value, sizeof value);
-		at += (size_t)snprintf(text + at, sizeof text - at, "%s=%s\n", row->name, value);
-	}
-	sp_define_meta("settings", text, at < sizeof text ? at : sizeof text - 1);
+	meta_settings();
 }
 
 static void at_end(void)
@@ -231,6 +248,7 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 	const struct sp_hook *h = hook_choose(s);
 	if (!h)
 		return -1;
+	s->gil = s->gil || s->waits;
 	bool without_io;
 	if (sp_attach(s, how, &without_io))
 		return -1;
@@ -260,6 +278,7 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 	starter = PyInterpreterState_GetID(PyInterpreterState_Get());
 	sp_stack_still_open = sp_hook_still_open;
 	sp_stack_out_of_date = sp_hook_out_of_date;
+	sp_stack_walk = sp_hook_walk;
 	end_handlers();
 	meta(h);
 	sp_attach_missing(without_io);
@@ -268,7 +287,8 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 	if (booting)
 		PyErr_Clear();
 	sp_interpose_start((const void *)PyEval_SaveThread);
-	if ((!watched || booting) && sp_names_init() == 0 && begin_here(h, booting) == 0)
+	sp_waits_start();
+	if ((!watched || booting) && sp_names_init() == 0 && begin_here(h, booting) == 0 && sp_hook_heap_start() == 0)
 		return 0;
 	sp_process_stop(SP_RAW_ENDED_STOPPED);
 	return -1;
@@ -284,7 +304,9 @@ int sp_control_stop(void)
 		if (on || sp_hook_used->suspend)
 			sp_hook_used->remove();
 	}
+	sp_hook_heap_stop();
 	sp_lines_remove();
+	sp_waits_stop();
 	sp_hook_used = NULL;
 	sp_process_stop(SP_RAW_ENDED_STOPPED);
 	return 0;

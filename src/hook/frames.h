@@ -131,6 +131,33 @@ static inline sp_frame *sp_generator_frame(PyObject *g)
 #endif
 }
 
+/* The instruction that runs, or, before 3.11, the code and the instruction's number in it. */
+static inline const void *sp_frame_instruction(const sp_frame *f, uint32_t *number)
+{
+#if PY_VERSION_HEX < 0x030B0000
+	*number = (uint32_t)f->f_lasti;
+	return f->f_code;
+#elif PY_VERSION_HEX < 0x030D0000
+	*number = 0;
+	return f->prev_instr;
+#else
+	*number = 0;
+	return f->instr_ptr;
+#endif
+}
+
+/* The line that runs; below 1: not known. */
+static inline int sp_frame_line(sp_frame *f)
+{
+#if PY_VERSION_HEX < 0x030A0000
+	return PyCode_Addr2Line(f->f_code, f->f_lasti);
+#elif PY_VERSION_HEX < 0x030B0000
+	return PyCode_Addr2Line(f->f_code, f->f_lasti * 2);
+#else
+	return PyCode_Addr2Line(sp_frame_code(f), _PyInterpreterFrame_LASTI(f) * (int)sizeof(_Py_CODEUNIT));
+#endif
+}
+
 /* Borrowed. */
 static inline PyObject *sp_frame_globals(const sp_frame *f)
 {

@@ -77,9 +77,12 @@ uint32_t sp_names_c_function(struct sp_thread *t, PyObject *callable, uint64_t *
 uint64_t sp_names_c_key(PyObject *callable); /* 0: not a C function */
 /* File, absolute, and line of the innermost frame of the program; owned, NULL: there is none. */
 char *sp_names_caller(uint32_t *line);
+char *sp_names_file(PyCodeObject *code); /* as regions have it; owned, NULL: no memory */
 /* numbers: the dictionary of a notebook's shell, from the file that a cell is compiled as to the cell's number; NULL:
  * none. Code of a cell is of the module and file In[NUMBER]. */
 void sp_names_set_cells(PyObject *numbers);
+/* To who samples this process; anew: nothing is told in this measurement yet. */
+void sp_names_tell_cells(bool anew);
 bool sp_names_is_cell(const char *file); /* a region's file */
 void sp_names_forget(void);
 
@@ -124,6 +127,10 @@ uint64_t sp_hook_key_of(const PyCodeObject *code);
 void sp_hook_adopt(struct sp_thread *t, sp_frame *innermost);
 /* The thread's stack as it is open now, where functions are not recorded. */
 void sp_hook_settle(struct sp_thread *t);
+/* walk.c, for sp_stack_walk. */
+struct sp_raw_node *sp_hook_walk(struct sp_thread *t, uint64_t *unnamed);
+/* Notes where a user region stands that has just begun, where functions are not recorded. */
+void sp_hook_walk_region(struct sp_thread *t);
 /* For sp_stack_out_of_date and sp_stack_still_open. */
 void sp_hook_out_of_date(struct sp_thread *t);
 bool sp_hook_still_open(const struct sp_raw_frame *s);

@@ -226,12 +226,12 @@ static PyObject *settings(PyObject *self, PyObject *none)
 	(void)self, (void)none;
 	PyObject *list = PyList_New(0);
 	for (const struct sp_setting *row = sp_setting_table; list && running() && row->name; row++) {
-		char text[4096];
-		sp_settings_get(&sp_process.settings, row, text, sizeof text);
-		PyObject *item = Py_BuildValue("(ss)", row->name, text);
+		char *text = sp_settings_text(&sp_process.settings, row);
+		PyObject *item = text ? Py_BuildValue("(ss)", row->name, text) : PyErr_NoMemory();
 		if (!item || PyList_Append(list, item))
 			Py_CLEAR(list);
 		Py_XDECREF(item);
+		free(text);
 	}
 	return list;
 }

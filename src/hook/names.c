@@ -262,6 +262,32 @@ void sp_names_set_cells(PyObject *numbers)
 {
 	Py_XINCREF(numbers);
 	Py_XSETREF(cells, numbers);
+	if (sp_recording)
+		sp_names_tell_cells(false);
+}
+
+/* A definition of META for each that is not told yet: `cell FILE`. Its numbers are looked at by who samples. */
+void sp_names_tell_cells(bool anew)
+{
+	static PyObject *told; /* owned: the files that this measurement knows, and their numbers */
+	PyObject *file, *number;
+	Py_ssize_t at = 0;
+	if (!cells || !sp_process.settings.sampler)
+		return;
+	if (anew || !told)
+		Py_XSETREF(told, PyDict_New());
+	while (told && PyDict_Next(cells, &at, &file, &number)) {
+		if (!PyUnicode_CheckExact(file) || !PyLong_CheckExact(number) ||
+		    PyDict_GetItemWithError(told, file) == number || PyDict_SetItem(told, file, number))
+			continue;
+		char name[32], *key = NULL;
+		const char *path = PyUnicode_AsUTF8(file);
+		int n = snprintf(name, sizeof name, "In[%ld]", labs(PyLong_AsLong(number)));
+		if (path && asprintf(&key, "cell %s", path) >= 0)
+			sp_define_meta(key, name, (size_t)n);
+		free(key);
+	}
+	PyErr_Clear();
 }
 
 bool sp_names_is_cell(const char *file)
@@ -304,7 +330,7 @@ static char *cell_of(const PyCodeObject *code)
 }
 
 /* "<string>" and the like stay as they are. */
-static char *file_of(PyCodeObject *code)
+char *sp_names_file(PyCodeObject *code)
 {
 	struct sp_python_text t = sp_python_text(code->co_filename, "");
 	char *s = cell_of(code);
@@ -326,7 +352,9 @@ static char *file_of(PyCodeObject *code)
 static char *module_in(struct sp_python_text module, const char *file)
 {
 	const bool is = file && !sp_process.settings.scorep && sp_names_is_cell(file) && !strcmp(module.p, "__main__");
-	return is ? strdup(file) : copy_of(module);
+	if (is)
+		return strdup(file);
+	return sp_process.settings.scorep ? copy_of(module) : strdup(sp_module_name(module.p));
 }
 
 static unsigned code_flags(const PyCodeObject *code)
@@ -336,20 +364,6 @@ static unsigned code_flags(const PyCodeObject *code)
 	if (code->co_flags & (CO_GENERATOR | CO_ASYNC_GENERATOR))
 		return SP_RAW_REGION_PYTHON | SP_RAW_REGION_GENERATOR;
 	return SP_RAW_REGION_PYTHON;
-}
-
-static bool is_in(const char *module, const char *package)
-{
-	size_t n = strlen(package);
-	return !strncmp(module, package, n) && (module[n] == 0 || module[n] == '.');
-}
-
-/* The drop-ins lie in spartito_dropin/ or, for programs without that package, in spartito/dropin/. What else has their
- * names is a part of the program. Recorded as functions, region_begin() would end the region that it has begun. */
-static bool is_ours(const char *module, const char *file)
-{
-	return is_in(module, "spartito") || (is_in(module, "scorep") && strstr(file, "dropin/scorep/")) ||
-	       (is_in(module, "omnitrace") && strstr(file, "dropin/omnitrace/"));
 }
 
 /* What a thread of the library runs before the program's own code, which the bindings do not see. */
@@ -429,7 +443,7 @@ static uint64_t slot_new(PyCodeObject *code, const char *module, struct name nam
 		slot |= SP_SLOT_WATCH;
 	if (!strcmp(module, "spartito.user") && flags)
 		return slot | SP_SLOT_WATCH; /* hidden */
-	if (is_ours(module, file))
+	if (sp_module_is_ours(module, file))
 		return slot | SP_SLOT_FILTERED;
 	uint64_t id = sp_process.settings.scorep ? region_as_scorep(module, file, code, f)
 	                                         : region_of_code(module, &name, file, code);
@@ -497,7 +511,7 @@ uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f)
 	if (cell_number(code) < 0)
 		return set_slot(code, sp_slot_ok | SP_SLOT_FILTERED);
 	struct sp_python_text module = module_of(f);
-	char *file = file_of(code), *m = module_in(module, file);
+	char *file = sp_names_file(code), *m = module_in(module, file);
 	struct name name = qualname_of(code, slot, f);
 	Py_XDECREF(module.owner);
 	return decide(code, m, name, file, f);
@@ -506,7 +520,7 @@ uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f)
 uint64_t sp_names_decide(PyCodeObject *code, PyObject *module, PyObject *qualname)
 {
 	struct sp_python_text text = sp_python_text(module, "unknown");
-	char *file = file_of(code), *m = module_in(text, file);
+	char *file = sp_names_file(code), *m = module_in(text, file);
 	struct name name = name_of(qualname);
 	Py_XDECREF(text.owner);
 	return decide(code, m, name, file, NULL);
@@ -523,7 +537,8 @@ static bool is_own_frame(PyFrameObject *f)
 	Py_XINCREF(globals);
 #endif
 	struct sp_python_text module = sp_python_text(globals ? PyDict_GetItemString(globals, "__name__") : NULL, "");
-	bool own = is_in(module.p, "spartito") || is_in(module.p, "scorep") || is_in(module.p, "omnitrace");
+	bool own = sp_module_is_in(module.p, "spartito") || sp_module_is_in(module.p, "scorep") ||
+	           sp_module_is_in(module.p, "omnitrace");
 	Py_XDECREF(module.owner);
 	Py_XDECREF(globals);
 	return own;
@@ -540,7 +555,7 @@ char *sp_names_caller(uint32_t *line)
 		return NULL;
 	PyCodeObject *code = PyFrame_GetCode(f);
 	int number = PyFrame_GetLineNumber(f);
-	char *file = file_of(code);
+	char *file = sp_names_file(code);
 	*line = number > 0 ? (uint32_t)number : 0;
 	Py_DECREF(code);
 	Py_DECREF(f);

@@ -99,6 +99,8 @@ int sp_region_begin(PyObject *name, PyObject *place)
 	if (id < 0)
 		return -1;
 	sp_user_enter((uint32_t)id);
+	if (t)
+		sp_hook_walk_region(t);
 	return 0;
 }
 

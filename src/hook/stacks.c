@@ -3,6 +3,7 @@
  * which functions or everything went unrecorded. */
 #include "hook/hook.h"
 #include "record/adapter.h"
+#include "record/heap_record.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -133,8 +134,11 @@ static void go_on(struct sp_thread *t, sp_frame *innermost, bool known)
 	struct frames fs = {NULL, 0};
 	if (known)
 		fs = frames_of(t, innermost);
-	if (fs.all)
-		adopt(t, &fs, settle(t, &fs, sp_ticks()));
+	if (fs.all) {
+		const size_t next = settle(t, &fs, sp_ticks());
+		if (sp_process.instrumented) /* else they would have time that nobody records */
+			adopt(t, &fs, next);
+	}
 	free(fs.all);
 	sp_stack_begun(t);
 }
@@ -198,7 +202,7 @@ struct sp_thread *sp_hook_thread(sp_frame *entered)
 			sp_thread_name(t, "MainThread", 10);
 		sp_greenlet_watch_thread();
 		/* after a fork the frames are known already, user regions among them */
-		if (!sp_stack_depth(t))
+		if (!sp_stack_depth(t) && sp_process.instrumented)
 			sp_hook_adopt(t, sp_hook_caller(entered));
 	} else {
 		go_on(t, sp_hook_caller(entered), true);
@@ -249,6 +253,7 @@ SP_COLD struct sp_thread *sp_hook_enter_slow(PyCodeObject *code, sp_frame *f, ui
 	if (!sp_recording || inside)
 		return NULL;
 	inside = true;
+	sp_heap_hush(1);
 	int error = errno;
 	SP_SAVE_EXCEPTION;
 	struct sp_thread *t = sp_hook_thread(f);
@@ -265,6 +270,7 @@ SP_COLD struct sp_thread *sp_hook_enter_slow(PyCodeObject *code, sp_frame *f, ui
 	}
 	SP_RESTORE_EXCEPTION;
 	errno = error;
+	sp_heap_hush(-1);
 	inside = false;
 	return t;
 }

@@ -97,6 +97,10 @@ static uint64_t in_use(struct compressing *z, const struct sp_raw_part *p)
 		return p->used * sizeof(struct sp_raw_node);
 	case SP_RAW_LINES:
 		return p->used * sizeof(struct sp_raw_line);
+	case SP_RAW_SITES:
+		return p->used * sizeof(struct sp_raw_site);
+	case SP_RAW_SERIES:
+		return p->used * sizeof(struct sp_raw_point);
 	case SP_RAW_LINE_STACK:
 		return p->used * sizeof(struct sp_raw_line_frame);
 	case SP_RAW_LOCATION:

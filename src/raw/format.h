@@ -5,8 +5,10 @@
 
 #include <stdint.h>
 
+#include "raw/format_waits.h"
+
 #define SP_RAW_MAGIC       "SPARTITO"
-#define SP_RAW_VERSION     4u
+#define SP_RAW_VERSION     5u
 #define SP_RAW_BYTE_ORDER  0x01020304u
 #define SP_RAW_PAGE        4096u
 #define SP_RAW_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */
@@ -20,8 +22,13 @@ enum sp_raw_ended {
 	SP_RAW_ENDED_EXITED = 3, /* by os._exit */
 	SP_RAW_ENDED_EXEC = 4    /* the process became another program */
 };
-enum sp_raw_start { SP_RAW_STARTED_EXEC = 0, SP_RAW_STARTED_FORK = 1, SP_RAW_STARTED_API = 2 };
-enum { SP_RAW_FLAG_TRACE = 1 }; /* header.flags */
+enum sp_raw_start {
+	SP_RAW_STARTED_EXEC = 0,
+	SP_RAW_STARTED_FORK = 1,
+	SP_RAW_STARTED_API = 2,
+	SP_RAW_STARTED_SAMPLER = 3 /* another process wrote the file, from samples of process pid */
+};
+enum { SP_RAW_FLAG_TRACE = 1, SP_RAW_FLAG_PAUSED = 2 }; /* header.flags */
 
 /* One moment on three clocks. */
 struct sp_raw_sync {
@@ -40,11 +47,11 @@ struct sp_raw_header {
 	uint32_t ended; /* enum sp_raw_ended */
 	uint32_t start; /* enum sp_raw_start */
 	int32_t pid;
-	int32_t ppid;
+	int32_t ppid;       /* STARTED_SAMPLER: of the process that writes the file */
 	uint32_t locations; /* created so far */
 	uint32_t regions;   /* highest region id so far */
-	uint32_t reserved0;
-	uint64_t bytes; /* reserved so far in the file; what lies beyond is nothing */
+	uint32_t sampler;   /* process id of the one that samples it, 0: none was asked to */
+	uint64_t bytes;     /* reserved so far in the file; what lies beyond is nothing */
 	struct sp_raw_sync first;
 	struct sp_raw_sync last;
 	uint64_t end_ticks; /* 0 until the end */
@@ -82,6 +89,11 @@ enum sp_raw_chunk_type {
 	SP_RAW_FREE = 7,
 	SP_RAW_LINES = 8,
 	SP_RAW_LINE_STACK = 9,
+	SP_RAW_SITES = 10,
+	SP_RAW_HEAP = 11,
+	SP_RAW_SERIES = 12,
+	SP_RAW_WAITS = 13,
+	SP_RAW_OBJECTS = 14,
 	SP_RAW_CHUNK_TYPES
 };
 
@@ -166,6 +178,70 @@ struct sp_raw_line_frame {
 	uint32_t first, lines;
 };
 _Static_assert(sizeof(struct sp_raw_line_frame) == 80, "raw frame of lines");
+
+/* Which allocator was asked. */
+enum sp_raw_heap_kind {
+	SP_RAW_HEAP_MALLOC = 0, /* malloc, calloc, realloc, posix_memalign and the like; C++'s new */
+	SP_RAW_HEAP_MMAP = 1,
+	SP_RAW_HEAP_PYTHON_RAW = 2, /* the domains of Python's allocators */
+	SP_RAW_HEAP_PYTHON_MEM = 3,
+	SP_RAW_HEAP_PYTHON_OBJECT = 4,
+	SP_RAW_HEAP_KINDS
+};
+
+/* What was allocated by one line of a call path with one allocator. Blocks that are live: count - freed. */
+struct sp_raw_site {
+	uint64_t node;                       /* writer's pointer, as that of a frame */
+	uint32_t region, line;               /* line of that region's file; both 0: not known */
+	uint32_t kind;                       /* enum sp_raw_heap_kind */
+	uint32_t grown;                      /* in how many slices of time `high` grew */
+	uint64_t count, bytes;               /* allocated */
+	uint64_t freed, freed_bytes;         /* of these, by whomever */
+	uint64_t elsewhere;                  /* of `freed`, by another thread */
+	uint64_t temporary, temporary_bytes; /* released by the thread before it allocated again */
+	uint64_t epoch;                      /* of the heap, when peak and peak_bytes were taken */
+	uint64_t peak, peak_bytes; /* live at the heap's peak, if epoch is the heap's; else what is live now */
+	uint64_t high;             /* the most bytes that were live here */
+	uint64_t first, last;      /* ticks: of the first allocation, and when `high` grew last; by slices */
+	uint64_t left, left_bytes; /* live when the program ended, if the heap's `ended` is not 0 */
+	uint32_t slice;            /* writer's */
+	uint32_t number;           /* writer's */
+};
+_Static_assert(sizeof(struct sp_raw_site) == 152, "raw site");
+
+/* The heap of a process. Bytes are those that were asked for. */
+struct sp_raw_heap {
+	uint64_t bytes, blocks;           /* live now, of what was recorded */
+	uint64_t peak_bytes, peak_blocks; /* at the most bytes */
+	uint64_t peak_ticks;              /* of a small block by slices, as `first` and `last` of sites */
+	uint64_t epoch;                   /* counts the peaks */
+	uint64_t count, allocated;        /* all that was recorded: blocks, bytes */
+	uint64_t freed, freed_bytes;
+	uint64_t unknown;          /* blocks released that were there before recording began, or were not recorded */
+	uint64_t lost, lost_bytes; /* allocated, but not recorded: no call path, or no room */
+	uint64_t unnamed;          /* frames that took their caller's place, because nobody had named their code */
+	uint64_t sample;           /* bytes for each that was recorded; 0: all were */
+	uint64_t own;              /* bytes of memory that recording itself takes beside the file */
+	uint64_t begin, ended;     /* ticks: of the first allocation; of the program's end, 0: not seen */
+	uint64_t slice;            /* nanoseconds */
+	uint64_t resident, resident_peak, resident_ticks; /* bytes: last, most, ticks of the most */
+	uint64_t limit;                                   /* of resident bytes; 0: none */
+	uint64_t passed, over, since; /* ticks: when it was passed first, 0: never; how long above, and since when
+	                                 it is now, 0: it is not */
+	uint64_t passes;
+	uint64_t passed_node; /* writer's pointer of the location below, 0: none */
+	uint32_t passed_location, passed_region, passed_line;
+	uint32_t reserved;
+};
+_Static_assert(sizeof(struct sp_raw_heap) == 240, "raw heap");
+
+/* The heap at one moment. */
+struct sp_raw_point {
+	uint64_t ticks;
+	uint64_t bytes, blocks;
+	uint64_t resident; /* bytes of the process, as the system says */
+};
+_Static_assert(sizeof(struct sp_raw_point) == 32, "raw point");
 
 struct sp_raw_location {
 	/* the hot line: written for every event */
@@ -255,7 +331,13 @@ enum sp_raw_extra {
 	SP_RAW_X_TASK_END = 54,
 	SP_RAW_X_TASK_AWAITS = 55,
 	SP_RAW_X_GIL_WAIT = 56,
-	SP_RAW_X_HANDOVER = 57
+	SP_RAW_X_HANDOVER = 57,
+	SP_RAW_X_SAMPLE = 60,
+	/* locks and waits */
+	SP_RAW_X_WAIT_BEGIN = 64,
+	SP_RAW_X_WAIT_END = 65,
+	SP_RAW_X_LOCK_ACQUIRE = 66,
+	SP_RAW_X_LOCK_RELEASE = 67
 };
 
 /* Numbers are those of OTF2's CollectiveOp, RmaSyncLevel, LockType and RmaAtomicType. */
@@ -293,7 +375,8 @@ enum sp_raw_def_kind {
 	SP_RAW_DEF_CART = 12,
 	SP_RAW_DEF_TASK = 13,
 	SP_RAW_DEF_CHILD = 14,
-	SP_RAW_DEF_CODE = 15
+	SP_RAW_DEF_CODE = 15,
+	SP_RAW_DEF_DEADLOCK = 17
 };
 
 /* The string of a CODE record: what Python says of the code of a region. */
@@ -421,7 +504,9 @@ enum sp_raw_metric_kind {
 	SP_RAW_METRIC_PAPI = 1,
 	SP_RAW_METRIC_PERF = 2,
 	SP_RAW_METRIC_BYTES = 3,
-	SP_RAW_METRIC_WAIT = 4
+	SP_RAW_METRIC_WAIT = 4,
+	SP_RAW_METRIC_SAMPLE = 5,
+	SP_RAW_METRIC_MEMORY = 6
 };
 enum { SP_RAW_METRIC_KIND_MASK = 0xff, SP_RAW_METRIC_OWN = 0x100, SP_RAW_METRIC_LEVEL = 0x200 };
 

@@ -55,6 +55,18 @@ uint32_t sp_raw_node_index(const struct sp_raw_file *f, const struct sp_raw_thre
 	return SP_RAW_NONE;
 }
 
+bool sp_raw_node_at(const struct sp_raw_file *f, const struct sp_raw_thread *t, uint32_t index, struct sp_raw_node *n)
+{
+	const struct sp_raw_part *p = f->parts + t->nodes.first, *end = p + t->nodes.count;
+
+	for (; p < end; p++)
+		if (index >= p->base && index - p->base < p->used) {
+			memcpy(n, (const struct sp_raw_node *)sp_raw_payload(f, p) + (index - p->base), sizeof(*n));
+			return true;
+		}
+	return false;
+}
+
 size_t sp_raw_line_index(const struct sp_raw_file *f, const struct sp_raw_thread *t, uint64_t pointer)
 {
 	const struct sp_raw_part *p = f->parts + t->lines.first, *end = p + t->lines.count;

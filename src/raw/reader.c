@@ -134,7 +134,12 @@ static int add_part(struct sp_raw_file *f, const struct sp_raw_chunk *c, uint64_
 	                                [SP_RAW_EVENTS] = 8,
 	                                [SP_RAW_EVENTSZ] = 1,
 	                                [SP_RAW_LINES] = sizeof(struct sp_raw_line),
-	                                [SP_RAW_LINE_STACK] = sizeof(struct sp_raw_line_frame)};
+	                                [SP_RAW_LINE_STACK] = sizeof(struct sp_raw_line_frame),
+	                                [SP_RAW_SITES] = sizeof(struct sp_raw_site),
+	                                [SP_RAW_HEAP] = 1,
+	                                [SP_RAW_SERIES] = sizeof(struct sp_raw_point),
+	                                [SP_RAW_WAITS] = sizeof(struct sp_raw_wait),
+	                                [SP_RAW_OBJECTS] = sizeof(struct sp_raw_object)};
 	struct sp_raw_part *p;
 	uint64_t most;
 
@@ -214,7 +219,7 @@ static int compare_parts(const void *a, const void *b)
 
 	COMPARE(p->location, q->location);
 	COMPARE(group(p), group(q));
-	if (p->type == SP_RAW_NODES)
+	if (p->type == SP_RAW_NODES || p->type == SP_RAW_OBJECTS)
 		COMPARE(p->base, q->base);
 	COMPARE(p->seq, q->seq);
 	COMPARE(p->offset, q->offset);
@@ -276,6 +281,8 @@ static void add_thread(struct sp_raw_file *f, size_t first, size_t end)
 		run = group(&f->parts[i]) == SP_RAW_EVENTS ? &t->events
 		      : f->parts[i].type == SP_RAW_NODES   ? &t->nodes
 		      : f->parts[i].type == SP_RAW_LINES   ? &t->lines
+		      : f->parts[i].type == SP_RAW_SITES   ? &t->sites
+		      : f->parts[i].type == SP_RAW_WAITS   ? &t->waits
 		                                           : NULL;
 		if (f->parts[i].type == SP_RAW_LOCATION)
 			state = &f->parts[i];
@@ -312,12 +319,21 @@ static int find_threads(struct sp_raw_file *f)
 			add_thread(f, first, i);
 			continue;
 		}
-		/* the types sort DEFS before all others; those without a location are damage */
-		for (f->defs.first = first; first < i && f->parts[first].type == SP_RAW_DEFS; first++)
-			f->defs.count++;
-		for (; first < i; first++)
-			sp_raw_report(f, f->parts[first].offset, "chunk of type %" PRIu32 " belongs to no location",
-			              f->parts[first].type);
+		for (; first < i; first++) {
+			struct sp_raw_run *run = f->parts[first].type == SP_RAW_DEFS      ? &f->defs
+			                         : f->parts[first].type == SP_RAW_OBJECTS ? &f->objects
+			                                                                  : NULL;
+
+			if (run && run->count++ == 0)
+				run->first = first;
+			else if (f->parts[first].type == SP_RAW_HEAP)
+				f->heap = &f->parts[first];
+			else if (f->parts[first].type == SP_RAW_SERIES)
+				f->series = &f->parts[first];
+			else if (!run)
+				sp_raw_report(f, f->parts[first].offset,
+				              "chunk of type %" PRIu32 " belongs to no location", f->parts[first].type);
+		}
 	}
 	return 0;
 }

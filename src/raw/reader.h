@@ -34,6 +34,8 @@ struct sp_raw_thread {
 	struct sp_raw_run nodes;      /* in the order of base */
 	struct sp_raw_run events;     /* in the order of time */
 	struct sp_raw_run lines;
+	struct sp_raw_run sites;
+	struct sp_raw_run waits;
 	const struct sp_raw_part *stack;      /* NULL: lost */
 	const struct sp_raw_part *line_stack; /* NULL: none */
 	uint64_t state_offset;                /* of the state in the file, 0: lost */
@@ -53,7 +55,9 @@ struct sp_raw_file {
 	struct sp_raw_part *parts;   /* owned */
 	size_t n_parts;
 	struct sp_raw_run defs;
-	struct sp_raw_thread *threads; /* owned; in the order of their ids */
+	struct sp_raw_run objects;               /* in the order of their ids */
+	const struct sp_raw_part *heap, *series; /* NULL: none */
+	struct sp_raw_thread *threads;           /* owned; in the order of their ids */
 	size_t n_threads;
 	sp_raw_problem_fn *problem;
 	void *arg;
@@ -85,6 +89,9 @@ uint32_t sp_raw_node_index(const struct sp_raw_file *f, const struct sp_raw_thre
 
 /* The index of the line at a writer's pointer among those of all LINES chunks of t, SIZE_MAX if there is none. */
 size_t sp_raw_line_index(const struct sp_raw_file *f, const struct sp_raw_thread *t, uint64_t pointer);
+
+/* The node of an index, copied into n; false: it is not there. */
+bool sp_raw_node_at(const struct sp_raw_file *f, const struct sp_raw_thread *t, uint32_t index, struct sp_raw_node *n);
 
 /* The frames of its lines and their number; the first one is none. */
 const struct sp_raw_line_frame *sp_raw_line_frames(const struct sp_raw_file *f, const struct sp_raw_thread *t,

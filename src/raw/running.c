@@ -48,9 +48,10 @@ enum sp_raw_running sp_raw_running(const struct sp_raw_header *h, const char *na
 		*slash = '_'; /* as the recorder has it */
 	if (strncmp(host, h->host, sizeof(host) - 1) != 0)
 		return SP_RAW_IS_AWAY;
-	if (h->pid <= 0 || (kill(h->pid, 0) != 0 && errno == ESRCH))
+	const int32_t pid = h->start == SP_RAW_STARTED_SAMPLER ? h->ppid : h->pid;
+	if (pid <= 0 || (kill(pid, 0) != 0 && errno == ESRCH))
 		return SP_RAW_IS_GONE;
-	return has_mapped(h->pid, base ? base + 1 : name) ? SP_RAW_IS_RUNNING : SP_RAW_IS_GONE;
+	return has_mapped(pid, base ? base + 1 : name) ? SP_RAW_IS_RUNNING : SP_RAW_IS_GONE;
 }
 
 int sp_raw_running_file(const char *path, struct sp_raw_header *h, enum sp_raw_running *running)

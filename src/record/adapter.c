@@ -65,7 +65,8 @@ void sp_adapter_new_file(int start)
 	if (start) {
 		generation++;
 		sp_native_forget();
-		wanted = (sp_process.settings.io ? SP_ADAPTER_IO : 0u) | (mpi_wanted() ? SP_ADAPTER_MPI : 0u);
+		wanted = (sp_process.settings.io ? SP_ADAPTER_IO : 0u) | (mpi_wanted() ? SP_ADAPTER_MPI : 0u) |
+		         (sp_process.settings.finalize ? SP_ADAPTER_MERGE : 0u);
 	}
 }
 

@@ -26,7 +26,7 @@ struct sp_adapter_text {
 };
 
 /* What may be asked for; bits of *wanted. */
-enum { SP_ADAPTER_IO = 1, SP_ADAPTER_MPI = 2 };
+enum { SP_ADAPTER_IO = 1, SP_ADAPTER_MPI = 2, SP_ADAPTER_MERGE = 4 /* where MPI ends */ };
 
 /* Groups of functions of MPI, as SCOREP_MPI_ENABLE_GROUPS has them; bits of *mpi_groups. XNB: requests have records of
  * their own (xnonblock), XREQ: also tests of those that are not complete (xreqtest). */
@@ -149,6 +149,9 @@ struct sp_thread *sp_adapter_thread(void);
 void sp_native_enter(const void *function);
 void sp_native_leave(const void *function);
 void sp_native_forget(void);
+/* What functions of an object file have as their module: "_solver" of /x/_solver.cpython-311-x86_64-linux-gnu.so,
+ * "libm" of libm.so.6; to be freed. */
+char *sp_native_module(const char *path);
 /* Makes _measure known to objects that were loaded before it. */
 void sp_native_attach(void);
 /* A raw file was opened: by a start, or in a child of fork. */

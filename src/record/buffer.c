@@ -231,17 +231,28 @@ static void host_name(char *text, size_t n)
 			*c = '_';
 }
 
+/* What samples say of a process stands beside its own file. */
+static int name_file(const char *dir, const char *host)
+{
+	const char *of = sp_process.sampled_file;
+	int n;
+	free(sp_process.path);
+	if (of)
+		n = asprintf(&sp_process.path, "%s/raw/%.*s.samples.raw", dir, (int)(strlen(of) - strlen(".raw")), of);
+	else
+		n = asprintf(&sp_process.path, "%s/raw/%s-%d-%llx.raw", dir, host, (int)getpid(),
+		             (unsigned long long)sp_clock_nanoseconds(CLOCK_REALTIME));
+	if (n < 0)
+		sp_process.path = NULL;
+	return n < 0 ? -ENOMEM : 0;
+}
+
 int sp_buffer_open(const char *dir)
 {
 	char host[128];
 	host_name(host, sizeof host);
-	free(sp_process.path);
-	sp_process.path = NULL;
-	if (asprintf(&sp_process.path, "%s/raw/%s-%d-%llx.raw", dir, host, (int)getpid(),
-	             (unsigned long long)sp_clock_nanoseconds(CLOCK_REALTIME)) < 0) {
-		sp_process.path = NULL;
+	if (name_file(dir, host))
 		return -ENOMEM;
-	}
 	sp_process.size = SP_RAW_PAGE;
 	sp_process.mapped = sp_process.event_bytes = 0;
 	sp_process.disk_failed = false;
@@ -261,8 +272,9 @@ int sp_buffer_open(const char *dir)
 	h->version = SP_RAW_VERSION;
 	h->header_bytes = SP_RAW_PAGE;
 	h->bytes = SP_RAW_PAGE;
-	h->pid = (int32_t)getpid();
-	h->ppid = (int32_t)getppid();
+	h->pid = (int32_t)(sp_process.sampled ? sp_process.sampled : getpid());
+	h->ppid = (int32_t)(sp_process.sampled ? getpid() : getppid());
+	h->sampler = sp_process.settings.sampler;
 	h->memory_limit = sp_process.settings.memory;
 	h->clock = sp_clock_kind;
 	h->first = h->last = sp_clock_sync();

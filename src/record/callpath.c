@@ -77,7 +77,7 @@ static struct sp_raw_node *node_new(struct sp_thread *t, uint32_t parent, uint32
 	return n;
 }
 
-static uint32_t index_of(const struct sp_thread *t, const struct sp_raw_node *n)
+uint32_t sp_callpath_index(const struct sp_thread *t, const struct sp_raw_node *n)
 {
 	const struct sp_raw_chunk *c = t->node_chunk;
 	while (c && !((const char *)n >= (const char *)c && (const char *)n < (const char *)c + c->bytes))
@@ -105,7 +105,7 @@ SP_COLD static struct sp_raw_node *child_new(struct sp_thread *t, struct sp_raw_
 	int error = errno;
 	struct sp_raw_node *n = NULL;
 	if (t->loc.nodes * 2 <= t->table_mask || !table_grow(t))
-		n = node_new(t, index_of(t, parent), region);
+		n = node_new(t, sp_callpath_index(t, parent), region);
 	if (n)
 		*find(t, parent, region) = (struct sp_path_entry){n, parent};
 	errno = error;

@@ -297,3 +297,27 @@ bool sp_patterns_take(struct sp_filter *f, const char *module, const char *qualn
 	}
 	return any;
 }
+
+bool sp_module_is_in(const char *module, const char *package)
+{
+	size_t n = strlen(package);
+	return !strncmp(module, package, n) && (module[n] == 0 || module[n] == '.');
+}
+
+/* The drop-ins lie in spartito_dropin/ or, for programs without that package, in spartito/dropin/. What else has their
+ * names is a part of the program. Recorded as functions, region_begin() would end the region that it has begun. */
+bool sp_module_is_ours(const char *module, const char *file)
+{
+	return sp_module_is_in(module, "spartito") ||
+	       (sp_module_is_in(module, "scorep") && strstr(file, "dropin/scorep/")) ||
+	       (sp_module_is_in(module, "omnitrace") && strstr(file, "dropin/omnitrace/"));
+}
+
+const char *sp_module_name(const char *module)
+{
+	static const char now[] = "importlib._bootstrap", first[] = "_frozen_importlib";
+	const size_t n = sizeof now - 1;
+	if (strncmp(module, now, n))
+		return module;
+	return !module[n] ? first : !strcmp(module + n, "_external") ? "_frozen_importlib_external" : module;
+}

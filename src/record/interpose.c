@@ -4,6 +4,7 @@
 #include "record/adapter.h"
 #include "record/hot.h"
 #include "record/task.h"
+#include "record/waits.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -177,14 +178,19 @@ static int on_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, const stru
 	struct sp_thread *t = column >= 0 ? recorded_self() : NULL;
 	if (!t)
 		return real_wait(condition, mutex, until);
+	struct sp_wait wait;
+	const bool waits = sp_waits_wanted && sp_wait_begin_gil(&wait, t);
 	uint64_t begin = sp_ticks(), ns = monotonic();
 	int r = real_wait(condition, mutex, until);
 	uint64_t end = sp_ticks(), waited = end - begin;
 	ns = monotonic() - ns;
+	int error = errno;
+	if (waits)
+		sp_wait_end(&wait, r == 0);
+	errno = error;
 	if (recorded_self() != t)
 		return r; /* paused or ended meanwhile */
-	int error = errno;
-	sp_extra_at(t, SP_RAW_X_GIL_WAIT, &waited, 1, end);
+	sp_extra_at(t, SP_RAW_X_GIL_WAIT, &waited, 1, sp_waits_wanted ? sp_ticks() : end);
 	struct sp_raw_node *n = (struct sp_raw_node *)((const struct sp_raw_frame *)t->loc.top)->node;
 	if (n != t->root)
 		*sp_node_value(n, (unsigned)column) += ns;

@@ -18,6 +18,7 @@ struct sp_metric_def {
 
 /* What a source needs to count for one thread. */
 struct sp_metric_state {
+	pid_t thread;     /* that is counted; 0: the calling one. perf events only */
 	int set;          /* PAPI's event set, or -1 */
 	int *fds;         /* owned; perf events, the leader first */
 	unsigned n_fds;   /* 0: nothing is counted */

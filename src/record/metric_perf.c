@@ -120,7 +120,7 @@ static bool is_raw(struct sp_metric_def *m, const char *name)
 
 /* ---- the kernel ---- */
 
-static int open_event(const struct sp_metric_def *m, int leader)
+static int open_event(const struct sp_metric_def *m, pid_t thread, int leader)
 {
 	struct perf_event_attr a = {.size = sizeof a,
 	                            .type = m->mode & TYPE,
@@ -128,7 +128,7 @@ static int open_event(const struct sp_metric_def *m, int leader)
 	                            .read_format = PERF_FORMAT_GROUP,
 	                            .exclude_kernel = !!(m->mode & USER_ONLY),
 	                            .exclude_hv = !!(m->mode & USER_ONLY)};
-	int fd = (int)syscall(SYS_perf_event_open, &a, 0, -1, leader, PERF_FLAG_FD_CLOEXEC);
+	int fd = (int)syscall(SYS_perf_event_open, &a, thread, -1, leader, PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -175,10 +175,10 @@ static int find(struct sp_metric_def *m, const char *name, char *why, size_t n)
 	}
 	if (user)
 		m->mode |= USER_ONLY;
-	int r = open_event(m, -1);
+	int r = open_event(m, 0, -1);
 	if ((r == -EACCES || r == -EPERM) && !(m->mode & (USER_ONLY | KERNEL))) {
 		m->mode |= USER_ONLY;
-		r = open_event(m, -1);
+		r = open_event(m, 0, -1);
 	}
 	if (r < 0)
 		return refused(r, m, why, n);
@@ -241,7 +241,7 @@ static int open_group(struct sp_metric_state *s, const struct sp_metric_def *m, 
 	if (!s->fds)
 		return -ENOMEM;
 	for (unsigned i = 0; i < n; i++) {
-		int fd = open_event(&m[i], i ? s->fds[0] : -1);
+		int fd = open_event(&m[i], s->thread, i ? s->fds[0] : -1);
 		if (fd < 0) {
 			close_group(s, false);
 			return fd;

@@ -129,8 +129,7 @@ static char *mapped_file(uint64_t address)
 	return path;
 }
 
-/* "_solver" of /x/_solver.cpython-311-x86_64-linux-gnu.so, "libm" of libm.so.6; to be freed. */
-static char *module_name(const char *path)
+char *sp_native_module(const char *path)
 {
 	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path, *end = strstr(name, ".so");
 	const char *tag = strstr(name, ".cpython-");
@@ -149,7 +148,7 @@ static struct object *object_new(const Dl_info *info, const struct link_map *map
 	char *path = mapped_file((uint64_t)info->dli_saddr);
 	if (!path)
 		path = strdup(info->dli_fname ? info->dli_fname : "");
-	char *module = path ? module_name(path) : NULL;
+	char *module = path ? sp_native_module(path) : NULL;
 	if (!o || !module) {
 		free(o);
 		free(path);

@@ -2,8 +2,11 @@
 /* Measurements that are over, for as long as a thread may be within an event of theirs. Wrappers of file I/O, MPI and
  * compiled functions record without the GIL: a thread may be preempted in the middle of an event, and find another
  * measurement when it goes on. What it holds stays until it has ended, or has a location in a later measurement. */
+#include "record/heap_record.h"
 #include "record/lines.h"
 #include "record/record.h"
+#include "record/walk.h"
+#include "record/waits.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -21,6 +24,9 @@ static void thread_free(struct sp_thread *t)
 	free(t->table);
 	sp_stack_free_aside(t);
 	sp_lines_free(t, false);
+	sp_walk_free(t);
+	sp_heap_thread_free(t);
+	sp_waits_free(t, false);
 }
 
 static void past_free(struct sp_past *past)

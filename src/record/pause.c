@@ -184,6 +184,7 @@ void sp_process_pause(void)
 		sp_stack_paused(sp_self, now);
 	sp_process.paused_at = now;
 	sp_process.paused = true;
+	sp_process.header->flags |= SP_RAW_FLAG_PAUSED;
 	sp_recording = false;
 	sp_process_out_of_date();
 }
@@ -193,5 +194,6 @@ void sp_process_resume(void)
 	sp_process.resumed_at = sp_ticks();
 	sp_process.paused_ticks += sp_process.resumed_at - sp_process.paused_at;
 	sp_process.paused = false;
+	sp_process.header->flags &= ~(uint32_t)SP_RAW_FLAG_PAUSED;
 	sp_recording = true;
 }

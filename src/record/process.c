@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Beginning and end of a measurement, and fork: a child goes on in a file of its own. */
 #include "record/adapter.h"
+#include "record/heap_record.h"
 #include "record/interpose.h"
 #include "record/lines.h"
 #include "record/record.h"
 #include "record/task.h"
+#include "record/waits.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 struct sp_process sp_process = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -64,6 +67,7 @@ static void fork_prepare(void)
 {
 	sp_adapter_forks = 1;
 	pthread_mutex_lock(&sp_process.lock);
+	sp_heap_fork(SP_FORK_BEFORE);
 	sp_metrics_fork(SP_FORK_BEFORE);
 	if (sp_process.forked || !sp_process.header)
 		return;
@@ -91,6 +95,7 @@ static void fork_parent(void)
 	if (!sp_process.forked)
 		fork_forget();
 	sp_metrics_fork(SP_FORK_PARENT);
+	sp_heap_fork(SP_FORK_PARENT);
 	pthread_mutex_unlock(&sp_process.lock);
 	sp_adapter_forks = 0;
 }
@@ -102,6 +107,7 @@ static void fork_child(void)
 	pthread_mutex_init(&sp_process.lock, NULL);
 	sp_adapter_forks = sp_adapter_forked_python = 0;
 	sp_metrics_fork(SP_FORK_CHILD);
+	sp_heap_fork(SP_FORK_CHILD);
 	if (sp_process.forked || !sp_process.header)
 		return;
 	forking.header = sp_process.header;
@@ -116,6 +122,7 @@ static void fork_child(void)
 	sp_process.ending = 0;
 	sp_process.header = NULL;
 	sp_task_forget(true);
+	sp_waits_forget();
 	sp_self = NULL;
 	sp_process.forked = forking.running;
 	if (!sp_process.forked)
@@ -146,9 +153,19 @@ static struct sp_thread *child_frames(void)
 	return t;
 }
 
+/* Where the system lets only chosen processes look into others (ptrace_scope 1): the one that samples, and its
+ * children.
+ */
+static void let_sampler_in(void)
+{
+	if (sp_process.settings.sampler)
+		prctl(PR_SET_PTRACER, (unsigned long)sp_process.settings.sampler, 0, 0, 0);
+}
+
 static int child_open(void)
 {
 	char *name = strdup(strrchr(sp_process.path, '/') + 1);
+	let_sampler_in();
 	int r = forking.defs_used ? sp_buffer_open(sp_process.dir) : -ENOMEM;
 	if (!r) {
 		sp_adapter_new_file(0);
@@ -161,6 +178,7 @@ static int child_open(void)
 		r = sp_define_inherit(forking.defs, forking.defs_used, forking.n_defs);
 		if (name)
 			sp_define_meta("parent", name, strlen(name));
+		sp_heap_file();
 	}
 	free(name);
 	return r;
@@ -237,6 +255,8 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 	sp_task_forget(false);
 	sp_clock_init(sp_process.settings.clock);
 	sp_process.dir = strdup(dir);
+	if (how != SP_RAW_STARTED_SAMPLER)
+		let_sampler_in();
 	int r = sp_process.dir ? sp_buffer_open(dir) : -ENOMEM;
 	if (r)
 		return r;
@@ -244,7 +264,7 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 		return -ENOMEM;
 	handlers = true;
 	sp_process.header->start = how;
-	if (sp_process.settings.trace)
+	if (sp_process.settings.trace && how != SP_RAW_STARTED_SAMPLER)
 		sp_process.header->flags |= SP_RAW_FLAG_TRACE;
 	static const char collapsed[] = "(call paths beyond the memory limit)";
 	struct sp_text none = {"", 0}, text = {collapsed, sizeof collapsed - 1};
@@ -255,14 +275,26 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 	sp_metrics_start(sp_process.settings.metrics);
 	sp_adapter_columns();
 	sp_interpose_columns();
+	sp_heap_columns();
+	sp_waits_forget();
+	sp_waits_columns();
 	sp_adapter_new_file(1);
 	static const char deeper[] = "COLLAPSED";
 	text = (struct sp_text){deeper, sizeof deeper - 1};
 	if (sp_process.settings.profile_depth)
 		sp_define_region(none, text, none, 0, SP_RAW_REGION_COLLAPSED);
+	sp_heap_file();
 	sp_epoch++;
 	sp_recording = true;
 	return 0;
+}
+
+int sp_process_start_sampler(const char *dir, struct sp_settings *s, struct sp_filter *f, pid_t sampled,
+                             const char *sampled_file)
+{
+	sp_process.sampled = sampled;
+	sp_process.sampled_file = sampled_file;
+	return sp_process_start(dir, s, f, SP_RAW_STARTED_SAMPLER);
 }
 
 void sp_process_filter(struct sp_filter *f, char *items)
@@ -293,6 +325,7 @@ void sp_process_stop(enum sp_raw_ended how)
 {
 	if (!sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
 		return;
+	sp_heap_stop();
 	uint64_t now = sp_ticks();
 	if (how == SP_RAW_ENDED_STOPPED && sp_self) {
 		sp_lines_close(sp_self, sp_process_until(sp_self, now));

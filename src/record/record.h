@@ -39,7 +39,13 @@ struct sp_settings {
 	bool instrument;  /* functions are recorded from the start on, not only the program's own regions */
 	bool io;
 	bool gil;                   /* time waited for it */
+	bool memory_profile;        /* every allocation is recorded */
+	uint64_t memory_sample;     /* mean bytes between two that are; 0: none */
+	uint64_t limit_rss;         /* of resident bytes, which is marked; 0: none */
+	uint32_t sampler;           /* process id of the one that samples this process; 0: none */
+	bool waits;                 /* for locks, other threads, …; with gil */
 	bool source;                /* of functions whose lines are recorded is kept */
+	bool finalize;              /* ranks merge what they recorded where MPI ends */
 	bool annotate;              /* facts of the functions' code are recorded */
 	uint32_t label_limit;       /* labels by arguments in a process; 0: none */
 	char *label;                /* owned; args, file, path, line, separated by commas */
@@ -55,7 +61,14 @@ struct sp_settings {
 
 struct sp_setting {
 	const char *name;
-	enum { SP_SETTING_BOOL, SP_SETTING_SIZE, SP_SETTING_COUNT, SP_SETTING_WHEN_FULL, SP_SETTING_TEXT } kind;
+	enum {
+		SP_SETTING_BOOL,
+		SP_SETTING_SIZE,
+		SP_SETTING_BYTES,
+		SP_SETTING_COUNT,
+		SP_SETTING_WHEN_FULL,
+		SP_SETTING_TEXT
+	} kind;
 	size_t offset;
 	const char *initial;
 };
@@ -67,8 +80,8 @@ void sp_settings_free(struct sp_settings *s);
 int sp_settings_set(struct sp_settings *s, const char *name, const char *value, char *why, size_t n);
 /* All from SPARTITO_<NAME>. */
 int sp_settings_from_environment(struct sp_settings *s, char *why, size_t n);
-/* The value as text, as it would be set. */
-void sp_settings_get(const struct sp_settings *s, const struct sp_setting *which, char *text, size_t n);
+/* The value as text, as it would be set; owned by the caller, NULL: no memory. */
+char *sp_settings_text(const struct sp_settings *s, const struct sp_setting *which);
 
 /* ---- filter: which regions are recorded; decided once for each code object ---- */
 
@@ -85,6 +98,12 @@ int sp_patterns_new(struct sp_filter **out, const char *patterns, char *why, siz
 bool sp_patterns_take(struct sp_filter *f, const char *module, const char *qualname, const char *file,
                       void (*first)(size_t number));
 bool sp_filter_wants(const struct sp_filter *f, const char *module, const char *qualname, const char *file);
+/* Whether a module is the package or a part of it. */
+bool sp_module_is_in(const char *module, const char *package);
+/* Whether a function is a part of Spartito: such are never recorded. */
+bool sp_module_is_ours(const char *module, const char *file);
+/* What a module is called in experiments: that which imports has another name once `importlib` is imported. */
+const char *sp_module_name(const char *module);
 /* Whose function it is; chosen: an item includes it. */
 enum sp_belongs { SP_MINE, SP_INSTALLED, SP_LIBRARY, SP_CHOSEN };
 enum sp_belongs sp_filter_belongs(const struct sp_filter *f, const char *module, const char *qualname,
@@ -154,6 +173,9 @@ struct sp_thread {
 	struct sp_waiting_table aside, fibers; /* user regions of suspended generators; whole stacks */
 	struct sp_lines *lines;                /* owned; of chosen functions. NULL: none ran here */
 	bool lines_failed;                     /* there was no room for them */
+	struct sp_walk *walk;                  /* owned; walk.h. NULL: it was never walked */
+	struct sp_heap_thread *heap;           /* owned; heap_sites.c. NULL: nothing was allocated */
+	struct sp_waits *waits;                /* owned; for locks and the like. NULL: none yet */
 	struct sp_c_cache {
 		const void *def, *name, *owner;
 		uint64_t region;
@@ -169,6 +191,10 @@ extern bool sp_recording; /* measuring, and not paused */
 
 /* Makes the calling thread's location; NULL (counted) when that cannot be done or nothing is measured. */
 struct sp_thread *sp_thread_new(void);
+/* A location for a thread of the process that is sampled, which began at `begin`; NULL (counted): no room. And its end.
+ */
+struct sp_thread *sp_thread_of(uint64_t tid, uint64_t begin);
+void sp_thread_ended(struct sp_thread *t, uint64_t end);
 /* Of the calling thread nothing is recorded until sp_thread_show() gets what this returned. */
 struct sp_thread *sp_thread_hide(void);
 void sp_thread_show(struct sp_thread *t);
@@ -194,6 +220,8 @@ struct sp_process {
 	struct sp_filter *filter;
 	struct sp_raw_header *header; /* mapped; NULL: nothing is measured */
 	char *dir, *path;             /* owned, absolute */
+	pid_t sampled;                /* the process that is recorded, by its samples; 0: this one */
+	const char *sampled_file;     /* name of its raw file; NULL: it has none */
 	uint64_t size;                /* of the file */
 	struct sp_segment *segments;  /* owned */
 	size_t n_segments;
@@ -219,6 +247,10 @@ extern struct sp_process sp_process;
 
 /* Begins a measurement: takes over settings and filter. boot: the calling thread is in the interpreter's start-up. */
 int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f, enum sp_raw_start how);
+/* The same in a process that samples another one, `sampled`, which has a raw file of that name, or none (NULL). Threads
+ * are made by sp_thread_of(). */
+int sp_process_start_sampler(const char *dir, struct sp_settings *s, struct sp_filter *f, pid_t sampled,
+                             const char *sampled_file);
 /* Ends it. The mappings stay for as long as another thread may be in its last event: past.c. */
 void sp_process_stop(enum sp_raw_ended how);
 /* The process is about to become another program; false: that failed, and it goes on. */
@@ -325,6 +357,8 @@ static inline uint64_t *sp_node_value(struct sp_raw_node *n, unsigned column)
 void sp_callpath_parameter(struct sp_thread *t, uint32_t parameter, uint32_t region, uint64_t now);
 /* NULL: no room. */
 struct sp_raw_node *sp_callpath_child(struct sp_thread *t, struct sp_raw_node *parent, uint32_t region);
+/* The index of a node of t, as the file has it. */
+uint32_t sp_callpath_index(const struct sp_thread *t, const struct sp_raw_node *n);
 void sp_callpath_reset(struct sp_thread *t);
 void sp_enter_slow(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t now, unsigned kind);
 void sp_enter_collapsed(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t now, unsigned kind);
@@ -400,6 +434,17 @@ extern bool (*sp_stack_still_open)(const struct sp_raw_frame *f);
 extern __thread bool sp_stack_enters_other __attribute__((tls_model("initial-exec")));
 /* Set by the hook: the thread's first enter after a pause; makes its stack agree with the interpreter's again. */
 extern void (*sp_stack_out_of_date)(struct sp_thread *t);
+/* The node of the call path that the calling thread is in, t being its location for this moment (sp_adapter_thread()).
+ * Where functions are recorded it is that of the innermost open frame; elsewhere the interpreter's frames are walked.
+ * With the GIL or without; keeps exception and errno. Code that is met first without the GIL has no name yet: it takes
+ * its nearest known caller's place, and *unnamed grows. Never NULL. */
+extern struct sp_raw_node *(*sp_stack_walk)(struct sp_thread *t, uint64_t *unnamed); /* set by the hook */
+static inline struct sp_raw_node *sp_stack_node(struct sp_thread *t, uint64_t *unnamed)
+{
+	if (SP_LIKELY(sp_process.instrumented && !t->silent) || !sp_stack_walk)
+		return (struct sp_raw_node *)((const struct sp_raw_frame *)t->loc.top)->node;
+	return sp_stack_walk(t, unnamed);
+}
 /* Where the hot path must stop: the end of the stack or the depth limit. */
 void sp_stack_limit(struct sp_thread *t);
 

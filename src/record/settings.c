@@ -28,9 +28,15 @@ const struct sp_setting sp_setting_table[] = {
     {"instrument", SP_SETTING_BOOL, AT(instrument), "1"},
     {"io", SP_SETTING_BOOL, AT(io), "0"},
     {"tasks", SP_SETTING_COUNT, AT(tasks), "100000"},
+    {"memory_profile", SP_SETTING_BOOL, AT(memory_profile), "0"},
+    {"memory_sample", SP_SETTING_BYTES, AT(memory_sample), "0"},
+    {"limit_rss", SP_SETTING_BYTES, AT(limit_rss), "0"},
     {"gil", SP_SETTING_BOOL, AT(gil), "0"},
+    {"sampler", SP_SETTING_COUNT, AT(sampler), "0"},
+    {"waits", SP_SETTING_BOOL, AT(waits), "0"},
     {"mpi", SP_SETTING_TEXT, AT(mpi), "auto"},
     {"clock", SP_SETTING_TEXT, AT(clock), "auto"},
+    {"finalize", SP_SETTING_BOOL, AT(finalize), "1"},
     {"annotate", SP_SETTING_BOOL, AT(annotate), "0"},
     {"label", SP_SETTING_TEXT, AT(label), ""},
     {"label_limit", SP_SETTING_COUNT, AT(label_limit), "10000"},
@@ -53,13 +59,13 @@ static int read_bool(const char *v, bool *out)
 	return -EINVAL;
 }
 
-/* "16000k", "4M", "1.5G", "65536": factors of 1024. At least 256 KiB: less holds nothing. */
-static int read_size(const char *v, uint64_t *out)
+/* "16000k", "4M", "1.5G", "65536": factors of 1024. */
+static int read_bytes(const char *v, uint64_t *out)
 {
 	char *end;
 	double d = strtod(v, &end);
 	static const char units[] = "kmgt";
-	if (end == v || !(d > 0))
+	if (end == v || !(d >= 0))
 		return -EINVAL;
 	if (*end) {
 		const char *u = strchr(units, *end | 0x20);
@@ -75,10 +81,22 @@ static int read_size(const char *v, uint64_t *out)
 		if (*end)
 			return -EINVAL;
 	}
-	if (d < 256 << 10 || d > 1e18)
+	if (d > 1e18)
 		return -ERANGE;
 	*out = (uint64_t)d;
 	return 0;
+}
+
+/* At least 256 KiB: less holds nothing. */
+static int read_size(const char *v, uint64_t *out)
+{
+	uint64_t bytes;
+	int r = read_bytes(v, &bytes);
+	if (!r && bytes < 256 << 10)
+		r = bytes ? -ERANGE : -EINVAL;
+	if (!r)
+		*out = bytes;
+	return r;
 }
 
 static int read_count(const char *v, uint32_t *out)
@@ -99,6 +117,8 @@ static int read_value(const struct sp_setting *row, const char *v, void *field)
 		return read_bool(v, field);
 	case SP_SETTING_SIZE:
 		return read_size(v, field);
+	case SP_SETTING_BYTES:
+		return read_bytes(v, field);
 	case SP_SETTING_COUNT:
 		return read_count(v, field);
 	case SP_SETTING_WHEN_FULL:
@@ -122,6 +142,7 @@ static const char *wanted(const struct sp_setting *row, int r)
 	static const char *const text[] = {
 	    [SP_SETTING_BOOL] = "not one of 1, 0, true, false, yes, no, on, off",
 	    [SP_SETTING_SIZE] = "not a size such as 64M or 2G",
+	    [SP_SETTING_BYTES] = "not a size such as 512K or 1G",
 	    [SP_SETTING_COUNT] = "not a whole number",
 	    [SP_SETTING_WHEN_FULL] = "neither flush nor stop",
 	    [SP_SETTING_TEXT] = "too long",
@@ -178,23 +199,24 @@ int sp_settings_from_environment(struct sp_settings *s, char *why, size_t n)
 	return 0;
 }
 
-void sp_settings_get(const struct sp_settings *s, const struct sp_setting *row, char *text, size_t n)
+char *sp_settings_text(const struct sp_settings *s, const struct sp_setting *row)
 {
 	const void *field = (const char *)s + row->offset;
+	char number[24];
 	switch (row->kind) {
 	case SP_SETTING_BOOL:
-		snprintf(text, n, "%d", *(const bool *)field);
-		break;
+		return strdup(*(const bool *)field ? "1" : "0");
 	case SP_SETTING_SIZE:
-		snprintf(text, n, "%llu", (unsigned long long)*(const uint64_t *)field);
+	case SP_SETTING_BYTES:
+		snprintf(number, sizeof number, "%llu", (unsigned long long)*(const uint64_t *)field);
 		break;
 	case SP_SETTING_COUNT:
-		snprintf(text, n, "%u", *(const uint32_t *)field);
+		snprintf(number, sizeof number, "%u", *(const uint32_t *)field);
 		break;
 	case SP_SETTING_WHEN_FULL:
-		snprintf(text, n, "%s", *(const enum sp_when_full *)field == SP_FLUSH ? "flush" : "stop");
-		break;
+		return strdup(*(const enum sp_when_full *)field == SP_FLUSH ? "flush" : "stop");
 	case SP_SETTING_TEXT:
-		snprintf(text, n, "%s", *(char *const *)field ? *(char *const *)field : "");
+		return strdup(*(char *const *)field ? *(char *const *)field : "");
 	}
+	return strdup(number);
 }

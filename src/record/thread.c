@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Locations: one for each thread, made at its first event; and the thread's pieces of the trace. */
+#include "record/heap_record.h"
 #include "record/hot.h"
 #include "record/interpose.h"
 #include "record/lines.h"
+#include "record/walk.h"
+#include "record/waits.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,6 +33,27 @@ static void unlink_thread(const struct sp_thread *t)
 		}
 }
 
+/* All that it holds, with the process lock held: nothing more will be recorded of it. */
+static void give_back(struct sp_thread *t)
+{
+	free(t->table);
+	sp_metrics_thread_end(t);
+	sp_stack_free_aside(t);
+	sp_lines_free(t, true);
+	sp_walk_free(t);
+	sp_heap_thread_free(t);
+	sp_waits_free(t, true);
+	unlink_thread(t);
+	if (t->ev_chunk)
+		sp_buffer_done(t->ev_chunk);
+	sp_buffer_done(t->stack_chunk);
+	for (struct sp_raw_chunk *c = t->node_chunk, *before; c; c = before) {
+		before = (struct sp_raw_chunk *)c->reserved[0];
+		sp_buffer_done(c);
+	}
+	sp_buffer_done((struct sp_raw_chunk *)t - 1);
+}
+
 static void at_thread_end(void *arg)
 {
 	pthread_mutex_lock(&sp_process.lock);
@@ -53,19 +77,7 @@ static void at_thread_end(void *arg)
 	pthread_mutex_lock(&sp_process.lock);
 	if (!over)
 		t->loc.end = end;
-	free(t->table);
-	sp_metrics_thread_end(t);
-	sp_stack_free_aside(t);
-	sp_lines_free(t, true);
-	unlink_thread(t);
-	if (t->ev_chunk)
-		sp_buffer_done(t->ev_chunk);
-	sp_buffer_done(t->stack_chunk);
-	for (struct sp_raw_chunk *c = t->node_chunk, *before; c; c = before) {
-		before = (struct sp_raw_chunk *)c->reserved[0];
-		sp_buffer_done(c);
-	}
-	sp_buffer_done((struct sp_raw_chunk *)t - 1);
+	give_back(t);
 	sp_process.ending--;
 	pthread_mutex_unlock(&sp_process.lock);
 }
@@ -243,10 +255,8 @@ static bool is_left_out(void)
 	return false;
 }
 
-static struct sp_thread *location_new(void)
+static struct sp_thread *location_new(uint64_t tid, uint64_t begin)
 {
-	if (is_left_out())
-		return NULL;
 	struct sp_raw_chunk *c = sp_buffer_chunk(SP_RAW_LOCATION, NULL, SP_RAW_PAGE);
 	if (!c) {
 		sp_process.header->lost_threads++;
@@ -255,8 +265,8 @@ static struct sp_thread *location_new(void)
 	struct sp_thread *t = (struct sp_thread *)(c + 1);
 	c->location = t->loc.id = sp_process.header->locations++;
 	t->loc.creator = SP_RAW_NONE;
-	t->loc.tid = (uint64_t)syscall(SYS_gettid);
-	t->loc.begin = t->loc.last = sp_ticks();
+	t->loc.tid = tid;
+	t->loc.begin = t->loc.last = begin;
 	t->depth_limit = sp_process.settings.depth;
 	t->paused_ticks = sp_process.paused_ticks;
 	t->slot = &sp_self;
@@ -264,6 +274,39 @@ static struct sp_thread *location_new(void)
 	t->next = sp_process.threads;
 	sp_process.threads = t;
 	return t;
+}
+
+/* Makes all that a new location needs; NULL (counted): no room. */
+static struct sp_thread *with_parts(struct sp_thread *t)
+{
+	if (!t || !parts_init(t))
+		return t;
+	pthread_mutex_lock(&sp_process.lock);
+	sp_process.header->lost_threads++;
+	sp_metrics_thread_end(t);
+	unlink_thread(t);
+	t->loc.end = t->loc.begin;
+	pthread_mutex_unlock(&sp_process.lock);
+	return NULL;
+}
+
+struct sp_thread *sp_thread_of(uint64_t tid, uint64_t begin)
+{
+	static struct sp_thread *nobody;
+	pthread_mutex_lock(&sp_process.lock);
+	struct sp_thread *t = location_new(tid, begin);
+	if (t)
+		t->slot = &nobody;
+	pthread_mutex_unlock(&sp_process.lock);
+	return with_parts(t);
+}
+
+void sp_thread_ended(struct sp_thread *t, uint64_t end)
+{
+	pthread_mutex_lock(&sp_process.lock);
+	t->loc.end = end;
+	give_back(t);
+	pthread_mutex_unlock(&sp_process.lock);
 }
 
 struct sp_thread *sp_thread_new(void)
@@ -276,18 +319,10 @@ struct sp_thread *sp_thread_new(void)
 		return t;
 	pthread_once(&end_once, make_key);
 	pthread_mutex_lock(&sp_process.lock);
-	if (sp_recording && sp_process.header)
-		t = location_new();
+	if (sp_recording && sp_process.header && !is_left_out())
+		t = location_new((uint64_t)syscall(SYS_gettid), sp_ticks());
 	pthread_mutex_unlock(&sp_process.lock);
-	if (t && parts_init(t)) {
-		pthread_mutex_lock(&sp_process.lock);
-		sp_process.header->lost_threads++;
-		sp_metrics_thread_end(t);
-		unlink_thread(t);
-		t->loc.end = t->loc.begin;
-		pthread_mutex_unlock(&sp_process.lock);
-		t = NULL;
-	}
+	t = with_parts(t);
 	if (!t) {
 		failed_epoch = sp_epoch;
 	} else {
@@ -323,7 +358,9 @@ void sp_thread_restart(struct sp_thread *t)
 {
 	t->booting = false;
 	sp_callpath_reset(t);
+	sp_walk_reset(t);
 	sp_lines_restart(t);
+	sp_waits_restart(t);
 	if (sp_thread_nodes_init(t)) {
 		/* the thread cannot be recorded: its stack stays empty */
 		t->stack_end = NULL;

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory: Python's allocators and the library in front of the C library's; where the program is when it allocates. */
+#include "hook/heap.h"
+
+#include "hook/hook.h"
+#include "record/heap_record.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+
+/* ---- where ---- */
+
+static PyThreadState *own_state(bool *gil)
+{
+	PyThreadState *own, *current;
+	*gil = false;
+	if (SP_UNLIKELY(!Py_IsInitialized()))
+		return NULL; /* the interpreter is on its way out, and with it what is asked here */
+	own = PyGILState_GetThisThreadState();
+	current = sp_thread_state();
+	*gil = current && current == own;
+	return own;
+}
+
+/* What is filtered is where its caller calls it. */
+static void where(struct sp_heap_where *w)
+{
+	bool gil;
+	PyThreadState *ts = own_state(&gil);
+	sp_frame *f = ts ? sp_frame_current(ts) : NULL;
+	uint64_t slot = 0;
+	for (; f; f = sp_frame_back(f)) {
+		slot = sp_slot_of(sp_frame_code(f));
+		if (SP_LIKELY((slot & SP_SLOT_MASK) == sp_slot_ok) || !sp_slot_is_filtered(slot))
+			break;
+	}
+	if (!f)
+		return;
+	w->frame = f;
+	w->region = (slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == sp_slot_ok ? (uint32_t)(slot >> SP_SLOT_ID) : 0;
+	if (w->region >= SP_REGION_HIDES)
+		w->region = 0;
+	w->at = sp_frame_instruction(f, &w->offset);
+}
+
+static void line_of(const struct sp_heap_where *w, uint32_t *region, uint32_t *line)
+{
+	sp_frame *f = (sp_frame *)(uintptr_t)w->frame;
+	PyCodeObject *code = sp_frame_code(f);
+	*region = w->region;
+	if (!*region) {
+		bool gil;
+		own_state(&gil);
+		if (gil) {
+			SP_SAVE_EXCEPTION;
+			const uint64_t slot = sp_names_slot(code, f);
+			SP_RESTORE_EXCEPTION;
+			*region = slot & SP_SLOT_FILTERED ? 0 : (uint32_t)(slot >> SP_SLOT_ID);
+			if (*region >= SP_REGION_HIDES)
+				*region = 0;
+		}
+	}
+	const int number = *region ? sp_frame_line(f) : 0;
+	*line = number > 0 ? (uint32_t)number : 0;
+}
+
+/* ---- Python's allocators ---- */
+
+static const PyMemAllocatorDomain domains[] = {PYMEM_DOMAIN_RAW, PYMEM_DOMAIN_MEM, PYMEM_DOMAIN_OBJ};
+static const unsigned kinds[] = {SP_RAW_HEAP_PYTHON_RAW, SP_RAW_HEAP_PYTHON_MEM, SP_RAW_HEAP_PYTHON_OBJECT};
+enum { DOMAINS = 3 };
+static struct sp_heap_domain behind[DOMAINS];
+static PyMemAllocatorEx ours[DOMAINS];
+static struct sp_heap_arenas behind_arenas;
+static bool in_place[DOMAINS];
+
+/* Whether Python's own small allocator is in use, without a debugger of it. It does not look at its context. */
+static bool is_pymalloc(void)
+{
+	const char *(*name)(void) = (const char *(*)(void))dlsym(RTLD_DEFAULT, "_PyMem_GetCurrentAllocatorName");
+	const char *is = name ? name() : NULL;
+	return is && !strcmp(is, "pymalloc");
+}
+
+/* sampled: what is taken from malloc() in any case is left to its wrapper. */
+static void domains_put(const struct sp_heap_domain_functions *f, bool sampled)
+{
+	PyMemAllocatorEx raw;
+	const bool pymalloc = is_pymalloc();
+	PyMem_GetAllocator(PYMEM_DOMAIN_RAW, &raw);
+	for (int i = 0; i < DOMAINS; i++) {
+		PyMemAllocatorEx a;
+		PyMem_GetAllocator(domains[i], &a);
+		if (in_place[i] || (sampled && a.malloc == raw.malloc))
+			continue;
+		const bool foreign = sampled && pymalloc && !a.ctx;
+		behind[i] = (struct sp_heap_domain){kinds[i], foreign, a.ctx, a.malloc, a.calloc, a.realloc, a.free};
+		ours[i] = (PyMemAllocatorEx){&behind[i], f->malloc, f->calloc, f->realloc, foreign ? a.free : f->free};
+		PyMem_SetAllocator(domains[i], &ours[i]);
+		in_place[i] = true;
+	}
+}
+
+static void arenas_put(const struct sp_heap_arenas *f)
+{
+	static bool done;
+	PyObjectArenaAllocator a;
+	if (done)
+		return;
+	PyObject_GetArenaAllocator(&a);
+	behind_arenas = (struct sp_heap_arenas){a.ctx, a.alloc, a.free};
+	a = (PyObjectArenaAllocator){&behind_arenas, f->alloc, f->free};
+	PyObject_SetArenaAllocator(&a);
+	done = true;
+}
+
+/* Who came on top of us calls us: then we stay, and pass on. Arenas stay as they are. */
+static void domains_take(void)
+{
+	PyMemAllocatorEx a;
+	for (int i = 0; i < DOMAINS; i++) {
+		const struct sp_heap_domain *d = &behind[i];
+		PyMem_GetAllocator(domains[i], &a);
+		if (!in_place[i] || a.ctx != ours[i].ctx || a.malloc != ours[i].malloc)
+			continue;
+		a = (PyMemAllocatorEx){d->ctx, d->malloc, d->calloc, d->realloc, d->free};
+		PyMem_SetAllocator(domains[i], &a);
+		in_place[i] = false;
+	}
+}
+
+/* ---- beginning and end ---- */
+
+struct range {
+	uintptr_t inside, begin, end;
+};
+
+static int find_code(struct dl_phdr_info *object, size_t size, void *arg)
+{
+	struct range *r = arg;
+	struct range code = {r->inside, UINTPTR_MAX, 0};
+	bool found = false;
+	(void)size;
+	for (int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &object->dlpi_phdr[i];
+		const uintptr_t from = object->dlpi_addr + p->p_vaddr, to = from + p->p_memsz;
+		if (p->p_type != PT_LOAD)
+			continue;
+		found = found || (r->inside >= from && r->inside < to);
+		if (p->p_flags & PF_X) {
+			code.begin = from < code.begin ? from : code.begin;
+			code.end = to > code.end ? to : code.end;
+		}
+	}
+	if (found)
+		*r = code;
+	return found;
+}
+
+static PyObject *over(PyObject *self, PyObject *none)
+{
+	(void)self, (void)none;
+	sp_heap_over();
+	Py_RETURN_NONE;
+}
+
+/* What is left is told before the interpreter clears its modules: the first that was registered is called last. */
+static int watch_end(void)
+{
+	static PyMethodDef definition = {"over", over, METH_NOARGS, NULL};
+	static bool done;
+	if (done)
+		return 0;
+	PyObject *module = PyImport_ImportModule("atexit"), *function = PyCFunction_New(&definition, NULL), *r = NULL;
+	if (module && function)
+		r = PyObject_CallMethod(module, "register", "O", function);
+	done = r != NULL;
+	Py_XDECREF(r);
+	Py_XDECREF(function);
+	Py_XDECREF(module);
+	return done ? 0 : -1;
+}
+
+static int (*attach)(const struct sp_heap_recorder *);
+static const struct sp_heap_domain_functions *functions, *sampled;
+static const struct sp_heap_arenas *arenas;
+static uint64_t *filter;
+
+bool sp_hook_heap_find(void)
+{
+	attach = (int (*)(const struct sp_heap_recorder *))dlsym(RTLD_DEFAULT, SP_HEAP_ATTACH_SYMBOL);
+	functions = (const struct sp_heap_domain_functions *)dlsym(RTLD_DEFAULT, SP_HEAP_DOMAIN_SYMBOL);
+	sampled = (const struct sp_heap_domain_functions *)dlsym(RTLD_DEFAULT, SP_HEAP_SAMPLED_SYMBOL);
+	arenas = (const struct sp_heap_arenas *)dlsym(RTLD_DEFAULT, SP_HEAP_ARENA_SYMBOL);
+	uint64_t *(*bits)(void) = (uint64_t * (*)(void)) dlsym(RTLD_DEFAULT, SP_HEAP_FILTER_SYMBOL);
+	filter = bits ? bits() : NULL;
+	sp_heap_quiet = filter && attach && functions && sampled && arenas
+	                    ? (int *(*)(void))dlsym(RTLD_DEFAULT, SP_HEAP_QUIET_SYMBOL)
+	                    : NULL;
+	return sp_heap_quiet;
+}
+
+bool sp_hook_heap_first(void)
+{
+	Dl_info wrappers, found;
+	const void *first = dlsym(RTLD_DEFAULT, "malloc");
+	return first && dladdr((const void *)attach, &wrappers) && dladdr(first, &found) &&
+	       wrappers.dli_fbase == found.dli_fbase;
+}
+
+int sp_hook_heap_start(void)
+{
+	struct range code = {(uintptr_t)&attach, 0, 0};
+	if (!sp_heap_quiet || !sp_heap_wanted(&sp_process.settings))
+		return 0;
+	if (watch_end())
+		return -1;
+	dl_iterate_phdr(find_code, &code);
+	sp_heap_where = where;
+	sp_heap_line = line_of;
+	const struct sp_heap_recorder *r = sp_heap_start(filter, code.begin, code.end);
+	if (!r || attach(r))
+		return 0;
+	if (r->sample)
+		arenas_put(arenas);
+	domains_put(r->sample ? sampled : functions, r->sample && sp_hook_heap_first());
+	return 0;
+}
+
+void sp_hook_heap_stop(void)
+{
+	if (attach)
+		attach(NULL);
+	domains_take();
+}

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Locks: who holds them, and who waits. The functions of the types' own method definitions are replaced in place, so
+ * that names, texts, signatures and what the program took from them before stay what they are; specialised bytecode and
+ * bound methods read the definition at each call.
+ *
+ * A lock that is free is taken here, as the interpreter's own function would first try to. Only when that fails, and
+ * the interpreter's function is called to wait, anything is recorded but the holder. What is known of a lock is found
+ * by its address, from its creation to its end. */
+#include "hook/waits.h"
+#include "record/adapter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the interpreter's two types of locks; checked with a lock of our own before anything is replaced. */
+struct lock {
+	PyObject_HEAD PyThread_type_lock lock;
+	PyObject *weak;
+	char locked;
+};
+struct rlock {
+	PyObject_HEAD PyThread_type_lock lock;
+	unsigned long owner;
+	unsigned long count;
+};
+
+const PyInterpreterState *sp_waits_home;
+static PyTypeObject *lock_type, *rlock_type;
+
+bool sp_waits_is_lock(PyObject *o)
+{
+	return PyObject_TypeCheck(o, lock_type) || PyObject_TypeCheck(o, rlock_type);
+}
+
+SP_WAITS_TOGETHER struct sp_thread *sp_waits_thread(void)
+{
+	if (!sp_waits_wanted || !sp_recording || !sp_waits_at_home())
+		return NULL;
+	struct sp_thread *t = sp_hook_thread(NULL);
+	return t && t->epoch == sp_epoch && !t->booting ? t : NULL;
+}
+
+/* ---- the end of locks, and where they are made ---- */
+
+enum { LOCK_TYPE, RLOCK_TYPE, TYPES };
+static struct {
+	allocfunc alloc;
+	destructor dealloc;
+} theirs[TYPES];
+
+#define TYPE(name, which)                                                                                              \
+	static PyObject *name##_alloc(PyTypeObject *type, Py_ssize_t n)                                                \
+	{                                                                                                              \
+		PyObject *o = theirs[which].alloc(type, n);                                                            \
+		sp_known_made(o);                                                                                      \
+		return o;                                                                                              \
+	}                                                                                                              \
+	static void name##_dealloc(PyObject *o)                                                                        \
+	{                                                                                                              \
+		if (sp_waits_at_home())                                                                                \
+			sp_known_forget(o);                                                                            \
+		theirs[which].dealloc(o);                                                                              \
+	}
+TYPE(lock, LOCK_TYPE)
+TYPE(rlock, RLOCK_TYPE)
+
+SP_WAITS_TOGETHER void sp_waits_begin(struct sp_wait *w, struct sp_thread *t, const struct sp_waits_place *p,
+                                      struct sp_raw_object *object, unsigned kind, uint32_t holder,
+                                      uint64_t holder_node, unsigned flags)
+{
+	const struct sp_wait_key key = {.node = p->node,
+	                                .code = (uint64_t)p->code,
+	                                .holder_node = holder_node,
+	                                .at = (uint32_t)p->at,
+	                                .object = object ? object->id : 0,
+	                                .holder = holder,
+	                                .kind = kind};
+	struct sp_raw_wait *row = sp_waits_find(t, &key);
+	if (SP_UNLIKELY(!row)) {
+		uint32_t line, file = sp_waits_line(p->code, p->at, &line);
+		row = sp_waits_add(t, &key, file, line);
+	}
+	sp_wait_begin(w, t, p->node, row, object, flags);
+}
+
+/* ---- waiting for a lock ---- */
+
+typedef PyObject *waiting_function(PyObject *self, PyObject *args, PyObject *kwargs);
+
+/* The lock was not free. flags: SP_RAW_WAIT_TIMED or 0. */
+__attribute__((noinline, hot)) static PyObject *wait_for(PyObject *self, PyObject *args, PyObject *kwargs,
+                                                         waiting_function *real, unsigned kind, unsigned flags)
+{
+	struct sp_thread *t = sp_waits_thread();
+	struct sp_waits_place p;
+	struct sp_wait w;
+	if (!t)
+		return real(self, args, kwargs);
+	sp_waits_find_place(t, &p);
+	uint64_t holder_node;
+	uint32_t holder = sp_known_holder(self, &holder_node);
+	struct sp_raw_object *o;
+	/* Condition.wait() waits for a lock that it has taken itself, made for this one wait */
+	if (holder == t->loc.id && p.notified && kind == SP_RAW_WAIT_LOCK) {
+		o = sp_waits_object(p.user, p.kind, NULL);
+		holder = SP_RAW_NONE;
+		holder_node = 0;
+		flags |= SP_RAW_WAIT_FOR_NEWS;
+	} else {
+		o = sp_waits_object(self, kind, NULL);
+		if (o && p.user && !o->user) {
+			const struct sp_raw_object *user = sp_waits_object(p.user, p.kind, NULL);
+			o->user = user ? user->id : 0;
+		}
+	}
+	sp_waits_begin(&w, t, &p, o, p.user ? p.kind : kind, holder, holder_node, flags);
+	PyObject *r = real(self, args, kwargs);
+	if (SP_UNLIKELY(!r) && w.process == *sp_adapter_v1.process && sp_self == t)
+		sp_waits_look_for_circle(&w);
+	sp_wait_end(&w, r && r != Py_False);
+	return r;
+}
+
+enum shape { FOREVER, TIMED, NEVER };
+
+static enum shape shape_of_timeout(PyObject *timeout)
+{
+	const double s = PyFloat_Check(timeout)  ? PyFloat_AS_DOUBLE(timeout)
+	                 : PyLong_Check(timeout) ? PyLong_AsDouble(timeout)
+	                                         : -2;
+	if (s == -1 && PyErr_Occurred()) {
+		PyErr_Clear(); /* too large: an error of the real one */
+		return NEVER;
+	}
+	return s == -1 ? FOREVER : s > 0 && s < 1e9 ? TIMED : NEVER;
+}
+
+/* acquire(blocking=True, timeout=-1). NEVER: it does not wait, or its arguments are for the real one to judge. */
+static enum shape shape_of(PyObject *args, PyObject *kwargs)
+{
+	const Py_ssize_t n = PyTuple_GET_SIZE(args);
+	PyObject *blocking = n > 0 ? PyTuple_GET_ITEM(args, 0) : NULL,
+	         *timeout = n > 1 ? PyTuple_GET_ITEM(args, 1) : NULL;
+	if (SP_LIKELY(!n && !kwargs))
+		return FOREVER;
+	if (kwargs) {
+		PyObject *b = PyDict_GetItemString(kwargs, "blocking"), *s = PyDict_GetItemString(kwargs, "timeout");
+		if (PyDict_GET_SIZE(kwargs) != (b != NULL) + (s != NULL) || (b && blocking) || (s && timeout))
+			return NEVER;
+		blocking = b ? b : blocking;
+		timeout = s ? s : timeout;
+	}
+	if (n > 2 || (blocking && blocking != Py_True &&
+	              !(PyLong_CheckExact(blocking) && Py_SIZE(blocking) != 0 &&
+	                PyObject_RichCompareBool(blocking, Py_True, Py_EQ) == 1)))
+		return NEVER;
+	return timeout ? shape_of_timeout(timeout) : FOREVER;
+}
+
+/* ---- Lock ---- */
+
+enum {
+	LOCK_ACQUIRE,
+	LOCK_ACQUIRE_LOCK,
+	LOCK_ENTER,
+	LOCK_RELEASE,
+	LOCK_RELEASE_LOCK,
+	LOCK_EXIT,
+	LOCK_REINIT,
+	RLOCK_ACQUIRE,
+	RLOCK_ENTER,
+	RLOCK_RELEASE,
+	RLOCK_EXIT,
+	RLOCK_REINIT,
+	RLOCK_SAVE,
+	RLOCK_RESTORE,
+	ALLOCATE_LOCK,
+	ALLOCATE,
+	METHODS
+};
+static struct sp_method methods[METHODS];
+
+static waiting_function *real_waiting(int which)
+{
+	return (waiting_function *)(void (*)(void))methods[which].real;
+}
+
+SP_WAITS_TOGETHER static PyObject *lock_acquire(PyObject *self, PyObject *args, PyObject *kwargs, int which)
+{
+	struct lock *l = (struct lock *)self;
+	struct sp_thread *t = sp_self;
+	PyObject *r;
+	if (SP_UNLIKELY(!t || !sp_waits_at_home()))
+		return real_waiting(which)(self, args, kwargs);
+	const enum shape shape = shape_of(args, kwargs);
+	if (SP_UNLIKELY(shape == NEVER)) {
+		r = real_waiting(which)(self, args, kwargs);
+	} else if (SP_LIKELY(PyThread_acquire_lock(l->lock, NOWAIT_LOCK))) {
+		l->locked = 1;
+		Py_INCREF(Py_True);
+		r = Py_True;
+	} else {
+		r = wait_for(self, args, kwargs, real_waiting(which), SP_RAW_WAIT_LOCK,
+		             shape == TIMED ? SP_RAW_WAIT_TIMED : 0);
+	}
+	if (SP_LIKELY(r == Py_True) && (t = sp_self))
+		sp_known_acquired(t, self);
+	return r;
+}
+
+#define ACQUIRE(name, type, which)                                                                                     \
+	static PyObject *name(PyObject *self, PyObject *args, PyObject *kwargs)                                        \
+	{                                                                                                              \
+		return type##_acquire(self, args, kwargs, which);                                                      \
+	}
+ACQUIRE(on_lock_acquire, lock, LOCK_ACQUIRE)
+ACQUIRE(on_lock_acquire_lock, lock, LOCK_ACQUIRE_LOCK)
+ACQUIRE(on_lock_enter, lock, LOCK_ENTER)
+
+#define RELEASE(name, which)                                                                                           \
+	static PyObject *name(PyObject *self, PyObject *args)                                                          \
+	{                                                                                                              \
+		if (SP_LIKELY(sp_waits_at_home()))                                                                     \
+			sp_known_released(self);                                                                       \
+		return methods[which].real(self, args);                                                                \
+	}
+RELEASE(on_lock_release, LOCK_RELEASE)
+RELEASE(on_lock_release_lock, LOCK_RELEASE_LOCK)
+RELEASE(on_lock_exit, LOCK_EXIT)
+RELEASE(on_lock_reinit, LOCK_REINIT)
+RELEASE(on_rlock_reinit, RLOCK_REINIT)
+RELEASE(on_rlock_save, RLOCK_SAVE)
+
+/* ---- RLock ---- */
+
+static bool is_mine(const struct rlock *l)
+{
+	return l->count && l->owner == PyThread_get_thread_ident();
+}
+
+SP_WAITS_TOGETHER static PyObject *rlock_acquire(PyObject *self, PyObject *args, PyObject *kwargs, int which)
+{
+	struct rlock *l = (struct rlock *)self;
+	struct sp_thread *t = sp_self;
+	PyObject *r;
+	if (SP_UNLIKELY(!t || !sp_waits_at_home()) || is_mine(l))
+		return real_waiting(which)(self, args, kwargs);
+	const enum shape shape = shape_of(args, kwargs);
+	if (SP_UNLIKELY(shape == NEVER)) {
+		r = real_waiting(which)(self, args, kwargs);
+	} else if (SP_LIKELY(PyThread_acquire_lock(l->lock, NOWAIT_LOCK))) {
+		l->owner = PyThread_get_thread_ident();
+		l->count = 1;
+		Py_INCREF(Py_True);
+		r = Py_True;
+	} else {
+		r = wait_for(self, args, kwargs, real_waiting(which), SP_RAW_WAIT_RLOCK,
+		             shape == TIMED ? SP_RAW_WAIT_TIMED : 0);
+	}
+	if (SP_LIKELY(r == Py_True) && (t = sp_self))
+		sp_known_acquired(t, self);
+	return r;
+}
+ACQUIRE(on_rlock_acquire, rlock, RLOCK_ACQUIRE)
+ACQUIRE(on_rlock_enter, rlock, RLOCK_ENTER)
+
+#define RLOCK_RELEASED(name, which)                                                                                    \
+	static PyObject *name(PyObject *self, PyObject *args)                                                          \
+	{                                                                                                              \
+		const struct rlock *l = (const struct rlock *)self;                                                    \
+		if (l->count == 1 && is_mine(l) && sp_waits_at_home())                                                 \
+			sp_known_released(self);                                                                       \
+		return methods[which].real(self, args);                                                                \
+	}
+RLOCK_RELEASED(on_rlock_release, RLOCK_RELEASE)
+RLOCK_RELEASED(on_rlock_exit, RLOCK_EXIT)
+
+static PyObject *call_restore(PyObject *self, PyObject *args, PyObject *none)
+{
+	(void)none;
+	return methods[RLOCK_RESTORE].real(self, args);
+}
+
+/* After Condition.wait(), with ((count, owner),). It cannot be tried, so whether it is free is asked first; if somebody
+ * is quicker, the wait goes unseen. */
+static PyObject *on_rlock_restore(PyObject *self, PyObject *args)
+{
+	struct rlock *l = (struct rlock *)self;
+	struct sp_thread *t = sp_self;
+	if (!t || !sp_waits_at_home())
+		return call_restore(self, args, NULL);
+	const bool is_free = PyThread_acquire_lock(l->lock, NOWAIT_LOCK);
+	if (is_free)
+		PyThread_release_lock(l->lock);
+	PyObject *r =
+	    is_free ? call_restore(self, args, NULL) : wait_for(self, args, NULL, call_restore, SP_RAW_WAIT_RLOCK, 0);
+	if (r && (t = sp_self))
+		sp_known_acquired(t, self);
+	return r;
+}
+
+/* ---- beginning and end ---- */
+
+static PyObject *on_allocate_lock(PyObject *self, PyObject *args)
+{
+	PyObject *o = methods[ALLOCATE_LOCK].real(self, args);
+	sp_known_made(o);
+	return o;
+}
+
+static PyObject *on_allocate(PyObject *self, PyObject *args)
+{
+	PyObject *o = methods[ALLOCATE].real(self, args);
+	sp_known_made(o);
+	return o;
+}
+
+PyMethodDef *sp_method_of(PyObject *o, const char *name)
+{
+	PyObject *dict = PyType_Check(o)     ? ((PyTypeObject *)o)->tp_dict
+	                 : PyModule_Check(o) ? PyModule_GetDict(o)
+	                                     : NULL;
+	PyObject *found = dict ? PyDict_GetItemString(dict, name) : NULL; /* borrowed */
+	if (found && Py_IS_TYPE(found, &PyMethodDescr_Type))
+		return ((PyMethodDescrObject *)found)->d_method;
+	return found && PyCFunction_Check(found) ? ((PyCFunctionObject *)found)->m_ml : NULL;
+}
+
+void sp_method_take(struct sp_method *m, PyMethodDef *def, PyCFunction ours)
+{
+	if (!def || m->def || def->ml_meth == ours)
+		return;
+	m->def = def;
+	m->real = def->ml_meth;
+	def->ml_meth = ours;
+}
+
+void sp_method_give_back(struct sp_method *m)
+{
+	if (m->def)
+		m->def->ml_meth = m->real;
+	m->def = NULL; /* real stays: a call may be in it */
+}
+
+#define WITH_KEYWORDS(f) ((PyCFunction)(void (*)(void))(f))
+static const struct row {
+	const char *name;
+	int flags;
+	PyCFunction ours;
+} rows[METHODS] = {
+    [LOCK_ACQUIRE] = {"acquire", METH_VARARGS | METH_KEYWORDS, WITH_KEYWORDS(on_lock_acquire)},
+    [LOCK_ACQUIRE_LOCK] = {"acquire_lock", METH_VARARGS | METH_KEYWORDS, WITH_KEYWORDS(on_lock_acquire_lock)},
+    [LOCK_ENTER] = {"__enter__", METH_VARARGS | METH_KEYWORDS, WITH_KEYWORDS(on_lock_enter)},
+    [LOCK_RELEASE] = {"release", METH_NOARGS, on_lock_release},
+    [LOCK_RELEASE_LOCK] = {"release_lock", METH_NOARGS, on_lock_release_lock},
+    [LOCK_EXIT] = {"__exit__", METH_VARARGS, on_lock_exit},
+    [LOCK_REINIT] = {"_at_fork_reinit", METH_NOARGS, on_lock_reinit},
+    [RLOCK_ACQUIRE] = {"acquire", METH_VARARGS | METH_KEYWORDS, WITH_KEYWORDS(on_rlock_acquire)},
+    [RLOCK_ENTER] = {"__enter__", METH_VARARGS | METH_KEYWORDS, WITH_KEYWORDS(on_rlock_enter)},
+    [RLOCK_RELEASE] = {"release", METH_NOARGS, on_rlock_release},
+    [RLOCK_EXIT] = {"__exit__", METH_VARARGS, on_rlock_exit},
+    [RLOCK_REINIT] = {"_at_fork_reinit", METH_NOARGS, on_rlock_reinit},
+    [RLOCK_SAVE] = {"_release_save", METH_NOARGS, on_rlock_save},
+    [RLOCK_RESTORE] = {"_acquire_restore", METH_VARARGS, on_rlock_restore},
+    [ALLOCATE_LOCK] = {"allocate_lock", METH_NOARGS, on_allocate_lock},
+    [ALLOCATE] = {"allocate", METH_NOARGS, on_allocate},
+};
+
+static PyMethodDef *definition(int which, PyObject *thread)
+{
+	PyObject *of = which >= ALLOCATE_LOCK   ? thread
+	               : which >= RLOCK_ACQUIRE ? (PyObject *)rlock_type
+	                                        : (PyObject *)lock_type;
+	PyMethodDef *def = sp_method_of(of, rows[which].name);
+	return def && def->ml_flags == rows[which].flags ? def : NULL;
+}
+
+/* Whether the two structs above are those of this interpreter. */
+static bool is_known(PyObject *thread)
+{
+	PyObject *l = PyObject_CallMethod(thread, "allocate_lock", NULL),
+	         *r = PyObject_CallMethod(thread, "RLock", NULL);
+	bool known = l && r && Py_TYPE(l) == lock_type && Py_TYPE(r) == rlock_type && !((struct lock *)l)->locked &&
+	             !((struct rlock *)r)->count;
+	for (int i = 0; known && i < 2; i++) {
+		PyObject *one = PyObject_CallMethod(i ? r : l, "acquire", NULL);
+		Py_XDECREF(one);
+		known = one && !PyThread_acquire_lock(((struct lock *)(i ? r : l))->lock, NOWAIT_LOCK);
+	}
+	known = known && ((struct lock *)l)->locked == 1 && ((struct rlock *)r)->count == 1 &&
+	        ((struct rlock *)r)->owner == PyThread_get_thread_ident();
+	for (int i = 0; known && i < 2; i++) {
+		PyObject *one = PyObject_CallMethod(i ? r : l, "release", NULL);
+		Py_XDECREF(one);
+		known = one && PyThread_acquire_lock(((struct lock *)(i ? r : l))->lock, NOWAIT_LOCK);
+		if (known)
+			PyThread_release_lock(((struct lock *)(i ? r : l))->lock);
+	}
+	Py_XDECREF(l);
+	Py_XDECREF(r);
+	PyErr_Clear();
+	return known;
+}
+
+static void take_types(void)
+{
+	static const allocfunc allocs[TYPES] = {lock_alloc, rlock_alloc};
+	static const destructor deallocs[TYPES] = {lock_dealloc, rlock_dealloc};
+	PyTypeObject *const types[TYPES] = {lock_type, rlock_type};
+	for (int i = 0; i < TYPES; i++) {
+		if (types[i]->tp_dealloc == deallocs[i])
+			continue;
+		theirs[i].alloc = types[i]->tp_alloc;
+		theirs[i].dealloc = types[i]->tp_dealloc;
+		types[i]->tp_alloc = allocs[i];
+		types[i]->tp_dealloc = deallocs[i];
+	}
+}
+
+static void missing(void)
+{
+	static const char why[] = "waits for Python's locks, because this interpreter has them in a way not known";
+	sp_define_meta("missing_waits", why, sizeof why - 1);
+}
+
+void sp_waits_start(void)
+{
+	if (!sp_waits_wanted)
+		return;
+	SP_SAVE_EXCEPTION;
+	PyObject *thread = PyImport_ImportModule("_thread");
+	PyObject *dict = thread ? PyModule_GetDict(thread) : NULL;
+	lock_type = dict ? (PyTypeObject *)PyDict_GetItemString(dict, "LockType") : NULL;
+	rlock_type = dict ? (PyTypeObject *)PyDict_GetItemString(dict, "RLock") : NULL;
+	const bool known = lock_type && rlock_type && is_known(thread);
+	if (!known || !sp_known_begin()) {
+		missing();
+	} else {
+		sp_waits_home = PyThreadState_Get()->interp;
+		for (int i = 0; i < METHODS; i++)
+			sp_method_take(&methods[i], definition(i, thread), rows[i].ours);
+		take_types();
+		sp_waits_calls_start();
+	}
+	Py_XDECREF(thread); /* as long as the interpreter */
+	PyErr_Clear();
+	SP_RESTORE_EXCEPTION;
+}
+
+/* The types keep our functions: a lock's end is to be seen as long as there is a table of them. */
+void sp_waits_stop(void)
+{
+	if (!sp_waits_home)
+		return;
+	sp_waits_calls_stop();
+	for (int i = 0; i < METHODS; i++)
+		sp_method_give_back(&methods[i]);
+	sp_waits_home = NULL;
+	sp_known_end();
+}

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is recorded of memory. One lock orders all that is counted, so that the numbers of all threads are those of one
+ * moment: under the GIL nobody waits for it. */
+#include "record/adapter.h"
+#include "record/heap_private.h"
+#include "record/hot.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { SERIES_BYTES = 64 << 10, CALLS = 64, LARGE = 64 << 10 };
+
+struct sp_heap sp_heap = {.raw = &sp_heap.nowhere};
+int *(*sp_heap_quiet)(void);
+
+/* ---- the lock: held for a few dozen nanoseconds, by no thread for longer than it takes to read how much is resident
+ * ---- */
+
+void sp_heap_lock(void)
+{
+	if (SP_UNLIKELY(sp_adapter_forks))
+		return; /* has it already */
+	for (unsigned tries = 0; __atomic_exchange_n(&sp_heap.lock, 1, __ATOMIC_ACQUIRE); tries++)
+		if (tries > 50)
+			sched_yield();
+}
+
+void sp_heap_unlock(void)
+{
+	if (SP_LIKELY(!sp_adapter_forks))
+		__atomic_store_n(&sp_heap.lock, 0, __ATOMIC_RELEASE);
+}
+
+/* ---- what a block stands for, where not all are recorded ---- */
+
+/* 1 - exp(-x) for x > 0, without a call of the C library's. */
+static double chance(double x)
+{
+	double sum = 1, term = 1, y = x;
+	int halvings = 0;
+	if (x > 40)
+		return 1;
+	if (x < 1e-4)
+		return x - x * x / 2;
+	for (; y > 0.5; halvings++)
+		y /= 2;
+	for (int k = 1; k < 14; k++)
+		sum += term *= -y / k;
+	for (; halvings; halvings--)
+		sum *= sum;
+	return 1 - sum;
+}
+
+/* How many blocks a recorded one of n bytes stands for, each with the probability that makes the mean right. The same
+ * for its release, since it depends on the address and the size alone. */
+static uint64_t weight_of(const void *p, uint64_t n, uint64_t *bytes)
+{
+	const uint64_t sample = sp_heap.raw->sample;
+	*bytes = n;
+	if (SP_LIKELY(!sample))
+		return 1;
+	const double w = 1 / chance((double)(n ? n : 1) / (double)sample);
+	const double u = (double)((((uint64_t)p >> 4) * UINT64_C(0xd1342543de82ef95)) >> 11) * 0x1p-53;
+	*bytes = (uint64_t)((double)n * w + 0.5);
+	return (uint64_t)(w + u);
+}
+
+/* ---- counting, with the lock held ---- */
+
+/* A site changes: before, what was live at the peak is kept, if that was since it changed last. */
+static inline void keep_peak(struct sp_raw_site *s)
+{
+	if (s->epoch != sp_heap.raw->epoch) {
+		s->peak = s->count - s->freed;
+		s->peak_bytes = s->bytes - s->freed_bytes;
+		s->epoch = sp_heap.raw->epoch;
+	}
+}
+
+static inline void add(struct sp_raw_site *s, uint64_t blocks, uint64_t bytes)
+{
+	struct sp_raw_heap *h = sp_heap.raw;
+	keep_peak(s);
+	s->count += blocks;
+	s->bytes += bytes;
+	const uint64_t live = s->bytes - s->freed_bytes;
+	if (live > s->high) {
+		s->high = live;
+		if (s->slice != sp_heap.slice) {
+			s->slice = sp_heap.slice;
+			s->grown++;
+			s->last = sp_heap.slice_ticks;
+		}
+	}
+	h->count += blocks;
+	h->allocated += bytes;
+	h->blocks += blocks;
+	h->bytes += bytes;
+	if (h->bytes > h->peak_bytes) {
+		h->peak_bytes = h->bytes;
+		h->peak_blocks = h->blocks;
+		/* small blocks make so many new peaks that the clock is not read for each */
+		if (SP_UNLIKELY(bytes >= LARGE))
+			h->peak_ticks = sp_ticks();
+		else if (h->peak_ticks < sp_heap.slice_ticks)
+			h->peak_ticks = sp_heap.slice_ticks;
+		h->epoch++;
+	}
+}
+
+static inline void take(uint32_t site, uint64_t blocks, uint64_t bytes)
+{
+	struct sp_raw_heap *h = sp_heap.raw;
+	struct sp_raw_site *s = sp_heap.sites[site].raw;
+	keep_peak(s);
+	s->freed += blocks;
+	s->freed_bytes += bytes;
+	if (sp_heap.sites[site].owner != sp_self)
+		s->elsewhere += blocks;
+	h->freed += blocks;
+	h->freed_bytes += bytes;
+	h->blocks -= blocks;
+	h->bytes -= bytes;
+}
+
+static void take_pages(uint32_t site, uint64_t bytes, bool whole)
+{
+	take(site, whole, bytes);
+}
+
+/* How many recorded blocks each bit of the filter stands for. */
+static uint8_t filter_counts[SP_HEAP_FILTER];
+
+static void filter_clear(void)
+{
+	memset(filter_counts, 0, sizeof filter_counts);
+	if (sp_heap.bits)
+		memset(sp_heap.bits, 0, SP_HEAP_FILTER / 8);
+}
+
+static inline void filter_count(const void *p, int more)
+{
+	const uint32_t at = sp_heap_filter_at(p);
+	uint8_t *n = sp_heap.filter ? &filter_counts[at] : NULL;
+	if (!n || *n == UINT8_MAX) /* what has come so far stays */
+		return;
+	*n = (uint8_t)(*n + more);
+	const uint64_t bit = UINT64_C(1) << at % 64, word = sp_heap.filter[at / 64];
+	__atomic_store_n(&sp_heap.filter[at / 64], *n ? word | bit : word & ~bit, __ATOMIC_RELAXED);
+}
+
+static void lose(uint64_t bytes)
+{
+	sp_heap.raw->lost++;
+	sp_heap.raw->lost_bytes += bytes;
+}
+
+static inline void count_call(struct sp_thread *t, const struct sp_raw_site *s, uint64_t bytes)
+{
+	if (SP_UNLIKELY(++sp_heap.calls % CALLS == 0 || bytes >= LARGE || sp_heap.filter))
+		sp_heap_moment(t, s);
+}
+
+/* ---- what the library tells ---- */
+
+/* Where the calling thread records; NULL: not now. *lost: though it should. */
+static struct sp_thread *location(bool *lost)
+{
+	struct sp_thread *t = sp_self;
+	*lost = false;
+	if (SP_LIKELY(t && t->epoch == sp_epoch && sp_recording && !sp_adapter_forks))
+		return SP_LIKELY(!t->booting) ? t : NULL;
+	const bool booting = t && t->booting;
+	t = sp_adapter_thread();
+	*lost = !t && sp_recording && !booting && !sp_process.forked;
+	return t;
+}
+
+SP_COLD static struct sp_raw_node *outside(struct sp_thread *t)
+{
+	struct sp_raw_node *n = sp_heap.outside ? sp_callpath_child(t, t->root, sp_heap.outside) : NULL;
+	return n ? n : t->collapsed;
+}
+
+static struct sp_raw_site *site_now(struct sp_thread *t, unsigned kind)
+{
+	uint64_t unnamed = 0;
+	struct sp_raw_node *n = sp_stack_node(t, &unnamed);
+	if (SP_UNLIKELY(n == t->root))
+		n = outside(t);
+	if (SP_UNLIKELY(unnamed))
+		__atomic_fetch_add(&sp_heap.raw->unnamed, unnamed, __ATOMIC_RELAXED);
+	return sp_heap_site_of(t, n, kind);
+}
+
+/* The limit was passed: where, if it was not seen at an allocation, and in the trace. */
+SP_COLD static void mark_limit(struct sp_thread *t)
+{
+	static const char text[] = "the resident size passed --limit-rss";
+	sp_heap.mark = false;
+	const struct sp_raw_site *s = site_now(t, SP_RAW_HEAP_MALLOC);
+	sp_heap_lock();
+	if (s && sp_heap.raw->passed_location == SP_RAW_NONE)
+		sp_heap_passed_at(t, s);
+	sp_heap_unlock();
+	const uint64_t id = t->traced ? sp_define_name(SP_RAW_DEF_STRING, text, sizeof text - 1) : 0;
+	if (id)
+		sp_extra(t, SP_RAW_X_MARKER, &id, 1);
+}
+
+static void allocated(const void *p, size_t n, unsigned kind)
+{
+	const int error = errno;
+	bool lost;
+	struct sp_thread *t = location(&lost);
+	struct sp_raw_site *s = SP_LIKELY(t != NULL) ? site_now(t, kind) : NULL;
+	struct sp_heap_block block = {0, n}, before;
+	uint64_t bytes, blocks;
+	if (!s && !t && !lost)
+		goto out;
+	sp_heap_lock();
+	if (SP_UNLIKELY(sp_heap_is_over(t))) {
+		/* it ended meanwhile */
+	} else if (SP_UNLIKELY(!s || (block.site = s->number, !sp_heap_blocks_put(p, &block, &before)))) {
+		lose(n);
+	} else {
+		if (SP_UNLIKELY(before.site)) {
+			blocks = weight_of(p, before.size, &bytes);
+			take((uint32_t)before.site, blocks, bytes);
+		} else {
+			filter_count(p, 1);
+		}
+		blocks = weight_of(p, n, &bytes);
+		add(s, blocks, bytes);
+		count_call(t, s, n);
+	}
+	sp_heap_unlock();
+	if (SP_UNLIKELY(sp_heap.mark) && t)
+		mark_limit(t);
+out:
+	errno = error;
+}
+
+static void released(const void *p, bool temporary, struct sp_heap_block *block)
+{
+	uint64_t bytes, blocks;
+	block->site = 0;
+	sp_heap_lock();
+	if (SP_LIKELY(sp_heap.on)) {
+		*block = sp_heap_blocks_take(p);
+		if (SP_LIKELY(block->site)) {
+			blocks = weight_of(p, block->size, &bytes);
+			take((uint32_t)block->site, blocks, bytes);
+			filter_count(p, -1);
+			if (temporary) {
+				struct sp_raw_site *s = sp_heap.sites[block->site].raw;
+				s->temporary += blocks;
+				s->temporary_bytes += bytes;
+			}
+			count_call(NULL, NULL, block->size);
+		} else if (!sp_heap.filter) {
+			sp_heap.raw->unknown++;
+		}
+	}
+	sp_heap_unlock();
+	if (SP_UNLIKELY(sp_heap.mark)) {
+		const int error = errno;
+		bool lost;
+		struct sp_thread *t = location(&lost);
+		if (t)
+			mark_limit(t);
+		errno = error;
+	}
+}
+
+static void restore(const void *p, const struct sp_heap_block *block)
+{
+	struct sp_heap_block before;
+	uint64_t bytes;
+	sp_heap_lock();
+	if (sp_heap.on && block->site <= sp_heap.n_sites && sp_heap_blocks_put(p, block, &before)) {
+		const uint64_t blocks = weight_of(p, block->size, &bytes);
+		struct sp_raw_site *s = sp_heap.sites[block->site].raw;
+		s->freed -= blocks;
+		s->freed_bytes -= bytes;
+		sp_heap.raw->freed -= blocks;
+		sp_heap.raw->freed_bytes -= bytes;
+		sp_heap.raw->blocks += blocks;
+		sp_heap.raw->bytes += bytes;
+		filter_count(p, 1);
+	}
+	sp_heap_unlock();
+}
+
+static uintptr_t page_up(uintptr_t p)
+{
+	return (p + SP_RAW_PAGE - 1) & ~(uintptr_t)(SP_RAW_PAGE - 1);
+}
+
+static void mapped(const void *p, size_t n)
+{
+	const int error = errno;
+	bool lost;
+	struct sp_thread *t = location(&lost);
+	struct sp_raw_site *s = t ? site_now(t, SP_RAW_HEAP_MMAP) : NULL;
+	const uintptr_t begin = (uintptr_t)p, end = page_up(begin + n);
+	sp_heap_lock();
+	if (sp_heap_is_over(t)) {
+		/* it ended meanwhile */
+	} else if (s && sp_heap_pages_put(begin, end, s->number)) {
+		add(s, 1, end - begin);
+		count_call(t, s, end - begin);
+	} else if (t || lost) {
+		lose(n);
+	}
+	sp_heap_unlock();
+	errno = error;
+}
+
+static void unmapped(const void *p, size_t n)
+{
+	sp_heap_lock();
+	if (sp_heap.on)
+		sp_heap_pages_take((uintptr_t)p, page_up((uintptr_t)p + n), take_pages);
+	sp_heap_unlock();
+}
+
+/* ---- beginning and end ---- */
+
+static struct sp_heap_recorder recorder = {
+    .version = 1,
+    .size = sizeof recorder,
+    .allocated = allocated,
+    .released = released,
+    .restore = restore,
+    .mapped = mapped,
+    .unmapped = unmapped,
+};
+
+bool sp_heap_wanted(const struct sp_settings *s)
+{
+	return s->memory_profile || s->memory_sample || s->limit_rss;
+}
+
+void sp_heap_columns(void)
+{
+	static const struct {
+		const char *name, *unit, *what;
+	} columns[] = {
+	    {"allocations", "#", "blocks of memory allocated"},
+	    {"allocated", "B", "bytes of memory allocated"},
+	    {"temporary", "#", "of these, released before the thread allocated again"},
+	    {"left", "#", "of these, still there when the program ended"},
+	    {"left_bytes", "B", "bytes of memory still there when the program ended"},
+	    {"peak_bytes", "B", "bytes of memory there when the process had most"},
+	};
+	static const char outside_name[] = "(outside of Python functions)";
+	const struct sp_text none = {"", 0}, name = {outside_name, sizeof outside_name - 1};
+	if (!sp_heap_wanted(&sp_process.settings))
+		return;
+	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+		sp_define_metric(columns[i].name, columns[i].unit, 0, columns[i].what,
+		                 SP_RAW_METRIC_MEMORY | SP_RAW_METRIC_OWN);
+	sp_heap.outside = sp_define_region(none, name, none, 0, SP_RAW_REGION_NATIVE);
+}
+
+void sp_heap_file(void)
+{
+	if (!sp_heap_wanted(&sp_process.settings))
+		return;
+	pthread_mutex_lock(&sp_process.lock);
+	struct sp_raw_chunk *c = sp_buffer_chunk(SP_RAW_HEAP, NULL, SP_RAW_PAGE);
+	struct sp_raw_chunk *series = c ? sp_buffer_chunk(SP_RAW_SERIES, NULL, SERIES_BYTES) : NULL;
+	pthread_mutex_unlock(&sp_process.lock);
+	if (!c)
+		return;
+	c->used = sizeof(struct sp_raw_heap);
+	sp_heap.raw = (struct sp_raw_heap *)(c + 1);
+	*sp_heap.raw = (struct sp_raw_heap){
+	    .sample = sp_process.settings.memory_profile ? 0 : sp_process.settings.memory_sample,
+	    .own = sp_heap.nowhere.own,
+	    .limit = sp_process.settings.limit_rss,
+	    .begin = sp_ticks(),
+	    .passed_location = SP_RAW_NONE,
+	};
+	sp_heap.series = series;
+	sp_heap.series_every = 0;
+	sp_heap.point_ns = sp_heap.slice_ns = 0;
+}
+
+static void *reserve(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+const struct sp_heap_recorder *sp_heap_start(uint64_t *bits, uintptr_t own_begin, uintptr_t own_end)
+{
+	sp_heap.bits = bits;
+	if (!sp_heap.sites)
+		sp_heap.sites = reserve(SP_HEAP_MOST_SITES * sizeof *sp_heap.sites);
+	const uint64_t sample = sp_heap.raw->sample;
+	if (!sp_heap.sites || sp_heap.raw == &sp_heap.nowhere)
+		return NULL;
+	sp_heap_lock();
+	sp_heap.filter = sample ? sp_heap.bits : NULL;
+	filter_clear();
+	recorder.sample = sample;
+	recorder.own_begin = own_begin;
+	recorder.own_end = own_end;
+	sp_heap.n_sites = 0;
+	sp_heap.epoch = sp_epoch;
+	sp_heap.on = true;
+	sp_heap_moment(NULL, NULL);
+	sp_heap_unlock();
+	return &recorder;
+}
+
+void sp_heap_over(void)
+{
+	sp_heap_lock();
+	if (sp_heap.on && !sp_heap.raw->ended) {
+		for (uint32_t i = 1; i <= sp_heap.n_sites; i++) {
+			struct sp_raw_site *s = sp_heap.sites[i].raw;
+			s->left = s->count - s->freed;
+			s->left_bytes = s->bytes - s->freed_bytes;
+		}
+		sp_heap_point(sp_clock_nanoseconds(CLOCK_MONOTONIC_COARSE), NULL, NULL);
+		sp_heap.raw->ended = sp_ticks();
+	}
+	sp_heap_unlock();
+}
+
+static void forget(void)
+{
+	sp_heap.raw = &sp_heap.nowhere;
+	sp_heap.series = NULL;
+	sp_heap.n_sites = 0;
+	sp_heap_blocks_clear();
+	sp_heap.nowhere.own = 0;
+}
+
+void sp_heap_stop(void)
+{
+	sp_heap_lock();
+	if (sp_heap.on) {
+		sp_heap_point(sp_clock_nanoseconds(CLOCK_MONOTONIC_COARSE), NULL, NULL);
+		if (sp_heap.raw->since)
+			sp_heap.raw->over += sp_ticks() - sp_heap.raw->since;
+		sp_heap.on = false;
+		filter_clear();
+		forget();
+	}
+	sp_heap_unlock();
+}
+
+/* A child begins with nothing: what its parent allocated is not known there. */
+void sp_heap_fork(enum sp_fork when)
+{
+	if (when == SP_FORK_BEFORE) {
+		for (unsigned tries = 0; __atomic_exchange_n(&sp_heap.lock, 1, __ATOMIC_ACQUIRE); tries++)
+			sched_yield();
+		return;
+	}
+	if (when == SP_FORK_CHILD && sp_heap.on) {
+		const uint64_t sample = sp_heap.raw->sample;
+		sp_heap.raw = &sp_heap.nowhere; /* no page of the parent's is touched any more */
+		forget();
+		sp_heap.nowhere = (struct sp_raw_heap){.sample = sample};
+		filter_clear();
+	}
+	__atomic_store_n(&sp_heap.lock, 0, __ATOMIC_RELEASE);
+}

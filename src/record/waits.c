@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "record/waits.h"
+#include "record/adapter.h"
+#include "record/hot.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_BYTES = SP_RAW_PAGE, MOST_BYTES = 256 << 10, MOST_OBJECTS = 50000, MOST_ROWS = 200000, MOST_CIRCLE = 64 };
+
+struct entry {
+	struct sp_wait_key key;
+	struct sp_raw_wait *row; /* NULL: free */
+};
+
+/* Of one thread. */
+struct sp_waits {
+	struct sp_wait *open; /* the innermost one that goes on; first, see sp_waits_now() */
+	struct entry *table;  /* owned; open-addressed */
+	uint32_t mask, n;
+	struct sp_raw_chunk *chunk; /* the newest */
+	uint32_t chunks;
+};
+
+bool sp_waits_wanted;
+static int column_time = -1, column_count = -1;
+
+/* Of this file, under the process lock. A chunk's place is its first id, less 1. */
+static struct {
+	struct sp_raw_chunk **chunks; /* owned */
+	size_t n_chunks, n;
+	uint64_t missing;
+	struct sp_raw_object *gil; /* NULL: nobody waited for it yet */
+	bool gil_made;
+	bool rows_missing; /* told */
+} objects;
+
+/* Nanoseconds of a tick: from the start to the last time that somebody looked, which is not at each wait. Threads that
+ * look at the same time find nearly the same. */
+static double tick_ns;
+static uint64_t tick_looks; /* ticks: when to look again */
+
+SP_COLD static void look_at_clock(uint64_t now)
+{
+	const struct sp_raw_sync first = sp_process.header->first, last = sp_clock_sync();
+	const uint64_t ticks = last.ticks - first.ticks;
+	tick_ns = ticks ? (double)(last.mono_ns - first.mono_ns) / (double)ticks : 1;
+	tick_looks = now + ticks / 2;
+}
+
+static uint64_t nanoseconds(uint64_t ticks, uint64_t now)
+{
+	if (SP_UNLIKELY(now >= tick_looks) && sp_process.header)
+		look_at_clock(now);
+	return (uint64_t)((double)(int64_t)ticks * tick_ns);
+}
+
+void sp_waits_columns(void)
+{
+	sp_waits_wanted = sp_process.settings.waits;
+	column_time = column_count = -1;
+	tick_looks = 0;
+	if (!sp_waits_wanted)
+		return;
+	column_time = sp_define_metric("wait_time", "s", -9, "time waited for locks, other threads, processes, sleeps",
+	                               SP_RAW_METRIC_WAIT | SP_RAW_METRIC_OWN);
+	column_count =
+	    sp_define_metric("waits", "#", 0, "how often that was waited for", SP_RAW_METRIC_WAIT | SP_RAW_METRIC_OWN);
+}
+
+void sp_waits_forget(void)
+{
+	free(objects.chunks);
+	memset(&objects, 0, sizeof objects);
+}
+
+/* ---- rows ---- */
+
+static uint32_t hash_of(const struct sp_wait_key *k)
+{
+	uint64_t h = k->node >> 6 ^ k->code ^ (uint64_t)k->at << 40 ^ (uint64_t)k->object << 20 ^ k->holder_node ^
+	             (uint64_t)k->holder << 50 ^ k->kind;
+	return (uint32_t)(h * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
+
+/* The entry of the key, or the free one where it would be. */
+static struct entry *look(struct entry *table, uint32_t mask, const struct sp_wait_key *key)
+{
+	for (uint32_t i = hash_of(key) & mask;; i = (i + 1) & mask)
+		if (!table[i].row || !memcmp(&table[i].key, key, sizeof *key))
+			return &table[i];
+}
+
+SP_WAITS_TOGETHER struct sp_raw_wait *sp_waits_find(const struct sp_thread *t, const struct sp_wait_key *key)
+{
+	const struct sp_waits *w = t->waits;
+	return w && w->table ? look(w->table, w->mask, key)->row : NULL;
+}
+
+static bool is_allowed(uint64_t bytes)
+{
+	if (sp_process.mapped + bytes <= sp_process.settings.memory)
+		return true;
+	sp_process_lost(SP_RAW_REASON_MEMORY, 0, 0);
+	return false;
+}
+
+/* A chunk behind `old`, twice as large. With the process lock held. */
+static struct sp_raw_chunk *next_chunk(enum sp_raw_chunk_type type, const struct sp_thread *t,
+                                       const struct sp_raw_chunk *old)
+{
+	uint64_t bytes = old ? old->bytes * 2 : FIRST_BYTES;
+	if (bytes > MOST_BYTES)
+		bytes = MOST_BYTES;
+	return is_allowed(bytes) ? sp_buffer_chunk(type, t, bytes) : NULL;
+}
+
+static struct sp_waits *waits_of(struct sp_thread *t)
+{
+	if (!t->waits)
+		t->waits = calloc(1, sizeof *t->waits);
+	return t->waits;
+}
+
+static bool table_grow(struct sp_waits *w)
+{
+	const uint32_t n = w->table ? (w->mask + 1) * 2 : 64;
+	struct entry *fresh = calloc(n, sizeof *fresh);
+	for (uint32_t i = 0; fresh && w->table && i <= w->mask; i++)
+		if (w->table[i].row)
+			*look(fresh, n - 1, &w->table[i].key) = w->table[i];
+	if (!fresh)
+		return false;
+	free(w->table);
+	w->table = fresh;
+	w->mask = n - 1;
+	return true;
+}
+
+static struct sp_raw_wait *row_new(struct sp_thread *t, struct sp_waits *w)
+{
+	struct sp_raw_chunk *c = w->chunk;
+	if (!c || (c->used + 1) * sizeof(struct sp_raw_wait) > c->bytes - sizeof *c) {
+		pthread_mutex_lock(&sp_process.lock);
+		c = next_chunk(SP_RAW_WAITS, t, w->chunk);
+		pthread_mutex_unlock(&sp_process.lock);
+		if (!c)
+			return NULL;
+		c->seq = w->chunks++;
+		c->reserved[0] = (uint64_t)w->chunk;
+		w->chunk = c;
+	}
+	return (struct sp_raw_wait *)(c + 1) + c->used;
+}
+
+struct sp_raw_wait *sp_waits_add(struct sp_thread *t, const struct sp_wait_key *key, uint32_t file, uint32_t line)
+{
+	int error = errno;
+	struct sp_waits *w = waits_of(t);
+	struct sp_raw_wait *row = NULL;
+	if (w && w->n < MOST_ROWS && ((w->table && w->n * 2 <= w->mask) || table_grow(w)))
+		row = row_new(t, w);
+	if (row) {
+		*row = (struct sp_raw_wait){.node = key->node,
+		                            .object = key->object,
+		                            .kind = (uint16_t)key->kind,
+		                            .file = file,
+		                            .line = line,
+		                            .holder = key->holder,
+		                            .holder_node = key->holder_node};
+		struct entry *e = look(w->table, w->mask, key);
+		e->key = *key;
+		e->row = row;
+		w->n++;
+		/* it counts only once it is whole */
+		__atomic_store_n(&w->chunk->used, w->chunk->used + 1, __ATOMIC_RELEASE);
+	} else if (!__atomic_exchange_n(&objects.rows_missing, true, __ATOMIC_RELAXED)) {
+		static const char why[] = "waits at some places, because there were too many places in a thread";
+		sp_define_meta("missing_places", why, sizeof why - 1);
+	}
+	errno = error;
+	return row;
+}
+
+SP_WAITS_TOGETHER void sp_wait_begin(struct sp_wait *w, struct sp_thread *t, uint64_t node, struct sp_raw_wait *row,
+                                     struct sp_raw_object *object, unsigned flags)
+{
+	struct sp_waits *all = waits_of(t);
+	*w = (struct sp_wait){.t = t,
+	                      .row = row,
+	                      .object = object,
+	                      .node = node,
+	                      .outer = all ? all->open : NULL,
+	                      .process = *sp_adapter_v1.process};
+	/* one for the GIL ends without it, while another thread may look for a circle; nothing is within it */
+	if (all && (!row || row->kind != SP_RAW_WAIT_GIL))
+		all->open = w;
+	w->begin = sp_ticks();
+	if (row) {
+		row->flags = (uint16_t)flags;
+		__atomic_store_n(&row->since, w->begin, __ATOMIC_RELAXED);
+	}
+	if (object) /* several threads at once where it is the GIL */
+		__atomic_fetch_add(&object->contended, 1, __ATOMIC_RELAXED);
+	if (SP_UNLIKELY(t->traced) && row) {
+		const uint64_t payload = (uint64_t)row->object | (uint64_t)row->kind << 32;
+		sp_extra_at(t, SP_RAW_X_WAIT_BEGIN, &payload, 1, w->begin);
+	}
+}
+
+SP_WAITS_TOGETHER bool sp_wait_end(struct sp_wait *w, bool got)
+{
+	struct sp_thread *t = w->t;
+	if (sp_self != t || w->process != *sp_adapter_v1.process)
+		return false;
+	const uint64_t end = sp_ticks(), took = end - w->begin;
+	const uint64_t own = took > w->inner ? took - w->inner : 0;
+	if (t->waits)
+		t->waits->open = w->outer;
+	if (w->outer) {
+		w->outer->inner += took;
+	}
+	struct sp_raw_wait *row = w->row;
+	if (row) {
+		row->count++;
+		row->ticks += own;
+		if (own > row->longest)
+			row->longest = own;
+		__atomic_store_n(&row->since, 0, __ATOMIC_RELAXED);
+	}
+	if (w->object)
+		__atomic_fetch_add(&w->object->waited, own, __ATOMIC_RELAXED);
+	if (!sp_recording || t->epoch != sp_epoch)
+		return true; /* paused meanwhile: no frame is open for it */
+	if (SP_UNLIKELY(t->traced) && row) {
+		const uint64_t payload[2] = {(uint64_t)row->object | (uint64_t)row->kind << 32, got};
+		sp_extra_at(t, SP_RAW_X_WAIT_END, payload, 2, end);
+	}
+	struct sp_raw_node *n = (struct sp_raw_node *)w->node;
+	if (n != t->root && column_time >= 0 && column_count >= 0) {
+		*sp_node_value(n, (unsigned)column_time) += nanoseconds(own, end);
+		*sp_node_value(n, (unsigned)column_count) += 1;
+	}
+	return true;
+}
+
+/* ---- objects ---- */
+
+struct sp_raw_object *sp_object_of(uint32_t id)
+{
+	for (size_t i = objects.n_chunks; id && i-- > 0;)
+		if (id > objects.chunks[i]->base)
+			return (struct sp_raw_object *)(objects.chunks[i] + 1) + (id - 1 - objects.chunks[i]->base);
+	return NULL;
+}
+
+/* With the process lock held. */
+static struct sp_raw_chunk *objects_chunk(void)
+{
+	struct sp_raw_chunk *c = objects.n_chunks ? objects.chunks[objects.n_chunks - 1] : NULL;
+	if (c && (c->used + 1) * sizeof(struct sp_raw_object) <= c->bytes - sizeof *c)
+		return c;
+	struct sp_raw_chunk **more = realloc(objects.chunks, (objects.n_chunks + 1) * sizeof(struct sp_raw_chunk *));
+	if (!more)
+		return NULL;
+	objects.chunks = more;
+	c = next_chunk(SP_RAW_OBJECTS, NULL, c);
+	if (c) {
+		c->seq = (uint32_t)objects.n_chunks;
+		c->base = objects.n;
+		objects.chunks[objects.n_chunks++] = c;
+	}
+	return c;
+}
+
+struct sp_raw_object *sp_object_new(unsigned kind, const void *address, uint32_t type)
+{
+	int error = errno;
+	struct sp_raw_object *o = NULL;
+	pthread_mutex_lock(&sp_process.lock);
+	struct sp_raw_chunk *c = objects.n < MOST_OBJECTS ? objects_chunk() : NULL;
+	if (c) {
+		o = (struct sp_raw_object *)(c + 1) + c->used;
+		*o = (struct sp_raw_object){.id = (uint32_t)++objects.n,
+		                            .kind = (uint16_t)kind,
+		                            .address = (uint64_t)address,
+		                            .type = type,
+		                            .made_by = SP_RAW_NONE,
+		                            .holder = SP_RAW_NONE};
+		__atomic_store_n(&c->used, c->used + 1, __ATOMIC_RELEASE);
+	}
+	const bool first = !o && !objects.missing++;
+	pthread_mutex_unlock(&sp_process.lock);
+	static const char why[] = "locks and the like that were waited for, because there were too many";
+	if (first)
+		sp_define_meta("missing_objects", why, sizeof why - 1);
+	errno = error;
+	return o;
+}
+
+void sp_object_acquired(struct sp_thread *t, struct sp_raw_object *o, uint64_t node, uint64_t now)
+{
+	o->holder = t->loc.id;
+	o->holder_node = node;
+	o->since = now;
+	if (SP_UNLIKELY(t->traced) && sp_recording && t->epoch == sp_epoch) {
+		const uint64_t payload = o->id;
+		sp_extra_at(t, SP_RAW_X_LOCK_ACQUIRE, &payload, 1, now);
+	}
+}
+
+void sp_object_released(struct sp_thread *t, struct sp_raw_object *o)
+{
+	const uint64_t now = sp_ticks();
+	const bool traced = o->since && o->holder != SP_RAW_NONE;
+	o->held += o->since && now > o->since ? now - o->since : 0;
+	o->holder = SP_RAW_NONE;
+	o->holder_node = o->since = 0;
+	if (SP_UNLIKELY(t && t->traced) && traced && sp_recording && t->epoch == sp_epoch) {
+		const uint64_t payload = o->id;
+		sp_extra_at(t, SP_RAW_X_LOCK_RELEASE, &payload, 1, now);
+	}
+}
+
+/* There is one of them; a thread that comes while it is made goes on without. */
+static struct sp_raw_object *gil(void)
+{
+	struct sp_raw_object *o = __atomic_load_n(&objects.gil, __ATOMIC_ACQUIRE);
+	if (SP_LIKELY(o != NULL) || __atomic_exchange_n(&objects.gil_made, true, __ATOMIC_RELAXED))
+		return o;
+	static const char name[] = "global interpreter lock";
+	o = sp_object_new(SP_RAW_WAIT_GIL, NULL, sp_define_name(SP_RAW_DEF_STRING, name, sizeof name - 1));
+	__atomic_store_n(&objects.gil, o, __ATOMIC_RELEASE);
+	return o;
+}
+
+bool sp_wait_begin_gil(struct sp_wait *w, struct sp_thread *t)
+{
+	struct sp_raw_object *o = gil();
+	uint64_t unnamed = 0;
+	const struct sp_wait_key key = {.node = (uint64_t)sp_stack_node(t, &unnamed),
+	                                .object = o ? o->id : 0,
+	                                .holder = SP_RAW_NONE,
+	                                .kind = SP_RAW_WAIT_GIL};
+	struct sp_raw_wait *row = o ? sp_waits_find(t, &key) : NULL;
+	if (o && !row)
+		row = sp_waits_add(t, &key, 0, 0);
+	if (row)
+		sp_wait_begin(w, t, key.node, row, o, SP_RAW_WAIT_TIMED | SP_RAW_WAIT_FOR_NEWS);
+	return row;
+}
+
+/* ---- circles ---- */
+
+/* The innermost wait of a location without end for an object that somebody holds; NULL: there is none. */
+static const struct sp_wait *waits_for(uint32_t location)
+{
+	for (struct sp_thread *t = sp_process.threads; t; t = t->next)
+		if (t->loc.id == location) {
+			const struct sp_wait *w = t->waits ? t->waits->open : NULL;
+			return w && w->row && w->object && !(w->row->flags & SP_RAW_WAIT_TIMED) ? w : NULL;
+		}
+	return NULL;
+}
+
+void sp_waits_look_for_circle(const struct sp_wait *w)
+{
+	struct sp_raw_deadlock circle[MOST_CIRCLE];
+	const uint32_t self = w->t->loc.id;
+	size_t n = 0;
+	if (!w->row || !w->object || w->row->flags & SP_RAW_WAIT_TIMED)
+		return;
+	pthread_mutex_lock(&sp_process.lock);
+	uint32_t location = self;
+	do {
+		const struct sp_wait *at = location == self ? w : waits_for(location);
+		if (!at || at->object->holder >= SP_RAW_HOLDER_GONE || n == MOST_CIRCLE) {
+			n = 0;
+			break;
+		}
+		circle[n++] = (struct sp_raw_deadlock){location, at->object->id, at->begin, at->row->node};
+		location = at->object->holder;
+	} while (location != self);
+	pthread_mutex_unlock(&sp_process.lock);
+	const struct sp_text text = {(const char *)circle, n * sizeof *circle};
+	if (n)
+		sp_define(SP_RAW_DEF_DEADLOCK, 0, 0, 0, &text, 1);
+}
+
+/* ---- beginning and end ---- */
+
+void sp_waits_restart(struct sp_thread *t)
+{
+	pthread_mutex_lock(&sp_process.lock);
+	for (struct sp_raw_chunk *c = t->waits ? t->waits->chunk : NULL; c; c = (struct sp_raw_chunk *)c->reserved[0])
+		c->type = SP_RAW_FREE; /* its nodes are given up too */
+	sp_waits_free(t, true);
+	pthread_mutex_unlock(&sp_process.lock);
+}
+
+void sp_waits_free(struct sp_thread *t, bool done)
+{
+	struct sp_waits *w = t->waits;
+	t->waits = NULL;
+	if (!w)
+		return;
+	for (struct sp_raw_chunk *c = done ? w->chunk : NULL, *before; c; c = before) {
+		before = (struct sp_raw_chunk *)c->reserved[0];
+		sp_buffer_done(c);
+	}
+	free(w->table);
+	free(w);
+}

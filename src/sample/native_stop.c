@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A thread is seized, stopped and let go for each look at it. To keep it seized would spare two system calls, but each
+ * of its signals and its end would wait for us, and no debugger could attach. */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sample/native_private.h"
+
+enum {
+	LONGEST_NS = 100000000, /* a thread that waits for the disk does not stop before it is there */
+	TURN_NS = 100000,       /* the least that Linux takes */
+	SPIN_NS = 30000,
+	SLICE_NS = 1000000, /* SIGCHLD may come for something else */
+	SYSCALL_BYTES = 2   /* of the instruction */
+};
+
+static ssize_t text_of(const char *path, char *text, size_t n)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd >= 0 ? read(fd, text, n - 1) : -1;
+	if (fd >= 0)
+		close(fd);
+	text[got > 0 ? got : 0] = 0;
+	return got;
+}
+
+/* ---- system calls that a stop makes fail ---- */
+
+/* A stop ends some system calls with EINTR that the kernel does not begin anew by itself, though no handler ran
+ * (signal(7)). All of these have done nothing by then, so that they can be begun anew from here. */
+static bool harmless(uint64_t number)
+{
+	static const uint16_t calls[] = {
+	    SYS_read,           SYS_readv,           SYS_write,
+	    SYS_writev,         SYS_recvfrom,        SYS_recvmsg,
+	    SYS_recvmmsg,       SYS_sendto,          SYS_sendmsg,
+	    SYS_sendmmsg,       SYS_accept,          SYS_accept4,
+	    SYS_connect,        SYS_epoll_wait,      SYS_epoll_pwait,
+	    SYS_semop,          SYS_semtimedop,      SYS_msgsnd,
+	    SYS_msgrcv,         SYS_mq_timedsend,    SYS_futex,
+	    SYS_io_getevents,   SYS_io_pgetevents,   SYS_rt_sigtimedwait,
+	    SYS_io_uring_enter, SYS_mq_timedreceive, 441 /* epoll_pwait2 */,
+	};
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+		if (calls[i] == number)
+			return true;
+	return false;
+}
+
+static uint64_t hexadecimal_of(const char *text, const char *name)
+{
+	const char *p = strstr(text, name);
+	return p ? strtoull(p + strlen(name), NULL, 16) : UINT64_MAX;
+}
+
+/* Does a signal wait that the thread will handle? Then that is what ended the call. */
+static bool has_signal(pid_t process, pid_t thread)
+{
+	char path[64], text[4096];
+	snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)process, (int)thread);
+	if (text_of(path, text, sizeof text) <= 0)
+		return true;
+	uint64_t waits = hexadecimal_of(text, "\nSigPnd:") | hexadecimal_of(text, "\nShdPnd:");
+	return waits & ~hexadecimal_of(text, "\nSigBlk:");
+}
+
+/* ---- stopping ---- */
+
+static bool is_ours(pid_t process)
+{
+	char path[64], text[1024];
+	int parent = 0;
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+	const char *p = text_of(path, text, sizeof text) > 0 ? strrchr(text, ')') : NULL;
+	return p && sscanf(p, ") %*c %d", &parent) == 1 && parent == getpid();
+}
+
+/* Has it stopped? 1: yes, 0: not yet; -ESRCH: it has ended. Its end is first told to the tracer, and to its parent only
+ * when the tracer has asked: unless that is the same. */
+static int stopped(struct sp_stop *s)
+{
+	siginfo_t i = {0};
+	const int any = WSTOPPED | WEXITED | __WALL | WNOHANG;
+	if (waitid(P_PID, (id_t)s->thread, &i, any | WNOWAIT))
+		return errno == EINTR ? 0 : -ESRCH;
+	if (!i.si_pid)
+		return 0;
+	if (i.si_code != CLD_TRAPPED && i.si_code != CLD_STOPPED) {
+		if (s->thread != s->process || !is_ours(s->process))
+			waitid(P_PID, (id_t)s->thread, &i, any);
+		return -ESRCH;
+	}
+	waitid(P_PID, (id_t)s->thread, &i, WSTOPPED | __WALL | WNOHANG);
+	/* a signal may have come first: it is handed on when the thread goes on */
+	s->in_call = i.si_status == (SIGTRAP | 0x80);
+	s->signal = i.si_status >> 8 == PTRACE_EVENT_STOP || s->in_call ? 0 : i.si_status & 0x7f;
+	s->asked = i.si_status == (SIGTRAP | PTRACE_EVENT_STOP << 8);
+	return 1;
+}
+
+/* One that has a processor stands within some microseconds: who sleeps meanwhile has to get a processor again, and the
+ * thread stands for so long. One that has none is waited for: the kernel sends SIGCHLD when it stands, which this
+ * thread blocks. */
+static int wait_for(struct sp_stop *s)
+{
+	sigset_t child;
+	uint64_t begin = sp_native_now(), until = begin + LONGEST_NS;
+	struct timespec slice = {0, SLICE_NS};
+	int r;
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	for (uint64_t now = begin; !(r = stopped(s)) && now < until; now = sp_native_now())
+		if (now - begin > SPIN_NS)
+			sigtimedwait(&child, NULL, &slice);
+	return r;
+}
+
+static void let_go(const struct sp_stop *s)
+{
+	ptrace(PTRACE_DETACH, s->thread, NULL, (void *)(uintptr_t)s->signal);
+}
+
+static bool get_registers(pid_t thread, struct user_regs_struct *u)
+{
+	struct iovec all = {u, sizeof *u};
+	/* of a program of 32 bits, they are fewer */
+	return !ptrace(PTRACE_GETREGSET, thread, (void *)NT_PRSTATUS, &all) && all.iov_len == sizeof *u;
+}
+
+static bool set_registers(pid_t thread, struct user_regs_struct *u)
+{
+	struct iovec all = {u, sizeof *u};
+	return !ptrace(PTRACE_SETREGSET, thread, (void *)NT_PRSTATUS, &all);
+}
+
+/* ---- system calls that a stop shortens ---- */
+
+/* Who writes a lot into a pipe that is full, or into a connection, gets told by a stop that less was written, where
+ * otherwise all of it would be. Then the call goes on with what is left, and in the end the thread is told the whole.
+ */
+static bool is_shortened(const struct sp_stop *s, const struct user_regs_struct *u)
+{
+	char path[64], text[256];
+	bool writes = u->orig_rax == SYS_write || (u->orig_rax == SYS_sendto && !(u->r10 & MSG_DONTWAIT)) ||
+	              (u->orig_rax == SYS_recvfrom && u->r10 & MSG_WAITALL && !(u->r10 & MSG_PEEK));
+	if (!writes || (int64_t)u->rax <= 0 || u->rax >= u->rdx || has_signal(s->process, s->thread))
+		return false;
+	snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", (int)s->process, (int)u->rdi);
+	ssize_t n = text_of(path, text, sizeof text);
+	const char *flags = n > 0 ? strstr(text, "flags:") : NULL;
+	return flags && !(strtoul(flags + strlen("flags:"), NULL, 8) & O_NONBLOCK);
+}
+
+/* Enters the call again, for the rest. false: it was let go as it was. */
+static bool go_on(struct sp_stop *s)
+{
+	struct user_regs_struct u;
+	if (!get_registers(s->thread, &u))
+		return false;
+	s->done = u.rax;
+	s->buffer = u.rsi;
+	s->bytes = u.rdx;
+	struct user_regs_struct rest = u;
+	rest.rip -= SYSCALL_BYTES;
+	rest.rax = u.orig_rax;
+	rest.rsi += s->done;
+	rest.rdx -= s->done;
+	if (!set_registers(s->thread, &rest) || ptrace(PTRACE_SYSCALL, s->thread, NULL, NULL))
+		return false;
+	int r = wait_for(s);
+	if (r > 0 && s->in_call)
+		return !ptrace(PTRACE_SYSCALL, s->thread, NULL, NULL);
+	/* something else came first */
+	if (r > 0)
+		set_registers(s->thread, &u);
+	return false;
+}
+
+/* The call has ended. */
+static void tell_whole(struct sp_stop *s)
+{
+	struct user_regs_struct u;
+	if (!s->in_call || !get_registers(s->thread, &u))
+		return;
+	u.rax = (int64_t)u.rax > 0 ? u.rax + s->done : s->done;
+	u.rsi = s->buffer;
+	u.rdx = s->bytes;
+	set_registers(s->thread, &u);
+}
+
+/* ---- one look ---- */
+
+static bool read_registers(struct sp_stop *s, struct sp_registers *r)
+{
+	struct user_regs_struct u;
+	if (!get_registers(s->thread, &u))
+		return false;
+	if ((int64_t)u.orig_rax >= 0 && (int64_t)u.rax == -EINTR && s->asked && harmless(u.orig_rax) &&
+	    !has_signal(s->process, s->thread)) {
+		struct user_regs_struct anew = u;
+		anew.rip -= SYSCALL_BYTES;
+		anew.rax = u.orig_rax;
+		s->repeated = set_registers(s->thread, &anew);
+	}
+	s->shortened = s->asked && is_shortened(s, &u);
+	const uint64_t values[SP_REGS] = {u.rax, u.rdx, u.rcx, u.rbx, u.rsi, u.rdi, u.rbp, u.rsp, u.r8,
+	                                  u.r9,  u.r10, u.r11, u.r12, u.r13, u.r14, u.r15, u.rip};
+	memcpy(r->value, values, sizeof values);
+	r->known = (1u << SP_REGS) - 1;
+	return true;
+}
+
+/* Asks for short turns on the processor, which Linux gives sooner since 6.12: on a busy machine the thread that stands
+ * waits for us. No harm where it does not. */
+void sp_stop_prepare(void)
+{
+	struct {
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t runtime, deadline, period;
+	} a = {0};
+	if (syscall(SYS_sched_getattr, 0, &a, sizeof a, 0) || a.policy)
+		return;
+	a.size = sizeof a;
+	a.runtime = TURN_NS;
+	syscall(SYS_sched_setattr, 0, &a, 0);
+}
+
+int sp_stop(struct sp_stop *s, struct sp_registers *r)
+{
+	sigset_t child;
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	pthread_sigmask(SIG_BLOCK, &child, NULL);
+	if (ptrace(PTRACE_SEIZE, s->thread, NULL, (void *)(uintptr_t)PTRACE_O_TRACESYSGOOD))
+		return errno == EPERM ? -EBUSY : -errno; /* its memory may be read, so that it is another tracer's */
+	if (ptrace(PTRACE_INTERRUPT, s->thread, NULL, NULL)) {
+		stopped(s); /* it ends */
+		return -ESRCH;
+	}
+	int got = wait_for(s);
+	if (!got)
+		return -ETIMEDOUT;
+	if (got > 0 && !read_registers(s, r)) {
+		let_go(s);
+		return -ESRCH;
+	}
+	return got < 0 ? got : 0;
+}
+
+bool sp_stop_end(struct sp_stop *s)
+{
+	if (s->shortened && go_on(s))
+		return false;
+	s->shortened = false;
+	let_go(s);
+	return true;
+}
+
+bool sp_stop_settle(struct sp_stop *s, bool now)
+{
+	int r = stopped(s);
+	if (!r && now && !ptrace(PTRACE_INTERRUPT, s->thread, NULL, NULL))
+		r = wait_for(s);
+	if (r > 0 && s->shortened)
+		tell_whole(s);
+	if (r > 0)
+		let_go(s);
+	return r;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where the fields of CPython's structs stand, in bytes; one row for each minor version, since patch releases keep
+ * them, the same for all 64-bit machines. tests/native/python_offsets.c prints a row from a Python's own headers. */
+#ifndef SP_SAMPLE_PYTHON_OFFSETS_H
+#define SP_SAMPLE_PYTHON_OFFSETS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* runtime: _PyRuntime; interpreter: PyInterpreterState; gil: struct _gil_runtime_state, a part of _PyRuntime before
+ * 3.12; thread: PyThreadState, chunk and top: of its data stack; cframe: _PyCFrame of 3.11 and 3.12; frame:
+ * PyFrameObject, _PyInterpreterFrame from 3.11 on, instruction: f_lasti, a pointer from 3.11 on; code: PyCodeObject;
+ * text: PyUnicodeObject, ascii and compact: where its characters begin; type, dict, bytes: the objects */
+#define SP_OFFSETS(X)                                                                                                  \
+	X(runtime_interpreters)                                                                                        \
+	X(runtime_gil)                                                                                                 \
+	X(interpreter_next)                                                                                            \
+	X(interpreter_threads)                                                                                         \
+	X(interpreter_gil)                                                                                             \
+	X(gil_holder)                                                                                                  \
+	X(gil_locked)                                                                                                  \
+	X(thread_next)                                                                                                 \
+	X(thread_interpreter)                                                                                          \
+	X(thread_frame)                                                                                                \
+	X(thread_ident)                                                                                                \
+	X(thread_native)                                                                                               \
+	X(thread_chunk)                                                                                                \
+	X(thread_top)                                                                                                  \
+	X(cframe_frame)                                                                                                \
+	X(frame_previous)                                                                                              \
+	X(frame_code)                                                                                                  \
+	X(frame_globals)                                                                                               \
+	X(frame_instruction)                                                                                           \
+	X(frame_owner)                                                                                                 \
+	X(frame_entry)                                                                                                 \
+	X(code_flags)                                                                                                  \
+	X(code_first_line)                                                                                             \
+	X(code_filename)                                                                                               \
+	X(code_name)                                                                                                   \
+	X(code_qualname)                                                                                               \
+	X(code_lines)                                                                                                  \
+	X(code_traceable)                                                                                              \
+	X(code_instructions)                                                                                           \
+	X(text_length)                                                                                                 \
+	X(text_state)                                                                                                  \
+	X(text_ascii)                                                                                                  \
+	X(text_compact)                                                                                                \
+	X(type_name)                                                                                                   \
+	X(type_flags)                                                                                                  \
+	X(dict_keys)                                                                                                   \
+	X(bytes_data)
+
+#define SP_NO_OFFSET UINT32_MAX /* this version has no such field */
+
+struct sp_offsets {
+#define SP_OFFSET_FIELD(name) uint32_t name;
+	SP_OFFSETS(SP_OFFSET_FIELD)
+#undef SP_OFFSET_FIELD
+};
+
+/* The row of a version such as 0x030b, NULL: not known. */
+const struct sp_offsets *sp_offsets_of(unsigned version);
+/* The name of the i-th field, NULL behind the last. */
+const char *sp_offsets_name(size_t i);
+
+#endif
