@@ -54,7 +54,7 @@ struct sp_model_object {
 	struct sp_view_kept *kept;  /* owned */
 };
 
-extern PyType_Spec sp_model_spec;
+extern PyType_Spec sp_model_spec, sp_compressor_spec, sp_decompressor_spec;
 
 /* The state of the module that made the type of self; NULL with an exception set. */
 struct sp_state *sp_state_of(PyObject *self);
@@ -101,6 +101,8 @@ PyObject *sp_model_flat(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_tree(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_callers(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_io(PyObject *self, PyObject *unused);
+PyObject *sp_model_memory(PyObject *self, PyObject *none);
+PyObject *sp_model_locks(PyObject *o, PyObject *none);
 PyObject *sp_model_tasks(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_lines(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_balance(PyObject *self, PyObject *args, PyObject *kwargs);
@@ -119,5 +121,7 @@ PyObject *sp_model_convert(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_analyse_compare(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *sp_analyse_compress(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *sp_analyse_merge(PyObject *module, PyObject *args, PyObject *kwargs);
+PyObject *sp_analyse_keep_symbols(PyObject *module, PyObject *directory);
+PyObject *sp_analyse_still_written(PyObject *module, PyObject *directory);
 
 #endif

@@ -77,7 +77,8 @@ static PyObject *process(const struct sp_process *p)
 	    sp_put(d, "status", status(p->status)) || sp_put(d, "signal", signal_of(p->status)) ||
 	    sp_put(d, "ended_by", sp_index_or_none(p->ended_by)) ||
 	    sp_put(d, "continues", sp_index_or_none(p->continues)) || sp_put(d, "forked", PyBool_FromLong(p->forked)) ||
-	    sp_put(d, "traced", PyBool_FromLong(p->traced)) ||
+	    sp_put(d, "traced", PyBool_FromLong(p->traced)) || sp_put(d, "sampled", PyBool_FromLong(p->sampled)) ||
+	    sp_put(d, "counted", PyBool_FromLong(p->counted)) ||
 	    sp_put(d, "begin", PyFloat_FromDouble((double)p->begin * S)) ||
 	    sp_put(d, "stop", PyFloat_FromDouble((double)p->stop * S)) ||
 	    sp_put(d, "cost_in", PyFloat_FromDouble(p->cost_in * S)) ||

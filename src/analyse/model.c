@@ -97,7 +97,7 @@ static int check_conversion(struct sp_state *st, const struct sp_model *m, const
 		PyErr_Format(st->error, "unknown format %s", format);
 	else if (process < -1 || process >= (long)m->n_processes)
 		PyErr_Format(st->error, "there is no process %ld; the last is %ld", process, (long)m->n_processes - 1);
-	else if (w->needs_trace && !m->traced)
+	else if (w->needs_trace && !sp_model_has_events(m))
 		PyErr_Format(st->error, "%s needs a trace, and this experiment has none: measure with --trace",
 		             w->name);
 	else
@@ -153,6 +153,7 @@ static PyMethodDef model_methods[] = {
     {"callers", (PyCFunction)(void (*)(void))sp_model_callers, METH_VARARGS | METH_KEYWORDS,
      "The callers and callees of the regions that match."},
     {"io", sp_model_io, METH_NOARGS, "What the trace says about each file."},
+    {"memory", sp_model_memory, METH_NOARGS, "What was allocated where, what is left of it, and the heap over time."},
     {"tasks", (PyCFunction)(void (*)(void))sp_model_tasks, METH_VARARGS | METH_KEYWORDS,
      "Tasks of asyncio and the like: by their coroutine, and those that waited longest."},
     {"lines", (PyCFunction)(void (*)(void))sp_model_lines, METH_VARARGS | METH_KEYWORDS,
@@ -161,6 +162,7 @@ static PyMethodDef model_methods[] = {
      "How evenly the time of each region or call path is spread over ranks, processes or threads."},
     {"messages", (PyCFunction)(void (*)(void))sp_model_messages, METH_VARARGS | METH_KEYWORDS,
      "The messages of MPI: between whom, where, and which did not find each other."},
+    {"locks", sp_model_locks, METH_NOARGS, "What threads waited for, and who held it."},
     {"waits", sp_model_waits, METH_NOARGS, "Time lost by waiting in MPI."},
     {"critical_path", (PyCFunction)(void (*)(void))sp_model_critical_path, METH_VARARGS | METH_KEYWORDS,
      "What the run's length consists of."},

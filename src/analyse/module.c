@@ -82,6 +82,17 @@ static int make_keys(struct sp_state *st)
 	return 0;
 }
 
+#ifdef SP_HAVE_ZSTD
+static int add_type(PyObject *module, PyType_Spec *spec)
+{
+	PyObject *type = PyType_FromModuleAndSpec(module, spec, NULL);
+	int rc = type ? PyModule_AddType(module, (PyTypeObject *)type) : -1;
+
+	Py_XDECREF(type);
+	return rc;
+}
+#endif
+
 static int module_exec(PyObject *module)
 {
 	struct sp_state *st = PyModule_GetState(module);
@@ -94,6 +105,10 @@ static int module_exec(PyObject *module)
 	st->model_type = PyType_FromModuleAndSpec(module, &sp_model_spec, NULL);
 	if (!st->model_type || PyModule_AddType(module, (PyTypeObject *)st->model_type))
 		return -1;
+#ifdef SP_HAVE_ZSTD
+	if (add_type(module, &sp_compressor_spec) || add_type(module, &sp_decompressor_spec))
+		return -1;
+#endif
 	Py_INCREF(st->error);
 	if (PyModule_AddObject(module, "Error", st->error)) {
 		Py_DECREF(st->error);
@@ -135,6 +150,8 @@ static PyMethodDef methods[] = {
      "Make the raw files of an experiment smaller; bytes before and after."},
     {"merge", (PyCFunction)(void (*)(void))sp_analyse_merge, METH_VARARGS | METH_KEYWORDS,
      "Put what all raw files of an experiment hold into one; what was done."},
+    {"keep_symbols", sp_analyse_keep_symbols, METH_O, "Put names of compiled functions into an experiment; how many."},
+    {"still_written", sp_analyse_still_written, METH_O, "Raw files of an experiment that their processes still write."},
     {"writers", writers, METH_NOARGS, "(name, what, suffix, opens, needs_trace, directory, merges) of each format."},
     {NULL, NULL, 0, NULL},
 };

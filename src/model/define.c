@@ -163,7 +163,7 @@ static int add_metric(struct reading *r, const struct sp_raw_def *d, uint64_t at
 		sp_raw_report(f, at, "metric %" PRIu32 " counts in powers of ten that are out of range", d->a);
 		return 0;
 	}
-	if ((d->flags & SP_RAW_METRIC_KIND_MASK) > SP_RAW_METRIC_WAIT) {
+	if ((d->flags & SP_RAW_METRIC_KIND_MASK) > SP_RAW_METRIC_MEMORY) {
 		sp_raw_report(f, at, "metric %" PRIu32 " is of unknown kind %u", d->a,
 		              d->flags & SP_RAW_METRIC_KIND_MASK);
 		return 0;
@@ -177,12 +177,11 @@ static int add_metric(struct reading *r, const struct sp_raw_def *d, uint64_t at
 /* Which build of an object file the regions that follow speak of; empty: not told. */
 static struct sp_str build_of(const struct reading *r, const struct sp_str *path)
 {
-	static const char prefix[] = "object ";
-	const size_t n = sizeof(prefix) - 1;
+	const size_t n = sizeof(SP_META_OBJECT) - 1;
 	size_t i;
 
 	for (i = 0; i < r->metas; i++)
-		if (r->meta[i].key.n == n + path->n && memcmp(r->meta[i].key.p, prefix, n) == 0 &&
+		if (r->meta[i].key.n == n + path->n && memcmp(r->meta[i].key.p, SP_META_OBJECT, n) == 0 &&
 		    memcmp(r->meta[i].key.p + n, path->p, path->n) == 0)
 			return r->meta[i].value;
 	return (struct sp_str){"", 0};
@@ -229,8 +228,9 @@ static int add_code(struct reading *r, uint32_t region, uint64_t at, const struc
 	return 0;
 }
 
-static int add_definition(struct reading *r, const struct sp_raw_def *d, uint64_t at, const struct sp_str part[4])
+static int add_definition(void *arg, const struct sp_raw_def *d, uint64_t at, const struct sp_str part[4])
 {
+	struct reading *r = arg;
 	struct sp_builder *b = r->b;
 	struct sp_raw_file *f = r->l->source->raw;
 
@@ -262,6 +262,8 @@ static int add_definition(struct reading *r, const struct sp_raw_def *d, uint64_
 	case SP_RAW_DEF_GROUP:
 	case SP_RAW_DEF_CART:
 		return sp_build_mpi_record(b, r->l, d, at, part);
+	case SP_RAW_DEF_DEADLOCK:
+		return sp_build_lock_record(r->l, &part[0]);
 	case SP_RAW_DEF_TASK:
 		return sp_build_task_record(r->l, d, at, part);
 	case SP_RAW_DEF_CLOCK:
@@ -273,10 +275,9 @@ static int add_definition(struct reading *r, const struct sp_raw_def *d, uint64_
 	}
 }
 
-/* Returns -1 without memory. A record that cannot be right ends the chunk: what follows has no known beginning. */
-static int read_chunk(struct reading *r, const struct sp_raw_part *p)
+/* A record that cannot be right ends the chunk: what follows has no known beginning. */
+int sp_walk_definitions(struct sp_raw_file *f, const struct sp_raw_part *p, sp_definition_fn *each, void *arg)
 {
-	struct sp_raw_file *f = r->l->source->raw;
 	const char *bytes = sp_raw_payload(f, p);
 	struct sp_raw_def d;
 	struct sp_str part[4];
@@ -296,7 +297,7 @@ static int read_chunk(struct reading *r, const struct sp_raw_part *p)
 			              d.bytes);
 			return 0;
 		}
-		if (add_definition(r, &d, here, part))
+		if (each(arg, &d, here, part))
 			return -1;
 	}
 	if (at != p->used)
@@ -387,7 +388,7 @@ int sp_build_definitions(struct sp_builder *b, struct sp_loading *l, struct sp_e
 	r.names = calloc(f->n_threads + 1, sizeof(*r.names));
 	rc = r.names ? 0 : -1;
 	for (i = 0; i < f->defs.count && rc == 0; i++)
-		rc = read_chunk(&r, &f->parts[f->defs.first + i]);
+		rc = sp_walk_definitions(f, &f->parts[f->defs.first + i], add_definition, &r);
 	if (rc == 0) {
 		rc = finish(&r) | sp_rows_widen(b, metrics);
 	} else {

@@ -39,6 +39,8 @@ static int open_raw(void *arg)
 	const char *name = s->m->processes[l->process].file.p;
 	char path[4400], shown[300];
 
+	if (sp_sampled_events_open(&s->sampled, s->m, o->location, e))
+		return -1;
 	if (!s->source->closed)
 		return 0;
 	if (!s->source->raw) {
@@ -46,6 +48,10 @@ static int open_raw(void *arg)
 		snprintf(shown, sizeof(shown), "raw/%s", name);
 		if (sp_raw_open(&s->source->raw, path, shown, known, NULL, e))
 			return -1;
+	}
+	if (s->place->thread == SIZE_MAX) {
+		s->source->users++;
+		return 0; /* only samples speak of it */
 	}
 	if (s->place->thread >= s->source->raw->n_threads ||
 	    s->source->raw->threads[s->place->thread].state.id != l->id)
@@ -88,12 +94,13 @@ int sp_events_open(struct sp_events **out, const struct sp_model *m, uint32_t lo
 	if (!s)
 		return sp_model_no_memory(e);
 	if (sp_guarded(open_raw, &(struct opening){s, location, e}, e)) {
+		sp_sampled_events_close(s->sampled);
 		free(s);
 		return -1;
 	}
 	s->problems = m->n_problems;
 	s->raw = s->source->raw;
-	s->thread = s->raw ? &s->raw->threads[s->place->thread] : NULL;
+	s->thread = s->raw && s->place->thread != SIZE_MAX ? &s->raw->threads[s->place->thread] : NULL;
 	*out = s;
 	return 0;
 }
@@ -108,13 +115,14 @@ int sp_events_open_quiet(struct sp_events **out, const struct sp_model *m, uint3
 		return sp_model_no_memory(e);
 	s->quiet = true;
 	s->raw = raw ? raw : s->source->raw;
-	if (s->raw && (s->place->thread >= s->raw->n_threads ||
-	               s->raw->threads[s->place->thread].state.id != m->locations[location].id)) {
+	if (s->raw && s->place->thread != SIZE_MAX &&
+	    (s->place->thread >= s->raw->n_threads ||
+	     s->raw->threads[s->place->thread].state.id != m->locations[location].id)) {
 		sp_fail(e, 0, "%s: changed while it was read", s->raw->name);
 		free(s);
 		return -1;
 	}
-	s->thread = s->raw ? &s->raw->threads[s->place->thread] : NULL;
+	s->thread = s->raw && s->place->thread != SIZE_MAX ? &s->raw->threads[s->place->thread] : NULL;
 	*out = s;
 	return 0;
 }
@@ -125,6 +133,7 @@ void sp_events_close(struct sp_events *s)
 		return;
 	if (!s->quiet)
 		close_raw(s);
+	sp_sampled_events_close(s->sampled);
 	free(s->room);
 	free(s->stack);
 	free(s->io);
@@ -501,8 +510,14 @@ static int read_events(void *arg)
 	struct sp_events *s = r->s;
 	const size_t n = r->wanted;
 	size_t k = 0;
+	long read;
 	int rc;
 
+	if (s->sampled) {
+		read = sp_sampled_events_read(s->sampled, r->out, n, r->e);
+		r->n = read > 0 ? (size_t)read : 0;
+		return read < 0 ? -1 : 0;
+	}
 	if (make_room(s, n, r->e))
 		return -1;
 	while (k < n) {
@@ -541,5 +556,5 @@ long sp_events_read(struct sp_events *s, struct sp_event *out, size_t n, struct 
 
 	if (sp_guarded(read_events, &r, e) == 0)
 		return (long)r.n;
-	return e->code == EIO ? sp_fail_in(e, "%s", s->raw->name) : -1;
+	return e->code == EIO ? sp_fail_in(e, "%s", s->raw ? s->raw->name : "raw") : -1;
 }

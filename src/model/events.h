@@ -4,6 +4,7 @@
 #define SP_MODEL_EVENTS_H
 
 #include "model/private.h"
+#include "model/sampled_events.h"
 
 struct sp_events {
 	struct sp_model *m;
@@ -26,11 +27,12 @@ struct sp_events {
 	size_t n_io, io_room;
 	struct sp_mpi *mpi; /* owned; the same */
 	size_t n_mpi, mpi_room;
-	bool again;       /* a word that says two things is read the second time */
-	bool quiet;       /* nothing is told of damage, and nothing in the model changes */
-	bool stays;       /* pages that were read stay in memory */
-	uint64_t forced;  /* leaves made up because their caller was left, */
-	uint64_t dropped; /* and leaves of what was not open */
+	bool again;                        /* a word that says two things is read the second time */
+	bool quiet;                        /* nothing is told of damage, and nothing in the model changes */
+	bool stays;                        /* pages that were read stay in memory */
+	struct sp_sampled_events *sampled; /* owned; in the place of a trace; NULL: none */
+	uint64_t forced;                   /* leaves made up because their caller was left, */
+	uint64_t dropped;                  /* and leaves of what was not open */
 };
 
 /* Where in a trace what was read ends; the regions open there are the reader's to remember. */

@@ -35,7 +35,7 @@ static void metric(struct sp_pack *k, struct sp_metric *x)
 	sp_pack_number(k, x->exponent);
 	if (!sp_metric_exponent(x->exponent))
 		sp_pack_fail(k);
-	sp_pack_byte(k, &x->kind, SP_METRIC_WAIT + 1);
+	sp_pack_byte(k, &x->kind, SP_METRIC_KINDS);
 	sp_pack_bool(k, &x->own);
 	sp_pack_bool(k, &x->level);
 }
@@ -93,6 +93,8 @@ void sp_fields_process(struct sp_pack *k, struct sp_process *p)
 	sp_pack_number(k, p->ended_by);
 	sp_pack_bool(k, &p->forked);
 	sp_pack_bool(k, &p->traced);
+	sp_pack_bool(k, &p->sampled);
+	sp_pack_bool(k, &p->counted);
 	sp_pack_number(k, p->begin);
 	sp_pack_number(k, p->stop);
 	sp_pack_number(k, p->first_location);
@@ -175,6 +177,10 @@ void sp_fields_source(struct sp_pack *k, const struct sp_model *m, struct sp_sou
 		sp_pack_fail(k);
 	s->sync = sync.to;
 	s->n_sync = sync.n;
+	sp_pack_number(k, s->sampled_clock);
+	if (k->reading && !(s->sampled_clock.ns > 0 && s->sampled_clock.ns < 0x1p32))
+		sp_pack_fail(k);
+	sp_pack_ids(k, &s->sampled_regions, m->n_regions);
 	sp_pack_bool(k, &s->regions_repeat);
 	sp_pack_bool(k, &s->has_io);
 	sp_pack_bool(k, &s->has_mpi);

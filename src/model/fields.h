@@ -24,6 +24,9 @@ void sp_fields_source_tasks(struct sp_pack *k, struct sp_source *s, size_t tasks
 void sp_fields_lines(struct sp_pack *k, struct sp_model *m);
 /* What one process says of lines, before sp_build_lines(). */
 void sp_fields_process_lines(struct sp_pack *k, const struct sp_model *m, struct sp_line_defs *d, size_t locations);
+void sp_fields_locks(struct sp_pack *k, struct sp_model *m);
+/* What one process says of locks and waits, before sp_build_locks(). */
+void sp_fields_process_locks(struct sp_pack *k, const struct sp_model *m, struct sp_lock_defs *d, size_t locations);
 void sp_fields_problems(struct sp_pack *k, struct sp_model *m);
 
 #endif

@@ -109,15 +109,41 @@ static size_t known(struct sp_loading *l, struct sp_line *v, size_t n)
 	return k;
 }
 
-int sp_build_line_process(struct sp_builder *b, struct sp_loading *l)
+static size_t count_lines(const struct sp_raw_file *f)
 {
-	const struct sp_raw_file *f = l->source->raw;
-	struct sp_line *all;
-	size_t i, k, n = 0, had, all_n = 0;
+	size_t i, k, n = 0;
 
 	for (i = 0; i < f->n_threads; i++)
 		for (k = 0; k < f->threads[i].lines.count; k++)
 			n += f->parts[f->threads[i].lines.first + k].used;
+	return n;
+}
+
+/* Those of samples, in ticks of the process's own clock; where it recorded lines itself, these say it better. */
+static size_t sampled_lines(struct sp_loading *l, uint32_t location, struct sp_line *out)
+{
+	const struct sp_raw_thread *t = sp_samples_thread(l, l->locations[location].tid);
+	const double ticks = l->samples ? l->samples->source->clock.ns / l->source->clock.ns : 0;
+	size_t i, n;
+
+	if (!t)
+		return 0;
+	n = known(l->samples, out, read_lines(l->samples, t, location, out));
+	for (i = 0; i < n; i++) {
+		out[i].own = (uint64_t)((double)out[i].own * ticks);
+		out[i].callees = (uint64_t)((double)out[i].callees * ticks);
+	}
+	return n;
+}
+
+int sp_build_line_process(struct sp_builder *b, struct sp_loading *l)
+{
+	const struct sp_raw_file *f = l->source->raw;
+	const struct sp_loading *s = l->samples;
+	struct sp_line *all;
+	size_t i, n, had, all_n = 0;
+
+	n = count_lines(f) + (s ? count_lines(s->source->raw) : 0);
 	if (n == 0)
 		return 0;
 	all = malloc(n * sizeof(*all));
@@ -129,6 +155,8 @@ int sp_build_line_process(struct sp_builder *b, struct sp_loading *l)
 		}
 		all_n += known(l, all + all_n, had);
 	}
+	for (i = 0; all && i < l->process.locations && (!s || !count_lines(f)); i++)
+		all_n += sampled_lines(l, (uint32_t)i, all + all_n);
 	if (!all)
 		return -1;
 	/* most lines of a source never run: kept is what did */

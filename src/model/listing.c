@@ -72,9 +72,36 @@ static int describe(struct sp_listed *f, DIR *raw, const char *name)
 	return 0;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+	const struct sp_listed *p = a, *q = b;
+
+	return strcmp(p->name, q->name);
+}
+
+/* The file of samples that belongs to f; NULL: there is none. */
+static struct sp_listed *samples_of(const struct sp_listing *l, const struct sp_listed *f)
+{
+	const size_t stem = strlen(f->name) - strlen(".raw");
+	char name[512];
+	int n = snprintf(name, sizeof(name), "%.*s.samples.raw", (int)stem, f->name);
+
+	if (f->error || n >= (int)sizeof(name))
+		return NULL;
+	return bsearch(&(struct sp_listed){.name = name}, l->files, l->n, sizeof(*l->files), compare_names);
+}
+
 int sp_listing_sort(struct sp_listing *l)
 {
+	struct sp_listed *samples;
 	size_t i;
+
+	for (i = 0; i < l->n; i++) {
+		samples = samples_of(l, &l->files[i]);
+		l->files[i].samples = samples;
+		if (samples)
+			samples->joined = true;
+	}
 
 	l->order = malloc((l->n + 1) * sizeof(*l->order));
 	if (!l->order)

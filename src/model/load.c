@@ -104,6 +104,7 @@ static void close_source(struct sp_source *s)
 		free(s->sides);
 		free(s->handles.to);
 		free(s->io_handles);
+		free(s->sampled_regions.to);
 	}
 	memset(s, 0, sizeof(*s));
 }
@@ -124,6 +125,7 @@ int sp_builder_add(struct sp_builder *b, const struct sp_listed *file, struct sp
 	struct sp_loading *l = &b->loading[b->n_loading];
 	struct sp_raw_file *raw;
 	char path[4096], shown[300];
+	int rc;
 
 	snprintf(path, sizeof(path), "%s/raw/%s", b->m->dir.p, file->name);
 	snprintf(shown, sizeof(shown), "raw/%s", file->name);
@@ -140,7 +142,11 @@ int sp_builder_add(struct sp_builder *b, const struct sp_listed *file, struct sp
 	memset(l, 0, sizeof(*l));
 	l->source = s;
 	b->n_loading++;
-	if (sp_build_process(b, l, raw, e))
+	rc = file->samples && sp_samples_open_file(b, l, file->samples->name) ? sp_model_no_memory(e) : 0;
+	if (rc == 0)
+		rc = sp_build_process(b, l, raw, e);
+	sp_samples_close_file(l);
+	if (rc)
 		return -1;
 	sp_raw_report_rest(raw);
 	s->damaged = raw->problems > 0;
@@ -210,7 +216,7 @@ int sp_builder_finish(struct sp_builder *b, const struct sp_listing *list, struc
 {
 	if (check_any(b, list, e) || sp_build_fold(b, e) || sp_build_order(b, e) || sp_build_children(b, e) ||
 	    sp_build_mpi(b, e) || sp_build_io_handles(b, e) || sp_build_tasks(b, e) || sp_build_lines(b, e) ||
-	    sp_build_drop_unused(b, e))
+	    sp_build_memory(b, e) || sp_build_locks(b, e) || sp_build_drop_unused(b, e))
 		return -1;
 	return sp_builder_strings(b, e);
 }
@@ -257,7 +263,9 @@ void sp_builder_close(struct sp_builder *b)
 	for (i = 0; i < b->n_loading; i++) {
 		sp_mpi_defs_free(&b->loading[i].mpi);
 		free(b->loading[i].children.p);
+		free(b->loading[i].sites.p);
 		sp_task_defs_free(&b->loading[i].tasks);
+		sp_lock_defs_free(&b->loading[i].locks);
 	}
 	sp_intern_free(&b->regions);
 	sp_intern_free(&b->metrics);
@@ -272,6 +280,7 @@ void sp_builder_close(struct sp_builder *b)
 	free(b->row_of);
 	free(b->visits);
 	free(b->folded);
+	free(b->path_moves);
 	free(b->loading);
 }
 
@@ -282,7 +291,7 @@ static int build(struct sp_builder *b, const struct sp_listing *list, struct sp_
 
 	for (i = 0; i < list->n; i++) {
 		f = &list->files[list->order[i]];
-		if (!f->error && sp_builder_add(b, f, e) < 0)
+		if (!f->error && !f->joined && sp_builder_add(b, f, e) < 0)
 			return -1;
 	}
 	return sp_builder_finish(b, list, e) || sp_build_values(b, e) ? -1 : 0;

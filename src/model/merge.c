@@ -514,7 +514,7 @@ static int read_share(struct merge *x, struct sp_err *e)
 		const uint64_t whose = (uint64_t)((unsigned __int128)at * size / all);
 
 		at += f->size + 1;
-		if (whose == rank && !f->error && sp_share_add(&x->share, f, e))
+		if (whose == rank && !f->error && !f->joined && sp_share_add(&x->share, f, e))
 			return -1;
 	}
 	return 0;

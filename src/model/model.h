@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "model/lock.h"
 
 #define SP_NONE UINT32_MAX
 
@@ -114,6 +115,8 @@ struct sp_process {
 	uint32_t ended_by;    /* the process of the program whose signal ended this one; SP_NONE: none did */
 	bool forked;
 	bool traced;
+	bool sampled; /* its threads were looked at from outside, again and again */
+	bool counted; /* its calls were recorded; otherwise its times are those of samples, and visits are unknown */
 	uint64_t begin, stop; /* ns since sp_model.begin_ns */
 	uint32_t first_location, locations;
 	double cost_in, cost_out; /* ns that measuring adds to a visit: within its own interval, and in its caller's */
@@ -198,7 +201,17 @@ static inline bool sp_metric_exponent(int exponent)
 {
 	return exponent >= -30 && exponent <= 30;
 }
-enum sp_metric_kind { SP_METRIC_RUSAGE, SP_METRIC_PAPI, SP_METRIC_PERF, SP_METRIC_BYTES, SP_METRIC_WAIT };
+enum sp_metric_kind {
+	SP_METRIC_RUSAGE,
+	SP_METRIC_PAPI,
+	SP_METRIC_PERF,
+	SP_METRIC_BYTES,
+	SP_METRIC_WAIT,
+	SP_METRIC_SAMPLE,
+	SP_METRIC_MEMORY,
+	SP_METRIC_KINDS
+};
+extern const char *const sp_metric_kind_names[SP_METRIC_KINDS]; /* "rusage", … */
 
 /* A file, socket, … while it is open in a process. */
 struct sp_io_handle {
@@ -314,6 +327,49 @@ struct sp_line {
 	uint64_t callees; /* ns in what it called */
 };
 
+/* What one line of a call path allocated with one allocator. */
+struct sp_site {
+	uint32_t location, path;
+	uint32_t region, line;               /* line of that region's file; region SP_NONE: not known */
+	uint8_t kind;                        /* enum sp_raw_heap_kind */
+	uint32_t grown;                      /* in how many slices of time `high` grew */
+	uint64_t count, bytes;               /* allocated */
+	uint64_t freed, freed_bytes;         /* of these, to the end of the process */
+	uint64_t elsewhere;                  /* blocks of `freed` that another thread released */
+	uint64_t temporary, temporary_bytes; /* released before the thread allocated again */
+	uint64_t peak, peak_bytes;           /* live when the process had most */
+	uint64_t high;                       /* the most bytes that were live at once */
+	uint64_t first,
+	    last; /* ns since begin_ns: of the first allocation, and when `high` grew last, by slices of time */
+	uint64_t left, left_bytes; /* live when the program had ended, before the interpreter does */
+};
+
+struct sp_heap_point {
+	uint64_t time; /* ns since begin_ns */
+	uint64_t bytes, blocks, resident;
+};
+
+/* The heap of a process. Times are ns since begin_ns, UINT64_MAX: never. */
+struct sp_heap {
+	bool there;
+	uint64_t bytes, blocks; /* live at the end of the process */
+	uint64_t peak_bytes, peak_blocks, peak_time;
+	uint64_t count, allocated, freed, freed_bytes;
+	uint64_t unknown;          /* released, but not known: from before, or lost */
+	uint64_t lost, lost_bytes; /* allocated, but not recorded */
+	uint64_t unnamed;          /* frames that took their caller's place */
+	uint64_t sample;           /* mean bytes between two that were recorded; 0: all were */
+	uint64_t own;              /* bytes that recording took */
+	uint64_t begin, ended;
+	uint64_t resident, resident_peak, resident_peak_time;
+	uint64_t limit; /* bytes; 0: none */
+	uint64_t passes, passed;
+	uint64_t over;                                    /* ns above the limit, all together */
+	uint32_t passed_path, passed_region, passed_line; /* where it was passed first; SP_NONE: not known */
+	struct sp_heap_point *points;
+	size_t n_points;
+};
+
 struct sp_problem {
 	struct sp_str text; /* "raw/h-12-0.raw at 0x5000: …" */
 };
@@ -364,6 +420,15 @@ struct sp_model {
 	struct sp_handed handed; /* in all processes */
 	struct sp_line *lines;   /* by location, region, line; each once */
 	size_t n_lines;
+	struct sp_site *sites; /* NULL: none, or from the merged file */
+	size_t n_sites;
+	struct sp_heap *heaps; /* of each process; NULL as sites */
+	struct sp_lock *locks; /* by process and number */
+	size_t n_locks;
+	struct sp_lock_wait *lock_waits; /* by location */
+	size_t n_lock_waits;
+	struct sp_lock_circle *lock_circles; /* those that were interrupted first */
+	size_t n_lock_circles;
 	struct sp_problem *problems; /* damage found and survived */
 	size_t n_problems;
 	bool traced;
@@ -502,6 +567,14 @@ struct sp_event {
 		const struct sp_mpi *mpi; /* the same */
 	} u;
 };
+
+/* Whether a process says what its threads did when: it was traced, or sampled, whose stacks come and go as if their
+ * functions were entered and left when they were seen. */
+static inline bool sp_process_has_events(const struct sp_process *p)
+{
+	return p->traced || p->sampled;
+}
+bool sp_model_has_events(const struct sp_model *m);
 
 /* The trace of one location, in order. Enters and leaves are balanced: what was open at the end is left at the
  * location's end, with u.uint 1 in the event, a leave without its enter does not appear. */

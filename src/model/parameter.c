@@ -216,6 +216,7 @@ static int move_rows(struct folding *f)
 int sp_build_fold(struct sp_builder *b, struct sp_err *e)
 {
 	struct folding f = {.b = b};
+	const size_t before = b->m->n_paths;
 	int rc = 0;
 
 	if (b->m->n_parameter_values == 0)
@@ -229,6 +230,9 @@ int sp_build_fold(struct sp_builder *b, struct sp_err *e)
 			f.depth = NULL;
 		} else {
 			rc = move_rows(&f);
+			b->path_moves = f.depth; /* for the sites of memory */
+			b->path_moved = before;
+			f.depth = NULL;
 		}
 	}
 	sp_intern_free(&f.keys);

@@ -180,6 +180,7 @@ void sp_part_write(struct sp_pack *k, struct sp_builder *b, uint32_t locations)
 		pack_loading(k, &b->loading[i]);
 		sp_fields_process_tasks(k, m, &b->loading[i].tasks);
 		sp_fields_process_lines(k, m, &b->loading[i].lines, b->loading[i].process.locations);
+		sp_fields_process_locks(k, m, &b->loading[i].locks, b->loading[i].process.locations);
 		pack_source(k, m, &b->loading[i], b->loading[i].source);
 	}
 	sp_fields_problems(k, m);
@@ -327,10 +328,10 @@ static int move_source(struct sp_builder *b, struct sp_source *s, const struct p
 	int rc;
 
 	s->borrowed = false;
-	rc = move_ids(&s->regions, p->regions) | move_ids(&s->counters, p->counters) |
-	     move_ids(&s->parameters, p->parameters) | move_ids(&s->strings, p->strings) |
-	     move_ids(&s->metrics, ids->metrics) | move_ids(&s->handles, NULL) | move_ids(&s->tasks, NULL) |
-	     move_ids(&s->threads, NULL);
+	rc = move_ids(&s->regions, p->regions) | move_ids(&s->sampled_regions, p->regions) |
+	     move_ids(&s->counters, p->counters) | move_ids(&s->parameters, p->parameters) |
+	     move_ids(&s->strings, p->strings) | move_ids(&s->metrics, ids->metrics) | move_ids(&s->handles, NULL) |
+	     move_ids(&s->tasks, NULL) | move_ids(&s->threads, NULL);
 	for (i = 0; sync && i < s->n_sync; i++)
 		sync[i] = ids->metrics[s->sync[i]];
 	for (i = 0; handles && i < s->n_io_handles; i++) {
@@ -341,6 +342,30 @@ static int move_source(struct sp_builder *b, struct sp_source *s, const struct p
 	s->sync = sync;
 	s->io_handles = handles;
 	return rc || !sync || !handles ? -1 : 0;
+}
+
+static void move_region(void *arg, uint32_t *region)
+{
+	if (*region != SP_NONE)
+		*region = ((const struct part *)arg)->regions[*region];
+}
+
+static void move_string(uint32_t *string, const struct part *p)
+{
+	if (*string != SP_NONE)
+		*string = p->strings[*string];
+}
+
+static void move_lock_strings(struct sp_lock_defs *d, const struct part *p)
+{
+	size_t i;
+
+	for (i = 0; i < d->n_locks; i++) {
+		move_string(&d->locks[i].type, p);
+		move_string(&d->locks[i].made_file, p);
+	}
+	for (i = 0; i < d->n_waits; i++)
+		move_string(&d->waits[i].file, p);
 }
 
 /* Strings and arrays of a process are the model's; the tables of its source are made anew. */
@@ -358,6 +383,7 @@ static int add_process(struct sp_pack *k, struct sp_builder *b, struct part *p, 
 	pack_loading(k, l);
 	sp_fields_process_tasks(k, &p->m, &l->tasks);
 	sp_fields_process_lines(k, &p->m, &l->lines, l->process.locations);
+	sp_fields_process_locks(k, &p->m, &l->locks, l->process.locations);
 	k->arena = arena;
 	k->copy = false;
 	pack_source(k, &p->m, l, &read);
@@ -376,6 +402,8 @@ static int add_process(struct sp_pack *k, struct sp_builder *b, struct part *p, 
 	move_tasks(&l->tasks, p);
 	for (i = 0; i < l->lines.n; i++)
 		l->lines.p[i].region = p->regions[l->lines.p[i].region];
+	sp_lock_def_regions(&l->locks, move_region, p);
+	move_lock_strings(&l->locks, p);
 	return move_source(b, s, p, ids);
 }
 

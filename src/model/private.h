@@ -42,6 +42,9 @@ struct sp_source {
 	bool borrowed;       /* the ids belong to the image of the model */
 	bool closed;         /* `raw` is opened when its events are asked for */
 	unsigned users;      /* of `raw`, if it was opened so */
+	/* of the process's file of samples, which may be `raw` itself */
+	struct sp_clock sampled_clock;
+	struct sp_ids sampled_regions;
 };
 
 /* Where the events of a location are. */
@@ -141,6 +144,29 @@ struct sp_line_defs {
 	size_t n;
 };
 
+/* What one process says of memory: `location` is the place among its locations, times are ticks. */
+struct sp_site_defs {
+	struct sp_site *p; /* owned */
+	size_t n, room;
+	struct sp_raw_heap *heap;    /* in the arena; NULL: none */
+	struct sp_raw_point *points; /* in the arena */
+	size_t n_points;
+	uint32_t passed_path; /* SP_NONE: not known */
+};
+
+/* What one process says of locks and waits: locations are places among its own, locks are indices of its own, times are
+ * ticks. */
+struct sp_lock_defs {
+	struct sp_lock *locks; /* in the model's arena, as the others */
+	size_t n_locks;
+	struct sp_lock_wait *waits;
+	size_t n_waits;
+	struct sp_lock_circle *circles;
+	size_t n_circles;
+	struct sp_str *records; /* owned, until the process is read; DEADLOCK */
+	size_t n_records, record_room;
+};
+
 /* A process while it is loaded, before the processes are put in order. */
 struct sp_loading {
 	struct sp_process process;     /* begin and stop are not set yet */
@@ -155,11 +181,14 @@ struct sp_loading {
 	struct sp_children_defs children;
 	struct sp_task_defs tasks;
 	struct sp_line_defs lines;
+	struct sp_site_defs sites;
+	struct sp_lock_defs locks;
 	uint64_t place; /* ns: its place among the processes; those of one MPI_COMM_WORLD have the first one's */
 	struct sp_raw_clock_sync sync[2]; /* the first and the last */
 	unsigned syncs;                   /* how many of them there are */
 	bool settled;                     /* clock_sync.c: its clock was compared */
 	uint64_t unmoved;                 /* clock_sync.c: real, before that */
+	struct sp_loading *samples;       /* while it is read: what its file of samples says; NULL: there is none */
 	uint32_t order;                   /* while merging: of its first location among all, in the order of files */
 	bool final;                       /* nobody writes its file any more */
 };
@@ -172,7 +201,9 @@ struct sp_listing {
 		uint64_t changed; /* ns */
 		uint64_t begin;   /* of the process's record, ns of the clock of days; UINT64_MAX: not told */
 		bool error;       /* what a process left that could not be measured */
-	} * files;                /* owned */
+		const struct sp_listed *samples; /* the file of samples of the same process; NULL: none */
+		bool joined;                     /* is such a one itself, and read with the other */
+	} * files;                               /* owned */
 	size_t n;
 	/* owned; places in files as the processes began, which is how the model numbers them: the program itself comes
 	 * first, whatever number the system gave it */
@@ -180,8 +211,33 @@ struct sp_listing {
 };
 enum { SP_MOST_PATH = 3800 }; /* of the directory, so that names of files fit behind it */
 int sp_listing_read(struct sp_listing *l, const char *dir, struct sp_err *e);
-int sp_listing_sort(struct sp_listing *l); /* fills order; -1: no memory */
+int sp_listing_sort(struct sp_listing *l); /* fills order, samples and joined; -1: no memory */
 void sp_listing_free(struct sp_listing *l);
+
+/* A compiled function. */
+struct sp_symbol {
+	struct sp_str name; /* may be empty */
+	struct sp_str file; /* where it was declared, or the object file */
+	uint32_t line;      /* 0: not known */
+};
+
+/* What a raw file says of it: the object's path, which build that was, and where it begins there; the symbol may be
+ * empty. */
+struct sp_symbol_key {
+	const char *path, *build, *symbol;
+	uint32_t address;
+};
+
+/* symbols_file.c: those that the experiment's file `symbols` tells. */
+struct sp_known_symbols {
+	bool read;
+	struct sp_intern keys; /* in the builder's scratch */
+	struct sp_known_symbol {
+		struct sp_symbol is; /* in the builder's scratch, or the model's arena */
+		bool told, counted;
+	} * p; /* owned; one for each key */
+	size_t n, room;
+};
 
 struct sp_builder {
 	struct sp_model *m;
@@ -209,13 +265,9 @@ struct sp_builder {
 	uint32_t *folded;          /* owned; while merging: path to its index after sp_build_fold(); NULL: the same */
 	bool merging;              /* rows are taken away after each file, and raw files are closed */
 	struct sp_object *objects; /* owned; object files with compiled functions */
-};
-
-/* A compiled function. */
-struct sp_symbol {
-	struct sp_str name; /* may be empty */
-	struct sp_str file; /* where it was declared, or the object file */
-	uint32_t line;      /* 0: not known */
+	struct sp_known_symbols known;
+	uint32_t *path_moves; /* owned; path to its index after sp_build_fold(), of path_moved ones; NULL: the same */
+	size_t path_moved;
 };
 
 /* Damage that leaves something to read. Text that finds no memory is dropped; so is what follows it. */
@@ -237,11 +289,18 @@ int sp_builder_visits(struct sp_builder *b);
  * but the values. */
 int sp_builder_finish(struct sp_builder *b, const struct sp_listing *list, struct sp_err *e);
 
+/* define.c: the definitions in a part of a raw file, whose texts are in the file; at: where a record is in it. What
+ * each() returns other than 0 ends it, and is then returned. */
+#define SP_META_OBJECT "object " /* how the key of a META record begins that tells the build of an object file */
+typedef int sp_definition_fn(void *arg, const struct sp_raw_def *d, uint64_t at, const struct sp_str part[4]);
+int sp_walk_definitions(struct sp_raw_file *f, const struct sp_raw_part *p, sp_definition_fn *each, void *arg);
+
 /* load.c calls these, in this order: for each file, for each process, at the end. */
 int sp_build_process(struct sp_builder *b, struct sp_loading *l, struct sp_raw_file *raw, struct sp_err *e);
 int sp_build_definitions(struct sp_builder *b, struct sp_loading *l, struct sp_err *e);
-int sp_build_thread(struct sp_builder *b, struct sp_loading *l, struct sp_raw_thread *t, struct sp_location *out,
-                    uint64_t end, struct sp_err *e);
+/* t: NULL, where only samples speak of it; samples: NULL, where none do. */
+int sp_build_thread(struct sp_builder *b, struct sp_loading *l, struct sp_raw_thread *t, struct sp_raw_thread *samples,
+                    struct sp_location *out, uint64_t end, struct sp_err *e);
 int sp_build_order(struct sp_builder *b, struct sp_err *e); /* processes and locations of the model, in order */
 int sp_build_fold(struct sp_builder *b, struct sp_err *e);  /* paths that all calls left for one with a parameter */
 int sp_build_drop_unused(struct sp_builder *b, struct sp_err *e); /* regions that nothing refers to */
@@ -283,10 +342,14 @@ uint32_t sp_build_region(struct sp_builder *b, const struct sp_str part[3], uint
  * may be empty) that speaks of. */
 uint32_t sp_build_native(struct sp_builder *b, const struct sp_str part[3], uint32_t address,
                          const struct sp_str *build);
-/* symbols.c. path, build and symbol are NUL-terminated. Returns 0, or -1: no memory. */
-int sp_symbols_find(struct sp_builder *b, const struct sp_str *path, const struct sp_str *build, uint32_t address,
-                    const struct sp_str *symbol, struct sp_symbol *out);
+/* symbols.c. Texts of keys are not NULL; path and build may be empty: not told. Returns 0, or -1: no memory. */
+int sp_symbols_find(struct sp_builder *b, const struct sp_symbol_key *key, struct sp_symbol *out);
+/* The same in the object file alone; *found: it is there, and the build that was measured. */
+int sp_symbols_look_up(struct sp_builder *b, const struct sp_symbol_key *key, struct sp_symbol *out, bool *found);
 void sp_symbols_free(struct sp_builder *b);
+/* What the experiment's file tells; NULL: nothing. */
+const struct sp_symbol *sp_symbols_known(struct sp_builder *b, const struct sp_symbol_key *key);
+void sp_known_symbols_free(struct sp_known_symbols *k);
 /* The region that is r, of another builder. */
 uint32_t sp_build_known_region(struct sp_builder *b, const struct sp_region *r);
 void sp_build_code(struct sp_builder *b, uint32_t region, const struct sp_code *code);
@@ -324,6 +387,8 @@ int sp_build_task_record(struct sp_loading *l, const struct sp_raw_def *d, uint6
 int sp_build_task_process(struct sp_builder *b, struct sp_loading *l);
 int sp_build_tasks(struct sp_builder *b, struct sp_err *e);
 void sp_task_defs_free(struct sp_task_defs *d);
+/* What a thread's state says that was lost. */
+void sp_build_losses(struct sp_loading *l, struct sp_location *out, const struct sp_raw_location *state);
 /* Calls visit for each region that tasks refer to; SP_NONE among them. */
 void sp_build_task_regions(struct sp_model *m, void (*visit)(void *arg, uint32_t *region), void *arg);
 
@@ -332,12 +397,34 @@ void sp_build_task_regions(struct sp_model *m, void (*visit)(void *arg, uint32_t
 int sp_build_line_process(struct sp_builder *b, struct sp_loading *l);
 int sp_build_lines(struct sp_builder *b, struct sp_err *e);
 
+/* lock.c. A DEADLOCK record; what a process says of locks and waits, when its other definitions are known; all of them,
+ * when processes are in order. -1: no memory. */
+int sp_build_lock_record(struct sp_loading *l, const struct sp_str *text);
+int sp_build_lock_process(struct sp_builder *b, struct sp_loading *l);
+int sp_build_locks(struct sp_builder *b, struct sp_err *e);
+void sp_lock_defs_free(struct sp_lock_defs *d);
+/* Calls visit for each region that they refer to. */
+void sp_lock_def_regions(struct sp_lock_defs *d, void (*visit)(void *arg, uint32_t *region), void *arg);
+void sp_build_lock_regions(struct sp_model *m, void (*visit)(void *arg, uint32_t *region), void *arg);
+
 /* Room for n more rows; -1 without memory. */
 int sp_rows_reserve(struct sp_builder *b, size_t n);
 /* Makes room in every row for metrics that were just defined; before there were `old`. */
 int sp_rows_widen(struct sp_builder *b, size_t old);
 /* Puts rows in the order of their paths and makes those of one path one; *n becomes their number. */
 int sp_rows_order(struct sp_builder *b, size_t first, size_t *n);
+
+/* sampled.c. Opens the file of samples of a process, before the process is built: 0, or -1 without memory; a file that
+ * cannot be read is a problem of the model. The definitions in it. Its threads that the process's own file does not
+ * know, at the end of the locations. What stays of it. */
+int sp_samples_open_file(struct sp_builder *b, struct sp_loading *l, const char *name);
+int sp_samples_definitions(struct sp_builder *b, struct sp_loading *l, struct sp_err *e);
+size_t sp_samples_strangers(const struct sp_loading *l);
+struct sp_raw_thread *sp_samples_thread(const struct sp_loading *l, uint64_t tid);
+int sp_samples_add_strangers(struct sp_builder *b, struct sp_loading *l, struct sp_err *e);
+uint64_t sp_samples_ticks(const struct sp_loading *l, uint64_t ns); /* of the samples' clock, as the process's */
+void sp_samples_keep(struct sp_loading *l);
+void sp_samples_close_file(struct sp_loading *l);
 
 /* clock_sync.c: a CLOCK record; and, when the hosts' own clocks are known, what follows from those of all. -1: no
  * memory */
@@ -347,5 +434,13 @@ int sp_build_clocks(struct sp_builder *b);
 uint64_t sp_clock_ns(const struct sp_clock *c, uint64_t ticks);
 uint64_t sp_clock_length(const struct sp_clock *c, uint64_t ticks); /* ns that so many ticks take */
 int sp_clock_init(struct sp_clock *c, const struct sp_raw_header *h);
+
+/* memory.c. The sites of a thread: row() gives the path and the values of metrics of a node's row, SP_NONE: there is no
+ * such node. What they hold of columns is added there. The heaps, when the processes are in order. -1: no memory. */
+typedef int sp_site_row_fn(void *arg, uint32_t node, uint32_t *path, uint64_t **values);
+int sp_build_sites(struct sp_builder *b, struct sp_loading *l, const struct sp_raw_thread *t, sp_site_row_fn *row,
+                   void *arg);
+int sp_build_heap(struct sp_builder *b, struct sp_loading *l); /* before the threads */
+int sp_build_memory(struct sp_builder *b, struct sp_err *e);
 
 #endif

@@ -87,6 +87,21 @@ static int fill_process(struct sp_builder *b, struct sp_loading *l, struct sp_ra
 	return p->file.p && p->host.p ? 0 : -1;
 }
 
+/* A wait that goes on began after the last event. */
+static void waits_since(const struct sp_raw_file *f, const struct sp_raw_thread *t, uint64_t *end)
+{
+	const struct sp_raw_part *p = f->parts + t->waits.first, *last = p + t->waits.count;
+	struct sp_raw_wait w;
+	size_t i;
+
+	for (; p < last; p++)
+		for (i = 0; i < p->used; i++) {
+			memcpy(&w, (const struct sp_raw_wait *)sp_raw_payload(f, p) + i, sizeof(w));
+			if (w.since > *end)
+				*end = w.since;
+		}
+}
+
 /* Where what is still open in a thread ends. */
 static uint64_t thread_end(struct sp_loading *l, struct sp_raw_thread *t)
 {
@@ -106,6 +121,7 @@ static uint64_t thread_end(struct sp_loading *l, struct sp_raw_thread *t)
 		for (i = 1; i < n; i++)
 			if (lines[i].since > end)
 				end = lines[i].since;
+		waits_since(l->source->raw, t, &end);
 		if (h->last.ticks > end)
 			end = h->last.ticks;
 	}
@@ -129,6 +145,17 @@ static void add_losses(struct sp_lost *to, const struct sp_lost *l)
 	to->unmatched += l->unmatched;
 }
 
+void sp_build_losses(struct sp_loading *l, struct sp_location *out, const struct sp_raw_location *state)
+{
+	const struct sp_lost lost = {.events = state->lost_events,
+	                             .paths = state->lost_paths,
+	                             .deeper = state->deeper,
+	                             .unmatched = state->unmatched};
+
+	add_losses(&out->lost, &lost);
+	add_losses(&l->process.lost, &lost);
+}
+
 static int add_thread(struct sp_builder *b, struct sp_loading *l, size_t i, struct sp_err *e)
 {
 	struct sp_raw_file *raw = l->source->raw;
@@ -140,11 +167,7 @@ static int add_thread(struct sp_builder *b, struct sp_loading *l, size_t i, stru
 	out->id = t->state.id;
 	out->creator = t->state.creator;
 	out->tid = t->state.tid;
-	out->lost = (struct sp_lost){.events = t->state.lost_events,
-	                             .paths = t->state.lost_paths,
-	                             .deeper = t->state.deeper,
-	                             .unmatched = t->state.unmatched};
-	add_losses(&l->process.lost, &out->lost);
+	sp_build_losses(l, out, &t->state);
 	*place =
 	    (struct sp_place){.source = (uint32_t)(l->source - b->priv->sources), .thread = i, .end = thread_end(l, t)};
 	l->begins[i] = t->state.begin < place->end ? t->state.begin : place->end;
@@ -152,16 +175,16 @@ static int add_thread(struct sp_builder *b, struct sp_loading *l, size_t i, stru
 		l->end = place->end;
 	for (k = 0; k < t->events.count; k++)
 		place->words += sp_raw_word_count(raw, &raw->parts[t->events.first + k]);
-	if (t->events.count)
+	if (t->events.count && raw->header.start != SP_RAW_STARTED_SAMPLER)
 		l->process.traced = true;
-	return sp_build_thread(b, l, t, out, place->end, e);
+	return sp_build_thread(b, l, t, sp_samples_thread(l, out->tid), out, place->end, e);
 }
 
 int sp_build_process(struct sp_builder *b, struct sp_loading *l, struct sp_raw_file *raw, struct sp_err *e)
 {
 	struct sp_arena *arena = &b->priv->arena;
 	const struct sp_raw_header *h = &raw->header;
-	size_t i, n = raw->n_threads;
+	size_t i, n = raw->n_threads, all = n + sp_samples_strangers(l);
 
 	if (sp_clock_init(&l->source->clock, h))
 		sp_raw_report(raw, offsetof(struct sp_raw_header, last),
@@ -172,20 +195,25 @@ int sp_build_process(struct sp_builder *b, struct sp_loading *l, struct sp_raw_f
 		sp_raw_report(raw, offsetof(struct sp_raw_header, first), "the time of the start is damaged");
 		l->real = 0;
 	}
-	l->locations = sp_arena_zalloc(arena, n, sizeof(*l->locations));
-	l->places = sp_arena_zalloc(arena, n, sizeof(*l->places));
-	l->begins = sp_arena_zalloc(arena, n, sizeof(*l->begins));
+	l->locations = sp_arena_zalloc(arena, all, sizeof(*l->locations));
+	l->places = sp_arena_zalloc(arena, all, sizeof(*l->places));
+	l->begins = sp_arena_zalloc(arena, all, sizeof(*l->begins));
 	if (!l->locations || !l->places || !l->begins || fill_process(b, l, raw))
 		return sp_model_no_memory(e);
 	l->process.locations = (uint32_t)n;
 	l->end = h->end_ticks ? h->end_ticks : h->last.ticks;
-	if (sp_build_definitions(b, l, e))
+	if (sp_build_definitions(b, l, e) || sp_samples_definitions(b, l, e))
 		return -1;
+	if (sp_build_heap(b, l))
+		return sp_model_no_memory(e);
 	for (i = 0; i < n; i++)
 		if (add_thread(b, l, i, e))
 			return -1;
-	if (sp_build_io(b, l) || sp_build_line_process(b, l))
+	if (sp_samples_add_strangers(b, l, e))
+		return -1;
+	if (sp_build_io(b, l) || sp_build_line_process(b, l) || sp_build_lock_process(b, l))
 		return sp_model_no_memory(e);
+	sp_samples_keep(l);
 	if (h->locations > n)
 		sp_raw_report(raw, raw->size, "%zu of %" PRIu32 " threads are lost", h->locations - n, h->locations);
 	return 0;
@@ -368,6 +396,7 @@ static void place_process(struct sp_builder *b, struct sp_loading *l, uint32_t i
 	uint32_t i, at = (uint32_t)m->n_locations;
 
 	c->offset = l->real > m->begin_ns ? l->real - m->begin_ns : 0;
+	l->source->sampled_clock.offset += c->offset; /* it is counted from there */
 	*p = l->process;
 	p->begin = c->offset;
 	p->stop = sp_clock_ns(c, l->end);

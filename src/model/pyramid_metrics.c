@@ -206,9 +206,7 @@ static int grow_events(struct growing *g, size_t first, size_t end, struct sp_er
 
 	if (first >= end)
 		return 0;
-	left = (end < r->l.place->points.n ? r->l.points[end].event : r->l.place->events) - r->l.points[first].event;
-	r->next = SIZE_MAX;
-	if (sp_pyramid_reader_calls(r, first, e) || sp_pyramid_reader_go(r, first, e))
+	if (sp_pyramid_reader_span(r, first, end, &left, e))
 		return -1;
 	set_counts(g, first);
 	for (g->past = false; left && !done; left -= (uint64_t)n) {
@@ -249,15 +247,10 @@ static size_t grow_sums(struct growing *g, size_t i)
 	const struct sp_pyramid_sum *s;
 	unsigned level;
 	uint64_t k;
-	size_t up, m;
+	size_t m;
 
 	while (i < l->sums[0].n && l->sums[0].p[i + 1].time <= g->end) {
-		for (level = 0; level + 1 < l->n_sums; level++) {
-			up = i >> (level + 1) * SP_PYRAMID_SUM_FAN_BITS;
-			if (up << (level + 1) * SP_PYRAMID_SUM_FAN_BITS != i ||
-			    l->sums[level + 1].p[up + 1].time > g->end)
-				break;
-		}
+		level = sp_pyramid_sum_level(l, i, g->end);
 		s = &l->sums[level].p[i >> level * SP_PYRAMID_SUM_FAN_BITS];
 		for (k = s[0].entries; k < s[1].entries; k++)
 			for (m = 0; m < g->n; m++)

@@ -76,9 +76,7 @@ static int add_events(struct range *g, size_t first, size_t end, struct sp_err *
 	if (first >= end)
 		return 0;
 	last = r->l.points[first].time;
-	left = (end < r->l.place->points.n ? r->l.points[end].event : r->l.place->events) - r->l.points[first].event;
-	r->next = SIZE_MAX;
-	if (sp_pyramid_reader_calls(r, first, e) || sp_pyramid_reader_go(r, first, e))
+	if (sp_pyramid_reader_span(r, first, end, &left, e))
 		return -1;
 	for (; left && last <= g->end; left -= (uint64_t)n) {
 		n = sp_events_read(r->events, batch, left < BATCH ? left : BATCH, e);
@@ -115,15 +113,9 @@ static size_t add_sums(struct range *g, size_t i)
 	const struct sp_pyramid_sum *s;
 	unsigned level;
 	uint64_t k;
-	size_t up;
 
 	while (i < l->sums[0].n && l->sums[0].p[i + 1].time <= g->end) {
-		for (level = 0; level + 1 < l->n_sums; level++) {
-			up = i >> (level + 1) * SP_PYRAMID_SUM_FAN_BITS;
-			if (up << (level + 1) * SP_PYRAMID_SUM_FAN_BITS != i ||
-			    l->sums[level + 1].p[up + 1].time > g->end)
-				break;
-		}
+		level = sp_pyramid_sum_level(l, i, g->end);
 		s = &l->sums[level].p[i >> level * SP_PYRAMID_SUM_FAN_BITS];
 		for (k = s[0].entries; k < s[1].entries; k++)
 			add_entry(g, &l->entries[k]);

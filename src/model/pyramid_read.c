@@ -78,6 +78,16 @@ int sp_pyramid_reader_go(struct sp_pyramid_reader *r, size_t bucket, struct sp_e
 	return 0;
 }
 
+int sp_pyramid_reader_span(struct sp_pyramid_reader *r, size_t bucket, size_t until, uint64_t *events, struct sp_err *e)
+{
+	const struct sp_pyramid_location *l = &r->l;
+	const uint64_t end = until < l->place->points.n ? l->points[until].event : l->place->events;
+
+	*events = end - l->points[bucket].event;
+	r->next = SIZE_MAX;
+	return sp_pyramid_reader_calls(r, bucket, e) || sp_pyramid_reader_go(r, bucket, e) ? -1 : 0;
+}
+
 int sp_pyramid_reader_follow(struct sp_pyramid_reader *r, const struct sp_event *ev, struct sp_err *e)
 {
 	struct sp_pyramid_call *top = r->depth ? &r->calls[r->depth - 1] : NULL;

@@ -33,9 +33,26 @@ int sp_pyramid_reader_room(struct sp_pyramid_reader *r, size_t depth, struct sp_
 int sp_pyramid_reader_calls(struct sp_pyramid_reader *r, size_t bucket, struct sp_err *e);
 /* Goes to the begin of a bucket; the reader's calls are those open there. */
 int sp_pyramid_reader_go(struct sp_pyramid_reader *r, size_t bucket, struct sp_err *e);
+/* Both of these, to read on to where the bucket `until` begins, or to the end; *events: how many are between. */
+int sp_pyramid_reader_span(struct sp_pyramid_reader *r, size_t bucket, size_t until, uint64_t *events,
+                           struct sp_err *e);
 /* Opens or closes a call, and follows the path of the innermost one; -1: no memory. Closing leaves the call where it
  * was, behind the depth. */
 int sp_pyramid_reader_follow(struct sp_pyramid_reader *r, const struct sp_event *ev, struct sp_err *e);
+
+/* The highest level of sums that has one which begins with the i-th of the lowest and ends at `end`, ns, or before. */
+static inline unsigned sp_pyramid_sum_level(const struct sp_pyramid_location *l, size_t i, uint64_t end)
+{
+	unsigned level = 0;
+
+	for (; level + 1 < l->n_sums; level++) {
+		const size_t up = i >> (level + 1) * SP_PYRAMID_SUM_FAN_BITS;
+
+		if (up << (level + 1) * SP_PYRAMID_SUM_FAN_BITS != i || l->sums[level + 1].p[up + 1].time > end)
+			break;
+	}
+	return level;
+}
 
 /* The last bucket that begins before a moment, or the first one. */
 size_t sp_pyramid_bucket_at(const struct sp_pyramid_location *l, uint64_t time);

@@ -141,9 +141,10 @@ uint32_t sp_build_native(struct sp_builder *b, const struct sp_str part[3], uint
 {
 	const struct sp_str path = sp_model_str(b->m, part[2].p, part[2].n);
 	const struct sp_str symbol = sp_model_str(b->m, part[1].p, part[1].n);
+	const struct sp_symbol_key key = {path.p, build->p, symbol.p, address};
 	struct sp_symbol found;
 
-	if (!path.p || !symbol.p || sp_symbols_find(b, &path, build, address, &symbol, &found))
+	if (!path.p || !symbol.p || sp_symbols_find(b, &key, &found))
 		return SP_NONE;
 	return build_region(b, (struct sp_str[3]){part[0], found.name, found.file}, found.line, address,
 	                    SP_RAW_REGION_NATIVE);

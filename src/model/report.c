@@ -19,6 +19,25 @@ static bool empty(const struct sp_value *v)
 	return v->visits + v->resumed == 0 && v->incl <= 0;
 }
 
+/* For each path whether it is shown: it has calls or time, or, where nothing has time, counted something with its
+ * callees. For free(). */
+static bool *find_told(const struct sp_view *v)
+{
+	const struct sp_model *m = v->m;
+	const size_t metrics = v->values[0].incl > 0 ? 0 : m->n_metrics;
+	bool *told = calloc(m->n_paths, sizeof(*told));
+	size_t i, k;
+
+	for (i = m->n_paths; told && i-- > 1;) { /* a caller stands before what it calls */
+		for (k = 0; k < metrics && !told[i]; k++)
+			told[i] = v->metrics[i * metrics + k] != 0;
+		told[m->paths[i].parent] |= told[i];
+	}
+	for (i = 1; told && i < m->n_paths; i++)
+		told[i] |= !empty(&v->values[i]);
+	return told;
+}
+
 double sp_numbers_mean(const struct sp_numbers *n)
 {
 	return calls(&n->v) > 0 ? n->each / calls(&n->v) : 0;
@@ -173,6 +192,8 @@ struct flat {
 	const struct sp_view *v;
 	struct sp_numbers *regions; /* owned */
 	uint32_t *open;             /* owned; how often each region is on the path */
+	bool *told;                 /* owned; for each path */
+	bool *shown;                /* owned; for each region */
 };
 
 static void flat_enter(void *arg, uint32_t path)
@@ -182,6 +203,7 @@ static void flat_enter(void *arg, uint32_t path)
 
 	if (f->open[region]++ == 0)
 		f->regions[region].v.incl += f->v->values[path].incl;
+	f->shown[region] |= f->told[path];
 	sp_numbers_add(&f->regions[region], &f->v->values[path], f->v->each[path]);
 }
 
@@ -204,7 +226,7 @@ static int flat_rows(struct flat *f, enum sp_sort sort, size_t limit, const char
 	if (!order)
 		return -1;
 	for (i = 1; i < m->n_regions; i++)
-		if (!empty(&f->regions[i].v) && sp_region_matches(&m->regions[i], match))
+		if (f->shown[i] && sp_region_matches(&m->regions[i], match))
 			order[(*n)++] = (struct sorted){sort_key(&f->regions[i], sort),
 			                                sort == SP_SORT_NAME ? m->regions[i].name.p : NULL, i};
 	qsort(order, *n, sizeof(*order), compare_sorted);
@@ -226,12 +248,16 @@ int sp_report_flat(const struct sp_view *v, enum sp_sort sort, size_t limit, con
 	*rows = NULL;
 	f.regions = calloc(v->m->n_regions, sizeof(*f.regions));
 	f.open = calloc(v->m->n_regions, sizeof(*f.open));
-	if (f.regions && f.open) {
+	f.told = find_told(v);
+	f.shown = calloc(v->m->n_regions, sizeof(*f.shown));
+	if (f.regions && f.open && f.told && f.shown) {
 		sp_paths_walk(v->m, flat_enter, flat_leave, &f);
 		rc = flat_rows(&f, sort, limit, match, rows, n);
 	}
 	free(f.regions);
 	free(f.open);
+	free(f.told);
+	free(f.shown);
 	return rc ? sp_model_no_memory(e) : 0;
 }
 
@@ -240,6 +266,7 @@ struct growing {
 	size_t n, room;
 	struct sorted *children; /* owned; of the path being expanded */
 	size_t child_room;
+	bool *told;          /* owned; for each path */
 	double least;        /* inclusive time of what is shown, */
 	uint32_t last_equal; /* and of paths with just that time the last one shown */
 };
@@ -278,7 +305,7 @@ static long visible(const struct sp_view *v, const struct sp_tree_options *o, st
 		const struct sp_value *value = &v->values[c];
 		struct sp_numbers numbers = {*value, v->each[c]};
 
-		if (empty(value))
+		if (!g->told[c])
 			continue;
 		if (value->incl < g->least || (value->incl == g->least && c > g->last_equal) ||
 		    (o->depth && depth >= o->depth)) {
@@ -345,7 +372,7 @@ static int find_least(const struct sp_view *v, const struct sp_tree_options *o, 
 	if (!order)
 		return -1;
 	for (i = 1; i < v->m->n_paths; i++)
-		if (v->values[i].incl >= g->least && !empty(&v->values[i]))
+		if (v->values[i].incl >= g->least && g->told[i])
 			order[n++] = (struct sorted){v->values[i].incl, NULL, i};
 	qsort(order, n, sizeof(*order), compare_sorted);
 	if (n > o->limit) {
@@ -359,15 +386,17 @@ static int find_least(const struct sp_view *v, const struct sp_tree_options *o, 
 int sp_report_tree(const struct sp_view *v, const struct sp_tree_options *o, struct sp_tree_row **rows, size_t *n,
                    struct sp_err *e)
 {
-	struct growing g = {.n = 0};
+	struct growing g = {.told = find_told(v)};
 
 	*rows = NULL;
-	if (find_least(v, o, &g) || expand(v, o, &g)) {
+	if (!g.told || find_least(v, o, &g) || expand(v, o, &g)) {
 		free(g.rows);
 		free(g.children);
+		free(g.told);
 		return sp_model_no_memory(e);
 	}
 	free(g.children);
+	free(g.told);
 	if (g.rows[0].hidden == 0)
 		memmove(g.rows, g.rows + 1, --g.n * sizeof(*g.rows));
 	*rows = g.rows;

@@ -33,6 +33,7 @@ void sp_symbols_free(struct sp_builder *b)
 		next = b->objects->next;
 		object_free(b->objects);
 	}
+	sp_known_symbols_free(&b->known);
 }
 
 static void object_open(struct sp_builder *b, struct sp_object *o)
@@ -49,18 +50,18 @@ static void object_open(struct sp_builder *b, struct sp_object *o)
 }
 
 /* NULL: no memory. */
-static struct sp_object *object_of(struct sp_builder *b, const struct sp_str *path, const struct sp_str *build)
+static struct sp_object *object_of(struct sp_builder *b, const char *path, const char *build)
 {
 	struct sp_object *o;
 
 	for (o = b->objects; o; o = o->next)
-		if (strcmp(o->path, path->p) == 0 && strcmp(o->build, build->p) == 0)
+		if (strcmp(o->path, path) == 0 && strcmp(o->build, build) == 0)
 			return o;
 	o = calloc(1, sizeof(*o));
 	if (!o)
 		return NULL;
-	o->path = strdup(path->p);
-	o->build = strdup(build->p);
+	o->path = strdup(path);
+	o->build = strdup(build);
 	if (!o->path || !o->build) {
 		object_free(o);
 		return NULL;
@@ -98,20 +99,21 @@ static struct sp_str name_of(struct sp_builder *b, const struct sp_dwarf_functio
 	return s;
 }
 
-int sp_symbols_find(struct sp_builder *b, const struct sp_str *path, const struct sp_str *build, uint32_t address,
-                    const struct sp_str *symbol, struct sp_symbol *out)
+int sp_symbols_look_up(struct sp_builder *b, const struct sp_symbol_key *key, struct sp_symbol *out, bool *found)
 {
 	struct sp_dwarf_function f = {.name = NULL};
-	const char *known = symbol->p;
-	struct sp_object *o = path->n && build->n ? object_of(b, path, build) : NULL;
+	const char *known = key->symbol;
+	const bool told = *key->path && *key->build;
+	struct sp_object *o = told ? object_of(b, key->path, key->build) : NULL;
 
-	*out = (struct sp_symbol){.file = *path};
-	if (path->n && build->n && !o)
+	*out = (struct sp_symbol){.file = {key->path, strlen(key->path)}};
+	if (told && !o)
 		return -1;
-	if (o && o->dwarf && sp_dwarf_find(o->dwarf, address, &f))
+	*found = o && o->elf;
+	if (o && o->dwarf && sp_dwarf_find(o->dwarf, key->address, &f))
 		memset(&f, 0, sizeof(f));
-	if (!*known && o && o->elf && sp_elf_function(o->elf, address))
-		known = sp_elf_function(o->elf, address);
+	if (!*known && *found && sp_elf_function(o->elf, key->address))
+		known = sp_elf_function(o->elf, key->address);
 	out->name = name_of(b, &f, known);
 	if (f.file) {
 		const char *file = strncmp(f.file, "./", 2) ? f.file : f.file + 2;
@@ -119,4 +121,15 @@ int sp_symbols_find(struct sp_builder *b, const struct sp_str *path, const struc
 		out->line = (uint32_t)f.line;
 	}
 	return out->name.p && out->file.p ? 0 : -1;
+}
+
+int sp_symbols_find(struct sp_builder *b, const struct sp_symbol_key *key, struct sp_symbol *out)
+{
+	const struct sp_symbol *known = sp_symbols_known(b, key);
+	bool found;
+
+	if (!known)
+		return sp_symbols_look_up(b, key, out, &found);
+	*out = *known;
+	return 0;
 }

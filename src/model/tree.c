@@ -3,6 +3,7 @@
 #include "model/private.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,9 @@ struct adding {
 	size_t first_row;
 	size_t row; /* of the node before, to which values belong; SIZE_MAX: none */
 	uint64_t lost_parents, lost_regions, lost_metrics;
+	bool columns;   /* of samples where calls were recorded: times are those of the calls */
+	bool sampled;   /* what is added are samples */
+	bool recorded;  /* … of a region of the program's own, whose times the process has told exactly */
 	bool repeating; /* several nodes may be one path; else what this location added needs not to be found by it
 	                   again */
 };
@@ -168,7 +172,8 @@ static void add_value(struct adding *a, struct sp_value *v, const struct sp_raw_
 
 	v->visits += n->visits;
 	v->resumed += n->resumed;
-	v->incl += (double)n->incl * ns;
+	if (!a->columns && !a->recorded)
+		v->incl += (double)n->incl * ns;
 	if (n->sumsq > 0 && n->sumsq < 1e300)
 		v->sumsq += n->sumsq * ns * ns;
 	if (n->min > n->max || n->visits + n->resumed == 0)
@@ -225,6 +230,27 @@ static uint32_t path_of_node(struct adding *a, const struct sp_raw_node *n, uint
 	return repeats(a) ? SP_NONE : path_child(a, parent, region, SP_NONE);
 }
 
+/* A call of MPI or file I/O that was recorded where no functions are stands below the program's own regions alone; of
+ * its time, what samples have found is below the functions that called it. */
+static void take_off(struct adding *a, uint32_t path, uint64_t ticks)
+{
+	const struct sp_model *m = a->b->m;
+	const uint32_t region = m->paths[path].region;
+	uint32_t at = path, top = path, plain;
+	struct sp_value *v;
+
+	if (m->regions[region].kind != SP_REGION_MPI && m->regions[region].kind != SP_REGION_IO)
+		return;
+	for (; at; at = m->paths[at].parent)
+		if (m->regions[m->paths[at].region].kind != SP_REGION_USER)
+			top = at;
+	plain = path_child(a, m->paths[top].parent, region, SP_NONE);
+	if (plain == path || plain >= a->b->row_of_room || !a->b->row_of[plain])
+		return;
+	v = &a->b->priv->rows[a->first_row + a->b->row_of[plain] - 1].v;
+	v->incl -= fmin(v->incl, (double)ticks * a->l->source->clock.ns);
+}
+
 static int add_node(struct adding *a, uint64_t index, const struct sp_raw_node *n)
 {
 	uint32_t parent = 0, region, path;
@@ -255,7 +281,10 @@ static int add_node(struct adding *a, uint64_t index, const struct sp_raw_node *
 		return -1;
 	a->path_of[index] = path + 1;
 	a->row = (size_t)(row - a->b->priv->rows);
+	a->recorded = a->sampled && a->b->m->regions[region].kind == SP_REGION_USER;
 	add_value(a, &row->v, n);
+	if (a->sampled && !a->columns)
+		take_off(a, path, n->incl);
 	return 0;
 }
 
@@ -386,6 +415,22 @@ static void report_losses(struct adding *a)
 		              a->lost_metrics, a->t->state.id);
 }
 
+static int site_row(void *arg, uint32_t node, uint32_t *path, uint64_t **values)
+{
+	struct adding *a = arg;
+	struct sp_row *row;
+
+	*path = SP_NONE;
+	if (node == SP_RAW_NONE || node >= a->nodes || !a->path_of[node] || a->path_of[node] == SP_NONE)
+		return 0;
+	row = row_for(a, a->path_of[node] - 1);
+	if (!row)
+		return -1;
+	*path = a->path_of[node] - 1;
+	*values = a->b->priv->row_metrics + (size_t)(row - a->b->priv->rows) * a->b->m->n_metrics;
+	return 0;
+}
+
 /* What is said of a thread that was killed: where it was. */
 static int name_open(const struct adding *a, struct sp_str *out)
 {
@@ -412,17 +457,41 @@ static int name_open(const struct adding *a, struct sp_str *out)
 	return 0;
 }
 
-int sp_build_thread(struct sp_builder *b, struct sp_loading *l, struct sp_raw_thread *t, struct sp_location *out,
-                    uint64_t end, struct sp_err *e)
+/* What the process itself says of the thread. */
+static int add_calls(struct adding *a, struct sp_location *out)
+{
+	if (room_for_nodes(a) || hash_paths(a->b) || (a->l->source->regions_repeat && repeats(a)) || add_nodes(a) ||
+	    close_frames(a) || sp_build_sites(a->b, a->l, a->t, site_row, a) || name_open(a, &out->open))
+		return -1;
+	report_losses(a);
+	return 0;
+}
+
+/* What samples say of it. */
+static int add_samples(struct adding *a)
+{
+	if (room_for_nodes(a) || repeats(a) || add_nodes(a))
+		return -1;
+	report_losses(a);
+	return 0;
+}
+
+int sp_build_thread(struct sp_builder *b, struct sp_loading *l, struct sp_raw_thread *t, struct sp_raw_thread *samples,
+                    struct sp_location *out, uint64_t end, struct sp_err *e)
 {
 	struct adding a = {.b = b, .l = l, .t = t, .end = end, .first_row = b->m->n_values};
+	struct adding s = {.b = b,
+	                   .l = l->samples,
+	                   .t = samples,
+	                   .first_row = b->m->n_values,
+	                   .sampled = true,
+	                   .columns = t && l->process.counted};
 	int rc = -1;
 	size_t i;
 
-	if (room_for_nodes(&a) || hash_paths(b) || (l->source->regions_repeat && repeats(&a)) || add_nodes(&a) ||
-	    close_frames(&a) || name_open(&a, &out->open))
+	out->open = (struct sp_str){"", 0};
+	if ((t && add_calls(&a, out)) || (samples && add_samples(&s)))
 		goto out;
-	report_losses(&a);
 	out->first_value = a.first_row;
 	out->values = b->m->n_values - a.first_row;
 	for (i = a.first_row; i < b->m->n_values; i++) {
@@ -436,5 +505,7 @@ int sp_build_thread(struct sp_builder *b, struct sp_loading *l, struct sp_raw_th
 out:
 	free(a.path_of);
 	free(a.value_of);
+	free(s.path_of);
+	free(s.value_of);
 	return rc ? sp_model_no_memory(e) : 0;
 }

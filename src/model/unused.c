@@ -33,8 +33,14 @@ static void mark(struct sp_builder *b, uint32_t *to)
 
 	to[0] = 1;
 	sp_build_task_regions(b->m, mark_region, to);
+	sp_build_lock_regions(b->m, mark_region, to);
 	for (i = 0; i < m->n_lines; i++)
 		to[m->lines[i].region] = 1;
+	for (i = 0; i < m->n_sites; i++)
+		mark_region(to, &m->sites[i].region);
+	for (i = 0; m->heaps && i < m->n_processes; i++)
+		if (m->heaps[i].there)
+			mark_region(to, &m->heaps[i].passed_region);
 	/* a user region may be one that a trace can be rewound to, which is in no profile */
 	for (i = 0; i < m->n_regions; i++)
 		to[i] |= m->regions[i].kind == SP_REGION_USER;
@@ -53,11 +59,20 @@ static void mark(struct sp_builder *b, uint32_t *to)
 	}
 }
 
+static void renumber_ids(struct sp_ids *ids, const uint32_t *to)
+{
+	size_t k;
+
+	for (k = 0; k < ids->n; k++)
+		if (ids->to[k])
+			ids->to[k] = to[ids->to[k] - 1];
+}
+
 int sp_build_drop_unused(struct sp_builder *b, struct sp_err *e)
 {
 	struct sp_model *m = b->m;
 	uint32_t *to = calloc(m->n_regions, sizeof(*to)), n = 0; /* region to its new index + 1, 0: unused */
-	size_t i, k;
+	size_t i;
 
 	if (!to)
 		return sp_model_no_memory(e);
@@ -71,14 +86,17 @@ int sp_build_drop_unused(struct sp_builder *b, struct sp_err *e)
 	for (i = 0; i < m->n_paths; i++)
 		m->paths[i].region = to[m->paths[i].region] - 1;
 	sp_build_task_regions(m, renumber_region, to);
+	sp_build_lock_regions(m, renumber_region, to);
 	for (i = 0; i < m->n_lines; i++)
 		m->lines[i].region = to[m->lines[i].region] - 1; /* in the order that they had */
+	for (i = 0; i < m->n_sites; i++)
+		renumber_region(to, &m->sites[i].region);
+	for (i = 0; m->heaps && i < m->n_processes; i++)
+		if (m->heaps[i].passed_region != SP_NONE && m->heaps[i].there)
+			renumber_region(to, &m->heaps[i].passed_region);
 	for (i = 0; i < b->priv->n_sources; i++) {
-		struct sp_ids *ids = &b->priv->sources[i].regions;
-
-		for (k = 0; k < ids->n; k++)
-			if (ids->to[k])
-				ids->to[k] = to[ids->to[k] - 1];
+		renumber_ids(&b->priv->sources[i].regions, to);
+		renumber_ids(&b->priv->sources[i].sampled_regions, to);
 	}
 	free(to);
 	return 0;

@@ -40,10 +40,10 @@ static void put_values(struct folded *f, uint32_t value)
 	}
 }
 
-static void write_stack(void *arg, const uint32_t *paths, size_t n, bool deeper, double excl)
+static void write_stack(void *arg, const uint32_t *paths, size_t n, bool deeper, const double *excl)
 {
 	struct folded *f = arg;
-	double us = excl / 1000 + f->carry;
+	double us = *excl / 1000 + f->carry;
 	uint64_t whole = us > 0 ? (uint64_t)us : 0;
 
 	f->carry = us - (double)whole;
@@ -88,10 +88,10 @@ static int write_paths(struct folded *f, const struct sp_model *m, const struct 
 	struct sp_stacks s;
 	int rc = 0;
 
-	if (sp_stacks_open(&s, m, e))
+	if (sp_stacks_open(&s, m, 1, e))
 		return -1;
 	for (uint32_t p = 1; p < m->n_paths && rc == 0; p++) {
-		sp_stacks_path(&s, p, totals[p].excl, write_stack, f);
+		sp_stacks_path(&s, p, &totals[p].excl, write_stack, f);
 		if (p % 65536 == 0)
 			rc = sp_write_tick(o, p, m->n_paths, e);
 	}

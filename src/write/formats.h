@@ -9,6 +9,6 @@ typedef int sp_write_fn(const struct sp_model *m, const char *path, const struct
 
 sp_write_fn sp_write_otf2, sp_write_cube, sp_write_pstats, sp_write_speedscope, sp_write_folded, sp_write_callgrind,
     sp_write_json, sp_write_tau, sp_write_ppk, sp_write_text, sp_write_lprof, sp_write_timemory, sp_write_perfetto,
-    sp_write_chrome;
+    sp_write_chrome, sp_write_pprof;
 
 #endif

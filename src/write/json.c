@@ -158,8 +158,6 @@ static void put_parameter_values(struct sp_out *out, const struct sp_model *m)
 
 static void put_metrics(struct sp_out *out, const struct sp_model *m)
 {
-	static const char *const sources[] = {"rusage", "papi", "perf", "bytes", "wait"};
-
 	sp_out_text(out, ",\n\"metrics\":[");
 	for (size_t i = 0; i < m->n_metrics; i++) {
 		const struct sp_metric *x = &m->metrics[i];
@@ -167,8 +165,8 @@ static void put_metrics(struct sp_out *out, const struct sp_model *m)
 		sp_json_text(out, "name", x->name);
 		sp_json_text(out, "unit", x->unit);
 		sp_json_text(out, "what", x->what);
-		sp_out_f(out, "\"exponent\":%d,\"source\":\"%s\",\"own\":%s}", x->exponent, sources[x->kind],
-		         x->own ? "true" : "false");
+		sp_out_f(out, "\"exponent\":%d,\"source\":\"%s\",\"own\":%s}", x->exponent,
+		         sp_metric_kind_names[x->kind], x->own ? "true" : "false");
 	}
 	sp_out_byte(out, ']');
 }

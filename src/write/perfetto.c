@@ -15,7 +15,7 @@
 #include "write/formats.h"
 #include "write/packed.h"
 #include "write/perfetto_fields.h"
-#include "write/perfetto_pack.h"
+#include "write/protobuf.h"
 #include "write/scorep.h"
 #include "write/timeline.h"
 
@@ -44,7 +44,7 @@ struct text {
 struct perfetto {
 	struct sp_timeline t;
 	struct sp_out out;
-	struct sp_pack pack;
+	struct sp_proto pack;
 	struct sp_arena arena;
 	struct function *functions;      /* owned */
 	struct annotations *annotations; /* owned; of each region; NULL: nothing is said of any */
@@ -52,8 +52,8 @@ struct perfetto {
 	struct text *known; /* owned; of each of the texts */
 	size_t known_room;
 	uint32_t sequence;
-	uint32_t names, ids[USES];     /* given in it; names: of functions and others */
-	char head[1 + SP_PACK_VARINT]; /* its number as a field */
+	uint32_t names, ids[USES];      /* given in it; names: of functions and others */
+	char head[1 + SP_PROTO_VARINT]; /* its number as a field */
 	uint8_t head_n;
 	bool ordered;  /* times are counted from the last one */
 	uint64_t last; /* ns since the model's begin */
@@ -66,14 +66,14 @@ struct perfetto {
 static size_t open_packet(struct perfetto *x)
 {
 	x->pack.n = 0;
-	const size_t packet = sp_pack_open(&x->pack, TRACE_PACKET);
-	sp_pack_uint(&x->pack, PACKET_SEQUENCE, x->sequence);
+	const size_t packet = sp_proto_open(&x->pack, TRACE_PACKET);
+	sp_proto_uint(&x->pack, PACKET_SEQUENCE, x->sequence);
 	return packet;
 }
 
 static void close_packet(struct perfetto *x, size_t packet)
 {
-	sp_pack_close(&x->pack, packet);
+	sp_proto_close(&x->pack, packet);
 	if (x->pack.failed)
 		x->failed = true;
 	else
@@ -82,19 +82,19 @@ static void close_packet(struct perfetto *x, size_t packet)
 
 static void put_time(struct perfetto *x, uint64_t time)
 {
-	sp_pack_uint(&x->pack, PACKET_TIMESTAMP, x->ordered ? time - x->last : x->t.m->begin_ns + time);
+	sp_proto_uint(&x->pack, PACKET_TIMESTAMP, x->ordered ? time - x->last : x->t.m->begin_ns + time);
 	x->last = time;
 }
 
 static void put_clock(struct perfetto *x, uint32_t clock, uint64_t time, bool incremental)
 {
-	const size_t c = sp_pack_open(&x->pack, SNAPSHOT_CLOCK);
+	const size_t c = sp_proto_open(&x->pack, SNAPSHOT_CLOCK);
 
-	sp_pack_uint(&x->pack, CLOCK_ID, clock);
-	sp_pack_uint(&x->pack, CLOCK_TIME, time);
+	sp_proto_uint(&x->pack, CLOCK_ID, clock);
+	sp_proto_uint(&x->pack, CLOCK_TIME, time);
 	if (incremental)
-		sp_pack_uint(&x->pack, CLOCK_INCREMENTAL, 1);
-	sp_pack_close(&x->pack, c);
+		sp_proto_uint(&x->pack, CLOCK_INCREMENTAL, 1);
+	sp_proto_close(&x->pack, c);
 }
 
 /* ---- names ---- */
@@ -104,13 +104,13 @@ static void define(struct perfetto *x, enum interned what, uint32_t id, struct s
 {
 	const size_t packet = open_packet(x);
 
-	sp_pack_uint(&x->pack, PACKET_FLAGS, FLAGS_NEEDS);
-	const size_t data = sp_pack_open(&x->pack, PACKET_INTERNED);
-	const size_t entry = sp_pack_open(&x->pack, what);
-	sp_pack_uint(&x->pack, INTERNED_ID, id);
-	sp_pack_text(&x->pack, INTERNED_TEXT, text);
-	sp_pack_close(&x->pack, entry);
-	sp_pack_close(&x->pack, data);
+	sp_proto_uint(&x->pack, PACKET_FLAGS, FLAGS_NEEDS);
+	const size_t data = sp_proto_open(&x->pack, PACKET_INTERNED);
+	const size_t entry = sp_proto_open(&x->pack, what);
+	sp_proto_uint(&x->pack, INTERNED_ID, id);
+	sp_proto_text(&x->pack, INTERNED_TEXT, text);
+	sp_proto_close(&x->pack, entry);
+	sp_proto_close(&x->pack, data);
 	close_packet(x, packet);
 }
 
@@ -162,22 +162,22 @@ static void define_function(struct perfetto *x, const struct sp_region *r, uint3
 	if (!has_place(r))
 		return;
 	const size_t packet = open_packet(x);
-	sp_pack_uint(&x->pack, PACKET_FLAGS, FLAGS_NEEDS);
-	const size_t data = sp_pack_open(&x->pack, PACKET_INTERNED);
-	const size_t place = sp_pack_open(&x->pack, INTERNED_PLACE);
-	sp_pack_uint(&x->pack, INTERNED_ID, id);
-	sp_pack_text(&x->pack, INTERNED_TEXT, r->file);
-	sp_pack_text(&x->pack, PLACE_FUNCTION, r->qualname);
+	sp_proto_uint(&x->pack, PACKET_FLAGS, FLAGS_NEEDS);
+	const size_t data = sp_proto_open(&x->pack, PACKET_INTERNED);
+	const size_t place = sp_proto_open(&x->pack, INTERNED_PLACE);
+	sp_proto_uint(&x->pack, INTERNED_ID, id);
+	sp_proto_text(&x->pack, INTERNED_TEXT, r->file);
+	sp_proto_text(&x->pack, PLACE_FUNCTION, r->qualname);
 	if (r->line)
-		sp_pack_uint(&x->pack, PLACE_LINE, r->line);
-	sp_pack_close(&x->pack, place);
-	sp_pack_close(&x->pack, data);
+		sp_proto_uint(&x->pack, PLACE_LINE, r->line);
+	sp_proto_close(&x->pack, place);
+	sp_proto_close(&x->pack, data);
 	close_packet(x, packet);
 }
 
 static char *put_small(char *p, unsigned field, uint64_t v)
 {
-	return sp_pack_varint(sp_pack_varint(p, field << 3), v);
+	return sp_proto_varint(sp_proto_varint(p, field << 3), v);
 }
 
 /* One note of an event, of less than 128 bytes. */
@@ -244,7 +244,7 @@ static inline char *begin_event(struct perfetto *x, uint64_t time)
 	memcpy(p, x->head, sizeof x->head);
 	p += x->head_n;
 	*p++ = (char)(PACKET_TIMESTAMP << 3);
-	p = sp_pack_varint(p, time - x->last);
+	p = sp_proto_varint(p, time - x->last);
 	x->last = time;
 	return p;
 }
@@ -315,28 +315,28 @@ static uint32_t note_id(struct perfetto *x, const struct sp_note *note)
 static void put_note(struct perfetto *x, const struct sp_note *note)
 {
 	const uint32_t id = note_id(x, note);
-	const size_t at = sp_pack_open(&x->pack, EVENT_NOTE);
+	const size_t at = sp_proto_open(&x->pack, EVENT_NOTE);
 
-	sp_pack_uint(&x->pack, NOTE_NAME_ID, id);
+	sp_proto_uint(&x->pack, NOTE_NAME_ID, id);
 	if (note->kind == SP_NOTE_INT)
-		sp_pack_uint(&x->pack, NOTE_INT, (uint64_t)note->u.sint);
+		sp_proto_uint(&x->pack, NOTE_INT, (uint64_t)note->u.sint);
 	else if (note->kind == SP_NOTE_UINT)
-		sp_pack_uint(&x->pack, NOTE_UINT, note->u.uint);
+		sp_proto_uint(&x->pack, NOTE_UINT, note->u.uint);
 	else
-		sp_pack_uint(&x->pack, NOTE_TEXT_ID, id_of(x, USE_VALUE, note->u.text));
-	sp_pack_close(&x->pack, at);
+		sp_proto_uint(&x->pack, NOTE_TEXT_ID, id_of(x, USE_VALUE, note->u.text));
+	sp_proto_close(&x->pack, at);
 }
 
 static void put_name(struct perfetto *x, const struct sp_mark *mark, uint32_t name)
 {
 	if (mark->kind == SP_MARK_END)
 		return;
-	sp_pack_uint(&x->pack, EVENT_NAME, name);
-	sp_pack_uint(&x->pack, EVENT_CATEGORY, id_of(x, USE_CATEGORY, sp_text(mark->category)));
+	sp_proto_uint(&x->pack, EVENT_NAME, name);
+	sp_proto_uint(&x->pack, EVENT_CATEGORY, id_of(x, USE_CATEGORY, sp_text(mark->category)));
 	if (mark->also)
-		sp_pack_uint(&x->pack, EVENT_CATEGORY, id_of(x, USE_CATEGORY, sp_text(mark->also)));
+		sp_proto_uint(&x->pack, EVENT_CATEGORY, id_of(x, USE_CATEGORY, sp_text(mark->also)));
 	if (mark->region != SP_NONE && has_place(&x->t.m->regions[mark->region]))
-		sp_pack_uint(&x->pack, EVENT_PLACE, name);
+		sp_proto_uint(&x->pack, EVENT_PLACE, name);
 }
 
 /* All names that the packet of the mark uses are said in packets of their own, before that is begun. */
@@ -392,16 +392,16 @@ static void put_mark(void *to, const struct sp_mark *mark)
 	}
 	const size_t packet = open_packet(x);
 	put_time(x, mark->time);
-	const size_t event = sp_pack_open(&x->pack, PACKET_EVENT);
-	sp_pack_uint(&x->pack, EVENT_TYPE, types[mark->kind]);
+	const size_t event = sp_proto_open(&x->pack, PACKET_EVENT);
+	sp_proto_uint(&x->pack, EVENT_TYPE, types[mark->kind]);
 	put_name(x, mark, name);
 	if (mark->on)
-		sp_pack_uint(&x->pack, EVENT_TRACK, mark->on->number);
+		sp_proto_uint(&x->pack, EVENT_TRACK, mark->on->number);
 	for (size_t i = 0; i < mark->n_notes; i++)
 		put_note(x, &mark->notes[i]);
 	for (size_t i = 0; i < mark->n_flows; i++)
-		sp_pack_fixed(&x->pack, mark->flows[i].last ? EVENT_LAST_FLOW : EVENT_FLOW, mark->flows[i].id);
-	sp_pack_close(&x->pack, event);
+		sp_proto_fixed(&x->pack, mark->flows[i].last ? EVENT_LAST_FLOW : EVENT_FLOW, mark->flows[i].id);
+	sp_proto_close(&x->pack, event);
 	close_packet(x, packet);
 }
 
@@ -416,7 +416,7 @@ static void put_count(void *to, const struct sp_track *t, uint64_t time, double 
 	p++;
 	p = put_small(p, EVENT_TYPE, TYPE_COUNTER);
 	p = put_small(p, EVENT_TRACK, t->number);
-	p = sp_pack_varint(p, EVENT_COUNT << 3 | 1);
+	p = sp_proto_varint(p, EVENT_COUNT << 3 | 1);
 	for (size_t i = 0; i < sizeof bits; i++)
 		*p++ = (char)(bits >> 8 * i);
 	event[1] = (char)(p - event - 2);
@@ -431,49 +431,49 @@ static void put_process(struct perfetto *x, const struct sp_track *t)
 	struct sp_str word;
 	size_t at = 0;
 
-	const size_t process = sp_pack_open(&x->pack, TRACK_PROCESS);
-	sp_pack_uint(&x->pack, PROCESS_PID, x->t.pids[t->of]);
+	const size_t process = sp_proto_open(&x->pack, TRACK_PROCESS);
+	sp_proto_uint(&x->pack, PROCESS_PID, x->t.pids[t->of]);
 	while (sp_scorep_word(p->command, &at, &word))
-		sp_pack_text(&x->pack, PROCESS_WORD, word);
-	sp_pack_text(&x->pack, PROCESS_NAME, t->name);
+		sp_proto_text(&x->pack, PROCESS_WORD, word);
+	sp_proto_text(&x->pack, PROCESS_NAME, t->name);
 	if (p->host.n)
-		sp_pack_text(&x->pack, PROCESS_LABEL, p->host);
+		sp_proto_text(&x->pack, PROCESS_LABEL, p->host);
 	if (p->end == SP_END_ABRUPT)
-		sp_pack_text(&x->pack, PROCESS_LABEL, sp_text("killed or crashed"));
-	sp_pack_close(&x->pack, process);
+		sp_proto_text(&x->pack, PROCESS_LABEL, sp_text("killed or crashed"));
+	sp_proto_close(&x->pack, process);
 }
 
 static void put_thread(struct perfetto *x, const struct sp_track *t)
 {
-	const size_t thread = sp_pack_open(&x->pack, TRACK_THREAD);
+	const size_t thread = sp_proto_open(&x->pack, TRACK_THREAD);
 
-	sp_pack_uint(&x->pack, THREAD_PID, x->t.pids[t->process]);
-	sp_pack_uint(&x->pack, THREAD_TID, x->t.tids[t->of]);
-	sp_pack_text(&x->pack, THREAD_NAME, t->name);
-	sp_pack_close(&x->pack, thread);
+	sp_proto_uint(&x->pack, THREAD_PID, x->t.pids[t->process]);
+	sp_proto_uint(&x->pack, THREAD_TID, x->t.tids[t->of]);
+	sp_proto_text(&x->pack, THREAD_NAME, t->name);
+	sp_proto_close(&x->pack, thread);
 }
 
 static void put_counter(struct perfetto *x, const struct sp_track *t)
 {
 	const struct sp_metric *metric = t->kind == SP_TRACK_METRIC ? &x->t.m->metrics[t->of] : NULL;
 
-	sp_pack_text(&x->pack, TRACK_NAME, t->name);
-	const size_t counter = sp_pack_open(&x->pack, TRACK_COUNTER);
+	sp_proto_text(&x->pack, TRACK_NAME, t->name);
+	const size_t counter = sp_proto_open(&x->pack, TRACK_COUNTER);
 	if (metric && metric->kind == SP_METRIC_BYTES)
-		sp_pack_uint(&x->pack, COUNTER_UNIT, UNIT_BYTES);
+		sp_proto_uint(&x->pack, COUNTER_UNIT, UNIT_BYTES);
 	else if (metric && metric->unit.n)
-		sp_pack_text(&x->pack, COUNTER_UNIT_NAME, metric->unit);
-	sp_pack_close(&x->pack, counter);
+		sp_proto_text(&x->pack, COUNTER_UNIT_NAME, metric->unit);
+	sp_proto_close(&x->pack, counter);
 }
 
 static void put_track(void *to, const struct sp_track *t)
 {
 	struct perfetto *x = to;
-	const size_t packet = open_packet(x), track = sp_pack_open(&x->pack, PACKET_TRACK);
+	const size_t packet = open_packet(x), track = sp_proto_open(&x->pack, PACKET_TRACK);
 
-	sp_pack_uint(&x->pack, TRACK_UUID, t->number);
+	sp_proto_uint(&x->pack, TRACK_UUID, t->number);
 	if (t->parent)
-		sp_pack_uint(&x->pack, TRACK_PARENT, t->parent);
+		sp_proto_uint(&x->pack, TRACK_PARENT, t->parent);
 	if (t->kind == SP_TRACK_PROCESS)
 		put_process(x, t);
 	else if (t->kind == SP_TRACK_THREAD)
@@ -481,8 +481,8 @@ static void put_track(void *to, const struct sp_track *t)
 	else if (t->kind >= SP_TRACK_COUNTER)
 		put_counter(x, t);
 	else
-		sp_pack_text(&x->pack, TRACK_NAME, t->name);
-	sp_pack_close(&x->pack, track);
+		sp_proto_text(&x->pack, TRACK_NAME, t->name);
+	sp_proto_close(&x->pack, track);
 	close_packet(x, packet);
 }
 
@@ -498,25 +498,25 @@ static void begin_sequence(void *to, uint32_t location)
 	x->names = 0;
 	memset(x->ids, 0, sizeof x->ids);
 	x->head[0] = (char)(PACKET_SEQUENCE << 3);
-	x->head_n = (uint8_t)(sp_pack_varint(x->head + 1, x->sequence) - x->head);
+	x->head_n = (uint8_t)(sp_proto_varint(x->head + 1, x->sequence) - x->head);
 
 	const size_t packet = open_packet(x);
-	sp_pack_uint(&x->pack, PACKET_FLAGS, FLAGS_CLEARED);
-	sp_pack_uint(&x->pack, PACKET_FIRST, 1);
-	const size_t defaults = sp_pack_open(&x->pack, PACKET_DEFAULTS);
-	sp_pack_uint(&x->pack, PACKET_CLOCK, x->ordered ? CLOCK_OF_SEQUENCE : CLOCK_REALTIME_NS);
+	sp_proto_uint(&x->pack, PACKET_FLAGS, FLAGS_CLEARED);
+	sp_proto_uint(&x->pack, PACKET_FIRST, 1);
+	const size_t defaults = sp_proto_open(&x->pack, PACKET_DEFAULTS);
+	sp_proto_uint(&x->pack, PACKET_CLOCK, x->ordered ? CLOCK_OF_SEQUENCE : CLOCK_REALTIME_NS);
 	if (x->ordered) {
-		const size_t events = sp_pack_open(&x->pack, DEFAULTS_EVENT);
-		sp_pack_uint(&x->pack, DEFAULTS_TRACK, sp_timeline_thread(&x->t, location).number);
-		sp_pack_close(&x->pack, events);
+		const size_t events = sp_proto_open(&x->pack, DEFAULTS_EVENT);
+		sp_proto_uint(&x->pack, DEFAULTS_TRACK, sp_timeline_thread(&x->t, location).number);
+		sp_proto_close(&x->pack, events);
 	}
-	sp_pack_close(&x->pack, defaults);
-	const size_t snapshot = sp_pack_open(&x->pack, PACKET_CLOCK_SNAPSHOT);
+	sp_proto_close(&x->pack, defaults);
+	const size_t snapshot = sp_proto_open(&x->pack, PACKET_CLOCK_SNAPSHOT);
 	if (x->ordered)
 		put_clock(x, CLOCK_OF_SEQUENCE, x->last, true);
 	put_clock(x, CLOCK_REALTIME_NS, m->begin_ns + x->last, false);
-	sp_pack_uint(&x->pack, SNAPSHOT_PRIMARY, CLOCK_REALTIME_NS);
-	sp_pack_close(&x->pack, snapshot);
+	sp_proto_uint(&x->pack, SNAPSHOT_PRIMARY, CLOCK_REALTIME_NS);
+	sp_proto_close(&x->pack, snapshot);
 	close_packet(x, packet);
 }
 

@@ -63,14 +63,14 @@ static void put_head(struct speedscope *s, const char *type, const struct sp_loc
 	sp_out_text(&s->out, "\",");
 }
 
-static void put_sample(void *arg, const uint32_t *paths, size_t n, bool deeper, double excl)
+static void put_sample(void *arg, const uint32_t *paths, size_t n, bool deeper, const double *excl)
 {
 	struct speedscope *s = arg;
 
 	separate(s);
 	if (s->weights) {
-		sp_out_real(&s->out, excl);
-		s->sum += excl;
+		sp_out_real(&s->out, *excl);
+		s->sum += *excl;
 		return;
 	}
 	sp_out_byte(&s->out, '[');
@@ -94,7 +94,7 @@ static int put_samples(struct speedscope *s, const struct sp_location *l, bool w
 	s->weights = weights;
 	for (size_t i = 0; i < l->values; i++) {
 		if (row[i].path)
-			sp_stacks_path(&s->stacks, row[i].path, row[i].v.excl, put_sample, s);
+			sp_stacks_path(&s->stacks, row[i].path, &row[i].v.excl, put_sample, s);
 		if (++s->done % 65536 == 0 && sp_write_tick(s->o, s->done, s->total, e))
 			return -1;
 	}
@@ -208,7 +208,7 @@ int sp_write_speedscope(const struct sp_model *m, const char *path, const struct
 
 	if (sp_pick_open(&k, m, o, e))
 		return -1;
-	int rc = sp_stacks_open(&s.stacks, m, e);
+	int rc = sp_stacks_open(&s.stacks, m, 1, e);
 	if (rc == 0) {
 		rc = sp_out_open(&s.out, path, e);
 		if (rc == 0)

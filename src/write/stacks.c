@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The greatest depth with which all stacks together have no more than SP_STACKS_FRAMES frames. */
 static uint32_t limit_for(const struct sp_stacks *s)
@@ -20,17 +21,19 @@ static uint32_t limit_for(const struct sp_stacks *s)
 	return limit ? limit : 1;
 }
 
-int sp_stacks_open(struct sp_stacks *s, const struct sp_model *m, struct sp_err *e)
+int sp_stacks_open(struct sp_stacks *s, const struct sp_model *m, size_t width, struct sp_err *e)
 {
 	size_t n = m->n_paths ? m->n_paths : 1;
 
 	s->m = m;
+	s->width = width;
 	s->depth = calloc(n, sizeof *s->depth);
 	s->shown = calloc(n, sizeof *s->shown);
-	s->deeper = calloc(n, sizeof *s->deeper);
+	s->deeper = calloc(n * width, sizeof *s->deeper);
+	s->waits = calloc(n, sizeof *s->waits);
 	s->touched = calloc(n, sizeof *s->touched);
 	s->n_touched = 0;
-	if (!s->depth || !s->shown || !s->deeper || !s->touched) {
+	if (!s->depth || !s->shown || !s->deeper || !s->waits || !s->touched) {
 		sp_stacks_close(s);
 		return sp_fail(e, ENOMEM, "out of memory");
 	}
@@ -47,39 +50,48 @@ void sp_stacks_close(struct sp_stacks *s)
 	free(s->depth);
 	free(s->shown);
 	free(s->deeper);
+	free(s->waits);
 	free(s->touched);
 }
 
-static void give(struct sp_stacks *s, uint32_t p, bool deeper, double excl, sp_stack_fn *f, void *arg)
+static void give(struct sp_stacks *s, uint32_t p, bool deeper, const double *values, sp_stack_fn *f, void *arg)
 {
 	size_t n = s->depth[p];
 
 	for (size_t i = n; i > 0; p = s->m->paths[p].parent)
 		s->stack[--i] = p;
-	f(arg, s->stack, n, deeper, excl);
+	f(arg, s->stack, n, deeper, values);
 }
 
-void sp_stacks_path(struct sp_stacks *s, uint32_t p, double excl, sp_stack_fn *f, void *arg)
+void sp_stacks_path(struct sp_stacks *s, uint32_t p, const double *values, sp_stack_fn *f, void *arg)
 {
-	uint32_t shown = s->shown[p];
+	const uint32_t shown = s->shown[p];
+	double *deeper = s->deeper + shown * s->width;
+	bool some = false;
 
-	if (excl <= 0)
+	for (size_t i = 0; i < s->width; i++)
+		some |= values[i] > 0;
+	if (!some)
 		return;
 	if (shown == p) {
-		give(s, p, false, excl, f, arg);
+		give(s, p, false, values, f, arg);
 		return;
 	}
-	if (s->deeper[shown] == 0)
+	if (!s->waits[shown])
 		s->touched[s->n_touched++] = shown;
-	s->deeper[shown] += excl;
+	s->waits[shown] = true;
+	for (size_t i = 0; i < s->width; i++)
+		deeper[i] += values[i];
 }
 
 void sp_stacks_rest(struct sp_stacks *s, sp_stack_fn *f, void *arg)
 {
 	for (size_t i = 0; i < s->n_touched; i++) {
 		uint32_t p = s->touched[i];
-		give(s, p, true, s->deeper[p], f, arg);
-		s->deeper[p] = 0;
+		double *deeper = s->deeper + p * s->width;
+		give(s, p, true, deeper, f, arg);
+		memset(deeper, 0, s->width * sizeof *deeper);
+		s->waits[p] = false;
 	}
 	s->n_touched = 0;
 }

@@ -17,19 +17,23 @@ struct sp_stacks {
 	const struct sp_model *m;
 	uint32_t *depth;   /* owned, as all below; of each path */
 	uint32_t *shown;   /* the path itself, or its ancestor at the greatest depth */
-	double *deeper;    /* ns below a path at the greatest depth, not given out yet */
-	uint32_t *touched; /* paths for which deeper is not 0 */
+	size_t width;      /* values of a stack */
+	double *deeper;    /* width for each path: what is below one at the greatest depth, not given out yet */
+	bool *waits;       /* there is some */
+	uint32_t *touched; /* these paths */
 	size_t n_touched;
 	uint32_t stack[SP_STACKS_DEPTH];
 };
 
 /* paths: from the outermost in. deeper: the frame SP_STACKS_DEEPER follows them. */
-typedef void sp_stack_fn(void *arg, const uint32_t *paths, size_t n, bool deeper, double excl);
+typedef void sp_stack_fn(void *arg, const uint32_t *paths, size_t n, bool deeper, const double *values);
 
-int sp_stacks_open(struct sp_stacks *s, const struct sp_model *m, struct sp_err *e);
+/* width: how many values, of which none is of callees too, a stack has. */
+int sp_stacks_open(struct sp_stacks *s, const struct sp_model *m, size_t width, struct sp_err *e);
 void sp_stacks_close(struct sp_stacks *s);
-/* Gives out path p, which is not the root, at once or, if it is too deep, with the others of sp_stacks_rest(). */
-void sp_stacks_path(struct sp_stacks *s, uint32_t p, double excl, sp_stack_fn *f, void *arg);
+/* Gives out path p, which is not the root, at once or, if it is too deep, with the others of sp_stacks_rest(); not at
+ * all if no value is above 0. */
+void sp_stacks_path(struct sp_stacks *s, uint32_t p, const double *values, sp_stack_fn *f, void *arg);
 void sp_stacks_rest(struct sp_stacks *s, sp_stack_fn *f, void *arg);
 
 #endif

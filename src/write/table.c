@@ -14,6 +14,8 @@ const struct sp_writer sp_writers[] = {
     {"speedscope", "flame graph and, with a trace, the time line of each thread", ".speedscope.json",
      "https://www.speedscope.app", false, false, true, sp_write_speedscope},
     {"folded", "collapsed stacks in microseconds", ".folded", "flamegraph.pl", false, false, true, sp_write_folded},
+    {"pprof", "profile for pprof and what reads its format; packed if its name ends with .gz", ".pb.gz",
+     "go tool pprof", false, false, true, sp_write_pprof},
     {"callgrind", "call graph for KCachegrind", ".callgrind", "kcachegrind", false, false, true, sp_write_callgrind},
     {"tau", "a profile for each thread for TAU's ParaProf and pprof", "", "paraprof", false, true, false, sp_write_tau},
     {"ppk", "the same packed into one file", ".ppk", "paraprof", false, false, false, sp_write_ppk},

@@ -391,7 +391,7 @@ int sp_timeline_send(struct sp_timeline *t, const struct sp_timeline_sink *sink,
 	t->to = to;
 	sp_timeline_places(t);
 	for (uint32_t l = t->k.first; l < t->k.end; l++)
-		if (t->m->processes[t->m->locations[l].process].traced && put_location(t, l))
+		if (sp_process_has_events(&t->m->processes[t->m->locations[l].process]) && put_location(t, l))
 			return -1;
 	put_problems(t);
 	return 0;

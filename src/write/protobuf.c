@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "write/perfetto_pack.h"
+#include "write/protobuf.h"
 
 #include <stdlib.h>
 
 enum wire { VARINT = 0, FIXED64 = 1, LENGTH = 2 };
 enum { LENGTH_BYTES = 4, KEY_BYTES = 5 };
 
-static char *room(struct sp_pack *k, size_t n)
+static char *room(struct sp_proto *k, size_t n)
 {
 	if (k->failed)
 		return NULL;
@@ -25,19 +25,27 @@ static char *room(struct sp_pack *k, size_t n)
 
 static char *key(char *p, unsigned field, enum wire wire)
 {
-	return sp_pack_varint(p, (uint64_t)field << 3 | wire);
+	return sp_proto_varint(p, (uint64_t)field << 3 | wire);
 }
 
-void sp_pack_uint(struct sp_pack *k, unsigned field, uint64_t v)
+void sp_proto_number(struct sp_proto *k, uint64_t v)
 {
-	char *p = room(k, KEY_BYTES + SP_PACK_VARINT);
+	char *p = room(k, SP_PROTO_VARINT);
 
 	if (p)
-		k->n = (size_t)(sp_pack_varint(key(p, field, VARINT), v) - k->p);
+		k->n = (size_t)(sp_proto_varint(p, v) - k->p);
+}
+
+void sp_proto_uint(struct sp_proto *k, unsigned field, uint64_t v)
+{
+	char *p = room(k, KEY_BYTES + SP_PROTO_VARINT);
+
+	if (p)
+		k->n = (size_t)(sp_proto_varint(key(p, field, VARINT), v) - k->p);
 }
 
 /* Little-endian, whatever this machine is. */
-void sp_pack_fixed(struct sp_pack *k, unsigned field, uint64_t v)
+void sp_proto_fixed(struct sp_proto *k, unsigned field, uint64_t v)
 {
 	char *p = room(k, KEY_BYTES + sizeof v);
 
@@ -49,18 +57,18 @@ void sp_pack_fixed(struct sp_pack *k, unsigned field, uint64_t v)
 	k->n = (size_t)(p - k->p);
 }
 
-void sp_pack_real(struct sp_pack *k, unsigned field, double v)
+void sp_proto_real(struct sp_proto *k, unsigned field, double v)
 {
 	uint64_t bits;
 
 	memcpy(&bits, &v, sizeof bits);
-	sp_pack_fixed(k, field, bits);
+	sp_proto_fixed(k, field, bits);
 }
 
-void sp_pack_text(struct sp_pack *k, unsigned field, struct sp_str s)
+void sp_proto_text(struct sp_proto *k, unsigned field, struct sp_str s)
 {
 	static const char instead[] = {'\xef', '\xbf', '\xbd'};
-	const size_t from = sp_pack_open(k, field);
+	const size_t from = sp_proto_open(k, field);
 	char *p = room(k, sizeof instead * s.n);
 
 	if (!p)
@@ -71,10 +79,10 @@ void sp_pack_text(struct sp_pack *k, unsigned field, struct sp_str s)
 		i += len ? len : 1;
 	}
 	k->n = (size_t)(p - k->p);
-	sp_pack_close(k, from);
+	sp_proto_close(k, from);
 }
 
-size_t sp_pack_open(struct sp_pack *k, unsigned field)
+size_t sp_proto_open(struct sp_proto *k, unsigned field)
 {
 	char *p = room(k, KEY_BYTES + LENGTH_BYTES);
 
@@ -83,7 +91,7 @@ size_t sp_pack_open(struct sp_pack *k, unsigned field)
 	return k->n;
 }
 
-void sp_pack_close(struct sp_pack *k, size_t from)
+void sp_proto_close(struct sp_proto *k, size_t from)
 {
 	size_t n = k->n - from;
 

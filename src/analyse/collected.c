@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is asked of an experiment before, or without, loading it: keep_symbols() and still_written(). */
+#include "analyse/analyse.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/symbols.h"
+#include "raw/running.h"
+
+PyObject *sp_analyse_keep_symbols(PyObject *module, PyObject *directory)
+{
+	struct sp_state *st = PyModule_GetState(module);
+	struct sp_err e = {.code = 0};
+	struct sp_symbols_kept kept;
+	PyThreadState *thread;
+	PyObject *path = NULL;
+	int rc;
+
+	if (!PyUnicode_FSConverter(directory, &path))
+		return NULL;
+	thread = PyEval_SaveThread();
+	rc = sp_symbols_keep(PyBytes_AS_STRING(path), &kept, &e);
+	PyEval_RestoreThread(thread);
+	Py_DECREF(path);
+	if (rc)
+		return sp_raise(st, &e);
+	return Py_BuildValue("{sK sK sK}", "functions", (unsigned long long)kept.functions, "added",
+	                     (unsigned long long)kept.added, "unknown", (unsigned long long)kept.unknown);
+}
+
+/* Appends the name of a raw file that its process still writes. */
+static int look(PyObject *list, const char *directory, const char *name)
+{
+	enum sp_raw_running running;
+	struct sp_raw_header h;
+	char path[4400];
+	size_t n = strlen(name);
+
+	snprintf(path, sizeof(path), "%s/raw/%s", directory, name);
+	if (n < 4 || strcmp(name + n - 4, ".raw") != 0 || sp_raw_running_file(path, &h, &running) != 0 ||
+	    running != SP_RAW_IS_RUNNING)
+		return 0;
+	return sp_append(list, PyUnicode_DecodeFSDefault(name));
+}
+
+PyObject *sp_analyse_still_written(PyObject *module, PyObject *directory)
+{
+	PyObject *path = NULL, *list;
+	const struct dirent *entry;
+	char raw[4200];
+	DIR *d = NULL;
+
+	(void)module;
+	if (!PyUnicode_FSConverter(directory, &path))
+		return NULL;
+	list = PyList_New(0);
+	if (snprintf(raw, sizeof(raw), "%s/raw", PyBytes_AS_STRING(path)) < (int)sizeof(raw))
+		d = opendir(raw);
+	while (list && d && (entry = readdir(d)))
+		if (look(list, PyBytes_AS_STRING(path), entry->d_name))
+			Py_CLEAR(list);
+	if (d)
+		closedir(d);
+	Py_DECREF(path);
+	return list;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The file of samples of a process, joined with what the process recorded itself: one process, whose threads are told
+ * by their system's number. */
+#include "model/private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void on_problem(void *arg, const char *text)
+{
+	sp_model_add_problem(arg, text);
+}
+
+int sp_samples_open_file(struct sp_builder *b, struct sp_loading *l, const char *name)
+{
+	struct sp_loading *s = calloc(1, sizeof(*s));
+	struct sp_err e = {.code = 0};
+	char path[4400], shown[600];
+
+	snprintf(path, sizeof(path), "%s/raw/%s", b->m->dir.p, name);
+	snprintf(shown, sizeof(shown), "raw/%s", name);
+	if (s)
+		s->source = calloc(1, sizeof(*s->source));
+	l->samples = s;
+	if (!s || !s->source)
+		return -1;
+	if (sp_raw_open(&s->source->raw, path, shown, on_problem, b->m, &e)) {
+		sp_model_add_problem(b->m, e.text);
+		sp_samples_close_file(l);
+		return 0;
+	}
+	if (sp_clock_init(&s->source->clock, &s->source->raw->header))
+		sp_raw_report(s->source->raw, offsetof(struct sp_raw_header, last),
+		              "the clock was never compared; times are only roughly right");
+	s->mono = s->source->raw->header.first.mono_ns;
+	s->locations = sp_arena_zalloc(&b->scratch, s->source->raw->n_threads, sizeof(*s->locations));
+	return s->locations ? 0 : -1;
+}
+
+void sp_samples_close_file(struct sp_loading *l)
+{
+	struct sp_loading *s = l->samples;
+
+	l->samples = NULL;
+	if (!s)
+		return;
+	if (s->source) {
+		sp_raw_close(s->source->raw);
+		free(s->source->regions.to);
+		free(s->source->counters.to);
+		free(s->source->parameters.to);
+		free(s->source->strings.to);
+		free(s->source->metrics.to);
+		free(s->source->tasks.to);
+		free(s->source->threads.to);
+		free(s->source->sync);
+		free(s->source);
+	}
+	sp_mpi_defs_free(&s->mpi);
+	free(s->children.p);
+	sp_task_defs_free(&s->tasks);
+	free(s);
+}
+
+/* What it says of itself is said of the process. */
+static int join_meta(struct sp_builder *b, struct sp_process *p, const struct sp_process *s)
+{
+	struct sp_meta *all = sp_arena_zalloc(&b->priv->arena, p->metas + s->metas, sizeof(*all));
+	size_t i, n = p->metas;
+
+	if (!all)
+		return -1;
+	if (n)
+		memcpy(all, p->meta, n * sizeof(*all));
+	for (i = 0; i < s->metas; i++)
+		if (strncmp(s->meta[i].key.p, "sample", 6) == 0 || strcmp(s->meta[i].key.p, "unsampled") == 0 ||
+		    strncmp(s->meta[i].key.p, "object ", 7) == 0)
+			all[n++] = s->meta[i];
+	p->meta = all;
+	p->metas = n;
+	return 0;
+}
+
+static const char *meta_of(const struct sp_process *p, const char *key)
+{
+	size_t i;
+
+	for (i = 0; i < p->metas; i++)
+		if (strcmp(p->meta[i].key.p, key) == 0)
+			return p->meta[i].value.p;
+	return "";
+}
+
+int sp_samples_definitions(struct sp_builder *b, struct sp_loading *l, struct sp_err *e)
+{
+	struct sp_loading *s = l->samples;
+	const bool alone = l->source->raw->header.start == SP_RAW_STARTED_SAMPLER;
+
+	if (s && (sp_build_definitions(b, s, e) || join_meta(b, &l->process, &s->process)))
+		return sp_model_no_memory(e);
+	l->process.sampled = alone || (s && !*meta_of(&l->process, "unsampled"));
+	l->process.counted = !alone && !strstr(meta_of(&l->process, "settings"), "\ninstrument=0\n");
+	if (s)
+		sp_raw_report_rest(s->source->raw);
+	return 0;
+}
+
+/* ---- threads ---- */
+
+struct sp_raw_thread *sp_samples_thread(const struct sp_loading *l, uint64_t tid)
+{
+	struct sp_raw_file *f = l->samples ? l->samples->source->raw : NULL;
+	size_t i;
+
+	for (i = 0; f && i < f->n_threads; i++)
+		if (f->threads[i].state.tid == tid)
+			return &f->threads[i];
+	return NULL;
+}
+
+static bool is_stranger(const struct sp_loading *l, const struct sp_raw_thread *t)
+{
+	const struct sp_raw_file *f = l->source->raw;
+	size_t i;
+
+	for (i = 0; i < f->n_threads; i++)
+		if (f->threads[i].state.tid == t->state.tid)
+			return sp_samples_thread(l, t->state.tid) != t;
+	return true;
+}
+
+size_t sp_samples_strangers(const struct sp_loading *l)
+{
+	const struct sp_raw_file *f = l->samples ? l->samples->source->raw : NULL;
+	size_t i, n = 0;
+
+	for (i = 0; f && i < f->n_threads; i++)
+		n += is_stranger(l, &f->threads[i]);
+	return n;
+}
+
+uint64_t sp_samples_ticks(const struct sp_loading *l, uint64_t ns)
+{
+	const struct sp_clock *c = &l->source->clock;
+	const uint64_t mono = l->samples->mono + sp_clock_ns(&l->samples->source->clock, ns);
+	const double ticks = mono > l->mono ? (double)(mono - l->mono) / c->ns : 0;
+
+	return c->first + (uint64_t)(ticks < 0x1p62 ? ticks : 0x1p62);
+}
+
+/* Ids of locations are those of the process first. */
+static int add_stranger(struct sp_builder *b, struct sp_loading *l, size_t i, uint32_t id, struct sp_err *e)
+{
+	struct sp_raw_file *f = l->samples->source->raw;
+	struct sp_raw_thread *t = &f->threads[i];
+	const size_t at = l->process.locations;
+	struct sp_location *out = &l->locations[at];
+	uint64_t end = t->state.end ? t->state.end : f->header.last.ticks;
+
+	*out = (struct sp_location){
+	    .id = id, .creator = SP_NONE, .tid = t->state.tid, .name = l->samples->locations[i].name};
+	end = sp_samples_ticks(l, end > t->state.begin ? end : t->state.begin);
+	l->begins[at] = sp_samples_ticks(l, t->state.begin);
+	if (end > l->end && l->source->raw->header.ended)
+		end = l->end;
+	if (end > l->end)
+		l->end = end;
+	if (l->begins[at] > end)
+		l->begins[at] = end;
+	l->places[at] =
+	    (struct sp_place){.source = (uint32_t)(l->source - b->priv->sources), .thread = SIZE_MAX, .end = end};
+	l->process.locations++;
+	return sp_build_thread(b, l, NULL, t, out, end, e);
+}
+
+int sp_samples_add_strangers(struct sp_builder *b, struct sp_loading *l, struct sp_err *e)
+{
+	const struct sp_raw_file *f = l->samples ? l->samples->source->raw : NULL;
+	uint32_t next = 0;
+	size_t i;
+
+	if (!f)
+		return 0;
+	for (i = 0; i < l->process.locations; i++) {
+		if (l->locations[i].id >= next)
+			next = l->locations[i].id + 1;
+		if (sp_samples_thread(l, l->locations[i].tid))
+			sp_build_losses(l, &l->locations[i], &sp_samples_thread(l, l->locations[i].tid)->state);
+	}
+	for (i = 0; i < f->n_threads; i++) {
+		if (!is_stranger(l, &f->threads[i]))
+			continue;
+		if (add_stranger(b, l, i, next++, e))
+			return -1;
+		sp_build_losses(l, &l->locations[l->process.locations - 1], &f->threads[i].state);
+	}
+	return 0;
+}
+
+/* ---- what stays ---- */
+
+bool sp_model_has_events(const struct sp_model *m)
+{
+	size_t i;
+
+	for (i = 0; i < m->n_processes; i++)
+		if (sp_process_has_events(&m->processes[i]))
+			return true;
+	return false;
+}
+
+void sp_samples_keep(struct sp_loading *l)
+{
+	struct sp_source *to = l->source;
+	struct sp_loading *s = l->samples;
+
+	to->sampled_clock = s ? s->source->clock : to->clock;
+	to->sampled_clock.offset = s && s->mono > l->mono ? s->mono - l->mono : 0;
+	if (!s)
+		return;
+	to->sampled_regions = s->source->regions;
+	s->source->regions = (struct sp_ids){NULL, 0};
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The samples of a location as events: the functions that were found are entered and left as they come and go. */
+#ifndef SP_MODEL_SAMPLED_EVENTS_H
+#define SP_MODEL_SAMPLED_EVENTS_H
+
+#include "model/private.h"
+
+struct sp_sampled_events;
+
+/* *out NULL: there are none of the location. The model must outlive it. Reads files: to be guarded, as the next one. */
+int sp_sampled_events_open(struct sp_sampled_events **out, const struct sp_model *m, uint32_t location,
+                           struct sp_err *e);
+/* As sp_events_read(). */
+long sp_sampled_events_read(struct sp_sampled_events *s, struct sp_event *out, size_t n, struct sp_err *e);
+void sp_sampled_events_close(struct sp_sampled_events *s);
+
+#endif
