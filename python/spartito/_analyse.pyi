@@ -47,6 +47,33 @@ def merge(
     file and of the raw files. mpi: by all ranks of a program of MPI, which this begins and ends; the path of the library of wrappers, and names of
     the MPI's library, of which one is loaded; what is returned is true in rank 0. Error: MPI cannot be begun, a process still runs, nothing can be read, or the file cannot be written."""
 
+def keep_symbols(directory: str) -> dict[str, int]:
+    """Puts into the file `symbols` of an experiment what its compiled functions are called, with file and line, as far as it does not
+    hold that yet: functions (all of them), added, unknown (whose object file is gone, or another build). Error: no such experiment, or it
+    cannot be written."""
+
+def still_written(directory: str) -> list[str]:
+    """Names of the raw files whose processes, of this machine, still write them. Of other machines nobody knows."""
+
+class Compressor:
+    """A stream of zstd, in pieces. Not there where Spartito was built without zstd."""
+
+    def add(self, data: bytes, /) -> bytes:
+        """What comes out for these bytes, which may be nothing yet."""
+
+    def end(self) -> bytes:
+        """The rest."""
+
+class Decompressor:
+    """A stream of zstd read in pieces. Error: it is damaged."""
+
+    ended: bool  # what was fed ends here
+    def feed(self, data: bytes, /) -> None:
+        """The next bytes. ValueError: those before are not used up."""
+
+    def take(self, most: int, /) -> bytes:
+        """At most so many bytes. Less, or nothing: what was fed is used up."""
+
 class Model:
     """A loaded experiment. Times are seconds. sort: 'incl', 'excl', 'visits', 'mean', 'max', 'name'."""
 
@@ -54,9 +81,9 @@ class Model:
     def info(self) -> dict[str, Any]:
         """dir, begin, end (epoch seconds), traced, regions (functions with a call path or lines), paths, events, bytes, problems [str],
         processes [dict(file, host, command, pid, ppid, parent, rank, world, end 'normal'|'stopped'|'abrupt'|'exited'|'exec'|'running',
-        status, signal, ended_by, continues, forked, begin, stop, cost_in, cost_out, lost {..}, lost_reason, meta {..})],
+        status, signal, ended_by, continues, forked, traced, sampled (looked at from outside), counted (its calls were recorded), begin, stop, cost_in, cost_out, lost {..}, lost_reason, meta {..})],
         locations [dict(process, name, tid, creator, begin, end, lost {..}, visits, resumed, busy, mpi, open)],
-        metrics [dict(name, unit, exponent, what, source 'rusage'|'papi'|'perf'|'bytes', own, level, total)]: quantities counted beside the time, in 10**exponent unit.
+        metrics [dict(name, unit, exponent, what, source 'rusage'|'papi'|'perf'|'bytes'|'wait'|'sample', own, level, total)]: quantities counted beside the time, in 10**exponent unit.
         counters [names of what the program counted itself]. worlds [sizes of the MPI_COMM_WORLDs]; rank is in the one that world names, both None for processes that did not begin MPI.
         children [dict(parent, process, pid, command, begin, end, status, signal, forked, exec)]: processes that measured ones started, or
         became (exec); process: its index if it is measured. status and signal as the parent learned of them. ended_by: the process of
@@ -84,6 +111,20 @@ class Model:
         """For each file in the trace: path ('': not known), opens, reads, writes, flushes, seeks, failed (of these but the opens),
         bytes_read, bytes_written, read_time, write_time, flush_time (s, from the begin of an operation to its end)."""
 
+    def memory(self) -> dict[str, Any]:
+        """What `run --memory-profile` and `--memory-sample` recorded; bytes are those asked for, times s since the experiment's begin.
+        dict(processes, sites, stacks {path: [names]}). A process: process (index), count and allocated (blocks, bytes, all that was recorded),
+        freed, freed_bytes, blocks and bytes (still there at its end), peak_bytes, peak_blocks, peak_time, unknown (blocks released that were there
+        before, or were not recorded), lost, lost_bytes (allocated, not recorded: no call path, or no room), unnamed (frames that took their
+        caller's place), sample (mean bytes between two that were recorded, 0: all), own (bytes that recording took), begin, ended (the program's
+        end, when `left` is told; None: unseen, left is of the process's end), resident (last), resident_peak, resident_peak_time, limit (None, or dict(bytes, passed
+        (first time, None: never), passes, over (s above), function, file, line, path)), series [(time, bytes, blocks, resident)]. A site is what one line of a
+        call path allocated with one allocator: path, location, process, function, file, line (of the innermost recorded Python function; None, None, 0: not known),
+        allocator ('malloc', 'mmap', 'python raw', 'python mem', 'python object'), count, bytes, freed, freed_bytes, elsewhere (freed by another
+        thread), temporary, temporary_bytes (released before the thread allocated again), peak, peak_bytes (there at the process's peak), high (most
+        bytes of this site), grown (slices of 20 ms in which high grew), first, last (when high grew first and last), left, left_bytes, kept
+        ('nothing', 'cache': left, but soon complete, 'growing': it became more until the end). Of a merged experiment this is read from the raw files. Error: these are gone."""
+
     def tasks(self, *, limit: int = 0) -> dict[str, Any]:
         """Tasks of asyncio and the like: dict(count, unlisted (of these in sums alone), never (created, but not begun; not in count),
         coroutines, handed, groups, tasks). limit: of groups and tasks each, 0: all; times in s. handed: work given to the threads of
@@ -101,6 +142,18 @@ class Model:
         [(line, hits, own, callees)] in the order of lines, those that ran only. own: s in the line itself, callees: s in what it called;
         line_profiler's time is their sum. Inner calls of a function that calls itself are in their own lines only. Empty: none were
         recorded. ValueError: no such process or location."""
+
+    def locks(self) -> dict[str, Any]:
+        """What threads waited for, where that was recorded (setting waits): dict(locks, waits, circles); times in s, points in time since
+        the begin of the experiment, locations, processes and locks as indices. A lock, condition, queue, … that was waited for: process,
+        number (in it), kind (a word of sp_lock_kind_names), type (name, or path of a file; None), address (0: none), user (the lock that
+        it is a part of, None), made_file, made_line (None, 0: not known), made_by (location or None), freed, holder (location at the end,
+        None), gone (held by a thread that a fork left behind), holder_stack (names of functions, outermost first: where it got
+        it), since (when; None), count (how often it was got), contended, waited, held (since the first wait). A wait is of one
+        location, place, lock and holder: location, stack, kind, lock (None: nothing told apart), file, line, holder (when they began;
+        None), holder_stack, count, time, longest, open (the last had not ended: the numbers hold it up to the end), timed, news (nobody
+        holds anything: somebody has to notify), since (open: its begin). A circle: process, interrupted (the program went on),
+        links [dict(location, lock, since)]: each waits for what the next one holds."""
 
     def balance(
         self, *, by: str = "region", time: str = "excl", over: str = "auto", limit: int = 0, match: str = ""

@@ -7,6 +7,7 @@ import os
 import sys
 
 from spartito.options import near
+from spartito.reading import beside
 from spartito.say import Refused
 from spartito.text import is_terminal
 
@@ -46,11 +47,7 @@ def find(wanted: str) -> Format:
 
 
 def default_path(directory: str, f: Format) -> str:
-    """Beside the experiment: run.prof, run-otf2."""
-    base = os.path.normpath(directory)
-    if base in (".", ".."):
-        base = os.path.abspath(base)
-    return base + (f.suffix or "-" + f.name)
+    return beside(directory, f.suffix or "-" + f.name)
 
 
 class _Bar:
@@ -80,6 +77,11 @@ class _Bar:
     def close(self) -> None:
         if self.bar is not None:
             self.bar.stop()
+
+
+def has_events(info: dict[str, Any]) -> bool:
+    """Whether the experiment says what happened when: by a trace, or by samples."""
+    return bool(info["traced"]) or any(p["sampled"] for p in info["processes"])
 
 
 def refuse(f: Format, traced: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from spartito import conditions
 from spartito.pathnames import namer
-from spartito.reading import command, launcher, what_ran
+from spartito.reading import command, launcher, shown, what_ran
 from spartito.text import Column, Output, count, moment, name, plural, seconds
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Group:
         begun = sorted(info["begin"] for info in self.infos)
         times = " to ".join(dict.fromkeys((moment(begun[0]), moment(begun[-1]))))
         ran = dict.fromkeys(what_ran(d, command(launcher(d)[0], info)) for d, info in self.side[1])
-        return f"{self.letter}  {runs}{name(', '.join(self.directories))} ({name(', '.join(ran))}; {times})"
+        return f"{self.letter}  {runs}{name(', '.join(map(shown, self.directories)))} ({name(', '.join(ran))}; {times})"
 
     @property
     def side(self) -> Side:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 
-from spartito import family
+from spartito import family, sampled
 from spartito.text import count, name, plural, size
 
 TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
@@ -107,6 +107,7 @@ def sentences(info: dict[str, Any]) -> list[str]:
     lines += family.sentences(info, ABRUPT, MOST)
     lines += _aborted(info)
     lines += _missing(info["processes"])
+    lines += sampled.missing(info)
     lines += _uncounted(info["processes"])
     lines += _not_recorded(info["problems"])
     lines += [text for text in info["problems"] if NO_LINES in text]

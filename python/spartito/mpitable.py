@@ -38,6 +38,9 @@ class Ranks:
 
 
 def _asked(view: str, info: dict[str, Any], find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    if not info["worlds"]:
+        threads = "; for the waits of threads, run with --waits" if view == "waits" else ""
+        raise Refused(f"{option(view)}: no MPI was recorded in this experiment{threads}")
     if not info["traced"]:
         raise Refused(f"{option(view)} needs the trace: run with --trace")
     try:

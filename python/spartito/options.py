@@ -7,7 +7,7 @@ module imports nothing but what the table is made of.
 
 from __future__ import annotations
 
-from spartito.optionkinds import Option, Usage, Verb
+from spartito.optionkinds import Option, Usage, Verb, help_text, near, option_text, parse
 
 __all__ = ["VERBS", "Option", "Usage", "Verb", "find_verb", "help_text", "near", "option_text", "overview", "parse"]
 
@@ -17,8 +17,6 @@ DIFF_SORTS = ("change", "total", "relative", "excl", "incl", "visits", "name")
 PLOTS = ("flame", "icicle", "sunburst", "balance", "timeline")
 SHELLS = ("bash", "zsh", "fish")
 THEMES = ("light", "dark", "grey")
-# what an empty word, often an unset variable of a shell, cannot be
-NEVER_EMPTY = {"NAME": "name", "DIR": "directory's name", "DIR…": "directory's name", "FILE": "file's name", "PATH": "file's name"}
 # what is drawn or compared
 PROCESS = Option("--process", "only process N of the list of `spartito info`", "N", kind="count")
 RANK = Option("--rank", "only that rank of MPI", "N", kind="count")
@@ -71,7 +69,10 @@ VERBS = (
             ),
             Option("--trace", "record every event, not only the call-path profile"),
             Option("--compress", "compress the experiment at the end"),
-            Option("--no-finalize", "leave out what a large trace is opened fast with; the viewer makes it then"),
+            Option(
+                "--no-finalize",
+                "collect only: `spartito finalize` does the rest later, on another machine too (names of functions, --compress, --to, summary)",
+            ),
             Option("-q --quiet", "no summary at the end"),
             Option(
                 "--to",
@@ -107,6 +108,10 @@ VERBS = (
             ),
             Option("--lines-only", "record lines, and calls of no function, so that all other code runs at full speed (from Python 3.12 on)"),
             Option("--no-source", "do not keep the source of functions whose lines are recorded"),
+            Option("--sample", "look at all threads 100 times a second from outside, instead of recording calls (docs/sampling.md)"),
+            Option("--sample-rate", "look so many times a second, 1 to 1000 (default 100)", "HZ", kind="count"),
+            Option("--sample-native", "samples with the frames of compiled functions in them"),
+            Option("--calls", "with --sample or --memory-sample: record calls as well; --no-calls: record no calls"),
             Option("--only-mine", "leave out the standard library and installed packages, with the C functions that they call"),
             Option("--tasks", "list so many asynchronous tasks of a process one by one, sum up the others (default 100000)", "N", kind="count"),
             Option("--depth", "record calls down to N frames (default 0: all)", "N", kind="count"),
@@ -126,6 +131,18 @@ VERBS = (
                 kind="list",
             ),
             Option("--gil", "record the time that threads wait for the global interpreter lock"),
+            Option("--memory-profile", "record every allocation and release of memory, by call path and line (docs/memory.md)"),
+            Option(
+                "--memory-sample",
+                "record one allocation in so many bytes, with its weight; functions are not recorded, call paths are found when needed",
+                "BYTES",
+            ),
+            Option("--limit-rss", "mark when the resident size passes it, and where; stops nothing (with neither of the two above: samples)", "SIZE"),
+            Option(
+                "--waits",
+                "record what threads wait for: locks, conditions, queues, other threads and processes, sleeps, select, file "
+                "locks and the GIL; for how long, for which object, and who held it meanwhile",
+            ),
             Option("--io", "record file I/O: the C library's functions on files, with the bytes that they move"),
             Option(
                 "--mpi",
@@ -162,11 +179,12 @@ VERBS = (
             Option("--tree", "the call tree, top down"),
             Option("--callers", "who calls the functions whose name matches, and whom they call", "NAME"),
             Option("--io", "file I/O: bytes, operations and time of each file and of each call path"),
+            Option("--memory", "memory: the peak, what is left at the end, temporary blocks, by line and call path; the heap over time"),
             Option("--tasks", "tasks of asyncio and the like: running, waiting, and what for"),
             Option("--lines", "line by line, with the source: functions of which `run --lines` or `spartito-kernprof` recorded lines"),
             Option("--balance", "how evenly time is spread over the ranks (or processes, or threads); with --tree by call path"),
             Option("--messages", "messages of MPI: between which ranks, in which communicator, where they were sent"),
-            Option("--waits", "who waited for whom in MPI, how and where"),
+            Option("--waits", "what threads waited for, and who held it (run --waits); who waited for whom in MPI, how and where"),
             Option("--critical-path", "what the run's length consists of, and what making it faster would save"),
             Option("--table", "how often (trip_count) or how long (wall_clock), as timemory prints it", "METRIC", choices=TABLES),
             Option("--csv", "with --messages: the whole matrix, a line for each pair, communicator and call path"),
@@ -193,16 +211,17 @@ VERBS = (
             ("spartito report --tree --depth 5 DIR", "the call tree, five levels"),
             ("spartito report --callers 'solver:*' --limit 5 DIR", "around the functions of one module"),
             ("spartito report --io DIR", "which files were read and written, and who did it"),
+            ("spartito report --memory DIR", "where memory goes, after `run --memory-profile`"),
             ("spartito report --tasks DIR", "what asynchronous tasks waited for"),
             ("spartito report --lines --limit 1 DIR", "the costliest function line by line, after `run --lines`"),
             ("spartito report --balance DIR", "which ranks had more to do than others, and where"),
             ("spartito report --rank 3 DIR", "one rank of MPI alone"),
-            ("spartito report --waits DIR", "where ranks wait for each other"),
+            ("spartito report --waits DIR", "where threads, and ranks, wait for each other"),
             ("spartito report --table wall_clock DIR", "the table that Omnitrace writes"),
             ("spartito report --messages --csv DIR > messages.csv", "the communication matrix, for a spreadsheet"),
             ("spartito report --json --limit 0 DIR > profile.json", "everything, for a program"),
         ),
-        operands="dir",
+        operands="file",
     ),
     Verb(
         "view",
@@ -229,7 +248,7 @@ VERBS = (
             ("spartito view --compare before after", "what has changed between two runs"),
             ("spartito view --no-browser --port 8700 DIR", "on another machine, with a port that is forwarded there"),
         ),
-        operands="dir",
+        operands="file",
     ),
     Verb(
         "html",
@@ -250,7 +269,7 @@ VERBS = (
             ("spartito html spartito-solver-20261121-101500", "a report to mail"),
             ("spartito html --no-source -o public.html DIR", "without the program's text"),
         ),
-        operands="dir",
+        operands="file",
     ),
     Verb(
         "convert",
@@ -268,9 +287,9 @@ VERBS = (
             ("spartito convert DIR --to pstats -o run.prof", "for pstats, SnakeViz and gprof2dot"),
             ("spartito convert DIR --per-rank --to pstats,text -o profiles", "one profile and one table for each rank"),
             ("spartito convert DIR --to otf2", "for Vampir and otf2-print; needs a run with --trace"),
-            ("spartito convert DIR --to perfetto -o run.pftrace.gz", "for https://ui.perfetto.dev, packed; needs a run with --trace"),
+            ("spartito convert DIR --to perfetto -o run.pftrace.gz", "for https://ui.perfetto.dev, gzipped; needs a run with --trace"),
         ),
-        operands="dir",
+        operands="file",
     ),
     Verb(
         "graph",
@@ -295,7 +314,7 @@ VERBS = (
             ("spartito graph DIR -o calls.svg", "for a README"),
             ("spartito graph DIR -o calls.pdf --theme grey --match 'solver:*'", "for a paper: one module and what it calls"),
         ),
-        operands="dir",
+        operands="file",
     ),
     Verb(
         "plot",
@@ -320,7 +339,7 @@ VERBS = (
             ("spartito plot DIR --kind icicle -o icicle.svg", "the call tree for a README"),
             ("spartito plot DIR --kind balance -o balance.svg --width 800 --title ''", "how evenly the ranks work, for a paper"),
         ),
-        operands="dir",
+        operands="file",
     ),
     Verb(
         "diff",
@@ -345,7 +364,7 @@ VERBS = (
             ("spartito diff --by path --match 'solver:*' before after", "the same by call path, one module"),
             ("spartito diff a1 a2 a3 --with b1 b2 b3 --fail-above 5%", "in CI: three runs of each state, status 3 if something got slower"),
         ),
-        operands="dir",
+        operands="file",
     ),
     Verb(
         "compress",
@@ -359,14 +378,14 @@ VERBS = (
     ),
     Verb(
         "merge",
-        "merge [--force] [--no-finalize] [-q] DIR",
+        "merge [--force] [--no-pyramid] [-q] DIR",
         "make an experiment of many processes open at once",
         "Writes what all processes hold together (functions, call paths, the values of each thread) into DIR/merged, which every verb "
         "uses from then on as long as it fits the raw files; the trace stays where it is. It reads one raw file after the other, "
         "so memory grows with the result and not with the number of processes. Under mpiexec the ranks share the work. Nothing depends on it: it may be removed, and made again.",
         (
             Option("--force", "make it anew, even if it is current"),
-            Option("--no-finalize", "leave out what a large trace is opened fast with; the viewer makes it then"),
+            Option("--no-pyramid", "leave out what a large trace is opened fast with; the viewer makes it then"),
             Option("-q --quiet", "say nothing unless it fails"),
         ),
         (
@@ -376,24 +395,113 @@ VERBS = (
         operands="dir",
     ),
     Verb(
+        "finalize",
+        "finalize [options] DIR…",
+        "do what `run --no-finalize` left for later",
+        "Puts the names of compiled functions into the experiment, compresses it if that was asked for, merges what several processes "
+        "recorded, makes what a large trace is opened fast with, writes the formats that were asked for (then, or now by --to) beside it, and "
+        "shows the summary. What is there already stays. Under mpiexec the ranks share the merging of one experiment.",
+        (
+            TO,
+            Option("--compress", "compress it first"),
+            Option("-q --quiet", "say nothing unless it fails"),
+        ),
+        (
+            ("spartito finalize spartito-solver-20261121-101500", "after `spartito run --no-finalize`"),
+            ("spartito finalize --to otf2 run-*", "several experiments, with an archive of each"),
+            ("mpiexec -n 64 spartito finalize DIR", "with the ranks of a job"),
+        ),
+        operands="dir",
+    ),
+    Verb(
+        "pack",
+        "pack DIR [-o FILE]",
+        "make one compressed file of an experiment",
+        "Writes FILE (default: DIR.spartito), complete or not at all, with what another machine needs to read it: names of compiled functions go "
+        "into the experiment first. It is checked by digests, and zstd and tar read it as well. An experiment that a process still writes is refused. "
+        "Every verb that shows an experiment takes the file in the place of DIR.",
+        (Option("-o --output", "the file to write", "FILE", complete="file"),),
+        (
+            ("spartito pack spartito-solver-20261121-101500", "to keep it, or to take it elsewhere"),
+            ("spartito report run1.spartito", "without unpacking it first"),
+        ),
+        operands="dir",
+    ),
+    Verb(
+        "unpack",
+        "unpack FILE [-o DIR]",
+        "make an experiment of what `spartito pack` wrote",
+        "Writes DIR (default: FILE without .spartito), complete or not at all, and never over something that is there. A file that was cut or "
+        "altered is refused before anything is written.",
+        (Option("-o --output", "the directory to write", "DIR", complete="dir"),),
+        (("spartito unpack run1.spartito -o /scratch/run1", "on another machine"),),
+        operands="file",
+    ),
+    Verb(
         "info",
         "info [--json] DIR",
         "say what an experiment holds",
         "Command, processes, threads, sizes, losses, damage.",
         (Option("--json", "print JSON"),),
         (("spartito info DIR", "what was measured, and how it ended"),),
-        operands="dir",
+        operands="file",
     ),
     _compiler("cc", "C", "CC", ('CC="spartito cc" pip install --no-binary :all: .', "build an extension module of C")),
     _compiler("c++", "C++", "CXX", ("spartito c++ -O2 -shared -fPIC grid.cpp -o grid.so", "build a library of C++")),
     _compiler("fc", "Fortran", "FC", ("spartito fc -O2 -c solver.f90", "compile Fortran")),
     Verb(
+        "attach",
+        "attach [options] PID",
+        "sample a process that runs already",
+        "Looks at a Python process from outside, and at the children that it has and starts, as `run --sample` does, and writes an experiment "
+        "like any other. It ends with the process, when the time is over or with Ctrl-C, and leaves the process as it was: nothing in it is "
+        "changed. The options are those of run.",
+        (
+            Option("-o --output", "the experiment directory (default: spartito-NAME-DATE-TIME)", "DIR", complete="dir"),
+            Option("--duration", "end after so many seconds", "SECONDS", kind="number"),
+            Option("--sample-rate", "look so many times a second, 1 to 1000 (default 100)", "HZ", kind="count"),
+            Option("--native --sample-native", "with the frames of compiled functions"),
+            Option("--trace", "record when each sample was taken, not only sums"),
+            TO,
+            Option("-q --quiet", "no summary"),
+        ),
+        (
+            ("spartito attach 12345", "until it ends, or Ctrl-C"),
+            ("spartito attach --duration 30 --native 12345", "half a minute, with compiled functions"),
+        ),
+        operands="pid",
+    ),
+    Verb(
+        "top",
+        "top [options] PID",
+        "show what a process that runs does now",
+        "Looks at a Python process from outside, many times a second, and shows which functions its threads are found in: of the last five "
+        "seconds, and so far. Nothing in the process is changed. In a terminal the table is drawn anew, with keys to sort it, to pause and to "
+        "quit; elsewhere it is printed once.",
+        (
+            Option("--once", "print one table and end"),
+            Option("--duration", "end after so many seconds (default with --once: 2)", "SECONDS", kind="number"),
+            Option("--sample-rate", "looks a second (default 100)", "HZ", kind="count"),
+            Option("--sort", "own (the default) or total", "KEY", choices=("own", "total")),
+            Option("--limit", "rows to show (default 20; 0: all)", "N", kind="count"),
+            Option("--wall", "time of the wall clock, with threads that wait, and not that on a processor"),
+        ),
+        (
+            ("spartito top 12345", "live, until q"),
+            ("spartito top --once --duration 10 12345", "of ten seconds, as a table"),
+        ),
+        operands="pid",
+    ),
+    Verb(
         "doctor",
-        "doctor [--formats]",
-        "say what works on this machine, and how to get the rest",
-        "Lists hooks, clock, metrics, formats and the optional libraries.",
+        "doctor [--formats] [PID]",
+        "say what works on this machine, and how to get the rest; or where a process hangs",
+        "Lists hooks, clock, metrics, formats and the optional libraries. With the number of a Python process: where each of its "
+        "threads is, looked at from outside. Where it is measured with `spartito run --waits`, also what each of its threads waits for, since "
+        "when, who holds it and where, and threads that wait for each other in a circle.",
         (Option("--formats", "print the names of the formats, one a line, and nothing else"),),
-        (("spartito doctor", "check this machine"),),
+        (("spartito doctor", "check this machine"), ("spartito doctor PID", "see where a process hangs")),
+        operands="pid",
     ),
     Verb(
         "config",
@@ -417,6 +525,7 @@ VERBS = (
             Option("--user", "for all notebooks of this user"),
             Option("--sys-prefix", "for this Python's environment"),
             Option("--prefix", "below DIR, as in DIR/share/jupyter/kernels", "DIR", complete="dir"),
+            Option("--memory", "prepared for all of --memory-profile, too: malloc and mmap as well as Python's own allocators"),
             Option("--score-p", "the kernels that notebooks of the Score-P kernel ask for (docs/notebooks.md)"),
             Option("--name", "the kernel's name, and its directory's (default: spartito)", "NAME"),
             Option("--display-name", "what Jupyter calls it (default: Python 3 (Spartito))", "TEXT"),
@@ -459,129 +568,6 @@ def find_verb(name: str) -> Verb | None:
         if verb.name == name:
             return verb
     return None
-
-
-def near(word: str, words: list[str]) -> str:
-    """'; did you mean X?' or nothing."""
-    from difflib import get_close_matches
-
-    found = get_close_matches(word, words, 1, 0.6)
-    return "; did you mean " + found[0] + "?" if found else ""
-
-
-def _value(option: Option, flag: str, text: str) -> object:
-    if not text and option.metavar in NEVER_EMPTY:
-        raise Usage(f"{flag}: the {NEVER_EMPTY[option.metavar]} is empty")
-    if option.choices and text not in option.choices:
-        raise Usage(f"{flag}: {text!r} is none of {', '.join(option.choices)}{near(text, list(option.choices))}")
-    if option.kind == "count":
-        if not (text.isascii() and text.isdigit()):
-            raise Usage(f"{flag}: {text!r} is not a whole number from 0 up")
-        return int(text)
-    if option.kind == "number":
-        try:
-            number = float(text)
-        except ValueError:
-            number = -1.0
-        if not 0 <= number < float("inf"):
-            raise Usage(f"{flag}: {text!r} is not a number from 0 up")
-        return number
-    return text
-
-
-def _store(values: dict[str, object], option: Option, flag: str, text: str) -> None:
-    value = _value(option, flag, text)
-    if option.kind == "append":
-        # one list for both directions: their order on the command line decides
-        filters = values.setdefault("filter", [])
-        assert isinstance(filters, list)
-        if "\n" in text or not text:
-            raise Usage(f"{flag}: the pattern is {'empty' if not text else 'longer than one line'}")
-        filters.append(("+" if option.dest == "include" else "-") + text)
-    elif option.kind in ("list", "many"):
-        words = values.setdefault(option.dest, [])
-        assert isinstance(words, list)
-        if option.dest == "lines" and not text:
-            raise Usage(f"{flag}: the pattern is empty")
-        words.append(text)
-    else:
-        values[option.dest] = value
-
-
-def _split(verb: Verb, word: str) -> tuple[Option, str, str | None]:
-    """The option that word names, as it was written, and the value attached to it."""
-    if word.startswith("--"):
-        flag, sep, text = word.partition("=")
-        attached = text if sep else None
-    else:
-        flag, attached = word[:2], word[2:] or None
-    option = verb.find(flag) or next((o for o in verb.options if o.switch and o.opposite == flag), None)
-    if option is None:
-        flags = [f for o in verb.options for f in (*o.flags, *([o.opposite] if o.switch else ()))]
-        raise Usage(f"unknown option {flag}{near(flag, flags)}")
-    if option.kind == "flag" and attached is not None:
-        if word.startswith("--"):
-            raise Usage(f"{flag} takes no value")
-        # -qo DIR: go on with the next letter
-        return option, flag, "-" + attached
-    return option, flag, attached
-
-
-def parse(verb: Verb, words: list[str]) -> tuple[dict[str, object], list[str]]:
-    """Options by name, and the operands. Usage: what cannot be understood."""
-    values: dict[str, object] = {}
-    operands: list[str] = []
-    i = 0
-    while i < len(words):
-        word = words[i]
-        i += 1
-        if word == "--":
-            operands += words[i:]
-            break
-        # -m module and -c code begin the command line too: no option of a verb with a command is called so
-        if not word.startswith("-") or word == "-" or (verb.rest and word[1] in "mc"):
-            operands.append(word)
-            if verb.rest:
-                operands += words[i:]
-                break
-            continue
-        if verb.foreign and verb.find(word.partition("=")[0]) is None:
-            operands += words[i - 1 :]
-            break
-        option, flag, attached = _split(verb, word)
-        if option.kind == "flag":
-            values[option.dest] = flag in option.flags
-            if attached:
-                i -= 1
-                words = [*words[:i], attached, *words[i + 1 :]]
-            continue
-        if attached is None:
-            if i == len(words):
-                raise Usage(f"{flag} needs a value: {flag} {option.metavar}")
-            attached = words[i]
-            i += 1
-        _store(values, option, flag, attached)
-        while option.kind == "many" and i < len(words) and not words[i].startswith("-"):
-            _store(values, option, flag, words[i])
-            i += 1
-    return values, operands
-
-
-def option_text(option: Option) -> str:
-    return ", ".join(option.flags) + (" " + option.metavar if option.metavar else "")
-
-
-def help_text(verb: Verb, width: int = 80) -> str:
-    from textwrap import fill
-
-    lines = [f"usage: spartito {verb.usage}", "", fill(verb.details, width), "", "options:"]
-    for option in verb.options:
-        lines.append("  " + option_text(option))
-        lines.append(fill(option.help, width, initial_indent=" " * 8, subsequent_indent=" " * 8))
-    lines += ["", "examples:"]
-    for command, what in verb.examples:
-        lines += ["  " + command, "        " + what]
-    return "\n".join(lines)
 
 
 def overview() -> str:

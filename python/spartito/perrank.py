@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 PARTS = 1000  # of the progress bar, for each file
 
 
-def default_path(directory: str) -> str:
-    base = os.path.normpath(directory)
-    return (os.path.abspath(base) if base in (".", "..") else base) + "-ranks"
-
-
 def stems(info: dict[str, Any]) -> list[str]:
     """Names of the files, without a suffix."""
     return ["cpu_" + name if name.isdigit() else name.replace(" ", "_") for name in rank_names(info)]

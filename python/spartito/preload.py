@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The library of `spartito run --io`, which the dynamic linker loads into each process of the run before all others."""
+"""The libraries of `spartito run --io` and `--memory-profile`, which the dynamic linker loads into each process
+of the run before all others."""
 
 from __future__ import annotations
 
 import os
 
-from spartito.rundir import PRELOAD
+from spartito.rundir import PRELOAD, PRELOAD_HEAP
 from spartito.say import Refused, reason
 
-LIBRARY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "spartito_preload.so")
+HERE = os.path.dirname(os.path.abspath(__file__))
+LIBRARY = os.path.join(HERE, "spartito_preload.so")
+HEAP = os.path.join(HERE, "spartito_heap.so")
 APART = " :;\t\n"  # what LD_PRELOAD divides its names at, and what shells and batch systems do
 
 
@@ -16,24 +19,34 @@ def _loadable(path: str) -> bool:
     return not any(c in path for c in APART)
 
 
-def add(environment: dict[str, str], directory: str) -> None:
-    """Puts the library in front of what LD_PRELOAD names already. It stays there for the children of the program, which
-    would not be recorded otherwise. Where its path cannot be written in LD_PRELOAD, a link in the experiment directory
-    stands for it. Refused: neither can, or it is not there."""
-    if not os.path.isfile(LIBRARY):
-        raise Refused(f"--io: {LIBRARY} is not there; install spartito again")
-    path = LIBRARY
+def add(environment: dict[str, str], directory: str, library: str = "", option: str = "--io") -> None:
+    """Puts the library (of file I/O, or HEAP) in front of what LD_PRELOAD names already. It stays there for the children of
+    the program, which would not be recorded otherwise. Where its path cannot be written in LD_PRELOAD, a link in the experiment
+    directory stands for it. Refused: neither can, or it is not there."""
+    link = PRELOAD_HEAP if library == HEAP else PRELOAD
+    library = library or LIBRARY
+    if not os.path.isfile(library):
+        raise Refused(f"{option}: {library} is not there; install spartito again")
+    path = library
     if not _loadable(path):
-        path = os.path.join(directory, PRELOAD)
+        path = os.path.join(directory, link)
         if not _loadable(path):
             raise Refused(
-                f"--io: LD_PRELOAD cannot name {LIBRARY}, whose path holds a space or colon; "
+                f"{option}: LD_PRELOAD cannot name {library}, whose path holds a space or colon; "
                 "give an experiment directory without one with -o"
             )
         try:
-            os.symlink(LIBRARY, path)
+            os.symlink(library, path)
         except OSError as e:
-            raise Refused(f"--io: {path} cannot be made: {reason(e)}") from None
+            raise Refused(f"{option}: {path} cannot be made: {reason(e)}") from None
     before = environment.get("LD_PRELOAD", "")
     if path not in before.replace(" ", ":").split(":"):
         environment["LD_PRELOAD"] = f"{path}:{before}" if before else path
+
+
+def load_heap() -> None:
+    """Has the wrappers of Python's allocators in this process, where they were not loaded with it: those of malloc() and mmap() are
+    called by nobody then. Nothing is recorded before it is asked for. OSError."""
+    import ctypes
+
+    ctypes.CDLL(HEAP, ctypes.RTLD_GLOBAL)

@@ -8,6 +8,8 @@ import os
 from spartito.options import Usage
 from spartito.say import Refused
 
+PACKED = ".spartito"  # how packed experiments are called
+
 TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
 if TYPE_CHECKING:
     from typing import Any
@@ -21,6 +23,47 @@ def one_directory(verb: str, operands: list[str]) -> str:
     if len(operands) > 1:
         raise Usage(f"one experiment at a time, not also {operands[1]!r}")
     return named(operands[0])
+
+
+def one_experiment(verb: str, operands: list[str]) -> str:
+    """The same; of a packed one, the directory that opened() gives."""
+    return opened(one_directory(verb, operands))
+
+
+# directories that are gone when this process ends, and the packed files that they were made of
+_unpacked: dict[str, str] = {}
+
+
+def opened(path: str) -> str:
+    """The directory of an experiment; of a packed one, a directory that is gone when this process ends. Refused: it cannot be
+    unpacked."""
+    if not path or not os.path.isfile(path):
+        return path
+    from spartito import packfile
+
+    if not path.endswith(PACKED) and not packfile.is_one(path):
+        return path
+    import atexit
+    import shutil
+    import tempfile
+
+    above = tempfile.mkdtemp(prefix="spartito-")
+    atexit.register(shutil.rmtree, above, True)
+    directory = os.path.join(above, os.path.basename(path.removesuffix(PACKED)))
+    packfile.unpacked(path, directory)
+    _unpacked[directory] = path
+    return directory
+
+
+def shown(directory: str) -> str:
+    """What the user calls it: the packed file, where it is one."""
+    return _unpacked.get(directory, directory)
+
+
+def beside(directory: str, suffix: str) -> str:
+    """A path beside the experiment, called after it: run.prof, run-otf2."""
+    base = os.path.normpath(shown(directory).removesuffix(PACKED))
+    return (os.path.abspath(base) if base in (".", "..") else base) + suffix
 
 
 def named(directory: str) -> str:
@@ -41,7 +84,8 @@ def check(directory: str) -> None:
     if not os.path.lexists(directory):
         raise Refused(f"{directory}: there is no such experiment")
     if not os.path.isdir(directory):
-        raise Refused(f"{directory} is not the directory of an experiment")
+        packed = ": unpack it with spartito unpack" if directory.endswith(PACKED) else ""
+        raise Refused(f"{directory} is not the directory of an experiment{packed}")
 
 
 def load(directory: str, compensate: bool = False) -> tuple[Model, dict[str, Any]]:

@@ -21,7 +21,9 @@ JOBS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "COBALT_JOBID", "FLUX_JOB_ID",
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "MV2_COMM_WORLD_RANK")
 HEADER = 320  # struct sp_raw_header, src/raw/format.h
 ENDED, PID, REGIONS = 28, 36, 48  # offsets of its fields
+SAMPLES = ".samples.raw"  # how names end of files that another process has written about the one of the same name
 RUNNING = 0  # enum sp_raw_ended
+PRELOAD_HEAP = "heap.so"  # and to that of --memory-profile
 PRELOAD = "preload.so"  # a link to the library of --io, where LD_PRELOAD cannot name the library itself
 
 
@@ -125,8 +127,9 @@ class Exists(Refused):
 class Directory:
     """An experiment directory made for this run."""
 
-    def __init__(self, path: str, command: list[str], launched: bool = True) -> None:
+    def __init__(self, path: str, command: list[str], launched: bool = True, wanted: str = "") -> None:
         self.path = path
+        self.wanted = wanted  # JSON: what `spartito finalize` shall do; "": the run does all itself
         self.launched = launched  # by `spartito run`; else the program measures itself
         self.command = command
         self.made: list[str] = []  # directories that did not exist before, outermost first
@@ -206,9 +209,11 @@ class Directory:
         kind, path = script(self.command)
         return kind == "file" and files <= len(statuses) and not os.path.lexists(path)
 
-    def describe(self, wait_status: int | None) -> None:
-        """Writes experiment.json, whole or not at all. OSError: it could not be written."""
+    def describe(self, wait_status: int | None, ended: bool = False) -> None:
+        """Writes experiment.json, whole or not at all; ended: it is complete, though the status is not known. OSError: it could not
+        be written."""
         status, signal = _parts(wait_status)
+        running = wait_status is None and not ended
         try:
             cwd = quoted(os.getcwd())
         except OSError:
@@ -220,11 +225,13 @@ class Directory:
             f'  "host": {quoted(os.uname().nodename)}',
             f'  "launcher": {quoted(sys.executable or "") if self.launched else "null"}',
             f'  "start": {self.start:.6f}',
-            f'  "end": {"null" if wait_status is None else f"{time.time():.6f}"}',
+            f'  "end": {"null" if running else f"{time.time():.6f}"}',
             f'  "status": {status}',
             f'  "signal": {signal}',
             f'  "job": {quoted(batch_job()) if batch_job() else "null"}',
         ]
+        if self.wanted:
+            lines.append(f'  "wanted": {self.wanted}')
         if self.crew:
             lines += _world_lines(self.crew, wait_status is not None)
         write_whole(os.path.join(self.path, "experiment.json"), "{\n" + ",\n".join(lines) + "\n}\n")
@@ -237,7 +244,7 @@ class Directory:
         if self.crew:
             self.made += [path for path in (self.path, raw) if path not in self.made]
         if raw in self.made:
-            files = [os.path.join(self.path, name) for name in ("experiment.json", PRELOAD, "ranks")]
+            files = [os.path.join(self.path, name) for name in ("experiment.json", PRELOAD, PRELOAD_HEAP, "ranks")]
             try:
                 files += [os.path.join(raw, name) for name in os.listdir(raw)]
             except OSError:
@@ -284,7 +291,9 @@ def _world_lines(crew: Crew, ended: bool) -> list[str]:
     ]
 
 
-def create(output: str, command: list[str], launched: bool = True, world: World | None = None) -> Directory:
+def create(
+    output: str, command: list[str], launched: bool = True, world: World | None = None, wanted: str = ""
+) -> Directory:
     """The directory that the user named, or a new one with the default name; world: several ranks share it."""
     absolute = "give an absolute one with -o" if launched else "name an absolute one"
     try:
@@ -292,16 +301,16 @@ def create(output: str, command: list[str], launched: bool = True, world: World 
     except OSError as e:
         raise Refused(f"the current directory is not usable: {reason(e)}; {absolute}") from None
     if output:
-        directory = Directory(os.path.normpath(os.path.join(here, output)), command, launched)
+        directory = Directory(os.path.normpath(os.path.join(here, output)), command, launched, wanted)
         if not world or not directory.join(world):
             directory.create()
         return directory
     if world:
-        return meet(here, world, lambda: default_name(command), lambda path: Directory(path, command, launched))
+        return meet(here, world, lambda: default_name(command), lambda path: Directory(path, command, launched, wanted))
     name = default_name(command)
     for n in range(1, 1000):
         path = os.path.join(here, name if n == 1 else f"{name}-{n}")
-        directory = Directory(path, command, launched)
+        directory = Directory(path, command, launched, wanted)
         try:
             # not only looked for: another run may begin in the same second
             directory.create(empty=False)
@@ -330,7 +339,7 @@ def meet(here: str, world: World, name: Callable[[], str], make: Callable[[str],
 
 
 class Found:
-    """What a run left in raw/. open: process and file of those that were not ended."""
+    """What a run left in raw/. files: one for each process; open: process and file of those that were not ended."""
 
     def __init__(self, path: str) -> None:
         self.files = 0
@@ -355,7 +364,7 @@ class Found:
                 if text and text not in self.errors:
                     self.errors.append(text.replace("\n", "; "))
             elif name.endswith(".raw"):
-                self.files += 1
+                self.files += not name.endswith(SAMPLES)
                 # a short or odd file counts as recorded: the reader will say what is wrong with it
                 whole = len(head) >= HEADER and head[:8] == b"SPARTITO"
                 ended, pid, regions = (int.from_bytes(head[at : at + 4], sys.byteorder) for at in (ENDED, PID, REGIONS))

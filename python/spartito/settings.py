@@ -45,7 +45,7 @@ SETTINGS = (
     Setting("compress", "--compress", "flag", "0", recorded=False),
     Setting("quiet", "-q", "flag", "0", recorded=False),
     Setting("to", "--to", "formats", "", recorded=False),
-    Setting("finalize", "--no-finalize", "flag", "1", recorded=False),
+    Setting("finalize", "--no-finalize", "flag", "1"),
     Setting("trace", "--trace", "flag", "0"),
     Setting("hook", "--hook", "hook", "auto"),
     Setting("c_calls", "--c-calls", "flag", "0"),
@@ -54,21 +54,29 @@ SETTINGS = (
     Setting("filter", "--include/--exclude", "filter", ""),
     Setting("lines", "--lines", "patterns", ""),
     Setting("lines_only", "--lines-only", "flag", "0", recorded=False),
+    Setting("sample", "--sample", "flag", "0", recorded=False),
+    Setting("sample_rate", "--sample-rate", "rate", "100", recorded=False),
+    Setting("sample_native", "--sample-native", "flag", "0", recorded=False),
+    Setting("calls", "--calls", "flag", "1", recorded=False),
     Setting("source", "--no-source", "flag", "1"),
     Setting("only_mine", "--only-mine", "flag", "0"),
     Setting("depth", "--depth", "count", "0"),
     Setting("tasks", "--tasks", "count", "100000"),
     Setting("gil", "--gil", "flag", "0"),
+    Setting("waits", "--waits", "flag", "0"),
     Setting("annotate", "--annotate", "flag", "0"),
     Setting("label", "--label", "label", ""),
     Setting("label_limit", "--label-limit", "count", "10000"),
     Setting("label_repr", "--label-repr", "types", ""),
+    Setting("memory_profile", "--memory-profile", "flag", "0"),
+    Setting("memory_sample", "--memory-sample", "bytes", "0"),
+    Setting("limit_rss", "--limit-rss", "bytes", "0"),
     Setting("io", "--io", "flag", "0"),
     Setting("metrics", "--metric", "metrics", ""),
     Setting("mpi", "--mpi", "mpi", "auto"),
 )
 # variables of ours that are no settings of the command line
-OTHERS = ("SPARTITO_EXPERIMENT", "SPARTITO_SCOREP", "SPARTITO_OMNITRACE", "SPARTITO_INSTRUMENT",
+OTHERS = ("SPARTITO_EXPERIMENT", "SPARTITO_SCOREP", "SPARTITO_OMNITRACE", "SPARTITO_INSTRUMENT", "SPARTITO_SAMPLER",
           "SPARTITO_PROFILE_DEPTH", "SPARTITO_CLOCK",
           "SPARTITO_CC", "SPARTITO_CXX", "SPARTITO_FC", "SPARTITO_WRAPPER", "SPARTITO_MACHINE",
           "SPARTITO_EXECUTABLE", "SPARTITO_INSTRUMENTER_FILE", "SPARTITO_OMNITRACE_CONFIG",
@@ -81,7 +89,7 @@ SMALLEST, LARGEST = 256 << 10, 10**18  # bytes, as the recorder has it
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 
 
-def _size(text: str) -> str:
+def _bytes(text: str, smallest: int = 1) -> str:
     word = text.strip().upper()
     for end in ("IB", "B"):
         if word.endswith(end):
@@ -92,8 +100,8 @@ def _size(text: str) -> str:
     if not digits.isascii() or not digits.replace(".", "", 1).isdigit() or len(digits) > 15:
         raise ValueError("is not a size such as 500K, 64M or 2G")
     size = int(float(digits) * (1 << UNITS[unit]))
-    if not SMALLEST <= size <= LARGEST:
-        raise ValueError("is no size between 256K and 1000000T")
+    if not smallest <= size <= LARGEST:
+        raise ValueError(f"is no size between {'256K' if smallest > 1 else 1} and {LARGEST >> 40}T")
     return str(size)
 
 
@@ -128,6 +136,12 @@ def _pattern(pattern: str, item: str) -> None:
         _regular(pattern)
     if not pattern:
         raise ValueError(f"{item!r} has an empty pattern")
+
+
+def _rate(text: str) -> str:
+    if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= 1000:
+        raise ValueError(f"{text!r} is no whole number of samples a second from 1 to 1000")
+    return str(int(text))
 
 
 def _filter(text: str) -> str:
@@ -235,6 +249,7 @@ CHECKS = {
     "mpi": mpi_groups,
     "label": _label,
     "types": _types,
+    "rate": _rate,
 }
 
 
@@ -247,9 +262,9 @@ def normal(setting: Setting, text: str) -> str:
         return _flag(text)
     if not text:
         return setting.default
-    if kind == "size":
+    if kind in ("size", "bytes"):
         try:
-            return _size(text)
+            return "0" if text == setting.default == "0" else _bytes(text, SMALLEST if kind == "size" else 1)
         except ValueError as e:
             raise ValueError(f"{text!r} {e}") from None
     if kind == "count":

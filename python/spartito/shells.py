@@ -23,10 +23,12 @@ def _bash_value(option: Option) -> str:
 
 
 def _bash_operands(verb: Verb) -> str:
-    if verb.operands == "dir":
-        return 'compopt -o filenames; COMPREPLY=($(compgen -d -- "$cur"))'
+    if verb.operands in ("dir", "file"):
+        return f'compopt -o filenames; COMPREPLY=($(compgen -{verb.operands[0]} -- "$cur"))'
     if verb.operands == "command":
         return 'compopt -o filenames; COMPREPLY=($(compgen -c -- "$cur") $(compgen -f -- "$cur"))'
+    if verb.operands == "pid":
+        return 'COMPREPLY=($(compgen -W "$(pgrep python 2>/dev/null)" -- "$cur"))'
     if verb.operands in WORDS:
         return f'_spartito_words "{" ".join(WORDS[verb.operands])}"'
     return "COMPREPLY=()"
@@ -91,7 +93,9 @@ def _zsh_value(option: Option) -> str:
 def zsh() -> str:
     operands = {
         "dir": "*:experiment:_files -/",
+        "file": "*:experiment:_files",
         "command": "*::command:_normal",
+        "pid": "1:process:_pids",
         "shells": f"1:shell:({' '.join(SHELLS)})",
         "kernel": f"1:action:({' '.join(WORDS['kernel'])})",
     }
@@ -151,13 +155,15 @@ def fish() -> str:
                 value = " -x"
             lines.append(f"{start} {flags}{value} -d {_fish_text(option.help)}")
         words = {
-            "dir": "'(__fish_complete_directories)'",
-            "command": "'(__fish_complete_subcommand)'",
-            "shells": _fish_text(" ".join(SHELLS)),
-            "kernel": _fish_text(" ".join(WORDS["kernel"])),
+            "dir": "-a '(__fish_complete_directories)'",
+            "file": "-F",
+            "command": "-a '(__fish_complete_subcommand)'",
+            "pid": "-x -a '(__fish_complete_pids)'",
+            "shells": "-a " + _fish_text(" ".join(SHELLS)),
+            "kernel": "-a " + _fish_text(" ".join(WORDS["kernel"])),
         }
         if verb.operands:
-            lines.append(f"{start} -a {words[verb.operands]}")
+            lines.append(f"{start} {words[verb.operands]}")
     return "\n".join(lines)
 
 

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
+from spartito import sampled
 from spartito.losses import of_ranks, sentences
 from spartito.reading import rank_number
-from spartito.text import Column, Output, count, name, percent, plural, seconds, size
+from spartito.text import Column, Output, as_argument, count, name, percent, plural, seconds, size
 
 TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
 if TYPE_CHECKING:
@@ -92,22 +92,27 @@ def balance(info: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _shell_word(text: str) -> str:
-    """shlex.quote() without the regular expressions that it loads."""
-    plain = all(c.isascii() and (c.isalnum() or c in "@%+=:,./-_") for c in text)
-    return text if plain and text else "'" + text.replace("'", "'\"'\"'") + "'"
-
-
-def next_command(directory: str, info: dict[str, Any], lines: bool = False) -> str:
-    try:
-        near = os.path.relpath(directory)
-        place = directory if near.startswith("..") else near
-    except (OSError, ValueError):
-        place = directory
-    place = _shell_word(place)
+def next_command(directory: str, info: dict[str, Any], view: str = "tree") -> str:
+    place = as_argument(directory)
     if any(p["end"] == "abrupt" and p["ended_by"] is None for p in info["processes"]):
         return f"spartito info {place}"
-    return f"spartito report {'--lines' if lines else '--tree'} {place}"
+    return f"spartito report --{view} {place}"
+
+
+def _waits(model: Model, info: dict[str, Any]) -> list[str]:
+    if not any(m["name"] == "wait_time" for m in info["metrics"]):
+        return []  # without loading what tells of them
+    from spartito import locktable
+
+    return locktable.summary(model.locks(), info)
+
+
+def _memory(model: Model, info: dict[str, Any]) -> list[str]:
+    if not any(m["source"] == "memory" for m in info["metrics"]):
+        return []  # without loading what tells of it
+    from spartito import memorytable
+
+    return memorytable.summary(model.memory(), info)
 
 
 def write(model: Model, directory: str, label: str, said: list[str]) -> None:
@@ -120,25 +125,34 @@ def write(model: Model, directory: str, label: str, said: list[str]) -> None:
     total = sum(loc["busy"] for loc in info["locations"])
     visits = sum(loc["visits"] for loc in info["locations"])
     out.line()
+    unknown = sampled.without_calls(info)
+    memory = _memory(model, info)
+    memory_alone = bool(memory) and not total
+    what = "samples" if unknown and not visits else "memory" if memory_alone else plural(visits, "call")
     out.line(
         f"spartito: {name(label)} took {seconds(info['end'] - info['begin'])} in "
         f"{plural(len(info['processes']), 'process')} and {plural(len(info['locations']), 'thread')}: "
-        f"{plural(visits, 'call')} of {plural(info['regions'], 'function')}",
+        f"{what} of {plural(info['regions'], 'function')}",
         "bold",
     )
-    lines = bool(model.lines())
+    waits = _waits(model, info)
+    lines = bool(model.lines()) and not unknown
     columns = [Column("own time"), Column("%"), Column("calls"), Column("function", left=True, style="cyan")]
-    if rows and (visits or not lines):  # lines alone: frames that were open around them say nothing
-        out.table(
-            columns, [(seconds(r["excl"]), percent(r["excl"], total), count(r["visits"]), name(r["name"])) for r in rows]
-        )
-    for line in [*of_mpi(info), *(balance(info) if visits or not lines else ())]:
+    if rows and not memory_alone and (visits or not lines):  # lines alone: frames that were open around them say nothing
+        calls = ["-" if unknown and not r["visits"] else count(r["visits"]) for r in rows]
+        times = [(seconds(r["excl"]), percent(r["excl"], total)) for r in rows]
+        out.table(columns, [(*t, n, name(r["name"])) for t, n, r in zip(times, calls, rows)])
+    for line in [*sampled.told(info), *of_mpi(info), *(balance(info) if visits or not (lines or memory_alone) else ())]:
         out.line(line)
+    for line in memory:
+        out.line(line)
+    for line in waits:
+        out.line(line, "bold red" if line.startswith("deadlock") else "")
     if visits:
         cost = measuring_cost(info)
         out.line(f"measuring took about {seconds(cost)} of that ({percent(cost, total)} %)")
     for line in [*sentences(info), *of_ranks(directory)]:
         if line not in said:
             out.line(line, "yellow")
-    out.line(f"next: {next_command(directory, info, lines)}", "bold")
+    out.line(f"next: {next_command(directory, info, 'lines' if lines else 'memory' if memory_alone else 'tree')}", "bold")
     sys.stderr.flush()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
@@ -51,6 +52,17 @@ def size(value: int) -> str:
             return f"{number:.0f} B" if unit == "B" else f"{number:.1f} {unit}"
         number /= 1024
     return f"{number:.1f} TiB"
+
+
+def as_argument(directory: str) -> str:
+    """A directory as one types it here. shlex.quote() would load regular expressions."""
+    try:
+        near = os.path.relpath(directory)
+        place = directory if near.startswith("..") else near
+    except (OSError, ValueError):
+        place = directory
+    plain = all(c.isascii() and (c.isalnum() or c in "@%+=:,./-_") for c in place)
+    return place if plain and place else "'" + place.replace("'", "'\"'\"'") + "'"
 
 
 def percent(part: float, whole: float) -> str:

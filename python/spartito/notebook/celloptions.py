@@ -9,8 +9,9 @@ import shlex
 from spartito.notebook.cellpatterns import STATEMENTS, line_patterns, pattern, plain
 from spartito.notebook.measuring import Request
 from spartito.options import Option, Usage, Verb, find_verb, option_text, parse
+from spartito.sampling import records_calls
 from spartito.settings import resolve, uncounted
-from spartito.verbs.run import with_trace, without_effect
+from spartito.verbs.run import with_memory, with_trace, without_effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,8 +119,11 @@ def request(given: dict[str, object], name: str) -> tuple[Request, list[str]]:
     values = values_of(given, name)
     texts = {value.setting.name: value.text for value in values}
     settings = {value.setting.name: value.text for value in values if value.setting.recorded and value.origin != "default"}
-    if texts["lines_only"] == "1":
+    by_name = {value.setting.name: value for value in values}
+    sampled = texts["sample"] == "1"
+    if texts["lines_only"] == "1" or texts["calls"] == "0" or (sampled and not records_calls(by_name)):
         settings["instrument"] = "0"
+    settings.update(with_memory(by_name))
     made = Request(
         name,
         settings,
@@ -127,6 +131,9 @@ def request(given: dict[str, object], name: str) -> tuple[Request, list[str]]:
         to=tuple(filter(None, texts["to"].split(","))),
         compress=texts["compress"] == "1",
         quiet=texts["quiet"] == "1",
+        lines_only=texts["lines_only"] == "1",
+        sample_rate=texts["sample_rate"] if sampled else "",
+        sample_native=texts["sample_native"] == "1",
     )
     return made, uncounted(texts["metrics"]) if texts["metrics"] else []
 
@@ -142,10 +149,10 @@ def help_text() -> str:
     return "\n".join(lines)
 
 
-def without_lines(directory: str, settings: dict[str, str]) -> list[str]:
+def without_lines(directory: str, settings: dict[str, str], lines_only: bool) -> list[str]:
     """Sentences: what was asked for by --lines and --lines-only, and is not in the result."""
     patterns = settings["lines"].split("\n") if settings.get("lines") else []
-    if not patterns and settings.get("instrument") != "0":
+    if not patterns and not lines_only:
         return []
     from spartito._analyse import Error, Model
     from spartito.linepatterns import matches, unmatched

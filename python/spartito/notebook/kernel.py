@@ -19,16 +19,18 @@ if TYPE_CHECKING:
 CODE = "import sys; sys.path[:] = [p for p in sys.path if p]; from spartito.notebook.kernel import main; main()"
 # what LD_PRELOAD was before: with it the process is started a second time, as the dynamic linker reads it only then
 BEFORE = "SPARTITO_KERNEL_PRELOAD"
+MEMORY = "SPARTITO_KERNEL_MEMORY"  # set: with the library of --memory-profile in front, too
 MARK = "spartito.notebook.kernel"  # in the command line of kernels that are ours
 
 
-def specification(display: str, options: Sequence[str] = ()) -> dict[str, object]:
-    """The contents of kernel.json. options: of ipykernel."""
+def specification(display: str, options: Sequence[str] = (), memory: bool = False) -> dict[str, object]:
+    """The contents of kernel.json. options: of ipykernel; memory: with the wrappers of malloc() as well."""
     return {
         "argv": [sys.executable, "-c", CODE, "-f", "{connection_file}", *options],
         "display_name": display,
         "language": "python",
         "metadata": {"debugger": True},
+        **({"env": {MEMORY: "1"}} if memory else {}),
     }
 
 
@@ -43,7 +45,7 @@ def _manager() -> object:
     return made
 
 
-def install(name: str, display: str, user: bool, prefix: str | None, options: Sequence[str] = ()) -> str:
+def install(name: str, display: str, user: bool, prefix: str | None, options: Sequence[str] = (), memory: bool = False) -> str:
     """Where it is now; one of that name is replaced. Refused, OSError: it cannot be written."""
     from tempfile import TemporaryDirectory
 
@@ -51,7 +53,7 @@ def install(name: str, display: str, user: bool, prefix: str | None, options: Se
     with TemporaryDirectory() as made:
         os.chmod(made, 0o755)  # it is copied with its rights
         with open(os.path.join(made, "kernel.json"), "w", encoding="utf-8") as f:
-            json.dump(specification(display, options), f, indent=1)
+            json.dump(specification(display, options, memory), f, indent=1)
             f.write("\n")
         try:
             path = manager.install_kernel_spec(made, name, user=user, prefix=prefix)  # type: ignore[attr-defined]
@@ -79,6 +81,8 @@ def _again() -> None:
     environment[BEFORE] = environment.get("LD_PRELOAD", "")
     try:
         preload.add(environment, os.devnull)
+        if environment.get(MEMORY):
+            preload.add(environment, os.devnull, preload.HEAP, "--memory")
         os.execve(sys.executable, [sys.executable, "-c", CODE, *sys.argv[1:]], environment)
     except (Refused, OSError):
         pass
@@ -92,6 +96,7 @@ def main() -> NoReturn:
         os.environ["LD_PRELOAD"] = before
     else:
         os.environ.pop("LD_PRELOAD", None)  # what a cell starts is not measured
+    os.environ.pop(MEMORY, None)
     from ipykernel.kernelapp import IPKernelApp
 
     app = IPKernelApp.instance()

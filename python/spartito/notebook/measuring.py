@@ -13,11 +13,14 @@ import time
 from spartito import _measure, preload
 from spartito.notebook.cellpatterns import BETWEEN
 from spartito.rundir import Directory, Exists
+from spartito.sampling import RECORDED
 from spartito.say import Refused, complain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from spartito.notebook.cellsampling import CellSampler
 
 FOLDER = "spartito-notebook"  # below the kernel's directory: what no option says a place for
 # whose threads are not the user's
@@ -47,6 +50,9 @@ class Request:
         to: tuple[str, ...] = (),
         compress: bool = False,
         quiet: bool = False,
+        lines_only: bool = False,
+        sample_rate: str = "",
+        sample_native: bool = False,
     ) -> None:
         self.name = name
         self.settings = settings or {}
@@ -57,6 +63,9 @@ class Request:
         self.to = to  # formats to convert to at the end, beside the experiment
         self.compress = compress
         self.quiet = quiet
+        self.lines_only = lines_only
+        self.sample_rate = sample_rate  # Hz; "": no samples
+        self.sample_native = sample_native
 
 
 def is_servant(thread: threading.Thread) -> bool:
@@ -109,6 +118,10 @@ def _directory(request: Request) -> Directory:
     raise NotMeasured(f"{path} and 998 more of that name already exist")
 
 
+def records_memory(settings: dict[str, str]) -> bool:
+    return any(settings.get(name, "0") != "0" for name in ("memory_profile", "memory_sample", "limit_rss"))
+
+
 class Lent:
     """Variables by which programs that a cell starts find its measurement, as those of `spartito run` do. They are in the
     environment for as long as something is recorded."""
@@ -121,6 +134,10 @@ class Lent:
         if settings.get("io", "0") == "1":
             with_library = dict(os.environ)
             preload.add(with_library, directory)
+            self.values["LD_PRELOAD"] = with_library["LD_PRELOAD"]
+        if records_memory(settings):
+            with_library = {**os.environ, **self.values}
+            preload.add(with_library, directory, preload.HEAP, "--memory-profile")
             self.values["LD_PRELOAD"] = with_library["LD_PRELOAD"]
 
     def lend(self) -> None:
@@ -141,6 +158,28 @@ class Lent:
 _ended: set[str] = set()  # directories that nothing is to be recorded into any more, of which an interrupt may have kept some open
 
 
+def start(directory: str, settings: dict[str, str], between: tuple[str, ...], **own: str) -> Lent:
+    """Records into the directory, as these settings say; so do programs that are started until what is returned is taken back.
+    between: filters of this process alone, which those of the settings overrule. own: settings of this process alone.
+    ValueError, OSError, Refused: why it cannot. After any exception nothing is recorded."""
+    leave_out_servants(settings)
+    if records_memory(settings):
+        preload.load_heap()
+    lent = Lent(directory, settings)
+    _ended.discard(directory)  # of what was there before
+    try:
+        lent.lend()
+        filters = "\n".join(filter(None, (*between, settings.get("filter", ""))))
+        _measure.start(directory, {**settings, **own, "filter": filters})
+    except BaseException as e:
+        lent.take_back()
+        if not isinstance(e, (ValueError, OSError)):
+            _ended.add(directory)
+            _measure.stop()
+        raise
+    return lent
+
+
 class Unit:
     """One measurement. name, directory (its path) and request are there from the beginning."""
 
@@ -152,6 +191,7 @@ class Unit:
         self.begun = False
         self._made: Directory | None = None
         self._lent: Lent | None = None
+        self._sampler: CellSampler | None = None
         self._open = ""  # the region around what runs now
 
     def begin(self) -> None:
@@ -162,31 +202,43 @@ class Unit:
         if _measure.active():
             raise NotMeasured(f"something is measured already, into {_measure.experiment()}")
         made = _directory(self.request)
-        settings = dict(self.request.settings, open_frames="0")
-        if settings.get("scorep", "0") != "1":
-            settings["filter"] = "\n".join(filter(None, (*BETWEEN, settings.get("filter", ""))))
-        leave_out_servants(settings)
-        lent: Lent | None = None
         try:
-            lent = Lent(made.path, self.request.settings)
-            lent.lend()
-            _measure.start(made.path, settings)
+            lent = start(made.path, {**self.request.settings, **self._sampling(made.path)}, BETWEEN, open_frames="0")
         except BaseException as e:
-            if lent:
-                lent.take_back()
-            if not isinstance(e, (ValueError, OSError, Refused)):
-                _ended.add(made.path)
-                _measure.stop()
-                made.remove()
-                raise
+            self._unsampled()
             made.remove()
+            if not isinstance(e, (ValueError, OSError, Refused)):
+                raise
             text = " ".join(str(e).split())
             if text.startswith("io: "):
                 text = "--io is for kernels that were started with its library, as those of `spartito kernel install` are"
             raise NotMeasured(text) from None
         self._made, self._lent, self.directory, self.begun = made, lent, made.path, True
         self.functions(False)
+        if self._sampler:
+            self._sampler.wait()
         self.enter(self.name)
+
+    def _sampling(self, directory: str) -> dict[str, str]:
+        """Settings of a process that is sampled; none where it is not, or cannot be."""
+        request = self.request
+        if not request.sample_rate:
+            return {}
+        from spartito.notebook.cellsampling import CellSampler, NoSampler
+
+        own = {name: request.settings[name] for name in RECORDED if name in request.settings}
+        own["filter"] = "\n".join(filter(None, (*BETWEEN, own.get("filter", ""))))
+        own["instrument"] = request.settings.get("instrument", "1")
+        try:
+            self._sampler = CellSampler(directory, own, request.sample_rate, request.sample_native)
+        except NoSampler as e:
+            raise ValueError(f"--sample: {e}") from None
+        return {"sampler": str(self._sampler.pid)}
+
+    def _unsampled(self) -> None:
+        sampler, self._sampler = self._sampler, None
+        if sampler and not sampler.end():
+            tell(f"{self.name}: the last samples are not written yet")
 
     def functions(self, on: bool) -> None:
         """Whether functions of the calling thread are recorded, as the shell's are not."""
@@ -227,6 +279,7 @@ class Unit:
         if _measure.active() and _measure.experiment() == made.path:
             self.leave()
             _measure.stop()
+        self._unsampled()
         assert self._lent
         self._lent.take_back()
         try:

@@ -127,6 +127,7 @@ class Result:
             took += " with the time between the cells, in which nothing is recorded"
         lines = [f"{name(facts['title'])} {took}. {' '.join(facts['sentences'])}".rstrip()]
         lines += tables.functions(experiment.model, facts["busy"])
+        lines += tables.collections(experiment.model, experiment.model.info())
         if facts["cost"]["total"] and "Measuring took" not in lines[0]:
             cost = facts["cost"]["total"]
             lines.append(f"measuring took about {seconds(cost)} ({percent(cost, facts['busy'])} %)")

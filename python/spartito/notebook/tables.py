@@ -6,7 +6,8 @@ from __future__ import annotations
 import io
 from importlib import import_module
 
-from spartito.text import Column, Output, count, name, percent, plain_table, seconds
+from spartito import locktable, memorytable, sampled
+from spartito.text import Column, Output, count, name, percent, plain_table, plural, seconds, size
 from spartito.view import payload
 
 TYPE_CHECKING = False
@@ -27,6 +28,8 @@ COLUMNS = (
     Column("defined at", left=True),
 )
 
+MEMORY = (Column("at the peak"), Column("at the end"), Column("allocated"), Column("blocks"), Column("where", left=True))
+
 
 def _place(row: dict[str, Any]) -> str:
     return name(f"{row['file']}:{row['line']}" if row["line"] else row["file"])
@@ -41,6 +44,35 @@ def functions(model: Model, busy: float) -> list[str]:
     """Lines of a table: the functions with the most own time. busy: what shares are of."""
     rows = model.flat(limit=TOP)
     return plain_table(COLUMNS, [_cells(row, busy) for row in rows]) if rows else []
+
+
+def collections(model: Model, info: dict[str, Any]) -> list[str]:
+    """Lines about what was recorded beside calls: samples, memory, waits of threads."""
+    lines = sampled.told(info)
+    if memorytable.is_recorded(info):
+        lines += _memory(model, info)
+    if locktable.recorded(info):
+        out = io.StringIO()
+        locktable.write(Output(out), model.locks(), info, TOP)
+        lines += ["", *out.getvalue().rstrip("\n").split("\n"), ""]
+    return lines
+
+
+def _memory(model: Model, info: dict[str, Any]) -> list[str]:
+    found = memorytable.gather(model, info, TOP)
+    totals = found["totals"]
+    peak = sum(p["peak_bytes"] for p in found["processes"])
+    lines = [
+        "",
+        f"memory: {size(totals['bytes'])} allocated in {plural(totals['count'], 'block')}; {size(peak)} there at the peak, "
+        f"{size(totals['left_bytes'])} at the end",
+    ]
+    rows = [
+        (size(row["peak_bytes"]), size(row["left_bytes"]), size(row["bytes"]), count(row["count"]), memorytable.place(row))
+        for row in memorytable.most(memorytable.by_line(model.memory()["sites"]), "bytes", TOP)
+    ]
+    lines += plain_table(MEMORY, rows)
+    return [*lines, *memorytable.notes(found, info), ""]
 
 
 def difference(directories: list[str], models: list[Model], compensated: bool) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from spartito import conversion, losses
 from spartito.options import Usage
-from spartito.reading import chosen, load, one_directory
+from spartito.reading import beside, chosen, load, one_experiment
 from spartito.text import plural, standard_output
 
 
 def main(values: dict[str, object], operands: list[str]) -> int:
-    directory = one_directory("convert", operands)
+    directory = one_experiment("convert", operands)
     if "to" not in values:
         names = ", ".join(f.name for f in conversion.formats())
         raise Usage(f"no format given: --to FORMAT ({names})")
@@ -23,7 +23,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     process = chosen(info, values)
     for f in wanted:
         path = str(values.get("output") or conversion.default_path(directory, f))
-        conversion.convert(model, bool(info["traced"]), f, path, process)
+        conversion.convert(model, conversion.has_events(info), f, path, process)
         standard_output().line(f"wrote {path}" + (f" (open with {f.opens})" if f.opens else ""))
     losses.say_all(model.info(), directory)  # damage of the trace is found when it is read
     return 0
@@ -36,7 +36,7 @@ def _per_rank(directory: str, wanted: list[conversion.Format], values: dict[str,
         if one in values:
             raise Usage(f"--per-rank writes every process, and --{one} names one: leave one of them out")
     model, _ = load(directory)
-    path = str(values.get("output") or perrank.default_path(directory))
+    path = str(values.get("output") or beside(directory, "-ranks"))
     files = perrank.convert(model, wanted, path)
     losses.say_all(model.info(), directory)
     standard_output().line(f"wrote {plural(files, 'file')} into {path}")

@@ -12,7 +12,7 @@ from spartito import conditions, losses
 from spartito.difference import CERTAIN, Group, been, margin, more, moved, notes, relative, summary, unlike, whole, word, write
 from spartito.options import Usage
 from spartito.pathnames import namer
-from spartito.reading import another, load, named
+from spartito.reading import another, load, named, opened
 from spartito.say import Refused, complain
 from spartito.text import name, plural, seconds, standard_output
 
@@ -152,7 +152,7 @@ def _limit(values: dict[str, object]) -> int:
 
 
 def main(values: dict[str, object], operands: list[str]) -> int:
-    wanted = [[named(directory) for directory in group] for group in _groups(values, operands)]
+    wanted = [[opened(named(directory)) for directory in group] for group in _groups(values, operands)]
     above = _fraction(values)
     share = values.get("share", SHARE)
     assert isinstance(share, (int, float))

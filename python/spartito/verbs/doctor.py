@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito doctor: what works on this machine, and how to get the rest."""
+"""spartito doctor: what works on this machine, and how to get the rest; with a process id, what that process waits for."""
 
 from __future__ import annotations
 
@@ -77,11 +77,11 @@ def _without(library: str) -> bool:
 
 
 def _there(opens: str) -> bool:
-    """Whether the tool is installed: a program, or a module of this Python."""
+    """Whether the tool is installed: a program, which may be a part of another one (go tool pprof), or a module of this Python."""
     from importlib.util import find_spec
 
     program, _, module = opens.partition(" -m ")
-    return bool(find_spec(module) if module else shutil.which(program))
+    return bool(find_spec(module) if module else shutil.which(program.split()[0]))
 
 
 def _formats() -> Iterator[Line]:
@@ -122,18 +122,23 @@ def _start_hook() -> Line:
     )
 
 
-def _io() -> Line:
-    from spartito.preload import LIBRARY
-
-    if not os.path.isfile(LIBRARY):
-        return "bad", f"file I/O: {LIBRARY} is not there", f"{sys.executable} -m pip install --force-reinstall spartito"
+def _preloaded(what: str, option: str, library: str) -> Line:
+    if not os.path.isfile(library):
+        return "bad", f"{what}: {library} is not there", f"{sys.executable} -m pip install --force-reinstall spartito"
     try:
         import ctypes
 
-        ctypes.CDLL(LIBRARY)
+        ctypes.CDLL(library)
     except (ImportError, OSError) as e:
-        return "note", f"file I/O: {LIBRARY} cannot be loaded: {e}", ""
-    return "ok", f"file I/O: run --io preloads {LIBRARY}", ""
+        return "note", f"{what}: {library} cannot be loaded: {e}", ""
+    return "ok", f"{what}: run {option} preloads {library}", ""
+
+
+def _preloads() -> Iterator[Line]:
+    from spartito.preload import HEAP, LIBRARY
+
+    yield _preloaded("file I/O", "--io", LIBRARY)
+    yield _preloaded("memory", "--memory-profile", HEAP)
 
 
 def _mpi() -> Iterator[Line]:
@@ -165,13 +170,13 @@ def _lines() -> Iterator[Line]:
     yield _start_hook()
     yield from _hooks()
     yield _clock()
-    yield _io()
+    yield from _preloads()
     yield from _mpi()
     yield from _metrics()
     yield from _formats()
     yield _viewer()
     yield _library("libotf2", "writes OTF2 traces", "libotf2-trace-dev")
-    yield _library("zstd", "compresses traces, and reads compressed ones", "libzstd-dev")
+    yield _library("zstd", "compresses traces and reads compressed ones, packs experiments", "libzstd-dev")
     yield _library("zlib", "packs traces that are called .gz, and packed profiles for TAU", "zlib1g-dev")
     yield _library("libdw", "finds names and lines of compiled functions", "libdw-dev")
     yield _module("rich", "colours and progress bars", False, f"{sys.executable} -m pip install rich")
@@ -190,9 +195,16 @@ def _print(out: Output) -> bool:
 
 
 def main(values: dict[str, object], operands: list[str]) -> int:
-    if operands:
-        raise Usage(f"takes no {operands[0]!r}")
     out = standard_output()
+    if operands:
+        if len(operands) > 1:
+            raise Usage(f"one process at a time, not also {operands[1]!r}")
+        if not (operands[0].isascii() and operands[0].isdigit()) or len(operands[0]) > 9:
+            raise Usage(f"{operands[0]!r} is no process id")
+        from spartito import hanging
+
+        hanging.write(out, int(operands[0]))
+        return 0
     if values.get("formats"):
         from spartito.conversion import formats
 

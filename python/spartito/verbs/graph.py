@@ -10,7 +10,7 @@ import tempfile
 
 from spartito import losses
 from spartito.pictures import heading, output, part
-from spartito.reading import load, one_directory
+from spartito.reading import load, one_experiment
 from spartito.say import Refused, reason
 from spartito.text import plural, standard_output
 
@@ -80,7 +80,7 @@ def _put(drawn: str, path: str) -> None:
 
 
 def main(values: dict[str, object], operands: list[str]) -> int:
-    directory = one_directory("graph", operands)
+    directory = one_experiment("graph", operands)
     path, suffix = output(values, "graph", SUFFIXES)
     dot = "" if suffix == ".dot" else _graphviz(path, suffix != ".svg")
     model, info = load(directory)

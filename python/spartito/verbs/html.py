@@ -13,7 +13,7 @@ import time
 from spartito import conversion, losses
 from spartito._analyse import Error
 from spartito.options import Usage
-from spartito.reading import one_directory
+from spartito.reading import beside, one_experiment, opened
 from spartito.say import say
 from spartito.text import count, is_terminal, size, standard_output
 from spartito.view import kinds, onefile
@@ -23,12 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 EACH = 0.2  # s between two words on what is done
-
-
-def default_path(directory: str) -> str:
-    """Beside the experiment: run.html."""
-    base = os.path.normpath(directory)
-    return (os.path.abspath(base) if base in (".", "..") else base) + ".html"
 
 
 class Progress:
@@ -80,17 +74,17 @@ def _apart(work: Callable[[], tuple[str, list[str]]]) -> tuple[str, list[str]]:
 
 
 def main(values: dict[str, object], operands: list[str]) -> int:
-    directory = one_directory("html", operands)
+    directory = one_experiment("html", operands)
     limit = values.get("limit", float(onefile.LIMIT))
     assert isinstance(limit, float)
     if not limit:
         raise Usage("--limit 0: a page needs some room")
-    path = str(values.get("output") or default_path(directory))
+    path = str(values.get("output") or beside(directory, ".html"))
     if os.path.isdir(path):
         raise Usage(f"{path} is a directory: name a file with -o")
     source, compare, compensate = not values.get("no_source"), values.get("compare"), bool(values.get("compensate"))
     experiment = kinds.open_experiment(
-        directory, compare=None if compare is None else str(compare), compensate=compensate, source=source
+        directory, compare=None if compare is None else opened(str(compare)), compensate=compensate, source=source
     )
     _sum_up(experiment)
     progress = Progress()

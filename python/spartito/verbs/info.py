@@ -9,8 +9,8 @@ import sys
 from typing import Any
 
 from spartito import family, losses, mpitable
-from spartito.reading import launcher, load, one_directory
-from spartito.text import Column, Output, count, moment, name, plural, seconds, size, standard_output
+from spartito.reading import launcher, load, one_experiment, shown
+from spartito.text import Column, Output, as_argument, count, moment, name, plural, seconds, size, standard_output
 
 
 def _how(known: dict[str, Any]) -> str:
@@ -38,11 +38,13 @@ def _worlds(info: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _head(out: Output, directory: str, info: dict[str, Any], known: dict[str, Any]) -> None:
     command = known.get("command")
-    rows = [("experiment", directory)]
+    rows = [("experiment", shown(directory))]
     if isinstance(command, list):
         rows.append(("command", shlex.join(map(str, command))))
         rows.append(("directory", str(known.get("cwd"))))
         rows.append(("ended with", _how(known)))
+    if isinstance(known.get("wanted"), dict):
+        rows.append(("finalized", f"not yet: spartito finalize {as_argument(directory)}"))
     if known.get("job"):
         rows.append(("job", str(known["job"])))
     if isinstance(known.get("size"), int):
@@ -138,7 +140,7 @@ def _threads(out: Output, info: dict[str, Any]) -> None:
 
 
 def main(values: dict[str, object], operands: list[str]) -> int:
-    directory = one_directory("info", operands)
+    directory = one_experiment("info", operands)
     model, info = load(directory)
     messages = mpitable.check(model, info)
     known = launcher(directory)[0]

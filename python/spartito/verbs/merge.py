@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spartito import conversion, finalize, mpiranks
+from spartito import conversion, mpiranks, pyramid
 from spartito._analyse import Error, Model
 from spartito.reading import check, one_directory
 from spartito.say import Refused
@@ -27,10 +27,10 @@ def main(values: dict[str, object], operands: list[str]) -> int:
         return 0
     if not values.get("quiet"):
         _tell(directory, done)
-    if not values.get("no_finalize") and finalize.may_be_large(directory):
+    if not values.get("no_pyramid") and pyramid.may_be_large(directory):
         model = Model(directory)
-        if finalize.is_large(model):
-            finalize.make(model, directory, bool(values.get("quiet")))
+        if pyramid.is_large(model):
+            pyramid.make(model, directory, bool(values.get("quiet")))
     return 0
 
 

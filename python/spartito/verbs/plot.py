@@ -6,7 +6,7 @@ from __future__ import annotations
 from spartito import losses
 from spartito.options import PLOTS, Usage
 from spartito.pictures import heading, output, part
-from spartito.reading import load, one_directory
+from spartito.reading import load, one_experiment
 from spartito.text import plural, standard_output
 
 WIDTH = 1200
@@ -23,7 +23,7 @@ def _size(values: dict[str, object], key: str, default: int) -> int:
 
 
 def main(values: dict[str, object], operands: list[str]) -> int:
-    directory = one_directory("plot", operands)
+    directory = one_experiment("plot", operands)
     kind = str(values.get("kind", ""))
     if not kind:
         raise Usage(f"no kind given: --kind {', '.join(PLOTS[:-1])} or {PLOTS[-1]}")

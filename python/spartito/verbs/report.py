@@ -7,10 +7,10 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from spartito import balance, family, iotable, linetable, losses, mpitable, tasktable
+from spartito import balance, family, iotable, linetable, locktable, losses, memorytable, mpitable, sampled, tasktable
 from spartito.conditions import told
 from spartito.options import Usage
-from spartito.reading import chosen, load, one_directory, title
+from spartito.reading import chosen, load, one_experiment, title
 from spartito.say import Refused, complain
 from spartito.summary import measuring_cost, of_mpi
 from spartito.text import (
@@ -42,6 +42,7 @@ NUMBERS = (
     Column("max", rank=3),
     Column("std", rank=1),
 )
+TREE_NUMBERS = (Column("total"), Column("%"), Column("own"), Column("calls"))
 NAME = Column("function", left=True, style="cyan")
 PLACE = Column("defined at", left=True, style="dim", rank=4)
 
@@ -88,25 +89,35 @@ def _place(row: dict[str, Any]) -> str:
     return name(f"{row['file']}:{row['line']}" if row["line"] else row["file"])
 
 
-def _calls(row: dict[str, Any]) -> str:
+UNKNOWN = "-"  # how many calls samples were taken of
+
+
+def _calls(row: dict[str, Any], unknown: bool = False) -> str:
+    if unknown and not row["visits"] + row["resumed"]:
+        return UNKNOWN
     return count(row["visits"]) + (f"+{count(row['resumed'])}" if row["resumed"] else "")
 
 
-def _numbers(row: dict[str, Any], total: float) -> tuple[str, ...]:
-    times = [seconds(row[key]) for key in ("mean", "min", "max", "std")]
+def _numbers(row: dict[str, Any], total: float, unknown: bool) -> tuple[str, ...]:
+    calls = _calls(row, unknown)
+    times = [UNKNOWN if calls == UNKNOWN else seconds(row[key]) for key in ("mean", "min", "max", "std")]
     own, whole = row["excl"], row["incl"]
-    return (seconds(own), percent(own, total), seconds(whole), percent(whole, total), _calls(row), *times)
+    return (seconds(own), percent(own, total), seconds(whole), percent(whole, total), calls, *times)
 
 
 class Counted:
     """Columns of metrics: what was counted with callees, and where a row has both, without them. Of bytes, which only functions of
-    MPI and of file I/O count themselves, with callees alone, and only where there are some."""
+    MPI and of file I/O count themselves, with callees alone, and only where there are some. Of samples one of the two."""
 
     def __init__(self, metrics: list[dict[str, Any]], rows: list[dict[str, Any]], both: bool) -> None:
         self.of: list[tuple[dict[str, Any], str]] = []
         self.columns: list[Column] = []
         for m in metrics:
-            if m["source"] != "bytes":
+            if m["source"] == "sample":
+                key = "excl" if both else "incl"
+                if any(row["metrics"][m["name"]][key] for row in rows):
+                    self._add(m, key, "", 6)
+            elif m["source"] != "bytes":
                 if both:
                     self._add(m, "excl", "own ", 7)
                 self._add(m, "incl", "total ", 6)
@@ -115,16 +126,29 @@ class Counted:
 
     def _add(self, metric: dict[str, Any], key: str, which: str, rank: int) -> None:
         self.of.append((metric, key))
-        self.columns.append(Column(f"{which}{metric['name']}", rank=rank))
+        self.columns.append(Column(f"{which}{metric['name'].removeprefix('sampled_')}", rank=rank))
 
     def cells(self, row: dict[str, Any]) -> list[str]:
         return [quantity(row["metrics"][m["name"]][key], m) for m, key in self.of]
 
 
-def _flat(out: Output, rows: list[dict[str, Any]], busy: float, metrics: list[dict[str, Any]]) -> None:
-    more = Counted(metrics, rows, both=True)
-    lines = [(*_numbers(row, busy), *more.cells(row), name(row["name"]), _place(row)) for row in rows]
-    out.table([*NUMBERS, *more.columns, NAME, PLACE], lines)
+def _timed(info: dict[str, Any]) -> bool:
+    """Whether there are calls or times, and not only what was counted: `--memory-sample` alone records no calls."""
+    return any(loc["visits"] or loc["resumed"] or loc["busy"] for loc in info["locations"])
+
+
+def _memory_alone(info: dict[str, Any]) -> bool:
+    return memorytable.is_recorded(info) and not _timed(info)
+
+
+def _flat(out: Output, rows: list[dict[str, Any]], busy: float, info: dict[str, Any]) -> None:
+    more = Counted(info["metrics"], rows, both=True)
+    unknown = sampled.without_calls(info)
+    timed = _timed(info) or not rows
+    lines = [
+        (*(_numbers(row, busy, unknown) if timed else ()), *more.cells(row), name(row["name"]), _place(row)) for row in rows
+    ]
+    out.table([*(NUMBERS if timed else ()), *more.columns, NAME, PLACE], lines)
 
 
 def _hidden(n: int, level: int, values: dict[str, object]) -> str:
@@ -141,9 +165,10 @@ def _tree(
     rows: list[dict[str, Any]],
     busy: float,
     values: dict[str, object],
-    metrics: list[dict[str, Any]],
+    info: dict[str, Any],
 ) -> None:
-    more = Counted(metrics, rows, both=False)
+    more = Counted(info["metrics"], rows, both=False)
+    unknown = sampled.without_calls(info)
     lines: list[tuple[str, ...]] = []
     open_notes: list[tuple[int, tuple[str, ...]]] = []  # what is hidden below a path comes after its children
     rows = [row for row in rows if row["kind"] != "root" or row.get("hidden")]
@@ -153,21 +178,23 @@ def _tree(
             lines.append(open_notes.pop()[1])
         indent = "  " * row["depth"]
         if row["kind"] != "root":
-            cells = (seconds(row["incl"]), percent(row["incl"], busy), seconds(row["excl"]), _calls(row))
+            cells = (seconds(row["incl"]), percent(row["incl"], busy), seconds(row["excl"]), _calls(row, unknown))
             lines.append((*cells, *more.cells(row), indent + name(labelled(row))))
         if row.get("hidden"):
             note = f"{indent}  … {_hidden(row['hidden'], depth, values)}"
             cells = (seconds(row["hidden_time"]), percent(row["hidden_time"], busy), "", "")
             open_notes.append((depth, (*cells, *("" for _ in more.columns), note)))
     lines += [line for _, line in reversed(open_notes)]
-    out.table([Column("total"), Column("%"), Column("own"), Column("calls"), *more.columns, NAME], lines)
+    if not _timed(info):
+        lines = [line[len(TREE_NUMBERS) :] for line in lines]
+    out.table([*(TREE_NUMBERS if _timed(info) or not rows else ()), *more.columns, NAME], lines)
 
 
-def _callers(out: Output, found: list[dict[str, Any]]) -> None:
+def _callers(out: Output, found: list[dict[str, Any]], unknown: bool) -> None:
     columns = [Column("total"), Column("own"), Column("calls"), NAME]
 
     def cells(row: dict[str, Any], before: str) -> tuple[str, ...]:
-        return (seconds(row["incl"]), seconds(row["excl"]), _calls(row), before + name(row["name"]))
+        return (seconds(row["incl"]), seconds(row["excl"]), _calls(row, unknown), before + name(row["name"]))
 
     for i, item in enumerate(found):
         if i:
@@ -183,6 +210,7 @@ VIEWS = {
     "tree": {"threads", "processes", "process", "rank"},
     "callers": set(),
     "io": set(),
+    "memory": set(),
     "tasks": set(),
     "lines": {"threads", "processes", "process", "rank", "match"},
     "balance": {"tree", "threads", "processes", "match"},
@@ -191,7 +219,7 @@ VIEWS = {
     "critical_path": set(),
     "table": {"process", "rank"},
 }
-ORDERS = {"callers": "time", "io": "time", "lines": "time", "balance": "imbalance time", "messages": "bytes", "table": "first call"}
+ORDERS = {"memory": "bytes", "balance": "imbalance time", "messages": "bytes", "table": "first call"}
 
 
 def _view(values: dict[str, object]) -> str:
@@ -239,7 +267,7 @@ def _check(values: dict[str, object]) -> None:
         raise Usage("--compensate is not for --lines: what measuring costs is known for calls, not for lines")
 
 
-def _rows(model: Model, values: dict[str, object], part: Part) -> list[dict[str, Any]]:
+def _rows(model: Model, info: dict[str, Any], values: dict[str, object], part: Part) -> list[dict[str, Any]]:
     limit = values.get("limit")
     sort = values.get("sort")
     if values.get("tree"):
@@ -254,13 +282,14 @@ def _rows(model: Model, values: dict[str, object], part: Part) -> list[dict[str,
             process=part.process,
         )
         return rows
-    return model.flat(
-        sort=str(sort or "excl"),
-        limit=_limit(values),
-        match=str(values.get("match") or ""),
-        location=part.location,
-        process=part.process,
-    )
+    match = str(values.get("match") or "")
+    if sort or not _memory_alone(info):
+        return model.flat(
+            sort=str(sort or "excl"), limit=_limit(values), match=match, location=part.location, process=part.process
+        )
+    rows = model.flat(limit=0, match=match, location=part.location, process=part.process)
+    rows.sort(key=lambda row: -row["metrics"]["allocated"]["excl"])
+    return rows[: _limit(values) or len(rows)]
 
 
 def _limit(values: dict[str, object]) -> int:
@@ -268,16 +297,42 @@ def _limit(values: dict[str, object]) -> int:
     return limit if isinstance(limit, int) else ROWS
 
 
+def _waits_alone(view: str, info: dict[str, Any]) -> bool:
+    """Whether there are waits of threads, and no trace of MPI that tells of waits of ranks."""
+    return view == "waits" and locktable.recorded(info) and not (info["traced"] and info["worlds"])
+
+
+def _known(rows: list[dict[str, Any]], info: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows for JSON: null stands where the tables have a dash."""
+    if not sampled.without_calls(info):
+        return rows
+    of_calls = ("visits", "mean", "min", "max", "std")
+    return [
+        row if row["visits"] + row["resumed"] else {key: None if key in of_calls else value for key, value in row.items()}
+        for row in rows
+    ]
+
+
 def _json(model: Model, info: dict[str, Any], values: dict[str, object], parts: list[Part]) -> None:
     found: dict[str, Any] = {"experiment": info["dir"], "unit": "s", "compensated": bool(values.get("compensate"))}
     if values.get("callers"):
-        found["callers"] = _found(model, values)
+        found["callers"] = [
+            {
+                "region": _known([item["region"]], info)[0],
+                "callers": _known(item["callers"], info),
+                "callees": _known(item["callees"], info),
+            }
+            for item in _found(model, values)
+        ]
     elif values.get("balance"):
         found["view"] = "balance"
         found.update(balance.gather(model, info, values, _limit(values))[0])
     elif _view(values) in mpitable.VIEWS:
-        found["view"] = _view(values)
-        found.update(mpitable.gather(_view(values), model, info))
+        found["view"] = view = _view(values)
+        if view == "waits" and locktable.recorded(info):
+            found.update(model.locks())
+        if not _waits_alone(view, info):
+            found.update(mpitable.gather(view, model, info))
     elif values.get("lines"):
         found["view"] = "lines"
         found["parts"] = linetable.gather(model, info, values, _line_parts(parts), _limit(values))
@@ -285,6 +340,10 @@ def _json(model: Model, info: dict[str, Any], values: dict[str, object], parts: 
         found["view"] = "tasks"
         found.update(tasktable.gather(model, _limit(values)))
         found["notes"] = tasktable.notes(found)
+    elif values.get("memory"):
+        found["view"] = "memory"
+        found.update(memorytable.gather(model, info, _limit(values)))
+        found["notes"] = memorytable.notes(found, info)
     elif values.get("io"):
         found["view"] = "io"
         found["files"], found["paths"] = iotable.gather(model, info, _limit(values))
@@ -299,14 +358,14 @@ def _json(model: Model, info: dict[str, Any], values: dict[str, object], parts: 
                     "process": p.process,
                     "title": p.title,
                     "busy": p.busy,
-                    "rows": _rows(model, values, p),
+                    "rows": _known(_rows(model, info, values, p), info),
                 }
                 for p in parts
             ]
         else:
-            found["busy"], found["rows"] = parts[0].busy, _rows(model, values, parts[0])
+            found["busy"], found["rows"] = parts[0].busy, _known(_rows(model, info, values, parts[0]), info)
     found["measuring_cost"] = measuring_cost(info)
-    found["notes"] = [*found.get("notes", ()), *losses.sentences(info)]
+    found["notes"] = [*found.get("notes", ()), *sampled.told(info), *losses.sentences(info)]
     found["info"] = info
     json.dump(found, sys.stdout, indent=1)
     sys.stdout.write("\n")
@@ -324,8 +383,14 @@ def _found(model: Model, values: dict[str, object]) -> list[dict[str, Any]]:
     return found
 
 
+def _called(info: dict[str, Any]) -> bool:
+    return any(loc["visits"] or loc["resumed"] for loc in info["locations"])
+
+
 def _table(model: Model, info: dict[str, Any], values: dict[str, object]) -> None:
     depth = values.get("depth")
+    if values["table"] == "trip_count" and sampled.without_calls(info) and not _called(info):
+        raise Refused("--table trip_count: samples do not tell how often a function was called; --calls counts the calls as well")
     sys.stdout.write(
         model.table(
             str(values["table"]),
@@ -337,7 +402,7 @@ def _table(model: Model, info: dict[str, Any], values: dict[str, object]) -> Non
 
 
 def main(values: dict[str, object], operands: list[str]) -> int:
-    directory = one_directory("report", operands)
+    directory = one_experiment("report", operands)
     _check(values)
     model, info = load(directory, bool(values.get("compensate")))
     parts = _parts(info, values)
@@ -364,7 +429,7 @@ def _print_lines(
 
 def _print(out: Output, model: Model, info: dict[str, Any], values: dict[str, object], parts: list[Part]) -> None:
     if values.get("callers"):
-        _callers(out, _found(model, values))
+        _callers(out, _found(model, values), sampled.without_calls(info))
         return
     if values.get("balance"):
         balance.write(out, *balance.gather(model, info, values, _limit(values)))
@@ -372,11 +437,19 @@ def _print(out: Output, model: Model, info: dict[str, Any], values: dict[str, ob
     if values.get("lines"):
         _print_lines(out, model, info, values, _line_parts(parts))
         return
+    if values.get("memory"):
+        memorytable.write(out, model, info, _limit(values))
+        return
     if values.get("tasks"):
         tasktable.write(out, model, _limit(values))
         return
     view = _view(values)
     if view in mpitable.VIEWS:
+        if view == "waits" and locktable.recorded(info):
+            locktable.write(out, model.locks(), info, _limit(values))
+            if _waits_alone(view, info):
+                return
+            out.line()
         found = mpitable.gather(view, model, info)
         if values.get("csv"):
             mpitable.write_csv(found)
@@ -386,7 +459,7 @@ def _print(out: Output, model: Model, info: dict[str, Any], values: dict[str, ob
     if values.get("io"):
         iotable.write(out, model, info, _limit(values))
         return
-    tables = [_rows(model, values, part) for part in parts]
+    tables = [_rows(model, info, values, part) for part in parts]
     if values.get("match") and not any(tables):
         raise Refused(f"--match: no recorded function matches {str(values['match'])!r}")
     for i, (part, rows) in enumerate(zip(parts, tables)):
@@ -395,14 +468,15 @@ def _print(out: Output, model: Model, info: dict[str, Any], values: dict[str, ob
         if part.title:
             out.line(f"{part.title}: {seconds(part.busy)}", "bold")
         if values.get("tree"):
-            _tree(out, rows, part.busy, values, info["metrics"])
+            _tree(out, rows, part.busy, values, info)
         else:
-            _flat(out, rows, part.busy, info["metrics"])
-    called = any(loc["visits"] or loc["resumed"] for loc in info["locations"])
-    if not called:
-        out.line("no calls were recorded" + ("; --lines shows the lines" if model.lines() else ""))
+            _flat(out, rows, part.busy, info)
+    called = _called(info)
+    if not called and not sampled.without_calls(info):
+        memory = "; --memory shows the memory" if memorytable.is_recorded(info) else ""
+        out.line("no calls were recorded" + ("; --lines shows the lines" if model.lines() else "") + memory)
     out.line()
-    for line in (*of_mpi(info), *mpitable.remarks(model, info)):
+    for line in (*sampled.told(info), *of_mpi(info), *mpitable.remarks(model, info)):
         out.line(line)
     cost = f"; measuring took about {seconds(measuring_cost(info))}, which {told(bool(values.get('compensate')))}" if called else ""
     out.line(

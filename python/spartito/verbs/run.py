@@ -9,7 +9,7 @@ import time
 from spartito import launch, rundir
 from spartito.options import Usage
 from spartito.rundir import Directory, Found
-from spartito.say import Refused, complain, reason
+from spartito.say import Refused, complain, reason, say
 from spartito.settings import Value, resolve, strange_variables, uncounted
 
 TYPE_CHECKING = False
@@ -19,27 +19,57 @@ if TYPE_CHECKING:
 HELPERS = 0.3  # seconds
 SPEAKING = 0.5  # seconds
 USAGE = 2
+SAMPLE = "524288"  # bytes between two samples of memory, where only --limit-rss asks for them
 
 
-def _environment(path: str, values: list[Value]) -> dict[str, str]:
+def _environment(path: str, values: list[Value], calls: bool, sampler: int) -> dict[str, str]:
+    """calls: functions are recorded; sampler: process id of the one that samples, 0: none."""
     environment = dict(os.environ)
     environment["SPARTITO_EXPERIMENT"] = path
+    environment.pop("SPARTITO_SAMPLER", None)
+    if sampler:
+        environment["SPARTITO_SAMPLER"] = str(sampler)
+    if not calls:
+        environment["SPARTITO_INSTRUMENT"] = "0"
     for value in values:
         setting = value.setting
         if setting.recorded and (value.origin != "default" or setting.variable in environment):
             environment[setting.variable] = value.text
-        if setting.name == "lines_only" and value.text == "1":
-            environment["SPARTITO_INSTRUMENT"] = "0"
         if setting.name == "io" and value.text == "1":
             from spartito import preload
 
             preload.add(environment, path)
+    if sampler and not calls:
+        environment.pop(next(v.setting.variable for v in values if v.setting.name == "metrics"), None)  # the sampler counts
+    _memory(environment, path, {value.setting.name: value for value in values})
     return environment
 
 
+def _memory(environment: dict[str, str], path: str, values: dict[str, Value]) -> None:
+    asked = [values[name] for name in ("memory_profile", "memory_sample", "limit_rss") if values[name].text != "0"]
+    if not asked:
+        return
+    from spartito import preload
+
+    preload.add(environment, path, preload.HEAP, asked[0].named)
+    environment.update(("SPARTITO_" + name.upper(), text) for name, text in with_memory(values).items())
+
+
+def with_memory(values: dict[str, Value]) -> dict[str, str]:
+    """Settings that follow where memory is recorded, but not every block: how often, and that functions are not."""
+    asked = any(values[name].text != "0" for name in ("memory_sample", "limit_rss"))
+    if values["memory_profile"].text != "0" or not asked:
+        return {}
+    more = {"memory_sample": SAMPLE} if values["memory_sample"].text == "0" else {}
+    return {**more, "instrument": "0"} if values["trace"].text == "0" and values["calls"].origin == "default" else more
+
+
 def with_trace(texts: dict[str, str], values: list[Value]) -> None:
-    """--to FORMAT of a format that needs the trace turns it on, unless someone turned it off."""
+    """--to FORMAT of a format that needs the trace turns it on, unless someone turned it off, or samples say what happened when."""
     from spartito.conversion import find
+
+    if texts["sample"] == "1":
+        return
 
     needing = [name for name in texts["to"].split(",") if find(name).needs_trace]
     for value in values:
@@ -55,6 +85,19 @@ def without_effect(values: dict[str, Value]) -> None:
     annotate = values["annotate"]
     if annotate.text == "1" and values["trace"].text != "1":
         raise Usage(f"{annotate.named} is for traces, and there is none: give --trace as well")
+    native = values["sample_native"]
+    if native.text == "1" and values["sample"].text != "1":
+        raise Usage(f"{native.named} is for samples, and there are none: give --sample as well")
+
+
+def _in_vain(values: dict[str, Value]) -> None:
+    """Usage: one option of this command line leaves another nothing to do. Below those of a notebook's cell lie the session's."""
+    rate = values["sample_rate"]
+    if rate.origin == "command line" and values["sample"].text != "1":
+        raise Usage(f"{rate.named} is for samples, and there are none: give --sample as well")
+    every, some = values["memory_profile"], values["memory_sample"]
+    if every.text == "1" and some.text != "0" and every.origin == some.origin:
+        raise Usage(f"{every.named} records every block, {some.named} samples them: give one of the two")
 
 
 def main(given: dict[str, object], command: list[str]) -> int:
@@ -67,7 +110,9 @@ def main(given: dict[str, object], command: list[str]) -> int:
         texts = {value.setting.name: value.text for value in values}
         if texts["to"]:
             with_trace(texts, values)
-        without_effect({value.setting.name: value for value in values})
+        by_name = {value.setting.name: value for value in values}
+        without_effect(by_name)
+        _in_vain(by_name)
     except Usage:
         if _is_silent(world):
             return USAGE
@@ -77,13 +122,22 @@ def main(given: dict[str, object], command: list[str]) -> int:
         if not world or world.speaks:
             complain(line)
     try:
-        directory = rundir.create(texts["output"], command, world=world)
+        directory = rundir.create(texts["output"], command, world=world, wanted=_for_later(texts))
     except Refused as e:
         if _is_silent(world):
             return e.status
         raise
+    calls, sampling = texts["lines_only"] != "1" and texts["calls"] == "1", None
+    if texts["sample"] == "1":
+        from spartito.sampling import begin, records_calls
+
+        calls = calls and records_calls(by_name)
+        sampling = begin(directory.path, by_name, calls, bool(world and not world.speaks))
     try:
-        status = launch.run(command, _environment(directory.path, values), lambda: _prepare(texts, directory))
+        environment = _environment(directory.path, values, calls, sampling.pid if sampling else 0)
+        status = launch.run(command, environment, lambda: _prepare(texts, directory))
+        if sampling:
+            sampling.finish()
     except Refused as e:
         _refused(directory, e.status << 8)
         if _is_silent(world):
@@ -108,13 +162,25 @@ def _refused(directory: Directory, status: int) -> None:
         pass
 
 
+def _for_later(texts: dict[str, str]) -> str:
+    """Directory.wanted."""
+    if texts["finalize"] == "1":
+        return ""
+    formats, lines = (
+        ", ".join(rundir.quoted(word) for word in words if word) for words in (texts["to"].split(","), texts["lines"].split("\n"))
+    )
+    return f'{{"compress": {"true" if texts["compress"] == "1" else "false"}, "to": [{formats}], "lines": [{lines}]}}'
+
+
 def _prepare(texts: dict[str, str], directory: Directory) -> None:
     """Loads what the end will need while the program starts: what counts is the time from Enter to prompt. Only one of
     many ranks will need it."""
     if directory.crew:
         return
     try:
-        if texts["quiet"] != "1":
+        if texts["finalize"] != "1":
+            import spartito._analyse
+        elif texts["quiet"] != "1":
             import spartito.summary
         if texts["quiet"] != "1" or texts["to"] or texts["compress"] == "1":
             import spartito._analyse  # noqa: F401
@@ -147,7 +213,10 @@ def _afterwards(directory: Directory, status: int, texts: dict[str, str], said: 
         directory.describe(directory.crew.status() if directory.crew else status)
     except OSError as e:
         complain(f"the end of the run is not recorded in experiment.json: {reason(e)}")
-    silent = texts["quiet"] == "1" and not texts["to"] and not _may_finalize(texts, directory)
+    if directory.wanted:
+        _leave_for_later(directory, found, texts["quiet"] == "1")
+        return
+    silent = texts["quiet"] == "1" and not texts["to"] and not _may_sum_up(texts, directory)
     if texts["compress"] == "1" or not silent:
         wait_for_helpers(found.open)
     if texts["compress"] == "1":
@@ -171,21 +240,36 @@ def _afterwards(directory: Directory, status: int, texts: dict[str, str], said: 
         from spartito import summary
 
         summary.write(model, directory.path, rundir.label(directory.command), said)
-    for name in filter(None, texts["to"].split(",")):
-        _convert(model, directory, name, texts["quiet"] == "1")
-    if _may_finalize(texts, directory):
-        from spartito import finalize
+    convert(model, directory, texts)
+    if _may_sum_up(texts, directory):
+        from spartito import pyramid
 
-        if finalize.is_large(model):
-            finalize.make_apart(model, directory.path, texts["quiet"] == "1")
+        if pyramid.is_large(model):
+            pyramid.make_apart(model, directory.path, texts["quiet"] == "1")
 
 
-def _may_finalize(texts: dict[str, str], directory: Directory) -> bool:
-    if texts["finalize"] != "1" or texts["trace"] != "1":
+def _may_sum_up(texts: dict[str, str], directory: Directory) -> bool:
+    if texts["trace"] != "1":
         return False
-    from spartito import finalize
+    from spartito import pyramid
 
-    return finalize.may_be_large(directory.path)
+    return pyramid.may_be_large(directory.path)
+
+
+def _leave_for_later(directory: Directory, found: Found, quiet: bool) -> None:
+    """What only this machine knows goes into the experiment; all else is left to `spartito finalize`."""
+    from spartito._analyse import Error, keep_symbols
+
+    for text in found.errors:
+        complain("a process was not recorded: " + text)
+    try:
+        keep_symbols(directory.path)
+    except (Error, OSError) as e:
+        complain(f"names of compiled functions are not in the experiment: {e}")
+    if not quiet:
+        from spartito.text import as_argument, plural
+
+        say(f"spartito: collected {plural(found.files, 'process')}; next: spartito finalize {as_argument(directory.path)}")
 
 
 def wait_for_helpers(files: list[tuple[int, str]]) -> None:
@@ -214,16 +298,21 @@ def _compress(directory: Directory) -> None:
         complain(f"--compress: {e}")
 
 
+def convert(model: object, directory: Directory, texts: dict[str, str]) -> None:
+    """Into all formats that were asked for."""
+    for name in filter(None, texts["to"].split(",")):
+        _convert(model, directory, name, texts["quiet"] == "1")
+
+
 def _convert(model: object, directory: Directory, name: str, quiet: bool) -> None:
     from spartito._analyse import Error, Model
-    from spartito.conversion import convert, default_path, find
-    from spartito.say import say
+    from spartito.conversion import convert, default_path, find, has_events
 
     assert isinstance(model, Model)
     f = find(name)
     path = default_path(directory.path, f)
     try:
-        convert(model, bool(model.info()["traced"]), f, path)
+        convert(model, has_events(model.info()), f, path)
     except (Error, Refused, OSError) as e:
         complain(f"--to {name}: {e}")
         return

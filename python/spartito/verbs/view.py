@@ -10,7 +10,7 @@ import signal
 
 from spartito import losses
 from spartito.options import Usage
-from spartito.reading import one_directory
+from spartito.reading import one_experiment, opened
 from spartito.say import say
 from spartito.text import standard_output
 from spartito.view import kinds, opening
@@ -22,7 +22,7 @@ NAME = re.compile(r"([\w.-]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?")  # a name or an ad
 
 
 def main(values: dict[str, object], operands: list[str]) -> int:
-    directory = one_directory("view", operands)
+    directory = one_experiment("view", operands)
     port = values.get("port", 0)
     assert isinstance(port, int)
     if port > LAST_PORT:
@@ -34,6 +34,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
             raise Usage(f"--host: {name!r} is no name of a machine such as hub.example.org or hub.example.org:8000")
     compare = values.get("compare")
     assert compare is None or isinstance(compare, str)
+    compare = None if compare is None else opened(compare)
     experiment = kinds.open_experiment(
         directory, compare=compare, compensate=bool(values.get("compensate")), source=not values.get("no_source")
     )
@@ -68,8 +69,9 @@ def _show(server: Server, silent: bool) -> opening.Door | None:
 
 async def _serve(server: Server, silent: bool) -> None:
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # as nohup wants it
+            loop.add_signal_handler(number, stop.set)
     door = _show(server, silent)
     try:
         await server.serve(stop)

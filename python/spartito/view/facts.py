@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 
-from spartito import __version__, conditions, iotable, losses, mpitable
+from spartito import __version__, conditions, iotable, locktable, losses, memorytable, mpitable
 from spartito.reading import command, launcher, what_ran
 from spartito.view import payload, words
 
@@ -91,6 +91,8 @@ def _has(model: Model, info: dict[str, Any]) -> dict[str, bool]:
         "lines": bool(model.lines()),
         "mpi": ranks > 0,
         "io": any(metric["name"] == iotable.READ for metric in info["metrics"]),
+        "locks": locktable.recorded(info),
+        "memory": memorytable.is_recorded(info),
         "tasks": tasks["count"] > 0 or tasks["never"] > 0,
         "messages": info["traced"] and ranks > 0,
         "waits": info["traced"] and ranks > 0,

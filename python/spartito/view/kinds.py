@@ -7,6 +7,12 @@ as a payload of columns. The server and the one-file page take the same bytes fr
     critical    meta: what Model.critical_path() says (share)
     io          meta.files: what Model.io() says, those with the most time first
     tasks       meta: what Model.tasks() says (limit)
+    locks       meta: objects (what was waited for: name, got, held), waits (the longest: object, location, holder, stack and
+                holder_stack as indices in meta.stacks, at, count, time, longest, open), hidden (how many others), stacks, circles
+                (lines): spartito.view.locks
+    memory      meta: processes (of Model.memory(), and rows: first and last + 1 in the columns), lines and paths (those with the
+                most that was live at the peak, is left, was allocated, was temporary), hidden (how many others of both), stacks,
+                totals, notes (sentences); columns at, heap, resident (s, bytes): spartito.view.memory (process)
     lines       meta.functions: what Model.lines() says, the functions with the most time first (process, location); begin and end
                 are taken for the other views' sake: lines are not in the trace, and meta.unclipped, a sentence, says so
     source      meta: file, and text with remark (a sentence, or empty), or missing, a sentence why there is no text (file: index in
@@ -28,7 +34,7 @@ import threading
 from spartito import iotable
 from spartito.linesource import Sources
 from spartito.say import Refused
-from spartito.view import changes, facts, linechanges, payload, words
+from spartito.view import changes, facts, linechanges, locks, memory, payload, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,6 +88,8 @@ class Experiment:
             "facts": self._facts,
             "io": self._io,
             "lines": self._lines,
+            "locks": self._locks_waited_for,
+            "memory": self._memory,
             "source": self._source,
             "tasks": self._tasks,
             "waits": self._waits,
@@ -162,6 +170,14 @@ class Experiment:
 
     def _tasks(self, given: dict[str, Any]) -> bytes:
         return payload.pack(self.model.tasks(**given))
+
+    def _locks_waited_for(self, given: dict[str, Any]) -> bytes:
+        return self._once("locks", given, lambda: locks.answer(self.model))
+
+    def _memory(self, given: dict[str, Any]) -> bytes:
+        for name in given.keys() - {"process"}:
+            raise BadQuery(f"memory takes no {name}")
+        return payload.pack(*memory.answer(self.model, given.get("process")))
 
     def _lines(self, given: dict[str, Any]) -> bytes:
         ranged = "begin" in given or "end" in given

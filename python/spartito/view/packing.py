@@ -135,6 +135,10 @@ class Packing:
             wanted.append(("lines", {}, "line by line"))
         if has["io"] and has["trace"]:
             wanted.append(("io", {}, "the files"))
+        if has["locks"]:
+            wanted.append(("locks", {}, "locks and waits"))
+        if has["memory"]:
+            wanted.append(("memory", {}, "the memory"))
         if has["tasks"]:
             wanted.append(("tasks", {}, "tasks"))
         if has["messages"]:

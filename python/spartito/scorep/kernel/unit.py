@@ -7,7 +7,7 @@ import os
 import sys
 
 from spartito import _measure
-from spartito.notebook.measuring import Lent, leave_out_servants
+from spartito.notebook.measuring import Lent, start
 from spartito.say import Refused, reason
 from spartito.scorep import directory as place
 from spartito.scorep import options
@@ -95,21 +95,14 @@ class Unit:
 
     def _start(self, settings: dict[str, str]) -> None:
         assert self._made
-        leave_out_servants(settings)
         try:
-            self._lent = Lent(self.path, settings)
-            self._lent.lend()
-            _measure.start(self.path, {**settings, "filter": "\n".join(filter(None, (*BETWEEN, settings["filter"])))})
-        except (ValueError, OSError, Refused) as e:
-            self._take_back()
+            self._lent = start(self.path, settings, BETWEEN)
+        except BaseException as e:
             place.forget(self._made)
+            if not isinstance(e, (ValueError, OSError, Refused)):
+                raise
             text = " ".join(str(e).split())
             raise Refused(WITHOUT_IO if text.startswith("io: ") else text) from None
-        except BaseException:
-            self._take_back()
-            _measure.stop()
-            place.forget(self._made)
-            raise
         _measure.thread_functions(False)
 
     def _take_back(self) -> None:

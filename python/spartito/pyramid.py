@@ -39,8 +39,8 @@ def _left_out(directory: str, why: str) -> None:
     complain(f"no summaries of the trace: {why}; spartito view {directory} makes them")
 
 
-def make(model: Model, directory: str, quiet: bool = False, wanted: Callable[[], bool] = lambda: True) -> None:
-    """Where it fails, a line says why, and nothing else is different. wanted: asked now and then."""
+def make(model: Model, directory: str, quiet: bool = False, wanted: Callable[[], bool] = lambda: True) -> bool:
+    """Whether they are new. Where it fails, a line says why, and nothing else is different. wanted: asked now and then."""
     from spartito import conversion
     from spartito._analyse import Error
 
@@ -54,13 +54,13 @@ def make(model: Model, directory: str, quiet: bool = False, wanted: Callable[[],
 
     try:
         if quiet:
-            work(lambda done, total: None)
-        else:
-            conversion.with_bar(f"summing up {os.path.basename(directory)}", work)
+            return work(lambda done, total: None)
+        return conversion.with_bar(f"summing up {os.path.basename(directory)}", work)
     except KeyboardInterrupt:
         _left_out(directory, "interrupted")
     except (Error, MemoryError, OSError) as e:
         _left_out(directory, " ".join(str(e).split()) or "not enough memory")
+    return False
 
 
 def make_apart(model: Model, directory: str, quiet: bool = False) -> None:

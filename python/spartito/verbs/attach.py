@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""spartito attach: sample a process that runs already."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from spartito import rundir
+from spartito.attaching import Samplers, interrupted, until
+from spartito.looking import opened
+from spartito.rundir import Found
+from spartito.say import Refused, complain, reason, say
+from spartito.settings import resolve
+from spartito.text import as_argument
+from spartito.verbs.run import convert, with_trace
+from spartito.verbs.top import duration_of, pid_of
+
+
+def _command(pid: int) -> list[str]:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as f:
+            return [os.fsdecode(word) for word in f.read().split(b"\0")[:-1]]
+    except OSError:
+        return []
+
+
+def main(given: dict[str, object], operands: list[str]) -> int:
+    pid, duration = pid_of(operands, "attach"), duration_of(given)
+    given.pop("duration", None)
+    values = resolve(given)
+    texts = {value.setting.name: value.text for value in values}
+    if texts["to"]:
+        with_trace(texts, values)
+    opened(pid).close()  # says what is wrong before anything is written
+    command = _command(pid)
+    directory = rundir.create(texts["output"], command)
+    samplers = Samplers(directory.path, {value.setting.name: value for value in values})
+    quiet = texts["quiet"] == "1"
+    with interrupted() as wanted:
+        try:
+            samplers.begin(pid)
+        except OSError as e:
+            directory.remove()
+            raise Refused(f"process {pid} cannot be sampled: {e.strerror}") from None
+        if not quiet:
+            say(f"spartito: sampling process {pid} into {as_argument(directory.path)}" + ("" if duration else "; Ctrl-C ends it"))
+        until(samplers, time.monotonic() + duration if duration else float("inf"), wanted)
+    reasons = [sampler.why for sampler in (*samplers.before, *samplers.all.values()) if sampler.why]
+    if not Found(directory.path).regions:
+        directory.remove()
+        raise Refused(reasons[0] if reasons else f"process {pid} ended before it could be looked at")
+    for why in reasons:
+        complain(f"not sampled: {why}")
+    try:
+        directory.describe(None, True)
+    except OSError as e:
+        complain(f"the end is not recorded in experiment.json: {reason(e)}")
+    from spartito._analyse import Model
+
+    model = Model(directory.path)
+    if not quiet:
+        from spartito import summary
+
+        summary.write(model, directory.path, rundir.label(command), [])
+    convert(model, directory, texts)
+    return 0

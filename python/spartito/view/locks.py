@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the viewer shows of locks and waits: who waited for what, and who held it, of which tables show the longest."""
+
+from __future__ import annotations
+
+from spartito import locktable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from spartito._analyse import Model
+
+ROWS = 2000  # waits that are listed
+
+
+class _Numbers:
+    """Things to indices, each once; made: what stands at each."""
+
+    def __init__(self) -> None:
+        self.known: dict[Any, int] = {}
+        self.made: list[Any] = []
+
+    def of(self, key: Any, thing: Any) -> int:
+        if key not in self.known:
+            self.known[key] = len(self.made)
+            self.made.append(thing)
+        return self.known[key]
+
+
+def answer(model: Model) -> dict[str, Any]:
+    """meta of the kind "locks" (kinds.py)."""
+    found, info = model.locks(), model.info()
+    names = locktable.Names(found, info)
+    objects, stacks = _Numbers(), _Numbers()
+    rows = []
+    for wait in sorted(found["waits"], key=lambda w: -w["time"])[:ROWS]:
+        lock = wait["lock"]
+        of = {"count": 0, "held": 0.0} if lock is None else found["locks"][lock]
+        thing = {"name": names.of_lock(lock, wait["kind"]), "got": of["count"], "held": of["held"]}
+        at = wait["file"] or ""
+        rows.append(
+            {
+                **{key: wait[key] for key in ("location", "holder", "count", "time", "longest", "open")},
+                "object": objects.of((lock, "" if lock is not None else wait["kind"]), thing),
+                "stack": stacks.of(tuple(wait["stack"]), wait["stack"]),
+                "holder_stack": stacks.of(tuple(wait["holder_stack"]), wait["holder_stack"]),
+                "at": f"{at}:{wait['line']}" if at and wait["line"] else at,
+            }
+        )
+    return {
+        "objects": objects.made,
+        "waits": rows,
+        "hidden": len(found["waits"]) - len(rows),
+        "stacks": stacks.made,
+        "circles": locktable.circles(found, info),
+    }

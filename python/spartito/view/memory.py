@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the viewer shows of memory: the heap over time, and where what was allocated, of which tables show the top."""
+
+from __future__ import annotations
+
+from spartito import memorytable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from spartito._analyse import Model
+
+ROWS = 400  # that are listed of each quantity
+QUANTITIES = ("peak_bytes", "left_bytes", "bytes", "temporary_bytes")
+SHOWN = ("count", "bytes", "peak", "peak_bytes", "left", "left_bytes", "temporary", "temporary_bytes")
+KEPT = {"growing_bytes": "growing", "cache_bytes": "cache"}
+
+
+def _kept(group: dict[str, Any]) -> dict[str, int]:
+    """Of what is left."""
+    return {name: sum(site["left_bytes"] for site in group["sites"] if site["kept"] == kept) for name, kept in KEPT.items()}
+
+
+def _top(sites: list[dict[str, Any]], keys: tuple[str, ...]) -> tuple[list[dict[str, Any]], int]:
+    """Sites that are the same in these keys, as one: those with the most of any quantity; and how many others there are."""
+    groups = memorytable.summed(sites, keys)
+    chosen: dict[int, dict[str, Any]] = {}
+    for quantity in QUANTITIES:
+        chosen.update({id(group): group for group in memorytable.most(groups, quantity, ROWS)})
+    rows = [{**{key: group[key] for key in (*keys, *SHOWN)}, **_kept(group)} for group in chosen.values()]
+    return rows, len(groups) - len(rows)
+
+
+def answer(model: Model, process: int | None) -> tuple[dict[str, Any], dict[str, tuple[str, Sequence[float]]]]:
+    """meta and columns of the kind "memory" (kinds.py), of one process or all. Error: the raw files are gone."""
+    found = model.memory()
+    mine = [p for p in found["processes"] if process in (None, p["process"])]
+    sites = [site for site in found["sites"] if process in (None, site["process"])]
+    columns: dict[str, list[float]] = {"at": [], "heap": [], "resident": []}
+    heaps = []
+    for p in mine:
+        first = len(columns["at"])
+        for at, heap, resident in memorytable.points(p):
+            columns["at"].append(at)
+            columns["heap"].append(heap)
+            columns["resident"].append(resident)
+        heaps.append({**{key: value for key, value in p.items() if key != "series"}, "rows": [first, len(columns["at"])]})
+    lines, more_lines = _top(sites, ("function", "file", "line"))
+    paths, more_paths = _top(sites, ("path",))
+    meta = {
+        "processes": heaps,
+        "lines": lines,
+        "paths": paths,
+        "hidden": [more_lines, more_paths],
+        "stacks": {row["path"]: found["stacks"][row["path"]] for row in paths},
+        "totals": {**{name: sum(site[name] for site in sites) for name in SHOWN}, **_kept({"sites": sites})},
+        "notes": memorytable.notes({**found, "processes": mine}, model.info()),
+    }
+    return meta, {name: ("f64", numbers) for name, numbers in columns.items()}
