@@ -29,6 +29,8 @@ export interface Sheet {
   focus: number;
   cursor: number | undefined;
   chosen: Span | undefined;
+  /** Moments and heights with a line and a word. */
+  marks?: { at: readonly { time: number; label: string }[]; level: readonly { value: number; label: string }[] };
 }
 
 export const scaleOf = (span: Span, width: number): Scale => new Scale(span, Math.max(width - LEFT, 1));
@@ -69,6 +71,20 @@ function paintCurve(pen: CanvasRenderingContext2D, s: Sheet, curve: Curve, x: (t
   pen.stroke();
 }
 
+function paintMarks(pen: CanvasRenderingContext2D, s: Sheet, width: number, bottom: number, x: (time: number) => number, y: (value: number) => number): void {
+  pen.fillStyle = s.inks.ink;
+  for (const { value, label } of s.marks?.level ?? []) {
+    for (let at = LEFT; at < width; at += 8) pen.fillRect(at, Math.round(y(value)), 4, 1);
+    pen.fillText(label, LEFT + 6, y(value) + (y(value) < TOP + 14 ? 9 : -8));
+  }
+  s.marks?.at.forEach(({ time, label }, i) => {
+    const at = Math.round(x(time));
+    pen.fillRect(at, TOP, 1, bottom - TOP);
+    const wide = measure(pen, label);
+    pen.fillText(label, at + 5 + wide < width ? at + 5 : at - 5 - wide, TOP + 22 + 14 * i);
+  });
+}
+
 export function paintSheet(pen: CanvasRenderingContext2D, s: Sheet, width: number, height: number): void {
   const { inks } = s;
   const scale = scaleOf(s.span, width);
@@ -96,6 +112,7 @@ export function paintSheet(pen: CanvasRenderingContext2D, s: Sheet, width: numbe
   });
   pen.setLineDash([]);
   pen.globalAlpha = 1;
+  paintMarks(pen, s, width, height - BOTTOM, x, y);
   if (s.cursor !== undefined) {
     pen.fillStyle = inks.soft;
     pen.fillRect(x(s.cursor), TOP, 1, room);

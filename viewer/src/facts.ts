@@ -37,7 +37,7 @@ export interface Metric {
   total: number;
 }
 
-export type Has = "trace" | "lines" | "mpi" | "io" | "tasks" | "messages" | "waits" | "counters" | "metrics" | "source" | "compare";
+export type Has = "trace" | "lines" | "mpi" | "io" | "tasks" | "messages" | "waits" | "counters" | "metrics" | "source" | "compare" | "memory" | "locks";
 
 export interface Facts {
   title: string;

@@ -8,7 +8,9 @@ import { flame } from "./flame";
 import { graph } from "./graph";
 import { icicle } from "./icicle";
 import { io } from "./io";
+import { locks } from "./locks";
 import { matrix } from "./matrix";
+import { memory } from "./memory";
 import { metrics } from "./metrics";
 import { source } from "./source";
 import { summary } from "./summary";
@@ -30,6 +32,8 @@ export const views: readonly View[] = [
   timeline,
   flame,
   metrics,
+  memory,
+  locks,
   balance,
   matrix,
   source,

@@ -6,12 +6,12 @@ import { both } from "../change";
 import type { Columns } from "../columns";
 import type { Facts, Regions } from "../facts";
 import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../hooks";
-import { useMeant } from "../meant";
 import { Empty, Waiting } from "../parts/Empty";
 import { Toolbar } from "../parts/Menu";
 import { Rows, type RowColumn } from "../parts/Rows";
 import { WholeRun } from "../parts/WholeRun";
-import { pathOf, placeName, processName, regionNamed, shortStack } from "../stacks";
+import { useStackRows } from "../stackrows";
+import { placeName, processName, shortStack } from "../stacks";
 import { count, percent, time } from "../units";
 import { type WaitMetric, type WaitRow, type Waiter, type Waits, WaitsBefore, chosenRows, depthOf, nameOfKind, waiters } from "../waits";
 import "../views.css";
@@ -92,15 +92,7 @@ interface WhereProps {
 }
 
 function Where({ waits, before, rows, facts, regions }: WhereProps) {
-  const store = useStore();
-  const { region: selected } = useSelection();
-  const meant = useMeant();
   const most = rows.reduce((longest, row) => Math.max(longest, row.time), 0);
-  const stays = (row: WaitRow): boolean => {
-    if (!meant && selected === undefined) return true;
-    const path = stack(row).map((name) => regionNamed(regions, name));
-    return (selected === undefined || path.includes(selected)) && (!meant || path.some((region) => region !== undefined && meant[region] === 1));
-  };
   const stack = (row: WaitRow): string[] => waits.stacks[row.path] ?? [];
   const columns: RowColumn<WaitRow>[] = useMemo(
     () => [
@@ -115,13 +107,7 @@ function Where({ waits, before, rows, facts, regions }: WhereProps) {
     ],
     [waits, before, rows, facts],
   );
-  const go = (row: WaitRow, view?: string): void => {
-    const names = stack(row);
-    const path = pathOf(regions, names);
-    const region = regionNamed(regions, names[names.length - 1] ?? "");
-    store.select({ ...(view !== undefined && { view }), ...(path ? { path } : { path: undefined, region }) }, view === undefined ? "replace" : "push");
-  };
-  return <Rows label="Waits by call path" rows={rows} columns={columns} by="time" onSelect={(row) => go(row)} onOpen={(row) => go(row, "callers")} rowClass={(row) => (stays(row) ? "" : "faded")} />;
+  return <Rows label="Waits by call path" rows={rows} columns={columns} by="time" {...useStackRows(regions, stack, () => "callers")} />;
 }
 
 /** Where waiting comes from, in a sentence. */

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the kind "locks" says: what threads waited for, and who held it. Times are seconds.
+import type { Columns } from "./columns";
+
+/** A lock, a queue, a thread … that was waited for, or sleeping and the like, which are one for each kind. */
+export interface Waited {
+  name: string;
+  /** How often it was got, and how long it was held since somebody first waited; 0: not known. */
+  got: number;
+  held: number;
+}
+
+/** Waits of one thread at one place for one object while one thread, or nobody, held it. */
+export interface LockWait {
+  object: number;
+  location: number;
+  holder: number | null;
+  /** Indices of stacks. */
+  stack: number;
+  holder_stack: number;
+  /** "file:line", or "". */
+  at: string;
+  count: number;
+  time: number;
+  longest: number;
+  /** The last one had not ended. */
+  open: boolean;
+}
+
+export interface Locks {
+  objects: Waited[];
+  waits: LockWait[];
+  /** Waits that are not among these, as they are too many. */
+  hidden: number;
+  /** Names of functions, outermost first. */
+  stacks: string[][];
+  /** Lines about threads that wait for each other. */
+  circles: string[];
+}
+
+export const asLocks = (columns: Columns): Locks => columns.meta as unknown as Locks;
+
+export interface ObjectRow {
+  object: number;
+  time: number;
+  longest: number;
+  count: number;
+  threads: number;
+}
+
+const longer = (a: { time: number }, b: { time: number }): number => b.time - a.time;
+
+/** Sums of waits for each object, the longest waited for first. */
+export function objectsOf(waits: readonly LockWait[]): ObjectRow[] {
+  const found = new Map<number, ObjectRow & { who: Set<number> }>();
+  for (const w of waits) {
+    let row = found.get(w.object);
+    if (!row) found.set(w.object, (row = { object: w.object, time: 0, longest: 0, count: 0, threads: 0, who: new Set() }));
+    row.time += w.time;
+    row.longest = Math.max(row.longest, w.longest);
+    row.count += w.count;
+    row.threads = row.who.add(w.location).size;
+  }
+  return [...found.values()].sort(longer);
+}
+
+/** In a column of the picture: a thread, an object, a thread again. */
+export interface Node {
+  /** -1: all others. */
+  id: number;
+  time: number;
+  y: number;
+  height: number;
+}
+export interface Ribbon {
+  /** 0: from who waited to what, 1: from that to who held it. */
+  step: 0 | 1;
+  /** Indices of nodes. */
+  from: number;
+  to: number;
+  /** Of the object: index in the middle column. */
+  object: number;
+  time: number;
+  /** The middles of its ends, and how thick it is. */
+  y0: number;
+  y1: number;
+  thick: number;
+}
+export interface Flow {
+  columns: [Node[], Node[], Node[]];
+  ribbons: Ribbon[];
+}
+
+const SHOWN = 12; // nodes of a column; others are one
+const GAP = 10; // px
+const LEAST = 2;
+
+/** Who waited for what, and who held it: as a picture of this height. */
+export function flowOf(waits: readonly LockWait[], height: number): Flow {
+  const ids: ((w: LockWait) => number | null)[] = [(w) => w.location, (w) => w.object, (w) => w.holder];
+  const columns = ids.map((id) => {
+    const sums = new Map<number, number>();
+    for (const w of waits) if (id(w) !== null) sums.set(id(w)!, (sums.get(id(w)!) ?? 0) + w.time);
+    const nodes = [...sums].map(([of, time]): Node => ({ id: of, time, y: 0, height: 0 })).sort(longer);
+    const rest = nodes.splice(SHOWN).reduce((sum, node) => sum + node.time, 0);
+    return rest > 0 ? [...nodes, { id: -1, time: rest, y: 0, height: 0 }] : nodes;
+  }) as Flow["columns"];
+  const whole = waits.reduce((sum, w) => sum + w.time, 0) || 1;
+  const most = Math.max(...columns.map((nodes) => nodes.length), 1);
+  const scale = Math.max(height - GAP * most - LEAST * most, 0) / whole;
+  for (const nodes of columns) {
+    let y = GAP / 2;
+    for (const node of nodes) {
+      node.y = y;
+      node.height = LEAST + node.time * scale;
+      y += node.height + GAP;
+    }
+  }
+  const at = (column: number, id: number): number => {
+    const found = columns[column]!.findIndex((node) => node.id === id);
+    return found < 0 ? columns[column]!.length - 1 : found;
+  };
+  const sums = new Map<string, Ribbon>();
+  for (const w of waits) {
+    const nodes = [at(0, w.location), at(1, w.object), w.holder === null ? -1 : at(2, w.holder)] as const;
+    for (const step of [0, 1] as const) {
+      const [from, to] = [nodes[step], nodes[step + 1]!];
+      if (to < 0) continue;
+      const key = `${step} ${from} ${to}`;
+      const ribbon = sums.get(key) ?? { step, from, to, object: nodes[1], time: 0, y0: 0, y1: 0, thick: 0 };
+      ribbon.time += w.time;
+      sums.set(key, ribbon);
+    }
+  }
+  const ribbons = [...sums.values()].sort((a, b) => a.step - b.step || a.from - b.from || a.to - b.to);
+  const used = columns.map((nodes) => nodes.map(() => [0, 0])); // px at the left and the right of each node
+  for (const ribbon of ribbons) {
+    const ends = [columns[ribbon.step]![ribbon.from]!, columns[ribbon.step + 1]![ribbon.to]!] as const;
+    const room = [used[ribbon.step]![ribbon.from]!, used[ribbon.step + 1]![ribbon.to]!] as const;
+    ribbon.thick = Math.max(ribbon.time * scale, 1);
+    ribbon.y0 = ends[0].y + room[0][1]! + ribbon.thick / 2;
+    ribbon.y1 = ends[1].y + room[1][0]! + ribbon.thick / 2;
+    room[0][1]! += ribbon.thick;
+    room[1][0]! += ribbon.thick;
+  }
+  return { columns, ribbons };
+}

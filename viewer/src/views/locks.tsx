@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Locks and waits: who waited for what, and who held it meanwhile.
+import { useMemo, useState } from "preact/hooks";
+import { colourOf } from "../curvedraw";
+import { type Facts, type Regions, recordBy } from "../facts";
+import { useAnswer, useDark, useFacts, useRegions, useReport, useSelection, useSize, useStore } from "../hooks";
+import { type LockWait, type Locks, type ObjectRow, asLocks, flowOf, objectsOf } from "../locks";
+import { Empty, Waiting } from "../parts/Empty";
+import { Toolbar } from "../parts/Menu";
+import { Rows, type RowColumn } from "../parts/Rows";
+import { WholeRun } from "../parts/WholeRun";
+import { useStackRows } from "../stackrows";
+import { placeName, shortStack } from "../stacks";
+import { count, time } from "../units";
+import "../views.css";
+import type { View } from "./view";
+
+const BAR = 10; // px; of a node
+const LABEL = 7;
+
+interface GraphProps {
+  locks: Locks;
+  waits: readonly LockWait[];
+  facts: Facts;
+  chosen: number | undefined;
+  choose: (object: number | undefined) => void;
+}
+
+/** Threads that waited at the left, what they waited for in the middle, threads that held it at the right. */
+function Graph({ locks, waits, facts, chosen, choose }: GraphProps) {
+  const store = useStore();
+  const dark = useDark();
+  const { location } = useSelection();
+  const [box, { width, height }] = useSize<HTMLDivElement>();
+  const flow = useMemo(() => flowOf(waits, height), [waits, height]);
+  const x = [LABEL, (width - BAR) / 2, width - BAR - LABEL] as const;
+  const name = (column: number, id: number): string => (id < 0 ? "others" : column === 1 ? locks.objects[id]!.name : placeName(facts, id));
+  const select = (column: number, id: number): void => {
+    if (id < 0) return;
+    if (column === 1) choose(id === chosen ? undefined : id);
+    else store.select({ location: id === location ? undefined : id }, "replace");
+  };
+  return (
+    <div class="canvas flow" ref={box}>
+      <svg width={width} height={height} role="img" aria-label="Who waited for what, and who held it; the tables below say the same.">
+        {flow.ribbons.map((r) => {
+          const [from, to] = [x[r.step] + BAR, x[r.step + 1]!];
+          const middle = (from + to) / 2;
+          const [one, other] = [flow.columns[r.step]![r.from]!, flow.columns[r.step + 1]![r.to]!];
+          return (
+            <path d={`M${from} ${r.y0}C${middle} ${r.y0} ${middle} ${r.y1} ${to} ${r.y1}`} stroke={colourOf(r.object, dark)} stroke-width={r.thick} fill="none" opacity="0.4">
+              <title>{`${name(r.step, one.id)} ${r.step ? "was held by" : "waited for"} ${name(r.step + 1, other.id)}: ${time(r.time)}`}</title>
+            </path>
+          );
+        })}
+        {flow.columns.map((nodes, column) =>
+          nodes.map((node, i) => (
+            <g key={`${column} ${node.id}`} class="link" onClick={() => select(column, node.id)}>
+              <rect x={x[column]} y={node.y} width={BAR} height={node.height} fill={column === 1 ? colourOf(i, dark) : "var(--soft)"} />
+              <text
+                x={column === 2 ? x[2] - LABEL : x[column]! + BAR + LABEL}
+                y={node.y + node.height / 2}
+                dominant-baseline="middle"
+                text-anchor={column === 2 ? "end" : "start"}
+                font-weight={node.id === (column === 1 ? chosen : location) ? "bold" : "normal"}
+                fill="var(--ink)"
+              >
+                {name(column, node.id)}
+              </text>
+              <title>{`${name(column, node.id)}: ${["waited", "was waited for", "held what others waited for"][column]} ${time(node.time)}`}</title>
+            </g>
+          )),
+        )}
+      </svg>
+    </div>
+  );
+}
+
+function Objects({ locks, rows, chosen, choose }: { locks: Locks; rows: readonly ObjectRow[]; chosen: number | undefined; choose: (object: number | undefined) => void }) {
+  const most = rows[0]?.time ?? 0;
+  const of = (row: ObjectRow) => locks.objects[row.object]!;
+  const columns: RowColumn<ObjectRow>[] = useMemo(
+    () => [
+      { id: "what", title: "Waited for", width: "minmax(120px, 1fr)", value: (r) => of(r).name },
+      { id: "time", title: "Waited", width: "100px", time: true, value: (r) => r.time, bar: (r) => r.time / most },
+      { id: "count", title: "Waits", width: "64px", value: (r) => r.count, cell: (r) => count(r.count) },
+      { id: "threads", title: "By", hint: "So many threads", width: "44px", value: (r) => r.threads, cell: (r) => count(r.threads) },
+      { id: "got", title: "Got", hint: "How often it was got", width: "56px", value: (r) => of(r).got, cell: (r) => (of(r).got ? count(of(r).got) : "–") },
+      { id: "held", title: "Held", hint: "Since somebody first waited for it", width: "88px", time: true, value: (r) => of(r).held },
+    ],
+    [locks, rows],
+  );
+  return <Rows label="What was waited for" rows={rows} columns={columns} by="time" selected={(r) => r.object === chosen} onSelect={(r) => choose(r.object === chosen ? undefined : r.object)} />;
+}
+
+function Where({ locks, waits, facts, regions }: { locks: Locks; waits: readonly LockWait[]; facts: Facts; regions: Regions }) {
+  const stack = (w: LockWait): string[] => locks.stacks[w.stack] ?? [];
+  const holder = (w: LockWait): string => (w.holder === null ? "" : `${placeName(facts, w.holder)} in ${shortStack((locks.stacks[w.holder_stack] ?? []).slice(-1))}`);
+  const most = waits.reduce((longest, w) => Math.max(longest, w.time), 0);
+  const columns: RowColumn<LockWait>[] = useMemo(
+    () => [
+      { id: "where", title: "Where", width: "minmax(200px, 1fr)", value: (w) => shortStack(stack(w)), full: (w) => [...stack(w), w.at].join("\n→ ") },
+      { id: "what", title: "For", width: "minmax(120px, 0.6fr)", value: (w) => locks.objects[w.object]!.name },
+      { id: "who", title: "Who waited", width: "110px", value: (w) => placeName(facts, w.location) },
+      { id: "holder", title: "Held by", width: "minmax(110px, 0.6fr)", value: holder, full: (w) => (locks.stacks[w.holder_stack] ?? []).join("\n→ ") },
+      { id: "time", title: "Time", width: "110px", time: true, value: (w) => w.time, bar: (w) => w.time / most },
+      { id: "longest", title: "Longest", width: "92px", time: true, value: (w) => w.longest },
+      { id: "count", title: "Waits", width: "92px", value: (w) => w.count, cell: (w) => `${count(w.count)}${w.open ? ", not ended" : ""}` },
+    ],
+    [locks, waits, facts],
+  );
+  return <Rows label="Waits by call path" rows={waits} columns={columns} by="time" {...useStackRows(regions, stack, () => "callers")} />;
+}
+
+function LocksView() {
+  const facts = useFacts();
+  const { process, location } = useSelection();
+  const answer = useAnswer("locks", {}, asLocks);
+  const regions = useRegions();
+  const [chosen, choose] = useState<number | undefined>(undefined);
+  const locks = answer.data;
+  const here = useMemo(() => {
+    const mine = (at: number | null): boolean => at !== null && (location === undefined || at === location) && (process === undefined || facts.locations[at]?.process === process);
+    return locks?.waits.filter((w) => mine(w.location) || mine(w.holder)) ?? [];
+  }, [locks, process, location, facts]);
+  const rows = useMemo(() => objectsOf(here), [here]);
+  const waits = useMemo(() => here.filter((w) => chosen === undefined || w.object === chosen), [here, chosen]);
+  const total = here.reduce((sum, w) => sum + w.time, 0);
+  useReport(() => ({
+    ready: Boolean(locks && regions.data),
+    total,
+    circles: locks?.circles,
+    objects: locks && rows.map((r) => [locks.objects[r.object]!.name, r.time, r.count, r.threads]),
+    waits: waits.slice(0, 20).map((w) => [locks!.objects[w.object]!.name, placeName(facts, w.location), w.holder === null ? null : placeName(facts, w.holder), w.time, w.count]),
+  }));
+  if (!locks || !regions.data) return <Waiting problem={answer.problem ?? regions.problem} what="the waits" />;
+  return (
+    <>
+      <Toolbar says="A click on what was waited for shows its waits alone; one on a thread selects it">
+        <b>{`${time(total)} waited, for ${count(rows.length)} things`}</b>
+      </Toolbar>
+      {locks.circles.length > 0 && (
+        <p class="note problem" style={{ whiteSpace: "pre-wrap" }}>
+          {locks.circles.join("\n")}
+        </p>
+      )}
+      {locks.hidden > 0 && <p class="note">{`${count(locks.hidden)} shorter waits are not listed; spartito report --waits --limit 0 lists them.`}</p>}
+      <WholeRun what="Waits" />
+      {here.length === 0 ? (
+        <Empty title="Nothing was waited for here">Clear the process or the thread above.</Empty>
+      ) : (
+        <>
+          <div class="halves upper">
+            <Graph locks={locks} waits={waits} facts={facts} chosen={chosen} choose={choose} />
+            <div class="side">
+              <Objects locks={locks} rows={rows} chosen={chosen} choose={choose} />
+            </div>
+          </div>
+          <div class="halves">
+            <div class="pane">
+              <Where locks={locks} waits={waits} facts={facts} regions={regions.data} />
+            </div>
+          </div>
+        </>
+      )}
+    </>
+  );
+}
+
+export const locks: View = {
+  id: "locks",
+  title: "Locks",
+  asMeasured: true,
+  available: (facts) => facts.has.locks || `What threads wait for was not recorded: ${recordBy(facts, "--waits")} records it.`,
+  component: LocksView,
+};
