@@ -33,3 +33,11 @@ for program in generators threads exceptions fork tasks; do
 		echo "ok  $program under $hook"
 	done
 done
+# memory: the wrappers themselves come before the sanitizer is there, and are the plain ones
+for options in "--memory-profile" "--memory-sample 2K"; do
+	ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0 LD_PRELOAD=$asan PYTHONPATH=$work/site \
+		"$bin/python" -m spartito run -q $options -o "$work/memory${options%% *}" -- \
+		"$bin/python" tests/programs/threads.py >"$work/out" 2>"$work/err" || { cat "$work/out" "$work/err"; exit 1; }
+	if grep -E 'AddressSanitizer|runtime error' "$work/out" "$work/err"; then exit 1; fi
+	echo "ok  $options"
+done

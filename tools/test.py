@@ -19,8 +19,8 @@ BIN = os.path.dirname(sys.executable)
 ENVIRONMENT = {**os.environ, "PATH": BIN + os.pathsep + os.environ["PATH"]}
 # tests of the measuring half, which depends on the version of Python
 MEASURED = ("programs", "processes", "launch", "record", "user", "scorep", "omnitrace_filter",
-            "omnitrace_package", "omnitrace_tables", "labels", "io", "metrics", "native", "tasks", "lines",
-            "kernprof", "notebook")
+            "omnitrace_package", "omnitrace_tables", "labels", "io", "memory", "metrics", "native", "tasks", "lines",
+            "kernprof", "notebook", "sample", "waits")
 COUNT = re.compile(r"(\d+) (passed|failed|error)")
 
 

@@ -136,7 +136,7 @@ static void test_refused(void)
 	struct sp_model *m;
 
 	expect_error(0, 0x12345678, "not a raw file");
-	expect_error(offsetof(struct sp_raw_header, version), 5, "format version 5, this Spartito reads up to 4");
+	expect_error(offsetof(struct sp_raw_header, version), 6, "format version 6, this Spartito reads up to 5");
 	expect_error(offsetof(struct sp_raw_header, byte_order), 0x04030201, "other byte order");
 	CHECK(sp_model_load(&m, scratch_experiment(), 0, &e) == -1 && strstr(e.text, "no process was measured"));
 	CHECK(sp_model_load(&m, "/nowhere/at all", 0, &e) == -1 && strstr(e.text, "/nowhere/at all: "));

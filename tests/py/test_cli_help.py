@@ -51,7 +51,7 @@ def test_overview_and_version(spartito):
         (["convert", "a", "--to", "pstast"], "unknown format 'pstast'; did you mean pstats?"),
         (["completion"], "name one shell"),
         (["completion", "bsh"], "unknown shell 'bsh'; did you mean bash?"),
-        (["doctor", "x"], "takes no 'x'"),
+        (["doctor", "x"], "'x' is no process id"),
     ],
 )
 def test_mistakes(spartito, tmp_path, words, said):

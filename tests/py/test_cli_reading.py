@@ -324,6 +324,15 @@ def test_doctor_names_what_the_build_lacks(monkeypatch, capsys):
     assert "not in this build, see libotf2" in said and "ok   format otf2" not in said
 
 
+def test_doctor_finds_a_tool_that_is_part_of_another(monkeypatch, tmp_path):
+    from spartito.verbs import doctor
+
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert not doctor._there("go tool pprof") and doctor._there("python -m json.tool")
+    (tmp_path / "go").touch(0o755)
+    assert doctor._there("go tool pprof")
+
+
 def test_process_that_could_not_be_measured_is_named(spartito, made, tmp_path):
     shutil.copytree(made / "trace", tmp_path / "run")
     for pid in (8, 9):

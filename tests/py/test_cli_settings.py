@@ -75,7 +75,8 @@ def test_unknown_variable_is_named(spartito, tmp_path):
     ("words", "variables", "project", "said"),
     [
         (["--memory", "12Q"], {}, "", "--memory: '12Q' is not a size"),
-        (["--memory", "1K"], {}, "", "--memory: '1K' is no size between 256K"),
+        (["--memory", "1K"], {}, "", "--memory: '1K' is no size between 256K and 909494T"),
+        (["--limit-rss", "909495T"], {}, "", "--limit-rss: '909495T' is no size between 1 and 909494T"),
         (["--when-full", "halt"], {}, "", "--when-full: 'halt' is none of flush, stop"),
         (["--depth", "-3"], {}, "", "--depth: '-3' is not a whole number"),
         (["--depth"], {}, "", "--depth needs a value"),
@@ -107,7 +108,20 @@ def test_bad_values_name_their_place(spartito, tmp_path, verb, words, variables,
 
 
 @pytest.mark.parametrize(
-    ("text", "size"), [("65536K", 64 << 20), ("1.5G", 3 << 29), ("4MiB", 4 << 20), ("4mb", 4 << 20), ("300000", 300000)]
+    ("words", "said"),
+    [
+        (["--sample-rate", "500"], "--sample-rate is for samples, and there are none: give --sample as well"),
+        (["--memory-profile", "--memory-sample", "64K"], "--memory-profile records every block, --memory-sample samples them"),
+    ],
+)
+def test_an_option_without_effect_is_refused(spartito, tmp_path, words, said):
+    done = run(spartito, "run", *words, "--", sys.executable, "-c", "print('ran')", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1) and said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("65536K", 64 << 20), ("1.5G", 3 << 29), ("4MiB", 4 << 20), ("4mb", 4 << 20), ("300000", 300000), ("909494T", 909494 << 40)],
 )
 def test_sizes(text, size):
     from spartito.settings import SETTINGS, normal

@@ -79,6 +79,15 @@ def test_options(options, said, tail):
     assert conditions.chosen_alike(sides(recorded(), recorded(*options))) is (tail == "")
 
 
+def test_a_long_list_of_patterns():
+    """Is told to its end, and so is what comes after it."""
+    names = [f"some.package.module_{n}" for n in range(300)]
+    options = [word for name in names for word in ("--exclude", name)]
+    assert unlike(recorded(), recorded(*options, "--depth", "5")) == [
+        f"B was recorded with {', '.join(f'--exclude {name}' for name in names)}, --depth 5, A without{CALLERS}"
+    ]
+
+
 def test_both_have_options_of_their_own():
     (first, *_) = unlike(recorded("--trace", "--gil"), recorded("--trace", "--depth", "5"))
     assert first.startswith("A was recorded with --gil, B with --depth 5")

@@ -1,245 +1,288 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a large trace is opened fast with, at the end of a run and of a merge: it is there, or a line says why not, and the
-program's exit status stays what it was. And how the viewer's questions end where that, or the trace, is gone."""
+"""Collection apart from finalization: `run --no-finalize`, `spartito finalize`, and the names of compiled functions where their
+object files are not."""
 
 import json
 import os
+import random
+import shutil
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
-from spartito import _analyse
+from spartito.analysis import Model
+from test_cli_helpers import run
+from test_native import LINES, ONLY, compiled, rows
+from test_native import SUFFIX as EXTENSION
 
 PROGRAM = """
-import sys
-def g():
-    pass
+import subprocess, sys
+def g(): pass
 def f(n):
-    for i in range(n):
-        g()
-f(20000)
+    for i in range(n): g()
+f(300)
+for _ in range({children}):
+    subprocess.run([sys.executable, __file__.replace("program", "child")])
 sys.exit(3)
 """
-# the command line with another idea of what is large, and with what else a test does to it
-SPARTITO = """
-import os, signal, sys
-from spartito import finalize
-finalize.EVENTS = 1000
-{}
-from spartito.cli import main
-sys.exit(main())
-"""
-NO_ROOM = """
-import resource
-real = finalize.make
-def make(*arguments):
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (8192, resource.RLIM_INFINITY))
-    real(*arguments)
-finalize.make = make
-"""
-KILLED = """
-finalize.make = lambda *arguments: os.kill(os.getpid(), signal.SIGKILL)
-"""
-INTERRUPTED = """
-real = finalize.make
-def ctrl_c():
-    os.kill(os.getppid(), signal.SIGINT)
-    signal.pause()
-finalize.make = lambda model, directory, quiet, wanted: real(model, directory, quiet, ctrl_c)
-"""
+CHILD = "def in_child(): pass\nin_child()\n"
+LARGE = "import sys\nfrom spartito import pyramid\npyramid.EVENTS = 500\nfrom spartito.cli import main\nsys.exit(main())"
 
 
-def spartito(*words, also=""):
-    command = [sys.executable, "-c", SPARTITO.format(also), *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=200)
-
-
-def measure(tmp_path, *options, also=""):
-    program, directory = tmp_path / "program.py", tmp_path / "run"
-    program.write_text(PROGRAM, encoding="utf-8")
-    done = spartito("run", *options, "-o", directory, "--", sys.executable, program, also=also)
+def collect(spartito, tmp_path, *options, children=0, name="x"):
+    (tmp_path / "program.py").write_text(PROGRAM.format(children=children))
+    (tmp_path / "child.py").write_text(CHILD)
+    words = ["run", "--no-finalize", *options, "-o", name, "--", sys.executable, "program.py"]
+    done = run(spartito, *words, cwd=tmp_path)
     assert done.returncode == 3, done.stderr
-    return directory, done
+    return tmp_path / name, done
 
 
 def left(directory):
     return sorted(path.name for path in directory.iterdir())
 
 
-@pytest.mark.parametrize("options", [("--trace",), ("--trace", "-q"), ("--trace", "-q", "--compress")])
-def test_it_is_there(tmp_path, options):
-    directory, done = measure(tmp_path, *options)
-    assert left(directory) == ["experiment.json", "pyramid", "raw"]
-    assert "summar" not in done.stderr
-    assert ("-q" in options) == (done.stderr == "")
-    assert _analyse.Model(str(directory)).sum_up() is False
+def known(directory):
+    return json.loads((directory / "experiment.json").read_text())
 
 
-def test_it_is_left_out(tmp_path, monkeypatch):
-    directory, _ = measure(tmp_path, "--trace", "--no-finalize")
-    assert left(directory) == ["experiment.json", "raw"]
-    small = subprocess.run([sys.executable, "-m", "spartito", "merge", directory], capture_output=True, text=True)
-    assert small.returncode == 0 and left(directory) == ["experiment.json", "merged", "raw"]
-    for options in (("--force", "--no-finalize"), ("--force",)):
-        done = spartito("merge", *options, directory)
-        assert done.returncode == 0 and "merged 1 process" in done.stdout and done.stderr == ""
-        assert ("pyramid" in left(directory)) == (len(options) == 1)
-    assert _analyse.Model(str(directory)).sum_up() is False
-    (tmp_path / "again").mkdir()
+def test_raw_files_alone_and_the_next_command(spartito, tmp_path):
+    directory, done = collect(spartito, tmp_path, "--trace", "--compress", "--to", "folded,otf2", children=1)
+    assert done.stderr == "spartito: collected 2 processes; next: spartito finalize x\n" and done.stdout == ""
+    assert left(directory) == ["experiment.json", "raw"] and left(tmp_path) == ["child.py", "program.py", "x"]
+    assert known(directory)["wanted"] == {"compress": True, "to": ["folded", "otf2"], "lines": []}
+    quiet, done = collect(spartito, tmp_path, "-q", name="y")
+    assert done.stderr == "" and left(quiet) == ["experiment.json", "raw"]
+
+
+def test_the_setting_has_a_variable(spartito, tmp_path, monkeypatch):
     monkeypatch.setenv("SPARTITO_FINALIZE", "no")
-    directory, _ = measure(tmp_path / "again", "--trace", "-q")
-    assert left(directory) == ["experiment.json", "raw"]
+    (tmp_path / "program.py").write_text("def f(): pass\nf()\n")
+    done = run(spartito, "run", "-o", "x", "--", sys.executable, "program.py", cwd=tmp_path)
+    assert done.stderr == "spartito: collected 1 process; next: spartito finalize x\n" and "wanted" in known(tmp_path / "x")
 
 
-def test_a_profile_has_none(tmp_path):
-    directory, _ = measure(tmp_path)
+def test_every_verb_opens_what_is_not_finalized(spartito, tmp_path):
+    directory, _ = collect(spartito, tmp_path, "--trace")
+    graph = ["graph", "-o", tmp_path / "g.svg"]
+    for words in (["report"], ["html"], ["convert", "--to", "pstats"], ["compress"], ["merge"], graph):
+        done = run(spartito, *words, directory)
+        assert (done.returncode, done.stderr) == (0, ""), words
+    info = run(spartito, "info", "x", cwd=tmp_path).stdout
+    assert "finalized   not yet: spartito finalize x\n" in info
+    run(spartito, "finalize", directory)
+    assert "finalized" not in run(spartito, "info", directory).stdout
+
+
+def test_all_that_was_wanted_is_done_once(spartito, tmp_path):
+    directory, _ = collect(spartito, tmp_path, "--trace", "--compress", "--to", "folded", children=2)
+    before, raw = known(directory), sum(p.stat().st_size for p in (directory / "raw").iterdir())
+    done = run(spartito, "finalize", "--to", "otf2", "x", cwd=tmp_path)
+    assert done.returncode == 0
+    assert [line.split(" ")[1] for line in done.stdout.splitlines()] == ["compressed", "merged", "wrote", "wrote"]
+    assert "g" in (tmp_path / "x.folded").read_text() and (tmp_path / "x-otf2" / "traces.otf2").exists()
+    assert done.stderr.count("own time") == 1 and done.stderr.endswith("next: spartito report --tree x\n")
+    assert left(directory) == ["experiment.json", "merged", "raw"]
+    assert sum(p.stat().st_size for p in (directory / "raw").iterdir()) < raw
+    del before["wanted"]
+    assert known(directory) == before
+    files = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    done = run(spartito, "finalize", "x", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "x: finalized before, and nothing has changed since\n"
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == files
+
+
+def test_a_large_trace_is_summed_up(tmp_path, spartito):
+    directory, _ = collect([sys.executable, "-c", LARGE], tmp_path, "--trace")
     assert left(directory) == ["experiment.json", "raw"]
+    done = run([sys.executable, "-c", LARGE], "finalize", "-q", directory)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert left(directory) == ["experiment.json", "pyramid", "raw"]
+
+
+def test_a_format_that_cannot_be_written_stays_wanted(spartito, tmp_path):
+    directory, _ = collect(spartito, tmp_path, "--to", "folded,pstats")
+    (tmp_path / "x.folded").mkdir()
+    done = run(spartito, "finalize", "-q", "x", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "spartito: x: folded: x.folded is a directory; folded writes a file: name it with -o\n"
+    assert known(directory)["wanted"]["to"] == ["folded"] and (tmp_path / "x.prof").exists()
+    (tmp_path / "x.folded").rmdir()
+    assert run(spartito, "finalize", "-q", "x", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "x.folded").is_file() and "wanted" not in known(directory)
+
+
+def test_samples_are_of_the_process_that_they_were_taken_of(spartito, tmp_path):
+    (tmp_path / "program.py").write_text("import time\ndef f():\n    time.sleep(0.2)\nf()\n")
+    words = ["run", "--sample", "--no-finalize", "--to", "folded", "-o", "x", "--", sys.executable, "program.py"]
+    done = run(spartito, *words, cwd=tmp_path)
+    assert done.stderr == "spartito: collected 1 process; next: spartito finalize x\n"
+    assert len(list((tmp_path / "x" / "raw").iterdir())) == 2
+    done = run(spartito, "finalize", "-q", "x", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert left(tmp_path / "x") == ["experiment.json", "raw"] and "__main__:f" in (tmp_path / "x.folded").read_text()
+    # one whose script is not there leaves nothing behind, with samples or without
+    assert run(spartito, "run", "--sample", "-o", "y", "--", sys.executable, "none.py", cwd=tmp_path).returncode == 2
+    assert not (tmp_path / "y").exists()
+
+
+def test_patterns_of_lines_that_took_nothing_are_told(spartito, tmp_path):
+    collect(spartito, tmp_path, "--lines", "f", "--lines", "nothing")
+    done = run(spartito, "finalize", "x", cwd=tmp_path)
+    assert "--lines 'nothing': no function that ran matches it" in done.stderr and "--lines 'f'" not in done.stderr
+
+
+def test_bad_input_is_one_line(spartito, tmp_path):
+    collect(spartito, tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("")
+    for words, status, told in [
+        ([], 2, "spartito finalize: no experiment given: spartito finalize DIR"),
+        ([""], 2, "spartito finalize: the name of the experiment is empty"),
+        (["none"], 1, "spartito: none: there is no such experiment"),
+        (["file"], 1, "spartito: file is not the directory of an experiment"),
+        (["empty"], 1, "spartito: empty: not an experiment: there is no directory raw in it"),
+        (["--to", "otf3", "x"], 2, "spartito: unknown format 'otf3'; did you mean otf2?"),
+        (["--to", "otf2", "x"], 1, "spartito: x: otf2: the format otf2 needs the trace, which this experiment does not hold"),
+    ]:
+        done = run(spartito, "finalize", "-q", *words, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (status, ""), done.stderr
+        assert done.stderr.startswith(told) and done.stderr.count("\n") == 1
+    # one that fails keeps nobody else from it
+    done = run(spartito, "finalize", "none", "x", cwd=tmp_path)
+    assert done.returncode == 1 and "none: there is no such experiment\n" in done.stderr and "own time" in done.stderr
+
+
+def test_not_while_a_process_writes_it(spartito, tmp_path):
+    program = "import time\ndef f(): pass\nf()\nprint(flush=True)\ntime.sleep(100)\n"
+    (tmp_path / "program.py").write_text(program)
+    words = [*spartito, "run", "--no-finalize", "-q", "-o", "x", "--", sys.executable, "program.py"]
+    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE) as p:
+        p.stdout.readline()
+        done = run(spartito, "finalize", "x", cwd=tmp_path)
+        p.send_signal(signal.SIGTERM)
+    assert done.returncode == 1 and done.stderr.startswith("spartito: x: a process still writes raw/")
+    assert done.stderr.endswith(".raw: it can be finalized when the program has ended\n")
+    assert run(spartito, "finalize", "x", cwd=tmp_path).returncode == 0
+
+
+def test_a_launcher_that_is_killed_leaves_what_was_wanted(spartito, tmp_path):
+    (tmp_path / "program.py").write_text("def f(): pass\nf()\nprint(flush=True)\ninput()\n")
+    words = [*spartito, "run", "--no-finalize", "--to", "folded", "-o", "x", "--", sys.executable, "program.py"]
+    with subprocess.Popen(words, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as p:
+        p.stdout.readline()
+        p.kill()
+    until = time.monotonic() + 60
+    while run(spartito, "finalize", "-q", "x", cwd=tmp_path).returncode and time.monotonic() < until:
+        time.sleep(0.05)
+    assert (tmp_path / "x.folded").is_file()
+
+
+@pytest.fixture(scope="module")
+def extension(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("nested")
+    compiled(["cc", "-O2"], "nested.c", "nested" + EXTENSION, directory)
+    (directory / "program.py").write_text("import nested\nprint(nested.work(10))\n")
+    return directory
+
+
+@pytest.fixture
+def moved(spartito, extension, tmp_path):
+    """An experiment with compiled functions, whose object file is gone: what they are called with it, and the experiment."""
+    for path in extension.iterdir():
+        shutil.copy(path, tmp_path)
+    done = run(spartito, "run", "-q", "--no-finalize", *ONLY, "-o", "x", "--", sys.executable, "program.py", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "90\n", "")
+    directory = tmp_path / "x"
+    assert left(directory) == ["experiment.json", "raw", "symbols"]
+    kept = (directory / "symbols").rename(tmp_path / "symbols")
+    before = compiled_functions(spartito, directory)
+    kept.rename(directory / "symbols")
+    (tmp_path / ("nested" + EXTENSION)).unlink()
+    return before, directory
+
+
+def compiled_functions(spartito, directory):
+    return sorted((row["name"], row["file"], row["line"]) for row in rows(spartito, directory) if row["kind"] == "native")
+
+
+def test_compiled_functions_have_their_names_where_the_object_is_not(spartito, moved):
+    before, directory = moved
+    assert [name for name, _, _ in before] == ["nested:PyInit_nested", "nested:leaf", "nested:middle", "nested:work"]
+    assert compiled_functions(spartito, directory) == before
+    done = run(spartito, "finalize", "-q", directory)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert compiled_functions(spartito, directory) == before
+    # without what was kept they are not known, which is said
+    (directory / "symbols").unlink()
+    done = run(spartito, "report", directory)
+    assert "no lines of its functions: the file cannot be read any more" in done.stderr
+    done = run(spartito, "finalize", directory)
+    assert done.returncode == 0 and "4 compiled functions without file and line" in done.stderr
+    if LINES:
+        assert run(spartito, "report", "--json", directory).stdout.count('nested.c"') == 0
+
+
+def test_another_build_of_the_object_changes_nothing(spartito, moved, tmp_path):
+    before, directory = moved
+    compiled(["cc", "-O2"], "nested.c", "nested" + EXTENSION, tmp_path, "-DOTHER", "-Wl,--build-id=0x1234")
+    assert compiled_functions(spartito, directory) == before
+    done = run(spartito, "finalize", "-q", directory)
+    assert (done.returncode, done.stderr) == (0, "") and compiled_functions(spartito, directory) == before
 
 
 @pytest.mark.parametrize(
-    "also, why",
-    [(NO_ROOM, "File too large"), (KILLED, "died of signal 9"), (INTERRUPTED, "interrupted")],
-    ids=["room", "killed", "ctrl-c"],
+    "damage, line",
+    [
+        (lambda text: text[: len(text) // 2], 4),
+        (lambda text: text.replace("end\t4", "end\t5"), 7),
+        (lambda text: text.replace("spartito symbols 1", "spartito symbols 2"), 1),
+        (lambda text: text.replace("object\t", "object\t\\xzz"), 2),
+        (lambda text: text + "\0", None),
+        (lambda text: "", 1),
+    ],
+    ids=["cut", "number", "version", "escape", "more", "empty"],
 )
-def test_what_fails_is_one_line(tmp_path, also, why):
-    directory, done = measure(tmp_path, "--trace", "-q", also=also)
-    assert left(directory) == ["experiment.json", "raw"]
-    assert why in done.stderr and done.stderr.count("\n") == 1
-    assert done.stderr.endswith(f"; spartito view {directory} makes them\n")
+def test_a_damaged_file_of_symbols_is_told(spartito, moved, damage, line):
+    _, directory = moved
+    file = directory / "symbols"
+    file.write_text(damage(file.read_text()))
+    done = run(spartito, "report", "--limit", "0", directory)
+    assert done.returncode == 0 and "nested:work" in done.stdout
+    if line is None:  # behind the last line nobody looks
+        assert done.stderr == ""
+    else:
+        assert "symbols: damaged in line " in done.stderr
 
 
-def test_progress_and_what_it_raises(tmp_path):
-    directory, _ = measure(tmp_path, "--trace", "--no-finalize", "-q")
-    model, told = _analyse.Model(str(directory)), []
-
-    def stop(done, total):
-        raise LookupError
-
-    with pytest.raises(LookupError):
-        model.sum_up(stop)
-    # nor does it wait for what waits for it
-    for keep in (False, True):
-        with pytest.raises(RuntimeError, match="its progress callback cannot use it"):
-            model.sum_up(lambda done, total: model.view("overview"), keep=keep)
-    assert left(directory) == ["experiment.json", "raw"]
-    assert model.sum_up(lambda done, total: told.append((done, total))) is True
-    assert told and all(0 < done <= total for done, total in told)
-
-
-def test_files_that_are_cut_while_they_are_read(tmp_path):
-    directory, _ = measure(tmp_path, "--trace", "-q")
-    model = _analyse.Model(str(directory))
-    info = model.info()
-    middle = (info["locations"][0]["begin"] + info["locations"][0]["end"]) / 2
-    part = {"location": 0, "begin": middle, "end": middle + 1e-5, "pixels": 1000}
-    assert model.view("timeline", **part)
-    (raw,) = (directory / "raw").iterdir()
-    os.truncate(raw, 4096)
-    for _ in range(2):
-        with pytest.raises(_analyse.Error, match="was cut"):
-            model.view("timeline", **part)
-    assert model.view("tree") and model.view("regions")
-    os.truncate(directory / "pyramid", 4096)
-    with pytest.raises(_analyse.Error, match="was cut"):
-        model.view("overview", pixels=3)
-    assert model.view("tree")
+def test_any_file_of_symbols_leaves_the_experiment_readable(spartito, moved):
+    _, directory = moved
+    file = directory / "symbols"
+    whole, dice = file.read_bytes(), random.Random(1)
+    visits = {row["visits"] for row in Model(str(directory)).flat() if row["kind"] == "native"}
+    for _ in range(300):
+        text = bytearray(whole)
+        for _ in range(dice.randrange(1, 6)):
+            at = dice.randrange(len(text))
+            into = dice.choice([b"\t", b"\n", b"\\", b"\0", b"\\x0", b"\xff", b"", text[:40], b"9" * 30])
+            text[at : at + dice.randrange(3)] = into
+        file.write_bytes(text)
+        model = Model(str(directory))
+        assert {row["visits"] for row in model.flat() if row["kind"] == "native"} >= visits - {1}
+        assert model.info()["problems"] or bytes(text).startswith(b"spartito symbols 1\n")
 
 
-def test_files_that_are_cut_where_others_look_for_faults(tmp_path):
-    """Whoever does so later does not take that away from the viewer, and hears of all other faults, once."""
-    directory, _ = measure(tmp_path, "--trace", "-q")
-    text = (
-        "import faulthandler, mmap, os, sys\n"
-        "from spartito import _analyse\n"
-        "model = _analyse.Model(sys.argv[1])\n"
-        "model.view('overview')\n"
-        "faulthandler.enable()\n"
-        "os.truncate(sys.argv[1] + '/pyramid', 4096)\n"
-        "for _ in range(2):\n"
-        "    try:\n"
-        "        model.view('overview', pixels=3)\n"
-        "    except _analyse.Error as e:\n"
-        "        print('was cut' in str(e), flush=True)\n"
-        "with open('other', 'w+b') as f:\n"
-        "    f.truncate(4096)\n"
-        "    other = mmap.mmap(f.fileno(), 4096)\n"
-        "    f.truncate(0)\n"
-        "    other[0]\n"
-    )
-    done = subprocess.run([sys.executable, "-c", text, str(directory)], cwd=tmp_path, capture_output=True, text=True, timeout=60)
-    assert done.stdout == "True\nTrue\n" and done.returncode == -signal.SIGBUS
-    assert done.stderr.count("Fatal Python error: Bus error") == 1
-
-
-WHILE_CUT = """
-import json, os, sys
-from spartito import _analyse
-model, out, said = _analyse.Model(sys.argv[1]), sys.argv[2], {}
-for name in sys.argv[3:]:
-    os.truncate(os.path.join(sys.argv[1], name), 4096)
-asked = {"io": model.io, "rows": lambda: model.flat(location=0), "plot": lambda: model.plot("timeline", out + "/plot.svg")}
-for name, _, _, _, needs_trace, _, _ in _analyse.writers():
-    asked[name] = lambda name=name: model.convert(name, os.path.join(out, name))
-for name, ask in asked.items():
-    try:
-        said[name] = ask() and ""
-    except _analyse.Error as e:
-        said[name] = str(e)
-print(json.dumps([said, model.info()["problems"]]))
-"""
-
-
-def cut(directory, tmp_path, *names):
-    """What each question says when these files are cut under an open model, its problems, and what was written."""
-    out = tmp_path / "out"
-    out.mkdir()
-    done = subprocess.run([sys.executable, "-c", WHILE_CUT, directory, out, *names], capture_output=True, text=True)
-    assert done.returncode == 0, (done.returncode, done.stderr)
-    return *json.loads(done.stdout), {path.name for path in out.iterdir()}
-
-
-def test_reports_and_writers_whose_files_are_cut(tmp_path):
-    directory, _ = measure(tmp_path, "--trace", "-q", "--io", "--lines", "f", "--no-finalize")
-    (raw,) = (directory / "raw").iterdir()
-    said, problems, written = cut(directory, tmp_path, f"raw/{raw.name}")
-    reading = {"io", "plot", "otf2", "perfetto", "chrome", "speedscope", "tau", "ppk"}
-    for name, text in said.items():
-        assert (f"raw/{raw.name}: a file of the experiment was cut" in text) if name in reading else not text, (name, text)
-    assert problems == [] and written == said.keys() - reading - {"rows"}  # nothing half done is left
-
-
-def test_a_merged_file_that_is_cut(tmp_path):
-    directory, _ = measure(tmp_path, "--trace", "-q", "--lines", "f", "--no-finalize")
-    merged = subprocess.run([sys.executable, "-m", "spartito", "merge", directory], capture_output=True, text=True)
-    assert merged.returncode == 0, merged.stderr
-    said, problems, written = cut(directory, tmp_path, "merged")
-    assert not any(said.values()), said
-    assert len(problems) == 1 and problems[0].startswith("merged is damaged"), problems
-    assert len(written) == len(said) - 2
-
-
-NOT_AGAIN = """
-import json, resource, signal, sys
-from spartito import _analyse
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-model, said = _analyse.Model(sys.argv[1]), []
-before = resource.getrlimit(resource.RLIMIT_FSIZE)
-resource.setrlimit(resource.RLIMIT_FSIZE, (8192, before[1]))
-for _ in range(2):
-    try:
-        model.view("overview", pixels=3)
-    except _analyse.Error as e:
-        said.append(str(e))
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
-print(json.dumps([said, model.info()["problems"]]))
-"""
-
-
-def test_what_cannot_be_made_is_tried_once(tmp_path):
-    directory, _ = measure(tmp_path, "--trace", "-q", "--no-finalize")
-    done = subprocess.run([sys.executable, "-c", NOT_AGAIN, directory], capture_output=True, text=True)
-    said, problems = json.loads(done.stdout)
-    assert len(said) == 2 and said[0] == said[1] and "no room to sum up the trace" in said[0]
-    assert problems == [said[0]]
+def test_names_with_tabs_and_backslashes(spartito, extension, tmp_path):
+    odd = tmp_path / "a\tb\\x"
+    odd.mkdir()
+    for path in extension.iterdir():
+        shutil.copy(path, odd)
+    done = run(spartito, "run", "-q", "--no-finalize", *ONLY, "-o", tmp_path / "x", "--", sys.executable, "program.py", cwd=odd)
+    assert done.returncode == 0, done.stderr
+    before = compiled_functions(spartito, tmp_path / "x")
+    os.rename(odd, tmp_path / "elsewhere")
+    done = run(spartito, "report", tmp_path / "x")
+    assert done.stderr == "" and compiled_functions(spartito, tmp_path / "x") == before

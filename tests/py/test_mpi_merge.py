@@ -62,14 +62,14 @@ def test_where_mpi_ends(mpi):  # noqa: F811
 # the command line with another idea of what is large; each launcher that makes summaries leaves a line
 FINALIZING = """
 import os, sys
-from spartito import finalize
-finalize.EVENTS = 1000
-real = finalize.make
+from spartito import pyramid
+pyramid.EVENTS = 1000
+real = pyramid.make
 def make(model, directory, *more):
     with open(os.path.join(directory, "..", "made"), "a") as f:
         print(model.info()["events"], file=f)
     real(model, directory, *more)
-finalize.make = make
+pyramid.make = make
 from spartito.cli import main
 sys.exit(main())
 """
@@ -85,6 +85,21 @@ def test_the_last_launcher_sums_up_what_all_ranks_recorded(mpi):  # noqa: F811
     assert events > 4000 and (mpi.path / "made").read_text() == f"{events}\n"
     assert model.sum_up() is False  # it is there, and of the files as they are now
     assert done.stderr.count("own time") == 1 and "no summaries" not in done.stderr
+
+
+def test_finalized_later(mpi):  # noqa: F811
+    done = mpi.measured(3, PROGRAM, "--no-finalize", "--to", "folded")
+    assert sorted(os.listdir(done.directory)) == ["experiment.json", "ranks", "raw"]
+    shutil.copytree(done.directory, mpi.path / "y")
+    alone = subprocess.run([sys.executable, "-m", "spartito", "finalize", done.directory], capture_output=True, text=True)
+    assert alone.returncode == 0 and "merged 3 processes" in alone.stdout and alone.stderr.count("own time") == 1
+    together = mpi.run(2, [sys.executable, "-m", "spartito", "finalize", "y"])
+    assert together.returncode == 0, together.stderr
+    assert "merged 3 processes" in together.stdout and together.stderr.count("own time") == 1
+    for directory in (done.directory, mpi.path / "y"):
+        assert sorted(os.listdir(directory)) == ["experiment.json", "merged", "ranks", "raw"]
+    assert (mpi.path / "x.folded").read_text() == (mpi.path / "y.folded").read_text()
+    same_without(done.directory)
 
 
 TASKS = """

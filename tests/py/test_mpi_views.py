@@ -10,7 +10,9 @@ import shutil
 
 import pytest
 from conftest import ROOT
+from spartito import mpitable
 from spartito.analysis import Model
+from spartito.say import Refused
 from test_cli_helpers import run
 
 
@@ -112,12 +114,19 @@ def test_what_does_not_go(spartito, whole, options, said):
 def test_without_mpi_or_trace(spartito, tmp_path, view):
     (tmp_path / "x" / "raw").mkdir(parents=True)
     shutil.copy(ROOT / "tests/old-raw/v2-trace.raw", tmp_path / "x" / "raw")
-    done = run(spartito, "report", view, tmp_path / "x")
-    assert done.returncode != 0 and f"{view}: no MPI was recorded in this experiment" in done.stderr
     (tmp_path / "y" / "raw").mkdir(parents=True)
     shutil.copy(ROOT / "tests/old-raw/v2-profile.raw", tmp_path / "y" / "raw")
-    done = run(spartito, "report", view, tmp_path / "y")
-    assert done.returncode != 0 and f"{view} needs the trace: run with --trace" in done.stderr
+    for place in ("x", "y"):
+        done = run(spartito, "report", view, tmp_path / place)
+        assert done.returncode != 0 and f"{view}: no MPI was recorded in this experiment" in done.stderr
+        assert ("run with --waits" in done.stderr) == (view == "--waits")
+
+
+@pytest.mark.parametrize("view", mpitable.VIEWS)
+def test_with_mpi_and_without_trace(whole, view):
+    model = Model(whole)
+    with pytest.raises(Refused, match=f"^{mpitable.option(view)} needs the trace: run with --trace$"):
+        mpitable.gather(view, model, {**model.info(), "traced": False})
 
 
 def test_for_programs(whole, part):

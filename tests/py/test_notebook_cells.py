@@ -259,6 +259,16 @@ def test_what_an_interrupt_leaves_open_is_ended(kernel):
     assert results(kernel.ok("%%spartito\n1"))
 
 
+def test_a_directory_that_was_removed_is_one_like_any_other(kernel):
+    """What is measured into it now is not taken for what was left open there before."""
+    kernel.ok("%%spartito -o again\n1")
+    kernel.ok("import shutil\nfrom spartito.notebook import measuring\nshutil.rmtree('again')")
+    kernel.ok("unit = measuring.begin(measuring.Request('x', directory='again'))")
+    cell = kernel.ok("%%spartito\n42 + 1")
+    assert cell.value == "43" and re.search(r"is not measured: something is measured already, into \S*again\n", cell.stderr)
+    kernel.ok("unit.end()")
+
+
 def test_a_measurement_that_cannot_begin_leaves_the_cell_alone(kernel):
     (kernel.directory / "file").write_text("")
     cell = kernel.ok("%%spartito -o file/below\n41 + 1")

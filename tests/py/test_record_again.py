@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from spartito import conditions
 from spartito.analysis import Model
 
 START = """\
@@ -119,3 +120,20 @@ def test_a_child_of_fork_leaves_what_is_over_to_its_parent(tmp_path):
         "thread.join()\n"
         "assert status == 0 and not kept()\n",
     )
+
+
+def test_a_long_setting_is_told_whole(tmp_path):
+    """By the recorder itself, and by what it writes, with those that come after it."""
+    patterns = [f"-some.package.module_{n}:function_{n}" for n in range(1000)]
+    run(
+        tmp_path,
+        f"patterns = {patterns!r}\n"
+        "start('long', filter='\\n'.join(patterns), depth='77', scorep='1')\n"
+        "told = dict(measure.settings())\n"
+        "measure.stop()\n"
+        "assert told['filter'].split('\\n') == patterns, told\n"
+        "assert (told['depth'], told['memory'], told['when_full'], told['trace']) == ('77', str(512 << 20), 'flush', '0'), told\n",
+    )
+    written = conditions.settings(Model(str(tmp_path / "long")).info())
+    assert written["filter"].split("\n") == patterns
+    assert (written["depth"], written["scorep"], written["clock"], written["label_limit"]) == ("77", "1", "auto", "10000")

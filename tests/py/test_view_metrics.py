@@ -153,7 +153,9 @@ def test_curves_go_on_and_end_at_what_was_counted(model):
 def test_a_part_of_a_curve_is_as_the_whole(model):
     metric = [m["name"] for m in model.info()["metrics"]].index("ru_utime")
     fine = curves(model, pixels=16384, name="ru_utime", location=0)[0, metric]
-    begin, end = 0.3 * length(model), 0.31 * length(model)
+    # a hundredth of the run has no point at all where another program had the processor meanwhile
+    first = len(fine) // 3
+    begin, end = ((fine[i][0] + fine[i + 1][0]) / 2 for i in (first, first + len(fine) // 100 + 2))
     part = curves(model, pixels=164, name="ru_utime", location=0, begin=begin, end=end)[0, metric]
     assert part[0][0] <= begin < part[1][0] and part[-2][0] < end <= part[-1][0]
     for at, value, *_ in part:
@@ -208,11 +210,12 @@ def test_the_cost_of_measuring_is_taken_out_of_ranges_too(recorded, selection):
         key = "path" if kind == "tree" else "region"
         whole, part = (view(model, kind, **span, **selection)[1] for span in ({}, {"begin": 0.0, "end": length(model)}))
         where = {one: i for i, one in enumerate(part[key])}
-        # what has lost all its time is no row of a part
+        # what has lost all its time is no row of a part; the times of a trace are whole nanoseconds, in each visit
         for i, one in enumerate(whole[key]):
+            slack = 2e-8 + 1e-9 * whole["visits"][i]
             for name in numbers:
                 found = part[name][where[one]] if one in where else 0.0
-                assert found == pytest.approx(whole[name][i], rel=1e-3, abs=2e-8), (kind, name)
+                assert found == pytest.approx(whole[name][i], rel=1e-3, abs=slack), (kind, name)
     span = {"begin": 0.2 * length(model), "end": 0.8 * length(model)}
     (less, a), (more, b) = (view(one, "flat", **span, **selection) for one in (model, plain))
     assert 0 < less["total"] < more["total"]

@@ -71,6 +71,18 @@ def test_it_shows_the_experiment_and_ends(spartito, experiment, number):
     assert (status, out) == (0, "") and "no browser could be started here; open the address above" in err
 
 
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+def test_nothing_stays_of_a_packed_experiment(spartito, experiment, tmp_path, number):
+    if number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
+        pytest.skip("it is ignored here, and so is it in what starts here")
+    packed = tmp_path / "x.spartito"
+    subprocess.run([*spartito, "pack", "-o", packed, experiment], check=True, stdout=subprocess.DEVNULL)
+    viewing = Viewing(spartito, "--no-browser", packed, TMPDIR=str(tmp_path))
+    assert list(tmp_path.glob("spartito-*"))
+    assert viewing.end(number)[0] == 0
+    assert list(tmp_path.iterdir()) == [packed]
+
+
 def test_another_run_beside_it_and_no_source(spartito, experiment, tmp_path):
     (tmp_path / "prog.py").write_text(PROGRAM.replace("range(7)", "range(9)"))
     subprocess.run([*spartito, "run", "-q", "-o", "y", "--", sys.executable, "prog.py"], cwd=tmp_path, check=True)

@@ -74,7 +74,7 @@ def viewer(tmp_path_factory):
         pytest.skip("no mpiexec is installed")
     place = tmp_path_factory.mktemp("all")
     (place / "prog.py").write_text(PROGRAM)
-    kinds = ["--trace", "--io", "--lines", "work", "--metric", METRIC]
+    kinds = ["--trace", "--io", "--lines", "work", "--metric", METRIC, "--memory-profile", "--waits"]
     command = [sys.executable, "-m", "spartito", "run", "-q", *kinds, "-o", place / "x", "--"]
     done = Mpi(kind, place).run(2, [*command, sys.executable, "prog.py"])
     assert done.returncode == 0, done.stderr

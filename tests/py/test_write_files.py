@@ -21,11 +21,11 @@ def options(name):
 
 
 def test_table():
-    profiles = {"cube", "pstats", "speedscope", "folded", "callgrind", "tau", "ppk", "text", "json", "lprof", "timemory"}
+    profiles = {"cube", "pstats", "speedscope", "folded", "callgrind", "tau", "ppk", "text", "json", "lprof", "timemory", "pprof"}
     assert set(TABLE) == {"otf2", "perfetto", "chrome", *profiles}
     for name, what, suffix, opens, needs_trace, directory, merges in TABLE.values():
         assert name and what and opens
-        assert merges == (name in ("perfetto", "chrome", "pstats", "speedscope", "folded", "callgrind", "text", "lprof"))
+        assert merges == (name in ("perfetto", "chrome", "pstats", "speedscope", "folded", "callgrind", "text", "lprof", "pprof"))
         assert bool(suffix) != directory
         assert needs_trace == (name in ("otf2", "perfetto", "chrome"))
 

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""spartito attach: an experiment of a process that runs already, which goes on as if nothing had been."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from spartito._analyse import Error, Model
+from spartito._sample import check
+from test_cli_helpers import run
+from test_sample_stacks import running
+
+pytestmark = pytest.mark.skipif(check() is not None, reason=f"other processes cannot be looked into here: {check()}")
+
+BUSY = """
+    import sys, threading, time
+    def busy(seconds):
+        end = time.thread_time() + seconds
+        while time.thread_time() < end:
+            pass
+    def much():
+        busy(0.03)
+    def little():
+        busy(0.01)
+    def work():
+        print("ready", flush=True)
+        while not asked:
+            much()
+            little()
+    asked = []
+    thread = threading.Thread(target=work)
+    thread.start()
+    asked.append(sys.stdin.readline())
+    thread.join()
+    print("answered", asked)
+    sys.exit(3)
+    """
+
+
+def attaching(spartito, path, pid):
+    return subprocess.Popen([*spartito, "attach", "-o", "out", str(pid)], cwd=path, stderr=subprocess.PIPE, text=True)
+
+
+def rows(path):
+    return {row["name"]: row for row in Model(str(path)).flat()}
+
+
+def so_far(path):
+    """The same, while a file may be half made."""
+    try:
+        return rows(path)
+    except Error:
+        return {}
+
+
+def test_a_process_that_runs_on(tmp_path, spartito):
+    with running(BUSY) as p:
+        done = run(spartito, "attach", "--duration", "2", "--sample-rate", "500", "-o", "out", p.pid, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.splitlines()[0] == f"spartito: sampling process {p.pid} into out"
+        assert "times are those of samples" in done.stderr and "__main__:busy" in done.stderr
+        assert p.communicate("go on\n") == ("answered ['go on\\n']\n", None) and p.wait() == 3
+    found = rows(tmp_path / "out")
+    cpu = {name: found[f"__main__:{name}"]["metrics"]["sampled_cpu"]["incl"] for name in ("work", "much", "little")}
+    assert cpu["work"] > 0 and 0.6 < cpu["much"] / cpu["work"] < 0.9 and 0.1 < cpu["little"] / cpu["work"] < 0.4
+    assert found["__main__:<module>"]["metrics"]["sampled_syscall"]["incl"] > 1e9
+    described = json.loads((tmp_path / "out" / "experiment.json").read_text())
+    assert described["end"] > described["start"] and described["status"] is None and described["command"][1] == "-c"
+    info = Model(str(tmp_path / "out")).info()
+    assert [process["pid"] for process in info["processes"]] == [p.pid] and not info["problems"]
+
+
+def test_children_that_it_has_and_starts(tmp_path, spartito):
+    source = """
+        import subprocess, sys, time
+        child = "import time\\ndef waits(): time.sleep(1000)\\nprint('ready', flush=True); waits()"
+        def start():
+            p = subprocess.Popen([sys.executable, "-c", child], stdout=subprocess.PIPE, text=True)
+            p.stdout.readline()
+            return p
+        had = start()
+        print("ready", flush=True)
+        sys.stdin.readline()
+        others = [subprocess.Popen(["sleep", "1000"]), start()]
+        print("more", flush=True)
+        sys.stdin.readline()
+        for p in [had, *others]:
+            p.kill()
+            p.wait()
+        """
+    with running(source) as p, attaching(spartito, tmp_path, p.pid) as attach:
+        assert "sampling process" in attach.stderr.readline()
+        raw = tmp_path / "out" / "raw"
+        while len(list(raw.iterdir())) < 2:
+            assert attach.poll() is None
+        p.stdin.write("\n")
+        p.stdin.flush()
+        assert p.stdout.readline() == "more\n"
+        while len(list(raw.iterdir())) < 3:
+            assert attach.poll() is None
+        p.stdin.write("\n")
+        p.stdin.flush()
+        assert p.wait() == 0
+        assert attach.wait() == 0, attach.stderr.read()
+    processes = Model(str(tmp_path / "out")).info()["processes"]
+    assert len(processes) == 3 and p.pid in [process["pid"] for process in processes]  # whose sampler begins first is open
+    assert "__main__:waits" in rows(tmp_path / "out")
+
+
+def test_a_process_that_becomes_another_program(tmp_path, spartito):
+    source = """
+        import os, sys
+        def before():
+            sys.stdin.readline()
+            after = "import sys\\ndef after(): print('after', flush=True); sys.stdin.readline()\\nafter(); sys.exit(4)"
+            os.execv(sys.executable, [sys.executable, "-c", after])
+        print("ready", flush=True)
+        before()
+        """
+    with running(source) as p, attaching(spartito, tmp_path, p.pid) as attach:
+        attach.stderr.readline()
+        for function, said in (("before", "after\n"), ("after", "")):
+            while f"__main__:{function}" not in so_far(tmp_path / "out"):
+                assert attach.poll() is None
+            p.stdin.write("\n")
+            p.stdin.flush()
+            assert p.stdout.readline() == said
+        assert p.wait() == 4
+        assert attach.wait() == 0, attach.stderr.read()
+    assert {"__main__:before", "__main__:after"} <= set(rows(tmp_path / "out"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_user_ends_it(tmp_path, spartito, number):
+    with running(BUSY) as p:
+        with attaching(spartito, tmp_path, p.pid) as attach:
+            assert attach.stderr.readline() == f"spartito: sampling process {p.pid} into out; Ctrl-C ends it\n"
+            while not any(file.stat().st_size > 8192 for file in (tmp_path / "out" / "raw").iterdir()):
+                assert attach.poll() is None
+            attach.send_signal(number)
+            err = attach.stderr.read()
+            assert attach.wait() == 0 and "spartito report" in err
+        assert p.poll() is None
+        p.communicate("\n")
+        assert p.returncode == 3
+
+
+def test_processes_that_cannot_be_sampled(tmp_path, spartito):
+    with subprocess.Popen(["sleep", "1000"]) as p:
+        while True:  # until it has become sleep
+            done = run(spartito, "attach", "--duration", "0.01", "-q", "-o", tmp_path / "o", p.pid)
+            if "sleep" in done.stderr:
+                break
+        p.kill()
+    assert done.returncode == 1 and done.stderr.startswith(f"spartito: process {p.pid} runs no Python (/")
+    done = run(spartito, "attach", p.pid, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (1, f"spartito: there is no process {p.pid}\n")
+    done = run(spartito, "attach", cwd=tmp_path)
+    assert done.returncode == 2 and "attach takes the number of one process" in done.stderr
+    assert not [path for path in tmp_path.iterdir() if path.name != "o"]
+
+
+def test_functions_are_left_out_as_the_filter_has_it(tmp_path, spartito):
+    environment = {**os.environ, "SPARTITO_FILTER": "-much"}
+    with running(BUSY) as p:
+        done = run(spartito, "attach", "--duration", "0.5", "-q", "-o", "out", p.pid, cwd=tmp_path, env=environment)
+        assert done.returncode == 0
+    assert {"__main__:work", "__main__:busy"} <= set(rows(tmp_path / "out"))
+    assert "__main__:much" not in rows(tmp_path / "out")
+    assert sys.executable in json.loads((tmp_path / "out" / "experiment.json").read_text())["command"]

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""spartito doctor PID of a process that is not measured: where its threads are."""
+
+import re
+import subprocess
+import sys
+
+from test_cli_helpers import run
+from test_sample_stacks import running
+
+HANGS = """
+    import threading
+    def holds():
+        lock.acquire()
+        print("ready", flush=True)
+        never.wait()
+    lock, never = threading.Lock(), threading.Event()
+    threading.Thread(target=holds).start()
+    def main():
+        lock.acquire()
+    main()
+    """
+
+
+def test_threads_that_wait(spartito):
+    with running(HANGS) as p:
+        shown = ""
+        while "  __main__:main at <string>:10\n" not in shown:  # it is on its way there
+            done = run(spartito, "doctor", p.pid)
+            assert (done.returncode, done.stderr) == (0, "")
+            shown = done.stdout
+        lines = shown.split("\n")
+        assert lines[0] == f"process {p.pid} is not measured by Spartito, so nothing is known of its locks"
+        assert lines[2] == "process {} runs Python {}.{} with 2 threads".format(p.pid, *sys.version_info[:2])
+        main = lines.index("  __main__:main at <string>:10")
+        assert lines[main - 1].startswith(f"thread {p.pid} (main) waits, ")
+        assert lines[main + 1] == "  __main__:<module> at <string>:11"
+        waits = r"  threading:\S*wait at .*threading.py:\d+\n"
+        assert re.search(rf"\n{waits}{waits}  __main__:holds at <string>:6\n", shown)
+
+
+def test_a_process_without_python(spartito):
+    with subprocess.Popen(["sleep", "1000"]) as p:
+        said = ""
+        while "sleep)" not in said:  # until it has become sleep
+            done = run(spartito, "doctor", p.pid)
+            said = done.stderr
+        p.kill()
+    assert (done.returncode, done.stdout, said.count("\n")) == (1, "", 1)
+    assert said.startswith(f"spartito: process {p.pid} runs no Python (/")

@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compiled frames of another process, in one stack with Python's, and what its threads do: under every Python."""
+
+import collections
+import contextlib
+import os
+import shlex
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from spartito import _sample
+
+LIBRARY = r"""
+#include <pthread.h>
+#include <stddef.h>
+typedef void callback(void);
+#define APART __attribute__((noinline, visibility("default")))
+volatile int sink;
+APART void sp_t_spin(void) { for (;;) sink++; }
+APART void sp_t_inner(callback *f) { f(); sink++; }
+APART void sp_t_outer(callback *f) { sp_t_inner(f); sink++; }
+static void *begin(void *f) { ((callback *)f)(); return NULL; }
+APART void sp_t_thread(void) { pthread_t t; pthread_create(&t, NULL, begin, sp_t_spin); }
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    d = tmp_path_factory.mktemp("library")
+    (d / "a.c").write_text(LIBRARY, encoding="utf-8")
+
+    def build(name, *flags):
+        subprocess.run([*shlex.split(os.environ.get("CC", "cc")), "-O2", "-fPIC", "-shared", "-fomit-frame-pointer",
+                        "-fno-optimize-sibling-calls", *flags, "-o", str(d / name), str(d / "a.c"), "-pthread"], check=True)
+        return d / name
+
+    build("libplain.so")
+    build("libstripped.so", "-s", "-fvisibility=hidden", "-Wl,--version-script=" + str(script(d)))
+    return d
+
+
+def script(d):
+    """Of the functions only sp_t_thread and sp_t_outer have a name to the linker."""
+    path = d / "names"
+    path.write_text("{ global: sp_t_outer; sp_t_thread; sp_t_spin; local: *; };\n", encoding="utf-8")
+    return path
+
+
+@contextlib.contextmanager
+def running(source, *arguments):
+    with subprocess.Popen([sys.executable, "-c", textwrap.dedent(source), *map(str, arguments)], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True) as p:
+        try:
+            assert p.stdout.readline() == "ready\n"
+            yield p
+        finally:
+            p.kill()
+
+
+@contextlib.contextmanager
+def looking(pid, **options):
+    p = _sample.Process(pid, native=True, **options)
+    try:
+        yield p
+    finally:
+        p.close()
+
+
+def looks(p, **options):
+    """One look after the other, each as {thread: (complete, state, frames)}, without threads that went on meanwhile."""
+    for _ in range(20000):
+        yield {tid: (complete, state, frames) for tid, complete, state, frames in p.mixed(**options) if frames is not None}
+    pytest.fail("not seen in 20000 looks")
+
+
+def name(frame):
+    """of either kind"""
+    return frame[1].rpartition(".")[2] if frame[1] else "?"
+
+
+def names(frames):
+    return [name(f) for f in frames]
+
+
+def follow(wanted, found):
+    """Are these among those, in this order?"""
+    rest = iter(found)
+    return all(w in rest for w in wanted)
+
+
+CALLS = """
+    import ctypes, sys
+    c = ctypes.CDLL(sys.argv[1])
+    kind = ctypes.CFUNCTYPE(None)
+    def python_inner():
+        print("ready", flush=True)
+        c.sp_t_spin()
+    inner = kind(python_inner)
+    def python_middle():
+        c.sp_t_outer(inner)
+    middle = kind(python_middle)
+    def python_outer():
+        c.sp_t_outer(middle)
+    python_outer()
+    """
+
+
+def test_python_and_c_call_each_other(library):
+    wanted = ["sp_t_spin", "python_inner", "sp_t_inner", "sp_t_outer", "python_middle", "sp_t_inner", "sp_t_outer", "python_outer",
+              "<module>"]
+    with running(CALLS, library / "libplain.so") as p, looking(p.pid) as process:
+        for look in looks(process):
+            complete, state, frames = look[p.pid]
+            if names(frames)[0] == "sp_t_spin":
+                break
+        assert complete == 1 and state == "running"
+        assert [n for n in names(frames) if n in wanted] == wanted
+        # nothing of the interpreter is left, nor what is below the script
+        assert names(frames)[-1] == "<module>"
+        assert not [f for f in frames if len(f) == 4 and os.path.basename(f[0]).startswith(("libpython", "python", "libc."))]
+        spin = frames[0]
+        assert spin[0] == str(library / "libplain.so") and 0 < spin[2] <= spin[3]
+        everything = names(process.mixed(interpreter=True)[0][3])
+        assert "_PyEval_EvalFrameDefault" in everything and follow(wanted, everything)
+
+
+def test_a_stripped_object_has_addresses(library):
+    with running(CALLS, library / "libstripped.so") as p, looking(p.pid) as process:
+        for look in looks(process):
+            complete, _, frames = look[p.pid]
+            if names(frames)[0] == "sp_t_spin":
+                break
+        mine = [f for f in frames if f[0] == str(library / "libstripped.so")]
+        assert complete == 1 and [f[1] for f in mine] == ["sp_t_spin", None, "sp_t_outer", None, "sp_t_outer"]
+        # the function without a name is one, told by where it begins
+        assert mine[1][2] == mine[3][2] != 0
+        assert mine[1][2] <= mine[1][3]
+
+
+def test_a_thread_without_python(library):
+    source = """
+        import ctypes, sys, time
+        ctypes.CDLL(sys.argv[1]).sp_t_thread()
+        print("ready", flush=True)
+        time.sleep(1000)
+        """
+    with running(source, library / "libplain.so") as p, looking(p.pid) as process:
+        for look in looks(process):
+            others = [x for tid, x in look.items() if tid != p.pid]
+            if len(others) == 1 and look[p.pid][1] == "idle":
+                break
+        complete, state, frames = others[0]
+        assert complete == 1 and state == "running" and names(frames)[:2] == ["sp_t_spin", "begin"]
+        assert names(look[p.pid][2])[-1] == "<module>"
+
+
+def test_an_object_that_comes_again_elsewhere(library):
+    source = """
+        import ctypes, sys, _ctypes, threading
+        kind = ctypes.CFUNCTYPE(None)
+        first = True
+        while True:
+            for path in sys.argv[1:]:
+                c = ctypes.CDLL(path)
+                def work():
+                    for _ in range(20000):
+                        pass
+                f = kind(work)
+                c.sp_t_outer(f)
+                _ctypes.dlclose(c._handle)
+            if first:
+                print("ready", flush=True)
+            first = False
+        """
+    seen = collections.Counter()
+    with running(source, library / "libplain.so", library / "libstripped.so") as p, looking(p.pid) as process:
+        for look in looks(process):
+            for _, _, frames in look.values():
+                outer = [f for f in frames if name(f) == "sp_t_outer"]
+                if name(frames[0]) == "work" and outer:
+                    seen[os.path.basename(outer[0][0])] += 1
+            if min(seen["libplain.so"], seen["libstripped.so"]) > 5:
+                break
+
+
+STATES = {
+    "idle": ["time.sleep(1000)", "lock.acquire()", "select.select([r], [], [])", "threading.Event().wait()",
+             "subprocess.Popen(['cat'], stdin=subprocess.PIPE).wait()", "lock.acquire(timeout=1000)"],
+    "system call": ["os.read(r, 1)", "(lambda pair: pair[0].recv(1))(socket.socketpair())", "os.write(w, bytes(1 << 20))"],
+    "running": ["while_true()", "ctypes.CDLL(None).usleep and c.sp_t_spin()"],
+}
+
+
+@pytest.mark.parametrize(("state", "statement"), [(s, x) for s, all_of in STATES.items() for x in all_of])
+@pytest.mark.parametrize("native", [True, False])
+def test_states(library, state, statement, native):
+    source = """
+        import ctypes, os, select, socket, subprocess, sys, threading, time
+        c = ctypes.CDLL(sys.argv[1])
+        r, w = os.pipe()
+        lock = threading.Lock()
+        lock.acquire()
+        def while_true():
+            while True:
+                pass
+        def waits():
+            print("ready", flush=True)
+            exec(sys.argv[2])
+        waits()
+        """
+    with running(source, library / "libplain.so", statement) as p, looking(p.pid, stop=native) as process:
+        seen = 0
+        # what says that it is ready is on its way there for a while
+        for look in looks(process):
+            if not native and state == "running":
+                assert not look  # nothing is stopped
+                break
+            seen = seen + 1 if look.get(p.pid, (0, ""))[1] == state else 0
+            if seen == 20:
+                break
+
+
+def test_waiting_for_the_interpreters_lock():
+    source = """
+        import threading
+        def spins():
+            while True:
+                pass
+        for _ in range(3):
+            threading.Thread(target=spins, daemon=True).start()
+        print("ready", flush=True)
+        spins()
+        """
+    states = collections.Counter()
+    with running(source) as p, looking(p.pid) as process:
+        for look in looks(process):
+            if len(look) < 4:
+                continue
+            states.update(state for _, state, _ in look.values())
+            if sum(states.values()) >= 400:
+                break
+        # one of the four runs; who gives the lock on, or has just got it, runs too
+        assert states["gil"] > states["running"] and set(states) == {"gil", "running"}
+    states.clear()
+    with running(source) as p, looking(p.pid, stop=False) as process:
+        for look in looks(process):
+            states.update(state for _, state, _ in look.values())
+            if sum(states.values()) >= 100:
+                break
+        assert set(states) == {"gil"}
+
+
+def test_nothing_of_the_program_changes(library):
+    """What it prints and how it ends, under looks without a pause."""
+    source = """
+        import os, signal, subprocess, sys, threading, time
+        print("ready", flush=True)
+        sys.stdin.readline()
+        got = []
+        signal.signal(signal.SIGALRM, lambda *_: got.append(1))
+        signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+        r, w = os.pipe()
+        def drain():
+            while os.read(r, 5000):
+                pass
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+        t = threading.Thread(target=drain)
+        t.start()
+        assert all(os.write(w, bytes(300000)) == 300000 for _ in range(200))
+        os.close(w)
+        t.join()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
+        for i in range(20):
+            assert subprocess.run([sys.executable, "-S", "-c", f"raise SystemExit({i})"]).returncode == i
+        while len(got) < 20:
+            time.sleep(0.001)
+        print("all is well", flush=True)
+        os._exit(77)
+        """
+    with running(source) as p, looking(p.pid) as process:
+        p.stdin.write("\n")
+        p.stdin.flush()
+        with contextlib.suppress(OSError):
+            while process.alive():
+                process.mixed()
+        assert process.counts()["stops"]
+        assert p.stdout.readline() == "all is well\n"
+        assert p.wait() == 77
+
+
+def test_a_process_that_becomes_another_program():
+    source = """
+        import os, sys
+        print("ready", flush=True)
+        sys.stdin.readline()
+        os.execv(sys.executable, [sys.executable, "-c", "print('again', flush=True); import time; time.sleep(1000)"])
+        """
+    with running(source) as p, looking(p.pid) as process:
+        assert process.mixed()
+        p.stdin.write("\n")
+        p.stdin.flush()
+        assert p.stdout.readline() == "again\n"
+        # what was known of the one before is of no use for it, and does no harm
+        for _ in range(100):
+            process.mixed()
+        with looking(p.pid) as again:
+            for look in looks(again):
+                if p.pid in look and names(look[p.pid][2])[-1] == "<module>" and look[p.pid][1] == "idle":
+                    break

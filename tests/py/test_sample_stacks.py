@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Python's stacks in another process, read from outside: under every Python, of that same Python."""
+
+import contextlib
+import json
+import os
+import shlex
+import subprocess
+import sys
+import sysconfig
+import textwrap
+
+import pytest
+from conftest import ROOT
+from spartito import _sample
+
+
+@contextlib.contextmanager
+def running(source, *arguments, cwd=None, python=sys.executable):
+    """A program that says 'ready' and goes on until it is killed."""
+    command = [python, "-c", textwrap.dedent(source), *arguments]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=cwd) as p:
+        try:
+            assert p.stdout.readline() == "ready\n"
+            yield p
+        finally:
+            p.kill()
+
+
+def stacks(process, depth=1024):
+    """The threads of one read in which none is torn; threads that run may be so a few times."""
+    for _ in range(1000):
+        try:
+            threads = process.stacks(depth)
+        except BlockingIOError:
+            continue
+        if all(frames is not None for _, _, frames, _ in threads):
+            return threads
+    pytest.fail("torn a thousand times")
+
+
+def settled(process, depth=1024):
+    """The same, when all threads sleep where they will stay: what says 'ready' may still be on its way back from there."""
+    while True:
+        before = [(tid, cpu) for tid, state, cpu, _, _ in process.look(1) if state == "idle"]
+        threads = stacks(process, depth)
+        if [(tid, cpu) for tid, _, cpu, _, _ in process.look(1)] == before:
+            return threads
+
+
+def names(frames):
+    return [(module, qualname.rpartition(".")[2], line) for module, qualname, _, _, line, _, _ in frames]
+
+
+def test_offsets_are_those_of_the_headers(tmp_path):
+    exe = tmp_path / "offsets"
+    compiler = shlex.split(os.environ.get("CC", "cc"))
+    subprocess.run([*compiler, "-w", f"-I{sysconfig.get_path('include')}", f"-I{sysconfig.get_path('platinclude')}",
+                    str(ROOT / "tests" / "native" / "python_offsets.c"), "-o", str(exe)], check=True)
+    printed = subprocess.run([str(exe)], check=True, capture_output=True, text=True).stdout.split()
+    wanted = {name: None if value == "-" else int(value) for name, value in zip(printed[::2], printed[1::2])}
+    assert _sample.offsets(sys.version_info[0] << 8 | sys.version_info[1]) == wanted
+
+
+def test_frames_of_all_threads():
+    source = """
+        import threading, time
+        def sleeps():
+            print("ready", flush=True)
+            time.sleep(1000)
+        def generator():
+            sleeps()
+            yield
+        class Thread:
+            def __init__(self):
+                for _ in generator():
+                    pass
+        threading.Thread(target=Thread, daemon=True).start()
+        (lambda: time.sleep(1000))()
+        """
+    with running(source) as p:
+        process = _sample.Process(p.pid)
+        assert process.version == sys.version_info[:2] and process.alive()
+        threads = {frames[-1][0]: (tid, names(frames)) for tid, _, frames, cut in settled(process) if not cut}
+        assert threads["__main__"] == (p.pid, [("__main__", "<lambda>", 14), ("__main__", "<module>", 14)])
+        tid, other = threads["threading"]
+        assert tid != p.pid and os.path.exists(f"/proc/{p.pid}/task/{tid}")
+        assert other[:3] == [("__main__", "sleeps", 5), ("__main__", "generator", 7), ("__main__", "__init__", 11)]
+        assert [name for module, name, _ in other[3:]] == ["run", "_bootstrap_inner", "_bootstrap"]
+        assert {tid, p.pid} == {look[0] for look in process.look()}
+        p.kill()
+        p.wait()
+        with pytest.raises(ProcessLookupError):
+            process.stacks()
+        assert not process.alive()
+
+
+def test_who_has_the_lock():
+    source = """
+        import threading, time
+        threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+        print("ready", flush=True)
+        while True:
+            pass
+        """
+    with running(source) as p:
+        process = _sample.Process(p.pid)
+        by_main = 0
+        while by_main < 100:  # between two threads there are moments without a holder
+            holders = [tid for tid, gil, _, _ in stacks(process) if gil]
+            assert len(holders) <= 1
+            by_main += holders == [p.pid]
+
+
+def test_stacks_deeper_than_asked_for():
+    source = """
+        import sys, time, threading
+        sys.setrecursionlimit(100000)
+        threading.stack_size(512 << 20)
+        def deeper(n):
+            if n:
+                deeper(n - 1)
+            print("ready", flush=True)
+            time.sleep(1000)
+        threading.Thread(target=deeper, args=(20000,), daemon=True).start()
+        time.sleep(1000)
+        """
+    with running(source) as p:
+        process = _sample.Process(p.pid)
+        for depth, cut in ((100, True), (25000, False)):
+            frames, was_cut = next((frames, cut) for tid, _, frames, cut in settled(process, depth) if tid != p.pid)
+            assert was_cut == cut and len(frames) == (100 if cut else 20001 + 3)
+            assert {line for _, name, line in names(frames[1:20001])} == {7} and names(frames)[0][2] == 9
+
+
+def test_code_that_takes_the_place_of_another(tmp_path):
+    source = """
+        import sys
+        def call(name):
+            print(name if name != "f0" else "ready", flush=True)
+            sys.stdin.readline()
+        for i in range(50):
+            code = compile(f"def f{i}():\\n call('f{i}')\\n", f"file{i}.py", "exec")
+            exec(code)
+            globals()[f"f{i}"]()
+            del globals()[f"f{i}"], code
+        """
+    with running(source, cwd=tmp_path) as p:
+        process = _sample.Process(p.pid)
+        for i in range(50):
+            (_, _, frames, _), = stacks(process)
+            expected = [("call", "<string>"), (f"f{i}", f"{tmp_path}/file{i}.py"), ("<module>", "<string>")]
+            assert [(f[1], f[2]) for f in frames] == expected
+            p.stdin.write("\n")
+            p.stdin.flush()
+            p.stdout.readline()
+
+
+def test_processes_that_have_no_python():
+    with subprocess.Popen(["sleep", "1000"]) as p:
+        with pytest.raises(FileNotFoundError, match=f"process {p.pid} runs no Python \\(/.*\\)"):
+            while True:
+                _sample.Process(p.pid)  # a fork of this Python, until it has become sleep
+        p.kill()
+    with pytest.raises(ProcessLookupError, match=f"there is no process {p.pid}"):
+        _sample.Process(p.pid)
+
+
+def test_process_in_its_start():
+    for _ in range(20):
+        with subprocess.Popen([sys.executable, "-c", "pass"]) as p:
+            seen = set()
+            while p.poll() is None:
+                try:
+                    seen.update(names(frames)[-1][0] for _, _, frames, _ in _sample.Process(p.pid).stacks() if frames)
+                except OSError as e:
+                    assert e.strerror and str(p.pid) in e.strerror or e.strerror.startswith(("Python in it", "its threads"))
+            assert p.returncode == 0
+
+
+SHAPES = '''
+import functools, os, time
+
+def decorated(f):
+    @functools.wraps(f)
+    def wrapper(*args):
+        return f(*args)
+    return wrapper
+
+class Outer:
+    class Inner:
+        @staticmethod
+        def still(): time.sleep(0.01)
+        @decorated
+        @decorated
+        def method(self):
+            return [time.sleep(0.01) for _ in range(2)]
+    @property
+    def value(self):
+        return sum(time.sleep(0.01) or 1 for _ in range(2))
+
+def closes(n):
+    text = """
+def not_this():
+    pass
+    """
+    def inner(
+        a,
+        b=(lambda: 1),
+    ):
+        class Local:
+            def late(self):
+                time.sleep(0.01)
+        Local().late()
+        (lambda: time.sleep(0.01))()
+    inner(1)
+    yield n
+
+async def waits():
+    time.sleep(0.01)
+
+os.chdir("/")
+Outer.Inner.still()
+Outer.Inner().method()
+Outer().value
+list(closes(1))
+coroutine = waits()
+try:
+    coroutine.send(None)
+except StopIteration:
+    pass
+namespace = {"time": time}
+exec("def nowhere():\\n time.sleep(0.01)\\nnowhere()", namespace)
+'''
+
+
+def test_functions_are_called_as_the_recorder_calls_them(tmp_path, spartito):
+    (tmp_path / "shapes.py").write_text(SHAPES, encoding="utf-8")
+    subprocess.run([*spartito, "run", "-q", "-o", "out", "shapes.py"], cwd=tmp_path, check=True)
+    report = subprocess.run([*spartito, "report", "--limit", "0", "--json", "out"], cwd=tmp_path, check=True,
+                            capture_output=True, text=True)
+    recorded = {(row["module"], row["qualname"], row["file"], row["line"]) for row in json.loads(report.stdout)["rows"]}
+    seen = set()
+    environment = {**os.environ, "PWD": str(tmp_path)}  # as a shell has it
+    with subprocess.Popen([sys.executable, "shapes.py"], cwd=tmp_path, env=environment) as p:
+        process = None
+        while p.poll() is None:
+            with contextlib.suppress(OSError):
+                process = process or _sample.Process(p.pid)
+                for _, _, frames, _ in process.stacks():
+                    seen.update(frame[:4] for frame in frames or ())
+    of_program = {row for row in seen if row[2].endswith("shapes.py") and row[1] != "<module>"}
+    assert of_program <= recorded
+    found = {qualname for _, qualname, _, _ in of_program}
+    assert {"Outer.Inner.still", "Outer.Inner.method", "decorated.<locals>.wrapper", "Outer.value",
+            "Outer.value.<locals>.<genexpr>", "closes", "closes.<locals>.inner", "closes.<locals>.inner.<locals>.Local.late",
+            "closes.<locals>.inner.<locals>.<lambda>", "waits"} <= found
+    assert ("unknown", "nowhere", "<string>", 1) in seen & recorded
+
+
+def test_sub_interpreters():
+    source = """
+        import threading, time
+        try:
+            import _interpreters as interpreters
+        except ImportError:
+            import _xxsubinterpreters as interpreters
+        code = "import time\\ndef inside():\\n print('ready', flush=True)\\n time.sleep(1000)\\ninside()"
+        def runs():
+            interpreters.run_string(interpreters.create(), code)
+        threading.Thread(target=runs, daemon=True).start()
+        time.sleep(1000)
+        """
+    with running(source) as p:
+        process = _sample.Process(p.pid)
+        threads = settled(process)
+        assert len(threads) == 3
+        inner = next((tid, names(frames)) for tid, _, frames, _ in threads if any(f[1] == "inside" for f in frames))
+        assert inner[1][0] == ("__main__", "inside", 4) and inner[1][-1] == ("__main__", "<module>", 5)
+        outer = [tid for tid, _, frames, _ in threads if any(f[1] == "runs" for f in frames)]
+        assert outer == [inner[0]] and inner[0] != p.pid

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""spartito top: the table of a process that runs."""
+
+import contextlib
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import termios
+
+import pytest
+from test_cli_helpers import run
+from test_sample_stacks import running
+
+SHARES = """
+    import threading, time
+    def much():
+        end = time.thread_time() + 0.03
+        while time.thread_time() < end:
+            pass
+    def little():
+        end = time.thread_time() + 0.01
+        while time.thread_time() < end:
+            pass
+    def sleeps():
+        time.sleep(1000)
+    threading.Thread(target=sleeps, daemon=True).start()
+    print("ready", flush=True)
+    while True:
+        much()
+        little()
+    """
+
+
+def shares(text):
+    """{function: (own %, total %)} of the first table."""
+    found = re.findall(r"^ *([\d.]+) +([\d.]+) +[\d.]+ +[\d.]+  (\S+)", text, re.MULTILINE)
+    return {name: (float(own), float(total)) for own, total, name in found}
+
+
+def test_shares_of_functions(spartito):
+    with running(SHARES) as p:
+        done = run(spartito, "top", "--duration", "2", "--sample-rate", "500", p.pid)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith("process {}, Python {}.{}: ".format(p.pid, *sys.version_info[:2]))
+        found = shares(done.stdout)
+        assert 65 < found["__main__:much"][0] < 85 and 15 < found["__main__:little"][0] < 35
+        assert found["__main__:<module>"][1] > 95
+        assert found.get("__main__:sleeps", (0, 0))[0] < 5
+        assert re.search(rf"^ *{p.pid} .*__main__:(much|little|<module>)", done.stdout, re.MULTILINE)
+        assert re.search(r"^ *\d+ .* idle  +__main__:sleeps line 12  +__main__:sleeps$", done.stdout, re.MULTILINE)
+        done = run(spartito, "top", "--once", "--wall", "--duration", "1", "--limit", "3", "--sort", "total", p.pid)
+        found = shares(done.stdout)
+        assert len(found) == 3 and 40 < found["__main__:<module>"][1] < 60
+
+
+def test_the_process_ends_meanwhile(spartito):
+    with running("import time; print('ready', flush=True); time.sleep(0.3)") as p:
+        done = run(spartito, "top", "--duration", "100", p.pid)
+    assert done.returncode == 0 and ", it has ended\n" in done.stdout
+
+
+@pytest.mark.parametrize("words, error", [
+    ((), "top takes the number of one process"),
+    (("1", "2"), "top takes the number of one process, not '1 2'"),
+    (("a",), "top takes the number of one process, not 'a'"),
+    (("--sample-rate", "1001", "1"), "--sample-rate 1001: looks a second are 1 to 1000"),
+    (("--duration", "0", "1"), "--duration 0: it is more than 0 seconds"),
+])
+def test_command_lines_that_cannot_be(spartito, words, error):
+    done = run(spartito, "top", *words)
+    assert done.returncode == 2 and done.stdout == "" and error in done.stderr
+
+
+def test_a_process_that_is_not_there(spartito):
+    for pid in (10**9 - 1, 10**99):
+        done = run(spartito, "top", pid)
+        assert (done.returncode, done.stderr) == (1, f"spartito: there is no process {pid}\n")
+
+
+def test_keys_in_a_terminal(spartito):
+    pytest.importorskip("rich")
+    with running(SHARES) as p:
+        ours, theirs = pty.openpty()
+        environment = {**os.environ, "TERM": "xterm"}
+        with subprocess.Popen([*spartito, "top", str(p.pid)], stdin=theirs, stdout=theirs, env=environment) as top:
+            os.close(theirs)
+            shown = b""
+            for until, key in ((b"q quit", b"w"), (b": time by", b"p"), (b", paused", b"t"), (b", paused", b"q")):
+                at = len(shown)
+                while until not in shown[at:]:
+                    shown += os.read(ours, 65536)
+                os.write(ours, key)
+            with contextlib.suppress(OSError):
+                while data := os.read(ours, 65536):
+                    shown += data
+            assert top.wait() == 0
+        os.close(ours)
+    assert b"__main__:much" in shown
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM])
+def test_a_signal_leaves_the_terminal_as_it_was(spartito, number):
+    pytest.importorskip("rich")
+    if signal.getsignal(number) is signal.SIG_IGN:
+        pytest.skip("it is ignored here, and so is it in what starts here")
+    with running(SHARES) as p:
+        ours, theirs = pty.openpty()
+        before = termios.tcgetattr(theirs)
+        command = ["sh", "-c", 'ulimit -c 0; exec "$@"', "sh", *spartito, "top", str(p.pid)]
+        with subprocess.Popen(command, stdin=theirs, stdout=theirs, env={**os.environ, "TERM": "xterm"}) as top:
+            shown = b""
+            while b"q quit" not in shown:
+                shown += os.read(ours, 65536)
+            assert termios.tcgetattr(theirs) != before
+            top.send_signal(number)
+            while top.poll() is None:
+                if select.select([ours], [], [], 0.1)[0]:
+                    shown += os.read(ours, 65536)
+        assert top.returncode == -number
+        while select.select([ours], [], [], 0)[0]:
+            shown += os.read(ours, 65536)
+        assert termios.tcgetattr(theirs) == before
+        os.close(theirs)
+        os.close(ours)
+    for on, off in ((b"\x1b[?1049h", b"\x1b[?1049l"), (b"\x1b[?25l", b"\x1b[?25h")):  # the other screen; no cursor
+        assert 0 <= shown.rfind(on) < shown.rfind(off)

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Locks and waits in the viewer: the answer against Model.locks(), and the view in a real browser."""
+
+import subprocess
+import sys
+
+import pytest
+from spartito.analysis import Model
+from spartito.view import kinds, locks, payload
+from test_cli_helpers import run
+from viewing import Viewer, needs_viewer
+
+pytestmark = needs_viewer
+ROWS = "[...document.querySelectorAll('[role=row]')]"
+PROGRAM = """
+import queue, threading, time
+lock, q = threading.Lock(), queue.Queue()
+has_it = threading.Event()
+def holder():
+    with lock:
+        has_it.set()
+        time.sleep(0.1)
+def contender():
+    has_it.wait()
+    with lock:
+        pass
+def consumer():
+    for _ in range(3): q.get()
+def producer():
+    for i in range(3):
+        time.sleep(0.03)
+        q.put(i)
+threads = [threading.Thread(target=f, name=f.__name__) for f in (holder, contender, consumer, producer)]
+for t in threads: t.start()
+for t in threads: t.join()
+"""
+DEADLOCK = """
+import threading, time, os
+a, b = threading.Lock(), threading.Lock()
+def first():
+    with a:
+        time.sleep(0.2)
+        with b: pass
+def second():
+    with b:
+        time.sleep(0.2)
+        with a: pass
+for f in (first, second): threading.Thread(target=f, name=f.__name__, daemon=True).start()
+time.sleep(1)
+os.kill(os.getpid(), 9)
+"""
+
+
+def measure(place, program):
+    (place / "program.py").write_text(program)
+    command = [sys.executable, "-m", "spartito", "run", "-q", "--waits", "-o", "x", "--", sys.executable, "program.py"]
+    subprocess.run(command, cwd=place)
+    return place / "x"
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    return measure(tmp_path_factory.mktemp("locks"), PROGRAM)
+
+
+@pytest.fixture(scope="module")
+def found(recorded):
+    return Model(str(recorded)).locks()
+
+
+@pytest.fixture(scope="module")
+def viewer(recorded, tmp_path_factory):
+    v = Viewer(recorded, tmp_path_factory.mktemp("browser"))
+    yield v
+    v.close()
+
+
+def answer(directory):
+    return payload.unpack(kinds.open_experiment(str(directory)).get("locks", {}))[0]
+
+
+def test_the_answer_is_what_the_model_says(recorded, found):
+    meta = answer(recorded)
+    assert meta["hidden"] == 0 and meta["circles"] == []
+
+    def plain(wait, stack, holder_stack):
+        return (wait["location"], wait["holder"], wait["count"], wait["time"], tuple(stack), tuple(holder_stack))
+
+    stacks = meta["stacks"]
+    shown = [plain(w, stacks[w["stack"]], stacks[w["holder_stack"]]) for w in meta["waits"]]
+    assert sorted(shown, key=str) == sorted((plain(w, w["stack"], w["holder_stack"]) for w in found["waits"]), key=str)
+    assert [w["time"] for w in meta["waits"]] == sorted((w["time"] for w in found["waits"]), reverse=True)
+    names = [o["name"] for o in meta["objects"]]
+    assert sum("Lock made at" in name for name in names) >= 1 and any("Queue made at" in name for name in names)
+    assert "sleep" in names and len({w["object"] for w in meta["waits"]}) == len(names)
+
+
+def test_of_very_many_the_longest(recorded, found, monkeypatch):
+    monkeypatch.setattr(locks, "ROWS", 2)
+    meta = answer(recorded)
+    assert meta["hidden"] == len(found["waits"]) - 2 and len(meta["waits"]) == 2
+    assert meta["waits"][0]["time"] == max(w["time"] for w in found["waits"])
+
+
+def test_the_view(viewer, found):
+    view = viewer.open("view=locks")
+    assert view["total"] == pytest.approx(sum(w["time"] for w in found["waits"]))
+    assert [row[1] for row in view["objects"]] == sorted((row[1] for row in view["objects"]), reverse=True)
+    (wait,) = (w for w in view["waits"] if "Lock made at" in w[0] and w[1] == "contender")
+    assert wait[2] == "holder" and wait[3] > 0.02 and wait[4] == 1
+    drawn = viewer.page.evaluate("[...document.querySelectorAll('.flow text')].map((t) => t.textContent)")
+    assert {"contender", "consumer", "holder"} <= set(drawn)
+    titles = viewer.page.evaluate("[...document.querySelectorAll('.flow path title')].map((t) => t.textContent)")
+    assert any(title.startswith("contender waited for Lock made at") for title in titles)
+    assert any("was held by holder: " in title for title in titles)
+    assert viewer.page.exceptions() == []
+
+
+def test_a_click_on_what_was_waited_for_shows_its_waits(viewer):
+    viewer.open("view=locks")
+    viewer.page.evaluate(
+        "[...document.querySelectorAll('.flow g')].find((g) => g.textContent.startsWith('queue.Queue') || "
+        "g.textContent.startsWith('Queue')).dispatchEvent(new MouseEvent('click', {bubbles: true}))"
+    )
+    view = viewer.ready()
+    assert view["waits"] and all("Queue made at" in w[0] and w[1] == "consumer" for w in view["waits"])
+
+
+def test_a_thread_by_itself(viewer, found):
+    locations = {w["location"] for w in found["waits"]}
+    for location in locations:
+        view = viewer.open(f"view=locks&location={location}")
+        mine = [w for w in found["waits"] if location in (w["location"], w["holder"])]
+        assert view["total"] == pytest.approx(sum(w["time"] for w in mine))
+
+
+def test_a_wait_leads_to_its_callers(viewer):
+    viewer.open("view=locks")
+    row = f"{ROWS}.find((row) => row.textContent.includes('contender in') || row.textContent.includes('holder in'))"
+    viewer.page.evaluate(row + ".dispatchEvent(new MouseEvent('dblclick', {bubbles: true}))")
+    viewer.page.wait_for("window.spartito.state().selection.view === 'callers'")
+    assert viewer.selection()["path"]
+
+
+def test_threads_that_wait_for_each_other_are_told(tmp_path, tmp_path_factory):
+    directory = measure(tmp_path, DEADLOCK)
+    v = Viewer(directory, tmp_path_factory.mktemp("browser"))
+    try:
+        view = v.open("view=locks")
+        assert view["circles"][0] == "deadlock at the end: 2 threads wait for each other" and len(view["circles"]) == 3
+        assert "first waits for Lock made at" in v.page.evaluate("document.querySelector('.note').textContent")
+        assert any("not ended" in text for text in v.page.evaluate(f"{ROWS}.map((r) => r.textContent)"))
+    finally:
+        v.close()
+
+
+def test_without_waits_it_says_how_to_record_them(tmp_path, tmp_path_factory):
+    (tmp_path / "program.py").write_text("def f(): pass\nf()\n")
+    run([sys.executable, "-m", "spartito"], "run", "-q", "-o", "x", "--", sys.executable, "program.py", cwd=tmp_path)
+    v = Viewer(tmp_path / "x", tmp_path_factory.mktemp("browser"))
+    try:
+        v.page.call("Page.navigate", url=f"{v.url}#view=locks")
+        v.page.wait_for("document.body?.innerText.includes('spartito run --waits records it')")
+    finally:
+        v.close()
+
+
+def test_a_file_holds_them(recorded, tmp_path):
+    done = run([sys.executable, "-m", "spartito"], "html", recorded, "-o", tmp_path / "x.html")
+    assert done.returncode == 0, done.stderr
+    assert 'data-query="locks"' in (tmp_path / "x.html").read_text()

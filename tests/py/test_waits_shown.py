@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Locks and waits as they are shown: deadlocks of a hung program, in the report, by `spartito doctor PID`, and merged."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+from spartito._analyse import Model
+from test_cli_helpers import run
+from waiting import HELD, PROCESSES, Waits, command, line_of, recorded
+
+CIRCLE = """
+import os, threading, time
+locks = [threading.Lock() for _ in range(N)]
+ready = threading.Barrier(N)
+def work(i):
+    with locks[i]:
+        ready.wait()
+        with locks[(i + 1) % N]:  # wait
+            pass
+for i in range(N):
+    threading.Thread(target=work, args=(i,), name=f"number {i}").start()
+while not all(lock.locked() for lock in locks):
+    time.sleep(0.01)
+time.sleep(0.3)
+print(os.getpid(), flush=True)
+"""
+
+
+def check_circle(waits, n, text):
+    (circle,) = waits.found["circles"]
+    assert not circle["interrupted"]
+    names = [waits.name(link["location"]) for link in circle["links"]]
+    assert sorted(names) == [f"number {i}" for i in range(n)]
+    for i, link in enumerate(circle["links"]):
+        held = waits.locks[link["lock"]]
+        assert waits.name(held["holder"]) == names[(i + 1) % n]
+        assert held["holder_stack"][-1] == "__main__:work"
+    still = [w for w in waits.at(line_of(text, "wait")) if w["open"]]
+    assert len(still) == n
+
+
+@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_deadlock(spartito, tmp_path, n, number):
+    """Seen from outside while it hangs, and in what a killed process leaves."""
+    text = f"N = {n}" + CIRCLE
+    words = [str(w) for w in command(tmp_path, text)]
+    words.remove("-q")
+    hung = subprocess.Popen([*spartito, *words], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        pid = int(hung.stdout.readline())
+        time.sleep(0.1)
+        seen = run(spartito, "doctor", str(pid))
+        assert (seen.returncode, seen.stderr) == (0, "")
+        assert f"deadlock now: {n} threads wait for each other\n" in seen.stdout
+        for i in range(n):
+            line = next(line for line in seen.stdout.split("\n") if line.startswith(f"number {i} ("))
+            assert f"program.py:{line_of(text, 'wait')} in " in line
+            assert f"held by number {(i + 1) % n} since " in line
+        os.kill(pid, number)
+        _, err = hung.communicate(timeout=60)
+    finally:
+        hung.kill()
+        hung.wait()
+    assert f"deadlock at the end: {n} threads wait for each other\n" in err
+    waits = Waits(Model(str(tmp_path / "x")))
+    check_circle(waits, n, text)
+    report = run(spartito, "report", "--waits", tmp_path / "x")
+    assert (report.returncode, report.stdout.split("\n")[0]) == (0, f"deadlock at the end: {n} threads wait for each other")
+
+
+def test_report(spartito, tmp_path):
+    text = HELD.replace("KIND", "Lock")
+    recorded(spartito, tmp_path, text)
+    shown = run(spartito, "report", "--waits", tmp_path / "x", cwd=tmp_path)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    row = next(line for line in shown.stdout.split("\n") if "Lock made at program.py:3" in line)
+    assert row.split()[2] == "3"
+    assert "holder in __main__:hold" in row
+    known = json.loads(run(spartito, "report", "--waits", "--json", tmp_path / "x").stdout)
+    assert (known["view"], known["circles"]) == ("waits", [])
+    assert {"lock", "sleep"} <= {w["kind"] for w in known["waits"]}
+
+
+def test_merged(spartito, tmp_path):
+    """A merged experiment says the same."""
+    model, _ = recorded(spartito, tmp_path, PROCESSES)
+    before = model.locks()
+    done = run(spartito, "merge", tmp_path / "x")
+    assert (done.returncode, done.stderr) == (0, "")
+    after = Model(str(tmp_path / "x")).locks()
+    assert json.dumps(after, sort_keys=True) == json.dumps(before, sort_keys=True)
+
+
+def test_doctor_says_what_it_cannot_know(spartito, tmp_path):
+    own = run(spartito, "doctor", str(os.getpid()))
+    assert own.returncode == 0
+    assert "is not measured" in own.stdout
+    for words, why in (("abc", "is no process id"), ("999999999", "there is no process")):
+        done = run(spartito, "doctor", words)
+        assert done.returncode != 0
+        assert why in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+PARTS = """
+import queue, threading, time
+full = queue.Queue(1)  # made
+def work():
+    time.sleep(0.2)
+    full.put(1)
+    full.put(2)
+    full.put(3)
+    time.sleep(0.2)
+t = threading.Thread(target=work)
+t.start()
+full.get()
+time.sleep(0.4)
+full.get()
+full.get()
+t.join()
+"""
+
+
+def test_an_object_and_its_locks_are_one_row(spartito, tmp_path):
+    """A queue is waited for while it is empty and while it is full, a thread when it begins and when it ends."""
+    recorded(spartito, tmp_path, PARTS)
+    done = run(spartito, "report", "--waits", "--limit", "0", tmp_path / "x", cwd=tmp_path)
+    rows = done.stdout.split("\n\n")[0].split("\n")[1:]
+    assert sum(f"Queue made at program.py:{line_of(PARTS, 'made')}" in row for row in rows) == 1
+    assert sum("Thread" in row.split("  most")[0] for row in rows) == 1

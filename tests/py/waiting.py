@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs that wait, recorded with --waits, and what is told of them."""
+
+import sys
+import textwrap
+
+from spartito._analyse import Model
+from test_cli_helpers import run
+
+
+def command(cwd, text, *options):
+    (cwd / "program.py").write_text(textwrap.dedent(text))
+    return ["run", "-q", "--waits", *options, "-o", cwd / "x", "--", sys.executable, "program.py"]
+
+
+def recorded(spartito, cwd, text, *options, status=0):
+    """The model of a program, and what it printed."""
+    done = run(spartito, *command(cwd, text, *options), cwd=cwd)
+    assert done.returncode == status, done.stderr
+    assert not done.stderr or status, done.stderr
+    return Model(str(cwd / "x")), done.stdout
+
+
+class Waits:
+    """What a model tells, by the line of the program's own function that waits."""
+
+    def __init__(self, model):
+        self.found, self.info = model.locks(), model.info()
+        self.locks = self.found["locks"]
+
+    def at(self, line, kind=None):
+        """All waits there, but those for the GIL."""
+        return [w for w in self.found["waits"] if w["line"] == line and w["kind"] != "gil" and kind in (None, w["kind"])]
+
+    def one(self, line, kind=None):
+        (wait,) = self.at(line, kind)
+        return wait
+
+    def lock(self, wait):
+        return self.locks[wait["lock"]]
+
+    def user(self, wait):
+        lock = self.lock(wait)
+        return self.locks[lock["user"]] if lock["user"] is not None else lock
+
+    def name(self, location):
+        return self.info["locations"][location]["name"]
+
+
+def line_of(text, mark):
+    """The line with a comment."""
+    lines = textwrap.dedent(text).split("\n")
+    (number,) = [i for i, line in enumerate(lines, 1) if line.endswith("# " + mark)]
+    return number
+
+
+HELD = """
+import threading, time
+lock = threading.KIND()  # made
+def hold(ready):
+    with lock:
+        ready.release()
+        time.sleep(0.2)
+def want(times):
+    for _ in range(times):
+        begin = time.perf_counter()
+        with lock:  # wait
+            print(time.perf_counter() - begin)
+ready = threading.Semaphore(0)
+for _ in range(3):
+    t = threading.Thread(target=hold, args=(ready,), name="holder")
+    t.start()
+    ready.acquire()
+    want(1)
+    t.join()
+for _ in range(1000):
+    with lock:
+        pass
+"""
+
+PROCESSES = """
+import multiprocessing, time, warnings
+
+warnings.simplefilter("ignore")
+
+def hold(lock, ready):
+    with lock:
+        ready.put(1)
+        time.sleep(0.2)
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context("fork")
+    lock, q = context.Lock(), context.Queue()  # made
+    p = context.Process(target=hold, args=(lock, q))
+    p.start()
+    q.get()
+    with lock:  # lock.wait
+        pass
+    p.join()
+    with context.Pool(1) as pool:
+        pool.apply(time.sleep, (0.1,))  # pool.wait
+"""
