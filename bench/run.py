@@ -15,10 +15,13 @@ sys.path[:0] = [HERE, os.path.join(ROOT, "tools")]
 
 import figures  # noqa: E402
 import lines  # noqa: E402
+import memory  # noqa: E402
 import notebooks  # noqa: E402
 import programs  # noqa: E402
 import pythons  # noqa: E402
+import sampling  # noqa: E402
 import table  # noqa: E402
+import waits  # noqa: E402
 
 import mpi  # noqa: E402
 
@@ -113,7 +116,10 @@ def main():
         others = []
         if not options.programs:
             others = figures.collect(middle, work, options.quick) + mpi.collect(middle, work, options.quick)
+            others += waits.collect(benches, work, options.quick)
             others += lines.collect(benches, work, options.quick) + notebooks.collect(middle, work, options.quick)
+            others += sampling.collect(middle, work, options.quick)
+            others += memory.collect(middle, work, options.quick)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     text = table.document(benches, results, others, rounds)
