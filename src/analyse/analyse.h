@@ -80,6 +80,8 @@ int sp_put_parameters(struct sp_state *st, PyObject *row, const struct sp_model 
 PyObject *sp_metric_list(const struct sp_model *m);
 /* The names of the regions of a path, outermost first. */
 PyObject *sp_path_names(const struct sp_model *m, uint32_t path);
+/* Puts these names into a dictionary of them under the path's number, once; -1 with an exception set. */
+int sp_put_stack(PyObject *stacks, const struct sp_model *m, uint32_t path);
 /* Appends a new reference and takes it over; -1 with an exception set, also when item is NULL. */
 int sp_append(PyObject *list, PyObject *item);
 

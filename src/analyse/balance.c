@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Model.balance(), and the call path of a row as names. */
+/* Model.balance() */
 #include "analyse/analyse.h"
 #include "model/balance.h"
 #include "model/walk.h"
@@ -8,33 +8,6 @@
 #include <string.h>
 
 static const double S = 1e-9;
-
-PyObject *sp_path_names(const struct sp_model *m, uint32_t path)
-{
-	PyObject *list, *name;
-	Py_ssize_t n = 0;
-	uint32_t p;
-
-	for (p = path; p != 0 && p != SP_NONE; p = m->paths[p].parent)
-		n++;
-	list = PyList_New(n);
-	for (p = path; list && n > 0; p = m->paths[p].parent) {
-		name = sp_text(m->regions[m->paths[p].region].name);
-		if (!name)
-			Py_CLEAR(list);
-		else
-			PyList_SET_ITEM(list, --n, name);
-	}
-	return list;
-}
-
-int sp_append(PyObject *list, PyObject *item)
-{
-	int rc = item ? PyList_Append(list, item) : -1;
-
-	Py_XDECREF(item);
-	return rc;
-}
 
 static PyObject *spread(const struct sp_spread *s)
 {

@@ -77,21 +77,6 @@ static PyObject *process_row(const struct sp_model *m, size_t i)
 	    "series", series(h));
 }
 
-/* Each path once. */
-static int put_stack(PyObject *stacks, const struct sp_model *m, uint32_t path)
-{
-	PyObject *key = PyLong_FromUnsignedLong(path), *names;
-	int rc = key ? PyDict_Contains(stacks, key) : -1;
-
-	if (rc == 0) {
-		names = sp_path_names(m, path);
-		rc = names ? PyDict_SetItem(stacks, key, names) : -1;
-		Py_XDECREF(names);
-	}
-	Py_XDECREF(key);
-	return rc < 0 ? -1 : 0;
-}
-
 static PyObject *result(const struct sp_model *m)
 {
 	PyObject *processes = PyList_New(0), *sites = PyList_New(0), *stacks = PyDict_New();
@@ -100,10 +85,10 @@ static PyObject *result(const struct sp_model *m)
 
 	for (i = 0; rc == 0 && i < m->n_processes; i++)
 		if (m->heaps[i].there)
-			rc = (m->heaps[i].passed_path != SP_NONE && put_stack(stacks, m, m->heaps[i].passed_path)) ||
+			rc = (m->heaps[i].passed_path != SP_NONE && sp_put_stack(stacks, m, m->heaps[i].passed_path)) ||
 			     sp_append(processes, process_row(m, i));
 	for (i = 0; rc == 0 && i < m->n_sites; i++)
-		rc = put_stack(stacks, m, m->sites[i].path) || sp_append(sites, site_row(m, &m->sites[i]));
+		rc = sp_put_stack(stacks, m, m->sites[i].path) || sp_append(sites, site_row(m, &m->sites[i]));
 	if (rc) {
 		Py_XDECREF(processes);
 		Py_XDECREF(sites);

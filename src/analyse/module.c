@@ -46,6 +46,47 @@ int sp_put_key(struct sp_state *st, PyObject *dict, enum sp_key key, PyObject *v
 	return rc;
 }
 
+PyObject *sp_path_names(const struct sp_model *m, uint32_t path)
+{
+	PyObject *list, *name;
+	Py_ssize_t n = 0;
+	uint32_t p;
+
+	for (p = path; p != 0 && p != SP_NONE; p = m->paths[p].parent)
+		n++;
+	list = PyList_New(n);
+	for (p = path; list && n > 0; p = m->paths[p].parent) {
+		name = sp_text(m->regions[m->paths[p].region].name);
+		if (!name)
+			Py_CLEAR(list);
+		else
+			PyList_SET_ITEM(list, --n, name);
+	}
+	return list;
+}
+
+int sp_append(PyObject *list, PyObject *item)
+{
+	int rc = item ? PyList_Append(list, item) : -1;
+
+	Py_XDECREF(item);
+	return rc;
+}
+
+int sp_put_stack(PyObject *stacks, const struct sp_model *m, uint32_t path)
+{
+	PyObject *key = PyLong_FromUnsignedLong(path), *names;
+	int rc = key ? PyDict_Contains(stacks, key) : -1;
+
+	if (rc == 0) {
+		names = sp_path_names(m, path);
+		rc = names ? PyDict_SetItem(stacks, key, names) : -1;
+		Py_XDECREF(names);
+	}
+	Py_XDECREF(key);
+	return rc < 0 ? -1 : 0;
+}
+
 static PyObject *writers(PyObject *module, PyObject *unused)
 {
 	PyObject *list = PyList_New(0), *row;

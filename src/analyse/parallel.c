@@ -25,21 +25,6 @@ static PyObject *process_or_none(const struct sp_model *m, uint32_t location)
 	return sp_index_or_none(location == SP_NONE ? SP_NONE : m->locations[location].process);
 }
 
-/* Adds the names of a path to a dictionary of them, once; -1 with an exception set. */
-static int put_stack(PyObject *stacks, const struct sp_model *m, uint32_t path)
-{
-	PyObject *key = PyLong_FromUnsignedLong(path), *names;
-	int rc = key ? PyDict_Contains(stacks, key) : -1;
-
-	if (rc == 0) {
-		names = sp_path_names(m, path);
-		rc = names ? PyDict_SetItem(stacks, key, names) : -1;
-		Py_XDECREF(names);
-	}
-	Py_XDECREF(key);
-	return rc < 0 ? -1 : 0;
-}
-
 /* ---- messages ---- */
 
 static const struct {
@@ -66,7 +51,7 @@ static PyObject *message_row(const struct sp_model *m, const struct sp_message_r
 		     sp_put(d, "parent", sp_index_or_none(m->comms[r->comm].parent)) ||
 		     sp_put(d, "size", PyLong_FromUnsignedLong(m->comms[r->comm].group.n));
 	if (rc == 0 && (by & SP_BY_PATH))
-		rc = sp_put(d, "path", PyLong_FromUnsignedLong(r->path)) || put_stack(stacks, m, r->path);
+		rc = sp_put(d, "path", PyLong_FromUnsignedLong(r->path)) || sp_put_stack(stacks, m, r->path);
 	if (rc)
 		Py_CLEAR(d);
 	return d;
@@ -179,7 +164,7 @@ PyObject *sp_model_messages(PyObject *o, PyObject *args, PyObject *kwargs)
 
 static PyObject *wait_row(const struct sp_model *m, const struct sp_wait_row *r, PyObject *stacks)
 {
-	if (put_stack(stacks, m, r->path))
+	if (sp_put_stack(stacks, m, r->path))
 		return NULL;
 	return Py_BuildValue("{sI sk sk sk sN sN sK sd sd}", "kind", (unsigned)r->kind, "path", (unsigned long)r->path,
 	                     "location", (unsigned long)r->location, "process",
@@ -291,7 +276,7 @@ static PyObject *critical_paths(const struct sp_model *m, const struct sp_critic
 
 	for (i = 0; list && i < m->n_paths; i++)
 		if (c->paths[i] > 0 &&
-		    (put_stack(stacks, m, i) ||
+		    (sp_put_stack(stacks, m, i) ||
 		     sp_append(list, Py_BuildValue("{sI sd}", "path", (unsigned)i, "time", c->paths[i] * S))))
 			Py_CLEAR(list);
 	return list;

@@ -11,23 +11,11 @@
 
 /* ---- where ---- */
 
-static PyThreadState *own_state(bool *gil)
-{
-	PyThreadState *own, *current;
-	*gil = false;
-	if (SP_UNLIKELY(!Py_IsInitialized()))
-		return NULL; /* the interpreter is on its way out, and with it what is asked here */
-	own = PyGILState_GetThisThreadState();
-	current = sp_thread_state();
-	*gil = current && current == own;
-	return own;
-}
-
 /* What is filtered is where its caller calls it. */
 static void where(struct sp_heap_where *w)
 {
 	bool gil;
-	PyThreadState *ts = own_state(&gil);
+	PyThreadState *ts = sp_hook_own_state(&gil);
 	sp_frame *f = ts ? sp_frame_current(ts) : NULL;
 	uint64_t slot = 0;
 	for (; f; f = sp_frame_back(f)) {
@@ -51,7 +39,7 @@ static void line_of(const struct sp_heap_where *w, uint32_t *region, uint32_t *l
 	*region = w->region;
 	if (!*region) {
 		bool gil;
-		own_state(&gil);
+		sp_hook_own_state(&gil);
 		if (gil) {
 			SP_SAVE_EXCEPTION;
 			const uint64_t slot = sp_names_slot(code, f);

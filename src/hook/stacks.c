@@ -73,7 +73,7 @@ sp_frame *sp_hook_caller(sp_frame *entered)
 }
 
 /* Whether the calling thread may look at the interpreter: regions from C come without the GIL too. */
-static PyThreadState *own_state(void)
+static PyThreadState *state_with_gil(void)
 {
 	PyThreadState *ts = sp_thread_state();
 	return ts && ts->thread_id == PyThread_get_thread_ident() ? ts : NULL;
@@ -145,7 +145,7 @@ static void go_on(struct sp_thread *t, sp_frame *innermost, bool known)
 
 void sp_hook_out_of_date(struct sp_thread *t)
 {
-	PyThreadState *ts = own_state();
+	PyThreadState *ts = state_with_gil();
 	if (!sp_recording)
 		return;
 	if (!ts) {
@@ -236,7 +236,7 @@ void sp_hook_settle(struct sp_thread *t)
  * itself does not count: it may be a new one at the old one's address. */
 bool sp_hook_still_open(const struct sp_raw_frame *s)
 {
-	PyThreadState *ts = own_state();
+	PyThreadState *ts = state_with_gil();
 	if (!ts)
 		return true;
 	for (sp_frame *f = innermost_open(ts); f; f = sp_frame_back(f))

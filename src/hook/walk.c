@@ -5,9 +5,7 @@
 
 #include <errno.h>
 
-/* The calling thread's own state; *gil: it has the GIL. Own frames stay as they are while the thread is not in the
- * interpreter, so that they may be read in any case. */
-static PyThreadState *own_state(bool *gil)
+PyThreadState *sp_hook_own_state(bool *gil)
 {
 	*gil = false;
 	if (SP_UNLIKELY(!Py_IsInitialized()))
@@ -103,7 +101,7 @@ struct sp_raw_node *sp_hook_walk(struct sp_thread *t, uint64_t *unnamed)
 {
 	int error = errno;
 	bool gil;
-	PyThreadState *ts = own_state(&gil);
+	PyThreadState *ts = sp_hook_own_state(&gil);
 	struct sp_walk *w = sp_walk_of(t);
 	ptrdiff_t n = w ? collect(w, ts) : -1;
 	struct sp_raw_node *node = t->root;

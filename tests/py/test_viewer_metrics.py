@@ -196,7 +196,8 @@ def test_a_range_of_curves(viewer, model):
     # what they grow by is what the tree of the range has, but for what grew where no call was open
     _, flat = asked(model, "flat", begin=begin, end=end)
     grown = sum(line["growth"] for line in view["lines"])
-    assert sum(flat["metric:ru_minflt:excl"]) <= grown + 1e-6
+    # (both cut the range's edges out of what grew there, at nanoseconds that each rounds for itself)
+    assert sum(flat["metric:ru_minflt:excl"]) <= grown + 1e-3
 
 
 CHOOSE = """(text => {
