@@ -291,6 +291,19 @@ int own_calls(void) { return calls; }
 """
 
 
+def test_in_another_interpreter(spartito, tmp_path):
+    recorded(spartito, tmp_path, """
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+one = interpreters.create()
+(getattr(interpreters, "exec", None) or interpreters.run_string)(one, "def keep():\\n    return bytearray(7_000_000)\\nx = keep()")
+""")
+    kept = [s for s in Model(str(tmp_path / "x")).memory()["sites"] if s["left_bytes"] >= 7_000_000]
+    assert [(s["function"], s["line"]) for s in kept] == [("__main__:keep", 2)]
+
+
 def test_an_allocator_of_the_programs_own(spartito, tmp_path):
     (tmp_path / "own.c").write_text(OWN_MALLOC)
     library = tmp_path / "own.so"
