@@ -128,8 +128,8 @@ void sp_hook_adopt(struct sp_thread *t, sp_frame *innermost);
 /* The thread's stack as it is open now, where functions are not recorded. */
 void sp_hook_settle(struct sp_thread *t);
 /* walk.c. The calling thread's own state, of the interpreter that it runs now; *gil: it has the GIL. Own frames stay as
- * they are while the thread is not in the interpreter, so that they may be read in any case. NULL: there is none, or the
- * interpreter is on its way out. */
+ * they are while the thread is not in the interpreter, so that they may be read in any case. NULL: there is none, or
+ * the interpreter is on its way out. */
 PyThreadState *sp_hook_own_state(bool *gil);
 /* For sp_stack_walk. */
 struct sp_raw_node *sp_hook_walk(struct sp_thread *t, uint64_t *unnamed);
