@@ -33,6 +33,14 @@ def measuring_cost(info: dict[str, Any]) -> float:
     return float(sum(each[loc["process"]] * (loc["visits"] + loc["resumed"]) for loc in info["locations"]))
 
 
+def cost_told(info: dict[str, Any]) -> str:
+    """measuring took about 12 ms; what allocations and waits took is not known, and said to be left out."""
+    metrics = {metric["name"] for metric in info["metrics"]}
+    beside = [what for what, metric in (("memory", "allocations"), ("waits", "waits")) if metric in metrics]
+    of = f"measuring calls, without {' and '.join(beside)}," if beside else "measuring"
+    return f"{of} took about {seconds(measuring_cost(info))}"
+
+
 def _spread(what: str, busy: list[tuple[float, str]]) -> str:
     longest, shortest = max(busy), min(busy)
     mean = sum(t for t, _ in busy) / len(busy)
@@ -149,8 +157,7 @@ def write(model: Model, directory: str, label: str, said: list[str]) -> None:
     for line in waits:
         out.line(line, "bold red" if line.startswith("deadlock") else "")
     if visits:
-        cost = measuring_cost(info)
-        out.line(f"measuring took about {seconds(cost)} of that ({percent(cost, total)} %)")
+        out.line(f"{cost_told(info)} of that ({percent(measuring_cost(info), total)} %)")
     for line in [*sentences(info), *of_ranks(directory)]:
         if line not in said:
             out.line(line, "yellow")

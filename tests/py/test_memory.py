@@ -530,6 +530,7 @@ leak()
     found = json.loads(run(spartito, "report", "--memory", "--json", tmp_path / "x").stdout)
     assert found["totals"]["bytes"] == m.found["processes"][0]["allocated"]
     assert found["left"][0]["left_bytes"] >= 1_000_000 and found["left"][0]["line"] == m.lines["leak"]
+    assert "; measuring calls, without memory, took about " in run(spartito, "report", tmp_path / "x").stdout
     assert run(spartito, "merge", tmp_path / "x").returncode == 0
     merged = Model(str(tmp_path / "x"))
     leak = next(row for row in merged.flat() if row["name"] == "__main__:leak")

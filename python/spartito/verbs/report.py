@@ -12,7 +12,7 @@ from spartito.conditions import told
 from spartito.options import Usage
 from spartito.reading import chosen, load, one_experiment, title
 from spartito.say import Refused, complain
-from spartito.summary import measuring_cost, of_mpi
+from spartito.summary import cost_told, measuring_cost, of_mpi
 from spartito.text import (
     Column,
     Output,
@@ -478,7 +478,7 @@ def _print(out: Output, model: Model, info: dict[str, Any], values: dict[str, ob
     out.line()
     for line in (*sampled.told(info), *of_mpi(info), *mpitable.remarks(model, info)):
         out.line(line)
-    cost = f"; measuring took about {seconds(measuring_cost(info))}, which {told(bool(values.get('compensate')))}" if called else ""
+    cost = f"; {cost_told(info)}, which {told(bool(values.get('compensate')))}" if called else ""
     out.line(
         f"{plural(len(info['processes']), 'process')}, {plural(len(info['locations']), 'thread')}, "
         f"{seconds(info['end'] - info['begin'])} from first to last{cost}"
