@@ -78,7 +78,7 @@ class Names:
     def _title(self, lock: dict[str, Any]) -> str:
         if lock["kind"] == "gil":
             return KINDS["gil"]
-        if lock["holder_stack"][-1:] == [ALIVE]:
+        if lock["holder_stack"][-1:] == [ALIVE] or (lock["type"] == "pthread_t" and lock["holder"] is not None):
             return f"the end of {self.of_thread(lock['holder'], lock['process'])}"
         whole = self.locks[lock["user"]] if lock["user"] is not None else None
         shown = whole or lock
@@ -279,16 +279,21 @@ def write(out: Output, found: dict[str, Any], info: dict[str, Any], limit: int) 
         out.line(f"{plural(len(still), 'wait')} {ended}; the times are those up to then")
 
 
+def _is_idle(wait: dict[str, Any]) -> bool:
+    """Sleeps, and threads of libraries that have nothing to do."""
+    return wait["kind"] == "sleep" or (not wait["stack"] and wait["news"])
+
+
 def summary(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
     """Lines for the end of a run."""
-    whole = sum(w["time"] for w in found["waits"] if w["kind"] != "sleep")
+    waits = [w for w in found["waits"] if not _is_idle(w)]
+    whole = sum(w["time"] for w in waits)
     if not whole:
         return circles(found, info)
     times: dict[tuple[int | None, str], float] = {}
-    for w in found["waits"]:
-        if w["kind"] != "sleep":
-            key = (w["lock"], w["kind"] if w["lock"] is None else "")
-            times[key] = times.get(key, 0.0) + w["time"]
+    for w in waits:
+        key = (w["lock"], w["kind"] if w["lock"] is None else "")
+        times[key] = times.get(key, 0.0) + w["time"]
     lock, kind = max(times, key=lambda key: times[key])
     what = Names(found, info).of_lock(lock, kind)
     line = f"threads waited {seconds(whole)} for each other and the like, {seconds(times[lock, kind])} of it for {what}"

@@ -141,7 +141,7 @@ VERBS = (
             Option(
                 "--waits",
                 "record what threads wait for: locks, conditions, queues, other threads and processes, sleeps, select, file "
-                "locks and the GIL; for how long, for which object, and who held it meanwhile",
+                "locks, the GIL, and those of compiled code; for how long, for which object, and who held it meanwhile",
             ),
             Option("--io", "record file I/O: the C library's functions on files, with the bytes that they move"),
             Option(

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The libraries of `spartito run --io` and `--memory-profile`, which the dynamic linker loads into each process
+"""The libraries of `spartito run --io`, `--memory-profile` and `--waits`, which the dynamic linker loads into each process
 of the run before all others."""
 
 from __future__ import annotations
 
 import os
 
-from spartito.rundir import PRELOAD, PRELOAD_HEAP
+from spartito.rundir import PRELOAD, PRELOAD_HEAP, PRELOAD_WAITS
 from spartito.say import Refused, reason
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIBRARY = os.path.join(HERE, "spartito_preload.so")
 HEAP = os.path.join(HERE, "spartito_heap.so")
+WAITS = os.path.join(HERE, "spartito_waits.so")
+LINKS = {HEAP: PRELOAD_HEAP, WAITS: PRELOAD_WAITS}
 APART = " :;\t\n"  # what LD_PRELOAD divides its names at, and what shells and batch systems do
 
 
@@ -20,10 +22,10 @@ def _loadable(path: str) -> bool:
 
 
 def add(environment: dict[str, str], directory: str, library: str = "", option: str = "--io") -> None:
-    """Puts the library (of file I/O, or HEAP) in front of what LD_PRELOAD names already. It stays there for the children of
+    """Puts the library (of file I/O, HEAP or WAITS) in front of what LD_PRELOAD names already. It stays there for the children of
     the program, which would not be recorded otherwise. Where its path cannot be written in LD_PRELOAD, a link in the experiment
     directory stands for it. Refused: neither can, or it is not there."""
-    link = PRELOAD_HEAP if library == HEAP else PRELOAD
+    link = LINKS.get(library, PRELOAD)
     library = library or LIBRARY
     if not os.path.isfile(library):
         raise Refused(f"{option}: {library} is not there; install spartito again")

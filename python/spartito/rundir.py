@@ -24,6 +24,7 @@ ENDED, PID, REGIONS = 28, 36, 48  # offsets of its fields
 SAMPLES = ".samples.raw"  # how names end of files that another process has written about the one of the same name
 RUNNING = 0  # enum sp_raw_ended
 PRELOAD_HEAP = "heap.so"  # and to that of --memory-profile
+PRELOAD_WAITS = "waits.so"  # and to that of --waits
 PRELOAD = "preload.so"  # a link to the library of --io, where LD_PRELOAD cannot name the library itself
 
 
@@ -244,7 +245,7 @@ class Directory:
         if self.crew:
             self.made += [path for path in (self.path, raw) if path not in self.made]
         if raw in self.made:
-            files = [os.path.join(self.path, name) for name in ("experiment.json", PRELOAD, PRELOAD_HEAP, "ranks")]
+            files = [os.path.join(self.path, name) for name in ("experiment.json", PRELOAD, PRELOAD_HEAP, PRELOAD_WAITS, "ranks")]
             try:
                 files += [os.path.join(raw, name) for name in os.listdir(raw)]
             except OSError:

@@ -2,13 +2,47 @@
 /* What the table of functions for other libraries (record/adapter.h) needs of Python, and the library of file I/O. */
 #include "hook/hook.h"
 #include "hook/heap.h"
+#include "hook/waits.h"
 #include "record/adapter.h"
 #include "record/heap_record.h"
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <link.h>
 #include <stdio.h>
 #include <string.h>
+
+struct range {
+	uintptr_t inside, code[2];
+};
+
+static int find_code(struct dl_phdr_info *object, size_t size, void *arg)
+{
+	struct range *r = arg, found = {r->inside, {UINTPTR_MAX, 0}};
+	bool here = false;
+	(void)size;
+	for (int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &object->dlpi_phdr[i];
+		const uintptr_t from = object->dlpi_addr + p->p_vaddr, to = from + p->p_memsz;
+		if (p->p_type != PT_LOAD)
+			continue;
+		here |= r->inside >= from && r->inside < to;
+		if (p->p_flags & PF_X) {
+			found.code[0] = from < found.code[0] ? from : found.code[0];
+			found.code[1] = to > found.code[1] ? to : found.code[1];
+		}
+	}
+	if (here)
+		*r = found;
+	return here;
+}
+
+void sp_hook_code_of(const void *inside, uintptr_t code[2])
+{
+	struct range r = {(uintptr_t)inside, {0, 0}};
+	dl_iterate_phdr(find_code, &r);
+	memcpy(code, r.code, sizeof r.code);
+}
 
 /* Without Python's events nothing will ever tell of its frames. */
 static int runs_python(void)
@@ -85,7 +119,7 @@ void sp_attach_mpi(void)
 }
 
 static const char *without_mpi;
-static bool without_heap, without_malloc;
+static bool without_heap, without_malloc, without_clib;
 
 int sp_attach(struct sp_settings *s, enum sp_raw_start how, bool *without_io)
 {
@@ -108,6 +142,7 @@ int sp_attach(struct sp_settings *s, enum sp_raw_start how, bool *without_io)
 		s->memory_profile = false;
 		s->memory_sample = s->limit_rss = 0;
 	}
+	without_clib = s->waits && !sp_waits_clib_find();
 	uint32_t groups;
 	char wrong[300];
 	if (sp_mpi_groups(s->mpi, &groups, wrong, sizeof wrong)) {
@@ -117,7 +152,7 @@ int sp_attach(struct sp_settings *s, enum sp_raw_start how, bool *without_io)
 	without_mpi = groups ? mpi_attach() : NULL;
 	s->io = s->io && !*without_io;
 	sp_adapter_runs_python = runs_python;
-	return s->io || sp_heap_wanted(s) ? watch_forks() : 0;
+	return s->io || s->waits || sp_heap_wanted(s) ? watch_forks() : 0;
 }
 
 void sp_attach_missing(bool without_io)
@@ -140,6 +175,11 @@ void sp_attach_missing(bool without_io)
 		         sp_process.settings.memory_profile ? "" : ", and blocks of more than 512 bytes");
 		sp_define_meta("missing_malloc", text, strlen(text));
 	}
+	static const char why_clib[] =
+	    "waits of the C library (mutexes, condition variables, sleeps of compiled code), "
+	    "because the library with its wrappers was not loaded into this process (LD_PRELOAD)";
+	if (without_clib)
+		sp_define_meta("missing_clib", why_clib, sizeof why_clib - 1);
 	if (without_mpi) {
 		char text[200];
 		snprintf(text, sizeof text, "MPI calls, because %s", without_mpi);

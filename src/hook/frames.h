@@ -146,16 +146,22 @@ static inline const void *sp_frame_instruction(const sp_frame *f, uint32_t *numb
 #endif
 }
 
+/* Where in its code that is, in bytes. */
+static inline int sp_frame_at(const sp_frame *f)
+{
+#if PY_VERSION_HEX < 0x030A0000
+	return f->f_lasti;
+#elif PY_VERSION_HEX < 0x030B0000
+	return f->f_lasti * (int)sizeof(_Py_CODEUNIT);
+#else
+	return _PyInterpreterFrame_LASTI((sp_frame *)f) * (int)sizeof(_Py_CODEUNIT);
+#endif
+}
+
 /* The line that runs; below 1: not known. */
 static inline int sp_frame_line(sp_frame *f)
 {
-#if PY_VERSION_HEX < 0x030A0000
-	return PyCode_Addr2Line(f->f_code, f->f_lasti);
-#elif PY_VERSION_HEX < 0x030B0000
-	return PyCode_Addr2Line(f->f_code, f->f_lasti * 2);
-#else
-	return PyCode_Addr2Line(sp_frame_code(f), _PyInterpreterFrame_LASTI(f) * (int)sizeof(_Py_CODEUNIT));
-#endif
+	return PyCode_Addr2Line(sp_frame_code(f), sp_frame_at(f));
 }
 
 /* Borrowed. */

@@ -6,7 +6,6 @@
 #include "record/heap_record.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <string.h>
 
 /* ---- where ---- */
@@ -120,32 +119,6 @@ static void domains_take(void)
 
 /* ---- beginning and end ---- */
 
-struct range {
-	uintptr_t inside, begin, end;
-};
-
-static int find_code(struct dl_phdr_info *object, size_t size, void *arg)
-{
-	struct range *r = arg;
-	struct range code = {r->inside, UINTPTR_MAX, 0};
-	bool found = false;
-	(void)size;
-	for (int i = 0; i < object->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &object->dlpi_phdr[i];
-		const uintptr_t from = object->dlpi_addr + p->p_vaddr, to = from + p->p_memsz;
-		if (p->p_type != PT_LOAD)
-			continue;
-		found = found || (r->inside >= from && r->inside < to);
-		if (p->p_flags & PF_X) {
-			code.begin = from < code.begin ? from : code.begin;
-			code.end = to > code.end ? to : code.end;
-		}
-	}
-	if (found)
-		*r = code;
-	return found;
-}
-
 static PyObject *over(PyObject *self, PyObject *none)
 {
 	(void)self, (void)none;
@@ -199,15 +172,15 @@ bool sp_hook_heap_first(void)
 
 int sp_hook_heap_start(void)
 {
-	struct range code = {(uintptr_t)&attach, 0, 0};
+	uintptr_t code[2];
 	if (!sp_heap_quiet || !sp_heap_wanted(&sp_process.settings))
 		return 0;
 	if (watch_end())
 		return -1;
-	dl_iterate_phdr(find_code, &code);
+	sp_hook_code_of(&attach, code);
 	sp_heap_where = where;
 	sp_heap_line = line_of;
-	const struct sp_heap_recorder *r = sp_heap_start(filter, code.begin, code.end);
+	const struct sp_heap_recorder *r = sp_heap_start(filter, code[0], code[1]);
 	if (!r || attach(r))
 		return 0;
 	if (r->sample)

@@ -77,7 +77,8 @@ uint32_t sp_names_c_function(struct sp_thread *t, PyObject *callable, uint64_t *
 uint64_t sp_names_c_key(PyObject *callable); /* 0: not a C function */
 /* File, absolute, and line of the innermost frame of the program; owned, NULL: there is none. */
 char *sp_names_caller(uint32_t *line);
-char *sp_names_file(PyCodeObject *code); /* as regions have it; owned, NULL: no memory */
+char *sp_names_file(PyCodeObject *code);  /* as regions have it; owned, NULL: no memory */
+char *sp_names_file_of(const char *name); /* the same of a name that is of no cell; without the GIL */
 /* numbers: the dictionary of a notebook's shell, from the file that a cell is compiled as to the cell's number; NULL:
  * none. Code of a cell is of the module and file In[NUMBER]. */
 void sp_names_set_cells(PyObject *numbers);
@@ -131,6 +132,9 @@ void sp_hook_settle(struct sp_thread *t);
  * they are while the thread is not in the interpreter, so that they may be read in any case. NULL: there is none, or
  * the interpreter is on its way out. */
 PyThreadState *sp_hook_own_state(bool *gil);
+/* attach.c. From where to where the code of the object file reaches that has this address in it; 0, 0: there is none.
+ */
+void sp_hook_code_of(const void *inside, uintptr_t code[2]);
 /* For sp_stack_walk. */
 struct sp_raw_node *sp_hook_walk(struct sp_thread *t, uint64_t *unnamed);
 /* Notes where a user region stands that has just begun, where functions are not recorded. */

@@ -330,6 +330,14 @@ static char *cell_of(const PyCodeObject *code)
 }
 
 /* "<string>" and the like stay as they are. */
+char *sp_names_file_of(const char *name)
+{
+	char *s = NULL;
+	if (!*name || *name == '/' || *name == '<' || !start_dir)
+		return strdup(name);
+	return asprintf(&s, "%s/%s", start_dir, name) < 0 ? NULL : s;
+}
+
 char *sp_names_file(PyCodeObject *code)
 {
 	struct sp_python_text t = sp_python_text(code->co_filename, "");
@@ -338,12 +346,7 @@ char *sp_names_file(PyCodeObject *code)
 		Py_XDECREF(t.owner);
 		return s;
 	}
-	if (t.n && t.p[0] != '/' && t.p[0] != '<' && start_dir) {
-		if (asprintf(&s, "%s/%.*s", start_dir, (int)t.n, t.p) < 0)
-			s = NULL;
-	} else {
-		s = copy_of(t);
-	}
+	s = sp_names_file_of(t.p);
 	Py_XDECREF(t.owner);
 	return s;
 }

@@ -427,6 +427,7 @@ void sp_waits_start(void)
 {
 	if (!sp_waits_wanted)
 		return;
+	sp_waits_clib_start();
 	SP_SAVE_EXCEPTION;
 	PyObject *thread = PyImport_ImportModule("_thread");
 	PyObject *dict = thread ? PyModule_GetDict(thread) : NULL;
@@ -450,6 +451,7 @@ void sp_waits_start(void)
 /* The types keep our functions: a lock's end is to be seen as long as there is a table of them. */
 void sp_waits_stop(void)
 {
+	sp_waits_clib_stop();
 	if (!sp_waits_home)
 		return;
 	sp_waits_calls_stop();

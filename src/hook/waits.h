@@ -45,6 +45,11 @@ void sp_method_give_back(struct sp_method *m);
 void sp_waits_calls_start(void);
 void sp_waits_calls_stop(void);
 
+/* waits_clib.c. Whether the library with the wrappers of the C library is loaded; its part in a measurement. */
+bool sp_waits_clib_find(void);
+void sp_waits_clib_start(void);
+void sp_waits_clib_stop(void);
+
 /* Where the calling thread waits; t NULL: without the node. */
 struct sp_waits_place {
 	uint64_t node;

@@ -3,8 +3,9 @@
  * as those of locks are. */
 #include "hook/waits.h"
 #include "record/adapter.h"
+#include "record/clib.h"
 
-#include <stdio.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -185,31 +186,8 @@ static uint32_t location_of(PyObject *thread)
 	return location;
 }
 
-/* Objects without an address, by their names: files. */
-static struct sp_raw_object *named(unsigned kind, const char *name)
-{
-	enum { MOST = 64 };
-	static struct {
-		uint32_t string, process;
-		struct sp_raw_object *object;
-	} known[MOST];
-	static unsigned next;
-	const uint32_t string = sp_define_name(SP_RAW_DEF_STRING, name, strlen(name)), process = *sp_adapter_v1.process;
-	for (int i = 0; i < MOST; i++)
-		if (known[i].object && known[i].string == string && known[i].process == process)
-			return known[i].object;
-	struct sp_raw_object *o = sp_object_new(kind, NULL, string);
-	if (o) {
-		known[next % MOST].string = string;
-		known[next % MOST].process = process;
-		known[next++ % MOST].object = o;
-	}
-	return o;
-}
-
 static struct sp_raw_object *file_of(const struct call *c, unsigned kind)
 {
-	char link[40], name[4096];
 	PyObject *o = c->n > 0 ? c->args[0] : NULL;
 	/* the method fileno() of the interpreter's own files is no code of the program's */
 	PyObject *number = o && !PyLong_CheckExact(o) && !strncmp(Py_TYPE(o)->tp_name, "_io.", 4)
@@ -218,12 +196,7 @@ static struct sp_raw_object *file_of(const struct call *c, unsigned kind)
 	const long fd = o && PyLong_CheckExact(o) ? PyLong_AsLong(o) : number ? PyLong_AsLong(number) : -1;
 	PyErr_Clear();
 	Py_XDECREF(number);
-	snprintf(link, sizeof link, "/proc/self/fd/%ld", fd);
-	const ssize_t n = fd >= 0 ? readlink(link, name, sizeof name - 1) : -1;
-	if (n <= 0)
-		return NULL;
-	name[n] = 0;
-	return named(kind, name);
+	return fd >= 0 && fd <= INT_MAX ? sp_object_of_file(kind, (int)fd) : NULL;
 }
 
 static bool begin(struct call *c, int i)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is known of locks and other objects that threads wait for, by their addresses. */
+#include "base/addresses.h"
 #include "hook/waits.h"
 
 #include <stdlib.h>
@@ -19,51 +20,25 @@ struct slot {
 	uint32_t made_by, holder;
 };
 
-static struct slot *slots; /* owned; open-addressed, by the address */
-static size_t slots_mask, slots_used;
-static size_t place_of(uintptr_t address)
-{
-	return (size_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 32) & slots_mask;
-}
+static struct sp_addresses slots;
 
 static struct slot *find(const void *o)
 {
-	const uintptr_t address = (uintptr_t)o;
-	for (size_t i = place_of(address); SP_LIKELY(slots[i].address); i = (i + 1) & slots_mask)
-		if (SP_LIKELY(slots[i].address == address))
-			return &slots[i];
-	return NULL;
+	return sp_addresses_find(&slots, sizeof(struct slot), o);
 }
 
-static bool slots_grow(void)
+static struct slot *slot_at(size_t i)
 {
-	struct slot *old = slots, *fresh = calloc((slots_mask + 1) * 2, sizeof *fresh);
-	const size_t n = slots_mask + 1;
-	if (!fresh)
-		return false;
-	slots = fresh;
-	slots_mask = n * 2 - 1;
-	for (size_t i = 0, k; i < n; i++)
-		if (old[i].address) {
-			for (k = place_of(old[i].address); slots[k].address; k = (k + 1) & slots_mask)
-				;
-			slots[k] = old[i];
-		}
-	free(old);
-	return true;
+	return sp_addresses_slot(&slots, sizeof(struct slot), i);
 }
 
 /* NULL: no memory. */
 SP_COLD static struct slot *add(const void *o)
 {
-	if (slots_used * 2 > slots_mask && !slots_grow())
-		return NULL;
-	size_t i = place_of((uintptr_t)o);
-	while (slots[i].address)
-		i = (i + 1) & slots_mask;
-	slots[i] = (struct slot){.address = (uintptr_t)o, .made_by = SP_RAW_NONE, .holder = SP_RAW_NONE};
-	slots_used++;
-	return &slots[i];
+	struct slot *s = sp_addresses_add(&slots, sizeof *s, o);
+	if (s)
+		s->made_by = s->holder = SP_RAW_NONE;
+	return s;
 }
 
 /* The object is no more. */
@@ -78,15 +53,7 @@ void sp_known_forget(const void *o)
 		s->object->freed = 1;
 		s->object->holder = SP_RAW_NONE;
 	}
-	/* those behind it that would not be found any more move up */
-	size_t gap = (size_t)(s - slots);
-	for (size_t i = (gap + 1) & slots_mask; slots[i].address; i = (i + 1) & slots_mask)
-		if (((i - place_of(slots[i].address)) & slots_mask) >= ((i - gap) & slots_mask)) {
-			slots[gap] = slots[i];
-			gap = i;
-		}
-	slots[gap] = (struct slot){.address = 0};
-	slots_used--;
+	sp_addresses_remove(&slots, sizeof *s, s);
 	Py_XDECREF(watch);
 	Py_XDECREF((PyObject *)code);
 }
@@ -228,18 +195,23 @@ SP_WAITS_TOGETHER struct sp_raw_object *sp_waits_object(PyObject *o, unsigned ki
 	return r;
 }
 
-static uint32_t forking; /* location of the thread that forks */
+static uint32_t forking; /* location of the thread that forks; SP_RAW_HOLDER_GONE: it has no part in the table */
 
+/* Without the GIL another thread may be in the midst of changing the table, and Python does not go on in the child. */
 static void before_fork(void)
 {
-	forking = sp_self ? sp_self->loc.id : SP_RAW_NONE;
+	const PyThreadState *ts = sp_thread_state();
+	const bool gil = ts && ts->thread_id == PyThread_get_thread_ident();
+	forking = !gil ? SP_RAW_HOLDER_GONE : sp_self ? sp_self->loc.id : SP_RAW_NONE;
 }
 
 /* In the child there is one thread, whose location will be the first. Records are the parent's. */
 static void in_child(void)
 {
-	for (size_t i = 0; slots && i <= slots_mask; i++) {
-		struct slot *s = &slots[i];
+	if (forking == SP_RAW_HOLDER_GONE)
+		return;
+	for (size_t i = 0; slots.slots && i <= slots.mask; i++) {
+		struct slot *s = slot_at(i);
 		s->object = NULL;
 		s->made_by = SP_RAW_NONE;
 		s->holder_node = s->since = 0;
@@ -252,25 +224,24 @@ static void in_child(void)
 bool sp_known_begin(void)
 {
 	static bool handlers;
-	if (!slots) {
-		slots_mask = 1023;
-		slots = calloc(slots_mask + 1, sizeof *slots);
+	if (!slots.slots)
+		sp_addresses_resize(&slots, sizeof(struct slot), 1024);
+	for (size_t i = 0; slots.slots && i <= slots.mask; i++) {
+		struct slot *s = slot_at(i);
+		Py_CLEAR(s->watch);
+		Py_CLEAR(s->code);
+		s->address = 0;
 	}
-	for (size_t i = 0; slots && i <= slots_mask; i++) {
-		Py_CLEAR(slots[i].watch);
-		Py_CLEAR(slots[i].code);
-		slots[i].address = 0;
-	}
-	slots_used = 0;
-	if (slots && !handlers)
+	slots.used = 0;
+	if (slots.slots && !handlers)
 		handlers = pthread_atfork(before_fork, NULL, in_child) == 0;
-	return slots && handlers;
+	return slots.slots && handlers;
 }
 
 void sp_known_end(void)
 {
-	for (size_t i = 0; slots && i <= slots_mask; i++)
-		slots[i].object = NULL;
+	for (size_t i = 0; slots.slots && i <= slots.mask; i++)
+		slot_at(i)->object = NULL;
 }
 
 SP_WAITS_TOGETHER uint32_t sp_known_holder(const void *o, uint64_t *node)

@@ -134,17 +134,6 @@ static unsigned kind_of(PyTypeObject *type)
 	return k->what;
 }
 
-static int frame_at(const sp_frame *f)
-{
-#if PY_VERSION_HEX < 0x030A0000
-	return f->f_lasti;
-#elif PY_VERSION_HEX < 0x030B0000
-	return f->f_lasti * (int)sizeof(_Py_CODEUNIT);
-#else
-	return _PyInterpreterFrame_LASTI((sp_frame *)f) * (int)sizeof(_Py_CODEUNIT);
-#endif
-}
-
 SP_WAITS_TOGETHER void sp_waits_find_place(struct sp_thread *t, struct sp_waits_place *p)
 {
 	sp_frame *f = sp_frame_current(PyThreadState_Get()), *last = f;
@@ -165,7 +154,7 @@ SP_WAITS_TOGETHER void sp_waits_find_place(struct sp_thread *t, struct sp_waits_
 	f = f ? f : last;
 	if (f) {
 		p->code = sp_frame_code(f);
-		p->at = frame_at(f);
+		p->at = sp_frame_at(f);
 	}
 }
 

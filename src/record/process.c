@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Beginning and end of a measurement, and fork: a child goes on in a file of its own. */
 #include "record/adapter.h"
+#include "record/clib.h"
 #include "record/heap_record.h"
 #include "record/interpose.h"
 #include "record/lines.h"
@@ -66,6 +67,7 @@ static void fork_forget(void)
 static void fork_prepare(void)
 {
 	sp_adapter_forks = 1;
+	sp_clib_fork(SP_FORK_BEFORE);
 	pthread_mutex_lock(&sp_process.lock);
 	sp_heap_fork(SP_FORK_BEFORE);
 	sp_metrics_fork(SP_FORK_BEFORE);
@@ -97,6 +99,7 @@ static void fork_parent(void)
 	sp_metrics_fork(SP_FORK_PARENT);
 	sp_heap_fork(SP_FORK_PARENT);
 	pthread_mutex_unlock(&sp_process.lock);
+	sp_clib_fork(SP_FORK_PARENT);
 	sp_adapter_forks = 0;
 }
 
@@ -108,6 +111,7 @@ static void fork_child(void)
 	sp_adapter_forks = sp_adapter_forked_python = 0;
 	sp_metrics_fork(SP_FORK_CHILD);
 	sp_heap_fork(SP_FORK_CHILD);
+	sp_clib_fork(SP_FORK_CHILD);
 	if (sp_process.forked || !sp_process.header)
 		return;
 	forking.header = sp_process.header;
@@ -277,6 +281,7 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 	sp_interpose_columns();
 	sp_heap_columns();
 	sp_waits_forget();
+	sp_clib_forget();
 	sp_waits_columns();
 	sp_adapter_new_file(1);
 	static const char deeper[] = "COLLAPSED";

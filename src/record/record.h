@@ -486,6 +486,7 @@ void sp_metrics_stop(void); /* with the process lock held, as the next two */
 void sp_metrics_thread_end(struct sp_thread *t);
 enum sp_fork { SP_FORK_BEFORE, SP_FORK_PARENT, SP_FORK_CHILD };
 void sp_metrics_fork(enum sp_fork when);
+void sp_clib_fork(enum sp_fork when); /* before the process lock is taken */
 int sp_metrics_thread_begin(struct sp_thread *t);
 /* The frame at this depth begins or ends: keeps the values, or adds to its node what they grew by. */
 void sp_metrics_enter(struct sp_thread *t, size_t depth, uint64_t now);

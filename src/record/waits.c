@@ -17,8 +17,9 @@ struct entry {
 
 /* Of one thread. */
 struct sp_waits {
-	struct sp_wait *open; /* the innermost one that goes on; first, see sp_waits_now() */
-	struct entry *table;  /* owned; open-addressed */
+	struct sp_wait *open;    /* the innermost one that goes on */
+	struct sp_raw_wait *row; /* of that, for other threads */
+	struct entry *table;     /* owned; open-addressed */
 	uint32_t mask, n;
 	struct sp_raw_chunk *chunk; /* the newest */
 	uint32_t chunks;
@@ -46,15 +47,18 @@ SP_COLD static void look_at_clock(uint64_t now)
 {
 	const struct sp_raw_sync first = sp_process.header->first, last = sp_clock_sync();
 	const uint64_t ticks = last.ticks - first.ticks;
-	tick_ns = ticks ? (double)(last.mono_ns - first.mono_ns) / (double)ticks : 1;
-	tick_looks = now + ticks / 2;
+	double ns = ticks ? (double)(last.mono_ns - first.mono_ns) / (double)ticks : 1;
+	__atomic_store(&tick_ns, &ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&tick_looks, now + ticks / 2, __ATOMIC_RELEASE);
 }
 
 static uint64_t nanoseconds(uint64_t ticks, uint64_t now)
 {
-	if (SP_UNLIKELY(now >= tick_looks) && sp_process.header)
+	double ns;
+	if (SP_UNLIKELY(now >= __atomic_load_n(&tick_looks, __ATOMIC_ACQUIRE)) && sp_process.header)
 		look_at_clock(now);
-	return (uint64_t)((double)(int64_t)ticks * tick_ns);
+	__atomic_load(&tick_ns, &ns, __ATOMIC_RELAXED);
+	return (uint64_t)((double)(int64_t)ticks * ns);
 }
 
 void sp_waits_columns(void)
@@ -184,6 +188,20 @@ struct sp_raw_wait *sp_waits_add(struct sp_thread *t, const struct sp_wait_key *
 	return row;
 }
 
+static void open_now(struct sp_waits *all, struct sp_wait *w)
+{
+	all->open = w;
+	__atomic_store_n(&all->row, w ? w->row : NULL, __ATOMIC_RELEASE);
+}
+
+bool sp_waits_within(struct sp_thread *t, const void *frame)
+{
+	struct sp_waits *all = t->waits;
+	while (all && all->open && (const char *)all->open < (const char *)frame)
+		open_now(all, all->open->outer);
+	return all && all->open;
+}
+
 SP_WAITS_TOGETHER void sp_wait_begin(struct sp_wait *w, struct sp_thread *t, uint64_t node, struct sp_raw_wait *row,
                                      struct sp_raw_object *object, unsigned flags)
 {
@@ -196,7 +214,7 @@ SP_WAITS_TOGETHER void sp_wait_begin(struct sp_wait *w, struct sp_thread *t, uin
 	                      .process = *sp_adapter_v1.process};
 	/* one for the GIL ends without it, while another thread may look for a circle; nothing is within it */
 	if (all && (!row || row->kind != SP_RAW_WAIT_GIL))
-		all->open = w;
+		open_now(all, w);
 	w->begin = sp_ticks();
 	if (row) {
 		row->flags = (uint16_t)flags;
@@ -218,10 +236,9 @@ SP_WAITS_TOGETHER bool sp_wait_end(struct sp_wait *w, bool got)
 	const uint64_t end = sp_ticks(), took = end - w->begin;
 	const uint64_t own = took > w->inner ? took - w->inner : 0;
 	if (t->waits)
-		t->waits->open = w->outer;
-	if (w->outer) {
+		open_now(t->waits, w->outer);
+	if (w->outer)
 		w->outer->inner += took;
-	}
 	struct sp_raw_wait *row = w->row;
 	if (row) {
 		row->count++;
@@ -244,6 +261,23 @@ SP_WAITS_TOGETHER bool sp_wait_end(struct sp_wait *w, bool got)
 		*sp_node_value(n, (unsigned)column_count) += 1;
 	}
 	return true;
+}
+
+void sp_wait_drop(struct sp_wait *w)
+{
+	struct sp_thread *t = w->t;
+	if (sp_self != t || w->process != *sp_adapter_v1.process)
+		return;
+	if (t->waits)
+		open_now(t->waits, w->outer);
+	if (w->row)
+		__atomic_store_n(&w->row->since, 0, __ATOMIC_RELAXED);
+	if (w->object)
+		__atomic_fetch_sub(&w->object->contended, 1, __ATOMIC_RELAXED);
+	if (SP_UNLIKELY(t->traced) && w->row && sp_recording && t->epoch == sp_epoch) {
+		const uint64_t payload[2] = {(uint64_t)w->row->object | (uint64_t)w->row->kind << 32, 0};
+		sp_extra_at(t, SP_RAW_X_WAIT_END, payload, 2, sp_ticks());
+	}
 }
 
 /* ---- objects ---- */
@@ -354,35 +388,45 @@ bool sp_wait_begin_gil(struct sp_wait *w, struct sp_thread *t)
 
 /* ---- circles ---- */
 
-/* The innermost wait of a location without end for an object that somebody holds; NULL: there is none. */
-static const struct sp_wait *waits_for(uint32_t location)
+/* What a location waits for without end, which somebody holds. Rows stay as long as their thread, which cannot end
+ * while the process lock is held; false: it does not wait. */
+static bool waits_for(uint32_t location, struct sp_raw_deadlock *link, uint32_t *holder)
 {
-	for (struct sp_thread *t = sp_process.threads; t; t = t->next)
-		if (t->loc.id == location) {
-			const struct sp_wait *w = t->waits ? t->waits->open : NULL;
-			return w && w->row && w->object && !(w->row->flags & SP_RAW_WAIT_TIMED) ? w : NULL;
-		}
-	return NULL;
+	const struct sp_thread *t = sp_process.threads;
+	while (t && t->loc.id != location)
+		t = t->next;
+	const struct sp_raw_wait *row = t && t->waits ? __atomic_load_n(&t->waits->row, __ATOMIC_ACQUIRE) : NULL;
+	const uint64_t since = row ? __atomic_load_n(&row->since, __ATOMIC_RELAXED) : 0;
+	const struct sp_raw_object *o = since && !(row->flags & SP_RAW_WAIT_TIMED) ? sp_object_of(row->object) : NULL;
+	if (!o || o->holder >= SP_RAW_HOLDER_GONE)
+		return false;
+	*link = (struct sp_raw_deadlock){location, o->id, since, row->node};
+	*holder = o->holder;
+	return true;
+}
+
+/* The circle from a location on; its length, 0: there is none. With the process lock held. */
+static size_t circle_from(uint32_t first, struct sp_raw_deadlock *circle)
+{
+	uint32_t location = first;
+	size_t n = 0;
+	do
+		if (n == MOST_CIRCLE || !waits_for(location, &circle[n++], &location))
+			return 0;
+	while (location != first);
+	return n;
 }
 
 void sp_waits_look_for_circle(const struct sp_wait *w)
 {
-	struct sp_raw_deadlock circle[MOST_CIRCLE];
-	const uint32_t self = w->t->loc.id;
-	size_t n = 0;
-	if (!w->row || !w->object || w->row->flags & SP_RAW_WAIT_TIMED)
+	struct sp_raw_deadlock circle[MOST_CIRCLE], again[MOST_CIRCLE];
+	if (!w->row || w->row->flags & SP_RAW_WAIT_TIMED)
 		return;
 	pthread_mutex_lock(&sp_process.lock);
-	uint32_t location = self;
-	do {
-		const struct sp_wait *at = location == self ? w : waits_for(location);
-		if (!at || at->object->holder >= SP_RAW_HOLDER_GONE || n == MOST_CIRCLE) {
-			n = 0;
-			break;
-		}
-		circle[n++] = (struct sp_raw_deadlock){location, at->object->id, at->begin, at->row->node};
-		location = at->object->holder;
-	} while (location != self);
+	size_t n = circle_from(w->t->loc.id, circle);
+	/* what threads without the GIL wait for may have changed on the way: a circle stays */
+	if (n && (circle_from(w->t->loc.id, again) != n || memcmp(circle, again, n * sizeof *circle)))
+		n = 0;
 	pthread_mutex_unlock(&sp_process.lock);
 	const struct sp_text text = {(const char *)circle, n * sizeof *circle};
 	if (n)

@@ -49,14 +49,13 @@ void sp_wait_begin(struct sp_wait *w, struct sp_thread *t, uint64_t node, struct
                    struct sp_raw_object *object, unsigned flags);
 /* And ends; false: with a file that is over. got: the object. */
 bool sp_wait_end(struct sp_wait *w, bool got);
+/* It was none. */
+void sp_wait_drop(struct sp_wait *w);
+/* Whether the calling thread is in a wait that is recorded, of a caller of this frame's. One whose frame is gone, by
+ * longjmp, is forgotten. */
+bool sp_waits_within(struct sp_thread *t, const void *frame);
 /* For the GIL, at the top of the thread's stack; false: there is no room. Without the GIL. */
 bool sp_wait_begin_gil(struct sp_wait *w, struct sp_thread *t);
-/* Whether the calling thread is in a wait that is recorded. */
-static inline bool sp_waits_now(const struct sp_thread *t)
-{
-	return t->waits != NULL && *(struct sp_wait *const *)t->waits != NULL;
-}
-
 /* A new object: id, address, kind, type (string); all else is its caller's to fill in. NULL: no room, or too many
  * (counted). Takes the process lock. */
 struct sp_raw_object *sp_object_new(unsigned kind, const void *address, uint32_t type);

@@ -20,6 +20,7 @@ ROOMS = {
     "sample": {"base", "record", "raw/format.h"},
     "preload": {"record/adapter.h", "raw/format.h"},
     "heap": {"record/heap.h", "raw/format.h"},
+    "clib": {"record/clib.h", "raw/format.h"},
     "native": {"record/adapter.h"},
     "mpi": {"base/dynamic.h", "record/adapter.h", "raw/format.h", "model/merge.h"},
     "raw": {"base"},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The kernel of `spartito kernel install`: ipykernel, with the magics loaded and the library of --io in front of all others."""
+"""The kernel of `spartito kernel install`: ipykernel with the magics, and the libraries of --io and --waits in front of all."""
 
 from __future__ import annotations
 
@@ -81,6 +81,7 @@ def _again() -> None:
     environment[BEFORE] = environment.get("LD_PRELOAD", "")
     try:
         preload.add(environment, os.devnull)
+        preload.add(environment, os.devnull, preload.WAITS, "--waits")
         if environment.get(MEMORY):
             preload.add(environment, os.devnull, preload.HEAP, "--memory")
         os.execve(sys.executable, [sys.executable, "-c", CODE, *sys.argv[1:]], environment)

@@ -135,6 +135,10 @@ class Lent:
             with_library = dict(os.environ)
             preload.add(with_library, directory)
             self.values["LD_PRELOAD"] = with_library["LD_PRELOAD"]
+        if settings.get("waits", "0") == "1":
+            with_library = {**os.environ, **self.values}
+            preload.add(with_library, directory, preload.WAITS, "--waits")
+            self.values["LD_PRELOAD"] = with_library["LD_PRELOAD"]
         if records_memory(settings):
             with_library = {**os.environ, **self.values}
             preload.add(with_library, directory, preload.HEAP, "--memory-profile")

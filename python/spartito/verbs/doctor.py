@@ -135,10 +135,11 @@ def _preloaded(what: str, option: str, library: str) -> Line:
 
 
 def _preloads() -> Iterator[Line]:
-    from spartito.preload import HEAP, LIBRARY
+    from spartito.preload import HEAP, LIBRARY, WAITS
 
     yield _preloaded("file I/O", "--io", LIBRARY)
     yield _preloaded("memory", "--memory-profile", HEAP)
+    yield _preloaded("waits of the C library", "--waits", WAITS)
 
 
 def _mpi() -> Iterator[Line]:

@@ -39,6 +39,10 @@ def _environment(path: str, values: list[Value], calls: bool, sampler: int) -> d
             from spartito import preload
 
             preload.add(environment, path)
+        if setting.name == "waits" and value.text == "1":
+            from spartito import preload
+
+            preload.add(environment, path, preload.WAITS, value.named)
     if sampler and not calls:
         environment.pop(next(v.setting.variable for v in values if v.setting.name == "metrics"), None)  # the sampler counts
     _memory(environment, path, {value.setting.name: value for value in values})
