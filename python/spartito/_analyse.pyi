@@ -264,6 +264,14 @@ class Model:
         (timeline) that have a part of their own, and those that share one or are left out. Error: nothing to draw, no trace, too small."""
 
     def convert(
-        self, format: str, path: str, *, process: int = -1, progress: Callable[[int, int], None] | None = None, bare: bool = False
+        self,
+        format: str,
+        path: str,
+        *,
+        process: int = -1,
+        progress: Callable[[int, int], None] | None = None,
+        bare: bool = False,
+        calls: bool = False,
     ) -> None:
-        """bare: the functions of a trace for Perfetto have their names without module and class, as in table()."""
+        """bare: the functions of a trace for Perfetto have their names without module and class, as in table(). calls: samples in OTF2
+        are functions that are entered and left."""

@@ -89,8 +89,9 @@ def refuse(f: Format, traced: bool) -> None:
         raise Refused(f"the format {f.name} needs the trace, which this experiment does not hold: measure with --trace")
 
 
-def convert(model: Model, traced: bool, f: Format, path: str, process: int = -1) -> None:
-    """Refused: it cannot be written. An interrupted conversion leaves nothing behind (the writers see to it)."""
+def convert(model: Model, traced: bool, f: Format, path: str, process: int = -1, calls: bool = False) -> None:
+    """calls: samples become calls where a format tells both. Refused: it cannot be written. An interrupted conversion leaves
+    nothing behind (the writers see to it)."""
     refuse(f, traced)
     if f.directory and os.path.lexists(path):
         raise Refused(f"{path} already exists; {f.name} writes a new directory: name another with -o")
@@ -98,7 +99,7 @@ def convert(model: Model, traced: bool, f: Format, path: str, process: int = -1)
         raise Refused(f"{path} is a directory; {f.name} writes a file: name it with -o")
     with_bar(
         f"writing {os.path.basename(path)}",
-        lambda progress: model.convert(f.name, path, process=process, progress=progress),
+        lambda progress: model.convert(f.name, path, process=process, progress=progress, calls=calls),
     )
 
 

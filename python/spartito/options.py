@@ -282,6 +282,7 @@ VERBS = (
             Option("--process", "only process N of the list of `spartito info`", "N", kind="count"),
             Option("--rank", "only that rank of MPI", "N", kind="count"),
             Option("--per-rank", "a directory with a file for each rank, cpu_0.prof …, or for each process where there is no MPI"),
+            Option("--samples-as-calls", "for tools that read no samples: in OTF2 they are functions entered and left when first and last found"),
         ),
         (
             ("spartito convert DIR --to pstats -o run.prof", "for pstats, SnakeViz and gprof2dot"),

@@ -107,7 +107,7 @@ static int check_conversion(struct sp_state *st, const struct sp_model *m, const
 
 PyObject *sp_model_convert(PyObject *o, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = {"format", "path", "process", "progress", "bare", NULL};
+	static char *names[] = {"format", "path", "process", "progress", "bare", "calls", NULL};
 	PyObject *path = NULL;
 	struct sp_model_object *self = (struct sp_model_object *)o;
 	struct sp_state *st = sp_state_of(o);
@@ -117,10 +117,10 @@ PyObject *sp_model_convert(PyObject *o, PyObject *args, PyObject *kwargs)
 	const char *format;
 	long process = -1;
 	struct sp_err e = {.code = 0};
-	int rc = -1, bare = 0;
+	int rc = -1, bare = 0, calls = 0;
 
-	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "sO&|$lOp:convert", names, &format, PyUnicode_FSConverter,
-	                                        &path, &process, &watch.progress, &bare))
+	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "sO&|$lOpp:convert", names, &format,
+	                                        PyUnicode_FSConverter, &path, &process, &watch.progress, &bare, &calls))
 		return NULL;
 	w = sp_writer_find(format);
 	if (check_conversion(st, self->model, w, format, process) || sp_model_enter(self))
@@ -128,6 +128,7 @@ PyObject *sp_model_convert(PyObject *o, PyObject *args, PyObject *kwargs)
 	if (process >= 0)
 		options.process = (uint32_t)process;
 	options.bare = bare;
+	options.calls = calls;
 	sp_watch_begin(&watch);
 	rc = sp_model_rows(self->model, &e);
 	if (rc == 0)

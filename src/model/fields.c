@@ -181,6 +181,7 @@ void sp_fields_source(struct sp_pack *k, const struct sp_model *m, struct sp_sou
 	if (k->reading && !(s->sampled_clock.ns > 0 && s->sampled_clock.ns < 0x1p32))
 		sp_pack_fail(k);
 	sp_pack_ids(k, &s->sampled_regions, m->n_regions);
+	sp_pack_ids(k, &s->sampled_metrics, m->n_metrics);
 	sp_pack_bool(k, &s->regions_repeat);
 	sp_pack_bool(k, &s->has_io);
 	sp_pack_bool(k, &s->has_mpi);

@@ -105,6 +105,7 @@ static void close_source(struct sp_source *s)
 		free(s->handles.to);
 		free(s->io_handles);
 		free(s->sampled_regions.to);
+		free(s->sampled_metrics.to);
 	}
 	memset(s, 0, sizeof(*s));
 }

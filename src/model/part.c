@@ -329,9 +329,10 @@ static int move_source(struct sp_builder *b, struct sp_source *s, const struct p
 
 	s->borrowed = false;
 	rc = move_ids(&s->regions, p->regions) | move_ids(&s->sampled_regions, p->regions) |
-	     move_ids(&s->counters, p->counters) | move_ids(&s->parameters, p->parameters) |
-	     move_ids(&s->strings, p->strings) | move_ids(&s->metrics, ids->metrics) | move_ids(&s->handles, NULL) |
-	     move_ids(&s->tasks, NULL) | move_ids(&s->threads, NULL);
+	     move_ids(&s->sampled_metrics, ids->metrics) | move_ids(&s->counters, p->counters) |
+	     move_ids(&s->parameters, p->parameters) | move_ids(&s->strings, p->strings) |
+	     move_ids(&s->metrics, ids->metrics) | move_ids(&s->handles, NULL) | move_ids(&s->tasks, NULL) |
+	     move_ids(&s->threads, NULL);
 	for (i = 0; sync && i < s->n_sync; i++)
 		sync[i] = ids->metrics[s->sync[i]];
 	for (i = 0; handles && i < s->n_io_handles; i++) {

@@ -44,7 +44,7 @@ struct sp_source {
 	unsigned users;      /* of `raw`, if it was opened so */
 	/* of the process's file of samples, which may be `raw` itself */
 	struct sp_clock sampled_clock;
-	struct sp_ids sampled_regions;
+	struct sp_ids sampled_regions, sampled_metrics;
 };
 
 /* Where the events of a location are. */

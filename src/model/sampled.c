@@ -220,5 +220,6 @@ void sp_samples_keep(struct sp_loading *l)
 	if (!s)
 		return;
 	to->sampled_regions = s->source->regions;
-	s->source->regions = (struct sp_ids){NULL, 0};
+	to->sampled_metrics = s->source->metrics;
+	s->source->regions = s->source->metrics = (struct sp_ids){NULL, 0};
 }

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "model/sampled_events.h"
+#include "model/events.h"
+#include "model/samples.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/guard.h"
 
 struct sp_sampled_events {
 	const struct sp_model *m;
 	struct sp_raw_file *raw; /* owned */
 	const struct sp_raw_thread *thread;
 	struct sp_clock clock;
-	uint32_t *path_of; /* owned; node to path; SP_NONE: none */
+	const struct sp_ids *metrics; /* by columns */
+	uint32_t *path_of;            /* owned; node to path; SP_NONE: none */
 	size_t nodes;
 	size_t part;           /* the one being read is the one before */
 	const uint64_t *words; /* of it */
@@ -20,6 +25,10 @@ struct sp_sampled_events {
 	uint32_t is, wanted; /* paths: what is open, and what was found */
 	bool over;
 };
+
+const char *const sp_sample_state_names[SP_SAMPLE_STATES] = {"running", "gil", "system call", "idle"};
+/* The columns of such a file: looks, processor time, that in each state, and then counters. */
+enum { COLUMN_LOOKS, COLUMN_CPU, COLUMN_COUNTERS = 2 + SP_SAMPLE_STATES };
 
 static void silent(void *arg, const char *text)
 {
@@ -101,6 +110,7 @@ int sp_sampled_events_open(struct sp_sampled_events **out, const struct sp_model
 		return sp_model_no_memory(e);
 	s->m = m;
 	s->clock = source->sampled_clock;
+	s->metrics = source->sampled_metrics.n ? &source->sampled_metrics : &source->metrics;
 	s->ticks = s->clock.first;
 	s->ns = l->begin;
 	s->end = l->end;
@@ -162,33 +172,60 @@ static int next_part(struct sp_sampled_events *s, struct sp_err *e)
 	return 1;
 }
 
-/* Reads words until something else was found, or the part is at its end. */
-static void next_word(struct sp_sampled_events *s)
+/* Of payload, where files of before say less. */
+static void take_sample(struct sp_sampled_events *s, const uint64_t *payload, uint32_t words, struct sp_sample *out)
 {
-	const uint64_t w = s->words[s->at];
+	const uint64_t node = payload[0];
+	size_t i;
+
+	*out = (struct sp_sample){.state = SP_SAMPLE_RUNNING};
+	out->path = node < s->nodes && s->path_of[node] != SP_NONE ? s->path_of[node] : 0;
+	if (words > 1 && payload[1] < SP_SAMPLE_STATES)
+		out->state = (uint8_t)payload[1];
+	if (words > 2)
+		out->cpu = payload[2];
+	if (words > 3) {
+		out->line = (uint32_t)payload[3];
+		out->again = payload[3] >> 32;
+	}
+	for (i = 4; i < words && i - 4 < SP_SAMPLE_COUNTERS; i++)
+		out->counted[i - 4] = payload[i];
+}
+
+/* Reads a word. Whether it was a sample, or the end of them. */
+static bool next_word(struct sp_sampled_events *s, struct sp_sample *out)
+{
+	const uint64_t w = s->words[s->at], *payload = s->words + s->at + 1;
 	const uint32_t id = (uint32_t)(w >> SP_RAW_KIND_BITS) & SP_RAW_ID_MAX, words = id >> 8;
+	bool is = false;
 	uint64_t ns;
 
 	if (w == 0 || (w & 7) != SP_RAW_EXTRA || words > s->n - s->at - 1) {
 		s->at = s->n;
-		return;
-	}
-	s->ticks += w >> SP_RAW_DELTA_SHIFT;
-	if ((id & 0xff) == SP_RAW_X_TIME && words == 1)
-		s->ticks += s->words[s->at + 1];
-	if ((id & 0xff) == SP_RAW_X_SAMPLE && words >= 1) {
-		const uint64_t node = s->words[s->at + 1];
-
-		s->wanted = node < s->nodes && s->path_of[node] != SP_NONE ? s->path_of[node] : 0;
-		ns = sp_clock_ns(&s->clock, s->ticks);
-		ns = ns < s->end ? ns : s->end;
-		s->ns = ns > s->ns ? ns : s->ns;
+		return false;
 	}
 	s->at += 1 + words;
+	s->ticks += w >> SP_RAW_DELTA_SHIFT;
+	if ((id & 0xff) == SP_RAW_X_TIME && words == 1)
+		s->ticks += payload[0];
+	if ((id & 0xff) == SP_RAW_X_SAMPLE && words >= 1) {
+		take_sample(s, payload, words, out);
+		is = true;
+	} else if ((id & 0xff) == SP_RAW_X_SAMPLES_END && words >= 1) {
+		*out = (struct sp_sample){.again = payload[0], .end = true};
+		is = true;
+	}
+	if (!is)
+		return false;
+	ns = sp_clock_ns(&s->clock, s->ticks);
+	ns = ns < s->end ? ns : s->end;
+	out->time = s->ns = ns > s->ns ? ns : s->ns;
+	return true;
 }
 
 long sp_sampled_events_read(struct sp_sampled_events *s, struct sp_event *out, size_t n, struct sp_err *e)
 {
+	struct sp_sample sample;
 	size_t k = 0;
 	int rc;
 
@@ -196,7 +233,8 @@ long sp_sampled_events_read(struct sp_sampled_events *s, struct sp_event *out, s
 		if (s->is != s->wanted) {
 			out[k++] = step(s);
 		} else if (s->at < s->n) {
-			next_word(s);
+			if (next_word(s, &sample) && !sample.end)
+				s->wanted = sample.path;
 		} else if (s->over) {
 			break;
 		} else {
@@ -211,4 +249,69 @@ long sp_sampled_events_read(struct sp_sampled_events *s, struct sp_event *out, s
 		}
 	}
 	return (long)k;
+}
+
+static size_t metrics_of(const struct sp_sampled_events *s, uint32_t metrics[2 + SP_SAMPLE_COUNTERS])
+{
+	const struct sp_ids *ids = s->metrics;
+	size_t n = 2, i;
+
+	for (i = COLUMN_LOOKS; i <= COLUMN_CPU; i++)
+		metrics[i] = i < ids->n && ids->to[i] ? ids->to[i] - 1 : SP_NONE;
+	for (i = COLUMN_COUNTERS; i < ids->n && n < 2 + SP_SAMPLE_COUNTERS; i++)
+		metrics[n++] = ids->to[i] ? ids->to[i] - 1 : SP_NONE;
+	return n;
+}
+
+static long samples_of(struct sp_sampled_events *s, struct sp_sample *out, size_t n, struct sp_err *e)
+{
+	size_t k = 0;
+	int rc;
+
+	while (k < n) {
+		if (s->at < s->n) {
+			k += next_word(s, &out[k]);
+			continue;
+		}
+		rc = next_part(s, e);
+		if (rc < 0)
+			return -1;
+		if (rc == 0)
+			break;
+	}
+	return (long)k;
+}
+
+/* ---- as others see it ---- */
+
+struct sample_reading {
+	struct sp_events *s;
+	struct sp_sample *out;
+	size_t n;
+	long read;
+	struct sp_err *e;
+};
+
+static int read_samples(void *arg)
+{
+	struct sample_reading *r = arg;
+
+	r->read = samples_of(r->s->sampled, r->out, r->n, r->e);
+	return r->read < 0 ? -1 : 0;
+}
+
+bool sp_events_sampled(const struct sp_events *s, uint32_t metrics[2 + SP_SAMPLE_COUNTERS], size_t *n)
+{
+	if (s->sampled && metrics)
+		*n = metrics_of(s->sampled, metrics);
+	return s->sampled;
+}
+
+long sp_events_read_samples(struct sp_events *s, struct sp_sample *out, size_t n, struct sp_err *e)
+{
+	struct sample_reading r = {s, out, n, 0, e};
+
+	if (sp_guarded(read_samples, &r, e) == 0)
+		return r.read;
+	return e->code == EIO ? sp_fail_in(e, "%s", s->sampled->raw->name) : -1;
 }

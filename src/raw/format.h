@@ -332,7 +332,9 @@ enum sp_raw_extra {
 	SP_RAW_X_TASK_AWAITS = 55,
 	SP_RAW_X_GIL_WAIT = 56,
 	SP_RAW_X_HANDOVER = 57,
+	/* samples */
 	SP_RAW_X_SAMPLE = 60,
+	SP_RAW_X_SAMPLES_END = 61,
 	/* locks and waits */
 	SP_RAW_X_WAIT_BEGIN = 64,
 	SP_RAW_X_WAIT_END = 65,

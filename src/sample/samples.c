@@ -164,6 +164,8 @@ bool sp_samples_thread(struct sp_sampled_thread *t, pid_t tid, uint64_t begin)
 void sp_samples_thread_end(struct sp_sampled_thread *t, uint64_t end)
 {
 	sp_samples_flush(t);
+	if (t->location && t->again)
+		sp_extra_at(t->location, SP_RAW_X_SAMPLES_END, (uint64_t[]){t->again}, 1, end);
 	if (t->location)
 		sp_thread_ended(t->location, end);
 	free(t->nodes);
@@ -205,6 +207,15 @@ static void find_nodes(struct sp_sampled_thread *t, const struct sp_sampled_fram
 	}
 }
 
+/* The line that runs of the innermost frame that is recorded; 0: none to be told. */
+static uint32_t innermost_line(const struct sp_sampled_thread *t, const struct sp_sampled_frame *frames, size_t n)
+{
+	size_t i = 0;
+	while (i < n && frames[i].region->left_out)
+		i++;
+	return i < n && t->depth && t->nodes[t->depth - 1]->region == frames[i].region->id ? frames[i].line : 0;
+}
+
 /* A function that is open several times has the time in the lines of its innermost call only. */
 static void find_lines(struct sp_sampled_thread *t, const struct sp_sampled_frame *frames, size_t n)
 {
@@ -234,26 +245,46 @@ void sp_samples_found(struct sp_sampled_thread *t, const struct sp_sampled_frame
 	if (t->location->collapsed != (t->depth ? t->nodes[t->depth - 1] : NULL))
 		find_lines(t, frames, n);
 	const uint32_t node = t->depth ? sp_callpath_index(t->location, t->nodes[t->depth - 1]) : 0;
-	t->tell = t->tell || node != t->node || state != t->told;
+	const uint32_t line = innermost_line(t, frames, n);
+	t->tell = t->tell || node != t->node || line != t->line || state != t->told;
 	t->node = node;
+	t->line = line;
 	t->told = state;
+}
+
+/* A SAMPLE of what was found last. */
+static void tell(struct sp_sampled_thread *t, uint64_t cpu, uint64_t now)
+{
+	uint64_t payload[4 + SP_COUNTERS_MOST] = {t->node, t->state, cpu, t->line | (uint64_t)t->again << 32};
+	memcpy(payload + 4, t->grown, counters * sizeof *t->grown);
+	if (t->location)
+		sp_extra_at(t->location, SP_RAW_X_SAMPLE, payload, 4 + counters, now);
+	memset(t->grown, 0, sizeof t->grown);
+	t->again = 0;
+	t->tell = false;
 }
 
 void sp_samples_add(struct sp_sampled_thread *t, uint64_t wall, uint64_t cpu, uint64_t samples, uint64_t now)
 {
-	const uint64_t payload[] = {t->node, t->state, cpu};
 	t->wall += wall;
 	t->cpu += cpu;
 	t->samples += samples;
-	if (t->location && (t->tell || cpu))
-		sp_extra_at(t->location, SP_RAW_X_SAMPLE, payload, sizeof payload / sizeof *payload, now);
-	t->tell = false;
+	if (!samples)
+		return;
+	if (t->tell || cpu)
+		tell(t, cpu, now);
+	else if (t->again < UINT32_MAX)
+		t->again++;
 }
 
 void sp_samples_count(struct sp_sampled_thread *t, const uint64_t *counted)
 {
 	for (unsigned i = 0; i < counters; i++)
 		t->counted[i] += counted[i];
+	for (unsigned i = 0; i < counters; i++) {
+		t->grown[i] += counted[i];
+		t->tell |= counted[i] != 0;
+	}
 }
 
 void sp_samples_flush(struct sp_sampled_thread *t)

@@ -33,8 +33,10 @@ struct sp_sampled_thread {
 	struct sp_raw_chunk *line_chunk;
 	uint32_t line_chunks;
 	enum sp_thread_state state, told;
-	uint32_t node; /* of the innermost frame; 0: none */
-	bool tell;     /* something of it is not in the trace yet */
+	uint32_t node, line;              /* of the innermost frame; 0: none */
+	bool tell;                        /* something of it is not in the trace yet */
+	uint32_t again;                   /* looks since the last one that is in the trace */
+	uint64_t grown[SP_COUNTERS_MOST]; /* counters, since the look before */
 	/* what was seen of that stack and state and is not in the file yet; wall and cpu are ns */
 	uint64_t wall, cpu, samples;
 	uint64_t counted[SP_COUNTERS_MOST];

@@ -223,7 +223,9 @@ static void put_count(void *to, const struct sp_track *t, uint64_t time, double 
 {
 	struct chrome *x = to;
 
-	begin_here(x, "C", time);
+	begin(x, "C");
+	put_where(x, t->process, x->location);
+	put_time(x, time);
 	sp_out_text(&x->out, ",\"name\":\"");
 	sp_out_escaped(&x->out, t->name);
 	if (t->kind == SP_TRACK_METRIC) {

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One line for each call path: the names from the outermost in, `;` between them, a space, exclusive microseconds. */
+/* One line for each call path: the names from the outermost in, `;` between them, a space, exclusive microseconds (or
+ * bytes, where memory alone was recorded). */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/arena.h"
 #include "write/formats.h"
 #include "write/out.h"
+#include "write/scorep.h"
 #include "write/stacks.h"
 
 enum { MOST_VALUES = 6 };
@@ -14,6 +17,7 @@ struct folded {
 	struct sp_arena arena;
 	const struct sp_model *m;
 	struct sp_str *names; /* of the regions, fit for a line */
+	double unit;          /* of a value: what one is, in that of a line */
 	double carry;         /* what rounding took from one line goes to the next ones, so that the sum stays right */
 };
 
@@ -43,10 +47,10 @@ static void put_values(struct folded *f, uint32_t value)
 static void write_stack(void *arg, const uint32_t *paths, size_t n, bool deeper, const double *excl)
 {
 	struct folded *f = arg;
-	double us = *excl / 1000 + f->carry;
-	uint64_t whole = us > 0 ? (uint64_t)us : 0;
+	double value = *excl * f->unit + f->carry;
+	uint64_t whole = value > 0 ? (uint64_t)value : 0;
 
-	f->carry = us - (double)whole;
+	f->carry = value - (double)whole;
 	if (!whole)
 		return;
 	for (size_t i = 0; i < n; i++) {
@@ -82,7 +86,29 @@ static int name_regions(struct folded *f, const struct sp_model *m, struct sp_er
 	return f->names ? 0 : sp_fail(e, ENOMEM, "out of memory");
 }
 
-static int write_paths(struct folded *f, const struct sp_model *m, const struct sp_value *totals,
+/* What the lines say of each path: its own time, or where there is none in the whole experiment, as neither calls nor
+ * samples were recorded, what memory it had when its process had most. Owned; NULL: no memory. */
+static double *find_values(struct folded *f, const struct sp_pick *k)
+{
+	const struct sp_model *m = f->m;
+	const uint32_t peak = sp_scorep_metric(m, "peak_bytes");
+	double *values = calloc(m->n_paths + 1, sizeof *values), sum = 0;
+
+	for (size_t p = 0; values && p < m->n_paths; p++)
+		sum += values[p] = k->totals[p].excl;
+	f->unit = 1e-3;
+	if (!values || sum > 0 || peak == SP_NONE)
+		return values;
+	f->unit = 1;
+	for (uint32_t l = k->first; l < k->end; l++)
+		for (size_t i = 0; i < m->locations[l].values; i++) {
+			const size_t row = m->locations[l].first_value + i;
+			values[m->values[row].path] += (double)m->row_metrics[row * m->n_metrics + peak];
+		}
+	return values;
+}
+
+static int write_paths(struct folded *f, const struct sp_model *m, const double *values,
                        const struct sp_write_options *o, struct sp_err *e)
 {
 	struct sp_stacks s;
@@ -91,7 +117,7 @@ static int write_paths(struct folded *f, const struct sp_model *m, const struct 
 	if (sp_stacks_open(&s, m, 1, e))
 		return -1;
 	for (uint32_t p = 1; p < m->n_paths && rc == 0; p++) {
-		sp_stacks_path(&s, p, &totals[p].excl, write_stack, f);
+		sp_stacks_path(&s, p, &values[p], write_stack, f);
 		if (p % 65536 == 0)
 			rc = sp_write_tick(o, p, m->n_paths, e);
 	}
@@ -107,11 +133,13 @@ int sp_write_folded(const struct sp_model *m, const char *path, const struct sp_
 
 	if (sp_pick_open(&k, m, o, e))
 		return -1;
-	int rc = name_regions(&f, m, e);
+	double *values = find_values(&f, &k);
+	int rc = values ? name_regions(&f, m, e) : sp_fail(e, ENOMEM, "out of memory");
 	if (rc == 0)
 		rc = sp_out_open(&f.out, path, e);
 	if (rc == 0)
-		rc = sp_out_close(&f.out, write_paths(&f, m, k.totals, o, e), e);
+		rc = sp_out_close(&f.out, write_paths(&f, m, values, o, e), e);
+	free(values);
 	sp_arena_free(&f.arena);
 	sp_pick_close(&k);
 	return rc;

@@ -2,6 +2,7 @@
 /* Everything in the model as JSON; the members are described in docs/formats.md. Times are nanoseconds. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <sys/wait.h>
 
 #include "write/formats.h"
@@ -118,20 +119,28 @@ static void put_region(struct sp_out *out, const struct sp_region *r)
 	         r->generator ? "true" : "false");
 }
 
-/* metrics: n of them */
-static void put_value(struct sp_out *out, uint32_t path, const struct sp_value *v, const uint64_t *metrics, size_t n)
+/* What is known of single calls is null where they were not recorded. metrics: n of them */
+static void put_value(struct sp_out *out, uint32_t path, const struct sp_value *v, bool counted,
+                      const uint64_t *metrics, size_t n)
 {
 	const double reals[] = {v->incl, v->excl, v->min, v->max, v->sumsq};
+	const bool calls = counted || v->visits || v->resumed;
 
 	sp_out_byte(out, '[');
 	sp_out_u64(out, path);
-	sp_out_byte(out, ',');
-	sp_out_u64(out, v->visits);
-	sp_out_byte(out, ',');
-	sp_out_u64(out, v->resumed);
+	for (size_t i = 0; i < 2; i++) {
+		sp_out_byte(out, ',');
+		if (calls)
+			sp_out_u64(out, i ? v->resumed : v->visits);
+		else
+			sp_out_text(out, "null");
+	}
 	for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
 		sp_out_byte(out, ',');
-		sp_out_real(out, reals[i]);
+		if (i < 2 || calls)
+			sp_out_real(out, reals[i]);
+		else
+			sp_out_text(out, "null");
 	}
 	for (size_t i = 0; i < n; i++) {
 		sp_out_byte(out, ',');
@@ -278,6 +287,24 @@ static void put_lines(struct sp_out *out, const struct sp_model *m, const struct
 	sp_out_byte(out, ']');
 }
 
+/* As the numbers stand there: "ns" for a unit of 10^-9 s. */
+static void put_unit(struct sp_out *out, const struct sp_metric *x)
+{
+	static const struct {
+		int exponent;
+		const char *prefix;
+	} prefixes[] = {{-12, "p"}, {-9, "n"}, {-6, "u"}, {-3, "m"}, {0, ""}, {3, "k"}, {6, "M"}, {9, "G"}};
+	char text[24];
+
+	snprintf(text, sizeof text, "10^%d ", x->exponent);
+	for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+		if (prefixes[i].exponent == x->exponent)
+			snprintf(text, sizeof text, "%s", prefixes[i].prefix);
+	sp_out_f(out, "\"%s", text);
+	sp_out_escaped(out, x->unit);
+	sp_out_byte(out, '"');
+}
+
 static int put_values(struct sp_out *out, const struct sp_model *m, const struct sp_pick *k,
                       const struct sp_write_options *o, struct sp_err *e)
 {
@@ -289,6 +316,11 @@ static int put_values(struct sp_out *out, const struct sp_model *m, const struct
 		sp_out_byte(out, ',');
 		sp_out_json(out, m->metrics[i].name);
 	}
+	sp_out_text(out, "],\n\"value_units\":[null,\"#\",\"#\",\"ns\",\"ns\",\"ns\",\"ns\",\"ns^2\"");
+	for (size_t i = 0; i < m->n_metrics; i++) {
+		sp_out_byte(out, ',');
+		put_unit(out, &m->metrics[i]);
+	}
 	sp_out_text(out, "],\n\"values\":[");
 	for (uint32_t l = 0; l < m->n_locations; l++) {
 		const size_t first = m->locations[l].first_value, width = m->n_metrics;
@@ -298,7 +330,8 @@ static int put_values(struct sp_out *out, const struct sp_model *m, const struct
 		sp_out_text(out, l ? ",\n[" : "\n[");
 		for (size_t i = 0; i < n; i++) {
 			sp_out_text(out, i ? ",\n" : "\n");
-			put_value(out, row[i].path, &row[i].v, width ? metrics + i * width : NULL, width);
+			put_value(out, row[i].path, &row[i].v, m->processes[m->locations[l].process].counted,
+			          width ? metrics + i * width : NULL, width);
 			if (++done % 65536 == 0 && sp_write_tick(o, done, m->n_values, e))
 				return -1;
 		}

@@ -9,7 +9,9 @@
 #include <otf2/otf2.h>
 
 #include "base/intern.h"
+#include "model/samples.h"
 #include "write/cube_tree.h"
+#include "write/heap.h"
 
 enum parameter_type { PARAMETER_INT, PARAMETER_UINT, PARAMETER_STRING, PARAMETER_TYPES };
 enum attribute {
@@ -20,7 +22,8 @@ enum attribute {
 	ATTRIBUTE_COROUTINE,
 	ATTRIBUTE_AWAITS_IN,
 	ATTRIBUTE_AWAITS,
-	ATTRIBUTE_ENDED
+	ATTRIBUTE_ENDED,
+	ATTRIBUTE_STATE
 };
 enum comm { COMM_ALL, COMM_THREADS /* and the process */ };
 
@@ -81,6 +84,14 @@ struct sp_otf2 {
 	uint32_t n_rank_places;
 	struct sp_otf2_stranger *strangers; /* in the order of their ranks */
 	uint32_t n_strangers;
+	bool samples;              /* samples are written as such, as nothing in the archive has exact calls */
+	struct sp_intern contexts; /* (path, line): number in the table = OTF2 reference, as of the next */
+	struct sp_intern rates;    /* of interrupt generators: Hz, in decimal */
+	bool *context_seen;        /* of each path: it has a context without a line */
+	uint32_t *context_chain;   /* room for all paths */
+	struct sp_heaps heaps;
+	uint32_t *heap_refs;  /* of each process: that of its first metric of memory; SP_NONE: it has none */
+	uint32_t first_class; /* reference; before it come the counters and the metrics of memory */
 	uint32_t off; /* the region of pauses: call paths have it, the events MEASUREMENT_ON_OFF alone; SP_NONE: none */
 	uint64_t *events;           /* written for each location */
 	uint64_t done, total, last; /* last: the greatest time written */
@@ -115,6 +126,38 @@ uint32_t sp_otf2_parameter(struct sp_otf2 *a, uint32_t parameter, uint32_t kind)
 /* The reference of the class of these metrics, or SP_NONE: no memory, and the archive has failed. */
 uint32_t sp_otf2_class(struct sp_otf2 *a, const uint32_t *metrics, uint8_t n);
 
+/* A location whose samples are being written. */
+struct sp_otf2_sampling {
+	bool any;            /* there was a sample, of */
+	uint32_t path, line; /* these */
+	OTF2_InterruptGeneratorRef generator;
+	uint32_t class; /* of the metrics that come with each; SP_NONE: there are none */
+	uint8_t n;      /* of these metrics */
+	uint32_t metrics[2 + SP_SAMPLE_COUNTERS];
+	uint8_t which[2 + SP_SAMPLE_COUNTERS]; /* in sums */
+	uint64_t sums[2 + SP_SAMPLE_COUNTERS];
+};
+int sp_otf2_prepare_samples(struct sp_otf2 *a);
+int sp_otf2_samples_begin(struct sp_otf2 *a, struct sp_otf2_sampling *s, uint32_t location,
+                          const struct sp_events *events);
+/* Returns an OTF2_ErrorCode. */
+int sp_otf2_sample(struct sp_otf2 *a, struct sp_otf2_sampling *s, OTF2_EvtWriter *w, const struct sp_sample *sample);
+
+/* Memory over time; before the first event. */
+int sp_otf2_prepare_heaps(struct sp_otf2 *a);
+/* Returns an OTF2_ErrorCode. */
+int sp_otf2_heap(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t process, uint64_t time, const struct sp_heap_count *c);
+/* first: the reference of the first of its members, behind all others. */
+void sp_otf2_define_heap_members(struct sp_otf2 *a, OTF2_MetricMemberRef first);
+void sp_otf2_define_heaps(struct sp_otf2 *a, OTF2_MetricMemberRef first);
+void sp_otf2_define_peaks(struct sp_otf2 *a, uint32_t process); /* properties of it */
+
+/* The program, in call paths only. */
+static inline OTF2_RegionRef sp_otf2_program_region(const struct sp_otf2 *a)
+{
+	return (OTF2_RegionRef)a->m->n_regions;
+}
+
 /* Writes the events of a location. */
 int sp_otf2_events(struct sp_otf2 *a, uint32_t location);
 /* An event of file I/O. found: the handle was open before the call that is running. Returns an OTF2_ErrorCode. */
@@ -146,9 +189,10 @@ static inline OTF2_RegionRef sp_otf2_gil_region(const struct sp_otf2 *a)
 }
 
 /* Global definitions; what cannot be written makes the archive fail. */
-void sp_otf2_define_places(struct sp_otf2 *a); /* machines, processes, threads, and their groups */
-void sp_otf2_define_code(struct sp_otf2 *a);   /* regions, their groups, metrics, parameters, call paths */
-void sp_otf2_define_mpi(struct sp_otf2 *a);    /* ranks, communicators, windows; behind the places */
+void sp_otf2_define_places(struct sp_otf2 *a);  /* machines, processes, threads, and their groups */
+void sp_otf2_define_code(struct sp_otf2 *a);    /* regions, their groups, metrics, parameters, call paths */
+void sp_otf2_define_mpi(struct sp_otf2 *a);     /* ranks, communicators, windows; behind the places */
+void sp_otf2_define_samples(struct sp_otf2 *a); /* behind the regions */
 void sp_otf2_define_io(struct sp_otf2 *a);
 
 #endif

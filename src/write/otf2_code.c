@@ -6,11 +6,6 @@
 #include "write/scorep.h"
 
 /* Regions beside those of the model. */
-static OTF2_RegionRef program_region(const struct sp_otf2 *a)
-{
-	return (OTF2_RegionRef)a->m->n_regions;
-}
-
 static OTF2_RegionRef threads_region(const struct sp_otf2 *a)
 {
 	return (OTF2_RegionRef)a->m->n_regions + 1;
@@ -59,7 +54,8 @@ static void define_regions(struct sp_otf2 *a)
 		    a->defs, r, name, name, none, roles[s.role], paradigms[s.paradigm], OTF2_REGION_FLAG_NONE,
 		    s.file.n ? sp_otf2_string(a, s.file) : OTF2_UNDEFINED_STRING, m->regions[r].line, 0);
 	}
-	define_own_region(a, program_region(a), sp_scorep_program(command), command, OTF2_PARADIGM_MEASUREMENT_SYSTEM);
+	define_own_region(a, sp_otf2_program_region(a), sp_scorep_program(command), command,
+	                  OTF2_PARADIGM_MEASUREMENT_SYSTEM);
 	define_own_region(a, threads_region(a), threads, threads, OTF2_PARADIGM_PTHREAD);
 	if (a->gil)
 		define_own_region(a, sp_otf2_gil_region(a), gil, gil, OTF2_PARADIGM_PTHREAD);
@@ -150,7 +146,7 @@ uint32_t sp_otf2_class(struct sp_otf2 *a, const uint32_t *metrics, uint8_t n)
 
 	for (; i < a->n_classes; i++)
 		if (a->classes[i].n == n && memcmp(a->classes[i].metrics, metrics, n * sizeof *metrics) == 0)
-			return (uint32_t)a->m->n_counters + i;
+			return a->first_class + i;
 	struct sp_otf2_class *grown = realloc(a->classes, (i + 1) * sizeof *grown);
 	if (grown)
 		a->classes = grown;
@@ -161,7 +157,7 @@ uint32_t sp_otf2_class(struct sp_otf2 *a, const uint32_t *metrics, uint8_t n)
 	}
 	memcpy(copy, metrics, n * sizeof *copy);
 	a->classes[a->n_classes++] = (struct sp_otf2_class){copy, n};
-	return (uint32_t)a->m->n_counters + i;
+	return a->first_class + i;
 }
 
 static OTF2_MetricType type_of(const struct sp_metric *metric)
@@ -176,9 +172,17 @@ static OTF2_MetricType type_of(const struct sp_metric *metric)
 	}
 }
 
+/* Samples tell what there was since the begin of their thread, other counts of their own what one event was about. */
+static OTF2_MetricMode mode_of(const struct sp_metric *x)
+{
+	const bool sampled = x->kind == SP_METRIC_SAMPLE || x->kind == SP_METRIC_PERF;
+
+	return (x->own && !sampled) || x->level ? OTF2_METRIC_ABSOLUTE_POINT : OTF2_METRIC_ACCUMULATED_START;
+}
+
 /* The counters', those that Score-P has in every trace, then the model's. member: the reference of each of the latter.
- */
-static void define_members(struct sp_otf2 *a, OTF2_MetricMemberRef *member)
+ * Returns that of the next one. */
+static OTF2_MetricMemberRef define_members(struct sp_otf2 *a, OTF2_MetricMemberRef *member)
 {
 	const struct sp_model *m = a->m;
 	OTF2_MetricMemberRef ref = 0;
@@ -203,10 +207,11 @@ static void define_members(struct sp_otf2 *a, OTF2_MetricMemberRef *member)
 			continue;
 		member[i] = ref;
 		OTF2_GlobalDefWriter_WriteMetricMember(
-		    a->defs, ref++, sp_otf2_string(a, x->name), sp_otf2_string(a, x->what), type_of(x),
-		    x->own || x->level ? OTF2_METRIC_ABSOLUTE_POINT : OTF2_METRIC_ACCUMULATED_START, OTF2_TYPE_UINT64,
-		    OTF2_BASE_DECIMAL, x->exponent, sp_otf2_string(a, x->unit));
+		    a->defs, ref++, sp_otf2_string(a, x->name), sp_otf2_string(a, x->what), type_of(x), mode_of(x),
+		    OTF2_TYPE_UINT64, OTF2_BASE_DECIMAL, x->exponent, sp_otf2_string(a, x->unit));
 	}
+	sp_otf2_define_heap_members(a, ref);
+	return ref;
 }
 
 static void define_metrics(struct sp_otf2 *a)
@@ -217,16 +222,19 @@ static void define_metrics(struct sp_otf2 *a)
 		sp_otf2_fail_memory(a);
 		return;
 	}
-	define_members(a, member);
+	const OTF2_MetricMemberRef heap = define_members(a, member);
 	for (uint32_t i = 0; i < a->m->n_counters; i++)
 		OTF2_GlobalDefWriter_WriteMetricClass(a->defs, i, 1, &i, OTF2_METRIC_ASYNCHRONOUS,
 		                                      OTF2_RECORDER_KIND_CPU);
+	sp_otf2_define_heaps(a, heap);
 	for (uint32_t i = 0; i < a->n_classes; i++) {
 		const struct sp_otf2_class *c = &a->classes[i];
 		for (unsigned k = 0; k < c->n; k++)
 			refs[k] = member[c->metrics[k]];
-		OTF2_GlobalDefWriter_WriteMetricClass(a->defs, (uint32_t)a->m->n_counters + i, c->n, refs,
-		                                      OTF2_METRIC_SYNCHRONOUS_STRICT, OTF2_RECORDER_KIND_CPU);
+		const bool sampled = a->m->metrics[c->metrics[0]].kind == SP_METRIC_SAMPLE;
+		OTF2_GlobalDefWriter_WriteMetricClass(
+		    a->defs, a->first_class + i, c->n, refs,
+		    sampled ? OTF2_METRIC_ASYNCHRONOUS : OTF2_METRIC_SYNCHRONOUS_STRICT, OTF2_RECORDER_KIND_CPU);
 	}
 }
 
@@ -276,7 +284,7 @@ static void define_paths(struct sp_otf2 *a)
 				continue;
 			if (p == 0) {
 				parent = side == SP_CUBE_PROGRAM ? OTF2_UNDEFINED_CALLPATH : 0;
-				region = side == SP_CUBE_PROGRAM ? program_region(a) : threads_region(a);
+				region = side == SP_CUBE_PROGRAM ? sp_otf2_program_region(a) : threads_region(a);
 			} else {
 				parent = t.cnode[side][a->m->paths[p].parent];
 				region = a->m->paths[p].region;
@@ -293,4 +301,5 @@ void sp_otf2_define_code(struct sp_otf2 *a)
 	define_metrics(a);
 	define_parameters(a);
 	define_paths(a);
+	sp_otf2_define_samples(a);
 }

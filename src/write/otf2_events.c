@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "write/otf2_archive.h"
 #include "write/scorep.h"
 
-#define BATCH 4096
+#define BATCH   4096
+#define SAMPLES 64
 
 enum marker { MARKER_USER, MARKER_LOST, MARKER_ENDED };
 
@@ -14,8 +16,9 @@ struct stream {
 	struct sp_otf2 *a;
 	OTF2_EvtWriter *w;
 	uint32_t location;
-	const uint32_t *created, *created_end; /* threads it starts from here on */
-	uint64_t next_created;                 /* when it starts the next one, UINT64_MAX: never */
+	const uint32_t *created, *created_end;           /* threads it starts from here on */
+	const struct sp_heap_count *counts, *counts_end; /* of its process's memory, from here on */
+	uint64_t next_aside;                             /* when the next of these is, UINT64_MAX: never */
 	uint64_t last;
 	uint32_t skip;        /* events that were written together with the one before them */
 	struct sp_event call; /* the last enter or leave of the batch before */
@@ -55,20 +58,28 @@ static void put_creation(struct stream *s, uint32_t location, uint64_t time)
 	OTF2_EvtWriter_ThreadCreate(s->w, NULL, time, COMM_THREADS + l->process, l->id);
 }
 
-/* Threads are started in the stream of their creator, at the latest at the moment in which they begin. */
-static void put_created(struct stream *s, uint64_t until)
+/* What stands in the stream beside its own events, until a moment. Threads are started in the stream of their creator,
+ * at the latest at the moment in which they begin; what memory a process had is in the stream of its first thread. */
+static void put_asides(struct stream *s, uint64_t until)
 {
 	const struct sp_model *m = s->a->m;
 
-	while (s->created < s->created_end && m->locations[*s->created].begin <= until) {
-		const uint32_t location = *s->created++;
-		uint64_t begin = m->locations[location].begin, time = begin > s->last ? begin : s->last;
-		if (s->a->creation[location])
+	for (;;) {
+		const uint64_t begin = s->created < s->created_end ? m->locations[*s->created].begin : UINT64_MAX;
+		const uint64_t count = s->counts < s->counts_end ? s->counts->time : UINT64_MAX;
+		s->next_aside = begin < count ? begin : count;
+		if (s->next_aside > until || (s->created == s->created_end && s->counts == s->counts_end))
+			return;
+		const uint64_t time = s->next_aside > s->last ? s->next_aside : s->last;
+		const uint32_t created = begin <= count ? *s->created++ : SP_NONE;
+		if (created == SP_NONE)
+			sp_otf2_heap(s->a, s->w, m->locations[s->location].process, time, s->counts++);
+		else if (s->a->creation[created])
 			continue;
-		put_creation(s, location, time);
+		else
+			put_creation(s, created, time);
 		s->last = time;
 	}
-	s->next_created = s->created < s->created_end ? m->locations[*s->created].begin : UINT64_MAX;
 }
 
 static int put_parameter(struct stream *s, const struct sp_event *ev)
@@ -185,8 +196,8 @@ static int put_batch(struct stream *s, const struct sp_event *batch, const struc
 	int rc = 0;
 
 	for (const struct sp_event *ev = batch; ev < end && rc == 0; ev++) {
-		if (ev->time >= s->next_created)
-			put_created(s, ev->time);
+		if (ev->time >= s->next_aside)
+			put_asides(s, ev->time);
 		const uint64_t before = s->last;
 		s->last = ev->time;
 		switch (ev->kind) {
@@ -269,7 +280,7 @@ static void put_end(struct stream *s)
 	const struct sp_process *p = &s->a->m->processes[l->process];
 	uint64_t time = l->end > s->last ? l->end : s->last;
 
-	put_created(s, UINT64_MAX);
+	put_asides(s, UINT64_MAX);
 	if (s->last > time)
 		time = s->last;
 	if (s->location == p->first_location) {
@@ -284,6 +295,12 @@ static void put_end(struct stream *s)
 	}
 	if (time > s->a->last)
 		s->a->last = time;
+}
+
+static void put_first(struct stream *s, uint64_t time)
+{
+	put_begin(s, time);
+	put_asides(s, 0);
 }
 
 static int put_some(struct stream *s, const struct sp_event *batch, long n)
@@ -307,9 +324,7 @@ static int put_events(struct stream *s, struct sp_events *events)
 
 	while ((n = sp_events_read(events, batch + held, (size_t)(BATCH - held), a->e)) > 0) {
 		if (!begun)
-			put_begin(s, batch[0].time);
-		if (!begun)
-			put_created(s, 0);
+			put_first(s, batch[0].time);
 		begun = true;
 		a->done += (uint64_t)n;
 		n += held;
@@ -329,16 +344,69 @@ static int put_events(struct stream *s, struct sp_events *events)
 		return -1;
 	}
 	if (!begun)
-		put_begin(s, UINT64_MAX);
+		put_first(s, UINT64_MAX);
 	if (put_some(s, batch, held))
 		return -1;
 	put_end(s);
 	return a->failed ? -1 : 0;
 }
 
+static int put_samples(struct stream *s, struct sp_events *events)
+{
+	struct sp_otf2 *a = s->a;
+	struct sp_sample batch[SAMPLES];
+	struct sp_otf2_sampling sampling;
+	bool begun = false;
+	long n;
+
+	if (sp_otf2_samples_begin(a, &sampling, s->location, events))
+		return -1;
+	while ((n = sp_events_read_samples(events, batch, SAMPLES, a->e)) > 0) {
+		if (!begun)
+			put_first(s, batch[0].time);
+		begun = true;
+		for (long i = 0; i < n; i++) {
+			if (batch[i].time >= s->next_aside)
+				put_asides(s, batch[i].time);
+			s->last = batch[i].time;
+			if (sp_otf2_sample(a, &sampling, s->w, &batch[i]))
+				return sp_otf2_fail(a, "a sample could not be written");
+		}
+		a->done += (uint64_t)n;
+		if (sp_write_tick(a->o, a->done, a->total, a->e))
+			break;
+	}
+	if (n != 0) {
+		a->failed = true;
+		return -1;
+	}
+	if (!begun)
+		put_first(s, UINT64_MAX);
+	put_end(s);
+	return a->failed ? -1 : 0;
+}
+
+/* The memory of the process, where the location is its first one. Owned; NULL: there is none. */
+static struct sp_heap_count *counts_of(struct stream *s)
+{
+	struct sp_otf2 *a = s->a;
+	const uint32_t process = a->m->locations[s->location].process;
+	struct sp_heap_count *counts;
+	size_t n = 0;
+
+	if (a->heap_refs[process] == SP_NONE || a->m->processes[process].first_location != s->location)
+		return NULL;
+	counts = sp_heap_counts(&a->heaps.all[process], &n);
+	if (!counts)
+		sp_otf2_fail_memory(a);
+	s->counts = counts;
+	s->counts_end = counts + n;
+	return counts;
+}
+
 int sp_otf2_events(struct sp_otf2 *a, uint32_t location)
 {
-	struct stream s = {.a = a, .location = location, .next_created = UINT64_MAX};
+	struct stream s = {.a = a, .location = location, .next_aside = UINT64_MAX};
 	struct sp_events *events;
 	const uint32_t *c = a->created, *end = a->created + a->n_created;
 
@@ -354,8 +422,12 @@ int sp_otf2_events(struct sp_otf2 *a, uint32_t location)
 		a->failed = true;
 		return -1;
 	}
-	int rc = put_events(&s, events);
+	struct sp_heap_count *counts = counts_of(&s);
+	int rc = a->failed                                             ? -1
+	         : a->samples && sp_events_sampled(events, NULL, NULL) ? put_samples(&s, events)
+	                                                               : put_events(&s, events);
 	sp_events_close(events);
+	free(counts);
 	if (rc == 0)
 		OTF2_EvtWriter_GetNumberOfEvents(s.w, &a->events[location]);
 	if (OTF2_Archive_CloseEvtWriter(a->archive, s.w) && rc == 0)

@@ -58,6 +58,7 @@ static void define_processes(struct sp_otf2 *a)
 		                                        parent ? p->parent : OTF2_UNDEFINED_LOCATION_GROUP);
 		value.int64 = p->pid;
 		OTF2_GlobalDefWriter_WriteLocationGroupProperty(a->defs, i, pid, OTF2_TYPE_INT64, value);
+		sp_otf2_define_peaks(a, i);
 	}
 	for (uint32_t l = a->k.first; host && l < a->k.end; l++) {
 		const struct sp_location *location = &a->m->locations[l];
@@ -168,12 +169,14 @@ static void define_attributes(struct sp_otf2 *a)
 	     "Innermost coroutine of a task that waits from here on"},
 	    {ATTRIBUTE_AWAITS, OTF2_TYPE_STRING, "Awaits", "Type of what it awaits"},
 	    {ATTRIBUTE_ENDED, OTF2_TYPE_STRING, "Ended", "How the task ended"},
+	    {ATTRIBUTE_STATE, OTF2_TYPE_STRING, "State", "What the thread did when it was looked at"},
 	};
 	size_t n = sizeof all / sizeof *all;
 
-	for (size_t i = 0; i < n && (all[i].ref < ATTRIBUTE_TASK || a->m->n_tasks); i++)
-		OTF2_GlobalDefWriter_WriteAttribute(a->defs, all[i].ref, sp_otf2_literal(a, all[i].name),
-		                                    sp_otf2_literal(a, all[i].what), all[i].type);
+	for (size_t i = 0; i < n; i++)
+		if (all[i].ref < ATTRIBUTE_TASK || a->m->n_tasks || a->samples)
+			OTF2_GlobalDefWriter_WriteAttribute(a->defs, all[i].ref, sp_otf2_literal(a, all[i].name),
+			                                    sp_otf2_literal(a, all[i].what), all[i].type);
 }
 
 void sp_otf2_define_places(struct sp_otf2 *a)

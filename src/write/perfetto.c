@@ -408,8 +408,11 @@ static void put_mark(void *to, const struct sp_mark *mark)
 static void put_count(void *to, const struct sp_track *t, uint64_t time, double value)
 {
 	struct perfetto *x = to;
-	char *p = begin_event(x, time), *event = p;
 	uint64_t bits;
+
+	if (!x->ordered)
+		x->last = 0 - x->t.m->begin_ns; /* so that it is counted from the epoch */
+	char *p = begin_event(x, time), *event = p;
 
 	memcpy(&bits, &value, sizeof bits);
 	*p++ = (char)(PACKET_EVENT << 3 | 2);
@@ -459,7 +462,7 @@ static void put_counter(struct perfetto *x, const struct sp_track *t)
 
 	sp_proto_text(&x->pack, TRACK_NAME, t->name);
 	const size_t counter = sp_proto_open(&x->pack, TRACK_COUNTER);
-	if (metric && metric->kind == SP_METRIC_BYTES)
+	if (t->kind == SP_TRACK_HEAP ? sp_heap_series[t->of].bytes : metric && metric->kind == SP_METRIC_BYTES)
 		sp_proto_uint(&x->pack, COUNTER_UNIT, UNIT_BYTES);
 	else if (metric && metric->unit.n)
 		sp_proto_text(&x->pack, COUNTER_UNIT_NAME, metric->unit);

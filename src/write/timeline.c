@@ -389,7 +389,8 @@ int sp_timeline_send(struct sp_timeline *t, const struct sp_timeline_sink *sink,
 {
 	t->sink = sink;
 	t->to = to;
-	sp_timeline_places(t);
+	if (sp_timeline_places(t))
+		return fail_memory(t->e);
 	for (uint32_t l = t->k.first; l < t->k.end; l++)
 		if (sp_process_has_events(&t->m->processes[t->m->locations[l].process]) && put_location(t, l))
 			return -1;
@@ -401,7 +402,7 @@ int sp_timeline_open(struct sp_timeline *t, const struct sp_model *m, const stru
                      struct sp_err *e)
 {
 	*t = (struct sp_timeline){.m = m, .o = o, .e = e};
-	if (sp_pick_open(&t->k, m, o, e))
+	if (sp_pick_open(&t->k, m, o, e) || sp_heaps_open(&t->heaps, m, e))
 		return -1;
 	t->task_states = sp_arena_zalloc(&t->arena, m->n_tasks, sizeof *t->task_states);
 	t->counter_seen = sp_arena_zalloc(&t->arena, m->n_processes * m->n_counters, sizeof *t->counter_seen);
@@ -419,6 +420,7 @@ int sp_timeline_open(struct sp_timeline *t, const struct sp_model *m, const stru
 void sp_timeline_close(struct sp_timeline *t)
 {
 	sp_timeline_unmatch(t);
+	sp_heaps_close(&t->heaps);
 	free(t->notes);
 	sp_arena_free(&t->arena);
 	sp_pick_close(&t->k);

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "model/messages.h"
+#include "write/heap.h"
 #include "write/out.h"
 
 enum sp_note_kind { SP_NOTE_INT, SP_NOTE_UINT, SP_NOTE_TEXT };
@@ -30,19 +31,21 @@ struct sp_flow {
 	bool last; /* and the tail is known to be there, and to come before it */
 };
 
-/* Tracks have numbers: from 1 processes, then threads, tasks, counters of processes, metrics of threads. */
+/* Tracks have numbers: from 1 processes, then threads, tasks, counters of processes, metrics of threads, memory of
+ * processes. */
 enum sp_track_kind {
 	SP_TRACK_ROOT,
 	SP_TRACK_PROCESS,
 	SP_TRACK_THREAD,
 	SP_TRACK_TASK,
 	SP_TRACK_COUNTER,
-	SP_TRACK_METRIC
+	SP_TRACK_METRIC,
+	SP_TRACK_HEAP
 };
 struct sp_track {
 	uint64_t number;   /* 0: the root */
 	uint64_t parent;   /* 0: the root */
-	uint32_t of;       /* index of the process, location, task, counter, metric */
+	uint32_t of;       /* index of the process, location, task, counter, metric; enum sp_heap_what */
 	uint32_t process;  /* index */
 	uint32_t location; /* of a metric */
 	uint8_t kind;      /* enum sp_track_kind */
@@ -98,6 +101,7 @@ struct sp_timeline {
 	uint8_t *task_states;  /* of each task: SP_TASK_… */
 	bool *counter_seen;    /* of each process and counter */
 	struct sp_messages messages;
+	struct sp_heaps heaps;
 	struct sp_timeline_flow *flows; /* ends of messages' arrows, by location and time */
 	size_t n_flows;
 	uint64_t done, total;
@@ -136,8 +140,8 @@ struct sp_track sp_timeline_counter(const struct sp_timeline *t, uint32_t proces
 struct sp_track sp_timeline_metric(const struct sp_timeline *t, uint32_t location, uint32_t metric);
 /* Numbers for processes and threads, of which viewers know nothing else. */
 int sp_timeline_number(struct sp_timeline *t);
-/* All tracks but those of counters, and what is to be said of processes. */
-void sp_timeline_places(struct sp_timeline *t);
+/* All tracks but those of counters, what is to be said of processes, and what memory they had. -1: no memory here. */
+int sp_timeline_places(struct sp_timeline *t);
 
 /* Notes that one event makes. */
 struct sp_notes {

@@ -244,7 +244,44 @@ static void say_lost(struct sp_timeline *t, uint32_t process, const struct sp_tr
 		say(t, on, p->stop, "not recorded", "lost", notes, n);
 }
 
-void sp_timeline_places(struct sp_timeline *t)
+/* ---- what memory it had ---- */
+
+static struct sp_track heap_track(const struct sp_timeline *t, uint32_t process, enum sp_heap_what what)
+{
+	const struct sp_model *m = t->m;
+
+	return (struct sp_track){.number = 1 + m->n_processes + m->n_locations + m->n_tasks +
+	                                   (uint64_t)m->n_processes * m->n_counters +
+	                                   (uint64_t)m->n_locations * m->n_metrics + process * SP_HEAP_SERIES + what,
+	                         .parent = 1 + (uint64_t)process,
+	                         .of = what,
+	                         .process = process,
+	                         .kind = SP_TRACK_HEAP,
+	                         .name = sp_text(sp_heap_series[what].name)};
+}
+
+static int put_heap(struct sp_timeline *t, uint32_t process)
+{
+	const struct sp_heap *h = sp_heaps_of(&t->heaps, process);
+	struct sp_track tracks[SP_HEAP_SERIES];
+	size_t n;
+
+	if (!h)
+		return 0;
+	struct sp_heap_count *counts = sp_heap_counts(h, &n);
+	if (!counts)
+		return -1;
+	for (uint32_t i = 0; i < SP_HEAP_SERIES; i++) {
+		tracks[i] = heap_track(t, process, i);
+		t->sink->track(t->to, &tracks[i]);
+	}
+	for (size_t i = 0; i < n; i++)
+		t->sink->count(t->to, &tracks[counts[i].what], counts[i].time, (double)counts[i].value);
+	free(counts);
+	return 0;
+}
+
+int sp_timeline_places(struct sp_timeline *t)
 {
 	const struct sp_model *m = t->m;
 	struct sp_track track;
@@ -269,4 +306,8 @@ void sp_timeline_places(struct sp_timeline *t)
 		track = sp_timeline_task(t, i);
 		t->sink->track(t->to, &track);
 	}
+	for (uint32_t p = 0; p < m->n_processes; p++)
+		if (sp_timeline_picked(t, p) && put_heap(t, p))
+			return -1;
+	return 0;
 }

@@ -487,7 +487,7 @@ static int put_file(const struct sp_tm *t, const char *dir, enum sp_tm_metric me
 	return sp_out_close(&out, 0, e);
 }
 
-/* A directory with <metric>.txt and .json for each metric. */
+/* A directory with <metric>.txt and .json for each metric; samples are no trips. */
 int sp_write_timemory(const struct sp_model *m, const char *path, const struct sp_write_options *o, struct sp_err *e)
 {
 	struct sp_tm_options options;
@@ -507,6 +507,8 @@ int sp_write_timemory(const struct sp_model *m, const char *path, const struct s
 		return -1;
 	}
 	for (int i = 0; rc == 0 && i < 2 * SP_TM_METRICS; i++) {
+		if (i / 2 == SP_TM_TRIP_COUNT && t.sampled)
+			continue;
 		rc = put_file(&t, dir, i / 2, i % 2, e);
 		if (rc == 0)
 			rc = sp_write_tick(o, (uint64_t)i + 1, 2 * SP_TM_METRICS, e);

@@ -41,7 +41,7 @@ struct sp_tm_row {
 	uint32_t parent;      /* SP_NONE: the root of a group */
 	uint32_t first, last; /* children; SP_NONE: there are none */
 	uint32_t next;        /* sibling; SP_NONE: it is the last */
-	uint64_t laps;        /* calls and resumptions */
+	uint64_t laps;        /* calls and resumptions; samples, where calls were not counted */
 	double sum, each;     /* ns: all time, that of the laps alone */
 	double min, max;      /* ns, of a lap */
 	double sqr;           /* ns^2 */
@@ -65,6 +65,7 @@ struct sp_tm {
 	struct sp_tm_group *groups; /* owned; by process, then thread */
 	size_t n_groups;
 	bool show_process, show_thread;
+	bool sampled; /* some laps are samples */
 	int process_digits, thread_digits;
 };
 

@@ -3,8 +3,10 @@
  * labels are the same. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "write/bare.h"
+#include "write/scorep.h"
 #include "write/timemory.h"
 
 void sp_tm_options_init(struct sp_tm_options *o)
@@ -74,6 +76,7 @@ struct adding {
 	uint32_t *labels;        /* owned; of regions, + 1 */
 	uint32_t *row_of, *seen; /* owned; of paths; seen: location + 1 that row_of belongs to */
 	uint32_t *chain;         /* owned; n_paths of them */
+	uint64_t *samples;       /* owned; of each path: how often it was found, with what it called; */
 	uint32_t *slots;         /* owned; row + 1 */
 	size_t mask, used;
 };
@@ -163,7 +166,8 @@ static uint32_t row_of(struct adding *a, uint32_t path, uint32_t location, uint3
 	return row;
 }
 
-static void add_value(struct sp_tm_row *to, const struct sp_value *v)
+/* samples: stand for calls where these were not counted. */
+static void add_value(struct sp_tm_row *to, const struct sp_value *v, uint64_t samples)
 {
 	const uint64_t laps = v->visits + v->resumed;
 
@@ -171,10 +175,27 @@ static void add_value(struct sp_tm_row *to, const struct sp_value *v)
 		to->min = v->min;
 	if (laps && v->max > to->max)
 		to->max = v->max;
-	to->laps += laps;
+	to->laps += laps ? laps : samples;
 	to->sum += v->incl;
 	to->each += sp_value_each(v);
 	to->sqr += v->sumsq;
+}
+
+/* Fills a->samples with those of a location; false: its calls were counted. */
+static bool sum_samples(struct adding *a, const struct sp_location *l)
+{
+	const struct sp_model *m = a->t->m;
+	const struct sp_process *p = &m->processes[l->process];
+	const uint32_t metric = sp_scorep_metric(m, "samples");
+
+	if (p->counted || !p->sampled || metric == SP_NONE)
+		return false;
+	memset(a->samples, 0, m->n_paths * sizeof *a->samples);
+	for (size_t i = l->first_value; i < l->first_value + l->values; i++)
+		a->samples[m->values[i].path] = m->row_metrics[i * m->n_metrics + metric];
+	for (size_t path = m->n_paths; path-- > 1;)
+		a->samples[m->paths[path].parent] += a->samples[path];
+	return true;
 }
 
 static int add_location(struct adding *a, uint32_t location, uint32_t root, struct sp_err *e)
@@ -184,6 +205,8 @@ static int add_location(struct adding *a, uint32_t location, uint32_t root, stru
 
 	if (t->o->timeline)
 		return sp_tm_add_events(t, location, root, e);
+	const bool sampled = sum_samples(a, l);
+	t->sampled |= sampled;
 	for (size_t i = 0; i < l->values; i++) {
 		const struct sp_row *from = &t->m->values[l->first_value + i];
 		if (!from->path || (!from->v.visits && !from->v.resumed && from->v.incl <= 0))
@@ -192,7 +215,7 @@ static int add_location(struct adding *a, uint32_t location, uint32_t root, stru
 		if (row == SP_NONE)
 			return sp_fail(e, ENOMEM, "out of memory");
 		if (row != HIDDEN)
-			add_value(&t->rows[row], &from->v);
+			add_value(&t->rows[row], &from->v, sampled ? a->samples[from->path] : 0);
 	}
 	return 0;
 }
@@ -305,9 +328,10 @@ int sp_tm_open(struct sp_tm *t, const struct sp_model *m, const struct sp_tm_opt
 	                   .labels = calloc(m->n_regions + 1, sizeof *a.labels),
 	                   .row_of = calloc(m->n_paths + 1, sizeof *a.row_of),
 	                   .seen = calloc(m->n_paths + 1, sizeof *a.seen),
+	                   .samples = calloc(m->n_paths + 1, sizeof *a.samples),
 	                   .chain = calloc(m->n_paths + 1, sizeof *a.chain)};
 	t->groups = calloc(m->n_locations + 1, sizeof *t->groups);
-	if (!a.numbers || !a.labels || !a.row_of || !a.seen || !a.chain || !t->groups)
+	if (!a.numbers || !a.labels || !a.row_of || !a.seen || !a.chain || !a.samples || !t->groups)
 		rc = sp_fail(e, ENOMEM, "out of memory");
 	for (uint32_t p = 0; rc == 0 && p < m->n_processes; p++)
 		if (is_wanted(t, p)) {
@@ -322,6 +346,7 @@ int sp_tm_open(struct sp_tm *t, const struct sp_model *m, const struct sp_tm_opt
 	free(a.row_of);
 	free(a.seen);
 	free(a.chain);
+	free(a.samples);
 	free(a.slots);
 	if (rc)
 		sp_tm_close(t);

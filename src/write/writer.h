@@ -12,6 +12,7 @@ struct sp_write_options {
 	void *arg;
 	uint32_t process; /* only this process; SP_NONE: all */
 	bool bare;        /* perfetto: functions have their bare names (bare.h) */
+	bool calls;       /* otf2: samples become enters and leaves */
 };
 
 struct sp_writer {

@@ -15,6 +15,9 @@ def main(values: dict[str, object], operands: list[str]) -> int:
         names = ", ".join(f.name for f in conversion.formats())
         raise Usage(f"no format given: --to FORMAT ({names})")
     wanted = [conversion.find(name) for name in dict.fromkeys(str(values["to"]).split(","))]
+    calls = "samples_as_calls" in values
+    if calls and all(f.name != "otf2" for f in wanted):
+        raise Usage("--samples-as-calls is for OTF2 archives: --to otf2")
     if "per_rank" in values:
         return _per_rank(directory, wanted, values)
     if len(wanted) > 1 and "output" in values:
@@ -23,7 +26,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     process = chosen(info, values)
     for f in wanted:
         path = str(values.get("output") or conversion.default_path(directory, f))
-        conversion.convert(model, conversion.has_events(info), f, path, process)
+        conversion.convert(model, conversion.has_events(info), f, path, process, calls)
         standard_output().line(f"wrote {path}" + (f" (open with {f.opens})" if f.opens else ""))
     losses.say_all(model.info(), directory)  # damage of the trace is found when it is read
     return 0

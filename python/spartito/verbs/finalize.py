@@ -105,7 +105,7 @@ class _One:
         f = conversion.find(name)
         path = conversion.default_path(self.directory, f)
         try:
-            conversion.convert(model, bool(model.info()["traced"]), f, path)
+            conversion.convert(model, conversion.has_events(model.info()), f, path)
         except (Error, Refused, OSError) as e:
             complain(f"{self.directory}: {name}: {e}")
             return False
