@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One line for each call path: the names from the outermost in, `;` between them, a space, exclusive microseconds (or
- * bytes, where memory alone was recorded). */
+ * bytes, as sp_stacks_metric() says). */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
 #include "write/formats.h"
 #include "write/out.h"
-#include "write/scorep.h"
 #include "write/stacks.h"
 
 enum { MOST_VALUES = 6 };
@@ -86,24 +85,20 @@ static int name_regions(struct folded *f, const struct sp_model *m, struct sp_er
 	return f->names ? 0 : sp_fail(e, ENOMEM, "out of memory");
 }
 
-/* What the lines say of each path: its own time, or where there is none in the whole experiment, as neither calls nor
- * samples were recorded, what memory it had when its process had most. Owned; NULL: no memory. */
+/* What the lines say of each path. Owned; NULL: no memory. */
 static double *find_values(struct folded *f, const struct sp_pick *k)
 {
 	const struct sp_model *m = f->m;
-	const uint32_t peak = sp_scorep_metric(m, "peak_bytes");
-	double *values = calloc(m->n_paths + 1, sizeof *values), sum = 0;
+	const uint32_t metric = sp_stacks_metric(m, k);
+	double *values = calloc(m->n_paths + 1, sizeof *values);
 
-	for (size_t p = 0; values && p < m->n_paths; p++)
-		sum += values[p] = k->totals[p].excl;
-	f->unit = 1e-3;
-	if (!values || sum > 0 || peak == SP_NONE)
-		return values;
-	f->unit = 1;
-	for (uint32_t l = k->first; l < k->end; l++)
+	f->unit = metric == SP_NONE ? 1e-3 : 1;
+	for (size_t p = 0; values && metric == SP_NONE && p < m->n_paths; p++)
+		values[p] = k->totals[p].excl;
+	for (uint32_t l = k->first; values && metric != SP_NONE && l < k->end; l++)
 		for (size_t i = 0; i < m->locations[l].values; i++) {
 			const size_t row = m->locations[l].first_value + i;
-			values[m->values[row].path] += (double)m->row_metrics[row * m->n_metrics + peak];
+			values[m->values[row].path] += sp_stacks_value(m, row, metric);
 		}
 	return values;
 }

@@ -106,13 +106,15 @@ static void put_type(struct pprof *x, struct sp_str name, struct sp_str unit)
 	sp_proto_close(&x->k, type);
 }
 
-static void put_types(struct pprof *x)
+static void put_types(struct pprof *x, const struct sp_pick *pick)
 {
+	const uint32_t metric = sp_stacks_metric(x->m, pick);
+
 	put_type(x, sp_text("calls"), sp_text("count"));
 	put_type(x, sp_text("time"), sp_text("nanoseconds"));
 	for (size_t i = 0; i < x->m->n_metrics; i++)
 		put_type(x, x->m->metrics[i].name, unit_of(x, &x->m->metrics[i], &x->factor[i]));
-	put_string(x, PROFILE_DEFAULT, sp_text("time"));
+	put_string(x, PROFILE_DEFAULT, metric == SP_NONE ? sp_text("time") : x->m->metrics[metric].name);
 }
 
 /* ---- samples ---- */
@@ -319,7 +321,7 @@ static int put_all(struct pprof *x, const struct sp_pick *pick, struct sp_err *e
 
 	id_of(x, &x->strings, sp_text("")); /* string 0 */
 	id_of(x, &x->objects, m->n_processes ? program(first) : sp_text("python"));
-	put_types(x);
+	put_types(x, pick);
 	sp_proto_uint(&x->k, PROFILE_TIME, m->begin_ns);
 	sp_proto_uint(&x->k, PROFILE_DURATION, m->end_ns - m->begin_ns);
 	if (m->n_processes && first->command.n)

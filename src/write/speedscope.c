@@ -16,6 +16,7 @@ struct speedscope {
 	const struct sp_model *m;
 	const struct sp_write_options *o;
 	struct sp_stacks stacks;
+	uint32_t metric;      /* sp_stacks_metric() */
 	uint64_t done, total; /* event words and rows */
 	bool comma;           /* before the next element */
 	bool weights;         /* the pass over the samples that writes their weights */
@@ -48,9 +49,9 @@ static void put_frames(struct speedscope *s)
 	sp_out_text(&s->out, "{\"name\":\"" SP_STACKS_DEEPER "\"}");
 }
 
-static void put_head(struct speedscope *s, const char *type, const struct sp_location *l)
+static void put_head(struct speedscope *s, const char *type, const char *unit, const struct sp_location *l)
 {
-	sp_out_f(&s->out, "{\"type\":\"%s\",\"unit\":\"nanoseconds\",\"name\":\"", type);
+	sp_out_f(&s->out, "{\"type\":\"%s\",\"unit\":\"%s\",\"name\":\"", type, unit);
 	sp_out_escaped(&s->out, l->name);
 	const struct sp_process *p = &s->m->processes[l->process];
 	char rank[SP_SCOREP_NAME];
@@ -93,8 +94,9 @@ static int put_samples(struct speedscope *s, const struct sp_location *l, bool w
 	s->comma = false;
 	s->weights = weights;
 	for (size_t i = 0; i < l->values; i++) {
+		const double value = sp_stacks_value(s->m, l->first_value + i, s->metric);
 		if (row[i].path)
-			sp_stacks_path(&s->stacks, row[i].path, &row[i].v.excl, put_sample, s);
+			sp_stacks_path(&s->stacks, row[i].path, &value, put_sample, s);
 		if (++s->done % 65536 == 0 && sp_write_tick(s->o, s->done, s->total, e))
 			return -1;
 	}
@@ -105,7 +107,7 @@ static int put_samples(struct speedscope *s, const struct sp_location *l, bool w
 static int put_sampled(struct speedscope *s, const struct sp_location *l, struct sp_err *e)
 {
 	s->sum = 0;
-	put_head(s, "sampled", l);
+	put_head(s, "sampled", s->metric == SP_NONE ? "nanoseconds" : "bytes", l);
 	sp_out_text(&s->out, "\"samples\":[\n");
 	if (put_samples(s, l, false, e))
 		return -1;
@@ -167,7 +169,7 @@ static int put_evented(struct speedscope *s, uint32_t location, struct sp_err *e
 	const struct sp_location *l = &s->m->locations[location];
 	uint64_t last = l->end;
 
-	put_head(s, "evented", l);
+	put_head(s, "evented", "nanoseconds", l);
 	sp_out_text(&s->out, "\"events\":[\n");
 	if (put_events(s, location, &last, e))
 		return -1;
@@ -208,6 +210,7 @@ int sp_write_speedscope(const struct sp_model *m, const char *path, const struct
 
 	if (sp_pick_open(&k, m, o, e))
 		return -1;
+	s.metric = sp_stacks_metric(m, &k);
 	int rc = sp_stacks_open(&s.stacks, m, 1, e);
 	if (rc == 0) {
 		rc = sp_out_open(&s.out, path, e);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "write/scorep.h"
+
 /* The greatest depth with which all stacks together have no more than SP_STACKS_FRAMES frames. */
 static uint32_t limit_for(const struct sp_stacks *s)
 {
@@ -52,6 +54,14 @@ void sp_stacks_close(struct sp_stacks *s)
 	free(s->deeper);
 	free(s->waits);
 	free(s->touched);
+}
+
+uint32_t sp_stacks_metric(const struct sp_model *m, const struct sp_pick *k)
+{
+	for (size_t p = 1; p < m->n_paths; p++)
+		if (k->totals[p].excl > 0)
+			return SP_NONE;
+	return sp_scorep_metric(m, "peak_bytes");
 }
 
 static void give(struct sp_stacks *s, uint32_t p, bool deeper, const double *values, sp_stack_fn *f, void *arg)

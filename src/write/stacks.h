@@ -7,7 +7,7 @@
 #ifndef SP_WRITE_STACKS_H
 #define SP_WRITE_STACKS_H
 
-#include "write/writer.h"
+#include "write/out.h"
 
 #define SP_STACKS_DEPTH  1024
 #define SP_STACKS_FRAMES (32u << 20)
@@ -35,5 +35,14 @@ void sp_stacks_close(struct sp_stacks *s);
  * all if no value is above 0. */
 void sp_stacks_path(struct sp_stacks *s, uint32_t p, const double *values, sp_stack_fn *f, void *arg);
 void sp_stacks_rest(struct sp_stacks *s, sp_stack_fn *f, void *arg);
+
+/* The metric whose own values stacks show where nothing of what was picked has a time, as neither calls nor samples
+ * were recorded: bytes that were there when the process had most. SP_NONE: they show times. */
+uint32_t sp_stacks_metric(const struct sp_model *m, const struct sp_pick *k);
+/* Of a row of sp_model.values, ns or what metric counts. */
+static inline double sp_stacks_value(const struct sp_model *m, size_t row, uint32_t metric)
+{
+	return metric == SP_NONE ? m->values[row].v.excl : (double)m->row_metrics[row * m->n_metrics + metric];
+}
 
 #endif

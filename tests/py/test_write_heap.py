@@ -7,6 +7,7 @@ import sys
 
 import otf2file
 import pftrace
+import profileproto
 import pytest
 from spartito import memorytable
 from spartito._analyse import Model
@@ -136,6 +137,19 @@ def test_folded(tmp_path, options):
         peaks[path] = peaks.get(path, 0) + site["peak_bytes"]
     assert {path: int(value) for path, value in lines.items()} == {path: value for path, value in peaks.items() if value}
     assert sum(map(int, lines.values())) > 48 << 20
+
+
+def test_other_stacks_of_memory_alone(tmp_path):
+    recorded(tmp_path, "--memory-sample", "64K")
+    for format, name in (("speedscope", "x.speedscope.json"), ("pprof", "x.pb.gz")):
+        assert convert(tmp_path / "run", tmp_path / name, to=format).returncode == 0
+    peaks = [site["peak_bytes"] for site in Model(str(tmp_path / "run")).memory()["sites"]]
+    profiles = json.loads((tmp_path / "x.speedscope.json").read_text())["profiles"]
+    assert {profile["unit"] for profile in profiles} == {"bytes"}
+    assert sum(sum(profile["weights"]) for profile in profiles) == sum(peaks) > 48 << 20
+    pprof = profileproto.Profile(tmp_path / "x.pb.gz")
+    assert pprof.text[pprof.message.default_sample_type] == "peak_bytes"
+    assert sum(values["peak_bytes"] for _, values, _ in pprof.samples) == sum(peaks)
 
 
 def test_json_has_units(traced, tmp_path):
