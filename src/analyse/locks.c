@@ -61,6 +61,19 @@ static PyObject *wait_row(const struct sp_model *m, PyObject *names, const struc
 	                     bool_of(w->news), "since", time_or_none(w->open, w->since));
 }
 
+static PyObject *await_row(const struct sp_model *m, PyObject *names, const struct sp_task_awaited *a)
+{
+	const uint32_t task = a->region, where = a->wait.region;
+	PyObject *none = Py_None;
+
+	return Py_BuildValue("{sk sO sO sN sN sK sd sd}", "process", (unsigned long)a->process, "task",
+	                     task == SP_NONE ? none : PyList_GET_ITEM(names, task), "where",
+	                     where == SP_NONE ? none : PyList_GET_ITEM(names, where), "what",
+	                     string_or_none(m, a->wait.kind), "stack", stack(names, &a->stack), "count",
+	                     (unsigned long long)a->wait.count, "time", (double)a->wait.ns * S, "longest",
+	                     (double)a->longest * S);
+}
+
 static PyObject *circle_row(const struct sp_lock_circle *c)
 {
 	PyObject *links = PyList_New(0);
@@ -78,7 +91,8 @@ static PyObject *circle_row(const struct sp_lock_circle *c)
 static PyObject *all(const struct sp_model *m)
 {
 	PyObject *names = PyList_New(0), *locks = PyList_New(0), *waits = PyList_New(0), *circles = PyList_New(0);
-	int rc = names && locks && waits && circles ? 0 : -1;
+	PyObject *awaits = PyList_New(0);
+	int rc = names && locks && waits && circles && awaits ? 0 : -1;
 	size_t i;
 
 	for (i = 0; rc == 0 && i < m->n_regions; i++)
@@ -89,12 +103,16 @@ static PyObject *all(const struct sp_model *m)
 		rc = sp_append(waits, wait_row(m, names, &m->lock_waits[i]));
 	for (i = 0; rc == 0 && i < m->n_lock_circles; i++)
 		rc = sp_append(circles, circle_row(&m->lock_circles[i]));
+	for (i = 0; rc == 0 && i < m->n_task_awaited; i++)
+		rc = sp_append(awaits, await_row(m, names, &m->task_awaited[i]));
 	Py_XDECREF(names);
 	if (rc == 0)
-		return Py_BuildValue("{sN sN sN}", "locks", locks, "waits", waits, "circles", circles);
+		return Py_BuildValue("{sN sN sN sN}", "locks", locks, "waits", waits, "circles", circles, "awaits",
+		                     awaits);
 	Py_XDECREF(locks);
 	Py_XDECREF(waits);
 	Py_XDECREF(circles);
+	Py_XDECREF(awaits);
 	return NULL;
 }
 

@@ -276,8 +276,10 @@ void sp_hook_task_suspends(struct sp_thread *t, uint64_t key, const PyObject *va
 	if (!f)
 		return;
 	const size_t depth = (size_t)(f - (const struct sp_raw_frame *)t->loc.base);
-	if (k->await_depth != depth + 1 || k->awaited != value || k->await_time != t->loc.last)
+	if (k->await_depth != depth + 1 || k->awaited != value || k->await_time != t->loc.last) {
 		k->what = sp_stack_region(f);
+		k->await_node = f->node;
+	}
 	k->await_depth = depth;
 	k->awaited = value;
 	k->await_time = now;

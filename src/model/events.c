@@ -286,6 +286,10 @@ static int extra(struct sp_events *s, uint32_t id, struct sp_event *out)
 		out->id = sp_events_id(&s->source->strings, payload[0]) - 1;
 		return out->id != SP_NONE ? 1 : -1;
 	case SP_RAW_X_OFF:
+		if (s->n_waits) {
+			sp_events_end_wait(s, SP_WAIT_UNSEEN, out);
+			return SP_EVENTS_AGAIN;
+		}
 		out->kind = SP_EVENT_OFF;
 		return 1;
 	case SP_RAW_X_ON:
@@ -304,6 +308,8 @@ static int extra(struct sp_events *s, uint32_t id, struct sp_event *out)
 			return sp_events_io(s, what, words, payload, out);
 		if (what >= SP_RAW_X_THREAD_CREATE && what <= SP_RAW_X_HANDOVER)
 			return sp_events_task(s, what, words, payload, out);
+		if (what >= SP_RAW_X_WAIT_BEGIN && what <= SP_RAW_X_LOCK_RELEASE)
+			return sp_events_wait(s, what, words, payload, out);
 		return what ? 0 : -1; /* of a later minor version: its length is all there is to know */
 	}
 }
@@ -390,6 +396,12 @@ static inline int one(struct sp_events *s, struct sp_event *out, struct sp_err *
 		return 0;
 	}
 	if (kind == SP_RAW_LEAVE || kind == SP_RAW_SUSPEND) {
+		if (sp_events_waits(s)) {
+			sp_events_end_wait(s, SP_WAIT_UNSEEN, out);
+			out->time = to_ns(s, s->ticks);
+			s->ticks -= w >> SP_RAW_DELTA_SHIFT;
+			return 1;
+		}
 		if (s->depth == 0 || s->stack[s->depth - 1] != region) {
 			if (mismatch(s, region))
 				s->ticks -= w >> SP_RAW_DELTA_SHIFT;
@@ -411,10 +423,24 @@ static inline int one(struct sp_events *s, struct sp_event *out, struct sp_err *
 	return 1;
 }
 
+/* Whether something is to be left or ended before the next word is read. */
+static bool must_leave(const struct sp_events *s)
+{
+	return s->depth > s->keep || (s->keep == 0 && s->n_waits);
+}
+
 static struct sp_event leave_top(struct sp_events *s)
 {
-	return (struct sp_event){
-	    .time = s->ns, .kind = SP_EVENT_LEAVE, .id = s->stack[--s->depth], .u.uint = s->keep == 0};
+	struct sp_event out = {.time = s->ns};
+
+	if (sp_events_waits(s)) {
+		sp_events_end_wait(s, s->keep ? SP_WAIT_UNSEEN : SP_WAIT_OPEN, &out);
+	} else {
+		out.kind = SP_EVENT_LEAVE;
+		out.id = s->stack[--s->depth];
+		out.u.uint = s->keep == 0;
+	}
+	return out;
 }
 
 /* All words are read: what is still open is left now. */
@@ -435,7 +461,7 @@ static void at_end(struct sp_events *s)
 bool sp_events_tell(const struct sp_events *s, struct sp_events_place *place)
 {
 	*place = (struct sp_events_place){s->ticks, s->ns, s->part, s->at};
-	return s->keep == SIZE_MAX && s->metric == 0 && !s->again;
+	return s->keep == SIZE_MAX && s->metric == 0 && !s->again && s->n_waits == 0;
 }
 
 uint32_t *sp_events_seek(struct sp_events *s, const struct sp_events_place *place, size_t n, struct sp_err *e)
@@ -468,7 +494,8 @@ uint32_t *sp_events_seek(struct sp_events *s, const struct sp_events_place *plac
 	s->at = place->at;
 	s->keep = SIZE_MAX;
 	s->metric = 0;
-	s->again = false;
+	s->again = s->gil = false;
+	s->n_waits = 0;
 	s->depth = n;
 	return s->stack;
 }
@@ -522,14 +549,15 @@ static int read_events(void *arg)
 		return -1;
 	while (k < n) {
 		if (s->keep != SIZE_MAX) {
-			while (k < n && s->depth > s->keep)
+			while (k < n && must_leave(s))
 				r->out[k++] = leave_top(s);
 			if (k == n || s->keep == 0)
 				break;
 			s->keep = SIZE_MAX;
 		}
 		while (k < n && s->at < s->n && s->keep == SIZE_MAX) {
-			k += sp_events_plain(s, &r->out[k], n - k);
+			if (s->n_waits == 0)
+				k += sp_events_plain(s, &r->out[k], n - k);
 			if (k == n || s->at == s->n)
 				break;
 			rc = one(s, &r->out[k], r->e);

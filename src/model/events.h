@@ -6,6 +6,9 @@
 #include "model/private.h"
 #include "model/sampled_events.h"
 
+/* Waits within each other, as in handlers of signals; what is deeper is damage. */
+enum { SP_EVENTS_WAITS = 64 };
+
 struct sp_events {
 	struct sp_model *m;
 	struct sp_place *place;
@@ -27,6 +30,12 @@ struct sp_events {
 	size_t n_io, io_room;
 	struct sp_mpi *mpi; /* owned; the same */
 	size_t n_mpi, mpi_room;
+	struct sp_events_wait {
+		uint32_t lock, kind;
+		size_t depth;     /* regions open when it began */
+	} waits[SP_EVENTS_WAITS]; /* that are open, the innermost last */
+	unsigned n_waits;
+	bool gil;                          /* a wait for the GIL ended last, of which GIL_WAIT tells once more */
 	bool again;                        /* a word that says two things is read the second time */
 	bool quiet;                        /* nothing is told of damage, and nothing in the model changes */
 	bool stays;                        /* pages that were read stay in memory */
@@ -60,11 +69,19 @@ extern const uint8_t sp_events_kinds[8];
 /* Reads words as long as each is a plain enter or leave of what is open, n at most. Returns how many these are. */
 size_t sp_events_plain(struct sp_events *s, struct sp_event *out, size_t n);
 
-/* Events of file I/O, of MPI, of threads and tasks. words: of payload; the kind is one of theirs. Return 1, 0 for what
- * becomes no event, SP_EVENTS_AGAIN: one, and the same word is to be read again; or -1: damage. */
+/* Events of file I/O, of MPI, of threads and tasks, of waits. words: of payload; the kind is one of theirs. Return 1, 0
+ * for what becomes no event, SP_EVENTS_AGAIN: one, and the same word is to be read again; or -1: damage. */
 enum { SP_EVENTS_AGAIN = 2 };
 int sp_events_io(struct sp_events *s, uint32_t what, uint32_t words, const uint64_t *payload, struct sp_event *out);
 int sp_events_mpi(struct sp_events *s, uint32_t what, uint32_t words, const uint64_t *payload, struct sp_event *out);
 int sp_events_task(struct sp_events *s, uint32_t what, uint32_t words, const uint64_t *payload, struct sp_event *out);
+int sp_events_wait(struct sp_events *s, uint32_t what, uint32_t words, const uint64_t *payload, struct sp_event *out);
+/* The end of the innermost wait, which has none of its own in the trace. how: enum sp_wait_end. */
+void sp_events_end_wait(struct sp_events *s, unsigned how, struct sp_event *out);
+/* Whether the innermost wait began in the innermost call, or outside of all: it ends before that call does. */
+static inline bool sp_events_waits(const struct sp_events *s)
+{
+	return s->n_waits && s->waits[s->n_waits - 1].depth >= s->depth;
+}
 
 #endif

@@ -79,6 +79,10 @@ int sp_events_task(struct sp_events *s, uint32_t what, uint32_t words, const uin
 	case SP_RAW_X_TASK_AWAITS:
 		return leaves(s, what, payload, out);
 	case SP_RAW_X_GIL_WAIT:
+		if (s->gil) {
+			s->gil = false;
+			return 0;
+		}
 		out->u.uint = sp_clock_length(&s->source->clock, payload[0]);
 		return 1;
 	default:

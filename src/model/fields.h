@@ -16,6 +16,7 @@ void sp_fields_source(struct sp_pack *k, const struct sp_model *m, struct sp_sou
 void sp_fields_handles(struct sp_pack *k, struct sp_io_handle **handles, size_t *n);
 void sp_fields_communicators(struct sp_pack *k, struct sp_model *m); /* worlds, windows and groups too */
 void sp_fields_source_mpi(struct sp_pack *k, const struct sp_model *m, struct sp_source *s);
+void sp_fields_stack(struct sp_pack *k, struct sp_stack *s, size_t regions); /* regions: indices are less than that */
 void sp_fields_tasks(struct sp_pack *k, struct sp_model *m);
 /* What one process says of tasks, before sp_build_tasks(); m: where the regions and strings are. */
 void sp_fields_process_tasks(struct sp_pack *k, const struct sp_model *m, struct sp_task_defs *d);

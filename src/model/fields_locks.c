@@ -7,7 +7,7 @@ struct limits {
 	size_t regions, strings, processes, locations, locks;
 };
 
-static void stack(struct sp_pack *k, const struct limits *l, struct sp_stack *s)
+void sp_fields_stack(struct sp_pack *k, struct sp_stack *s, size_t regions)
 {
 	size_t n = s->n, i;
 
@@ -17,7 +17,7 @@ static void stack(struct sp_pack *k, const struct limits *l, struct sp_stack *s)
 		s->n = (uint32_t)n;
 	}
 	for (i = 0; i < n && !k->failed; i++)
-		sp_pack_index(k, &s->regions[i], l->regions);
+		sp_pack_index(k, &s->regions[i], regions);
 }
 
 static void lock(struct sp_pack *k, const struct limits *l, struct sp_lock *o)
@@ -34,7 +34,7 @@ static void lock(struct sp_pack *k, const struct limits *l, struct sp_lock *o)
 	sp_pack_number(k, o->made_line);
 	sp_pack_index_or_none(k, &o->made_by, l->locations);
 	sp_pack_index_or_none(k, &o->holder, l->locations);
-	stack(k, l, &o->holder_stack);
+	sp_fields_stack(k, &o->holder_stack, l->regions);
 	sp_pack_number(k, o->since);
 	sp_pack_number(k, o->count);
 	sp_pack_number(k, o->contended);
@@ -45,13 +45,14 @@ static void lock(struct sp_pack *k, const struct limits *l, struct sp_lock *o)
 static void wait(struct sp_pack *k, const struct limits *l, struct sp_lock_wait *w)
 {
 	sp_pack_index(k, &w->location, l->locations);
-	stack(k, l, &w->stack);
+	sp_pack_number(k, w->number);
+	sp_fields_stack(k, &w->stack, l->regions);
 	sp_pack_byte(k, &w->kind, SP_LOCK_KINDS);
 	sp_pack_index_or_none(k, &w->lock, l->locks);
 	sp_pack_index_or_none(k, &w->file, l->strings);
 	sp_pack_number(k, w->line);
 	sp_pack_index_or_none(k, &w->holder, l->locations);
-	stack(k, l, &w->holder_stack);
+	sp_fields_stack(k, &w->holder_stack, l->regions);
 	sp_pack_number(k, w->count);
 	sp_pack_number(k, w->ns);
 	sp_pack_number(k, w->longest);

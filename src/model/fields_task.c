@@ -62,6 +62,7 @@ static void awaited(struct sp_pack *k, const struct limits *l, struct sp_task_aw
 	sp_pack_index_or_none(k, &a->region, l->regions);
 	wait(k, l, &a->wait);
 	sp_pack_number(k, a->longest);
+	sp_fields_stack(k, &a->stack, l->regions);
 }
 
 /* The lists, and how long they are. */

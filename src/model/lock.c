@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEEPEST = 4096 };
-
 const char *const sp_lock_kind_names[SP_LOCK_KINDS] = {
     "other",     "lock",   "rlock",        "condition", "semaphore", "event",  "barrier",        "queue",
     "thread",    "future", "process_lock", "process",   "pipe",      "sleep",  "select",         "socket",
@@ -36,7 +34,8 @@ void sp_lock_defs_free(struct sp_lock_defs *d)
 struct reading {
 	struct sp_builder *b;
 	struct sp_loading *l;
-	const struct sp_raw_file *f;
+	struct sp_raw_file *f;
+	struct sp_stack_reader stacks;
 };
 
 static uint32_t string_of(const struct reading *r, uint32_t id)
@@ -46,45 +45,7 @@ static uint32_t string_of(const struct reading *r, uint32_t id)
 	return id && id < ids->n && ids->to[id] ? ids->to[id] - 1 : SP_NONE;
 }
 
-/* The place of a location among those of the file. */
-static uint32_t thread_of(const struct reading *r, uint32_t id)
-{
-	size_t i;
-
-	if (id < r->f->n_threads && r->f->threads[id].state.id == id)
-		return id;
-	for (i = 0; i < r->f->n_threads; i++)
-		if (r->f->threads[i].state.id == id)
-			return (uint32_t)i;
-	return SP_NONE;
-}
-
-/* The regions from the root to a node, without those of values of parameters. */
-static int stack_of(const struct reading *r, uint32_t thread, uint64_t pointer, struct sp_stack *out)
-{
-	const struct sp_ids *ids = &r->l->source->regions;
-	const struct sp_raw_thread *t = thread == SP_NONE ? NULL : &r->f->threads[thread];
-	uint32_t index = t && pointer ? sp_raw_node_index(r->f, t, pointer) : SP_RAW_NONE, stack[DEEPEST], n = 0, i;
-	struct sp_raw_node node;
-
-	*out = (struct sp_stack){NULL, 0};
-	while (index != SP_RAW_NONE && index && n < DEEPEST && sp_raw_node_at(r->f, t, index, &node) &&
-	       node.parent < index) {
-		if (node.region < ids->n && ids->to[node.region] &&
-		    r->b->m->regions[ids->to[node.region] - 1].kind != SP_REGION_PARAMETER)
-			stack[n++] = ids->to[node.region] - 1;
-		index = node.parent;
-	}
-	out->regions = sp_arena_zalloc(&r->b->priv->arena, n, sizeof(*out->regions));
-	if (!out->regions)
-		return -1;
-	out->n = n;
-	for (i = 0; i < n; i++)
-		out->regions[i] = stack[n - 1 - i];
-	return 0;
-}
-
-static int read_lock(const struct reading *r, const struct sp_raw_object *o, struct sp_lock *out, size_t n)
+static int read_lock(struct reading *r, const struct sp_raw_object *o, struct sp_lock *out, size_t n)
 {
 	*out = (struct sp_lock){.number = o->id,
 	                        .kind = o->kind < SP_LOCK_KINDS ? (uint8_t)o->kind : SP_LOCK_OTHER,
@@ -95,18 +56,18 @@ static int read_lock(const struct reading *r, const struct sp_raw_object *o, str
 	                        .user = o->user && o->user <= n ? o->user - 1 : SP_NONE,
 	                        .made_file = string_of(r, o->made_file),
 	                        .made_line = o->made_line,
-	                        .made_by = thread_of(r, o->made_by),
-	                        .holder = thread_of(r, o->holder),
+	                        .made_by = sp_stack_reader_location(&r->stacks, o->made_by),
+	                        .holder = sp_stack_reader_location(&r->stacks, o->holder),
 	                        .since = o->since,
 	                        .count = o->count,
 	                        .contended = o->contended,
 	                        .waited = o->waited,
 	                        .held = o->held};
-	return stack_of(r, out->holder, o->holder_node, &out->holder_stack);
+	return sp_stack_reader_find(&r->stacks, out->holder, o->holder_node, &out->holder_stack);
 }
 
 /* Ids are the places in the chunks; what does not fit ends the list. */
-static int read_locks(const struct reading *r, struct sp_lock_defs *d)
+static int read_locks(struct reading *r, struct sp_lock_defs *d)
 {
 	const struct sp_raw_part *p = r->f->parts + r->f->objects.first, *end = p + r->f->objects.count;
 	struct sp_raw_object o;
@@ -121,30 +82,30 @@ static int read_locks(const struct reading *r, struct sp_lock_defs *d)
 		for (i = 0; i < p->used; i++) {
 			memcpy(&o, (const struct sp_raw_object *)sp_raw_payload(r->f, p) + i, sizeof(o));
 			if (o.id != d->n_locks + 1) {
-				sp_raw_report((struct sp_raw_file *)r->f, p->offset,
-				              "object %zu has the number %" PRIu32, d->n_locks + 1, o.id);
+				sp_raw_report(r->f, p->offset, "object %zu has the number %" PRIu32, d->n_locks + 1,
+				              o.id);
 				o.id = (uint32_t)d->n_locks + 1;
 			}
 			if (read_lock(r, &o, &d->locks[d->n_locks++], n))
 				return -1;
 		}
 	if (p < end)
-		sp_raw_report((struct sp_raw_file *)r->f, p->offset, "objects of waits from %zu on are lost",
-		              d->n_locks);
+		sp_raw_report(r->f, p->offset, "objects of waits from %zu on are lost", d->n_locks);
 	return 0;
 }
 
-static int read_wait(const struct reading *r, uint32_t thread, const struct sp_raw_wait *w, struct sp_lock_wait *out)
+static int read_wait(struct reading *r, uint32_t thread, const struct sp_raw_wait *w, struct sp_lock_wait *out)
 {
 	const struct sp_lock_defs *d = &r->l->locks;
 	const uint64_t end = r->l->places[thread].end;
 
 	*out = (struct sp_lock_wait){.location = thread,
+	                             .number = w->number,
 	                             .kind = w->kind < SP_LOCK_KINDS ? (uint8_t)w->kind : SP_LOCK_OTHER,
 	                             .lock = w->object && w->object <= d->n_locks ? w->object - 1 : SP_NONE,
 	                             .file = string_of(r, w->file),
 	                             .line = w->line,
-	                             .holder = thread_of(r, w->holder),
+	                             .holder = sp_stack_reader_location(&r->stacks, w->holder),
 	                             .count = w->count,
 	                             .ns = w->ticks,
 	                             .longest = w->longest,
@@ -160,11 +121,11 @@ static int read_wait(const struct reading *r, uint32_t thread, const struct sp_r
 		if (took > out->longest)
 			out->longest = took;
 	}
-	return stack_of(r, thread, w->node, &out->stack) ||
-	       stack_of(r, out->holder, w->holder_node, &out->holder_stack);
+	return sp_stack_reader_find(&r->stacks, thread, w->node, &out->stack) ||
+	       sp_stack_reader_find(&r->stacks, out->holder, w->holder_node, &out->holder_stack);
 }
 
-static int read_waits(const struct reading *r, struct sp_lock_defs *d)
+static int read_waits(struct reading *r, struct sp_lock_defs *d)
 {
 	struct sp_raw_wait w;
 	size_t n = 0, i, k, j;
@@ -188,7 +149,7 @@ static int read_waits(const struct reading *r, struct sp_lock_defs *d)
 	return 0;
 }
 
-static int read_circles(const struct reading *r, struct sp_lock_defs *d)
+static int read_circles(struct reading *r, struct sp_lock_defs *d)
 {
 	size_t i, k;
 
@@ -206,7 +167,7 @@ static int read_circles(const struct reading *r, struct sp_lock_defs *d)
 			return -1;
 		for (k = 0; k < n; k++) {
 			memcpy(&raw, d->records[i].p + k * sizeof(raw), sizeof(raw));
-			c->links[k].location = thread_of(r, raw.location);
+			c->links[k].location = sp_stack_reader_location(&r->stacks, raw.location);
 			c->links[k].lock = raw.object - 1;
 			c->links[k].since = raw.since;
 			if (c->links[k].location == SP_NONE || !raw.object || raw.object > d->n_locks)
@@ -215,21 +176,22 @@ static int read_circles(const struct reading *r, struct sp_lock_defs *d)
 		if (n && k == n)
 			d->n_circles++;
 		else
-			sp_raw_report((struct sp_raw_file *)r->f, 0, "the record of a deadlock is damaged");
+			sp_raw_report(r->f, 0, "the record of a deadlock is damaged");
 	}
 	return 0;
 }
 
 int sp_build_lock_process(struct sp_builder *b, struct sp_loading *l)
 {
-	const struct reading r = {b, l, l->source->raw};
+	struct reading r = {.b = b, .l = l, .f = l->source->raw};
 	struct sp_lock_defs *d = &l->locks;
+	int rc;
 
-	if (read_locks(&r, d) || read_waits(&r, d) || read_circles(&r, d))
-		return -1;
+	sp_stack_reader_open(&r.stacks, b, l);
+	rc = read_locks(&r, d) || read_waits(&r, d) || read_circles(&r, d) ? -1 : 0;
 	sp_lock_defs_free(d);
 	d->n_records = d->record_room = 0;
-	return 0;
+	return rc;
 }
 
 /* ---- all processes ---- */
@@ -291,66 +253,82 @@ static const struct sp_lock_wait *open_wait(const struct sp_model *m, const uint
 	return w && w->lock != SP_NONE && !w->timed && !w->news ? w : NULL;
 }
 
-/* The circle that begins with a location, if it comes back to it and no smaller number is in it; its length. */
-static uint32_t circle_from(const struct sp_model *m, const uint32_t *open, uint32_t location,
-                            struct sp_lock_link *links)
+/* The locations from one on, of which each waits for what the next one holds, as far as none of them was met before;
+ * where they come back to one of themselves, lengths[its smallest number] becomes the length of that circle. */
+static void follow(const struct sp_model *m, const uint32_t *open, uint32_t from, uint32_t *met, uint32_t *lengths)
 {
-	uint32_t n = 0, at = location;
 	const struct sp_lock_wait *w;
+	uint32_t at = from, smallest, n, end;
 
-	while ((w = open_wait(m, open, at)) && n < m->n_locations) {
-		if (links)
-			links[n] = (struct sp_lock_link){at, w->lock, w->since};
-		n++;
+	while (at < m->n_locations && !met[at] && (w = open_wait(m, open, at))) {
+		met[at] = from + 1;
 		at = m->locks[w->lock].holder;
-		if (at == location)
-			return n;
-		if (at == SP_NONE || at < location)
-			return 0;
+	}
+	if (at >= m->n_locations || met[at] != from + 1)
+		return;
+	end = smallest = at;
+	n = 0;
+	do {
+		n++;
+		at = m->locks[open_wait(m, open, at)->lock].holder;
+		if (at < smallest)
+			smallest = at;
+	} while (at != end);
+	lengths[smallest] = n;
+}
+
+static int add_circle(struct sp_builder *b, const uint32_t *open, uint32_t first, uint32_t n)
+{
+	struct sp_model *m = b->m;
+	struct sp_lock_circle *c = &m->lock_circles[m->n_lock_circles];
+	uint32_t at = first, i;
+
+	*c = (struct sp_lock_circle){.process = m->locations[first].process, .n = n};
+	c->links = sp_arena_zalloc(&b->priv->arena, n, sizeof(*c->links));
+	if (!c->links)
+		return -1;
+	m->n_lock_circles++;
+	for (i = 0; i < n; i++) {
+		const struct sp_lock_wait *w = open_wait(m, open, at);
+
+		c->links[i] = (struct sp_lock_link){at, w->lock, w->since};
+		at = m->locks[w->lock].holder;
 	}
 	return 0;
 }
 
 /* What stands in a circle at the end. */
-static int find_circles(struct sp_builder *b, size_t *n)
+static int find_circles(struct sp_builder *b)
 {
 	struct sp_model *m = b->m;
-	uint32_t *open = calloc(m->n_locations + 1, sizeof(*open)), i, length;
-	struct sp_lock_circle *c;
+	const size_t n = m->n_locations;
+	uint32_t *open = calloc(3 * n + 1, sizeof(*open)), *met, *lengths, i;
+	int rc = 0;
 
 	if (!open)
 		return -1;
+	met = open + n;
+	lengths = met + n;
 	for (i = 0; i < m->n_lock_waits; i++) {
 		const struct sp_lock_wait *w = &m->lock_waits[i];
 
 		if (w->open && (!open[w->location] || m->lock_waits[open[w->location] - 1].since < w->since))
 			open[w->location] = i + 1;
 	}
-	for (i = 0, *n = 0; i < m->n_locations; i++) {
-		length = circle_from(m, open, i, NULL);
-		if (!length)
-			continue;
-		++*n;
-		if (!m->lock_circles)
-			continue;
-		c = &m->lock_circles[m->n_lock_circles++];
-		*c = (struct sp_lock_circle){.process = m->locations[i].process, .n = length};
-		c->links = sp_arena_zalloc(&b->priv->arena, length, sizeof(*c->links));
-		if (!c->links) {
-			free(open);
-			return -1;
-		}
-		circle_from(m, open, i, c->links);
-	}
+	for (i = 0; i < n; i++)
+		follow(m, open, i, met, lengths);
+	for (i = 0; i < n && rc == 0; i++)
+		if (lengths[i])
+			rc = add_circle(b, open, i, lengths[i]);
 	free(open);
-	return 0;
+	return rc;
 }
 
 int sp_build_locks(struct sp_builder *b, struct sp_err *e)
 {
 	struct sp_arena *arena = &b->priv->arena;
 	struct sp_model *m = b->m;
-	size_t n[3] = {0}, open = 0, i;
+	size_t n[3] = {0}, i;
 
 	for (i = 0; i < b->n_loading; i++) {
 		n[0] += b->loading[i].locks.n_locks;
@@ -365,15 +343,7 @@ int sp_build_locks(struct sp_builder *b, struct sp_err *e)
 		return sp_model_no_memory(e);
 	for (i = 0; i < b->n_loading; i++)
 		place_process(m, &b->loading[i], (uint32_t)i);
-	return n[1] && find_circles(b, &open) ? sp_model_no_memory(e) : 0;
-}
-
-static void visit_stack(const struct sp_stack *s, void (*visit)(void *arg, uint32_t *region), void *arg)
-{
-	uint32_t i;
-
-	for (i = 0; i < s->n; i++)
-		visit(arg, &s->regions[i]);
+	return n[1] && find_circles(b) ? sp_model_no_memory(e) : 0;
 }
 
 void sp_lock_def_regions(struct sp_lock_defs *d, void (*visit)(void *arg, uint32_t *region), void *arg)
@@ -381,10 +351,10 @@ void sp_lock_def_regions(struct sp_lock_defs *d, void (*visit)(void *arg, uint32
 	size_t i;
 
 	for (i = 0; i < d->n_locks; i++)
-		visit_stack(&d->locks[i].holder_stack, visit, arg);
+		sp_stack_regions(&d->locks[i].holder_stack, visit, arg);
 	for (i = 0; i < d->n_waits; i++) {
-		visit_stack(&d->waits[i].stack, visit, arg);
-		visit_stack(&d->waits[i].holder_stack, visit, arg);
+		sp_stack_regions(&d->waits[i].stack, visit, arg);
+		sp_stack_regions(&d->waits[i].holder_stack, visit, arg);
 	}
 }
 

@@ -34,6 +34,15 @@ enum sp_lock_kind { /* as SP_RAW_WAIT_… */
 };
 extern const char *const sp_lock_kind_names[SP_LOCK_KINDS]; /* "other", "lock", … */
 
+/* How a wait ended, as its event says. */
+enum sp_wait_end {
+	SP_WAIT_FAILED, /* it ended without what it waited for: its time was over, or it was interrupted */
+	SP_WAIT_GOT,
+	SP_WAIT_UNSEEN, /* recording was off when it ended */
+	SP_WAIT_OPEN,   /* it had not ended when the location did */
+	SP_WAIT_NONE    /* there was nothing to wait for: it counts as none */
+};
+
 /* Regions of a call path, outermost first. */
 struct sp_stack {
 	uint32_t *regions;
@@ -62,6 +71,7 @@ struct sp_lock {
 /* What a location waited for at one place, with one holder. */
 struct sp_lock_wait {
 	uint32_t location;
+	uint32_t number; /* of the location's, by which its trace refers to it; 0: not told */
 	struct sp_stack stack;
 	uint8_t kind;  /* enum sp_lock_kind */
 	uint32_t lock; /* index; SP_NONE: nothing that is told apart */
@@ -86,5 +96,18 @@ struct sp_lock_circle {
 	} * links;
 	uint32_t n;
 };
+
+struct sp_model;
+struct sp_arena;
+struct sp_str;
+
+/* What a wait for something of that kind is called where the thing itself has no name: "sleeping", "waiting for a
+ * lock".
+ */
+extern const char *const sp_lock_wait_words[SP_LOCK_KINDS];
+/* What the report calls the locks, with files without their directories: "Lock made at app.py:12 #2", "the GIL", "the
+ * end of worker"; a part of another object has the name of that. Makes names, one for each of sp_model.locks; texts in
+ * the arena or the model. -1: no memory. */
+int sp_lock_names(struct sp_str **names, const struct sp_model *m, struct sp_arena *arena);
 
 #endif

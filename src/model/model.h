@@ -303,11 +303,12 @@ struct sp_task_rest {
 	uint64_t ended[4]; /* from SP_TASK_RETURNED on */
 };
 
-/* What all tasks of a region waited for, with record or without. */
+/* What all tasks of a region waited for at one call path, with record or without. */
 struct sp_task_awaited {
 	uint32_t process, region;
 	struct sp_task_wait wait;
-	uint64_t longest; /* ns */
+	uint64_t longest;      /* ns */
+	struct sp_stack stack; /* where, from the root of its thread to the innermost coroutine; empty: not known */
 };
 
 /* Work given to the threads of pools. */
@@ -425,7 +426,7 @@ struct sp_model {
 	struct sp_heap *heaps; /* of each process; NULL as sites */
 	struct sp_lock *locks; /* by process and number */
 	size_t n_locks;
-	struct sp_lock_wait *lock_waits; /* by location */
+	struct sp_lock_wait *lock_waits; /* by location and number */
 	size_t n_lock_waits;
 	struct sp_lock_circle *lock_circles; /* those that were interrupted first */
 	size_t n_lock_circles;
@@ -504,7 +505,14 @@ enum sp_event_kind {
 	SP_EVENT_TASK_END,      /* uint: enum sp_task_state; a switch follows */
 	SP_EVENT_TASK_AWAITS,   /* first: region, second: string, as in sp_task_wait; a switch follows */
 	SP_EVENT_GIL_WAIT,      /* uint: ns waited for the global interpreter lock until now */
-	SP_EVENT_HANDOVER       /* first: 0 given 1 taken, second: a number that both have, in each process */
+	SP_EVENT_HANDOVER,      /* first: 0 given 1 taken, second: a number that both have, in each process */
+	/* Waits begin and end as calls do, within each other and within the calls that are open; id: a lock; SP_NONE:
+	 * nothing that is told apart. first: enum sp_lock_kind; second: of BEGIN an index in sp_model.lock_waits, or
+	 * SP_NONE, of END enum sp_wait_end */
+	SP_EVENT_WAIT_BEGIN,
+	SP_EVENT_WAIT_END,
+	SP_EVENT_LOCK_ACQUIRE, /* id: a lock, that the location holds now; uint: for the so-manieth time; 0: not told */
+	SP_EVENT_LOCK_RELEASE  /* uint: as of its acquire, which may be of another location, or before the trace */
 };
 
 /* sp_mpi.root where it is no rank */

@@ -298,7 +298,13 @@ static void move_wait(struct sp_task_wait *w, const struct part *p)
 	w->kind = w->kind == SP_NONE ? SP_NONE : p->strings[w->kind];
 }
 
-static void move_tasks(struct sp_task_defs *d, const struct part *p)
+static void move_region(void *arg, uint32_t *region)
+{
+	if (*region != SP_NONE)
+		*region = ((const struct part *)arg)->regions[*region];
+}
+
+static void move_tasks(struct sp_task_defs *d, struct part *p)
 {
 	size_t i, n;
 
@@ -317,6 +323,7 @@ static void move_tasks(struct sp_task_defs *d, const struct part *p)
 
 		a->region = a->region == SP_NONE ? SP_NONE : p->regions[a->region];
 		move_wait(&a->wait, p);
+		sp_stack_regions(&a->stack, move_region, p);
 	}
 }
 
@@ -343,12 +350,6 @@ static int move_source(struct sp_builder *b, struct sp_source *s, const struct p
 	s->sync = sync;
 	s->io_handles = handles;
 	return rc || !sync || !handles ? -1 : 0;
-}
-
-static void move_region(void *arg, uint32_t *region)
-{
-	if (*region != SP_NONE)
-		*region = ((const struct part *)arg)->regions[*region];
 }
 
 static void move_string(uint32_t *string, const struct part *p)

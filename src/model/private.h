@@ -123,7 +123,8 @@ struct sp_children_defs {
 struct sp_task_def {
 	uint8_t what; /* SP_RAW_TASK_… */
 	uint32_t a, b;
-	const char *data; /* in the file */
+	const char *data; /* in the file; bytes */
+	size_t bytes;
 	struct sp_str name;
 };
 
@@ -396,6 +397,23 @@ void sp_build_task_regions(struct sp_model *m, void (*visit)(void *arg, uint32_t
  * memory. */
 int sp_build_line_process(struct sp_builder *b, struct sp_loading *l);
 int sp_build_lines(struct sp_builder *b, struct sp_err *e);
+
+/* Calls visit for each region of a list. */
+void sp_stack_regions(const struct sp_stack *s, void (*visit)(void *arg, uint32_t *region), void *arg);
+/* stack.c. From nodes of a process that is loaded to lists of regions, while its file is open. */
+struct sp_stack_reader {
+	struct sp_builder *b;
+	struct sp_loading *l;
+	size_t left; /* steps that may still be taken */
+	bool told;   /* that they were not enough */
+};
+void sp_stack_reader_open(struct sp_stack_reader *k, struct sp_builder *b, struct sp_loading *l);
+/* The place of a location, by its id, among those of the file; SP_NONE: it is not there. */
+uint32_t sp_stack_reader_location(const struct sp_stack_reader *k, uint32_t id);
+/* The regions from the root to the node at a writer's pointer of that place, without those of values of parameters;
+ * empty where it is not there. thread may be SP_NONE, pointer 0. The list is in the model's arena, and shared with no
+ * other. -1: no memory. */
+int sp_stack_reader_find(struct sp_stack_reader *k, uint32_t thread, uint64_t pointer, struct sp_stack *out);
 
 /* lock.c. A DEADLOCK record; what a process says of locks and waits, when its other definitions are known; all of them,
  * when processes are in order. -1: no memory. */

@@ -66,17 +66,23 @@ void sp_known_symbols_free(struct sp_known_symbols *k)
 
 /* ---- reading ---- */
 
+/* Of a hexadecimal digit; -1: it is none. */
+static int digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 /* Takes \x.. back, in place; false: that is not what follows a backslash. */
 static bool plain(char *text)
 {
 	char *to = text;
-	unsigned byte;
 
 	for (; *text; text++) {
 		if (*text == '\\') {
-			if (sscanf(text, "\\x%2x", &byte) != 1 || byte == 0 || !text[3])
+			if (text[1] != 'x' || digit(text[2]) < 0 || digit(text[3]) < 0 ||
+			    digit(text[2]) + digit(text[3]) == 0)
 				return false;
-			*to++ = (char)byte;
+			*to++ = (char)(digit(text[2]) * 16 + digit(text[3]));
 			text += 3;
 		} else {
 			*to++ = *text;
@@ -254,13 +260,16 @@ static int write_file(const struct sp_builder *b, struct sp_err *e)
 	const char *dir = b->m->dir.p;
 	struct sp_merge_file file;
 	FILE *f;
-	int rc;
+	int fd, rc;
 
 	if (sp_merge_file_create(&file, dir, SP_SYMBOLS_NAME, e))
 		return -1;
-	f = fdopen(dup(file.fd), "w");
+	fd = dup(file.fd);
+	f = fd < 0 ? NULL : fdopen(fd, "w");
 	if (f)
 		put_all(f, &b->known);
+	else if (fd >= 0)
+		close(fd);
 	rc = !f || ferror(f);
 	rc |= f && fclose(f) != 0;
 	rc = rc ? sp_fail(e, errno, "%s cannot be written: %s", SP_SYMBOLS_NAME, strerror(errno))
@@ -271,37 +280,28 @@ static int write_file(const struct sp_builder *b, struct sp_err *e)
 
 /* ---- all compiled functions of an experiment ---- */
 
-/* One raw file, and which builds of object files it was with, the last one of a path last. */
+/* One raw file, and which builds of object files it was with: the last one that was told of each path. */
 struct keeping {
 	struct sp_builder *b;
 	struct sp_symbols_kept *kept;
-	struct build {
-		const char *path, *build; /* in the builder's scratch */
-	} * builds;                       /* owned */
+	struct sp_intern paths; /* in the builder's scratch */
+	const char **builds;    /* owned; of each path, in the builder's scratch; NULL: not told */
 	size_t n, room;
 };
 
-static int add_build(struct keeping *k, const struct sp_str *path, const struct sp_str *build)
+/* The place of the build of a path; NULL: no memory. */
+static const char **build_of(struct keeping *k, const char *path)
 {
-	struct sp_arena *scratch = &k->b->scratch;
-	struct build *o;
+	const uint32_t i = sp_intern(&k->paths, path, strlen(path));
 
-	if (!sp_grow(&k->builds, k->n, &k->room, sizeof(*k->builds)))
-		return -1;
-	o = &k->builds[k->n++];
-	o->path = sp_arena_copy(scratch, path->p, path->n);
-	o->build = sp_arena_copy(scratch, build->p, build->n);
-	return o->path && o->build ? 0 : -1;
-}
-
-static const char *build_of(const struct keeping *k, const char *path)
-{
-	size_t i;
-
-	for (i = k->n; i > 0; i--)
-		if (strcmp(k->builds[i - 1].path, path) == 0)
-			return k->builds[i - 1].build;
-	return "";
+	if (i == SP_INTERN_FAILED)
+		return NULL;
+	if (i == k->n) {
+		if (!sp_grow(&k->builds, k->n, &k->room, sizeof(*k->builds)))
+			return NULL;
+		k->builds[k->n++] = NULL;
+	}
+	return &k->builds[i];
 }
 
 /* Those of which nobody knows the build are never looked up. */
@@ -332,12 +332,15 @@ static int keep_definition(void *arg, const struct sp_raw_def *d, uint64_t at, c
 	struct keeping *k = arg;
 	struct sp_arena *scratch = &k->b->scratch;
 	struct sp_symbol_key key;
-	struct sp_str path;
+	const char *path, **build;
 
 	(void)at;
 	if (d->kind == SP_RAW_DEF_META && part[0].n > prefix && memcmp(part[0].p, SP_META_OBJECT, prefix) == 0) {
-		path = (struct sp_str){part[0].p + prefix, part[0].n - prefix};
-		return add_build(k, &path, &part[1]);
+		path = sp_arena_copy(scratch, part[0].p + prefix, part[0].n - prefix);
+		build = path ? build_of(k, path) : NULL;
+		if (build)
+			*build = sp_arena_copy(scratch, part[1].p, part[1].n);
+		return build && *build ? 0 : -1;
 	}
 	if (d->kind != SP_RAW_DEF_REGION || (d->flags & SP_RAW_REGION_KIND_MASK) != SP_RAW_REGION_NATIVE)
 		return 0;
@@ -346,7 +349,10 @@ static int keep_definition(void *arg, const struct sp_raw_def *d, uint64_t at, c
 	                             .address = d->b};
 	if (!key.path || !key.symbol)
 		return -1;
-	key.build = build_of(k, key.path);
+	build = build_of(k, key.path);
+	if (!build)
+		return -1;
+	key.build = *build ? *build : "";
 	return *key.path && *key.build && !is_too_long(&key) ? keep(k, &key) : 0;
 }
 
@@ -368,6 +374,8 @@ static int keep_file(struct keeping *k, const char *dir, const char *name)
 	snprintf(path, sizeof(path), "%s/raw/%s", dir, name);
 	if (sp_raw_open(&f, path, name, ignore, NULL, &unread))
 		return unread.code == ENOMEM ? -1 : 0;
+	sp_intern_free(&k->paths);
+	k->paths = (struct sp_intern){.arena = &k->b->scratch};
 	k->n = 0;
 	for (i = 0; i < f->defs.count && rc == 0; i++)
 		rc = sp_walk_definitions(f, &f->parts[f->defs.first + i], keep_definition, k);
@@ -398,6 +406,7 @@ int sp_symbols_keep(const char *dir, struct sp_symbols_kept *kept, struct sp_err
 		rc = sp_model_no_memory(e);
 	else if (kept->added)
 		rc = write_file(&b, e) ? sp_fail_in(e, "%s", dir) : 0;
+	sp_intern_free(&k.paths);
 	free(k.builds);
 	sp_listing_free(&list);
 	sp_builder_close(&b);

@@ -21,7 +21,7 @@ void sp_task_defs_free(struct sp_task_defs *d)
 int sp_build_task_record(struct sp_loading *l, const struct sp_raw_def *d, uint64_t at, const struct sp_str part[2])
 {
 	static const size_t sizes[] = {sizeof(struct sp_raw_task), sizeof(struct sp_raw_tasks),
-	                               sizeof(struct sp_raw_awaited), sizeof(struct sp_raw_handed)};
+	                               offsetof(struct sp_raw_awaited, node), sizeof(struct sp_raw_handed)};
 	struct sp_task_defs *t = &l->tasks;
 
 	if (d->flags > SP_RAW_TASK_HANDED || part[0].n < sizes[d->flags] || (d->flags == SP_RAW_TASK_ONE && !d->a)) {
@@ -30,8 +30,8 @@ int sp_build_task_record(struct sp_loading *l, const struct sp_raw_def *d, uint6
 	}
 	if (!sp_grow(&t->defs, t->n, &t->room, sizeof(*t->defs)))
 		return -1;
-	t->defs[t->n++] =
-	    (struct sp_task_def){.what = (uint8_t)d->flags, .a = d->a, .b = d->b, .data = part[0].p, .name = part[1]};
+	t->defs[t->n++] = (struct sp_task_def){
+	    .what = (uint8_t)d->flags, .a = d->a, .b = d->b, .data = part[0].p, .bytes = part[0].n, .name = part[1]};
 	t->count[d->flags]++;
 	if (d->flags == SP_RAW_TASK_ONE && d->a > t->highest)
 		t->highest = d->a;
@@ -95,17 +95,20 @@ static void read_rest(const struct sp_loading *l, const struct sp_task_def *d, s
 	memcpy(out->ended, raw.ended, sizeof(out->ended));
 }
 
-static void read_awaited(const struct sp_loading *l, const struct sp_task_def *d, struct sp_task_awaited *out)
+/* Records of before its end was known are shorter. */
+static int read_awaited(const struct sp_loading *l, const struct sp_task_def *d, struct sp_stack_reader *stacks,
+                        struct sp_task_awaited *out)
 {
-	struct sp_raw_awaited raw;
+	struct sp_raw_awaited raw = {.node = 0};
 
-	memcpy(&raw, d->data, sizeof(raw));
+	memcpy(&raw, d->data, d->bytes < sizeof(raw) ? d->bytes : sizeof(raw));
 	*out = (struct sp_task_awaited){.region = id_of(&l->source->regions, d->a),
 	                                .wait = {.region = id_of(&l->source->regions, d->b),
 	                                         .kind = id_of(&l->source->strings, raw.kind),
 	                                         .count = raw.count,
 	                                         .ns = raw.ticks},
 	                                .longest = raw.longest};
+	return sp_stack_reader_find(stacks, sp_stack_reader_location(stacks, raw.location), raw.node, &out->stack);
 }
 
 static void read_handed(const struct sp_task_def *d, struct sp_handed *out)
@@ -121,6 +124,7 @@ int sp_build_task_process(struct sp_builder *b, struct sp_loading *l)
 	struct sp_task_defs *t = &l->tasks;
 	struct sp_arena *arena = &b->priv->arena;
 	struct sp_ids *ids = &l->source->tasks;
+	struct sp_stack_reader stacks;
 	size_t n[3] = {0}, i;
 	int rc = 0;
 
@@ -133,13 +137,14 @@ int sp_build_task_process(struct sp_builder *b, struct sp_loading *l)
 	ids->to = calloc(ids->n, sizeof(*ids->to));
 	if (!t->tasks || !t->rests || !t->awaited || !ids->to)
 		return -1;
+	sp_stack_reader_open(&stacks, b, l);
 	for (i = 0; i < t->n && rc == 0; i++) {
 		const struct sp_task_def *d = &t->defs[i];
 
 		if (d->what == SP_RAW_TASK_REST) {
 			read_rest(l, d, &t->rests[n[1]++]);
 		} else if (d->what == SP_RAW_TASK_AWAITED) {
-			read_awaited(l, d, &t->awaited[n[2]++]);
+			rc = read_awaited(l, d, &stacks, &t->awaited[n[2]++]);
 		} else if (d->what == SP_RAW_TASK_HANDED) {
 			read_handed(d, &t->handed);
 		} else {
@@ -271,5 +276,6 @@ void sp_build_task_regions(struct sp_model *m, void (*visit)(void *arg, uint32_t
 	for (i = 0; i < m->n_task_awaited; i++) {
 		visit(arg, &m->task_awaited[i].region);
 		visit(arg, &m->task_awaited[i].wait.region);
+		sp_stack_regions(&m->task_awaited[i].stack, visit, arg);
 	}
 }

@@ -470,8 +470,9 @@ struct sp_raw_tasks {
 /* The first string of an AWAITED record. */
 struct sp_raw_awaited {
 	uint64_t count, ticks, longest;
-	uint32_t kind; /* string: the type of what was awaited; 0: not told */
-	uint32_t reserved;
+	uint32_t kind;     /* string: the type of what was awaited; 0: not told */
+	uint32_t location; /* whose node: */
+	uint64_t node;     /* writer's pointer: the call path of the innermost coroutine; 0, or not there: not told */
 };
 
 /* The first string of a HANDED record. */
@@ -479,7 +480,7 @@ struct sp_raw_handed {
 	uint64_t given, taken;
 	uint64_t ticks, longest; /* from one to the other */
 };
-_Static_assert(sizeof(struct sp_raw_tasks) == 64 && sizeof(struct sp_raw_awaited) == 32 &&
+_Static_assert(sizeof(struct sp_raw_tasks) == 64 && sizeof(struct sp_raw_awaited) == 40 &&
                    sizeof(struct sp_raw_handed) == 32,
                "raw sums of tasks");
 

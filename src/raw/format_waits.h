@@ -38,6 +38,8 @@ enum {
 	SP_RAW_WAIT_TIMED = 1,   /* the one that goes on ends by itself */
 	SP_RAW_WAIT_FOR_NEWS = 2 /* nobody holds what it waits for: somebody has to notify, release, put … */
 };
+/* What a WAIT_END says: without what it was for, with it, or that it was no wait after all, which nobody counts. */
+enum { SP_RAW_WAIT_FAILED = 0, SP_RAW_WAIT_GOT = 1, SP_RAW_WAIT_NONE = 2 };
 /* In the place of a location: a thread that held it at a fork, and is not there in the child. */
 #define SP_RAW_HOLDER_GONE (SP_RAW_NONE - 1)
 
@@ -50,7 +52,7 @@ struct sp_raw_wait {
 	uint32_t file;        /* string: where the program's own function waits; 0: not known */
 	uint32_t line;        /* of it; 0: not known */
 	uint32_t holder;      /* location that held it when they began; SP_RAW_NONE: none, or not known */
-	uint32_t holder_line; /* reserved: 0 */
+	uint32_t number;      /* of the thread's rows, from 1: by which a trace refers to it; 0: not told */
 	uint64_t holder_node; /* writer's pointer among those of that location: where it got it; 0: not known */
 	uint64_t count;
 	uint64_t ticks;

@@ -42,29 +42,46 @@ void sp_raw_forget_bytes(const struct sp_raw_file *f, uint64_t offset, uint64_t 
 
 uint32_t sp_raw_node_index(const struct sp_raw_file *f, const struct sp_raw_thread *t, uint64_t pointer)
 {
-	const struct sp_raw_part *p = f->parts + t->nodes.first, *end = p + t->nodes.count;
+	size_t low = 0, high = t->nodes.count;
+	const struct sp_raw_part *p;
 	uint64_t at;
 
-	for (; p < end; p++) {
-		at = pointer - p->address - HEAD;
-		if (pointer - p->address < p->bytes && at % sizeof(struct sp_raw_node) == 0 &&
-		    at / sizeof(struct sp_raw_node) < p->used &&
-		    p->base + at / sizeof(struct sp_raw_node) < SP_RAW_NONE)
-			return (uint32_t)(p->base + at / sizeof(struct sp_raw_node));
+	(void)f;
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (t->nodes_at[middle]->address <= pointer)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return SP_RAW_NONE;
+	if (low == 0)
+		return SP_RAW_NONE;
+	p = t->nodes_at[low - 1];
+	at = pointer - p->address - HEAD;
+	if (pointer - p->address >= p->bytes || at % sizeof(struct sp_raw_node) ||
+	    at / sizeof(struct sp_raw_node) >= p->used || p->base + at / sizeof(struct sp_raw_node) >= SP_RAW_NONE)
+		return SP_RAW_NONE;
+	return (uint32_t)(p->base + at / sizeof(struct sp_raw_node));
 }
 
 bool sp_raw_node_at(const struct sp_raw_file *f, const struct sp_raw_thread *t, uint32_t index, struct sp_raw_node *n)
 {
-	const struct sp_raw_part *p = f->parts + t->nodes.first, *end = p + t->nodes.count;
+	const struct sp_raw_part *p = f->parts + t->nodes.first;
+	size_t low = 0, high = t->nodes.count;
 
-	for (; p < end; p++)
-		if (index >= p->base && index - p->base < p->used) {
-			memcpy(n, (const struct sp_raw_node *)sp_raw_payload(f, p) + (index - p->base), sizeof(*n));
-			return true;
-		}
-	return false;
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (p[middle].base <= index)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0 || index - p[low - 1].base >= p[low - 1].used)
+		return false;
+	memcpy(n, (const struct sp_raw_node *)sp_raw_payload(f, &p[low - 1]) + (index - p[low - 1].base), sizeof(*n));
+	return true;
 }
 
 size_t sp_raw_line_index(const struct sp_raw_file *f, const struct sp_raw_thread *t, uint64_t pointer)

@@ -269,6 +269,15 @@ static void read_state(struct sp_raw_file *f, struct sp_raw_thread *t, const str
 	t->state.nodes = UINT64_MAX;
 }
 
+static int compare_address(const void *a, const void *b)
+{
+	const struct sp_raw_part *p = *(const struct sp_raw_part *const *)a, *q = *(const struct sp_raw_part *const *)b;
+
+	COMPARE(p->address, q->address);
+	COMPARE(p->offset, q->offset);
+	return 0;
+}
+
 /* The parts [first, end) belong to one location. */
 static void add_thread(struct sp_raw_file *f, size_t first, size_t end)
 {
@@ -291,6 +300,11 @@ static void add_thread(struct sp_raw_file *f, size_t first, size_t end)
 		if (run->count++ == 0)
 			run->first = i;
 	}
+	t->nodes_at = f->nodes_at + t->nodes.first;
+	for (i = 0; i < t->nodes.count; i++)
+		t->nodes_at[i] = &f->parts[t->nodes.first + i];
+	if (t->nodes.count > 1)
+		qsort(t->nodes_at, t->nodes.count, sizeof(*t->nodes_at), compare_address);
 	read_state(f, t, state, f->parts[first].location);
 	order_events(f, t->events);
 	for (i = first; i < end; i++) {
@@ -310,7 +324,8 @@ static int find_threads(struct sp_raw_file *f)
 	for (i = 0; i < f->n_parts; i++)
 		n += i == 0 || f->parts[i].location != f->parts[i - 1].location;
 	f->threads = calloc(n + 1, sizeof(*f->threads));
-	if (!f->threads)
+	f->nodes_at = malloc((f->n_parts + 1) * sizeof(*f->nodes_at));
+	if (!f->threads || !f->nodes_at)
 		return -1;
 	for (first = 0; first < f->n_parts; first = i) {
 		for (i = first; i < f->n_parts && f->parts[i].location == f->parts[first].location; i++)
@@ -468,6 +483,7 @@ void sp_raw_close(struct sp_raw_file *f)
 	free(f->copy);
 	free(f->name);
 	free(f->parts);
+	free(f->nodes_at);
 	free(f->threads);
 	free(f);
 }

@@ -30,9 +30,10 @@ struct sp_raw_run {
 };
 
 struct sp_raw_thread {
-	struct sp_raw_location state; /* a copy; guessed from the header if its chunk is lost */
-	struct sp_raw_run nodes;      /* in the order of base */
-	struct sp_raw_run events;     /* in the order of time */
+	struct sp_raw_location state;        /* a copy; guessed from the header if its chunk is lost */
+	struct sp_raw_run nodes;             /* in the order of base */
+	const struct sp_raw_part **nodes_at; /* the same in the order of the writer's addresses */
+	struct sp_raw_run events;            /* in the order of time */
 	struct sp_raw_run lines;
 	struct sp_raw_run sites;
 	struct sp_raw_run waits;
@@ -46,13 +47,14 @@ typedef void sp_raw_problem_fn(void *arg, const char *text);
 
 struct sp_raw_file {
 	const unsigned char *map;
-	size_t size;                 /* what of it is read */
-	size_t mapped;               /* 0: the bytes are `copy` or belong to the caller */
-	void *copy;                  /* owned; of a file that its process still writes, unless it is large */
-	bool running;                /* its process still writes it */
-	char *name;                  /* owned; as it appears in problems */
-	struct sp_raw_header header; /* a copy */
-	struct sp_raw_part *parts;   /* owned */
+	size_t size;                         /* what of it is read */
+	size_t mapped;                       /* 0: the bytes are `copy` or belong to the caller */
+	void *copy;                          /* owned; of a file that its process still writes, unless it is large */
+	bool running;                        /* its process still writes it */
+	char *name;                          /* owned; as it appears in problems */
+	struct sp_raw_header header;         /* a copy */
+	struct sp_raw_part *parts;           /* owned */
+	const struct sp_raw_part **nodes_at; /* owned; those of all threads */
 	size_t n_parts;
 	struct sp_raw_run defs;
 	struct sp_raw_run objects;               /* in the order of their ids */

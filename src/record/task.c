@@ -10,6 +10,7 @@
 struct sp_task_wait {
 	struct sp_task_wait *next;
 	uint32_t region, what, kind;
+	uint64_t node;              /* where; a thread's own */
 	struct sp_raw_awaited *raw; /* in the file; NULL: no room */
 };
 
@@ -31,13 +32,14 @@ struct table {
 	uint32_t size, n;
 };
 
-enum { MOST_WAITS = 10000, MOST_HANDED = 1 << 20 };
+enum { MOST_WAITS = 50000, MOST_HANDED = 1 << 20 };
 
 /* Interpreters may have a GIL each. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct table tasks, waits, rests, given;
 static uint32_t last_number, last_thread;
 static uint64_t last_handover;
+static bool waits_missing;           /* told */
 static struct sp_raw_handed *handed; /* in the file; NULL: nothing yet, or no room */
 
 /* ---- tables ---- */
@@ -100,15 +102,15 @@ static uint64_t handed_hash(const void *p)
 	return hash_of(((const struct handed *)p)->key);
 }
 
-static uint64_t wait_key(uint32_t region, uint32_t what, uint32_t kind)
+static uint64_t wait_key(uint32_t region, uint64_t node, uint32_t kind)
 {
-	return hash_of((uint64_t)region << 40 ^ (uint64_t)what << 16 ^ kind);
+	return hash_of((uint64_t)region << 40 ^ node >> 6 ^ (uint64_t)kind << 20);
 }
 
 static uint64_t wait_hash(const void *p)
 {
 	const struct sp_task_wait *w = p;
-	return wait_key(w->region, w->what, w->kind);
+	return wait_key(w->region, w->node, w->kind);
 }
 
 static uint64_t rest_hash(const void *p)
@@ -162,22 +164,28 @@ static struct sp_raw_tasks *rest_of(uint32_t region)
 	return r ? r->raw : NULL;
 }
 
-static struct sp_task_wait *wait_of(uint32_t region, uint32_t what, uint32_t kind)
+static struct sp_task_wait *wait_of(const struct sp_thread *t, const struct sp_task *k)
 {
-	const uint64_t hash = wait_key(region, what, kind);
+	const uint64_t hash = wait_key(k->region, k->await_node, k->kind);
 	pthread_mutex_lock(&lock);
 	struct sp_task_wait *w = waits.size ? waits.chains[hash & (waits.size - 1)] : NULL;
-	while (w && (w->region != region || w->what != what || w->kind != kind))
+	while (w && (w->region != k->region || w->node != k->await_node || w->kind != k->kind || w->what != k->what))
 		w = w->next;
 	if (!w && waits.n < MOST_WAITS && (w = table_add(&waits, sizeof *w, hash, wait_hash))) {
-		const struct sp_raw_awaited none = {.kind = kind};
+		const struct sp_raw_awaited none = {.kind = k->kind, .location = t->loc.id, .node = k->await_node};
 		const struct sp_text text = {(const char *)&none, sizeof none};
-		w->region = region;
-		w->what = what;
-		w->kind = kind;
-		w->raw = sp_define_live(SP_RAW_DEF_TASK, SP_RAW_TASK_AWAITED, region, what, &text, 1);
+		w->region = k->region;
+		w->what = k->what;
+		w->kind = k->kind;
+		w->node = k->await_node;
+		w->raw = sp_define_live(SP_RAW_DEF_TASK, SP_RAW_TASK_AWAITED, k->region, k->what, &text, 1);
 	}
+	const bool missing = !w && !waits_missing;
+	waits_missing |= missing;
 	pthread_mutex_unlock(&lock);
+	static const char why[] = "what tasks waited for at some places, because there were too many places";
+	if (missing)
+		sp_define_meta("missing_awaits", why, sizeof why - 1);
 	return w;
 }
 
@@ -346,7 +354,7 @@ void sp_task_suspends(struct sp_thread *t, uint32_t kind)
 	struct sp_task *k = t->task;
 	k->suspended = true;
 	k->kind = kind;
-	k->wait = wait_of(k->region, k->what, kind);
+	k->wait = wait_of(t, k);
 }
 
 /* The step ended at that time; the task that ran before goes on. */
@@ -518,4 +526,5 @@ void sp_task_forget(bool forked)
 	last_number = last_thread = 0;
 	last_handover = 0;
 	handed = NULL;
+	waits_missing = false;
 }

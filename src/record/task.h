@@ -29,6 +29,7 @@ struct sp_task {
 	size_t await_depth;        /* of the frame that suspended last, */
 	uint64_t await_time;       /* when, */
 	const void *awaited;       /* and what it handed out */
+	uint64_t await_node;       /* of the innermost coroutine: its call path */
 	uint32_t what, kind;       /* region of the innermost coroutine, string: see FORMAT.md */
 	struct sp_task_wait *wait; /* sums of what it waits for */
 };

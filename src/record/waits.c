@@ -173,6 +173,7 @@ struct sp_raw_wait *sp_waits_add(struct sp_thread *t, const struct sp_wait_key *
 		                            .file = file,
 		                            .line = line,
 		                            .holder = key->holder,
+		                            .number = w->n + 1,
 		                            .holder_node = key->holder_node};
 		struct entry *e = look(w->table, w->mask, key);
 		e->key = *key;
@@ -223,8 +224,8 @@ SP_WAITS_TOGETHER void sp_wait_begin(struct sp_wait *w, struct sp_thread *t, uin
 	if (object) /* several threads at once where it is the GIL */
 		__atomic_fetch_add(&object->contended, 1, __ATOMIC_RELAXED);
 	if (SP_UNLIKELY(t->traced) && row) {
-		const uint64_t payload = (uint64_t)row->object | (uint64_t)row->kind << 32;
-		sp_extra_at(t, SP_RAW_X_WAIT_BEGIN, &payload, 1, w->begin);
+		const uint64_t payload[2] = {(uint64_t)row->object | (uint64_t)row->kind << 32, row->number};
+		sp_extra_at(t, SP_RAW_X_WAIT_BEGIN, payload, 2, w->begin);
 	}
 }
 
@@ -275,7 +276,7 @@ void sp_wait_drop(struct sp_wait *w)
 	if (w->object)
 		__atomic_fetch_sub(&w->object->contended, 1, __ATOMIC_RELAXED);
 	if (SP_UNLIKELY(t->traced) && w->row && sp_recording && t->epoch == sp_epoch) {
-		const uint64_t payload[2] = {(uint64_t)w->row->object | (uint64_t)w->row->kind << 32, 0};
+		const uint64_t payload[2] = {(uint64_t)w->row->object | (uint64_t)w->row->kind << 32, SP_RAW_WAIT_NONE};
 		sp_extra_at(t, SP_RAW_X_WAIT_END, payload, 2, sp_ticks());
 	}
 }
@@ -340,8 +341,8 @@ void sp_object_acquired(struct sp_thread *t, struct sp_raw_object *o, uint64_t n
 	o->holder_node = node;
 	o->since = now;
 	if (SP_UNLIKELY(t->traced) && sp_recording && t->epoch == sp_epoch) {
-		const uint64_t payload = o->id;
-		sp_extra_at(t, SP_RAW_X_LOCK_ACQUIRE, &payload, 1, now);
+		const uint64_t payload[2] = {o->id, o->count};
+		sp_extra_at(t, SP_RAW_X_LOCK_ACQUIRE, payload, 2, now);
 	}
 }
 
@@ -353,8 +354,8 @@ void sp_object_released(struct sp_thread *t, struct sp_raw_object *o)
 	o->holder = SP_RAW_NONE;
 	o->holder_node = o->since = 0;
 	if (SP_UNLIKELY(t && t->traced) && traced && sp_recording && t->epoch == sp_epoch) {
-		const uint64_t payload = o->id;
-		sp_extra_at(t, SP_RAW_X_LOCK_RELEASE, &payload, 1, now);
+		const uint64_t payload[2] = {o->id, o->count};
+		sp_extra_at(t, SP_RAW_X_LOCK_RELEASE, payload, 2, now);
 	}
 }
 

@@ -247,6 +247,7 @@ static int put_head(struct sp_out *out, const struct sp_model *m)
 	put_metrics(out, m);
 	put_io_handles(out, m);
 	sp_json_tasks(out, m);
+	sp_json_waits(out, m);
 	return sp_json_mpi(out, m);
 }
 

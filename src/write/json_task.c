@@ -51,6 +51,7 @@ static void put_awaited(struct sp_out *out, const struct sp_task_awaited *a)
 	sp_out_byte(out, '{');
 	sp_json_index(out, "process", a->process);
 	sp_json_index(out, "region", a->region);
+	sp_json_stack(out, "stack", &a->stack);
 	sp_out_f(out, "\"longest\":%" PRIu64 ",\"wait\":", a->longest);
 	put_wait(out, &a->wait);
 	sp_out_byte(out, '}');

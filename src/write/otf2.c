@@ -187,7 +187,8 @@ static int prepare(struct sp_otf2 *a)
 	    !a->handles || !a->attributes)
 		return sp_otf2_fail_memory(a);
 	a->files.arena = &a->arena;
-	if (sp_otf2_prepare_mpi(a) || sp_otf2_prepare_samples(a) || sp_otf2_prepare_heaps(a))
+	if (sp_otf2_prepare_waits(a) || sp_otf2_prepare_mpi(a) || sp_otf2_prepare_samples(a) ||
+	    sp_otf2_prepare_heaps(a))
 		return -1;
 	a->off = SP_NONE;
 	for (uint32_t r = 1; r < m->n_regions; r++)
@@ -275,6 +276,7 @@ int sp_write_otf2(const struct sp_model *m, const char *path, const struct sp_wr
 	sp_intern_free(&a.rates);
 	sp_heaps_close(&a.heaps);
 	free(a.classes);
+	free(a.waits.open);
 	sp_arena_free(&a.arena);
 	sp_pick_close(&a.k);
 	return rc;

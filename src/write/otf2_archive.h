@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files of the OTF2 writer share. References: a region has its index in the model, of which 0 stands for those
- * that could not be defined, and behind the model's come three of our own; a thread has its number in its process in
- * the upper half and its process in the lower, as Score-P has it; parameters, strings and classes of metrics are
- * numbered as they are met. Ranks of MPI that are not in the archive have numbers behind those of the processes. */
+ * that could not be defined, and behind the model's come two of our own and those of waits; a thread has its
+ * number in its process in the upper half and its process in the lower, as Score-P has it; parameters, strings and
+ * classes of metrics are numbered as they are met. Ranks of MPI that are not in the archive have numbers behind those
+ * of the processes. */
 #ifndef SP_WRITE_OTF2_ARCHIVE_H
 #define SP_WRITE_OTF2_ARCHIVE_H
 
@@ -23,7 +24,13 @@ enum attribute {
 	ATTRIBUTE_AWAITS_IN,
 	ATTRIBUTE_AWAITS,
 	ATTRIBUTE_ENDED,
-	ATTRIBUTE_STATE
+	ATTRIBUTE_STATE,
+	ATTRIBUTE_LOCK,
+	ATTRIBUTE_HOLDER,
+	ATTRIBUTE_HELD_IN,
+	ATTRIBUTE_FILE,
+	ATTRIBUTE_LINE,
+	ATTRIBUTE_WAIT_ENDED
 };
 enum comm { COMM_ALL, COMM_THREADS /* and the process */ };
 
@@ -31,6 +38,19 @@ enum comm { COMM_ALL, COMM_THREADS /* and the process */ };
 struct sp_otf2_class {
 	uint32_t *metrics; /* indices in the model */
 	uint8_t n;
+};
+
+/* Waits while they are written. */
+struct sp_otf2_waits {
+	struct sp_str *names;            /* of each lock */
+	uint32_t regions[SP_LOCK_KINDS]; /* of each kind, from 1, in the order in which they were met; 0: none */
+	uint32_t kinds[SP_LOCK_KINDS];   /* of each of these */
+	uint32_t n_regions;
+	struct sp_otf2_wait {
+		uint64_t begin, inner; /* ns; inner: of waits within it */
+	} * open;                      /* owned; the innermost last */
+	size_t n, room;
+	uint32_t metrics[2]; /* its time, and 1 for each; SP_NONE: they are not there */
 };
 
 /* What the events say of an I/O handle. */
@@ -64,7 +84,7 @@ struct sp_otf2 {
 	uint32_t *created;        /* locations whose creator is known, by creator and time */
 	size_t n_created;
 	bool *creation; /* of each location: it is written */
-	bool gil;       /* some thread waited for it */
+	struct sp_otf2_waits waits;
 	/* a slot is PARAMETER_TYPES * index in the model + type */
 	uint32_t *parameter_refs; /* of each slot, SP_NONE: not yet used */
 	uint32_t *parameters;     /* the slot of each reference */
@@ -182,11 +202,13 @@ void sp_otf2_define_strangers(struct sp_otf2 *a, const uint32_t *host);
 /* An event of threads and tasks but the creation of a thread; before: the time of the last event of the location.
  * Returns an OTF2_ErrorCode. */
 int sp_otf2_task(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location, const struct sp_event *ev, uint64_t before);
-/* The region of waits for the GIL. */
-static inline OTF2_RegionRef sp_otf2_gil_region(const struct sp_otf2 *a)
-{
-	return (OTF2_RegionRef)a->m->n_regions + 2;
-}
+/* The region of waits of a kind (enum sp_lock_kind), which is used from here on. */
+OTF2_RegionRef sp_otf2_wait_region(struct sp_otf2 *a, unsigned kind);
+/* An event of locks and waits. Returns an OTF2_ErrorCode. */
+int sp_otf2_wait(struct sp_otf2 *a, OTF2_EvtWriter *w, const struct sp_event *ev);
+int sp_otf2_prepare_waits(struct sp_otf2 *a); /* before the first event */
+void sp_otf2_define_waits(struct sp_otf2 *a); /* regions, behind those of the model */
+void sp_otf2_define_locks(struct sp_otf2 *a); /* names of locks, behind the processes */
 
 /* Global definitions; what cannot be written makes the archive fail. */
 void sp_otf2_define_places(struct sp_otf2 *a);  /* machines, processes, threads, and their groups */

@@ -42,7 +42,6 @@ static void define_regions(struct sp_otf2 *a)
 	const struct sp_model *m = a->m;
 	OTF2_StringRef none = sp_otf2_literal(a, "");
 	struct sp_str command = sp_text(""), lost = sp_text("<not defined>"), threads = sp_text("THREADS");
-	struct sp_str gil = sp_text("waiting for the GIL");
 
 	if (a->k.first < a->k.end)
 		command = m->processes[m->locations[a->k.first].process].command;
@@ -57,8 +56,7 @@ static void define_regions(struct sp_otf2 *a)
 	define_own_region(a, sp_otf2_program_region(a), sp_scorep_program(command), command,
 	                  OTF2_PARADIGM_MEASUREMENT_SYSTEM);
 	define_own_region(a, threads_region(a), threads, threads, OTF2_PARADIGM_PTHREAD);
-	if (a->gil)
-		define_own_region(a, sp_otf2_gil_region(a), gil, gil, OTF2_PARADIGM_PTHREAD);
+	sp_otf2_define_waits(a);
 }
 
 static int by_module(const void *x, const void *y, void *arg)

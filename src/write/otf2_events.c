@@ -179,9 +179,11 @@ __attribute__((noinline)) static int put_rare(struct stream *s, const struct sp_
 	}
 }
 
-/* An event of threads and tasks; before: the time of the last one. */
+/* An event of threads, tasks and waits; before: the time of the last one. */
 static int put_task(struct stream *s, const struct sp_event *ev, uint64_t before)
 {
+	if (ev->kind >= SP_EVENT_WAIT_BEGIN)
+		return sp_otf2_wait(s->a, s->w, ev);
 	if (ev->kind != SP_EVENT_THREAD_CREATE)
 		return sp_otf2_task(s->a, s->w, s->location, ev, before);
 	if (ev->id != SP_NONE)

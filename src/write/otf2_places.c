@@ -68,8 +68,10 @@ static void define_processes(struct sp_otf2 *a)
 		value.uint64 = location->tid;
 		OTF2_GlobalDefWriter_WriteLocationProperty(a->defs, ref, tid, OTF2_TYPE_UINT64, value);
 	}
-	if (host)
+	if (host) {
 		sp_otf2_define_strangers(a, host);
+		sp_otf2_define_locks(a);
+	}
 }
 
 /* The locations, then as members the ranks in that group. */
@@ -170,13 +172,21 @@ static void define_attributes(struct sp_otf2 *a)
 	    {ATTRIBUTE_AWAITS, OTF2_TYPE_STRING, "Awaits", "Type of what it awaits"},
 	    {ATTRIBUTE_ENDED, OTF2_TYPE_STRING, "Ended", "How the task ended"},
 	    {ATTRIBUTE_STATE, OTF2_TYPE_STRING, "State", "What the thread did when it was looked at"},
+	    {ATTRIBUTE_LOCK, OTF2_TYPE_STRING, "Lock", "What is waited for"},
+	    {ATTRIBUTE_HOLDER, OTF2_TYPE_LOCATION, "Holder", "The thread that held it when the wait began"},
+	    {ATTRIBUTE_HELD_IN, OTF2_TYPE_REGION, "HeldIn", "Where that thread had got it"},
+	    {ATTRIBUTE_FILE, OTF2_TYPE_STRING, "WaitFile", "File of the program's line that waits"},
+	    {ATTRIBUTE_LINE, OTF2_TYPE_UINT32, "WaitLine", "The line"},
+	    {ATTRIBUTE_WAIT_ENDED, OTF2_TYPE_STRING, "WaitEnded", "How a wait ended that did not get what it was for"},
 	};
-	size_t n = sizeof all / sizeof *all;
-
-	for (size_t i = 0; i < n; i++)
-		if (all[i].ref < ATTRIBUTE_TASK || a->m->n_tasks || a->samples)
-			OTF2_GlobalDefWriter_WriteAttribute(a->defs, all[i].ref, sp_otf2_literal(a, all[i].name),
-			                                    sp_otf2_literal(a, all[i].what), all[i].type);
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		/* numbers have no gaps */
+		if ((all[i].ref >= ATTRIBUTE_TASK && !a->m->n_tasks && !a->samples && !a->m->n_lock_waits) ||
+		    (all[i].ref >= ATTRIBUTE_LOCK && !a->m->n_lock_waits))
+			break;
+		OTF2_GlobalDefWriter_WriteAttribute(a->defs, all[i].ref, sp_otf2_literal(a, all[i].name),
+		                                    sp_otf2_literal(a, all[i].what), all[i].type);
+	}
 }
 
 void sp_otf2_define_places(struct sp_otf2 *a)

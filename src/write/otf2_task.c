@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Joins of threads, waits for the GIL, and tasks. Tasks are OTF2's: told by the thread that created them (its place in
- * the team of its process) and a number, and switched to by the thread that runs them; what a thread does outside of
- * tasks is task 0 of its own. What OTF2 has no record for goes into attributes. */
+/* Joins of threads, what --gil alone tells of waits for the GIL, and tasks. Tasks are OTF2's: told by the thread that
+ * created them (its place in the team of its process) and a number, and switched to by the thread that runs them; what
+ * a thread does outside of tasks is task 0 of its own. What OTF2 has no record for goes into attributes. */
 #include "write/otf2_archive.h"
 
 static uint32_t place_of(const struct sp_model *m, uint32_t location)
@@ -36,10 +36,9 @@ static int put_gil(struct sp_otf2 *a, OTF2_EvtWriter *w, const struct sp_event *
 {
 	uint64_t begin = ev->time - (ev->u.uint < ev->time ? ev->u.uint : ev->time);
 
-	a->gil = true;
-	if (OTF2_EvtWriter_Enter(w, NULL, begin > before ? begin : before, sp_otf2_gil_region(a)))
+	if (OTF2_EvtWriter_Enter(w, NULL, begin > before ? begin : before, sp_otf2_wait_region(a, SP_LOCK_GIL)))
 		return -1;
-	return OTF2_EvtWriter_Leave(w, NULL, ev->time, sp_otf2_gil_region(a));
+	return OTF2_EvtWriter_Leave(w, NULL, ev->time, sp_otf2_wait_region(a, SP_LOCK_GIL));
 }
 
 int sp_otf2_task(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location, const struct sp_event *ev, uint64_t before)

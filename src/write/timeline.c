@@ -265,6 +265,8 @@ __attribute__((noinline)) static void put_rare(struct sp_timeline *t, const stru
 			sp_timeline_io(t, ev);
 		else if (ev->kind <= SP_EVENT_RMA_LOCK)
 			sp_timeline_mpi(t, ev);
+		else if (ev->kind >= SP_EVENT_WAIT_BEGIN)
+			sp_timeline_wait(t, ev);
 		else
 			sp_timeline_task_event(t, ev);
 	}
@@ -414,6 +416,8 @@ int sp_timeline_open(struct sp_timeline *t, const struct sp_model *m, const stru
 		return fail_memory(e);
 	for (uint32_t l = t->k.first; l < t->k.end; l++)
 		t->total += sp_events_count(m, l);
+	if (sp_timeline_find_locks(t))
+		return -1;
 	return sp_timeline_match(t);
 }
 
@@ -421,6 +425,7 @@ void sp_timeline_close(struct sp_timeline *t)
 {
 	sp_timeline_unmatch(t);
 	sp_heaps_close(&t->heaps);
+	free(t->got);
 	free(t->notes);
 	sp_arena_free(&t->arena);
 	sp_pick_close(&t->k);

@@ -87,6 +87,7 @@ enum { SP_TIMELINE_NOTES = 64 };
 enum { SP_TASK_OPEN = 1 /* a slice in which it waits */, SP_TASK_BEGUN = 2 };
 
 struct sp_timeline_flow;
+struct sp_timeline_got;
 
 struct sp_timeline {
 	const struct sp_model *m;
@@ -102,6 +103,10 @@ struct sp_timeline {
 	bool *counter_seen;    /* of each process and counter */
 	struct sp_messages messages;
 	struct sp_heaps heaps;
+	struct sp_str *lock_names;   /* of each lock; NULL: there are none */
+	struct sp_str *wait_names;   /* of waits for each lock, made when met; NULL: none yet */
+	struct sp_timeline_got *got; /* owned; when locks were got after a wait, by lock and number */
+	size_t n_got;
 	struct sp_timeline_flow *flows; /* ends of messages' arrows, by location and time */
 	size_t n_flows;
 	uint64_t done, total;
@@ -161,8 +166,9 @@ void sp_timeline_say(struct sp_timeline *t, uint64_t time, const char *name, con
 void sp_timeline_instant(struct sp_timeline *t, uint64_t time, const char *name, const char *category,
                          const struct sp_notes *n, const struct sp_flow *flows, size_t n_flows);
 
-/* Ends of arrows: of messages, between threads, to tasks, to the threads of pools. */
-enum sp_flow_kind { SP_FLOW_MESSAGE = 1, SP_FLOW_THREAD, SP_FLOW_TASK, SP_FLOW_HANDOVER };
+/* Ends of arrows: of messages, between threads, to tasks, to the threads of pools, from who had a lock to who waited.
+ */
+enum sp_flow_kind { SP_FLOW_MESSAGE = 1, SP_FLOW_THREAD, SP_FLOW_TASK, SP_FLOW_HANDOVER, SP_FLOW_LOCK };
 static inline uint64_t sp_flow_id(enum sp_flow_kind kind, uint64_t n)
 {
 	return (uint64_t)kind << 56 | n;
@@ -174,6 +180,11 @@ void sp_timeline_task_event(struct sp_timeline *t, const struct sp_event *ev);
 void sp_timeline_tasks_end(struct sp_timeline *t);
 /* Closes the step that runs at the end of a location. */
 void sp_timeline_task_stop(struct sp_timeline *t, uint64_t time);
+
+/* Finds the names of locks, and which of them were got after a wait. */
+int sp_timeline_find_locks(struct sp_timeline *t);
+/* An event of locks and waits. */
+void sp_timeline_wait(struct sp_timeline *t, const struct sp_event *ev);
 
 /* Matches the messages, if there are any. */
 int sp_timeline_match(struct sp_timeline *t);

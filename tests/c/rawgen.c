@@ -34,6 +34,10 @@ struct rg_thread {
 	size_t n_lines;
 	struct sp_raw_line_frame *line_frames; /* owned; .line is an index + 1 until the layout */
 	size_t n_line_frames;
+	struct sp_raw_wait *waits; /* owned */
+	size_t n_waits;
+	struct sp_raw_site *sites; /* owned */
+	size_t n_sites;
 	char name[64];
 };
 
@@ -43,6 +47,10 @@ struct rg_process {
 	uint32_t n_columns;
 	struct rg_thread **threads; /* owned */
 	size_t n_threads;
+	struct sp_raw_object *objects; /* owned */
+	size_t n_objects;
+	struct sp_raw_heap *heap; /* owned; NULL: none */
+	uint64_t *nodes_at;       /* owned; of each thread: the address of its root's node; while it is laid out */
 };
 
 static void die(const char *what)
@@ -475,6 +483,8 @@ static void put_nodes(struct rg_thread *t)
 		c.base = i;
 		c.used = n;
 		at = put_chunk(t->process, c, &slots[i], n * sizeof(*slots));
+		if (i == 0)
+			t->process->nodes_at[t->state.id] = ADDRESS + at + sizeof(c);
 		for (d = 0; d <= t->depth; d++)
 			if (slot[d] >= i && slot[d] < i + n)
 				t->frames[d].node = ADDRESS + at + sizeof(c) + (slot[d] - i) * sizeof(*slots);
@@ -507,6 +517,80 @@ void rg_line_frame(struct rg_thread *t, size_t line, uint64_t since, uint64_t be
 	    .line = line + 1, .since = since, .begin = begin, .calls = calls, .below = below};
 }
 
+void rg_wait(struct rg_thread *t, const struct sp_raw_wait *w)
+{
+	t->waits = grown(t->waits, (t->n_waits + 1) * sizeof(*t->waits));
+	t->waits[t->n_waits++] = *w;
+}
+
+void rg_object(struct rg_process *p, const struct sp_raw_object *o)
+{
+	p->objects = grown(p->objects, (p->n_objects + 1) * sizeof(*p->objects));
+	p->objects[p->n_objects] = *o;
+	p->objects[p->n_objects].id = (uint32_t)p->n_objects + 1;
+	p->n_objects++;
+}
+
+void rg_site(struct rg_thread *t, const struct sp_raw_site *s)
+{
+	t->sites = grown(t->sites, (t->n_sites + 1) * sizeof(*t->sites));
+	t->sites[t->n_sites++] = *s;
+}
+
+void rg_heap(struct rg_process *p, const struct sp_raw_heap *h, const struct sp_raw_point *points, size_t n)
+{
+	p->heap = grown(p->heap, sizeof(*p->heap));
+	*p->heap = *h;
+	rg_chunk(p, SP_RAW_SERIES, SP_RAW_NONE, n, points, n * sizeof(*points));
+}
+
+void rg_chunk(struct rg_process *p, enum sp_raw_chunk_type type, uint32_t location, uint64_t used, const void *payload,
+              size_t n)
+{
+	put_chunk(p, (struct sp_raw_chunk){.type = type, .location = location, .used = used}, payload, n);
+}
+
+/* From the number of a node to its address; all nodes of a thread are in one chunk. */
+static uint64_t node_address(const struct rg_process *p, uint32_t location, uint64_t node)
+{
+	const size_t values = (p->n_columns + SP_RAW_VALUES - 1) / SP_RAW_VALUES;
+
+	if (!node || location >= p->n_threads)
+		return 0;
+	return p->nodes_at[location] + (1 + (node - 1) * (1 + values)) * sizeof(struct sp_raw_node);
+}
+
+/* Behind all nodes. */
+static void put_waits(struct rg_process *p, uint32_t location, struct rg_thread *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->n_waits; i++) {
+		t->waits[i].node = node_address(p, location, t->waits[i].node);
+		t->waits[i].holder_node = node_address(p, t->waits[i].holder, t->waits[i].holder_node);
+	}
+	for (i = 0; i < t->n_sites; i++)
+		t->sites[i].node = node_address(p, location, t->sites[i].node);
+	if (t->n_waits)
+		rg_chunk(p, SP_RAW_WAITS, location, t->n_waits, t->waits, t->n_waits * sizeof(*t->waits));
+	if (t->n_sites)
+		rg_chunk(p, SP_RAW_SITES, location, t->n_sites, t->sites, t->n_sites * sizeof(*t->sites));
+}
+
+static void put_objects(struct rg_process *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->n_objects; i++)
+		p->objects[i].holder_node = node_address(p, p->objects[i].holder, p->objects[i].holder_node);
+	if (p->n_objects)
+		rg_chunk(p, SP_RAW_OBJECTS, SP_RAW_NONE, p->n_objects, p->objects, p->n_objects * sizeof(*p->objects));
+	if (p->heap) {
+		p->heap->passed_node = node_address(p, p->heap->passed_location, p->heap->passed_node);
+		rg_chunk(p, SP_RAW_HEAP, SP_RAW_NONE, sizeof(*p->heap), p->heap, sizeof(*p->heap));
+	}
+}
+
 /* In two chunks, so that readers have to put them together. */
 static void put_lines(struct rg_thread *t)
 {
@@ -534,6 +618,19 @@ static void put_lines(struct rg_thread *t)
 		put_chunk(t->process, c, t->line_frames, c.used * sizeof(*t->line_frames));
 }
 
+static void free_thread(struct rg_thread *t)
+{
+	free(t->lines);
+	free(t->line_frames);
+	free(t->nodes);
+	free(t->values);
+	free(t->slots);
+	free(t->words);
+	free(t->waits);
+	free(t->sites);
+	free(t);
+}
+
 static void put_thread(struct rg_thread *t)
 {
 	struct rg_process *p = t->process;
@@ -549,13 +646,6 @@ static void put_thread(struct rg_thread *t)
 	c.type = SP_RAW_LOCATION;
 	c.used = sizeof(t->state);
 	put_chunk(p, c, &t->state, sizeof(t->state));
-	free(t->lines);
-	free(t->line_frames);
-	free(t->nodes);
-	free(t->values);
-	free(t->slots);
-	free(t->words);
-	free(t);
 }
 
 unsigned char *rg_bytes(struct rg_process *p, enum sp_raw_ended ended, uint64_t last, size_t *n)
@@ -564,12 +654,21 @@ unsigned char *rg_bytes(struct rg_process *p, enum sp_raw_ended ended, uint64_t 
 	unsigned char *bytes;
 	size_t i;
 
+	p->nodes_at = grown(NULL, (p->n_threads + 1) * sizeof(*p->nodes_at));
 	put_chunk(p, c, p->defs.p, p->defs.n);
 	for (i = 0; i < p->n_threads; i++) {
 		if (ended != SP_RAW_RUNNING && p->threads[i]->depth == 0 && p->threads[i]->state.end == 0)
 			p->threads[i]->state.end = last;
 		put_thread(p->threads[i]);
 	}
+	for (i = 0; i < p->n_threads; i++) {
+		put_waits(p, (uint32_t)i, p->threads[i]);
+		free_thread(p->threads[i]);
+	}
+	put_objects(p);
+	free(p->nodes_at);
+	free(p->objects);
+	free(p->heap);
 	p->header.ended = ended;
 	if (p->header.last.ticks == 0)
 		p->header.last = (struct sp_raw_sync){last, p->header.first.mono_ns + (last - p->header.first.ticks),

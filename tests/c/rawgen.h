@@ -69,6 +69,16 @@ struct sp_raw_node *rg_node_at(struct rg_thread *t, uint32_t node);
 uint64_t *rg_value(struct rg_thread *t, uint32_t node, uint32_t column);
 /* The innermost call is from now on one with the value that a region of kind PARAMETER stands for. */
 void rg_parameter(struct rg_thread *t, uint32_t region);
+/* A row of waits, and an object (numbered by its place from 1); nodes in them are numbers of nodes, of the thread or
+ * the location `holder`, until the layout. */
+void rg_wait(struct rg_thread *t, const struct sp_raw_wait *w);
+void rg_object(struct rg_process *p, const struct sp_raw_object *o);
+/* What was allocated at one place; and of the whole process. Nodes as above, of the heap's passed_location. */
+void rg_site(struct rg_thread *t, const struct sp_raw_site *s);
+void rg_heap(struct rg_process *p, const struct sp_raw_heap *h, const struct sp_raw_point *points, size_t n);
+/* A chunk of any type, as it is; location: its number, or SP_RAW_NONE. */
+void rg_chunk(struct rg_process *p, enum sp_raw_chunk_type type, uint32_t location, uint64_t used, const void *payload,
+              size_t n);
 /* The node of the innermost call. */
 uint32_t rg_top(const struct rg_thread *t);
 
@@ -87,6 +97,13 @@ struct rg_process *rg_sample(bool trace);
 struct rg_process *rg_mpi_rank(uint64_t world, uint32_t rank, uint32_t size, bool trace, struct rg_thread **thread);
 /* A process with tasks, of asyncio as it were, in two threads; ends by tick 2200. */
 struct rg_process *rg_tasks(bool trace);
+/* A process of which two threads wait for locks, a queue, the GIL and time, and for each other when it was killed at
+ * tick 4000. */
+struct rg_process *rg_waits(bool trace);
+/* A process whose memory was recorded; ends by tick 4000. */
+struct rg_process *rg_memory(void);
+/* What a sampler wrote of such a process, which may have a file of its own beside it. */
+struct rg_process *rg_samples(void);
 
 /* Makes DIR with all ranks of such a program. */
 void rg_mpi_experiment(const char *dir, uint32_t ranks);

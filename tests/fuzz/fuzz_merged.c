@@ -35,6 +35,8 @@ static void prepare(void)
 	snprintf(merged.path, sizeof(merged.path), "%s/" SP_IMAGE_NAME, merged.dir);
 	snprintf(raw, sizeof(raw), "%s/raw/tasks.raw", merged.dir);
 	rg_write(rg_tasks(true), raw, SP_RAW_ENDED_NORMAL, 9000);
+	snprintf(raw, sizeof(raw), "%s/raw/waits.raw", merged.dir);
+	rg_write(rg_waits(true), raw, SP_RAW_ENDED_NORMAL, 9000);
 	if (sp_merge(merged.dir, &(struct sp_merge_options){.force = true}, NULL, &r, &e) ||
 	    sp_listing_read(&merged.list, merged.dir, &e))
 		abort();

@@ -45,14 +45,20 @@ const char *input_directory(void)
 	return dir;
 }
 
-const char *input_experiment(const uint8_t *data, size_t n)
+void input_write(const char *name, const uint8_t *data, size_t n)
 {
+	char file[128];
 	int fd;
 
-	input_directory();
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	snprintf(file, sizeof(file), "%s/%s", input_directory(), name);
+	fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0 || write(fd, data, n) != (ssize_t)n || close(fd) != 0)
 		abort();
+}
+
+const char *input_experiment(const uint8_t *data, size_t n)
+{
+	input_write("raw/a.raw", data, n);
 	return dir;
 }
 

@@ -8,6 +8,8 @@
 
 /* An experiment without files, which is removed at exit. */
 const char *input_directory(void);
+/* Writes a file of the experiment, by its name in there. */
+void input_write(const char *name, const uint8_t *data, size_t n);
 /* Writes the bytes and returns the experiment's directory, which is removed at exit. */
 const char *input_experiment(const uint8_t *data, size_t n);
 /* The raw file in it. */

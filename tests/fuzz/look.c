@@ -2,10 +2,14 @@
 #include "look.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/arena.h"
 #include "model/critical.h"
+#include "model/memory.h"
 #include "model/report.h"
 #include "model/tasks.h"
+#include "raw/format.h"
 
 static bool known_mpi(const struct sp_model *m, const struct sp_event *ev)
 {
@@ -41,6 +45,16 @@ static bool known_task(const struct sp_model *m, const struct sp_event *ev)
 	return ev->id < m->n_tasks;
 }
 
+static bool known_wait(const struct sp_model *m, const struct sp_event *ev)
+{
+	if (ev->kind >= SP_EVENT_LOCK_ACQUIRE)
+		return ev->id < m->n_locks;
+	if (!is(ev->id, m->n_locks) || ev->u.pair.first >= SP_LOCK_KINDS)
+		return false;
+	return ev->kind == SP_EVENT_WAIT_BEGIN ? is(ev->u.pair.second, m->n_lock_waits)
+	                                       : ev->u.pair.second <= SP_WAIT_NONE;
+}
+
 /* What an event refers to is in the model. */
 static bool known(const struct sp_model *m, const struct sp_event *ev)
 {
@@ -56,6 +70,8 @@ static bool known(const struct sp_model *m, const struct sp_event *ev)
 		return ev->id < m->n_io_handles && ev->u.io->to < m->n_io_handles && ev->u.io->mode != UINT32_MAX - 7;
 	if (ev->kind <= SP_EVENT_RMA_LOCK)
 		return known_mpi(m, ev);
+	if (ev->kind >= SP_EVENT_WAIT_BEGIN)
+		return known_wait(m, ev);
 	return ev->kind >= SP_EVENT_GIL_WAIT || known_task(m, ev);
 }
 
@@ -81,6 +97,69 @@ static void check_tasks(const struct sp_model *m)
 			abort();
 	if (sp_tasks_find(&found, m, &e) == 0)
 		sp_tasks_free(&found);
+}
+
+static void check_stack(const struct sp_model *m, const struct sp_stack *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->n; i++)
+		if (s->regions[i] >= m->n_regions)
+			abort();
+}
+
+static void check_locks(const struct sp_model *m)
+{
+	struct sp_arena arena = {.blocks = NULL};
+	struct sp_str *names;
+	size_t i, k;
+
+	for (i = 0; i < m->n_locks; i++) {
+		const struct sp_lock *o = &m->locks[i];
+
+		if (o->process >= m->n_processes || o->kind >= SP_LOCK_KINDS || !is(o->type, m->n_strings) ||
+		    !is(o->user, m->n_locks) || !is(o->made_file, m->n_strings) || !is(o->made_by, m->n_locations) ||
+		    !is(o->holder, m->n_locations))
+			abort();
+		check_stack(m, &o->holder_stack);
+	}
+	for (i = 0; i < m->n_lock_waits; i++) {
+		const struct sp_lock_wait *w = &m->lock_waits[i];
+
+		if (w->location >= m->n_locations || w->kind >= SP_LOCK_KINDS || !is(w->lock, m->n_locks) ||
+		    !is(w->file, m->n_strings) || !is(w->holder, m->n_locations))
+			abort();
+		check_stack(m, &w->stack);
+		check_stack(m, &w->holder_stack);
+	}
+	for (i = 0; i < m->n_lock_circles; i++)
+		for (k = 0; k < m->lock_circles[i].n; k++)
+			if (m->lock_circles[i].links[k].location >= m->n_locations ||
+			    m->lock_circles[i].links[k].lock >= m->n_locks)
+				abort();
+	for (i = 0; i < m->n_task_awaited; i++)
+		check_stack(m, &m->task_awaited[i].stack);
+	if (sp_lock_names(&names, m, &arena) == 0)
+		for (i = 0; i < m->n_locks; i++)
+			if (strlen(names[i].p) != names[i].n)
+				abort();
+	sp_arena_free(&arena);
+}
+
+static void check_memory(const struct sp_model *m)
+{
+	size_t i;
+
+	for (i = 0; m->sites && i < m->n_sites; i++) {
+		const struct sp_site *s = &m->sites[i];
+
+		if (s->location >= m->n_locations || s->path >= m->n_paths || !is(s->region, m->n_regions) ||
+		    s->kind >= SP_RAW_HEAP_KINDS || sp_site_kept(m, s) > SP_KEPT_GROWING)
+			abort();
+	}
+	for (i = 0; m->heaps && i < m->n_processes; i++)
+		if (!is(m->heaps[i].passed_path, m->n_paths) || !is(m->heaps[i].passed_region, m->n_regions))
+			abort();
 }
 
 static void check_group(const struct sp_model *m, const struct sp_group *g)
@@ -143,22 +222,24 @@ static void read_events(const struct sp_model *m)
 	struct sp_events *s;
 	struct sp_err e = {.code = 0};
 	uint64_t last;
-	long n, i, depth;
+	long n, i, depth, waits;
 	uint32_t l;
 
 	for (l = 0; l < m->n_locations; l++) {
 		if (sp_events_open(&s, m, l, &e))
 			continue;
-		for (depth = 0, last = 0; (n = sp_events_read(s, ev, 256, &e)) > 0;)
+		for (depth = waits = 0, last = 0; (n = sp_events_read(s, ev, 256, &e)) > 0;)
 			for (i = 0; i < n; i++) {
 				depth += ev[i].kind == SP_EVENT_ENTER || ev[i].kind == SP_EVENT_RESUME ||
 				         ev[i].kind == SP_EVENT_INHERIT;
 				depth -= ev[i].kind == SP_EVENT_LEAVE || ev[i].kind == SP_EVENT_SUSPEND;
-				if (depth < 0 || ev[i].time < last || !known(m, &ev[i]))
+				waits += ev[i].kind == SP_EVENT_WAIT_BEGIN;
+				waits -= ev[i].kind == SP_EVENT_WAIT_END;
+				if (depth < 0 || waits < 0 || ev[i].time < last || !known(m, &ev[i]))
 					abort();
 				last = ev[i].time;
 			}
-		if (n == 0 && depth != 0)
+		if (n == 0 && (depth != 0 || waits != 0))
 			abort();
 		sp_events_close(s);
 	}
@@ -227,6 +308,8 @@ void look_at(const struct sp_model *m)
 	check_paths(m);
 	check_mpi(m);
 	check_tasks(m);
+	check_locks(m);
+	check_memory(m);
 	read_events(m);
 	report(m, SP_NONE);
 	if (m->n_locations)

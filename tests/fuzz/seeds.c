@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* seeds DIR: small, whole raw files for the fuzzer to begin with. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -39,6 +40,38 @@ static void fill(struct rg_process *p, bool trace, unsigned events)
 	}
 }
 
+/* What fuzz_joined takes. */
+static void write_joined(const char *path)
+{
+	size_t n[2];
+	unsigned char *bytes[2] = {rg_bytes(rg_waits(true), SP_RAW_ENDED_NORMAL, 5000, &n[0]),
+	                           rg_bytes(rg_samples(), SP_RAW_ENDED_NORMAL, 5000, &n[1])};
+	const uint32_t first = (uint32_t)n[0];
+	FILE *f = fopen(path, "wb");
+
+	if (!f || fwrite(&first, sizeof(first), 1, f) != 1 || fwrite(bytes[0], 1, n[0], f) != n[0] ||
+	    fwrite(bytes[1], 1, n[1], f) != n[1] || fclose(f) != 0) {
+		perror(path);
+		exit(1);
+	}
+	free(bytes[0]);
+	free(bytes[1]);
+}
+
+static void write_symbols(const char *path)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f ||
+	    fputs("spartito symbols 1\nobject\t0123456789abcdef\t/lib/kernel.so\n"
+	          "1120\tsolve\tsolve(int)\t/src/kernel\\x09.c\t12\nend\t1\n",
+	          f) < 0 ||
+	    fclose(f) != 0) {
+		perror(path);
+		exit(1);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	char path[4096];
@@ -63,7 +96,17 @@ int main(int argc, char **argv)
 		rg_write(rg_tasks(i), path, SP_RAW_ENDED_NORMAL, 5000);
 		snprintf(path, sizeof(path), "%s/mpi%u.raw", argv[1], i);
 		rg_write(rg_mpi_rank(0xabc, i, 2, true, NULL), path, SP_RAW_ENDED_NORMAL, 5000);
+		snprintf(path, sizeof(path), "%s/waits%u.raw", argv[1], i);
+		rg_write(rg_waits(i), path, SP_RAW_RUNNING, 5000);
 	}
+	snprintf(path, sizeof(path), "%s/memory.raw", argv[1]);
+	rg_write(rg_memory(), path, SP_RAW_ENDED_NORMAL, 5000);
+	snprintf(path, sizeof(path), "%s/samples.raw", argv[1]);
+	rg_write(rg_samples(), path, SP_RAW_ENDED_NORMAL, 5000);
+	snprintf(path, sizeof(path), "%s/joined", argv[1]);
+	write_joined(path);
+	snprintf(path, sizeof(path), "%s/symbols", argv[1]);
+	write_symbols(path);
 	snprintf(path, sizeof(path), "%s/profile.raw", argv[1]);
 	rg_write(rg_sample(false), path, SP_RAW_RUNNING, 9000);
 	snprintf(path, sizeof(path), "%s/trace.raw", argv[1]);

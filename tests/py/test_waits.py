@@ -535,5 +535,5 @@ def test_without_the_option_nothing_is_taken(spartito, tmp_path):
     done = run(spartito, "run", "-q", "-o", tmp_path / "x", "--", sys.executable, "program.py", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     model = Model(str(tmp_path / "x"))
-    assert model.locks() == {"locks": [], "waits": [], "circles": []}
+    assert model.locks() == {"locks": [], "waits": [], "circles": [], "awaits": []}
     assert "wait_time" not in [m["name"] for m in model.info()["metrics"]]

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Names of locks, as python/spartito/locktable.py makes them. */
+#include "base/arena.h"
+#include "base/intern.h"
+#include "model/model.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const sp_lock_wait_words[SP_LOCK_KINDS] = {
+    [SP_LOCK_OTHER] = "waiting",
+    [SP_LOCK_LOCK] = "waiting for a lock",
+    [SP_LOCK_RLOCK] = "waiting for an RLock",
+    [SP_LOCK_CONDITION] = "waiting for a condition",
+    [SP_LOCK_SEMAPHORE] = "waiting for a semaphore",
+    [SP_LOCK_EVENT] = "waiting for an event",
+    [SP_LOCK_BARRIER] = "waiting at a barrier",
+    [SP_LOCK_QUEUE] = "waiting for a queue",
+    [SP_LOCK_THREAD] = "waiting for the end of a thread",
+    [SP_LOCK_FUTURE] = "waiting for a future",
+    [SP_LOCK_PROCESS_LOCK] = "waiting for a lock of processes",
+    [SP_LOCK_PROCESS] = "waiting for the end of a process",
+    [SP_LOCK_PIPE] = "waiting for a pipe",
+    [SP_LOCK_SLEEP] = "sleeping",
+    [SP_LOCK_SELECT] = "waiting in select",
+    [SP_LOCK_SOCKET] = "waiting for a socket",
+    [SP_LOCK_FILE_LOCK] = "waiting for a file lock",
+    [SP_LOCK_GIL] = "waiting for the GIL",
+    [SP_LOCK_MUTEX] = "waiting for a mutex of C",
+    [SP_LOCK_COND] = "waiting for a condition of C",
+    [SP_LOCK_SEM] = "waiting for a semaphore of C",
+    [SP_LOCK_RWLOCK] = "waiting for a read-write lock of C",
+    [SP_LOCK_PTHREAD_BARRIER] = "waiting at a barrier of C",
+};
+
+struct naming {
+	const struct sp_model *m;
+	struct sp_arena *arena;
+	struct sp_intern titles; /* of each process: "PROCESS TITLE" */
+	uint32_t *title_of;      /* owned; of each lock */
+	uint32_t *number;        /* owned; of each lock that is no part: among those of its title; 0: none yet */
+	uint32_t *alike;         /* owned; of each title: how many objects have it */
+};
+
+static const char *without(const char *text, const char *prefix)
+{
+	const size_t n = strlen(prefix);
+
+	return strncmp(text, prefix, n) == 0 ? text + n : text;
+}
+
+static const char *type_of(const struct sp_model *m, const struct sp_lock *o)
+{
+	const char *type = o->type == SP_NONE ? sp_lock_kind_names[o->kind] : m->strings[o->type].p;
+
+	type = without(without(type, "_thread."), "threading.");
+	return strcmp(type, "lock") == 0 || strcmp(type, "thread.lock") == 0 ? "Lock" : type;
+}
+
+/* A thread holds such a thing as long as it lives. */
+static bool is_life(const struct sp_model *m, const struct sp_lock *o)
+{
+	const struct sp_stack *s = &o->holder_stack;
+
+	if (o->type != SP_NONE && strcmp(m->strings[o->type].p, "pthread_t") == 0)
+		return true;
+	return s->n && strcmp(m->regions[s->regions[s->n - 1]].name.p, "threading:Thread._set_tstate_lock") == 0;
+}
+
+/* Into text, which has room for n bytes. */
+static void title(const struct sp_model *m, const struct sp_lock *o, char *text, size_t n)
+{
+	const struct sp_lock *whole = o->user == SP_NONE ? o : &m->locks[o->user];
+	const struct sp_lock *made = whole->made_file != SP_NONE ? whole : o;
+	const char *type = type_of(m, whole), *file, *slash;
+
+	if (o->kind == SP_LOCK_GIL) {
+		snprintf(text, n, "the GIL");
+	} else if (is_life(m, o) && o->holder != SP_NONE) {
+		snprintf(text, n, "the end of %s", m->locations[o->holder].name.p);
+	} else if (made->made_file != SP_NONE) {
+		file = m->strings[made->made_file].p;
+		slash = strrchr(file, '/');
+		file = slash ? slash + 1 : file;
+		if (made->made_line)
+			snprintf(text, n, "%s made at %s:%" PRIu32, type, file, made->made_line);
+		else
+			snprintf(text, n, "%s made at %s", type, file);
+	} else if (o->address) {
+		snprintf(text, n, "%s 0x%" PRIx64, type, o->address);
+	} else {
+		snprintf(text, n, "%s", type);
+	}
+}
+
+static uint32_t shown(const struct sp_model *m, size_t lock)
+{
+	return m->locks[lock].user == SP_NONE ? (uint32_t)lock : m->locks[lock].user;
+}
+
+static int find_titles(struct naming *g)
+{
+	const struct sp_model *m = g->m;
+	char text[600];
+	size_t i;
+
+	for (i = 0; i < m->n_locks; i++) {
+		const int n = snprintf(text, sizeof(text), "%" PRIu32 " ", m->locks[i].process);
+		uint32_t t;
+
+		title(m, &m->locks[i], text + n, sizeof(text) - (size_t)n);
+		t = sp_intern(&g->titles, text, strlen(text));
+		if (t == SP_INTERN_FAILED)
+			return -1;
+		g->title_of[i] = t;
+		if (g->number[shown(m, i)] == 0)
+			g->number[shown(m, i)] = ++g->alike[t];
+	}
+	return 0;
+}
+
+static int put_names(const struct naming *g, struct sp_str *names)
+{
+	const struct sp_model *m = g->m;
+	char text[640];
+	size_t i;
+
+	for (i = 0; i < m->n_locks; i++) {
+		const char *title = strchr(g->titles.entries[g->title_of[i]].p, ' ') + 1;
+		const uint32_t number = g->number[shown(m, i)];
+
+		names[i] = (struct sp_str){title, strlen(title)};
+		if (g->alike[g->title_of[i]] < 2)
+			continue;
+		names[i].n = (size_t)snprintf(text, sizeof(text), "%s #%" PRIu32, title, number);
+		names[i].p = sp_arena_copy(g->arena, text, names[i].n);
+		if (!names[i].p)
+			return -1;
+	}
+	return 0;
+}
+
+int sp_lock_names(struct sp_str **names, const struct sp_model *m, struct sp_arena *arena)
+{
+	struct naming g = {.m = m, .arena = arena, .titles = {.arena = arena}};
+	int rc = -1;
+
+	*names = sp_arena_zalloc(arena, m->n_locks, sizeof(**names));
+	g.title_of = calloc(m->n_locks + 1, sizeof(*g.title_of));
+	g.number = calloc(m->n_locks + 1, sizeof(*g.number));
+	g.alike = calloc(m->n_locks + 1, sizeof(*g.alike));
+	if (*names && g.title_of && g.number && g.alike && find_titles(&g) == 0)
+		rc = put_names(&g, *names);
+	free(g.title_of);
+	free(g.number);
+	free(g.alike);
+	sp_intern_free(&g.titles);
+	return rc;
+}
