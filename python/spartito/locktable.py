@@ -219,7 +219,7 @@ def _holder(names: Names, wait: dict[str, Any]) -> str:
     return f"{who} in {name(wait['holder_stack'][-1])}" if who and wait["holder_stack"] else who
 
 
-def _table(out: Output, columns: list[Column], rows: Sequence[tuple[str, ...]], limit: int) -> None:
+def table(out: Output, columns: list[Column], rows: Sequence[tuple[str, ...]], limit: int) -> None:
     shown = rows[:limit] if limit else rows
     out.table(columns, shown)
     if len(shown) < len(rows):
@@ -244,7 +244,7 @@ def _objects(out: Output, found: dict[str, Any], names: Names, limit: int) -> No
         Column("waited"), Column("waits"), Column("longest", rank=2), Column("threads", rank=3), Column("got", rank=4),
         Column("held", rank=4), Column("for", left=True, style="cyan"), Column("most while held by", left=True, rank=1),
     ]  # fmt: skip
-    _table(out, columns, rows, limit)
+    table(out, columns, rows, limit)
 
 
 def _places(out: Output, found: dict[str, Any], names: Names, limit: int) -> None:
@@ -257,7 +257,7 @@ def _places(out: Output, found: dict[str, Any], names: Names, limit: int) -> Non
         for (stack, place, what), s in sorted(sums.items(), key=lambda item: (-item[1].time, item[0]))
     ]
     columns = [Column("waited"), Column("waits"), Column("for", left=True, rank=2), Column("at", left=True, rank=2), PATH]
-    _table(out, columns, rows, limit)
+    table(out, columns, rows, limit)
 
 
 def write(out: Output, found: dict[str, Any], info: dict[str, Any], limit: int) -> None:

@@ -7,7 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from spartito import balance, family, iotable, linetable, locktable, losses, memorytable, mpitable, sampled, tasktable
+from spartito import awaittable, balance, family, iotable, linetable, locktable, losses, memorytable, mpitable, sampled, tasktable
 from spartito.conditions import told
 from spartito.options import Usage
 from spartito.reading import chosen, load, one_experiment, title
@@ -331,6 +331,7 @@ def _json(model: Model, info: dict[str, Any], values: dict[str, object], parts: 
         found["view"] = view = _view(values)
         if view == "waits" and locktable.recorded(info):
             found.update(model.locks())
+            found["awaits"] = awaittable.rows(found)
         if not _waits_alone(view, info):
             found.update(mpitable.gather(view, model, info))
     elif values.get("lines"):
@@ -446,7 +447,9 @@ def _print(out: Output, model: Model, info: dict[str, Any], values: dict[str, ob
     view = _view(values)
     if view in mpitable.VIEWS:
         if view == "waits" and locktable.recorded(info):
-            locktable.write(out, model.locks(), info, _limit(values))
+            locks = model.locks()
+            locktable.write(out, locks, info, _limit(values))
+            awaittable.write(out, locks, _limit(values))
             if _waits_alone(view, info):
                 return
             out.line()
