@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Of the interpreter's two types of locks; checked with a lock of our own before anything is replaced. */
 struct lock {
@@ -87,56 +88,121 @@ SP_WAITS_TOGETHER void sp_waits_begin(struct sp_wait *w, struct sp_thread *t, co
 
 typedef PyObject *waiting_function(PyObject *self, PyObject *args, PyObject *kwargs);
 
-/* The lock was not free. flags: SP_RAW_WAIT_TIMED or 0. */
-__attribute__((noinline, hot)) static PyObject *wait_for(PyObject *self, PyObject *args, PyObject *kwargs,
-                                                         waiting_function *real, unsigned kind, unsigned flags)
+/* For how long acquire() waits: microseconds, or one of these. */
+enum {
+	FOREVER = -1,
+	NEVER = 0, /* not at all, or its arguments are for the real one to judge */
+	LONG = -2  /* so many microseconds that the real one has to count them */
+};
+
+/* A call for a lock that was not free. */
+struct request {
+	PyObject *self, *args, *kwargs;
+	waiting_function *real;
+	PY_TIMEOUT_T us; /* LONG: the real one waits */
+	unsigned kind;
+};
+
+static int64_t microseconds(void)
 {
-	struct sp_thread *t = sp_waits_thread();
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* As the interpreter's functions wait: signals are handled meanwhile, and an exception of a handler ends it. */
+static PyLockStatus wait_without_gil(PyThread_type_lock lock, PY_TIMEOUT_T us)
+{
+	const int64_t end = us > 0 ? microseconds() + us : 0;
+	PyLockStatus r;
+	for (;;) {
+		Py_BEGIN_ALLOW_THREADS r = PyThread_acquire_lock_timed(lock, us, 1);
+		Py_END_ALLOW_THREADS if (SP_LIKELY(r != PY_LOCK_INTR) || Py_MakePendingCalls() < 0) return r;
+		if (us >= 0) {
+			const int64_t left = end - microseconds();
+			us = left > 0 ? left : 0; /* it is tried once more */
+		}
+	}
+}
+
+static PyObject *wait_here(const struct request *q)
+{
+	struct rlock *rlock = (struct rlock *)q->self;
+	struct lock *lock = (struct lock *)q->self;
+	if (q->us == LONG)
+		return q->real(q->self, q->args, q->kwargs);
+	const bool is_r = q->kind == SP_RAW_WAIT_RLOCK;
+	const PyLockStatus status = wait_without_gil(is_r ? rlock->lock : lock->lock, q->us);
+	if (status == PY_LOCK_INTR)
+		return NULL;
+	if (status == PY_LOCK_ACQUIRED && is_r) {
+		rlock->owner = PyThread_get_thread_ident();
+		rlock->count = 1;
+	} else if (status == PY_LOCK_ACQUIRED) {
+		lock->locked = 1;
+	}
+	return PyBool_FromLong(status == PY_LOCK_ACQUIRED);
+}
+
+/* flags: SP_RAW_WAIT_TIMED or 0. What can be done before the wait is done there: it costs the program nothing then. */
+__attribute__((noinline, hot)) static PyObject *wait_for(const struct request *q, struct sp_thread *t, unsigned flags)
+{
 	struct sp_waits_place p;
 	struct sp_wait w;
-	if (!t)
-		return real(self, args, kwargs);
+	if (SP_UNLIKELY(t->epoch != sp_epoch || !sp_recording || t->booting) && !(t = sp_waits_thread()))
+		return wait_here(q);
 	sp_waits_find_place(t, &p);
 	uint64_t holder_node;
-	uint32_t holder = sp_known_holder(self, &holder_node);
-	struct sp_raw_object *o;
+	uint32_t holder;
+	struct sp_raw_object *o = sp_known_holder(q->self, &holder, &holder_node);
 	/* Condition.wait() waits for a lock that it has taken itself, made for this one wait */
-	if (holder == t->loc.id && p.notified && kind == SP_RAW_WAIT_LOCK) {
+	if (holder == t->loc.id && p.notified && q->kind == SP_RAW_WAIT_LOCK) {
 		o = sp_waits_object(p.user, p.kind, NULL);
 		holder = SP_RAW_NONE;
 		holder_node = 0;
 		flags |= SP_RAW_WAIT_FOR_NEWS;
 	} else {
-		o = sp_waits_object(self, kind, NULL);
+		if (SP_UNLIKELY(!o))
+			o = sp_waits_object(q->self, q->kind, NULL);
 		if (o && p.user && !o->user) {
 			const struct sp_raw_object *user = sp_waits_object(p.user, p.kind, NULL);
 			o->user = user ? user->id : 0;
 		}
 	}
-	sp_waits_begin(&w, t, &p, o, p.user ? p.kind : kind, holder, holder_node, flags);
-	PyObject *r = real(self, args, kwargs);
-	if (SP_UNLIKELY(!r) && w.process == *sp_adapter_v1.process && sp_self == t)
+	sp_waits_begin(&w, t, &p, o, p.user ? p.kind : q->kind, holder, holder_node, flags);
+	PyObject *r = wait_here(q);
+	if (SP_UNLIKELY(!r) && w.process == sp_adapter_process && sp_self == t)
 		sp_waits_look_for_circle(&w);
 	sp_wait_end(&w, r && r != Py_False);
 	return r;
 }
 
-enum shape { FOREVER, TIMED, NEVER };
-
-static enum shape shape_of_timeout(PyObject *timeout)
+/* Rounded up, as the interpreter does it. */
+static PY_TIMEOUT_T of_seconds(double s)
 {
+	const double ns = s * 1e9;
+	int64_t whole = (int64_t)ns;
+	whole += (double)whole < ns;
+	return (whole + 999) / 1000;
+}
+
+static PY_TIMEOUT_T shape_of_timeout(PyObject *timeout)
+{
+	static const double longest = 1e9, most = (double)(PY_TIMEOUT_MAX / 1000000);
 	const double s = PyFloat_Check(timeout)  ? PyFloat_AS_DOUBLE(timeout)
 	                 : PyLong_Check(timeout) ? PyLong_AsDouble(timeout)
 	                                         : -2;
-	if (s == -1 && PyErr_Occurred()) {
+	if (s == -1) {
+		if (!PyErr_Occurred())
+			return FOREVER;
 		PyErr_Clear(); /* too large: an error of the real one */
 		return NEVER;
 	}
-	return s == -1 ? FOREVER : s > 0 && s < 1e9 ? TIMED : NEVER;
+	return s > 0 && s < longest ? of_seconds(s) : s >= longest && s < most ? LONG : NEVER;
 }
 
-/* acquire(blocking=True, timeout=-1). NEVER: it does not wait, or its arguments are for the real one to judge. */
-static enum shape shape_of(PyObject *args, PyObject *kwargs)
+/* acquire(blocking=True, timeout=-1) */
+static PY_TIMEOUT_T shape_of(PyObject *args, PyObject *kwargs)
 {
 	const Py_ssize_t n = PyTuple_GET_SIZE(args);
 	PyObject *blocking = n > 0 ? PyTuple_GET_ITEM(args, 0) : NULL,
@@ -192,16 +258,16 @@ SP_WAITS_TOGETHER static PyObject *lock_acquire(PyObject *self, PyObject *args, 
 	PyObject *r;
 	if (SP_UNLIKELY(!t || !sp_waits_at_home()))
 		return real_waiting(which)(self, args, kwargs);
-	const enum shape shape = shape_of(args, kwargs);
-	if (SP_UNLIKELY(shape == NEVER)) {
+	const PY_TIMEOUT_T us = shape_of(args, kwargs);
+	if (SP_UNLIKELY(us == NEVER)) {
 		r = real_waiting(which)(self, args, kwargs);
 	} else if (SP_LIKELY(PyThread_acquire_lock(l->lock, NOWAIT_LOCK))) {
 		l->locked = 1;
 		Py_INCREF(Py_True);
 		r = Py_True;
 	} else {
-		r = wait_for(self, args, kwargs, real_waiting(which), SP_RAW_WAIT_LOCK,
-		             shape == TIMED ? SP_RAW_WAIT_TIMED : 0);
+		const struct request q = {self, args, kwargs, real_waiting(which), us, SP_RAW_WAIT_LOCK};
+		r = wait_for(&q, t, us == FOREVER ? 0 : SP_RAW_WAIT_TIMED);
 	}
 	if (SP_LIKELY(r == Py_True) && (t = sp_self))
 		sp_known_acquired(t, self);
@@ -245,8 +311,8 @@ SP_WAITS_TOGETHER static PyObject *rlock_acquire(PyObject *self, PyObject *args,
 	PyObject *r;
 	if (SP_UNLIKELY(!t || !sp_waits_at_home()) || is_mine(l))
 		return real_waiting(which)(self, args, kwargs);
-	const enum shape shape = shape_of(args, kwargs);
-	if (SP_UNLIKELY(shape == NEVER)) {
+	const PY_TIMEOUT_T us = shape_of(args, kwargs);
+	if (SP_UNLIKELY(us == NEVER)) {
 		r = real_waiting(which)(self, args, kwargs);
 	} else if (SP_LIKELY(PyThread_acquire_lock(l->lock, NOWAIT_LOCK))) {
 		l->owner = PyThread_get_thread_ident();
@@ -254,8 +320,8 @@ SP_WAITS_TOGETHER static PyObject *rlock_acquire(PyObject *self, PyObject *args,
 		Py_INCREF(Py_True);
 		r = Py_True;
 	} else {
-		r = wait_for(self, args, kwargs, real_waiting(which), SP_RAW_WAIT_RLOCK,
-		             shape == TIMED ? SP_RAW_WAIT_TIMED : 0);
+		const struct request q = {self, args, kwargs, real_waiting(which), us, SP_RAW_WAIT_RLOCK};
+		r = wait_for(&q, t, us == FOREVER ? 0 : SP_RAW_WAIT_TIMED);
 	}
 	if (SP_LIKELY(r == Py_True) && (t = sp_self))
 		sp_known_acquired(t, self);
@@ -292,8 +358,8 @@ static PyObject *on_rlock_restore(PyObject *self, PyObject *args)
 	const bool is_free = PyThread_acquire_lock(l->lock, NOWAIT_LOCK);
 	if (is_free)
 		PyThread_release_lock(l->lock);
-	PyObject *r =
-	    is_free ? call_restore(self, args, NULL) : wait_for(self, args, NULL, call_restore, SP_RAW_WAIT_RLOCK, 0);
+	const struct request q = {self, args, NULL, call_restore, LONG, SP_RAW_WAIT_RLOCK};
+	PyObject *r = is_free ? call_restore(self, args, NULL) : wait_for(&q, t, 0);
 	if (r && (t = sp_self))
 		sp_known_acquired(t, self);
 	return r;

@@ -26,8 +26,9 @@ void sp_known_released(const void *o);
 /* It was made here and now; it is no more. */
 void sp_known_made(const void *o);
 void sp_known_forget(const void *o);
-/* Location that holds it, SP_RAW_NONE: none, or not known; and where that got it. */
-uint32_t sp_known_holder(const void *o, uint64_t *node);
+/* Its record, NULL: nobody waited for it yet; the location that holds it, SP_RAW_NONE: none, or not known; and where
+ * that got it. */
+struct sp_raw_object *sp_known_holder(const void *o, uint32_t *holder, uint64_t *node);
 bool sp_known_begin(void); /* false: no memory */
 void sp_known_end(void);
 

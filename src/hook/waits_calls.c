@@ -10,29 +10,40 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* One call; positional arguments only. */
 struct call {
 	struct sp_wait wait;
 	PyObject *self, *const *args;
 	Py_ssize_t n;
+	PyObject *names, *kwargs; /* NULL, or a tuple of the names of what follows in args, or a dict */
 };
 
-static bool timeout_at(const struct call *c, Py_ssize_t i)
+/* The argument at that place, or of that name (NULL: it has none); borrowed, NULL: it is not given. */
+static PyObject *argument(const struct call *c, Py_ssize_t i, const char *name)
+{
+	if (i < c->n || !name)
+		return i < c->n ? c->args[i] : NULL;
+	for (Py_ssize_t k = 0; c->names && k < PyTuple_GET_SIZE(c->names); k++)
+		if (!PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(c->names, k), name))
+			return c->args[c->n + k];
+	return c->kwargs ? PyDict_GetItemString(c->kwargs, name) : NULL;
+}
+
+static bool timeout_at(const struct call *c, Py_ssize_t i, const char *name)
 {
 	/* a timeout of 0 does not wait */
-	PyObject *o = i < c->n ? c->args[i] : NULL;
+	PyObject *o = argument(c, i, name);
 	return !o ||
 	       !((PyLong_CheckExact(o) && !PyObject_IsTrue(o)) || (PyFloat_CheckExact(o) && PyFloat_AS_DOUBLE(o) == 0));
 }
 
 static bool select_waits(const struct call *c)
 {
-	return timeout_at(c, 3);
+	return timeout_at(c, 3, NULL);
 }
 
 static bool poll_waits(const struct call *c)
 {
-	return timeout_at(c, 0);
+	return timeout_at(c, 0, "timeout");
 }
 
 /* What a method of C without arguments says, also where a class of the program's has its own: that is not ours to call.
@@ -59,10 +70,10 @@ static int ask(PyObject *self, const char *name)
 	return is;
 }
 
-/* Of an object of the program's own class it is not asked. */
+/* The argument block: of an object of the program's own class it is not asked. */
 static bool is_false(const struct call *c)
 {
-	PyObject *o = c->n > 0 ? c->args[0] : NULL;
+	PyObject *o = argument(c, 0, "block");
 	return o && (o == Py_False || (PyLong_CheckExact(o) && !PyObject_IsTrue(o)));
 }
 
@@ -223,14 +234,15 @@ static bool begin(struct call *c, int i)
 		o = sp_waits_object(c->self, kind, NULL);
 	}
 	/* a join with a timeout is in no deadlock */
-	const bool timed = r->about == THREAD && c->n > 0 && c->args[0] != Py_None;
+	PyObject *timeout = r->about == THREAD ? argument(c, 0, "timeout") : NULL;
+	const bool timed = timeout && timeout != Py_None;
 	sp_waits_begin(&c->wait, t, &p, o, kind, holder, 0, r->flags | (timed ? SP_RAW_WAIT_TIMED : 0));
 	return true;
 }
 
 static PyObject *end(struct call *c, PyObject *r)
 {
-	if (!r && c->wait.process == *sp_adapter_v1.process && sp_self == c->wait.t)
+	if (!r && c->wait.process == sp_adapter_process && sp_self == c->wait.t)
 		sp_waits_look_for_circle(&c->wait);
 	sp_wait_end(&c->wait, r != NULL);
 	return r;
@@ -272,6 +284,7 @@ static PyObject *call_tuple(int i, PyObject *self, PyObject *args)
 static PyObject *call_keywords(int i, PyObject *self, PyObject *args, PyObject *kwargs)
 {
 	struct call c = of_tuple(self, args);
+	c.kwargs = kwargs;
 	return begin(&c, i) ? end(&c, REAL(i, keywords *)(self, args, kwargs))
 	                    : REAL(i, keywords *)(self, args, kwargs);
 }
@@ -284,7 +297,7 @@ static PyObject *call_fast(int i, PyObject *self, PyObject *const *args, Py_ssiz
 
 static PyObject *call_fast_keywords(int i, PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
-	struct call c = {.self = self, .args = args, .n = n};
+	struct call c = {.self = self, .args = args, .n = n, .names = names};
 	return begin(&c, i) ? end(&c, REAL(i, fast_keywords *)(self, args, n, names))
 	                    : REAL(i, fast_keywords *)(self, args, n, names);
 }
@@ -292,7 +305,7 @@ static PyObject *call_fast_keywords(int i, PyObject *self, PyObject *const *args
 static PyObject *call_method(int i, PyObject *self, PyTypeObject *type, PyObject *const *args, size_t n,
                              PyObject *names)
 {
-	struct call c = {.self = self, .args = args, .n = PyVectorcall_NARGS(n)};
+	struct call c = {.self = self, .args = args, .n = PyVectorcall_NARGS(n), .names = names};
 	return begin(&c, i) ? end(&c, REAL(i, method *)(self, type, args, n, names))
 	                    : REAL(i, method *)(self, type, args, n, names);
 }

@@ -244,10 +244,10 @@ void sp_known_end(void)
 		slot_at(i)->object = NULL;
 }
 
-SP_WAITS_TOGETHER uint32_t sp_known_holder(const void *o, uint64_t *node)
+SP_WAITS_TOGETHER struct sp_raw_object *sp_known_holder(const void *o, uint32_t *holder, uint64_t *node)
 {
 	const struct slot *s = find(o);
-	const uint32_t holder = s ? s->holder : SP_RAW_NONE;
-	*node = holder == SP_RAW_NONE ? 0 : s->holder_node;
-	return holder;
+	*holder = s ? s->holder : SP_RAW_NONE;
+	*node = *holder == SP_RAW_NONE ? 0 : s->holder_node;
+	return s ? s->object : NULL;
 }

@@ -14,7 +14,8 @@ void (*sp_adapter_finish)(void);
 int sp_adapter_forked_python;
 __thread int sp_adapter_forks __attribute__((tls_model("initial-exec")));
 
-static uint32_t wanted, generation, process, mpi_groups;
+static uint32_t wanted, generation, mpi_groups;
+uint32_t sp_adapter_process;
 static int columns[SP_COUNTS]; /* 0: none, otherwise the column + 1 */
 
 /* Bit 2 tells it from the keys of C functions, whose bit 1 is set too. */
@@ -61,7 +62,7 @@ void sp_adapter_columns(void)
 
 void sp_adapter_new_file(int start)
 {
-	process++;
+	sp_adapter_process++;
 	if (start) {
 		generation++;
 		sp_native_forget();
@@ -183,7 +184,7 @@ static uint64_t io_handle(void)
 	static uint64_t last;
 	uint64_t before = __atomic_load_n(&last, __ATOMIC_RELAXED), next;
 	do
-		next = (before >> 32 == process ? before : (uint64_t)process << 32) + 1;
+		next = (before >> 32 == sp_adapter_process ? before : (uint64_t)sp_adapter_process << 32) + 1;
 	while (!__atomic_compare_exchange_n(&last, &before, next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	return next;
 }
@@ -209,7 +210,7 @@ __attribute__((visibility("default"))) const struct sp_adapter sp_adapter_v1 = {
     .size = sizeof(struct sp_adapter),
     .wanted = &wanted,
     .generation = &generation,
-    .process = &process,
+    .process = &sp_adapter_process,
     .thread = sp_adapter_thread,
     .traced = traced,
     .region = region,

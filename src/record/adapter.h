@@ -133,6 +133,7 @@ struct sp_adapter {
 /* ---- for the rooms of _measure ---- */
 
 extern const struct sp_adapter sp_adapter_v1;
+extern uint32_t sp_adapter_process; /* as the member `process` */
 
 /* Defines the columns that the settings ask for; the process lock is free, and no node is made yet. */
 void sp_adapter_columns(void);

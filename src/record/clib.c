@@ -109,7 +109,7 @@ static void held_by(struct known *k, uint32_t owner, uint64_t now)
 	for (const struct sp_thread *t = owner ? sp_process.threads : NULL; t && holder == SP_RAW_NONE; t = t->next)
 		if (t->loc.tid == owner && !t->loc.end) {
 			holder = t->loc.id;
-			node = top_of(t);
+			node = t->loc.top ? top_of(t) : 0; /* of one that is being made: it has no stack yet */
 		}
 	pthread_mutex_unlock(&sp_process.lock);
 	k->owner = owner;

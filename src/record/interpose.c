@@ -137,7 +137,7 @@ static int on_create(pthread_t *thread, const pthread_attr_t *attributes, void *
 	if (!s)
 		return real_create(thread, attributes, function, argument);
 	uint64_t now = sp_ticks();
-	*s = (struct start){function, argument, t->loc.id, sp_thread_number(), *sp_adapter_v1.process};
+	*s = (struct start){function, argument, t->loc.id, sp_thread_number(), sp_adapter_process};
 	uint32_t number = s->number;
 	int r = real_create(thread, attributes, thread_main, s);
 	if (r)
@@ -154,7 +154,7 @@ bool sp_interpose_threads(void)
 
 bool sp_interpose_creator(uint32_t *location, uint32_t *number)
 {
-	if (!begun.number || begun.process != *sp_adapter_v1.process)
+	if (!begun.number || begun.process != sp_adapter_process)
 		return false;
 	*location = begun.location;
 	*number = begun.number;
@@ -166,13 +166,6 @@ bool sp_interpose_creator(uint32_t *location, uint32_t *number)
 static int (*real_wait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
 static int column = -1;
 
-static uint64_t monotonic(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
-}
-
 static int on_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until)
 {
 	struct sp_thread *t = column >= 0 ? recorded_self() : NULL;
@@ -180,10 +173,9 @@ static int on_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, const stru
 		return real_wait(condition, mutex, until);
 	struct sp_wait wait;
 	const bool waits = sp_waits_wanted && sp_wait_begin_gil(&wait, t);
-	uint64_t begin = sp_ticks(), ns = monotonic();
+	uint64_t begin = sp_ticks();
 	int r = real_wait(condition, mutex, until);
 	uint64_t end = sp_ticks(), waited = end - begin;
-	ns = monotonic() - ns;
 	int error = errno;
 	if (waits)
 		sp_wait_end(&wait, r == 0);
@@ -193,7 +185,7 @@ static int on_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, const stru
 	sp_extra_at(t, SP_RAW_X_GIL_WAIT, &waited, 1, sp_waits_wanted ? sp_ticks() : end);
 	struct sp_raw_node *n = (struct sp_raw_node *)((const struct sp_raw_frame *)t->loc.top)->node;
 	if (n != t->root)
-		*sp_node_value(n, (unsigned)column) += ns;
+		*sp_node_value(n, (unsigned)column) += sp_waits_ns(waited, end);
 	errno = error;
 	return r;
 }

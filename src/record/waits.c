@@ -20,13 +20,15 @@ struct sp_waits {
 	struct sp_wait *open;    /* the innermost one that goes on */
 	struct sp_raw_wait *row; /* of that, for other threads */
 	struct entry *table;     /* owned; open-addressed */
+	struct entry *last;      /* that was looked for; NULL: none */
 	uint32_t mask, n;
 	struct sp_raw_chunk *chunk; /* the newest */
 	uint32_t chunks;
 };
 
 bool sp_waits_wanted;
-static int column_time = -1, column_count = -1;
+/* Where in a node the two columns are, in bytes; 0: there are none. */
+static size_t time_at, count_at;
 
 /* Of this file, under the process lock. A chunk's place is its first id, less 1. */
 static struct {
@@ -52,26 +54,38 @@ SP_COLD static void look_at_clock(uint64_t now)
 	__atomic_store_n(&tick_looks, now + ticks / 2, __ATOMIC_RELEASE);
 }
 
-static uint64_t nanoseconds(uint64_t ticks, uint64_t now)
+uint64_t sp_waits_ns(uint64_t ticks, uint64_t now)
 {
 	double ns;
 	if (SP_UNLIKELY(now >= __atomic_load_n(&tick_looks, __ATOMIC_ACQUIRE)) && sp_process.header)
 		look_at_clock(now);
 	__atomic_load(&tick_ns, &ns, __ATOMIC_RELAXED);
-	return (uint64_t)((double)(int64_t)ticks * ns);
+	return (uint64_t)(int64_t)((double)(int64_t)ticks * ns);
+}
+
+static size_t column_at(unsigned column)
+{
+	const struct sp_raw_values *values = NULL;
+	return sizeof(struct sp_raw_node) + sizeof *values * (column / SP_RAW_VALUES) +
+	       offsetof(struct sp_raw_values, value) + sizeof *values->value * (column % SP_RAW_VALUES);
 }
 
 void sp_waits_columns(void)
 {
 	sp_waits_wanted = sp_process.settings.waits;
-	column_time = column_count = -1;
+	time_at = count_at = 0;
 	tick_looks = 0;
 	if (!sp_waits_wanted)
 		return;
-	column_time = sp_define_metric("wait_time", "s", -9, "time waited for locks, other threads, processes, sleeps",
-	                               SP_RAW_METRIC_WAIT | SP_RAW_METRIC_OWN);
-	column_count =
-	    sp_define_metric("waits", "#", 0, "how often that was waited for", SP_RAW_METRIC_WAIT | SP_RAW_METRIC_OWN);
+	const int time =
+	              sp_define_metric("wait_time", "s", -9, "time waited for locks, other threads, processes, sleeps",
+	                               SP_RAW_METRIC_WAIT | SP_RAW_METRIC_OWN),
+	          count = sp_define_metric("waits", "#", 0, "how often that was waited for",
+	                                   SP_RAW_METRIC_WAIT | SP_RAW_METRIC_OWN);
+	if (time >= 0 && count >= 0) {
+		time_at = column_at((unsigned)time);
+		count_at = column_at((unsigned)count);
+	}
 }
 
 void sp_waits_forget(void)
@@ -89,18 +103,28 @@ static uint32_t hash_of(const struct sp_wait_key *k)
 	return (uint32_t)(h * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
+static bool is_same(const struct sp_wait_key *a, const struct sp_wait_key *b)
+{
+	return !((a->node ^ b->node) | (a->code ^ b->code) | (a->holder_node ^ b->holder_node) | (a->at ^ b->at) |
+	         (a->object ^ b->object) | (a->holder ^ b->holder) | (a->kind ^ b->kind));
+}
+
 /* The entry of the key, or the free one where it would be. */
 static struct entry *look(struct entry *table, uint32_t mask, const struct sp_wait_key *key)
 {
 	for (uint32_t i = hash_of(key) & mask;; i = (i + 1) & mask)
-		if (!table[i].row || !memcmp(&table[i].key, key, sizeof *key))
+		if (!table[i].row || is_same(&table[i].key, key))
 			return &table[i];
 }
 
 SP_WAITS_TOGETHER struct sp_raw_wait *sp_waits_find(const struct sp_thread *t, const struct sp_wait_key *key)
 {
-	const struct sp_waits *w = t->waits;
-	return w && w->table ? look(w->table, w->mask, key)->row : NULL;
+	struct sp_waits *w = t->waits;
+	if (SP_UNLIKELY(!w || !w->table))
+		return NULL;
+	if (!w->last || !is_same(&w->last->key, key))
+		w->last = look(w->table, w->mask, key);
+	return w->last->row;
 }
 
 static bool is_allowed(uint64_t bytes)
@@ -139,6 +163,7 @@ static bool table_grow(struct sp_waits *w)
 		return false;
 	free(w->table);
 	w->table = fresh;
+	w->last = NULL;
 	w->mask = n - 1;
 	return true;
 }
@@ -189,6 +214,17 @@ struct sp_raw_wait *sp_waits_add(struct sp_thread *t, const struct sp_wait_key *
 	return row;
 }
 
+/* Threads count at the same time, where it is the GIL or one of the C library; who waits for Python's own objects has
+ * the GIL. */
+static inline void count_for(const struct sp_raw_object *o, uint64_t *number, uint64_t more)
+{
+	enum { SHARED = 1 << SP_RAW_WAIT_THREAD | 1 << SP_RAW_WAIT_FILE_LOCK };
+	if (SP_LIKELY(o->kind < SP_RAW_WAIT_GIL && !(SHARED >> o->kind & 1)))
+		*number += more;
+	else
+		__atomic_fetch_add(number, more, __ATOMIC_RELAXED);
+}
+
 static void open_now(struct sp_waits *all, struct sp_wait *w)
 {
 	all->open = w;
@@ -212,7 +248,7 @@ SP_WAITS_TOGETHER void sp_wait_begin(struct sp_wait *w, struct sp_thread *t, uin
 	                      .object = object,
 	                      .node = node,
 	                      .outer = all ? all->open : NULL,
-	                      .process = *sp_adapter_v1.process};
+	                      .process = sp_adapter_process};
 	/* one for the GIL ends without it, while another thread may look for a circle; nothing is within it */
 	if (all && (!row || row->kind != SP_RAW_WAIT_GIL))
 		open_now(all, w);
@@ -221,8 +257,8 @@ SP_WAITS_TOGETHER void sp_wait_begin(struct sp_wait *w, struct sp_thread *t, uin
 		row->flags = (uint16_t)flags;
 		__atomic_store_n(&row->since, w->begin, __ATOMIC_RELAXED);
 	}
-	if (object) /* several threads at once where it is the GIL */
-		__atomic_fetch_add(&object->contended, 1, __ATOMIC_RELAXED);
+	if (object)
+		count_for(object, &object->contended, 1);
 	if (SP_UNLIKELY(t->traced) && row) {
 		const uint64_t payload[2] = {(uint64_t)row->object | (uint64_t)row->kind << 32, row->number};
 		sp_extra_at(t, SP_RAW_X_WAIT_BEGIN, payload, 2, w->begin);
@@ -232,7 +268,7 @@ SP_WAITS_TOGETHER void sp_wait_begin(struct sp_wait *w, struct sp_thread *t, uin
 SP_WAITS_TOGETHER bool sp_wait_end(struct sp_wait *w, bool got)
 {
 	struct sp_thread *t = w->t;
-	if (sp_self != t || w->process != *sp_adapter_v1.process)
+	if (sp_self != t || w->process != sp_adapter_process)
 		return false;
 	const uint64_t end = sp_ticks(), took = end - w->begin;
 	const uint64_t own = took > w->inner ? took - w->inner : 0;
@@ -249,7 +285,7 @@ SP_WAITS_TOGETHER bool sp_wait_end(struct sp_wait *w, bool got)
 		__atomic_store_n(&row->since, 0, __ATOMIC_RELAXED);
 	}
 	if (w->object)
-		__atomic_fetch_add(&w->object->waited, own, __ATOMIC_RELAXED);
+		count_for(w->object, &w->object->waited, own);
 	if (!sp_recording || t->epoch != sp_epoch)
 		return true; /* paused meanwhile: no frame is open for it */
 	if (SP_UNLIKELY(t->traced) && row) {
@@ -257,9 +293,9 @@ SP_WAITS_TOGETHER bool sp_wait_end(struct sp_wait *w, bool got)
 		sp_extra_at(t, SP_RAW_X_WAIT_END, payload, 2, end);
 	}
 	struct sp_raw_node *n = (struct sp_raw_node *)w->node;
-	if (n != t->root && column_time >= 0 && column_count >= 0) {
-		*sp_node_value(n, (unsigned)column_time) += nanoseconds(own, end);
-		*sp_node_value(n, (unsigned)column_count) += 1;
+	if (n != t->root && time_at) {
+		*(uint64_t *)((char *)n + time_at) += sp_waits_ns(own, end);
+		*(uint64_t *)((char *)n + count_at) += 1;
 	}
 	return true;
 }
@@ -267,14 +303,14 @@ SP_WAITS_TOGETHER bool sp_wait_end(struct sp_wait *w, bool got)
 void sp_wait_drop(struct sp_wait *w)
 {
 	struct sp_thread *t = w->t;
-	if (sp_self != t || w->process != *sp_adapter_v1.process)
+	if (sp_self != t || w->process != sp_adapter_process)
 		return;
 	if (t->waits)
 		open_now(t->waits, w->outer);
 	if (w->row)
 		__atomic_store_n(&w->row->since, 0, __ATOMIC_RELAXED);
 	if (w->object)
-		__atomic_fetch_sub(&w->object->contended, 1, __ATOMIC_RELAXED);
+		count_for(w->object, &w->object->contended, UINT64_MAX); /* less 1 */
 	if (SP_UNLIKELY(t->traced) && w->row && sp_recording && t->epoch == sp_epoch) {
 		const uint64_t payload[2] = {(uint64_t)w->row->object | (uint64_t)w->row->kind << 32, SP_RAW_WAIT_NONE};
 		sp_extra_at(t, SP_RAW_X_WAIT_END, payload, 2, sp_ticks());

@@ -40,6 +40,9 @@ void sp_waits_columns(void);
 /* A new file: no row and no object is known any more. */
 void sp_waits_forget(void);
 
+/* Nanoseconds of a number of ticks; now: in ticks. */
+uint64_t sp_waits_ns(uint64_t ticks, uint64_t now);
+
 /* The row of a key; NULL: there is none yet. */
 struct sp_raw_wait *sp_waits_find(const struct sp_thread *t, const struct sp_wait_key *key);
 /* A new one. file: string, 0 not known. NULL: no room, or too many. Takes the process lock. */

@@ -437,6 +437,66 @@ def test_what_does_not_wait(spartito, tmp_path):
     assert not Waits(model).at(line_of(text, "waitid")) and not Waits(model).at(line_of(text, "waitpid"))
 
 
+def test_arguments_by_name(spartito, tmp_path):
+    text = """
+    import _queue, multiprocessing, select, threading
+    semaphore = multiprocessing.Semaphore(0)
+    assert not semaphore.acquire(block=False)  # no semaphore
+    assert not semaphore.acquire(block=True, timeout=0.01)  # semaphore
+    simple = _queue.SimpleQueue()
+    try:
+        simple.get(block=False)  # no queue
+    except _queue.Empty:
+        pass
+    select.epoll().poll(timeout=0)  # no epoll
+    select.epoll().poll(timeout=0.01)  # epoll
+    lock = threading.Lock()
+    lock.acquire()
+    threading.Timer(0.1, lock.release).start()
+    lock.acquire(timeout=2e9)  # long
+    """
+    model, _ = recorded(spartito, tmp_path, text)
+    waits = Waits(model)
+    for mark in ("no semaphore", "no queue", "no epoll"):
+        assert waits.at(line_of(text, mark)) == [], mark
+    for mark in ("semaphore", "epoll", "long"):
+        assert waits.one(line_of(text, mark))["count"] == 1, mark
+    assert waits.one(line_of(text, "long"))["timed"]
+
+
+def test_signals_while_a_lock_is_waited_for(spartito, tmp_path):
+    """A handler runs meanwhile, and the wait goes on for what is left of its time; an exception of the handler ends it."""
+    text = """
+    import signal, threading, time
+    lock, rlock, seen = threading.Lock(), threading.RLock(), []
+    lock.acquire()
+    t = threading.Thread(target=rlock.acquire)
+    t.start()
+    t.join()
+    signal.signal(signal.SIGALRM, lambda *a: seen.append(1))
+    for one in lock, rlock:
+        begin = time.monotonic()
+        signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+        got = one.acquire(True, 0.2)  # timed
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        print(got, time.monotonic() - begin >= 0.2, len(seen) > 0)
+    def stop(*_):
+        raise ValueError("over")
+    signal.signal(signal.SIGALRM, stop)
+    for one in lock, rlock:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        try:
+            one.acquire()  # ended
+        except ValueError as e:
+            print(e, lock.locked())
+    """
+    model, out = recorded(spartito, tmp_path, text)
+    assert out == "False True True\n" * 2 + "over True\n" * 2
+    for mark in ("timed", "ended"):
+        found = Waits(model).at(line_of(text, mark))
+        assert sorted((w["kind"], w["count"]) for w in found) == [("lock", 1), ("rlock", 1)], mark
+
+
 def test_a_queue_in_the_middle_of_itself(spartito, tmp_path):
     """As where a signal handler puts into the queue that the thread is putting into: it waits for itself, not for news."""
     text = """

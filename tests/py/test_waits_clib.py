@@ -186,6 +186,21 @@ def test_threads_that_never_see_python(spartito, tmp_path, library, n):
     assert holders and 0 not in holders
 
 
+def test_threads_that_begin_while_others_wait(spartito, tmp_path, library):
+    """Each holder is a thread that is only being made known when another one asks who it is."""
+    text = program(library, """
+    for _ in range(150):
+        c.wait_for_made(2, 0)
+    """)
+    for i in range(3):
+        (tmp_path / str(i)).mkdir()
+        model, _ = recorded(spartito, tmp_path / str(i), text)
+        waits = Waits(model)
+        locks = [lock for lock in waits.locks if lock["kind"] == "mutex"]
+        found = [w for w in waits.found["waits"] if w["kind"] == "mutex"]
+        assert sum(w["count"] for w in found) == sum(lock["contended"] for lock in locks) > 0
+
+
 def test_a_deadlock(spartito, tmp_path, library):
     """Mutexes of C that two threads take in different order; and one with a lock of Python's in the circle."""
     text = program(library, """
