@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/search.h"
+
 /* <link.h> has ElfW() for the types of this machine's own class, but not for symbols' macros */
 #define TYPE_OF(symbol) ((symbol)->st_info & 0xf)
 
@@ -136,15 +138,7 @@ static int by_address(const void *a, const void *b, void *strings)
 /* The first function behind an address. */
 static size_t behind(const struct sp_elf *e, uint64_t address)
 {
-	size_t low = 0, high = e->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (e->functions[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sp_first_behind(e->functions, e->n, sizeof *e->functions, offsetof(struct function, address), address);
 }
 
 static void take_functions(struct sp_elf *e, const ElfW(Sym) * symbols, size_t n)

@@ -136,28 +136,20 @@ int sp_look_begin(struct sp_look *l)
 	return sp_look_begin(l);
 }
 
-static const struct sp_python_thread *thread_of(const struct sp_look *l, pid_t tid)
+/* The frames of Python as they are now; -EAGAIN: they change all the time. */
+static int read_python(struct sp_look *l, pid_t tid)
 {
-	for (int i = 0; i < l->n_states; i++)
-		if (l->states[i].tid == tid)
-			return &l->states[i];
-	return NULL;
-}
-
-/* The frames of Python as they are now; -EAGAIN: they change all the time. p NULL: Python does not know the thread. */
-static int read_python(struct sp_look *l, const struct sp_python_thread *p)
-{
-	int n = p ? -EAGAIN : l->n_states < 0 ? l->n_states : 0;
-	for (int i = 0; i < TRIES && p && n == -EAGAIN; i++)
-		n = sp_python_stack(l->python, p, l->python_frames, l->python_room);
+	int n = l->n_states < 0 ? l->n_states : -EAGAIN;
+	for (int i = 0; i < TRIES && n == -EAGAIN && l->n_states >= 0; i++)
+		n = sp_python_stack_of(l->python, l->states, (size_t)l->n_states, tid, l->python_frames,
+		                       l->python_room);
 	if (n > (int)l->python_room && n <= MOST_FRAMES && room(l, (size_t)n + FIRST_FRAMES))
-		return read_python(l, p);
+		return read_python(l, tid);
 	return n > (int)l->python_room ? (int)l->python_room : n;
 }
 
 /* The same with compiled frames, of one moment; where these cannot be had, without them. */
-static int read_both(struct sp_look *l, const struct sp_python_thread *p, pid_t tid, struct sp_thread_times *times,
-                     size_t *n_native, bool *complete)
+static int read_both(struct sp_look *l, pid_t tid, struct sp_thread_times *times, size_t *n_native, bool *complete)
 {
 	int n = -EAGAIN, r = -EAGAIN;
 	*n_native = 0;
@@ -166,11 +158,11 @@ static int read_both(struct sp_look *l, const struct sp_python_thread *p, pid_t 
 		r = r ? r : sp_native_begin(l->native, tid, times);
 		if (r)
 			break;
-		n = read_python(l, p);
+		n = read_python(l, tid);
 		r = sp_native_end(l->native);
 	}
 	if (r || n < 0)
-		return read_python(l, p);
+		return read_python(l, tid);
 	*n_native = sp_native_stack(l->native, l->native_frames, NATIVE_FRAMES, complete);
 	return n;
 }
@@ -210,10 +202,10 @@ static void take_marks(struct sp_look *l, struct sp_sampled_region *const *marks
 /* What imports the first module, and `site`, are the outermost frames of nothing but the start-up. */
 static bool is_start_up(const struct sp_look *l, int n)
 {
-	static const char *const first[] = {"importlib._bootstrap", "_frozen_importlib", "site"};
-	const char *module = n > 0 ? l->python_frames[n - 1].code->module : "";
+	static const char *const first[] = {"_frozen_importlib", "_frozen_importlib_external", "site"};
+	const char *module = n > 0 ? sp_module_name(l->python_frames[n - 1].code->module) : "";
 	for (size_t i = 0; i < sizeof first / sizeof *first; i++)
-		if (!strncmp(module, first[i], strlen(first[i])))
+		if (!strcmp(module, first[i]))
 			return true;
 	return false;
 }
@@ -222,13 +214,12 @@ void sp_look_at(struct sp_look *l, pid_t tid, uint64_t state)
 {
 	struct sp_sampled_region *marks[SP_MARKS];
 	bool user[SP_MARKS];
-	const struct sp_python_thread *p = thread_of(l, tid);
 	struct sp_thread_times times;
 	size_t n_native;
 	bool complete = false;
 	if (sp_target_times(l->target, tid, &times))
 		times = (struct sp_thread_times){.letter = 'R', .syscall = -2};
-	int n = read_both(l, p, tid, &times, &n_native, &complete);
+	int n = read_both(l, tid, &times, &n_native, &complete);
 	const bool servant = sp_cells_servant(&l->cells, l->python_frames, n, l->target->pid, tid);
 	const int inside = sp_cells_within(&l->cells, l->python_frames, n, tid == l->target->pid);
 	l->starting = tid == l->target->pid && (n == 0 || is_start_up(l, n));

@@ -94,14 +94,12 @@ static PyObject *frame_row(const struct sp_python_frame *f)
 	                     PyBool_FromLong(f->entry), (unsigned long long)f->frame);
 }
 
-/* None: it could not be read. */
-static PyObject *frames_of(struct process *self, const struct sp_python_thread *thread, struct sp_python_frame *frames,
-                           int room, int *n)
+/* The list of n frames, of which there is room for some. None: they could not be read. */
+static PyObject *frame_list(const struct sp_python_frame *frames, int room, int n)
 {
-	*n = sp_python_stack(self->python, thread, frames, (size_t)room);
-	if (*n < 0)
+	if (n < 0)
 		Py_RETURN_NONE;
-	int shown = *n < room ? *n : room;
+	int shown = n < room ? n : room;
 	PyObject *list = PyList_New(shown);
 	for (int i = 0; list && i < shown; i++) {
 		PyObject *row = frame_row(&frames[i]);
@@ -151,8 +149,8 @@ static PyObject *process_stacks(PyObject *o, PyObject *args, PyObject *kwargs)
 	PyObject *list = frames ? PyList_New(0) : PyErr_NoMemory();
 	for (int i = 0; list && i < n && i < ROOM_THREADS; i++) {
 		const struct sp_python_thread *t = &self->threads[i];
-		int found;
-		PyObject *stack = frames_of(self, t, frames, depth, &found), *row;
+		int found = sp_python_stack(self->python, t, frames, (size_t)depth);
+		PyObject *stack = frame_list(frames, depth, found), *row;
 		row = stack ? Py_BuildValue("(iNNN)", (int)t->tid, PyBool_FromLong(t->holds_gil), stack,
 		                            PyBool_FromLong(found > depth))
 		            : NULL;
@@ -176,23 +174,21 @@ static const char *const states[SP_STATES] = {[SP_STATE_RUNNING] = "running",
                                               [SP_STATE_SYSCALL] = "system call",
                                               [SP_STATE_IDLE] = "idle"};
 
-static const struct sp_python_thread *thread_of(const struct process *self, int n, pid_t tid)
+/* Of n threads that Python knows, or an error. */
+static int stack_of(struct process *self, int n, pid_t tid, struct sp_python_frame *frames, size_t depth)
 {
-	for (int i = 0; i < n && i < ROOM_THREADS; i++)
-		if (self->threads[i].tid == tid)
-			return &self->threads[i];
-	return NULL;
+	const int known = n < 0 ? 0 : n < ROOM_THREADS ? n : ROOM_THREADS;
+	return sp_python_stack_of(self->python, self->threads, (size_t)known, tid, frames, depth);
 }
 
 /* A row of look(); NULL: the thread has ended, or an exception. */
 static PyObject *look_at(struct process *self, pid_t tid, int n, struct sp_python_frame *frames, int depth)
 {
-	const struct sp_python_thread *python = thread_of(self, n, tid);
 	struct sp_thread_times times;
-	int found = 0;
 	if (sp_target_times(&self->target, tid, &times))
 		return NULL;
-	PyObject *stack = python ? frames_of(self, python, frames, depth, &found) : PyList_New(0);
+	const int found = stack_of(self, n, tid, frames, (size_t)depth);
+	PyObject *stack = frame_list(frames, depth, found);
 	const enum sp_thread_state state = sp_thread_state(self->python, &times, NULL, 0);
 	return stack ? Py_BuildValue("(isKNN)", (int)tid, states[state], (unsigned long long)times.cpu, stack,
 	                             PyBool_FromLong(found > depth))
@@ -242,15 +238,14 @@ struct mixed {
 	bool complete;
 };
 
-/* Both stacks of a thread at one moment. NULL for `thread`: one without Python. 0 or a negative errno. */
-static int mixed_at(struct process *self, pid_t tid, const struct sp_python_thread *thread, struct mixed *l,
-                    size_t depth)
+/* Both stacks of a thread at one moment; n_threads: that Python knows. 0 or a negative errno. */
+static int mixed_at(struct process *self, pid_t tid, int n_threads, struct mixed *l, size_t depth)
 {
 	int r = sp_target_times(&self->target, tid, &l->times);
 	r = r ? r : sp_native_begin(self->native, tid, &l->times);
 	if (r)
 		return r;
-	int n = thread ? sp_python_stack(self->python, thread, l->python, depth) : 0;
+	int n = stack_of(self, n_threads, tid, l->python, depth);
 	r = sp_native_end(self->native);
 	if (r || n < 0)
 		return r ? r : n;
@@ -275,7 +270,7 @@ static PyObject *mixed_list(const struct mixed *l)
 static PyObject *mixed_row(struct process *self, pid_t tid, struct mixed *l, size_t depth, int n_threads,
                            bool interpreter)
 {
-	int r = mixed_at(self, tid, thread_of(self, n_threads, tid), l, depth);
+	int r = mixed_at(self, tid, n_threads, l, depth);
 	if (r)
 		return Py_BuildValue("(iisO)", (int)tid, r, "", Py_None);
 	l->n = sp_native_mix(l->python, l->n_python, l->native, l->n_native, l->complete, interpreter, l->mixed,

@@ -145,7 +145,7 @@ static int begin_running(struct sp_native *s)
 int sp_native_begin(struct sp_native *s, pid_t thread, const struct sp_thread_times *times)
 {
 	settle(s, false);
-	s->look = (struct sp_stop){.process = s->t->pid, .thread = thread};
+	s->look = (struct sp_stop){.t = s->t, .thread = thread};
 	s->times = *times;
 	s->stands = false;
 	s->copy_n = 0;
@@ -269,7 +269,7 @@ static size_t walk(struct sp_native *s, struct sp_native_frame *out, size_t room
 		exact = p->row.signal;
 		if (p->row.base == SP_REG_RBP && !(r.known >> SP_REG_RBP & 1) && !find_base(s, p, &r))
 			return n;
-		if (!sp_unwind_step(&p->row, &r, read_word, s))
+		if (!(p->jit ? sp_jit_step(&s->objects, &r, read_word, s) : sp_unwind_step(&p->row, &r, read_word, s)))
 			return n;
 		/* only a signal's handler may have another stack */
 		if (r.value[SP_REG_RSP] <= sp && !exact)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 #include "sample/native_private.h"
 
 enum {
@@ -20,6 +21,8 @@ enum {
 	EVERY_AT_ONCE = 20,     /* if something does not fit, after so many */
 	LEAST_NS = 2000000
 };
+
+#define JIT "[jit]"
 
 uint64_t sp_native_now(void)
 {
@@ -55,6 +58,12 @@ static bool is_library(const char *path)
 	return starts(name, "libc.") || starts(name, "libc-") || starts(name, "libpthread") || starts(name, "ld-");
 }
 
+/* What is shared, as some compilers at run time have it to be writable in another place, has a path all the same. */
+static bool is_memory(const char *path)
+{
+	return starts(path, "/dev/zero") || starts(path, "/memfd:") || starts(path, "/SYSV");
+}
+
 static struct sp_object *object_of(struct sp_objects *o, const char *path)
 {
 	struct sp_object *found;
@@ -68,6 +77,7 @@ static struct sp_object *object_of(struct sp_objects *o, const char *path)
 		free(found);
 		return NULL;
 	}
+	found->jit = !strcmp(path, JIT);
 	found->interpreter = is_interpreter(path);
 	found->library = is_library(path);
 	found->next = o->all;
@@ -160,8 +170,8 @@ static void open_object(struct sp_objects *o, struct sp_code *c)
 	char path[PATH_MAX] = "";
 	int fd = -1;
 	c->known = true;
-	c->moved = c->begin - c->offset;
-	if (!x || sp_target_mappings(o->t, &m))
+	c->moved = x && x->jit ? 0 : c->begin - c->offset;
+	if (!x || x->jit || sp_target_mappings(o->t, &m))
 		return;
 	const struct sp_mapping *piece = sp_mappings_at(&m, c->begin);
 	const struct sp_mapping *head = piece ? head_of(&m, piece) : NULL;
@@ -221,6 +231,7 @@ bool sp_objects_look(struct sp_objects *o, bool again)
 	struct sp_mappings m;
 	struct sp_code *code = NULL;
 	size_t n = 0, room = 0;
+	bool jit = false;
 	uint64_t now = sp_native_now(), pause = o->cost * (again ? EVERY_AT_ONCE : EVERY);
 	if (o->looked && now - o->looked < (pause > LEAST_NS ? pause : LEAST_NS))
 		return false;
@@ -233,18 +244,22 @@ bool sp_objects_look(struct sp_objects *o, bool again)
 			continue;
 		if (!(good = sp_grow(&code, n, &room, sizeof *code)))
 			break;
-		bool file = p->path[0] == '/' || !strcmp(p->path, "[vdso]");
+		const bool file = (p->path[0] == '/' || !strcmp(p->path, "[vdso]")) && !is_memory(p->path);
 		code[n++] = (struct sp_code){.begin = p->begin,
 		                             .end = p->end,
 		                             .offset = p->offset,
-		                             .object = file ? object_of(o, p->path) : NULL};
+		                             .object = object_of(o, file ? p->path : JIT)};
+		jit |= !file;
 	}
 	sp_mappings_free(&m);
+	const bool named = jit && sp_jit_look(&o->jit, o->t);
+	if (named)
+		forget_places(o);
 	o->looked = sp_native_now();
 	o->cost = o->looked - now;
 	if (!good || same(o, code, n)) {
 		free(code);
-		return false;
+		return named;
 	}
 	free(o->code);
 	o->code = code;
@@ -255,15 +270,8 @@ bool sp_objects_look(struct sp_objects *o, bool again)
 
 static struct sp_code *code_at(const struct sp_objects *o, uint64_t pc)
 {
-	size_t low = 0, high = o->n_code;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (o->code[middle].end <= pc)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < o->n_code && o->code[low].begin <= pc ? &o->code[low] : NULL;
+	const size_t i = sp_first_behind(o->code, o->n_code, sizeof *o->code, offsetof(struct sp_code, end), pc);
+	return i < o->n_code && o->code[i].begin <= pc ? &o->code[i] : NULL;
 }
 
 bool sp_objects_code(const struct sp_objects *o, uint64_t pc)
@@ -314,6 +322,9 @@ static void judge(const struct sp_object *x, struct sp_native_function *f)
 		f->begin |= x->library;
 		return;
 	}
+	/* what `python -X perf` puts around each function of Python, which is seen anyway */
+	if (x->jit && starts(f->name, "py::"))
+		f->interpreter = f->begin = true;
 	/* a part of it that is seldom run stands apart: _PyEval_EvalFrameDefault.cold */
 	f->evaluator = x->interpreter && starts(f->name, "_PyEval_EvalFrameDefault");
 	for (size_t i = 0; x->interpreter && i < sizeof asks / sizeof *asks; i++)
@@ -325,18 +336,23 @@ static void judge(const struct sp_object *x, struct sp_native_function *f)
 static struct sp_native_function *function_at(struct sp_objects *o, struct sp_object *x, uint64_t address)
 {
 	uint64_t begin = 0;
-	const char *symbol = x->elf ? sp_elf_function_around(x->elf, address, &begin) : NULL;
+	const char *symbol = x->jit   ? sp_jit_name(&o->jit, address, &begin)
+	                     : x->elf ? sp_elf_function_around(x->elf, address, &begin)
+	                              : NULL;
 	if (!symbol && !(x->unwind && sp_unwind_begin(x->unwind, address, &begin)))
 		begin = 0;
+	if (x->jit && !symbol)
+		symbol = "<made at run time>";
 	if (!more_functions(o))
 		return NULL;
 	size_t at = hash((uintptr_t)x->path, begin) & o->function_mask;
 	for (; o->functions[at]; at = (at + 1) & o->function_mask)
-		if (o->functions[at]->object == x->path && o->functions[at]->address == begin)
+		if (o->functions[at]->object == x->path && o->functions[at]->address == begin &&
+		    (!x->jit || !strcmp(o->functions[at]->name, symbol)))
 			return o->functions[at];
 	struct sp_native_function *f = calloc(1, sizeof *f);
 	/* without the version that the linker's table of all symbols has: clock_nanosleep@@GLIBC_2.17 */
-	char *name = symbol ? strndup(symbol, strcspn(symbol, "@")) : NULL;
+	char *name = symbol ? strndup(symbol, x->jit ? strlen(symbol) : strcspn(symbol, "@")) : NULL;
 	if (!f || (symbol && !name)) {
 		free(f);
 		free(name);
@@ -390,7 +406,7 @@ const struct sp_place *sp_objects_at(struct sp_objects *o, uint64_t pc)
 	for (at = hash(pc, 0) & o->place_mask; o->places[at].pc;)
 		at = (at + 1) & o->place_mask;
 	struct sp_place *p = &o->places[at];
-	*p = (struct sp_place){.pc = pc, .moved = c->moved};
+	*p = (struct sp_place){.pc = pc, .moved = c->moved, .jit = c->object && c->object->jit};
 	o->n_places++;
 	if (c->object && c->object->unwind)
 		sp_unwind_row(c->object->unwind, pc - c->moved, &p->row);
@@ -403,6 +419,7 @@ void sp_objects_close(struct sp_objects *o)
 {
 	struct sp_object *next;
 	forget_places(o);
+	sp_jit_close(&o->jit);
 	for (size_t i = 0; o->functions && i <= o->function_mask; i++) {
 		free(o->functions[i] ? (char *)o->functions[i]->name : NULL);
 		free(o->functions[i]);

@@ -3,14 +3,12 @@
  * of its signals and its end would wait for us, and no debugger could attach. */
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -24,59 +22,8 @@ enum {
 	LONGEST_NS = 100000000, /* a thread that waits for the disk does not stop before it is there */
 	TURN_NS = 100000,       /* the least that Linux takes */
 	SPIN_NS = 30000,
-	SLICE_NS = 1000000, /* SIGCHLD may come for something else */
-	SYSCALL_BYTES = 2   /* of the instruction */
+	SLICE_NS = 1000000 /* SIGCHLD may come for something else */
 };
-
-static ssize_t text_of(const char *path, char *text, size_t n)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd >= 0 ? read(fd, text, n - 1) : -1;
-	if (fd >= 0)
-		close(fd);
-	text[got > 0 ? got : 0] = 0;
-	return got;
-}
-
-/* ---- system calls that a stop makes fail ---- */
-
-/* A stop ends some system calls with EINTR that the kernel does not begin anew by itself, though no handler ran
- * (signal(7)). All of these have done nothing by then, so that they can be begun anew from here. */
-static bool harmless(uint64_t number)
-{
-	static const uint16_t calls[] = {
-	    SYS_read,           SYS_readv,           SYS_write,
-	    SYS_writev,         SYS_recvfrom,        SYS_recvmsg,
-	    SYS_recvmmsg,       SYS_sendto,          SYS_sendmsg,
-	    SYS_sendmmsg,       SYS_accept,          SYS_accept4,
-	    SYS_connect,        SYS_epoll_wait,      SYS_epoll_pwait,
-	    SYS_semop,          SYS_semtimedop,      SYS_msgsnd,
-	    SYS_msgrcv,         SYS_mq_timedsend,    SYS_futex,
-	    SYS_io_getevents,   SYS_io_pgetevents,   SYS_rt_sigtimedwait,
-	    SYS_io_uring_enter, SYS_mq_timedreceive, 441 /* epoll_pwait2 */,
-	};
-	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-		if (calls[i] == number)
-			return true;
-	return false;
-}
-
-static uint64_t hexadecimal_of(const char *text, const char *name)
-{
-	const char *p = strstr(text, name);
-	return p ? strtoull(p + strlen(name), NULL, 16) : UINT64_MAX;
-}
-
-/* Does a signal wait that the thread will handle? Then that is what ended the call. */
-static bool has_signal(pid_t process, pid_t thread)
-{
-	char path[64], text[4096];
-	snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)process, (int)thread);
-	if (text_of(path, text, sizeof text) <= 0)
-		return true;
-	uint64_t waits = hexadecimal_of(text, "\nSigPnd:") | hexadecimal_of(text, "\nShdPnd:");
-	return waits & ~hexadecimal_of(text, "\nSigBlk:");
-}
 
 /* ---- stopping ---- */
 
@@ -85,7 +32,7 @@ static bool is_ours(pid_t process)
 	char path[64], text[1024];
 	int parent = 0;
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
-	const char *p = text_of(path, text, sizeof text) > 0 ? strrchr(text, ')') : NULL;
+	const char *p = sp_stop_text(path, text, sizeof text) > 0 ? strrchr(text, ')') : NULL;
 	return p && sscanf(p, ") %*c %d", &parent) == 1 && parent == getpid();
 }
 
@@ -100,7 +47,7 @@ static int stopped(struct sp_stop *s)
 	if (!i.si_pid)
 		return 0;
 	if (i.si_code != CLD_TRAPPED && i.si_code != CLD_STOPPED) {
-		if (s->thread != s->process || !is_ours(s->process))
+		if (s->thread != s->t->pid || !is_ours(s->t->pid))
 			waitid(P_PID, (id_t)s->thread, &i, any);
 		return -ESRCH;
 	}
@@ -149,57 +96,35 @@ static bool set_registers(pid_t thread, struct user_regs_struct *u)
 
 /* ---- system calls that a stop shortens ---- */
 
-/* Who writes a lot into a pipe that is full, or into a connection, gets told by a stop that less was written, where
- * otherwise all of it would be. Then the call goes on with what is left, and in the end the thread is told the whole.
- */
-static bool is_shortened(const struct sp_stop *s, const struct user_regs_struct *u)
+/* Enters the call again, for what is left of it. false: it was let go as it was. */
+static bool go_on(struct sp_stop *s, const struct user_regs_struct *now)
 {
-	char path[64], text[256];
-	bool writes = u->orig_rax == SYS_write || (u->orig_rax == SYS_sendto && !(u->r10 & MSG_DONTWAIT)) ||
-	              (u->orig_rax == SYS_recvfrom && u->r10 & MSG_WAITALL && !(u->r10 & MSG_PEEK));
-	if (!writes || (int64_t)u->rax <= 0 || u->rax >= u->rdx || has_signal(s->process, s->thread))
-		return false;
-	snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", (int)s->process, (int)u->rdi);
-	ssize_t n = text_of(path, text, sizeof text);
-	const char *flags = n > 0 ? strstr(text, "flags:") : NULL;
-	return flags && !(strtoul(flags + strlen("flags:"), NULL, 8) & O_NONBLOCK);
-}
-
-/* Enters the call again, for the rest. false: it was let go as it was. */
-static bool go_on(struct sp_stop *s)
-{
-	struct user_regs_struct u;
-	if (!get_registers(s->thread, &u))
-		return false;
-	s->done = u.rax;
-	s->buffer = u.rsi;
-	s->bytes = u.rdx;
-	struct user_regs_struct rest = u;
-	rest.rip -= SYSCALL_BYTES;
-	rest.rax = u.orig_rax;
-	rest.rsi += s->done;
-	rest.rdx -= s->done;
-	if (!set_registers(s->thread, &rest) || ptrace(PTRACE_SYSCALL, s->thread, NULL, NULL))
+	struct user_regs_struct rest = *now;
+	s->piece = sp_call_rest(s, &rest);
+	if (!s->piece || !set_registers(s->thread, &rest) || ptrace(PTRACE_SYSCALL, s->thread, NULL, NULL))
 		return false;
 	int r = wait_for(s);
 	if (r > 0 && s->in_call)
 		return !ptrace(PTRACE_SYSCALL, s->thread, NULL, NULL);
 	/* something else came first */
 	if (r > 0)
-		set_registers(s->thread, &u);
+		set_registers(s->thread, now);
 	return false;
 }
 
-/* The call has ended. */
-static void tell_whole(struct sp_stop *s)
+/* A piece of it has ended. true: the next one is on its way; otherwise the thread is told the whole. */
+static bool piece_ended(struct sp_stop *s, bool now)
 {
 	struct user_regs_struct u;
 	if (!s->in_call || !get_registers(s->thread, &u))
-		return;
-	u.rax = (int64_t)u.rax > 0 ? u.rax + s->done : s->done;
-	u.rsi = s->buffer;
-	u.rdx = s->bytes;
+		return false;
+	const uint64_t got = (int64_t)u.rax > 0 ? u.rax : 0;
+	s->call.done += got;
+	sp_call_tell(&s->call, &u);
+	if (got == s->piece && !now && go_on(s, &u))
+		return true;
 	set_registers(s->thread, &u);
+	return false;
 }
 
 /* ---- one look ---- */
@@ -209,14 +134,12 @@ static bool read_registers(struct sp_stop *s, struct sp_registers *r)
 	struct user_regs_struct u;
 	if (!get_registers(s->thread, &u))
 		return false;
-	if ((int64_t)u.orig_rax >= 0 && (int64_t)u.rax == -EINTR && s->asked && harmless(u.orig_rax) &&
-	    !has_signal(s->process, s->thread)) {
+	if (s->asked && sp_call_failed(s, &u)) {
 		struct user_regs_struct anew = u;
-		anew.rip -= SYSCALL_BYTES;
-		anew.rax = u.orig_rax;
+		sp_call_again(&anew);
 		s->repeated = set_registers(s->thread, &anew);
 	}
-	s->shortened = s->asked && is_shortened(s, &u);
+	s->shortened = s->asked && sp_call_shortened(s, &u);
 	const uint64_t values[SP_REGS] = {u.rax, u.rdx, u.rcx, u.rbx, u.rsi, u.rdi, u.rbp, u.rsp, u.r8,
 	                                  u.r9,  u.r10, u.r11, u.r12, u.r13, u.r14, u.r15, u.rip};
 	memcpy(r->value, values, sizeof values);
@@ -266,7 +189,8 @@ int sp_stop(struct sp_stop *s, struct sp_registers *r)
 
 bool sp_stop_end(struct sp_stop *s)
 {
-	if (s->shortened && go_on(s))
+	struct user_regs_struct u;
+	if (s->shortened && get_registers(s->thread, &u) && go_on(s, &u))
 		return false;
 	s->shortened = false;
 	let_go(s);
@@ -278,8 +202,8 @@ bool sp_stop_settle(struct sp_stop *s, bool now)
 	int r = stopped(s);
 	if (!r && now && !ptrace(PTRACE_INTERRUPT, s->thread, NULL, NULL))
 		r = wait_for(s);
-	if (r > 0 && s->shortened)
-		tell_whole(s);
+	if (r > 0 && s->shortened && piece_ended(s, now))
+		return false;
 	if (r > 0)
 		let_go(s);
 	return r;

@@ -37,8 +37,9 @@ struct sp_python; /* the interpreters of one process */
 int sp_python_open(struct sp_python **out, const struct sp_target *t, char *why, size_t n);
 void sp_python_close(struct sp_python *p);
 unsigned sp_python_version(const struct sp_python *p); /* 0x030b for 3.11 */
-/* Is the address in the interpreter's state, which holds the lock of the main interpreter? */
-bool sp_python_in_runtime(const struct sp_python *p, uint64_t address);
+/* Is the address in the state of the main interpreter, which has its lock, or in the lock of another interpreter? Who
+ * waits there for a futex waits for such a lock. */
+bool sp_python_in_lock(const struct sp_python *p, uint64_t address);
 
 /* The threads of all its interpreters: fills out[room], returns how many there are, or a negative errno (-EAGAIN: torn;
  * -ESRCH: the interpreter has ended). */
@@ -47,5 +48,10 @@ int sp_python_threads(struct sp_python *p, struct sp_python_thread *out, size_t 
  * room: the outer ones are missing), 0: it runs no Python code; -EAGAIN: torn, -ESRCH. */
 int sp_python_stack(struct sp_python *p, const struct sp_python_thread *thread, struct sp_python_frame *out,
                     size_t room);
+/* The same of a thread of the system, of all states that it has among threads[n], as sp_python_threads() fills them:
+ * where it is in a sub-interpreter, that one's frames come first, and then those that run it. 0 for a thread that
+ * Python does not know, too. */
+int sp_python_stack_of(struct sp_python *p, const struct sp_python_thread *threads, size_t n, pid_t tid,
+                       struct sp_python_frame *out, size_t room);
 
 #endif

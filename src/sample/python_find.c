@@ -10,7 +10,7 @@
 
 #include "base/elf.h"
 
-enum { OLDEST = 0x0309, NEWEST = 0x030e, SAID = 96 };
+enum { OLDEST = 0x0309, NEWEST = 0x030e, SAID = 96, LOCK_BYTES = 208 /* struct _gil_runtime_state */ };
 #define VERSIONS "Spartito knows CPython 3.9 to 3.14"
 
 /* ---- what the interpreter says of itself, from 3.13 on ---- */
@@ -257,20 +257,6 @@ static void find_directories(struct sp_python *p)
 			p->began = strdup(e + 4);
 }
 
-static bool has_own_pids(pid_t pid)
-{
-	char path[64], line[256];
-	bool nested = false;
-	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-	FILE *f = fopen(path, "re");
-	while (f && fgets(line, sizeof line, f))
-		if (!strncmp(line, "NSpid:", 6))
-			nested = strchr(line, '\t') != strrchr(line, '\t');
-	if (f)
-		fclose(f);
-	return nested;
-}
-
 int sp_python_open(struct sp_python **out, const struct sp_target *t, char *why, size_t n)
 {
 	struct sp_mappings m;
@@ -294,7 +280,7 @@ int sp_python_open(struct sp_python **out, const struct sp_target *t, char *why,
 	}
 	if (!r) {
 		find_directories(p);
-		p->nested = has_own_pids(t->pid);
+		p->nested = sp_target_inner(t, t->pid) != t->pid;
 	}
 	if (r)
 		sp_python_close(p);
@@ -319,9 +305,12 @@ void sp_python_close(struct sp_python *p)
 	free(p);
 }
 
-bool sp_python_in_runtime(const struct sp_python *p, uint64_t address)
+bool sp_python_in_lock(const struct sp_python *p, uint64_t address)
 {
-	return address - p->runtime < p->runtime_bytes;
+	bool is = address - p->runtime < p->runtime_bytes;
+	for (unsigned i = 0; i < p->n_locks; i++)
+		is |= address - p->locks[i] < LOCK_BYTES;
+	return is;
 }
 
 unsigned sp_python_version(const struct sp_python *p)

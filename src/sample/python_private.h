@@ -13,6 +13,7 @@ enum {
 	FRAME_BYTES = 128, /* of a frame */
 	STATE_BYTES = 512, /* of a thread state */
 	HEAD_BYTES = 80,   /* of a str or dict */
+	LOCKS = 64,
 	GUESSES = 32, /* frames outside of the data stack that are asked for before it is known that they are needed */
 };
 
@@ -69,8 +70,10 @@ struct sp_python {
 	uint64_t runtime, runtime_bytes;             /* address of _PyRuntime, and how much that is */
 	uint64_t code_type, text_type;               /* 0: not met yet */
 	uint64_t name_key;                           /* the interned text "__name__" */
-	char *directory;                             /* owned: where it is now; NULL: not known */
-	char *began;                                 /* owned: PWD of its environment; NULL: not set */
+	uint64_t locks[LOCKS];                       /* of interpreters that have one of their own */
+	unsigned n_locks;
+	char *directory; /* owned: where it is now; NULL: not known */
+	char *began;     /* owned: PWD of its environment; NULL: not set */
 	struct sp_arena arena;
 	struct sp_codes codes;
 	uint64_t internal[4]; /* code objects of the interpreter's own, of which no event tells */

@@ -11,23 +11,6 @@ enum { MOST_INTERPRETERS = 1024, MOST_THREADS = 1 << 16, PTHREAD_BYTES = 1024 };
 
 /* ---- which thread of the kernel ---- */
 
-/* The id of a thread in the process's own pid namespace. */
-static pid_t inner_id(const struct sp_python *p, pid_t id)
-{
-	char path[64], line[256];
-	pid_t inner = id;
-	if (!p->nested)
-		return id;
-	snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)p->t->pid, (int)id);
-	FILE *f = fopen(path, "re");
-	while (f && fgets(line, sizeof line, f))
-		if (!strncmp(line, "NSpid:", 6))
-			inner = atoi(strrchr(line, '\t') + 1);
-	if (f)
-		fclose(f);
-	return inner;
-}
-
 static void list_tasks(struct sp_python *p)
 {
 	int n = sp_target_threads(p->t, NULL, 0);
@@ -39,7 +22,7 @@ static void list_tasks(struct sp_python *p)
 		p->tasks = tasks;
 		p->n_tasks = (size_t)(now < n ? now : n);
 		for (size_t i = 0; i < p->n_tasks; i++)
-			tasks[i] = (struct sp_task){ids[i], inner_id(p, ids[i])};
+			tasks[i] = (struct sp_task){ids[i], p->nested ? sp_target_inner(p->t, ids[i]) : ids[i]};
 	} else {
 		free(tasks);
 	}
@@ -98,13 +81,16 @@ static pid_t task_of(struct sp_python *p, uint64_t ident, uint64_t native, bool 
 /* ---- interpreters ---- */
 
 /* The thread state that has the lock; 0: none has it. */
-static uint64_t holder_of(const struct sp_python *p, uint64_t interpreter)
+static uint64_t holder_of(struct sp_python *p, uint64_t interpreter)
 {
 	uint64_t gil = p->runtime + p->at.runtime_gil, holder;
 	uint32_t locked;
-	if (p->at.runtime_gil == SP_NO_OFFSET &&
-	    !sp_target_read(p->t, interpreter + p->at.interpreter_gil, &gil, sizeof gil))
-		return 0;
+	if (p->at.runtime_gil == SP_NO_OFFSET) {
+		if (!sp_target_read(p->t, interpreter + p->at.interpreter_gil, &gil, sizeof gil))
+			return 0;
+		if (p->n_locks < LOCKS)
+			p->locks[p->n_locks++] = gil;
+	}
 	struct iovec to[] = {{&locked, 4}, {&holder, 8}}, from[] = {{(void *)(uintptr_t)(gil + p->at.gil_locked), 4},
 	                                                            {(void *)(uintptr_t)(gil + p->at.gil_holder), 8}};
 	return sp_target_read_many(p->t, to, from, 2) == 2 && locked == 1 ? holder : 0;
@@ -137,6 +123,7 @@ int sp_python_threads(struct sp_python *p, struct sp_python_thread *out, size_t 
 	uint64_t interpreter, next = 0, state = 0;
 	bool listed = false;
 	int n = 0;
+	p->n_locks = 0;
 	if (!sp_target_read(p->t, p->runtime + p->at.runtime_interpreters, &interpreter, 8) || !interpreter)
 		return -ESRCH;
 	for (int i = 0; interpreter && n >= 0; interpreter = next, i++) {
@@ -148,4 +135,21 @@ int sp_python_threads(struct sp_python *p, struct sp_python_thread *out, size_t 
 		n = threads_of(p, interpreter, state, out, room, (size_t)n, &listed);
 	}
 	return n;
+}
+
+int sp_python_stack_of(struct sp_python *p, const struct sp_python_thread *threads, size_t n, pid_t tid,
+                       struct sp_python_frame *out, size_t room)
+{
+	int found = 0;
+	/* the newest interpreter is the first: whoever runs another one was there before it */
+	for (size_t i = 0; i < n; i++) {
+		if (threads[i].tid != tid)
+			continue;
+		const size_t used = (size_t)found < room ? (size_t)found : room;
+		int more = sp_python_stack(p, &threads[i], out + used, room - used);
+		if (more < 0)
+			return more;
+		found += more;
+	}
+	return found;
 }

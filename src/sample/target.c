@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 
 enum { MOST_TEXT = 64 << 20 }; /* bytes of a file of /proc that are looked at */
 
@@ -321,15 +322,8 @@ void sp_mappings_free(struct sp_mappings *m)
 
 const struct sp_mapping *sp_mappings_at(const struct sp_mappings *m, uint64_t address)
 {
-	size_t low = 0, high = m->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (m->all[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < m->n && m->all[low].begin <= address ? &m->all[low] : NULL;
+	const size_t i = sp_first_behind(m->all, m->n, sizeof *m->all, offsetof(struct sp_mapping, end), address);
+	return i < m->n && m->all[i].begin <= address ? &m->all[i] : NULL;
 }
 
 bool sp_target_file(const struct sp_target *t, const struct sp_mapping *m, char *path, size_t n)
@@ -370,6 +364,21 @@ int sp_target_threads(const struct sp_target *t, pid_t *ids, size_t room)
 	}
 	closedir(d);
 	return (int)n;
+}
+
+pid_t sp_target_inner(const struct sp_target *t, pid_t thread)
+{
+	char file[64], text[4096];
+	snprintf(file, sizeof file, "task/%d/status", (int)thread);
+	const char *p = proc_text(t->pid, file, text, sizeof text) > 0 ? strstr(text, "\nNSpid:") : NULL;
+	if (!p)
+		return thread;
+	/* one number for each namespace, the innermost last */
+	const char *end = p + 1 + strcspn(p + 1, "\n");
+	while (end > p && end[-1] >= '0' && end[-1] <= '9')
+		end--;
+	const int inner = atoi(end);
+	return inner > 0 ? inner : thread;
 }
 
 static void read_syscall(const char *text, struct sp_thread_times *out)

@@ -51,6 +51,9 @@ bool sp_target_file(const struct sp_target *t, const struct sp_mapping *m, char 
 /* Its threads: fills ids[room], returns how many there are (may be more than room), or a negative errno. */
 int sp_target_threads(const struct sp_target *t, pid_t *ids, size_t room);
 
+/* What the process itself calls one of its threads: another number, where it has a pid namespace of its own. */
+pid_t sp_target_inner(const struct sp_target *t, pid_t thread);
+
 /* What a thread does, from /proc, without stopping it. */
 enum sp_thread_state {
 	SP_STATE_RUNNING, /* on a processor, or ready for one */

@@ -279,3 +279,31 @@ def test_sub_interpreters():
         assert inner[1][0] == ("__main__", "inside", 4) and inner[1][-1] == ("__main__", "<module>", 5)
         outer = [tid for tid, _, frames, _ in threads if any(f[1] == "runs" for f in frames)]
         assert outer == [inner[0]] and inner[0] != p.pid
+        # the thread as a whole: what runs the other interpreter is below what runs in it
+        (frames,) = [frames for tid, _, _, frames, _ in process.look() if tid == inner[0]]
+        found = [f[1] for f in frames]
+        assert found[:3] == ["inside", "<module>", "runs"] and found[-1].endswith("_bootstrap")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="interpreters have locks of their own from 3.12 on")
+def test_the_state_of_a_sub_interpreter_with_a_lock_of_its_own():
+    """Two threads in one such interpreter want its lock: one of them has it."""
+    source = """
+        try:
+            import _interpreters as interpreters
+            other = interpreters.create("isolated")
+        except ImportError:
+            import _xxsubinterpreters as interpreters
+            other = interpreters.create(isolated=True)
+        spins = "def spins():\\n while True: pass\\n"
+        start = "import threading\\nthreading.Thread(target=spins).start()\\nprint('ready', flush=True)\\nspins()\\n"
+        interpreters.run_string(other, spins + start)
+        """
+    with running(source) as p:
+        process = _sample.Process(p.pid)
+        seen = set()
+        for _ in range(100000):
+            seen.add(tuple(sorted(state for _, state, _, _, _ in process.look())))
+            if ("gil", "running") in seen:
+                break
+        assert ("gil", "running") in seen, seen
