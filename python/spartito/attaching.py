@@ -128,10 +128,12 @@ class Samplers:
 
 @contextlib.contextmanager
 def interrupted() -> Iterator[list[int]]:
-    """A list that is empty until the user wants no more (Ctrl-C, SIGTERM)."""
+    """A list that is empty until the user wants no more: Ctrl-C, SIGTERM, or the terminal is closed."""
     wanted: list[int] = []
-    ends = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.signal(number, lambda number, frame: wanted.append(number)) for number in ends}
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in before.items():
+        if number != signal.SIGHUP or handler is not signal.SIG_IGN:  # as nohup wants it
+            signal.signal(number, lambda number, frame: wanted.append(number))
     try:
         yield wanted
     finally:

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A process that runs, looked at from outside: what its threads do, and which functions they do it in."""
+"""A process that runs, looked at from outside, with its children if these are wanted: what their threads do, and which functions
+they do it in."""
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import Counter, deque
 from typing import TYPE_CHECKING
 
 from spartito._sample import Process
+from spartito.attaching import children, image
 from spartito.say import Refused
 
 if TYPE_CHECKING:
@@ -52,9 +55,10 @@ class Sum:
 
 
 class Thread:
-    """cpu: ns on a processor."""
+    """Of process pid; cpu: ns on a processor."""
 
-    def __init__(self, look: Look, now: float) -> None:
+    def __init__(self, pid: int, look: Look, now: float) -> None:
+        self.pid = pid
         self.tid = look[0]
         self.history: deque[tuple[float, int]] = deque(maxlen=PIECES + 1)
         self.frames: list[Frame] = []
@@ -80,12 +84,49 @@ class Thread:
         return (after - before) / 1e9 / (end - begin) if end > begin else 0.0
 
 
+class Children:
+    """The Python processes that a process has started, and these have, as find() has found them."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.all: dict[int, tuple[Process, bytes]] = {}  # with what tells the program that runs in it
+
+    def find(self) -> None:
+        waiting, met = children(self.pid), set()
+        while waiting:
+            pid = waiting.pop()
+            met.add(pid)
+            waiting += (child for child in children(pid) if child not in met)
+            now = image(pid)
+            if pid in self.all and self.all[pid][1] != now:
+                self.forget(pid)  # it has become another program
+            if pid not in self.all:
+                with contextlib.suppress(OSError):  # no Python, or not yet
+                    self.all[pid] = Process(pid), now
+
+    def forget(self, pid: int) -> None:
+        self.all.pop(pid)[0].close()
+
+    def look(self) -> list[tuple[int, Look]]:
+        rows: list[tuple[int, Look]] = []
+        for pid, (process, _) in list(self.all.items()):
+            try:
+                rows += ((pid, row) for row in process.look(DEPTH))
+            except OSError:
+                self.forget(pid)  # it has ended
+        return rows
+
+
 class Looking:
     """What was seen of a process since the start, and in the last RECENT seconds."""
 
-    def __init__(self, process: Process, wall: bool = False) -> None:
-        self.process = process
-        self.wall = wall  # times are of the wall clock, and not on a processor
+    def __init__(self, pid: int, wall: bool = False, family: bool = False) -> None:
+        """wall: times are of the wall clock, and not on a processor; family: its children are looked at too. Refused: it cannot be
+        looked at."""
+        self.pid = pid
+        self.process = opened(pid)
+        self.wall = wall
+        self.children = Children(pid) if family else None
         self.reset()
 
     def reset(self) -> None:
@@ -94,24 +135,28 @@ class Looking:
         self.threads: dict[int, Thread] = {}
         self.begin = self.cut = time.monotonic()
         self.looks = self.torn = 0
+        if self.children:
+            self.children.find()
 
     def look(self) -> bool:
         """False: the process has ended."""
         try:
-            rows = self.process.look(DEPTH)
+            rows = [(self.pid, row) for row in self.process.look(DEPTH)]
         except OSError:
             return False
+        if self.children:
+            rows += self.children.look()
         now = time.monotonic()
         self.looks += 1
-        for row in rows:
+        for pid, row in rows:
             thread = self.threads.get(row[0])
             if thread is None:
-                thread = self.threads[row[0]] = Thread(row, now)
+                thread = self.threads[row[0]] = Thread(pid, row, now)
             else:
                 thread.update(row, now)
             self._count(thread, row[3])
         if now - self.cut >= RECENT / PIECES:
-            self._cut(now, {row[0] for row in rows})
+            self._cut(now, {row[0] for _, row in rows})
         return True
 
     def _count(self, thread: Thread, frames: list[Frame] | None) -> None:
@@ -130,6 +175,8 @@ class Looking:
         self.threads = {tid: thread for tid, thread in self.threads.items() if tid in alive}
         for thread in self.threads.values():
             thread.piece(now)
+        if self.children:
+            self.children.find()
 
     def recent(self) -> Sum:
         out = Sum()

@@ -485,6 +485,7 @@ VERBS = (
             Option("--sample-rate", "looks a second (default 100)", "HZ", kind="count"),
             Option("--sort", "own (the default) or total", "KEY", choices=("own", "total")),
             Option("--limit", "rows to show (default 20; 0: all)", "N", kind="count"),
+            Option("--children", "with the Python processes that it has started and starts, together"),
             Option("--wall", "time of the wall clock, with threads that wait, and not that on a processor"),
         ),
         (

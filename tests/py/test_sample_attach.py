@@ -3,6 +3,7 @@
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -133,8 +134,10 @@ def test_a_process_that_becomes_another_program(tmp_path, spartito):
     assert {"__main__:before", "__main__:after"} <= set(rows(tmp_path / "out"))
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_user_ends_it(tmp_path, spartito, number):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        pytest.skip("it is ignored here, and so is it in what starts here")
     with running(BUSY) as p:
         with attaching(spartito, tmp_path, p.pid) as attach:
             assert attach.stderr.readline() == f"spartito: sampling process {p.pid} into out; Ctrl-C ends it\n"
@@ -146,6 +149,24 @@ def test_the_user_ends_it(tmp_path, spartito, number):
         assert p.poll() is None
         p.communicate("\n")
         assert p.returncode == 3
+
+
+def test_the_terminal_is_closed(tmp_path, spartito):
+    """What would be said goes nowhere; the experiment is whole."""
+    with running(BUSY) as p:
+        ours, theirs = pty.openpty()
+        begin = "import os, sys, fcntl, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+        begin += "os.execv(sys.argv[1], sys.argv[1:])"
+        command = [sys.executable, "-c", begin, *spartito, "attach", "-o", "out", str(p.pid)]
+        with subprocess.Popen(command, cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs) as attach:
+            os.close(theirs)
+            while "__main__:busy" not in so_far(tmp_path / "out"):
+                assert attach.poll() is None
+            os.close(ours)
+            assert attach.wait() == 0
+        assert p.poll() is None
+    assert json.loads((tmp_path / "out" / "experiment.json").read_text())["end"]
+    assert not Model(str(tmp_path / "out")).info()["problems"]
 
 
 def test_processes_that_cannot_be_sampled(tmp_path, spartito):

@@ -57,6 +57,38 @@ def test_shares_of_functions(spartito):
         assert len(found) == 3 and 40 < found["__main__:<module>"][1] < 60
 
 
+FAMILY = """
+    import subprocess, sys, time
+    child = "import time\\ndef {0}():\\n end = time.thread_time() + 0.01\\n while time.thread_time() < end: pass\\nwhile 1: {0}()"
+    def start(name):
+        return subprocess.Popen([sys.executable, "-c", child.format(name)])
+    children = [start("early")]
+    print("ready", flush=True)
+    if sys.stdin.readline():
+        children.append(start("late"))
+        sys.stdin.readline()
+    for p in children:
+        p.kill()
+    """
+
+
+def test_children_are_looked_at_too(spartito):
+    with running(FAMILY) as p:
+        done = run(spartito, "top", "--once", "--duration", "1", p.pid)
+        assert "early" not in done.stdout and "process " + str(p.pid) + ", " in done.stdout
+        top = subprocess.Popen([*spartito, "top", "--children", "--duration", "6", str(p.pid)], stdout=subprocess.PIPE, text=True)
+        p.stdin.write("\n")
+        p.stdin.flush()
+        out = top.communicate()[0]
+        p.stdin.close()
+        p.wait()
+    assert top.returncode == 0 and re.match(rf"process {p.pid} and 2 children, ", out)
+    found = shares(out)
+    assert found["__main__:early"][0] > 20 and found["__main__:late"][0] > 20
+    rows = re.findall(r"^ *(\d+) +(\d+) +[\d.]+ ", out.partition("processor %")[2], re.MULTILINE)
+    assert len({process for process, _ in rows}) == 3 and all(process == thread for process, thread in rows)
+
+
 def test_the_process_ends_meanwhile(spartito):
     with running("import time; print('ready', flush=True); time.sleep(0.3)") as p:
         done = run(spartito, "top", "--duration", "100", p.pid)

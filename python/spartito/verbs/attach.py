@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 
@@ -62,6 +63,7 @@ def main(given: dict[str, object], operands: list[str]) -> int:
     if not quiet:
         from spartito import summary
 
-        summary.write(model, directory.path, rundir.label(command), [])
+        with contextlib.suppress(OSError):  # the terminal may be gone
+            summary.write(model, directory.path, rundir.label(command), [])
     convert(model, directory, texts)
     return 0

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from spartito.looking import Looking, Sum, Thread, function, opened
+from spartito.looking import Looking, Sum, Thread, function
 from spartito.options import Usage
 from spartito.say import Refused
 from spartito.text import Column, Output, is_terminal, percent, plural, seconds, standard_output
@@ -92,24 +92,34 @@ def _threads(looking: Looking, limit: int) -> tuple[list[Column], list[list[str]
     columns = [Column("thread"), Column("processor %"), Column("processor", rank=1), Column("state", left=True),
                Column("in", left=True, style="cyan"), Column("began with", left=True, style="dim", rank=2)]
     states = {"gil": "waits for the GIL"}
+    processes = [Column("process")] if looking.children else []
     rows = [
-        [str(t.tid), f"{100 * t.share:.1f}", seconds(t.cpu / 1e9), states.get(t.state, t.state), *_where(t)]
+        [
+            *(str(t.pid) for _ in processes),
+            str(t.tid),
+            f"{100 * t.share:.1f}",
+            seconds(t.cpu / 1e9),
+            states.get(t.state, t.state),
+            *_where(t),
+        ]
         for t in (order[:limit] if limit else order)
     ]
-    return columns, rows
+    return [*processes, *columns], rows
 
 
-def _title(pid: int, looking: Looking, words: str) -> str:
+def _title(looking: Looking, words: str) -> str:
     torn = f", {plural(looking.torn, 'stack')} not read" if looking.torn else ""
     major, minor = looking.process.version
     lasted = seconds(time.monotonic() - looking.begin)
     what = "time" if looking.wall else "processor time"
-    return f"process {pid}, Python {major}.{minor}: {what} by {plural(looking.looks, 'look')} in {lasted}{torn}{words}"
+    more = f" and {plural(len(looking.children.all), 'child', 'children')}" if looking.children else ""
+    whose = f"process {looking.pid}{more}, Python {major}.{minor}"
+    return f"{whose}: {what} by {plural(looking.looks, 'look')} in {lasted}{torn}{words}"
 
 
-def _show(out: Output, pid: int, looking: Looking, by: str, limit: int, words: str = "") -> None:
+def _show(out: Output, looking: Looking, by: str, limit: int, words: str = "") -> None:
     recent = looking.recent()
-    out.line(_title(pid, looking, words), "bold")
+    out.line(_title(looking, words), "bold")
     out.line()
     if not looking.whole.time:
         out.line("no thread ran Python code" + ("" if looking.wall else "; --wall counts those that wait"))
@@ -171,8 +181,8 @@ def _ends() -> Iterator[list[int]]:
 class Live:
     """The table in a terminal, drawn again and again."""
 
-    def __init__(self, pid: int, looking: Looking, by: str, limit: int) -> None:
-        self.pid, self.looking, self.by, self.limit = pid, looking, by, limit
+    def __init__(self, looking: Looking, by: str, limit: int) -> None:
+        self.looking, self.by, self.limit = looking, by, limit
         self.paused = False
 
     def key(self, letter: str) -> bool:
@@ -195,7 +205,7 @@ class Live:
         out.console = console
         with console.capture() as drawn:
             recent = self.looking.recent()
-            out.line(_title(self.pid, self.looking, ", paused" if self.paused else ""), "bold")
+            out.line(_title(self.looking, ", paused" if self.paused else ""), "bold")
             out.line()
             out.table(*_functions(self.looking, recent, self.by, min(self.limit or height, height - threads)))
             out.line()
@@ -232,7 +242,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     by = values.get("sort", "own")
     limit = values.get("limit", ROWS)
     assert isinstance(by, str) and isinstance(limit, int)
-    looking = Looking(opened(pid), bool(values.get("wall")))
+    looking = Looking(pid, bool(values.get("wall")), bool(values.get("children")))
     out = standard_output()
     ended = False
     with contextlib.suppress(KeyboardInterrupt):
@@ -240,6 +250,6 @@ def main(values: dict[str, object], operands: list[str]) -> int:
             ended = not _looks(looking, rate, time.monotonic() + (duration or ONCE))
         else:
             until = time.monotonic() + duration if duration else float("inf")
-            ended = not Live(pid, looking, by, 0 if "limit" not in values else limit).run(rate, until)
-    _show(out, pid, looking, by, limit, ", it has ended" if ended else "")
+            ended = not Live(looking, by, 0 if "limit" not in values else limit).run(rate, until)
+    _show(out, looking, by, limit, ", it has ended" if ended else "")
     return 0
