@@ -120,6 +120,9 @@ def metrics(wanted: str | None = None, /) -> list[tuple[str, str, str | None]]:
 def mpi_groups() -> list[str]:
     """The words that the setting mpi knows."""
 
+def host() -> str:
+    """What tells this host, or container, from others in which process ids mean other processes."""
+
 def spawn(command: list[bytes], environment: list[bytes], mask: Iterable[int], by_default: Iterable[int], ignored: Iterable[int], /) -> int:
     """Starts a program as execvpe() does (environment: words NAME=VALUE), with that mask of signals and these signals by default or
     ignored, and returns its process id once it runs. OSError: it cannot be started; ValueError: a NUL in a word."""

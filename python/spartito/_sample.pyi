@@ -47,10 +47,10 @@ def offsets(version: int, /) -> dict[str, int | None]:
 def check() -> str | None:
     """A sentence about why processes cannot be looked into here, with the way out; None: they can."""
 
-def manage(directory: str, settings: list[bytes], rate: int, native: bool, notebook: int = 0, /) -> tuple[int, int]:
+def manage(directory: str, settings: list[bytes], rate: int, native: bool, notebook: int = 0, place: str = "", /) -> tuple[int, int]:
     """Forks the process that starts a sampler for each measured process of the experiment in directory. settings: name and value in
     turns, as the recorder has them; rate: Hz; native: compiled frames too; notebook: the process that runs cells, whose shell is
-    left out. Returns its id, and a descriptor to be written to when the program has ended; it answers when the files of all processes
+    left out; place: a file that it locks, and takes away before it ends. Returns its id, and a descriptor to be written to when the program has ended; it answers when the files of all processes
     that have ended, or in which the measurement has, are complete. OSError."""
 
 def sample(directory: str, settings: list[bytes], rate: int, native: bool, pid: int, /) -> tuple[int, int]:

@@ -63,7 +63,7 @@ def missing(info: dict[str, Any]) -> list[str]:
     end = max((p["stop"] for p in info["processes"] if p["sampled"]), default=float("inf"))
     why: dict[str, list[int]] = {}
     for p in info["processes"]:
-        asked = "\nsampler=0\n" not in p["meta"].get("settings", "\nsampler=0\n")
+        asked = "\nsampler=0\n" not in p["meta"].get("settings", "\nsampler=0\n") or "unsampled" in p["meta"]
         if asked and not p["sampled"]:
             text = p["meta"].get("unsampled", _why(p, end))
             why.setdefault(text.replace(f"process {p['pid']}", "it"), []).append(p["pid"])

@@ -491,15 +491,21 @@ bool sp_control_boot(void)
 	if (main_interpreter >= 0 || sp_process.forked ||
 	    (sp_process.header && sp_process.header->ended == SP_RAW_RUNNING))
 		return boot_again(dir);
+	char *unsampled = sp_host_sampler(dir);
 	struct sp_settings s;
 	sp_settings_init(&s);
 	if (sp_settings_from_environment(&s, why, sizeof why)) {
 		boot_failed(dir, why);
 		sp_settings_free(&s);
+		free(unsampled);
 		return false;
 	}
 	main_interpreter = PyInterpreterState_GetID(PyInterpreterState_Get());
-	if (sp_control_start(dir, &s, SP_RAW_STARTED_EXEC) == 0)
+	const bool started = sp_control_start(dir, &s, SP_RAW_STARTED_EXEC) == 0;
+	if (started && unsampled)
+		sp_define_meta("unsampled", unsampled, strlen(unsampled));
+	free(unsampled);
+	if (started)
 		return true;
 	sp_settings_free(&s);
 	boot_exception(dir);

@@ -281,6 +281,11 @@ int sp_control_filter(const char *items);
 /* Goes on with another hook, for all threads; used by evalframe.c when the C stack runs out. */
 int sp_control_switch(const struct sp_hook *to);
 bool sp_control_boot(void);
+/* host.c: spartito._measure.host() */
+PyObject *sp_host(PyObject *self, PyObject *none);
+/* On another host than the launcher's, SPARTITO_SAMPLER becomes the sampler of this one, which is started by whoever
+ * comes first. Why there is none, to be freed; NULL: there is one, or none is asked for. */
+char *sp_host_sampler(const char *dir);
 /* Calls install() while our own hook is not there, which then comes on top of what that installs. */
 void sp_control_beneath(void (*install)(void));
 

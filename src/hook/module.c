@@ -551,6 +551,7 @@ static PyMethodDef methods[] = {
     {"hooks", hooks, METH_NOARGS, "(name, works, why not or what for) of each hook"},
     {"metrics", metrics, METH_VARARGS, "(name, what it is, why it cannot be counted here or None) of metrics"},
     {"mpi_groups", mpi_groups, METH_NOARGS, "The words that the setting mpi knows"},
+    {"host", sp_host, METH_NOARGS, "host() -> what tells this host from others"},
     {"spawn", sp_spawn, METH_VARARGS, "spawn(command, environment, mask, by_default, ignored) -> process id"},
     {"settings", settings, METH_NOARGS, "(name, value) of each setting in force"},
     {NULL, NULL, 0, NULL},

@@ -82,9 +82,9 @@ static int compare_names(const void *a, const void *b)
 /* The file of samples that belongs to f; NULL: there is none. */
 static struct sp_listed *samples_of(const struct sp_listing *l, const struct sp_listed *f)
 {
-	const size_t stem = strlen(f->name) - strlen(".raw");
+	const size_t stem = strlen(f->name) - strlen(SP_RAW_SUFFIX);
 	char name[512];
-	int n = snprintf(name, sizeof(name), "%.*s.samples.raw", (int)stem, f->name);
+	int n = snprintf(name, sizeof(name), "%.*s" SP_RAW_SAMPLES, (int)stem, f->name);
 
 	if (f->error || n >= (int)sizeof(name))
 		return NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/events.h"
 #include "model/samples.h"
+#include "raw/format.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -76,11 +77,10 @@ static int find_paths(struct sp_sampled_events *s, const struct sp_ids *ids, str
 
 static int open_raw(struct sp_sampled_events *s, const struct sp_process *p, uint64_t tid, struct sp_err *e)
 {
-	static const char raw[] = ".raw";
 	char path[4400], shown[600];
 	size_t i;
 
-	snprintf(shown, sizeof(shown), "raw/%.*s.samples.raw", (int)(p->file.n - strlen(raw)), p->file.p);
+	snprintf(shown, sizeof(shown), "raw/%.*s" SP_RAW_SAMPLES, (int)(p->file.n - strlen(SP_RAW_SUFFIX)), p->file.p);
 	snprintf(path, sizeof(path), "%s/%s", s->m->dir.p, shown);
 	if (sp_raw_open(&s->raw, path, shown, silent, NULL, e)) {
 		snprintf(path, sizeof(path), "%s/raw/%s", s->m->dir.p, p->file.p);

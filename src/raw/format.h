@@ -13,6 +13,9 @@
 #define SP_RAW_PAGE        4096u
 #define SP_RAW_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */
 #define SP_RAW_NONE        0xffffffffu
+/* how names of files end; the second: of what another process has seen of the one of the same name */
+#define SP_RAW_SUFFIX  ".raw"
+#define SP_RAW_SAMPLES ".samples" SP_RAW_SUFFIX
 
 enum sp_raw_clock { SP_RAW_CLOCK_MONOTONIC = 0, SP_RAW_CLOCK_TSC = 1, SP_RAW_CLOCK_CNTVCT = 2 };
 enum sp_raw_ended {

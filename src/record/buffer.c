@@ -238,9 +238,10 @@ static int name_file(const char *dir, const char *host)
 	int n;
 	free(sp_process.path);
 	if (of)
-		n = asprintf(&sp_process.path, "%s/raw/%.*s.samples.raw", dir, (int)(strlen(of) - strlen(".raw")), of);
+		n = asprintf(&sp_process.path, "%s/raw/%.*s" SP_RAW_SAMPLES, dir,
+		             (int)(strlen(of) - strlen(SP_RAW_SUFFIX)), of);
 	else
-		n = asprintf(&sp_process.path, "%s/raw/%s-%d-%llx.raw", dir, host, (int)getpid(),
+		n = asprintf(&sp_process.path, "%s/raw/%s-%d-%llx" SP_RAW_SUFFIX, dir, host, (int)getpid(),
 		             (unsigned long long)sp_clock_nanoseconds(CLOCK_REALTIME));
 	if (n < 0)
 		sp_process.path = NULL;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -19,11 +20,14 @@
 
 #include "base/grow.h"
 #include "raw/format.h"
+#include "sample/family.h"
 
 enum {
-	SOON = 1,       /* ms: a file that was made gets its header */
-	LOOK = 100,     /* ms: the directory is listed where its changes are not told */
-	PATIENCE = 5000 /* ms that a file may take for that */
+	SOON = 1,        /* ms: a file that was made gets its header */
+	LOOK = 100,      /* ms: the directory is listed where its changes are not told */
+	SELDOM = 1000,   /* ms: whether the run has processes in which Python may still begin */
+	PATIENCE = 5000, /* ms that a file may take for that */
+	DONE = -2        /* no time to wait: all is done */
 };
 
 /* A raw file that was found. */
@@ -38,6 +42,8 @@ struct manager {
 	char raw[PATH_MAX];
 	int inotify, end, children;
 	bool ended, answered;
+	bool announced;   /* o->place may be there */
+	int pause;        /* ms until it is asked again for processes of the run */
 	struct seen *all; /* owned */
 	size_t n, room;
 };
@@ -50,7 +56,7 @@ static bool ends_with(const char *s, const char *end)
 
 static void add(struct manager *m, const char *name)
 {
-	if (!ends_with(name, ".raw") || ends_with(name, ".samples.raw"))
+	if (!ends_with(name, SP_RAW_SUFFIX) || ends_with(name, SP_RAW_SAMPLES))
 		return;
 	for (size_t i = 0; i < m->n; i++)
 		if (!strcmp(m->all[i].name, name))
@@ -101,18 +107,26 @@ static void sample(const struct manager *m, const char *name, pid_t target)
 	_exit(0);
 }
 
-/* The header of a file, when it is complete: then it is known whether its process asked this manager. */
+/* The header of a file: 0, -EAGAIN: it is not complete yet, -ENOENT: there is no such file (any more). */
+static int read_header(const struct manager *m, const char *name, struct sp_raw_header *h)
+{
+	char path[2 * PATH_MAX];
+	snprintf(path, sizeof path, "%s/%s", m->raw, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -ENOENT;
+	ssize_t n = pread(fd, h, sizeof *h, 0);
+	close(fd);
+	return n == (ssize_t)sizeof *h && !memcmp(h->magic, SP_RAW_MAGIC, sizeof h->magic) ? 0 : -EAGAIN;
+}
+
+/* With the header it is known whether a file's process asked this manager. */
 static void look_at(struct manager *m, struct seen *s)
 {
 	struct sp_raw_header h;
-	char path[2 * PATH_MAX];
-	snprintf(path, sizeof path, "%s/%s", m->raw, s->name);
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	ssize_t n = fd >= 0 ? pread(fd, &h, sizeof h, 0) : 0;
-	if (fd >= 0)
-		close(fd);
-	if (n != (ssize_t)sizeof h || memcmp(h.magic, SP_RAW_MAGIC, sizeof h.magic)) {
-		s->waited = fd < 0 || s->waited >= PATIENCE ? -1 : s->waited + SOON;
+	int r = read_header(m, s->name, &h);
+	if (r) {
+		s->waited = r == -ENOENT || s->waited >= PATIENCE ? -1 : s->waited + SOON;
 		return;
 	}
 	s->waited = -1;
@@ -153,48 +167,69 @@ static bool runs(pid_t pid)
 static bool goes_on(const struct manager *m, const char *name)
 {
 	struct sp_raw_header h;
-	char path[2 * PATH_MAX];
-	snprintf(path, sizeof path, "%s/%s", m->raw, name);
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	ssize_t n = fd >= 0 ? pread(fd, &h, sizeof h, 0) : 0;
-	if (fd >= 0)
-		close(fd);
-	return n == (ssize_t)sizeof h && h.ended == SP_RAW_RUNNING;
+	return !read_header(m, name, &h) && h.ended == SP_RAW_RUNNING;
+}
+
+/* Whether Python may still begin in a process of the run. Who is to be found no more under o->place says so first, so
+ * that who has read it there is met. */
+static bool may_begin(struct manager *m)
+{
+	if (sp_family_lives(m->o->dir))
+		return true;
+	if (!m->announced)
+		return false;
+	m->announced = false;
+	unlink(m->o->place);
+	return sp_family_lives(m->o->dir);
 }
 
 /* ---- the process ---- */
 
-/* How long it may sleep, in ms; -1: until something happens. -2: all is done. */
+/* The run has ended, and what of it has ended is in its files. */
+static void answer(struct manager *m)
+{
+	m->answered = true;
+	const ssize_t told = write(m->end, "", 1);
+	(void)told; /* perhaps nobody waits */
+	close(m->end);
+	m->end = -1;
+}
+
+/* How long it may sleep after the end, in ms; more and more seldom, as long as nothing happens. */
+static int rest(struct manager *m)
+{
+	if (!may_begin(m))
+		return DONE;
+	m->pause = m->pause < SELDOM / 2 ? 2 * m->pause : SELDOM;
+	return m->inotify < 0 && m->pause > LOOK ? LOOK : m->pause;
+}
+
+/* How long it may sleep, in ms; -1: until something happens. */
 static int work(struct manager *m)
 {
 	bool soon = false, busy = false, unfinished = false;
 	for (size_t i = 0; i < m->n; i++) {
-		if (m->all[i].waited >= 0)
-			look_at(m, &m->all[i]);
-		soon |= m->all[i].waited >= 0;
-		busy |= m->all[i].sampler > 0;
-		unfinished |= m->ended && !m->answered && m->all[i].sampler > 0 &&
-		              !(runs(m->all[i].target) && goes_on(m, m->all[i].name));
+		struct seen *s = &m->all[i];
+		if (s->waited >= 0)
+			look_at(m, s);
+		soon |= s->waited >= 0;
+		busy |= s->sampler > 0;
+		unfinished |= m->ended && !m->answered && s->sampler > 0 && !(runs(s->target) && goes_on(m, s->name));
 	}
 	if (soon)
 		return SOON;
-	if (m->ended && !m->answered && !unfinished) {
-		m->answered = true;
-		if (write(m->end, "", 1) < 0)
-			close(m->end); /* nobody waits */
-		else
-			close(m->end);
-		m->end = -1;
-	}
+	if (m->ended && !m->answered && !unfinished)
+		answer(m);
 	if (m->ended && !busy)
-		return -2;
+		return rest(m);
+	m->pause = SOON;
 	return m->inotify < 0 ? LOOK : unfinished ? SOON : m->ended && !m->answered ? LOOK : -1;
 }
 
 static void manage(struct manager *m)
 {
 	list(m);
-	for (int wait; (wait = work(m)) != -2;) {
+	for (int wait; (wait = work(m)) != DONE;) {
 		struct pollfd fds[] = {
 		    {m->inotify, POLLIN, 0}, {m->ended ? -1 : m->end, POLLIN, 0}, {m->children, POLLIN, 0}};
 		poll(fds, sizeof fds / sizeof *fds, wait);
@@ -229,14 +264,18 @@ static void detach(int end)
 			close(fd);
 }
 
-static void child(const struct sp_sampler_options *o, pid_t target, int end)
+/* The process that sees to it that all others have a sampler; end: descriptor 3 from here on. */
+static void watch_over(const struct sp_sampler_options *o, int end)
 {
-	(void)target;
-	struct manager m = {.o = o, .end = 3};
+	struct manager m = {.o = o, .end = 3, .announced = o->place, .pause = SOON};
 	sigset_t children;
 	if (snprintf(m.raw, sizeof m.raw, "%s/raw", o->dir) >= (int)sizeof m.raw)
-		_exit(1);
+		return;
 	detach(end);
+	/* samplers inherit the lock: as long as somebody has it, samples are written */
+	const int place = o->place ? open(o->place, O_RDONLY | O_CLOEXEC) : -1;
+	if (place >= 0)
+		flock(place, LOCK_EX | LOCK_NB);
 	sigemptyset(&children);
 	sigaddset(&children, SIGCHLD);
 	sigprocmask(SIG_SETMASK, &children, NULL);
@@ -249,31 +288,30 @@ static void child(const struct sp_sampler_options *o, pid_t target, int end)
 	manage(&m);
 }
 
-/* Both have one end of a connection; the process that is made does work() with its own. */
-static pid_t begin(const struct sp_sampler_options *o, pid_t target, int *end,
-                   void (*work_of)(const struct sp_sampler_options *o, pid_t target, int end))
+/* As fork(2), or a negative errno; each of both has an end of one connection. */
+static pid_t fork_connected(int *end)
 {
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		return -errno;
 	pid_t pid = fork();
-	if (pid == 0) {
-		close(pair[0]);
-		work_of(o, target, pair[1]);
-		_exit(0);
-	}
-	if (pid < 0) {
+	if (pid < 0)
 		pid = -errno;
-		close(pair[0]);
-	}
-	close(pair[1]);
-	*end = pair[0];
+	close(pair[pid == 0 ? 0 : 1]);
+	*end = pair[pid == 0 ? 1 : 0];
+	if (pid < 0)
+		close(*end);
 	return pid;
 }
 
 pid_t sp_manager_start(const struct sp_sampler_options *o, int *end)
 {
-	return begin(o, 0, end, child);
+	pid_t pid = fork_connected(end);
+	if (pid == 0) {
+		watch_over(o, *end);
+		_exit(0);
+	}
+	return pid;
 }
 
 /* Of a process that runs already. */
@@ -293,5 +331,10 @@ static void sample_alone(const struct sp_sampler_options *o, pid_t target, int e
 
 pid_t sp_manager_sample(const struct sp_sampler_options *o, pid_t target, int *end)
 {
-	return begin(o, target, end, sample_alone);
+	pid_t pid = fork_connected(end);
+	if (pid == 0) {
+		sample_alone(o, target, *end);
+		_exit(0);
+	}
+	return pid;
 }

@@ -38,17 +38,20 @@ static PyObject *start(PyObject *args, const char *format,
                        pid_t (*how)(const struct sp_sampler_options *o, pid_t target, int *end))
 {
 	struct sp_sampler_options o = {.stop = -1};
-	PyObject *list, *path;
+	PyObject *list, *path, *place = NULL;
 	int native, target = 0, end = -1; /* target: of manage(), the process of a notebook */
 	if (!PyArg_ParseTuple(args, format, PyUnicode_FSConverter, &path, &PyList_Type, &list, &o.rate, &native,
-	                      &target))
+	                      &target, PyUnicode_FSConverter, &place))
 		return NULL;
 	o.native = native;
+	if (place && PyBytes_GET_SIZE(place))
+		o.place = PyBytes_AS_STRING(place);
 	o.dir = PyBytes_AS_STRING(path);
 	o.settings = texts_of(list);
 	pid_t pid = o.settings ? how(&o, target, &end) : -1;
 	free((void *)o.settings);
 	Py_DECREF(path);
+	Py_XDECREF(place);
 	if (PyErr_Occurred())
 		return NULL;
 	if (pid < 0) {
@@ -68,7 +71,7 @@ static pid_t manage(const struct sp_sampler_options *o, pid_t target, int *end)
 PyObject *sp_run_manage(PyObject *self, PyObject *args)
 {
 	(void)self;
-	return start(args, "O&O!Ip|i", manage);
+	return start(args, "O&O!Ip|iO&", manage);
 }
 
 PyObject *sp_run_sample(PyObject *self, PyObject *args)

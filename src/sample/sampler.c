@@ -281,11 +281,25 @@ static int map_announced(struct sampler *s)
 	return r;
 }
 
-/* Whether the measurement goes on in it. One that became another program without a word has the file mapped no more. */
-static bool is_measured(struct sampler *s)
+/* Whether the process has the file mapped in which it said that it is to be sampled. One that became another program
+ * without a word has not, nor has another process with the same number: of another host, or a later one. */
+static bool has_announced(const struct sampler *s)
 {
 	struct sp_mappings m;
 	bool found = false;
+	if (sp_target_mappings(&s->target, &m))
+		return false;
+	for (size_t i = 0; i < m.n && !found; i++) {
+		const char *base = strrchr(m.all[i].path, '/');
+		found = base && !strcmp(base + 1, s->file);
+	}
+	sp_mappings_free(&m);
+	return found;
+}
+
+/* Whether the measurement goes on in it. */
+static bool is_measured(struct sampler *s)
+{
 	if (!s->announced)
 		return s->failures < MOST_FAILURES || sp_target_alive(&s->target);
 	if (s->announced->ended != SP_RAW_RUNNING)
@@ -295,14 +309,7 @@ static bool is_measured(struct sampler *s)
 		return true;
 	s->failures = 0;
 	s->asked = now_ns();
-	if (sp_target_mappings(&s->target, &m))
-		return false;
-	for (size_t i = 0; i < m.n && !found; i++) {
-		const char *base = strrchr(m.all[i].path, '/');
-		found = base && !strcmp(base + 1, s->file);
-	}
-	sp_mappings_free(&m);
-	return found;
+	return has_announced(s);
 }
 
 /* The next tick, moved a little by chance: a program that does the same at each tenth of a second is seen in all that
@@ -427,12 +434,13 @@ static int open_look(struct sampler *s)
 
 static int open_all(struct sampler *s, pid_t pid, char *why, size_t n)
 {
+	/* first: it is of the process that the rest is asked of, as long as that rest fits */
+	s->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	int r = s->file ? map_announced(s) : 0;
 	if (!r)
 		r = sp_target_open(&s->target, pid, why, n);
-	if (r == -ESRCH)
-		return r;
-	s->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (r == -ESRCH || (!r && s->announced && !has_announced(s)))
+		return -ESRCH;
 	snprintf(s->task, sizeof s->task, "/proc/%d/task", (int)pid);
 	if (!r)
 		r = open_python(s, why, n);

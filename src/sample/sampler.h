@@ -14,6 +14,7 @@ struct sp_sampler_options {
 	bool native;                 /* compiled frames too */
 	pid_t notebook;              /* the process whose main thread runs a notebook's cells; 0: none */
 	int stop;                    /* a descriptor that is readable when it is to end; -1: none */
+	const char *place; /* of the manager: a file that it locks, and takes away before it ends; NULL: none */
 };
 
 /* Samples process pid until it ends, the measurement in it ends, or `stop` says so. file: the name of its own raw file;

@@ -56,7 +56,7 @@ def samplers():
             command = Path("/proc", pid, "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if any(word.endswith(b"notebook/sampler.py") for word in command):
+        if any(word.endswith(b"spartito/samplerscript.py") for word in command):
             found.append([os.fsdecode(word) for word in command])
     return found
 

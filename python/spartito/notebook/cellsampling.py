@@ -10,11 +10,10 @@ import subprocess
 import sys
 import time
 
-from spartito import _sample
-from spartito.sampling import LONGEST
+from spartito.rundir import SAMPLES
+from spartito.sampling import LONGEST, apart
 
 READY = 5.0  # seconds that the sampler may take until it looks
-NAME = ".samples.raw"
 
 
 class NoSampler(Exception):
@@ -31,13 +30,11 @@ class CellSampler:
             raise NoSampler("cells can be sampled from Python 3.11 on; spartito attach samples this kernel as a whole")
         self.directory = directory
         self.pid = 0
-        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sampler.py")
-        words = [word for pair in settings.items() for word in pair]
-        command = [sys.executable, "-I", "-S", script, _sample.__file__, directory, rate, "1" if native else "0", str(os.getpid())]
+        command = apart(directory, [word for pair in settings.items() for word in pair], rate, native, os.getpid())
         pipe = subprocess.PIPE
         try:
             process = subprocess.Popen(
-                [*command, *words], stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, start_new_session=True, env=_environment()
+                command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, start_new_session=True, env=_environment()
             )
         except OSError as e:
             raise NoSampler(e.strerror or str(e)) from None
@@ -65,7 +62,7 @@ class CellSampler:
         """Until it looks at this process, or has said why it cannot."""
         until = time.monotonic() + READY
         raw = os.path.join(self.directory, "raw")
-        while time.monotonic() < until and not any(name.endswith(NAME) for name in os.listdir(raw)):
+        while time.monotonic() < until and not any(name.endswith(SAMPLES) for name in os.listdir(raw)):
             time.sleep(0.001)
 
     def end(self) -> bool:

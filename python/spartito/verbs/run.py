@@ -22,13 +22,13 @@ USAGE = 2
 SAMPLE = "524288"  # bytes between two samples of memory, where only --limit-rss asks for them
 
 
-def _environment(path: str, values: list[Value], calls: bool, sampler: int) -> dict[str, str]:
-    """calls: functions are recorded; sampler: process id of the one that samples, 0: none."""
+def _environment(path: str, values: list[Value], calls: bool, sampler: dict[str, str]) -> dict[str, str]:
+    """calls: functions are recorded; sampler: variables that name the one that samples, none without."""
     environment = dict(os.environ)
     environment["SPARTITO_EXPERIMENT"] = path
-    environment.pop("SPARTITO_SAMPLER", None)
-    if sampler:
-        environment["SPARTITO_SAMPLER"] = str(sampler)
+    for name in ("SPARTITO_SAMPLER", "SPARTITO_SAMPLING"):
+        environment.pop(name, None)
+    environment.update(sampler)
     if not calls:
         environment["SPARTITO_INSTRUMENT"] = "0"
     for value in values:
@@ -138,7 +138,7 @@ def main(given: dict[str, object], command: list[str]) -> int:
         calls = calls and records_calls(by_name)
         sampling = begin(directory.path, by_name, calls, bool(world and not world.speaks))
     try:
-        environment = _environment(directory.path, values, calls, sampling.pid if sampling else 0)
+        environment = _environment(directory.path, values, calls, sampling.environment() if sampling else {})
         status = launch.run(command, environment, lambda: _prepare(texts, directory))
         if sampling:
             sampling.finish()

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which host this is. Two processes are on the same one where each can look at the other by its process id: same
+ * kernel, same pid namespace. Hosts' names do not tell that. */
+#include "hook/hook.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SEPARATOR '\x1f' /* otherhost.SEPARATOR */
+
+enum { HOST = 96 };
+
+static void host_name(char name[HOST])
+{
+	char boot[40] = "", pids[40] = "";
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, boot, sizeof boot - 1) : 0;
+	if (fd >= 0)
+		close(fd);
+	boot[n > 0 ? n : 0] = 0;
+	boot[strcspn(boot, "\n")] = 0;
+	n = readlink("/proc/self/ns/pid", pids, sizeof pids - 1); /* pid:[4026531836] */
+	pids[n > 0 ? n : 0] = 0;
+	const char *digits = pids + strcspn(pids, "0123456789");
+	snprintf(name, HOST, "%s-%.*s", boot, (int)strspn(digits, "0123456789"), digits);
+}
+
+PyObject *sp_host(PyObject *self, PyObject *none)
+{
+	char name[HOST];
+	(void)self, (void)none;
+	host_name(name);
+	return PyUnicode_FromString(name);
+}
+
+char *sp_host_sampler(const char *dir)
+{
+	const char *said = getenv("SPARTITO_SAMPLING"), *end = said ? strchr(said, SEPARATOR) : NULL;
+	char name[HOST], *why = NULL;
+	if (!end)
+		return NULL;
+	host_name(name);
+	if (strlen(name) == (size_t)(end - said) && !memcmp(name, said, strlen(name)))
+		return NULL;
+	PyObject *module = PyImport_ImportModule("spartito.otherhost");
+	PyObject *path = PyUnicode_DecodeFSDefault(dir);
+	PyObject *text = module && path ? PyObject_CallMethod(module, "begin", "Os", path, name) : NULL;
+	const char *p = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : "the sampler of this host failed";
+	if (p && *p)
+		why = strdup(p);
+	PyErr_Clear();
+	Py_XDECREF(text);
+	Py_XDECREF(path);
+	Py_XDECREF(module);
+	return why;
+}
