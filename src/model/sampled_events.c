@@ -96,6 +96,12 @@ static int open_raw(struct sp_sampled_events *s, const struct sp_process *p, uin
 int sp_sampled_events_open(struct sp_sampled_events **out, const struct sp_model *m, uint32_t location,
                            struct sp_err *e)
 {
+	*out = NULL;
+	return m->processes[m->locations[location].process].traced ? 0 : sp_sampled_open(out, m, location, e);
+}
+
+int sp_sampled_open(struct sp_sampled_events **out, const struct sp_model *m, uint32_t location, struct sp_err *e)
+{
 	const struct sp_location *l = &m->locations[location];
 	const struct sp_process *p = &m->processes[l->process];
 	const struct sp_source *source = &m->priv->sources[m->priv->places[location].source];
@@ -103,7 +109,7 @@ int sp_sampled_events_open(struct sp_sampled_events **out, const struct sp_model
 	int rc;
 
 	*out = NULL;
-	if (!p->sampled || p->traced || p->file.n < 5)
+	if (!p->sampled || p->file.n < 5)
 		return 0;
 	s = calloc(1, sizeof(*s));
 	if (!s)
@@ -263,7 +269,7 @@ static size_t metrics_of(const struct sp_sampled_events *s, uint32_t metrics[2 +
 	return n;
 }
 
-static long samples_of(struct sp_sampled_events *s, struct sp_sample *out, size_t n, struct sp_err *e)
+long sp_sampled_read(struct sp_sampled_events *s, struct sp_sample *out, size_t n, struct sp_err *e)
 {
 	size_t k = 0;
 	int rc;
@@ -296,7 +302,7 @@ static int read_samples(void *arg)
 {
 	struct sample_reading *r = arg;
 
-	r->read = samples_of(r->s->sampled, r->out, r->n, r->e);
+	r->read = sp_sampled_read(r->s->sampled, r->out, r->n, r->e);
 	return r->read < 0 ? -1 : 0;
 }
 

@@ -4,10 +4,17 @@
 #define SP_MODEL_SAMPLED_EVENTS_H
 
 #include "model/private.h"
+#include "model/samples.h"
 
 struct sp_sampled_events;
 
-/* *out NULL: there are none of the location. The model must outlive it. Reads files: to be guarded, as the next one. */
+/* *out NULL: there are none of the location. The model must outlive it. Reads files: to be guarded, as the next ones.
+ */
+int sp_sampled_open(struct sp_sampled_events **out, const struct sp_model *m, uint32_t location, struct sp_err *e);
+/* As sp_events_read_samples(). */
+long sp_sampled_read(struct sp_sampled_events *s, struct sp_sample *out, size_t n, struct sp_err *e);
+
+/* As sp_sampled_open(), where samples take the place of a trace: of a location without one. */
 int sp_sampled_events_open(struct sp_sampled_events **out, const struct sp_model *m, uint32_t location,
                            struct sp_err *e);
 /* As sp_events_read(). */

@@ -27,6 +27,7 @@ struct line {
 };
 
 struct spread {
+	const struct sp_viewed *v;
 	const struct sp_model *m;
 	struct sp_balance_report units; /* owned; nothing but the units */
 	uint32_t process, location;     /* SP_NONE: of all */
@@ -37,12 +38,13 @@ struct spread {
 	struct cell *cells;             /* owned; of the unit that is summed up */
 	uint32_t n;                     /* cells but the last */
 	bool rest;                      /* there is a last one */
-	struct sp_pyramid *pyramid;     /* NULL: all of the run */
-	struct sp_span span;            /* otherwise this part of it, */
-	struct sp_ranged ranged;        /* owned */
-	struct sp_value *values;        /* owned; for each path, what a unit did in that */
-	double *each;                   /* owned; the same */
-	struct line *lines;             /* owned */
+	bool clipped;                   /* to this part of the run */
+	struct sp_pyramid *pyramid;     /* NULL: there is no trace */
+	struct sp_span span;
+	struct sp_ranged ranged; /* owned */
+	struct sp_value *values; /* owned; for each path, what a unit did in that */
+	double *each;            /* owned; the same */
+	struct line *lines;      /* owned */
 	size_t n_lines, room;
 	double total;
 };
@@ -76,7 +78,7 @@ static int each_row(struct spread *s, uint32_t unit, row_fn *f, struct sp_err *e
 	uint32_t l;
 	size_t i;
 
-	if (s->pyramid)
+	if (s->clipped)
 		return each_ranged(s, first, end, f, e);
 	for (l = first; l < end; l++) {
 		const struct sp_location *from = &s->m->locations[l];
@@ -256,10 +258,10 @@ static int make_room(struct spread *s)
 	s->slot = malloc(n * sizeof(*s->slot));
 	s->regions = malloc(n * sizeof(*s->regions));
 	s->cells = malloc((n + 1) * sizeof(*s->cells));
-	if (s->pyramid) {
+	if (s->clipped) {
 		s->values = malloc(s->m->n_paths * sizeof(*s->values));
 		s->each = calloc(s->m->n_paths, sizeof(*s->each)); /* of no use here */
-		if (!s->values || !s->each || sp_ranged_init(&s->ranged, s->m, s->pyramid, s->span.begin, s->span.end))
+		if (!s->values || !s->each || sp_ranged_init(&s->ranged, s->v, s->pyramid, s->span.begin, s->span.end))
 			return -1;
 	}
 	return s->outermost && s->excl && s->slot && s->regions && s->cells ? 0 : -1;
@@ -270,12 +272,13 @@ static int find_range(struct spread *s, const struct sp_viewed *v, const struct 
 {
 	if (isnan(q->begin) && isnan(q->end))
 		return sp_model_rows(v->m, e);
-	return sp_span_of(&s->span, v->m, q, e) || sp_view_pyramid(v, &s->pyramid, e) ? -1 : 0;
+	s->clipped = true;
+	return sp_span_of(&s->span, v->m, q, e) || sp_view_pyramid_if_any(v, &s->pyramid, e) ? -1 : 0;
 }
 
 int sp_view_balance(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
 {
-	struct spread s = {.m = v->m, .process = q->process, .location = q->location};
+	struct spread s = {.v = v, .m = v->m, .process = q->process, .location = q->location};
 	int rc = find_units(&s, q, e) || find_range(&s, v, q, e) ? -1 : 0;
 
 	if (rc == 0 && make_room(&s))

@@ -14,6 +14,7 @@ struct flat {
 	const struct sp_selected *s;
 	struct sp_numbers *regions; /* owned */
 	struct sp_value *base;      /* owned; visits and times of the base; NULL: none */
+	bool *has;                  /* owned; of each region: some path of it has a row */
 	uint32_t *order;            /* owned; the regions that ran */
 	size_t n;
 };
@@ -28,6 +29,7 @@ static int sum_paths(struct flat *f)
 		const uint32_t region = f->s->m->paths[i].region;
 		const struct sp_value *v = &f->s->values[i];
 
+		f->has[region] |= sp_selected_has(f->s, i);
 		if (outermost[i])
 			f->regions[region].v.incl += v->incl;
 		sp_numbers_add(&f->regions[region], v, f->s->each[i]);
@@ -70,10 +72,11 @@ static int sum(struct flat *f, const struct sp_selected *s, uint32_t limit)
 	f->order = malloc((s->m->n_regions + 1) * sizeof(*f->order));
 	if (s->base)
 		f->base = calloc(s->m->n_regions, sizeof(*f->base));
-	if (!f->regions || !f->order || (s->base && !f->base) || sum_paths(f))
+	f->has = calloc(s->m->n_regions, sizeof(*f->has));
+	if (!f->regions || !f->order || !f->has || (s->base && !f->base) || sum_paths(f))
 		return -1;
 	for (i = 1; i < s->m->n_regions; i++)
-		if (sp_selected_ran(&f->regions[i].v) || (f->base && sp_selected_ran(&f->base[i])))
+		if (f->has[i])
 			f->order[f->n++] = i;
 	qsort_r(f->order, f->n, sizeof(*f->order), by_time, f);
 	if (limit && f->n > limit)
@@ -216,6 +219,7 @@ int sp_view_flat(const struct sp_viewed *v, const struct sp_view_query *q, struc
 	free(f.regions);
 	free(f.base);
 	free(f.order);
+	free(f.has);
 	sp_selected_close(&s);
 	return rc;
 }

@@ -15,6 +15,7 @@ struct sp_view_kept {
 	struct sp_err why;          /* which has a text then */
 	struct sp_view_messages messages;
 	bool has_messages;
+	struct sp_looks *looks; /* owned; of each location; NULL: nobody needed them */
 };
 
 static void free_messages(struct sp_view_messages *all)
@@ -23,6 +24,15 @@ static void free_messages(struct sp_view_messages *all)
 	free(all->last);
 	free(all->paired);
 	*all = (struct sp_view_messages){.n = 0};
+}
+
+static void free_looks(struct sp_view_kept *k)
+{
+	size_t i;
+
+	for (i = 0; i < k->m->n_locations && k->looks; i++)
+		sp_looks_free(&k->looks[i]);
+	free(k->looks);
 }
 
 struct sp_view_kept *sp_view_kept_new(const struct sp_model *m)
@@ -42,6 +52,7 @@ void sp_view_kept_free(struct sp_view_kept *k)
 		return;
 	sp_pyramid_close(k->pyramid);
 	free_messages(&k->messages);
+	free_looks(k);
 	pthread_mutex_destroy(&k->lock);
 	free(k);
 }
@@ -65,11 +76,19 @@ int sp_view_pyramid(const struct sp_viewed *v, struct sp_pyramid **p, struct sp_
 	struct sp_view_kept *k = v->kept;
 	int rc;
 
+	if (!v->m->traced)
+		return sp_fail(e, EINVAL, "this needs a trace, and this experiment has none: measure with --trace");
 	pthread_mutex_lock(&k->lock);
 	rc = find_pyramid(k, NULL, e);
 	*p = k->pyramid;
 	pthread_mutex_unlock(&k->lock);
 	return rc;
+}
+
+int sp_view_pyramid_if_any(const struct sp_viewed *v, struct sp_pyramid **p, struct sp_err *e)
+{
+	*p = NULL;
+	return v->m->traced ? sp_view_pyramid(v, p, e) : 0;
 }
 
 int sp_view_pyramid_make(struct sp_view_kept *k, const struct sp_pyramid_options *o, bool *made, struct sp_err *e)
@@ -204,5 +223,46 @@ int sp_view_all_messages(const struct sp_viewed *v, const struct sp_view_message
 	k->has_messages |= rc == 0;
 	*all = &k->messages;
 	pthread_mutex_unlock(&k->lock);
+	return rc;
+}
+
+/* ---- samples ---- */
+
+struct looking {
+	struct sp_view_kept *k;
+	uint32_t location;
+	struct sp_err *e;
+};
+
+static int read_looks(void *arg)
+{
+	const struct looking *l = arg;
+
+	return sp_looks_read(&l->k->looks[l->location], l->k->m, l->location, l->e);
+}
+
+int sp_view_looks(const struct sp_viewed *v, uint32_t location, const struct sp_looks **looks, struct sp_err *e)
+{
+	struct sp_view_kept *k = v->kept;
+	struct sp_looks *l;
+	int rc = 0;
+
+	pthread_mutex_lock(&k->lock);
+	if (!k->looks)
+		k->looks = calloc(k->m->n_locations + 1, sizeof(*k->looks));
+	l = k->looks ? &k->looks[location] : NULL;
+	if (!l) {
+		rc = sp_fail(e, ENOMEM, "not enough memory");
+	} else if (!l->known) {
+		rc = sp_guarded(read_looks, &(struct looking){k, location, e}, e); /* the lock is held */
+		if (rc)
+			sp_looks_free(l);
+		l->failed = rc;
+		l->known = true;
+	} else if (l->failed) {
+		rc = sp_fail(e, EIO, "the samples of location %u cannot be read", location);
+	}
+	pthread_mutex_unlock(&k->lock);
+	*looks = l;
 	return rc;
 }

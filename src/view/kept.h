@@ -4,6 +4,7 @@
 #define SP_VIEW_KEPT_H
 
 #include "model/pyramid.h"
+#include "view/looks.h"
 #include "view/view.h"
 
 struct sp_view_kept;
@@ -14,6 +15,10 @@ void sp_view_kept_free(struct sp_view_kept *k);
 
 /* The pyramid; who comes while it is made waits. 0, or -1 with e set; it is tried once. */
 int sp_view_pyramid(const struct sp_viewed *v, struct sp_pyramid **p, struct sp_err *e);
+/* The same for who asks samples of locations without a trace: *p is NULL where no location has one. */
+int sp_view_pyramid_if_any(const struct sp_viewed *v, struct sp_pyramid **p, struct sp_err *e);
+/* The looks of a location, read when first asked for. 0, or -1 with e set; it is tried once. */
+int sp_view_looks(const struct sp_viewed *v, uint32_t location, const struct sp_looks **looks, struct sp_err *e);
 /* The same before the first question, with what o says; a making that progress ended is not the one that counts. *made:
  * whether it was made. */
 int sp_view_pyramid_make(struct sp_view_kept *k, const struct sp_pyramid_options *o, bool *made, struct sp_err *e);

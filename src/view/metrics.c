@@ -24,11 +24,41 @@ static int in_range(const struct sp_viewed *v, const struct sp_view_query *q, do
 	struct sp_pyramid *p;
 	struct sp_span span;
 	uint32_t i;
-	int rc = sp_span_of(&span, v->m, q, e) || sp_view_pyramid(v, &p, e) ? -1 : 0;
+	int rc = sp_span_of(&span, v->m, q, e) || sp_view_pyramid_if_any(v, &p, e) ? -1 : 0;
 
-	for (i = 0; i < v->m->n_locations && rc == 0; i++)
+	for (i = 0; i < v->m->n_locations && rc == 0 && p; i++)
 		if (sp_span_asks(v->m, q, i))
 			rc = sp_pyramid_grown(p, i, span.begin, span.end, grown, e);
+	return rc;
+}
+
+/* What samples tell of one of their metrics, in sums[path * width]. */
+static int sampled_in_range(const struct sp_viewed *v, const struct sp_view_query *q, enum sp_looks_metric which,
+                            struct sp_counted *sums, struct sp_err *e)
+{
+	const struct sp_model *m = v->m;
+	double *grown = calloc(m->n_paths, sizeof(*grown));
+	const struct sp_looks *looks;
+	struct sp_span span;
+	size_t k;
+	uint32_t i;
+	int rc = grown ? sp_span_of(&span, m, q, e) : no_memory(e);
+
+	for (i = 0; i < m->n_locations && rc == 0; i++) {
+		if (!sp_span_asks(m, q, i) || !m->processes[m->locations[i].process].sampled)
+			continue;
+		rc = sp_view_looks(v, i, &looks, e);
+		if (rc == 0)
+			sp_looks_grown(looks, span.begin, span.end, which, grown, 1);
+	}
+	for (k = m->n_paths; k-- > 1 && rc == 0;) {
+		struct sp_counted *x = &sums[k * m->n_metrics];
+
+		x->excl = grown[k];
+		x->incl += x->excl;
+		sums[m->paths[k].parent * m->n_metrics].incl += x->incl;
+	}
+	free(grown);
 	return rc;
 }
 
@@ -42,8 +72,11 @@ static int ranged(const struct sp_viewed *v, const struct sp_view_query *q, stru
 	int rc = grown ? in_range(v, q, grown, e) : no_memory(e);
 
 	for (k = 0; k < width && rc == 0; k++) {
-		const uint32_t which = sp_pyramid_metric(m, (uint32_t)k);
+		const enum sp_looks_metric look = sp_looks_metric_of(&m->metrics[k]);
+		const uint32_t which = look == SP_LOOKS_NOT ? sp_pyramid_metric(m, (uint32_t)k) : SP_NONE;
 
+		if (look != SP_LOOKS_NOT)
+			rc = sampled_in_range(v, q, look, sums + k, e);
 		for (i = m->n_paths; i-- > 1 && which != SP_NONE;) {
 			struct sp_counted *x = &sums[i * width + k];
 

@@ -12,12 +12,35 @@ static void add(void *arg, uint64_t begin, uint64_t end, uint32_t region, double
 	sp_band_add(arg, begin, end, region, ns, events);
 }
 
-static int draw(struct sp_pyramid *p, struct sp_band *b, uint32_t location, struct sp_err *e)
+struct drawing {
+	struct sp_band band; /* first: add_look() is given it */
+	const struct sp_viewed *v;
+	struct sp_pyramid *p; /* NULL: there is no trace */
+};
+
+static void add_look(void *arg, uint64_t begin, uint64_t end, uint32_t path, uint64_t ns, const uint64_t *state,
+                     uint64_t looks)
 {
-	int rc;
+	struct drawing *d = arg;
+
+	(void)state;
+	sp_band_add(&d->band, begin, end, path ? d->v->m->paths[path].region : SP_NONE, (double)ns, looks);
+}
+
+static int draw(struct drawing *d, uint32_t location, struct sp_err *e)
+{
+	struct sp_band *b = &d->band;
+	const struct sp_looks *looks;
+	int rc = 0;
 
 	sp_band_location(b, location);
-	rc = sp_pyramid_ran(p, location, b->begin, b->end, (b->end - b->begin) / b->pixels, add, b, e);
+	if (sp_looks_stand(d->v->m, location)) {
+		rc = sp_view_looks(d->v, location, &looks, e);
+		if (rc == 0)
+			sp_looks_walk(looks, b->begin, b->end, b->pixels, add_look, d);
+	} else if (d->p) {
+		rc = sp_pyramid_ran(d->p, location, b->begin, b->end, (b->end - b->begin) / b->pixels, add, b, e);
+	}
 	sp_band_flush(b);
 	return rc;
 }
@@ -65,9 +88,11 @@ static void join(struct sp_band *b, size_t from, uint32_t location, uint32_t n)
 }
 
 /* The locations [first, end) of those that are selected, in no more than `groups` groups of neighbours. */
-static int draw_all(struct sp_pyramid *p, struct sp_band *b, const struct sp_model *m, const struct sp_view_query *q,
-                    uint32_t first, uint32_t end, uint32_t groups, struct sp_err *e)
+static int draw_all(struct drawing *d, const struct sp_view_query *q, uint32_t first, uint32_t end, uint32_t groups,
+                    struct sp_err *e)
 {
+	const struct sp_model *m = d->v->m;
+	struct sp_band *b = &d->band;
 	const uint64_t n = end - first;
 	uint32_t i, row = 0, in = 0, begun = 0;
 	size_t from = 0;
@@ -76,7 +101,7 @@ static int draw_all(struct sp_pyramid *p, struct sp_band *b, const struct sp_mod
 		if (!sp_span_asks(m, q, i) || row++ < first)
 			continue;
 		begun = in++ ? begun : i;
-		if (draw(p, b, i, e))
+		if (draw(d, i, e))
 			return -1;
 		if (row < end && (row - 1 - first) * (uint64_t)groups / n == (row - first) * (uint64_t)groups / n)
 			continue;
@@ -112,15 +137,14 @@ static int put_rows(const struct sp_band *b, struct sp_columns *out)
 
 int sp_view_overview(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
 {
-	struct sp_pyramid *p;
-	struct sp_band band;
+	struct drawing d = {.v = v};
 	struct sp_span span;
 	uint32_t i, first, end, row = 0, groups = 0;
 	int rc;
 
-	if (sp_span_of(&span, v->m, q, e) || sp_span_rows(q, &first, &end, e) || sp_view_pyramid(v, &p, e))
+	if (sp_span_of(&span, v->m, q, e) || sp_span_rows(q, &first, &end, e) || sp_view_pyramid_if_any(v, &d.p, e))
 		return -1;
-	rc = sp_band_init(&band, v->m->n_regions, span.begin, span.end, span.pixels);
+	rc = sp_band_init(&d.band, v->m->n_regions, span.begin, span.end, span.pixels);
 	for (i = 0; i < v->m->n_locations; i++)
 		row += sp_span_asks(v->m, q, i);
 	if (end > row)
@@ -128,14 +152,14 @@ int sp_view_overview(const struct sp_viewed *v, const struct sp_view_query *q, s
 	if (end > first)
 		groups = q->limit && q->limit < end - first ? q->limit : end - first;
 	if (rc == 0 && groups)
-		rc = draw_all(p, &band, v->m, q, first, end, groups, e);
-	if (rc || band.failed || put_rows(&band, out))
+		rc = draw_all(&d, q, first, end, groups, e);
+	if (rc || d.band.failed || put_rows(&d.band, out))
 		rc = e->text[0] ? -1 : sp_fail(e, ENOMEM, "not enough memory");
 	sp_meta_uint(out, "rows", row);
 	sp_meta_uint(out, "groups", groups);
 	sp_meta_uint(out, "pixels", span.pixels);
 	sp_meta_real(out, "begin", (double)span.begin * S);
 	sp_meta_real(out, "end", (double)span.end * S);
-	sp_band_free(&band);
+	sp_band_free(&d.band);
 	return rc;
 }

@@ -4,9 +4,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-int sp_ranged_init(struct sp_ranged *r, const struct sp_model *m, struct sp_pyramid *p, uint64_t begin, uint64_t end)
+int sp_ranged_init(struct sp_ranged *r, const struct sp_viewed *v, struct sp_pyramid *p, uint64_t begin, uint64_t end)
 {
-	*r = (struct sp_ranged){.m = m, .p = p, .begin = begin, .end = end};
+	const struct sp_model *m = v->m;
+
+	*r = (struct sp_ranged){.v = v, .m = m, .p = p, .begin = begin, .end = end};
 	if (!m->compensated)
 		return 0;
 	r->one = calloc(m->n_paths, sizeof(*r->one));
@@ -83,8 +85,17 @@ int sp_ranged_add(struct sp_ranged *r, uint32_t location, struct sp_value *value
 {
 	const struct sp_location *l = &r->m->locations[location];
 	const double cost_in = r->m->processes[l->process].cost_in;
+	const struct sp_looks *looks;
 	size_t i;
 
+	if (sp_looks_stand(r->m, location)) {
+		if (sp_view_looks(r->v, location, &looks, e))
+			return -1;
+		sp_looks_range(looks, r->begin, r->end, values);
+		return 0;
+	}
+	if (!r->p)
+		return 0;
 	if (!r->one)
 		return sp_pyramid_range(r->p, location, r->begin, r->end, values, each, e);
 	if (sp_pyramid_range(r->p, location, r->begin, r->end, r->one, r->each, e))

@@ -57,12 +57,12 @@ static int select_range(struct sp_selected *s, const struct sp_viewed *v, const 
 	struct sp_pyramid *p;
 	struct sp_span span;
 	uint32_t i;
-	int rc = sp_span_of(&span, v->m, q, e) || sp_view_pyramid(v, &p, e) ? -1 : 0;
+	int rc = sp_span_of(&span, v->m, q, e) || sp_view_pyramid_if_any(v, &p, e) ? -1 : 0;
 
 	s->compared = v->against;
 	s->values = s->owned_values = calloc(s->m->n_paths, sizeof(*s->owned_values));
 	s->each = s->owned_each = calloc(s->m->n_paths, sizeof(*s->owned_each));
-	if (rc == 0 && (!s->values || !s->each || sp_ranged_init(&r, v->m, p, span.begin, span.end)))
+	if (rc == 0 && (!s->values || !s->each || sp_ranged_init(&r, v, p, span.begin, span.end)))
 		rc = sp_fail(e, ENOMEM, "not enough memory");
 	for (i = 0; i < v->m->n_locations && rc == 0; i++)
 		if (sp_span_asks(v->m, q, i))
@@ -75,6 +75,20 @@ static int select_range(struct sp_selected *s, const struct sp_viewed *v, const 
 	return rc;
 }
 
+/* Where metrics were counted. */
+static int find_counted(struct sp_selected *s)
+{
+	const size_t n = s->own->n_metrics;
+	size_t i;
+
+	if (!n || !s->view.metrics)
+		return 0;
+	s->counted = calloc(s->own->n_paths, sizeof(*s->counted));
+	for (i = n; i < s->own->n_paths * n && s->counted; i++)
+		s->counted[i / n] |= s->view.metrics[i] > 0;
+	return s->counted ? 0 : -1;
+}
+
 /* All of it. */
 static int select_whole(struct sp_selected *s, const struct sp_viewed *v, const struct sp_view_query *q,
                         struct sp_err *e)
@@ -83,6 +97,8 @@ static int select_whole(struct sp_selected *s, const struct sp_viewed *v, const 
 		return -1;
 	s->values = s->view.values;
 	s->each = s->view.each;
+	if (find_counted(s))
+		return sp_fail(e, ENOMEM, "not enough memory");
 	return v->against ? select_base(s, v, q, e) : 0;
 }
 
@@ -109,6 +125,7 @@ void sp_selected_close(struct sp_selected *s)
 	free(s->base);
 	free(s->owned_values);
 	free(s->owned_each);
+	free(s->counted);
 }
 
 void sp_selected_meta(const struct sp_selected *s, struct sp_columns *out)

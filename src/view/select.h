@@ -4,6 +4,7 @@
 #define SP_VIEW_SELECT_H
 
 #include "model/report.h"
+#include "view/looks.h"
 #include "view/view.h"
 
 struct sp_selected {
@@ -17,7 +18,8 @@ struct sp_selected {
 	double *owned_each;            /* owned; the same */
 	bool compared;                 /* there is a base, if no values */
 	bool clipped;                  /* to a range of time */
-	bool resumed, labels;          /* some paths were resumed; some have values of parameters */
+	bool *counted;        /* owned; of each path of own, whether a metric was counted there; NULL: none was */
+	bool resumed, labels; /* some paths were resumed; some have values of parameters */
 };
 
 static inline bool sp_selected_ran(const struct sp_value *v)
@@ -25,9 +27,11 @@ static inline bool sp_selected_ran(const struct sp_value *v)
 	return v->visits + v->resumed > 0 || v->incl > 0;
 }
 
+/* Where no call was recorded, something may have been counted: memory alone, or by what was not sampled. */
 static inline bool sp_selected_has(const struct sp_selected *s, uint32_t path)
 {
-	return sp_selected_ran(&s->values[path]) || (s->base && sp_selected_ran(&s->base[path]));
+	return sp_selected_ran(&s->values[path]) || (s->base && sp_selected_ran(&s->base[path])) ||
+	       (s->counted && path < s->own->n_paths && s->counted[path]);
 }
 
 /* 0, or -1 with e set; sp_selected_close() either way. */
@@ -49,7 +53,7 @@ int sp_selected_metrics(const struct sp_selected *s, const struct sp_viewed *v, 
 /* Whether it is known of what is selected. */
 static inline bool sp_selected_counts(const struct sp_selected *s, const struct sp_metric *x)
 {
-	return !s->clipped || !x->own;
+	return !s->clipped || !x->own || sp_looks_metric_of(x) != SP_LOOKS_NOT;
 }
 /* meta.unranged: the names of the metrics that are not. */
 void sp_selected_unranged(const struct sp_selected *s, struct sp_columns *out);

@@ -19,9 +19,10 @@ int sp_span_of(struct sp_span *s, const struct sp_model *m, const struct sp_view
 	s->begin = moment(q->begin, 0);
 	s->end = moment(q->end, m->end_ns - m->begin_ns);
 	s->pixels = q->pixels ? q->pixels : SP_SPAN_PIXELS;
-	if (!m->traced)
+	if (!sp_model_has_events(m))
 		return sp_fail(e, EINVAL,
-		               "a time line needs a trace, and this experiment has none: measure with --trace");
+		               "a time line needs a trace or samples, and this experiment has none: measure with "
+		               "--trace or --sample");
 	if (s->pixels > SP_SPAN_MOST_PIXELS)
 		return sp_fail(e, EINVAL, "pixels cannot be more than %d", SP_SPAN_MOST_PIXELS);
 	if (s->end <= s->begin)

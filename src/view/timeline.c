@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <stdlib.h>
 
+#include "base/grow.h"
 #include "view/kept.h"
 #include "view/pen.h"
 #include "view/span.h"
@@ -10,6 +12,75 @@ static void add(void *arg, uint32_t depth, uint64_t begin, uint64_t end, uint64_
                 uint64_t most)
 {
 	sp_pen_add(arg, depth, begin, end, calls, busy, region, most);
+}
+
+/* ---- of samples: functions are entered and left when they were first and last found ---- */
+
+struct open_call {
+	uint32_t path;
+	uint64_t begin;
+};
+
+struct open_calls {
+	const struct sp_model *m;
+	const struct sp_span *span;
+	struct sp_pen *pen;
+	struct open_call *p; /* owned; by depth */
+	size_t n, room;
+};
+
+static void leave(struct open_calls *o, uint64_t now)
+{
+	const struct open_call *c = &o->p[--o->n];
+
+	if (now > o->span->begin && c->begin < o->span->end && now > c->begin)
+		sp_pen_add(o->pen, (uint32_t)o->n, c->begin, now, 1, now - c->begin, o->m->paths[c->path].region,
+		           now - c->begin);
+}
+
+/* From what is open to the path that was found. */
+static int go_to(struct open_calls *o, uint32_t path, uint64_t now)
+{
+	const struct sp_path *paths = o->m->paths;
+	size_t depth = 0, k;
+	uint32_t at;
+
+	for (at = path; at; at = paths[at].parent)
+		depth++;
+	while (o->n > depth)
+		leave(o, now);
+	for (at = path, k = depth; k > o->n; k--)
+		at = paths[at].parent;
+	for (; o->n && o->p[o->n - 1].path != at; at = paths[at].parent)
+		leave(o, now);
+	for (k = o->n; k < depth; k++)
+		if (!sp_grow(&o->p, k, &o->room, sizeof(*o->p)))
+			return -1;
+	for (at = path, k = depth; k > o->n; at = paths[at].parent)
+		o->p[--k] = (struct open_call){at, now};
+	o->n = depth;
+	return 0;
+}
+
+/* The calls that touch the span, each with its own begin and end. 0, or -1: no memory. */
+static int draw_looks(struct sp_pen *pen, const struct sp_model *m, const struct sp_looks *l,
+                      const struct sp_span *span)
+{
+	struct open_calls o = {.m = m, .span = span, .pen = pen};
+	uint32_t path = 0;
+	int rc = 0;
+	size_t k;
+
+	for (k = 0; k < l->n && rc == 0; k++) {
+		if (l->time[k] >= span->end && (o.n == 0 || o.p[0].begin >= span->end))
+			break;
+		if (l->path[k] != path)
+			rc = go_to(&o, path = l->path[k], l->time[k]);
+	}
+	while (o.n)
+		leave(&o, l->end);
+	free(o.p);
+	return rc;
 }
 
 static int put_rows(const struct sp_pen *p, struct sp_columns *out)
@@ -39,8 +110,9 @@ static int put_rows(const struct sp_pen *p, struct sp_columns *out)
 
 int sp_view_timeline(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
 {
+	const struct sp_looks *looks = NULL;
+	struct sp_pyramid *p = NULL;
 	struct sp_span span;
-	struct sp_pyramid *p;
 	struct sp_pen pen;
 	int rc;
 
@@ -48,10 +120,11 @@ int sp_view_timeline(const struct sp_viewed *v, const struct sp_view_query *q, s
 		return -1;
 	if (q->location == SP_NONE)
 		return sp_fail(e, EINVAL, "a time line is that of one location: location is missing");
-	if (sp_view_pyramid(v, &p, e))
+	if (sp_looks_stand(v->m, q->location) ? sp_view_looks(v, q->location, &looks, e) : sp_view_pyramid(v, &p, e))
 		return -1;
 	sp_pen_begin(&pen, span.begin, span.end, span.pixels, q->levels ? q->levels : SP_SPAN_LEVELS);
-	rc = sp_pyramid_draw(p, q->location, span.begin, span.end, pen.pixel, add, &pen, e);
+	rc = looks ? draw_looks(&pen, v->m, looks, &span)
+	           : sp_pyramid_draw(p, q->location, span.begin, span.end, pen.pixel, add, &pen, e);
 	if (rc == 0 && (sp_pen_end(&pen) || put_rows(&pen, out)))
 		rc = sp_fail(e, ENOMEM, "not enough memory");
 	sp_meta_uint(out, "depth", pen.depth);

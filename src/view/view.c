@@ -19,6 +19,7 @@ static const struct sp_view_kind kinds[] = {
     {"metrics", SP_VIEW_SELECTION | SP_VIEW_PIXELS | SP_VIEW_ROWS | SP_VIEW_NAME | SP_VIEW_OVER, 0, sp_view_metrics},
     {"overview", SP_VIEW_SELECTION | SP_VIEW_PIXELS | SP_VIEW_ROWS | SP_VIEW_LIMIT, 0, sp_view_overview},
     {"regions", 0, 0, sp_view_regions},
+    {"states", SP_VIEW_SELECTION | SP_VIEW_PIXELS | SP_VIEW_ROWS, 0, sp_view_states},
     {"steps", SP_VIEW_SELECTION | SP_VIEW_PIXELS | SP_VIEW_ROWS, 0, sp_view_steps},
     {"timeline", SP_VIEW_LOCATION | SP_VIEW_BEGIN | SP_VIEW_END | SP_VIEW_PIXELS | SP_VIEW_LEVELS, 0, sp_view_timeline},
     {"tree", SP_VIEW_SELECTION | SP_VIEW_LIMIT | SP_VIEW_METRIC, SP_VIEW_NEEDS_SELECTED, sp_view_tree},
@@ -68,10 +69,10 @@ static int check(const struct sp_model *m, const struct sp_view_query *q, struct
 		return sp_fail(e, EINVAL, "there is no location %u; there are %zu", q->location, m->n_locations);
 	if (q->region != SP_NONE && q->region >= m->n_regions)
 		return sp_fail(e, EINVAL, "there is no region %u; there are %zu", q->region, m->n_regions);
-	if (ranged && !m->traced)
+	if (ranged && !sp_model_has_events(m))
 		return sp_fail(e, EINVAL,
-		               "a range of time needs a trace, and this experiment has none: measure with "
-		               "--trace");
+		               "a range of time needs a trace or samples, and this experiment has none: measure with "
+		               "--trace or --sample");
 	if (!isnan(q->begin) && !isnan(q->end) && q->end < q->begin)
 		return sp_fail(e, EINVAL, "the range ends before it begins");
 	return 0;

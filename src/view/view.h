@@ -130,6 +130,13 @@ int sp_view_timeline(const struct sp_viewed *v, const struct sp_view_query *q, s
 int sp_view_overview(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out,
                      struct sp_err *e);
 
+/* What samples have found in the locations that are selected (of these the rows first to last), each divided into
+ * `pixels` (default 1000) equal parts of [begin, end]: location, bucket u32, running, gil, syscall, idle f32 (share of
+ * the part's time in each state), path u32 (of the model: the one found longest, of many samples as their summaries
+ * know it; none: no function), looks u32 (samples that began there). By location and bucket; parts without samples have
+ * no row. A sample lasts until the next one. meta: rows (locations selected), pixels, begin, end (s). */
+int sp_view_states(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e);
+
 /* When tasks ran: rows task u32 (index, the id of kind tasks), begin, end f64 (s), steps u32, busy f32, by task (of the
  * tasks selected those of "rows", at first 1000), thread and begin. A step that is at least a pixel wide is a row of
  * its own, others share one, as of timeline. meta: tasks (selected), begin, end (s). */

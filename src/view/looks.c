@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "view/looks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+static bool room(struct sp_looks *l, size_t *have)
+{
+	const size_t more = *have ? *have * 2 : 1024;
+	void *time = realloc(l->time, more * sizeof(*l->time)), *path, *cpu, *state;
+
+	l->time = time ? time : l->time;
+	path = time ? realloc(l->path, more * sizeof(*l->path)) : NULL;
+	l->path = path ? path : l->path;
+	cpu = path ? realloc(l->cpu, more * sizeof(*l->cpu)) : NULL;
+	l->cpu = cpu ? cpu : l->cpu;
+	state = cpu ? realloc(l->state, more * sizeof(*l->state)) : NULL;
+	l->state = state ? state : l->state;
+	*have = state ? more : *have;
+	return state;
+}
+
+static int read_all(struct sp_looks *l, struct sp_sampled_events *s, struct sp_err *e)
+{
+	struct sp_sample x[256];
+	size_t have = 0;
+	long n, i;
+
+	while ((n = sp_sampled_read(s, x, sizeof(x) / sizeof(*x), e)) > 0)
+		for (i = 0; i < n; i++) {
+			if (x[i].end) {
+				l->end = x[i].time;
+				continue;
+			}
+			if (l->n == have && !room(l, &have))
+				return sp_fail(e, ENOMEM, "not enough memory");
+			l->time[l->n] = x[i].time;
+			l->path[l->n] = x[i].path;
+			l->cpu[l->n] = x[i].cpu < UINT32_MAX ? (uint32_t)x[i].cpu : UINT32_MAX;
+			l->state[l->n++] = x[i].state;
+		}
+	return (int)n;
+}
+
+/* The path that was found longest in the looks [first, first + SP_LOOKS_BLOCK). */
+static void longest(const struct sp_looks *l, size_t first, struct sp_looks_block *b)
+{
+	uint64_t ns[SP_LOOKS_BLOCK];
+	uint32_t paths[SP_LOOKS_BLOCK];
+	size_t i, k, n = 0;
+
+	for (i = first; i < first + SP_LOOKS_BLOCK; i++) {
+		const uint64_t lasted = sp_looks_until(l, i) - l->time[i];
+
+		b->state[l->state[i]] += lasted;
+		for (k = 0; k < n && paths[k] != l->path[i]; k++)
+			;
+		if (k == n) {
+			paths[n] = l->path[i];
+			ns[n++] = 0;
+		}
+		ns[k] += lasted;
+	}
+	b->path = paths[0];
+	b->ns = ns[0];
+	for (k = 1; k < n; k++)
+		if (ns[k] > b->ns) {
+			b->path = paths[k];
+			b->ns = ns[k];
+		}
+}
+
+int sp_looks_sum_up(struct sp_looks *l)
+{
+	const size_t n = l->n / SP_LOOKS_BLOCK;
+	size_t i;
+
+	l->blocks = calloc(n + 1, sizeof(*l->blocks));
+	for (i = 0; i < n && l->blocks; i++)
+		longest(l, i * SP_LOOKS_BLOCK, &l->blocks[i]);
+	return l->blocks ? 0 : -1;
+}
+
+int sp_looks_read(struct sp_looks *l, const struct sp_model *m, uint32_t location, struct sp_err *e)
+{
+	struct sp_sampled_events *s;
+	int rc;
+
+	*l = (struct sp_looks){.end = m->locations[location].end};
+	if (sp_sampled_open(&s, m, location, e))
+		return -1;
+	rc = s ? read_all(l, s, e) : 0;
+	sp_sampled_events_close(s);
+	if (l->n && l->end < l->time[l->n - 1])
+		l->end = l->time[l->n - 1];
+	if (rc == 0 && sp_looks_sum_up(l))
+		rc = sp_fail(e, ENOMEM, "not enough memory");
+	return rc;
+}
+
+void sp_looks_free(struct sp_looks *l)
+{
+	free(l->time);
+	free(l->path);
+	free(l->cpu);
+	free(l->state);
+	free(l->blocks);
+	*l = (struct sp_looks){.n = 0};
+}
+
+size_t sp_looks_at(const struct sp_looks *l, uint64_t moment)
+{
+	size_t low = 0, high = l->n;
+
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+
+		if (sp_looks_until(l, mid) > moment)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low;
+}
+
+/* ---- drawing ---- */
+
+void sp_looks_walk(const struct sp_looks *l, uint64_t begin, uint64_t end, uint32_t pixels, sp_looks_fn *told,
+                   void *arg)
+{
+	const double pixel = (double)(end - begin) / pixels;
+	size_t k = sp_looks_at(l, begin);
+
+	while (k < l->n && l->time[k] < end) {
+		const size_t last = k + SP_LOOKS_BLOCK - 1;
+		const uint64_t from = l->time[k] > begin ? l->time[k] : begin;
+		uint64_t to, state[SP_SAMPLE_STATES] = {0};
+
+		if (k % SP_LOOKS_BLOCK == 0 && last < l->n && l->time[k] >= begin && sp_looks_until(l, last) <= end) {
+			const struct sp_looks_block *b = &l->blocks[k / SP_LOOKS_BLOCK];
+
+			to = sp_looks_until(l, last);
+			if ((uint32_t)((double)(from - begin) / pixel) == (uint32_t)((double)(to - begin) / pixel)) {
+				told(arg, from, to, b->path, b->ns, b->state, SP_LOOKS_BLOCK);
+				k += SP_LOOKS_BLOCK;
+				continue;
+			}
+		}
+		to = sp_looks_until(l, k) < end ? sp_looks_until(l, k) : end;
+		if (to > from) {
+			state[l->state[k]] = to - from;
+			told(arg, from, to, l->path[k], to - from, state, 1);
+		}
+		k++;
+	}
+}
+
+bool sp_looks_stand(const struct sp_model *m, uint32_t location)
+{
+	const struct sp_process *p = &m->processes[m->locations[location].process];
+
+	return p->sampled && !p->traced;
+}
+
+/* ---- sums ---- */
+
+void sp_looks_range(const struct sp_looks *l, uint64_t begin, uint64_t end, struct sp_value *values)
+{
+	size_t k;
+
+	for (k = sp_looks_at(l, begin); k < l->n && l->time[k] < end; k++) {
+		const uint64_t from = l->time[k] > begin ? l->time[k] : begin;
+		const uint64_t to = sp_looks_until(l, k) < end ? sp_looks_until(l, k) : end;
+
+		if (l->path[k] && to > from)
+			values[l->path[k]].excl += (double)(to - from);
+	}
+}
+
+enum sp_looks_metric sp_looks_metric_of(const struct sp_metric *x)
+{
+	static const char *const names[SP_LOOKS_NOT] = {"sampled_running", "sampled_gil", "sampled_syscall",
+	                                                "sampled_idle", "sampled_cpu"};
+	int i = 0;
+
+	if (x->kind != SP_METRIC_SAMPLE)
+		return SP_LOOKS_NOT;
+	while (i < SP_LOOKS_NOT && strcmp(x->name.p, names[i]) != 0)
+		i++;
+	return (enum sp_looks_metric)i;
+}
+
+void sp_looks_grown(const struct sp_looks *l, uint64_t begin, uint64_t end, enum sp_looks_metric which, double *grown,
+                    size_t width)
+{
+	size_t k;
+
+	for (k = sp_looks_at(l, begin); k < l->n && l->time[k] < end; k++) {
+		const uint64_t from = l->time[k] > begin ? l->time[k] : begin;
+		const uint64_t to = sp_looks_until(l, k) < end ? sp_looks_until(l, k) : end;
+
+		if (which == SP_LOOKS_CPU)
+			grown[l->path[k] * width] += l->time[k] > begin ? l->cpu[k] : 0;
+		else if (l->state[k] == which && to > from)
+			grown[l->path[k] * width] += (double)(to - from);
+	}
+}
