@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// node build.mjs DIRECTORY [DEPFILE]: app.js and app.css of the viewer, cell.js and cell.css of the frame below a notebook's cell,
-// unpack.js that begins such a frame, and for ninja what they were made from.
+// node build.mjs DIRECTORY [DEPFILE]: app.js and app.css of the viewer, more.js with the views that are loaded when one of them is
+// opened, cell.js and cell.css of the frame below a notebook's cell, unpack.js that begins such a frame, and for ninja what they were
+// made from.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 // bytes: what a page may cost before it shows anything; a notebook has a frame for each of its measured cells
-const LIMITS = { app: 250_000, cell: 130_000, unpack: 1_000 };
+const LIMITS = { app: 240_000, more: 120_000, cell: 130_000, unpack: 1_000 };
 const here = dirname(fileURLToPath(import.meta.url));
 const [out, depfile] = process.argv.slice(2);
 if (!out) {
@@ -28,16 +29,57 @@ const options = {
   metafile: true,
   logLevel: 'warning',
 };
+const banner = { js: readFileSync(join(here, 'NOTICE'), 'utf8').trim() };
+
+/** The files that a script would be made of, and what each of them imports. */
+async function looked(entry) {
+  return (await build({ ...options, entryPoints: [entry], write: false })).metafile.inputs;
+}
+
+/** Files of app.js that those of more.js alone import: app.js hands them over, so that both scripts have the same ones. */
+async function handed() {
+  const [app, more] = await Promise.all([looked('src/main.tsx'), looked('src/more.tsx')]);
+  const wanted = Object.keys(more).filter((file) => !(file in app)).flatMap((file) => more[file].imports.map(({ path }) => path));
+  return [...new Set(wanted)].filter((file) => file in app && !file.endsWith('.css')).sort();
+}
+
+/** In the place of a file of app.js what that hands over; its style is there already. */
+const taken = (files) => ({
+  name: 'taken',
+  setup({ onLoad, onResolve, resolve: found }) {
+    onResolve({ filter: /./ }, async ({ path, kind, importer, resolveDir, pluginData }) => {
+      if (pluginData === taken || kind === 'entry-point') return undefined;
+      const at = await found(path, { kind, importer, resolveDir, pluginData: taken });
+      const part = files.indexOf(relative(here, at.path));
+      // a name that esbuild takes for CommonJS, of which it asks no list of exports
+      return part < 0 ? at : { path: `${part}.cjs`, namespace: 'taken' };
+    });
+    onLoad({ filter: /./, namespace: 'taken' }, ({ path }) => ({ contents: `module.exports = globalThis.spartitoParts[${parseInt(path)}]` }));
+    onLoad({ filter: /\.css$/ }, () => ({ contents: '', loader: 'js' }));
+  },
+});
+
+const parts = await handed();
+const handing = [
+  ...parts.map((file, i) => `import * as part${i} from "./${file}";`),
+  'import "./src/main.tsx";',
+  `globalThis.spartitoParts = [${parts.map((_, i) => `part${i}`)}];`,
+];
 const made = await Promise.all([
   build({
     ...options,
-    entryPoints: { app: 'src/main.tsx', cell: 'src/cell.tsx' },
-    banner: { js: readFileSync(join(here, 'NOTICE'), 'utf8').trim() },
+    outdir: undefined,
+    outfile: resolve(out, 'app.js'),
+    stdin: { contents: handing.join('\n'), resolveDir: here, sourcefile: 'parts.js' },
+    banner,
   }),
+  build({ ...options, entryPoints: { more: 'src/more.tsx' }, plugins: [taken(parts)] }),
+  build({ ...options, entryPoints: { cell: 'src/cell.tsx' }, banner }),
   build({ ...options, entryPoints: { unpack: 'src/unpack.ts' } }),
 ]);
 const outputs = Object.assign({}, ...made.map(({ metafile }) => metafile.outputs));
-const sources = Object.assign({}, ...made.map(({ metafile }) => metafile.inputs));
+const virtual = /^parts\.js$|^taken:/;
+const sources = new Set(made.flatMap(({ metafile }) => Object.keys(metafile.inputs)).filter((name) => !virtual.test(name)));
 for (const [name, limit] of Object.entries(LIMITS)) {
   const size = outputs[relative(here, resolve(out, `${name}.js`))].bytes;
   if (size > limit) {
@@ -46,8 +88,8 @@ for (const [name, limit] of Object.entries(LIMITS)) {
   }
 }
 if (depfile) {
-  const inputs = [...Object.keys(sources), 'build.mjs', 'package-lock.json', 'NOTICE'].map((name) =>
+  const inputs = [...sources, 'build.mjs', 'package-lock.json', 'NOTICE'].map((name) =>
     join(here, name).replace(/[ #$]/g, (c) => (c === '$' ? '$$' : '\\' + c)),
   );
-  writeFileSync(depfile, `app.js app.css cell.js cell.css unpack.js: ${inputs.join(' ')}\n`);
+  writeFileSync(depfile, `app.js app.css more.js cell.js cell.css unpack.js: ${inputs.join(' ')}\n`);
 }

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sys
 
+from spartito import sampled
 from spartito.options import near
 from spartito.reading import beside
 from spartito.say import Refused
@@ -81,7 +82,7 @@ class _Bar:
 
 def has_events(info: dict[str, Any]) -> bool:
     """Whether the experiment says what happened when: by a trace, or by samples."""
-    return bool(info["traced"]) or any(p["sampled"] for p in info["processes"])
+    return bool(info["traced"]) or sampled.taken(info)
 
 
 def refuse(f: Format, traced: bool) -> None:

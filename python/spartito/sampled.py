@@ -16,6 +16,11 @@ MOMENT = 0.1  # seconds that a process needs to be seen, at most
 MOST = 6
 
 
+def taken(info: dict[str, Any]) -> bool:
+    """Whether there are samples of some process."""
+    return any(p["sampled"] for p in info["processes"])
+
+
 def without_calls(info: dict[str, Any]) -> bool:
     """Whether some times are of samples alone, so that nobody knows how many calls they are of."""
     return any(p["sampled"] and not p["counted"] for p in info["processes"])

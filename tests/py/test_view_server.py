@@ -95,6 +95,7 @@ def _static(tmp_path_factory):
     """A page of the tests' own, so that they need no node."""
     folder = tmp_path_factory.mktemp("static")
     (folder / "app.js").write_text("script")
+    (folder / "more.js").write_text("second")
     (folder / "app.css").write_text("style")
     before, page.STATIC = page.STATIC, str(folder)
     yield
@@ -112,6 +113,7 @@ def test_page_and_data(running):
     for path, kind, has in [
         ("", "text/html", b'src="app.js"'),
         ("app.js", "text/javascript", b"script"),
+        ("more.js", "text/javascript", b"second"),
         ("app.css", "text/css", b"style"),
     ]:
         status, headers, body = running.ask(path)

@@ -116,6 +116,27 @@ def test_the_view(viewer, found):
     assert viewer.page.exceptions() == []
 
 
+def summed(found, key):
+    times = {}
+    for wait in found["waits"]:
+        times[key(wait)] = times.get(key(wait), 0.0) + wait["time"]
+    return sorted(times.values(), reverse=True)
+
+
+def test_waits_are_summed_up_by_call_path_and_by_who_waited_for_whom(viewer, found):
+    viewer.open("view=locks")
+    choose = "[...document.querySelectorAll('.choice label')].find((l) => l.textContent === %r).querySelector('input').click()"
+    viewer.page.evaluate(choose % "Call paths")
+    view = viewer.ready()
+    expected = summed(found, lambda w: (tuple(w["stack"]), w["file"], w["line"]))
+    assert [row[3] for row in view["sums"]] == pytest.approx(expected[:20])
+    viewer.page.evaluate(choose % "Who for whom")
+    view = viewer.ready()
+    assert [row[3] for row in view["sums"]] == pytest.approx(summed(found, lambda w: (w["location"], w["holder"]))[:20])
+    assert any(row[:2] == ["contender", "holder"] for row in view["sums"])
+    assert viewer.page.evaluate(f"{ROWS}.some((row) => row.textContent.includes('nobody, or not known'))")
+
+
 def test_a_click_on_what_was_waited_for_shows_its_waits(viewer):
     viewer.open("view=locks")
     viewer.page.evaluate(
@@ -149,6 +170,11 @@ def test_threads_that_wait_for_each_other_are_told(tmp_path, tmp_path_factory):
         view = v.open("view=locks")
         assert view["circles"][0] == "deadlock at the end: 2 threads wait for each other" and len(view["circles"]) == 3
         assert "first waits for Lock made at" in v.page.evaluate("document.querySelector('.note').textContent")
+        rings = view["rings"]
+        assert len(rings) == 1 and {name for name, _ in rings[0]} == {"first", "second"}
+        ring = v.page.evaluate("document.querySelector('.ring').getAttribute('aria-label')")
+        assert "first waits for Lock made at" in ring and ", which second holds" in ring and ", which first holds" in ring
+        assert v.page.evaluate("[...document.querySelectorAll('.ring path[marker-end]')].length") == 2
         assert any("not ended" in text for text in v.page.evaluate(f"{ROWS}.map((r) => r.textContent)"))
     finally:
         v.close()

@@ -35,6 +35,7 @@ if len(sys.argv) < 2:
 else:
     much = bytearray(50_000_000)
 """
+FACTS = "window.spartito.store.source.get('facts').then((columns) => columns.meta)"
 QUANTITIES = {"peak": "peak_bytes", "left": "left_bytes", "all": "bytes", "temporary": "temporary_bytes"}
 
 
@@ -135,8 +136,41 @@ def test_the_view(viewer, found):
     assert [row[2] for row in view["rows"]] == sorted((row[2] for row in view["rows"]), reverse=True)
     names = [(name, line) for name, line, _, _ in view["rows"]]
     assert ("__main__:grow", 5) in names and ("__main__:fill", 9) in names
-    spoken = viewer.page.evaluate("document.querySelector('canvas').getAttribute('aria-description')")
-    assert "heap" in spoken and "resident" in spoken
+    # of several processes the heaps, of one its resident size too
+    spoken = "document.querySelector('canvas').getAttribute('aria-description')"
+    names = [p["name"] for p in viewer.page.evaluate(FACTS)["processes"]]
+    assert len(names) == 2 and all(f"{name} " in viewer.page.evaluate(spoken) for name in names)
+    viewer.page.evaluate("document.querySelector('.legend button').click()")
+    assert viewer.ready()["heap"]["process"] == 0 and viewer.selection()["process"] == 0
+    assert "heap" in viewer.page.evaluate(spoken) and "resident" in viewer.page.evaluate(spoken)
+
+
+def choose(viewer, *titles):
+    for title in titles:
+        found = "[...document.querySelectorAll('.choice label')].find((l) => l.textContent === %r).querySelector('input').click()"
+        viewer.page.evaluate(found % title)
+    return viewer.ready()
+
+
+def test_threads_have_what_theirs_is(viewer, found):
+    viewer.open("view=memory")
+    view = choose(viewer, "Threads")
+    sums = memorytable.most(memorytable.summed(found["sites"], ("location",)), "peak_bytes", 20)
+    assert [row[2] for row in view["rows"]] == [row["peak_bytes"] for row in sums] and len(sums) == 2
+    viewer.page.evaluate("document.querySelectorAll('[role=row]')[1].dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+    viewer.ready()
+    assert viewer.selection()["location"] == sums[0]["location"]
+
+
+def test_a_flame_graph_has_all_paths_of_a_quantity(viewer):
+    viewer.open("view=memory")
+    for what, metric in (("At the peak", "peak_bytes"), ("Left at the end", "left_bytes")):
+        choose(viewer, what, "Flame graph")
+        viewer.page.wait_for(f"[...document.querySelectorAll('canvas')].some((c) => c.ariaDescription?.includes('{metric}'))")
+    assert viewer.pixels(".pane canvas")[0] > 2
+    viewer.page.evaluate("document.querySelector('.pane canvas').focus()")
+    viewer.key("ArrowDown", " ")
+    assert viewer.selection()["path"]
 
 
 @pytest.mark.parametrize("what", QUANTITIES)
@@ -144,10 +178,7 @@ def test_the_view(viewer, found):
 def test_each_choice_lists_its_own(viewer, found, what, by):
     viewer.open("view=memory")
     titles = {"peak": "At the peak", "left": "Left at the end", "all": "Allocated", "temporary": "Temporary"}
-    for title in (titles[what], by):
-        choose = "[...document.querySelectorAll('.choice label')].find((l) => l.textContent === %r).querySelector('input').click()"
-        viewer.page.evaluate(choose % title)
-    view = viewer.ready()
+    view = choose(viewer, titles[what], by)
     keys = ("function", "file", "line") if by == "Lines" else ("path",)
     rows = memorytable.most(memorytable.summed(found["sites"], keys), QUANTITIES[what], 20)
     assert [row[2] for row in view["rows"]] == [row[QUANTITIES[what]] for row in rows]
@@ -173,6 +204,43 @@ def test_trees_are_as_wide_as_what_was_live_at_the_peak(viewer, recorded):
     assert view["weight"] == "peak_bytes"
     outer = tree(Model(str(recorded)), "peak_bytes")
     assert view["total"] == sum(outer) > 80_000_000
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """Memory, and no times of anything."""
+    place = tmp_path_factory.mktemp("alone")
+    (place / "program.py").write_text(PROGRAM)
+    command = [sys.executable, "-m", "spartito", "run", "-q", "--memory-sample", "64K", "-o", "x"]
+    subprocess.run([*command, "--", sys.executable, "program.py", "child"], cwd=place, check=True)
+    v = Viewer(place / "x", tmp_path_factory.mktemp("browser"))
+    yield v, Model(str(place / "x"))
+    assert v.page.exceptions() == []
+    v.close()
+
+
+@pytest.mark.parametrize("view", ["summary", "table", "icicle", "sunburst", "bottomup", "callers", "graph", "memory"])
+def test_memory_alone_is_in_every_view(alone, view):
+    v, model = alone
+    peak = sum(tree(model, "peak_bytes"))
+    assert peak > 50_000_000 and not any(row["visits"] for row in model.flat())
+    shown = v.open(f"view={view}")
+    if view in ("icicle", "sunburst", "bottomup"):
+        assert (shown["weight"], shown["total"]) == ("peak_bytes", peak)
+    if view == "callers":
+        assert shown["name"] == "__main__:<module>" and shown["weight"] == "peak_bytes" and shown["excl"] > 50_000_000
+    if view == "graph":
+        assert shown["weight"] == "peak_bytes" and max(node["incl"] for node in shown["nodes"]) > 50_000_000
+    if view == "table":
+        assert {"excl", "incl", "visits", "mean"}.isdisjoint(shown["columns"]) and "peak_bytes:excl" in shown["columns"]
+        assert shown["sorting"] == {"id": "peak_bytes:excl", "down": True} and shown["top"][0]["name"] == "__main__:<module>"
+    if view == "summary":
+        assert shown["functions"][0][0] == "__main__:<module>" and "own peak_bytes" in v.page.evaluate("document.body.innerText")
+    # another weight, and none of time
+    menu = v.page.evaluate("[...(document.querySelector('label.menu select')?.options ?? [])].map((o) => o.value)")
+    if view in ("icicle", "sunburst", "bottomup", "callers", "graph"):
+        assert "" not in menu and {"peak_bytes", "left_bytes", "allocated"} <= set(menu)
+        assert v.open(f"view={view}&metric=allocated")["weight"] == "allocated"
 
 
 def test_without_memory_it_says_how_to_record_it(tmp_path, tmp_path_factory):

@@ -33,11 +33,13 @@ export interface Metric {
   own: boolean;
   /** A height that was reached, not a count. */
   level: boolean;
+  /** What counted it: "rusage", "sample", "memory" … */
+  source: string;
   /** Of the whole run, as it was counted. */
   total: number;
 }
 
-export type Has = "trace" | "lines" | "mpi" | "io" | "tasks" | "messages" | "waits" | "counters" | "metrics" | "source" | "compare" | "memory" | "locks";
+export type Has = "trace" | "time" | "states" | "lines" | "mpi" | "io" | "tasks" | "messages" | "waits" | "counters" | "metrics" | "source" | "compare" | "memory" | "locks";
 
 export interface Facts {
   title: string;

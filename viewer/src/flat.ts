@@ -2,6 +2,7 @@
 // The kind "flat": a row for each function that ran; and what tables do with it.
 import type { Columns, Numbers } from "./columns";
 import type { Regions } from "./facts";
+import { scaleOf, type Weight } from "./weight";
 
 export interface FlatMetric {
   name: string;
@@ -52,6 +53,13 @@ export class Flat {
     this.total = this.excl.reduce((sum, value) => sum + value, 0);
   }
 
+  /** Own time of each, or what it counted itself. */
+  own(weight: Weight): Float64Array {
+    const { metric } = weight;
+    const found = metric && this.metrics.find(({ name }) => name === metric.name);
+    return metric ? (found?.excl ?? this.excl).map((value) => value * scaleOf(metric)) : this.excl;
+  }
+
   get count(): number {
     return this.region.length;
   }
@@ -84,12 +92,12 @@ export interface ModuleShare {
   excl: number;
 }
 
-/** Own time of each package (the part of a module's name before the first dot), the longest first. */
-export function byPackage(flat: Flat, regions: Regions): ModuleShare[] {
+/** Sums of `own` (of each row) over each package (the part of a module's name before the first dot), the largest first. */
+export function byPackage(flat: Flat, regions: Regions, own: Float64Array = flat.excl): ModuleShare[] {
   const times = new Map<string, number>();
   for (let row = 0; row < flat.count; row++) {
     const name = regions.groupOf(flat.region[row]!).split(".", 1)[0]!;
-    times.set(name, (times.get(name) ?? 0) + flat.excl[row]!);
+    times.set(name, (times.get(name) ?? 0) + own[row]!);
   }
   return [...times].map(([module, excl]) => ({ module, excl })).sort((a, b) => b.excl - a.excl);
 }

@@ -3,7 +3,7 @@
 import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Columns } from "./columns";
-import { type Facts, Regions } from "./facts";
+import { type Facts, type Metric, Regions } from "./facts";
 import { type Params, query } from "./source";
 import { type Selection, type Store, range } from "./store";
 import { Tree } from "./tree";
@@ -90,11 +90,12 @@ function treeOf(weight: Weight): (columns: Columns) => Tree {
   return maker;
 }
 
-/** The call tree of what is selected: process, location, range of time. weighed: with the metric that is chosen instead of the time. */
-export function useTree(weighed = false): Answer<Tree> {
+/** The call tree of what is selected: process, location, range of time. weighed: with the metric that is chosen, or with this one,
+ * instead of the time. */
+export function useTree(weighed: boolean | Metric = false): Answer<Tree> {
   const selection = useSelection();
   const facts = useContext(KnownFacts);
-  const metric = weighed ? chosenMetric(facts, selection) : undefined;
+  const metric = typeof weighed === "object" ? weighed : weighed ? chosenMetric(facts, selection) : undefined;
   return useAnswer("tree", { ...range(selection), metric: metric?.name }, metric ? treeOf(weightOf(metric)) : asTree);
 }
 
@@ -104,9 +105,10 @@ export function useWholeTree(wanted: boolean): Answer<Tree> {
 }
 
 /** Tells tests, through window.spartito.state().view, what this view shows. */
-export function useReport(report: () => unknown): void {
+export function useReport(report: (() => unknown) | undefined): void {
   const store = useStore();
   useLayoutEffect(() => {
+    if (!report) return undefined; // a part of a view, which tells itself
     store.report = report;
     return () => {
       if (store.report === report) store.report = undefined;

@@ -36,6 +36,8 @@ export interface Locks {
   stacks: string[][];
   /** Lines about threads that wait for each other. */
   circles: string[];
+  /** The same: each waits for the lock, which the next one holds. */
+  rings: { location: number; lock: string }[][];
 }
 
 export const asLocks = (columns: Columns): Locks => columns.meta as unknown as Locks;
@@ -46,6 +48,39 @@ export interface ObjectRow {
   longest: number;
   count: number;
   threads: number;
+}
+
+/** Sums of waits that are the same in something. */
+export interface SumRow {
+  /** One of them, which tells what they have in common. */
+  of: LockWait;
+  time: number;
+  longest: number;
+  count: number;
+  threads: number;
+  objects: number;
+}
+
+export const SUMS = {
+  waits: { title: "Single waits", hint: "Each thread, place, object and holder", key: undefined },
+  paths: { title: "Call paths", hint: "Where threads waited", key: (w: LockWait): string => `${w.stack} ${w.at}` },
+  threads: { title: "Who for whom", hint: "Which thread waited for what another one held", key: (w: LockWait): string => `${w.location} ${w.holder}` },
+} as const;
+export type By = keyof typeof SUMS;
+
+/** The longest first. */
+export function summed(waits: readonly LockWait[], key: (w: LockWait) => string): SumRow[] {
+  const found = new Map<string, SumRow & { who: Set<number>; what: Set<number> }>();
+  for (const w of waits) {
+    let row = found.get(key(w));
+    if (!row) found.set(key(w), (row = { of: w, time: 0, longest: 0, count: 0, threads: 0, objects: 0, who: new Set(), what: new Set() }));
+    row.time += w.time;
+    row.longest = Math.max(row.longest, w.longest);
+    row.count += w.count;
+    row.threads = row.who.add(w.location).size;
+    row.objects = row.what.add(w.object).size;
+  }
+  return [...found.values()].sort(longer);
 }
 
 const longer = (a: { time: number }, b: { time: number }): number => b.time - a.time;

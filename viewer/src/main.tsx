@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { render } from "preact";
 import { App } from "./app";
+import { loadMore } from "./later";
 import { FileSource, ServerSource } from "./source";
 import { Store, range } from "./store";
+import { laterViews } from "./views/later";
 import "./style.css";
 
 const source = FileSource.in(document) ? new FileSource(document) : new ServerSource("data/");
@@ -15,6 +17,7 @@ for (const [kind, params] of [
   [store.selection.view === "summary" || store.selection.view === "table" ? "flat" : "tree", range(store.selection)],
 ] as const)
   source.get(kind, params).catch(() => undefined); // who shows it tells what went wrong
+if (source instanceof ServerSource && store.selection.view in laterViews) loadMore().catch(() => undefined);
 
 declare global {
   interface Window {

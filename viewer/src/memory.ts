@@ -24,13 +24,15 @@ export interface Heap {
   rows: [number, number];
 }
 
-/** What one line, or one call path, allocated. */
+/** What one line, one call path or one thread allocated. */
 export interface Site {
   /** Of a line: a name like "module:function", null where it is not known. */
   function?: string | null;
   file?: string | null;
   line?: number;
   path?: number;
+  process?: number;
+  location?: number;
   count: number;
   bytes: number;
   peak: number;
@@ -48,6 +50,7 @@ export interface Memory {
   processes: Heap[];
   lines: Site[];
   paths: Site[];
+  threads: Site[];
   /** Sites of lines, and of call paths, that are not among these, as they are too many. */
   hidden: [number, number];
   stacks: Stacks;
@@ -60,12 +63,21 @@ export interface Memory {
 export const asMemory = (columns: Columns): Memory & { columns: Columns } => ({ ...(columns.meta as unknown as Memory), columns });
 
 export const WHATS = {
-  peak: { title: "At the peak", hint: "What was live when the process had most", bytes: "peak_bytes", blocks: "peak" },
-  left: { title: "Left at the end", hint: "What was never released before the program ended", bytes: "left_bytes", blocks: "left" },
-  all: { title: "Allocated", hint: "All that was allocated, released or not", bytes: "bytes", blocks: "count" },
-  temporary: { title: "Temporary", hint: "Released before the thread allocated again", bytes: "temporary_bytes", blocks: "temporary" },
+  peak: { title: "At the peak", hint: "What was live when the process had most", bytes: "peak_bytes", blocks: "peak", metric: "peak_bytes" },
+  left: { title: "Left at the end", hint: "What was never released before the program ended", bytes: "left_bytes", blocks: "left", metric: "left_bytes" },
+  all: { title: "Allocated", hint: "All that was allocated, released or not", bytes: "bytes", blocks: "count", metric: "allocated" },
+  temporary: { title: "Temporary", hint: "Released before the thread allocated again", bytes: "temporary_bytes", blocks: "temporary", metric: "temporary" },
 } as const;
 export type What = keyof typeof WHATS;
+
+/** How the sites stand together; a flame graph has all call paths. */
+export const BYS = {
+  lines: { title: "Lines", one: "line" },
+  paths: { title: "Call paths", one: "call path" },
+  threads: { title: "Threads", one: "thread" },
+  flame: { title: "Flame graph", one: "call path" },
+} as const;
+export type By = keyof typeof BYS;
 
 /** The process that is drawn: the selected one, or the one with the highest peak. */
 export function heapOf(memory: Memory, process: number | undefined): Heap | undefined {
@@ -73,15 +85,26 @@ export function heapOf(memory: Memory, process: number | undefined): Heap | unde
   return memory.processes.reduce<Heap | undefined>((most, p) => (most && most.peak_bytes >= p.peak_bytes ? most : p), undefined);
 }
 
-/** The heap, and the resident size of the process. */
-export function curvesOf(columns: Columns, heap: Heap): Curve[] {
+function curveOf(columns: Columns, heap: Heap, name: "heap" | "resident"): Curve {
   const [first, end] = heap.rows;
   const at = columns.f64("at").subarray(first, end);
-  return ["heap", "resident"].map((name) => {
-    const value = columns.f64(name).subarray(first, end);
-    return { location: heap.process, shape: "steps", at, value, low: value, high: value };
-  });
+  const value = columns.f64(name).subarray(first, end);
+  return { location: heap.process, shape: "steps", at, value, low: value, high: value };
 }
+
+/** The heap, and the resident size of the process. */
+export function curvesOf(columns: Columns, heap: Heap): Curve[] {
+  return [curveOf(columns, heap, "heap"), curveOf(columns, heap, "resident")];
+}
+
+const CURVES = 8; // processes that have a curve where several are drawn
+
+/** The heaps of several processes, those with the highest peaks, in their order. */
+export function heapsOf(memory: Memory): Heap[] {
+  const most = [...memory.processes].sort((a, b) => b.peak_bytes - a.peak_bytes).slice(0, CURVES);
+  return most.sort((a, b) => a.process - b.process);
+}
+export const heapCurves = (columns: Columns, heaps: readonly Heap[]): Curve[] => heaps.map((heap) => curveOf(columns, heap, "heap"));
 
 /** What is marked in the picture: moments, and heights. */
 export function marksOf(heap: Heap, span: Span): { at: { time: number; label: string }[]; level: { value: number; label: string }[] } {
@@ -94,9 +117,9 @@ export function marksOf(heap: Heap, span: Span): { at: { time: number; label: st
 }
 
 /** The rows that have any of it, most first. */
-export function sitesOf(memory: Memory, what: What, by: "lines" | "paths"): Site[] {
+export function sitesOf(memory: Memory, what: What, by: By): Site[] {
   const key = WHATS[what].bytes;
-  return memory[by].filter((site) => site[key] > 0).sort((a, b) => b[key] - a[key]);
+  return memory[by === "flame" ? "paths" : by].filter((site) => site[key] > 0).sort((a, b) => b[key] - a[key]);
 }
 
 export function words(memory: Memory, heap: Heap): string {

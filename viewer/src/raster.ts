@@ -43,11 +43,11 @@ export class Raster {
     if (this.image) this.canvas?.getContext("2d")?.putImageData(this.image, 0, 0);
   }
 
-  /** A line at a place of the picture, so wide and high. */
-  show(pen: CanvasRenderingContext2D, line: number, x: number, y: number, width: number, height: number): void {
+  /** So many lines, one below the other, at a place of the picture, together so wide and high. */
+  show(pen: CanvasRenderingContext2D, line: number, x: number, y: number, width: number, height: number, lines = 1): void {
     if (!this.canvas) return;
     pen.imageSmoothingEnabled = false;
-    pen.drawImage(this.canvas, 0, line, this.width, 1, x, y, width, height);
+    pen.drawImage(this.canvas, 0, line, this.width, lines, x, y, width, height);
   }
 }
 

@@ -282,7 +282,7 @@ export class TimelineData {
   }
 
   private readMarkers(landed: () => void): void {
-    if (!this.facts.traced) return;
+    if (!this.facts.has.trace) return;
     this.source.get("markers").then(
       (columns) => {
         const texts = (columns.meta["texts"] ?? []) as string[];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Paints the rows of a time line: what each location did, the call stacks of open rows, messages, markers, the selected range.
+import type { Bands } from "./bands";
 import { NONE, type Columns } from "./columns";
 import type { Facts, Regions } from "./facts";
 import { type Inks, setFont, write } from "./ink";
@@ -32,6 +33,7 @@ export interface Picture {
   scroll: number;
   tasks: readonly Task[];
   small: Small | undefined; // the whole run
+  bands: Bands | undefined; // in the place of the overviews
   overviews: ReadonlyMap<string, Asked<Overview>>;
   stacks: ReadonlyMap<string, Asked<Stack>>;
   steps: ReadonlyMap<string, Asked<Steps>>;
@@ -318,20 +320,27 @@ export function paintRows(p: Picture): { lines: Drawn[]; hidden: number } {
   const { pen, raster, inks } = p;
   const lines = linesOf(p);
   const ratio = window.devicePixelRatio || 1;
-  raster.begin(Math.round((p.width - p.left) * ratio), lines.length, inks.paperPixel);
+  const several = (line: Line): number => (line.lane < 0 && p.bands ? p.bands.lines : 1);
+  raster.begin(Math.round((p.width - p.left) * ratio), lines.reduce((sum, line) => sum + several(line), 0), inks.paperPixel);
   const names: Label[] = [];
   const boxes = new Map<string, Label>();
-  lines.forEach((line, i) => {
-    if (line.lane < 0) fillOverview(p, line, i * raster.width, names);
-    else fillLane(p, line, i * raster.width, boxes);
-  });
+  let next = 0;
+  for (const line of lines) {
+    const at = next * raster.width;
+    if (line.lane >= 0) fillLane(p, line, at, boxes);
+    else if (p.bands) p.bands.fill(p, line.row.location, at);
+    else fillOverview(p, line, at, names);
+    next += several(line);
+  }
   raster.end();
   const messages = messageLines(p);
   inRows(p, () => {
-    lines.forEach((line, i) => {
+    next = 0;
+    for (const line of lines) {
       const high = line.lane < 0 ? p.layout.row : LANE;
-      raster.show(pen, i, p.left, line.y + 1, p.width - p.left, high - 1 - (line.lane < 0 ? 1 : 0));
-    });
+      raster.show(pen, next, p.left, line.y + 1, p.width - p.left, high - 1 - (line.lane < 0 ? 1 : 0), several(line));
+      next += several(line);
+    }
     const [first, last] = p.layout.visible(p.scroll, p.scroll + p.height - p.top);
     for (let i = first; i < last; i++) {
       const y = p.top + p.layout.tops[i]! - p.scroll;

@@ -74,8 +74,9 @@ export function reportOf(sight: Sight, selection: Selection, waiting: boolean): 
     span: control.span,
     whole: control.data.whole,
     range: selection.begin === undefined ? null : [selection.begin, selection.end],
-    ready: !waiting && !sight.stale && !control.data.busy && [...control.answers.overviews.values(), ...control.answers.stacks.values(), ...control.answers.steps.values()].every((asked) => asked.complete),
-    problem: control.data.problem,
+    ready: !waiting && !sight.stale && !control.data.busy && (sight.bands?.complete ?? true) && [...control.answers.overviews.values(), ...control.answers.stacks.values(), ...control.answers.steps.values()].every((asked) => asked.complete),
+    problem: control.data.problem || (sight.bands?.problem ?? ""),
+    bands: sight.bands?.report(),
     count: layout.rows.length,
     rows: layout.rows.slice(0, 200).map((row, i) => ({
       label: row.label,

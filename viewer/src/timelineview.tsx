@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The time line: a picture that follows wheel, keys and pointer at once from what is known, and gets finer when answers come.
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useReducer } from "preact/hooks";
 import { OneRun } from "./against";
+import type { Bands, MakeBands } from "./bands";
 import { type Colour, ofModule } from "./colour";
 import { NONE } from "./columns";
 import type { Facts, Regions } from "./facts";
@@ -13,14 +15,15 @@ import { blend, Palette, pixelOf, Raster } from "./raster";
 import { BLOCK, blocksOf, LANE, type Task } from "./rows";
 import type { Selection, Store } from "./store";
 import { Control, type Focus, press } from "./timelinecontrol";
-import { CHART, metricSeries, paintCharts, seriesOf } from "./timelinecharts";
+import { metricSeries, paintCharts, seriesOf } from "./timelinecharts";
 import { TimelineData } from "./timelinedata";
 import "./timeline.css";
-import { describe, Details, ofCounter, ofMessage, type Shown } from "./timelinedetails";
+import { Details } from "./timelinedetails";
 import { type Inks, inksOf } from "./ink";
 import { type Drawn, paintRows, type Picture } from "./timelinedraw";
 import { MINI, moreOf, paintFrame, paintGrid, paintGutter, paintMini, paintRuler, RULER } from "./timelinehead";
 import { reportOf } from "./timelinereport";
+import { gutterTitle, shownAt } from "./timelineunder";
 import { clamp, length, ruler, type Span } from "./timescale";
 import { search } from "./tree";
 import { inModule } from "./meant";
@@ -30,6 +33,7 @@ export interface Sight {
   facts: Facts;
   regions: Regions;
   control: Control;
+  bands: Bands | undefined;
   raster: Raster;
   last: { lines: Drawn[]; hidden: number; picture: Picture | undefined };
   stale: boolean; // something came since the last picture
@@ -74,12 +78,14 @@ function askSeries(control: Control, facts: Facts): void {
 }
 
 /** Asks for what the picture shows. */
-function ask(control: Control, facts: Facts): void {
+function ask({ control, facts, bands }: Sight): void {
   const { layout, data, scroll, span } = control;
   const [first, last] = layout.visible(scroll, scroll + control.height - control.top);
   const rows = layout.rows.slice(first, last).filter((row) => row.kind === "thread");
   const wide = (control.width - control.left) * Math.min(window.devicePixelRatio || 1, 2);
-  const overviews = data.overviews.want(blocksOf(rows.map((row) => row.location)).map(String), span, wide);
+  const locations = rows.map((row) => row.location);
+  bands?.want(locations, span, wide);
+  const overviews = data.overviews.want(bands ? [] : blocksOf(locations).map(String), span, wide);
   const tasks = layout.rows.slice(first, last).filter((row) => row.kind === "task");
   const steps = data.steps.want(blocksOf(tasks.map((row) => control.tasks[row.task]?.id ?? -1)).map(String), span, wide);
   const open = rows.filter((row) => control.opened.has(row.key)).map((row) => String(row.location));
@@ -105,7 +111,7 @@ function paint(sight: Sight, colours: ReturnType<typeof useColours>, selection: 
   sight.stale = false;
   const { control, facts, regions, raster } = sight;
   control.setScroll(control.scroll);
-  ask(control, facts);
+  ask(sight);
   const { drag } = control;
   const chosen = drag?.kind === "range" ? { begin: Math.min(drag.from, drag.to), end: Math.max(drag.from, drag.to) } : rangeOf(selection, control.data.whole);
   const messages = facts.has.messages ? control.data.messages.want(["m"], control.span, width - control.left).get("m") : undefined;
@@ -126,6 +132,7 @@ function paint(sight: Sight, colours: ReturnType<typeof useColours>, selection: 
     scroll: control.scroll,
     tasks: control.tasks,
     small: control.data.small,
+    bands: sight.bands,
     ...control.answers,
     messages,
     markers: control.data.markers,
@@ -158,46 +165,11 @@ function moreShown(control: Control): { threads: (process: number) => boolean; t
   return { threads: (process) => control.threadsShown(process), tasks: (process) => control.tasksOf.has(process) };
 }
 
-/** The message whose line is nearest, if one is near. */
-function messageAt(lines: readonly Drawn[], x: number, y: number): Drawn | undefined {
-  let best: Drawn | undefined;
-  let least = 4;
-  for (const line of lines) {
-    const [dx, dy] = [line.x1 - line.x0, line.y1 - line.y0];
-    const along = Math.min(Math.max(((x - line.x0) * dx + (y - line.y0) * dy) / Math.max(dx * dx + dy * dy, 1e-9), 0), 1);
-    const away = Math.hypot(x - line.x0 - along * dx, y - line.y0 - along * dy);
-    if (away < least) [best, least] = [line, away];
-  }
-  return best;
-}
-
-function shownAt(sight: Sight): { shown: Shown | undefined; spoken: string } {
-  const { control, facts, regions } = sight;
-  const { focus, hover } = control;
-  const words = focus && describe(control, facts, regions, focus);
-  const row = focus && control.layout.rows[focus.row];
-  const spoken = row ? `${row.label}: ${words ? `${words.title}, ${words.pairs.map((pair) => pair.join(" ")).join(", ")}` : "nothing"}` : "";
-  if (hover?.zone === "rows") {
-    const block = control.block(hover);
-    const message = block ? undefined : messageAt(sight.last.lines, hover.x, hover.y);
-    const found = message ? ofMessage(control, facts, message) : describe(control, facts, regions, hover);
-    if (found) return { shown: found, spoken };
-  }
-  if (hover?.zone === "charts") {
-    const series = control.series[Math.floor((hover.y - MINI - RULER) / CHART)];
-    if (series) return { shown: ofCounter(control, facts, series, hover.time), spoken };
-  }
-  return { shown: words, spoken };
-}
-
-/** The name of the row that the pointer is on: at the left there is little room for it. */
-function gutterTitle({ hover, layout }: Control): string | undefined {
-  const row = hover?.zone === "gutter" ? layout.rows[hover.row] : undefined;
-  return row && [row.label, row.detail].filter(Boolean).join(", ");
-}
-
 function choose(store: Store, sight: Sight, at: Focus): void {
-  const { control } = sight;
+  const { control, bands } = sight;
+  const row = control.layout.rows[at.row];
+  const found = bands && at.lane < 0 && row?.kind === "thread" ? bands.path(row.location, at.time) : undefined;
+  if (found) return store.select({ path: found });
   const block = control.block(at);
   const region = block?.region ?? control.cell(at)?.region;
   if (region === undefined || region === NONE) return;
@@ -263,14 +235,14 @@ function key(store: Store, sight: Sight, event: KeyboardEvent): boolean {
 }
 
 function Says({ sight }: { sight: Sight }) {
-  const { control, last } = sight;
+  const { control, last, bands } = sight;
   const hidden = last.hidden > 0 ? `${count(last.hidden)} more messages than lines: zoom in · ` : "";
   const { problem, withoutMessages } = control.data;
   return (
     <>
       {hidden}
       {withoutMessages ? `messages are not shown: ${withoutMessages} · ` : ""}
-      {problem ? `not all detail can be shown: ${problem} · ` : control.data.busy ? "reading… · " : ""}
+      {problem || bands?.problem ? `not all detail can be shown: ${problem || bands?.problem} · ` : control.data.busy || bands?.busy ? "reading… · " : ""}
       {time(length(control.span))} in view
     </>
   );
@@ -283,6 +255,8 @@ interface Props {
   facts: Facts;
   regions: Regions;
   single: number | undefined;
+  bands: MakeBands | undefined;
+  children?: ComponentChildren;
 }
 
 /** What calls it several times before the next frame calls it once. */
@@ -298,20 +272,27 @@ function onceAFrame(act: () => void): () => void {
   };
 }
 
-function useSight({ facts, regions, single }: Props, redraw: () => void): Sight {
+function useSight({ facts, regions, single, bands }: Props, redraw: () => void): Sight {
   const store = useStore();
   const sight = useMemo((): Sight => {
     const soon = onceAFrame(redraw);
-    const data = new TimelineData(store.source, facts, () => {
+    const landed = (): void => {
       sight.stale = true;
       soon();
-    });
+    };
+    const data = new TimelineData(store.source, facts, landed);
     const first = rangeOf(store.selection, data.whole);
     const control = new Control(facts, data, [], single, first && clamp(first, data.whole));
-    const sight: Sight = { facts, regions, control, raster: new Raster(), last: { lines: [], hidden: 0, picture: undefined }, stale: true };
+    const sight: Sight = { facts, regions, control, bands: bands?.(store.source, facts, regions, data.whole, landed), raster: new Raster(), last: { lines: [], hidden: 0, picture: undefined }, stale: true };
     return sight;
-  }, [facts, regions, single, store]);
-  useEffect(() => () => sight.control.data.close(), [sight]);
+  }, [facts, regions, single, bands, store]);
+  useEffect(
+    () => () => {
+      sight.control.data.close();
+      sight.bands?.close();
+    },
+    [sight],
+  );
   return sight;
 }
 
@@ -322,7 +303,7 @@ function Sheet(props: Props) {
   const sight = useSight(props, () => redraw());
   const { control } = sight;
   const { facts, regions } = props;
-  const wanted = facts.has.tasks && props.single === undefined;
+  const wanted = facts.has.tasks && facts.has.trace && props.single === undefined;
   const answer = useAnswer(wanted ? "tasks" : undefined, {}, asTasks);
   const tasks = answer.data;
   if (tasks) control.tasks = tasks;
@@ -359,6 +340,7 @@ function Sheet(props: Props) {
             {text}
           </button>
         ))}
+        {props.children}
       </Toolbar>
       <OneRun />
       <div class="sheet">
@@ -420,10 +402,15 @@ function Sheet(props: Props) {
   );
 }
 
-/** single: the one location whose calls are shown, and nothing else. */
-export function Lines({ single }: { single?: number | undefined }) {
+/** single: the one location whose calls are shown, and nothing else; bands: what rows show instead of functions; children: what stands
+ * above. */
+export function Lines({ single, bands, children }: { single?: number | undefined; bands?: MakeBands; children?: ComponentChildren }) {
   const facts = useFacts();
   const regions = useRegions().data;
   if (!regions) return null;
-  return <Sheet key={single} facts={facts} regions={regions} single={single} />;
+  return (
+    <Sheet key={single} facts={facts} regions={regions} single={single} bands={bands}>
+      {children}
+    </Sheet>
+  );
 }

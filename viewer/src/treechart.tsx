@@ -5,7 +5,7 @@ import { heldIn, step } from "./boxes";
 import { type Measure, change, largestChange } from "./change";
 import { type Colour, INK, css, muted, ofChange, ofModule } from "./colour";
 import { NONE } from "./columns";
-import { MPI, type Regions } from "./facts";
+import { MPI, type Metric, type Regions } from "./facts";
 import { useDark, useRegions, useSelection, useStore, useTree } from "./hooks";
 import { Pairs } from "./parts/Tooltip";
 import { useMeant } from "./meant";
@@ -61,12 +61,12 @@ function colouring(tree: Tree, regions: Regions, dark: boolean, paint: Paint): (
   return (row) => ofChange(change(tree.incl[row]!, base.incl[row]!, paint, largest), dark);
 }
 
-/** undefined with the sentence until there is something to draw. */
-export function useChart(paint: Paint): { chart: Chart | undefined; problem: string | undefined } {
+/** undefined with the sentence until there is something to draw. metric: that it is as wide as, whatever is chosen. */
+export function useChart(paint: Paint, metric?: Metric): { chart: Chart | undefined; problem: string | undefined } {
   const store = useStore();
   const selection = useSelection();
   const dark = useDark();
-  const answer = useTree(true);
+  const answer = useTree(metric ?? true);
   const regionsAnswer = useRegions();
   const tree = answer.data;
   const regions = regionsAnswer.data;
@@ -122,7 +122,7 @@ const calls = (visits: number): string => (visits === 1 ? "1 call" : `${count(vi
 export function spoken(chart: Chart, row: number): string {
   const { tree } = chart;
   const incl = tree.inclOf(row);
-  const own = row === ROOT ? "" : `, ${tree.weight.own} ${tree.weight.show(tree.excl[row]!)}, ${calls(tree.visits[row]!)}, level ${tree.depth[row]! + 1}`;
+  const own = row === ROOT ? "" : `, ${tree.weight.own} ${tree.weight.show(tree.excl[row]!)}, ${tree.visits[row] ? `${calls(tree.visits[row]!)}, ` : ""}level ${tree.depth[row]! + 1}`;
   return `${nameOf(chart, row)}: ${tree.weight.say(incl)}, ${percent(tree.total ? incl / tree.total : 0)} of all${own}`;
 }
 
@@ -159,7 +159,7 @@ export function About({ chart, row, until }: { chart: Chart; row: number; until:
           [tree.weight.name, `${tree.weight.show(incl)}, ${percent(incl / tree.total)} of all`],
           above !== ROOT && ["of its caller", percent(incl / tree.incl[above]!)],
           [tree.weight.own, `${tree.weight.show(tree.excl[row]!)}, ${percent(tree.excl[row]! / tree.total)} of all`],
-          ["calls", `${count(tree.visits[row]!)}, ${tree.weight.show(incl / Math.max(1, tree.visits[row]!))} each`],
+          tree.visits[row]! > 0 && ["calls", `${count(tree.visits[row]!)}, ${tree.weight.show(incl / Math.max(1, tree.visits[row]!))} each`],
           before !== undefined && ["before", `${time(before)} (${signed(time(incl - before), incl - before)})`],
         ]}
       />

@@ -80,12 +80,26 @@ export function without(facts: Facts, selection: Selection, metric: Metric): str
   const ranged = selection.begin !== undefined || selection.end !== undefined;
   if (facts.has.compare) return "Beside another run widths are times, which both of them have.";
   if (!metric.total) return "Nothing of it was counted.";
-  if (ranged && metric.own) return "It is not known within a range of time: its values are not in the trace.";
+  if (ranged && metric.own && !inSamples(metric)) return "It is not known within a range of time: its values are not in the trace.";
   return undefined;
 }
 
-/** The metric that is chosen, if it can be. */
+/** Each sample has its state and processor time; looks that found nothing new are counted, but are no samples. */
+const inSamples = (metric: Metric): boolean => metric.source === "sample" && metric.unit === "s";
+
+/** Whether functions have times: where memory alone was recorded they have none. */
+export const timed = (facts: Facts): boolean => !facts.metrics.length || facts.locations.some(({ busy }) => busy > 0);
+
+const FIRST = "peak_bytes";
+
+/** What is shown where nothing is chosen; undefined: the time. */
+function first(facts: Facts): Metric | undefined {
+  if (timed(facts)) return undefined;
+  return facts.metrics.find(({ name, total }) => name === FIRST && total) ?? facts.metrics.find(({ total }) => total);
+}
+
+/** The metric that is chosen, if it can be; the first one where there are no times. */
 export function chosenMetric(facts: Facts | undefined, selection: Selection): Metric | undefined {
-  const metric = facts?.metrics.find((one) => one.name === selection.metric);
+  const metric = facts && (facts.metrics.find((one) => one.name === selection.metric) ?? first(facts));
   return facts && metric && !without(facts, selection, metric) ? metric : undefined;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { type LockWait, flowOf, objectsOf } from "../src/locks";
+import { type LockWait, SUMS, flowOf, objectsOf, summed } from "../src/locks";
 
 const wait = (location: number, object: number, holder: number | null, time: number, count = 1): LockWait => ({
   object,
@@ -21,6 +21,19 @@ describe("locks", () => {
     expect(objectsOf(waits)).toMatchObject([
       { object: 0, time: 6, longest: 3, count: 6, threads: 2 },
       { object: 1, time: 4, longest: 4, count: 1, threads: 1 },
+    ]);
+  });
+
+  it("are summed up by call path, and by who waited for whom", () => {
+    const elsewhere = { ...wait(1, 1, 2, 7), stack: 3 };
+    expect(summed([...waits, elsewhere], SUMS.paths.key)).toMatchObject([
+      { time: 10, count: 7, threads: 3, objects: 2 },
+      { of: { stack: 3 }, time: 7, longest: 7, count: 1, threads: 1, objects: 1 },
+    ]);
+    expect(summed(waits, SUMS.threads.key).map(({ of, time, count }) => [of.location, of.holder, time, count])).toEqual([
+      [1, 2, 5, 5],
+      [3, null, 4, 1],
+      [2, 1, 1, 1],
     ]);
   });
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { pack, parse } from "../src/columns";
 import { valueAt } from "../src/curves";
-import { type Heap, type Memory, type Site, asMemory, curvesOf, heapOf, marksOf, sitesOf, words } from "../src/memory";
+import { type Heap, type Memory, type Site, asMemory, curvesOf, heapCurves, heapOf, heapsOf, marksOf, sitesOf, words } from "../src/memory";
 
 const heap = (process: number, peak: number, rows: [number, number], limit: Heap["limit"] = null): Heap => ({
   process,
@@ -39,6 +39,7 @@ const said: Memory = {
   processes: [heap(0, 100, [0, 2]), heap(2, 700, [2, 5], limit)],
   lines: [site(1, { peak: 1, peak_bytes: 10, left: 1, left_bytes: 10 }), site(2, { peak: 2, peak_bytes: 30 }), site(3, { bytes: 5, count: 1 })],
   paths: [],
+  threads: [],
   hidden: [0, 0],
   stacks: {},
   totals: { bytes: 900, count: 3, peak_bytes: 40, left_bytes: 10, temporary_bytes: 0, growing_bytes: 5, cache_bytes: 5 },
@@ -63,6 +64,14 @@ describe("memory", () => {
     expect(Array.from(inHeap!.at)).toEqual([0, 0.2, 0.3]);
     expect([0.1, 0.25, 0.9].map((t) => valueAt(inHeap!, t))).toEqual([3, 700, 5]);
     expect(valueAt(resident!, 0.25)).toBe(4096);
+  });
+
+  it("has a curve for the heap of each process where several are drawn, in their order", () => {
+    const heaps = heapsOf({ ...memory, processes: [...memory.processes].reverse() });
+    expect(heaps.map(({ process }) => process)).toEqual([0, 2]);
+    expect(heapCurves(memory.columns, heaps).map((curve) => [curve.location, ...curve.value])).toEqual([[0, 1, 2], [2, 3, 700, 5]]);
+    const many = Array.from({ length: 12 }, (_, i) => ({ ...memory.processes[0]!, process: i, peak_bytes: i === 3 ? 9999 : i }));
+    expect(heapsOf({ ...memory, processes: many }).map(({ process }) => process)).toEqual([3, 5, 6, 7, 8, 9, 10, 11]);
   });
 
   it("marks peak and limit where they are in sight", () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { pack, parse } from "../src/columns";
 import type { Facts, Metric } from "../src/facts";
 import { Tree } from "../src/tree";
-import { amountOf, chosenMetric, columnOf, rateOf, TIME, weightOf, without } from "../src/weight";
+import { amountOf, chosenMetric, columnOf, rateOf, TIME, timed, weightOf, without } from "../src/weight";
 
 const metric = (name: string, unit: string, exponent = 0, more: Partial<Metric> = {}): Metric => ({
   name,
@@ -12,6 +12,7 @@ const metric = (name: string, unit: string, exponent = 0, more: Partial<Metric> 
   what: "",
   own: false,
   level: false,
+  source: "rusage",
   total: 10,
   ...more,
 });
@@ -69,11 +70,23 @@ describe("a weighed tree", () => {
 });
 
 describe("the choice", () => {
-  const facts = { metrics: [faults, read], has: { compare: false } } as unknown as Facts;
+  const facts = { metrics: [faults, read], locations: [{ busy: 3 }], has: { compare: false } } as unknown as Facts;
   it("is what the selection names", () => {
     expect(chosenMetric(facts, { view: "icicle" })).toBeUndefined();
     expect(chosenMetric(facts, { view: "icicle", metric: "ru_minflt" })).toBe(faults);
     expect(chosenMetric(facts, { view: "icicle", metric: "speed" })).toBeUndefined();
+  });
+  it("is the first that was counted where there are no times, what was live at the peak before all", () => {
+    const untimed = { ...facts, locations: [{ busy: 0 }], metrics: [{ ...faults, total: 0 }, read, metric("peak_bytes", "B")] } as unknown as Facts;
+    expect([timed(facts), timed(untimed), timed({ ...untimed, metrics: [] })]).toEqual([true, false, true]);
+    expect(chosenMetric(untimed, { view: "icicle" })?.name).toBe("peak_bytes");
+    expect(chosenMetric(untimed, { view: "icicle", metric: read.name })).toBe(read);
+    expect(chosenMetric({ ...untimed, metrics: untimed.metrics.slice(0, 2) }, { view: "icicle" })).toBe(read);
+  });
+  it("of samples is known within a range of time, but not how many looks there were", () => {
+    const of = (name: string, unit: string) => without(facts, { view: "icicle", begin: 1, end: 2 }, metric(name, unit, 0, { own: true, source: "sample" }));
+    expect(of("sampled_idle", "s")).toBeUndefined();
+    expect(of("samples", "#")).toContain("range of time");
   });
   it("says why it cannot be", () => {
     expect(without(facts, { view: "icicle", begin: 1, end: 2 }, read)).toContain("range of time");

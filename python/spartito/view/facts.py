@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 
-from spartito import __version__, conditions, iotable, locktable, losses, memorytable, mpitable
+from spartito import __version__, conditions, iotable, locktable, losses, memorytable, mpitable, sampled
 from spartito.reading import command, launcher, what_ran
 from spartito.view import payload, words
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from spartito._analyse import Model
 
-METRIC = ("name", "unit", "exponent", "what", "own", "level", "total")  # of Model.info()
+METRIC = ("name", "unit", "exponent", "what", "own", "level", "source", "total")  # of Model.info()
 FIRST = 10  # functions that sentences may be about
 
 
@@ -86,6 +86,8 @@ def _has(model: Model, info: dict[str, Any]) -> dict[str, bool]:
     tasks = model.tasks(limit=1)
     return {
         "trace": info["traced"],
+        "time": info["traced"] or sampled.taken(info),
+        "states": sampled.taken(info),
         "counters": info["traced"] and bool(info["counters"]),
         "metrics": info["traced"] and any(not metric["own"] for metric in info["metrics"]),
         "lines": bool(model.lines()),

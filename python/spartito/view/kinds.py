@@ -9,10 +9,11 @@ as a payload of columns. The server and the one-file page take the same bytes fr
     tasks       meta: what Model.tasks() says (limit)
     locks       meta: objects (what was waited for: name, got, held), waits (the longest: object, location, holder, stack and
                 holder_stack as indices in meta.stacks, at, count, time, longest, open), hidden (how many others), stacks, circles
-                (lines): spartito.view.locks
+                (lines), rings (the same: links of location and lock, a name): spartito.view.locks
     memory      meta: processes (of Model.memory(), and rows: first and last + 1 in the columns), lines and paths (those with the
-                most that was live at the peak, is left, was allocated, was temporary), hidden (how many others of both), stacks,
-                totals, notes (sentences); columns at, heap, resident (s, bytes): spartito.view.memory (process)
+                most that was live at the peak, is left, was allocated, was temporary), threads (the same of all), hidden (how many
+                others of lines and paths), stacks, totals, notes (sentences); columns at, heap, resident (s, bytes):
+                spartito.view.memory (process)
     lines       meta.functions: what Model.lines() says, the functions with the most time first (process, location); begin and end
                 are taken for the other views' sake: lines are not in the trace, and meta.unclipped, a sentence, says so
     source      meta: file, and text with remark (a sentence, or empty), or missing, a sentence why there is no text (file: index in

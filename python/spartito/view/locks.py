@@ -54,4 +54,8 @@ def answer(model: Model) -> dict[str, Any]:
         "hidden": len(found["waits"]) - len(rows),
         "stacks": stacks.made,
         "circles": locktable.circles(found, info),
+        "rings": [
+            [{"location": link["location"], "lock": names.of_lock(link["lock"])} for link in circle["links"]]
+            for circle in found["circles"]
+        ],
     }

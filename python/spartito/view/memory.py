@@ -23,6 +23,11 @@ def _kept(group: dict[str, Any]) -> dict[str, int]:
     return {name: sum(site["left_bytes"] for site in group["sites"] if site["kept"] == kept) for name, kept in KEPT.items()}
 
 
+def _threads(sites: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    groups = memorytable.summed(sites, ("process", "location"))
+    return [{**{key: group[key] for key in ("process", "location", *SHOWN)}, **_kept(group)} for group in groups]
+
+
 def _top(sites: list[dict[str, Any]], keys: tuple[str, ...]) -> tuple[list[dict[str, Any]], int]:
     """Sites that are the same in these keys, as one: those with the most of any quantity; and how many others there are."""
     groups = memorytable.summed(sites, keys)
@@ -53,6 +58,7 @@ def answer(model: Model, process: int | None) -> tuple[dict[str, Any], dict[str,
         "processes": heaps,
         "lines": lines,
         "paths": paths,
+        "threads": _threads(sites),
         "hidden": [more_lines, more_paths],
         "stacks": {row["path"]: found["stacks"][row["path"]] for row in paths},
         "totals": {**{name: sum(site[name] for site in sites) for name in SHOWN}, **_kept({"sites": sites})},

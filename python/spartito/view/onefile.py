@@ -51,14 +51,16 @@ def policy(scripts: Iterable[str], style: str) -> str:
 
 def document(experiment: Experiment, limit: int, source: bool) -> tuple[str, list[str]]:
     """The text of the file, of at most limit bytes, and in sentences what it does not hold. Refused: no page, or no room."""
-    script, style = inline("app.js"), inline("app.css")
+    scripts, style = [inline("app.js")], inline("app.css")
+    if any(experiment.facts()["has"][what] for what in page.MORE):
+        scripts.append(inline("more.js"))
     title = name(str(experiment.facts()["title"])).encode("utf-8", "replace").decode()
     begin = (
-        f'{page.HEAD}<meta http-equiv="Content-Security-Policy" content="{policy([script], style)}">\n'
+        f'{page.HEAD}<meta http-equiv="Content-Security-Policy" content="{policy(scripts, style)}">\n'
         f"<title>{html.escape(title)} – Spartito</title>\n{page.ICON}<style>{style}</style>\n</head>\n<body>\n"
         f'<div id="app"></div>\n{page.NO_SCRIPT}'
     )
-    end = f"<script>{script}</script>\n</body>\n</html>\n"
+    end = "".join(f"<script>{script}</script>\n" for script in scripts) + "</body>\n</html>\n"
     room = limit - len(begin.encode()) - len(end.encode())
     try:
         blocks, pruned = pack(experiment, room, source)

@@ -269,6 +269,8 @@ class Packing:
             for first in range(0, n, ROWS):
                 key = {**tile, "pixels": str(TILE), "rows": f"{first}-{min(first + ROWS, n) - 1}"}
                 yield "overview", key, key
+                if self.facts["has"]["states"]:
+                    yield "states", key, key
             if self.facts["has"]["messages"]:
                 key = {**tile, "limit": str(MESSAGES)}
                 yield "messages", key, key
@@ -318,13 +320,14 @@ class Packing:
 
     def timeline(self) -> None:
         """Tiles of ever finer levels, until there is no room for the next one."""
-        if not self.facts["has"]["trace"]:
+        if not self.facts["has"]["time"]:
             return
-        self.optional("markers", {}, "markers")
+        if self.facts["has"]["trace"]:
+            self.optional("markers", {}, "markers")
         if len(self.facts["locations"]) > GROUPS:
             self.optional("overview", {"limit": str(GROUPS), "pixels": "256"}, "the whole run in small")
         self.tasks = 0
-        if self.facts["has"]["tasks"]:
+        if self.facts["has"]["tasks"] and self.facts["has"]["trace"]:
             self.tasks = min(TASKS, payload.unpack(self.experiment.get("steps", {"rows": "0-0"}))[0]["tasks"])
         busy = [loc["busy"] for loc in self.facts["locations"]]
         locations = sorted(range(len(busy)), key=lambda i: (-busy[i], i))[:LOCATIONS]

@@ -88,6 +88,7 @@ class Server:
         self.static = {
             "": Answer(200, "text/html; charset=utf-8", page.INDEX.encode()),
             "app.js": Answer(200, "text/javascript; charset=utf-8", page.asset("app.js")),
+            "more.js": Answer(200, "text/javascript; charset=utf-8", page.asset("more.js")),
             "app.css": Answer(200, "text/css; charset=utf-8", page.asset("app.css")),
         }
         self.answers = Answers(experiment, Pool())

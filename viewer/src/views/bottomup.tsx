@@ -78,7 +78,7 @@ function columnsOf(
       width: "110px",
       cell: (node) => weight.cell(model.row(node).incl, unit),
     },
-    { id: "calls", title: "Calls", width: "100px", cell: (node) => count(model.row(node).visits) },
+    ...(model.total("visits") > 0 ? [{ id: "calls", title: "Calls", width: "100px", cell: (node: number) => count(model.row(node).visits) }] : []),
     ...(compared ? beforeColumns(model, unit) : []),
   ];
 }

@@ -18,19 +18,20 @@ import { type Column, VirtualTable } from "../parts/VirtualTable";
 import type { Paths } from "../paths";
 import { type Edge, type Sandwich, sandwich } from "../sandwich";
 import { BAND, Sides, type Spot, drawSides } from "../sides";
-import { type Unit, count, inUnit, percent, time, timeUnit } from "../units";
+import { type Unit, count, percent } from "../units";
+import type { Weight } from "../weight";
 import type { View } from "./view";
 
 /** Where the eye is, in words. */
-function spoken(sides: Sides, regions: Regions, spot: Spot): string {
+function spoken(sides: Sides, regions: Regions, weight: Weight, spot: Spot): string {
   const tree = sides.tree(spot.half);
   const name = nameOf(regions, tree.region[spot.row]!, tree.hidden[spot.row]!);
   const share = percent(tree.incl[spot.row]! / sides.total);
-  if (spot.row === 0) return `${name}, ${time(sides.total)}; arrow up for its callers, down for what it calls`;
-  return `${name}, ${time(tree.incl[spot.row]!)}, ${share}, ${spot.half === "up" ? "caller" : "callee"}`;
+  if (spot.row === 0) return `${name}, ${weight.say(sides.total)}; arrow up for its callers, down for what it calls`;
+  return `${name}, ${weight.say(tree.incl[spot.row]!)}, ${share}, ${spot.half === "up" ? "caller" : "callee"}`;
 }
 
-function Hint({ sides, regions, spot, at }: { sides: Sides; regions: Regions; spot: Spot; at: Point }) {
+function Hint({ sides, regions, weight, spot, at }: { sides: Sides; regions: Regions; weight: Weight; spot: Spot; at: Point }) {
   const tree = sides.tree(spot.half);
   const region = tree.region[spot.row]!;
   return (
@@ -38,10 +39,10 @@ function Hint({ sides, regions, spot, at }: { sides: Sides; regions: Regions; sp
       <b>{nameOf(regions, region, tree.hidden[spot.row]!)}</b>
       <Pairs
         of={[
-          [spot.half === "up" ? "time by this way" : "total time", `${time(tree.incl[spot.row]!)}, ${percent(tree.incl[spot.row]! / sides.total)}`],
-          spot.half === "down" && region !== NONE && ["own time", time(tree.excl[spot.row]!)],
-          ["calls", count(tree.visits[spot.row]!)],
-          tree.base !== undefined && ["against the other run", both(time, { now: tree.incl[spot.row]!, before: tree.base.incl[spot.row]! })],
+          [spot.half === "up" ? `${weight.name} by this way` : `total ${weight.name}`, `${weight.show(tree.incl[spot.row]!)}, ${percent(tree.incl[spot.row]! / sides.total)}`],
+          spot.half === "down" && region !== NONE && [weight.own, weight.show(tree.excl[spot.row]!)],
+          tree.visits[spot.row]! > 0 && ["calls", count(tree.visits[spot.row]!)],
+          tree.base !== undefined && ["against the other run", both(weight.show.bind(weight), { now: tree.incl[spot.row]!, before: tree.base.incl[spot.row]! })],
           region !== NONE && regions.placeOf(region) !== "" && ["defined at", regions.placeOf(region)],
         ]}
       />
@@ -60,7 +61,7 @@ function colouring(of: Sandwich, regions: Regions, paint: "module" | Measure, da
   };
 }
 
-function Picture({ of, regions, paint, go }: { of: Sandwich; regions: Regions; paint: "module" | Measure; go: (region: number) => void }) {
+function Picture({ of, regions, weight, paint, go }: { of: Sandwich; regions: Regions; weight: Weight; paint: "module" | Measure; go: (region: number) => void }) {
   const dark = useDark();
   const meant = useMeant();
   const colour = useMemo(() => colouring(of, regions, paint, dark, meant), [of, regions, paint, dark, meant]);
@@ -104,7 +105,7 @@ function Picture({ of, regions, paint, go }: { of: Sandwich; regions: Regions; p
     <>
       <Canvas
         label="Callers above the function, callees below it"
-        spoken={spoken(sides, regions, spot)}
+        spoken={spoken(sides, regions, weight, spot)}
         draw={draw}
         cursor={hover ? "pointer" : undefined}
         onSize={(width, height) => resize({ width, height })}
@@ -126,16 +127,16 @@ function Picture({ of, regions, paint, go }: { of: Sandwich; regions: Regions; p
         onWheel={(_, __, dy) => (scrollTo(scroll - dy), true)}
         onKey={key}
       />
-      {hover && <Hint sides={sides} regions={regions} spot={hover.spot} at={hover.at} />}
+      {hover && <Hint sides={sides} regions={regions} weight={weight} spot={hover.spot} at={hover.at} />}
     </>
   );
 }
 
-function beforeColumns(edges: readonly Edge[], unit: Unit): Column[] {
+function beforeColumns(edges: readonly Edge[], weight: Weight, unit: Unit): Column[] {
   const of = (i: number) => ({ now: edges[i]!.incl, before: edges[i]!.before ?? 0 });
   return [
-    { id: "before", title: "Before", unit: unit.name, hint: "In the other run", width: "92px", cell: (i) => inUnit(of(i).before, unit) },
-    { id: "change", title: "Change", unit: "%", width: "84px", cell: (i) => changeOf(of(i)), full: (i) => both(time, of(i)) },
+    { id: "before", title: "Before", unit: unit.name, hint: "In the other run", width: "92px", cell: (i) => weight.cell(of(i).before, unit) },
+    { id: "change", title: "Change", unit: "%", width: "84px", cell: (i) => changeOf(of(i)), full: (i) => both(weight.show.bind(weight), of(i)) },
   ];
 }
 
@@ -145,12 +146,14 @@ interface EdgesProps {
   total: number;
   compared: boolean;
   regions: Regions;
+  weight: Weight;
   go: (region: number) => void;
 }
 
-function Edges({ title, edges, total, compared, regions, go }: EdgesProps) {
+function Edges({ title, edges, total, compared, regions, weight, go }: EdgesProps) {
   const [chosen, choose] = useState<number | undefined>(undefined);
-  const unit = timeUnit(total);
+  const unit = weight.unit(total);
+  const called = edges.some(({ visits }) => visits > 0);
   const order = useMemo(() => Uint32Array.from(edges.keys()), [edges]);
   const columns: Column[] = [
     {
@@ -160,10 +163,10 @@ function Edges({ title, edges, total, compared, regions, go }: EdgesProps) {
       left: true,
       cell: (i) => <Named regions={regions} region={edges[i]!.region} hidden={edges[i]!.visits} />,
     },
-    { id: "time", title: "Time", unit: unit.name, width: "92px", cell: (i) => inUnit(edges[i]!.incl, unit) },
+    { id: "time", title: weight.metric ? weight.name : "Time", unit: unit.name, width: "92px", cell: (i) => weight.cell(edges[i]!.incl, unit) },
     { id: "share", title: "", unit: "%", width: "84px", cell: (i) => percent(edges[i]!.incl / total), bar: (i) => edges[i]!.incl / total },
-    ...(compared ? beforeColumns(edges, unit) : []),
-    { id: "calls", title: "Calls", width: "84px", cell: (i) => count(edges[i]!.visits) },
+    ...(compared ? beforeColumns(edges, weight, unit) : []),
+    ...(called ? [{ id: "calls", title: "Calls", width: "84px", cell: (i: number) => count(edges[i]!.visits) }] : []),
   ];
   return (
     <VirtualTable
@@ -187,9 +190,9 @@ function hottest(excl: Float64Array, region: Uint32Array, regions: Regions): num
 
 function Callers() {
   const store = useStore();
-  const { region, metric } = useSelection();
+  const { region } = useSelection();
   const [paint, setPaint] = usePaint();
-  const tree = useTree();
+  const tree = useTree(true);
   const known = useRegions();
   const regions = known.data;
   const shown = useMemo(
@@ -200,7 +203,7 @@ function Callers() {
     () => (tree.data && regions && shown !== undefined ? sandwich(tree.data, shown, regions.count) : undefined),
     [tree.data, regions, shown],
   );
-  useReport(() => (found && regions ? { ready: !tree.loading, ...reported(found, regions) } : { ready: Boolean(tree.data && regions) }));
+  useReport(() => (found && regions ? { ready: !tree.loading, weight: tree.data!.weight.name, ...reported(found, regions) } : { ready: Boolean(tree.data && regions) }));
   if (!tree.data || !regions) return <Waiting problem={tree.problem ?? known.problem} what="the call tree" />;
   if (!found)
     return (
@@ -211,30 +214,31 @@ function Callers() {
   const go = (to: number): void => store.select({ region: to });
   const recursive = found.visits - found.outermost;
   const { base } = found;
+  const { weight } = tree.data;
   return (
     <>
       <Toolbar says="Enter or a double click goes to a function; arrows walk">
-        {metric !== undefined && <Weigh cannot="Callers and callees are told in time; the table has the metrics of each function." />}
+        <Weigh />
         <b>{nameOf(regions, found.region)}</b>
         <span>
-          {time(found.incl)} total, {percent(found.incl / tree.data.total)}
+          {weight.show(found.incl)} total, {percent(found.incl / tree.data.total)}
         </span>
         <span>
-          {time(found.excl)} own, {percent(found.excl / tree.data.total)}
+          {weight.show(found.excl)} own, {percent(found.excl / tree.data.total)}
         </span>
-        <span>
+        {found.visits > 0 && <span>
           {count(found.visits)} {found.visits === 1 ? "call" : "calls"}
           {recursive > 0 && `, ${count(recursive)} of them within another one: counted once in the total`}
-        </span>
-        {base && <span title={`${time(base.incl)} there`}>{`against the other run: ${both(time, { now: found.incl, before: base.incl })}`}</span>}
+        </span>}
+        {base && <span title={`${weight.show(base.incl)} there`}>{`against the other run: ${both(weight.show.bind(weight), { now: found.incl, before: base.incl })}`}</span>}
         <PaintChoice paint={paint} onPaint={setPaint} none={tree.data.baseNone} />
       </Toolbar>
       <Uncompared problem={tree.data.baseNone} />
       <div class="halves">
-        <Picture key={found.region} of={found} regions={regions} paint={paint} go={go} />
+        <Picture key={found.region} of={found} regions={regions} weight={weight} paint={paint} go={go} />
         <div class="side">
-          <Edges key={`up${found.region}`} title="Called by" edges={found.callers} total={found.incl} compared={base !== undefined} regions={regions} go={go} />
-          <Edges key={`down${found.region}`} title="Calls" edges={found.callees} total={found.incl} compared={base !== undefined} regions={regions} go={go} />
+          <Edges key={`up${found.region}`} title="Called by" edges={found.callers} total={found.incl} compared={base !== undefined} regions={regions} weight={weight} go={go} />
+          <Edges key={`down${found.region}`} title="Calls" edges={found.callees} total={found.incl} compared={base !== undefined} regions={regions} weight={weight} go={go} />
         </div>
       </div>
     </>

@@ -13,7 +13,6 @@ import { Rows, type RowColumn } from "../parts/Rows";
 import { WholeRun } from "../parts/WholeRun";
 import { placeName, regionNamed } from "../stacks";
 import { count, percent, time } from "../units";
-import type { View } from "./view";
 
 interface CriticalRegion {
   name: string;
@@ -164,7 +163,7 @@ function words(critical: Critical, before: Before | undefined, facts: Facts): st
   return `The run's ${time(critical.length)}${against} are ${percent(share)} the time of ${placeName(facts, best)}; the path changes its place ${count(critical.jumps)} times`;
 }
 
-function CriticalView() {
+export function CriticalView() {
   const facts = useFacts();
   const answer = useAnswer("critical", {}, asCritical);
   const regions = useRegions();
@@ -195,11 +194,3 @@ function CriticalView() {
     </>
   );
 }
-
-export const critical: View = {
-  id: "critical",
-  asMeasured: true,
-  title: "Critical path",
-  available: (facts) => facts.has.waits || "The critical path is found in the trace of a program that uses MPI: spartito run --trace.",
-  component: CriticalView,
-};

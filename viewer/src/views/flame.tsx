@@ -5,7 +5,7 @@ import { Menu } from "../parts/Menu";
 import { locationLabel } from "../rows";
 import { Lines } from "../timelineview";
 import { percent } from "../units";
-import { NO_TRACE, TIME_KEYS } from "./timeline";
+import { NO_TIME, TIME_KEYS } from "./timeline";
 import type { View } from "./view";
 
 const LISTED = 2000; // threads that the menu has; all others are chosen in the time line
@@ -42,7 +42,7 @@ export const flame: View = {
   id: "flame",
   asMeasured: true,
   title: "Flame over time",
-  available: (facts) => (facts.has.trace && facts.locations.length > 0) || NO_TRACE,
+  available: (facts) => (facts.has.time && facts.locations.length > 0) || NO_TIME,
   component: Flame,
   keys: TIME_KEYS,
 };

@@ -223,7 +223,8 @@ function click(chart: Chart, mover: Mover, found: { row: number; until: number }
   else chart.go(found.row);
 }
 
-function Picture({ chart, levels }: { chart: Chart; levels: number }) {
+/** part: of another view, which tells tests what it shows. */
+export function Picture({ chart, levels, part }: { chart: Chart; levels: number; part?: boolean }) {
   const { title } = useFacts();
   const [sight, setSight, least] = useSight(chart);
   const [over, setOver] = useState<Over | undefined>(undefined);
@@ -231,7 +232,7 @@ function Picture({ chart, levels }: { chart: Chart; levels: number }) {
   const dragged = useRef<Sight | undefined>(undefined);
   const [size, setSize] = useState({ width: 0, height: 0 });
   const mover = new Mover(sight, least, setSight, Math.min(levels, chart.tree.deepest) + 2, Math.max(1, Math.floor(size.height / HIGH)), size.width);
-  useReport(() => report(chart, drawn.current));
+  useReport(part ? undefined : () => report(chart, drawn.current));
   const paint = useCallback(
     (pen: CanvasRenderingContext2D, wide: number, high: number) => {
       drawn.current = place(chart, sight, wide, high, levels);

@@ -3,23 +3,19 @@
 import { balance } from "./balance";
 import { bottomup } from "./bottomup";
 import { callers } from "./callers";
-import { critical } from "./critical";
 import { flame } from "./flame";
 import { graph } from "./graph";
 import { icicle } from "./icicle";
-import { io } from "./io";
-import { locks } from "./locks";
-import { matrix } from "./matrix";
-import { memory } from "./memory";
+import { laterViews } from "./later";
 import { metrics } from "./metrics";
 import { source } from "./source";
 import { summary } from "./summary";
 import { sunburst } from "./sunburst";
 import { table } from "./table";
-import { tasks } from "./tasks";
 import { timeline } from "./timeline";
-import { waits } from "./waits";
 import type { View } from "./view";
+
+const { states, memory, locks, matrix, waits, critical, tasks, io } = laterViews;
 
 export const views: readonly View[] = [
   summary,
@@ -31,6 +27,7 @@ export const views: readonly View[] = [
   graph,
   timeline,
   flame,
+  states,
   metrics,
   memory,
   locks,

@@ -13,7 +13,6 @@ import { Rows, type RowColumn } from "../parts/Rows";
 import { WholeRun } from "../parts/WholeRun";
 import { range } from "../store";
 import { bytes, count, time } from "../units";
-import type { View } from "./view";
 
 interface File {
   path: string;
@@ -112,7 +111,7 @@ function Functions({ rows, regions }: { rows: readonly Caller[]; regions: Region
   );
 }
 
-function Io() {
+export function Io() {
   const facts = useFacts();
   const files = useAnswer(facts.has.trace ? "io" : undefined, {}, asFiles);
   const base = useBase(facts.has.trace ? "io" : undefined, {}, asFiles);
@@ -153,11 +152,3 @@ function Io() {
     </>
   );
 }
-
-export const io: View = {
-  id: "io",
-  asMeasured: true,
-  title: "Files",
-  available: (facts) => facts.has.io || "File I/O was not recorded: spartito run --io --trace records it.",
-  component: Io,
-};

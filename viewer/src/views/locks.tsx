@@ -2,18 +2,17 @@
 // Locks and waits: who waited for what, and who held it meanwhile.
 import { useMemo, useState } from "preact/hooks";
 import { colourOf } from "../curvedraw";
-import { type Facts, type Regions, recordBy } from "../facts";
+import type { Facts, Regions } from "../facts";
 import { useAnswer, useDark, useFacts, useRegions, useReport, useSelection, useSize, useStore } from "../hooks";
-import { type LockWait, type Locks, type ObjectRow, asLocks, flowOf, objectsOf } from "../locks";
+import { type By, type LockWait, type Locks, type ObjectRow, SUMS, type SumRow, asLocks, flowOf, objectsOf, summed } from "../locks";
 import { Empty, Waiting } from "../parts/Empty";
-import { Toolbar } from "../parts/Menu";
+import { Choice, Toolbar } from "../parts/Menu";
 import { Rows, type RowColumn } from "../parts/Rows";
 import { WholeRun } from "../parts/WholeRun";
 import { useStackRows } from "../stackrows";
 import { placeName, shortStack } from "../stacks";
 import { count, time } from "../units";
-import "../views.css";
-import type { View } from "./view";
+import { Ring } from "./ring";
 
 const BAR = 10; // px; of a node
 const LABEL = 7;
@@ -112,7 +111,41 @@ function Where({ locks, waits, facts, regions }: { locks: Locks; waits: readonly
   return <Rows label="Waits by call path" rows={waits} columns={columns} by="time" {...useStackRows(regions, stack, () => "callers")} />;
 }
 
-function LocksView() {
+interface SumsProps {
+  locks: Locks;
+  rows: readonly SumRow[];
+  by: "paths" | "threads";
+  facts: Facts;
+  regions: Regions;
+}
+
+/** Contention by call path, or by who waited for whom. */
+function Sums({ locks, rows, by, facts, regions }: SumsProps) {
+  const stack = (row: SumRow): string[] => locks.stacks[row.of.stack] ?? [];
+  const most = rows[0]?.time ?? 0;
+  const holder = (row: SumRow): string => (row.of.holder === null ? "nobody, or not known" : placeName(facts, row.of.holder));
+  const columns: RowColumn<SumRow>[] = useMemo(
+    () => [
+      ...(by === "paths"
+        ? [
+            { id: "where", title: "Where", width: "minmax(200px, 1fr)", value: (r: SumRow) => shortStack(stack(r)), full: (r: SumRow) => [...stack(r), r.of.at].join("\n→ ") },
+            { id: "threads", title: "Threads", width: "72px", value: (r: SumRow) => r.threads, cell: (r: SumRow) => count(r.threads) },
+          ]
+        : [
+            { id: "who", title: "Who waited", width: "minmax(140px, 1fr)", value: (r: SumRow) => placeName(facts, r.of.location) },
+            { id: "holder", title: "While it was held by", width: "minmax(140px, 1fr)", value: holder },
+          ]),
+      { id: "objects", title: "For", hint: "So many things", width: "64px", value: (r) => r.objects, cell: (r) => count(r.objects) },
+      { id: "time", title: "Time", width: "110px", time: true, value: (r) => r.time, bar: (r) => r.time / most },
+      { id: "longest", title: "Longest", width: "92px", time: true, value: (r) => r.longest },
+      { id: "count", title: "Waits", width: "92px", value: (r) => r.count, cell: (r) => count(r.count) },
+    ],
+    [locks, rows, by, facts],
+  );
+  return <Rows key={by} label={`Waits, ${SUMS[by].title.toLowerCase()}`} rows={rows} columns={columns} by="time" {...useStackRows(regions, stack, () => "callers")} />;
+}
+
+export function LocksView() {
   const facts = useFacts();
   const { process, location } = useSelection();
   const answer = useAnswer("locks", {}, asLocks);
@@ -125,11 +158,15 @@ function LocksView() {
   }, [locks, process, location, facts]);
   const rows = useMemo(() => objectsOf(here), [here]);
   const waits = useMemo(() => here.filter((w) => chosen === undefined || w.object === chosen), [here, chosen]);
+  const [by, setBy] = useState<By>("waits");
+  const sums = useMemo(() => (by === "waits" ? [] : summed(waits, SUMS[by].key)), [waits, by]);
   const total = here.reduce((sum, w) => sum + w.time, 0);
   useReport(() => ({
     ready: Boolean(locks && regions.data),
     total,
     circles: locks?.circles,
+    rings: locks?.rings.map((ring) => ring.map(({ location, lock }) => [placeName(facts, location), lock])),
+    sums: sums.slice(0, 20).map((row) => [placeName(facts, row.of.location), row.of.holder === null ? null : placeName(facts, row.of.holder), shortStack(locks!.stacks[row.of.stack] ?? []), row.time, row.count, row.threads]),
     objects: locks && rows.map((r) => [locks.objects[r.object]!.name, r.time, r.count, r.threads]),
     waits: waits.slice(0, 20).map((w) => [locks!.objects[w.object]!.name, placeName(facts, w.location), w.holder === null ? null : placeName(facts, w.holder), w.time, w.count]),
   }));
@@ -137,6 +174,7 @@ function LocksView() {
   return (
     <>
       <Toolbar says="A click on what was waited for shows its waits alone; one on a thread selects it">
+        <Choice label="Waits by" value={by} options={Object.entries(SUMS).map(([value, { title, hint }]) => ({ value, title, hint }))} onChange={(value) => setBy(value as By)} />
         <b>{`${time(total)} waited, for ${count(rows.length)} things`}</b>
       </Toolbar>
       {locks.circles.length > 0 && (
@@ -144,6 +182,9 @@ function LocksView() {
           {locks.circles.join("\n")}
         </p>
       )}
+      {locks.rings.map((ring, i) => (
+        <Ring key={i} names={ring.map(({ location }) => placeName(facts, location))} locks={ring.map(({ lock }) => lock)} />
+      ))}
       {locks.hidden > 0 && <p class="note">{`${count(locks.hidden)} shorter waits are not listed; spartito report --waits --limit 0 lists them.`}</p>}
       <WholeRun what="Waits" />
       {here.length === 0 ? (
@@ -158,7 +199,11 @@ function LocksView() {
           </div>
           <div class="halves">
             <div class="pane">
-              <Where locks={locks} waits={waits} facts={facts} regions={regions.data} />
+              {by === "waits" ? (
+                <Where locks={locks} waits={waits} facts={facts} regions={regions.data} />
+              ) : (
+                <Sums locks={locks} rows={sums} by={by} facts={facts} regions={regions.data} />
+              )}
             </div>
           </div>
         </>
@@ -166,11 +211,3 @@ function LocksView() {
     </>
   );
 }
-
-export const locks: View = {
-  id: "locks",
-  title: "Locks",
-  asMeasured: true,
-  available: (facts) => facts.has.locks || `What threads wait for was not recorded: ${recordBy(facts, "--waits")} records it.`,
-  component: LocksView,
-};

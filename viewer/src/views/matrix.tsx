@@ -11,8 +11,6 @@ import { MatrixPicture, shown } from "../matrixpicture";
 import { Empty, Waiting } from "../parts/Empty";
 import { Choice, Toolbar } from "../parts/Menu";
 import { count } from "../units";
-import "../balance.css";
-import type { View } from "./view";
 
 const OPTIONS = [
   { value: "bytes", title: "Bytes" },
@@ -89,7 +87,7 @@ function Shown({ columns, base, facts }: { columns: Columns; base: Answer<Column
   );
 }
 
-function Communication() {
+export function Communication() {
   const facts = useFacts();
   const { begin, end } = useSelection();
   const found = useQuery("matrix", { begin, end });
@@ -97,15 +95,3 @@ function Communication() {
   if (!found.data) return <Waiting problem={found.problem} what="the messages" />;
   return <Shown columns={found.data} base={base} facts={facts} />;
 }
-
-export const matrix: View = {
-  id: "matrix",
-  asMeasured: true,
-  title: "Matrix",
-  available: (facts) => facts.has.messages || (facts.has.mpi ? "Messages between ranks are in the trace: record one with --trace." : "No messages between ranks were recorded. They come from programs that use MPI, measured with --trace."),
-  component: Communication,
-  keys: [
-    ["Arrows", "from cell to cell"],
-    ["Enter", "selects the sender"],
-  ],
-};

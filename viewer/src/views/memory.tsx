@@ -3,44 +3,51 @@
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { LEFT, colourOf, paintSheet, scaleOf } from "../curvedraw";
 import { extent, valueAt } from "../curves";
-import type { Regions } from "../facts";
-import { recordBy } from "../facts";
-import { useAnswer, useDark, useFacts, useRegions, useReport, useSelection } from "../hooks";
+import type { Facts, Metric, Regions } from "../facts";
+import { useAnswer, useDark, useFacts, useRegions, useReport, useSelection, useStore } from "../hooks";
 import { inksOf } from "../ink";
-import { type Heap, type Memory, type Site, type What, WHATS, asMemory, curvesOf, heapOf, marksOf, sitesOf, words } from "../memory";
+import { type By, BYS, type Heap, type Memory, type Site, type What, WHATS, asMemory, curvesOf, heapCurves, heapOf, heapsOf, marksOf, sitesOf, words } from "../memory";
 import { Canvas } from "../parts/Canvas";
 import { Empty, Waiting } from "../parts/Empty";
 import { Choice, Toolbar } from "../parts/Menu";
 import { Rows, type RowColumn } from "../parts/Rows";
 import { WholeRun } from "../parts/WholeRun";
 import { useStackRows } from "../stackrows";
-import { processName, shortStack } from "../stacks";
+import { placeName, processName, shortStack } from "../stacks";
 import { type Span, length, moment } from "../timescale";
+import { useChart } from "../treechart";
 import { bytes, count, percent } from "../units";
-import "../views.css";
-import type { View } from "./view";
+import { Picture as Chart } from "./icicle";
 
-const NAMES = ["heap", "resident"];
+interface PictureProps {
+  memory: ReturnType<typeof asMemory>;
+  heap: Heap;
+  /** Their heaps are drawn beside each other; empty: heap and resident size of the one. */
+  several: readonly Heap[];
+}
 
-function Picture({ memory, heap }: { memory: ReturnType<typeof asMemory>; heap: Heap }) {
+function Picture({ memory, heap, several }: PictureProps) {
+  const store = useStore();
   const facts = useFacts();
   const dark = useDark();
-  const { theme } = useSelection();
+  const { theme, begin, end } = useSelection();
   const [cursor, move] = useState<number | undefined>(undefined);
   const width = useRef(0);
   const span: Span = useMemo(() => ({ begin: 0, end: Math.max(facts.duration, 1e-9) }), [facts]);
-  const curves = useMemo(() => curvesOf(memory.columns, heap), [memory, heap]);
+  const curves = useMemo(() => (several.length ? heapCurves(memory.columns, several) : curvesOf(memory.columns, heap)), [memory, heap, several]);
+  const names = several.length ? several.map(({ process }) => processName(facts, process)) : ["heap", "resident"];
+  const chosen: Span | undefined = useMemo(() => (begin === undefined && end === undefined ? undefined : { begin: begin ?? span.begin, end: end ?? span.end }), [begin, end, span]);
   const marks = useMemo(() => marksOf(heap, span), [heap, span]);
   const high = Math.max(extent(curves, span, false)[1], heap.peak_bytes, ...marks.level.map((level) => level.value)) || 1;
   const draw = useCallback(
     (pen: CanvasRenderingContext2D, wide: number, tall: number) => {
       width.current = wide;
-      paintSheet(pen, { curves, rates: false, span, low: 0, high, show: bytes, inks: inksOf(dark), focus: -1, cursor, chosen: undefined, marks }, wide, tall);
+      paintSheet(pen, { curves, rates: false, span, low: 0, high, show: bytes, inks: inksOf(dark), focus: -1, cursor, chosen, marks }, wide, tall);
     },
-    [curves, marks, span, dark, theme, cursor],
+    [curves, marks, span, chosen, dark, theme, cursor],
   );
   const at = cursor ?? heap.peak_time ?? span.end;
-  const spoken = `At ${moment(at, length(span) / 1000)}: ${curves.map((curve, i) => `${NAMES[i]} ${bytes(valueAt(curve, at))}`).join(", ")}`;
+  const spoken = `At ${moment(at, length(span) / 1000)}: ${curves.map((curve, i) => `${names[i]} ${bytes(valueAt(curve, at))}`).join(", ")}`;
   return (
     <div class="split curves">
       <Canvas
@@ -50,7 +57,18 @@ function Picture({ memory, heap }: { memory: ReturnType<typeof asMemory>; heap: 
         cursor="crosshair"
         onPoint={(point) => move(point.x < LEFT ? undefined : Math.min(Math.max(scaleOf(span, width.current).time(point.x - LEFT), 0), span.end))}
         onLeave={() => move(undefined)}
+        onDrag={(from, to, done) => {
+          const time = (x: number): number => Math.min(Math.max(scaleOf(span, width.current).time(x - LEFT), 0), span.end);
+          const [one, other] = [time(from.x), time(to.x)];
+          move(other);
+          // other views know a part of the run where a trace or samples tell of it
+          if (done && facts.has.time) store.select({ begin: Math.min(one, other), end: Math.max(one, other) });
+        }}
         onKey={(event) => {
+          if (event.key === "Escape" && chosen) {
+            store.select({ begin: undefined, end: undefined });
+            return true;
+          }
           const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 }[event.key];
           if (!step || event.ctrlKey || event.metaKey || event.altKey) return false;
           move(Math.min(Math.max(at + (step * length(span)) / 100, 0), span.end));
@@ -58,14 +76,14 @@ function Picture({ memory, heap }: { memory: ReturnType<typeof asMemory>; heap: 
         }}
       />
       <aside class="beside" aria-label="Lines">
-        <h2>{processName(facts, heap.process)}</h2>
+        <h2>{several.length ? "Heap" : processName(facts, heap.process)}</h2>
         <p class="fine">{`At ${moment(at, length(span) / 1000)}`}</p>
         <ul class="legend">
           {curves.map((curve, i) => (
-            <li key={NAMES[i]}>
-              <button disabled>
+            <li key={names[i]}>
+              <button disabled={!several.length} title={several.length ? `Show ${names[i]} alone` : undefined} onClick={() => store.select({ process: several[i]!.process })}>
                 <i class="swatch" style={{ background: colourOf(i, dark) }} />
-                {NAMES[i]}
+                {names[i]}
                 <span class="number">{bytes(valueAt(curve, at))}</span>
               </button>
             </li>
@@ -86,20 +104,37 @@ interface SitesProps {
   memory: Memory;
   rows: readonly Site[];
   what: What;
+  by: By;
   regions: Regions;
 }
 
 const inPath = (site: Site): boolean => site.path !== undefined;
-const nameOf = (memory: Memory, site: Site): string => (site.path === undefined ? (site.function ?? "(line not known)") : shortStack(memory.stacks[site.path] ?? []));
 
-function Sites({ memory, rows, what, regions }: SitesProps) {
+function nameOf(facts: Facts, memory: Memory, site: Site): string {
+  if (site.location !== undefined) return placeName(facts, site.location);
+  return site.path === undefined ? (site.function ?? "(line not known)") : shortStack(memory.stacks[site.path] ?? []);
+}
+
+/** All call paths, as wide as what they have. */
+function Flame({ metric }: { metric: Metric }) {
+  const { chart, problem } = useChart("module", metric);
+  if (!chart) return <Waiting problem={problem} what="the call paths" />;
+  if (!chart.tree.total) return <Empty title={`No ${metric.name} here`}>Clear the process or the thread above.</Empty>;
+  return <Chart chart={chart} levels={Infinity} part />;
+}
+
+function Sites({ memory, rows, what, by, regions }: SitesProps) {
+  const store = useStore();
+  const facts = useFacts();
   const { bytes: key, blocks } = WHATS[what];
   const whole = memory.totals[key];
   const stack = (site: Site): string[] => (site.path === undefined ? [site.function ?? ""] : (memory.stacks[site.path] ?? []));
+  const ofStack = useStackRows(regions, stack, (site) => (inPath(site) ? "callers" : "source"), inPath);
+  const ofThread = { onSelect: (site: Site) => store.select({ location: site.location }, "replace"), selected: (site: Site) => site.location === store.selection.location };
   const columns: RowColumn<Site>[] = useMemo(
     () => [
-      { id: "where", title: "Where", width: "minmax(220px, 1fr)", value: (s) => nameOf(memory, s), full: (s) => stack(s).join("\n→ ") },
-      ...(rows[0]?.path === undefined
+      { id: "where", title: "Where", width: "minmax(220px, 1fr)", value: (s) => nameOf(facts, memory, s), full: (s) => stack(s).join("\n→ ") || nameOf(facts, memory, s) },
+      ...(by === "lines"
         ? [
             { id: "line", title: "Line", width: "64px", value: (s: Site) => s.line ?? 0, cell: (s: Site) => (s.line ? String(s.line) : "–") },
             { id: "file", title: "File", width: "minmax(120px, 0.6fr)", value: (s: Site) => s.file ?? "" },
@@ -115,44 +150,46 @@ function Sites({ memory, rows, what, regions }: SitesProps) {
           ]
         : []),
     ],
-    [memory, rows, what],
+    [memory, rows, what, by],
   );
   return (
     <Rows
-      key={`${what} ${rows[0]?.path === undefined}`}
-      label={`${WHATS[what].title}, by ${rows[0]?.path === undefined ? "line" : "call path"}`}
+      key={`${what} ${by}`}
+      label={`${WHATS[what].title}, by ${BYS[by].one}`}
       rows={rows}
       columns={columns}
       by="bytes"
-      {...useStackRows(regions, stack, (site) => (inPath(site) ? "callers" : "source"), inPath)}
+      {...(by === "threads" ? ofThread : ofStack)}
     />
   );
 }
 
-function MemoryView() {
+export function MemoryView() {
   const facts = useFacts();
   const { process, location } = useSelection();
   const answer = useAnswer("memory", { process: facts.file ? undefined : process }, asMemory);
   const regions = useRegions();
   const [what, setWhat] = useState<What>("peak");
-  const [by, setBy] = useState<"lines" | "paths">("lines");
+  const [by, setBy] = useState<By>("lines");
   const memory = answer.data;
   const heap = memory && heapOf(memory, process);
+  const several = useMemo(() => (memory && process === undefined && memory.processes.length > 1 ? heapsOf(memory) : []), [memory, process]);
   const rows = useMemo(() => (memory ? sitesOf(memory, what, by) : []), [memory, what, by]);
   useReport(() => ({
     ready: !answer.loading && Boolean(regions.data),
     heap: heap && { process: heap.process, peak: heap.peak_bytes, points: heap.rows[1] - heap.rows[0], limit: heap.limit?.bytes },
     totals: memory?.totals,
-    rows: memory && rows.slice(0, 20).map((site) => [nameOf(memory, site), site.line ?? null, site[WHATS[what].bytes], site[WHATS[what].blocks]]),
+    rows: memory && rows.slice(0, 20).map((site) => [nameOf(facts, memory, site), site.line ?? null, site[WHATS[what].bytes], site[WHATS[what].blocks]]),
     notes: memory?.notes,
   }));
   if (!memory || !regions.data) return <Waiting problem={answer.problem ?? regions.problem} what="the memory" />;
-  const hidden = memory.hidden[by === "lines" ? 0 : 1];
+  const hidden = { lines: memory.hidden[0], paths: memory.hidden[1], threads: 0, flame: 0 }[by];
+  const metric = facts.metrics.find(({ name }) => name === WHATS[what].metric);
   return (
     <>
       <Toolbar says={heap && words(memory, heap)}>
         <Choice label="What" value={what} options={Object.entries(WHATS).map(([value, { title, hint }]) => ({ value, title, hint }))} onChange={(value) => setWhat(value as What)} />
-        <Choice label="By" value={by} options={[{ value: "lines", title: "Lines" }, { value: "paths", title: "Call paths" }]} onChange={(value) => setBy(value as "lines" | "paths")} />
+        <Choice label="By" value={by} options={Object.entries(BYS).map(([value, { title }]) => ({ value, title }))} onChange={(value) => setBy(value as By)} />
       </Toolbar>
       <WholeRun what="Numbers of memory" ranks={facts.file || location !== undefined} />
       {memory.notes.map((note) => (
@@ -160,21 +197,13 @@ function MemoryView() {
           {note}
         </p>
       ))}
-      {hidden > 0 && <p class="note">{`${count(hidden)} ${by === "lines" ? "lines" : "call paths"} with less are not listed; spartito report --memory --limit 0 lists them.`}</p>}
-      <div class="halves upper">{heap ? <Picture memory={memory} heap={heap} /> : <Empty title="Memory of this process was not recorded">Clear the process above.</Empty>}</div>
+      {hidden > 0 && <p class="note">{`${count(hidden)} ${BYS[by].one}s with less are not listed; spartito report --memory --limit 0 lists them.`}</p>}
+      <div class="halves upper">{heap ? <Picture memory={memory} heap={heap} several={several} /> : <Empty title="Memory of this process was not recorded">Clear the process above.</Empty>}</div>
       <div class="halves">
         <div class="pane">
-          <Sites memory={memory} rows={rows} what={what} regions={regions.data} />
+          {by === "flame" && metric ? <Flame metric={metric} /> : <Sites memory={memory} rows={rows} what={what} by={by} regions={regions.data} />}
         </div>
       </div>
     </>
   );
 }
-
-export const memory: View = {
-  id: "memory",
-  title: "Memory",
-  available: (facts) => facts.has.memory || `Memory was not recorded: ${recordBy(facts, "--memory-profile")} records it, --memory-sample 512K at a lower cost.`,
-  component: MemoryView,
-  keys: [["← →  Page Up  Page Down", "along the time"]],
-};

@@ -9,17 +9,29 @@ import { inModule, useMeant } from "../meant";
 import { Bars } from "../parts/Bars";
 import { range } from "../store";
 import { count, moment, percent, time } from "../units";
+import { type Weight, chosenMetric, weightOf } from "../weight";
 import type { View } from "./view";
 
 const ROWS = 12; // functions and packages that are shown here; the table has all
 
 const asFlat = (columns: ConstructorParameters<typeof Flat>[0]): Flat => new Flat(columns);
 
-function Functions({ flat, regions, rows }: { flat: Flat; regions: Regions; rows: Uint32Array }) {
+interface OwnProps {
+  flat: Flat;
+  regions: Regions;
+  weight: Weight;
+  /** Of each row. */
+  own: Float64Array;
+}
+
+const sumOf = (numbers: Float64Array): number => numbers.reduce((sum, value) => sum + value, 0) || 1;
+
+function Functions({ flat, regions, weight, own, rows }: OwnProps & { rows: Uint32Array }) {
   const store = useStore();
   const dark = useDark();
   const selected = useSelection().region;
   const meant = useMeant();
+  const total = sumOf(own);
   return (
     <Bars
       rows={Array.from(rows.subarray(0, ROWS), (row) => {
@@ -27,9 +39,9 @@ function Functions({ flat, regions, rows }: { flat: Flat; regions: Regions; rows
         return {
           key: String(region),
           text: regions.names[region]!,
-          hint: `${regions.names[region]}\n${regions.placeOf(region)}\n${count(flat.visits[row]!)} calls`,
-          share: flat.excl[row]! / flat.total,
-          value: time(flat.excl[row]!),
+          hint: [regions.names[region], regions.placeOf(region), ...(flat.visits[row] ? [`${count(flat.visits[row]!)} calls`] : [])].join("\n"),
+          share: own[row]! / total,
+          value: weight.show(own[row]!),
           colour: css(ofModule(regions.groupOf(region), dark)),
           chosen: region === selected,
           faded: meant !== undefined && !meant[region],
@@ -40,19 +52,20 @@ function Functions({ flat, regions, rows }: { flat: Flat; regions: Regions; rows
   );
 }
 
-function Packages({ flat, regions }: { flat: Flat; regions: Regions }) {
+function Packages({ flat, regions, weight, own }: OwnProps) {
   const store = useStore();
   const dark = useDark();
   const selected = useSelection().module;
-  const packages = useMemo(() => byPackage(flat, regions), [flat, regions]);
+  const packages = useMemo(() => byPackage(flat, regions, own), [flat, regions, own]);
+  const total = sumOf(own);
   return (
     <Bars
       rows={packages.slice(0, ROWS).map(({ module, excl }) => ({
         key: module,
         text: module || "(no module)",
         hint: module || "Functions that are in no module",
-        share: excl / flat.total,
-        value: time(excl),
+        share: excl / total,
+        value: weight.show(excl),
         colour: css(ofModule(module, dark)),
         chosen: module !== "" && module === selected,
         faded: selected !== undefined && !inModule(module, selected) && !inModule(selected, module),
@@ -136,9 +149,11 @@ function Summary() {
   const regions = useRegions().data;
   const comparison = useQuery(facts.has.compare ? "compare" : undefined);
   const compared = comparison.data;
+  const weight = weightOf(chosenMetric(facts, { view: "summary" })); // the time, where there is one
+  const own = useMemo(() => flat.data?.own(weight), [flat.data, weight]);
   const rows = useMemo(
-    () => flat.data && sorted(Uint32Array.from({ length: flat.data.count }, (_, i) => i), flat.data.excl, true),
-    [flat.data],
+    () => flat.data && own && sorted(Uint32Array.from({ length: flat.data.count }, (_, i) => i), own, true),
+    [flat.data, own],
   );
   useReport(() => ({
     ready: Boolean((flat.data && regions) || flat.problem) && (!facts.has.compare || !comparison.loading),
@@ -146,7 +161,7 @@ function Summary() {
     against: compared?.meta["sentences"] ?? null,
     remarks: [...facts.lost, ...facts.problems],
     total: flat.data?.total,
-    functions: rows && Array.from(rows.subarray(0, ROWS), (row) => [regions?.names[flat.data!.region[row]!], flat.data!.excl[row]]),
+    functions: rows && Array.from(rows.subarray(0, ROWS), (row) => [regions?.names[flat.data!.region[row]!], own![row]]),
   }));
   return (
     <div class="summary">
@@ -160,12 +175,12 @@ function Summary() {
         </section>
       )}
       <section>
-        <h2>Functions by own time</h2>
-        {flat.data && regions && rows ? <Functions flat={flat.data} regions={regions} rows={rows} /> : <p class="fine">{flat.problem ?? "Reading…"}</p>}
+        <h2>{`Functions by ${weight.own}`}</h2>
+        {flat.data && regions && own && rows ? <Functions flat={flat.data} regions={regions} weight={weight} own={own} rows={rows} /> : <p class="fine">{flat.problem ?? "Reading…"}</p>}
       </section>
       <section>
-        <h2>Packages by own time</h2>
-        {flat.data && regions && <Packages flat={flat.data} regions={regions} />}
+        <h2>{`Packages by ${weight.own}`}</h2>
+        {flat.data && regions && own && <Packages flat={flat.data} regions={regions} weight={weight} own={own} />}
       </section>
       <section>
         <h2>The run</h2>

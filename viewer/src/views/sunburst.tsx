@@ -160,7 +160,7 @@ function Beside({ chart }: { chart: Chart }) {
           of={[
             [tree.weight.name, `${tree.weight.show(tree.incl[centre]!)}, ${percent(tree.incl[centre]! / tree.total)} of all`],
             [tree.weight.own, tree.weight.show(tree.excl[centre]!)],
-            ["calls", count(tree.visits[centre]!)],
+            tree.visits[centre]! > 0 && ["calls", count(tree.visits[centre]!)],
           ]}
         />
       )}

@@ -14,7 +14,7 @@ import { type Column, type Sorting, VirtualTable, room } from "../parts/VirtualT
 import { useMeant } from "../meant";
 import { range } from "../store";
 import { type Unit, columnUnit, count, inUnit, percent, time } from "../units";
-import { scaleOf, weightOf } from "../weight";
+import { chosenMetric, scaleOf, timed, weightOf } from "../weight";
 import type { View } from "./view";
 
 const asFlat = (columns: ConstructorParameters<typeof Flat>[0]): Flat => new Flat(columns);
@@ -78,7 +78,8 @@ function changeColumns(flat: Flat, keys: Keys): Column[] {
   ];
 }
 
-function make(flat: Flat, regions: Regions, metrics: readonly Metric[], longest: number, dark: boolean): Made {
+/** shows: what is known of functions. */
+function make(flat: Flat, regions: Regions, metrics: readonly Metric[], shows: { times: boolean; calls: boolean }, longest: number, dark: boolean): Made {
   const name = (row: number): string => regions.names[flat.region[row]!] ?? "";
   const place = (row: number): string => regions.placeOf(flat.region[row]!);
   const { visits, incl, excl, mean, min, max, std } = flat;
@@ -94,6 +95,21 @@ function make(flat: Flat, regions: Regions, metrics: readonly Metric[], longest:
     width: room(92, count(largest(resumed ?? []))),
     cell: (row) => count(resumed![row]!),
   };
+  const timely: Column[] = [
+    timeColumn("excl", "own time", "In the function itself, without what it calls", excl, wide, largest(excl)),
+    shareColumn("exclShare", "Own time, of all functions' own time", excl, flat.total),
+    ...changeColumns(flat, keys),
+    timeColumn("incl", "time", "With all that it calls; recursion counts once", incl, wide, largest(incl)),
+    shareColumn("inclShare", "Time with callees, of all functions' own time", incl, flat.total),
+  ];
+  const called: Column[] = [
+    { id: "visits", title: "calls", width: room(84, count(largest(visits))), cell: (row) => count(visits[row]!) },
+    ...(resumed ? [again] : []),
+    timeColumn("mean", "mean", "Time of a call", mean, each),
+    timeColumn("min", "min", "Shortest call", min, each),
+    timeColumn("max", "max", "Longest call", max, each),
+    timeColumn("std", "std", "Standard deviation of the time of a call", std, each),
+  ];
   const columns: Column[] = [
     {
       id: "name",
@@ -108,17 +124,8 @@ function make(flat: Flat, regions: Regions, metrics: readonly Metric[], longest:
       ),
       full: (row) => `${name(row)}\n${place(row)}`,
     },
-    timeColumn("excl", "own time", "In the function itself, without what it calls", excl, wide, largest(excl)),
-    shareColumn("exclShare", "Own time, of all functions' own time", excl, flat.total),
-    ...changeColumns(flat, keys),
-    timeColumn("incl", "time", "With all that it calls; recursion counts once", incl, wide, largest(incl)),
-    shareColumn("inclShare", "Time with callees, of all functions' own time", incl, flat.total),
-    { id: "visits", title: "calls", width: room(84, count(largest(visits))), cell: (row) => count(visits[row]!) },
-    ...(resumed ? [again] : []),
-    timeColumn("mean", "mean", "Time of a call", mean, each),
-    timeColumn("min", "min", "Shortest call", min, each),
-    timeColumn("max", "max", "Longest call", max, each),
-    timeColumn("std", "std", "Standard deviation of the time of a call", std, each),
+    ...(shows.times ? timely : []),
+    ...(shows.calls ? called : []),
     ...metricColumns(flat, metrics, keys),
     { id: "place", title: "Place", width: "minmax(150px, 1fr)", left: true, cell: (row) => shortPlace(place(row)), full: place },
   ];
@@ -155,9 +162,9 @@ function Table() {
   const regions = useRegions().data;
   const flat = answer.data;
   const rows = useRows(flat, regions);
-  const [sorting, setSorting] = useState<Sorting>({ id: "excl", down: true });
-  const made = useMemo(() => flat && regions && make(flat, regions, facts.metrics, longestName(flat, regions), dark), [flat, regions, dark]);
-  const order = useMemo(() => rows && made && sorted(rows, made.keys[sorting.id]!, sorting.down), [rows, made, sorting]);
+  const [sorting, setSorting] = useState<Sorting>({ id: timed(facts) ? "excl" : `${chosenMetric(facts, selection)?.name}:excl`, down: true });
+  const made = useMemo(() => flat && regions && make(flat, regions, facts.metrics, { times: timed(facts), calls: facts.visits > 0 }, longestName(flat, regions), dark), [flat, regions, dark]);
+  const order = useMemo(() => rows && made && sorted(rows, made.keys[sorting.id] ?? made.keys["excl"]!, sorting.down), [rows, made, sorting]);
   const selected = useMemo(() => (flat && selection.region !== undefined ? flat.region.indexOf(selection.region) : -1), [flat, selection.region]);
   useReport(() => ({
     ready: Boolean(order) || answer.problem !== undefined,

@@ -13,8 +13,6 @@ import { Rows, type RowColumn } from "../parts/Rows";
 import { WholeRun } from "../parts/WholeRun";
 import { placeName, regionNamed } from "../stacks";
 import { count, time } from "../units";
-import "../views.css";
-import type { View } from "./view";
 
 interface Wait {
   where: string | null;
@@ -170,7 +168,7 @@ function againstText(now: Tasks, base: Tasks): string {
   return `against the other run's ${count(base.count)} tasks: ${said.join("; ")}`;
 }
 
-function TasksView() {
+export function TasksView() {
   const facts = useFacts();
   const { process, location, begin, end } = useSelection();
   const answer = useAnswer("tasks", {}, asTasks);
@@ -221,11 +219,3 @@ function TasksView() {
     </>
   );
 }
-
-export const tasks: View = {
-  id: "tasks",
-  asMeasured: true,
-  title: "Tasks",
-  available: (facts) => facts.has.tasks || "No tasks were recorded. Those of asyncio and trio are, where their coroutines are not left out by a filter.",
-  component: TasksView,
-};

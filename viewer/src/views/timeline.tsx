@@ -3,7 +3,7 @@
 import { Lines } from "../timelineview";
 import type { Key, View } from "./view";
 
-export const NO_TRACE = "This experiment has no trace. Record one with: spartito run --trace -- COMMAND";
+export const NO_TIME = "This experiment does not say what was done when. Record a trace with: spartito run --trace -- COMMAND, or samples with --sample";
 
 export const TIME_KEYS: readonly Key[] = [
   ["W S  + −", "zoom"],
@@ -24,7 +24,7 @@ export const timeline: View = {
   id: "timeline",
   asMeasured: true,
   title: "Timeline",
-  available: (facts) => facts.has.trace || NO_TRACE,
+  available: (facts) => facts.has.time || NO_TIME,
   component: Timeline,
   keys: TIME_KEYS,
 };

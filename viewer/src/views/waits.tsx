@@ -14,8 +14,6 @@ import { useStackRows } from "../stackrows";
 import { placeName, processName, shortStack } from "../stacks";
 import { count, percent, time } from "../units";
 import { type WaitMetric, type WaitRow, type Waiter, type Waits, WaitsBefore, chosenRows, depthOf, nameOfKind, waiters } from "../waits";
-import "../views.css";
-import type { View } from "./view";
 
 const asWaits = (columns: Columns): Waits => columns.meta as unknown as Waits;
 
@@ -122,7 +120,7 @@ function words(rows: readonly WaitRow[], facts: Facts, total: number, before: nu
   return parts.join(", ");
 }
 
-function WaitsView() {
+export function WaitsView() {
   const facts = useFacts();
   const { process, location } = useSelection();
   const answer = useAnswer("waits", {}, asWaits);
@@ -179,11 +177,3 @@ function WaitsView() {
     </>
   );
 }
-
-export const waits: View = {
-  id: "waits",
-  asMeasured: true,
-  title: "Waits",
-  available: (facts) => facts.has.waits || "Waiting is found in the trace of a program that uses MPI: spartito run --trace.",
-  component: WaitsView,
-};

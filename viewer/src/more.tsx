@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The second script of the page: views that not every run has (views/later.ts says what is known of them before). What they share with
+// the first script they have from it (build.mjs).
+import type { ComponentType } from "preact";
+import { CriticalView } from "./views/critical";
+import { Io } from "./views/io";
+import type { laterViews } from "./views/later";
+import { LocksView } from "./views/locks";
+import { Communication } from "./views/matrix";
+import { MemoryView } from "./views/memory";
+import { StatesView } from "./views/states";
+import { TasksView } from "./views/tasks";
+import { WaitsView } from "./views/waits";
+
+window.spartitoMore = {
+  states: StatesView,
+  memory: MemoryView,
+  locks: LocksView,
+  matrix: Communication,
+  waits: WaitsView,
+  critical: CriticalView,
+  tasks: TasksView,
+  io: Io,
+} satisfies Record<keyof typeof laterViews, ComponentType>;

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is known of the views of more.tsx before they are loaded.
+import { recordBy } from "../facts";
+import { later } from "../later";
+import { TIME_KEYS } from "./timeline";
+import type { View } from "./view";
+
+const states: View = {
+  id: "states",
+  asMeasured: true,
+  title: "States",
+  available: (facts) => facts.has.states || `What threads did is found by samples: ${recordBy(facts, "--sample")} takes them.`,
+  component: later("states"),
+  keys: TIME_KEYS,
+};
+
+const memory: View = {
+  id: "memory",
+  title: "Memory",
+  available: (facts) => facts.has.memory || `Memory was not recorded: ${recordBy(facts, "--memory-profile")} records it, --memory-sample 512K at a lower cost.`,
+  component: later("memory"),
+  keys: [["← →  Page Up  Page Down", "along the time"]],
+};
+
+const locks: View = {
+  id: "locks",
+  title: "Locks",
+  asMeasured: true,
+  available: (facts) => facts.has.locks || `What threads wait for was not recorded: ${recordBy(facts, "--waits")} records it.`,
+  component: later("locks"),
+};
+
+const matrix: View = {
+  id: "matrix",
+  asMeasured: true,
+  title: "Matrix",
+  available: (facts) => facts.has.messages || (facts.has.mpi ? "Messages between ranks are in the trace: record one with --trace." : "No messages between ranks were recorded. They come from programs that use MPI, measured with --trace."),
+  component: later("matrix"),
+  keys: [
+    ["Arrows", "from cell to cell"],
+    ["Enter", "selects the sender"],
+  ],
+};
+
+const waits: View = {
+  id: "waits",
+  asMeasured: true,
+  title: "Waits",
+  available: (facts) => facts.has.waits || "Waiting is found in the trace of a program that uses MPI: spartito run --trace.",
+  component: later("waits"),
+};
+
+const critical: View = {
+  id: "critical",
+  asMeasured: true,
+  title: "Critical path",
+  available: (facts) => facts.has.waits || "The critical path is found in the trace of a program that uses MPI: spartito run --trace.",
+  component: later("critical"),
+};
+
+const tasks: View = {
+  id: "tasks",
+  asMeasured: true,
+  title: "Tasks",
+  available: (facts) => facts.has.tasks || "No tasks were recorded. Those of asyncio and trio are, where their coroutines are not left out by a filter.",
+  component: later("tasks"),
+};
+
+const io: View = {
+  id: "io",
+  asMeasured: true,
+  title: "Files",
+  available: (facts) => facts.has.io || "File I/O was not recorded: spartito run --io --trace records it.",
+  component: later("io"),
+};
+
+export const laterViews = { states, memory, locks, matrix, waits, critical, tasks, io };
