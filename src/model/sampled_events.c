@@ -20,7 +20,9 @@ struct sp_sampled_events {
 	size_t nodes;
 	size_t part;           /* the one being read is the one before */
 	const uint64_t *words; /* of it */
-	uint64_t *room;        /* owned; of unpacked words */
+	uint32_t *lines;       /* owned; from which frames call the next one */
+	size_t n_lines, line_room;
+	uint64_t *room; /* owned; of unpacked words */
 	size_t n, at;
 	uint64_t ticks, ns, end;
 	uint32_t is, wanted; /* paths: what is open, and what was found */
@@ -137,6 +139,7 @@ void sp_sampled_events_close(struct sp_sampled_events *s)
 		return;
 	sp_raw_close(s->raw);
 	free(s->path_of);
+	free(s->lines);
 	free(s->room);
 	free(s);
 }
@@ -172,8 +175,10 @@ static int next_part(struct sp_sampled_events *s, struct sp_err *e)
 	p = &s->raw->parts[s->thread->events.first + s->part++];
 	s->at = s->n = 0;
 	s->words = sp_raw_words(s->raw, p, &s->room, &s->n, e);
-	if (!s->words)
+	if (!s->words) {
+		s->n_lines = 0;
 		return e->code ? -1 : 1; /* damage, which the others tell */
+	}
 	s->ticks = p->base;
 	return 1;
 }
@@ -198,6 +203,30 @@ static void take_sample(struct sp_sampled_events *s, const uint64_t *payload, ui
 		out->counted[i - 4] = payload[i];
 }
 
+/* What makes no sense, or finds no memory, is not told. */
+static void take_lines(struct sp_sampled_events *s, const uint64_t *payload, uint32_t words)
+{
+	const size_t first = (uint32_t)payload[0], n = payload[0] >> 32;
+	uint32_t *larger;
+
+	if (first > s->n_lines || n > 2 * ((size_t)words - 1) || first + n > s->nodes) {
+		s->n_lines = 0;
+		return;
+	}
+	if (first + n > s->line_room) {
+		larger = realloc(s->lines, 2 * (first + n) * sizeof(*larger));
+		if (!larger) {
+			s->n_lines = 0;
+			return;
+		}
+		s->lines = larger;
+		s->line_room = 2 * (first + n);
+	}
+	memcpy(s->lines + first, payload + 1, n * sizeof(*s->lines));
+	if (first + n > s->n_lines)
+		s->n_lines = first + n;
+}
+
 /* Reads a word. Whether it was a sample, or the end of them. */
 static bool next_word(struct sp_sampled_events *s, struct sp_sample *out)
 {
@@ -220,6 +249,8 @@ static bool next_word(struct sp_sampled_events *s, struct sp_sample *out)
 	} else if ((id & 0xff) == SP_RAW_X_SAMPLES_END && words >= 1) {
 		*out = (struct sp_sample){.again = payload[0], .end = true};
 		is = true;
+	} else if ((id & 0xff) == SP_RAW_X_SAMPLE_LINES && words >= 1) {
+		take_lines(s, payload, words);
 	}
 	if (!is)
 		return false;
@@ -320,4 +351,10 @@ long sp_events_read_samples(struct sp_events *s, struct sp_sample *out, size_t n
 	if (sp_guarded(read_samples, &r, e) == 0)
 		return r.read;
 	return e->code == EIO ? sp_fail_in(e, "%s", s->sampled->raw->name) : -1;
+}
+
+const uint32_t *sp_events_call_lines(const struct sp_events *s, size_t *n)
+{
+	*n = s->sampled->n_lines;
+	return s->sampled->lines;
 }

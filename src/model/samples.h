@@ -28,5 +28,8 @@ bool sp_events_sampled(const struct sp_events *s, uint32_t metrics[2 + SP_SAMPLE
 /* The samples themselves, of a location that has them; not to be mixed with the other way of reading. As
  * sp_events_read(). The looks of a path are its samples, and what the sample behind each of them has in `again`. */
 long sp_events_read_samples(struct sp_events *s, struct sp_sample *out, size_t n, struct sp_err *e);
+/* Of the sample that was read last: the lines from which the functions of its path call the next one, the outermost
+ * first, *n of them; 0: not told. Until the next read, or the end. */
+const uint32_t *sp_events_call_lines(const struct sp_events *s, size_t *n);
 
 #endif

@@ -338,6 +338,7 @@ enum sp_raw_extra {
 	/* samples */
 	SP_RAW_X_SAMPLE = 60,
 	SP_RAW_X_SAMPLES_END = 61,
+	SP_RAW_X_SAMPLE_LINES = 62,
 	/* locks and waits */
 	SP_RAW_X_WAIT_BEGIN = 64,
 	SP_RAW_X_WAIT_END = 65,

@@ -170,6 +170,8 @@ void sp_samples_thread_end(struct sp_sampled_thread *t, uint64_t end)
 		sp_thread_ended(t->location, end);
 	free(t->nodes);
 	free(t->lines);
+	free(t->call_lines);
+	free(t->told_lines);
 	free(t->table);
 	*t = (struct sp_sampled_thread){.location = NULL};
 }
@@ -184,9 +186,14 @@ static bool room_for(struct sp_sampled_thread *t, size_t n)
 	struct sp_raw_line **lines = realloc(t->lines, 2 * n * sizeof *lines);
 	if (lines)
 		t->lines = lines;
-	if (nodes && lines)
+	uint32_t *calls = realloc(t->call_lines, 2 * n * sizeof *calls), *told = NULL;
+	if (calls)
+		t->call_lines = calls;
+	if (calls && (told = realloc(t->told_lines, 2 * n * sizeof *told)))
+		t->told_lines = told;
+	if (nodes && lines && told)
 		t->room = 2 * n;
-	return nodes && lines;
+	return nodes && lines && told;
 }
 
 /* The nodes from the outermost frame inwards; where there is no room for another, the rest shares one. */
@@ -203,8 +210,16 @@ static void find_nodes(struct sp_sampled_thread *t, const struct sp_sampled_fram
 			next = t->location->collapsed;
 		}
 		t->lines[t->depth] = NULL;
+		t->call_lines[t->depth] = frames[n].line;
 		t->nodes[t->depth++] = at = next;
 	}
+}
+
+/* Whether the trace has other lines than those from which the frames now call. */
+static bool calls_from_elsewhere(const struct sp_sampled_thread *t)
+{
+	const size_t callers = t->depth ? t->depth - 1 : 0, both = callers < t->told ? callers : t->told;
+	return callers > t->told || (both && memcmp(t->call_lines, t->told_lines, both * sizeof *t->call_lines));
 }
 
 /* The line that runs of the innermost frame that is recorded; 0: none to be told. */
@@ -246,10 +261,31 @@ void sp_samples_found(struct sp_sampled_thread *t, const struct sp_sampled_frame
 		find_lines(t, frames, n);
 	const uint32_t node = t->depth ? sp_callpath_index(t->location, t->nodes[t->depth - 1]) : 0;
 	const uint32_t line = innermost_line(t, frames, n);
-	t->tell = t->tell || node != t->node || line != t->line || state != t->told;
+	t->tell = t->tell || node != t->node || line != t->line || state != t->told_state || calls_from_elsewhere(t);
 	t->node = node;
 	t->line = line;
-	t->told = state;
+	t->told_state = state;
+}
+
+enum { LINES = 400 /* in a record */ };
+
+/* The lines that differ from those of the sample before, from the first to the last one. */
+static void tell_lines(struct sp_sampled_thread *t, uint64_t now)
+{
+	size_t first = 0, end = t->depth - 1;
+	while (first < end && first < t->told && t->call_lines[first] == t->told_lines[first])
+		first++;
+	while (end > first && end <= t->told && t->call_lines[end - 1] == t->told_lines[end - 1])
+		end--;
+	while (first < end) {
+		const uint32_t n = end - first < LINES ? (uint32_t)(end - first) : LINES;
+		uint64_t payload[1 + LINES / 2] = {first | (uint64_t)n << 32};
+		memcpy(payload + 1, t->call_lines + first, n * sizeof *t->call_lines);
+		sp_extra_at(t->location, SP_RAW_X_SAMPLE_LINES, payload, 1 + (n + 1) / 2, now);
+		memcpy(t->told_lines + first, t->call_lines + first, n * sizeof *t->told_lines);
+		first += n;
+	}
+	t->told = t->told > end ? t->told : end;
 }
 
 /* A SAMPLE of what was found last. */
@@ -257,6 +293,8 @@ static void tell(struct sp_sampled_thread *t, uint64_t cpu, uint64_t now)
 {
 	uint64_t payload[4 + SP_COUNTERS_MOST] = {t->node, t->state, cpu, t->line | (uint64_t)t->again << 32};
 	memcpy(payload + 4, t->grown, counters * sizeof *t->grown);
+	if (t->location && t->depth)
+		tell_lines(t, now);
 	if (t->location)
 		sp_extra_at(t->location, SP_RAW_X_SAMPLE, payload, 4 + counters, now);
 	memset(t->grown, 0, sizeof t->grown);

@@ -32,10 +32,13 @@ struct sp_sampled_thread {
 	size_t table_size, table_used;
 	struct sp_raw_chunk *line_chunk;
 	uint32_t line_chunks;
-	enum sp_thread_state state, told;
-	uint32_t node, line;              /* of the innermost frame; 0: none */
-	bool tell;                        /* something of it is not in the trace yet */
-	uint32_t again;                   /* looks since the last one that is in the trace */
+	enum sp_thread_state state, told_state;
+	uint32_t node, line; /* of the innermost frame; 0: none */
+	bool tell;           /* something of it is not in the trace yet */
+	uint32_t *call_lines,
+	    *told_lines; /* owned; from which line frames call the next one: now, and as the trace has it */
+	size_t told;     /* lines that it has */
+	uint32_t again;  /* looks since the last one that is in the trace */
 	uint64_t grown[SP_COUNTERS_MOST]; /* counters, since the look before */
 	/* what was seen of that stack and state and is not in the file yet; wall and cpu are ns */
 	uint64_t wall, cpu, samples;

@@ -105,10 +105,10 @@ struct sp_otf2 {
 	struct sp_otf2_stranger *strangers; /* in the order of their ranks */
 	uint32_t n_strangers;
 	bool samples;              /* samples are written as such, as nothing in the archive has exact calls */
-	struct sp_intern contexts; /* (path, line): number in the table = OTF2 reference, as of the next */
+	struct sp_intern contexts; /* (path, line, parent): number in the table = OTF2 reference, as of the next */
 	struct sp_intern rates;    /* of interrupt generators: Hz, in decimal */
-	bool *context_seen;        /* of each path: it has a context without a line */
-	uint32_t *context_chain;   /* room for all paths */
+	uint32_t *chain,
+	    *before; /* contexts of a sample and of the one before it, outermost first; room for all paths */
 	struct sp_heaps heaps;
 	uint32_t *heap_refs;  /* of each process: that of its first metric of memory; SP_NONE: it has none */
 	uint32_t first_class; /* reference; before it come the counters and the metrics of memory */
@@ -148,8 +148,7 @@ uint32_t sp_otf2_class(struct sp_otf2 *a, const uint32_t *metrics, uint8_t n);
 
 /* A location whose samples are being written. */
 struct sp_otf2_sampling {
-	bool any;            /* there was a sample, of */
-	uint32_t path, line; /* these */
+	uint32_t depth; /* of the sample before, in sp_otf2.before; 0: there was none */
 	OTF2_InterruptGeneratorRef generator;
 	uint32_t class; /* of the metrics that come with each; SP_NONE: there are none */
 	uint8_t n;      /* of these metrics */
@@ -160,8 +159,9 @@ struct sp_otf2_sampling {
 int sp_otf2_prepare_samples(struct sp_otf2 *a);
 int sp_otf2_samples_begin(struct sp_otf2 *a, struct sp_otf2_sampling *s, uint32_t location,
                           const struct sp_events *events);
-/* Returns an OTF2_ErrorCode. */
-int sp_otf2_sample(struct sp_otf2 *a, struct sp_otf2_sampling *s, OTF2_EvtWriter *w, const struct sp_sample *sample);
+/* events: the sample is the one that was read last. Returns an OTF2_ErrorCode. */
+int sp_otf2_sample(struct sp_otf2 *a, struct sp_otf2_sampling *s, OTF2_EvtWriter *w, const struct sp_sample *sample,
+                   const struct sp_events *events);
 
 /* Memory over time; before the first event. */
 int sp_otf2_prepare_heaps(struct sp_otf2 *a);

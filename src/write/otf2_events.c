@@ -6,8 +6,7 @@
 #include "write/otf2_archive.h"
 #include "write/scorep.h"
 
-#define BATCH   4096
-#define SAMPLES 64
+#define BATCH 4096
 
 enum marker { MARKER_USER, MARKER_LOST, MARKER_ENDED };
 
@@ -356,26 +355,23 @@ static int put_events(struct stream *s, struct sp_events *events)
 static int put_samples(struct stream *s, struct sp_events *events)
 {
 	struct sp_otf2 *a = s->a;
-	struct sp_sample batch[SAMPLES];
+	struct sp_sample sample;
 	struct sp_otf2_sampling sampling;
 	bool begun = false;
 	long n;
 
 	if (sp_otf2_samples_begin(a, &sampling, s->location, events))
 		return -1;
-	while ((n = sp_events_read_samples(events, batch, SAMPLES, a->e)) > 0) {
+	while ((n = sp_events_read_samples(events, &sample, 1, a->e)) > 0) {
 		if (!begun)
-			put_first(s, batch[0].time);
+			put_first(s, sample.time);
 		begun = true;
-		for (long i = 0; i < n; i++) {
-			if (batch[i].time >= s->next_aside)
-				put_asides(s, batch[i].time);
-			s->last = batch[i].time;
-			if (sp_otf2_sample(a, &sampling, s->w, &batch[i]))
-				return sp_otf2_fail(a, "a sample could not be written");
-		}
-		a->done += (uint64_t)n;
-		if (sp_write_tick(a->o, a->done, a->total, a->e))
+		if (sample.time >= s->next_aside)
+			put_asides(s, sample.time);
+		s->last = sample.time;
+		if (sp_otf2_sample(a, &sampling, s->w, &sample, events))
+			return sp_otf2_fail(a, "a sample could not be written");
+		if (++a->done % BATCH == 0 && sp_write_tick(a->o, a->done, a->total, a->e))
 			break;
 	}
 	if (n != 0) {

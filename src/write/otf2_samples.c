@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Samples, as Score-P writes them: a tree of calling contexts, each with its region, and for each sample the one it was
- * found in. A context without a place in the source stands for a function that called another one, from whatever line.
- */
+/* Samples, as Score-P writes them: a tree of calling contexts, each with its region and the line that ran there or from
+ * which it called the next one, and for each sample the one it was found in. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,33 +8,39 @@
 
 /* ---- contexts ---- */
 
-/* What a context is told by; line 0: not told. */
+/* What a context is told by. */
 struct context {
-	uint32_t path, line;
+	uint32_t path;
+	uint32_t line;   /* 0: not told */
+	uint32_t parent; /* reference; SP_NONE: none */
 };
 
-static uint32_t add(struct sp_otf2 *a, uint32_t path, uint32_t line)
+/* Puts the contexts of a sample's call path into a->chain, the outermost first, and returns how many. Path 0 is the
+ * program itself, which calls nobody. */
+static uint32_t find_contexts(struct sp_otf2 *a, const struct sp_sample *sample, const uint32_t *lines, size_t n_lines)
 {
-	const struct context c = {path, line};
-	const uint32_t ref = sp_intern(&a->contexts, (const char *)&c, sizeof c);
+	uint32_t n = 1, parent = SP_NONE;
 
-	if (ref == SP_INTERN_FAILED)
-		sp_otf2_fail_memory(a);
-	return ref;
+	for (uint32_t at = sample->path; at && a->m->paths[at].parent; at = a->m->paths[at].parent)
+		n++;
+	for (uint32_t at = sample->path, i = n; i > 0; at = a->m->paths[at].parent)
+		a->chain[--i] = at;
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t line = i + 1 == n ? sample->line : i < n_lines ? lines[i] : 0;
+		const struct context c = {a->chain[i], line, parent};
+		a->chain[i] = parent = sp_intern(&a->contexts, (const char *)&c, sizeof c);
+		if (parent == SP_INTERN_FAILED)
+			sp_otf2_fail_memory(a);
+	}
+	return n;
 }
 
-/* The context of a path at a line, behind those of its callers. Path 0 is the program itself, which calls nobody. */
-static uint32_t context_of(struct sp_otf2 *a, uint32_t path, uint32_t line)
+static struct context context_at(const struct sp_otf2 *a, uint32_t ref)
 {
-	size_t n = 0;
+	struct context c;
 
-	for (uint32_t at = path; at && (at = a->m->paths[at].parent) && !a->context_seen[at]; n++)
-		a->context_chain[n] = at;
-	while (n > 0 && !a->failed) {
-		a->context_seen[a->context_chain[--n]] = true;
-		add(a, a->context_chain[n], 0);
-	}
-	return add(a, path, line);
+	memcpy(&c, a->contexts.entries[ref].p, sizeof c);
+	return c;
 }
 
 int sp_otf2_prepare_samples(struct sp_otf2 *a)
@@ -52,33 +57,27 @@ int sp_otf2_prepare_samples(struct sp_otf2 *a)
 	a->contexts.arena = a->rates.arena = &a->arena;
 	if (!a->samples)
 		return 0;
-	a->context_seen = sp_arena_zalloc(&a->arena, m->n_paths, sizeof *a->context_seen);
-	a->context_chain = sp_arena_alloc(&a->arena, m->n_paths * sizeof *a->context_chain);
-	return a->context_seen && a->context_chain ? 0 : sp_otf2_fail_memory(a);
+	a->chain = sp_arena_alloc(&a->arena, m->n_paths * sizeof *a->chain);
+	a->before = sp_arena_alloc(&a->arena, m->n_paths * sizeof *a->before);
+	return a->chain && a->before ? 0 : sp_otf2_fail_memory(a);
 }
 
 /* ---- events ---- */
 
-/* How many contexts were entered since the sample before, and one for the function that went on: OTF2's unwind
- * distance. 0: the thread did not run. What a function had in common with the one found before it was not left
- * meanwhile, as far as samples can tell. */
-static uint32_t distance(const struct sp_otf2 *a, const struct sp_otf2_sampling *before, const struct sp_sample *now)
+/* How many contexts were entered since the sample before, and one for the function that went on, where one did: OTF2's
+ * unwind distance. 0: the thread did not run. What is in both stacks was not left meanwhile, as far as samples can
+ * tell, but for what a function called from another line. */
+static uint32_t distance(const struct sp_otf2 *a, const struct sp_otf2_sampling *s, uint32_t n, bool ran)
 {
-	const struct sp_path *paths = a->m->paths;
-	uint32_t common = before->any ? before->path : 0, at = now->path, entered = 0;
+	uint32_t same = 0;
 
-	if (before->any && before->path == now->path && before->line == now->line && !now->cpu)
-		return 0;
-	while (at != common) {
-		if (at > common) {
-			at = paths[at].parent;
-			entered++;
-		} else {
-			common = paths[common].parent;
-		}
-	}
-	entered += now->path == 0 && !(before->any && before->path == 0);
-	return entered + 1;
+	while (same < n && same < s->depth && a->chain[same] == a->before[same])
+		same++;
+	if (same == n && same == s->depth)
+		return ran ? 1 : 0;
+	if (same < n && same < s->depth && context_at(a, a->chain[same]).path == context_at(a, a->before[same]).path)
+		return n - same; /* it went on, from one line to another */
+	return n - same + 1;
 }
 
 static OTF2_InterruptGeneratorRef generator_of(struct sp_otf2 *a, const struct sp_process *p)
@@ -97,7 +96,7 @@ int sp_otf2_samples_begin(struct sp_otf2 *a, struct sp_otf2_sampling *s, uint32_
 	uint32_t known[2 + SP_SAMPLE_COUNTERS];
 	size_t n;
 
-	*s = (struct sp_otf2_sampling){.any = false};
+	*s = (struct sp_otf2_sampling){.depth = 0};
 	sp_events_sampled(events, known, &n);
 	for (size_t i = 0; i < n; i++)
 		if (known[i] != SP_NONE) {
@@ -124,8 +123,12 @@ static int put_sums(struct sp_otf2_sampling *s, OTF2_EvtWriter *w, uint64_t time
 	return OTF2_EvtWriter_Metric(w, NULL, time, s->class, s->n, types, values);
 }
 
-int sp_otf2_sample(struct sp_otf2 *a, struct sp_otf2_sampling *s, OTF2_EvtWriter *w, const struct sp_sample *sample)
+int sp_otf2_sample(struct sp_otf2 *a, struct sp_otf2_sampling *s, OTF2_EvtWriter *w, const struct sp_sample *sample,
+                   const struct sp_events *events)
 {
+	size_t n_lines;
+	const uint32_t *lines = sp_events_call_lines(events, &n_lines);
+
 	s->sums[0] += sample->again + !sample->end;
 	s->sums[1] += sample->cpu;
 	for (size_t i = 0; i < SP_SAMPLE_COUNTERS; i++)
@@ -133,16 +136,16 @@ int sp_otf2_sample(struct sp_otf2 *a, struct sp_otf2_sampling *s, OTF2_EvtWriter
 	int rc = put_sums(s, w, sample->time);
 	if (rc || sample->end)
 		return rc;
-	const uint32_t context = context_of(a, sample->path, sample->line);
+	const uint32_t n = find_contexts(a, sample, lines, n_lines);
 	if (a->failed)
 		return OTF2_ERROR_MEM_ALLOC_FAILED;
 	OTF2_AttributeList_AddStringRef(a->attributes, ATTRIBUTE_STATE,
 	                                sp_otf2_literal(a, sp_sample_state_names[sample->state]));
-	const uint32_t steps = distance(a, s, sample);
-	s->any = true;
-	s->path = sample->path;
-	s->line = sample->line;
-	return OTF2_EvtWriter_CallingContextSample(w, a->attributes, sample->time, context, steps, s->generator);
+	const uint32_t steps = distance(a, s, n, sample->cpu > 0);
+	s->depth = n;
+	memcpy(a->before, a->chain, n * sizeof *a->before);
+	return OTF2_EvtWriter_CallingContextSample(w, a->attributes, sample->time, a->chain[n - 1], steps,
+	                                           s->generator);
 }
 
 /* ---- definitions ---- */
@@ -180,16 +183,13 @@ static void define_generators(struct sp_otf2 *a)
 void sp_otf2_define_samples(struct sp_otf2 *a)
 {
 	struct sp_intern places = {.arena = &a->arena};
-	const uint32_t n = (uint32_t)a->contexts.n;
 
 	define_generators(a);
-	for (uint32_t i = 0; i < n && !a->failed; i++) {
-		struct context c;
-		memcpy(&c, a->contexts.entries[i].p, sizeof c);
-		const uint32_t caller = c.path ? a->m->paths[c.path].parent : 0;
+	for (uint32_t i = 0; i < a->contexts.n && !a->failed; i++) {
+		const struct context c = context_at(a, i);
 		OTF2_GlobalDefWriter_WriteCallingContext(
 		    a->defs, i, c.path ? a->m->paths[c.path].region : sp_otf2_program_region(a),
-		    place_of(a, &places, &c), caller ? add(a, caller, 0) : OTF2_UNDEFINED_CALLING_CONTEXT);
+		    place_of(a, &places, &c), c.parent == SP_NONE ? OTF2_UNDEFINED_CALLING_CONTEXT : c.parent);
 	}
 	sp_intern_free(&places);
 }

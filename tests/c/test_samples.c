@@ -35,8 +35,15 @@ static void fill(struct rg_thread *t)
 
 	rg_node_at(t, main)->incl = 300;
 	rg_node_at(t, work)->incl = 200;
-	for (size_t i = 0; i < sizeof(samples) / sizeof(*samples); i++)
+	for (size_t i = 0; i < sizeof(samples) / sizeof(*samples); i++) {
+		if (i == 1) /* of the caller, and one more */
+			rg_extra(t, 2100, SP_RAW_X_SAMPLE_LINES, (uint64_t[]){0 | 2ull << 32, 7 | 8ull << 32}, 2);
+		if (i == 2)
+			rg_extra(t, 2200, SP_RAW_X_SAMPLE_LINES, (uint64_t[]){1 | 1ull << 32, 9}, 2);
+		if (i == 3) /* there are no such frames */
+			rg_extra(t, 2300, SP_RAW_X_SAMPLE_LINES, (uint64_t[]){5 | 1ull << 32, 9}, 2);
 		rg_extra(t, 2000 + 100 * i, SP_RAW_X_SAMPLE, samples[i], 5);
+	}
 	rg_extra(t, 2400, SP_RAW_X_SAMPLE, (uint64_t[]){index_of(main), SP_SAMPLE_IDLE, 6}, 3);
 	rg_extra(t, 2450, SP_RAW_X_TIME, (uint64_t[]){10}, 1);
 	rg_extra(t, 2500, SP_RAW_X_SAMPLES_END, (uint64_t[]){40}, 1);
@@ -101,6 +108,27 @@ static void test_samples(void)
 	sp_model_free(m);
 }
 
+static void test_call_lines(void)
+{
+	static const uint32_t want[4][2] = {{0}, {7, 8}, {7, 9}, {0}};
+	static const size_t known[4] = {0, 2, 2, 0};
+	struct sp_model *m = make();
+	struct sp_events *events;
+	struct sp_sample sample;
+	struct sp_err e = {.code = 0};
+	size_t n;
+
+	MUST(sp_events_open(&events, m, 0, &e) == 0);
+	for (int i = 0; i < 4; i++) {
+		MUST(sp_events_read_samples(events, &sample, 1, &e) == 1);
+		const uint32_t *lines = sp_events_call_lines(events, &n);
+		CHECK(n == known[i]);
+		CHECK(n == 0 || memcmp(lines, want[i], n * sizeof(*lines)) == 0);
+	}
+	sp_events_close(events);
+	sp_model_free(m);
+}
+
 /* The same as calls: balanced, whatever was found. */
 static void test_calls(void)
 {
@@ -125,6 +153,7 @@ static void test_calls(void)
 int main(void)
 {
 	test_samples();
+	test_call_lines();
 	test_calls();
 	return check_failures != 0;
 }

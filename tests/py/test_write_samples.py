@@ -41,6 +41,8 @@ os.waitpid(pid, 0)
 for t in threads: t.join()
 """
 
+PROGRAM_LINES = (WORK + PROGRAM).splitlines()
+
 
 def convert(directory, path, *options, to="otf2"):
     command = [sys.executable, "-m", "spartito", "convert", directory, "--to", to, "-o", path, *options]
@@ -85,19 +87,20 @@ def counted(location):
 
 
 def distances(location):
-    """What OTF2 says of them: new contexts, and the one that went on; 0 where nothing did."""
-    before, sums, times = None, 0, {t: v["sampled_cpu"] for t, v in location["metrics"] if "sampled_cpu" in v}
+    """What OTF2 says of them: new contexts, and one for the function that went on, maybe in another line; 0 where nothing did."""
+    before, sums, times = [], 0, {t: v["sampled_cpu"] for t, v in location["metrics"] if "sampled_cpu" in v}
     for time, steps, *_ in location["samples"]:
-        names, ran = [name for name, _, _ in steps], times[time] > sums
-        sums = times[time]
-        if before is not None and before[0] == names and before[1] == steps[-1] and not ran:
-            yield 0
+        ran, sums = times[time] > sums, times[time]
+        same = 0
+        while same < min(len(steps), len(before)) and steps[same] == before[same]:
+            same += 1
+        if steps == before:
+            yield 1 if ran else 0
+        elif same < min(len(steps), len(before)) and steps[same][0] == before[same][0]:
+            yield len(steps) - same
         else:
-            common = 0
-            while before is not None and common < min(len(names), len(before[0])) and names[common] == before[0][common]:
-                common += 1
-            yield len(names) - common + 1
-        before = (names, steps[-1])
+            yield len(steps) - same + 1
+        before = steps
 
 
 @pytest.fixture(scope="module")
@@ -143,8 +146,13 @@ def test_lines_that_ran(sampled, found):
              if name == "__main__:work" and file == program}  # fmt: skip
     of = {f["name"]: f for f in model(sampled).lines()}["__main__:work"]
     assert lines == {line for line, _, own, _ in of["lines"] if own} and lines <= {4, 5, 6, 7, 8}
-    # who calls has no line of its own, and is in no place twice
-    assert all(file is None and line is None for steps in found["contexts"] for _, file, line in steps[:-1])
+    # who calls is at the line of the call
+    calls = {(name, line) for steps in found["contexts"] for name, file, line in steps[:-1] if file == program}
+    of = {"__main__:deep": "return deep", "__main__:steps": "deep(i)", "__main__:child": "work", "__main__:worker": "work"}
+    for name, line in calls:
+        assert of.get(name, "") in PROGRAM_LINES[line - 1], (name, line)
+    assert {"__main__:deep", "__main__:steps", "__main__:child", "__main__:worker"} <= {name for name, _ in calls}
+    assert len({line for name, line in calls if name == "__main__:<module>"}) >= 2
     assert len({json.dumps(steps) for steps in found["contexts"]}) == len(found["contexts"])
 
 
