@@ -61,7 +61,7 @@ SP_WRAP(int, sem_init, (sem_t * s, int shared, unsigned value))
 {
 	const int e = SP_REAL(sem_init)(s, shared, value);
 	if (!e)
-		sp_clib_made(SP_RECORDER, s, SP_RAW_WAIT_SEM, SP_CALLER);
+		sp_clib_made(SP_RECORDER, s, SP_CALLER);
 	return e;
 }
 

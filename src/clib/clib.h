@@ -159,10 +159,10 @@ static inline void sp_clib_gives(const struct sp_clib_recorder *r, const void *o
 	if (r && SP_UNLIKELY(sp_clib_may_be_in(r->waited, object)))
 		SP_QUIETLY(r->released(object));
 }
-static inline void sp_clib_made(const struct sp_clib_recorder *r, const void *object, unsigned kind, const void *caller)
+static inline void sp_clib_made(const struct sp_clib_recorder *r, const void *object, const void *caller)
 {
 	if (r)
-		SP_QUIETLY(r->made(object, kind, caller));
+		SP_QUIETLY(r->made(object, caller));
 }
 static inline void sp_clib_gone(const struct sp_clib_recorder *r, const void *object)
 {

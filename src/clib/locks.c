@@ -79,23 +79,23 @@ SP_WRAP(int, pthread_mutex_unlock, (pthread_mutex_t * m))
 
 /* ---- their beginning and end ---- */
 
-#define MADE(name, type, attributes, kind)                                                                             \
+#define MADE(name, type, attributes)                                                                                   \
 	SP_WRAP(int, name, (type * object, const attributes *how))                                                     \
 	{                                                                                                              \
 		const int e = SP_REAL(name)(object, how);                                                              \
 		if (!e)                                                                                                \
-			sp_clib_made(SP_RECORDER, object, kind, SP_CALLER);                                            \
+			sp_clib_made(SP_RECORDER, object, SP_CALLER);                                                  \
 		return e;                                                                                              \
 	}
-MADE(pthread_mutex_init, pthread_mutex_t, pthread_mutexattr_t, SP_RAW_WAIT_MUTEX)
-MADE(pthread_cond_init, pthread_cond_t, pthread_condattr_t, SP_RAW_WAIT_COND)
-MADE(pthread_rwlock_init, pthread_rwlock_t, pthread_rwlockattr_t, SP_RAW_WAIT_RWLOCK)
+MADE(pthread_mutex_init, pthread_mutex_t, pthread_mutexattr_t)
+MADE(pthread_cond_init, pthread_cond_t, pthread_condattr_t)
+MADE(pthread_rwlock_init, pthread_rwlock_t, pthread_rwlockattr_t)
 
 SP_WRAP(int, pthread_barrier_init, (pthread_barrier_t * object, const pthread_barrierattr_t *how, unsigned n))
 {
 	const int e = SP_REAL(pthread_barrier_init)(object, how, n);
 	if (!e)
-		sp_clib_made(SP_RECORDER, object, SP_RAW_WAIT_PTHREAD_BARRIER, SP_CALLER);
+		sp_clib_made(SP_RECORDER, object, SP_CALLER);
 	return e;
 }
 

@@ -188,7 +188,7 @@ static PY_TIMEOUT_T of_seconds(double s)
 
 static PY_TIMEOUT_T shape_of_timeout(PyObject *timeout)
 {
-	static const double longest = 1e9, most = (double)(PY_TIMEOUT_MAX / 1000000);
+	const double longest = 1e9, most = (double)(PY_TIMEOUT_MAX / 1000000);
 	const double s = PyFloat_Check(timeout)  ? PyFloat_AS_DOUBLE(timeout)
 	                 : PyLong_Check(timeout) ? PyLong_AsDouble(timeout)
 	                                         : -2;

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { MOST_KNOWN = 200000, NAMED = 64 };
@@ -58,6 +59,14 @@ static struct known *find_or_add(const void *p)
 		sp_define_meta("missing_clib_objects", why, sizeof why - 1);
 	}
 	return k;
+}
+
+/* Whether the calling thread has one of our locks: where an allocator of the program's locks while we allocate, where a
+ * handler of a signal has interrupted us, and where others prepare for a fork after us. */
+static bool is_locking(void)
+{
+	const int owner = __atomic_load_n(&sp_process.lock.__data.__owner, __ATOMIC_RELAXED);
+	return sp_adapter_forks || (owner && owner == (sp_self ? (int)sp_self->loc.tid : (int)syscall(SYS_gettid)));
 }
 
 /* ---- files, by their names ---- */
@@ -120,8 +129,10 @@ static void held_by(struct known *k, uint32_t owner, uint64_t now)
 
 static void acquired(const void *p)
 {
-	struct sp_thread *t = sp_adapter_thread();
 	int error = errno;
+	if (is_locking())
+		return;
+	struct sp_thread *t = sp_adapter_thread();
 	pthread_mutex_lock(&lock);
 	struct known *k = find(p);
 	if (k && k->object) {
@@ -139,6 +150,8 @@ static void acquired(const void *p)
 static void released(const void *p)
 {
 	int error = errno;
+	if (is_locking())
+		return;
 	pthread_mutex_lock(&lock);
 	struct known *k = find(p);
 	if (k && k->object && k->owner) {
@@ -178,12 +191,11 @@ static struct sp_clib_where where_now(void)
 	return w;
 }
 
-static void made(const void *p, unsigned kind, const void *caller)
+static void made(const void *p, const void *caller)
 {
 	struct sp_thread *t = sp_self;
 	int error = errno;
-	(void)kind;
-	if (!sp_recording || sp_adapter_forks || sp_process.forked)
+	if (!sp_recording || sp_process.forked || is_locking())
 		return;
 	const struct sp_clib_where w = where_now();
 	uint32_t line = 0;
@@ -205,7 +217,7 @@ static void made(const void *p, unsigned kind, const void *caller)
 static void gone(const void *p)
 {
 	int error = errno;
-	if (sp_adapter_forks)
+	if (is_locking())
 		return;
 	pthread_mutex_lock(&lock);
 	struct known *k = find(p);
@@ -256,17 +268,11 @@ static struct sp_raw_object *object_of(const struct sp_clib_call *c, struct sp_w
 	return o;
 }
 
-/* Whether a handler of a signal has interrupted the thread where it has the process lock. */
-static bool has_process_lock(const struct sp_thread *t)
-{
-	return t && __atomic_load_n(&sp_process.lock.__data.__owner, __ATOMIC_RELAXED) == (int)t->loc.tid;
-}
-
 static bool begin(struct sp_clib_wait *room, const struct sp_clib_call *c)
 {
 	struct sp_wait *w = (struct sp_wait *)room;
 	int error = errno;
-	struct sp_thread *t = has_process_lock(sp_self) ? NULL : sp_adapter_thread();
+	struct sp_thread *t = is_locking() ? NULL : sp_adapter_thread();
 	if (!t || !sp_waits_wanted || sp_waits_within(t, __builtin_frame_address(0)))
 		return false;
 	const struct sp_clib_where at = where_now();

@@ -63,7 +63,7 @@ struct sp_clib_recorder {
 	void (*acquired)(const void *object);
 	void (*released)(const void *object);
 	/* It was made by `caller`, or is about to be no more. */
-	void (*made)(const void *object, unsigned kind, const void *caller);
+	void (*made)(const void *object, const void *caller);
 	void (*gone)(const void *object);
 };
 

@@ -381,6 +381,23 @@ int semantics(void)
 	return cancelled(wait_for_semaphore) ? 12 : 0;
 }
 
+/* ---- a library that prepares for forks, as many do ---- */
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&global_lock);
+}
+
+static void after_fork(void)
+{
+	pthread_mutex_unlock(&global_lock);
+}
+
+int prepare_for_forks(void)
+{
+	return pthread_atfork(before_fork, after_fork, after_fork);
+}
+
 /* ---- threads of C alone: each takes the mutex `times` times, held for a moment ---- */
 
 static long counted;

@@ -300,20 +300,45 @@ def test_without_the_library(spartito, tmp_path, library):
     assert {w["kind"] for w in model.locks()["waits"]} == {"sleep"}
 
 
+def measures_itself(tmp_path, text):
+    """Runs a program with the library in front of it, which starts the measurement."""
+    (tmp_path / "program.py").write_text(text)
+    environment = {**os.environ, "LD_PRELOAD": os.path.join(os.path.dirname(measure.__file__), "spartito_waits.so")}
+    done = subprocess.run(
+        [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, env=environment, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_start_and_stop(spartito, tmp_path, library):
-    text = program(library, """
+    measures_itself(tmp_path, program(library, """
     import spartito
     for i in range(3):
         c.wait_for_global(1, 20)
         spartito.start("x%d" % i, waits=True)
         c.wait_for_global(2, 20)
         spartito.stop()
-    """)
-    (tmp_path / "program.py").write_text(text)
-    library = os.path.join(os.path.dirname(measure.__file__), "spartito_waits.so")
-    done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True,
-                          env={**os.environ, "LD_PRELOAD": library})
-    assert (done.returncode, done.stderr) == (0, "")
+    """))
     for i in range(3):
         found = Model(str(tmp_path / f"x{i}")).locks()["waits"]
         assert sum(w["count"] for w in found if w["kind"] == "mutex") == 2
+
+
+def test_a_library_that_locks_before_a_fork(spartito, tmp_path, library):
+    """Its handlers run after ours, with a mutex that somebody waited for."""
+    text = program(library, """
+    import spartito
+    assert c.prepare_for_forks() == 0
+    spartito.start("x", waits=True)
+    c.wait_for_global(2, 20)
+    for _ in range(3):
+        if os.fork() == 0:
+            c.wait_for_global(1, 20)
+            os._exit(0)
+        os.wait()
+    c.wait_for_global(1, 20)
+    spartito.stop()
+    """)
+    measures_itself(tmp_path, text)
+    locks = Model(str(tmp_path / "x")).locks()["locks"]
+    assert sorted(lock["contended"] for lock in locks if lock["kind"] == "mutex") == [1, 1, 1, 3]
