@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-enum { SMALL = 512 }; /* bytes: what is larger Python's allocator takes from malloc() */
-
 /* Whether n bytes that are to be had now are recorded. */
 static bool is_recorded(size_t n)
 {
@@ -28,9 +26,9 @@ static void *tell(const struct sp_heap_domain *d, void *p, size_t n)
 	return p;
 }
 
-static inline bool is_chosen(size_t n)
+static inline bool is_chosen(const struct sp_heap_domain *d, size_t n)
 {
-	return SP_UNLIKELY(n <= SMALL && (sp_heap_self.left -= (int64_t)n) < 0);
+	return SP_UNLIKELY(n <= d->most && (sp_heap_self.left -= (int64_t)n) < 0);
 }
 
 SP_COLD static void *malloc_chosen(const struct sp_heap_domain *d, size_t n)
@@ -43,7 +41,7 @@ SP_COLD static void *malloc_chosen(const struct sp_heap_domain *d, size_t n)
 static void *sampled_malloc(void *domain, size_t n)
 {
 	const struct sp_heap_domain *d = domain;
-	return is_chosen(n) ? malloc_chosen(d, n) : d->malloc(d->ctx, n);
+	return is_chosen(d, n) ? malloc_chosen(d, n) : d->malloc(d->ctx, n);
 }
 
 SP_COLD static void *calloc_chosen(const struct sp_heap_domain *d, size_t n, size_t size)
@@ -57,7 +55,7 @@ SP_COLD static void *calloc_chosen(const struct sp_heap_domain *d, size_t n, siz
 static void *sampled_calloc(void *domain, size_t n, size_t size)
 {
 	const struct sp_heap_domain *d = domain;
-	return is_chosen(n * size) ? calloc_chosen(d, n, size) : d->calloc(d->ctx, n, size);
+	return is_chosen(d, n * size) ? calloc_chosen(d, n, size) : d->calloc(d->ctx, n, size);
 }
 
 SP_COLD static void forget(const void *p, struct sp_heap_block *block)
@@ -76,7 +74,7 @@ static void *sampled_realloc(void *domain, void *p, size_t n)
 	const struct sp_heap_domain *d = domain;
 	struct sp_heap_self *me = &sp_heap_self;
 	struct sp_heap_block block = {0, 0};
-	const bool small = n <= SMALL;
+	const bool small = n <= d->most;
 	if (sp_heap_may_be_known(p))
 		forget(p, &block);
 	me->quiet += small; /* a large block that becomes small stays where it is */
@@ -84,7 +82,7 @@ static void *sampled_realloc(void *domain, void *p, size_t n)
 	me->quiet -= small;
 	if (SP_UNLIKELY(!q) && block.site)
 		sp_heap_restore(p, &block);
-	if (!q || !is_chosen(n) || !is_recorded(n))
+	if (!q || !is_chosen(d, n) || !is_recorded(n))
 		return q;
 	void *moved = d->foreign ? sp_heap_real_calloc(1, n ? n : 1) : q;
 	if (!moved)

@@ -18,7 +18,7 @@
 #define SP_EXPORT      __attribute__((visibility("default")))
 
 /* NULL: nothing is recorded. */
-extern const struct sp_heap_recorder *sp_heap_recorder;
+extern const struct sp_heap_recorder *sp_heap_recorder __attribute__((visibility("hidden")));
 
 struct sp_heap_self {
 	int quiet;    /* not 0: within an allocator that is recorded itself, or within the recorder */
@@ -58,9 +58,56 @@ static inline void sp_heap_forget(const struct sp_heap_recorder *r, struct sp_he
 	r->released(p, temporary, block);
 }
 
+/* What records a call, if it is chosen: not one by _measure, or by an allocator of another function of its own. */
+static inline const struct sp_heap_recorder *sp_heap_recorder_of(const void *caller)
+{
+	const struct sp_heap_recorder *r = __atomic_load_n(&sp_heap_recorder, __ATOMIC_ACQUIRE);
+	const uintptr_t from = (uintptr_t)caller;
+	if (SP_LIKELY(!r) || sp_heap_self.quiet || from - r->own_begin < r->own_end - r->own_begin ||
+	    from - r->other_begin < r->other_end - r->other_begin)
+		return NULL;
+	return r;
+}
+#define SP_HEAP_CALLER __builtin_extract_return_addr(__builtin_return_address(0))
+
+/* An allocator may call others of these functions, and maps its pages by mmap(). */
+#define SP_HEAP_QUIETLY(call)                                                                                          \
+	__extension__({                                                                                                \
+		sp_heap_self.quiet++;                                                                                  \
+		__typeof__(call) quietly = (call);                                                                     \
+		sp_heap_self.quiet--;                                                                                  \
+		quietly;                                                                                               \
+	})
+
 void sp_heap_restore(const void *p, const struct sp_heap_block *block);
 
-/* Of the C library, or whoever is in its place. */
+/* Of the C library, or whoever is in its place; NULL: not known yet. */
+extern struct sp_heap_real {
+	void *(*malloc)(size_t);
+	void *(*calloc)(size_t, size_t);
+	void *(*realloc)(void *, size_t);
+	void (*free)(void *);
+} sp_heap_real __attribute__((visibility("hidden")));
+
+/* What is asked for while they are looked up is here, and never given back. */
+enum { SP_HEAP_EARLY = 64 << 10 };
+extern char sp_heap_early[SP_HEAP_EARLY] __attribute__((visibility("hidden")));
+static inline bool sp_heap_is_early(const void *p)
+{
+	return (uintptr_t)p - (uintptr_t)sp_heap_early < SP_HEAP_EARLY;
+}
+/* Where the real one is not known yet. */
+SP_COLD void *sp_heap_early_malloc(size_t n);
+SP_COLD void *sp_heap_early_calloc(size_t n, size_t size);
+/* Or the block is early. */
+SP_COLD void *sp_heap_early_realloc(void *p, size_t n);
+/* Whether it is known now. */
+SP_COLD bool sp_heap_early_free(void);
+
 void *sp_heap_real_calloc(size_t n, size_t size);
+extern void *(*sp_heap_real_sbrk)(intptr_t) __attribute__((visibility("hidden")));
+extern int (*sp_heap_real_brk)(void *) __attribute__((visibility("hidden")));
+/* Whether these two are there, and known. */
+bool sp_heap_resolve(void);
 
 #endif

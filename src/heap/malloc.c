@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The allocators of the C library. */
+/* The allocators of the C library: the real ones, what is chosen of sampling, blocks that are aligned. */
 #include "heap/heap.h"
 
 #include <dlfcn.h>
@@ -11,71 +11,87 @@ const struct sp_heap_recorder *sp_heap_recorder;
 uint64_t sp_heap_filter[SP_HEAP_FILTER / 64] __attribute__((aligned(64), visibility("hidden")));
 __thread struct sp_heap_self sp_heap_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-static void *(*real_malloc)(size_t);
-static void *(*real_calloc)(size_t, size_t);
-static void *(*real_realloc)(void *, size_t);
-static void (*real_free)(void *);
-static void *(*real_reallocarray)(void *, size_t, size_t);
+struct sp_heap_real sp_heap_real;
 static int (*real_posix_memalign)(void **, size_t, size_t);
 static void *(*real_aligned_alloc)(size_t, size_t);
 static void *(*real_memalign)(size_t, size_t);
 static void *(*real_valloc)(size_t);
 static void *(*real_pvalloc)(size_t);
+void *(*sp_heap_real_sbrk)(intptr_t);
+int (*sp_heap_real_brk)(void *);
 
 /* dlsym() allocates, and others do before we could look anything up: that comes from here, and is never given back. */
-static union {
-	max_align_t align;
-	char bytes[64 << 10];
-} early;
+char sp_heap_early[SP_HEAP_EARLY] __attribute__((aligned(sizeof(max_align_t)), visibility("hidden")));
 static size_t early_used;
 
 static void *early_malloc(size_t n)
 {
 	const size_t head = sizeof(max_align_t);
 	size_t whole = (n + 2 * head - 1) / head * head, at;
-	if (n > sizeof early.bytes ||
-	    (at = __atomic_fetch_add(&early_used, whole, __ATOMIC_RELAXED)) + whole > sizeof early.bytes) {
+	if (n > SP_HEAP_EARLY ||
+	    (at = __atomic_fetch_add(&early_used, whole, __ATOMIC_RELAXED)) + whole > SP_HEAP_EARLY) {
 		errno = ENOMEM;
 		return NULL;
 	}
-	memcpy(early.bytes + at, &n, sizeof n);
-	return early.bytes + at + head;
-}
-
-static bool is_early(const void *p)
-{
-	return (uintptr_t)p - (uintptr_t)early.bytes < sizeof early.bytes;
-}
-
-static void *leave_early(void *p, size_t n)
-{
-	size_t old;
-	memcpy(&old, (char *)p - sizeof(max_align_t), sizeof old);
-	void *q = real_malloc ? real_malloc(n) : early_malloc(n);
-	return q ? memcpy(q, p, old < n ? old : n) : NULL;
+	memcpy(sp_heap_early + at, &n, sizeof n);
+	return sp_heap_early + at + head;
 }
 
 /* All at once; in a thread that is here already while others wait for it, `early` serves. */
 __attribute__((constructor(101))) static void resolve(void)
 {
 	static __thread bool inside __attribute__((tls_model("initial-exec")));
-	if (inside || real_free)
+	if (inside || sp_heap_real.free)
 		return;
 	inside = true;
-	real_calloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "calloc");
-	real_realloc = (void *(*)(void *, size_t))dlsym(RTLD_NEXT, "realloc");
-	real_reallocarray = (void *(*)(void *, size_t, size_t))dlsym(RTLD_NEXT, "reallocarray");
+	sp_heap_real.calloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "calloc");
+	sp_heap_real.realloc = (void *(*)(void *, size_t))dlsym(RTLD_NEXT, "realloc");
 	real_posix_memalign = (int (*)(void **, size_t, size_t))dlsym(RTLD_NEXT, "posix_memalign");
 	real_aligned_alloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "aligned_alloc");
 	real_memalign = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "memalign");
 	real_valloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "valloc");
 	real_pvalloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "pvalloc");
-	real_malloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
-	real_free = (void (*)(void *))dlsym(RTLD_NEXT, "free");
+	sp_heap_real_sbrk = (void *(*)(intptr_t))dlsym(RTLD_NEXT, "sbrk");
+	sp_heap_real_brk = (int (*)(void *))dlsym(RTLD_NEXT, "brk");
+	sp_heap_real.malloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
+	sp_heap_real.free = (void (*)(void *))dlsym(RTLD_NEXT, "free");
 	inside = false;
 }
 
 #define RESOLVED(real) (SP_LIKELY((real) != NULL) || (resolve(), (real) != NULL))
+
+bool sp_heap_resolve(void)
+{
+	return RESOLVED(sp_heap_real_sbrk) && RESOLVED(sp_heap_real_brk);
+}
+
+void *sp_heap_early_malloc(size_t n)
+{
+	return RESOLVED(sp_heap_real.malloc) ? sp_heap_real.malloc(n) : early_malloc(n);
+}
+
+void *sp_heap_early_calloc(size_t n, size_t size)
+{
+	if (RESOLVED(sp_heap_real.calloc))
+		return sp_heap_real.calloc(n, size);
+	return size && n > SP_HEAP_EARLY / size ? NULL : early_malloc(n * size); /* is 0 already */
+}
+
+void *sp_heap_early_realloc(void *p, size_t n)
+{
+	size_t old = 0;
+	if (p && !sp_heap_is_early(p))
+		return RESOLVED(sp_heap_real.realloc) ? sp_heap_real.realloc(p, n) : NULL;
+	if (p)
+		memcpy(&old, (char *)p - sizeof(max_align_t), sizeof old);
+	void *q = sp_heap_early_malloc(n);
+	return q && p ? memcpy(q, p, old < n ? old : n) : q;
+}
+
+bool sp_heap_early_free(void)
+{
+	return RESOLVED(sp_heap_real.free);
+}
 
 /* ---- sampling: each byte is chosen with the same probability, so that the gaps between chosen ones are geometric.
  * What is not drawn yet begins with a gap, too. ---- */
@@ -116,26 +132,7 @@ SP_COLD bool sp_heap_sampled(const struct sp_heap_recorder *r, struct sp_heap_se
 	return sampled;
 }
 
-/* ---- the wrappers ---- */
-
-/* Whether a call is recorded, if it is chosen: not one by _measure. */
-static inline const struct sp_heap_recorder *recorder(const void *caller)
-{
-	const struct sp_heap_recorder *r = __atomic_load_n(&sp_heap_recorder, __ATOMIC_ACQUIRE);
-	if (SP_LIKELY(!r) || sp_heap_self.quiet || (uintptr_t)caller - r->own_begin < r->own_end - r->own_begin)
-		return NULL;
-	return r;
-}
-#define CALLER __builtin_extract_return_addr(__builtin_return_address(0))
-
-/* An allocator may call others of these functions, and maps its pages by mmap(). */
-#define QUIETLY(call)                                                                                                  \
-	__extension__({                                                                                                \
-		sp_heap_self.quiet++;                                                                                  \
-		__typeof__(call) quietly = (call);                                                                     \
-		sp_heap_self.quiet--;                                                                                  \
-		quietly;                                                                                               \
-	})
+/* ---- the wrappers of what is called seldom; the others are in allocate.c ---- */
 
 static inline void *tell(const struct sp_heap_recorder *r, void *p, size_t n)
 {
@@ -148,81 +145,13 @@ static inline void *tell(const struct sp_heap_recorder *r, void *p, size_t n)
 	return p;
 }
 
-/* Before the block is free for others. */
-static inline void forget(const struct sp_heap_recorder *r, const void *p, struct sp_heap_block *block)
-{
-	struct sp_heap_self *me = &sp_heap_self;
-	if (r && p && (!r->sample || sp_heap_may_be_known(p))) {
-		me->quiet++;
-		sp_heap_forget(r, me, p, block);
-		me->quiet--;
-	}
-}
-
-SP_EXPORT void *malloc(size_t n)
-{
-	if (!RESOLVED(real_malloc))
-		return early_malloc(n);
-	return tell(recorder(CALLER), QUIETLY(real_malloc(n)), n);
-}
-
-SP_EXPORT void *calloc(size_t n, size_t size)
-{
-	if (!RESOLVED(real_calloc))
-		return size && n > sizeof early / size ? NULL : early_malloc(n * size); /* is 0 already */
-	return tell(recorder(CALLER), QUIETLY(real_calloc(n, size)), n * size);
-}
-
-SP_EXPORT void free(void *p)
-{
-	struct sp_heap_block block;
-	if (!p || SP_UNLIKELY(is_early(p)) || !RESOLVED(real_free))
-		return;
-	forget(recorder(CALLER), p, &block);
-	sp_heap_self.quiet++;
-	real_free(p);
-	sp_heap_self.quiet--;
-}
-
-static void *resize(const struct sp_heap_recorder *r, void *p, size_t n)
-{
-	struct sp_heap_block block = {0, 0};
-	if (r)
-		forget(r, p, &block);
-	void *q = QUIETLY(real_realloc(p, n));
-	if (r && !q && n && block.site)
-		r->restore(p, &block);
-	return tell(r, q, n);
-}
-
-SP_EXPORT void *realloc(void *p, size_t n)
-{
-	if (!RESOLVED(real_realloc))
-		return p ? leave_early(p, n) : early_malloc(n);
-	if (SP_UNLIKELY(is_early(p)))
-		return leave_early(p, n);
-	return resize(recorder(CALLER), p, n);
-}
-
-SP_EXPORT void *reallocarray(void *p, size_t n, size_t size)
-{
-	size_t whole;
-	if (__builtin_mul_overflow(n, size, &whole)) {
-		errno = ENOMEM;
-		return NULL;
-	}
-	if (!RESOLVED(real_realloc) || SP_UNLIKELY(is_early(p)))
-		return p ? leave_early(p, whole) : early_malloc(whole);
-	return resize(recorder(CALLER), p, whole);
-}
-
 /* Of those that the allocator in use does not have, ENOMEM is the answer. */
 #define ALIGNED(call, real, n)                                                                                         \
 	if (!RESOLVED(real)) {                                                                                         \
 		errno = ENOMEM;                                                                                        \
 		return NULL;                                                                                           \
 	}                                                                                                              \
-	return tell(recorder(CALLER), QUIETLY(call), n)
+	return tell(sp_heap_recorder_of(SP_HEAP_CALLER), SP_HEAP_QUIETLY(call), n)
 
 SP_EXPORT void *aligned_alloc(size_t alignment, size_t n)
 {
@@ -250,8 +179,8 @@ SP_EXPORT int posix_memalign(void **out, size_t alignment, size_t n)
 {
 	if (!RESOLVED(real_posix_memalign))
 		return ENOMEM;
-	const struct sp_heap_recorder *r = recorder(CALLER);
-	int e = QUIETLY(real_posix_memalign(out, alignment, n));
+	const struct sp_heap_recorder *r = sp_heap_recorder_of(SP_HEAP_CALLER);
+	int e = SP_HEAP_QUIETLY(real_posix_memalign(out, alignment, n));
 	if (!e)
 		tell(r, *out, n);
 	return e;
@@ -259,7 +188,7 @@ SP_EXPORT int posix_memalign(void **out, size_t alignment, size_t n)
 
 void *sp_heap_real_calloc(size_t n, size_t size)
 {
-	return QUIETLY(real_calloc(n, size));
+	return SP_HEAP_QUIETLY(sp_heap_real.calloc(n, size));
 }
 
 void sp_heap_restore(const void *p, const struct sp_heap_block *block)
@@ -275,11 +204,17 @@ void sp_heap_restore(const void *p, const struct sp_heap_block *block)
 SP_EXPORT int sp_heap_attach(const struct sp_heap_recorder *r);
 int sp_heap_attach(const struct sp_heap_recorder *r)
 {
-	if (r && (r->version != 1 || r->size < sizeof *r))
+	if (r && (r->version != SP_HEAP_VERSION || r->size < sizeof *r))
 		return -1;
 	resolve();
 	__atomic_store_n(&sp_heap_recorder, r, __ATOMIC_RELEASE);
 	return 0;
+}
+
+SP_EXPORT const void *sp_heap_real_malloc(void);
+const void *sp_heap_real_malloc(void)
+{
+	return (const void *)(uintptr_t)sp_heap_real.malloc;
 }
 
 /* The filter, to be set by the recorder. */

@@ -119,7 +119,8 @@ void sp_attach_mpi(void)
 }
 
 static const char *without_mpi;
-static bool without_heap, without_malloc, without_clib;
+static bool without_heap, without_clib;
+static const char *before_malloc; /* sp_hook_heap_before() */
 
 int sp_attach(struct sp_settings *s, enum sp_raw_start how, bool *without_io)
 {
@@ -137,7 +138,7 @@ int sp_attach(struct sp_settings *s, enum sp_raw_start how, bool *without_io)
 		                "that was started with one of `spartito run`'s options for it");
 		return -1;
 	}
-	without_malloc = sp_heap_wanted(s) && !without_heap && !sp_hook_heap_first();
+	before_malloc = sp_heap_wanted(s) && !without_heap ? sp_hook_heap_before() : NULL;
 	if (without_heap) {
 		s->memory_profile = false;
 		s->memory_sample = s->limit_rss = 0;
@@ -155,6 +156,20 @@ int sp_attach(struct sp_settings *s, enum sp_raw_start how, bool *without_io)
 	return s->io || s->waits || sp_heap_wanted(s) ? watch_forks() : 0;
 }
 
+static void missing_malloc(void)
+{
+	const char *slash = strrchr(before_malloc, '/'), *name = slash ? slash + 1 : before_malloc;
+	char why[200] = "the library with the wrappers was not loaded when this process started (LD_PRELOAD)",
+	     text[400];
+	if (*name && strncmp(name, "libc.so", 7))
+		snprintf(why, sizeof why,
+		         "the malloc of %.80s comes before the library with the wrappers (LD_PRELOAD, or linked in)",
+		         name);
+	snprintf(text, sizeof text,
+	         "memory that is not allocated by Python's own allocators (malloc, mmap), because %s", why);
+	sp_define_meta("missing_malloc", text, strlen(text));
+}
+
 void sp_attach_missing(bool without_io)
 {
 	static const char why[] =
@@ -165,16 +180,8 @@ void sp_attach_missing(bool without_io)
 	    "memory, because the library with its wrappers was not loaded into this process (LD_PRELOAD)";
 	if (without_heap)
 		sp_define_meta("missing_memory", why_heap, sizeof why_heap - 1);
-	if (without_malloc) {
-		char text[300];
-		/* samples of what is larger are those of malloc() */
-		snprintf(text, sizeof text,
-		         "memory that is not allocated by Python's own allocators (malloc, mmap)%s, because the "
-		         "library with "
-		         "the wrappers was not loaded when this process started (LD_PRELOAD)",
-		         sp_process.settings.memory_profile ? "" : ", and blocks of more than 512 bytes");
-		sp_define_meta("missing_malloc", text, strlen(text));
-	}
+	if (before_malloc)
+		missing_malloc();
 	static const char why_clib[] =
 	    "waits of the C library (mutexes, condition variables, sleeps of compiled code), "
 	    "because the library with its wrappers was not loaded into this process (LD_PRELOAD)";

@@ -56,7 +56,7 @@ static void line_of(const struct sp_heap_where *w, uint32_t *region, uint32_t *l
 
 static const PyMemAllocatorDomain domains[] = {PYMEM_DOMAIN_RAW, PYMEM_DOMAIN_MEM, PYMEM_DOMAIN_OBJ};
 static const unsigned kinds[] = {SP_RAW_HEAP_PYTHON_RAW, SP_RAW_HEAP_PYTHON_MEM, SP_RAW_HEAP_PYTHON_OBJECT};
-enum { DOMAINS = 3 };
+enum { DOMAINS = 3, SMALL = 512 /* bytes; of Python's own allocator */ };
 static struct sp_heap_domain behind[DOMAINS];
 static PyMemAllocatorEx ours[DOMAINS];
 static struct sp_heap_arenas behind_arenas;
@@ -82,7 +82,11 @@ static void domains_put(const struct sp_heap_domain_functions *f, bool sampled)
 		if (in_place[i] || (sampled && a.malloc == raw.malloc))
 			continue;
 		const bool foreign = sampled && pymalloc && !a.ctx;
-		behind[i] = (struct sp_heap_domain){kinds[i], foreign, a.ctx, a.malloc, a.calloc, a.realloc, a.free};
+		/* what is larger goes to malloc(), or, where that is not ours, to the first domain, or stays in this
+		 * one */
+		const bool whole = !sampled && (!i || a.malloc == raw.malloc);
+		behind[i] = (struct sp_heap_domain){
+		    kinds[i], foreign, whole ? SIZE_MAX : SMALL, a.ctx, a.malloc, a.calloc, a.realloc, a.free};
 		ours[i] = (PyMemAllocatorEx){&behind[i], f->malloc, f->calloc, f->realloc, foreign ? a.free : f->free};
 		PyMem_SetAllocator(domains[i], &ours[i]);
 		in_place[i] = true;
@@ -118,6 +122,18 @@ static void domains_take(void)
 }
 
 /* ---- beginning and end ---- */
+
+/* Nothing, if it is the C library's. */
+static void other_allocator(uintptr_t code[2])
+{
+	const void *(*real)(void) = (const void *(*)(void))dlsym(RTLD_DEFAULT, SP_HEAP_REAL_SYMBOL);
+	const void *library = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
+	uintptr_t of_library[2];
+	sp_hook_code_of(real ? real() : NULL, code);
+	sp_hook_code_of(library, of_library);
+	if (!library || code[0] == of_library[0])
+		code[0] = code[1] = 0;
+}
 
 static PyObject *over(PyObject *self, PyObject *none)
 {
@@ -162,30 +178,33 @@ bool sp_hook_heap_find(void)
 	return sp_heap_quiet;
 }
 
-bool sp_hook_heap_first(void)
+const char *sp_hook_heap_before(void)
 {
-	Dl_info wrappers, found;
+	static Dl_info found;
+	Dl_info wrappers;
 	const void *first = dlsym(RTLD_DEFAULT, "malloc");
-	return first && dladdr((const void *)attach, &wrappers) && dladdr(first, &found) &&
-	       wrappers.dli_fbase == found.dli_fbase;
+	if (!first || !dladdr((const void *)attach, &wrappers) || !dladdr(first, &found))
+		return "";
+	return wrappers.dli_fbase == found.dli_fbase ? NULL : found.dli_fname;
 }
 
 int sp_hook_heap_start(void)
 {
-	uintptr_t code[2];
+	uintptr_t own[2], other[2];
 	if (!sp_heap_quiet || !sp_heap_wanted(&sp_process.settings))
 		return 0;
 	if (watch_end())
 		return -1;
-	sp_hook_code_of(&attach, code);
+	sp_hook_code_of(&attach, own);
+	other_allocator(other);
 	sp_heap_where = where;
 	sp_heap_line = line_of;
-	const struct sp_heap_recorder *r = sp_heap_start(filter, code[0], code[1]);
+	const struct sp_heap_recorder *r = sp_heap_start(filter, own, other);
 	if (!r || attach(r))
 		return 0;
 	if (r->sample)
 		arenas_put(arenas);
-	domains_put(r->sample ? sampled : functions, r->sample && sp_hook_heap_first());
+	domains_put(r->sample ? sampled : functions, r->sample && !sp_hook_heap_before());
 	return 0;
 }
 

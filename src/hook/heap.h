@@ -5,10 +5,10 @@
 
 #include <stdbool.h>
 
-/* Whether the library with the wrappers is loaded. And if so, whether those of malloc() are what the program calls,
- * because it was loaded before all others. */
+/* Whether the library with the wrappers is loaded. And if so, the name of the object whose malloc() the program calls
+ * in the place of ours ("": not known), NULL: it calls ours. */
 bool sp_hook_heap_find(void);
-bool sp_hook_heap_first(void);
+const char *sp_hook_heap_before(void);
 /* Where settings ask for it. 0, or -1 with a Python exception. */
 int sp_hook_heap_start(void);
 void sp_hook_heap_stop(void);

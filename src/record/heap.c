@@ -9,8 +9,10 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-enum { SERIES_BYTES = 64 << 10, CALLS = 64, LARGE = 64 << 10 };
+enum { CALLS = 64, LARGE = 64 << 10 };
 
 struct sp_heap sp_heap = {.raw = &sp_heap.nowhere};
 int *(*sp_heap_quiet)(void);
@@ -133,7 +135,7 @@ static void take_pages(uint32_t site, uint64_t bytes, bool whole)
 /* How many recorded blocks each bit of the filter stands for. */
 static uint8_t filter_counts[SP_HEAP_FILTER];
 
-static void filter_clear(void)
+void sp_heap_filter_clear(void)
 {
 	memset(filter_counts, 0, sizeof filter_counts);
 	if (sp_heap.bits)
@@ -294,9 +296,16 @@ static void restore(const void *p, const struct sp_heap_block *block)
 	sp_heap_unlock();
 }
 
-static uintptr_t page_up(uintptr_t p)
+/* A range is the program's, of one site; what was known of it was released unseen, or is replaced. */
+static void put_pages(struct sp_thread *t, struct sp_raw_site *s, bool lost, uintptr_t begin, uintptr_t end)
 {
-	return (p + SP_RAW_PAGE - 1) & ~(uintptr_t)(SP_RAW_PAGE - 1);
+	sp_heap_pages_take(begin, end, take_pages);
+	if (s && sp_heap_pages_put(begin, end, s->number)) {
+		add(s, 1, end - begin);
+		count_call(t, s, end - begin);
+	} else if (t || lost) {
+		lose(end - begin);
+	}
 }
 
 static void mapped(const void *p, size_t n)
@@ -305,16 +314,9 @@ static void mapped(const void *p, size_t n)
 	bool lost;
 	struct sp_thread *t = location(&lost);
 	struct sp_raw_site *s = t ? site_now(t, SP_RAW_HEAP_MMAP) : NULL;
-	const uintptr_t begin = (uintptr_t)p, end = page_up(begin + n);
 	sp_heap_lock();
-	if (sp_heap_is_over(t)) {
-		/* it ended meanwhile */
-	} else if (s && sp_heap_pages_put(begin, end, s->number)) {
-		add(s, 1, end - begin);
-		count_call(t, s, end - begin);
-	} else if (t || lost) {
-		lose(n);
-	}
+	if (!sp_heap_is_over(t))
+		put_pages(t, s, lost, (uintptr_t)p, (uintptr_t)p + n);
 	sp_heap_unlock();
 	errno = error;
 }
@@ -323,153 +325,39 @@ static void unmapped(const void *p, size_t n)
 {
 	sp_heap_lock();
 	if (sp_heap.on)
-		sp_heap_pages_take((uintptr_t)p, page_up((uintptr_t)p + n), take_pages);
+		sp_heap_pages_take((uintptr_t)p, (uintptr_t)p + n, take_pages);
 	sp_heap_unlock();
 }
 
-/* ---- beginning and end ---- */
+/* Under the lock, so that nobody tells of the pages it leaves before we have. */
+static void *remap(void *p, size_t n, size_t to, int flags, void *at)
+{
+	const int before = errno;
+	bool lost;
+	struct sp_thread *t = location(&lost);
+	struct sp_raw_site *s = t ? site_now(t, SP_RAW_HEAP_MMAP) : NULL;
+	const uintptr_t from = (uintptr_t)p;
+	sp_heap_lock();
+	errno = before;
+	void *q = (void *)syscall(SYS_mremap, p, n, to, flags, at);
+	const int error = errno;
+	if (q != MAP_FAILED && !sp_heap_is_over(t)) {
+		if (!(flags & MREMAP_DONTUNMAP))
+			sp_heap_pages_take(from, from + sp_heap_page_up(n), take_pages);
+		put_pages(t, s, lost, (uintptr_t)q, (uintptr_t)q + sp_heap_page_up(to));
+	}
+	sp_heap_unlock();
+	errno = error;
+	return q;
+}
 
-static struct sp_heap_recorder recorder = {
-    .version = 1,
-    .size = sizeof recorder,
+struct sp_heap_recorder sp_heap_recorder = {
+    .version = SP_HEAP_VERSION,
+    .size = sizeof sp_heap_recorder,
     .allocated = allocated,
     .released = released,
     .restore = restore,
     .mapped = mapped,
     .unmapped = unmapped,
+    .remap = remap,
 };
-
-bool sp_heap_wanted(const struct sp_settings *s)
-{
-	return s->memory_profile || s->memory_sample || s->limit_rss;
-}
-
-void sp_heap_columns(void)
-{
-	static const struct {
-		const char *name, *unit, *what;
-	} columns[] = {
-	    {"allocations", "#", "blocks of memory allocated"},
-	    {"allocated", "B", "bytes of memory allocated"},
-	    {"temporary", "#", "of these, released before the thread allocated again"},
-	    {"left", "#", "of these, still there when the program ended"},
-	    {"left_bytes", "B", "bytes of memory still there when the program ended"},
-	    {"peak_bytes", "B", "bytes of memory there when the process had most"},
-	};
-	static const char outside_name[] = "(outside of Python functions)";
-	const struct sp_text none = {"", 0}, name = {outside_name, sizeof outside_name - 1};
-	if (!sp_heap_wanted(&sp_process.settings))
-		return;
-	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-		sp_define_metric(columns[i].name, columns[i].unit, 0, columns[i].what,
-		                 SP_RAW_METRIC_MEMORY | SP_RAW_METRIC_OWN);
-	sp_heap.outside = sp_define_region(none, name, none, 0, SP_RAW_REGION_NATIVE);
-}
-
-void sp_heap_file(void)
-{
-	if (!sp_heap_wanted(&sp_process.settings))
-		return;
-	pthread_mutex_lock(&sp_process.lock);
-	struct sp_raw_chunk *c = sp_buffer_chunk(SP_RAW_HEAP, NULL, SP_RAW_PAGE);
-	struct sp_raw_chunk *series = c ? sp_buffer_chunk(SP_RAW_SERIES, NULL, SERIES_BYTES) : NULL;
-	pthread_mutex_unlock(&sp_process.lock);
-	if (!c)
-		return;
-	c->used = sizeof(struct sp_raw_heap);
-	sp_heap.raw = (struct sp_raw_heap *)(c + 1);
-	*sp_heap.raw = (struct sp_raw_heap){
-	    .sample = sp_process.settings.memory_profile ? 0 : sp_process.settings.memory_sample,
-	    .own = sp_heap.nowhere.own,
-	    .limit = sp_process.settings.limit_rss,
-	    .begin = sp_ticks(),
-	    .passed_location = SP_RAW_NONE,
-	};
-	sp_heap.series = series;
-	sp_heap.series_every = 0;
-	sp_heap.point_ns = sp_heap.slice_ns = 0;
-}
-
-static void *reserve(size_t bytes)
-{
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return p == MAP_FAILED ? NULL : p;
-}
-
-const struct sp_heap_recorder *sp_heap_start(uint64_t *bits, uintptr_t own_begin, uintptr_t own_end)
-{
-	sp_heap.bits = bits;
-	if (!sp_heap.sites)
-		sp_heap.sites = reserve(SP_HEAP_MOST_SITES * sizeof *sp_heap.sites);
-	const uint64_t sample = sp_heap.raw->sample;
-	if (!sp_heap.sites || sp_heap.raw == &sp_heap.nowhere)
-		return NULL;
-	sp_heap_lock();
-	sp_heap.filter = sample ? sp_heap.bits : NULL;
-	filter_clear();
-	recorder.sample = sample;
-	recorder.own_begin = own_begin;
-	recorder.own_end = own_end;
-	sp_heap.n_sites = 0;
-	sp_heap.epoch = sp_epoch;
-	sp_heap.on = true;
-	sp_heap_moment(NULL, NULL);
-	sp_heap_unlock();
-	return &recorder;
-}
-
-void sp_heap_over(void)
-{
-	sp_heap_lock();
-	if (sp_heap.on && !sp_heap.raw->ended) {
-		for (uint32_t i = 1; i <= sp_heap.n_sites; i++) {
-			struct sp_raw_site *s = sp_heap.sites[i].raw;
-			s->left = s->count - s->freed;
-			s->left_bytes = s->bytes - s->freed_bytes;
-		}
-		sp_heap_point(sp_clock_nanoseconds(CLOCK_MONOTONIC_COARSE), NULL, NULL);
-		sp_heap.raw->ended = sp_ticks();
-	}
-	sp_heap_unlock();
-}
-
-static void forget(void)
-{
-	sp_heap.raw = &sp_heap.nowhere;
-	sp_heap.series = NULL;
-	sp_heap.n_sites = 0;
-	sp_heap_blocks_clear();
-	sp_heap.nowhere.own = 0;
-}
-
-void sp_heap_stop(void)
-{
-	sp_heap_lock();
-	if (sp_heap.on) {
-		sp_heap_point(sp_clock_nanoseconds(CLOCK_MONOTONIC_COARSE), NULL, NULL);
-		if (sp_heap.raw->since)
-			sp_heap.raw->over += sp_ticks() - sp_heap.raw->since;
-		sp_heap.on = false;
-		filter_clear();
-		forget();
-	}
-	sp_heap_unlock();
-}
-
-/* A child begins with nothing: what its parent allocated is not known there. */
-void sp_heap_fork(enum sp_fork when)
-{
-	if (when == SP_FORK_BEFORE) {
-		for (unsigned tries = 0; __atomic_exchange_n(&sp_heap.lock, 1, __ATOMIC_ACQUIRE); tries++)
-			sched_yield();
-		return;
-	}
-	if (when == SP_FORK_CHILD && sp_heap.on) {
-		const uint64_t sample = sp_heap.raw->sample;
-		sp_heap.raw = &sp_heap.nowhere; /* no page of the parent's is touched any more */
-		forget();
-		sp_heap.nowhere = (struct sp_raw_heap){.sample = sample};
-		filter_clear();
-	}
-	__atomic_store_n(&sp_heap.lock, 0, __ATOMIC_RELEASE);
-}

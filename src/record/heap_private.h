@@ -32,11 +32,14 @@ struct sp_heap {
 	uint32_t outside; /* region of what no function asked for */
 };
 extern struct sp_heap sp_heap;
+extern struct sp_heap_recorder sp_heap_recorder; /* what the library is given */
 
 enum { SP_HEAP_MOST_SITES = 2 << 20 };
 
 void sp_heap_lock(void); /* nothing, where the calling thread forks */
 void sp_heap_unlock(void);
+/* No block is known. */
+void sp_heap_filter_clear(void);
 /* Whether nothing is recorded any more for the calling thread's location (NULL: it has none): it was on its way here
  * while a measurement ended, whatever has begun since. */
 static inline bool sp_heap_is_over(const struct sp_thread *t)

@@ -23,8 +23,8 @@ bool sp_heap_wanted(const struct sp_settings *s);
 void sp_heap_columns(void);
 /* A raw file was opened: its HEAP and SERIES chunks. */
 void sp_heap_file(void);
-/* Recording begins: what the library is to be given. */
-const struct sp_heap_recorder *sp_heap_start(uint64_t *filter, uintptr_t own_begin, uintptr_t own_end);
+/* Recording begins: what the library is to be given. Begin and end of code, as struct sp_heap_recorder has them. */
+const struct sp_heap_recorder *sp_heap_start(uint64_t *filter, const uintptr_t own[2], const uintptr_t other[2]);
 /* The program is over: what is live now is left. */
 void sp_heap_over(void);
 void sp_heap_stop(void);

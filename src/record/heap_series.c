@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,15 +14,28 @@
 #define FIRST_PERIOD (10 * MS)
 enum { CALLS = 64 };
 
-/* Bytes; 0: not known. Nothing here is a point where a thread may be cancelled, and errno stays: free() keeps it. */
+static const char path[] = "/proc/self/statm";
+
+/* Whether the number is the descriptor of that file: another thread may have closed it (os.closerange), and opened a
+ * file of the program's under it. */
+static bool is_ours(int fd)
+{
+	struct stat named, found;
+	return !fstatat(AT_FDCWD, path, &named, 0) && !fstat(fd, &found) && named.st_ino == found.st_ino &&
+	       named.st_dev == found.st_dev;
+}
+
+/* Bytes; 0: not known. Nothing here is a point where a thread may be cancelled, and errno stays: free() keeps it. No
+ * descriptor stays open, and none is closed but ours; a read at a place leaves the program's file where it is. */
 static uint64_t resident(void)
 {
-	static const char path[] = "/proc/self/statm";
 	char text[128];
 	const int error = errno, fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-	const ssize_t n = fd >= 0 ? syscall(SYS_read, fd, text, sizeof text - 1) : 0;
-	if (fd >= 0)
+	ssize_t n = fd >= 0 ? syscall(SYS_pread64, fd, text, sizeof text - 1, (off_t)0) : 0;
+	if (fd >= 0 && is_ours(fd))
 		syscall(SYS_close, fd);
+	else
+		n = 0;
 	errno = error;
 	uint64_t pages = 0;
 	const char *p = n > 0 ? memchr(text, ' ', (size_t)n) : NULL;

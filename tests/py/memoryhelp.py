@@ -21,7 +21,8 @@ class Memory:
     """found: Model.memory(). Lines are told by a mark at their end, as in `p = malloc(1)  # one`."""
 
     def __init__(self, directory, text=""):
-        self.found = Model(str(directory)).memory()
+        self.model = Model(str(directory))
+        self.found = self.model.memory()
         self.lines = {}
         for number, line in enumerate(text.splitlines(), 1):
             if "  # " in line:
@@ -40,10 +41,14 @@ class Memory:
 
 
 def recorded(spartito, cwd, text, *options, env=None, status=0, name="x"):
+    """Memory, with what the program printed as `stdout`, which is what it prints without us."""
     (cwd / "program.py").write_text(text)
     if not any(str(o).startswith("--memory") or str(o).startswith("--limit") for o in options):
         options = ("--memory-profile", *options)
     done = run(spartito, "run", "-q", *options, "-o", cwd / name, "--", sys.executable, cwd / "program.py", cwd=cwd, env=env)
     assert done.returncode == status, done.stderr
-    assert subprocess.run([sys.executable, cwd / "program.py"], cwd=cwd, capture_output=True, text=True).stdout == done.stdout
-    return Memory(cwd / name, text)
+    plain = subprocess.run([sys.executable, cwd / "program.py"], cwd=cwd, env=env, capture_output=True, text=True)
+    assert plain.stdout == done.stdout
+    m = Memory(cwd / name, text)
+    m.stdout = done.stdout
+    return m
