@@ -256,12 +256,23 @@ def _cells(row: dict[str, Any], called: str, what: str, groups: Sequence[Group],
 
 
 def write(
-    out: Output, found: dict[str, Any], groups: Sequence[Group], limit: int, share: float, by_path: bool, compensated: bool
+    out: Output,
+    found: dict[str, Any],
+    groups: Sequence[Group],
+    limit: int,
+    share: float,
+    by_path: bool,
+    compensated: bool,
+    timed: bool = True,
 ) -> None:
+    """timed: all hold times, and not memory alone."""
     for group in groups:
         out.line(str(group), "bold")
     for line in unlike(groups):
         out.line(line, "yellow")
+    if not timed:
+        out.line("no calls and no samples were recorded on both sides: times are not compared")
+        return
     for line in summary(found, groups, share, by_path):
         out.line(line)
     out.line()

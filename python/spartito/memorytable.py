@@ -6,6 +6,7 @@ from __future__ import annotations
 import bisect
 from typing import TYPE_CHECKING, Any
 
+from spartito.reading import title
 from spartito.say import Refused
 from spartito.text import Column, Output, count, name, percent, plural, seconds, shortened, size
 
@@ -17,11 +18,51 @@ SUMS = (
     "count", "bytes", "freed", "freed_bytes", "elsewhere", "temporary", "temporary_bytes",
     "peak", "peak_bytes", "left", "left_bytes",
 )  # fmt: skip
+MOST = 4  # processes that are shown and spoken of one by one
 BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
 def is_recorded(info: dict[str, Any]) -> bool:
     return any(metric["source"] == "memory" for metric in info["metrics"])
+
+
+def timed(info: dict[str, Any]) -> bool:
+    """Whether there are calls or times, and not only what was counted: `--memory-sample` alone records no calls."""
+    return any(loc["visits"] or loc["resumed"] or loc["busy"] for loc in info["locations"])
+
+
+def is_all(info: dict[str, Any]) -> bool:
+    """Whether memory was recorded, and neither calls nor times."""
+    return is_recorded(info) and not timed(info)
+
+
+def tree(rows: list[dict[str, Any]], threshold: float, limit: int) -> list[dict[str, Any]]:
+    """A whole call tree, as Model.tree() has it, by what was allocated in the place of time: with the most first, and without what
+    has less than that share of it (0 to 1) or is none of the `limit` largest (0: all)."""
+    callees: list[list[int]] = [[] for _ in rows]
+    above: list[int] = []  # of each depth the last one
+    outermost: list[int] = []
+    for i, row in enumerate(rows):
+        del above[row["depth"] :]
+        (callees[above[-1]] if above else outermost).append(i)
+        above.append(i)
+    bytes_of = [row["metrics"]["allocated"]["incl"] for row in rows]
+    whole = sum(bytes_of[i] for i in outermost)
+    largest = sorted(range(len(rows)), key=lambda i: (-bytes_of[i], i))
+    shown = {i for i in largest[: limit or len(rows)] if bytes_of[i] >= threshold * whole}
+    out: list[dict[str, Any]] = []
+    missing = sum(i not in shown for i in outermost)
+    if missing:
+        nothing = {metric: {"incl": 0, "excl": 0} for metric in rows[0]["metrics"]}
+        more = {"kind": "root", "name": "", "depth": 0, "metrics": nothing, "hidden": missing, "hidden_time": 0.0}
+        out.append({**dict.fromkeys(rows[0]), **more})
+    todo = sorted((i for i in outermost if i in shown), key=lambda i: bytes_of[i])
+    while todo:
+        i = todo.pop()
+        below = [k for k in callees[i] if k in shown]
+        out.append({**rows[i], "hidden": rows[i]["hidden"] + len(callees[i]) - len(below), "hidden_time": 0.0})
+        todo += sorted(below, key=lambda k: bytes_of[k])
+    return out
 
 
 def place(row: dict[str, Any]) -> str:
@@ -54,13 +95,19 @@ def most(rows: list[dict[str, Any]], what: str, limit: int) -> list[dict[str, An
     return found[:limit] if limit else found
 
 
-def gather(model: Model, info: dict[str, Any], limit: int) -> dict[str, Any]:
-    """totals, processes, allocators, and as lists of at most `limit` rows: threads, peak (lines with what was there at the peaks),
-    allocated, left (with `kept`), temporary (lines each), paths (call paths at the peaks); stacks. Refused: there is none of it."""
+def gather(model: Model, info: dict[str, Any], limit: int, process: int = -1) -> dict[str, Any]:
+    """Of one process (-1: of all): totals, processes (each with its own totals in `sums`), allocators, and as lists of at most
+    `limit` rows: threads, peak (lines with what was there at the peaks), allocated, left (with `kept`), temporary (lines each),
+    paths (call paths at the peaks); stacks. Refused: there is none of it."""
     if not is_recorded(info):
         raise Refused("--memory: no memory was recorded; `spartito run --memory-profile` or `--memory-sample 512K` records it")
     found = model.memory()
-    sites = found["sites"]
+    sites = [site for site in found["sites"] if process in (-1, site["process"])]
+    processes = [p for p in found["processes"] if process in (-1, p["process"])]
+    if not processes:
+        raise Refused(f"--memory: no memory was recorded in {title(info, process)}")
+    sums = {group["process"]: {what: group[what] for what in SUMS} for group in summed(sites, ("process",))}
+    nothing = dict.fromkeys(SUMS, 0)
     lines = by_line(sites)
     left = summed([site for site in sites if site["kept"] != "nothing"], ("kept", "function", "file", "line"))
     kept = {what: sum(row["left_bytes"] for row in left if row["kept"] == what) for what in ("growing", "cache")}
@@ -70,7 +117,7 @@ def gather(model: Model, info: dict[str, Any], limit: int) -> dict[str, Any]:
             "growing_bytes": kept["growing"],
             "cache_bytes": kept["cache"],
         },
-        "processes": found["processes"],
+        "processes": [{**p, "sums": sums.get(p["process"], nothing)} for p in processes],
         "allocators": most(summed(sites, ("allocator",)), "bytes", 0),
         "threads": most(summed(sites, ("process", "location")), "bytes", limit),
         "peak": most(lines, "peak_bytes", limit),
@@ -138,15 +185,29 @@ def summary(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
     if any(p["sample"] for p in processes):
         line += " (estimates)"
     lines = [f"{line}; spartito report --memory shows where"]
-    for p in processes:
-        if p["limit"] and (not several or p["limit"]["passed"] is not None):
-            who = f"process {info['processes'][p['process']]['pid']}: " if several else ""
-            lines.append(who + _limit(p["limit"]))
+    passed = [p for p in processes if p["limit"] and (not several or p["limit"]["passed"] is not None)]
+    if len(passed) > MOST:
+        return [*lines, _limits(passed)]
+    for p in passed:
+        who = f"process {info['processes'][p['process']]['pid']}: " if several else ""
+        lines.append(who + _limit(p["limit"]))
     return lines
+
+
+def _limits(processes: list[dict[str, Any]]) -> str:
+    """Of many processes."""
+    passed = [p["limit"] for p in processes if p["limit"]["passed"] is not None]
+    line = f"the limit of {size(processes[0]['limit']['bytes'])} resident was passed in {plural(len(passed), 'process')}"
+    if not passed:
+        return line
+    first = min(passed, key=lambda limit: float(limit["passed"]))
+    return f"{line}, first after {seconds(first['passed'])} in {place(first)}"
 
 
 def notes(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
     """What is not in the numbers, and the limit."""
+    if len(found["processes"]) > MOST:
+        return _notes_of_many(found["processes"])
     out = []
     for p in found["processes"]:
         who = f"process {p['process']}: " if len(found["processes"]) > 1 else ""
@@ -161,6 +222,24 @@ def notes(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
         if p["limit"]:
             out.append(who + _limit(p["limit"]))
     return out
+
+
+def _notes_of_many(processes: list[dict[str, Any]]) -> list[str]:
+    def total(key: str) -> int:
+        return sum(int(p[key]) for p in processes)
+
+    out = []
+    for sample in sorted({p["sample"] for p in processes if p["sample"]}):
+        out.append(f"sampled: one block in {size(sample)} was recorded with its weight; numbers are estimates")
+    for key, text in (
+        ("lost", f"{plural(total('lost'), 'block')} of {size(total('lost_bytes'))} allocated, but not recorded"),
+        ("unknown", f"{plural(total('unknown'), 'block')} released that were there before, or were not recorded"),
+        ("unnamed", f"{plural(total('unnamed'), 'frame')} not known by name counted as their callers"),
+    ):
+        if total(key):
+            out.append(f"{text}, in {plural(sum(bool(p[key]) for p in processes), 'process')}")
+    limited = [p for p in processes if p["limit"]]
+    return [*out, _limits(limited)] if limited else out
 
 
 def _write_lines(
@@ -201,12 +280,30 @@ def _write_process(out: Output, p: dict[str, Any], info: dict[str, Any]) -> None
     out.line(f"resident {size(p['resident_peak'])} at most; recording itself took {size(p['own'])}")
     out.line()
     heap, resident = [(at, h) for at, h, _ in points(p)], [(at, r) for at, _, r in points(p)]
-    for title, values in (("heap", heap), ("resident", resident)):
+    for what, values in (("heap", heap), ("resident", resident)):
         rows = chart(values)
         if rows:
-            out.line(title)
+            out.line(what)
             for row in rows:
                 out.line(row)
+    out.line()
+
+
+def _write_processes(out: Output, processes: list[dict[str, Any]], info: dict[str, Any]) -> None:
+    out.line("by process", "bold")
+    columns = [Column("allocated"), Column("blocks", rank=1), Column("peak"), Column("left"), Column("resident", rank=2)]
+    rows = [
+        (
+            size(p["allocated"]),
+            count(p["count"]),
+            size(p["peak_bytes"]),
+            size(p["sums"]["left_bytes"]),
+            size(p["resident_peak"]),
+            title(info, p["process"]),
+        )
+        for p in processes
+    ]
+    out.table([*columns, Column("process", left=True, style="cyan")], rows)
     out.line()
 
 
@@ -230,11 +327,13 @@ def _write_threads(out: Output, threads: list[dict[str, Any]], info: dict[str, A
     out.line()
 
 
-def write(out: Output, model: Model, info: dict[str, Any], limit: int) -> None:
-    found = gather(model, info, limit)
-    totals = found["totals"]
-    for p in found["processes"]:
+def write(out: Output, model: Model, info: dict[str, Any], limit: int, process: int = -1) -> None:
+    found = gather(model, info, limit, process)
+    totals, processes = found["totals"], found["processes"]
+    for p in processes if len(processes) <= MOST else []:
         _write_process(out, p, info)
+    if len(processes) > 1:
+        _write_processes(out, processes, info)
     _write_lines(out, "there at the peak, by line", found["peak"], "peak_bytes", "peak", totals["peak_bytes"])
     paths = [(size(row["peak_bytes"]), count(row["peak"]), shortened(found["stacks"][row["path"]])) for row in found["paths"]]
     if paths:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from spartito import memorytable
 from spartito.options import Usage
 from spartito.reading import chosen, title
 from spartito.say import Refused
@@ -54,4 +55,6 @@ def heading(info: dict[str, Any], values: dict[str, object], what: str) -> str:
     parts = [text for text in (program, what) if text]
     if values.get("match"):
         parts.append(f"below {values['match']}")
+    if memorytable.is_all(info):
+        parts.append("memory allocated")
     return f"{', '.join(parts)} ({seconds(info['end'] - info['begin'])})"

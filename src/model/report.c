@@ -19,18 +19,19 @@ static bool empty(const struct sp_value *v)
 	return v->visits + v->resumed == 0 && v->incl <= 0;
 }
 
-/* For each path whether it is shown: it has calls or time, or, where nothing has time, counted something with its
- * callees. For free(). */
+/* For each path whether it is shown: it has calls or time, or allocated memory, or, where nothing has time, counted
+ * anything with its callees. For free(). */
 static bool *find_told(const struct sp_view *v)
 {
 	const struct sp_model *m = v->m;
-	const size_t metrics = v->values[0].incl > 0 ? 0 : m->n_metrics;
+	const bool timed = v->values[0].incl > 0;
+	const size_t metrics = m->n_metrics;
 	bool *told = calloc(m->n_paths, sizeof(*told));
 	size_t i, k;
 
 	for (i = m->n_paths; told && i-- > 1;) { /* a caller stands before what it calls */
 		for (k = 0; k < metrics && !told[i]; k++)
-			told[i] = v->metrics[i * metrics + k] != 0;
+			told[i] = (!timed || m->metrics[k].kind == SP_METRIC_MEMORY) && v->metrics[i * metrics + k];
 		told[m->paths[i].parent] |= told[i];
 	}
 	for (i = 1; told && i < m->n_paths; i++)

@@ -61,9 +61,9 @@ struct sp_flat_row {
 	struct sp_numbers n;
 };
 
-/* Rows of regions that were called or have time (of those that counted something where nothing has time), sorted, at
- * most limit (0: all), whose name matches (NULL or "": all): a substring, or a shell pattern if it holds one of *?[.
- * Rows are for free(). */
+/* Rows of regions that were called, have time or allocated memory (of all that counted something where nothing has
+ * time), sorted, at most limit (0: all), whose name matches (NULL or "": all): a substring, or a shell pattern if it
+ * holds one of *?[. Rows are for free(). */
 int sp_report_flat(const struct sp_view *v, enum sp_sort sort, size_t limit, const char *match,
                    struct sp_flat_row **rows, size_t *n, struct sp_err *e);
 

@@ -78,10 +78,11 @@ static void put_node(struct dot *d, uint32_t id)
 	const struct sp_region *r = &d->c->m->regions[n->region];
 	const enum sp_picture_theme t = d->c->o->of.theme;
 	const struct sp_colour fill = sp_heat(n->sum.total / d->c->total, t);
-	char own[SP_TIME_TEXT], total[SP_TIME_TEXT];
+	char own[SP_TIME_TEXT], total[SP_TIME_TEXT], often[SP_TIME_TEXT];
 
-	sp_time_text(own, n->sum.own);
-	sp_time_text(total, n->sum.total);
+	sp_shown_text(&d->c->shown, own, n->sum.own);
+	sp_shown_text(&d->c->shown, total, n->sum.total);
+	sp_shown_often(&d->c->shown, often, n->sum.calls);
 	sp_out_f(&d->out, "\tn%" PRIu32 " [label=\"", id);
 	if (r->module.n && d->c->cluster[id] == SP_NONE) {
 		put_text(d, r->module, SP_CALLS_NAME);
@@ -92,7 +93,7 @@ static void put_node(struct dot *d, uint32_t id)
 	put_share(d, n->sum.total);
 	sp_out_text(&d->out, "\\n(");
 	put_share(d, n->sum.own);
-	sp_out_f(&d->out, ")\\n%" PRIu64 "×\", tooltip=\"", n->sum.calls);
+	sp_out_f(&d->out, ")\\n%s\", tooltip=\"", often);
 	put_text(d, r->name, TIP_CHARACTERS);
 	sp_out_f(&d->out, "\\n%s in all, %s itself\\n", total, own);
 	put_text(d, r->file, TIP_CHARACTERS);
@@ -110,13 +111,13 @@ static void put_node(struct dot *d, uint32_t id)
 static void put_edge(struct dot *d, const struct sp_graph_edge *edge, unsigned ranks)
 {
 	double share = edge->sum.total / d->c->total, width = fmax(0.5, 4 * share);
-	char time[SP_TIME_TEXT];
+	char time[SP_TIME_TEXT], often[SP_TIME_TEXT];
 
-	sp_time_text(time, edge->sum.total);
+	sp_shown_text(&d->c->shown, time, edge->sum.total);
+	sp_shown_often(&d->c->shown, often, edge->sum.calls);
 	sp_out_f(&d->out, "\tn%" PRIu32 " -> n%" PRIu32 " [label=\"", edge->caller, edge->callee);
 	put_share(d, edge->sum.total);
-	sp_out_f(&d->out, "\\n%" PRIu64 "×\", penwidth=%.2f, arrowsize=%.2f, ", edge->sum.calls, width,
-	         0.5 * sqrt(width));
+	sp_out_f(&d->out, "\\n%s\", penwidth=%.2f, arrowsize=%.2f, ", often, width, 0.5 * sqrt(width));
 	if (ranks > 1)
 		sp_out_f(&d->out, "minlen=%u, ", ranks);
 	put_colour(d, "color", sp_heat(fmax(share, 0.15), d->c->o->of.theme));

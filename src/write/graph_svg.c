@@ -32,7 +32,7 @@ static int lines_of(const struct picture *p, uint32_t node, char lines[5][SP_SVG
 {
 	const struct sp_graph_node *n = &p->c.g.nodes[node];
 	const struct sp_region *r = region_of(p, node);
-	char share[SP_SHARE_TEXT];
+	char share[SP_SHARE_TEXT], often[SP_TIME_TEXT];
 	int count = 0;
 
 	if (r->module.n)
@@ -42,7 +42,8 @@ static int lines_of(const struct picture *p, uint32_t node, char lines[5][SP_SVG
 	snprintf(lines[count++], SP_SVG_TEXT, "%s", share);
 	sp_calls_share(&p->c, share, n->sum.own);
 	snprintf(lines[count++], SP_SVG_TEXT, "(%s)", share);
-	snprintf(lines[count++], SP_SVG_TEXT, "%" PRIu64 "×", n->sum.calls);
+	sp_shown_often(&p->c.shown, often, n->sum.calls);
+	snprintf(lines[count++], SP_SVG_TEXT, "%s", often);
 	return count;
 }
 
@@ -90,28 +91,30 @@ static int lay_out(struct picture *p)
 
 static void tip_of_edge(const struct picture *p, const struct sp_graph_edge *e, char tip[2400])
 {
-	char caller[4 * 200 + 4], callee[4 * 200 + 4], time[SP_TIME_TEXT];
+	char caller[4 * 200 + 4], callee[4 * 200 + 4], time[SP_TIME_TEXT], often[SP_TIME_TEXT];
 
 	sp_shorten(caller, p->c.g.nodes[e->caller].key.name, 200);
 	sp_shorten(callee, p->c.g.nodes[e->callee].key.name, 200);
-	sp_time_text(time, e->sum.total);
-	snprintf(tip, 2400, "%s calls %s: %s, %" PRIu64 "×", caller, callee, time, e->sum.calls);
+	sp_shown_text(&p->c.shown, time, e->sum.total);
+	sp_shown_often(&p->c.shown, often, e->sum.calls);
+	snprintf(tip, 2400, "%s calls %s: %s, %s", caller, callee, time, often);
 }
 
 /* Two lines: share and calls. */
 static void draw_edge_label(struct picture *p, const struct sp_graph_edge *e, double x, double y)
 {
 	const struct sp_colour paper = sp_paper(p->s.theme), ink = sp_ink_on(paper, p->s.theme);
-	char share[SP_SHARE_TEXT];
+	char share[SP_SHARE_TEXT], often[SP_TIME_TEXT];
 
 	sp_calls_share(&p->c, share, e->sum.total);
+	sp_shown_often(&p->c.shown, often, e->sum.calls);
 	sp_out_f(&p->s.out,
 	         "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" font-size=\"%d\" paint-order=\"stroke\" "
 	         "stroke-width=\"3\"",
 	         x, y, SMALL);
 	sp_svg_colour(&p->s, "stroke", paper);
 	sp_svg_colour(&p->s, "fill", ink);
-	sp_out_f(&p->s.out, ">%s<tspan x=\"%.1f\" dy=\"10\">%" PRIu64 "×</tspan></text>", share, x, e->sum.calls);
+	sp_out_f(&p->s.out, ">%s<tspan x=\"%.1f\" dy=\"10\">%s</tspan></text>", share, x, often);
 }
 
 static void draw_arrow(struct picture *p, double x, double y, bool upwards, double size, struct sp_colour c)
@@ -178,8 +181,8 @@ static void draw_node(struct picture *p, uint32_t node, const struct sp_layers_n
 	const int count = lines_of(p, node, lines);
 
 	sp_shorten(name, r->name, 400);
-	sp_time_text(own, n->sum.own);
-	sp_time_text(total, n->sum.total);
+	sp_shown_text(&p->c.shown, own, n->sum.own);
+	sp_shown_text(&p->c.shown, total, n->sum.total);
 	snprintf(tip, sizeof tip, "%s\n%s in all, %s itself", name, total, own);
 	sp_svg_open(&p->s, tip);
 	sp_out_f(&p->s.out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"5\" stroke-width=\"%s\"",

@@ -3,6 +3,7 @@
 #include "write/picture.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,12 +18,13 @@
 static int keep_matching(struct sp_shown *s, const struct sp_model *m, const char *match, struct sp_err *e)
 {
 	bool *below = calloc(m->n_paths + 1, sizeof(*below)), *fits = calloc(m->n_regions + 1, sizeof(*fits));
+	struct sp_value *kept = calloc(m->n_paths + 1, sizeof(*kept));
 	bool any = false;
 
-	s->owned = calloc(m->n_paths + 1, sizeof(*s->owned));
-	if (!below || !fits || !s->owned) {
+	if (!below || !fits || !kept) {
 		free(below);
 		free(fits);
+		free(kept);
 		return sp_fail(e, ENOMEM, "out of memory");
 	}
 	for (size_t r = 1; r < m->n_regions; r++)
@@ -31,13 +33,57 @@ static int keep_matching(struct sp_shown *s, const struct sp_model *m, const cha
 		below[p] = below[m->paths[p].parent] || fits[m->paths[p].region];
 		if (!below[p])
 			continue;
-		s->owned[p] = s->values[p];
+		kept[p] = s->values[p];
 		any |= s->values[p].incl > 0 || s->values[p].visits;
 	}
-	s->values = s->owned;
+	free(s->owned);
+	s->values = s->owned = kept;
 	free(below);
 	free(fits);
 	return any ? 0 : sp_fail(e, 0, "no recorded function matches '%s'", match);
+}
+
+static size_t metric_of(const struct sp_model *m, const char *name)
+{
+	size_t i = 0;
+
+	while (i < m->n_metrics && !(m->metrics[i].kind == SP_METRIC_MEMORY && m->metrics[i].name.n == strlen(name) &&
+	                             !memcmp(m->metrics[i].name.p, name, strlen(name))))
+		i++;
+	return i;
+}
+
+/* What was allocated, in the place of times. */
+static int take_memory(struct sp_shown *s, const struct sp_model *m, struct sp_err *e)
+{
+	const size_t bytes = metric_of(m, "allocated"), blocks = metric_of(m, "allocations");
+	struct sp_sum *sums;
+
+	if (bytes == m->n_metrics || blocks == m->n_metrics)
+		return 0;
+	if (sp_metric_paths(&s->view, &sums, e))
+		return -1;
+	s->owned = calloc(m->n_paths + 1, sizeof(*s->owned));
+	for (size_t p = 0; s->owned && p < m->n_paths; p++) {
+		const struct sp_sum *of = sums + p * m->n_metrics;
+
+		s->owned[p].incl = (double)of[bytes].incl;
+		s->owned[p].excl = (double)of[bytes].excl;
+		s->owned[p].visits = of[blocks].excl;
+	}
+	free(sums);
+	s->values = s->owned;
+	s->bytes = true;
+	return s->owned ? 0 : sp_fail(e, ENOMEM, "out of memory");
+}
+
+static double whole_of(const struct sp_model *m, const struct sp_value *values)
+{
+	double whole = 0;
+
+	for (uint32_t c = m->paths[0].first_child; c != SP_NONE; c = m->paths[c].next_sibling)
+		whole += values[c].incl;
+	return whole;
 }
 
 int sp_shown_open(struct sp_shown *s, const struct sp_model *m, const struct sp_picture *p, struct sp_err *e)
@@ -46,8 +92,12 @@ int sp_shown_open(struct sp_shown *s, const struct sp_model *m, const struct sp_
 	if (sp_view_open(&s->view, m, p->process, p->location, e))
 		return -1;
 	s->values = s->view.values;
-	for (uint32_t c = m->paths[0].first_child; c != SP_NONE; c = m->paths[c].next_sibling)
-		s->total += s->values[c].incl;
+	s->total = whole_of(m, s->values);
+	if (!(s->total > 0)) {
+		if (take_memory(s, m, e))
+			return -1;
+		s->total = whole_of(m, s->values);
+	}
 	if (!(s->total > 0))
 		return sp_fail(e, 0, "there is nothing to draw: no calls were recorded");
 	return p->match && *p->match ? keep_matching(s, m, p->match, e) : 0;
@@ -218,6 +268,32 @@ struct sp_colour sp_ink_on(struct sp_colour c, enum sp_picture_theme t)
 }
 
 /* ---- texts ---- */
+
+void sp_amount_text(char out[SP_TIME_TEXT], double value, bool bytes)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+	size_t unit = 0;
+
+	if (!bytes) {
+		sp_time_text(out, value);
+		return;
+	}
+	while (value >= 1024 && unit < 4) {
+		value /= 1024;
+		unit++;
+	}
+	snprintf(out, SP_TIME_TEXT, "%.*f %s", unit ? 1 : 0, value, units[unit]);
+}
+
+void sp_shown_text(const struct sp_shown *s, char out[SP_TIME_TEXT], double value)
+{
+	sp_amount_text(out, value, s->bytes);
+}
+
+void sp_shown_often(const struct sp_shown *s, char out[SP_TIME_TEXT], uint64_t n)
+{
+	snprintf(out, SP_TIME_TEXT, "%" PRIu64 "%s", n, !s->bytes ? "×" : n == 1 ? " block" : " blocks");
+}
 
 void sp_time_text(char out[SP_TIME_TEXT], double ns)
 {

@@ -61,15 +61,24 @@ int sp_plot_write(const struct sp_model *m, const char *path, const struct sp_pl
 /* ---- what pictures share (picture.c) ---- */
 
 /* A view of what is shown: what is neither a call that matches nor below one has no time. total: ns that shares are of,
- * the whole process's or location's also where only some functions match. -1 with e set, also if nothing matches. */
+ * the whole process's or location's also where only some functions match. Where memory was recorded and nothing has
+ * time, values are bytes allocated in the place of ns, and blocks in the place of visits. -1 with e set, also if
+ * nothing matches. */
 struct sp_shown {
 	struct sp_view view;
+	bool bytes;
 	struct sp_value *owned; /* owned; NULL: values are the view's */
 	const struct sp_value *values;
 	double total;
 };
 int sp_shown_open(struct sp_shown *s, const struct sp_model *m, const struct sp_picture *p, struct sp_err *e);
 void sp_shown_close(struct sp_shown *s);
+#define SP_TIME_TEXT 24
+/* A value as sp_time_text() has it, or so many bytes: 12.3 MiB. */
+void sp_amount_text(char out[SP_TIME_TEXT], double value, bool bytes);
+void sp_shown_text(const struct sp_shown *s, char out[SP_TIME_TEXT], double value);
+/* 12×, or 12 blocks. */
+void sp_shown_often(const struct sp_shown *s, char out[SP_TIME_TEXT], uint64_t n);
 
 /* Of WCAG 2: 1 to 21. */
 double sp_contrast(struct sp_colour a, struct sp_colour b);
@@ -86,7 +95,6 @@ struct sp_str sp_module_of(const struct sp_region *r);
 bool sp_own(const struct sp_region *r);
 
 /* Nanoseconds with four digits and a unit, as tables have them. */
-#define SP_TIME_TEXT 24
 void sp_time_text(char out[SP_TIME_TEXT], double ns);
 /* s with at most n characters of UTF-8: the middle of a longer one is an ellipsis. out: 4 * n + 4 bytes. */
 void sp_shorten(char *out, struct sp_str s, size_t n);

@@ -162,7 +162,7 @@ static int draw_sunburst(struct sp_plot *p, struct sp_plot_tree *t, const struct
 		draw_arc_label(&s, r, b, sp_plot_label(text, p->m, b), fill);
 		sp_svg_close(&s);
 	}
-	sp_time_text(time, t->total);
+	sp_shown_text(&t->shown, time, t->total);
 	sp_svg_text(&s, r->cx, r->cy + 5, sp_text(time), 2 * r->hole - 6, "middle", 13, ink);
 	sp_legend_draw(l, &s, height - sp_legend_height(l, p->o->width) - SP_SVG_MARGIN);
 	return sp_svg_end(&s, 0, p->e);

@@ -204,7 +204,7 @@ void sp_plot_tip(char tip[SP_PLOT_TIP], const struct sp_plot_tree *t, const stru
 	double share = 100 * b->time / t->shown.total;
 	int n;
 
-	sp_time_text(time, b->time);
+	sp_shown_text(&t->shown, time, b->time);
 	if (b->path == SP_NONE) {
 		snprintf(tip, SP_PLOT_TIP,
 		         "%" PRIu64 " calls that are too small to be drawn by themselves: %s (%.2f %%)", b->hidden,
@@ -214,9 +214,9 @@ void sp_plot_tip(char tip[SP_PLOT_TIP], const struct sp_plot_tree *t, const stru
 	const struct sp_value *v = &t->shown.values[b->path];
 
 	sp_shorten(name, named(text, sizeof text, m, b->path, m->regions[m->paths[b->path].region].name), 400);
-	sp_time_text(own, v->excl);
-	n = snprintf(tip, SP_PLOT_TIP, "%s\n%s (%.2f %%), %s of its own, %" PRIu64 " call%s", name, time, share, own,
-	             v->visits, v->visits == 1 ? "" : "s");
+	sp_shown_text(&t->shown, own, v->excl);
+	n = snprintf(tip, SP_PLOT_TIP, "%s\n%s (%.2f %%), %s of its own, %" PRIu64 " %s%s", name, time, share, own,
+	             v->visits, t->shown.bytes ? "block" : "call", v->visits == 1 ? "" : "s");
 	if (b->hidden && n > 0 && n < SP_PLOT_TIP)
 		snprintf(tip + n, SP_PLOT_TIP - (size_t)n, "\n%" PRIu64 " of its callees %s not drawn", b->hidden,
 		         b->hidden == 1 ? "is" : "are");
@@ -231,6 +231,7 @@ struct sp_colour sp_plot_colour(const struct sp_model *m, const struct sp_plot_b
 
 int sp_plot_legend(struct sp_legend *l, const struct sp_plot_tree *t, const struct sp_model *m)
 {
+	l->bytes = t->shown.bytes;
 	/* what is not shown has no time here */
 	for (size_t i = 0; i < m->n_paths; i++)
 		if (t->shown.values[i].excl > 0 &&

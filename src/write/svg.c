@@ -257,7 +257,7 @@ void sp_legend_draw(const struct sp_legend *l, struct sp_svg *s, double y)
 
 			time[0] = 0;
 			if (!l->untold)
-				sp_time_text(time, l->time[best]);
+				sp_amount_text(time, l->time[best], l->bytes);
 			sp_svg_fit(whole, name.n ? name : sp_text("(no module)"), LEGEND_CELL - 90, SP_SVG_FONT);
 			snprintf(text, sizeof text, "%s  %s", whole, time);
 			sp_svg_rect(s, x, row, 10, 10, sp_module_colour(name, s->theme));

@@ -49,6 +49,7 @@ struct sp_colour sp_mixed(struct sp_colour a, struct sp_colour b, double part);
 
 /* Which modules have which colours: those with the most time, as many as rows have room for. */
 struct sp_legend {
+	bool bytes; /* in the place of times, as in struct sp_shown */
 	struct sp_intern modules;
 	struct sp_arena arena;
 	double *time; /* owned; ns of each module */

@@ -8,7 +8,7 @@ import os
 import sys
 from typing import Any
 
-from spartito import conditions, losses
+from spartito import conditions, losses, memorydifference
 from spartito.difference import CERTAIN, Group, been, margin, more, moved, notes, relative, summary, unlike, whole, word, write
 from spartito.options import Usage
 from spartito.pathnames import namer
@@ -121,6 +121,7 @@ def _json(
     exceeded: list[str] | None,
     undecided: list[str],
     incomplete: dict[str, str],
+    memory: dict[str, Any] | None,
 ) -> None:
     limit, compensated = _limit(values), bool(values.get("compensate"))
     for row in found["rows"]:
@@ -140,6 +141,7 @@ def _json(
         **({} if exceeded is None else {"exceeded": exceeded, "undecided": undecided, "incomplete": list(incomplete)}),
         **found,
         "rows": found["rows"][:limit] if limit else found["rows"],
+        **({} if memory is None else {"memory": {**memory, "rows": memory["rows"][:limit] if limit else memory["rows"]}}),
     }
     json.dump(said, sys.stdout, indent=1)
     sys.stdout.write("\n")
@@ -176,13 +178,19 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     )
     if match and not found["rows"]:
         raise Refused(f"--match: no recorded function matches {match!r}")
+    memory = memorydifference.gather([[model for model, _ in group] for group in loaded], groups, match)
+    untimed = memorydifference.without_times(groups)
+    if above is not None and untimed:
+        raise Refused(f"--fail-above: {untimed[0]} holds memory and no times: record calls or samples as well")
     exceeded = None if above is None else _exceeding(found, groups, above)
     undecided = [] if above is None else _undecided(found, groups, above, exceeded or [])
     incomplete = {} if above is None else _incomplete(groups)
     if values.get("json"):
-        _json(found, groups, values, share, exceeded, undecided, incomplete)
+        _json(found, groups, values, share, exceeded, undecided, incomplete, memory)
     else:
-        write(standard_output(), found, groups, _limit(values), share, by == "path", bool(values.get("compensate")))
+        write(standard_output(), found, groups, _limit(values), share, by == "path", bool(values.get("compensate")), not untimed)
+        if memory is not None:
+            memorydifference.write(standard_output(), memory, groups, _limit(values))
     sys.stdout.flush()
     for directory, info in dict(run for group in groups for run in group.side[1]).items():
         losses.say_all(info, directory, True)

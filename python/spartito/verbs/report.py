@@ -132,19 +132,10 @@ class Counted:
         return [quantity(row["metrics"][m["name"]][key], m) for m, key in self.of]
 
 
-def _timed(info: dict[str, Any]) -> bool:
-    """Whether there are calls or times, and not only what was counted: `--memory-sample` alone records no calls."""
-    return any(loc["visits"] or loc["resumed"] or loc["busy"] for loc in info["locations"])
-
-
-def _memory_alone(info: dict[str, Any]) -> bool:
-    return memorytable.is_recorded(info) and not _timed(info)
-
-
 def _flat(out: Output, rows: list[dict[str, Any]], busy: float, info: dict[str, Any]) -> None:
     more = Counted(info["metrics"], rows, both=True)
     unknown = sampled.without_calls(info)
-    timed = _timed(info) or not rows
+    timed = memorytable.timed(info) or not rows
     lines = [
         (*(_numbers(row, busy, unknown) if timed else ()), *more.cells(row), name(row["name"]), _place(row)) for row in rows
     ]
@@ -185,9 +176,9 @@ def _tree(
             cells = (seconds(row["hidden_time"]), percent(row["hidden_time"], busy), "", "")
             open_notes.append((depth, (*cells, *("" for _ in more.columns), note)))
     lines += [line for _, line in reversed(open_notes)]
-    if not _timed(info):
+    if not memorytable.timed(info):
         lines = [line[len(TREE_NUMBERS) :] for line in lines]
-    out.table([*(TREE_NUMBERS if _timed(info) or not rows else ()), *more.columns, NAME], lines)
+    out.table([*(TREE_NUMBERS if memorytable.timed(info) or not rows else ()), *more.columns, NAME], lines)
 
 
 def _callers(out: Output, found: list[dict[str, Any]], unknown: bool) -> None:
@@ -210,7 +201,7 @@ VIEWS = {
     "tree": {"threads", "processes", "process", "rank"},
     "callers": set(),
     "io": set(),
-    "memory": set(),
+    "memory": {"process", "rank"},
     "tasks": set(),
     "lines": {"threads", "processes", "process", "rank", "match"},
     "balance": {"tree", "threads", "processes", "match"},
@@ -273,17 +264,19 @@ def _rows(model: Model, info: dict[str, Any], values: dict[str, object], part: P
     if values.get("tree"):
         depth, threshold = values.get("depth", 0), values.get("threshold", TREE_THRESHOLD)
         assert isinstance(depth, int) and isinstance(threshold, (int, float))
+        most = limit if isinstance(limit, int) else 0
+        by_memory = not sort and memorytable.is_all(info)
         rows = model.tree(
             sort=str(sort or "incl"),
             depth=depth,
-            threshold=threshold / 100,
-            limit=limit if isinstance(limit, int) else 0,
+            threshold=0 if by_memory else threshold / 100,
+            limit=0 if by_memory else most,
             location=part.location,
             process=part.process,
         )
-        return rows
+        return memorytable.tree(rows, threshold / 100, most) if by_memory else rows
     match = str(values.get("match") or "")
-    if sort or not _memory_alone(info):
+    if sort or not memorytable.is_all(info):
         return model.flat(
             sort=str(sort or "excl"), limit=_limit(values), match=match, location=part.location, process=part.process
         )
@@ -343,7 +336,7 @@ def _json(model: Model, info: dict[str, Any], values: dict[str, object], parts: 
         found["notes"] = tasktable.notes(found)
     elif values.get("memory"):
         found["view"] = "memory"
-        found.update(memorytable.gather(model, info, _limit(values)))
+        found.update(memorytable.gather(model, info, _limit(values), chosen(info, values)))
         found["notes"] = memorytable.notes(found, info)
     elif values.get("io"):
         found["view"] = "io"
@@ -439,7 +432,7 @@ def _print(out: Output, model: Model, info: dict[str, Any], values: dict[str, ob
         _print_lines(out, model, info, values, _line_parts(parts))
         return
     if values.get("memory"):
-        memorytable.write(out, model, info, _limit(values))
+        memorytable.write(out, model, info, _limit(values), chosen(info, values))
         return
     if values.get("tasks"):
         tasktable.write(out, model, _limit(values))
