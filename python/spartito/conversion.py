@@ -85,15 +85,15 @@ def has_events(info: dict[str, Any]) -> bool:
     return bool(info["traced"]) or sampled.taken(info)
 
 
-def refuse(f: Format, traced: bool) -> None:
-    if f.needs_trace and not traced:
+def refuse(f: Format, info: dict[str, Any]) -> None:
+    if f.needs_trace and not has_events(info):
         raise Refused(f"the format {f.name} needs the trace, which this experiment does not hold: measure with --trace")
 
 
-def convert(model: Model, traced: bool, f: Format, path: str, process: int = -1, calls: bool = False) -> None:
+def convert(model: Model, f: Format, path: str, process: int = -1, calls: bool = False) -> None:
     """calls: samples become calls where a format tells both. Refused: it cannot be written. An interrupted conversion leaves
     nothing behind (the writers see to it)."""
-    refuse(f, traced)
+    refuse(f, model.info())
     if f.directory and os.path.lexists(path):
         raise Refused(f"{path} already exists; {f.name} writes a new directory: name another with -o")
     if not f.directory and os.path.isdir(path):
@@ -102,6 +102,19 @@ def convert(model: Model, traced: bool, f: Format, path: str, process: int = -1,
         f"writing {os.path.basename(path)}",
         lambda progress: model.convert(f.name, path, process=process, progress=progress, calls=calls),
     )
+
+
+def put_beside(model: Model, directory: str, name: str) -> str:
+    """Writes the format of that name beside the experiment, as `run --to` and `finalize` do; what is to be told of it. Refused,
+    _analyse.Error, OSError: it cannot be written."""
+    f = find(name)
+    path = default_path(directory, f)
+    convert(model, f, path)
+    return wrote(path, f)
+
+
+def wrote(path: str, f: Format) -> str:
+    return f"wrote {path}" + (f" (open with {f.opens})" if f.opens else "")
 
 
 def compress(directory: str) -> tuple[int, int]:

@@ -416,12 +416,16 @@ VERBS = (
     ),
     Verb(
         "pack",
-        "pack DIR [-o FILE]",
+        "pack [--force] DIR [-o FILE]",
         "make one compressed file of an experiment",
         "Writes FILE (default: DIR.spartito), complete or not at all, with what another machine needs to read it: names of compiled functions go "
-        "into the experiment first. It is checked by digests, and zstd and tar read it as well. An experiment that a process still writes is refused. "
+        "into the experiment first. It is checked by digests, and zstd and tar read it as well. A file that is there already is left alone, and so is an experiment "
+        "that a process still writes. "
         "Every verb that shows an experiment takes the file in the place of DIR.",
-        (Option("-o --output", "the file to write", "FILE", complete="file"),),
+        (
+            Option("-o --output", "the file to write", "FILE", complete="file"),
+            Option("--force", "write over a file that is there"),
+        ),
         (
             ("spartito pack spartito-solver-20261121-101500", "to keep it, or to take it elsewhere"),
             ("spartito report run1.spartito", "without unpacking it first"),

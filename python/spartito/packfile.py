@@ -137,8 +137,11 @@ def _compressor() -> _analyse.Compressor:
     return _analyse.Compressor()
 
 
-def pack(directory: str, path: str, progress: Progress) -> tuple[int, int, list[str]]:
-    """Writes it whole or not at all; bytes before and after, and sentences about what is not in it. Refused, OSError."""
+def pack(directory: str, path: str, force: bool, progress: Progress) -> tuple[int, int, list[str]]:
+    """Writes it whole or not at all, and over another one only with force: that may be all there is of an experiment. Bytes before
+    and after, and sentences about what is not in it. Refused, OSError."""
+    if not force and os.path.lexists(path):
+        raise Refused(f"{path} already exists: name another file with -o, or give --force")
     files, left_out = members(directory)
     total = sum(member.size for member in files)
     fd, new = tempfile.mkstemp(prefix=os.path.basename(path) + ".", dir=os.path.dirname(path) or ".")
@@ -149,11 +152,26 @@ def pack(directory: str, path: str, progress: Progress) -> tuple[int, int, list[
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(new, 0o666 & ~umask)
-        os.replace(new, path)
+        _put(new, path, force)
     except BaseException:
         os.unlink(new)
         raise
     return total, after, left_out
+
+
+def _put(new: str, path: str, force: bool) -> None:
+    """In the place of path; without force not of one that was made meanwhile, where the file system tells."""
+    if not force:
+        try:
+            os.link(new, path)
+        except FileExistsError:
+            raise Refused(f"{path} already exists, made by another at this moment: give --force") from None
+        except OSError:
+            pass  # no hard links there
+        else:
+            os.unlink(new)
+            return
+    os.replace(new, path)
 
 
 def _write(out: _Writer, directory: str, files: list[Member], progress: Progress) -> None:
@@ -364,10 +382,11 @@ def _extract(r: _Reader, directory: str, size: int, name: str, changed: float) -
     return digest.hexdigest()
 
 
-def written(directory: str, path: str) -> tuple[int, int, list[str]]:
+def written(directory: str, path: str, force: bool) -> tuple[int, int, list[str]]:
     """pack() with a bar where someone looks."""
     try:
-        return conversion.with_bar(f"packing {os.path.basename(directory)}", lambda progress: pack(directory, path, progress))
+        title = f"packing {os.path.basename(directory)}"
+        return conversion.with_bar(title, lambda progress: pack(directory, path, force, progress))
     except OSError as e:
         raise _not_written(path, e) from None
 

@@ -33,7 +33,7 @@ def convert(model: Model, formats: list[Format], path: str) -> int:
         if not f.merges:
             kept = " ".join(other.name for other in conversion.formats() if other.merges)
             raise Refused(f"--per-rank: {f.name} keeps processes apart already; it is for {kept}", 2)
-        refuse(f, conversion.has_events(info))
+        refuse(f, info)
     if os.path.lexists(path):
         raise Refused(f"{path} already exists; --per-rank writes a new directory: name another with -o")
     names = stems(info)

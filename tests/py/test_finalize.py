@@ -12,6 +12,7 @@ import sys
 import time
 
 import pytest
+from spartito._sample import check
 from spartito.analysis import Model
 from test_cli_helpers import run
 from test_native import LINES, ONLY, compiled, rows
@@ -129,6 +130,25 @@ def test_samples_are_of_the_process_that_they_were_taken_of(spartito, tmp_path):
     assert not (tmp_path / "y").exists()
 
 
+def test_samples_are_events_in_every_verb(spartito, tmp_path):
+    """What a format needs the trace for, samples have as well: at the end of a run, afterwards, and by convert."""
+    (tmp_path / "program.py").write_text("import time\ndef f():\n    time.sleep(0.2)\nf()\n")
+    words = ["--sample", "--to", "chrome", "--", sys.executable, "program.py"]
+    done = run(spartito, "run", "-q", "-o", "now", *words, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "") and "now.chrome.json" in os.listdir(tmp_path)
+    assert run(spartito, "run", "-q", "--no-finalize", "-o", "later", *words, cwd=tmp_path).returncode == 0
+    done = run(spartito, "finalize", "-q", "--to", "perfetto", "later", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    kept = sorted(os.listdir(tmp_path))
+    assert run(spartito, "convert", "--to", "chrome,perfetto", "later", cwd=tmp_path).returncode == 0
+    assert sorted(os.listdir(tmp_path)) == kept
+    # without samples and trace each of them refuses it
+    run(spartito, "run", "-q", "-o", "profile", "--", sys.executable, "program.py", cwd=tmp_path)
+    for words in (["finalize", "-q"], ["convert"]):
+        done = run(spartito, *words, "--to", "chrome", "profile", cwd=tmp_path)
+        assert done.returncode == 1 and "the format chrome needs the trace" in done.stderr
+
+
 def test_patterns_of_lines_that_took_nothing_are_told(spartito, tmp_path):
     collect(spartito, tmp_path, "--lines", "f", "--lines", "nothing")
     done = run(spartito, "finalize", "x", cwd=tmp_path)
@@ -224,6 +244,54 @@ def test_compiled_functions_have_their_names_where_the_object_is_not(spartito, m
     assert done.returncode == 0 and "4 compiled functions without file and line" in done.stderr
     if LINES:
         assert run(spartito, "report", "--json", directory).stdout.count('nested.c"') == 0
+
+
+ELSEWHERE = """
+hostname elsewhere
+mount -t tmpfs none "$1" # where the program, its sources and its libraries were
+cd "$2"
+ls "$1"
+shift 2
+exec "$@"
+"""
+
+
+def elsewhere(gone, directory, *words):
+    """A verb in namespaces of its own: another host with other processes, to which only the directory was copied."""
+    command = ["unshare", "-rmpuf", "sh", "-ec", ELSEWHERE, "sh", gone, directory, sys.executable, "-m", "spartito", *words]
+    try:
+        return subprocess.run(list(map(str, command)), capture_output=True, text=True, env={**os.environ, "HOME": "/nowhere"})
+    except FileNotFoundError:
+        pytest.skip("no unshare here")
+
+
+@pytest.mark.skipif(check() is not None, reason=f"other processes cannot be looked into here: {check()}")
+def test_on_another_machine(spartito, extension, tmp_path):
+    """Calls of compiled functions, samples with native frames, lines and memory: what is shown there is what is shown here."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    shutil.copytree(extension, here)
+    there.mkdir()
+    (here / "program.py").write_text("import nested\ndef f():\n    return [nested.work(10000) for i in range(150)]\nf()\n")
+    options = ["--sample", "--sample-native", "--calls", "--trace", "--memory-profile", "--lines", "f", *ONLY]
+    done = run(spartito, "run", "-q", "--no-finalize", *options, "-o", there / "x", "--", sys.executable, "program.py", cwd=here)
+    assert (done.returncode, done.stderr) == (0, "")
+    views = (["report", "--json", "--limit", "0"], ["report", "--lines"], ["report", "--memory"], ["report", "--tree"])
+    before = [run(spartito, *view, "x", cwd=there).stdout for view in views]
+    assert "nested:work" in before[0] and "nested:leaf" in before[0] and "nested.work(10000)" in before[1]
+    shutil.copytree(there / "x", there / "y")
+    done = elsewhere(here, there, "finalize", "-q", "--to", "folded,otf2", "x")
+    if "unshare" in done.stderr or "mount" in done.stderr:
+        pytest.skip(done.stderr)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert "nested:leaf" in (there / "x.folded").read_text() and (there / "x-otf2" / "traces.otf2").exists()
+    after = [elsewhere(here, there, *view, "x").stdout for view in views]
+    # but that the source is the one that went along
+    here_gone = f"{here}/program.py is gone; this is its source as it was measured\n"
+    assert here_gone in after[1] and after[1].replace(here_gone, "") == before[1]
+    assert after[2:] == before[2:] and json.loads(after[0])["rows"] == json.loads(before[0])["rows"]
+    # and without what was kept with it, they are not
+    (there / "y" / "symbols").unlink()
+    assert json.loads(elsewhere(here, there, *views[0], "y").stdout)["rows"] != json.loads(before[0])["rows"]
 
 
 def test_another_build_of_the_object_changes_nothing(spartito, moved, tmp_path):

@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -163,6 +164,36 @@ def test_not_while_a_process_writes_it(spartito, tmp_path):
     assert run(spartito, "pack", "x", cwd=tmp_path).returncode == 0
 
 
+def test_never_over_another_file_but_by_force(spartito, measured, tmp_path):
+    directory = shutil.copytree(measured / "x", tmp_path / "x")
+    (tmp_path / "x.spartito").write_text("the only one")
+    (tmp_path / "link.spartito").symlink_to("nowhere")
+    for words, path in ([], "x.spartito"), (["-o", "link.spartito"], "link.spartito"):
+        done = run(spartito, "pack", "x", *words, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == f"spartito: {path} already exists: name another file with -o, or give --force\n"
+    assert (tmp_path / "x.spartito").read_text() == "the only one" and not (tmp_path / "nowhere").exists()
+    done = run(spartito, "pack", "--force", "x", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    shutil.rmtree(directory)
+    assert run(spartito, "unpack", "x.spartito", cwd=tmp_path).returncode == 0 and files(directory) == files(measured / "x")
+    assert sorted(os.listdir(tmp_path)) == ["link.spartito", "x", "x.spartito"]
+
+
+def test_one_that_is_made_meanwhile_stays(measured, tmp_path):
+    from spartito import packfile
+    from spartito.say import Refused
+
+    path = tmp_path / "y.spartito"
+
+    def meanwhile(done, total):
+        path.write_text("of another")
+
+    with pytest.raises(Refused, match="already exists, made by another at this moment"):
+        packfile.pack(str(measured / "x"), str(path), False, meanwhile)
+    assert os.listdir(tmp_path) == ["y.spartito"] and path.read_text() == "of another"
+
+
 # ---- damage ----
 
 
@@ -284,6 +315,82 @@ def test_harmful_archives(capsys, tmp_path, tar, count, total, told):
     (tmp_path / "x.spartito").write_bytes(made(tar, count, total))
     assert told in refused(capsys, tmp_path / "x.spartito", tmp_path)
     assert not (tmp_path / "evil").exists()
+
+
+def checked(block):
+    """A header of tar with the right sum."""
+    block = block[:148] + b" " * 8 + block[156:]
+    return block[:148] + b"%06o\0 " % sum(block) + block[156:]
+
+
+NAMES = [b"x/../../evil", b"/tmp/evil", b"x/b", b"x", b"", b"x/raw", b"x/raw/a.raw/c", b"y/raw/a.raw", b"x/\xff\xfe"]
+NAMES.append(b"x/" + b"d/" * 40)
+
+
+def altered(dice, tar):
+    """The archive with one thing that somebody could have written with right sums: names, types, links, sizes, order."""
+    blocks = [tar[i : i + 512] for i in range(0, len(tar), 512)]
+    headers = [i for i, block in enumerate(blocks) if block[257:262] == b"ustar"]
+    at = dice.choice(headers)
+    block, how = bytearray(blocks[at]), dice.randrange(6)
+    if how == 0:
+        block[:100] = dice.choice(NAMES).ljust(100, b"\0")[:100]
+    elif how == 1:
+        block[156] = dice.randrange(256)
+        block[157:257] = dice.choice([b"/etc/passwd", b"../..", b"x/raw/a.raw"]).ljust(100, b"\0")
+    elif how == 2:
+        sizes = [b"%011o\0" % dice.randrange(1 << 33), b"\x80" + bytes(3) + dice.randbytes(8), b"\xff" * 12, b"-0000000001\0"]
+        block[124:136] = dice.choice(sizes)
+    elif how == 3:
+        block[dice.randrange(512)] = dice.randrange(256)
+    elif how == 4:
+        blocks.insert(dice.randrange(len(blocks) + 1), blocks[dice.randrange(len(blocks))])
+    else:
+        blocks[at], blocks[other] = blocks[other := dice.randrange(len(blocks))], blocks[at]
+    if how < 4:
+        blocks[at] = checked(bytes(block))
+    return b"".join(blocks)
+
+
+def taken_or_refused(capsys, path, into):
+    """What a file has become, whatever is in it: nothing, and one line about that; or a directory, and nothing elsewhere."""
+    from spartito.cli import main
+
+    status = main(["unpack", str(path), "-o", str(into / "y")])
+    said = capsys.readouterr()
+    assert sorted(os.listdir(into.parent)) == sorted([path.name, into.name]) and not os.path.exists("/tmp/evil")
+    if status:
+        assert status == 1 and said.out == "" and said.err.count("\n") == 1 and os.listdir(into) == [], said.err
+        return {}
+    found = files(into / "y")
+    assert not any(p.is_symlink() or not (p.is_file() or p.is_dir()) for p in into.rglob("*"))
+    shutil.rmtree(into / "y")
+    return {name: data for name, (data, _) in found.items()}
+
+
+def test_any_archive_leaves_nothing_elsewhere(capsys, tmp_path):
+    dice, good = random.Random(3), {"raw/a.raw": b"12345", "b": b"x" * 3000}
+    tar, taken = archive(*good.items()), 0
+    (tmp_path / "into").mkdir()
+    for _ in range(500):
+        (tmp_path / "x.spartito").write_bytes(made(altered(dice, tar), 2, 3005))
+        found = taken_or_refused(capsys, tmp_path / "x.spartito", tmp_path / "into")
+        assert found in ({}, good)  # names are beside the digests
+        taken += bool(found)
+    assert 0 < taken < 250
+
+
+def test_any_stream_leaves_nothing_elsewhere(capsys, packed, tmp_path):
+    """Damage behind which the digest of the whole file is right again."""
+    dice, whole = random.Random(4), packed.read_bytes()[: -8 - 32]
+    (tmp_path / "into").mkdir()
+    for _ in range(300):
+        text = bytearray(whole)
+        for _ in range(dice.randrange(1, 4)):
+            at = dice.randrange(len(text))
+            text[at : at + dice.choice([0, 1, 1, 4, 50])] = dice.randbytes(dice.choice([0, 1, 1, 4]))
+        packed.write_bytes(text + frame(FOOT, hashlib.sha256(text).digest()))
+        taken_or_refused(capsys, packed, tmp_path / "into")
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def _write(model: Model | None, lines: bool, path: str, process: int = -1) -> No
         os.replace(path + ".new", path)
         return
     f_ = find("lprof" if lines else "pstats")
-    convert(model, False, f_, path, process)
+    convert(model, f_, path, process)
 
 
 def ranks(info: dict[str, Any], directory: Directory) -> dict[int, int]:

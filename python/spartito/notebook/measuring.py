@@ -298,7 +298,7 @@ class Unit:
 
     def _convert(self) -> None:
         from spartito._analyse import Error, Model
-        from spartito.conversion import compress, convert, default_path, find
+        from spartito.conversion import compress, put_beside
 
         try:
             if self.request.compress:
@@ -306,11 +306,9 @@ class Unit:
             if self.request.to:
                 model = Model(self.directory)
                 for name in self.request.to:
-                    format = find(name)
-                    path = default_path(self.directory, format)
-                    convert(model, bool(model.info()["traced"]), format, path)
+                    told = put_beside(model, self.directory, name)
                     if not self.request.quiet:
-                        print(f"wrote {path}")
+                        print(told)
         except (Error, Refused, OSError) as e:
             complain(f"{self.name}: {e}")
 

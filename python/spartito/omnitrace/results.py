@@ -34,7 +34,6 @@ class Results:
         self.out = os.path.dirname(experiment)
         self.variables = variables
         self.model = model
-        self.traced = bool(info["traced"])
         self.command = _command(experiment)
         self.pid = str(first.get("pid", 0))
         self.files: list[str] = []
@@ -107,7 +106,7 @@ class Results:
     def perfetto(self) -> None:
         from spartito.conversion import find, refuse, with_bar
 
-        refuse(find("perfetto"), self.traced)
+        refuse(find("perfetto"), self.model.info())
         path = self.perfetto_path()
         os.makedirs(os.path.dirname(path), exist_ok=True)
         title = f"writing {os.path.basename(path)}"

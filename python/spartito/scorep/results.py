@@ -45,7 +45,7 @@ def _convert(path: str, profile: str, trace: bool) -> list[str]:
         if not wanted:
             continue
         try:
-            convert(model, bool(info["traced"]), find(name), new)
+            convert(model, find(name), new)
             for part in [what] if name == "cube" else TRACE:
                 target = os.path.join(path, part)
                 if name != "cube":

@@ -26,8 +26,8 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     process = chosen(info, values)
     for f in wanted:
         path = str(values.get("output") or conversion.default_path(directory, f))
-        conversion.convert(model, conversion.has_events(info), f, path, process, calls)
-        standard_output().line(f"wrote {path}" + (f" (open with {f.opens})" if f.opens else ""))
+        conversion.convert(model, f, path, process, calls)
+        standard_output().line(conversion.wrote(path, f))
     losses.say_all(model.info(), directory)  # damage of the trace is found when it is read
     return 0
 

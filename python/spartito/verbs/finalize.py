@@ -102,12 +102,9 @@ class _One:
 
     def _convert(self, model: Model, name: str) -> bool:
         """Whether it is written."""
-        f = conversion.find(name)
-        path = conversion.default_path(self.directory, f)
         try:
-            conversion.convert(model, conversion.has_events(model.info()), f, path)
+            self._tell(conversion.put_beside(model, self.directory, name))
         except (Error, Refused, OSError) as e:
             complain(f"{self.directory}: {name}: {e}")
             return False
-        self._tell(f"wrote {path}" + (f" (open with {f.opens})" if f.opens else ""))
         return True

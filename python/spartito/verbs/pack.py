@@ -28,7 +28,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
         if not os.path.isdir(os.path.join(directory, "raw")):
             raise
         complain(f"{e}: compiled functions may have no names elsewhere")
-    before, after, left_out = packfile.written(directory, path)
+    before, after, left_out = packfile.written(directory, path, bool(values.get("force")))
     for text in left_out:
         complain(f"{directory}: not packed: {text}")
     how = f" ({100 * after / before:.0f} %)" if before else ""

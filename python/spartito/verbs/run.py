@@ -310,15 +310,13 @@ def convert(model: object, directory: Directory, texts: dict[str, str]) -> None:
 
 def _convert(model: object, directory: Directory, name: str, quiet: bool) -> None:
     from spartito._analyse import Error, Model
-    from spartito.conversion import convert, default_path, find, has_events
+    from spartito.conversion import put_beside
 
     assert isinstance(model, Model)
-    f = find(name)
-    path = default_path(directory.path, f)
     try:
-        convert(model, has_events(model.info()), f, path)
+        told = put_beside(model, directory.path, name)
     except (Error, Refused, OSError) as e:
         complain(f"--to {name}: {e}")
         return
     if not quiet:
-        say(f"wrote {path} (open with {f.opens})" if f.opens else f"wrote {path}")
+        say(told)
