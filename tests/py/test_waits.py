@@ -133,11 +133,11 @@ def test_every_kind_of_object(spartito, tmp_path, hook):
         "barrier": "threading.Barrier",
     }
     for kind, type_name in kinds.items():
-        wait = waits.one(line_of(OBJECTS, f"{kind}.wait"), kind)
+        # who notifies may still hold the lock of the condition when this thread comes back to it: that is a wait of its own
+        (wait,) = [w for w in waits.at(line_of(OBJECTS, f"{kind}.wait"), kind) if w["news"]]
         user = waits.user(wait)
         assert (wait["count"], user["kind"], user["type"]) == (1, kind, type_name)
         assert wait["time"] > 0
-        assert wait["news"]
         assert user["made_line"] == line_of(OBJECTS, kind)
     for mark, kind, type_name in (
         ("simple", "queue", "_queue.SimpleQueue"),
