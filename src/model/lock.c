@@ -69,10 +69,14 @@ static int read_lock(struct reading *r, const struct sp_raw_object *o, struct sp
 /* Ids are the places in the chunks; what does not fit ends the list. */
 static int read_locks(struct reading *r, struct sp_lock_defs *d)
 {
-	const struct sp_raw_part *p = r->f->parts + r->f->objects.first, *end = p + r->f->objects.count;
+	const struct sp_raw_part *p, *end;
 	struct sp_raw_object o;
 	size_t n = 0, i;
 
+	if (!r->f->objects.count)
+		return 0;
+	p = r->f->parts + r->f->objects.first;
+	end = p + r->f->objects.count;
 	for (const struct sp_raw_part *q = p; q < end && q->base == n; q++)
 		n += q->used;
 	d->locks = sp_arena_zalloc(&r->b->priv->arena, n, sizeof(*d->locks));

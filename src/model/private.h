@@ -168,6 +168,12 @@ struct sp_lock_defs {
 	size_t n_records, record_room;
 };
 
+/* The system's number of a thread, and its place in the file. */
+struct sp_tid {
+	uint64_t tid;
+	size_t at;
+};
+
 /* A process while it is loaded, before the processes are put in order. */
 struct sp_loading {
 	struct sp_process process;     /* begin and stop are not set yet */
@@ -189,6 +195,7 @@ struct sp_loading {
 	unsigned syncs;                   /* how many of them there are */
 	bool settled;                     /* clock_sync.c: its clock was compared */
 	uint64_t unmoved;                 /* clock_sync.c: real, before that */
+	struct sp_tid *tids;              /* in the builder's scratch, where there are samples; by tid and place */
 	struct sp_loading *samples;       /* while it is read: what its file of samples says; NULL: there is none */
 	uint32_t order;                   /* while merging: of its first location among all, in the order of files */
 	bool final;                       /* nobody writes its file any more */

@@ -12,6 +12,47 @@ static void on_problem(void *arg, const char *text)
 	sp_model_add_problem(arg, text);
 }
 
+static int by_tid(const void *a, const void *b)
+{
+	const struct sp_tid *p = a, *q = b;
+
+	if (p->tid != q->tid)
+		return p->tid < q->tid ? -1 : 1;
+	return p->at < q->at ? -1 : p->at > q->at;
+}
+
+static int sort_tids(struct sp_builder *b, struct sp_loading *l)
+{
+	const struct sp_raw_file *f = l->source->raw;
+	size_t i;
+
+	l->tids = sp_arena_zalloc(&b->scratch, f->n_threads, sizeof(*l->tids));
+	if (!l->tids)
+		return -1;
+	for (i = 0; i < f->n_threads; i++)
+		l->tids[i] = (struct sp_tid){f->threads[i].state.tid, i};
+	if (f->n_threads)
+		qsort(l->tids, f->n_threads, sizeof(*l->tids), by_tid);
+	return 0;
+}
+
+/* The first thread of a file with that number; NULL: there is none. */
+static struct sp_raw_thread *thread_of(const struct sp_loading *l, uint64_t tid)
+{
+	struct sp_raw_file *f = l->source->raw;
+	size_t low = 0, high = f->n_threads;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (l->tids[middle].tid < tid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < f->n_threads && l->tids[low].tid == tid ? &f->threads[l->tids[low].at] : NULL;
+}
+
 int sp_samples_open_file(struct sp_builder *b, struct sp_loading *l, const char *name)
 {
 	struct sp_loading *s = calloc(1, sizeof(*s));
@@ -35,7 +76,7 @@ int sp_samples_open_file(struct sp_builder *b, struct sp_loading *l, const char 
 		              "the clock was never compared; times are only roughly right");
 	s->mono = s->source->raw->header.first.mono_ns;
 	s->locations = sp_arena_zalloc(&b->scratch, s->source->raw->n_threads, sizeof(*s->locations));
-	return s->locations ? 0 : -1;
+	return s->locations && sort_tids(b, s) == 0 && sort_tids(b, l) == 0 ? 0 : -1;
 }
 
 void sp_samples_close_file(struct sp_loading *l)
@@ -110,24 +151,13 @@ int sp_samples_definitions(struct sp_builder *b, struct sp_loading *l, struct sp
 
 struct sp_raw_thread *sp_samples_thread(const struct sp_loading *l, uint64_t tid)
 {
-	struct sp_raw_file *f = l->samples ? l->samples->source->raw : NULL;
-	size_t i;
-
-	for (i = 0; f && i < f->n_threads; i++)
-		if (f->threads[i].state.tid == tid)
-			return &f->threads[i];
-	return NULL;
+	return l->samples ? thread_of(l->samples, tid) : NULL;
 }
 
+/* A thread of the samples of which the process does not know; where it does, others with that number are strangers. */
 static bool is_stranger(const struct sp_loading *l, const struct sp_raw_thread *t)
 {
-	const struct sp_raw_file *f = l->source->raw;
-	size_t i;
-
-	for (i = 0; i < f->n_threads; i++)
-		if (f->threads[i].state.tid == t->state.tid)
-			return sp_samples_thread(l, t->state.tid) != t;
-	return true;
+	return !thread_of(l, t->state.tid) || sp_samples_thread(l, t->state.tid) != t;
 }
 
 size_t sp_samples_strangers(const struct sp_loading *l)
@@ -183,10 +213,12 @@ int sp_samples_add_strangers(struct sp_builder *b, struct sp_loading *l, struct 
 	if (!f)
 		return 0;
 	for (i = 0; i < l->process.locations; i++) {
+		const struct sp_raw_thread *t = sp_samples_thread(l, l->locations[i].tid);
+
 		if (l->locations[i].id >= next)
 			next = l->locations[i].id + 1;
-		if (sp_samples_thread(l, l->locations[i].tid))
-			sp_build_losses(l, &l->locations[i], &sp_samples_thread(l, l->locations[i].tid)->state);
+		if (t)
+			sp_build_losses(l, &l->locations[i], &t->state);
 	}
 	for (i = 0; i < f->n_threads; i++) {
 		if (!is_stranger(l, &f->threads[i]))

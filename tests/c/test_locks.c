@@ -237,7 +237,7 @@ static void test_amplified(void)
 /* A long chain that ends in no circle, and one that leads into a circle. */
 static void test_chains(void)
 {
-	enum { THREADS = 3000, CIRCLE = 5 };
+	enum { THREADS = 300, CIRCLE = 5 };
 	const char *dir = scratch_experiment();
 	struct rg_process *p = rg_process(7, 1, 900, false);
 	struct rg_thread *t;
