@@ -23,10 +23,11 @@ import queue, threading, time
 first, second = threading.Lock(), threading.RLock()  # made
 q = queue.Queue()  # queue.made
 
-def hold(lock, ready, seconds):
+def hold(lock, ready, tried):
     with lock:
         ready.release()
-        time.sleep(seconds)
+        tried.wait()
+        time.sleep(0.2)  # in which the other one comes to wait
 
 def want(lock):
     with lock:  # wait
@@ -38,13 +39,15 @@ def try_for(lock):
 def main():
     ready = threading.Semaphore(0)
     for lock in (first, second, first):
-        t = threading.Thread(target=hold, args=(lock, ready, 0.06), name="holder")
+        tried = threading.Event()
+        t = threading.Thread(target=hold, args=(lock, ready, tried), name="holder")
         t.start()
         ready.acquire()
         assert not try_for(lock)
+        tried.set()
         want(lock)
         t.join()
-    t = threading.Timer(0.05, q.put, (1,))
+    t = threading.Timer(0.2, q.put, (1,))
     t.start()
     q.get()  # queue.wait
     t.join()
@@ -287,7 +290,7 @@ def wait():
 
 t = threading.Thread(target=wait, name="waits")
 t.start()
-time.sleep(0.1)
+time.sleep(0.3)
 spartito.pause()
 lock.release()
 t.join()
@@ -316,7 +319,7 @@ def want():
 
 t = threading.Thread(target=want, daemon=True)
 t.start()
-time.sleep(0.1)
+time.sleep(0.3)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
