@@ -120,6 +120,15 @@ def metrics(wanted: str | None = None, /) -> list[tuple[str, str, str | None]]:
 def mpi_groups() -> list[str]:
     """The words that the setting mpi knows."""
 
+def witness_begin() -> None:
+    """Starts a process that gets all signals that are sent to this one's process group, and does nothing else."""
+
+def witness_has(number: int, /) -> bool:
+    """Whether it got that signal, too, since it was asked last: then the whole group did. To be asked for each signal that came here."""
+
+def witness_end() -> None:
+    """Ends that process, which ends with this one at the latest."""
+
 def host() -> str:
     """What tells this host, or container, from others in which process ids mean other processes."""
 

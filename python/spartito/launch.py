@@ -11,7 +11,7 @@ import errno
 import os
 import sys
 
-from spartito._measure import spawn
+from spartito._measure import spawn, witness_begin, witness_end, witness_has
 from spartito.say import Refused, complain, reason
 
 TYPE_CHECKING = False
@@ -71,6 +71,7 @@ def run(command: list[str], environment: dict[str, str], meanwhile: Callable[[],
     try:
         if ignored:
             sig.signal(sig.SIGCHLD, sig.SIG_DFL)
+        witness_begin()
         words = [os.fsencode(word) for word in command]
         pairs = [os.fsencode(name + "=" + value) for name, value in environment.items()]
         pid = spawn(words, pairs, mask, _set_by_python(), [sig.SIGCHLD] if ignored else [])
@@ -82,6 +83,7 @@ def run(command: list[str], environment: dict[str, str], meanwhile: Callable[[],
     except OSError as e:
         raise _not_started(command, e) from None
     finally:
+        witness_end()
         sig.pthread_sigmask(sig.SIG_SETMASK, mask)
     return status
 
@@ -97,7 +99,10 @@ def _wait(pid: int) -> int:
             os.kill(os.getpid(), sig.SIGSTOP)
         info = sig.sigwaitinfo(WAITED)
         number = info.si_signo
-        if number == sig.SIGCHLD or (number in FROM_TERMINAL and info.si_code >= SI_KERNEL):
+        if number == sig.SIGCHLD:
+            continue
+        # what was sent to the whole group (kill -TERM -PGID, killpg) the program has already
+        if witness_has(number) or (number in FROM_TERMINAL and info.si_code >= SI_KERNEL):
             continue
         try:
             os.kill(pid, number)

@@ -196,6 +196,10 @@ const char *sp_text_argument(PyObject *o, Py_ssize_t *n, const char *what);
 
 /* spawn.c: the launcher's start of the program; see _measure.pyi. */
 PyObject *sp_spawn(PyObject *self, PyObject *args);
+/* witness.c: for the launcher, whether a signal was for its whole process group */
+PyObject *sp_witness_begin(PyObject *self, PyObject *none);
+PyObject *sp_witness_has(PyObject *self, PyObject *number);
+PyObject *sp_witness_end(PyObject *self, PyObject *none);
 
 /* region.c: a user region begins or ends, by its name, a str. place: NULL, or (group, file, line, function) of
  * struct sp_place, each of the first two may be None. 0, or -1 with an exception; ending 1: it was open, or is not

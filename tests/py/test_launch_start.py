@@ -101,6 +101,39 @@ def test_unhandled_signal_to_the_launcher(spartito, tmp_path):
         assert p.wait(150) == -signal.SIGTERM
 
 
+COUNTING = """
+import os, signal, sys, time
+caught = []
+for n in (signal.SIGTERM, signal.SIGUSR1):
+    signal.signal(n, lambda n, _: caught.append(signal.Signals(n).name))
+open("ready", "w").close()
+if sys.argv[1] == "itself":
+    for _ in range(5):
+        os.killpg(0, signal.SIGUSR1)
+        time.sleep(0.1)
+while "SIGTERM" not in caught:
+    time.sleep(0.05)
+print(*caught)
+"""
+
+
+@pytest.mark.parametrize("who", ["another", "itself"])
+def test_signals_to_the_group_come_once(spartito, tmp_path, who):
+    """The launcher gets them too, and they do not say so; what is meant for it alone still reaches the program."""
+    command = [*spartito, "run", "-q", "--", PYTHON, "-c", COUNTING, who]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True) as p:
+        wait_for(tmp_path / "ready")
+        if who == "another":
+            for n in range(5):
+                (p.send_signal if n == 2 else lambda number: os.killpg(p.pid, number))(signal.SIGUSR1)
+                time.sleep(0.1)
+        else:
+            time.sleep(0.8)
+        p.send_signal(signal.SIGTERM)
+        assert p.communicate(timeout=150)[0].split() == ["SIGUSR1"] * 5 + ["SIGTERM"]
+    assert p.returncode == 0
+
+
 def test_interrupt_from_the_terminal_comes_once(spartito, tmp_path):
     """Ctrl-C goes to the whole foreground group: the program handles it, the launcher stays for the summary."""
     pty = pytest.importorskip("pty")
