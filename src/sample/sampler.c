@@ -39,6 +39,7 @@ struct thread {
 	bool found;                  /* … and a stack, which its time belongs to */
 	bool runs;                   /* it ran when it was looked at last, or was not looked at yet */
 	bool counted;                /* cpu is where its samples begin */
+	char name[SP_THREAD_NAME];   /* that the file has of it; "": none */
 	uint64_t last;               /* ns: when it was looked at last */
 	uint64_t cpu, ready, slices; /* of its schedstat, then */
 	uint64_t state;              /* of sp_marks_thread() */
@@ -127,6 +128,16 @@ static bool read_schedstat(const struct sampler *s, struct thread *t, uint64_t o
 	return n > 0 && sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &out[0], &out[1], &out[2]) == 3;
 }
 
+/* It may get a name, or another one, when it runs already. */
+static void tell_name(const struct sampler *s, struct thread *t)
+{
+	char name[SP_THREAD_NAME];
+	if (!t->out.location || !sp_target_thread_name(&s->target, t->tid, name) || !strcmp(name, t->name))
+		return;
+	strcpy(t->name, name);
+	sp_thread_name(t->out.location, name, strlen(name));
+}
+
 static void thread_end(struct thread *t, uint64_t end)
 {
 	if (t->begun) {
@@ -195,8 +206,8 @@ static void look_at(struct sampler *s, struct thread *t)
 	}
 	s->unread += s->look.unread;
 	s->failures = s->look.unread ? s->failures : 0;
-	if (!t->begun)
-		sp_samples_thread(&t->out, t->tid, t->last);
+	if (!t->begun && sp_samples_thread(&t->out, t->tid, t->last))
+		tell_name(s, t);
 	t->begun = true;
 	sp_samples_found(&t->out, s->look.frames, s->look.n, s->look.state);
 }
@@ -354,8 +365,10 @@ static void loop(struct sampler *s)
 		if (now - s->synced > SECOND) {
 			s->synced = now;
 			for (size_t i = 0; i < s->n; i++)
-				if (s->threads[i].begun)
+				if (s->threads[i].begun) {
 					sp_samples_flush(&s->threads[i].out);
+					tell_name(s, &s->threads[i]);
+				}
 			sp_process_sync();
 		}
 		at = schedule(s, now_ns());

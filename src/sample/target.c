@@ -366,6 +366,18 @@ int sp_target_threads(const struct sp_target *t, pid_t *ids, size_t room)
 	return (int)n;
 }
 
+bool sp_target_thread_name(const struct sp_target *t, pid_t thread, char name[SP_THREAD_NAME])
+{
+	char file[64], whole[SP_THREAD_NAME + 1], main_name[SP_THREAD_NAME + 1];
+	snprintf(file, sizeof file, "task/%d/comm", (int)thread);
+	if (thread == t->pid || proc_text(t->pid, file, whole, sizeof whole) <= 0 ||
+	    proc_text(t->pid, "comm", main_name, sizeof main_name) <= 0 || !strcmp(whole, main_name))
+		return false;
+	whole[strcspn(whole, "\n")] = 0;
+	snprintf(name, SP_THREAD_NAME, "%s", whole);
+	return *name;
+}
+
 pid_t sp_target_inner(const struct sp_target *t, pid_t thread)
 {
 	char file[64], text[4096];

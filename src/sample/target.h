@@ -54,6 +54,11 @@ int sp_target_threads(const struct sp_target *t, pid_t *ids, size_t room);
 /* What the process itself calls one of its threads: another number, where it has a pid namespace of its own. */
 pid_t sp_target_inner(const struct sp_target *t, pid_t thread);
 
+/* The name that the system has for a thread, where it has one of its own: otherwise it is the main thread's, which all
+ * inherit. false: it has none. */
+enum { SP_THREAD_NAME = 16 };
+bool sp_target_thread_name(const struct sp_target *t, pid_t thread, char name[SP_THREAD_NAME]);
+
 /* What a thread does, from /proc, without stopping it. */
 enum sp_thread_state {
 	SP_STATE_RUNNING, /* on a processor, or ready for one */

@@ -153,6 +153,27 @@ for t in threads: t.join()
     assert of(two, "sampled_idle") > 0.6 * (of(two, "sampled_idle") + of(two, "sampled_running"))
 
 
+def test_threads_have_the_names_that_the_system_has_for_them(tmp_path):
+    """One gets it when it is known already; another has none of its own."""
+    program = """
+import ctypes, threading
+libc = ctypes.CDLL(None)
+def named(name, after):
+    work(after)
+    libc.prctl(15, name, 0, 0, 0)  # PR_SET_NAME
+    work(1.3)
+def without():
+    libc.prctl(15, open("/proc/self/comm", "rb").read().strip(), 0, 0, 0)  # from 3.14 on Python names it
+    work(0.3)
+threads = [threading.Thread(target=f, args=a) for f, a in ((named, (b"early bird", 0)), (named, (b"late", 0.3)), (without, ()))]
+for t in threads: t.start()
+for t in threads: t.join()
+"""
+    run(tmp_path, program)
+    names = [location["name"] for location in model(tmp_path).info()["locations"]]
+    assert {"early bird", "late"} <= set(names) and sum(name.startswith("thread ") for name in names) == 1
+
+
 @pytest.mark.parametrize(
     "program",
     [
