@@ -76,7 +76,7 @@ static int reserve(char *p, uint64_t offset, uint64_t bytes, int fd)
 	return fd < 0 ? -EMFILE : fallocate_all(fd, offset, bytes);
 }
 
-static int grow(uint64_t bytes, struct sp_segment *out)
+static int grow_file(uint64_t bytes, struct sp_segment *out)
 {
 	uint64_t offset = sp_process.size;
 	int fd = -1, r = size_allowed(offset + bytes);
@@ -98,6 +98,17 @@ static int grow(uint64_t bytes, struct sp_segment *out)
 	sp_process.size = offset + bytes;
 	*out = (struct sp_segment){.address = p, .offset = offset, .bytes = bytes};
 	return 0;
+}
+
+/* What opens and closes files is where a thread is cancelled: not with the process lock held, and not in a function of
+ * the program's that is no such point. */
+static int grow(uint64_t bytes, struct sp_segment *out)
+{
+	int before, r;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	r = grow_file(bytes, out);
+	pthread_setcancelstate(before, &before);
+	return r;
 }
 
 /* A segment goes when all its chunks are done and none will be cut from it again. */
