@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { CALLS = 64, LARGE = 64 << 10 };
@@ -20,13 +21,30 @@ int *(*sp_heap_quiet)(void);
 /* ---- the lock: held for a few dozen nanoseconds, by no thread for longer than it takes to read how much is resident
  * ---- */
 
+/* Who has it may not run, and a thread of a real-time class yields only to those of its own. */
+SP_COLD static void let_others_run(unsigned tries)
+{
+	enum { YIELDS = 500 };
+	const struct timespec moment = {0, 20000};
+	const int error = errno;
+	if (tries < YIELDS)
+		sched_yield();
+	else
+		syscall(SYS_nanosleep, &moment, NULL); /* the library's is where a thread is cancelled */
+	errno = error;
+}
+
+void sp_heap_take_lock(void)
+{
+	for (unsigned tries = 0; SP_UNLIKELY(__atomic_exchange_n(&sp_heap.lock, 1, __ATOMIC_ACQUIRE)); tries++)
+		if (tries > 50)
+			let_others_run(tries);
+}
+
 void sp_heap_lock(void)
 {
-	if (SP_UNLIKELY(sp_adapter_forks))
-		return; /* has it already */
-	for (unsigned tries = 0; __atomic_exchange_n(&sp_heap.lock, 1, __ATOMIC_ACQUIRE); tries++)
-		if (tries > 50)
-			sched_yield();
+	if (SP_LIKELY(!sp_adapter_forks)) /* otherwise it has it already */
+		sp_heap_take_lock();
 }
 
 void sp_heap_unlock(void)

@@ -2,7 +2,6 @@
 /* How the recorder of memory begins and ends: its columns, its chunks in the file, the program's end, a fork. */
 #include "record/heap_private.h"
 
-#include <sched.h>
 #include <sys/mman.h>
 
 enum { SERIES_BYTES = 64 << 10 };
@@ -130,8 +129,7 @@ void sp_heap_stop(void)
 void sp_heap_fork(enum sp_fork when)
 {
 	if (when == SP_FORK_BEFORE) {
-		for (unsigned tries = 0; __atomic_exchange_n(&sp_heap.lock, 1, __ATOMIC_ACQUIRE); tries++)
-			sched_yield();
+		sp_heap_take_lock();
 		return;
 	}
 	if (when == SP_FORK_CHILD && sp_heap.on) {

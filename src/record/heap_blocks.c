@@ -130,7 +130,7 @@ struct sp_heap_block sp_heap_blocks_take(const void *pointer)
 
 static struct pages {
 	uintptr_t begin, end;
-	uint32_t site, number; /* number: the same in all that is left of one mapping */
+	uint32_t site, number; /* number: the same in all that is left of one mapping; 0: there is one */
 } * pages;
 static uint32_t n_pages, pages_room, numbers;
 
@@ -182,13 +182,14 @@ bool sp_heap_pages_put(uintptr_t begin, uintptr_t end, uint32_t site)
 {
 	if (n_pages == pages_room && !more_pages())
 		return false;
-	insert(first_behind(begin), (struct pages){begin, end, site, ++numbers});
+	insert(first_behind(begin), (struct pages){begin, end, site, 0});
 	return true;
 }
 
+/* Whether nothing is left of the mapping that a piece was of. */
 static bool is_last(uint32_t number)
 {
-	for (uint32_t i = 0; i < n_pages; i++)
+	for (uint32_t i = 0; number && i < n_pages; i++)
 		if (pages[i].number == number)
 			return false;
 	return true;
@@ -197,22 +198,27 @@ static bool is_last(uint32_t number)
 void sp_heap_pages_take(uintptr_t begin, uintptr_t end, void (*gone)(uint32_t site, uint64_t bytes, bool whole))
 {
 	uint32_t at = first_behind(begin);
+	if (begin == end)
+		return; /* mremap() makes a second mapping of shared pages so */
 	while (at < n_pages && pages[at].begin < end) {
 		const struct pages p = pages[at];
 		const uintptr_t from = p.begin > begin ? p.begin : begin, to = p.end < end ? p.end : end;
+		bool last = false;
 		if (from > p.begin && to < p.end) { /* out of its middle */
 			if (n_pages == pages_room && !more_pages())
 				return;
 			pages[at].end = from;
-			insert(at + 1, (struct pages){to, p.end, p.site, p.number});
+			pages[at].number = p.number ? p.number : ++numbers;
+			insert(at + 1, (struct pages){to, p.end, p.site, pages[at].number});
 		} else if (from > p.begin) {
 			pages[at++].end = from;
 		} else if (to < p.end) {
 			pages[at].begin = to;
 		} else {
 			memmove(&pages[at], &pages[at + 1], (--n_pages - at) * sizeof *pages);
+			last = is_last(p.number);
 		}
-		gone(p.site, to - from, is_last(p.number));
+		gone(p.site, to - from, last);
 		if (from > p.begin && to < p.end)
 			return;
 	}

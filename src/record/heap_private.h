@@ -38,6 +38,7 @@ enum { SP_HEAP_MOST_SITES = 2 << 20 };
 
 void sp_heap_lock(void); /* nothing, where the calling thread forks */
 void sp_heap_unlock(void);
+void sp_heap_take_lock(void); /* in any case */
 /* No block is known. */
 void sp_heap_filter_clear(void);
 /* Whether nothing is recorded any more for the calling thread's location (NULL: it has none): it was on its way here

@@ -332,8 +332,8 @@ struct sp_thread *sp_thread_new(void)
 		pthread_mutex_lock(&sp_process.lock);
 		sp_past_left(pthread_getspecific(end_key));
 		pthread_mutex_unlock(&sp_process.lock);
+		sp_self = t; /* the next may allocate, which is recorded */
 		pthread_setspecific(end_key, t);
-		sp_self = t;
 	}
 	errno = error;
 	return t;
