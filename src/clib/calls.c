@@ -92,8 +92,10 @@ static int number_of(pthread_t thread)
 		const int number = number_of(thread);                                                                  \
 		pthread_testcancel();                                                                                  \
 		const int e = SP_NOT_WRAPPED(pthread_tryjoin_np)(thread, value);                                       \
-		if (!e)                                                                                                \
+		if (!e) {                                                                                              \
+			sp_clib_gone(r, (const void *)thread);                                                         \
 			return 0;                                                                                      \
+		}                                                                                                      \
 		const struct sp_clib_call call = {.kind = SP_RAW_WAIT_THREAD,                                          \
 		                                  .flags = (more),                                                     \
 		                                  .object = (const void *)thread,                                      \
@@ -184,7 +186,7 @@ FILE_LOCK(lockf64, (int fd, int how, off64_t n), (fd, how, n), how == F_LOCK)
 		va_end(more);                                                                                          \
 		const struct sp_clib_recorder *r =                                                                     \
 		    command == F_SETLKW || command == F_OFD_SETLKW ? SP_RECORDER : NULL;                               \
-		if (SP_LIKELY(!r) || ((const struct flock *)argument)->l_type == F_UNLCK)                              \
+		if (SP_LIKELY(!r) || !argument || ((const struct flock *)argument)->l_type == F_UNLCK)                 \
 			return SP_REAL(name)(fd, command, argument);                                                   \
 		const struct sp_clib_call call = {.kind = SP_RAW_WAIT_FILE_LOCK, .caller = SP_CALLER, .fd = fd};       \
 		return WAITING(r, &call, int, SP_REAL(name)(fd, command, argument),                                    \

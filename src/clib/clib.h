@@ -75,6 +75,7 @@
 	X(fcntl64)                                                                                                     \
 	X(lockf)                                                                                                       \
 	X(lockf64)                                                                                                     \
+	X(malloc)                                                                                                      \
 	/* not in every C library */                                                                                   \
 	X(__poll_chk)                                                                                                  \
 	X(__ppoll_chk)                                                                                                 \
@@ -88,8 +89,9 @@
 
 #define SP_CLIB_ID(symbol) SP_F_##symbol,
 enum { SP_CLIB_FUNCTIONS(SP_CLIB_ID) SP_CLIB_N };
-extern void *sp_clib_real[SP_CLIB_N] __attribute__((visibility("hidden"))); /* NULL: this C library has none */
-void sp_clib_resolve(void);
+/* NULL: not looked up yet. What this C library does not have fails with ENOSYS. */
+extern void *sp_clib_real[SP_CLIB_N] __attribute__((visibility("hidden")));
+void *sp_clib_find(int id);
 
 /* The wrapper of a function. The label in front of the linker keeps it apart from what the headers say of the function
  * (macros, attributes, other names for large files). */
@@ -98,7 +100,7 @@ void sp_clib_resolve(void);
 	type sp_clib_##name parameters
 /* Others call before we are told to begin. */
 #define SP_REAL_AS(type, name)                                                                                         \
-	(SP_LIKELY(sp_clib_real[SP_F_##name] != NULL) ? (void)0 : sp_clib_resolve(), (type)sp_clib_real[SP_F_##name])
+	((type)(SP_LIKELY(sp_clib_real[SP_F_##name] != NULL) ? sp_clib_real[SP_F_##name] : sp_clib_find(SP_F_##name)))
 #define SP_REAL(name)        SP_REAL_AS(__typeof__(&sp_clib_##name), name)
 #define SP_NOT_WRAPPED(name) SP_REAL_AS(__typeof__(&name), name)
 
@@ -112,7 +114,8 @@ static inline const struct sp_clib_recorder *sp_clib_recorder_for(const void *ca
 {
 	const struct sp_clib_recorder *r = __atomic_load_n(&sp_clib_recorder, __ATOMIC_ACQUIRE);
 	if (SP_LIKELY(!r) || (uintptr_t)caller - r->python_begin < r->python_end - r->python_begin ||
-	    (uintptr_t)caller - r->own_begin < r->own_end - r->own_begin || sp_clib_quiet)
+	    (uintptr_t)caller - r->own_begin < r->own_end - r->own_begin ||
+	    (uintptr_t)caller - r->allocator_begin < r->allocator_end - r->allocator_begin || sp_clib_quiet)
 		return NULL;
 	return r;
 }

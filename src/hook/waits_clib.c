@@ -40,14 +40,17 @@ bool sp_waits_clib_find(void)
 
 void sp_waits_clib_start(void)
 {
-	uintptr_t own[2], python[2];
+	uintptr_t own[2], python[2], allocator[2] = {0, 0};
 	if (!attach)
 		return;
+	const void *(*allocates)(void) = (const void *(*)(void))dlsym(RTLD_DEFAULT, SP_CLIB_ALLOCATOR_SYMBOL);
+	if (allocates)
+		sp_hook_code_of(allocates(), allocator);
 	sp_hook_code_of(&attach, own);
 	sp_hook_code_of((const void *)PyEval_SaveThread, python);
 	sp_clib_where = where;
 	sp_clib_line = line_of;
-	attach(sp_clib_start(own, python));
+	attach(sp_clib_start(own, python, allocator));
 }
 
 void sp_waits_clib_stop(void)

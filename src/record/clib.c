@@ -180,7 +180,7 @@ static uint32_t place(const struct sp_clib_where *w, const void *caller, uint32_
 	if (file)
 		return file;
 	*line = 0;
-	return sp_clib_place_name(caller, 1);
+	return sp_clib_place_name(caller);
 }
 
 static struct sp_clib_where where_now(void)
@@ -273,7 +273,7 @@ static bool begin(struct sp_clib_wait *room, const struct sp_clib_call *c)
 	struct sp_wait *w = (struct sp_wait *)room;
 	int error = errno;
 	struct sp_thread *t = is_locking() ? NULL : sp_adapter_thread();
-	if (!t || !sp_waits_wanted || sp_waits_within(t, __builtin_frame_address(0)))
+	if (!t || !sp_waits_wanted || sp_waits_within(t, w))
 		return false;
 	const struct sp_clib_where at = where_now();
 	uint64_t unnamed = 0;
@@ -312,7 +312,8 @@ static void end(struct sp_clib_wait *room, enum sp_clib_end how)
 
 /* ---- beginning, fork ---- */
 
-const struct sp_clib_recorder *sp_clib_start(const uintptr_t own[2], const uintptr_t python[2])
+const struct sp_clib_recorder *sp_clib_start(const uintptr_t own[2], const uintptr_t python[2],
+                                             const uintptr_t allocator[2])
 {
 	static struct sp_clib_recorder r = {.version = 1,
 	                                    .size = sizeof(struct sp_clib_recorder),
@@ -328,6 +329,8 @@ const struct sp_clib_recorder *sp_clib_start(const uintptr_t own[2], const uintp
 	r.own_end = own[1];
 	r.python_begin = python[0];
 	r.python_end = python[1];
+	r.allocator_begin = allocator[0];
+	r.allocator_end = allocator[1];
 	return &r;
 }
 
@@ -349,8 +352,10 @@ void sp_clib_fork(enum sp_fork when)
 {
 	if (when == SP_FORK_BEFORE) {
 		pthread_mutex_lock(&lock);
+		sp_clib_names_fork(when);
 		return;
 	}
+	sp_clib_names_fork(when);
 	if (when == SP_FORK_PARENT) {
 		pthread_mutex_unlock(&lock);
 		return;

@@ -14,7 +14,8 @@
 #include "raw/format.h"
 
 /* What the library exports, found by _measure with dlsym. */
-#define SP_CLIB_ATTACH_SYMBOL "sp_clib_attach"
+#define SP_CLIB_ATTACH_SYMBOL    "sp_clib_attach"
+#define SP_CLIB_ALLOCATOR_SYMBOL "sp_clib_allocator"
 
 /* A bit for each of so many groups of addresses. Where there is none, nothing is known of an object. */
 enum { SP_CLIB_FILTER = 1 << 16 };
@@ -54,6 +55,9 @@ struct sp_clib_recorder {
 	/* The code of _measure, and that of the interpreter: what these wait for is not the program's, or is recorded
 	 * where Python's objects are. */
 	uintptr_t own_begin, own_end, python_begin, python_end;
+	/* And that of the allocator, which the recorder may have called, and which has a lock while it waits for
+	 * another: a recorder that allocates would wait for that. */
+	uintptr_t allocator_begin, allocator_end;
 	/* Of objects that somebody waited for: who gets and releases them is told. And of those that were made here. */
 	const uint64_t *waited, *known;
 	/* false: it is not recorded, and has no end. */
@@ -80,7 +84,8 @@ extern void (*sp_clib_where)(struct sp_clib_where *w);
 extern uint32_t (*sp_clib_line)(const struct sp_clib_where *w, uint32_t *line);
 
 /* What the library is to be given, from the start of a measurement on. */
-const struct sp_clib_recorder *sp_clib_start(const uintptr_t own[2], const uintptr_t python[2]);
+const struct sp_clib_recorder *sp_clib_start(const uintptr_t own[2], const uintptr_t python[2],
+                                             const uintptr_t allocator[2]);
 /* A new measurement: nothing is known of any object. */
 void sp_clib_forget(void);
 /* The object that stands for the file behind a descriptor; NULL: no room, or it is none. Keeps errno. */

@@ -6,6 +6,7 @@
 #include "record/adapter.h"
 #include "record/record.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -77,12 +78,70 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-uint32_t sp_clib_place_name(const void *p, int function)
+/* Held while the linker's lock is: dlopen() in a child of fork would wait for a thread that is not there. */
+static pthread_mutex_t in_linker = PTHREAD_MUTEX_INITIALIZER;
+
+static void look_for(struct search *s)
+{
+	pthread_mutex_lock(&in_linker);
+	dl_iterate_phdr(visit, s);
+	pthread_mutex_unlock(&in_linker);
+}
+
+void sp_clib_names_fork(enum sp_fork when)
+{
+	if (when == SP_FORK_BEFORE)
+		pthread_mutex_lock(&in_linker);
+	else if (when == SP_FORK_PARENT)
+		pthread_mutex_unlock(&in_linker);
+	else
+		pthread_mutex_init(&in_linker, NULL);
+}
+
+/* What was found of the places asked for last: a table of symbols may be long, and a place may make many objects. */
+static struct {
+	uintptr_t address;
+	unsigned long long unloaded; /* object files, then: others may be in their places since */
+	uint32_t generation, string;
+} places[256];
+
+static int count_unloaded(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	(void)size;
+	*(unsigned long long *)arg = info->dlpi_subs;
+	return 1;
+}
+
+static uint32_t known_place(size_t i, uintptr_t address, unsigned long long *unloaded)
+{
+	pthread_mutex_lock(&in_linker);
+	dl_iterate_phdr(count_unloaded, unloaded);
+	const uint32_t string = places[i].address == address && places[i].unloaded == *unloaded &&
+	                                places[i].generation == *sp_adapter_v1.generation
+	                            ? places[i].string
+	                            : 0;
+	pthread_mutex_unlock(&in_linker);
+	return string;
+}
+
+uint32_t sp_clib_place_name(const void *caller)
 {
 	/* behind a call that is a function's last instruction another one may begin */
-	struct search s = {.address = (uintptr_t)p - (function ? 1 : 0), .function = function};
-	dl_iterate_phdr(visit, &s);
-	return s.n > 0 ? sp_adapter_v1.string(s.text, (size_t)s.n) : 0;
+	struct search s = {.address = (uintptr_t)caller - 1, .function = true};
+	const size_t i = s.address * UINT64_C(0x9e3779b97f4a7c15) >> 56;
+	unsigned long long unloaded = 0;
+	uint32_t string = known_place(i, s.address, &unloaded);
+	if (string)
+		return string;
+	look_for(&s);
+	string = s.n > 0 ? sp_adapter_v1.string(s.text, (size_t)s.n) : 0;
+	pthread_mutex_lock(&in_linker);
+	places[i].address = s.address;
+	places[i].unloaded = unloaded;
+	places[i].generation = *sp_adapter_v1.generation;
+	places[i].string = string;
+	pthread_mutex_unlock(&in_linker);
+	return string;
 }
 
 uint32_t sp_clib_object_name(unsigned kind, const void *p)
@@ -98,7 +157,7 @@ uint32_t sp_clib_object_name(unsigned kind, const void *p)
 	struct search s = {.address = (uintptr_t)p};
 	char text[600];
 	if (kind != SP_RAW_WAIT_THREAD)
-		dl_iterate_phdr(visit, &s);
+		look_for(&s);
 	const int n = snprintf(text, sizeof text, "%s%s%s", types[kind] ? types[kind] : "object", s.n > 0 ? " " : "",
 	                       s.n > 0 ? s.text : "");
 	return sp_adapter_v1.string(text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);

@@ -5,10 +5,14 @@
 
 #include <stdint.h>
 
-/* Strings of the file. What an address in an object file is called there, "blas_memory_alloc in libopenblas.so" or
- * "libopenblas.so+0x1234": 0 if it is in none. function: it is the instruction behind a call. */
-uint32_t sp_clib_place_name(const void *p, int function);
-/* The same of an object: its type, and what it is called where it is a variable. */
+#include "record/record.h"
+
+/* Strings of the file. What the function is called whose call ends before that address, "blas_memory_alloc in
+ * libopenblas.so" or "libopenblas.so+0x1234": 0 if it is in no object file. */
+uint32_t sp_clib_place_name(const void *caller);
+/* The same of an object: its type, and what it is called where it is a variable of an object file. */
 uint32_t sp_clib_object_name(unsigned kind, const void *p);
+/* The linker's lock, which both take, is free in a child. */
+void sp_clib_names_fork(enum sp_fork when);
 
 #endif

@@ -242,6 +242,7 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 	static bool handlers;
 	if (sp_process.header && sp_process.header->ended == SP_RAW_RUNNING)
 		return -EALREADY;
+	sp_clib_forget(); /* before the pages of its records go */
 	lock_without_ends();
 	sp_past_add();
 	free(sp_process.dir);
@@ -281,7 +282,6 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 	sp_interpose_columns();
 	sp_heap_columns();
 	sp_waits_forget();
-	sp_clib_forget();
 	sp_waits_columns();
 	sp_adapter_new_file(1);
 	static const char deeper[] = "COLLAPSED";

@@ -8,22 +8,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_BYTES = SP_RAW_PAGE, MOST_BYTES = 256 << 10, MOST_OBJECTS = 50000, MOST_ROWS = 200000, MOST_CIRCLE = 64 };
+enum {
+	FIRST_BYTES = SP_RAW_PAGE,
+	MOST_BYTES = 256 << 10,
+	MOST_OBJECTS = 50000,
+	MOST_ROWS = 200000,
+	MOST_CIRCLE = 64,
+	DEEPEST = 16
+};
 
 struct entry {
 	struct sp_wait_key key;
 	struct sp_raw_wait *row; /* NULL: free */
 };
 
+/* One that goes on. A frame that longjmp leaves ends without a word, and others come to its place on the stack: a wait
+ * is told by its address, and never looked into by another. */
+struct open {
+	const struct sp_wait *wait;
+	struct sp_raw_wait *row;
+	uint64_t inner; /* ticks of waits within this one */
+};
+
 /* Of one thread. */
 struct sp_waits {
-	struct sp_wait *open;    /* the innermost one that goes on */
-	struct sp_raw_wait *row; /* of that, for other threads */
+	struct sp_raw_wait *row; /* of the innermost one that goes on, for other threads */
 	struct entry *table;     /* owned; open-addressed */
 	struct entry *last;      /* that was looked for; NULL: none */
 	uint32_t mask, n;
 	struct sp_raw_chunk *chunk; /* the newest */
-	uint32_t chunks;
+	uint32_t chunks, depth;
+	struct open open[DEEPEST]; /* of depth; the innermost one last */
 };
 
 bool sp_waits_wanted;
@@ -225,33 +240,64 @@ static inline void count_for(const struct sp_raw_object *o, uint64_t *number, ui
 		__atomic_fetch_add(number, more, __ATOMIC_RELAXED);
 }
 
-static void open_now(struct sp_waits *all, struct sp_wait *w)
+static void show_innermost(struct sp_waits *all)
 {
-	all->open = w;
-	__atomic_store_n(&all->row, w ? w->row : NULL, __ATOMIC_RELEASE);
+	__atomic_store_n(&all->row, all->depth ? all->open[all->depth - 1].row : NULL, __ATOMIC_RELEASE);
 }
 
-bool sp_waits_within(struct sp_thread *t, const void *frame)
+/* Without an end: nobody waits there any more. */
+SP_COLD static void give_up_innermost(struct sp_waits *all)
+{
+	struct sp_raw_wait *row = all->open[--all->depth].row;
+	if (row)
+		__atomic_store_n(&row->since, 0, __ATOMIC_RELAXED);
+	show_innermost(all);
+}
+
+bool sp_waits_within(struct sp_thread *t, const struct sp_wait *w)
 {
 	struct sp_waits *all = t->waits;
-	while (all && all->open && (const char *)all->open < (const char *)frame)
-		open_now(all, all->open->outer);
-	return all && all->open;
+	while (all && all->depth && (const char *)all->open[all->depth - 1].wait <= (const char *)w)
+		give_up_innermost(all);
+	return all && all->depth;
+}
+
+/* Deeper than that they do not count as one within another. */
+static void push(struct sp_waits *all, const struct sp_wait *w)
+{
+	if (all->depth == DEEPEST)
+		return;
+	all->open[all->depth++] = (struct open){w, w->row, 0};
+	show_innermost(all);
+}
+
+/* What of a wait's time was its own. One for the GIL is in no list, and neither is what was given up. */
+static uint64_t pop(struct sp_waits *all, const struct sp_wait *w, uint64_t took)
+{
+	unsigned level = all ? all->depth : 0;
+	uint64_t inner = 0;
+	while (level && all->open[level - 1].wait != w)
+		level--;
+	if (level) {
+		while (all->depth > level)
+			give_up_innermost(all);
+		inner = all->open[--all->depth].inner;
+		show_innermost(all);
+	}
+	if (all && all->depth)
+		all->open[all->depth - 1].inner += took;
+	return took > inner ? took - inner : 0;
 }
 
 SP_WAITS_TOGETHER void sp_wait_begin(struct sp_wait *w, struct sp_thread *t, uint64_t node, struct sp_raw_wait *row,
                                      struct sp_raw_object *object, unsigned flags)
 {
 	struct sp_waits *all = waits_of(t);
-	*w = (struct sp_wait){.t = t,
-	                      .row = row,
-	                      .object = object,
-	                      .node = node,
-	                      .outer = all ? all->open : NULL,
-	                      .process = sp_adapter_process};
+	sp_waits_within(t, w);
+	*w = (struct sp_wait){.t = t, .row = row, .object = object, .node = node, .process = sp_adapter_process};
 	/* one for the GIL ends without it, while another thread may look for a circle; nothing is within it */
 	if (all && (!row || row->kind != SP_RAW_WAIT_GIL))
-		open_now(all, w);
+		push(all, w);
 	w->begin = sp_ticks();
 	if (row) {
 		row->flags = (uint16_t)flags;
@@ -271,11 +317,7 @@ SP_WAITS_TOGETHER bool sp_wait_end(struct sp_wait *w, bool got)
 	if (sp_self != t || w->process != sp_adapter_process)
 		return false;
 	const uint64_t end = sp_ticks(), took = end - w->begin;
-	const uint64_t own = took > w->inner ? took - w->inner : 0;
-	if (t->waits)
-		open_now(t->waits, w->outer);
-	if (w->outer)
-		w->outer->inner += took;
+	const uint64_t own = pop(t->waits, w, took);
 	struct sp_raw_wait *row = w->row;
 	if (row) {
 		row->count++;
@@ -305,8 +347,7 @@ void sp_wait_drop(struct sp_wait *w)
 	struct sp_thread *t = w->t;
 	if (sp_self != t || w->process != sp_adapter_process)
 		return;
-	if (t->waits)
-		open_now(t->waits, w->outer);
+	pop(t->waits, w, 0);
 	if (w->row)
 		__atomic_store_n(&w->row->since, 0, __ATOMIC_RELAXED);
 	if (w->object)

@@ -25,10 +25,8 @@ struct sp_wait {
 	struct sp_thread *t;
 	struct sp_raw_wait *row; /* NULL: there was no room */
 	struct sp_raw_object *object;
-	uint64_t node; /* whose metrics count it */
-	struct sp_wait *outer;
+	uint64_t node;    /* whose metrics count it */
 	uint64_t begin;   /* ticks */
-	uint64_t inner;   /* ticks of waits within this one */
 	uint32_t process; /* *sp_adapter_v1.process: that of its begin */
 };
 
@@ -54,9 +52,9 @@ void sp_wait_begin(struct sp_wait *w, struct sp_thread *t, uint64_t node, struct
 bool sp_wait_end(struct sp_wait *w, bool got);
 /* It was none. */
 void sp_wait_drop(struct sp_wait *w);
-/* Whether the calling thread is in a wait that is recorded, of a caller of this frame's. One whose frame is gone, by
- * longjmp, is forgotten. */
-bool sp_waits_within(struct sp_thread *t, const void *frame);
+/* Whether the calling thread is in a wait that is recorded, of a caller of w's. Those whose frames are gone, by
+ * longjmp, are given up: they lie where w does, or below. */
+bool sp_waits_within(struct sp_thread *t, const struct sp_wait *w);
 /* For the GIL, at the top of the thread's stack; false: there is no room. Without the GIL. */
 bool sp_wait_begin_gil(struct sp_wait *w, struct sp_thread *t);
 /* A new object: id, address, kind, type (string); all else is its caller's to fill in. NULL: no room, or too many

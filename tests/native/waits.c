@@ -77,7 +77,7 @@ static void *hold(void *arg)
 }
 
 /* Microseconds that it took, by this program's own clock. */
-static long wait_for(pthread_mutex_t *m, int times, int ms)
+long wait_for(pthread_mutex_t *m, int times, int ms)
 {
 	long took = 0;
 	sem_init(&ready, 0, 0);

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Waits that are left in another way than by their end, for tests/py/test_waits_faults.py. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+/* ---- a handler that leaves by siglongjmp ---- */
+
+static sigjmp_buf back;
+
+static void leave(int number)
+{
+	(void)number;
+	siglongjmp(back, 1);
+}
+
+static __attribute__((noinline)) int wait_deep(int depth, int ms)
+{
+	volatile char room[200];
+	memset((char *)room, depth, sizeof room);
+	const int r = depth ? wait_deep(depth - 1, ms) : poll(NULL, 0, ms);
+	return r + room[7] - depth;
+}
+
+/* What stood on the stack below is no more. */
+static __attribute__((noinline)) void overwrite(int with)
+{
+	volatile char room[16 << 10];
+	memset((char *)room, with, sizeof room);
+	__asm__ volatile("" : : "r"(room) : "memory");
+}
+
+/* How many of the waits were left. */
+int left_by_longjmp(int times)
+{
+	struct sigaction mine = {.sa_handler = leave}, before;
+	volatile int left = 0;
+	sigaction(SIGALRM, &mine, &before);
+	for (volatile int i = 0; i < times; i++) {
+		const struct itimerval soon = {.it_value = {.tv_usec = 20000}};
+		if (sigsetjmp(back, 1)) {
+			left++;
+		} else {
+			setitimer(ITIMER_REAL, &soon, NULL);
+			wait_deep(3, 10000);
+		}
+		overwrite(i % 2 ? 0x41 : 0xff);
+		poll(NULL, 0, 1);
+	}
+	sigaction(SIGALRM, &before, NULL);
+	return left;
+}
+
+/* ---- a thread that is to be cancelled, and waits where it cannot be ---- */
+
+enum { MUTEXES = 3000 };
+pthread_mutex_t mutexes[MUTEXES];
+static int waited;
+
+static void *wait_for_all(void *none)
+{
+	const struct timespec now = {0, 0};
+	pthread_cancel(pthread_self());
+	for (int i = 0; i < MUTEXES; i++)
+		waited += pthread_mutex_timedlock(&mutexes[i], &now) == ETIMEDOUT;
+	pthread_testcancel();
+	return none;
+}
+
+/* How many mutexes it waited for before it was cancelled. */
+int cancelled_late(void)
+{
+	pthread_t t;
+	void *end;
+	waited = 0;
+	for (int i = 0; i < MUTEXES; i++) {
+		pthread_mutex_init(&mutexes[i], NULL);
+		pthread_mutex_lock(&mutexes[i]);
+	}
+	pthread_create(&t, NULL, wait_for_all, NULL);
+	pthread_join(t, &end);
+	for (int i = 0; i < MUTEXES; i++)
+		pthread_mutex_unlock(&mutexes[i]);
+	return end == PTHREAD_CANCELED ? waited : -1;
+}

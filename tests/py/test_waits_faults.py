@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What must not harm a program whose waits are recorded: waits that longjmp leaves, threads that are to be cancelled,
+allocators with locks of their own, locks that are taken for fork."""
+
+import os
+import subprocess
+import textwrap
+
+import pytest
+from conftest import ROOT
+from spartito._analyse import Model
+from test_cli_helpers import run
+from waiting import Waits, command, recorded
+
+
+def built(directory, name, *options):
+    out = directory / f"{name}.so"
+    subprocess.run(
+        ["cc", "-O2", "-g", "-shared", "-fPIC", "-pthread", *options, ROOT / "tests" / "native" / f"{name}.c", "-o", out],
+        check=True,
+    )
+    return str(out)
+
+
+@pytest.fixture(scope="module")
+def left(tmp_path_factory):
+    return built(tmp_path_factory.mktemp("left"), "waits_left")
+
+
+@pytest.fixture(scope="module")
+def contend(tmp_path_factory):
+    return built(tmp_path_factory.mktemp("contend"), "waits")
+
+
+@pytest.fixture(scope="module")
+def allocator(tmp_path_factory):
+    return built(tmp_path_factory.mktemp("allocator"), "waits_preload", "-fno-builtin")
+
+
+def test_waits_that_longjmp_leaves(spartito, tmp_path, left):
+    """Their frames are overwritten before the next wait begins; of Python too."""
+    text = f"""
+    import ctypes, signal, time
+    c = ctypes.PyDLL({left!r})
+    for _ in range(3):
+        print(c.left_by_longjmp(4))
+        time.sleep(0.01)
+    """
+    model, out = recorded(spartito, tmp_path, text)
+    assert out == "4\n" * 3
+    waits = Waits(model)
+    # the 12 that were left have no end, and nobody waits there any more
+    assert not [w for w in waits.found["waits"] if w["open"]]
+    short = [w for w in waits.found["waits"] if w["kind"] == "select"]
+    assert sum(w["count"] for w in short) == 12
+    assert sum(w["count"] for w in waits.found["waits"] if w["kind"] == "sleep") == 3
+
+
+def test_a_thread_that_is_to_be_cancelled(spartito, tmp_path, left):
+    """The recorder opens its file on the way: there a thread can be cancelled, which must not happen with its locks held."""
+    text = f"""
+    import ctypes, threading
+    c = ctypes.CDLL({left!r})
+    print(c.cancelled_late())
+    threading.Thread(target=print, args=("still here",)).start()
+    """
+    model, out = recorded(spartito, tmp_path, text)
+    assert out == "3000\nstill here\n"
+    waits = Waits(model)
+    assert sum(w["count"] for w in waits.found["waits"] if w["kind"] == "mutex") == 3000
+
+
+def with_allocator(spartito, tmp_path, allocator, text):
+    done = run(
+        spartito, *command(tmp_path, textwrap.dedent(text)), cwd=tmp_path, env={**os.environ, "LD_PRELOAD": allocator}, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return Waits(Model(str(tmp_path / "x"))), done.stdout
+
+
+def test_an_allocator_with_a_lock(spartito, tmp_path, left, allocator):
+    """The recorder allocates with locks of its own held: that the allocator waits is not told to it."""
+    text = f"""
+    import ctypes, threading
+    c = ctypes.CDLL({left!r})
+    def allocate():
+        for i in range(20000):
+            str(i) * 600
+    threads = [threading.Thread(target=allocate) for _ in range(2)]
+    threads.append(threading.Thread(target=lambda: print(c.cancelled_late())))
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    """
+    waits, out = with_allocator(spartito, tmp_path, allocator, text)
+    assert out == "3000\n"
+    mutexes = [lock for lock in waits.locks if lock["kind"] == "mutex"]
+    assert len(mutexes) == 3000 and {lock["type"] for lock in mutexes} == {"pthread_mutex_t mutexes in waits_left.so"}
+
+
+def test_a_lock_that_is_taken_for_fork(spartito, tmp_path, contend, allocator):
+    """By a handler that was there before the recorder's own: it comes when that has its locks."""
+    text = f"""
+    import ctypes, os, threading
+    c, a = ctypes.CDLL({contend!r}), ctypes.CDLL({allocator!r})
+    a.taken_for_fork.restype = ctypes.c_void_p
+    c.wait_for.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_int]
+    c.wait_for(a.taken_for_fork(), 2, 20)
+    for _ in range(3):
+        pid = os.fork()
+        if not pid:
+            c.wait_for(a.taken_for_fork(), 1, 20)
+            os._exit(0)
+        print(os.waitpid(pid, 0)[1])
+    """
+    waits, out = with_allocator(spartito, tmp_path, allocator, text)
+    assert out == "0\n" * 3
+    assert sorted(lock["contended"] for lock in waits.locks if lock["kind"] == "mutex") == [1, 1, 1, 2]
