@@ -427,7 +427,9 @@ static int site_row(void *arg, uint32_t node, uint32_t *path, uint64_t **values)
 	if (!row)
 		return -1;
 	*path = a->path_of[node] - 1;
-	*values = a->b->priv->row_metrics + (size_t)(row - a->b->priv->rows) * a->b->m->n_metrics;
+	*values = a->b->priv->row_metrics; /* NULL: there are no metrics */
+	if (*values)
+		*values += (size_t)(row - a->b->priv->rows) * a->b->m->n_metrics;
 	return 0;
 }
 

@@ -10,10 +10,9 @@ import textwrap
 
 import pytest
 import spartito._measure as measure
-from conftest import ROOT
 from spartito._analyse import Model
 from test_cli_helpers import run
-from waiting import Waits, line_of, recorded
+from waiting import Waits, compiled, line_of, recorded
 
 HOOKS = [name for name, works, _ in measure.hooks() if works]
 BEGIN = """
@@ -24,10 +23,7 @@ c = ctypes.CDLL({library!r})
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    out = tmp_path_factory.mktemp("waits") / "contend.so"
-    source = ROOT / "tests" / "native" / "waits.c"
-    subprocess.run(["cc", "-O2", "-g", "-shared", "-fPIC", "-pthread", source, "-o", out], check=True)
-    return str(out)
+    return compiled(tmp_path_factory.mktemp("waits"))
 
 
 def program(library, text):

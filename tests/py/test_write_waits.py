@@ -13,7 +13,7 @@ import pytest
 import spartito._measure as measure
 from spartito._analyse import Model
 from test_cli_helpers import run
-from waiting import Waits, command, line_of, recorded
+from waiting import Waits, command, compiled, line_of, recorded
 
 HOOKS = [name for name, works, _ in measure.hooks() if works]
 
@@ -68,6 +68,7 @@ WORDS = {
     "thread": "waiting for the end of a thread",
     "sleep": "sleeping",
     "gil": "waiting for the GIL",
+    "mutex": "waiting for a mutex of C",
 }
 
 
@@ -239,8 +240,8 @@ def test_slices_say_what_and_who(made, trace):
         assert s.notes["made in"].endswith("program.py") and s.notes["at line"] == 4
         assert "ended" not in s.notes
     assert [s.notes["ended"] for s in slices(trace) if s.notes.get("line") == line_of(made.text, "timed")] == ["without it"] * 3
-    (queue,) = [s for s in slices(trace) if s.notes.get("line") == line_of(made.text, "queue.wait")]
-    assert queue.name.startswith("waiting for queue.Queue made at program.py:5")
+    queues = [s for s in slices(trace) if s.notes.get("line") == line_of(made.text, "queue.wait")]
+    assert {s.name for s in queues} == {"waiting for queue.Queue made at program.py:5"}
     assert [s.name for s in slices(trace) if s.notes.get("line") == line_of(made.text, "sleep")] == ["sleeping"]
 
 
@@ -274,6 +275,31 @@ def test_json(made):
     for o, t in zip(found["locks"], told["locks"]):
         assert all(o[key] == t[key] for key in ("kind", "user", "made_line", "count"))
         assert (found["strings"][o["type"]] if o["type"] is not None else None) == t["type"]
+
+
+# ---- compiled code ----
+
+COMPILED = """
+import ctypes
+c = ctypes.CDLL({library!r})
+c.wait_for_global(5, 40)
+"""
+
+
+def test_waits_of_compiled_code(spartito, tmp_path):
+    """Of threads too that never see Python, whose waits are in no call; what was no wait after all is none."""
+    pytest.importorskip("perfetto")
+    made = Recorded(spartito, tmp_path, COMPILED.format(library=compiled(tmp_path)))
+    trace = pftrace.perfetto(made.convert("perfetto", "trace.pftrace"))
+    told = made.by_kind()
+    assert told["mutex"][0] == told["sleep"][0] == 5
+    found = alone(trace)
+    for kind in ("mutex", "sleep"):
+        same({kind: found[kind]}, {kind: told[kind]})
+    assert [s.name for s in slices(trace) if s.notes["for"] == "sleep"] == ["sleeping"] * 5
+    assert all("global_lock in contend.so" in s.name for s in slices(trace) if s.notes["for"] == "mutex")
+    traced = Counter(kind for _, kind, _, _ in Archive(made.convert("otf2", "otf2")).waits())
+    assert (traced["mutex"], traced["sleep"]) == (5, 5)
 
 
 # ---- what breaks ----

@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Programs that wait, recorded with --waits, and what is told of them."""
 
+import subprocess
 import sys
 import textwrap
 
+from conftest import ROOT
 from spartito._analyse import Model
 from test_cli_helpers import run
+
+
+def compiled(directory):
+    """A library whose threads wait for each other (tests/native/waits.c)."""
+    out = directory / "contend.so"
+    source = ROOT / "tests" / "native" / "waits.c"
+    subprocess.run(["cc", "-O2", "-g", "-shared", "-fPIC", "-pthread", source, "-o", out], check=True)
+    return str(out)
 
 
 def command(cwd, text, *options):
