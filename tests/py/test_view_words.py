@@ -41,7 +41,11 @@ def experiment(busy, mpi=None, processes=1, ranks=False, visits=10):
             {"process": i % processes, "name": f"t{i}", "busy": b, "mpi": m, "visits": visits}
             for i, (b, m) in enumerate(zip(busy, mpi or [0.0] * n))
         ],
-        "processes": [{"pid": 100 + i, "rank": i if ranks else None, "world": 0 if ranks else None} for i in range(processes)],
+        "processes": [
+            {"pid": 100 + i, "rank": i if ranks else None, "world": 0 if ranks else None, "sampled": False}
+            for i in range(processes)
+        ],
+        "metrics": [],
         "worlds": [processes] if ranks else [],
     }
 

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import os
 
+from spartito import memorytable, sampled
 from spartito.reading import rank_number
-from spartito.text import count, name, plural, seconds, shortened
+from spartito.text import count, name, percent, plural, seconds, shortened, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -204,13 +205,27 @@ def damage(told: list[str]) -> list[Sentence]:
     return [Sentence("Part of the recording is damaged: what it held is not in these numbers. Below is what is known of it.")]
 
 
+def _memory(model: Model, info: dict[str, Any]) -> list[Sentence]:
+    """Of memory that was recorded alone."""
+    if not memorytable.is_recorded(info):
+        return []
+    own = {row["name"]: row["metrics"]["peak_bytes"]["excl"] for row in model.flat()}
+    whole = sum(own.values())
+    if not whole:
+        return []
+    most = max(own, key=lambda function: own[function])
+    share = f"{size(own[most])} of it ({percent(own[most], whole)} %) allocated in {name(most)}"
+    return [Sentence(f"Memory alone was recorded, and no calls: {size(whole)} were live at the peak, {share}.")]
+
+
 def sentences(model: Model, info: dict[str, Any], rows: list[tuple[int, dict[str, Any]]], cost: float) -> list[Sentence]:
     """rows: (index of the region, row of Model.flat()), those with the most own time first. cost: s that measuring took."""
     total = sum(loc["busy"] for loc in info["locations"])
     visits = sum(loc["visits"] for loc in info["locations"])
     lines = _lines(model)
-    if not visits and (lines or not total):  # lines alone: frames that were open around them say nothing
-        return lines or [Sentence("Nothing was recorded: no function was called while recording was on.")]
+    of_samples = total and sampled.taken(info)
+    if not visits and not of_samples and (lines or not total):  # lines alone: frames that were open around them say nothing
+        return lines or _memory(model, info) or [Sentence("Nothing was recorded: no function was called while recording was on.")]
     off = sum(r["incl"] for _, r in rows if r["kind"] == "off")
     worked = [(i, r) for i, r in rows if r["kind"] not in NO_WORK]
     said = _functions(worked, total, _whole(info, total))
