@@ -62,19 +62,20 @@ static PyMemAllocatorEx ours[DOMAINS];
 static struct sp_heap_arenas behind_arenas;
 static bool in_place[DOMAINS];
 
-/* Whether Python's own small allocator is in use, without a debugger of it. It does not look at its context. */
-static bool is_pymalloc(void)
+/* Of the allocator in use: pymalloc, which does not look at its context, mimalloc, and others with a debugger around
+ * them. */
+static bool is_named(const char *name, size_t length)
 {
-	const char *(*name)(void) = (const char *(*)(void))dlsym(RTLD_DEFAULT, "_PyMem_GetCurrentAllocatorName");
-	const char *is = name ? name() : NULL;
-	return is && !strcmp(is, "pymalloc");
+	const char *(*current)(void) = (const char *(*)(void))dlsym(RTLD_DEFAULT, "_PyMem_GetCurrentAllocatorName");
+	const char *is = current ? current() : NULL;
+	return is && !strncmp(is, name, length);
 }
 
 /* sampled: what is taken from malloc() in any case is left to its wrapper. */
 static void domains_put(const struct sp_heap_domain_functions *f, bool sampled)
 {
 	PyMemAllocatorEx raw;
-	const bool pymalloc = is_pymalloc();
+	const bool pymalloc = is_named("pymalloc", sizeof "pymalloc"), mimalloc = is_named("mimalloc", 8);
 	PyMem_GetAllocator(PYMEM_DOMAIN_RAW, &raw);
 	for (int i = 0; i < DOMAINS; i++) {
 		PyMemAllocatorEx a;
@@ -84,7 +85,7 @@ static void domains_put(const struct sp_heap_domain_functions *f, bool sampled)
 		const bool foreign = sampled && pymalloc && !a.ctx;
 		/* what is larger goes to malloc(), or, where that is not ours, to the first domain, or stays in this
 		 * one */
-		const bool whole = !sampled && (!i || a.malloc == raw.malloc);
+		const bool whole = (i && mimalloc) || (!sampled && (!i || a.malloc == raw.malloc));
 		behind[i] = (struct sp_heap_domain){
 		    kinds[i], foreign, whole ? SIZE_MAX : SMALL, a.ctx, a.malloc, a.calloc, a.realloc, a.free};
 		ours[i] = (PyMemAllocatorEx){&behind[i], f->malloc, f->calloc, f->realloc, foreign ? a.free : f->free};
