@@ -90,7 +90,7 @@ def test_children_are_looked_at_too(spartito):
 
 
 def test_the_process_ends_meanwhile(spartito):
-    with running("import time; print('ready', flush=True); time.sleep(0.3)") as p:
+    with running("import time; print('ready', flush=True); time.sleep(3)") as p:
         done = run(spartito, "top", "--duration", "100", p.pid)
     assert done.returncode == 0 and ", it has ended\n" in done.stdout
 
