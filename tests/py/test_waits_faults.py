@@ -2,6 +2,7 @@
 """What must not harm a program whose waits are recorded: waits that longjmp leaves, threads that are to be cancelled,
 allocators with locks of their own, locks that are taken for fork."""
 
+import errno
 import os
 import subprocess
 import textwrap
@@ -115,3 +116,17 @@ def test_a_lock_that_is_taken_for_fork(spartito, tmp_path, contend, allocator):
     waits, out = with_allocator(spartito, tmp_path, allocator, text)
     assert out == "0\n" * 3
     assert sorted(lock["contended"] for lock in waits.locks if lock["kind"] == "mutex") == [1, 1, 1, 2]
+
+
+def test_a_library_that_names_no_versions(spartito, tmp_path):
+    """Its functions of condition variables are those of before glibc 2.3.2, where they had another size."""
+    old = built(tmp_path, "waits_old", "-nostdlib")
+    text = f"""
+    import ctypes
+    c = ctypes.CDLL({old!r})
+    print([c.wait_for_news() for _ in range(3)])
+    """
+    model, out = recorded(spartito, tmp_path, text)
+    assert out == f"{[errno.ETIMEDOUT] * 3}\n"
+    slept = [w for w in Waits(model).found["waits"] if w["kind"] == "sleep"]
+    assert sum(w["count"] for w in slept) == 3
