@@ -8,6 +8,7 @@
 #include "record/waits.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -67,6 +68,20 @@ static bool is_locking(void)
 {
 	const int owner = __atomic_load_n(&sp_process.lock.__data.__owner, __ATOMIC_RELAXED);
 	return sp_adapter_forks || (owner && owner == (sp_self ? (int)sp_self->loc.tid : (int)syscall(SYS_gettid)));
+}
+
+/* Whether a handler of a crash waits, which may have interrupted an allocator that we would ask for memory: its signal
+ * is blocked then, and not all are. Asked only where there is something to be made. */
+static bool is_crashing(void)
+{
+	static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+	sigset_t blocked;
+	bool crash = false;
+	if (pthread_sigmask(SIG_BLOCK, NULL, &blocked) || sigismember(&blocked, SIGWINCH))
+		return false;
+	for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
+		crash |= sigismember(&blocked, crashes[i]) == 1;
+	return crash;
 }
 
 /* ---- files, by their names ---- */
@@ -251,6 +266,8 @@ static struct sp_raw_object *object_of(const struct sp_clib_call *c, struct sp_w
 	struct known *k = with_record(c, 0);
 	if (SP_UNLIKELY(!k)) {
 		pthread_mutex_unlock(&lock); /* others may hold the linker's lock, and wait for ours */
+		if (is_crashing())
+			return NULL;
 		const uint32_t name = sp_clib_object_name(c->kind, c->object);
 		pthread_mutex_lock(&lock);
 		k = with_record(c, name);
@@ -272,7 +289,7 @@ static bool begin(struct sp_clib_wait *room, const struct sp_clib_call *c)
 {
 	struct sp_wait *w = (struct sp_wait *)room;
 	int error = errno;
-	struct sp_thread *t = is_locking() ? NULL : sp_adapter_thread();
+	struct sp_thread *t = is_locking() || (!sp_self && is_crashing()) ? NULL : sp_adapter_thread();
 	if (!t || !sp_waits_wanted || sp_waits_within(t, w))
 		return false;
 	const struct sp_clib_where at = where_now();
@@ -285,12 +302,14 @@ static bool begin(struct sp_clib_wait *room, const struct sp_clib_call *c)
 	struct sp_raw_object *o = NULL;
 	if (c->object) {
 		o = object_of(c, &key);
-	} else if (c->kind == SP_RAW_WAIT_FILE_LOCK) {
+	} else if (c->kind == SP_RAW_WAIT_FILE_LOCK && !is_crashing()) {
 		o = sp_object_of_file(c->kind, c->fd);
 		key.object = o ? o->id : 0;
 	}
 	struct sp_raw_wait *row = sp_waits_find(t, &key);
-	if (!row) {
+	if (SP_UNLIKELY(!row)) {
+		if (is_crashing())
+			return false;
 		uint32_t line = 0, file = place(&at, c->caller, &line);
 		row = sp_waits_add(t, &key, file, line);
 	}

@@ -2,11 +2,13 @@
 /* Waits that are left in another way than by their end, for tests/py/test_waits_faults.py. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
-#include <semaphore.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -89,4 +91,33 @@ int cancelled_late(void)
 	for (int i = 0; i < MUTEXES; i++)
 		pthread_mutex_unlock(&mutexes[i]);
 	return end == PTHREAD_CANCELED ? waited : -1;
+}
+
+/* ---- a handler that waits where the heap is broken, and an allocator has its lock ---- */
+
+static void wait_and_end(int number)
+{
+	(void)number;
+	_exit(poll(NULL, 0, 10) ? 1 : 7);
+}
+
+static void *stay(void *none)
+{
+	for (;;)
+		sched_yield();
+	return none;
+}
+
+/* Does not come back. */
+void abort_in_malloc(void)
+{
+	enum { BYTES = 100000 }; /* from the end of the heap, whose size stands behind */
+	const struct sigaction mine = {.sa_handler = wait_and_end};
+	pthread_t t;
+	sigaction(SIGABRT, &mine, NULL);
+	pthread_create(&t, NULL, stay, NULL); /* malloc() takes its lock where there are threads */
+	for (int i = 0; i < 100; i++) {
+		char *volatile p = malloc(BYTES);
+		memset(p, 0xff, malloc_usable_size(p) + sizeof(size_t));
+	}
 }

@@ -130,3 +130,15 @@ def test_a_library_that_names_no_versions(spartito, tmp_path):
     assert out == f"{[errno.ETIMEDOUT] * 3}\n"
     slept = [w for w in Waits(model).found["waits"] if w["kind"] == "sleep"]
     assert sum(w["count"] for w in slept) == 3
+
+
+def test_a_handler_of_a_crash(spartito, tmp_path, left):
+    """It waits while its thread is in malloc(), which has its lock."""
+    text = f"""
+    import ctypes
+    ctypes.CDLL({left!r}).abort_in_malloc()
+    """
+    done = run(spartito, *command(tmp_path, text), cwd=tmp_path, timeout=100)
+    assert done.returncode == 7, done.stderr
+    assert "malloc()" in done.stderr
+    assert not [w for w in Waits(Model(str(tmp_path / "x"))).found["waits"] if w["kind"] == "select"]
