@@ -4,6 +4,8 @@
  * they are the program's is looked at then. */
 #include "heap/heap.h"
 
+#include <stdlib.h>
+
 #define SP_NOINLINE __attribute__((noinline))
 
 static inline const struct sp_heap_recorder *any_recorder(void)

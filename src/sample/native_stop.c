@@ -88,9 +88,9 @@ static bool get_registers(pid_t thread, struct user_regs_struct *u)
 	return !ptrace(PTRACE_GETREGSET, thread, (void *)NT_PRSTATUS, &all) && all.iov_len == sizeof *u;
 }
 
-static bool set_registers(pid_t thread, struct user_regs_struct *u)
+static bool set_registers(pid_t thread, const struct user_regs_struct *u)
 {
-	struct iovec all = {u, sizeof *u};
+	struct iovec all = {(void *)(uintptr_t)u, sizeof *u}; /* it is only read */
 	return !ptrace(PTRACE_SETREGSET, thread, (void *)NT_PRSTATUS, &all);
 }
 

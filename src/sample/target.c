@@ -373,8 +373,7 @@ bool sp_target_thread_name(const struct sp_target *t, pid_t thread, char name[SP
 	if (thread == t->pid || proc_text(t->pid, file, whole, sizeof whole) <= 0 ||
 	    proc_text(t->pid, "comm", main_name, sizeof main_name) <= 0 || !strcmp(whole, main_name))
 		return false;
-	whole[strcspn(whole, "\n")] = 0;
-	snprintf(name, SP_THREAD_NAME, "%s", whole);
+	snprintf(name, SP_THREAD_NAME, "%.*s", (int)strcspn(whole, "\n"), whole);
 	return *name;
 }
 
