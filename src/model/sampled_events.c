@@ -222,7 +222,8 @@ static void take_lines(struct sp_sampled_events *s, const uint64_t *payload, uin
 		s->lines = larger;
 		s->line_room = 2 * (first + n);
 	}
-	memcpy(s->lines + first, payload + 1, n * sizeof(*s->lines));
+	if (n)
+		memcpy(s->lines + first, payload + 1, n * sizeof(*s->lines));
 	if (first + n > s->n_lines)
 		s->n_lines = first + n;
 }

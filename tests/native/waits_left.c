@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Waits that are left in another way than by their end, for tests/py/test_waits_faults.py. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
 #include <poll.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* ---- a handler that leaves by siglongjmp ---- */
@@ -120,4 +122,58 @@ void abort_in_malloc(void)
 		char *volatile p = malloc(BYTES);
 		memset(p, 0xff, malloc_usable_size(p) + sizeof(size_t));
 	}
+}
+
+/* ---- threads that make mutexes and wait, while others fork ---- */
+
+enum { WORKERS = 4 };
+static pthread_t workers[WORKERS];
+static int over;
+
+static void *make_and_wait(void *number)
+{
+	const struct timespec now = {0, 0};
+	while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) {
+		pthread_mutex_t *m = malloc(sizeof *m);
+		pthread_mutex_init(m, NULL);
+		pthread_mutex_lock(m);
+		pthread_mutex_timedlock(m, &now);
+		pthread_mutex_unlock(m);
+		pthread_mutex_destroy(m);
+		free(m);
+		pthread_mutex_lock(&mutexes[0]);
+		poll(NULL, 0, number ? 0 : 1);
+		pthread_mutex_unlock(&mutexes[0]);
+	}
+	return NULL;
+}
+
+void workers_begin(void)
+{
+	over = 0;
+	pthread_mutex_init(&mutexes[0], NULL);
+	for (long i = 0; i < WORKERS; i++)
+		pthread_create(&workers[i], NULL, make_and_wait, (void *)i);
+}
+
+void workers_end(void)
+{
+	__atomic_store_n(&over, 1, __ATOMIC_RELAXED);
+	for (int i = 0; i < WORKERS; i++)
+		pthread_join(workers[i], NULL);
+}
+
+/* How many children cannot load the library. */
+int children_that_load(const char *library, int times)
+{
+	int bad = 0, status;
+	for (int i = 0; i < times; i++) {
+		const pid_t child = fork();
+		if (!child) {
+			alarm(20);
+			_exit(!dlopen(library, RTLD_NOW));
+		}
+		bad += waitpid(child, &status, 0) != child || status;
+	}
+	return bad;
 }

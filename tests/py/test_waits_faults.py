@@ -142,3 +142,16 @@ def test_a_handler_of_a_crash(spartito, tmp_path, left):
     assert done.returncode == 7, done.stderr
     assert "malloc()" in done.stderr
     assert not [w for w in Waits(Model(str(tmp_path / "x"))).found["waits"] if w["kind"] == "select"]
+
+
+def test_children_that_load_a_library(spartito, tmp_path, left, contend):
+    """Other threads look into the linker's tables at the time of the fork."""
+    text = f"""
+    import ctypes
+    c = ctypes.CDLL({left!r})
+    c.workers_begin()
+    print(c.children_that_load({contend!r}.encode(), 100))
+    c.workers_end()
+    """
+    _, out = recorded(spartito, tmp_path, text)
+    assert out == "0\n"
