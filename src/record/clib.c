@@ -24,6 +24,7 @@ struct known {
 	struct sp_raw_object *object; /* NULL: nobody waited for it */
 	uint32_t made_file, made_line, made_by;
 	uint32_t owner; /* gettid() of the thread that the record has as its holder; 0: none */
+	uint32_t epoch; /* of the measurement that the record is of: a thread of one before may be late */
 };
 
 /* Taken before the process lock, where both are. */
@@ -87,7 +88,7 @@ static bool is_crashing(void)
 /* ---- files, by their names ---- */
 
 static struct {
-	uint32_t string;
+	uint32_t string, epoch;
 	struct sp_raw_object *object;
 } files[NAMED];
 static unsigned files_next;
@@ -102,10 +103,11 @@ struct sp_raw_object *sp_object_of_file(unsigned kind, int fd)
 	const uint32_t string = n > 0 ? sp_adapter_v1.string(name, (size_t)n) : 0;
 	pthread_mutex_lock(&lock);
 	for (int i = 0; string && !o && i < NAMED; i++)
-		if (files[i].object && files[i].string == string)
+		if (files[i].object && files[i].string == string && files[i].epoch == sp_epoch)
 			o = files[i].object;
 	if (string && !o && (o = sp_object_new(kind, NULL, string))) {
 		files[files_next % NAMED].string = string;
+		files[files_next % NAMED].epoch = sp_epoch;
 		files[files_next++ % NAMED].object = o;
 	}
 	pthread_mutex_unlock(&lock);
@@ -114,6 +116,13 @@ struct sp_raw_object *sp_object_of_file(unsigned kind, int fd)
 }
 
 /* ---- who holds an object ---- */
+
+/* Whether there is a record, and its page is: that of the calling thread's measurement, or, where it has no location,
+ * of the one that goes on. */
+static bool has_record(const struct known *k, const struct sp_thread *t)
+{
+	return k && k->object && k->epoch == (t ? t->epoch : sp_epoch) && (t || sp_recording || sp_process.paused);
+}
 
 static uint64_t top_of(const struct sp_thread *t)
 {
@@ -150,7 +159,7 @@ static void acquired(const void *p)
 	struct sp_thread *t = sp_adapter_thread();
 	pthread_mutex_lock(&lock);
 	struct known *k = find(p);
-	if (k && k->object) {
+	if (has_record(k, t)) {
 		k->object->count++;
 		k->owner = t ? (uint32_t)t->loc.tid : 0;
 		if (t)
@@ -169,7 +178,7 @@ static void released(const void *p)
 		return;
 	pthread_mutex_lock(&lock);
 	struct known *k = find(p);
-	if (k && k->object && k->owner) {
+	if (has_record(k, NULL) && k->owner) {
 		k->owner = 0;
 		sp_object_released(sp_self, k->object);
 	}
@@ -181,7 +190,7 @@ static void released(const void *p)
 
 static void forget(struct known *k)
 {
-	if (k->object) {
+	if (has_record(k, NULL)) {
 		k->object->freed = 1;
 		if (k->object->kind != SP_RAW_WAIT_THREAD) /* which says whose end that was */
 			k->object->holder = SP_RAW_NONE;
@@ -247,10 +256,18 @@ static void gone(const void *p)
 _Static_assert(sizeof(struct sp_wait) <= sizeof(struct sp_clib_wait), "the library keeps room for a wait");
 
 /* With the lock held; name: of a new record, 0 if there is one already. NULL: there is none. */
-static struct known *with_record(const struct sp_clib_call *c, uint32_t name)
+static struct known *with_record(const struct sp_thread *t, const struct sp_clib_call *c, uint32_t name)
 {
+	if (t->epoch != sp_epoch)
+		return NULL;
 	struct known *k = name ? find_or_add(c->object) : find(c->object);
+	if (k && k->object && k->epoch != t->epoch) {
+		k->object = NULL;
+		k->owner = k->made_file = k->made_line = 0;
+		k->made_by = SP_RAW_NONE;
+	}
 	if (k && !k->object && name && (k->object = sp_object_new(c->kind, c->object, name))) {
+		k->epoch = t->epoch;
 		k->object->made_file = k->made_file;
 		k->object->made_line = k->made_line;
 		k->object->made_by = k->made_by;
@@ -259,18 +276,18 @@ static struct known *with_record(const struct sp_clib_call *c, uint32_t name)
 	return k && k->object ? k : NULL;
 }
 
-static struct sp_raw_object *object_of(const struct sp_clib_call *c, struct sp_wait_key *key)
+static struct sp_raw_object *object_of(const struct sp_thread *t, const struct sp_clib_call *c, struct sp_wait_key *key)
 {
 	struct sp_raw_object *o = NULL;
 	pthread_mutex_lock(&lock);
-	struct known *k = with_record(c, 0);
+	struct known *k = with_record(t, c, 0);
 	if (SP_UNLIKELY(!k)) {
 		pthread_mutex_unlock(&lock); /* others may hold the linker's lock, and wait for ours */
 		if (is_crashing())
 			return NULL;
 		const uint32_t name = sp_clib_object_name(c->kind, c->object);
 		pthread_mutex_lock(&lock);
-		k = with_record(c, name);
+		k = with_record(t, c, name);
 	}
 	if (k) {
 		/* who gets it from here on tells so, and who has it now stands in it */
@@ -301,7 +318,7 @@ static bool begin(struct sp_clib_wait *room, const struct sp_clib_call *c)
 	                          .kind = c->kind};
 	struct sp_raw_object *o = NULL;
 	if (c->object) {
-		o = object_of(c, &key);
+		o = object_of(t, c, &key);
 	} else if (c->kind == SP_RAW_WAIT_FILE_LOCK && !is_crashing()) {
 		o = sp_object_of_file(c->kind, c->fd);
 		key.object = o ? o->id : 0;

@@ -309,6 +309,25 @@ void sp_thread_ended(struct sp_thread *t, uint64_t end)
 	pthread_mutex_unlock(&sp_process.lock);
 }
 
+/* The calling thread is at its new location from here on. false: another measurement began while it was made, of which
+ * it is not. What the thread had before is given up. */
+static bool publish(struct sp_thread *t)
+{
+	pthread_mutex_lock(&sp_process.lock);
+	const struct sp_thread *known = sp_process.threads;
+	while (known && known != t)
+		known = known->next;
+	sp_past_left(pthread_getspecific(end_key));
+	if (known) {
+		t->epoch = sp_epoch;
+		sp_self = t;
+	} else {
+		sp_past_left(t);
+	}
+	pthread_mutex_unlock(&sp_process.lock);
+	return known;
+}
+
 struct sp_thread *sp_thread_new(void)
 {
 	if (failed_epoch == sp_epoch && !sp_process.forked)
@@ -325,15 +344,12 @@ struct sp_thread *sp_thread_new(void)
 	t = with_parts(t);
 	if (!t) {
 		failed_epoch = sp_epoch;
-	} else {
-		t->epoch = sp_epoch;
+	} else if (publish(t)) {
 		if (sp_interpose_creator(&t->loc.creator, &t->number))
 			sp_thread_name(t, "", 0);
-		pthread_mutex_lock(&sp_process.lock);
-		sp_past_left(pthread_getspecific(end_key));
-		pthread_mutex_unlock(&sp_process.lock);
-		sp_self = t; /* the next may allocate, which is recorded */
 		pthread_setspecific(end_key, t);
+	} else {
+		t = NULL;
 	}
 	errno = error;
 	return t;
