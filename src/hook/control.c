@@ -3,7 +3,6 @@
 #include "hook/heap.h"
 #include "hook/lines.h"
 #include "hook/waits.h"
-#include "record/adapter.h"
 #include "record/interpose.h"
 
 #include <errno.h>
@@ -153,33 +152,6 @@ static void meta(const struct sp_hook *h)
 	meta_settings();
 }
 
-static void at_end(void)
-{
-	sp_process_forked();
-	if (sp_hook_used && sp_process.instrumented && sp_hook_used->taken && sp_hook_used->taken())
-		sp_process_lost(SP_RAW_REASON_HOOK, 0, 0);
-	sp_process_stop(SP_RAW_ENDED_NORMAL);
-}
-
-static int ended(void)
-{
-	return !Py_IsInitialized();
-}
-
-/* The interpreter's end is seen twice: Py_AtExit comes before a signal that ends the process is raised again, atexit
- * is there for a program that embeds Python and never finalizes it. */
-static void end_handlers(void)
-{
-	static bool done;
-	if (done)
-		return;
-	done = true;
-	sp_adapter_ended = ended;
-	sp_adapter_finish = at_end;
-	Py_AtExit(at_end);
-	atexit(at_end);
-}
-
 /* The hook for a while not, and again. */
 static void hook_off(void)
 {
@@ -279,7 +251,7 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 	sp_stack_still_open = sp_hook_still_open;
 	sp_stack_out_of_date = sp_hook_out_of_date;
 	sp_stack_walk = sp_hook_walk;
-	end_handlers();
+	sp_hook_end_handlers();
 	meta(h);
 	sp_attach_missing(without_io);
 	const bool booting = how == SP_RAW_STARTED_EXEC;

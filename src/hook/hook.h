@@ -110,6 +110,9 @@ static inline bool sp_slot_is_hidden(uint64_t slot)
 	return slot & SP_SLOT_GENERATOR && slot & SP_SLOT_WATCH && !(slot >> SP_SLOT_ID);
 }
 
+/* ending.c. Ends the measurement with the interpreter, or with the process; once. */
+void sp_hook_end_handlers(void);
+
 /* ---- stacks.c: the slow way into an event ---- */
 
 /* An event can come while an exception is on its way. */
