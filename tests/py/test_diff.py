@@ -157,7 +157,8 @@ def test_compensated(spartito):
         times = {row["name"]: row["excl"] for row in Model(str(one), compensate=True).flat()}
         plain = {row["name"]: row["excl"] for row in Model(str(one)).flat()}
         for name in ("__main__:same", "__main__:<module>", "__main__:slow"):
-            assert rows[name]["sides"][i]["excl"] == pytest.approx(times[name], rel=1e-9) and times[name] < plain[name]
+            assert rows[name]["sides"][i]["excl"] == pytest.approx(times[name], rel=1e-9) and times[name] <= plain[name]
+        assert times["__main__:<module>"] < plain["__main__:<module>"]  # what calls cost their caller is never nothing
 
 
 def test_sorting(spartito):
