@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from spartito.text import Column, Output, count, name, percent, plural, seconds, shortened
 
@@ -28,7 +29,11 @@ KINDS = {
     "pthread_barrier": "barrier of C",
 }
 ALIVE = "threading:Thread._set_tstate_lock"  # what holds a lock of that as long as the thread lives
+C_THREAD = "pthread_t"  # of which nothing but its end may be known
 PATH = Column("call path", left=True, style="cyan", rank=1)
+OUTSIDE = "(outside of Python functions)"  # as reports of memory say it
+# a file of the interpreter's library or of a package that is installed, of which the tail says enough
+LIBRARY = re.compile(r".*/lib(?:64)?/python[0-9.]+t?/(?:(?:site|dist)-packages/)?(.+)", re.DOTALL)
 
 
 def recorded(info: dict[str, Any]) -> bool:
@@ -36,6 +41,8 @@ def recorded(info: dict[str, Any]) -> bool:
 
 
 def _short(path: str) -> str:
+    if found := LIBRARY.fullmatch(path):
+        return found[1]
     near = os.path.relpath(path) if path.startswith("/") else path
     return near if len(near) < len(path) else path
 
@@ -59,7 +66,9 @@ class Names:
         self.waits = found["waits"]
         self.locations = info["locations"]
         self.processes = info["processes"]
-        self.told = [self._title(lock) for lock in self.locks]
+        # whose life a lock was for, where somebody waited for that: the thread may have ended since
+        self.lives = {w["lock"]: w["holder"] for w in self.waits if w["holder_stack"][-1:] == [ALIVE] and w["holder"] is not None}
+        self.told = [self._title(i, lock) for i, lock in enumerate(self.locks)]
         alike: dict[tuple[int, str], dict[int, int]] = {}  # objects of one title, and their numbers
         # of each lock the object that is shown in its place: itself, or what it is a part of
         self.shown = [i if lock["user"] is None else lock["user"] for i, lock in enumerate(self.locks)]
@@ -75,11 +84,15 @@ class Names:
         """Queue made at app.py:12 (its Lock); index None: what waits for nothing that can be told apart."""
         return KINDS.get(kind, kind) if index is None else self.told[index]
 
-    def _title(self, lock: dict[str, Any]) -> str:
+    def _title(self, i: int, lock: dict[str, Any]) -> str:
         if lock["kind"] == "gil":
             return KINDS["gil"]
-        if lock["holder_stack"][-1:] == [ALIVE] or (lock["type"] == "pthread_t" and lock["holder"] is not None):
+        if lock["user"] is None and i in self.lives:
+            return f"the end of {self.of_thread(self.lives[i], lock['process'])}"
+        if lock["holder_stack"][-1:] == [ALIVE] or (lock["type"] == C_THREAD and lock["holder"] is not None):
             return f"the end of {self.of_thread(lock['holder'], lock['process'])}"
+        if lock["type"] == C_THREAD:
+            return "the end of a thread of C"
         whole = self.locks[lock["user"]] if lock["user"] is not None else None
         shown = whole or lock
         title = str(shown["type"] or KINDS.get(shown["kind"], shown["kind"]))
@@ -161,8 +174,8 @@ def waiting(found: dict[str, Any], info: dict[str, Any], process: int, now: floa
         lock = found["locks"][w["lock"]] if w["lock"] is not None else None
         if w["timed"]:
             text += "; it has a time limit"
-        elif w["news"]:
-            text += "; somebody has to notify it"
+        if w["news"]:
+            text += "" if w["timed"] else "; somebody has to notify it"
         elif lock and lock["gone"]:
             text += f"; held since the fork by {GONE}"
         elif lock and lock["holder"] is not None:
@@ -213,7 +226,8 @@ def _time(s: _Sum, time: float | None = None) -> str:
 
 
 def _holder(names: Names, wait: dict[str, Any]) -> str:
-    if wait["open"] and wait["lock"] is not None and names.locks[wait["lock"]]["gone"]:
+    # what nobody there can release had no other holder in this process before
+    if wait["holder"] is None and not wait["news"] and wait["lock"] is not None and names.locks[wait["lock"]]["gone"]:
         return GONE
     who = names.of_thread(wait["holder"])
     return f"{who} in {name(wait['holder_stack'][-1])}" if who and wait["holder_stack"] else who
@@ -253,7 +267,7 @@ def _places(out: Output, found: dict[str, Any], names: Names, limit: int) -> Non
         key = (tuple(w["stack"]), _place(w["file"], w["line"]), names.of_lock(w["lock"], w["kind"]))
         sums.setdefault(key, _Sum()).add(w, _holder(names, w))
     rows = [
-        (_time(s), count(s.count), what, place, shortened(stack) or "<root>")
+        (_time(s), count(s.count), what, place, shortened(stack) or OUTSIDE)
         for (stack, place, what), s in sorted(sums.items(), key=lambda item: (-item[1].time, item[0]))
     ]
     columns = [Column("waited"), Column("waits"), Column("for", left=True, rank=2), Column("at", left=True, rank=2), PATH]
@@ -284,17 +298,21 @@ def _is_idle(wait: dict[str, Any]) -> bool:
     return wait["kind"] == "sleep" or (not wait["stack"] and wait["news"])
 
 
-def summary(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
-    """Lines for the end of a run."""
+def longest(found: dict[str, Any], info: dict[str, Any]) -> str:
+    """A line about the time of all waits, and for what most of it was; empty: threads were idle at most."""
     waits = [w for w in found["waits"] if not _is_idle(w)]
     whole = sum(w["time"] for w in waits)
     if not whole:
-        return circles(found, info)
+        return ""
     times: dict[tuple[int | None, str], float] = {}
     for w in waits:
         key = (w["lock"], w["kind"] if w["lock"] is None else "")
         times[key] = times.get(key, 0.0) + w["time"]
     lock, kind = max(times, key=lambda key: times[key])
     what = Names(found, info).of_lock(lock, kind)
-    line = f"threads waited {seconds(whole)} for each other and the like, {seconds(times[lock, kind])} of it for {what}"
-    return [line, *circles(found, info)]
+    return f"threads waited {seconds(whole)} for each other and the like, {seconds(times[lock, kind])} of it for {what}"
+
+
+def summary(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
+    """Lines for the end of a run."""
+    return [*filter(None, (longest(found, info),)), *circles(found, info)]

@@ -39,8 +39,10 @@ class Ranks:
 
 def _asked(view: str, info: dict[str, Any], find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     if not info["worlds"]:
-        threads = "; for the waits of threads, run with --waits" if view == "waits" else ""
-        raise Refused(f"{option(view)}: no MPI was recorded in this experiment{threads}")
+        if view == "waits":
+            threads = "what threads wait for was not recorded, which `spartito run --waits` does"
+            raise Refused(f"{option(view)}: {threads}; and there is no MPI in this experiment")
+        raise Refused(f"{option(view)}: no MPI was recorded in this experiment")
     if not info["traced"]:
         raise Refused(f"{option(view)} needs the trace: run with --trace")
     try:

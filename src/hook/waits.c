@@ -43,17 +43,25 @@ SP_WAITS_TOGETHER struct sp_thread *sp_waits_thread(void)
 
 /* ---- the end of locks, and where they are made ---- */
 
-enum { LOCK_TYPE, RLOCK_TYPE, TYPES };
+enum { LOCK_TYPE, RLOCK_TYPE, SEMAPHORE_TYPE, TYPES };
 static struct {
 	allocfunc alloc;
 	destructor dealloc;
 } theirs[TYPES];
 
-#define TYPE(name, which)                                                                                              \
+/* One that came from another process was made there. */
+static void semaphore_made(PyObject *o)
+{
+	sp_frame *f = o && sp_waits_at_home() ? sp_frame_current(PyThreadState_Get()) : NULL;
+	if (f && PyUnicode_CompareWithASCIIString(sp_frame_code(f)->co_name, "__setstate__"))
+		sp_known_made(o);
+}
+
+#define TYPE(name, which, made)                                                                                        \
 	static PyObject *name##_alloc(PyTypeObject *type, Py_ssize_t n)                                                \
 	{                                                                                                              \
 		PyObject *o = theirs[which].alloc(type, n);                                                            \
-		sp_known_made(o);                                                                                      \
+		made(o);                                                                                               \
 		return o;                                                                                              \
 	}                                                                                                              \
 	static void name##_dealloc(PyObject *o)                                                                        \
@@ -62,8 +70,26 @@ static struct {
 			sp_known_forget(o);                                                                            \
 		theirs[which].dealloc(o);                                                                              \
 	}
-TYPE(lock, LOCK_TYPE)
-TYPE(rlock, RLOCK_TYPE)
+TYPE(lock, LOCK_TYPE, sp_known_made)
+TYPE(rlock, RLOCK_TYPE, sp_known_made)
+TYPE(semaphore, SEMAPHORE_TYPE, semaphore_made)
+
+static void take_type(int which, PyTypeObject *type)
+{
+	static const allocfunc allocs[TYPES] = {lock_alloc, rlock_alloc, semaphore_alloc};
+	static const destructor deallocs[TYPES] = {lock_dealloc, rlock_dealloc, semaphore_dealloc};
+	if (type->tp_dealloc == deallocs[which])
+		return;
+	theirs[which].alloc = type->tp_alloc;
+	theirs[which].dealloc = type->tp_dealloc;
+	type->tp_alloc = allocs[which];
+	type->tp_dealloc = deallocs[which];
+}
+
+void sp_waits_take_semaphores(PyTypeObject *type)
+{
+	take_type(SEMAPHORE_TYPE, type);
+}
 
 SP_WAITS_TOGETHER void sp_waits_begin(struct sp_wait *w, struct sp_thread *t, const struct sp_waits_place *p,
                                       struct sp_raw_object *object, unsigned kind, uint32_t holder,
@@ -468,21 +494,6 @@ static bool is_known(PyObject *thread)
 	return known;
 }
 
-static void take_types(void)
-{
-	static const allocfunc allocs[TYPES] = {lock_alloc, rlock_alloc};
-	static const destructor deallocs[TYPES] = {lock_dealloc, rlock_dealloc};
-	PyTypeObject *const types[TYPES] = {lock_type, rlock_type};
-	for (int i = 0; i < TYPES; i++) {
-		if (types[i]->tp_dealloc == deallocs[i])
-			continue;
-		theirs[i].alloc = types[i]->tp_alloc;
-		theirs[i].dealloc = types[i]->tp_dealloc;
-		types[i]->tp_alloc = allocs[i];
-		types[i]->tp_dealloc = deallocs[i];
-	}
-}
-
 static void missing(void)
 {
 	static const char why[] = "waits for Python's locks, because this interpreter has them in a way not known";
@@ -506,7 +517,8 @@ void sp_waits_start(void)
 		sp_waits_home = PyThreadState_Get()->interp;
 		for (int i = 0; i < METHODS; i++)
 			sp_method_take(&methods[i], definition(i, thread), rows[i].ours);
-		take_types();
+		take_type(LOCK_TYPE, lock_type);
+		take_type(RLOCK_TYPE, rlock_type);
 		sp_waits_calls_start();
 	}
 	Py_XDECREF(thread); /* as long as the interpreter */

@@ -19,6 +19,8 @@ static inline bool sp_waits_at_home(void)
 	return ts && ts->interp == sp_waits_home;
 }
 bool sp_waits_is_lock(PyObject *o);
+/* The type of the semaphores of multiprocessing: where they are made, and their end. */
+void sp_waits_take_semaphores(PyTypeObject *type);
 
 /* waits_known.c. An object was got by t, or given back. */
 void sp_known_acquired(struct sp_thread *t, const void *o);
@@ -51,10 +53,10 @@ bool sp_waits_clib_find(void);
 void sp_waits_clib_start(void);
 void sp_waits_clib_stop(void);
 
-/* Where the calling thread waits; t NULL: without the node. */
+/* Where the calling thread waits; t NULL: where it makes an object, without the node. */
 struct sp_waits_place {
 	uint64_t node;
-	PyCodeObject *code; /* borrowed; of the program's function; NULL: none */
+	PyCodeObject *code; /* borrowed; of the program's function; NULL: none, or none of it makes the object */
 	int at;             /* offset of the instruction, in bytes */
 	PyObject *user;     /* borrowed; the outermost object of threading, queue, … whose method waits; NULL: none */
 	unsigned kind;      /* enum sp_raw_wait_kind of that */
@@ -63,7 +65,9 @@ struct sp_waits_place {
 void sp_waits_find_place(struct sp_thread *t, struct sp_waits_place *p);
 /* String and line of a place in code; 0: not known. */
 uint32_t sp_waits_line(PyCodeObject *code, int at, uint32_t *line);
-uint32_t sp_waits_type_name(PyTypeObject *type);
+/* String of an object's type and, for a process of multiprocessing, its name and pid; with those, *own says that it
+ * needs no address. */
+uint32_t sp_waits_object_name(PyObject *o, unsigned kind, bool *own);
 
 /* The calling thread's location, if waits are recorded in it now. */
 struct sp_thread *sp_waits_thread(void);

@@ -386,6 +386,8 @@ static void take(const char *name, PyObject *module)
 		PyMethodDef *def = holder ? sp_method_of(holder, rows[i].name) : NULL;
 		const int flags = def ? def->ml_flags & ~(METH_CLASS | METH_STATIC | METH_COEXIST) : 0;
 		PyErr_Clear();
+		if (def && rows[i].kind == SP_RAW_WAIT_PROCESS_LOCK)
+			sp_waits_take_semaphores((PyTypeObject *)holder);
 		for (int k = 0; def && k < WAYS; k++)
 			if (flags == ways[k])
 				sp_method_take(&methods[i], def, functions[i][k]);

@@ -135,7 +135,9 @@ static PyObject *watch(PyObject *o)
  * the object is. */
 static const struct slot *made_with(PyObject *o, int deep)
 {
-	static const char *const parts[] = {"_lock", "_cond", "mutex", "_condition", "_started", "_flag", "_event"};
+	static const char *const parts[] = {"_lock",         "_cond",    "mutex",  "_condition",
+	                                    "_started",      "_flag",    "_event", "_shutdown_lock",
+	                                    "_waitpid_lock", "_semlock", "_rlock"};
 	const struct slot *s = find(o);
 	if (s && s->code)
 		return s;
@@ -154,9 +156,10 @@ SP_COLD static struct sp_raw_object *object_new(PyObject *o, unsigned kind, cons
 	struct slot *s = find(o);
 	const bool is_lock = sp_waits_is_lock(o);
 	PyObject *reference = is_lock || (s && s->watch) ? NULL : watch(o);
+	bool own = false;
 	const uint32_t name =
-	    type ? sp_define_name(SP_RAW_DEF_STRING, type, strlen(type)) : sp_waits_type_name(Py_TYPE(o));
-	struct sp_raw_object *r = sp_object_new(kind, o, name);
+	    type ? sp_define_name(SP_RAW_DEF_STRING, type, strlen(type)) : sp_waits_object_name(o, kind, &own);
+	struct sp_raw_object *r = sp_object_new(kind, own ? NULL : o, name);
 	const struct slot *from = made_with(o, 3);
 	if (r && from) {
 		PyCodeObject *code = from->code;

@@ -30,6 +30,9 @@ static const char *const library[] = {
     "_weakrefset",
 };
 
+/* What else makes objects for the program that calls it: packages, with all their modules. */
+static const char *const makers[] = {"asyncio", "concurrent", "multiprocessing"};
+
 static const struct {
 	const char *module, *name;
 	unsigned kind;
@@ -66,7 +69,7 @@ static const struct {
  * places: all is forgotten when something new is met and the number of modules has changed. */
 struct known {
 	const void *address;
-	unsigned what; /* 1 + : whether it is one of ours; kind */
+	unsigned what; /* enum role, or kind */
 };
 static struct known globals_known[CACHED], types_known[CACHED];
 static Py_ssize_t modules_then;
@@ -87,23 +90,34 @@ static void check_modules(void)
 	memset(types_known, 0, sizeof types_known);
 }
 
-SP_COLD static bool find_library(PyObject *globals)
+/* What a module does for the program. */
+enum role { NEITHER = 0, WAITS = 1, MAKES = 2 };
+
+SP_COLD static unsigned find_roles(PyObject *globals)
 {
 	PyObject *name = PyDict_GetItemString(globals, "__name__"); /* borrowed */
-	for (size_t i = 0; name && PyUnicode_Check(name) && i < sizeof library / sizeof *library; i++)
-		if (!PyUnicode_CompareWithASCIIString(name, library[i]))
-			return true;
-	return false;
+	if (!name || !PyUnicode_Check(name) || !PyUnicode_IS_COMPACT_ASCII(name))
+		return NEITHER;
+	const char *text = (const char *)PyUnicode_DATA(name);
+	for (size_t i = 0; i < sizeof library / sizeof *library; i++)
+		if (!strcmp(text, library[i]))
+			return WAITS | MAKES;
+	for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
+		const size_t n = strlen(makers[i]);
+		if (!strncmp(text, makers[i], n) && (!text[n] || text[n] == '.'))
+			return MAKES;
+	}
+	return NEITHER;
 }
 
-static bool is_library(PyObject *globals)
+static bool has_role(PyObject *globals, enum role role)
 {
 	struct known *k = cached(globals_known, globals);
 	if (SP_UNLIKELY(k->address != globals)) {
 		check_modules();
-		*k = (struct known){globals, find_library(globals)};
+		*k = (struct known){globals, find_roles(globals)};
 	}
-	return k->what;
+	return k->what & role;
 }
 
 SP_COLD static unsigned find_kind(PyTypeObject *type)
@@ -138,8 +152,9 @@ SP_WAITS_TOGETHER void sp_waits_find_place(struct sp_thread *t, struct sp_waits_
 {
 	sp_frame *f = sp_frame_current(PyThreadState_Get()), *last = f;
 	uint64_t unnamed = 0;
+	const enum role theirs = t ? WAITS : MAKES;
 	*p = (struct sp_waits_place){.node = t ? (uint64_t)sp_stack_node(t, &unnamed) : 0};
-	for (int i = 0; f && i < DEEPEST && is_library(sp_frame_globals(f)); i++) {
+	for (int i = 0; f && i < DEEPEST && has_role(sp_frame_globals(f), theirs); i++) {
 		PyObject *self = sp_cell_value(sp_frame_argument(f, 0));
 		const unsigned kind = self ? kind_of(Py_TYPE(self)) : 0;
 		if (!i && kind == SP_RAW_WAIT_CONDITION)
@@ -151,7 +166,8 @@ SP_WAITS_TOGETHER void sp_waits_find_place(struct sp_thread *t, struct sp_waits_
 		last = f;
 		f = sp_frame_back(f);
 	}
-	f = f ? f : last;
+	if (t && !f)
+		f = last;
 	if (f) {
 		p->code = sp_frame_code(f);
 		p->at = sp_frame_at(f);
@@ -174,8 +190,22 @@ uint32_t sp_waits_line(PyCodeObject *code, int at, uint32_t *line)
 	return id;
 }
 
-uint32_t sp_waits_type_name(PyTypeObject *type)
+/* Of a process of multiprocessing, "TYPE NAME (pid PID)"; new; NULL: it is not begun. */
+static PyObject *process_text(PyObject *type, PyObject *process)
 {
+	PyObject *popen = sp_plain_attribute(process, "_popen"), *text = NULL;
+	PyObject *pid = popen ? sp_plain_attribute(popen, "pid") : NULL, *name = sp_plain_attribute(process, "_name");
+	if (type && pid && PyLong_CheckExact(pid) && name && PyUnicode_CheckExact(name))
+		text = PyUnicode_FromFormat("%U %U (pid %S)", type, name, pid);
+	Py_XDECREF(name);
+	Py_XDECREF(pid);
+	Py_XDECREF(popen);
+	return text;
+}
+
+uint32_t sp_waits_object_name(PyObject *o, unsigned kind, bool *own)
+{
+	PyTypeObject *type = Py_TYPE(o);
 	SP_SAVE_EXCEPTION;
 	PyObject *module = type->tp_flags & Py_TPFLAGS_HEAPTYPE && type->tp_dict
 	                       ? PyDict_GetItemString(type->tp_dict, "__module__")
@@ -183,6 +213,12 @@ uint32_t sp_waits_type_name(PyTypeObject *type)
 	PyObject *text = module && PyUnicode_Check(module) && !strchr(type->tp_name, '.')
 	                     ? PyUnicode_FromFormat("%U.%s", module, type->tp_name)
 	                     : PyUnicode_FromString(type->tp_name);
+	PyObject *process = kind == SP_RAW_WAIT_PROCESS ? process_text(text, o) : NULL;
+	*own = process;
+	if (process) {
+		Py_XDECREF(text);
+		text = process;
+	}
 	struct sp_python_text name = sp_python_text(text, type->tp_name);
 	const uint32_t id = sp_define_name(SP_RAW_DEF_STRING, name.p, name.n);
 	Py_XDECREF(name.owner);

@@ -40,6 +40,7 @@ struct naming {
 	struct sp_arena *arena;
 	struct sp_intern titles; /* of each process: "PROCESS TITLE" */
 	uint32_t *title_of;      /* owned; of each lock */
+	uint32_t *life;          /* owned; of each lock: 1 + the location whose life it was for; 0: none */
 	uint32_t *number;        /* owned; of each lock that is no part: among those of its title; 0: none yet */
 	uint32_t *alike;         /* owned; of each title: how many objects have it */
 };
@@ -59,27 +60,40 @@ static const char *type_of(const struct sp_model *m, const struct sp_lock *o)
 	return strcmp(type, "lock") == 0 || strcmp(type, "thread.lock") == 0 ? "Lock" : type;
 }
 
-/* A thread holds such a thing as long as it lives. */
-static bool is_life(const struct sp_model *m, const struct sp_lock *o)
+static bool is_thread_of_c(const struct sp_model *m, const struct sp_lock *o)
 {
-	const struct sp_stack *s = &o->holder_stack;
+	return o->type != SP_NONE && strcmp(m->strings[o->type].p, "pthread_t") == 0;
+}
 
-	if (o->type != SP_NONE && strcmp(m->strings[o->type].p, "pthread_t") == 0)
-		return true;
+/* Where a thread gets what it holds as long as it lives. */
+static bool begins_life(const struct sp_model *m, const struct sp_stack *s)
+{
 	return s->n && strcmp(m->regions[s->regions[s->n - 1]].name.p, "threading:Thread._set_tstate_lock") == 0;
 }
 
-/* Into text, which has room for n bytes. */
-static void title(const struct sp_model *m, const struct sp_lock *o, char *text, size_t n)
+/* A thread holds such a thing as long as it lives. */
+static bool is_life(const struct sp_model *m, const struct sp_lock *o)
 {
+	return is_thread_of_c(m, o) || begins_life(m, &o->holder_stack);
+}
+
+/* Into text, which has room for n bytes. */
+static void title(const struct naming *g, size_t i, char *text, size_t n)
+{
+	const struct sp_model *m = g->m;
+	const struct sp_lock *o = &m->locks[i];
 	const struct sp_lock *whole = o->user == SP_NONE ? o : &m->locks[o->user];
 	const struct sp_lock *made = whole->made_file != SP_NONE ? whole : o;
 	const char *type = type_of(m, whole), *file, *slash;
 
 	if (o->kind == SP_LOCK_GIL) {
 		snprintf(text, n, "the GIL");
+	} else if (o->user == SP_NONE && g->life[i]) {
+		snprintf(text, n, "the end of %s", m->locations[g->life[i] - 1].name.p);
 	} else if (is_life(m, o) && o->holder != SP_NONE) {
 		snprintf(text, n, "the end of %s", m->locations[o->holder].name.p);
+	} else if (is_thread_of_c(m, o)) {
+		snprintf(text, n, "the end of a thread of C");
 	} else if (made->made_file != SP_NONE) {
 		file = m->strings[made->made_file].p;
 		slash = strrchr(file, '/');
@@ -110,7 +124,7 @@ static int find_titles(struct naming *g)
 		const int n = snprintf(text, sizeof(text), "%" PRIu32 " ", m->locks[i].process);
 		uint32_t t;
 
-		title(m, &m->locks[i], text + n, sizeof(text) - (size_t)n);
+		title(g, i, text + n, sizeof(text) - (size_t)n);
 		t = sp_intern(&g->titles, text, strlen(text));
 		if (t == SP_INTERN_FAILED)
 			return -1;
@@ -119,6 +133,19 @@ static int find_titles(struct naming *g)
 			g->number[shown(m, i)] = ++g->alike[t];
 	}
 	return 0;
+}
+
+static void find_lives(struct naming *g)
+{
+	const struct sp_model *m = g->m;
+	size_t i;
+
+	for (i = 0; i < m->n_lock_waits; i++) {
+		const struct sp_lock_wait *w = &m->lock_waits[i];
+
+		if (w->lock != SP_NONE && w->holder != SP_NONE && begins_life(m, &w->holder_stack))
+			g->life[w->lock] = w->holder + 1;
+	}
 }
 
 static int put_names(const struct naming *g, struct sp_str *names)
@@ -149,10 +176,14 @@ int sp_lock_names(struct sp_str **names, const struct sp_model *m, struct sp_are
 
 	*names = sp_arena_zalloc(arena, m->n_locks, sizeof(**names));
 	g.title_of = calloc(m->n_locks + 1, sizeof(*g.title_of));
+	g.life = calloc(m->n_locks + 1, sizeof(*g.life));
 	g.number = calloc(m->n_locks + 1, sizeof(*g.number));
 	g.alike = calloc(m->n_locks + 1, sizeof(*g.alike));
-	if (*names && g.title_of && g.number && g.alike && find_titles(&g) == 0)
-		rc = put_names(&g, *names);
+	if (*names && g.title_of && g.life && g.number && g.alike) {
+		find_lives(&g);
+		rc = find_titles(&g) == 0 ? put_names(&g, *names) : -1;
+	}
+	free(g.life);
 	free(g.title_of);
 	free(g.number);
 	free(g.alike);

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The sentences of the first screen: each true of the numbers, and none where there is nothing to say."""
 
+import re
 import shutil
 import sys
 
 import pytest
+import waiting
 from conftest import ROOT
 from spartito.analysis import Model
 from spartito.view import facts, words
@@ -173,3 +175,40 @@ def test_real_runs(tmp_path):
         shutil.copy(ROOT / f"tests/old-raw/v3-mpi-{rank}.raw", tmp_path / "mpi" / "raw")
     found = facts.facts(Model(tmp_path / "mpi"), str(tmp_path / "mpi"), {})
     assert any("MPI takes " in s for s in found["sentences"]) and len(found["processes"]) == 4
+
+
+DEADLOCK = """
+import os, threading, time
+locks = threading.Lock(), threading.Lock()
+ready = threading.Barrier(2)
+def work(own, other):
+    with own:
+        ready.wait()
+        with other:
+            pass
+for name, (own, other) in (("first", locks), ("second", locks[::-1])):
+    threading.Thread(target=work, args=(own, other), name=name, daemon=True).start()
+time.sleep(0.5)
+"""
+
+
+def test_a_deadlock_is_said_first(spartito, tmp_path):
+    waits = waiting.recorded(spartito, tmp_path, DEADLOCK)[0]
+    sentences = facts.facts(waits, str(tmp_path / "x"), {})["sentences"]
+    assert sentences[0] == "Deadlock at the end: 2 threads wait for each other."
+    for sentence in sentences[1:3]:
+        one, other = ("first", "second") if sentence.startswith("first") else ("second", "first")
+        assert sentence.startswith(f"{one} waits for Lock made at ") and f", which {other} holds; at " in sentence
+        assert sentence.endswith(" in __main__:work.")
+    assert not sentences[3].startswith(("first", "second", "Deadlock"))
+    assert sum("Threads waited " in sentence for sentence in sentences) == 1
+    for sentence in sentences:
+        assert sentence.endswith(".")
+
+
+def test_of_waits_the_longest(spartito, tmp_path):
+    waits = waiting.recorded(spartito, tmp_path, waiting.HELD.replace("KIND", "Lock"))[0]
+    sentences = facts.facts(waits, str(tmp_path / "x"), {})["sentences"]
+    (said_of,) = [text for text in sentences if text.startswith("Threads waited ")]
+    assert re.search(r" for each other and the like, \d+\.\d+ \w+ of it for Lock made at .*program\.py:3\.$", said_of)
+    assert not any("eadlock" in text for text in sentences)

@@ -300,8 +300,9 @@ def test_fork_while_a_lock_is_held(spartito, tmp_path):
     assert waits.lock(wait)["made_line"] == 3
 
 
-def test_the_report_of_a_lock_that_was_inherited(spartito, tmp_path):
-    recorded(spartito, tmp_path, """
+@pytest.mark.parametrize("wait", ["lock.acquire()", "lock.acquire(timeout=0.1)"])
+def test_the_report_of_a_lock_that_was_inherited(spartito, tmp_path, wait):
+    text = """
     import os, signal, threading, warnings
     warnings.simplefilter("ignore")
     lock, held, end = threading.Lock(), threading.Event(), threading.Event()
@@ -313,10 +314,12 @@ def test_the_report_of_a_lock_that_was_inherited(spartito, tmp_path):
     held.wait()
     if os.fork() == 0:
         signal.setitimer(signal.ITIMER_REAL, 1)  # which ends the child
-        lock.acquire()
+        WAIT
+        os._exit(0)
     os.wait()
     end.set()
-    """)
+    """
+    recorded(spartito, tmp_path, text.replace("WAIT", wait))
     shown = run(spartito, "report", "--waits", tmp_path / "x").stdout
     assert any("Lock made at" in line and line.endswith("a thread that is not in this process") for line in shown.splitlines())
 

@@ -3,11 +3,14 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
+from spartito import locktable
 from spartito._analyse import Model
 from test_cli_helpers import run
 from waiting import HELD, PROCESSES, Waits, command, line_of, recorded
@@ -133,3 +136,70 @@ def test_an_object_and_its_locks_are_one_row(spartito, tmp_path):
     rows = done.stdout.split("\n\n")[0].split("\n")[1:]
     assert sum(f"Queue made at program.py:{line_of(PARTS, 'made')}" in row for row in rows) == 1
     assert sum("Thread" in row.split("  most")[0] for row in rows) == 1
+
+
+MADE = """
+import asyncio, multiprocessing, os, threading, time
+from concurrent.futures import ThreadPoolExecutor
+def hold(lock, ready):
+    with lock:
+        ready.send(1)
+        time.sleep(0.3)
+async def handing():
+    await asyncio.to_thread(time.sleep, 0.1)  # thread of asyncio
+if __name__ == "__main__":
+    context = multiprocessing.get_context("fork")
+    lock = context.Lock()  # lock
+    queue = context.Queue()  # queue
+    threading.Timer(0.2, queue.put, (1,)).start()
+    queue.get()
+    mine, theirs = context.Pipe()
+    p = context.Process(target=hold, args=(lock, theirs), name="holder")
+    p.start()
+    mine.recv()
+    with lock:
+        pass
+    p.join()
+    print(p.pid)
+    with ThreadPoolExecutor(2) as pool:  # pool
+        pool.submit(time.sleep, 0.2)
+        time.sleep(0.05)  # the other thread has nothing to do
+    asyncio.run(handing())
+    threading.Thread(target=time.sleep, args=(0.3,), name="late").start()
+"""
+
+
+def test_where_the_library_made_what_it_waits_for(spartito, tmp_path):
+    """What the interpreter's library makes for a program is called after the program's line, processes by name and pid."""
+    _, out = recorded(spartito, tmp_path, MADE)
+    done = run(spartito, "report", "--waits", "--limit", "0", tmp_path / "x", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    objects = done.stdout.split("\n\n")[0]
+    for what, mark in (("synchronize.Lock", "lock"), ("queues.Queue", "queue")):
+        assert f"multiprocessing.{what} made at program.py:{line_of(MADE, mark)}" in objects
+    assert f"context.ForkProcess holder (pid {out.strip()})" in objects
+    assert "threading.py:" not in objects
+    if sys.version_info < (3, 13):  # later ones wait for it in C, without a lock of Python
+        assert "the end of late" in objects
+    assert not re.search(r"(Lock|Queue|Process|Executor) 0x", objects)
+    executors = set(re.findall(r"ThreadPoolExecutor made at (\S+)", objects))
+    assert executors - {f"program.py:{line_of(MADE, 'thread of asyncio')}"} == {f"program.py:{line_of(MADE, 'pool')}"}
+
+
+def test_files_of_libraries_are_shown_by_their_tails():
+    for path, shown in (
+        ("/usr/lib/python3.11/asyncio/base_events.py", "asyncio/base_events.py:829"),
+        ("/opt/x/lib64/python3.13t/site-packages/numpy/core/a.py", "numpy/core/a.py:829"),
+        ("/usr/lib/python3/dist-packages/yaml/a.py", "yaml/a.py:829"),
+        ("/elsewhere/lib/python/a.py", "/elsewhere/lib/python/a.py:829"),
+    ):
+        assert locktable.made({"made_file": path, "made_line": 829}) == shown
+
+
+def test_threads_of_c_are_called_in_the_same_words():
+    """Of one whose location is not known, no address is shown."""
+    known = {"process": 0, "kind": "thread", "type": "pthread_t", "user": None, "made_file": None, "made_line": 0}
+    locks = [{**known, "holder": h, "holder_stack": [], "address": 0x7F00 + i} for i, h in enumerate((0, None, None))]
+    info = {"locations": [{"name": "", "tid": 7, "process": 0}], "processes": [{"pid": 1}]}
+    names = locktable.Names({"locks": locks, "waits": []}, info)
+    assert names.told == ["the end of thread 7", "the end of a thread of C #1", "the end of a thread of C #2"]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 
-from spartito import memorytable, sampled
+from spartito import locktable, memorytable, sampled
 from spartito.reading import rank_number
 from spartito.text import count, name, percent, plural, seconds, shortened, size
 
@@ -218,8 +218,28 @@ def _memory(model: Model, info: dict[str, Any]) -> list[Sentence]:
     return [Sentence(f"Memory alone was recorded, and no calls: {size(whole)} were live at the peak, {share}.")]
 
 
+def _waits(model: Model, info: dict[str, Any]) -> tuple[list[Sentence], list[Sentence]]:
+    """Of threads that wait for each other in a circle; and of how long all threads waited."""
+    if not locktable.recorded(info):
+        return [], []
+    found = model.locks()
+    # a line within a circle begins with the name of a thread, which stays as it is
+    dead = [f"{line.strip() if line.startswith(' ') else _capital(line)}." for line in locktable.circles(found, info)]
+    longest = locktable.longest(found, info)
+    return [Sentence(text) for text in dead], [Sentence(f"{_capital(longest)}.")] if longest else []
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def sentences(model: Model, info: dict[str, Any], rows: list[tuple[int, dict[str, Any]]], cost: float) -> list[Sentence]:
     """rows: (index of the region, row of Model.flat()), those with the most own time first. cost: s that measuring took."""
+    deadlocks, waits = _waits(model, info)
+    return [*deadlocks, *_of_time(model, info, rows, cost), *waits]
+
+
+def _of_time(model: Model, info: dict[str, Any], rows: list[tuple[int, dict[str, Any]]], cost: float) -> list[Sentence]:
     total = sum(loc["busy"] for loc in info["locations"])
     visits = sum(loc["visits"] for loc in info["locations"])
     lines = _lines(model)
