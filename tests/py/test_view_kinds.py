@@ -215,8 +215,8 @@ def test_facts_of_a_run(recorded):
     assert [loc["name"] for loc in meta["locations"]] == ["MainThread", "helper"]
     assert meta["settings"]["c_calls"] == "0" and meta["settings"]["metrics"] == "rusage:ru_minflt" and meta["settings"]["hook"]
     assert meta["python"] == sys.version.split()[0]
-    absent = ("counters", "lines", "mpi", "io", "tasks", "messages", "waits", "memory", "locks")
-    has = {"trace": True, "metrics": True, **dict.fromkeys(absent, False)}
+    absent = ("states", "counters", "lines", "mpi", "io", "tasks", "messages", "waits", "memory", "locks")
+    has = {"trace": True, "time": True, "metrics": True, **dict.fromkeys(absent, False)}
     assert meta["has"] == {**has, "source": True, "compare": False}
     assert [m["name"] for m in meta["metrics"]] == ["ru_minflt"]
     calls = sum(loc["visits"] + loc["resumed"] for loc in info["locations"])
