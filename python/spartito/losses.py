@@ -127,7 +127,7 @@ def not_whole(info: dict[str, Any], directory: str) -> str:
     known = read(directory)
     lacking = (
         any(NO_LINES not in text for text in info["problems"])
-        or any(p["lost"].get("threads") for p in info["processes"])
+        or any(p["lost"].get("threads") or "sample_ended" in p["meta"] for p in info["processes"])
         or (known is not None and "." in known.roll)
     )
     if lacking:

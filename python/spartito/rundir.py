@@ -210,11 +210,11 @@ class Directory:
         kind, path = script(self.command)
         return kind == "file" and files <= len(statuses) and not os.path.lexists(path)
 
-    def describe(self, wait_status: int | None, ended: bool = False) -> None:
-        """Writes experiment.json, whole or not at all; ended: it is complete, though the status is not known. OSError: it could not
-        be written."""
+    def describe(self, wait_status: int | None, attached: str = "") -> None:
+        """Writes experiment.json, whole or not at all; attached: it is complete, though the status is not known, and this became of
+        the process that ran already ("ended", "runs"). OSError: it could not be written."""
         status, signal = _parts(wait_status)
-        running = wait_status is None and not ended
+        running = wait_status is None and not attached
         try:
             cwd = quoted(os.getcwd())
         except OSError:
@@ -231,6 +231,8 @@ class Directory:
             f'  "signal": {signal}',
             f'  "job": {quoted(batch_job()) if batch_job() else "null"}',
         ]
+        if attached:
+            lines.append(f'  "attached": {quoted(attached)}')
         if self.wanted:
             lines.append(f'  "wanted": {self.wanted}')
         if self.crew:

@@ -64,7 +64,7 @@ def _why(p: dict[str, Any], end: float) -> str:
 
 
 def missing(info: dict[str, Any]) -> list[str]:
-    """Processes that should have been sampled and were not."""
+    """Processes that should have been sampled and were not, or not to their end."""
     end = max((p["stop"] for p in info["processes"] if p["sampled"]), default=float("inf"))
     why: dict[str, list[int]] = {}
     for p in info["processes"]:
@@ -76,4 +76,21 @@ def missing(info: dict[str, Any]) -> list[str]:
     for text, pids in list(why.items())[:MOST]:
         who = f"process {pids[0]}" if len(pids) == 1 else plural(len(pids), "process")
         lines.append(f"not sampled: {who}: {text}")
+    return lines + _ended(info)
+
+
+def _ended(info: dict[str, Any]) -> list[str]:
+    """Samplers that were killed before their processes had ended."""
+    those = [p for p in info["processes"] if "sample_ended" in p["meta"]]
+    lines = []
+    for p in those[:MOST]:
+        unseen = _unseen([p])
+        lines.append(f"the sampler of process {p['pid']} ended after {seconds(_number(p, 'sample_ended'))}; {unseen}")
+    if len(those) > MOST:
+        lines.append(f"the samplers of {count(len(those) - MOST)} more processes ended before them; {_unseen(those[MOST:])}")
     return lines
+
+
+def _unseen(those: list[dict[str, Any]]) -> str:
+    known = sum(_number(p, "sample_unseen") for p in those)
+    return f"{seconds(known)} were not seen" if known else "what came after that was not seen"

@@ -306,6 +306,8 @@ int sp_walk_definitions(struct sp_raw_file *f, const struct sp_raw_part *p, sp_d
 /* load.c calls these, in this order: for each file, for each process, at the end. */
 int sp_build_process(struct sp_builder *b, struct sp_loading *l, struct sp_raw_file *raw, struct sp_err *e);
 int sp_build_definitions(struct sp_builder *b, struct sp_loading *l, struct sp_err *e);
+/* Where what is still open in a thread ends, in the ticks of its file. */
+uint64_t sp_build_thread_end(struct sp_loading *l, struct sp_raw_thread *t);
 /* t: NULL, where only samples speak of it; samples: NULL, where none do. */
 int sp_build_thread(struct sp_builder *b, struct sp_loading *l, struct sp_raw_thread *t, struct sp_raw_thread *samples,
                     struct sp_location *out, uint64_t end, struct sp_err *e);
@@ -447,6 +449,10 @@ int sp_samples_definitions(struct sp_builder *b, struct sp_loading *l, struct sp
 size_t sp_samples_strangers(const struct sp_loading *l);
 struct sp_raw_thread *sp_samples_thread(const struct sp_loading *l, uint64_t tid);
 int sp_samples_add_strangers(struct sp_builder *b, struct sp_loading *l, struct sp_err *e);
+/* The end of a thread that the process itself saw until `end`: a process that was killed cannot say when that was. */
+uint64_t sp_samples_end(struct sp_loading *l, struct sp_raw_thread *t, uint64_t end);
+/* When all threads are read: what a sampler that was killed could not say. */
+int sp_samples_tell(struct sp_builder *b, struct sp_loading *l, struct sp_err *e);
 uint64_t sp_samples_ticks(const struct sp_loading *l, uint64_t ns); /* of the samples' clock, as the process's */
 void sp_samples_keep(struct sp_loading *l);
 void sp_samples_close_file(struct sp_loading *l);

@@ -43,6 +43,9 @@ const char *const sp_process_end_names[SP_ENDS] = {"normal", "stopped", "abrupt"
 
 static enum sp_process_end end_of(const struct sp_raw_file *raw)
 {
+	/* who sampled it was killed, which says nothing of the process */
+	if (raw->header.start == SP_RAW_STARTED_SAMPLER && raw->header.ended == SP_RAW_RUNNING && !raw->running)
+		return SP_END_STOPPED;
 	switch (raw->header.ended) {
 	case SP_RAW_ENDED_NORMAL:
 		return SP_END_NORMAL;
@@ -102,8 +105,7 @@ static void waits_since(const struct sp_raw_file *f, const struct sp_raw_thread 
 		}
 }
 
-/* Where what is still open in a thread ends. */
-static uint64_t thread_end(struct sp_loading *l, struct sp_raw_thread *t)
+uint64_t sp_build_thread_end(struct sp_loading *l, struct sp_raw_thread *t)
 {
 	const struct sp_clock *c = &l->source->clock;
 	const struct sp_raw_header *h = &l->source->raw->header;
@@ -162,14 +164,18 @@ static int add_thread(struct sp_builder *b, struct sp_loading *l, size_t i, stru
 	struct sp_raw_thread *t = &raw->threads[i];
 	struct sp_location *out = &l->locations[i];
 	struct sp_place *place = &l->places[i];
+	struct sp_raw_thread *samples;
 	size_t k;
 
 	out->id = t->state.id;
 	out->creator = t->state.creator;
 	out->tid = t->state.tid;
 	sp_build_losses(l, out, &t->state);
-	*place =
-	    (struct sp_place){.source = (uint32_t)(l->source - b->priv->sources), .thread = i, .end = thread_end(l, t)};
+	*place = (struct sp_place){
+	    .source = (uint32_t)(l->source - b->priv->sources), .thread = i, .end = sp_build_thread_end(l, t)};
+	samples = sp_samples_thread(l, out->tid);
+	if (samples && !t->state.end)
+		place->end = sp_samples_end(l, samples, place->end);
 	l->begins[i] = t->state.begin < place->end ? t->state.begin : place->end;
 	if (place->end > l->end)
 		l->end = place->end;
@@ -177,7 +183,7 @@ static int add_thread(struct sp_builder *b, struct sp_loading *l, size_t i, stru
 		place->words += sp_raw_word_count(raw, &raw->parts[t->events.first + k]);
 	if (t->events.count && raw->header.start != SP_RAW_STARTED_SAMPLER)
 		l->process.traced = true;
-	return sp_build_thread(b, l, t, sp_samples_thread(l, out->tid), out, place->end, e);
+	return sp_build_thread(b, l, t, samples, out, place->end, e);
 }
 
 int sp_build_process(struct sp_builder *b, struct sp_loading *l, struct sp_raw_file *raw, struct sp_err *e)
@@ -209,7 +215,7 @@ int sp_build_process(struct sp_builder *b, struct sp_loading *l, struct sp_raw_f
 	for (i = 0; i < n; i++)
 		if (add_thread(b, l, i, e))
 			return -1;
-	if (sp_samples_add_strangers(b, l, e))
+	if (sp_samples_add_strangers(b, l, e) || sp_samples_tell(b, l, e))
 		return -1;
 	if (sp_build_io(b, l) || sp_build_line_process(b, l) || sp_build_lock_process(b, l))
 		return sp_model_no_memory(e);

@@ -3,6 +3,7 @@
  * by their system's number. */
 #include "model/private.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,6 +180,16 @@ uint64_t sp_samples_ticks(const struct sp_loading *l, uint64_t ns)
 	return c->first + (uint64_t)(ticks < 0x1p62 ? ticks : 0x1p62);
 }
 
+uint64_t sp_samples_end(struct sp_loading *l, struct sp_raw_thread *t, uint64_t end)
+{
+	uint64_t seen;
+
+	if (l->source->raw->header.ended)
+		return end;
+	seen = sp_samples_ticks(l, sp_build_thread_end(l->samples, t));
+	return seen > end ? seen : end;
+}
+
 /* Ids of locations are those of the process first. */
 static int add_stranger(struct sp_builder *b, struct sp_loading *l, size_t i, uint32_t id, struct sp_err *e)
 {
@@ -186,7 +197,7 @@ static int add_stranger(struct sp_builder *b, struct sp_loading *l, size_t i, ui
 	struct sp_raw_thread *t = &f->threads[i];
 	const size_t at = l->process.locations;
 	struct sp_location *out = &l->locations[at];
-	uint64_t end = t->state.end ? t->state.end : f->header.last.ticks;
+	uint64_t end = sp_build_thread_end(l->samples, t);
 
 	*out = (struct sp_location){
 	    .id = id, .creator = SP_NONE, .tid = t->state.tid, .name = l->samples->locations[i].name};
@@ -228,6 +239,81 @@ int sp_samples_add_strangers(struct sp_builder *b, struct sp_loading *l, struct 
 		sp_build_losses(l, &l->locations[l->process.locations - 1], &f->threads[i].state);
 	}
 	return 0;
+}
+
+/* ---- a sampler that was killed ---- */
+
+/* How often threads of the process were found anywhere. */
+static uint64_t count_samples(const struct sp_builder *b, const struct sp_loading *l, const struct sp_loading *s)
+{
+	const struct sp_ids *columns = &s->source->metrics;
+	const size_t width = b->m->n_metrics, at = columns->n && columns->to[0] ? columns->to[0] - 1 : width;
+	uint64_t sum = 0;
+	size_t i, k;
+
+	for (i = 0; at < width && i < l->process.locations; i++)
+		for (k = 0; k < l->locations[i].values; k++)
+			sum += b->priv->row_metrics[(l->locations[i].first_value + k) * width + at];
+	return sum;
+}
+
+/* Until when it is known to have looked, in ns since the process began to be recorded. */
+static uint64_t seen_until(const struct sp_loading *l, struct sp_loading *s)
+{
+	struct sp_raw_file *f = s->source->raw;
+	uint64_t last = f->header.last.ticks, end;
+	size_t i;
+
+	for (i = 0; i < f->n_threads; i++) {
+		end = sp_build_thread_end(s, &f->threads[i]);
+		last = end > last ? end : last;
+	}
+	return sp_clock_ns(&l->source->clock, s == l ? last : sp_samples_ticks(l, last));
+}
+
+static int add_meta(struct sp_builder *b, struct sp_process *p, const char *key, const char *value)
+{
+	struct sp_meta *all = sp_arena_zalloc(&b->priv->arena, p->metas + 1, sizeof(*all));
+
+	if (!all)
+		return -1;
+	if (p->metas)
+		memcpy(all, p->meta, p->metas * sizeof(*all));
+	all[p->metas].key = sp_model_str(b->m, key, strlen(key));
+	all[p->metas].value = sp_model_str(b->m, value, strlen(value));
+	p->meta = all;
+	return all[p->metas].key.p && all[p->metas++].value.p ? 0 : -1;
+}
+
+/* `sample_ended`: after so many seconds of the process; `sample_unseen`: so many followed, where that is known. */
+static int tell_of_end(struct sp_builder *b, struct sp_loading *l, struct sp_loading *s)
+{
+	const struct sp_raw_file *own = l->source->raw;
+	const uint64_t end = sp_clock_ns(&l->source->clock, l->end), seen = seen_until(l, s);
+	char text[40];
+
+	snprintf(text, sizeof(text), "%.6f", (double)seen / 1e9);
+	if (add_meta(b, &l->process, "sample_ended", text))
+		return -1;
+	if (s == l || !own->header.ended)
+		return 0;
+	snprintf(text, sizeof(text), "%.6f", end > seen ? (double)(end - seen) / 1e9 : 0.0);
+	return add_meta(b, &l->process, "sample_unseen", text);
+}
+
+int sp_samples_tell(struct sp_builder *b, struct sp_loading *l, struct sp_err *e)
+{
+	struct sp_loading *s = l->samples ? l->samples : l;
+	char text[24];
+
+	if (!l->process.sampled || *meta_of(&l->process, "sample_count"))
+		return 0;
+	snprintf(text, sizeof(text), "%" PRIu64, count_samples(b, l, s));
+	if (add_meta(b, &l->process, "sample_count", text))
+		return sp_model_no_memory(e);
+	if (s->source->raw->header.ended || s->source->raw->running)
+		return 0;
+	return tell_of_end(b, l, s) ? sp_model_no_memory(e) : 0;
 }
 
 /* ---- what stays ---- */

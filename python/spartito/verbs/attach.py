@@ -8,7 +8,7 @@ import os
 import time
 
 from spartito import rundir
-from spartito.attaching import Samplers, interrupted, until
+from spartito.attaching import Samplers, image, interrupted, until
 from spartito.looking import opened
 from spartito.rundir import Found
 from spartito.say import Refused, complain, reason, say
@@ -47,6 +47,7 @@ def main(given: dict[str, object], operands: list[str]) -> int:
         if not quiet:
             say(f"spartito: sampling process {pid} into {as_argument(directory.path)}" + ("" if duration else "; Ctrl-C ends it"))
         until(samplers, time.monotonic() + duration if duration else float("inf"), wanted)
+    became = "runs" if image(pid) else "ended"
     reasons = [sampler.why for sampler in (*samplers.before, *samplers.all.values()) if sampler.why]
     if not Found(directory.path).regions:
         directory.remove()
@@ -54,7 +55,7 @@ def main(given: dict[str, object], operands: list[str]) -> int:
     for why in reasons:
         complain(f"not sampled: {why}")
     try:
-        directory.describe(None, True)
+        directory.describe(None, became)
     except OSError as e:
         complain(f"the end is not recorded in experiment.json: {reason(e)}")
     from spartito._analyse import Model

@@ -20,7 +20,11 @@ def _how(known: dict[str, Any]) -> str:
         return f"exit status {known['status']}"
     if "launcher" in known and known["launcher"] is None:
         return "not recorded: the program measured itself"
-    return "not recorded: still running, or the launcher was killed"
+    attached = {
+        "ended": "not recorded: the process ended, but only who started it knows how",
+        "runs": "nothing: the process ran on when it was sampled no more",
+    }
+    return attached.get(str(known.get("attached")), "not recorded: still running, or the launcher was killed")
 
 
 def _worlds(info: dict[str, Any]) -> list[tuple[str, str]]:
