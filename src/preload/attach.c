@@ -31,6 +31,14 @@ __attribute__((constructor(101))) static void resolve(void)
 	sp_preload_real_vfork = sp_preload_real[SP_F_vfork];
 }
 
+SP_COLD void *sp_preload_resolve(enum sp_preload_function f)
+{
+	const int error = errno;
+	resolve();
+	errno = error;
+	return sp_preload_real[f];
+}
+
 static int find_code(struct dl_phdr_info *object, size_t size, void *arg)
 {
 	uintptr_t inside = (uintptr_t)arg, begin = UINTPTR_MAX, end = 0;

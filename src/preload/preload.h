@@ -121,7 +121,7 @@
 #define SP_PRELOAD_ID(symbol, name) SP_F_##symbol,
 enum sp_preload_function { SP_PRELOAD_FUNCTIONS(SP_PRELOAD_ID) SP_PRELOAD_N };
 
-extern void *sp_preload_real[SP_PRELOAD_N]; /* NULL: this C library has none */
+extern void *sp_preload_real[SP_PRELOAD_N]; /* NULL: this C library has none, or none was looked up yet */
 extern void *sp_preload_real_vfork;         /* the same, where assembler finds it */
 
 /* The wrapper of a function. The label in front of the linker keeps it apart from what the headers say of the function
@@ -129,7 +129,15 @@ extern void *sp_preload_real_vfork;         /* the same, where assembler finds i
 #define SP_WRAP(type, name, parameters)                                                                                \
 	SP_EXPORT type sp_preload_##name parameters __asm__(#name);                                                    \
 	type sp_preload_##name parameters
-#define SP_REAL(name) ((__typeof__(&sp_preload_##name))sp_preload_real[SP_F_##name])
+/* The real function. Constructors of other libraries run before ours, and may call any. */
+#define SP_REAL(name) ((__typeof__(&sp_preload_##name))sp_preload_real_of(SP_F_##name))
+/* Looks up all; the one of f. */
+void *sp_preload_resolve(enum sp_preload_function f);
+static inline void *sp_preload_real_of(enum sp_preload_function f)
+{
+	void *real = sp_preload_real[f];
+	return SP_LIKELY(real != NULL) ? real : sp_preload_resolve(f);
+}
 
 /* ---- one call ---- */
 

@@ -328,6 +328,30 @@ def test_other_libraries_stay_preloaded(spartito, tmp_path):
     assert out == f"1 {preload.LIBRARY}:{mine}\n"
 
 
+def test_constructors_of_other_libraries(spartito, tmp_path):
+    """They run before those of the wrappers, and nothing has been looked up by then."""
+    source = rb"""
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+int right;
+__attribute__((constructor)) static void begin(void)
+{
+	struct sigaction a;
+	char c[2] = "x";
+	int fd = open("/dev/zero", O_RDONLY);
+	right = fd >= 0 && read(fd, c, 1) == 1 && !*c && !close(fd) && !sigaction(SIGTERM, NULL, &a) && a.sa_handler == SIG_DFL;
+	FILE *f = fopen("/dev/zero", "r");
+	right = right && f && getc(f) == 0 && !fclose(f);
+}
+"""
+    subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", "mine.so"], input=source, cwd=tmp_path, check=True)
+    text = "import ctypes\nprint(ctypes.c_int.in_dll(ctypes.CDLL(None), 'right').value)\n"
+    _, out = recorded(spartito, tmp_path, text, env={"LD_PRELOAD": str(tmp_path / "mine.so")})
+    assert out == "1\n"
+
+
 def test_programs_that_are_not_python(spartito, tmp_path):
     command = ["sh", "-c", "echo one two | wc -w; cat /no/such/file; exit 3"]
     plain = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
