@@ -591,12 +591,3 @@ def test_start_and_stop(spartito, tmp_path):
         (wait,) = [w for w in waits.found["waits"] if w["kind"] == "lock"]
         assert wait["count"] == 1
         assert wait["time"] > 0
-
-
-def test_without_the_option_nothing_is_taken(spartito, tmp_path):
-    (tmp_path / "program.py").write_text(HELD.replace("KIND", "Lock"))
-    done = run(spartito, "run", "-q", "-o", tmp_path / "x", "--", sys.executable, "program.py", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    model = Model(str(tmp_path / "x"))
-    assert model.locks() == {"locks": [], "waits": [], "circles": [], "awaits": []}
-    assert "wait_time" not in [m["name"] for m in model.info()["metrics"]]

@@ -5,13 +5,14 @@ allocators with locks of their own, locks that are taken for fork."""
 import errno
 import os
 import subprocess
+import sys
 import textwrap
 
 import pytest
 from conftest import ROOT
 from spartito._analyse import Model
 from test_cli_helpers import run
-from waiting import Waits, command, recorded
+from waiting import HELD, Waits, command, recorded
 
 
 def built(directory, name, *options):
@@ -155,3 +156,12 @@ def test_children_that_load_a_library(spartito, tmp_path, left, contend):
     """
     _, out = recorded(spartito, tmp_path, text)
     assert out == "0\n"
+
+
+def test_without_the_option_nothing_is_taken(spartito, tmp_path):
+    (tmp_path / "program.py").write_text(HELD.replace("KIND", "Lock"))
+    done = run(spartito, "run", "-q", "-o", tmp_path / "x", "--", sys.executable, "program.py", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    model = Model(str(tmp_path / "x"))
+    assert model.locks() == {"locks": [], "waits": [], "circles": [], "awaits": []}
+    assert "wait_time" not in [m["name"] for m in model.info()["metrics"]]
