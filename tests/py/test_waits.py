@@ -582,9 +582,7 @@ def test_start_and_stop(spartito, tmp_path):
         waits(0.02)
     """
     (tmp_path / "program.py").write_text(textwrap.dedent(text))
-    done = subprocess.run(
-        [sys.executable, "program.py", str(tmp_path / "x")], cwd=tmp_path, capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "program.py", str(tmp_path / "x")], cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     for i in range(3):
         waits = Waits(Model(str(tmp_path / f"x{i}")))
