@@ -442,8 +442,10 @@ static int open_descriptor(struct sp_raw_file **out, int fd, const char *name, s
 
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
 		return sp_fail(e, 0, "%s: not a file", name);
-	n = (size_t)st.st_size;
 	running = st.st_size >= PAGE && is_running(fd, name);
+	if (fstat(fd, &st) != 0) /* it may have ended just now, and then it was cut before it said so */
+		return sp_fail(e, errno, "%s: %s", name, strerror(errno));
+	n = (size_t)st.st_size;
 	if (running)
 		copy = copy_running(fd, &n);
 	if (!copy && n > 0)

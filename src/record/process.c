@@ -353,7 +353,8 @@ void sp_process_stop(enum sp_raw_ended how)
 	sp_process.paused = false;
 	sp_process_sync();
 	sp_process.header->end_ticks = now;
-	sp_process.header->ended = how;
 	sp_buffer_close();
+	/* last: who reads it takes the length that the file has from here on */
+	__atomic_store_n(&sp_process.header->ended, how, __ATOMIC_SEQ_CST);
 	pthread_mutex_unlock(&sp_process.lock);
 }
