@@ -155,7 +155,8 @@ def test_the_terminal_is_closed(tmp_path, spartito):
     """What would be said goes nowhere; the experiment is whole."""
     with running(BUSY) as p:
         ours, theirs = pty.openpty()
-        begin = "import os, sys, fcntl, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+        begin = "import os, sys, fcntl, signal, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+        begin += "signal.signal(signal.SIGHUP, signal.SIG_DFL); "  # which nohup has ignored
         begin += "os.execv(sys.argv[1], sys.argv[1:])"
         command = [sys.executable, "-c", begin, *spartito, "attach", "-o", "out", str(p.pid)]
         with subprocess.Popen(command, cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs) as attach:
