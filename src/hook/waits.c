@@ -46,43 +46,51 @@ SP_WAITS_TOGETHER struct sp_thread *sp_waits_thread(void)
 enum { LOCK_TYPE, RLOCK_TYPE, SEMAPHORE_TYPE, TYPES };
 static struct {
 	allocfunc alloc;
+	newfunc make;
 	destructor dealloc;
 } theirs[TYPES];
 
-/* One that came from another process was made there. */
-static void semaphore_made(PyObject *o)
-{
-	sp_frame *f = o && sp_waits_at_home() ? sp_frame_current(PyThreadState_Get()) : NULL;
-	if (f && PyUnicode_CompareWithASCIIString(sp_frame_code(f)->co_name, "__setstate__"))
-		sp_known_made(o);
-}
-
-#define TYPE(name, which, made)                                                                                        \
-	static PyObject *name##_alloc(PyTypeObject *type, Py_ssize_t n)                                                \
-	{                                                                                                              \
-		PyObject *o = theirs[which].alloc(type, n);                                                            \
-		made(o);                                                                                               \
-		return o;                                                                                              \
-	}                                                                                                              \
+#define DEALLOC(name, which)                                                                                           \
 	static void name##_dealloc(PyObject *o)                                                                        \
 	{                                                                                                              \
 		if (sp_waits_at_home())                                                                                \
 			sp_known_forget(o);                                                                            \
 		theirs[which].dealloc(o);                                                                              \
 	}
-TYPE(lock, LOCK_TYPE, sp_known_made)
-TYPE(rlock, RLOCK_TYPE, sp_known_made)
-TYPE(semaphore, SEMAPHORE_TYPE, semaphore_made)
+#define TYPE(name, which)                                                                                              \
+	static PyObject *name##_alloc(PyTypeObject *type, Py_ssize_t n)                                                \
+	{                                                                                                              \
+		PyObject *o = theirs[which].alloc(type, n);                                                            \
+		sp_known_made(o);                                                                                      \
+		return o;                                                                                              \
+	}                                                                                                              \
+	DEALLOC(name, which)
+TYPE(lock, LOCK_TYPE)
+TYPE(rlock, RLOCK_TYPE)
+DEALLOC(semaphore, SEMAPHORE_TYPE)
+
+/* Not where one came from another process: it was made there. */
+static PyObject *semaphore_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+	PyObject *o = theirs[SEMAPHORE_TYPE].make(type, args, kwargs);
+	if (o && sp_waits_at_home())
+		sp_known_made(o);
+	return o;
+}
 
 static void take_type(int which, PyTypeObject *type)
 {
-	static const allocfunc allocs[TYPES] = {lock_alloc, rlock_alloc, semaphore_alloc};
+	static const allocfunc allocs[TYPES] = {lock_alloc, rlock_alloc, NULL};
 	static const destructor deallocs[TYPES] = {lock_dealloc, rlock_dealloc, semaphore_dealloc};
 	if (type->tp_dealloc == deallocs[which])
 		return;
 	theirs[which].alloc = type->tp_alloc;
+	theirs[which].make = type->tp_new;
 	theirs[which].dealloc = type->tp_dealloc;
-	type->tp_alloc = allocs[which];
+	if (allocs[which])
+		type->tp_alloc = allocs[which];
+	else
+		type->tp_new = semaphore_new; /* before 3.11 it does not ask for memory by tp_alloc */
 	type->tp_dealloc = deallocs[which];
 }
 

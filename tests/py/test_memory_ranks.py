@@ -147,11 +147,14 @@ def test_the_limit_is_marked_in_a_trace(spartito, tmp_path):
         spartito,
         tmp_path,
         """
+import time
 def big():
     return len(bytearray(b"x") * 90_000_000)  # big
 for i in range(3):
     big()
-    x = [bytes(1000) for j in range(3000)]
+    end = time.monotonic() + 0.2  # the size is looked at from time to time, and where something is allocated
+    while time.monotonic() < end:
+        x = [bytes(1000) for j in range(3000)]
 """,
         "--limit-rss",
         "60M",
