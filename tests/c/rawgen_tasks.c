@@ -42,7 +42,7 @@ static void define(struct rg_process *p)
 {
 	static const struct sp_raw_tasks never = {.tasks = 1};
 	static const struct sp_raw_tasks rest = {5, {1, 1, 1, 1}, 70, 80, 9};
-	static const struct sp_raw_awaited awaited = {2, 1000, 600, FUTURE, 0};
+	static const struct sp_raw_awaited awaited = {2, 1000, 600, FUTURE, 0, 0};
 	static const struct sp_raw_handed handed = {2, 1, 25, 25};
 	static const struct sp_raw_child child = {1300, 1700, 256, 0};
 	uint32_t i;

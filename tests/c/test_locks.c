@@ -201,7 +201,7 @@ static void test_unbalanced(void)
 /* Many waits at one deep place ask for far more memory than the file has. */
 static void test_amplified(void)
 {
-	enum { DEEP = 4000, WAITS = 100000 };
+	enum { DEEP = 4000, WAITS = 10000 };
 	const char *dir = scratch_experiment();
 	struct rg_process *p = rg_process(7, 1, 900, false);
 	struct rg_thread *t = rg_thread(p, "MainThread", 7, SP_RAW_NONE, 900);
