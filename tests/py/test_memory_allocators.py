@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Allocators other than the C library's and Python's usual ones: what is recorded is exact, or one line says what is not."""
 
-import ctypes.util
 import os
 import shlex
 import subprocess
