@@ -42,42 +42,22 @@ def d(): time.sleep(0.0013)
 for i in range(ROUNDS):
     a(); b(); c(); d()
 """
-TOOLS = (
-    "none",
-    "spartito --sample",
-    "spartito --sample-native",
-    "py-spy",
-    "py-spy --nonblocking",
-    "austin",
-    "pyinstrument",
-    "scalene",
-)
+OURS = ("spartito --sample", "spartito --sample-native")
+TOOLS = ("none", *OURS, "py-spy", "py-spy --nonblocking", "austin", "pyinstrument", "scalene")
 
 
 def command(python, tool, script, directory):
     """The command line, but for the script's own arguments."""
     near = os.path.dirname(python)
     out = os.path.join(directory, "out")
-    run = [os.path.join(near, "spartito"), "run", "-q", "-o", out, "--sample"]
+    ours = [os.path.join(near, "spartito"), "run", "-q", "-o", out, "--sample"]
+    spy = [os.path.join(near, "py-spy"), "record", "-r", "100", "-f", "raw", "-o", out]
     return {
         "none": [python, script],
-        "spartito --sample": [*run, "--", python, script],
-        "spartito --sample-native": [*run, "--sample-native", "--", python, script],
-        "py-spy": [os.path.join(near, "py-spy"), "record", "-r", "100", "-f", "raw", "-o", out, "--", python, script],
-        "py-spy --nonblocking": [
-            os.path.join(near, "py-spy"),
-            "record",
-            "--nonblocking",
-            "-r",
-            "100",
-            "-f",
-            "raw",
-            "-o",
-            out,
-            "--",
-            python,
-            script,
-        ],
+        "spartito --sample": [*ours, "--", python, script],
+        "spartito --sample-native": [*ours, "--sample-native", "--", python, script],
+        "py-spy": [*spy, "--", python, script],
+        "py-spy --nonblocking": [*spy, "--nonblocking", "--", python, script],
         "austin": [os.path.join(near, "austin"), "-i", "10000", "-o", out, python, script],
         "pyinstrument": [python, "-m", "pyinstrument", "-i", "0.01", "-o", out, script],
         "scalene": [python, "-m", "scalene", "run", "--cpu-only", "-o", out, script],
@@ -156,7 +136,7 @@ def collect(bench, work, quick):
     os.makedirs(place)
     names = list(programs.PROGRAMS)
     print(f"sampling, Python {bench.version} …", file=sys.stderr, flush=True)
-    best = measure(bench.python, place, names, 1 if quick else 4)
+    best = measure(bench.python, place, names, 1 if quick else 2)
     far = shares(bench.python, place, 250 if quick else 2500)
     shutil.rmtree(place)
     rows = []
@@ -165,23 +145,11 @@ def collect(bench, work, quick):
             print(f"{tool} does not run here and is not measured", file=sys.stderr)
             continue
         r = ratio(best, tool, names, 0)
-        most = {"spartito --sample": MOST, "spartito --sample-native": MOST_NATIVE}.get(tool)
-        rows.append(
-            (
-                f"12 programs while {tool} looks at them 100 times a second, Python {bench.version}, relative to plain Python",
-                f"{r:.3f}",
-                f"at most {most}" if most else "",
-                r <= most if most else None,
-            )
-        )
-    rows.append(
-        (
-            "largest error of a function's share of the time, sampled at 100 Hz, against its calls",
-            f"{100 * far:.1f} points",
-            f"at most {100 * MOST_SHARE:.0f}",
-            far <= MOST_SHARE,
-        )
-    )
+        most = dict(zip(OURS, (MOST, MOST_NATIVE))).get(tool)
+        title = f"12 programs while {tool} looks at them 100 times a second, Python {bench.version}, relative to plain Python"
+        rows.append((title, f"{r:.3f}", f"at most {most}" if most else "", r <= most if most else None))
+    title = "largest error of a function's share of the time, sampled at 100 Hz, against its calls"
+    rows.append((title, f"{100 * far:.1f} points", f"at most {100 * MOST_SHARE:.0f}", far <= MOST_SHARE))
     return rows
 
 
