@@ -169,12 +169,20 @@ static int define_locally(struct sp_otf2 *a)
 	return 0;
 }
 
+static void number_teams(struct sp_otf2 *a)
+{
+	for (uint32_t i = 0; i < a->m->n_processes; i++)
+		a->teams[i] =
+		    sp_otf2_picked(a, i) && a->m->processes[i].locations ? COMM_TEAMS + a->n_teams++ : SP_NONE;
+}
+
 static int prepare(struct sp_otf2 *a)
 {
 	const struct sp_model *m = a->m;
 
 	a->strings.arena = &a->arena;
 	a->string_refs = sp_arena_alloc(&a->arena, m->n_strings * sizeof *a->string_refs);
+	a->teams = sp_arena_alloc(&a->arena, m->n_processes * sizeof *a->teams);
 	a->created = sp_arena_zalloc(&a->arena, m->n_locations, sizeof *a->created);
 	a->creation = sp_arena_zalloc(&a->arena, m->n_locations, sizeof *a->creation);
 	size_t slots = m->n_parameters * PARAMETER_TYPES;
@@ -182,11 +190,13 @@ static int prepare(struct sp_otf2 *a)
 	a->parameters = sp_arena_alloc(&a->arena, slots * sizeof *a->parameters);
 	a->events = sp_arena_zalloc(&a->arena, m->n_locations, sizeof *a->events);
 	a->handles = sp_arena_zalloc(&a->arena, m->n_io_handles, sizeof *a->handles);
+	a->handle_order = sp_arena_alloc(&a->arena, m->n_io_handles * sizeof *a->handle_order);
 	a->attributes = OTF2_AttributeList_New();
-	if (!a->string_refs || !a->created || !a->creation || !a->parameter_refs || !a->parameters || !a->events ||
-	    !a->handles || !a->attributes)
+	if (!a->string_refs || !a->teams || !a->created || !a->creation || !a->parameter_refs || !a->parameters ||
+	    !a->events || !a->handles || !a->handle_order || !a->attributes)
 		return sp_otf2_fail_memory(a);
 	a->files.arena = &a->arena;
+	number_teams(a);
 	if (sp_otf2_prepare_waits(a) || sp_otf2_prepare_mpi(a) || sp_otf2_prepare_samples(a) ||
 	    sp_otf2_prepare_heaps(a))
 		return -1;

@@ -32,7 +32,7 @@ enum attribute {
 	ATTRIBUTE_LINE,
 	ATTRIBUTE_WAIT_ENDED
 };
-enum comm { COMM_ALL, COMM_THREADS /* and the process */ };
+enum comm { COMM_ALL, COMM_TEAMS /* the first of those of processes */ };
 
 /* Metrics that are read together. */
 struct sp_otf2_class {
@@ -55,7 +55,8 @@ struct sp_otf2_waits {
 
 /* What the events say of an I/O handle. */
 struct sp_otf2_handle {
-	bool seen, created;
+	uint32_t number; /* its reference and 1; 0: no event names it, and it is not in the archive */
+	bool created;
 	bool open;         /* an operation has begun */
 	uint32_t location; /* in which */
 	uint64_t matching; /* the operation's number there */
@@ -64,7 +65,8 @@ struct sp_otf2_handle {
 /* A rank that has no events, because its process was not measured or is not in the archive, but is named by some: so
  * that messages to it have an end. */
 struct sp_otf2_stranger {
-	uint32_t rank; /* among those of all worlds; SP_NONE: it stands for all that no event names */
+	uint32_t rank;    /* among those of all worlds; SP_NONE: it stands for all that no event names */
+	uint32_t process; /* in the model; SP_NONE: it was not measured */
 	OTF2_LocationRef location;
 	OTF2_LocationGroupRef group;
 };
@@ -81,7 +83,9 @@ struct sp_otf2 {
 	struct sp_arena arena;
 	struct sp_intern strings; /* number in the table = OTF2 reference */
 	uint32_t *string_refs;    /* of each string of the model, SP_NONE: not yet used */
-	uint32_t *created;        /* locations whose creator is known, by creator and time */
+	uint32_t *teams;          /* of each process: the communicator of its threads; SP_NONE: it has none */
+	uint32_t n_teams;
+	uint32_t *created; /* locations whose creator is known, by creator and time */
 	size_t n_created;
 	bool *creation; /* of each location: it is written */
 	struct sp_otf2_waits waits;
@@ -92,12 +96,17 @@ struct sp_otf2 {
 	struct sp_otf2_class *classes; /* owned; behind those of the counters */
 	uint32_t n_classes;
 	struct sp_otf2_handle *handles;
+	uint32_t *handle_order; /* the model's indices in the order of their references */
+	uint32_t n_handles;
 	bool posix_io, mpi_io;  /* there is something of it */
 	struct sp_intern files; /* number in the table = OTF2 reference */
 	uint32_t n_groups;      /* those that the events of MPI name come first */
 	uint32_t n_topologies, n_dimensions;
-	uint32_t *comm_refs; /* of each communicator of the model */
-	bool *comm_seen, *win_seen;
+	/* of each communicator and window of the model; SP_NONE: no event names it, and it is not in the archive */
+	uint32_t *comm_refs, *win_refs;
+	uint32_t *comm_order, *win_order; /* the model's indices in the order of these numbers */
+	uint32_t n_comm_refs, n_win_refs;
+	OTF2_CommRef self;     /* one MPI_COMM_SELF stands for that of each process; SP_NONE: there is none */
 	uint32_t *world_first; /* of each world: its rank 0 among all ranks; behind them the number of all */
 	bool *rank_seen;       /* of all ranks: an event names it */
 	uint32_t *rank_places; /* of all ranks: the number in the group of those in the archive; SP_NONE: it is not */
@@ -139,6 +148,23 @@ static inline OTF2_LocationRef sp_otf2_location(const struct sp_model *m, uint32
 static inline bool sp_otf2_picked(const struct sp_otf2 *a, uint32_t process)
 {
 	return a->o->process == SP_NONE || a->o->process == process;
+}
+
+/* Of a process in the archive: readers expect numbers without gaps. */
+static inline OTF2_LocationGroupRef sp_otf2_process(const struct sp_otf2 *a, uint32_t process)
+{
+	return a->o->process == SP_NONE ? process : 0;
+}
+
+static inline uint32_t sp_otf2_processes(const struct sp_otf2 *a)
+{
+	return a->o->process == SP_NONE ? (uint32_t)a->m->n_processes : 1;
+}
+
+/* The threads of a location's process. */
+static inline OTF2_CommRef sp_otf2_team(const struct sp_otf2 *a, uint32_t location)
+{
+	return a->teams[a->m->locations[location].process];
 }
 
 /* The reference of a parameter with that kind of value (SP_EVENT_PARAMETER_…). */

@@ -54,7 +54,7 @@ static void put_creation(struct stream *s, uint32_t location, uint64_t time)
 	if (s->a->creation[location] || l->creator != s->location)
 		return;
 	s->a->creation[location] = true;
-	OTF2_EvtWriter_ThreadCreate(s->w, NULL, time, COMM_THREADS + l->process, l->id);
+	OTF2_EvtWriter_ThreadCreate(s->w, NULL, time, sp_otf2_team(s->a, location), l->id);
 }
 
 /* What stands in the stream beside its own events, until a moment. Threads are started in the stream of their creator,
@@ -270,7 +270,7 @@ static void put_begin(struct stream *s, uint64_t first)
 		put_program(s, p, time);
 	} else {
 		OTF2_AttributeList_AddUint64(a->attributes, ATTRIBUTE_THREAD, l->tid);
-		OTF2_EvtWriter_ThreadBegin(s->w, a->attributes, time, COMM_THREADS + l->process, thread_number(l));
+		OTF2_EvtWriter_ThreadBegin(s->w, a->attributes, time, sp_otf2_team(a, s->location), thread_number(l));
 	}
 	s->last = time;
 }
@@ -292,7 +292,7 @@ static void put_end(struct stream *s)
 			put_marker(s, time, MARKER_LOST, p->lost_reason);
 		OTF2_EvtWriter_ProgramEnd(s->w, NULL, time, OTF2_UNDEFINED_INT64);
 	} else {
-		OTF2_EvtWriter_ThreadEnd(s->w, NULL, time, COMM_THREADS + l->process, thread_number(l));
+		OTF2_EvtWriter_ThreadEnd(s->w, NULL, time, sp_otf2_team(s->a, s->location), thread_number(l));
 	}
 	if (time > s->a->last)
 		s->a->last = time;

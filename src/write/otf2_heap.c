@@ -63,7 +63,7 @@ void sp_otf2_define_heaps(struct sp_otf2 *a, OTF2_MetricMemberRef first)
 		for (uint32_t i = 0; a->heap_refs[p] != SP_NONE && i < SP_HEAP_SERIES; i++)
 			OTF2_GlobalDefWriter_WriteMetricInstance(a->defs, a->heap_refs[p] + i, class + i,
 			                                         sp_otf2_location(m, m->processes[p].first_location),
-			                                         OTF2_SCOPE_LOCATION_GROUP, p);
+			                                         OTF2_SCOPE_LOCATION_GROUP, sp_otf2_process(a, p));
 }
 
 void sp_otf2_define_peaks(struct sp_otf2 *a, uint32_t process)
@@ -74,9 +74,9 @@ void sp_otf2_define_peaks(struct sp_otf2 *a, uint32_t process)
 	if (!h)
 		return;
 	value.uint64 = h->peak_bytes;
-	OTF2_GlobalDefWriter_WriteLocationGroupProperty(a->defs, process, sp_otf2_literal(a, "heap peak"),
-	                                                OTF2_TYPE_UINT64, value);
+	OTF2_GlobalDefWriter_WriteLocationGroupProperty(a->defs, sp_otf2_process(a, process),
+	                                                sp_otf2_literal(a, "heap peak"), OTF2_TYPE_UINT64, value);
 	value.uint64 = h->resident_peak;
-	OTF2_GlobalDefWriter_WriteLocationGroupProperty(a->defs, process, sp_otf2_literal(a, "resident peak"),
-	                                                OTF2_TYPE_UINT64, value);
+	OTF2_GlobalDefWriter_WriteLocationGroupProperty(a->defs, sp_otf2_process(a, process),
+	                                                sp_otf2_literal(a, "resident peak"), OTF2_TYPE_UINT64, value);
 }

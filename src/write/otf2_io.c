@@ -72,6 +72,18 @@ static uint64_t number_of(const struct sp_otf2 *a, const struct sp_event *ev)
 	return a->m->io_handles[ev->id].mpi ? 2 * own - 1 : own;
 }
 
+/* Numbered as they are met, without gaps. */
+static OTF2_IoHandleRef handle(struct sp_otf2 *a, uint32_t index)
+{
+	struct sp_otf2_handle *h = &a->handles[index];
+
+	if (!h->number) {
+		a->handle_order[a->n_handles++] = index;
+		h->number = a->n_handles;
+	}
+	return h->number - 1;
+}
+
 static int put_begin(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location, const struct sp_event *ev)
 {
 	static const OTF2_IoOperationMode modes[] = {OTF2_IO_OPERATION_MODE_READ, OTF2_IO_OPERATION_MODE_WRITE,
@@ -90,8 +102,9 @@ static int put_begin(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location, co
 	}
 	if (io->offset != UINT64_MAX)
 		OTF2_AttributeList_AddUint64(a->attributes, ATTRIBUTE_OFFSET, io->offset);
-	return OTF2_EvtWriter_IoOperationBegin(w, a->attributes, ev->time, ev->id, modes[io->mode < 3 ? io->mode : 0],
-	                                       (OTF2_IoOperationFlag)flags, (uint64_t)io->asked, number_of(a, ev));
+	return OTF2_EvtWriter_IoOperationBegin(w, a->attributes, ev->time, handle(a, ev->id),
+	                                       modes[io->mode < 3 ? io->mode : 0], (OTF2_IoOperationFlag)flags,
+	                                       (uint64_t)io->asked, number_of(a, ev));
 }
 
 static int put_complete(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location, const struct sp_event *ev)
@@ -100,11 +113,12 @@ static int put_complete(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location,
 	const struct sp_io *io = ev->u.io;
 
 	if (io->matching)
-		return OTF2_EvtWriter_IoOperationComplete(w, NULL, ev->time, ev->id, io->bytes, number_of(a, ev));
+		return OTF2_EvtWriter_IoOperationComplete(w, NULL, ev->time, handle(a, ev->id), io->bytes,
+		                                          number_of(a, ev));
 	if (!h->open || h->location != location)
 		return 0; /* its begin was lost, and the location's marker tells of that */
 	h->open = false;
-	return OTF2_EvtWriter_IoOperationComplete(w, NULL, ev->time, ev->id, io->bytes, number_of(a, ev));
+	return OTF2_EvtWriter_IoOperationComplete(w, NULL, ev->time, handle(a, ev->id), io->bytes, number_of(a, ev));
 }
 
 static OTF2_IoFileRef file_of(struct sp_otf2 *a, struct sp_str path)
@@ -134,30 +148,31 @@ int sp_otf2_io(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location, const st
 	if (ev->kind == SP_EVENT_IO_DELETE)
 		return put_delete(a, w, ev);
 	flags = a->m->io_handles[ev->id].flags;
-	a->handles[ev->id].seen = true;
+	const OTF2_IoHandleRef ref = handle(a, ev->id);
 	switch (ev->kind) {
 	case SP_EVENT_IO_CREATE:
 		if (found)
 			return 0;
 		a->handles[ev->id].created = true;
-		return OTF2_EvtWriter_IoCreateHandle(w, NULL, ev->time, ev->id, access_of(flags),
+		return OTF2_EvtWriter_IoCreateHandle(w, NULL, ev->time, ref, access_of(flags),
 		                                     (OTF2_IoCreationFlag)flags_of(flags, creation_flags),
 		                                     (OTF2_IoStatusFlag)flags_of(flags, status_flags));
 	case SP_EVENT_IO_DESTROY:
-		return OTF2_EvtWriter_IoDestroyHandle(w, NULL, ev->time, ev->id);
+		return OTF2_EvtWriter_IoDestroyHandle(w, NULL, ev->time, ref);
 	case SP_EVENT_IO_DUP:
-		a->handles[io->to].seen = a->handles[io->to].created = true;
+		a->handles[io->to].created = true;
 		flags = flags_of(a->m->io_handles[io->to].flags, status_flags);
-		return OTF2_EvtWriter_IoDuplicateHandle(w, NULL, ev->time, ev->id, io->to, (OTF2_IoStatusFlag)flags);
+		return OTF2_EvtWriter_IoDuplicateHandle(w, NULL, ev->time, ref, handle(a, io->to),
+		                                        (OTF2_IoStatusFlag)flags);
 	case SP_EVENT_IO_SEEK:
-		return OTF2_EvtWriter_IoSeek(w, NULL, ev->time, ev->id, io->asked, origins[io->mode < 5 ? io->mode : 0],
+		return OTF2_EvtWriter_IoSeek(w, NULL, ev->time, ref, io->asked, origins[io->mode < 5 ? io->mode : 0],
 		                             io->offset);
 	case SP_EVENT_IO_BEGIN:
 		return put_begin(a, w, location, ev);
 	case SP_EVENT_IO_COMPLETE:
 		return put_complete(a, w, location, ev);
 	case SP_EVENT_IO_ISSUED:
-		return OTF2_EvtWriter_IoOperationIssued(w, NULL, ev->time, ev->id, number_of(a, ev));
+		return OTF2_EvtWriter_IoOperationIssued(w, NULL, ev->time, ref, number_of(a, ev));
 	}
 	return 0;
 }
@@ -201,45 +216,44 @@ static void define_paradigms(struct sp_otf2 *a)
 		                                     OTF2_IO_PARADIGM_FLAG_NONE, 0, &property, &type, &value);
 }
 
-static void define_handle(struct sp_otf2 *a, uint32_t index, OTF2_IoFileRef file)
+static void define_handle(struct sp_otf2 *a, OTF2_IoHandleRef ref, OTF2_IoFileRef file)
 {
+	const uint32_t index = a->handle_order[ref];
 	const struct sp_io_handle *h = &a->m->io_handles[index];
 	const bool before = !a->handles[index].created;
 	OTF2_StringRef name = sp_otf2_string(a, file == OTF2_UNDEFINED_IO_FILE ? h->path : sp_text(""));
 
-	OTF2_GlobalDefWriter_WriteIoHandle(a->defs, index, name, file, h->mpi ? PARADIGM_MPI_IO : PARADIGM_POSIX,
-	                                   before ? OTF2_IO_HANDLE_FLAG_PRE_CREATED : OTF2_IO_HANDLE_FLAG_NONE,
-	                                   h->comm != SP_NONE && a->comm_seen[h->comm] ? a->comm_refs[h->comm]
-	                                                                               : OTF2_UNDEFINED_COMM,
-	                                   OTF2_UNDEFINED_IO_HANDLE);
+	OTF2_GlobalDefWriter_WriteIoHandle(
+	    a->defs, ref, name, file, h->mpi ? PARADIGM_MPI_IO : PARADIGM_POSIX,
+	    before ? OTF2_IO_HANDLE_FLAG_PRE_CREATED : OTF2_IO_HANDLE_FLAG_NONE,
+	    h->comm != SP_NONE && a->comm_refs[h->comm] != SP_NONE ? a->comm_refs[h->comm] : OTF2_UNDEFINED_COMM,
+	    OTF2_UNDEFINED_IO_HANDLE);
 	if (before)
-		OTF2_GlobalDefWriter_WriteIoPreCreatedHandleState(a->defs, index, access_of(h->flags),
+		OTF2_GlobalDefWriter_WriteIoPreCreatedHandleState(a->defs, ref, access_of(h->flags),
 		                                                  (OTF2_IoStatusFlag)flags_of(h->flags, status_flags));
 }
 
 void sp_otf2_define_io(struct sp_otf2 *a)
 {
 	const struct sp_model *m = a->m;
-	const size_t room = a->files.n + m->n_io_handles;
+	const size_t room = a->files.n + a->n_handles;
 	bool *directory = sp_arena_zalloc(&a->arena, room, sizeof *directory);
-	OTF2_IoFileRef *files = sp_arena_zalloc(&a->arena, m->n_io_handles, sizeof *files);
+	OTF2_IoFileRef *files = sp_arena_zalloc(&a->arena, a->n_handles, sizeof *files);
 
 	if (!directory || !files) {
 		sp_otf2_fail_memory(a);
 		return;
 	}
-	for (uint32_t i = 0; i < m->n_io_handles; i++) {
-		if (!a->handles[i].seen)
-			continue;
-		files[i] = handle_file(a, &m->io_handles[i], directory, room);
-		a->mpi_io |= m->io_handles[i].mpi;
-		a->posix_io |= !m->io_handles[i].mpi;
+	for (uint32_t ref = 0; ref < a->n_handles; ref++) {
+		const struct sp_io_handle *h = &m->io_handles[a->handle_order[ref]];
+		files[ref] = handle_file(a, h, directory, room);
+		a->mpi_io |= h->mpi;
+		a->posix_io |= !h->mpi;
 	}
 	if (a->failed)
 		return;
 	define_paradigms(a);
 	define_files(a, directory);
-	for (uint32_t i = 0; i < m->n_io_handles; i++)
-		if (a->handles[i].seen)
-			define_handle(a, i, files[i]);
+	for (uint32_t ref = 0; ref < a->n_handles; ref++)
+		define_handle(a, ref, files[ref]);
 }

@@ -9,17 +9,32 @@
 
 /* ---- events ---- */
 
-static OTF2_CommRef comm(const struct sp_otf2 *a, uint32_t index)
+/* Readers expect numbers without gaps, so those that an event names are numbered as they are met. */
+static OTF2_CommRef comm(struct sp_otf2 *a, uint32_t index)
 {
-	a->comm_seen[index] = true;
-	return a->comm_refs[index];
+	uint32_t *ref = &a->comm_refs[index];
+	const bool self = a->m->comms[index].self;
+
+	if (*ref == SP_NONE && self && a->self != SP_NONE) {
+		*ref = a->self;
+	} else if (*ref == SP_NONE) {
+		*ref = COMM_TEAMS + a->n_teams + a->n_comm_refs;
+		a->comm_order[a->n_comm_refs++] = index;
+		a->self = self ? *ref : a->self;
+	}
+	return *ref;
 }
 
-static OTF2_RmaWinRef window(const struct sp_otf2 *a, uint32_t index)
+static OTF2_RmaWinRef window(struct sp_otf2 *a, uint32_t index)
 {
-	a->win_seen[index] = true;
-	a->comm_seen[a->m->wins[index].comm] = true;
-	return index;
+	uint32_t *ref = &a->win_refs[index];
+
+	if (*ref == SP_NONE) {
+		comm(a, a->m->wins[index].comm);
+		*ref = a->n_win_refs;
+		a->win_order[a->n_win_refs++] = index;
+	}
+	return *ref;
 }
 
 static void see(struct sp_otf2 *a, const struct sp_group *g, uint32_t member)
@@ -167,21 +182,19 @@ int sp_otf2_mpi(struct sp_otf2 *a, OTF2_EvtWriter *w, const struct sp_event *ev)
 int sp_otf2_prepare_mpi(struct sp_otf2 *a)
 {
 	const struct sp_model *m = a->m;
-	uint32_t next = COMM_THREADS + (uint32_t)m->n_processes, self = SP_NONE;
 
 	a->comm_refs = sp_arena_alloc(&a->arena, m->n_comms * sizeof *a->comm_refs);
-	a->comm_seen = sp_arena_zalloc(&a->arena, m->n_comms, sizeof *a->comm_seen);
-	a->win_seen = sp_arena_zalloc(&a->arena, m->n_wins, sizeof *a->win_seen);
+	a->comm_order = sp_arena_alloc(&a->arena, m->n_comms * sizeof *a->comm_order);
+	a->win_refs = sp_arena_alloc(&a->arena, m->n_wins * sizeof *a->win_refs);
+	a->win_order = sp_arena_alloc(&a->arena, m->n_wins * sizeof *a->win_order);
 	a->world_first = sp_arena_alloc(&a->arena, (m->n_worlds + 1) * sizeof *a->world_first);
-	if (!a->comm_refs || !a->comm_seen || !a->win_seen || !a->world_first)
+	if (!a->comm_refs || !a->comm_order || !a->win_refs || !a->win_order || !a->world_first)
 		return sp_otf2_fail_memory(a);
-	/* one MPI_COMM_SELF stands for that of each process */
-	for (uint32_t i = 0; i < m->n_comms; i++) {
-		if (m->comms[i].self && self == SP_NONE)
-			self = next++;
-		a->comm_refs[i] = m->comms[i].self ? self : next++;
-		a->comm_seen[i] = a->o->process == SP_NONE;
-	}
+	memset(a->comm_refs, 0xff, m->n_comms * sizeof *a->comm_refs);
+	memset(a->win_refs, 0xff, m->n_wins * sizeof *a->win_refs);
+	a->self = SP_NONE;
+	for (uint32_t i = 0; i < m->n_comms && a->o->process == SP_NONE; i++)
+		comm(a, i); /* all of them */
 	a->world_first[0] = 0;
 	for (size_t i = 0; i < m->n_worlds; i++)
 		a->world_first[i + 1] = a->world_first[i] + m->worlds[i].ranks.n;
@@ -217,15 +230,17 @@ static bool has_unknown(const struct sp_otf2 *a, const struct sp_group *g)
 	return false;
 }
 
-static void add_stranger(struct sp_otf2 *a, uint32_t rank, OTF2_LocationRef ref, OTF2_LocationGroupRef group)
+static void add_stranger(struct sp_otf2 *a, uint32_t rank, uint32_t process, OTF2_LocationRef ref,
+                         OTF2_LocationGroupRef group)
 {
-	a->strangers[a->n_strangers++] = (struct sp_otf2_stranger){rank, ref, group};
+	a->strangers[a->n_strangers++] = (struct sp_otf2_stranger){rank, process, ref, group};
 }
 
 int sp_otf2_find_ranks(struct sp_otf2 *a)
 {
 	const struct sp_model *m = a->m;
-	uint32_t at = 0, next = (uint32_t)m->n_processes;
+	/* locations have numbers behind all processes, groups behind those in the archive */
+	uint32_t at = 0, next = (uint32_t)m->n_processes, group = sp_otf2_processes(a);
 	bool unknown = false;
 
 	if (!sp_otf2_has_mpi(m))
@@ -241,21 +256,20 @@ int sp_otf2_find_ranks(struct sp_otf2 *a)
 			a->rank_places[at] = there || a->rank_seen[at] ? a->n_rank_places++ : SP_NONE;
 			if (there || !a->rank_seen[at])
 				continue;
-			if (p == SP_NONE)
-				add_stranger(a, at, next, next), next++;
-			else
-				add_stranger(
-				    a, at,
-				    m->processes[p].locations ? sp_otf2_location(m, m->processes[p].first_location) : p,
-				    p);
+			const OTF2_LocationRef place = p == SP_NONE ? next++
+			                               : m->processes[p].locations
+			                                   ? sp_otf2_location(m, m->processes[p].first_location)
+			                                   : p;
+			const bool defined = p != SP_NONE && sp_otf2_picked(a, p);
+			add_stranger(a, at, p, place, defined ? sp_otf2_process(a, p) : group++);
 		}
 	for (uint32_t i = 0; i < m->n_comms && !unknown; i++)
-		unknown =
-		    a->comm_seen[i] && (has_unknown(a, &m->comms[i].group) || has_unknown(a, &m->comms[i].remote));
+		unknown = a->comm_refs[i] != SP_NONE &&
+		          (has_unknown(a, &m->comms[i].group) || has_unknown(a, &m->comms[i].remote));
 	for (uint32_t i = 0; i < m->n_groups && !unknown; i++)
 		unknown = has_unknown(a, &m->groups[i]);
 	if (unknown)
-		add_stranger(a, SP_NONE, next, next);
+		add_stranger(a, SP_NONE, SP_NONE, next, group);
 	return 0;
 }
 
@@ -278,9 +292,10 @@ void sp_otf2_define_strangers(struct sp_otf2 *a, const uint32_t *host)
 			snprintf(name, sizeof name, "MPI ranks not recorded");
 		else
 			name_rank(a, s->rank, name);
-		OTF2_GlobalDefWriter_WriteLocationGroup(
-		    a->defs, s->group, sp_otf2_literal(a, name), OTF2_LOCATION_GROUP_TYPE_PROCESS,
-		    s->group < a->m->n_processes ? host[s->group] : 0, OTF2_UNDEFINED_LOCATION_GROUP);
+		if (s->group >= sp_otf2_processes(a))
+			OTF2_GlobalDefWriter_WriteLocationGroup(
+			    a->defs, s->group, sp_otf2_literal(a, name), OTF2_LOCATION_GROUP_TYPE_PROCESS,
+			    s->process != SP_NONE ? host[s->process] : 0, OTF2_UNDEFINED_LOCATION_GROUP);
 		OTF2_GlobalDefWriter_WriteLocation(a->defs, s->location, sp_otf2_literal(a, "not recorded"),
 		                                   OTF2_LOCATION_TYPE_CPU_THREAD, 0, s->group);
 	}
@@ -371,18 +386,15 @@ static void define_comms(struct sp_otf2 *a)
 	const struct sp_model *m = a->m;
 	struct sp_intern known = {.arena = &a->arena};
 	const OTF2_GroupRef self = a->n_groups++, first = a->n_groups;
-	bool had_self = false;
 
 	OTF2_GlobalDefWriter_WriteGroup(a->defs, self, sp_otf2_literal(a, ""), OTF2_GROUP_TYPE_COMM_SELF,
 	                                OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE, 0, NULL);
 	/* a parent may come behind its child: another process may have been the first to tell of it */
-	for (uint32_t i = 0; i < m->n_comms && !a->failed; i++) {
+	for (uint32_t n = 0; n < a->n_comm_refs && !a->failed; n++) {
+		const uint32_t i = a->comm_order[n];
 		const struct sp_comm *c = &m->comms[i];
-		if (!a->comm_seen[i] || (c->self && had_self))
-			continue;
-		had_self |= c->self;
-		OTF2_CommRef parent =
-		    c->parent == SP_NONE || !a->comm_seen[c->parent] ? OTF2_UNDEFINED_COMM : a->comm_refs[c->parent];
+		const bool has_parent = c->parent != SP_NONE && a->comm_refs[c->parent] != SP_NONE;
+		const OTF2_CommRef parent = has_parent ? a->comm_refs[c->parent] : OTF2_UNDEFINED_COMM;
 		OTF2_StringRef name = sp_otf2_string(a, c->name);
 		if (c->inter) {
 			OTF2_GroupRef one = group_of(a, &known, &c->group, first);
@@ -435,9 +447,9 @@ void sp_otf2_define_comms(struct sp_otf2 *a)
 	if (!sp_otf2_has_mpi(m))
 		return;
 	define_comms(a);
-	for (uint32_t i = 0; i < m->n_wins; i++)
-		if (a->win_seen[i])
-			OTF2_GlobalDefWriter_WriteRmaWin(a->defs, i, sp_otf2_string(a, m->wins[i].name),
-			                                 a->comm_refs[m->wins[i].comm],
-			                                 OTF2_RMA_WIN_FLAG_CREATE_DESTROY_EVENTS);
+	for (uint32_t n = 0; n < a->n_win_refs; n++) {
+		const struct sp_win *win = &m->wins[a->win_order[n]];
+		OTF2_GlobalDefWriter_WriteRmaWin(a->defs, n, sp_otf2_string(a, win->name), a->comm_refs[win->comm],
+		                                 OTF2_RMA_WIN_FLAG_CREATE_DESTROY_EVENTS);
+	}
 }

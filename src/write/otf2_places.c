@@ -49,22 +49,24 @@ static void define_processes(struct sp_otf2 *a)
 
 	for (uint32_t i = 0; host && i < a->m->n_processes; i++) {
 		const struct sp_process *p = &a->m->processes[i];
+		const OTF2_LocationGroupRef ref = sp_otf2_process(a, i);
 		if (!sp_otf2_picked(a, i))
 			continue;
 		sp_scorep_process(a->m, i, text);
 		bool parent = p->parent != SP_NONE && sp_otf2_picked(a, p->parent);
-		OTF2_GlobalDefWriter_WriteLocationGroup(a->defs, i, sp_otf2_literal(a, text),
-		                                        OTF2_LOCATION_GROUP_TYPE_PROCESS, host[i],
-		                                        parent ? p->parent : OTF2_UNDEFINED_LOCATION_GROUP);
+		OTF2_GlobalDefWriter_WriteLocationGroup(
+		    a->defs, ref, sp_otf2_literal(a, text), OTF2_LOCATION_GROUP_TYPE_PROCESS, host[i],
+		    parent ? sp_otf2_process(a, p->parent) : OTF2_UNDEFINED_LOCATION_GROUP);
 		value.int64 = p->pid;
-		OTF2_GlobalDefWriter_WriteLocationGroupProperty(a->defs, i, pid, OTF2_TYPE_INT64, value);
+		OTF2_GlobalDefWriter_WriteLocationGroupProperty(a->defs, ref, pid, OTF2_TYPE_INT64, value);
 		sp_otf2_define_peaks(a, i);
 	}
 	for (uint32_t l = a->k.first; host && l < a->k.end; l++) {
 		const struct sp_location *location = &a->m->locations[l];
 		OTF2_LocationRef ref = sp_otf2_location(a->m, l);
 		OTF2_GlobalDefWriter_WriteLocation(a->defs, ref, sp_otf2_string(a, sp_scorep_thread(a->m, l)),
-		                                   OTF2_LOCATION_TYPE_CPU_THREAD, a->events[l], location->process);
+		                                   OTF2_LOCATION_TYPE_CPU_THREAD, a->events[l],
+		                                   sp_otf2_process(a, location->process));
 		value.uint64 = location->tid;
 		OTF2_GlobalDefWriter_WriteLocationProperty(a->defs, ref, tid, OTF2_TYPE_UINT64, value);
 	}
@@ -140,7 +142,7 @@ static void define_teams(struct sp_otf2 *a)
 		return;
 	for (uint32_t i = 0; i < a->m->n_processes; i++) {
 		const struct sp_process *p = &a->m->processes[i];
-		if (!sp_otf2_picked(a, i) || !p->locations)
+		if (a->teams[i] == SP_NONE)
 			continue;
 		/* names of groups are unique: a viewer lists them */
 		if (a->m->n_processes == 1)
@@ -150,7 +152,7 @@ static void define_teams(struct sp_otf2 *a)
 		OTF2_GlobalDefWriter_WriteGroup(a->defs, a->n_groups, sp_otf2_literal(a, name),
 		                                OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_PTHREAD, OTF2_GROUP_FLAG_NONE,
 		                                p->locations, members + p->first_location - a->k.first);
-		OTF2_GlobalDefWriter_WriteComm(a->defs, COMM_THREADS + i, sp_otf2_literal(a, ""), a->n_groups++,
+		OTF2_GlobalDefWriter_WriteComm(a->defs, a->teams[i], sp_otf2_literal(a, ""), a->n_groups++,
 		                               OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE);
 	}
 }

@@ -25,7 +25,7 @@ static void add_region(struct sp_otf2 *a, enum attribute which, uint32_t region)
 static int put_switch(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location, const struct sp_event *ev)
 {
 	const struct sp_model *m = a->m;
-	const OTF2_CommRef team = COMM_THREADS + m->locations[location].process;
+	const OTF2_CommRef team = sp_otf2_team(a, location);
 	const struct sp_task *t = ev->id == SP_NONE ? NULL : &m->tasks[ev->id];
 
 	return OTF2_EvtWriter_ThreadTaskSwitch(w, a->attributes, ev->time, team, place_of(m, t ? t->by : location),
@@ -44,7 +44,7 @@ static int put_gil(struct sp_otf2 *a, OTF2_EvtWriter *w, const struct sp_event *
 int sp_otf2_task(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location, const struct sp_event *ev, uint64_t before)
 {
 	const struct sp_model *m = a->m;
-	const OTF2_CommRef team = COMM_THREADS + m->locations[location].process;
+	const OTF2_CommRef team = sp_otf2_team(a, location);
 	const struct sp_task *t;
 
 	switch (ev->kind) {

@@ -67,7 +67,7 @@ void sp_otf2_define_locks(struct sp_otf2 *a)
 			continue;
 		snprintf(name, sizeof name, "lock %u", i + 1);
 		const OTF2_AttributeValue value = {.stringRef = sp_otf2_string(a, a->waits.names[i])};
-		OTF2_GlobalDefWriter_WriteLocationGroupProperty(a->defs, a->m->locks[i].process,
+		OTF2_GlobalDefWriter_WriteLocationGroupProperty(a->defs, sp_otf2_process(a, a->m->locks[i].process),
 		                                                sp_otf2_literal(a, name), OTF2_TYPE_STRING, value);
 	}
 }

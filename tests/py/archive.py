@@ -10,6 +10,7 @@ from spartito._analyse import Model
 class Archive:
     def __init__(self, path):
         self.path = path
+        list(foreign.Trace.lines("--warnings-as-errors", "--silent", path))
         self.raw = list(foreign.Trace.lines("-G", path))
         self.definitions = [re.sub(r" <\d+>|(?<=[^ ]) +(?=  )", "", line) for line in self.raw]
         events = list(foreign.Trace.lines(path))

@@ -313,3 +313,32 @@ def test_handles_that_were_open_before_are_pre_created(tmp_path, spartito):
     assert "File: UNDEFINED" in pipe and "Flags: {PRE_CREATED}" in pipe
     assert of(definitions, "IO_PRE_CREATED_HANDLE_STATE", "pipe:[", "Access Mode: WRITE_ONLY")
     assert of(events, "IO_OPERATION_COMPLETE", "pipe:[", "Bytes Result: 2")
+
+
+FORKING = """\
+import os
+for n in range(3):
+    if not os.fork():
+        with open(f"data{n}", "w") as f:
+            f.write("x")
+        os._exit(0)
+    os.wait()
+"""
+
+
+def test_one_process_is_numbered_without_gaps(tmp_path, spartito):
+    (tmp_path / "program.py").write_text(FORKING)
+    run = [*spartito, "run", "-q", "--io", "--trace", "--waits", "--memory-profile", "-o", "x", "--", sys.executable, "program.py"]
+    subprocess.run(run, cwd=tmp_path, check=True, stderr=subprocess.PIPE)
+    for process in range(4):
+        target = tmp_path / str(process)
+        subprocess.run([*spartito, "convert", tmp_path / "x", "--to", "otf2", "--process", str(process), "-o", target], check=True)
+        archive = foreign.anchor_in(target)
+        written.run("otf2-print", "--warnings-as-errors", "--silent", archive)
+        definitions = list(foreign.Trace.lines("-G", archive))
+        (group,) = of(definitions, "LOCATION_GROUP")
+        assert group.split()[1] == "0" and "Type: PROCESS" in group
+        handles = [int(line.split()[1]) for line in of(definitions, "IO_HANDLE")]
+        assert handles == list(range(len(handles)))
+        if process:
+            assert of(definitions, "IO_HANDLE", f"data{process - 1}")
