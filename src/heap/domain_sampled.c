@@ -6,12 +6,17 @@
 
 #include <string.h>
 
-/* Whether n bytes that are to be had now are recorded. */
+enum { IDLE = 64 << 10 }; /* bytes to the next look whether anything is recorded */
+
+/* Whether the n bytes that made `left` negative are recorded. Those of the recorder itself are chosen as others are,
+ * and not recorded: whoever comes next must not be in their place. */
 static bool is_recorded(size_t n)
 {
 	struct sp_heap_self *me = &sp_heap_self;
 	const struct sp_heap_recorder *r = __atomic_load_n(&sp_heap_recorder, __ATOMIC_ACQUIRE);
-	return r && !me->quiet && sp_heap_sampled(r, me, n);
+	if (!r) /* the measurement is over, and another allocator on top of this one keeps it in use */
+		sp_heap_undraw(me, IDLE);
+	return r && sp_heap_sampled(r, me, n) && !me->quiet;
 }
 
 static void *tell(const struct sp_heap_domain *d, void *p, size_t n)
@@ -26,36 +31,9 @@ static void *tell(const struct sp_heap_domain *d, void *p, size_t n)
 	return p;
 }
 
-static inline bool is_chosen(const struct sp_heap_domain *d, size_t n)
+static inline bool is_chosen(size_t most, size_t n)
 {
-	return SP_UNLIKELY(n <= d->most && (sp_heap_self.left -= (int64_t)n) < 0);
-}
-
-SP_COLD static void *malloc_chosen(const struct sp_heap_domain *d, size_t n)
-{
-	if (!is_recorded(n))
-		return d->malloc(d->ctx, n);
-	return tell(d, d->foreign ? sp_heap_real_calloc(1, n ? n : 1) : d->malloc(d->ctx, n), n);
-}
-
-static void *sampled_malloc(void *domain, size_t n)
-{
-	const struct sp_heap_domain *d = domain;
-	return is_chosen(d, n) ? malloc_chosen(d, n) : d->malloc(d->ctx, n);
-}
-
-SP_COLD static void *calloc_chosen(const struct sp_heap_domain *d, size_t n, size_t size)
-{
-	if (!is_recorded(n * size))
-		return d->calloc(d->ctx, n, size);
-	return tell(d, d->foreign ? sp_heap_real_calloc(1, n && size ? n * size : 1) : d->calloc(d->ctx, n, size),
-	            n * size);
-}
-
-static void *sampled_calloc(void *domain, size_t n, size_t size)
-{
-	const struct sp_heap_domain *d = domain;
-	return is_chosen(d, n * size) ? calloc_chosen(d, n, size) : d->calloc(d->ctx, n, size);
+	return SP_LIKELY(n <= most) && SP_UNLIKELY((sp_heap_self.left -= (int64_t)n) < 0);
 }
 
 SP_COLD static void forget(const void *p, struct sp_heap_block *block)
@@ -69,12 +47,11 @@ SP_COLD static void forget(const void *p, struct sp_heap_block *block)
 	me->quiet--;
 }
 
-static void *sampled_realloc(void *domain, void *p, size_t n)
+/* The block is not known any more, and has its new size; small: not for malloc()'s wrapper to count. */
+static void *resized(const struct sp_heap_domain *d, void *p, size_t n, bool small)
 {
-	const struct sp_heap_domain *d = domain;
 	struct sp_heap_self *me = &sp_heap_self;
 	struct sp_heap_block block = {0, 0};
-	const bool small = n <= d->most;
 	if (sp_heap_may_be_known(p))
 		forget(p, &block);
 	me->quiet += small; /* a large block that becomes small stays where it is */
@@ -82,16 +59,38 @@ static void *sampled_realloc(void *domain, void *p, size_t n)
 	me->quiet -= small;
 	if (SP_UNLIKELY(!q) && block.site)
 		sp_heap_restore(p, &block);
-	if (!q || !is_chosen(d, n) || !is_recorded(n))
-		return q;
-	void *moved = d->foreign ? sp_heap_real_calloc(1, n ? n : 1) : q;
-	if (!moved)
-		return q;
-	if (moved != q) {
-		memcpy(moved, q, n);
-		d->free(d->ctx, q);
-	}
-	return tell(d, moved, n);
+	return q;
+}
+
+/* ---- any allocator ---- */
+
+SP_COLD static void *malloc_chosen(const struct sp_heap_domain *d, size_t n)
+{
+	return is_recorded(n) ? tell(d, d->malloc(d->ctx, n), n) : d->malloc(d->ctx, n);
+}
+
+static void *sampled_malloc(void *domain, size_t n)
+{
+	const struct sp_heap_domain *d = domain;
+	return is_chosen(d->most, n) ? malloc_chosen(d, n) : d->malloc(d->ctx, n);
+}
+
+SP_COLD static void *calloc_chosen(const struct sp_heap_domain *d, size_t n, size_t size)
+{
+	return is_recorded(n * size) ? tell(d, d->calloc(d->ctx, n, size), n * size) : d->calloc(d->ctx, n, size);
+}
+
+static void *sampled_calloc(void *domain, size_t n, size_t size)
+{
+	const struct sp_heap_domain *d = domain;
+	return is_chosen(d->most, n * size) ? calloc_chosen(d, n, size) : d->calloc(d->ctx, n, size);
+}
+
+static void *sampled_realloc(void *domain, void *p, size_t n)
+{
+	const struct sp_heap_domain *d = domain;
+	void *q = resized(d, p, n, n <= d->most);
+	return q && is_chosen(d->most, n) && is_recorded(n) ? tell(d, q, n) : q;
 }
 
 SP_COLD static void free_known(const struct sp_heap_domain *d, void *p)
@@ -112,6 +111,59 @@ static void sampled_free(void *domain, void *p)
 
 SP_EXPORT const struct sp_heap_domain_functions sp_heap_domain_sampled = {sampled_malloc, sampled_calloc,
                                                                           sampled_realloc, sampled_free};
+
+/* ---- pymalloc: what it does not know it takes for a block of malloc(). So a chosen block is one, its release comes to
+ * free(), its new size to realloc(), and no other release has to be looked at. It does not look at its context: the
+ * domain is as good, and stays where it is. ---- */
+
+SP_COLD static void *pymalloc_malloc_chosen(const struct sp_heap_domain *d, size_t n)
+{
+	return is_recorded(n) ? tell(d, sp_heap_real_calloc(1, n ? n : 1), n) : d->malloc(d->ctx, n);
+}
+
+static void *pymalloc_malloc(void *domain, size_t n)
+{
+	const struct sp_heap_domain *d = domain;
+	return is_chosen(SP_HEAP_PYMALLOC_MOST, n) ? pymalloc_malloc_chosen(d, n) : d->malloc(domain, n);
+}
+
+SP_COLD static void *pymalloc_calloc_chosen(const struct sp_heap_domain *d, size_t n, size_t size)
+{
+	return is_recorded(n * size) ? tell(d, sp_heap_real_calloc(1, n && size ? n * size : 1), n * size)
+	                             : d->calloc(d->ctx, n, size);
+}
+
+static void *pymalloc_calloc(void *domain, size_t n, size_t size)
+{
+	const struct sp_heap_domain *d = domain;
+	return is_chosen(SP_HEAP_PYMALLOC_MOST, n * size) ? pymalloc_calloc_chosen(d, n, size)
+	                                                  : d->calloc(domain, n, size);
+}
+
+SP_COLD static void *pymalloc_realloc_chosen(const struct sp_heap_domain *d, void *p, size_t n)
+{
+	const bool recorded = is_recorded(n);
+	void *q = resized(d, p, n, true);
+	void *moved = q && recorded ? sp_heap_real_calloc(1, n ? n : 1) : NULL;
+	if (!moved)
+		return q;
+	memcpy(moved, q, n);
+	d->free(d->ctx, q);
+	return tell(d, moved, n);
+}
+
+/* A block of malloc() that becomes small comes to realloc(), which is told that its bytes are subtracted. */
+static void *pymalloc_realloc(void *domain, void *p, size_t n)
+{
+	const struct sp_heap_domain *d = domain;
+	if (is_chosen(SP_HEAP_PYMALLOC_MOST, n))
+		return pymalloc_realloc_chosen(d, p, n);
+	sp_heap_self.counted = p;
+	return d->realloc(domain, p, n);
+}
+
+SP_EXPORT const struct sp_heap_domain_functions sp_heap_domain_pymalloc = {pymalloc_malloc, pymalloc_calloc,
+                                                                           pymalloc_realloc, NULL};
 
 /* ---- arenas: what is in them is recorded, and not they ---- */
 

@@ -25,13 +25,21 @@ struct sp_heap_self {
 	bool drawn;   /* `left` and `seed` are */
 	int64_t left; /* bytes to the next one that is recorded */
 	uint64_t seed;
-	const void *last; /* what the thread allocated last, if it was recorded, */
-	int64_t then;     /* and `left` after it: what is not recorded subtracts from it */
+	const void *last;    /* what the thread allocated last, if it was recorded, */
+	int64_t then;        /* and `left` after it: what is not recorded subtracts from it */
+	const void *counted; /* of pymalloc's domains: the block whose new size is subtracted, if realloc() gets it */
 };
 extern __thread struct sp_heap_self sp_heap_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* n bytes made me->left negative: draws the next gap. false: nothing had been drawn yet, and they are not recorded. */
 SP_COLD bool sp_heap_sampled(const struct sp_heap_recorder *r, struct sp_heap_self *me, size_t n);
+
+/* The first gap is drawn in so many bytes. */
+static inline void sp_heap_undraw(struct sp_heap_self *me, int64_t bytes)
+{
+	me->drawn = false;
+	me->left = bytes;
+}
 
 static inline void sp_heap_tell(const struct sp_heap_recorder *r, struct sp_heap_self *me, const void *p, size_t n,
                                 unsigned kind)
@@ -81,8 +89,17 @@ static inline const struct sp_heap_recorder *sp_heap_recorder_of(const void *cal
 
 void sp_heap_restore(const void *p, const struct sp_heap_block *block);
 
+/* How calls of malloc() and the like go on. */
+enum sp_heap_way {
+	SP_HEAP_LOOKED_AT, /* all of them: everything is recorded, or the real functions are not known yet, or some
+	                    * blocks are not theirs (`early`) */
+	SP_HEAP_PASSED_ON, /* to the real functions: nothing is recorded */
+	SP_HEAP_SAMPLED,   /* the same, but bytes are subtracted, and releases looked up in the filter */
+};
+
 /* Of the C library, or whoever is in its place; NULL: not known yet. */
 extern struct sp_heap_real {
+	enum sp_heap_way way;
 	void *(*malloc)(size_t);
 	void *(*calloc)(size_t, size_t);
 	void *(*realloc)(void *, size_t);

@@ -11,7 +11,7 @@ const struct sp_heap_recorder *sp_heap_recorder;
 uint64_t sp_heap_filter[SP_HEAP_FILTER / 64] __attribute__((aligned(64), visibility("hidden")));
 __thread struct sp_heap_self sp_heap_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-struct sp_heap_real sp_heap_real;
+struct sp_heap_real sp_heap_real __attribute__((aligned(64)));
 static int (*real_posix_memalign)(void **, size_t, size_t);
 static void *(*real_aligned_alloc)(size_t, size_t);
 static void *(*real_memalign)(size_t, size_t);
@@ -29,12 +29,28 @@ static void *early_malloc(size_t n)
 	const size_t head = sizeof(max_align_t);
 	size_t whole = (n + 2 * head - 1) / head * head, at;
 	if (n > SP_HEAP_EARLY ||
-	    (at = __atomic_fetch_add(&early_used, whole, __ATOMIC_RELAXED)) + whole > SP_HEAP_EARLY) {
+	    (at = __atomic_fetch_add(&early_used, whole, __ATOMIC_SEQ_CST)) + whole > SP_HEAP_EARLY) {
 		errno = ENOMEM;
 		return NULL;
 	}
+	__atomic_store_n(&sp_heap_real.way, SP_HEAP_LOOKED_AT, __ATOMIC_SEQ_CST);
 	memcpy(sp_heap_early + at, &n, sizeof n);
 	return sp_heap_early + at + head;
+}
+
+/* A block of `early` that comes meanwhile is seen here, or sets the way itself afterwards. */
+static void set_way(void)
+{
+	const struct sp_heap_recorder *r = __atomic_load_n(&sp_heap_recorder, __ATOMIC_ACQUIRE);
+	const struct sp_heap_real *real = &sp_heap_real;
+	const bool known = real->malloc && real->calloc && real->realloc && real->free;
+	const enum sp_heap_way way = !known      ? SP_HEAP_LOOKED_AT
+	                             : !r        ? SP_HEAP_PASSED_ON
+	                             : r->sample ? SP_HEAP_SAMPLED
+	                                         : SP_HEAP_LOOKED_AT;
+	__atomic_store_n(&sp_heap_real.way, way, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&early_used, __ATOMIC_SEQ_CST))
+		__atomic_store_n(&sp_heap_real.way, SP_HEAP_LOOKED_AT, __ATOMIC_SEQ_CST);
 }
 
 /* All at once; in a thread that is here already while others wait for it, `early` serves. */
@@ -55,6 +71,7 @@ __attribute__((constructor(101))) static void resolve(void)
 	sp_heap_real_brk = (int (*)(void *))dlsym(RTLD_NEXT, "brk");
 	sp_heap_real.malloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
 	sp_heap_real.free = (void (*)(void *))dlsym(RTLD_NEXT, "free");
+	set_way();
 	inside = false;
 }
 
@@ -207,7 +224,9 @@ int sp_heap_attach(const struct sp_heap_recorder *r)
 	if (r && (r->version != SP_HEAP_VERSION || r->size < sizeof *r))
 		return -1;
 	resolve();
+	sp_heap_undraw(&sp_heap_self, 0); /* what another measurement drew may have been of a larger mean */
 	__atomic_store_n(&sp_heap_recorder, r, __ATOMIC_RELEASE);
+	set_way();
 	return 0;
 }
 

@@ -52,11 +52,18 @@ static void line_of(const struct sp_heap_where *w, uint32_t *region, uint32_t *l
 	*line = number > 0 ? (uint32_t)number : 0;
 }
 
+/* ---- what the library has ---- */
+
+static int (*attach)(const struct sp_heap_recorder *);
+static const struct sp_heap_domain_functions *functions, *sampled, *sampled_pymalloc;
+static const struct sp_heap_arenas *arenas;
+static uint64_t *filter;
+
 /* ---- Python's allocators ---- */
 
 static const PyMemAllocatorDomain domains[] = {PYMEM_DOMAIN_RAW, PYMEM_DOMAIN_MEM, PYMEM_DOMAIN_OBJ};
 static const unsigned kinds[] = {SP_RAW_HEAP_PYTHON_RAW, SP_RAW_HEAP_PYTHON_MEM, SP_RAW_HEAP_PYTHON_OBJECT};
-enum { DOMAINS = 3, SMALL = 512 /* bytes; of Python's own allocator */ };
+enum { DOMAINS = 3 };
 static struct sp_heap_domain behind[DOMAINS];
 static PyMemAllocatorEx ours[DOMAINS];
 static struct sp_heap_arenas behind_arenas;
@@ -71,8 +78,8 @@ static bool is_named(const char *name, size_t length)
 	return is && !strncmp(is, name, length);
 }
 
-/* sampled: what is taken from malloc() in any case is left to its wrapper. */
-static void domains_put(const struct sp_heap_domain_functions *f, bool sampled)
+/* left: what is taken from malloc() in any case is left to its wrapper, which samples. */
+static void domains_put(const struct sp_heap_domain_functions *f, bool left)
 {
 	PyMemAllocatorEx raw;
 	const bool pymalloc = is_named("pymalloc", sizeof "pymalloc"), mimalloc = is_named("mimalloc", 8);
@@ -80,15 +87,16 @@ static void domains_put(const struct sp_heap_domain_functions *f, bool sampled)
 	for (int i = 0; i < DOMAINS; i++) {
 		PyMemAllocatorEx a;
 		PyMem_GetAllocator(domains[i], &a);
-		if (in_place[i] || (sampled && a.malloc == raw.malloc))
+		if (in_place[i] || (left && a.malloc == raw.malloc))
 			continue;
-		const bool foreign = sampled && pymalloc && !a.ctx;
+		const struct sp_heap_domain_functions *put = left && pymalloc && !a.ctx ? sampled_pymalloc : f;
 		/* what is larger goes to malloc(), or, where that is not ours, to the first domain, or stays in this
 		 * one */
-		const bool whole = (i && mimalloc) || (!sampled && (!i || a.malloc == raw.malloc));
+		const bool whole = (i && mimalloc) || (!left && (!i || a.malloc == raw.malloc));
 		behind[i] = (struct sp_heap_domain){
-		    kinds[i], foreign, whole ? SIZE_MAX : SMALL, a.ctx, a.malloc, a.calloc, a.realloc, a.free};
-		ours[i] = (PyMemAllocatorEx){&behind[i], f->malloc, f->calloc, f->realloc, foreign ? a.free : f->free};
+		    kinds[i], whole ? SIZE_MAX : SP_HEAP_PYMALLOC_MOST, a.ctx, a.malloc, a.calloc, a.realloc, a.free};
+		ours[i] = (PyMemAllocatorEx){&behind[i], put->malloc, put->calloc, put->realloc,
+		                             put->free ? put->free : a.free};
 		PyMem_SetAllocator(domains[i], &ours[i]);
 		in_place[i] = true;
 	}
@@ -160,20 +168,16 @@ static int watch_end(void)
 	return done ? 0 : -1;
 }
 
-static int (*attach)(const struct sp_heap_recorder *);
-static const struct sp_heap_domain_functions *functions, *sampled;
-static const struct sp_heap_arenas *arenas;
-static uint64_t *filter;
-
 bool sp_hook_heap_find(void)
 {
 	attach = (int (*)(const struct sp_heap_recorder *))dlsym(RTLD_DEFAULT, SP_HEAP_ATTACH_SYMBOL);
 	functions = (const struct sp_heap_domain_functions *)dlsym(RTLD_DEFAULT, SP_HEAP_DOMAIN_SYMBOL);
 	sampled = (const struct sp_heap_domain_functions *)dlsym(RTLD_DEFAULT, SP_HEAP_SAMPLED_SYMBOL);
+	sampled_pymalloc = (const struct sp_heap_domain_functions *)dlsym(RTLD_DEFAULT, SP_HEAP_PYMALLOC_SYMBOL);
 	arenas = (const struct sp_heap_arenas *)dlsym(RTLD_DEFAULT, SP_HEAP_ARENA_SYMBOL);
 	uint64_t *(*bits)(void) = (uint64_t * (*)(void)) dlsym(RTLD_DEFAULT, SP_HEAP_FILTER_SYMBOL);
 	filter = bits ? bits() : NULL;
-	sp_heap_quiet = filter && attach && functions && sampled && arenas
+	sp_heap_quiet = filter && attach && functions && sampled && sampled_pymalloc && arenas
 	                    ? (int *(*)(void))dlsym(RTLD_DEFAULT, SP_HEAP_QUIET_SYMBOL)
 	                    : NULL;
 	return sp_heap_quiet;

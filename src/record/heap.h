@@ -19,12 +19,13 @@
 #endif
 
 /* What the library exports, found by _measure with dlsym. */
-#define SP_HEAP_ATTACH_SYMBOL  "sp_heap_attach"
-#define SP_HEAP_QUIET_SYMBOL   "sp_heap_quiet"
-#define SP_HEAP_DOMAIN_SYMBOL  "sp_heap_domain"
-#define SP_HEAP_SAMPLED_SYMBOL "sp_heap_domain_sampled"
-#define SP_HEAP_ARENA_SYMBOL   "sp_heap_arena"
-#define SP_HEAP_REAL_SYMBOL    "sp_heap_real_malloc"
+#define SP_HEAP_ATTACH_SYMBOL   "sp_heap_attach"
+#define SP_HEAP_QUIET_SYMBOL    "sp_heap_quiet"
+#define SP_HEAP_DOMAIN_SYMBOL   "sp_heap_domain"
+#define SP_HEAP_SAMPLED_SYMBOL  "sp_heap_domain_sampled"
+#define SP_HEAP_PYMALLOC_SYMBOL "sp_heap_domain_pymalloc"
+#define SP_HEAP_ARENA_SYMBOL    "sp_heap_arena"
+#define SP_HEAP_REAL_SYMBOL     "sp_heap_real_malloc"
 
 /* A block that is not known any more, for the case that it lives on. */
 struct sp_heap_block {
@@ -37,10 +38,13 @@ enum { SP_HEAP_FILTER = 1 << 16 };
 #define SP_HEAP_FILTER_SYMBOL "sp_heap_filter_bits"
 static inline uint32_t sp_heap_filter_at(const void *p)
 {
-	return (uint32_t)(((uintptr_t)p >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 48);
+	return (uint32_t)((uintptr_t)p * UINT64_C(0x9e3779b97f4a7c15) >> 48);
 }
 
-enum { SP_HEAP_VERSION = 2 };
+/* Bytes of the largest block that Python's own allocator (pymalloc) has itself; larger ones it takes from malloc(). */
+enum { SP_HEAP_PYMALLOC_MOST = 512 };
+
+enum { SP_HEAP_VERSION = 3 };
 struct sp_heap_recorder {
 	uint32_t version; /* SP_HEAP_VERSION */
 	uint32_t size;
@@ -73,9 +77,6 @@ static inline size_t sp_heap_page_up(size_t n)
  * that says who is behind them. */
 struct sp_heap_domain {
 	unsigned kind; /* enum sp_raw_heap_kind */
-	/* Of sampling: what the real functions do not know they take for a block of malloc(), as pymalloc does. Then a
-	 * chosen block is one, and its release comes to free(): no other release has to be looked at. */
-	bool foreign;
 	/* Of sampling: larger ones than this the domain takes from another allocator whose blocks are sampled
 	 * themselves. */
 	size_t most;
@@ -89,7 +90,7 @@ struct sp_heap_domain_functions {
 	void *(*malloc)(void *domain, size_t size);
 	void *(*calloc)(void *domain, size_t n, size_t size);
 	void *(*realloc)(void *domain, void *p, size_t size);
-	void (*free)(void *domain, void *p);
+	void (*free)(void *domain, void *p); /* NULL: the real one, with any context */
 };
 
 struct sp_heap_arenas {
