@@ -6,6 +6,7 @@ import re
 import sys
 
 import pytest
+from spartito.analysis import Model
 from test_cli_helpers import run
 
 PROGRAM = """
@@ -27,7 +28,9 @@ middle()
 other()
 {more}
 """
-OPTIONS = {"all": ["--memory-profile", "--no-calls"], "sampled": ["--memory-sample", "16K"]}
+# A large block is recorded for certain, exactly; a small one of the call to it stands for 256 bytes and its own if it is chosen.
+# few() has a handful of these: all of them chosen would be 0.01 % of its bytes. At 16K a single one would be 0.16 %.
+OPTIONS = {"all": ["--memory-profile", "--no-calls"], "sampled": ["--memory-sample", "256"]}
 
 
 @pytest.fixture(scope="module", params=OPTIONS)
@@ -99,6 +102,10 @@ def test_diff_compares_bytes(spartito, two):
     assert [side["left_bytes"] for side in by_name["__main__:few"]] == [pytest.approx(n << 20, rel=0.001) for n in (10, 20)]
     assert [side["allocated"] for side in by_name["__main__:many"]] == [pytest.approx(40 << 20, rel=0.01)] * 2
     assert by_name["__main__:added"][0]["allocated"] == 0
+    for name, size in ("a", 10 << 20), ("b", 20 << 20):
+        memory = Model(str(two / name)).memory()
+        large = [site for site in memory["sites"] if site["function"] == "__main__:few" and site["allocator"] == "malloc"]
+        assert [(site["count"], site["bytes"], site["left_bytes"]) for site in large] == [(1, size, size)]
     same = json.loads(run(spartito, "diff", "--json", "a", "--with", "a", cwd=two).stdout)["memory"]
     assert same["sides"][0] == same["sides"][1]
     done = run(spartito, "diff", "--fail-above", "5%", "a", "b", cwd=two)
