@@ -24,6 +24,11 @@ def new(pages, at=None, more=0):
 )
 
 
+def mapping(spartito, cwd, text):
+    """Memory of a program that maps pages."""
+    return recorded(spartito, cwd, MAPS + text)
+
+
 def pages(m, mark):
     """(mapped, bytes, wholly unmapped, bytes that are gone) in pages of 4 KiB."""
     blocks, size, gone, gone_size = m.numbers(mark, "mmap")
@@ -31,11 +36,7 @@ def pages(m, mark):
 
 
 def test_parts_are_unmapped(spartito, tmp_path):
-    m = recorded(
-        spartito,
-        tmp_path,
-        MAPS
-        + """
+    m = mapping(spartito, tmp_path, """
 def keep(n): return libc.mmap(None, n * PAGE, 3, 0x22, -1, 0)  # maps
 p = keep(64)
 libc.munmap(p, 8 * PAGE)                # from its begin
@@ -44,53 +45,38 @@ libc.munmap(p + 20 * PAGE, 10 * PAGE)   # from its middle
 libc.munmap(p + 15 * PAGE, 20 * PAGE)   # around the hole
 print(libc.munmap(p + 1, PAGE), libc.munmap(p, 0), libc.munmap(p, 1 << 63))  # the system refuses them
 libc.munmap(p + 40 * PAGE, 1)           # less than a page is one
-""",
-    )
+""")
     assert pages(m, "maps") == (1, 64, 0, 8 + 4 + 20 + 1)
 
 
 def test_one_over_another(spartito, tmp_path):
-    m = recorded(
-        spartito,
-        tmp_path,
-        MAPS
-        + """
+    m = mapping(spartito, tmp_path, """
 p = libc.mmap(None, 32 * PAGE, 3, 0x22, -1, 0)  # below
 q = libc.mmap(p + 4 * PAGE, 8 * PAGE, 3, 0x32, -1, 0)  # fixed
 r = libc.mmap(p, 32 * PAGE, 3, 0x22 | 0x100000, -1, 0)  # not over another
 print(q == p + 4 * PAGE, r == FAILED)
 libc.munmap(p + 8 * PAGE, 8 * PAGE)
-""",
-    )
+""")
     assert pages(m, "below") == (1, 32, 0, 8 + 4)
     assert pages(m, "fixed") == (1, 8, 0, 4)
     assert pages(m, "not over another") == (0, 0, 0, 0)
 
 
 def test_advice_changes_nothing(spartito, tmp_path):
-    m = recorded(
-        spartito,
-        tmp_path,
-        MAPS
-        + """
+    m = mapping(spartito, tmp_path, """
 p = libc.mmap(None, 4096 * PAGE, 3, 0x22, -1, 0)  # there
 for i in range(4096):
     ctypes.memset(p + i * PAGE, 1, 1)
 for advice in 4, 8, 21:  # MADV_DONTNEED, MADV_FREE, MADV_PAGEOUT
     libc.madvise(p, 4096 * PAGE, advice)
 libc.mprotect(p, 4096 * PAGE, 0)
-""",
-    )
+""")
     assert pages(m, "there") == (1, 4096, 0, 0)
     assert m.found["processes"][0]["resident_peak"] > 0
 
 
 def test_pages_that_move(spartito, tmp_path):
-    m = recorded(
-        spartito,
-        tmp_path,
-        MAPS
-        + """
+    m = mapping(spartito, tmp_path, """
 p = libc.mmap(None, 64 * PAGE, 3, 0x22, -1, 0)  # mapped
 p = libc.mremap(p, 64 * PAGE, 16 * PAGE, 0, 0)  # shrunk
 p = libc.mremap(p, 16 * PAGE, 500 * PAGE, 1, 0)  # moved
@@ -105,8 +91,7 @@ again = libc.mremap(shared, 0, 6 * PAGE, 1, 0)  # twice
 t = libc.mmap(None, 12 * PAGE, 3, 0x22, -1, 0)  # in the way
 u = libc.mremap(again, 6 * PAGE, 4 * PAGE, 1 | 2, t + PAGE)  # fixed
 print(u == t + PAGE, FAILED in (p, q, r, s, shared, again, t))
-""",
-    )
+""")
     assert pages(m, "mapped") == (1, 64, 1, 64)
     assert pages(m, "shrunk") == (1, 16, 1, 16)
     assert pages(m, "moved") == (1, 500, 0, 0)
@@ -118,11 +103,7 @@ print(u == t + PAGE, FAILED in (p, q, r, s, shared, again, t))
 
 
 def test_the_program_break(spartito, tmp_path):
-    m = recorded(
-        spartito,
-        tmp_path,
-        MAPS
-        + """
+    m = mapping(spartito, tmp_path, """
 old = libc.sbrk(10000)  # more
 print(libc.sbrk(0) == old + 10000)
 libc.sbrk(-4000)
@@ -131,8 +112,7 @@ print(libc.brk(now + 5000))  # to
 libc.brk(now + 1000)
 print(libc.brk(1), libc.sbrk(0) == now + 1000, libc.sbrk(1 << 62) == FAILED)  # refused
 x = [libc.malloc(1 << 16) for i in range(1000)]  # malloc
-""",
-    )
+""")
     assert m.numbers("more", "mmap") == (1, 10000, 0, 4000)
     assert m.numbers("to", "mmap") == (1, 5000, 0, 4000)
     assert m.numbers("refused", "mmap") == (0, 0, 0, 0)
