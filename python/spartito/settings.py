@@ -253,8 +253,8 @@ CHECKS = {
 }
 
 
-def normal(setting: Setting, text: str) -> str:
-    """The value as the measured process reads it. ValueError: a sentence about it."""
+def normal(setting: Setting, text: str, off: bool = True) -> str:
+    """The value as the measured process reads it; off: 0 bytes turn off what takes bytes. ValueError: a sentence about it."""
     kind = setting.kind
     if "\0" in text:
         raise ValueError("holds a NUL character")
@@ -264,7 +264,7 @@ def normal(setting: Setting, text: str) -> str:
         return setting.default
     if kind in ("size", "bytes"):
         try:
-            return "0" if text == setting.default == "0" else _bytes(text, SMALLEST if kind == "size" else 1)
+            return "0" if off and text == setting.default == "0" else _bytes(text, SMALLEST if kind == "size" else 1)
         except ValueError as e:
             raise ValueError(f"{text!r} {e}") from None
     if kind == "count":
@@ -377,7 +377,8 @@ def resolve(given: dict[str, object]) -> list[Value]:
             values.append(Value(setting, setting.default, "default"))
             continue
         try:
-            values.append(Value(setting, normal(setting, plain_text(raw)), told))
+            # on the command line, what is not wanted is not given
+            values.append(Value(setting, normal(setting, plain_text(raw), off=told != "command line"), told))
         except ValueError as e:
             raise Usage(f"{origin}: {e}") from None
     _only_included({value.setting.name: value for value in values})

@@ -81,10 +81,25 @@ def name(text: str) -> str:
 LONGEST_PATH = 100
 
 
+IMPORTING = ("_frozen_importlib:", "_frozen_importlib_external:")
+
+
+def _without_importing(path: Sequence[str]) -> list[str]:
+    """The call path with one part for the four to six functions of importlib that stand between a module and one that it imports.
+    The innermost function keeps its name."""
+    parts: list[str] = []
+    for function in path[:-1]:
+        part = "(import)" if function.startswith(IMPORTING) else function
+        if part != "(import)" or parts[-1:] != [part]:
+            parts.append(part)
+    return [*parts, *path[-1:]]
+
+
 def shortened(path: Sequence[str]) -> str:
-    """The innermost functions of a call path, as many as a line has room for."""
+    """The innermost functions of a call path, as many as a line has room for; importing a module is one of them."""
     if not path:
         return ""
+    path = _without_importing(path)
     text = path[-1]
     for caller in reversed(path[:-1]):
         longer = f"{caller} > {text}"

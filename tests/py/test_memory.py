@@ -538,7 +538,18 @@ leak()
     assert merged.memory() == m.found
 
 
-@pytest.mark.parametrize("option", [("--memory-sample", "none"), ("--limit-rss", "-1"), ("--memory-sample", "")])
+def test_an_import_is_one_part_of_a_path(spartito, tmp_path):
+    (tmp_path / "outer.py").write_text("import inner\n")
+    (tmp_path / "inner.py").write_text("held = bytearray(9_000_000)\n")
+    m = recorded(spartito, tmp_path, "import outer\n")
+    shown = run(spartito, "report", "--memory", tmp_path / "x").stdout
+    assert "__main__:<module> > (import) > outer:<module> > (import) > inner:<module>\n" in shown
+    (row,) = (s for s in m.found["sites"] if s["bytes"] >= 9_000_000)
+    assert sum(name.startswith("_frozen_importlib") for name in m.found["stacks"][row["path"]]) >= 8  # in the data they all are
+
+
+@pytest.mark.parametrize("option", [("--memory-sample", "none"), ("--limit-rss", "-1"), ("--memory-sample", ""),
+                                    ("--memory-sample", "0"), ("--memory-sample", "0.5"), ("--limit-rss", "0K")])
 def test_what_cannot_be(spartito, tmp_path, option):
     done = run(spartito, "run", *option, "-o", tmp_path / "x", "--", sys.executable, "-c", "1")
     assert done.returncode in ((2,) if option[1] else (0,))
