@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of rawgen know of each other: a process while it is made, and how its file is laid out. */
+#ifndef SP_TESTS_RAWGEN_INNER_H
+#define SP_TESTS_RAWGEN_INNER_H
+
+#include "rawgen.h"
+
+enum { EVENT_WORDS = (64 * 1024 - 64) / 8, NODES_BYTES = 256 * 1024, MAX_DEPTH = 4096 };
+#define ADDRESS UINT64_C(0x7f2200000000) /* where the imagined process mapped its file */
+
+struct bytes {
+	unsigned char *p;
+	size_t n, room;
+};
+
+struct rg_thread {
+	struct rg_process *process;
+	struct sp_raw_location state;
+	struct sp_raw_node *nodes; /* owned */
+	size_t n_nodes, node_room;
+	uint64_t *values;  /* owned: n_columns for each node */
+	size_t value_room; /* nodes */
+	uint32_t *slots;   /* owned: (parent, region) to node, 0: empty */
+	size_t slot_mask;
+	uint64_t *words; /* owned: EVENT_WORDS of the chunk being filled */
+	size_t n_words;
+	uint64_t chunk_base;
+	uint32_t event_chunks;
+	struct sp_raw_frame frames[MAX_DEPTH]; /* .node is an index until the layout */
+	unsigned depth;
+	struct sp_raw_line *lines; /* owned */
+	size_t n_lines;
+	struct sp_raw_line_frame *line_frames; /* owned; .line is an index + 1 until the layout */
+	size_t n_line_frames;
+	struct sp_raw_wait *waits; /* owned */
+	size_t n_waits;
+	struct sp_raw_site *sites; /* owned */
+	size_t n_sites;
+	char name[64];
+};
+
+struct rg_process {
+	struct sp_raw_header header;
+	struct bytes file, defs;
+	uint32_t n_columns;
+	struct rg_thread **threads; /* owned */
+	size_t n_threads;
+	struct sp_raw_object *objects; /* owned */
+	size_t n_objects;
+	struct sp_raw_heap *heap; /* owned; NULL: none */
+	uint64_t *nodes_at;       /* owned; of each thread: the address of its root's node; while it is laid out */
+};
+
+/* Prints what failed and errno's reason, and exits. */
+_Noreturn void rg_die(const char *what);
+/* realloc() that does not fail. */
+void *rg_grown(void *p, size_t n);
+/* Appends n bytes, zeros where p is NULL; where they are, until the next call. */
+void *rg_put(struct bytes *b, const void *p, size_t n);
+/* Appends a chunk; its offset in the file. */
+size_t rg_put_chunk(struct rg_process *p, struct sp_raw_chunk c, const void *payload, size_t n);
+/* The events so far as a chunk; full: none may follow in it. */
+void rg_flush_words(struct rg_thread *t, bool full);
+/* The layout, in this order: of each thread, then behind all nodes, whose addresses are known by then. */
+void rg_put_nodes(struct rg_thread *t);
+void rg_put_lines(struct rg_thread *t);
+void rg_put_waits(struct rg_process *p, uint32_t location, struct rg_thread *t);
+void rg_put_objects(struct rg_process *p);
+
+#endif
