@@ -8,7 +8,7 @@ import pytest
 from spartito.analysis import Model
 from spartito.view import kinds, locks, payload
 from test_cli_helpers import run
-from viewing import Viewer, needs_viewer
+from viewing import Viewer, assert_says_how_to_record, needs_viewer
 
 pytestmark = needs_viewer
 ROWS = "[...document.querySelectorAll('[role=row]')]"
@@ -180,15 +180,8 @@ def test_threads_that_wait_for_each_other_are_told(tmp_path, tmp_path_factory):
         v.close()
 
 
-def test_without_waits_it_says_how_to_record_them(tmp_path, tmp_path_factory):
-    (tmp_path / "program.py").write_text("def f(): pass\nf()\n")
-    run([sys.executable, "-m", "spartito"], "run", "-q", "-o", "x", "--", sys.executable, "program.py", cwd=tmp_path)
-    v = Viewer(tmp_path / "x", tmp_path_factory.mktemp("browser"))
-    try:
-        v.page.call("Page.navigate", url=f"{v.url}#view=locks")
-        v.page.wait_for("document.body?.innerText.includes('spartito run --waits records it')")
-    finally:
-        v.close()
+def test_without_waits_it_says_how_to_record_them(tmp_path):
+    assert_says_how_to_record(tmp_path, "locks", "spartito run --waits records it")
 
 
 def test_a_file_holds_them(recorded, tmp_path):

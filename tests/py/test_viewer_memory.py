@@ -12,7 +12,7 @@ from spartito.analysis import Model
 from spartito.view import kinds, memory, payload
 from test_cli_helpers import run
 from test_viewer_metrics import tree
-from viewing import Viewer, needs_viewer
+from viewing import Viewer, assert_says_how_to_record, needs_viewer
 
 pytestmark = needs_viewer
 PROGRAM = """
@@ -245,15 +245,8 @@ def test_memory_alone_is_in_every_view(alone, view):
         assert v.open(f"view={view}&metric=allocated")["weight"] == "allocated"
 
 
-def test_without_memory_it_says_how_to_record_it(tmp_path, tmp_path_factory):
-    (tmp_path / "program.py").write_text("def f(): pass\nf()\n")
-    run([sys.executable, "-m", "spartito"], "run", "-q", "-o", "x", "--", sys.executable, "program.py", cwd=tmp_path)
-    v = Viewer(tmp_path / "x", tmp_path_factory.mktemp("browser"))
-    try:
-        v.page.call("Page.navigate", url=f"{v.url}#view=memory")
-        v.page.wait_for("document.body?.innerText.includes('spartito run --memory-profile records it')")
-    finally:
-        v.close()
+def test_without_memory_it_says_how_to_record_it(tmp_path):
+    assert_says_how_to_record(tmp_path, "memory", "spartito run --memory-profile records it")
 
 
 def test_a_file_holds_it(recorded, tmp_path):

@@ -15,6 +15,7 @@ from conftest import ROOT
 from spartito.analysis import Model
 from spartito.view import page as built
 from spartito.view import payload
+from test_cli_helpers import run
 
 from mpi import KINDS, Mpi
 
@@ -175,3 +176,17 @@ class Viewer:
         self.page.close()
         self.process.terminate()
         self.process.communicate()
+
+
+def assert_says_how_to_record(directory, view, said):
+    """That view of an experiment that has nothing for it, made below the directory, says so."""
+    (directory / "program.py").write_text("def f(): pass\nf()\n")
+    done = run([sys.executable, "-m", "spartito"], "run", "-q", "-o", "x", "--", sys.executable, "program.py", cwd=directory)
+    assert done.returncode == 0, done.stderr
+    (directory / "browser").mkdir()
+    v = Viewer(directory / "x", directory / "browser")
+    try:
+        v.page.call("Page.navigate", url=f"{v.url}#view={view}")
+        v.page.wait_for(f"document.body?.innerText.includes({said!r})")
+    finally:
+        v.close()
