@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs tests/py/test_programs.py under Debian's Python 3.14, in a chroot of the newer suite that has it. Needs root and
-# debootstrap. The mirror is the one that this system's own apt uses. The chroot is kept in SPARTITO_CACHE
+# python314.sh [prepare]: runs tests/py/test_programs.py under Debian's Python 3.14, in a chroot of the newer suite that has it; or
+# makes the chroot only. Needs root and debootstrap. The mirror is the one that this system's own apt uses. The chroot is kept in SPARTITO_CACHE
 # (default: ~/.cache/spartito).
 set -eu
 cd "$(dirname "$0")/.."
@@ -40,6 +40,7 @@ if [ ! -e "$chroot_dir/.ready" ]; then
 		/usr/share/debootstrap/scripts/sid >"$cache/debootstrap.log" 2>&1 || { tail -n 20 "$cache/debootstrap.log" >&2; exit 1; }
 	touch "$chroot_dir/.ready"
 fi
+[ "${1:-}" != prepare ] || exit 0
 
 copy=$chroot_dir/src
 rm -rf "$copy"
