@@ -33,7 +33,9 @@ def spartito():
 
 
 def pytest_collection_modifyitems(items):
-    """Of a file whose tests share a browser and what it shows, all go to one of pytest-xdist's workers, which makes both once."""
+    """Tests that share what a file makes once (a browser, a kernel, an experiment, a library) all go to one of pytest-xdist's
+    workers: each worker would make it again."""
     for item in items:
-        if hasattr(item.module, "needs_viewer"):
+        fixtures = item._fixtureinfo.name2fixturedefs.values()
+        if hasattr(item.module, "needs_viewer") or any(found[-1].scope == "module" for found in fixtures):
             item.add_marker(pytest.mark.xdist_group(item.module.__name__))
