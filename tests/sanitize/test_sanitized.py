@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Samples, memory, waits and file I/O of a whole program, recorded by libraries that AddressSanitizer and
-UndefinedBehaviorSanitizer watch: no report in any process, and numbers that are right. tools/sanitize.sh builds the libraries and
-runs this, with SANITIZED_SITE: a directory with the package, its libraries replaced; SANITIZED_ASAN: libasan.so.
+"""Programs under every hook, and samples, memory, waits and file I/O of a whole program, recorded by libraries that
+AddressSanitizer and UndefinedBehaviorSanitizer watch: no report in any process, and numbers that are right. tools/sanitize.sh
+builds the libraries and runs this, with SANITIZED_SITE: a directory with the package, its libraries replaced; SANITIZED_ASAN:
+libasan.so.
 
 AddressSanitizer has a malloc of its own, which has to be there before anything it watches runs. A wrapper of malloc comes in front
 of that, and is called by the dynamic linker before the sanitizer has mapped its tables: so spartito_heap.so is built with
@@ -19,6 +20,7 @@ from contextlib import contextmanager
 import pytest
 from conftest import ROOT
 from spartito._analyse import Model
+from spartito._measure import hooks
 from spartito._sample import check
 from test_cli_helpers import run
 from waiting import Waits, compiled
@@ -62,16 +64,22 @@ def watched(tmp_path):
     assert not reports, "\n".join(r.read_text(errors="replace")[:6000] for r in reports)
 
 
-def recorded(tmp_path, library, *options, before=(), malloc="malloc"):
-    """Runs everything.py and makes a report of it, both watched; the model."""
+def recorded(tmp_path, program, *options, before=(), malloc="malloc"):
+    """Runs a program, given with its arguments, and makes a report of it, both watched; what was printed."""
     with watched(tmp_path) as log:
         env = environment(log, *before, malloc=malloc)
         spartito = [sys.executable, "-m", "spartito"]
-        done = run(spartito, "run", "-q", *options, "-o", "x", "--", sys.executable, PROGRAM, library, cwd=tmp_path, env=env)
+        done = run(spartito, "run", "-q", *options, "-o", "x", "--", sys.executable, *program, cwd=tmp_path, env=env)
         shown = run(spartito, "report", "x", cwd=tmp_path, env=env)
-    assert (done.returncode, done.stdout) == (0, PRINTED), done.stderr
+    assert done.returncode == 0, done.stderr
     assert shown.returncode == 0, shown.stderr
     assert "runtime error" not in done.stderr + shown.stderr, done.stderr + shown.stderr
+    return done.stdout
+
+
+def everything(tmp_path, library, *options, **more):
+    """The model of everything.py."""
+    assert recorded(tmp_path, [PROGRAM, library], *options, **more) == PRINTED
     return Model(str(tmp_path / "x"))
 
 
@@ -121,22 +129,29 @@ def check_calls(model):
     )
 
 
+@pytest.mark.parametrize("hook", [name for name, works, _ in hooks() if works])
+@pytest.mark.parametrize("program", ["generators", "threads", "exceptions", "fork", "tasks"])
+def test_hooks(tmp_path, program, hook):
+    recorded(tmp_path, [ROOT / "tests" / "programs" / f"{program}.py"], "--trace", "--hook", hook)
+    assert Model(str(tmp_path / "x")).flat()
+
+
 @needs_samples
 def test_samples(tmp_path, library):
-    model = recorded(tmp_path, library, *SAMPLE)
+    model = everything(tmp_path, library, *SAMPLE)
     check_samples(model)
     check_calls(model)
 
 
 @pytest.mark.parametrize("malloc", ["malloc", "pymalloc"])
 def test_memory(tmp_path, library, malloc):
-    model = recorded(tmp_path, library, "--memory-profile", malloc=malloc)
+    model = everything(tmp_path, library, "--memory-profile", malloc=malloc)
     check_memory(model)
     check_calls(model)
 
 
 def test_memory_sampled(tmp_path, library):
-    model = recorded(tmp_path, library, "--memory-sample", "64K", malloc="pymalloc")
+    model = everything(tmp_path, library, "--memory-sample", "64K", malloc="pymalloc")
     size = sum(numbers(model, "large", a)[1] for a in ("malloc", "mmap"))
     assert abs(size / (60 << 20) - 1) < 0.1  # 60 arrays of 1 MiB: 960 samples, each MiB has one but for 1 of 10 million
     assert {p["sample"] for p in model.memory()["processes"]} == {64 << 10}
@@ -144,20 +159,20 @@ def test_memory_sampled(tmp_path, library):
 
 @pytest.mark.parametrize("options", [(), ("--trace",)])
 def test_waits(tmp_path, library, options):
-    model = recorded(tmp_path, library, "--waits", *options, before=["spartito_waits.so"])
+    model = everything(tmp_path, library, "--waits", *options, before=["spartito_waits.so"])
     check_waits(model)
     check_calls(model)
 
 
 def test_io(tmp_path, library):
-    model = recorded(tmp_path, library, "--io", "--trace", before=["spartito_preload.so"])
+    model = everything(tmp_path, library, "--io", "--trace", before=["spartito_preload.so"])
     check_calls(model)
     assert any(row["kind"] == "io" and row["visits"] for row in model.flat())
 
 
 @needs_samples
 def test_all_together(tmp_path, library):
-    model = recorded(tmp_path, library, *SAMPLE, "--memory-profile", "--waits", "--trace", before=["spartito_waits.so"])
+    model = everything(tmp_path, library, *SAMPLE, "--memory-profile", "--waits", "--trace", before=["spartito_waits.so"])
     check_samples(model)
     check_memory(model)
     check_waits(model)
