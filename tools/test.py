@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """make test: the C tests, all Python tests with this Python, and those of what happens in the measured process under every
-other Python that is found. Ends with 'N passed, N failed'; --only 3.9,3.13 chooses versions."""
+other Python that is found, those of what starts it under the oldest and the newest of them. Ends with 'N passed, N failed';
+--only 3.9,3.13 chooses versions."""
 
 import argparse
 import concurrent.futures
@@ -17,10 +18,17 @@ import pythons
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BIN = os.path.dirname(sys.executable)
 ENVIRONMENT = {**os.environ, "PATH": BIN + os.pathsep + os.environ["PATH"]}
-# tests of the measuring half, which depends on the version of Python
-MEASURED = ("programs", "processes", "launch", "record", "user", "scorep", "omnitrace_filter",
-            "omnitrace_package", "omnitrace_tables", "labels", "io", "memory", "metrics", "native", "tasks", "lines",
-            "kernprof", "notebook", "sample", "waits")
+# Tests by what they depend on; a file's name begins with one of these, after test_. Each version of Python: what is recorded in the
+# measured process, or read out of it.
+MEASURED = ("programs", "processes", "launch_start", "record", "user", "scorep_inside", "scorep_regions", "scorep_same",
+            "omnitrace_filter", "omnitrace_package", "omnitrace_tables", "labels", "io", "memory", "metrics", "native", "tasks",
+            "lines", "kernprof", "notebook_cells", "notebook_collections", "notebook_kernel", "notebook_same", "sample", "waits")
+# The oldest and the newest version: the front before and around it (launchers, their options, variables and directories, magics of
+# notebooks), for which versions differ in what the standard library has.
+FRONT = ("launch_directory", "launch_ranks", "scorep_command", "scorep_directory", "scorep_filter", "scorep_install",
+         "scorep_variables", "notebook_magics", "notebook_modes", "notebook_scorep", "notebook_shown", "sample_elsewhere")
+# Once, like all that has none of these names: these only show what was recorded.
+SHOWN = ("memory_alone",)
 COUNT = re.compile(r"(\d+) (passed|failed|error)")
 
 
@@ -35,9 +43,23 @@ class Result:
         self.lines.append(f"{title:<34} {passed:>5} passed, {failed} failed in {seconds:.0f} s")
 
 
+def files_for(version, versions):
+    """What runs under a Python beside this one; versions: all these others, the oldest first."""
+
+    def named(names):
+        return {f for name in names for f in glob.glob(os.path.join(ROOT, "tests", "py", f"test_{name}*.py"))}
+
+    front = named(FRONT)
+    found = named(MEASURED) - front - named(SHOWN)
+    return sorted(found | front if version in (versions[0], versions[-1]) else found)
+
+
 def c_tests(result):
     begin = time.monotonic()
-    build = os.path.join(ROOT, "build")
+    # that of the installed package, so that all but the tests is compiled already
+    build = os.path.join(sys.prefix, "build")
+    if not os.path.exists(os.path.join(build, "build.ninja")):
+        build = os.path.join(ROOT, "build")
     if not os.path.exists(os.path.join(build, "build.ninja")):
         subprocess.run(["meson", "setup", build], cwd=ROOT, env=ENVIRONMENT, check=True, stdout=subprocess.DEVNULL)
     command = ["meson", "test", "-C", build, "--suite", "c", "--print-errorlogs"]
@@ -51,7 +73,9 @@ def c_tests(result):
 def pytest(result, title, python, files):
     """Runs pytest with its output shown, and adds up its last line."""
     begin = time.monotonic()
-    workers = ["-n", str(os.cpu_count() or 1), "--dist", "loadgroup"]
+    # more than cores: tests wait for other processes, for time to pass and for browsers about a third of their time
+    cores = os.cpu_count() or 1
+    workers = ["-n", str(cores + (cores + 1) // 2)]
     command = [python, "-m", "pytest", "-q", *workers, "-p", "no:cacheprovider", *files]
     print(f"== {title}", flush=True)
     last = ""
@@ -97,14 +121,13 @@ def main():
             c_tests(result)
             viewer(result)
             pytest(result, f"Python {mine}", sys.executable, ["tests/py"])
-        files = sorted(f for name in MEASURED for f in glob.glob(os.path.join(ROOT, "tests", "py", f"test_{name}*.py")))
         for version, python, error in ready:
             title = f"Python {version}"
             if error:
                 print(f"== {title}\n{error}", flush=True)
                 result.add(title + ", does not build", 0, 1, 0)
             else:
-                pytest(result, title, python, files)
+                pytest(result, title, python, files_for(version, list(others)))
     print("\n" + "\n".join(result.lines))
     print(f"{result.passed} passed, {result.failed} failed")
     return 1 if result.failed or not result.passed else 0

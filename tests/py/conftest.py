@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What all tests share: the repository's root, the measuring command line, and no SPARTITO_* variable from outside."""
 
+import functools
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -32,10 +34,24 @@ def spartito():
     return [sys.executable, "-m", "spartito"]
 
 
-def pytest_collection_modifyitems(items):
-    """Tests that share what a file makes once (a browser, a kernel, an experiment, a library) all go to one of pytest-xdist's
-    workers: each worker would make it again."""
-    for item in items:
-        fixtures = item._fixtureinfo.name2fixturedefs.values()
-        if hasattr(item.module, "needs_viewer") or any(found[-1].scope == "module" for found in fixtures):
-            item.add_marker(pytest.mark.xdist_group(item.module.__name__))
+def shares(path):
+    """Whether tests of that file share what it makes once: a browser, a kernel, an experiment, a library."""
+    return re.search(r'scope="module"|needs_viewer', path.read_text(encoding="utf-8")) is not None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Tests of a file that share something all go to one of pytest-xdist's workers, as each worker would make it again; these files
+    come first. Not by its mark xdist_group: with pytest 9 the mark changes nothing any more."""
+    if config.getvalue("dist") != "load":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    shared = functools.cache(lambda name: shares(config.rootpath / name))
+
+    class Sharing(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            name = nodeid.split("::")[0]
+            return name if shared(name) else nodeid
+
+    return Sharing(config, log)
