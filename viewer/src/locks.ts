@@ -42,14 +42,6 @@ export interface Locks {
 
 export const asLocks = (columns: Columns): Locks => columns.meta as unknown as Locks;
 
-export interface ObjectRow {
-  object: number;
-  time: number;
-  longest: number;
-  count: number;
-  threads: number;
-}
-
 /** Sums of waits that are the same in something. */
 export interface SumRow {
   /** One of them, which tells what they have in common. */
@@ -67,6 +59,7 @@ export const SUMS = {
   threads: { title: "Who for whom", hint: "Which thread waited for what another one held", key: (w: LockWait): string => `${w.location} ${w.holder}` },
 } as const;
 export type By = keyof typeof SUMS;
+export const byObject = (w: LockWait): string => String(w.object);
 
 /** The longest first. */
 export function summed(waits: readonly LockWait[], key: (w: LockWait) => string): SumRow[] {
@@ -84,20 +77,6 @@ export function summed(waits: readonly LockWait[], key: (w: LockWait) => string)
 }
 
 const longer = (a: { time: number }, b: { time: number }): number => b.time - a.time;
-
-/** Sums of waits for each object, the longest waited for first. */
-export function objectsOf(waits: readonly LockWait[]): ObjectRow[] {
-  const found = new Map<number, ObjectRow & { who: Set<number> }>();
-  for (const w of waits) {
-    let row = found.get(w.object);
-    if (!row) found.set(w.object, (row = { object: w.object, time: 0, longest: 0, count: 0, threads: 0, who: new Set() }));
-    row.time += w.time;
-    row.longest = Math.max(row.longest, w.longest);
-    row.count += w.count;
-    row.threads = row.who.add(w.location).size;
-  }
-  return [...found.values()].sort(longer);
-}
 
 /** In a column of the picture: a thread, an object, a thread again. */
 export interface Node {

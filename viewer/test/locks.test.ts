@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { type LockWait, SUMS, flowOf, objectsOf, summed } from "../src/locks";
+import { type LockWait, SUMS, byObject, flowOf, summed } from "../src/locks";
 
 const wait = (location: number, object: number, holder: number | null, time: number, count = 1): LockWait => ({
   object,
@@ -18,9 +18,9 @@ const waits = [wait(1, 0, 2, 3), wait(2, 0, 1, 1), wait(1, 0, 2, 2, 4), wait(3, 
 
 describe("locks", () => {
   it("are summed up by object, the longest waited for first", () => {
-    expect(objectsOf(waits)).toMatchObject([
-      { object: 0, time: 6, longest: 3, count: 6, threads: 2 },
-      { object: 1, time: 4, longest: 4, count: 1, threads: 1 },
+    expect(summed(waits, byObject)).toMatchObject([
+      { of: { object: 0 }, time: 6, longest: 3, count: 6, threads: 2 },
+      { of: { object: 1 }, time: 4, longest: 4, count: 1, threads: 1 },
     ]);
   });
 

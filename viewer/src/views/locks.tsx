@@ -4,7 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import { colourOf } from "../curvedraw";
 import type { Facts, Regions } from "../facts";
 import { useAnswer, useDark, useFacts, useRegions, useReport, useSelection, useSize, useStore } from "../hooks";
-import { type By, type LockWait, type Locks, type ObjectRow, SUMS, type SumRow, asLocks, flowOf, objectsOf, summed } from "../locks";
+import { type By, type LockWait, type Locks, SUMS, type SumRow, asLocks, byObject, flowOf, summed } from "../locks";
 import { Empty, Waiting } from "../parts/Empty";
 import { Choice, Toolbar } from "../parts/Menu";
 import { Rows, type RowColumn } from "../parts/Rows";
@@ -75,10 +75,10 @@ function Graph({ locks, waits, facts, chosen, choose }: GraphProps) {
   );
 }
 
-function Objects({ locks, rows, chosen, choose }: { locks: Locks; rows: readonly ObjectRow[]; chosen: number | undefined; choose: (object: number | undefined) => void }) {
+function Objects({ locks, rows, chosen, choose }: { locks: Locks; rows: readonly SumRow[]; chosen: number | undefined; choose: (object: number | undefined) => void }) {
   const most = rows[0]?.time ?? 0;
-  const of = (row: ObjectRow) => locks.objects[row.object]!;
-  const columns: RowColumn<ObjectRow>[] = useMemo(
+  const of = (row: SumRow) => locks.objects[row.of.object]!;
+  const columns: RowColumn<SumRow>[] = useMemo(
     () => [
       { id: "what", title: "Waited for", width: "minmax(120px, 1fr)", value: (r) => of(r).name },
       { id: "time", title: "Waited", width: "100px", time: true, value: (r) => r.time, bar: (r) => r.time / most },
@@ -89,7 +89,7 @@ function Objects({ locks, rows, chosen, choose }: { locks: Locks; rows: readonly
     ],
     [locks, rows],
   );
-  return <Rows label="What was waited for" rows={rows} columns={columns} by="time" selected={(r) => r.object === chosen} onSelect={(r) => choose(r.object === chosen ? undefined : r.object)} />;
+  return <Rows label="What was waited for" rows={rows} columns={columns} by="time" selected={(r) => r.of.object === chosen} onSelect={(r) => choose(r.of.object === chosen ? undefined : r.of.object)} />;
 }
 
 function Where({ locks, waits, facts, regions }: { locks: Locks; waits: readonly LockWait[]; facts: Facts; regions: Regions }) {
@@ -156,7 +156,7 @@ export function LocksView() {
     const mine = (at: number | null): boolean => at !== null && (location === undefined || at === location) && (process === undefined || facts.locations[at]?.process === process);
     return locks?.waits.filter((w) => mine(w.location) || mine(w.holder)) ?? [];
   }, [locks, process, location, facts]);
-  const rows = useMemo(() => objectsOf(here), [here]);
+  const rows = useMemo(() => summed(here, byObject), [here]);
   const waits = useMemo(() => here.filter((w) => chosen === undefined || w.object === chosen), [here, chosen]);
   const [by, setBy] = useState<By>("waits");
   const sums = useMemo(() => (by === "waits" ? [] : summed(waits, SUMS[by].key)), [waits, by]);
@@ -167,7 +167,7 @@ export function LocksView() {
     circles: locks?.circles,
     rings: locks?.rings.map((ring) => ring.map(({ location, lock }) => [placeName(facts, location), lock])),
     sums: sums.slice(0, 20).map((row) => [placeName(facts, row.of.location), row.of.holder === null ? null : placeName(facts, row.of.holder), shortStack(locks!.stacks[row.of.stack] ?? []), row.time, row.count, row.threads]),
-    objects: locks && rows.map((r) => [locks.objects[r.object]!.name, r.time, r.count, r.threads]),
+    objects: locks && rows.map((r) => [locks.objects[r.of.object]!.name, r.time, r.count, r.threads]),
     waits: waits.slice(0, 20).map((w) => [locks!.objects[w.object]!.name, placeName(facts, w.location), w.holder === null ? null : placeName(facts, w.holder), w.time, w.count]),
   }));
   if (!locks || !regions.data) return <Waiting problem={answer.problem ?? regions.problem} what="the waits" />;

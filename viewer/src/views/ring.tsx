@@ -60,7 +60,7 @@ export function Ring({ names, locks }: Props) {
       {names.map((name, i) => {
         const { x, y } = at(i);
         return (
-          <g key={name}>
+          <g key={i}>
             <rect x={x - ROOM / 2} y={y - BOX / 2} width={ROOM} height={BOX} rx="4" fill="var(--raised)" stroke="var(--ink)" />
             <text x={x} y={y} text-anchor="middle" dominant-baseline="middle" fill="var(--ink)">
               <title>{name}</title>
