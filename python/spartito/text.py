@@ -133,12 +133,14 @@ def quantity(value: int, metric: dict[str, Any]) -> str:
 
 
 class Column:
-    """rank: the first to be left out in a narrow terminal has 1; 0 is always shown."""
+    """rank: the first to be left out in a narrow terminal has 1; 0 is always shown. least: characters of text for which others are
+    left out."""
 
-    __slots__ = ("left", "rank", "style", "title")
+    __slots__ = ("least", "left", "rank", "style", "title")
 
-    def __init__(self, title: str, left: bool = False, style: str = "", rank: int = 0) -> None:
+    def __init__(self, title: str, left: bool = False, style: str = "", rank: int = 0, least: int = NARROWEST) -> None:
         self.title = title
+        self.least = least
         self.rank = rank
         self.left = left
         self.style = style
@@ -161,11 +163,11 @@ def plain_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> lis
 
 
 def _fitting(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[int]:
-    """The columns that a terminal of that width has room for, with NARROWEST characters for one of text."""
+    """The columns that a terminal of that width has room for."""
     need = []
     for i, c in enumerate(columns):
         longest = max([len(c.title), *(len(row[i]) for row in rows)])
-        need.append(2 + (min(longest, NARROWEST) if c.left else longest))
+        need.append(2 + (min(longest, c.least) if c.left else longest))
     shown = list(range(len(columns)))
     for i in sorted((i for i in shown if columns[i].rank), key=lambda i: columns[i].rank):
         if sum(need[k] for k in shown) <= width:
@@ -212,9 +214,7 @@ class Output:
             justify: Any = "left" if c.left else "right"
             # numbers are never cut, only text is
             least = None if c.left else max([len(c.title), *(len(row[i]) for row in rows)])
-            table.add_column(
-                c.title, justify=justify, style=c.style or None, no_wrap=True, overflow="ellipsis", min_width=least
-            )
+            table.add_column(c.title, justify=justify, style=c.style or None, no_wrap=True, overflow="ellipsis", min_width=least)
         for n, row in enumerate(rows):
             table.add_row(*(Text(row[i]) for i in shown), style=styles[n] if styles else None)
         self.console.print(table)

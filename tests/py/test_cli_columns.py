@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reports of metrics, parameters, file I/O, compiled functions: on the raw files of version 2 that tests/old-raw keeps."""
 
+import io
 import json
+import re
 import shutil
 import subprocess
 import sys
 
 import pytest
 from conftest import ROOT
+from spartito import calltable
+from spartito.text import Output
 from test_cli_helpers import run
 
 OLD = ROOT / "tests" / "old-raw"
@@ -119,3 +123,52 @@ def test_formats(sample, tmp_path):
     stacks = {line.rpartition(" ")[0] for line in folded.splitlines()}
     assert "__main__:main [case=small]" in stacks and "__main__:main" not in stacks
     assert len(json.loads((tmp_path / "speedscope").read_text(encoding="utf-8"))["profiles"]) == 2
+
+
+def metric(name, source, unit="B"):
+    return {"name": name, "source": source, "unit": unit, "exponent": -9 if unit == "s" else 0}
+
+
+METRICS = [
+    *(metric(name, "memory", "#") for name in ("allocations", "temporary", "left")),
+    *(metric(name, "memory") for name in ("allocated", "left_bytes", "peak_bytes")),
+    metric("wait_time", "wait", "s"),
+    *(metric(f"sampled_{name}", "sample", "s") for name in ("cpu", "running", "gil", "idle")),
+]
+
+
+def columns(width, timed, **kinds):
+    """The titles of the table of functions in a terminal of that width."""
+    rich = pytest.importorskip("rich.console")
+    row = {
+        **dict.fromkeys(("excl", "incl", "mean", "min", "max", "std"), 1.5), "visits": 0, "resumed": 0,
+        "name": "package.module:Class.function", "file": "/usr/lib/python3/package/module.py", "line": 12,
+        "metrics": {m["name"]: {"excl": 123456789, "incl": 987654321} for m in METRICS} | kinds,
+    }  # fmt: skip
+    process, location = {"sampled": True, "counted": False}, {"visits": 0, "resumed": 0, "busy": 1.0 if timed else 0}
+    stream = io.StringIO()
+    out = Output(stream)
+    out.console = rich.Console(file=stream, width=width, highlight=False)
+    calltable.write_flat(out, [row], 2.0, {"metrics": METRICS, "processes": [process], "locations": [location]})
+    lines = stream.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    return re.split("  +", lines[0].strip())
+
+
+def test_a_narrow_terminal_keeps_the_columns_that_say_most():
+    always = ["own", "own %", "total", "calls", "function"]
+    assert columns(80, True) == [*always[:4], "peak_bytes", "function"]
+    assert columns(100, True) == [*always[:4], "peak_bytes", "wait_time", "cpu", "function"]
+    wide = columns(400, True)
+    assert wide[:5] == ["own", "own %", "total", "total %", "calls"] and wide[-1] == "defined at"
+    assert wide[5:-2] == [m["name"].removeprefix("sampled_") for m in METRICS]
+
+
+def test_what_nothing_was_collected_of_has_no_column():
+    assert "gil" not in columns(400, True, sampled_gil={"excl": 0, "incl": 5})
+    assert "gil" in columns(400, True)
+
+
+def test_memory_alone_is_told_with_callees_too():
+    titles = columns(400, False)
+    assert {"own peak_bytes", "total peak_bytes"} <= set(titles) and "own" not in titles

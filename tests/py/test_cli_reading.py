@@ -96,6 +96,8 @@ def test_callers(spartito, made):
     assert done.returncode == 1 and "no recorded function matches 'no_such'" in done.stderr
     done = run(spartito, "report", "--match", "no_such", made / "profile")
     assert (done.returncode, done.stdout) == (1, "") and "no recorded function matches 'no_such'" in done.stderr
+    done = run(spartito, "report", "--tree", "--match", "leaf", made / "profile")
+    assert done.returncode == 2 and "--callers NAME" in done.stderr
 
 
 def test_threads_and_processes(spartito, made):

@@ -7,44 +7,32 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from spartito import awaittable, balance, family, iotable, linetable, locktable, losses, memorytable, mpitable, sampled, tasktable
+from spartito import (
+    awaittable,
+    balance,
+    calltable,
+    family,
+    iotable,
+    linetable,
+    locktable,
+    losses,
+    memorytable,
+    mpitable,
+    sampled,
+    tasktable,
+)
 from spartito.conditions import told
 from spartito.options import Usage
 from spartito.reading import chosen, load, one_experiment, title
 from spartito.say import Refused, complain
 from spartito.summary import cost_told, measuring_cost, of_mpi
-from spartito.text import (
-    Column,
-    Output,
-    count,
-    labelled,
-    name,
-    percent,
-    plural,
-    quantity,
-    seconds,
-    standard_output,
-)
+from spartito.text import Output, name, plural, seconds, standard_output
 
 if TYPE_CHECKING:
     from spartito._analyse import Model
 
 ROWS = 20
 TREE_THRESHOLD = 1.0  # percent
-NUMBERS = (
-    Column("own"),
-    Column("own %"),
-    Column("total"),
-    Column("total %"),
-    Column("calls"),
-    Column("mean", rank=5),
-    Column("min", rank=2),
-    Column("max", rank=3),
-    Column("std", rank=1),
-)
-TREE_NUMBERS = (Column("total"), Column("%"), Column("own"), Column("calls"))
-NAME = Column("function", left=True, style="cyan")
-PLACE = Column("defined at", left=True, style="dim", rank=4)
 
 
 class Part:
@@ -81,119 +69,6 @@ def _parts(info: dict[str, Any], values: dict[str, object]) -> list[Part]:
         busy = sum(loc["busy"] for loc in locations if loc["process"] == process)
         return [Part(title(info, process), busy, process=process)]
     return [Part("", sum(loc["busy"] for loc in locations))]
-
-
-def _place(row: dict[str, Any]) -> str:
-    if not row["file"]:
-        return ""
-    return name(f"{row['file']}:{row['line']}" if row["line"] else row["file"])
-
-
-UNKNOWN = "-"  # how many calls samples were taken of
-
-
-def _calls(row: dict[str, Any], unknown: bool = False) -> str:
-    if unknown and not row["visits"] + row["resumed"]:
-        return UNKNOWN
-    return count(row["visits"]) + (f"+{count(row['resumed'])}" if row["resumed"] else "")
-
-
-def _numbers(row: dict[str, Any], total: float, unknown: bool) -> tuple[str, ...]:
-    calls = _calls(row, unknown)
-    times = [UNKNOWN if calls == UNKNOWN else seconds(row[key]) for key in ("mean", "min", "max", "std")]
-    own, whole = row["excl"], row["incl"]
-    return (seconds(own), percent(own, total), seconds(whole), percent(whole, total), calls, *times)
-
-
-class Counted:
-    """Columns of metrics: what was counted with callees, and where a row has both, without them. Of bytes, which only functions of
-    MPI and of file I/O count themselves, with callees alone, and only where there are some. Of samples one of the two."""
-
-    def __init__(self, metrics: list[dict[str, Any]], rows: list[dict[str, Any]], both: bool) -> None:
-        self.of: list[tuple[dict[str, Any], str]] = []
-        self.columns: list[Column] = []
-        for m in metrics:
-            if m["source"] == "sample":
-                key = "excl" if both else "incl"
-                if any(row["metrics"][m["name"]][key] for row in rows):
-                    self._add(m, key, "", 6)
-            elif m["source"] != "bytes":
-                if both:
-                    self._add(m, "excl", "own ", 7)
-                self._add(m, "incl", "total ", 6)
-            elif any(row["metrics"][m["name"]]["incl"] for row in rows):
-                self._add(m, "incl", "", 6)
-
-    def _add(self, metric: dict[str, Any], key: str, which: str, rank: int) -> None:
-        self.of.append((metric, key))
-        self.columns.append(Column(f"{which}{metric['name'].removeprefix('sampled_')}", rank=rank))
-
-    def cells(self, row: dict[str, Any]) -> list[str]:
-        return [quantity(row["metrics"][m["name"]][key], m) for m, key in self.of]
-
-
-def _flat(out: Output, rows: list[dict[str, Any]], busy: float, info: dict[str, Any]) -> None:
-    more = Counted(info["metrics"], rows, both=True)
-    unknown = sampled.without_calls(info)
-    timed = memorytable.timed(info) or not rows
-    lines = [
-        (*(_numbers(row, busy, unknown) if timed else ()), *more.cells(row), name(row["name"]), _place(row)) for row in rows
-    ]
-    out.table([*(NUMBERS if timed else ()), *more.columns, NAME, PLACE], lines)
-
-
-def _hidden(n: int, level: int, values: dict[str, object]) -> str:
-    """What the line for n paths says that are not shown below one of that level."""
-    if values.get("limit"):
-        return f"{plural(n, 'path')} not shown"
-    if level + 1 == values.get("depth"):
-        return plural(n, "deeper path")
-    return f"{plural(n, 'path')} below the threshold"
-
-
-def _tree(
-    out: Output,
-    rows: list[dict[str, Any]],
-    busy: float,
-    values: dict[str, object],
-    info: dict[str, Any],
-) -> None:
-    more = Counted(info["metrics"], rows, both=False)
-    unknown = sampled.without_calls(info)
-    lines: list[tuple[str, ...]] = []
-    open_notes: list[tuple[int, tuple[str, ...]]] = []  # what is hidden below a path comes after its children
-    rows = [row for row in rows if row["kind"] != "root" or row.get("hidden")]
-    for row in rows:
-        depth = -1 if row["kind"] == "root" else row["depth"]
-        while open_notes and open_notes[-1][0] >= depth:
-            lines.append(open_notes.pop()[1])
-        indent = "  " * row["depth"]
-        if row["kind"] != "root":
-            cells = (seconds(row["incl"]), percent(row["incl"], busy), seconds(row["excl"]), _calls(row, unknown))
-            lines.append((*cells, *more.cells(row), indent + name(labelled(row))))
-        if row.get("hidden"):
-            note = f"{indent}  … {_hidden(row['hidden'], depth, values)}"
-            cells = (seconds(row["hidden_time"]), percent(row["hidden_time"], busy), "", "")
-            open_notes.append((depth, (*cells, *("" for _ in more.columns), note)))
-    lines += [line for _, line in reversed(open_notes)]
-    if not memorytable.timed(info):
-        lines = [line[len(TREE_NUMBERS) :] for line in lines]
-    out.table([*(TREE_NUMBERS if memorytable.timed(info) or not rows else ()), *more.columns, NAME], lines)
-
-
-def _callers(out: Output, found: list[dict[str, Any]], unknown: bool) -> None:
-    columns = [Column("total"), Column("own"), Column("calls"), NAME]
-
-    def cells(row: dict[str, Any], before: str) -> tuple[str, ...]:
-        return (seconds(row["incl"]), seconds(row["excl"]), _calls(row, unknown), before + name(row["name"]))
-
-    for i, item in enumerate(found):
-        if i:
-            out.line()
-        rows = [cells(row, "  called by  ") for row in item["callers"]]
-        rows.append(cells(item["region"], ""))
-        rows += [cells(row, "  calls      ") for row in item["callees"]]
-        out.table(columns, rows)
 
 
 # the views; what may stand beside each
@@ -249,6 +124,8 @@ def _check(values: dict[str, object]) -> None:
         return
     if "sort" in values and view != "tree":
         raise Usage(f"--sort is not for {mpitable.option(view)}: it orders by {ORDERS.get(view, 'time')}")
+    if view == "tree" and values.get("match"):
+        raise Usage("--match chooses rows of the table of functions, and a tree without their callers is none: --callers NAME")
     for key in (*VIEWS, "threads", "processes", "match", "process", "rank"):
         if _given(values, key) and key != view and key not in VIEWS[view]:
             raise Usage(f"{mpitable.option(view)} and {mpitable.option(key)} do not go together")
@@ -277,9 +154,7 @@ def _rows(model: Model, info: dict[str, Any], values: dict[str, object], part: P
         return memorytable.tree(rows, threshold / 100, most) if by_memory else rows
     match = str(values.get("match") or "")
     if sort or not memorytable.is_all(info):
-        return model.flat(
-            sort=str(sort or "excl"), limit=_limit(values), match=match, location=part.location, process=part.process
-        )
+        return model.flat(sort=str(sort or "excl"), limit=_limit(values), match=match, location=part.location, process=part.process)
     rows = model.flat(limit=0, match=match, location=part.location, process=part.process)
     rows.sort(key=lambda row: -row["metrics"]["allocated"]["excl"])
     return rows[: _limit(values) or len(rows)]
@@ -411,9 +286,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     return 0
 
 
-def _print_lines(
-    out: Output, model: Model, info: dict[str, Any], values: dict[str, object], parts: list[linetable.Part]
-) -> None:
+def _print_lines(out: Output, model: Model, info: dict[str, Any], values: dict[str, object], parts: list[linetable.Part]) -> None:
     if values.get("plain"):
         for remark in linetable.write_plain(model, info, values, parts):
             complain(remark)
@@ -423,7 +296,7 @@ def _print_lines(
 
 def _print(out: Output, model: Model, info: dict[str, Any], values: dict[str, object], parts: list[Part]) -> None:
     if values.get("callers"):
-        _callers(out, _found(model, values), sampled.without_calls(info))
+        calltable.write_callers(out, _found(model, values), sampled.without_calls(info))
         return
     if values.get("balance"):
         balance.write(out, *balance.gather(model, info, values, _limit(values)))
@@ -464,9 +337,9 @@ def _print(out: Output, model: Model, info: dict[str, Any], values: dict[str, ob
         if part.title:
             out.line(f"{part.title}: {seconds(part.busy)}", "bold")
         if values.get("tree"):
-            _tree(out, rows, part.busy, values, info)
+            calltable.write_tree(out, rows, part.busy, values, info)
         else:
-            _flat(out, rows, part.busy, info)
+            calltable.write_flat(out, rows, part.busy, info)
     called = _called(info)
     if not called and not sampled.without_calls(info):
         memory = "; --memory shows the memory" if memorytable.is_recorded(info) else ""
