@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sys
 
-from spartito import sampled
+from spartito import memorytable, sampled
 from spartito.options import near
 from spartito.reading import beside
 from spartito.say import Refused
@@ -85,8 +85,13 @@ def has_events(info: dict[str, Any]) -> bool:
     return bool(info["traced"]) or sampled.taken(info)
 
 
+def _shows_nothing_else(f: Format, info: dict[str, Any]) -> bool:
+    """Whether memory over time is all that a format of events has of it."""
+    return f.needs_trace and not has_events(info)
+
+
 def refuse(f: Format, info: dict[str, Any]) -> None:
-    if f.needs_trace and not has_events(info):
+    if _shows_nothing_else(f, info) and not memorytable.is_recorded(info):
         raise Refused(f"the format {f.name} needs the trace, which this experiment does not hold: measure with --trace")
 
 
@@ -110,11 +115,12 @@ def put_beside(model: Model, directory: str, name: str) -> str:
     f = find(name)
     path = default_path(directory, f)
     convert(model, f, path)
-    return wrote(path, f)
+    return wrote(path, f, model.info())
 
 
-def wrote(path: str, f: Format) -> str:
-    return f"wrote {path}" + (f" (open with {f.opens})" if f.opens else "")
+def wrote(path: str, f: Format, info: dict[str, Any]) -> str:
+    what = ", memory over time alone: there is no trace" if _shows_nothing_else(f, info) else ""
+    return f"wrote {path}{what}" + (f" (open with {f.opens})" if f.opens else "")
 
 
 def compress(directory: str) -> tuple[int, int]:

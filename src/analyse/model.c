@@ -4,6 +4,7 @@
 
 #include "view/against.h"
 #include "view/kept.h"
+#include "write/heap.h"
 #include "write/writer.h"
 
 struct sp_state *sp_state_of(PyObject *self)
@@ -97,7 +98,7 @@ static int check_conversion(struct sp_state *st, const struct sp_model *m, const
 		PyErr_Format(st->error, "unknown format %s", format);
 	else if (process < -1 || process >= (long)m->n_processes)
 		PyErr_Format(st->error, "there is no process %ld; the last is %ld", process, (long)m->n_processes - 1);
-	else if (w->needs_trace && !sp_model_has_events(m))
+	else if (w->needs_trace && !sp_model_has_events(m) && !sp_has_memory(m))
 		PyErr_Format(st->error, "%s needs a trace, and this experiment has none: measure with --trace",
 		             w->name);
 	else

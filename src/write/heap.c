@@ -9,7 +9,7 @@ const struct sp_heap_series sp_heap_series[SP_HEAP_SERIES] = {
     [SP_HEAP_RESIDENT] = {"resident size", "Memory of the process that is there", true},
 };
 
-static bool has_memory(const struct sp_model *m)
+bool sp_has_memory(const struct sp_model *m)
 {
 	for (size_t i = 0; i < m->n_metrics; i++)
 		if (m->metrics[i].kind == SP_METRIC_MEMORY)
@@ -20,7 +20,7 @@ static bool has_memory(const struct sp_model *m)
 int sp_heaps_open(struct sp_heaps *h, const struct sp_model *m, struct sp_err *e)
 {
 	*h = (struct sp_heaps){.all = m->heaps};
-	if (h->all || !has_memory(m))
+	if (h->all || !sp_has_memory(m))
 		return 0;
 	if (sp_model_load(&h->raw, m->dir.p, SP_MODEL_RAW, e))
 		return -1;

@@ -11,6 +11,9 @@ extern const struct sp_heap_series {
 	bool bytes; /* otherwise a number */
 } sp_heap_series[SP_HEAP_SERIES];
 
+/* Whether it was recorded: a time line can show it where there are no events. */
+bool sp_has_memory(const struct sp_model *m);
+
 /* The heaps of an experiment, which a merged model has not, so that its raw files are read for them. */
 struct sp_heaps {
 	const struct sp_heap *all; /* of each process of the model; NULL: none */

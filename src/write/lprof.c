@@ -142,6 +142,17 @@ static void put_all(struct sp_out *out, const struct sp_model *m, const struct s
 	sp_out_text(out, "ub.");
 }
 
+/* Without lines of which nobody knows how often they ran: line_profiler divides by that. */
+static size_t counted(struct sp_line *v, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (v[i].hits)
+			v[kept++] = v[i];
+	return kept;
+}
+
 int sp_write_lprof(const struct sp_model *m, const char *path, const struct sp_write_options *o, struct sp_err *e)
 {
 	struct sp_line *v;
@@ -154,6 +165,14 @@ int sp_write_lprof(const struct sp_model *m, const char *path, const struct sp_w
 		               "hold: measure with --lines");
 	if (sp_write_tick(o, 0, 1, e) || sp_lines_sum(&v, &n, m, o->process, SP_NONE, e))
 		return -1;
+	n = counted(v, n);
+	if (!n) {
+		free(v);
+		return sp_fail(
+		    e, EINVAL,
+		    "the format lprof needs lines that were counted: measure with --lines (samples do not tell "
+		    "how often a line ran)");
+	}
 	qsort_r(v, n, sizeof *v, by_line, (void *)m);
 	int rc = sp_out_open(&out, path, e);
 	if (rc == 0) {

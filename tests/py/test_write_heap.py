@@ -47,6 +47,17 @@ def traced(tmp_path_factory):
     return recorded(tmp_path_factory.mktemp("traced"), "--memory-profile", "--trace")
 
 
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """No events: memory over time is all that there is of its time."""
+    return recorded(tmp_path_factory.mktemp("alone"), "--memory-profile", "--no-calls")
+
+
+@pytest.fixture(params=["traced", "alone"])
+def either(request):
+    return request.getfixturevalue(request.param)
+
+
 def told(p, to):
     """{series: {(time, value)}} of a process, as the model and the report have them; to(s) is a time of the format."""
     series = {name: {(to(row[0]), row[1 + i]) for row in p["series"]} for i, name in enumerate(SERIES)}
@@ -70,9 +81,9 @@ def in_archive(place, name):
     return otf2file.read(place / name / "traces.otf2")
 
 
-def test_otf2(traced):
-    found = in_archive(traced, "archive")
-    processes = Model(str(traced / "run")).memory()["processes"]
+def test_otf2(either):
+    found = in_archive(either, "archive")
+    processes = Model(str(either / "run")).memory()["processes"]
     assert len(processes) == 2
     modes = {name: found["members"][name] for name in SERIES}
     assert modes == {
@@ -80,8 +91,8 @@ def test_otf2(traced):
         "heap blocks": ["ABSOLUTE_POINT", "#", 0],
         "resident size": ["ABSOLUTE_POINT", "bytes", 0],
     }
-    groups = [location["group"] for location in found["locations"]]
-    assert found["instances"] == [[name, "MainThread", group] for group in groups for name in SERIES]
+    assert len(found["locations"]) == 2
+    assert found["instances"] == [[name, where["name"], where["group"]] for where in found["locations"] for name in SERIES]
     for p, location in zip(processes, found["locations"]):
         events = [(time, name, value) for time, values in location["metrics"] for name, value in values.items() if name in SERIES]
         assert [time for time, *_ in events] == sorted(time for time, *_ in events)
@@ -99,13 +110,14 @@ def test_merged(traced, tmp_path):
 
 
 @pytest.mark.parametrize("format", ["perfetto", "chrome"])
-def test_counts_of_a_process(traced, tmp_path, format):
+def test_counts_of_a_process(either, tmp_path, format):
     if format == "perfetto":
         pytest.importorskip("perfetto")
     suffix = {"perfetto": ".pftrace", "chrome": ".json"}[format]
-    assert convert(traced / "run", tmp_path / f"x{suffix}", to=format).returncode == 0
+    done = convert(either / "run", tmp_path / f"x{suffix}", to=format)
+    assert done.returncode == 0 and ("memory over time alone" in done.stdout) == (either.name[:5] == "alone")
     trace = getattr(pftrace, format)(tmp_path / f"x{suffix}")
-    m = Model(str(traced / "run"))
+    m = Model(str(either / "run"))
     for p in m.memory()["processes"]:
         pid = m.info()["processes"][p["process"]]["pid"]
         for name, points in told(p, ns).items():

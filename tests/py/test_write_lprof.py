@@ -103,10 +103,13 @@ def test_one_process(run, tmp_path):
     assert written(run, tmp_path, process=0).timings == expected(run)
 
 
-def test_without_lines_it_is_refused(tmp_path):
-    (tmp_path / "p.py").write_text("def f(): pass\nf()\n", encoding="utf-8")
-    command = [sys.executable, "-m", "spartito", "run", "-q", "-o", tmp_path / "run", "--", sys.executable, tmp_path / "p.py"]
-    subprocess.run(list(map(str, command)), check=True)
+@pytest.mark.parametrize("option", ["--trace", "--sample"])
+def test_without_lines_it_is_refused(tmp_path, option):
+    """Those of samples are none: line_profiler divides by how often a line ran."""
+    (tmp_path / "p.py").write_text("import time\ndef f(): time.sleep(0.3)\nf()\n", encoding="utf-8")
+    run = [sys.executable, "-m", "spartito", "run", "-q", option, "-o", tmp_path / "run"]
+    subprocess.run([*map(str, run), "--", sys.executable, str(tmp_path / "p.py")], check=True)
+    assert bool(Model(str(tmp_path / "run")).lines()) == (option == "--sample")
     with pytest.raises(Error, match="measure with --lines"):
         Model(str(tmp_path / "run")).convert("lprof", str(tmp_path / "x.lprof"))
     assert not (tmp_path / "x.lprof").exists()

@@ -27,7 +27,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     for f in wanted:
         path = str(values.get("output") or conversion.default_path(directory, f))
         conversion.convert(model, f, path, process, calls)
-        standard_output().line(conversion.wrote(path, f))
+        standard_output().line(conversion.wrote(path, f, info))
     losses.say_all(model.info(), directory)  # damage of the trace is found when it is read
     return 0
 
