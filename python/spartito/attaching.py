@@ -10,6 +10,7 @@ import socket
 import time
 
 from spartito import _sample
+from spartito.options import Usage
 from spartito.say import complain
 
 TYPE_CHECKING = False
@@ -124,6 +125,15 @@ class Samplers:
     def stop(self) -> None:
         for sampler in self.all.values():
             sampler.stop()
+
+
+def duration_of(values: dict[str, object]) -> float | None:
+    """What --duration says; None: nothing. Usage: no time at all."""
+    duration = values.get("duration")
+    assert duration is None or isinstance(duration, float)
+    if duration is not None and not 0 < duration < 1e9:
+        raise Usage(f"--duration {duration:g}: it is more than 0 seconds")
+    return duration
 
 
 @contextlib.contextmanager

@@ -149,14 +149,19 @@ def pack(directory: str, path: str, force: bool, progress: Progress) -> tuple[in
         with os.fdopen(fd, "wb") as f:
             _write(_Writer(f), directory, files, progress)
             after = f.tell()
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(new, 0o666 & ~umask)
+        _as_made(new, 0o666)
         _put(new, path, force)
     except BaseException:
         os.unlink(new)
         raise
     return total, after, left_out
+
+
+def _as_made(path: str, rights: int) -> None:
+    """With the rights that something new has, and not those of something temporary."""
+    umask = os.umask(0o22)
+    os.umask(umask)
+    os.chmod(path, rights & ~umask)
 
 
 def _put(new: str, path: str, force: bool) -> None:
@@ -233,9 +238,7 @@ def unpack(path: str, directory: str, progress: Progress) -> tuple[int, int]:
             new = tempfile.mkdtemp(prefix=os.path.basename(directory) + ".", dir=parent)
             try:
                 _read(_Reader(f, begin, end), new, files, total, progress)
-                umask = os.umask(0)
-                os.umask(umask)
-                os.chmod(new, 0o777 & ~umask)
+                _as_made(new, 0o777)
                 os.rename(new, directory)
             except BaseException:
                 shutil.rmtree(new, ignore_errors=True)

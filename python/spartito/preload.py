@@ -21,12 +21,11 @@ def _loadable(path: str) -> bool:
     return not any(c in path for c in APART)
 
 
-def add(environment: dict[str, str], directory: str, library: str = "", option: str = "--io") -> None:
+def add(environment: dict[str, str], directory: str, library: str = LIBRARY, option: str = "--io") -> None:
     """Puts the library (of file I/O, HEAP or WAITS) in front of what LD_PRELOAD names already. It stays there for the children of
     the program, which would not be recorded otherwise. Where its path cannot be written in LD_PRELOAD, a link in the experiment
     directory stands for it. Refused: neither can, or it is not there."""
     link = LINKS.get(library, PRELOAD)
-    library = library or LIBRARY
     if not os.path.isfile(library):
         raise Refused(f"{option}: {library} is not there; install spartito again")
     path = library
@@ -44,6 +43,21 @@ def add(environment: dict[str, str], directory: str, library: str = "", option: 
     before = environment.get("LD_PRELOAD", "")
     if path not in before.replace(" ", ":").split(":"):
         environment["LD_PRELOAD"] = f"{path}:{before}" if before else path
+
+
+# the settings that need one, in the order in which the libraries are put in front
+NEEDED = {"io": LIBRARY, "waits": WAITS, "memory_profile": HEAP, "memory_sample": HEAP, "limit_rss": HEAP}
+OF_MEMORY = tuple(name for name, library in NEEDED.items() if library == HEAP)
+
+
+def add_needed(environment: dict[str, str], directory: str, asked: dict[str, str]) -> None:
+    """The libraries that these settings need, each once. asked: what the user called each setting that is on. Refused: as add()."""
+    libraries: dict[str, str] = {}
+    for name in NEEDED:
+        if name in asked:
+            libraries.setdefault(NEEDED[name], asked[name])
+    for library, option in libraries.items():
+        add(environment, directory, library, option)
 
 
 def load_heap() -> None:

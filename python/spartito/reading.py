@@ -30,6 +30,19 @@ def one_experiment(verb: str, operands: list[str]) -> str:
     return opened(one_directory(verb, operands))
 
 
+def one_process(verb: str, operands: list[str]) -> int:
+    """The number of a process. Usage: there is none, or not one. Refused: there is no such process."""
+    if not operands:
+        raise Usage(f"no process given: spartito {verb} PID")
+    if len(operands) > 1:
+        raise Usage(f"one process at a time, not also {operands[1]!r}")
+    if not operands[0].isascii() or not operands[0].isdigit():
+        raise Usage(f"{operands[0]!r} is no process id")
+    if len(operands[0].lstrip("0")) > 9:  # numbers of processes end at 4194304
+        raise Refused(f"there is no process {operands[0]}")
+    return int(operands[0])
+
+
 # directories that are gone when this process ends, and the packed files that they were made of
 _unpacked: dict[str, str] = {}
 

@@ -382,21 +382,20 @@ def test_a_child_without_the_library_says_so(spartito, tmp_path):
     assert len(info["processes"]) == 2
 
 
-def test_paths_that_ld_preload_cannot_name(tmp_path, monkeypatch):
+def test_paths_that_ld_preload_cannot_name(tmp_path):
     odd = tmp_path / "a b"
     odd.mkdir()
     library = odd / "spartito_preload.so"
     library.write_bytes(b"")
-    monkeypatch.setattr(preload, "LIBRARY", str(library))
     environment = {}
-    preload.add(environment, str(tmp_path))
+    preload.add(environment, str(tmp_path), str(library))
     assert environment["LD_PRELOAD"] == str(tmp_path / "preload.so")
     assert os.path.samefile(tmp_path / "preload.so", library)
     with pytest.raises(Refused, match="space or colon.*-o"):
-        preload.add({}, str(odd))
+        preload.add({}, str(odd), str(library))
     library.unlink()
     with pytest.raises(Refused, match="is not there"):
-        preload.add({}, str(tmp_path))
+        preload.add({}, str(tmp_path), str(library))
 
 
 def test_every_symbol_has_a_region_of_io(spartito, tmp_path):

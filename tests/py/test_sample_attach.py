@@ -170,6 +170,20 @@ def test_the_terminal_is_closed(tmp_path, spartito):
     assert not Model(str(tmp_path / "out")).info()["problems"]
 
 
+def test_what_is_done_at_the_end_of_a_run_is_done_here(tmp_path, spartito, monkeypatch):
+    words = ["--duration", "0.5", "--to", "folded", "--trace"]
+    with running(BUSY) as p:
+        monkeypatch.setenv("SPARTITO_FINALIZE", "0")
+        done = run(spartito, "attach", *words, "-o", "later", p.pid, cwd=tmp_path)
+        assert done.returncode == 0 and "next: spartito finalize later" in done.stderr, done.stderr
+        monkeypatch.delenv("SPARTITO_FINALIZE")
+        done = run(spartito, "attach", *words, "-o", "now", p.pid, cwd=tmp_path)
+        assert done.returncode == 0 and done.stderr.rstrip().endswith("now.folded (open with flamegraph.pl)")
+    assert not (tmp_path / "later.folded").exists() and (tmp_path / "now.folded").exists()
+    assert run(spartito, "finalize", "-q", "later", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "later.folded").exists()
+
+
 def test_processes_that_cannot_be_sampled(tmp_path, spartito):
     with subprocess.Popen(["sleep", "1000"]) as p:
         while True:  # until it has become sleep
@@ -181,7 +195,7 @@ def test_processes_that_cannot_be_sampled(tmp_path, spartito):
     done = run(spartito, "attach", p.pid, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (1, f"spartito: there is no process {p.pid}\n")
     done = run(spartito, "attach", cwd=tmp_path)
-    assert done.returncode == 2 and "attach takes the number of one process" in done.stderr
+    assert done.returncode == 2 and "no process given: spartito attach PID" in done.stderr
     assert not [path for path in tmp_path.iterdir() if path.name != "o"]
 
 

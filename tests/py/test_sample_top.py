@@ -96,10 +96,10 @@ def test_the_process_ends_meanwhile(spartito):
 
 
 @pytest.mark.parametrize("words, error", [
-    ((), "top takes the number of one process"),
-    (("1", "2"), "top takes the number of one process, not '1 2'"),
-    (("a",), "top takes the number of one process, not 'a'"),
-    (("--sample-rate", "1001", "1"), "--sample-rate 1001: looks a second are 1 to 1000"),
+    ((), "no process given: spartito top PID"),
+    (("1", "2"), "one process at a time, not also '2'"),
+    (("a",), "'a' is no process id"),
+    (("--sample-rate", "1001", "1"), "--sample-rate: '1001' is no whole number of samples a second from 1 to 1000"),
     (("--duration", "0", "1"), "--duration 0: it is more than 0 seconds"),
 ])
 def test_command_lines_that_cannot_be(spartito, words, error):

@@ -26,9 +26,10 @@ OUTPUT = Option(
     "DIR",
     complete="dir",
 )
-# without the command line that ends the options of `run`, and the last one, --help, which each verb has
+# without the last one, --help, which each verb has, and what leaves the result for later: a cell's is shown below it
 ALONE = Option("--no-config", "without what %spartito_config has made the default")
-_options = (*(OUTPUT if option.dest == OUTPUT.dest else option for option in _run.options[:-1]), ALONE)
+_kept = [option for option in _run.options[:-1] if option.dest != "no_finalize"]
+_options = (*(OUTPUT if option.dest == OUTPUT.dest else option for option in _kept), ALONE)
 CELL = Verb("%%spartito", "%%spartito [options]", "measure a cell", _run.details, _options, ())
 NO_LINES = "--lines-only: no line was recorded; name functions by --lines, or the cell by --lines ."
 defaults: dict[str, object] = {}  # of the session, from %spartito_config

@@ -80,10 +80,8 @@ def _again() -> None:
     environment = dict(os.environ)
     environment[BEFORE] = environment.get("LD_PRELOAD", "")
     try:
-        preload.add(environment, os.devnull)
-        preload.add(environment, os.devnull, preload.WAITS, "--waits")
-        if environment.get(MEMORY):
-            preload.add(environment, os.devnull, preload.HEAP, "--memory")
+        asked = {"io": "--io", "waits": "--waits", **({"memory_profile": "--memory"} if environment.get(MEMORY) else {})}
+        preload.add_needed(environment, os.devnull, asked)
         os.execve(sys.executable, [sys.executable, "-c", CODE, *sys.argv[1:]], environment)
     except (Refused, OSError):
         pass

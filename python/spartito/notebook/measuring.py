@@ -119,7 +119,7 @@ def _directory(request: Request) -> Directory:
 
 
 def records_memory(settings: dict[str, str]) -> bool:
-    return any(settings.get(name, "0") != "0" for name in ("memory_profile", "memory_sample", "limit_rss"))
+    return any(settings.get(name, "0") != "0" for name in preload.OF_MEMORY)
 
 
 class Lent:
@@ -127,22 +127,15 @@ class Lent:
     environment for as long as something is recorded."""
 
     def __init__(self, directory: str, settings: dict[str, str]) -> None:
-        """OSError, Refused: the library of --io cannot be loaded into them."""
+        """OSError, Refused: a library that a setting needs cannot be loaded into them."""
         self.values = {"SPARTITO_EXPERIMENT": directory}
         self.values.update(("SPARTITO_" + name.upper(), text) for name, text in settings.items())
         self.before: dict[str, str | None] = {}
-        if settings.get("io", "0") == "1":
-            with_library = dict(os.environ)
-            preload.add(with_library, directory)
-            self.values["LD_PRELOAD"] = with_library["LD_PRELOAD"]
-        if settings.get("waits", "0") == "1":
-            with_library = {**os.environ, **self.values}
-            preload.add(with_library, directory, preload.WAITS, "--waits")
-            self.values["LD_PRELOAD"] = with_library["LD_PRELOAD"]
-        if records_memory(settings):
-            with_library = {**os.environ, **self.values}
-            preload.add(with_library, directory, preload.HEAP, "--memory-profile")
-            self.values["LD_PRELOAD"] = with_library["LD_PRELOAD"]
+        preloaded = dict(os.environ)
+        asked = {name: "--" + name.replace("_", "-") for name, text in settings.items() if text != "0"}
+        preload.add_needed(preloaded, directory, asked)
+        if preloaded.get("LD_PRELOAD") != os.environ.get("LD_PRELOAD"):
+            self.values["LD_PRELOAD"] = preloaded["LD_PRELOAD"]
 
     def lend(self) -> None:
         self.before = {name: os.environ.get(name) for name in self.values}

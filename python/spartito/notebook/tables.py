@@ -69,7 +69,7 @@ def _memory(model: Model, info: dict[str, Any]) -> list[str]:
     ]
     rows = [
         (size(row["peak_bytes"]), size(row["left_bytes"]), size(row["bytes"]), count(row["count"]), memorytable.place(row))
-        for row in memorytable.most(memorytable.by_line(model.memory()["sites"]), "bytes", TOP)
+        for row in found["allocated"]
     ]
     lines += plain_table(MEMORY, rows)
     return [*lines, *memorytable.notes(found, info), ""]

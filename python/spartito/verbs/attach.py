@@ -3,19 +3,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 
 from spartito import rundir
-from spartito.attaching import Samplers, image, interrupted, until
+from spartito.attaching import Samplers, duration_of, image, interrupted, until
 from spartito.looking import opened
+from spartito.reading import one_process
 from spartito.rundir import Found
 from spartito.say import Refused, complain, reason, say
 from spartito.settings import resolve
 from spartito.text import as_argument
-from spartito.verbs.run import convert, with_trace
-from spartito.verbs.top import duration_of, pid_of
+from spartito.verbs.run import finish, for_later, with_trace
 
 
 def _command(pid: int) -> list[str]:
@@ -27,15 +26,16 @@ def _command(pid: int) -> list[str]:
 
 
 def main(given: dict[str, object], operands: list[str]) -> int:
-    pid, duration = pid_of(operands, "attach"), duration_of(given)
+    pid, duration = one_process("attach", operands), duration_of(given)
     given.pop("duration", None)
     values = resolve(given)
     texts = {value.setting.name: value.text for value in values}
+    texts["lines"], texts["lines_only"] = "", "0"  # which are counted within a process
     if texts["to"]:
         with_trace(texts, values)
     opened(pid).close()  # says what is wrong before anything is written
     command = _command(pid)
-    directory = rundir.create(texts["output"], command)
+    directory = rundir.create(texts["output"], command, wanted=for_later(texts))
     samplers = Samplers(directory.path, {value.setting.name: value for value in values})
     quiet = texts["quiet"] == "1"
     with interrupted() as wanted:
@@ -49,7 +49,8 @@ def main(given: dict[str, object], operands: list[str]) -> int:
         until(samplers, time.monotonic() + duration if duration else float("inf"), wanted)
     became = "runs" if image(pid) else "ended"
     reasons = [sampler.why for sampler in (*samplers.before, *samplers.all.values()) if sampler.why]
-    if not Found(directory.path).regions:
+    found = Found(directory.path)
+    if not found.regions:
         directory.remove()
         raise Refused(reasons[0] if reasons else f"process {pid} ended before it could be looked at")
     for why in reasons:
@@ -58,13 +59,5 @@ def main(given: dict[str, object], operands: list[str]) -> int:
         directory.describe(None, became)
     except OSError as e:
         complain(f"the end is not recorded in experiment.json: {reason(e)}")
-    from spartito._analyse import Model
-
-    model = Model(directory.path)
-    if not quiet:
-        from spartito import summary
-
-        with contextlib.suppress(OSError):  # the terminal may be gone
-            summary.write(model, directory.path, rundir.label(command), [])
-    convert(model, directory, texts)
+    finish(directory, found, texts, [])
     return 0

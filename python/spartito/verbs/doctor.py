@@ -9,7 +9,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 
-from spartito.options import Usage
+from spartito.reading import one_process
 from spartito.text import Output, standard_output
 
 CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
@@ -198,13 +198,9 @@ def _print(out: Output) -> bool:
 def main(values: dict[str, object], operands: list[str]) -> int:
     out = standard_output()
     if operands:
-        if len(operands) > 1:
-            raise Usage(f"one process at a time, not also {operands[1]!r}")
-        if not (operands[0].isascii() and operands[0].isdigit()) or len(operands[0]) > 9:
-            raise Usage(f"{operands[0]!r} is no process id")
         from spartito import hanging
 
-        hanging.write(out, int(operands[0]))
+        hanging.write(out, one_process("doctor", operands))
         return 0
     if values.get("formats"):
         from spartito.conversion import formats

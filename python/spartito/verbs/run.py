@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import time
 
-from spartito import launch, rundir
+from spartito import launch, preload, rundir
 from spartito.options import Usage
 from spartito.rundir import Directory, Found
 from spartito.say import Refused, complain, reason, say
@@ -35,28 +35,12 @@ def _environment(path: str, values: list[Value], calls: bool, sampler: dict[str,
         setting = value.setting
         if setting.recorded and (value.origin != "default" or setting.variable in environment):
             environment[setting.variable] = value.text
-        if setting.name == "io" and value.text == "1":
-            from spartito import preload
-
-            preload.add(environment, path)
-        if setting.name == "waits" and value.text == "1":
-            from spartito import preload
-
-            preload.add(environment, path, preload.WAITS, value.named)
     if sampler and not calls:
         environment.pop(next(v.setting.variable for v in values if v.setting.name == "metrics"), None)  # the sampler counts
-    _memory(environment, path, {value.setting.name: value for value in values})
+    preload.add_needed(environment, path, {v.setting.name: v.named for v in values if v.text != "0"})
+    by_name = {value.setting.name: value for value in values}
+    environment.update(("SPARTITO_" + name.upper(), text) for name, text in with_memory(by_name).items())
     return environment
-
-
-def _memory(environment: dict[str, str], path: str, values: dict[str, Value]) -> None:
-    asked = [values[name] for name in ("memory_profile", "memory_sample", "limit_rss") if values[name].text != "0"]
-    if not asked:
-        return
-    from spartito import preload
-
-    preload.add(environment, path, preload.HEAP, asked[0].named)
-    environment.update(("SPARTITO_" + name.upper(), text) for name, text in with_memory(values).items())
 
 
 def with_memory(values: dict[str, Value]) -> dict[str, str]:
@@ -126,7 +110,7 @@ def main(given: dict[str, object], command: list[str]) -> int:
         if not world or world.speaks:
             complain(line)
     try:
-        directory = rundir.create(texts["output"], command, world=world, wanted=_for_later(texts))
+        directory = rundir.create(texts["output"], command, world=world, wanted=for_later(texts))
     except Refused as e:
         if _is_silent(world):
             return e.status
@@ -166,7 +150,7 @@ def _refused(directory: Directory, status: int) -> None:
         pass
 
 
-def _for_later(texts: dict[str, str]) -> str:
+def for_later(texts: dict[str, str]) -> str:
     """Directory.wanted."""
     if texts["finalize"] == "1":
         return ""
@@ -217,6 +201,12 @@ def _afterwards(directory: Directory, status: int, texts: dict[str, str], said: 
         directory.describe(directory.crew.status() if directory.crew else status)
     except OSError as e:
         complain(f"the end of the run is not recorded in experiment.json: {reason(e)}")
+    finish(directory, found, texts, said)
+
+
+def finish(directory: Directory, found: Found, texts: dict[str, str], said: list[str]) -> None:
+    """What is done with an experiment when it has ended, as the settings say: all of it, or what cannot wait. said: what the user
+    has been told already."""
     if directory.wanted:
         _leave_for_later(directory, found, texts["quiet"] == "1")
         return
@@ -243,8 +233,12 @@ def _afterwards(directory: Directory, status: int, texts: dict[str, str], said: 
     if texts["quiet"] != "1":
         from spartito import summary
 
-        summary.write(model, directory.path, rundir.label(directory.command), said)
-    convert(model, directory, texts)
+        try:
+            summary.write(model, directory.path, rundir.label(directory.command), said)
+        except OSError:
+            pass  # the terminal may be gone; the rest is done all the same
+    for name in filter(None, texts["to"].split(",")):
+        _convert(model, directory, name, texts["quiet"] == "1")
     if _may_sum_up(texts, directory):
         from spartito import pyramid
 
@@ -300,12 +294,6 @@ def _compress(directory: Directory) -> None:
         compress(directory.path)
     except (Error, OSError) as e:
         complain(f"--compress: {e}")
-
-
-def convert(model: object, directory: Directory, texts: dict[str, str]) -> None:
-    """Into all formats that were asked for."""
-    for name in filter(None, texts["to"].split(",")):
-        _convert(model, directory, name, texts["quiet"] == "1")
 
 
 def _convert(model: object, directory: Directory, name: str, quiet: bool) -> None:

@@ -13,44 +13,29 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from spartito.attaching import duration_of
 from spartito.looking import Looking, Sum, Thread, function
 from spartito.options import Usage
-from spartito.say import Refused
+from spartito.reading import one_process
+from spartito.settings import CHECKS
 from spartito.text import Column, Output, is_terminal, percent, plural, seconds, standard_output
 from spartito.text import name as one_line
 
 if TYPE_CHECKING:
     from spartito.looking import Function
 
-RATE, MOST = 100, 1000
+RATE = 100
 ONCE = 2.0  # seconds
 REFRESH = 0.5  # seconds
 ROWS = 20
 KEYS = "o own  t total  w wall clock  p pause  r begin anew  q quit"
 
 
-def pid_of(operands: list[str], verb: str) -> int:
-    if len(operands) != 1 or not operands[0].isascii() or not operands[0].isdigit():
-        raise Usage(f"{verb} takes the number of one process" + (f", not {' '.join(operands)!r}" if operands else ""))
-    if len(operands[0].lstrip("0")) > 9:  # numbers of processes end at 4194304
-        raise Refused(f"there is no process {operands[0]}")
-    return int(operands[0])
-
-
 def rate_of(values: dict[str, object]) -> int:
-    rate = values.get("sample_rate", RATE)
-    assert isinstance(rate, int)
-    if not 1 <= rate <= MOST:
-        raise Usage(f"--sample-rate {rate}: looks a second are 1 to {MOST}")
-    return rate
-
-
-def duration_of(values: dict[str, object]) -> float | None:
-    duration = values.get("duration")
-    assert duration is None or isinstance(duration, float)
-    if duration is not None and not 0 < duration < 1e9:
-        raise Usage(f"--duration {duration:g}: it is more than 0 seconds")
-    return duration
+    try:
+        return int(CHECKS["rate"](str(values.get("sample_rate", RATE))))
+    except ValueError as e:
+        raise Usage(f"--sample-rate: {e}") from None
 
 
 # ---- tables
@@ -238,7 +223,7 @@ class Live:
 
 
 def main(values: dict[str, object], operands: list[str]) -> int:
-    pid, rate, duration = pid_of(operands, "top"), rate_of(values), duration_of(values)
+    pid, rate, duration = one_process("top", operands), rate_of(values), duration_of(values)
     by = values.get("sort", "own")
     limit = values.get("limit", ROWS)
     assert isinstance(by, str) and isinstance(limit, int)
