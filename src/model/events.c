@@ -164,7 +164,7 @@ static void too_late(struct sp_events *s)
 		memcpy(&now, s->raw->map + s->thread->state_offset + offsetof(struct sp_raw_location, last),
 		       sizeof(now));
 	/* of a copy the state was copied before the events */
-	if ((now > s->place->end || s->raw->copy) && s->raw->header.ended == SP_RAW_RUNNING)
+	if ((now > s->place->end || s->raw->bytes.copy) && s->raw->header.ended == SP_RAW_RUNNING)
 		s->at = s->n;
 	else
 		damaged(s, "an event later than the end of its thread");

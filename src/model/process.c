@@ -44,7 +44,7 @@ const char *const sp_process_end_names[SP_ENDS] = {"normal", "stopped", "abrupt"
 static enum sp_process_end end_of(const struct sp_raw_file *raw)
 {
 	/* who sampled it was killed, which says nothing of the process */
-	if (raw->header.start == SP_RAW_STARTED_SAMPLER && raw->header.ended == SP_RAW_RUNNING && !raw->running)
+	if (raw->header.start == SP_RAW_STARTED_SAMPLER && raw->header.ended == SP_RAW_RUNNING && !raw->bytes.running)
 		return SP_END_STOPPED;
 	switch (raw->header.ended) {
 	case SP_RAW_ENDED_NORMAL:
@@ -56,7 +56,7 @@ static enum sp_process_end end_of(const struct sp_raw_file *raw)
 	case SP_RAW_ENDED_EXEC:
 		return SP_END_EXEC;
 	default:
-		return raw->running ? SP_END_RUNNING : SP_END_ABRUPT;
+		return raw->bytes.running ? SP_END_RUNNING : SP_END_ABRUPT;
 	}
 }
 

@@ -311,7 +311,7 @@ int sp_samples_tell(struct sp_builder *b, struct sp_loading *l, struct sp_err *e
 	snprintf(text, sizeof(text), "%" PRIu64, count_samples(b, l, s));
 	if (add_meta(b, &l->process, "sample_count", text))
 		return sp_model_no_memory(e);
-	if (s->source->raw->header.ended || s->source->raw->running)
+	if (s->source->raw->header.ended || s->source->raw->bytes.running)
 		return 0;
 	return tell_of_end(b, l, s) ? sp_model_no_memory(e) : 0;
 }

@@ -32,7 +32,7 @@ void sp_raw_forget_bytes(const struct sp_raw_file *f, uint64_t offset, uint64_t 
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	uintptr_t from = (uintptr_t)f->map + offset, to = from + bytes;
 
-	if (!f->mapped)
+	if (!f->bytes.mapped)
 		return;
 	from = (from + page - 1) / page * page;
 	to = to / page * page;

@@ -8,13 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-#include "raw/running.h"
-
-#define MOST_COPIED ((off_t)64 << 20)
 
 enum {
 	PROBLEMS_TOLD = 20,
@@ -101,8 +95,7 @@ static bool chunk_at(const struct sp_raw_file *f, size_t at)
 	if (f->size - at < HEAD)
 		return false;
 	memcpy(&c, f->map + at, sizeof(c));
-	return c.magic == SP_RAW_CHUNK_MAGIC && c.type >= SP_RAW_DEFS && c.type < SP_RAW_CHUNK_TYPES &&
-	       c.bytes >= PAGE && c.bytes % PAGE == 0;
+	return sp_raw_is_chunk(&c);
 }
 
 /* The next page after `at` at which a chunk begins, or the end. */
@@ -113,18 +106,22 @@ static size_t next_chunk(const struct sp_raw_file *f, size_t at)
 	return at < f->size ? at : f->size;
 }
 
-/* What lies beyond header.bytes is nothing: a file still written may have grown or shrunk there. */
+/* What lies beyond header.bytes is nothing: a file still written may have grown or shrunk there. Beyond bytes.safe
+ * it may be cut at any moment. */
 static void check_size(struct sp_raw_file *f)
 {
+	const bool whole = f->header.ended && f->bytes.safe == f->size;
 	uint64_t bytes = f->header.bytes;
 
 	if (bytes > f->size) {
 		sp_raw_report(f, f->size, "cut short: the file should be 0x%" PRIx64 " bytes long", bytes);
-	} else if (bytes < PAGE || bytes % PAGE || (bytes < f->size && f->header.ended && chunk_at(f, bytes))) {
+	} else if (bytes < PAGE || bytes % PAGE || (bytes < f->size && whole && chunk_at(f, bytes))) {
 		sp_raw_report(f, offsetof(struct sp_raw_header, bytes), "length 0x%" PRIx64 " is wrong", bytes);
 	} else {
 		f->size = bytes;
 	}
+	if (f->bytes.safe < f->size)
+		f->size = f->bytes.safe;
 }
 
 static int add_part(struct sp_raw_file *f, const struct sp_raw_chunk *c, uint64_t at, uint64_t bytes, size_t *room)
@@ -378,8 +375,8 @@ static struct sp_raw_file *new_file(const char *name, sp_raw_problem_fn *problem
 	return f;
 }
 
-/* mapped: of the bytes, n or 0; on error they stay the caller's. */
-static int open_bytes(struct sp_raw_file **out, const void *bytes, size_t n, size_t mapped, const char *name,
+/* On error the bytes stay the caller's. */
+static int open_bytes(struct sp_raw_file **out, const struct sp_raw_bytes *bytes, const char *name,
                       sp_raw_problem_fn *problem, void *arg, struct sp_err *e)
 {
 	struct sp_raw_file *f = new_file(name, problem, arg);
@@ -387,11 +384,11 @@ static int open_bytes(struct sp_raw_file **out, const void *bytes, size_t n, siz
 	*out = NULL;
 	if (!f)
 		return sp_fail(e, ENOMEM, "%s: not enough memory", name);
-	f->map = bytes;
-	f->size = n;
-	f->mapped = mapped;
+	f->bytes = *bytes;
+	f->map = bytes->p;
+	f->size = bytes->n;
 	if (open_mapped(f, e)) {
-		f->mapped = 0;
+		f->bytes = (struct sp_raw_bytes){.p = NULL};
 		sp_raw_close(f);
 		return -1;
 	}
@@ -402,64 +399,20 @@ static int open_bytes(struct sp_raw_file **out, const void *bytes, size_t n, siz
 int sp_raw_open_bytes(struct sp_raw_file **out, const void *bytes, size_t n, const char *name,
                       sp_raw_problem_fn *problem, void *arg, struct sp_err *e)
 {
-	return open_bytes(out, bytes, n, 0, name, problem, arg, e);
-}
-
-static bool is_running(int fd, const char *name)
-{
-	struct sp_raw_header h;
-
-	return pread(fd, &h, sizeof(h), 0) == sizeof(h) && memcmp(h.magic, SP_RAW_MAGIC, sizeof(h.magic)) == 0 &&
-	       sp_raw_running(&h, name) == SP_RAW_IS_RUNNING;
-}
-
-/* A process that ends cuts its file: to touch a mapped page that is no more would be a SIGBUS. So the file of a process
- * that still runs is copied, if it is not too large for that; *n becomes what there was of it. NULL: not copied. */
-static void *copy_running(int fd, size_t *n)
-{
-	size_t done = 0;
-	ssize_t k;
-	char *copy;
-
-	if (*n > MOST_COPIED)
-		return NULL;
-	copy = malloc(*n);
-	if (!copy)
-		return NULL;
-	while (done < *n && ((k = pread(fd, copy + done, *n - done, (off_t)done)) > 0 || (k < 0 && errno == EINTR)))
-		done += k > 0 ? (size_t)k : 0;
-	*n = done;
-	return copy;
+	return open_bytes(out, &(struct sp_raw_bytes){.p = bytes, .n = n, .safe = n}, name, problem, arg, e);
 }
 
 static int open_descriptor(struct sp_raw_file **out, int fd, const char *name, sp_raw_problem_fn *problem, void *arg,
                            struct sp_err *e)
 {
-	void *map = NULL, *copy = NULL;
-	struct stat st;
-	bool running;
-	size_t n;
+	struct sp_raw_bytes bytes;
 
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-		return sp_fail(e, 0, "%s: not a file", name);
-	running = st.st_size >= PAGE && is_running(fd, name);
-	if (fstat(fd, &st) != 0) /* it may have ended just now, and then it was cut before it said so */
-		return sp_fail(e, errno, "%s: %s", name, strerror(errno));
-	n = (size_t)st.st_size;
-	if (running)
-		copy = copy_running(fd, &n);
-	if (!copy && n > 0)
-		map = mmap(NULL, n, PROT_READ, MAP_SHARED, fd, 0);
-	if (map == MAP_FAILED)
-		return sp_fail(e, errno, "%s: %s", name, strerror(errno));
-	if (open_bytes(out, copy ? copy : map, n, map ? n : 0, name, problem, arg, e)) {
-		free(copy);
-		if (map)
-			munmap(map, n);
+	if (sp_raw_bytes_get(&bytes, fd, name, e))
+		return -1;
+	if (open_bytes(out, &bytes, name, problem, arg, e)) {
+		sp_raw_bytes_free(&bytes);
 		return -1;
 	}
-	(*out)->copy = copy;
-	(*out)->running = running;
 	return 0;
 }
 
@@ -480,9 +433,7 @@ void sp_raw_close(struct sp_raw_file *f)
 {
 	if (!f)
 		return;
-	if (f->mapped)
-		munmap((void *)f->map, f->mapped);
-	free(f->copy);
+	sp_raw_bytes_free(&f->bytes);
 	free(f->name);
 	free(f->parts);
 	free(f->nodes_at);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "raw/bytes.h"
 #include "raw/format.h"
 
 /* A chunk whose place and sizes have been checked against the file: offset + bytes lies within it, and used within
@@ -46,11 +47,9 @@ struct sp_raw_thread {
 typedef void sp_raw_problem_fn(void *arg, const char *text);
 
 struct sp_raw_file {
-	const unsigned char *map;
+	struct sp_raw_bytes bytes;           /* owned, unless they are the caller's */
+	const unsigned char *map;            /* the same */
 	size_t size;                         /* what of it is read */
-	size_t mapped;                       /* 0: the bytes are `copy` or belong to the caller */
-	void *copy;                          /* owned; of a file that its process still writes, unless it is large */
-	bool running;                        /* its process still writes it */
 	char *name;                          /* owned; as it appears in problems */
 	struct sp_raw_header header;         /* a copy */
 	struct sp_raw_part *parts;           /* owned */

@@ -194,6 +194,52 @@ static void test_old(const char *name, size_t events)
 	CHECK(read_all(dir, &e, &problems) == (long)events && problems == 0);
 }
 
+static void on_problem(void *arg, const char *text)
+{
+	++*(unsigned *)arg;
+	fprintf(stderr, "%s\n", text);
+}
+
+/* Of a process that may still run somewhere: room for chunks to come is cut off when that ends, and is not touched. */
+static void test_unfinished(void)
+{
+	const char *dir = scratch_experiment();
+	struct sp_err e = {.code = 0};
+	struct sp_raw_header h;
+	struct sp_raw_file *f;
+	unsigned problems = 0;
+	size_t n, written, parts;
+	unsigned char *bytes = sample(&written), *more;
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/raw/a.raw", dir);
+	n = written + 5 * SP_RAW_PAGE;
+	more = calloc(1, n);
+	MUST(more);
+	memcpy(more, bytes, written);
+	memcpy(&h, more, sizeof(h));
+	strcpy(h.host, "elsewhere");
+	memcpy(bytes, &h, sizeof(h));
+	h.bytes = n;
+	memcpy(more, &h, sizeof(h));
+	scratch_bytes(dir, "a.raw", bytes, written);
+	CHECK(sp_raw_open(&f, path, "raw/a.raw", on_problem, &problems, &e) == 0);
+	parts = f->n_parts;
+	sp_raw_close(f);
+	scratch_bytes(dir, "a.raw", more, n);
+	CHECK(sp_raw_open(&f, path, "raw/a.raw", on_problem, &problems, &e) == 0);
+	CHECK(f->size == written && f->n_parts == parts && !f->bytes.running && !problems);
+	sp_raw_close(f);
+	/* what is no chunk there is told */
+	memset(more + written + SP_RAW_PAGE, 1, 10);
+	scratch_bytes(dir, "a.raw", more, n);
+	CHECK(sp_raw_open(&f, path, "raw/a.raw", on_problem, &problems, &e) == 0);
+	CHECK(f->size == written + 2 * SP_RAW_PAGE && problems == 1);
+	sp_raw_close(f);
+	free(more);
+	free(bytes);
+}
+
 int main(void)
 {
 	test_old("v1-profile.raw", 0);
@@ -205,5 +251,6 @@ int main(void)
 	test_truncated();
 	test_flipped();
 	test_lost_chunk();
+	test_unfinished();
 	return check_failures != 0;
 }
