@@ -7,17 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/grow.h"
 #include "base/search.h"
+#include "record/clock.h"
 #include "sample/native_private.h"
 
 enum {
 	MOST_IMAGE = 256 << 20, /* bytes of an object that is read from memory */
 	MOST_PLACES = 1 << 18,  /* then all are forgotten */
-	EVERY = 500,            /* the mappings are read again after so many times what that takes, and */
+	EVERY = 500,            /* the mappings are read again after so many times what that costs, and */
 	EVERY_AT_ONCE = 20,     /* if something does not fit, after so many */
 	LEAST_NS = 2000000
 };
@@ -26,9 +26,7 @@ enum {
 
 uint64_t sp_native_now(void)
 {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return sp_clock_nanoseconds(CLOCK_MONOTONIC);
 }
 
 /* ---- object files ---- */
@@ -232,9 +230,12 @@ bool sp_objects_look(struct sp_objects *o, bool again)
 	struct sp_code *code = NULL;
 	size_t n = 0, room = 0;
 	bool jit = false;
-	uint64_t now = sp_native_now(), pause = o->cost * (again ? EVERY_AT_ONCE : EVERY);
+	const uint64_t now = sp_native_now(), pause = o->cost * (again ? EVERY_AT_ONCE : EVERY);
 	if (o->looked && now - o->looked < (pause > LEAST_NS ? pause : LEAST_NS))
 		return false;
+	/* not the time that it takes: where others have the processor, it would seem too costly to be done again soon
+	 */
+	const uint64_t ran = sp_clock_nanoseconds(CLOCK_THREAD_CPUTIME_ID);
 	if (sp_target_mappings(o->t, &m))
 		return false;
 	bool good = true;
@@ -256,7 +257,7 @@ bool sp_objects_look(struct sp_objects *o, bool again)
 	if (named)
 		forget_places(o);
 	o->looked = sp_native_now();
-	o->cost = o->looked - now;
+	o->cost = sp_clock_nanoseconds(CLOCK_THREAD_CPUTIME_ID) - ran;
 	if (!good || same(o, code, n)) {
 		free(code);
 		return named;

@@ -48,7 +48,7 @@ struct sp_objects {
 	struct sp_object *all; /* owned */
 	struct sp_code *code;  /* owned; by address */
 	size_t n_code, code_room;
-	uint64_t looked, cost;   /* ns: when the mappings were read last, and how long that took */
+	uint64_t looked, cost;   /* ns: when the mappings were read last, and the processor time of that */
 	struct sp_place *places; /* owned; by a hash of the address */
 	size_t n_places, place_mask;
 	struct sp_native_function **functions; /* owned; by a hash of object and address */
