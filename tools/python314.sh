@@ -63,5 +63,5 @@ for m in proc dev dev/shm; do
 		mount --bind "/$m" "$chroot_dir/$m" 2>/dev/null && mounted="$m $mounted"
 	fi
 done
-chroot "$chroot_dir" /bin/sh -c 'cd /src && tools/venv.sh python3.14 /var/tmp/venv test &&
+chroot "$chroot_dir" /bin/sh -c 'cd /src && tools/venv.sh python3.14 /var/tmp/venv programs &&
 	/var/tmp/venv/bin/python -m pytest -q -n "$(nproc)" -p no:cacheprovider tests/py/test_programs.py'

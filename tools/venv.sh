@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# venv.sh PYTHON DIRECTORY [demo|test|notebook|lab|launchers|viewers|lint|bench]...: a virtual environment with Spartito in it, built again only
-# when the sources changed.
+# venv.sh PYTHON DIRECTORY [demo|programs|test|notebook|lab|launchers|viewers|lint|bench]...: a virtual environment with Spartito in it,
+# built again only when the sources changed.
 set -eu
 cd "$(dirname "$0")/.."
 python=$1
@@ -15,6 +15,8 @@ want="$want meson-python>=0.15 meson>=1.2 ninja"
 for group; do
 	case $group in
 	demo) want="$want numpy" ;;
+	# what tests/py/test_programs.py needs
+	programs) want="$want pytest pytest-timeout pytest-xdist greenlet" ;;
 	# snakeviz, gprof2dot, jsonschema, pycubexr and line_profiler are foreign readers of what Spartito writes
 	test) want="$want numpy pytest pytest-timeout pytest-xdist greenlet cython snakeviz gprof2dot jsonschema pycubexr line_profiler mpi4py" ;;
 	# a kernel, and what drives it as a notebook does
