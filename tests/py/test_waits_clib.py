@@ -12,7 +12,7 @@ import pytest
 import spartito._measure as measure
 from spartito._analyse import Model
 from test_cli_helpers import run
-from waiting import Waits, compiled, line_of, recorded
+from waiting import Waits, compiled, line_of, measures_itself, recorded
 
 HOOKS = [name for name, works, _ in measure.hooks() if works]
 BEGIN = """
@@ -48,9 +48,9 @@ def test_a_mutex_that_is_held(spartito, tmp_path, library, hook):
     waits = Waits(model)
     found = waits.at(line_of(text, "wait"), "mutex")
     assert sum(w["count"] for w in found) == 5
+    # each holder keeps it for 40 ms from when want() sleeps on; what the program measures is around that
     took = int(out) * 1e-6
-    assert took > 5 * 0.04 * 0.9
-    assert took * 0.9 < sum(w["time"] for w in found) <= took
+    assert 5 * 0.04 * 0.99 < sum(w["time"] for w in found) < took * 1.001
     assert {w["stack"][-1] for w in found} == {"__main__:want"}
     assert {os.path.basename(w["file"]) for w in found} == {"program.py"}
     (lock,) = {w["lock"] for w in found}
@@ -58,10 +58,10 @@ def test_a_mutex_that_is_held(spartito, tmp_path, library, hook):
     assert (lock["kind"], lock["type"], lock["contended"]) == ("mutex", "pthread_mutex_t global_lock in contend.so", 5)
     # each was held by a thread of its own, which slept while it held it
     holders = {w["holder"] for w in found}
-    assert len(holders) >= 4 and waits.info["locations"][0]["tid"] not in holders
+    assert len(holders) >= 4 and 0 not in holders
     slept = [w for w in waits.found["waits"] if w["kind"] == "sleep"]
     assert sum(w["count"] for w in slept) == 5
-    assert all(w["time"] > 0.039 * w["count"] for w in slept)
+    assert all(w["time"] > 0.0399 * w["count"] for w in slept)
     assert {w["location"] for w in slept} >= {h for h in holders if h is not None}
     assert {w["file"] for w in slept} == {next(w["file"] for w in slept)} and "contend.so" in slept[0]["file"]
 
@@ -80,32 +80,31 @@ def test_where_a_mutex_was_made(spartito, tmp_path, library):
     assert {(lock["type"], waits.name(lock["made_by"])) for lock in locks} == {("pthread_mutex_t", "MainThread")}
 
 
+# function, what it waits for how often, and how often it does so for at least 100 ms; until a certain moment may be shorter
 EACH = (
-    ("cond_wait", {"cond": 1}),
-    ("cond_timedwait", {"cond": 1}),
-    ("semaphore_wait", {"sem": 2}),
-    ("rwlock_wait", {"rwlock": 1}),
-    ("barrier_wait", {"pthread_barrier": 1}),
-    ("join", {"thread": 1}),
-    ("sleep_of_each_kind", {"sleep": 3}),
-    ("descriptors", {"select": 3}),
+    ("cond_wait", "cond", 1, 1),
+    ("cond_timedwait", "cond", 1, 0),
+    ("semaphore_wait", "sem", 2, 1),
+    ("rwlock_wait", "rwlock", 1, 1),
+    ("barrier_wait", "pthread_barrier", 1, 1),
+    ("join", "thread", 1, 1),
+    ("sleep_of_each_kind", "sleep", 3, 3),
+    ("descriptors", "select", 3, 3),
 )
 
 
 def test_every_kind(spartito, tmp_path, library):
-    calls = "\n".join(f"assert c.{name}(100) == 0  # {name}" for name, _ in EACH)
+    calls = "\n".join(f"assert c.{name}(100) == 0  # {name}" for name, *_ in EACH)
     text = program(library, f"{calls}\nassert c.file_locks(b'locked') == 0  # file_locks\n")
     model, _ = recorded(spartito, tmp_path, text)
     waits = Waits(model)
-    for name, expected in EACH:
+    for name, kind, count, long in EACH:
         found = kinds_at(waits, line_of(text, name))
-        for kind in ("thread", "sem", "mutex"):  # the ends of helpers, which may or may not be there first
-            if kind not in expected:
-                found.pop(kind, None)
-        assert found == expected, name
-        (kind,) = expected
-        for w in waits.at(line_of(text, name), kind):
-            assert w["time"] > 0.05 * w["count"], name
+        for other in ("thread", "sem", "mutex"):  # the ends of helpers, which may or may not be there first
+            if other != kind:
+                found.pop(other, None)
+        assert found == {kind: count}, name
+        assert sum(w["time"] for w in waits.at(line_of(text, name), kind)) > 0.099 * long, name
     locked = waits.at(line_of(text, "file_locks"), "file_lock")
     assert sum(w["count"] for w in locked) == 3
     assert {waits.lock(w)["type"] for w in locked} == {str(tmp_path / "locked")}
@@ -294,16 +293,6 @@ def test_without_the_library(spartito, tmp_path, library):
     model = Model(str(tmp_path / "x"))
     assert "LD_PRELOAD" in model.info()["processes"][0]["meta"]["missing_clib"]
     assert {w["kind"] for w in model.locks()["waits"]} == {"sleep"}
-
-
-def measures_itself(tmp_path, text):
-    """Runs a program with the library in front of it, which starts the measurement."""
-    (tmp_path / "program.py").write_text(text)
-    environment = {**os.environ, "LD_PRELOAD": os.path.join(os.path.dirname(measure.__file__), "spartito_waits.so")}
-    done = subprocess.run(
-        [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, env=environment, timeout=60
-    )
-    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_start_and_stop(spartito, tmp_path, library):

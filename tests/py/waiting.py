@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Programs that wait, recorded with --waits, and what is told of them."""
 
+import os
 import subprocess
 import sys
 import textwrap
 
+import spartito._measure as measure
 from conftest import ROOT
 from spartito._analyse import Model
 from test_cli_helpers import run
@@ -29,6 +31,16 @@ def recorded(spartito, cwd, text, *options, status=0):
     assert done.returncode == status, done.stderr
     assert not done.stderr or status, done.stderr
     return Model(str(cwd / "x")), done.stdout
+
+
+def measures_itself(tmp_path, text):
+    """Runs a program with the library in front of it, which starts the measurement."""
+    (tmp_path / "program.py").write_text(textwrap.dedent(text))
+    environment = {**os.environ, "LD_PRELOAD": os.path.join(os.path.dirname(measure.__file__), "spartito_waits.so")}
+    done = subprocess.run(
+        [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, env=environment, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 class Waits:
