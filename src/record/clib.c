@@ -68,7 +68,8 @@ static struct known *find_or_add(const void *p)
 static bool is_locking(void)
 {
 	const int owner = __atomic_load_n(&sp_process.lock.__data.__owner, __ATOMIC_RELAXED);
-	return sp_adapter_forks || (owner && owner == (sp_self ? (int)sp_self->loc.tid : (int)syscall(SYS_gettid)));
+	const struct sp_thread *t = sp_self; /* once: a stop takes it away */
+	return sp_adapter_forks || (owner && owner == (t ? (int)t->loc.tid : (int)syscall(SYS_gettid)));
 }
 
 /* Whether a handler of a crash waits, which may have interrupted an allocator that we would ask for memory: its signal

@@ -130,6 +130,7 @@ uint32_t sp_clib_place_name(const void *caller)
 	struct search s = {.address = (uintptr_t)caller - 1, .function = true};
 	const size_t i = s.address * UINT64_C(0x9e3779b97f4a7c15) >> 56;
 	unsigned long long unloaded = 0;
+	const uint32_t generation = *sp_adapter_v1.generation; /* another may begin meanwhile */
 	uint32_t string = known_place(i, s.address, &unloaded);
 	if (string)
 		return string;
@@ -138,7 +139,7 @@ uint32_t sp_clib_place_name(const void *caller)
 	pthread_mutex_lock(&in_linker);
 	places[i].address = s.address;
 	places[i].unloaded = unloaded;
-	places[i].generation = *sp_adapter_v1.generation;
+	places[i].generation = generation;
 	places[i].string = string;
 	pthread_mutex_unlock(&in_linker);
 	return string;

@@ -62,20 +62,16 @@ static int define_locked(unsigned kind, unsigned flags, uint32_t a, uint32_t b, 
 
 int sp_define(unsigned kind, unsigned flags, uint32_t a, uint32_t b, const struct sp_text *text, int n)
 {
-	if (!sp_process.header)
-		return -ENOENT;
 	pthread_mutex_lock(&sp_process.lock);
-	int r = define_locked(kind, flags, a, b, text, n);
+	int r = sp_process.header ? define_locked(kind, flags, a, b, text, n) : -ENOENT;
 	pthread_mutex_unlock(&sp_process.lock);
 	return r;
 }
 
 void *sp_define_live(unsigned kind, unsigned flags, uint32_t a, uint32_t b, const struct sp_text *text, int n)
 {
-	if (!sp_process.header)
-		return NULL;
 	pthread_mutex_lock(&sp_process.lock);
-	void *at = define_locked(kind, flags, a, b, text, n) ? NULL : defined;
+	void *at = sp_process.header && !define_locked(kind, flags, a, b, text, n) ? defined : NULL;
 	pthread_mutex_unlock(&sp_process.lock);
 	return at;
 }
@@ -92,14 +88,24 @@ static uint32_t region_locked(const struct sp_text *text, uint32_t line, unsigne
 	return sp_process.n_regions;
 }
 
+static bool define_fixed(const char *name, uint32_t id)
+{
+	const struct sp_text text[3] = {{"", 0}, {name, strlen(name)}, {"", 0}};
+	return region_locked(text, 0, SP_RAW_REGION_COLLAPSED) == id;
+}
+
+bool sp_define_fixed(void)
+{
+	return define_fixed("(call paths beyond the memory limit)", SP_REGION_COLLAPSED_ID) &&
+	       (!sp_process.settings.profile_depth || define_fixed("COLLAPSED", SP_REGION_DEEPER_ID));
+}
+
 uint32_t sp_define_region(struct sp_text module, struct sp_text name, struct sp_text file, uint32_t line,
                           unsigned flags)
 {
-	if (!sp_process.header)
-		return 0;
 	const struct sp_text text[3] = {module, name, file};
 	pthread_mutex_lock(&sp_process.lock);
-	uint32_t id = region_locked(text, line, flags);
+	uint32_t id = sp_process.header ? region_locked(text, line, flags) : 0;
 	pthread_mutex_unlock(&sp_process.lock);
 	return id;
 }

@@ -256,13 +256,18 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 	sp_process.paused = false;
 	memset(s, 0, sizeof *s);
 	sp_define_forget();
+	sp_waits_forget();
 	pthread_mutex_unlock(&sp_process.lock);
 	sp_task_forget(false);
 	sp_clock_init(sp_process.settings.clock);
 	sp_process.dir = strdup(dir);
 	if (how != SP_RAW_STARTED_SAMPLER)
 		let_sampler_in();
+	/* threads that are late, in events of the measurement before, define something as soon as there is a header */
+	pthread_mutex_lock(&sp_process.lock);
 	int r = sp_process.dir ? sp_buffer_open(dir) : -ENOMEM;
+	const bool room = !r && sp_define_fixed();
+	pthread_mutex_unlock(&sp_process.lock);
 	if (r)
 		return r;
 	if (!handlers && pthread_atfork(fork_prepare, fork_parent, fork_child))
@@ -271,9 +276,7 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 	sp_process.header->start = how;
 	if (sp_process.settings.trace && how != SP_RAW_STARTED_SAMPLER)
 		sp_process.header->flags |= SP_RAW_FLAG_TRACE;
-	static const char collapsed[] = "(call paths beyond the memory limit)";
-	struct sp_text none = {"", 0}, text = {collapsed, sizeof collapsed - 1};
-	if (sp_define_region(none, text, none, 0, SP_RAW_REGION_COLLAPSED) != SP_REGION_COLLAPSED_ID) {
+	if (!room) {
 		abandon();
 		return -ENOSPC;
 	}
@@ -281,13 +284,8 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 	sp_adapter_columns();
 	sp_interpose_columns();
 	sp_heap_columns();
-	sp_waits_forget();
 	sp_waits_columns();
 	sp_adapter_new_file(1);
-	static const char deeper[] = "COLLAPSED";
-	text = (struct sp_text){deeper, sizeof deeper - 1};
-	if (sp_process.settings.profile_depth)
-		sp_define_region(none, text, none, 0, SP_RAW_REGION_COLLAPSED);
 	sp_heap_file();
 	sp_epoch++;
 	sp_recording = true;

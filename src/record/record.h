@@ -307,14 +307,16 @@ struct sp_text {
 	size_t n;
 };
 int sp_define(unsigned kind, unsigned flags, uint32_t a, uint32_t b, const struct sp_text *text, int n);
-/* A new region id; 0 if it could not be defined (counted). */
 /* Region 1 of every process: call paths for which there was no room; region 2 where the depth of the profile is
  * limited: calls that are deeper. */
 enum { SP_REGION_COLLAPSED_ID = 1, SP_REGION_DEEPER_ID = 2 };
+/* Defines these two, before any other. With the process lock held; false: no room. */
+bool sp_define_fixed(void);
 /* In the place of an id: the filter leaves the region out. */
 #define SP_REGION_LEFT_OUT UINT32_MAX
 /* The same with all functions that it calls: entered and left as a region is, to know how long that lasts. */
 #define SP_REGION_HIDES (UINT32_MAX - 1)
+/* A new region id; 0 if it could not be defined (counted). */
 uint32_t sp_define_region(struct sp_text module, struct sp_text name, struct sp_text file, uint32_t line,
                           unsigned flags);
 /* A column for a metric, before the first node of the process is made: sync ones first. Its number, or -1 (no room). */

@@ -23,6 +23,15 @@ static pthread_once_t end_once = PTHREAD_ONCE_INIT;
 /* The epoch in which no location could be made for this thread: counted once, not tried for every event. */
 static __thread uint32_t failed_epoch __attribute__((tls_model("initial-exec")));
 
+/* Of the measurement that was started last, also when it is over. With the process lock held. */
+static bool is_listed(const struct sp_thread *t)
+{
+	const struct sp_thread *one = t ? sp_process.threads : NULL;
+	while (one && one != t)
+		one = one->next;
+	return one;
+}
+
 /* with the process lock held */
 static void unlink_thread(const struct sp_thread *t)
 {
@@ -56,14 +65,15 @@ static void give_back(struct sp_thread *t)
 
 static void at_thread_end(void *arg)
 {
+	struct sp_thread *t = arg;
 	pthread_mutex_lock(&sp_process.lock);
-	struct sp_thread *t = sp_self;
 	sp_self = NULL;
-	/* after a stop the page is a page of the past; after a fork it is another process's */
-	const bool known = t && arg == t;
+	/* when another measurement has begun the page is a page of the past; after a fork it is another process's.
+	 * After a stop, which has taken the thread's own pointer to it, its pointer to that must not stay either. */
+	const bool known = is_listed(t);
 	sp_process.ending += known;
 	if (!known)
-		sp_past_left(arg);
+		sp_past_left(t);
 	pthread_mutex_unlock(&sp_process.lock);
 	if (!known)
 		return;
@@ -276,16 +286,21 @@ static struct sp_thread *location_new(uint64_t tid, uint64_t begin)
 	return t;
 }
 
-/* Makes all that a new location needs; NULL (counted): no room. */
+/* Makes all that a new location needs; NULL (counted): no room. No part is made where the measurement ends meanwhile.
+ */
 static struct sp_thread *with_parts(struct sp_thread *t)
 {
 	if (!t || !parts_init(t))
 		return t;
 	pthread_mutex_lock(&sp_process.lock);
-	sp_process.header->lost_threads++;
-	sp_metrics_thread_end(t);
-	unlink_thread(t);
-	t->loc.end = t->loc.begin;
+	if (is_listed(t)) {
+		sp_process.header->lost_threads += sp_process.header->ended == SP_RAW_RUNNING;
+		sp_metrics_thread_end(t);
+		unlink_thread(t);
+		t->loc.end = t->loc.begin;
+	} else {
+		sp_past_left(t);
+	}
 	pthread_mutex_unlock(&sp_process.lock);
 	return NULL;
 }
@@ -309,23 +324,23 @@ void sp_thread_ended(struct sp_thread *t, uint64_t end)
 	pthread_mutex_unlock(&sp_process.lock);
 }
 
-/* The calling thread is at its new location from here on. false: another measurement began while it was made, of which
- * it is not. What the thread had before is given up. */
+/* The calling thread is at its new location from here on. false: the measurement ended while it was made. What the
+ * thread had before is given up. */
 static bool publish(struct sp_thread *t)
 {
 	pthread_mutex_lock(&sp_process.lock);
-	const struct sp_thread *known = sp_process.threads;
-	while (known && known != t)
-		known = known->next;
+	const bool listed = is_listed(t), goes_on = listed && sp_process.header->ended == SP_RAW_RUNNING;
 	sp_past_left(pthread_getspecific(end_key));
-	if (known) {
+	if (goes_on) {
 		t->epoch = sp_epoch;
 		sp_self = t;
+	} else if (listed) {
+		give_back(t);
 	} else {
 		sp_past_left(t);
 	}
 	pthread_mutex_unlock(&sp_process.lock);
-	return known;
+	return goes_on;
 }
 
 struct sp_thread *sp_thread_new(void)

@@ -59,20 +59,23 @@ static struct {
  * look at the same time find nearly the same. */
 static double tick_ns;
 static uint64_t tick_looks; /* ticks: when to look again */
+static struct sp_raw_sync tick_first;
 
 SP_COLD static void look_at_clock(uint64_t now)
 {
-	const struct sp_raw_sync first = sp_process.header->first, last = sp_clock_sync();
+	pthread_mutex_lock(&sp_process.lock); /* another measurement may begin */
+	const struct sp_raw_sync first = tick_first, last = sp_clock_sync();
 	const uint64_t ticks = last.ticks - first.ticks;
 	double ns = ticks ? (double)(last.mono_ns - first.mono_ns) / (double)ticks : 1;
 	__atomic_store(&tick_ns, &ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&tick_looks, now + ticks / 2, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&sp_process.lock);
 }
 
 uint64_t sp_waits_ns(uint64_t ticks, uint64_t now)
 {
 	double ns;
-	if (SP_UNLIKELY(now >= __atomic_load_n(&tick_looks, __ATOMIC_ACQUIRE)) && sp_process.header)
+	if (SP_UNLIKELY(now >= __atomic_load_n(&tick_looks, __ATOMIC_ACQUIRE)))
 		look_at_clock(now);
 	__atomic_load(&tick_ns, &ns, __ATOMIC_RELAXED);
 	return (uint64_t)(int64_t)((double)(int64_t)ticks * ns);
@@ -89,7 +92,10 @@ void sp_waits_columns(void)
 {
 	sp_waits_wanted = sp_process.settings.waits;
 	time_at = count_at = 0;
+	pthread_mutex_lock(&sp_process.lock);
+	tick_first = sp_process.header->first;
 	tick_looks = 0;
+	pthread_mutex_unlock(&sp_process.lock);
 	if (!sp_waits_wanted)
 		return;
 	const int time =
@@ -403,7 +409,8 @@ struct sp_raw_object *sp_object_new(unsigned kind, const void *address, uint32_t
 		                            .holder = SP_RAW_NONE};
 		__atomic_store_n(&c->used, c->used + 1, __ATOMIC_RELEASE);
 	}
-	const bool first = !o && !objects.missing++;
+	/* a thread that is late, between two measurements, misses nothing */
+	const bool first = !o && sp_process.header && !objects.missing++;
 	pthread_mutex_unlock(&sp_process.lock);
 	static const char why[] = "locks and the like that were waited for, because there were too many";
 	if (first)

@@ -102,6 +102,83 @@ static void restart(void)
 	stop();
 }
 
+/* ---- a thread ends when its measurement is over, and no other one has begun ---- */
+
+static void *outlives(void *unused)
+{
+	(void)unused;
+	MUST(sp_adapter_v1.thread());
+	pthread_barrier_wait(&turn);
+	pthread_barrier_wait(&turn);
+	CHECK(!sp_self);
+	return NULL;
+}
+
+static void end_after_stop(void)
+{
+	pthread_t thread;
+	start();
+	MUST(pthread_create(&thread, NULL, outlives, NULL) == 0);
+	pthread_barrier_wait(&turn);
+	CHECK(sp_process.threads);
+	stop();
+	pthread_barrier_wait(&turn);
+	MUST(pthread_join(thread, NULL) == 0);
+	/* nothing that the next start looks at has an address of its memory */
+	CHECK(!sp_process.threads);
+	start();
+	CHECK(!old_is_mapped());
+	stop();
+}
+
+/* ---- measurements begin and end while threads record, without a word between them ---- */
+
+enum { LATE = 4, TURNS = 100 };
+static bool over;
+
+static void *records(void *number)
+{
+	const struct sp_adapter *a = &sp_adapter_v1;
+	char name[40];
+	for (unsigned i = 0; !__atomic_load_n(&over, __ATOMIC_RELAXED); i++) {
+		struct sp_thread *t = a->thread();
+		const int n = snprintf(name, sizeof name, "%d of %d", i % 100, *(const int *)number);
+		a->string(name, (size_t)n);
+		const uint32_t region = a->region(SP_RAW_REGION_IO, NULL, name, NULL, 0);
+		if (t && region) {
+			a->enter(t, region);
+			a->leave(t, region);
+		}
+	}
+	return NULL;
+}
+
+static void turns(void)
+{
+	pthread_t threads[LATE];
+	int numbers[LATE];
+	uint64_t locations = 0;
+	for (int i = 0; i < LATE; i++) {
+		numbers[i] = i;
+		MUST(pthread_create(&threads[i], NULL, records, &numbers[i]) == 0);
+	}
+	for (int i = 0; i < TURNS; i++) {
+		start();
+		for (int k = 0; k < i % 4; k++)
+			sched_yield();
+		locations += sp_process.header->locations;
+		stop();
+	}
+	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
+	for (int i = 0; i < LATE; i++)
+		MUST(pthread_join(threads[i], NULL) == 0);
+	CHECK(locations > 0);
+	CHECK(!sp_process.threads);
+	start();
+	CHECK(!old_is_mapped());
+	stop();
+}
+
 /* ---- a measurement ends while a thread does ---- */
 
 enum { DEEP = 50000, ROUNDS = 50 };
@@ -166,6 +243,8 @@ int main(void)
 	MUST(pthread_join(thread, NULL) == 0);
 	stop();
 	restart();
+	end_after_stop();
+	turns();
 	int n = 0;
 	while (n < ROUNDS && !seen_ending())
 		n++;

@@ -12,7 +12,7 @@ import pytest
 from conftest import ROOT
 from spartito._analyse import Model
 from test_cli_helpers import run
-from waiting import HELD, Waits, command, recorded
+from waiting import HELD, Waits, command, measures_itself, recorded
 
 
 def built(directory, name, *options):
@@ -156,6 +156,52 @@ def test_children_that_load_a_library(spartito, tmp_path, left, contend):
     """
     _, out = recorded(spartito, tmp_path, text)
     assert out == "0\n"
+
+
+def test_quick_turns(spartito, tmp_path, left):
+    """Measurements begin and end while threads of C wait, make mutexes, and are made known to the recorder."""
+    measures_itself(tmp_path, f"""
+    import ctypes, time
+    import spartito
+    c = ctypes.CDLL({left!r})
+    c.workers_begin()
+    for i in range(40):
+        spartito.start(f"x{{i}}", waits=True, trace=i % 2 == 0)
+        time.sleep(0.002 * (i % 3))
+        spartito.stop()
+        if i % 8 == 7:
+            c.workers_end()
+            c.workers_begin()
+    spartito.start("last", waits=True)
+    time.sleep(0.3)
+    spartito.stop()
+    c.workers_end()
+    """)
+    for i in range(40):
+        assert Model(str(tmp_path / f"x{i}")).info()["problems"] == []
+    assert "mutex" in {w["kind"] for w in Waits(Model(str(tmp_path / "last"))).found["waits"]}
+
+
+def test_threads_that_end_after_the_measurement(spartito, tmp_path):
+    """More of them than the C library keeps the stacks of: what the next start() looks at is not in their memory."""
+    measures_itself(tmp_path, """
+    import threading
+    import spartito
+    for i in range(3):
+        begin, end = threading.Barrier(17), threading.Event()
+        def work():
+            begin.wait()
+            end.wait()
+        spartito.start(f"x{i}", waits=True)
+        threads = [threading.Thread(target=work) for _ in range(16)]
+        [t.start() for t in threads]
+        begin.wait()
+        spartito.stop()
+        end.set()
+        [t.join() for t in threads]
+    """)
+    for i in range(3):
+        assert len(Model(str(tmp_path / f"x{i}")).info()["locations"]) == 17
 
 
 def test_without_the_option_nothing_is_taken(spartito, tmp_path):
