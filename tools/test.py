@@ -24,9 +24,11 @@ MEASURED = ("programs", "processes", "launch_start", "record", "user", "scorep_i
             "omnitrace_filter", "omnitrace_package", "omnitrace_tables", "labels", "io", "memory", "metrics", "native", "tasks",
             "lines", "kernprof", "notebook_cells", "notebook_collections", "notebook_kernel", "notebook_same", "sample", "waits")
 # The oldest and the newest version: the front before and around it (launchers, their options, variables and directories, magics of
-# notebooks), for which versions differ in what the standard library has.
-FRONT = ("launch_directory", "launch_ranks", "scorep_command", "scorep_directory", "scorep_filter", "scorep_install",
-         "scorep_variables", "notebook_magics", "notebook_modes", "notebook_scorep", "notebook_shown", "sample_elsewhere")
+# notebooks), for which versions differ in what the standard library has; and what is the system's (calls that are interrupted, ends
+# of processes, other hosts, ranks).
+FRONT = ("launch_directory", "launch_ranks", "memory_ranks", "notebook_magics", "notebook_modes", "notebook_scorep",
+         "notebook_shown", "sample_elsewhere", "sample_ends", "sample_native_calls", "scorep_command", "scorep_directory",
+         "scorep_filter", "scorep_install", "scorep_variables")
 # Once, like all that has none of these names: these only show what was recorded.
 SHOWN = ("memory_alone",)
 COUNT = re.compile(r"(\d+) (passed|failed|error)")
