@@ -315,4 +315,5 @@ def longest(found: dict[str, Any], info: dict[str, Any]) -> str:
 
 def summary(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
     """Lines for the end of a run."""
-    return [*filter(None, (longest(found, info),)), *circles(found, info)]
+    line = longest(found, info)
+    return [*([f"{line}; spartito report --waits shows where"] if line else []), *circles(found, info)]
