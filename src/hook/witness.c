@@ -15,9 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
+
 enum {
 	OWN = 3,            /* its end of the connection */
-	MOST_OPEN = 256,    /* descriptors of the launcher's */
 	MOMENT_NS = 2000000 /* in which a signal comes to all of a group: the kernel sends it to all under one lock */
 };
 
@@ -34,9 +35,9 @@ static void stand_by(int end)
 	sigfillset(&set);
 	sigprocmask(SIG_SETMASK, &set, NULL);
 	dup2(end, OWN);
-	for (int fd = 0; fd < MOST_OPEN; fd++)
-		if (fd != OWN)
-			close(fd);
+	for (int fd = 0; fd < OWN; fd++)
+		close(fd);
+	sp_close_from(OWN + 1);
 	while (read(OWN, &number, 1) == 1) {
 		sigemptyset(&set);
 		sigaddset(&set, number);
@@ -54,8 +55,10 @@ PyObject *sp_witness_begin(PyObject *self, PyObject *none)
 	if (witness || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		Py_RETURN_NONE;
 	const pid_t pid = fork();
-	if (pid == 0)
+	if (pid == 0) {
+		close(pair[0]); /* otherwise it would never see the launcher's end */
 		stand_by(pair[1]);
+	}
 	close(pair[1]);
 	if (pid > 0) {
 		witness = pid;

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "base/grow.h"
 #include "raw/format.h"
 #include "sample/family.h"
@@ -257,11 +258,8 @@ static void detach(int end)
 	int null = open("/dev/null", O_RDWR);
 	for (int fd = 0; fd < 3 && null >= 0; fd++)
 		dup2(null, fd);
-	const int top = dup2(end, 3);
-	if (top == 3)
-		for (int fd = 4, most = (int)sysconf(_SC_OPEN_MAX) < 65536 ? (int)sysconf(_SC_OPEN_MAX) : 65536;
-		     fd < most; fd++)
-			close(fd);
+	if (dup2(end, 3) == 3)
+		sp_close_from(4);
 }
 
 /* The process that sees to it that all others have a sampler; end: descriptor 3 from here on. */

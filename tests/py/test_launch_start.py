@@ -117,6 +117,19 @@ print(*caught)
 """
 
 
+def test_many_open_descriptors(spartito, tmp_path):
+    """The second process in the group ends with the launcher, whatever that has inherited."""
+    null = os.open(os.devnull, os.O_RDONLY)
+    many = [null, *(os.dup(null) for _ in range(300))]
+    command = [*spartito, "run", "-q", "--", PYTHON, "-c", "print('ran')"]
+    try:
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, pass_fds=many, timeout=60)
+    finally:
+        for fd in many:
+            os.close(fd)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ran\n", "")
+
+
 @pytest.mark.parametrize("who", ["another", "itself"])
 def test_signals_to_the_group_come_once(spartito, tmp_path, who):
     """The launcher gets them too, and they do not say so; what is meant for it alone still reaches the program."""
