@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "raw/format.h"
+#include "sample/definitions.h"
 
 void sp_cells_open(struct sp_cells *c, bool kernel, const char *path)
 {
@@ -23,26 +23,25 @@ void sp_cells_close(struct sp_cells *c)
 
 /* ---- names ---- */
 
-/* META `cell FILE` in the definitions of one chunk; the last one counts. */
-static bool find_in(const char *bytes, size_t n, const char *file, char name[SP_CELL_NAME])
+/* META `cell FILE`; the last one counts. */
+struct wanted {
+	const char *file;
+	char *name; /* SP_CELL_NAME */
+	bool found;
+};
+
+static bool take(void *arg, const struct sp_raw_def *d, const char *text)
 {
 	static const char key[] = "cell ";
-	const size_t k = sizeof key - 1, length = strlen(file);
-	struct sp_raw_def d;
-	bool found = false;
-	for (size_t at = 0; at + sizeof d <= n; at += d.bytes) {
-		const char *text = bytes + at + sizeof d;
-		memcpy(&d, bytes + at, sizeof d);
-		if (d.bytes < sizeof d || d.bytes > n - at || (uint64_t)d.len[0] + d.len[1] > d.bytes - sizeof d)
-			break;
-		if (d.kind != SP_RAW_DEF_META || d.len[0] != k + length || d.len[1] >= SP_CELL_NAME ||
-		    memcmp(text, key, k) != 0 || memcmp(text + k, file, length) != 0)
-			continue;
-		memcpy(name, text + d.len[0], d.len[1]);
-		name[d.len[1]] = 0;
-		found = true;
-	}
-	return found;
+	const size_t k = sizeof key - 1;
+	struct wanted *w = arg;
+	if (d->kind != SP_RAW_DEF_META || d->len[0] != k + strlen(w->file) || d->len[1] >= SP_CELL_NAME ||
+	    memcmp(text, key, k) != 0 || memcmp(text + k, w->file, d->len[0] - k) != 0)
+		return false;
+	memcpy(w->name, text + d->len[0], d->len[1]);
+	w->name[d->len[1]] = 0;
+	w->found = true;
+	return false;
 }
 
 /* The functions of what a magic runs may be those of a cell before. */
@@ -54,22 +53,10 @@ static bool is_other_cells(const struct sp_python_code *code)
 
 bool sp_cells_name(const struct sp_cells *cells, const struct sp_python_code *code, char name[SP_CELL_NAME])
 {
-	struct sp_raw_chunk c;
-	bool found = false;
-	if (cells->file < 0 || is_other_cells(code))
-		return false;
-	for (uint64_t at = SP_RAW_PAGE; pread(cells->file, &c, sizeof c, (off_t)at) == (ssize_t)sizeof c;) {
-		const bool is = c.magic == SP_RAW_CHUNK_MAGIC && c.bytes >= SP_RAW_PAGE;
-		const size_t n = !is || c.type != SP_RAW_DEFS  ? 0
-		                 : c.used < c.bytes - sizeof c ? c.used
-		                                               : c.bytes - sizeof c;
-		char *bytes = n ? malloc(n) : NULL;
-		const ssize_t got = bytes ? pread(cells->file, bytes, n, (off_t)(at + sizeof c)) : -1;
-		found |= got > 0 && find_in(bytes, (size_t)got, code->file, name);
-		free(bytes);
-		at += is ? c.bytes : SP_RAW_PAGE;
-	}
-	return found;
+	struct wanted w = {.file = code->file, .name = name};
+	if (cells->file >= 0 && !is_other_cells(code))
+		sp_file_definitions(cells->file, take, &w);
+	return w.found;
 }
 
 /* ---- frames and threads ---- */

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sample/definitions.h"
+
 enum { MOST_TEXT = 4096, MOST_REGION = 1 << 20 };
 
 void sp_marks_open(struct sp_marks *m, const struct sp_target *target, const char *path)
@@ -23,24 +25,12 @@ void sp_marks_close(struct sp_marks *m)
 	*m = (struct sp_marks){.file = -1};
 }
 
-/* The next chunk of a type at *at or behind it, which becomes the place behind it; false: there is none. */
-static bool next_chunk(const struct sp_marks *m, uint64_t *at, enum sp_raw_chunk_type type, struct sp_raw_chunk *c)
-{
-	while (m->file >= 0 && pread(m->file, c, sizeof *c, (off_t)*at) == (ssize_t)sizeof *c) {
-		const bool is = c->magic == SP_RAW_CHUNK_MAGIC && c->bytes >= SP_RAW_PAGE;
-		*at += is ? c->bytes : SP_RAW_PAGE;
-		if (is && c->type == type)
-			return true;
-	}
-	return false;
-}
-
 uint64_t sp_marks_thread(const struct sp_marks *m, pid_t tid)
 {
 	struct sp_raw_location l;
 	struct sp_raw_chunk c;
 	uint64_t at = SP_RAW_PAGE, found = 0;
-	while (next_chunk(m, &at, SP_RAW_LOCATION, &c))
+	while (sp_file_chunk(m->file, &at, SP_RAW_LOCATION, &c))
 		if (pread(m->file, &l, sizeof l, (off_t)(at - c.bytes + sizeof c)) == (ssize_t)sizeof l &&
 		    l.tid == (uint64_t)tid && !l.end)
 			found = c.address + sizeof c;
@@ -59,32 +49,22 @@ static struct sp_sampled_region *define(const struct sp_raw_def *d, const char *
 	return sp_samples_region(part[0], part[1], part[2], d->b, d->flags);
 }
 
-/* The definition of a region in a chunk; found: *out is what it is here, or NULL. */
-static bool find_in(const struct sp_marks *m, const struct sp_raw_chunk *c, uint64_t at, uint32_t id,
-                    struct sp_marked_region *out)
+struct wanted {
+	uint32_t id;
+	struct sp_marked_region *out;
+};
+
+static bool take(void *arg, const struct sp_raw_def *d, const char *text)
 {
-	const size_t n = c->used < c->bytes - sizeof *c ? c->used : c->bytes - sizeof *c;
-	char *bytes = malloc(n + 1);
-	struct sp_raw_def d;
-	bool found = false;
-	ssize_t got = bytes ? pread(m->file, bytes, n, (off_t)(at + sizeof *c)) : -1;
-	for (size_t i = 0; got > 0 && !found && i + sizeof d <= (size_t)got; i += d.bytes) {
-		memcpy(&d, bytes + i, sizeof d);
-		const uint64_t need = sizeof d + (uint64_t)d.len[0] + d.len[1] + d.len[2];
-		if (d.bytes < need || d.bytes > (size_t)got - i)
-			break;
-		found = d.kind == SP_RAW_DEF_REGION && d.a == id;
-		if (found)
-			*out = (struct sp_marked_region){define(&d, bytes + i + sizeof d),
-			                                 d.flags & SP_RAW_REGION_KIND_MASK};
-	}
-	free(bytes);
-	return found;
+	const struct wanted *w = arg;
+	if (d->kind != SP_RAW_DEF_REGION || d->a != w->id)
+		return false;
+	*w->out = (struct sp_marked_region){define(d, text), d->flags & SP_RAW_REGION_KIND_MASK};
+	return true;
 }
 
 static const struct sp_marked_region *region_of(struct sp_marks *m, uint32_t id)
 {
-	struct sp_raw_chunk c;
 	if (id >= MOST_REGION)
 		return NULL;
 	if (id >= m->n) {
@@ -96,9 +76,8 @@ static const struct sp_marked_region *region_of(struct sp_marks *m, uint32_t id)
 		m->n = id + 64;
 	}
 	struct sp_marked_region *r = &m->regions[id];
-	for (uint64_t at = SP_RAW_PAGE; !r->region && next_chunk(m, &at, SP_RAW_DEFS, &c);)
-		if (find_in(m, &c, at - c.bytes, id, r))
-			break;
+	if (!r->region)
+		sp_file_definitions(m->file, take, &(struct wanted){id, r});
 	return r->region ? r : NULL;
 }
 

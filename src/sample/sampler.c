@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "sample/definitions.h"
 #include "sample/look.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -391,29 +392,23 @@ static int open_python(struct sampler *s, char *why, size_t n)
 	return r;
 }
 
-/* The directory of the standard library, as the process said in its first definitions; NULL: it did not. */
+static bool take_library(void *arg, const struct sp_raw_def *d, const char *text)
+{
+	static const char key[] = "library";
+	if (d->kind != SP_RAW_DEF_META || d->len[0] != sizeof key - 1 || memcmp(text, key, sizeof key - 1) != 0)
+		return false;
+	*(char **)arg = strndup(text + d->len[0], d->len[1]);
+	return true;
+}
+
+/* The directory of the standard library, as the process said; NULL: it did not. */
 static char *library_of(const struct sampler *s)
 {
-	char path[4400], room[4 * SP_RAW_PAGE], *found = NULL;
-	struct sp_raw_chunk c;
-	struct sp_raw_def d;
+	char path[4400], *found = NULL;
 	int fd = s->file ? open(raw_path(s, path, sizeof path), O_RDONLY | O_CLOEXEC) : -1;
-	ssize_t n = fd >= 0 ? pread(fd, room, sizeof room, SP_RAW_PAGE) : 0;
+	sp_file_definitions(fd, take_library, &found);
 	if (fd >= 0)
 		close(fd);
-	if (n < (ssize_t)sizeof c)
-		return NULL;
-	memcpy(&c, room, sizeof c);
-	const size_t end = sizeof c + (c.used < (size_t)n - sizeof c ? c.used : (size_t)n - sizeof c);
-	for (size_t at = sizeof c; c.type == SP_RAW_DEFS && !found && at + sizeof d <= end; at += d.bytes) {
-		const char *text = room + at + sizeof d;
-		memcpy(&d, room + at, sizeof d);
-		if (d.bytes < sizeof d || d.bytes > end - at)
-			break;
-		if (d.kind == SP_RAW_DEF_META && d.len[0] == 7 && !memcmp(text, "library", 7) &&
-		    d.len[1] <= d.bytes - sizeof d - 7)
-			found = strndup(text + 7, d.len[1]);
-	}
 	return found;
 }
 
