@@ -86,7 +86,7 @@ static void add_errors(struct sp_model *m, const struct sp_listing *list, char *
 	}
 }
 
-static void close_source(struct sp_source *s)
+void sp_source_close(struct sp_source *s)
 {
 	sp_raw_close(s->raw);
 	if (!s->borrowed) {
@@ -108,6 +108,15 @@ static void close_source(struct sp_source *s)
 		free(s->sampled_metrics.to);
 	}
 	memset(s, 0, sizeof(*s));
+}
+
+void sp_loading_free(struct sp_loading *l)
+{
+	sp_mpi_defs_free(&l->mpi);
+	free(l->children.p);
+	free(l->sites.p);
+	sp_task_defs_free(&l->tasks);
+	sp_lock_defs_free(&l->locks);
 }
 
 static bool has_events(const struct sp_raw_file *f)
@@ -261,13 +270,8 @@ void sp_builder_close(struct sp_builder *b)
 {
 	size_t i;
 
-	for (i = 0; i < b->n_loading; i++) {
-		sp_mpi_defs_free(&b->loading[i].mpi);
-		free(b->loading[i].children.p);
-		free(b->loading[i].sites.p);
-		sp_task_defs_free(&b->loading[i].tasks);
-		sp_lock_defs_free(&b->loading[i].locks);
-	}
+	for (i = 0; i < b->n_loading; i++)
+		sp_loading_free(&b->loading[i]);
 	sp_intern_free(&b->regions);
 	sp_intern_free(&b->metrics);
 	sp_intern_free(&b->parameter_values);
@@ -341,7 +345,7 @@ void sp_model_free(struct sp_model *m)
 	if (!m)
 		return;
 	for (i = 0; i < m->priv->n_sources; i++)
-		close_source(&m->priv->sources[i]);
+		sp_source_close(&m->priv->sources[i]);
 	sp_image_close(m->priv->image);
 	sp_model_free(m->priv->stand_in);
 	free(m->priv->sources);

@@ -390,8 +390,7 @@ static int add_process(struct sp_pack *k, struct sp_builder *b, struct part *p, 
 	k->copy = false;
 	pack_source(k, &p->m, l, &read);
 	if (k->failed) {
-		sp_mpi_defs_free(&l->mpi);
-		free(l->children.p);
+		sp_loading_free(l);
 		return 0;
 	}
 	l->source = s;

@@ -303,6 +303,10 @@ int sp_builder_finish(struct sp_builder *b, const struct sp_listing *list, struc
 typedef int sp_definition_fn(void *arg, const struct sp_raw_def *d, uint64_t at, const struct sp_str part[4]);
 int sp_walk_definitions(struct sp_raw_file *f, const struct sp_raw_part *p, sp_definition_fn *each, void *arg);
 
+/* All that they own, but not themselves. */
+void sp_source_close(struct sp_source *s);
+void sp_loading_free(struct sp_loading *l);
+
 /* load.c calls these, in this order: for each file, for each process, at the end. */
 int sp_build_process(struct sp_builder *b, struct sp_loading *l, struct sp_raw_file *raw, struct sp_err *e);
 int sp_build_definitions(struct sp_builder *b, struct sp_loading *l, struct sp_err *e);

@@ -88,20 +88,10 @@ void sp_samples_close_file(struct sp_loading *l)
 	if (!s)
 		return;
 	if (s->source) {
-		sp_raw_close(s->source->raw);
-		free(s->source->regions.to);
-		free(s->source->counters.to);
-		free(s->source->parameters.to);
-		free(s->source->strings.to);
-		free(s->source->metrics.to);
-		free(s->source->tasks.to);
-		free(s->source->threads.to);
-		free(s->source->sync);
+		sp_source_close(s->source);
 		free(s->source);
 	}
-	sp_mpi_defs_free(&s->mpi);
-	free(s->children.p);
-	sp_task_defs_free(&s->tasks);
+	sp_loading_free(s);
 	free(s);
 }
 

@@ -150,8 +150,29 @@ static void test_calls(void)
 	sp_model_free(m);
 }
 
+/* What only a process says of itself counts for nothing in its samples, and nothing of it stays. */
+static void test_definitions_of_others(void)
+{
+	static const struct sp_raw_deadlock circle[2] = {{0, 1, 1650, 0}, {1, 2, 1640, 0}};
+	const char *dir = scratch_experiment();
+	struct rg_process *p = rg_process(77, 1, 1000, true), *samples = rg_process(77, 1, 1000, true);
+
+	rg_region(p, MAIN, 0, "__main__", "main", "/a.py", 3);
+	rg_thread(p, "MainThread", 77, SP_RAW_NONE, 1500);
+	scratch_add(dir, p, "h-77-0.raw", SP_RAW_ENDED_NORMAL, 3000);
+	rg_header(samples)->start = SP_RAW_STARTED_SAMPLER;
+	define(samples);
+	fill(rg_thread(samples, "MainThread", 77, SP_RAW_NONE, 1500));
+	rg_record(samples, SP_RAW_DEF_DEADLOCK, 0, 0, 0, (const struct rg_bytes[4]){{circle, sizeof(circle)}});
+	scratch_add(dir, samples, "h-77-0.samples.raw", SP_RAW_ENDED_NORMAL, 3000);
+	struct sp_model *m = scratch_load(dir, 0);
+	CHECK(m->n_processes == 1 && m->processes[0].sampled && m->n_lock_circles == 0);
+	sp_model_free(m);
+}
+
 int main(void)
 {
+	test_definitions_of_others();
 	test_samples();
 	test_call_lines();
 	test_calls();
