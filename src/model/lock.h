@@ -105,6 +105,8 @@ struct sp_str;
  * lock".
  */
 extern const char *const sp_lock_wait_words[SP_LOCK_KINDS];
+/* Of each enum sp_wait_end; NULL: of one that got what it waited for. */
+extern const char *const sp_lock_end_words[];
 /* What the report calls the locks, with files without their directories: "Lock made at app.py:12 #2", "the GIL", "the
  * end of worker"; a part of another object has the name of that. Makes names, one for each of sp_model.locks; texts in
  * the arena or the model. -1: no memory. */

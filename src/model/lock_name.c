@@ -35,6 +35,12 @@ const char *const sp_lock_wait_words[SP_LOCK_KINDS] = {
     [SP_LOCK_PTHREAD_BARRIER] = "waiting at a barrier of C",
 };
 
+const char *const sp_lock_end_words[] = {[SP_WAIT_GOT] = NULL,
+                                         [SP_WAIT_FAILED] = "without it",
+                                         [SP_WAIT_UNSEEN] = "while recording was off",
+                                         [SP_WAIT_OPEN] = "never",
+                                         [SP_WAIT_NONE] = "at once: it was no wait"};
+
 struct naming {
 	const struct sp_model *m;
 	struct sp_arena *arena;

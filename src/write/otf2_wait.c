@@ -118,11 +118,6 @@ static int begin(struct sp_otf2 *a, OTF2_EvtWriter *w, const struct sp_event *ev
 
 static int end(struct sp_otf2 *a, OTF2_EvtWriter *w, const struct sp_event *ev)
 {
-	static const char *const how[] = {[SP_WAIT_GOT] = NULL,
-	                                  [SP_WAIT_FAILED] = "without it",
-	                                  [SP_WAIT_UNSEEN] = "while recording was off",
-	                                  [SP_WAIT_OPEN] = "never",
-	                                  [SP_WAIT_NONE] = "at once: it was no wait"};
 	static const OTF2_Type types[2] = {OTF2_TYPE_UINT64, OTF2_TYPE_UINT64};
 	struct sp_otf2_waits *x = &a->waits;
 	const struct sp_otf2_wait done = x->open[--x->n];
@@ -136,9 +131,9 @@ static int end(struct sp_otf2 *a, OTF2_EvtWriter *w, const struct sp_event *ev)
 		if (ref == SP_NONE || OTF2_EvtWriter_Metric(w, NULL, ev->time, ref, 2, types, values))
 			return -1;
 	}
-	if (how[ev->u.pair.second])
+	if (sp_lock_end_words[ev->u.pair.second])
 		OTF2_AttributeList_AddStringRef(a->attributes, ATTRIBUTE_WAIT_ENDED,
-		                                sp_otf2_literal(a, how[ev->u.pair.second]));
+		                                sp_otf2_literal(a, sp_lock_end_words[ev->u.pair.second]));
 	return OTF2_EvtWriter_Leave(w, a->attributes, ev->time, region_of(a, ev->u.pair.first));
 }
 

@@ -188,17 +188,12 @@ static void put_begin(struct sp_timeline *t, const struct sp_event *ev)
 /* One that had not ended stays open where it is not known that it ended. */
 static void put_end(struct sp_timeline *t, const struct sp_event *ev)
 {
-	static const char *const how[] = {[SP_WAIT_GOT] = NULL,
-	                                  [SP_WAIT_FAILED] = "without it",
-	                                  [SP_WAIT_UNSEEN] = "while recording was off",
-	                                  [SP_WAIT_OPEN] = "never",
-	                                  [SP_WAIT_NONE] = "at once: it was no wait"};
 	struct sp_notes n = {.n = 0};
 
 	if (t->open && ev->u.pair.second == SP_WAIT_OPEN)
 		return;
-	if (how[ev->u.pair.second])
-		sp_notes_text(&n, "ended", sp_text(how[ev->u.pair.second]));
+	if (sp_lock_end_words[ev->u.pair.second])
+		sp_notes_text(&n, "ended", sp_text(sp_lock_end_words[ev->u.pair.second]));
 	t->sink->mark(t->to, &(struct sp_mark){.time = ev->time,
 	                                       .kind = SP_MARK_END,
 	                                       .region = SP_NONE,
