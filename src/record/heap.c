@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 enum { CALLS = 64, LARGE = 64 << 10 };
+/* In the site of a block that was released, beside its number: it was counted so. */
+#define TEMPORARY (UINT64_C(1) << 63)
 
 struct sp_heap sp_heap = {.raw = &sp_heap.nowhere};
 int *(*sp_heap_quiet)(void);
@@ -99,6 +101,24 @@ static inline void keep_peak(struct sp_raw_site *s)
 	}
 }
 
+/* So much more is live. */
+static inline void rise(uint64_t blocks, uint64_t bytes)
+{
+	struct sp_raw_heap *h = sp_heap.raw;
+	h->blocks += blocks;
+	h->bytes += bytes;
+	if (h->bytes > h->peak_bytes) {
+		h->peak_bytes = h->bytes;
+		h->peak_blocks = h->blocks;
+		/* small blocks make so many new peaks that the clock is not read for each */
+		if (SP_UNLIKELY(bytes >= LARGE))
+			h->peak_ticks = sp_ticks();
+		else if (h->peak_ticks < sp_heap.slice_ticks)
+			h->peak_ticks = sp_heap.slice_ticks;
+		h->epoch++;
+	}
+}
+
 static inline void add(struct sp_raw_site *s, uint64_t blocks, uint64_t bytes)
 {
 	struct sp_raw_heap *h = sp_heap.raw;
@@ -116,18 +136,13 @@ static inline void add(struct sp_raw_site *s, uint64_t blocks, uint64_t bytes)
 	}
 	h->count += blocks;
 	h->allocated += bytes;
-	h->blocks += blocks;
-	h->bytes += bytes;
-	if (h->bytes > h->peak_bytes) {
-		h->peak_bytes = h->bytes;
-		h->peak_blocks = h->blocks;
-		/* small blocks make so many new peaks that the clock is not read for each */
-		if (SP_UNLIKELY(bytes >= LARGE))
-			h->peak_ticks = sp_ticks();
-		else if (h->peak_ticks < sp_heap.slice_ticks)
-			h->peak_ticks = sp_heap.slice_ticks;
-		h->epoch++;
-	}
+	rise(blocks, bytes);
+}
+
+/* Whether another thread has it. */
+static inline bool is_elsewhere(uint64_t site)
+{
+	return sp_heap.sites[site].owner != sp_self;
 }
 
 static inline void take(uint32_t site, uint64_t blocks, uint64_t bytes)
@@ -137,7 +152,7 @@ static inline void take(uint32_t site, uint64_t blocks, uint64_t bytes)
 	keep_peak(s);
 	s->freed += blocks;
 	s->freed_bytes += bytes;
-	if (sp_heap.sites[site].owner != sp_self)
+	if (is_elsewhere(site))
 		s->elsewhere += blocks;
 	h->freed += blocks;
 	h->freed_bytes += bytes;
@@ -278,6 +293,7 @@ static void released(const void *p, bool temporary, struct sp_heap_block *block)
 				struct sp_raw_site *s = sp_heap.sites[block->site].raw;
 				s->temporary += blocks;
 				s->temporary_bytes += bytes;
+				block->site |= TEMPORARY;
 			}
 			count_call(NULL, NULL, block->size);
 		} else if (!sp_heap.filter) {
@@ -295,20 +311,28 @@ static void released(const void *p, bool temporary, struct sp_heap_block *block)
 	}
 }
 
+/* By the thread that released it, just now. */
 static void restore(const void *p, const struct sp_heap_block *block)
 {
+	const struct sp_heap_block is = {block->site & ~TEMPORARY, block->size};
 	struct sp_heap_block before;
 	uint64_t bytes;
 	sp_heap_lock();
-	if (sp_heap.on && block->site <= sp_heap.n_sites && sp_heap_blocks_put(p, block, &before)) {
-		const uint64_t blocks = weight_of(p, block->size, &bytes);
-		struct sp_raw_site *s = sp_heap.sites[block->site].raw;
+	if (sp_heap.on && is.site <= sp_heap.n_sites && sp_heap_blocks_put(p, &is, &before)) {
+		const uint64_t blocks = weight_of(p, is.size, &bytes);
+		struct sp_raw_site *s = sp_heap.sites[is.site].raw;
+		keep_peak(s);
 		s->freed -= blocks;
 		s->freed_bytes -= bytes;
+		if (is_elsewhere(is.site))
+			s->elsewhere -= blocks;
+		if (block->site & TEMPORARY) {
+			s->temporary -= blocks;
+			s->temporary_bytes -= bytes;
+		}
 		sp_heap.raw->freed -= blocks;
 		sp_heap.raw->freed_bytes -= bytes;
-		sp_heap.raw->blocks += blocks;
-		sp_heap.raw->bytes += bytes;
+		rise(blocks, bytes);
 		filter_count(p, 1);
 	}
 	sp_heap_unlock();

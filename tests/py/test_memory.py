@@ -291,6 +291,40 @@ int own_calls(void) { return calls; }
 """
 
 
+REFUSED = """
+#include <stdint.h>
+#include <stdlib.h>
+void *refused(size_t n)
+{
+	void *p = malloc(n), *q = realloc(p, PTRDIFF_MAX);
+	return q ? q : p;
+}
+"""
+
+
+def test_a_block_that_could_not_grow(spartito, tmp_path):
+    """It is where it was: nobody has released it, be it the last that the thread allocated, or another thread's."""
+    (tmp_path / "refused.c").write_text(REFUSED)
+    library = tmp_path / "refused.so"
+    subprocess.run(["cc", "-w", "-shared", "-fPIC", "-fno-builtin", "-o", library, tmp_path / "refused.c"], check=True)
+    m = recorded(spartito, tmp_path, LIBC + f"""
+import threading
+refused = ctypes.CDLL({str(library)!r}).refused
+refused.argtypes, refused.restype = [ctypes.c_size_t], ctypes.c_void_p
+last = refused(300)  # last
+others = libc.malloc(200)  # others
+thread = threading.Thread(target=libc.realloc, args=(others, (1 << 63) - 1))
+thread.start()
+thread.join()
+freed = refused(100)  # freed
+libc.free(freed)
+""")
+    assert m.numbers("last") == (1, 300, 0, 0) and m.numbers("others") == (1, 200, 0, 0)
+    assert m.sum("last", "temporary") == 0 and m.sum("others", "elsewhere") == 0
+    assert m.sum("last", "left") == 1 and m.sum("others", "left") == 1
+    assert m.numbers("freed") == (1, 100, 1, 100)
+
+
 def test_in_another_interpreter(spartito, tmp_path):
     recorded(spartito, tmp_path, """
 try:
