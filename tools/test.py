@@ -18,18 +18,12 @@ import pythons
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BIN = os.path.dirname(sys.executable)
 ENVIRONMENT = {**os.environ, "PATH": BIN + os.pathsep + os.environ["PATH"]}
-# Tests by what they depend on; a file's name begins with one of these, after test_. Each version of Python: what is recorded in the
-# measured process, or read out of it.
-MEASURED = ("programs", "processes", "launch_start", "record", "user", "scorep_inside", "scorep_regions", "scorep_same",
-            "omnitrace_filter", "omnitrace_package", "omnitrace_tables", "labels", "io", "memory", "metrics", "native", "tasks",
-            "lines", "kernprof", "notebook_cells", "notebook_collections", "notebook_kernel", "notebook_same", "sample", "waits")
-# The oldest and the newest version: the front before and around it (launchers, their options, variables and directories, magics of
-# notebooks), for which versions differ in what the standard library has; and what is the system's (calls that are interrupted, ends
-# of processes, other hosts, ranks).
-FRONT = ("launch_directory", "launch_ranks", "memory_ranks", "notebook_magics", "notebook_modes", "notebook_scorep",
-         "notebook_shown", "sample_elsewhere", "sample_ends", "sample_native_calls", "scorep_command", "scorep_directory",
-         "scorep_filter", "scorep_install", "scorep_variables")
-# Once, like all that has none of these names: these only show what was recorded.
+# Tests that run under each version of Python: of what is recorded in the measured process, or read out of it, and of what is
+# before and around it. A file's name begins with one of these, after test_.
+MEASURED = ("programs", "processes", "launch", "record", "user", "scorep", "omnitrace_filter", "omnitrace_package",
+            "omnitrace_tables", "labels", "io", "memory", "metrics", "native", "tasks", "lines", "kernprof", "notebook",
+            "sample", "waits")
+# But for these, which only show what was recorded: once is enough, as for all that has none of these names.
 SHOWN = ("memory_alone",)
 COUNT = re.compile(r"(\d+) (passed|failed|error)")
 
@@ -45,15 +39,13 @@ class Result:
         self.lines.append(f"{title:<34} {passed:>5} passed, {failed} failed in {seconds:.0f} s")
 
 
-def files_for(version, versions):
-    """What runs under a Python beside this one; versions: all these others, the oldest first."""
+def measured_files():
+    """What runs under a Python beside this one."""
 
     def named(names):
         return {f for name in names for f in glob.glob(os.path.join(ROOT, "tests", "py", f"test_{name}*.py"))}
 
-    front = named(FRONT)
-    found = named(MEASURED) - front - named(SHOWN)
-    return sorted(found | front if version in (versions[0], versions[-1]) else found)
+    return sorted(named(MEASURED) - named(SHOWN))
 
 
 def c_tests(result):
@@ -129,7 +121,7 @@ def main():
                 print(f"== {title}\n{error}", flush=True)
                 result.add(title + ", does not build", 0, 1, 0)
             else:
-                pytest(result, title, python, files_for(version, list(others)))
+                pytest(result, title, python, measured_files())
     print("\n" + "\n".join(result.lines))
     print(f"{result.passed} passed, {result.failed} failed")
     return 1 if result.failed or not result.passed else 0
