@@ -10,21 +10,32 @@
 #include "model/merge.h"
 #include "mpi/wait.h"
 
-enum { TAG = 2, PIECE = 1 << 20 /* bytes of one message at most */ };
+enum {
+	TAG = 2,
+	PIECE = 2048, /* bytes of one message at most: one that is received as it comes */
+	WINDOW = 128  /* pieces after which a rank waits for the other: as much as may lie there unreceived */
+};
 
 static MPI_Comm world; /* of the merge */
 
-/* ---- messages ---- */
+/* ---- messages ----
+ *
+ * In small pieces: MPICH 4.0 over UCX may wait for ever in MPI_Finalize after a message that was large enough to
+ * be written into the other rank's memory. One rank waits there until that is confirmed, and the other in PMI's
+ * barrier, where it confirms nothing (https://github.com/pmodels/mpich/pull/6596). */
 
 static int send_bytes(void *arg, int to, const void *bytes, size_t n)
 {
 	const char *p = bytes;
 	uint64_t length = n;
+	char word;
 	(void)arg;
 	int rc = sp_mpi_wait_send(&length, sizeof length, to, TAG, world);
-	for (size_t part; rc == MPI_SUCCESS && n; p += part, n -= part) {
+	for (size_t part, i = 1; rc == MPI_SUCCESS && n; p += part, n -= part, i++) {
 		part = n < PIECE ? n : PIECE;
 		rc = sp_mpi_wait_send(p, (int)part, to, TAG, world);
+		if (rc == MPI_SUCCESS && i % WINDOW == 0)
+			rc = sp_mpi_wait_receive(&word, sizeof word, to, TAG, world);
 	}
 	return rc != MPI_SUCCESS;
 }
@@ -35,14 +46,17 @@ static int receive_bytes(void *arg, int from, void **bytes, size_t *n)
 {
 	static char nowhere[PIECE];
 	uint64_t length = 0;
+	char word = 0;
 	(void)arg;
 	*bytes = NULL;
 	*n = 0;
 	int rc = sp_mpi_wait_receive(&length, sizeof length, from, TAG, world);
 	char *all = rc == MPI_SUCCESS ? malloc(length + 1) : NULL;
-	for (uint64_t at = 0; rc == MPI_SUCCESS && at < length; at += PIECE) {
+	for (uint64_t at = 0, i = 1; rc == MPI_SUCCESS && at < length; at += PIECE, i++) {
 		const int part = length - at < PIECE ? (int)(length - at) : PIECE;
 		rc = sp_mpi_wait_receive(all ? all + at : nowhere, part, from, TAG, world);
+		if (rc == MPI_SUCCESS && i % WINDOW == 0)
+			rc = sp_mpi_wait_send(&word, sizeof word, from, TAG, world);
 	}
 	if (rc != MPI_SUCCESS) {
 		free(all);
