@@ -59,6 +59,22 @@ def test_where_mpi_ends(mpi):  # noqa: F811
     assert calls["MPI_Finalize"] == calls["only_0"] * 3 == 3
 
 
+# some 500 KiB of each rank: the message is of more pieces than one rank sends without having heard of the other
+MANY = """
+from mpi4py import MPI
+rank = MPI.COMM_WORLD.rank
+names = [f"function_{i}_of_rank_{rank}_and_of_no_other" for i in range(4000)]
+exec("\\n".join(f"def {name}(): pass\\n{name}()" for name in names))
+"""
+
+
+def test_ranks_with_much_to_say(mpi):  # noqa: F811
+    done = mpi.measured(3, MANY)
+    assert (done.directory / "merged").stat().st_size > 3 << 19
+    calls = [row["visits"] for row in _analyse.Model(str(done.directory)).flat() if "_and_of_no_other" in row["qualname"]]
+    assert calls == [1] * 12000
+
+
 # the command line with another idea of what is large; each launcher that makes summaries leaves a line
 FINALIZING = """
 import os, sys
