@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """make test: the C tests, all Python tests with this Python, and those of what happens in the measured process under every
-other Python that is found, those of what starts it under the oldest and the newest of them. Ends with 'N passed, N failed';
---only 3.9,3.13 chooses versions."""
+other Python that is found. Ends with 'N passed, N failed'; --only 3.9,3.13 chooses versions."""
 
 import argparse
 import concurrent.futures
