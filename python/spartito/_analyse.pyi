@@ -116,7 +116,7 @@ class Model:
         dict(processes, sites, stacks {path: [names]}). A process: process (index), count and allocated (blocks, bytes, all that was recorded),
         freed, freed_bytes, blocks and bytes (still there at its end), peak_bytes, peak_blocks, peak_time, unknown (blocks released that were there
         before, or were not recorded), lost, lost_bytes (allocated, not recorded: no call path, or no room), unnamed (frames that took their
-        caller's place), sample (mean bytes between two that were recorded, 0: all), own (bytes that recording took), begin, ended (the program's
+        caller's place), sample (mean bytes between two that were recorded, 0: all), own (bytes that recording took), cost (s that it took, about; 0: not known), begin, ended (the program's
         end, when `left` is told; None: unseen, left is of the process's end), resident (last), resident_peak, resident_peak_time, limit (None, or dict(bytes, passed
         (first time, None: never), passes, over (s above), function, file, line, path)), series [(time, bytes, blocks, resident)]. A site is what one line of a
         call path allocated with one allocator: path, location, process, function, file, line (of the innermost recorded Python function; None, None, 0: not known),

@@ -184,7 +184,7 @@ def summary(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
     line += f"; peak {size(most['peak_bytes'])}" + (f" in process {info['processes'][most['process']]['pid']}" if several else "")
     if any(p["sample"] for p in processes):
         line += " (estimates)"
-    lines = [f"{line}; spartito report --memory shows where"]
+    lines = [f"{line}{_cost(processes)}; spartito report --memory shows where"]
     passed = [p for p in processes if p["limit"] and (not several or p["limit"]["passed"] is not None)]
     if len(passed) > MOST:
         return [*lines, _limits(passed)]
@@ -192,6 +192,12 @@ def summary(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
         who = f"process {info['processes'][p['process']]['pid']}: " if several else ""
         lines.append(who + _limit(p["limit"]))
     return lines
+
+
+def _cost(processes: list[dict[str, Any]]) -> str:
+    """What recording took; nothing where no event was timed, as in experiments of older versions."""
+    cost = sum(p["cost"] for p in processes)
+    return f"; recording took about {seconds(cost)}" if cost else ""
 
 
 def _limits(processes: list[dict[str, Any]]) -> str:
@@ -277,7 +283,8 @@ def _write_process(out: Output, p: dict[str, Any], info: dict[str, Any]) -> None
         f"allocated {size(p['allocated'])} in {plural(p['count'], 'block')}; peak {size(p['peak_bytes'])} in "
         f"{plural(p['peak_blocks'], 'block')}" + (f" after {seconds(p['peak_time'])}" if p["peak_time"] is not None else "")
     )
-    out.line(f"resident {size(p['resident_peak'])} at most; recording itself took {size(p['own'])}")
+    cost = f" and about {seconds(p['cost'])}" if p["cost"] else ""
+    out.line(f"resident {size(p['resident_peak'])} at most; recording itself took {size(p['own'])}{cost}")
     out.line()
     heap, resident = [(at, h) for at, h, _ in points(p)], [(at, r) for at, _, r in points(p)]
     for what, values in (("heap", heap), ("resident", resident)):

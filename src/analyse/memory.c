@@ -67,14 +67,14 @@ static PyObject *process_row(const struct sp_model *m, size_t i)
 	const struct sp_heap *h = &m->heaps[i];
 
 	return Py_BuildValue(
-	    "{sn sK sK sK sK sN sK sK sK sK sK sK sK sK sK sK sd sN sK sK sN sN sN}", "process", (Py_ssize_t)i, "bytes",
-	    N(h->bytes), "blocks", N(h->blocks), "peak_bytes", N(h->peak_bytes), "peak_blocks", N(h->peak_blocks),
-	    "peak_time", time_or_none(h->peak_time), "count", N(h->count), "allocated", N(h->allocated), "freed",
-	    N(h->freed), "freed_bytes", N(h->freed_bytes), "unknown", N(h->unknown), "lost", N(h->lost), "lost_bytes",
-	    N(h->lost_bytes), "unnamed", N(h->unnamed), "sample", N(h->sample), "own", N(h->own), "begin",
-	    (double)h->begin * S, "ended", time_or_none(h->ended), "resident", N(h->resident), "resident_peak",
-	    N(h->resident_peak), "resident_peak_time", time_or_none(h->resident_peak_time), "limit", limit(m, h),
-	    "series", series(h));
+	    "{sn sK sK sK sK sN sK sK sK sK sK sK sK sK sK sK sd sd sN sK sK sN sN sN}", "process", (Py_ssize_t)i,
+	    "bytes", N(h->bytes), "blocks", N(h->blocks), "peak_bytes", N(h->peak_bytes), "peak_blocks",
+	    N(h->peak_blocks), "peak_time", time_or_none(h->peak_time), "count", N(h->count), "allocated",
+	    N(h->allocated), "freed", N(h->freed), "freed_bytes", N(h->freed_bytes), "unknown", N(h->unknown), "lost",
+	    N(h->lost), "lost_bytes", N(h->lost_bytes), "unnamed", N(h->unnamed), "sample", N(h->sample), "own",
+	    N(h->own), "cost", (double)h->cost * S, "begin", (double)h->begin * S, "ended", time_or_none(h->ended),
+	    "resident", N(h->resident), "resident_peak", N(h->resident_peak), "resident_peak_time",
+	    time_or_none(h->resident_peak_time), "limit", limit(m, h), "series", series(h));
 }
 
 static PyObject *result(const struct sp_model *m)

@@ -4,6 +4,7 @@
 #include "model/private.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,11 +77,18 @@ int sp_build_heap(struct sp_builder *b, struct sp_loading *l)
 {
 	const struct sp_raw_file *f = l->source->raw;
 	struct sp_site_defs *d = &l->sites;
+	const size_t least = sizeof(struct sp_raw_chunk) + offsetof(struct sp_raw_heap, cost); /* of older files */
+	size_t there;
 
 	d->passed_path = SP_NONE;
-	if (!f->heap || f->heap->bytes < sizeof(struct sp_raw_chunk) + sizeof(*d->heap))
+	if (!f->heap || f->heap->bytes < least)
 		return 0;
-	d->heap = (struct sp_raw_heap *)sp_arena_copy(&b->priv->arena, sp_raw_payload(f, f->heap), sizeof(*d->heap));
+	there = f->heap->bytes - sizeof(struct sp_raw_chunk);
+	if (there > sizeof(*d->heap))
+		there = sizeof(*d->heap);
+	d->heap = sp_arena_zalloc(&b->priv->arena, 1, sizeof(*d->heap));
+	if (d->heap)
+		memcpy(d->heap, sp_raw_payload(f, f->heap), there);
 	d->n_points = f->series ? f->series->used : 0;
 	d->points = sp_arena_zalloc(&b->priv->arena, d->n_points + 1, sizeof(*d->points));
 	if (!d->heap || !d->points)
@@ -222,6 +230,7 @@ static void fill_heap(const struct sp_loading *l, const struct sp_raw_heap *r, s
 	                      .unnamed = r->unnamed,
 	                      .sample = r->sample,
 	                      .own = r->own,
+	                      .cost = sp_clock_length(c, r->cost),
 	                      .begin = sp_clock_ns(c, r->begin),
 	                      .ended = time_or_none(c, r->ended),
 	                      .resident = r->resident,

@@ -361,6 +361,7 @@ struct sp_heap {
 	uint64_t unnamed;          /* frames that took their caller's place */
 	uint64_t sample;           /* mean bytes between two that were recorded; 0: all were */
 	uint64_t own;              /* bytes that recording took */
+	uint64_t cost;             /* ns that it took in all threads together, about; 0: not known */
 	uint64_t begin, ended;
 	uint64_t resident, resident_peak, resident_peak_time;
 	uint64_t limit; /* bytes; 0: none */

@@ -235,8 +235,10 @@ struct sp_raw_heap {
 	uint64_t passed_node; /* writer's pointer of the location below, 0: none */
 	uint32_t passed_location, passed_region, passed_line;
 	uint32_t reserved;
+	uint64_t cost; /* ticks that recording took, of a part of its events that were timed; a chunk of 240 bytes has
+	                  none */
 };
-_Static_assert(sizeof(struct sp_raw_heap) == 240, "raw heap");
+_Static_assert(sizeof(struct sp_raw_heap) == 248, "raw heap");
 
 /* The heap at one moment. */
 struct sp_raw_point {

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CALLS = 64, LARGE = 64 << 10 };
+enum { CALLS = 64, LARGE = 64 << 10, INTERRUPTED = 1 << 16 /* ticks */ };
 /* In the site of a block that was released, beside its number: it was counted so. */
 #define TEMPORARY (UINT64_C(1) << 63)
 
@@ -192,10 +192,42 @@ static void lose(uint64_t bytes)
 	sp_heap.raw->lost_bytes += bytes;
 }
 
+/* ---- what recording takes: of samples each event is timed, otherwise one in SP_HEAP_TIMED, and what is done once in
+ * CALLS by itself ---- */
+
+/* Ticks, if the event that begins is timed, or 0. Never the one that has a moment because of its number. */
+static inline uint64_t cost_begin(void)
+{
+	const uint32_t calls = __atomic_load_n(&sp_heap.calls, __ATOMIC_RELAXED);
+	return SP_UNLIKELY(((calls ^ CALLS / 2) & sp_heap.untimed) == 0) ? sp_ticks() : 0;
+}
+
+/* It stands for so many. One that took very long was interrupted. */
+SP_COLD static void cost_add(uint64_t begin, uint64_t many)
+{
+	const uint64_t ticks = sp_ticks() - begin;
+	sp_heap.raw->cost += many * (ticks < INTERRUPTED ? ticks : INTERRUPTED);
+}
+
+static inline void cost_end(uint64_t begin)
+{
+	if (SP_UNLIKELY(begin))
+		cost_add(begin, sp_heap.untimed + 1);
+}
+
+SP_COLD static void moment(struct sp_thread *t, const struct sp_raw_site *s, bool timed)
+{
+	const uint64_t begin = timed ? sp_ticks() : 0;
+	sp_heap_moment(t, s);
+	if (begin)
+		cost_add(begin, 1);
+}
+
 static inline void count_call(struct sp_thread *t, const struct sp_raw_site *s, uint64_t bytes)
 {
-	if (SP_UNLIKELY(++sp_heap.calls % CALLS == 0 || bytes >= LARGE || sp_heap.filter))
-		sp_heap_moment(t, s);
+	const bool turn = ++sp_heap.calls % CALLS == 0;
+	if (SP_UNLIKELY(turn || bytes >= LARGE || sp_heap.filter))
+		moment(t, s, turn && sp_heap.untimed);
 }
 
 /* ---- what the library tells ---- */
@@ -247,6 +279,7 @@ SP_COLD static void mark_limit(struct sp_thread *t)
 
 static void allocated(const void *p, size_t n, unsigned kind)
 {
+	const uint64_t begin = cost_begin();
 	const int error = errno;
 	bool lost;
 	struct sp_thread *t = location(&lost);
@@ -270,6 +303,7 @@ static void allocated(const void *p, size_t n, unsigned kind)
 		blocks = weight_of(p, n, &bytes);
 		add(s, blocks, bytes);
 		count_call(t, s, n);
+		cost_end(begin);
 	}
 	sp_heap_unlock();
 	if (SP_UNLIKELY(sp_heap.mark) && t)
@@ -280,6 +314,7 @@ out:
 
 static void released(const void *p, bool temporary, struct sp_heap_block *block)
 {
+	const uint64_t begin = cost_begin();
 	uint64_t bytes, blocks;
 	block->site = 0;
 	sp_heap_lock();
@@ -299,6 +334,7 @@ static void released(const void *p, bool temporary, struct sp_heap_block *block)
 		} else if (!sp_heap.filter) {
 			sp_heap.raw->unknown++;
 		}
+		cost_end(begin);
 	}
 	sp_heap_unlock();
 	if (SP_UNLIKELY(sp_heap.mark)) {

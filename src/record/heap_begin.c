@@ -73,6 +73,7 @@ const struct sp_heap_recorder *sp_heap_start(uint64_t *bits, const uintptr_t own
 		return NULL;
 	sp_heap_lock();
 	sp_heap.filter = sample ? sp_heap.bits : NULL;
+	sp_heap.untimed = sample ? 0 : SP_HEAP_TIMED - 1;
 	sp_heap_filter_clear();
 	sp_heap_recorder.sample = sample;
 	sp_heap_recorder.own_begin = own[0];

@@ -23,7 +23,8 @@ struct sp_heap {
 	uint64_t slice_ticks;
 	uint32_t slice;
 	uint32_t calls;
-	bool mark;                  /* the limit was passed, and the trace does not say so yet */
+	uint32_t untimed; /* events between two that are timed: one less than a power of two, or, of samples, 0 */
+	bool mark;        /* the limit was passed, and the trace does not say so yet */
 	struct sp_heap_site *sites; /* from 1 on; of MOST_SITES */
 	uint32_t n_sites;
 	uint64_t *bits;   /* the library's filter */
@@ -34,7 +35,7 @@ struct sp_heap {
 extern struct sp_heap sp_heap;
 extern struct sp_heap_recorder sp_heap_recorder; /* what the library is given */
 
-enum { SP_HEAP_MOST_SITES = 2 << 20 };
+enum { SP_HEAP_MOST_SITES = 2 << 20, SP_HEAP_TIMED = 128 };
 
 void sp_heap_lock(void); /* nothing, where the calling thread forks */
 void sp_heap_unlock(void);

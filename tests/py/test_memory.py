@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -521,6 +522,7 @@ x = small(), large()
     done = run(*command, cwd=tmp_path)
     assert done.returncode == 0
     assert "peak" in done.stderr and "MiB resident was passed" in done.stderr
+    assert re.search(r"; recording took about [\d.]+ [µm]?s; spartito report --memory shows where\n", done.stderr)
     assert done.stderr.endswith("next: spartito report --memory x\n")
     for view in (), ("--tree",):
         shown = run(spartito, "report", *view, "x", cwd=tmp_path).stdout
@@ -560,6 +562,8 @@ leak()
     done = run(spartito, "report", "--memory", tmp_path / "x")
     assert (done.returncode, done.stderr) == (0, "")
     assert f"__main__:leak, line {m.lines['leak']}" in done.stdout
+    assert re.search(r"recording itself took [\d.]+ \w+ and about [\d.]+ [µm]?s\n", done.stdout)
+    assert m.found["processes"][0]["cost"] > 0
     assert "left at the end" in done.stdout and "resident" in done.stdout and "released that were there before" in done.stdout
     found = json.loads(run(spartito, "report", "--memory", "--json", tmp_path / "x").stdout)
     assert found["totals"]["bytes"] == m.found["processes"][0]["allocated"]
