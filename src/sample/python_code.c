@@ -95,6 +95,7 @@ static struct sp_code *make(struct sp_python *p, uint64_t address, const struct 
 	if (!c || !sp_object_is_code(p, i->type))
 		return NULL;
 	c->identity = *i;
+	c->made = p->read;
 	c->is.address = address;
 	c->is.first_line = i->first_line > 0 ? (uint32_t)i->first_line : 0;
 	c->is.coroutine = i->flags & (COROUTINE | ITERABLE_COROUTINE);
@@ -107,13 +108,24 @@ static struct sp_code *make(struct sp_python *p, uint64_t address, const struct 
 }
 
 /* Is it constant code of the interpreter's own? Then it is known from now on. */
-static bool is_internal(struct sp_python *p, uint64_t address, const char *bytes)
+static bool is_internal(struct sp_python *p, uint64_t address, bool constant)
 {
-	if (p->version < 0x030c || sp_u32(bytes, p->at.code_traceable) < sp_u64(bytes, SIZE) ||
-	    p->n_internal == sizeof p->internal / sizeof *p->internal)
+	if (!constant || p->n_internal == sizeof p->internal / sizeof *p->internal)
 		return false;
 	p->internal[p->n_internal++] = address;
 	return true;
+}
+
+/* Nothing in it is the program's. */
+static bool is_untraceable(const struct sp_python *p, const char *bytes)
+{
+	return p->version >= 0x030c && sp_u32(bytes, p->at.code_traceable) >= sp_u64(bytes, SIZE);
+}
+
+/* What a frame of the interpreter's own has in 3.12, whose owner may not yet stand in it. */
+static bool is_trampoline(const struct sp_code *c)
+{
+	return !strcmp(c->is.qualname, "<interpreter trampoline>");
 }
 
 /* The entries whose identity was not yet compared in this read. */
@@ -122,6 +134,21 @@ struct batch {
 	const struct sp_seen *seen[BATCH];
 	char bytes[BATCH][CODE_BYTES];
 };
+
+/* Whether two reads found the same texts there. */
+static bool is_same(const struct sp_code *a, const struct sp_code *b)
+{
+	return !memcmp(&a->identity, &b->identity, sizeof a->identity) && !strcmp(a->is.file, b->is.file) &&
+	       !strcmp(a->is.qualname, b->is.qualname) && !strcmp(a->is.module, b->is.module) &&
+	       a->n_lines == b->n_lines && !memcmp(a->lines, b->lines, a->n_lines * sizeof *a->lines);
+}
+
+/* The code may be freed, and other texts be in the place of its own, before they are read; then it is in no frame of
+ * the thread any more. */
+static bool is_known(const struct sp_python *p, const struct sp_code *c, const struct sp_identity *identity)
+{
+	return c && !memcmp(&c->identity, identity, sizeof *identity) && (!c->made || c->made + 1 == p->read);
+}
 
 static bool check(struct sp_python *p, struct batch *b)
 {
@@ -137,14 +164,20 @@ static bool check(struct sp_python *p, struct batch *b)
 	for (size_t i = 0; i < b->n; i++) {
 		const struct sp_identity identity = identity_of(p, b->bytes[i]);
 		struct sp_code **slot = &p->codes.slots[slot_of(&p->codes, b->seen[i]->code)];
-		if (!*slot || memcmp(&(*slot)->identity, &identity, sizeof identity)) {
-			if (sp_object_is_code(p, identity.type) && is_internal(p, b->seen[i]->code, b->bytes[i]))
+		if (is_known(p, *slot, &identity)) {
+			(*slot)->made = 0;
+		} else {
+			const uint64_t code = b->seen[i]->code;
+			if (sp_object_is_code(p, identity.type) && is_internal(p, code, is_untraceable(p, b->bytes[i])))
 				return false;
-			struct sp_code *c = make(p, b->seen[i]->code, &identity, b->seen[i]->globals);
-			if (!c)
+			struct sp_code *c = make(p, code, &identity, b->seen[i]->globals);
+			if (!c || is_internal(p, code, is_trampoline(c)))
 				return false;
 			p->codes.n += !*slot;
-			*slot = c;
+			if (*slot && is_same(*slot, c))
+				(*slot)->made = 0;
+			else
+				*slot = c;
 		}
 		(*slot)->seen = p->read;
 		if (!make_room(&p->codes))
@@ -181,8 +214,10 @@ int sp_codes_resolve(struct sp_python *p, const struct sp_seen *seen, size_t n, 
 	}
 	if (!check(p, &b))
 		return -EAGAIN;
+	int made = 0;
 	for (size_t i = 0; i < n; i++) {
 		struct sp_code *c = p->codes.slots[slot_of(&p->codes, seen[i].code)];
+		made |= c->made != 0;
 		out[i] = (struct sp_python_frame){
 		    .code = &c->is,
 		    .line = sp_line_at(c, offset_of(p, &seen[i])),
@@ -190,5 +225,5 @@ int sp_codes_resolve(struct sp_python *p, const struct sp_seen *seen, size_t n, 
 		    .entry = seen[i].entry,
 		};
 	}
-	return 0;
+	return made;
 }

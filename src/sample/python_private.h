@@ -33,6 +33,7 @@ struct sp_code {
 	const struct sp_line_end *lines;
 	uint32_t n_lines;
 	uint64_t seen; /* the read in which its identity was compared */
+	uint64_t made; /* the read in which it was made, or 0: a later one saw that it was there all the time */
 };
 
 /* By address: the code object that is there now. */
@@ -124,8 +125,6 @@ uint32_t sp_line_at(const struct sp_code *c, int64_t offset);
 
 /* ---- python_code.c ---- */
 
-/* Looks whether the code of each frame is still what it was, and finds or makes what is known of it.
- * 0, or -EAGAIN: not all are code objects. */
 /* From 3.12 on frames of the interpreter's own stand between those of Python functions, as hook/frames.h has it. One
  * that is met for the first time is -EAGAIN, and known from then on. */
 static inline bool sp_codes_is_internal(const struct sp_python *p, uint64_t code)
@@ -135,6 +134,9 @@ static inline bool sp_codes_is_internal(const struct sp_python *p, uint64_t code
 			return true;
 	return false;
 }
+/* Looks whether the code of each frame is still what it was, and finds or makes what is known of it.
+ * 0; 1: some was made, and its texts may be of whatever came after it, unless the next read finds it in a frame still;
+ * -EAGAIN: not all are code objects. */
 int sp_codes_resolve(struct sp_python *p, const struct sp_seen *seen, size_t n, struct sp_python_frame *out);
 
 /* ---- python_source.c ---- */

@@ -277,7 +277,7 @@ int sp_python_stack(struct sp_python *p, const struct sp_python_thread *thread, 
 		s.memo->n_frames = s.n_needed; /* so it will be the next time */
 		memcpy(s.memo->frames, s.needed, s.n_needed * sizeof *s.needed);
 		int r = sp_codes_resolve(p, p->seen, (size_t)n < room ? (size_t)n : room, out);
-		n = r ? r : n;
+		n = r < 0 ? r : r > 0 && i + 1 < TRIES ? -EAGAIN : n;
 	}
 	return n;
 }
