@@ -54,6 +54,7 @@ void sp_past_add(void)
 	while (own && own->slot != &sp_self)
 		own = own->next;
 	sp_past_left(own);
+	sp_thread_leave();
 }
 
 void sp_past_left(const struct sp_thread *location)
@@ -82,4 +83,5 @@ void sp_past_forget(void)
 		sp_process.past = past->next;
 		past_free(past);
 	}
+	sp_thread_leave();
 }

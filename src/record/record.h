@@ -299,6 +299,9 @@ void sp_past_add(void);
 void sp_past_left(const struct sp_thread *location);
 /* In a child of fork, where there are no other threads. */
 void sp_past_forget(void);
+/* The calling thread is in no event of a measurement that is over, and forgets the location that it had there: another
+ * may come to the same address. */
+void sp_thread_leave(void);
 
 /* ---- definitions ---- */
 

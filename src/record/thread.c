@@ -98,6 +98,16 @@ static void make_key(void)
 		end_key = (pthread_key_t)-1;
 }
 
+void sp_thread_leave(void)
+{
+	pthread_once(&end_once, make_key);
+	struct sp_thread *t = pthread_getspecific(end_key);
+	if (t && !is_listed(t)) {
+		sp_past_left(t);
+		pthread_setspecific(end_key, NULL);
+	}
+}
+
 /* With the process lock held: when-full "stop" counts all event bytes, "flush" only what is mapped now. */
 static bool events_allowed(uint64_t bytes)
 {
@@ -295,9 +305,8 @@ static struct sp_thread *with_parts(struct sp_thread *t)
 	pthread_mutex_lock(&sp_process.lock);
 	if (is_listed(t)) {
 		sp_process.header->lost_threads += sp_process.header->ended == SP_RAW_RUNNING;
-		sp_metrics_thread_end(t);
-		unlink_thread(t);
 		t->loc.end = t->loc.begin;
+		give_back(t);
 	} else {
 		sp_past_left(t);
 	}
@@ -330,7 +339,7 @@ static bool publish(struct sp_thread *t)
 {
 	pthread_mutex_lock(&sp_process.lock);
 	const bool listed = is_listed(t), goes_on = listed && sp_process.header->ended == SP_RAW_RUNNING;
-	sp_past_left(pthread_getspecific(end_key));
+	sp_thread_leave();
 	if (goes_on) {
 		t->epoch = sp_epoch;
 		sp_self = t;
