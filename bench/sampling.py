@@ -14,6 +14,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 MOST, MOST_NATIVE, MOST_SHARE = 1.02, 1.04, 0.02
 WORK = 1.0  # seconds that a program is run for
+TRIES = 3  # of a peer: austin now and then takes a process that begins for one without Python
 WORKER = """
 import json, sys, time
 sys.path.insert(0, sys.argv[1])
@@ -74,32 +75,41 @@ def there(python, tool):
 
 
 def once(python, tool, program, work):
-    """(seconds, seconds of a processor) of the program once."""
-    with tempfile.TemporaryDirectory(dir=work) as directory:
-        script, result = os.path.join(directory, "worker.py"), os.path.join(directory, "result")
-        with open(script, "w") as f:
-            f.write(WORKER)
-        words = [*command(python, tool, script, directory), HERE, program, str(WORK), result]
-        if tool == "scalene":
-            words.insert(words.index(HERE), "---")
-        environment = {**os.environ, "PYTHONHASHSEED": "0"}
-        p = subprocess.run(words, capture_output=True, text=True, env=environment, cwd=directory)
-        if not os.path.exists(result):
-            sys.exit(f"{' '.join(words)}\n{p.stdout}{p.stderr}")
-        with open(result) as f:
-            return tuple(json.load(f))
+    """(seconds, seconds of a processor) of the program once; None: the tool is a peer and does not manage it, which it says."""
+    peer = tool != "none" and tool not in OURS
+    for _ in range(TRIES if peer else 1):
+        with tempfile.TemporaryDirectory(dir=work) as directory:
+            script, result = os.path.join(directory, "worker.py"), os.path.join(directory, "result")
+            with open(script, "w") as f:
+                f.write(WORKER)
+            words = [*command(python, tool, script, directory), HERE, program, str(WORK), result]
+            if tool == "scalene":
+                words.insert(words.index(HERE), "---")
+            environment = {**os.environ, "PYTHONHASHSEED": "0"}
+            p = subprocess.run(words, capture_output=True, text=True, env=environment, cwd=directory)
+            if os.path.exists(result):
+                with open(result) as f:
+                    return tuple(json.load(f))
+    told = f"{' '.join(words)}\n{p.stdout}{p.stderr}"
+    if not peer:
+        sys.exit(told)
+    print(told, file=sys.stderr, flush=True)
+    return None
 
 
 def measure(python, work, names, rounds):
-    """{(tool, program): (seconds, of a processor)}: minima over rounds of fresh processes, the tools one after the other."""
-    best = {}
+    """{(tool, program): (seconds, of a processor)}: minima over rounds of fresh processes, the tools one after the other. A peer
+    that does not manage one of the programs is in none."""
+    best, tools = {}, [tool for tool in TOOLS if there(python, tool)]
     for _ in range(rounds):
         for program in names:
-            for tool in TOOLS:
-                if there(python, tool):
-                    now, before = once(python, tool, program, work), best.get((tool, program), (float("inf"),) * 2)
+            for tool in tuple(tools):
+                now, before = once(python, tool, program, work), best.get((tool, program), (float("inf"),) * 2)
+                if now:
                     best[tool, program] = min(now[0], before[0]), min(now[1], before[1])
-    return best
+                else:
+                    tools.remove(tool)
+    return {key: value for key, value in best.items() if key[0] in tools}
 
 
 def ratio(best, tool, names, which):
