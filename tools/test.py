@@ -22,8 +22,6 @@ ENVIRONMENT = {**os.environ, "PATH": BIN + os.pathsep + os.environ["PATH"]}
 MEASURED = ("programs", "processes", "launch", "record", "user", "scorep", "omnitrace_filter", "omnitrace_package",
             "omnitrace_tables", "labels", "io", "memory", "metrics", "native", "tasks", "lines", "kernprof", "notebook",
             "sample", "waits")
-# But for these, which only show what was recorded: once is enough, as for all that has none of these names.
-SHOWN = ("memory_alone",)
 COUNT = re.compile(r"(\d+) (passed|failed|error)")
 
 
@@ -36,15 +34,6 @@ class Result:
         self.passed += passed
         self.failed += failed
         self.lines.append(f"{title:<34} {passed:>5} passed, {failed} failed in {seconds:.0f} s")
-
-
-def measured_files():
-    """What runs under a Python beside this one."""
-
-    def named(names):
-        return {f for name in names for f in glob.glob(os.path.join(ROOT, "tests", "py", f"test_{name}*.py"))}
-
-    return sorted(named(MEASURED) - named(SHOWN))
 
 
 def c_tests(result):
@@ -114,13 +103,14 @@ def main():
             c_tests(result)
             viewer(result)
             pytest(result, f"Python {mine}", sys.executable, ["tests/py"])
+        files = sorted(f for name in MEASURED for f in glob.glob(os.path.join(ROOT, "tests", "py", f"test_{name}*.py")))
         for version, python, error in ready:
             title = f"Python {version}"
             if error:
                 print(f"== {title}\n{error}", flush=True)
                 result.add(title + ", does not build", 0, 1, 0)
             else:
-                pytest(result, title, python, measured_files())
+                pytest(result, title, python, files)
     print("\n" + "\n".join(result.lines))
     print(f"{result.passed} passed, {result.failed} failed")
     return 1 if result.failed or not result.passed else 0
