@@ -303,7 +303,7 @@ static unsigned threads_for(const struct sp_pyramid_options *o)
 	return n < 1 ? 1 : (unsigned)n;
 }
 
-/* Until the others have ended; who asked is told meanwhile. */
+/* Until the others have ended; who asked is told meanwhile, and at the end: the others may have made all of it. */
 static void wait_for_others(struct making *k)
 {
 	struct timespec until;
@@ -317,6 +317,7 @@ static void wait_for_others(struct making *k)
 		pthread_cond_timedwait(&k->ended, &k->lock, &until);
 		tell(k);
 	}
+	tell(k);
 	pthread_mutex_unlock(&k->lock);
 }
 
