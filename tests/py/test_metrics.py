@@ -137,15 +137,15 @@ def test_a_fork_begins_anew(spartito, tmp_path):
 def test_a_pause_does_not_count(spartito, tmp_path):
     text = ("import spartito, threading\n"
             "def paused():\n    touch(1000)\n    spartito.pause()\n    touch(20000)\n    spartito.resume()\n    touch(1000)\n"
-            "def other(there, go, done):\n    touch(1000)\n    there.set()\n"
-            "    go.wait()\n    touch(20000)\n    done.set()\n    touch(1000)\n"
+            "def other(there, go, done, again):\n    touch(1000)\n    there.set()\n"
+            "    go.wait()\n    touch(20000)\n    done.set()\n    again.wait()\n    touch(1000)\n"
             "paused()\n"
-            "there, go, done = (threading.Event() for _ in range(3))\n"
-            "t = threading.Thread(target=other, args=(there, go, done))\nt.start()\n"
-            "there.wait()\nspartito.pause()\ngo.set()\ndone.wait()\nspartito.resume()\nt.join()\n")
+            "there, go, done, again = (threading.Event() for _ in range(4))\n"
+            "t = threading.Thread(target=other, args=(there, go, done, again))\nt.start()\n"
+            "there.wait()\nspartito.pause()\ngo.set()\ndone.wait()\nspartito.resume()\nagain.set()\nt.join()\n")
     (raw,) = measure(spartito, tmp_path, text, "--trace")
     assert 2000 <= raw.totals(0)["__main__:paused"] < 10000
-    assert 1000 <= raw.totals(0)["__main__:other"] < 10000
+    assert 2000 <= raw.totals(0)["__main__:other"] < 10000
     assert raw.totals(0)["__main__:<module>"] < 10000
 
 
