@@ -8,7 +8,6 @@
 
 void *sp_clib_real[SP_CLIB_N];
 const struct sp_clib_recorder *sp_clib_recorder;
-__thread int sp_clib_quiet __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 #define SYMBOL(symbol) #symbol,
 static const char *const symbols[] = {SP_CLIB_FUNCTIONS(SYMBOL)};
@@ -65,6 +64,15 @@ SP_COLD void *sp_clib_find(int id)
 	return sp_clib_real[id] ? sp_clib_real[id] : (void *)nothing;
 }
 
+SP_COLD bool sp_clib_must_not_record(const struct sp_clib_recorder *r)
+{
+	if (!sp_is_quiet())
+		return false;
+	if (sp_quiet & SP_QUIET_HANDLER)
+		__atomic_store_n(r->handlers, true, __ATOMIC_RELAXED);
+	return true;
+}
+
 /* What the program allocates with. */
 SP_EXPORT const void *sp_clib_allocator(void);
 const void *sp_clib_allocator(void)
@@ -79,6 +87,8 @@ int sp_clib_attach(const struct sp_clib_recorder *r)
 	if (r && (r->version != 1 || r->size < sizeof *r))
 		return -1;
 	resolve();
+	if (r)
+		sp_signals_watch();
 	__atomic_store_n(&sp_clib_recorder, r, __ATOMIC_RELEASE);
 	return 0;
 }

@@ -9,7 +9,10 @@
 #ifndef SP_CLIB_H
 #define SP_CLIB_H
 
+#include "base/compiler.h"
 #include "record/clib.h"
+#include "wrap/quiet.h"
+#include "wrap/wrap.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -21,11 +24,6 @@
 #include <sys/select.h>
 #include <time.h>
 #include <unistd.h>
-
-#define SP_LIKELY(x)   __builtin_expect(!!(x), 1)
-#define SP_UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define SP_COLD        __attribute__((cold, noinline))
-#define SP_EXPORT      __attribute__((visibility("default")))
 
 /* Every function that is wrapped, and those that are called for them: first what a lock cannot do without. */
 #define SP_CLIB_FUNCTIONS(X)                                                                                           \
@@ -93,21 +91,16 @@ enum { SP_CLIB_FUNCTIONS(SP_CLIB_ID) SP_CLIB_N };
 extern void *sp_clib_real[SP_CLIB_N] __attribute__((visibility("hidden")));
 void *sp_clib_find(int id);
 
-/* The wrapper of a function. The label in front of the linker keeps it apart from what the headers say of the function
- * (macros, attributes, other names for large files). */
-#define SP_WRAP(type, name, parameters)                                                                                \
-	SP_EXPORT type sp_clib_##name parameters __asm__(#name);                                                       \
-	type sp_clib_##name parameters
 /* Others call before we are told to begin. */
 #define SP_REAL_AS(type, name)                                                                                         \
 	((type)(SP_LIKELY(sp_clib_real[SP_F_##name] != NULL) ? sp_clib_real[SP_F_##name] : sp_clib_find(SP_F_##name)))
-#define SP_REAL(name)        SP_REAL_AS(__typeof__(&sp_clib_##name), name)
+#define SP_REAL(name)        SP_REAL_AS(__typeof__(&sp_wrap_##name), name)
 #define SP_NOT_WRAPPED(name) SP_REAL_AS(__typeof__(&name), name)
 
 /* NULL: nothing is recorded. */
 extern const struct sp_clib_recorder *sp_clib_recorder __attribute__((visibility("hidden")));
-/* Not 0: the calling thread is in the recorder. */
-extern __thread int sp_clib_quiet __attribute__((tls_model("initial-exec"), visibility("hidden")));
+/* Whether nothing may be recorded, where somebody asked for that. */
+bool sp_clib_must_not_record(const struct sp_clib_recorder *r);
 
 /* NULL: what the caller waits for is not recorded. */
 static inline const struct sp_clib_recorder *sp_clib_recorder_for(const void *caller)
@@ -115,7 +108,8 @@ static inline const struct sp_clib_recorder *sp_clib_recorder_for(const void *ca
 	const struct sp_clib_recorder *r = __atomic_load_n(&sp_clib_recorder, __ATOMIC_ACQUIRE);
 	if (SP_LIKELY(!r) || (uintptr_t)caller - r->python_begin < r->python_end - r->python_begin ||
 	    (uintptr_t)caller - r->own_begin < r->own_end - r->own_begin ||
-	    (uintptr_t)caller - r->allocator_begin < r->allocator_end - r->allocator_begin || sp_clib_quiet)
+	    (uintptr_t)caller - r->allocator_begin < r->allocator_end - r->allocator_begin ||
+	    (SP_UNLIKELY(sp_quiet) && sp_clib_must_not_record(r)))
 		return NULL;
 	return r;
 }
@@ -124,9 +118,10 @@ static inline const struct sp_clib_recorder *sp_clib_recorder_for(const void *ca
 
 #define SP_QUIETLY(call)                                                                                               \
 	do {                                                                                                           \
-		sp_clib_quiet++;                                                                                       \
+		const uintptr_t outer = sp_quiet;                                                                      \
+		sp_quiet = (uintptr_t)__builtin_frame_address(0);                                                      \
 		call;                                                                                                  \
-		sp_clib_quiet--;                                                                                       \
+		sp_quiet = outer;                                                                                      \
 	} while (0)
 
 /* A wait that may be recorded, and ends when its variable does: also where the thread is cancelled. */

@@ -8,14 +8,10 @@
 #ifndef SP_HEAP_H
 #define SP_HEAP_H
 
+#include "base/compiler.h"
 #include "record/heap.h"
 
 #include <errno.h>
-
-#define SP_LIKELY(x)   __builtin_expect(!!(x), 1)
-#define SP_UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define SP_COLD        __attribute__((cold, noinline))
-#define SP_EXPORT      __attribute__((visibility("default")))
 
 /* NULL: nothing is recorded. */
 extern const struct sp_heap_recorder *sp_heap_recorder __attribute__((visibility("hidden")));

@@ -8,16 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "functions.h"
 #include "record/adapter.h"
 
 #define SP_MPI_ATTACH  "sp_mpi_attach"     /* in spartito_mpi.so */
 #define SP_MPI_LIBRARY "sp_mpi_library_v1" /* in the others */
-
-#define SP_COLD        __attribute__((cold, noinline))
-#define SP_EXPORT      __attribute__((visibility("default")))
-#define SP_LIKELY(x)   __builtin_expect(!!(x), 1)
-#define SP_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 /* Called by _measure where a measurement begins that wants MPI. 0; 1: an MPI was loaded before, so its functions are
  * bound already and cannot be wrapped; -1: the two are not of one version. */

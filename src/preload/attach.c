@@ -7,9 +7,7 @@
 #include <link.h>
 
 void *sp_preload_real[SP_PRELOAD_N];
-void *sp_preload_real_vfork;
 const struct sp_adapter *sp_preload_adapter;
-__thread uintptr_t sp_preload_quiet __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 #define SYMBOL(symbol, name) #symbol,
 #define NAME(symbol, name)   name,
@@ -28,7 +26,6 @@ __attribute__((constructor(101))) static void resolve(void)
 	for (int i = 0; i < SP_PRELOAD_N; i++)
 		if (!sp_preload_real[i])
 			sp_preload_real[i] = dlsym(RTLD_NEXT, symbols[i]);
-	sp_preload_real_vfork = sp_preload_real[SP_F_vfork];
 }
 
 SP_COLD void *sp_preload_resolve(enum sp_preload_function f)
@@ -73,7 +70,7 @@ int sp_preload_attach(const struct sp_adapter *a)
 		return 0;
 	resolve();
 	dl_iterate_phdr(find_code, (void *)(uintptr_t)a);
-	sp_preload_watch_signals();
+	sp_signals_watch();
 	__atomic_store_n(&sp_preload_adapter, a, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -93,11 +90,11 @@ bool sp_preload_enter(struct sp_preload_call *c, enum sp_preload_function f, con
 	const struct sp_adapter *a = sp_preload_adapter;
 	if ((uintptr_t)caller - own_begin < own_end - own_begin)
 		return false;
-	if (SP_UNLIKELY(sp_preload_quiet) && sp_preload_is_quiet())
+	if (SP_UNLIKELY(sp_quiet) && sp_is_quiet())
 		return false;
 	if (!(*a->wanted & SP_ADAPTER_IO))
 		return false;
-	sp_preload_quiet = (uintptr_t)__builtin_frame_address(0);
+	sp_quiet = (uintptr_t)__builtin_frame_address(0);
 	c->t = a->thread();
 	if (SP_LIKELY(c->t != NULL)) {
 		c->generation = *a->generation;
@@ -107,7 +104,7 @@ bool sp_preload_enter(struct sp_preload_call *c, enum sp_preload_function f, con
 		c->traced = a->traced(c->t);
 		c->now = c->region ? a->enter(c->t, c->region) : 0;
 	}
-	sp_preload_quiet = 0;
+	sp_quiet = 0;
 	return c->t && c->region;
 }
 
@@ -116,19 +113,19 @@ bool sp_preload_enter(struct sp_preload_call *c, enum sp_preload_function f, con
 static bool goes_on(struct sp_preload_call *c)
 {
 	const struct sp_adapter *a = sp_preload_adapter;
-	if (SP_UNLIKELY(sp_preload_quiet) && sp_preload_is_quiet())
+	if (SP_UNLIKELY(sp_quiet) && sp_is_quiet())
 		return false;
-	sp_preload_quiet = (uintptr_t)__builtin_frame_address(0);
+	sp_quiet = (uintptr_t)__builtin_frame_address(0);
 	if (SP_LIKELY(a->thread() == c->t && *a->generation == c->generation))
 		return true;
-	sp_preload_quiet = 0;
+	sp_quiet = 0;
 	return false;
 }
 
 static void leave(struct sp_preload_call *c)
 {
 	sp_preload_adapter->leave(c->t, c->region);
-	sp_preload_quiet = 0;
+	sp_quiet = 0;
 }
 
 static void event(const struct sp_preload_call *c, enum sp_raw_extra what, const uint64_t *payload, unsigned n)
@@ -148,21 +145,21 @@ void sp_preload_begin_io(struct sp_preload_call *c, int fd, enum sp_raw_io_mode 
 {
 	if (!c->traced)
 		return;
-	sp_preload_quiet = (uintptr_t)__builtin_frame_address(0);
+	sp_quiet = (uintptr_t)__builtin_frame_address(0);
 	c->handle = sp_preload_handle(c, fd);
 	const uint64_t payload[4] = {c->handle, mode, asked, offset};
 	if (c->handle)
 		sp_preload_adapter->extra(c->t, SP_RAW_X_IO_BEGIN, payload, 4, c->now);
-	sp_preload_quiet = 0;
+	sp_quiet = 0;
 }
 
 void sp_preload_begin_seek(struct sp_preload_call *c, int fd)
 {
 	if (!c->traced)
 		return;
-	sp_preload_quiet = (uintptr_t)__builtin_frame_address(0);
+	sp_quiet = (uintptr_t)__builtin_frame_address(0);
 	c->handle = sp_preload_handle(c, fd);
-	sp_preload_quiet = 0;
+	sp_quiet = 0;
 }
 
 void sp_preload_begin_close(struct sp_preload_call *c, int fd)

@@ -12,13 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "raw/format.h"
 #include "record/adapter.h"
-
-#define SP_LIKELY(x)   __builtin_expect(!!(x), 1)
-#define SP_UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define SP_COLD        __attribute__((cold, noinline))
-#define SP_EXPORT      __attribute__((visibility("default")))
+#include "wrap/quiet.h"
+#include "wrap/wrap.h"
 
 /* Every function that is wrapped; a row is its symbol, and the name of its region: variants that a compiler chooses
  * (fortified ones, old names of macros) are the function that the program's source names. */
@@ -110,27 +108,15 @@
 	X(fgetpos, "fgetpos")                                                                                          \
 	X(fgetpos64, "fgetpos64")                                                                                      \
 	X(fsetpos, "fsetpos")                                                                                          \
-	X(fsetpos64, "fsetpos64")                                                                                      \
-	X(vfork, "")                                                                                                   \
-	X(sigaction, "")                                                                                               \
-	X(signal, "")                                                                                                  \
-	X(bsd_signal, "")                                                                                              \
-	X(sysv_signal, "")                                                                                             \
-	X(__sysv_signal, "")
+	X(fsetpos64, "fsetpos64")
 
 #define SP_PRELOAD_ID(symbol, name) SP_F_##symbol,
 enum sp_preload_function { SP_PRELOAD_FUNCTIONS(SP_PRELOAD_ID) SP_PRELOAD_N };
 
 extern void *sp_preload_real[SP_PRELOAD_N]; /* NULL: this C library has none, or none was looked up yet */
-extern void *sp_preload_real_vfork;         /* the same, where assembler finds it */
 
-/* The wrapper of a function. The label in front of the linker keeps it apart from what the headers say of the function
- * (macros, builtins, other names for large files). */
-#define SP_WRAP(type, name, parameters)                                                                                \
-	SP_EXPORT type sp_preload_##name parameters __asm__(#name);                                                    \
-	type sp_preload_##name parameters
 /* The real function. Constructors of other libraries run before ours, and may call any. */
-#define SP_REAL(name) ((__typeof__(&sp_preload_##name))sp_preload_real_of(SP_F_##name))
+#define SP_REAL(name) ((__typeof__(&sp_wrap_##name))sp_preload_real_of(SP_F_##name))
 /* Looks up all; the one of f. */
 void *sp_preload_resolve(enum sp_preload_function f);
 static inline void *sp_preload_real_of(enum sp_preload_function f)
@@ -151,11 +137,6 @@ struct sp_preload_call {
 
 /* NULL until there is a measurement that wants file I/O. */
 extern const struct sp_adapter *sp_preload_adapter;
-
-/* Not 0: nothing is recorded in this thread. The address of the outermost frame that asked for it (a signal's handler,
- * or the recording itself), or SP_PRELOAD_VFORKED. */
-extern __thread uintptr_t sp_preload_quiet __attribute__((tls_model("initial-exec"), visibility("hidden")));
-#define SP_PRELOAD_VFORKED 1
 
 bool sp_preload_enter(struct sp_preload_call *c, enum sp_preload_function f, const void *caller);
 /* Enters the region; false: the call is not recorded, and nothing else may be called with c. */
@@ -193,12 +174,5 @@ uint32_t sp_preload_handle_set(int fd);
 uint32_t sp_preload_handle_take(int fd);
 /* The next descriptor from fd on that has a handle, not above last; -1: none. */
 int sp_preload_handle_next(unsigned fd, unsigned last);
-
-/* ---- signals.c ---- */
-
-/* From now on the handlers of signals record nothing. */
-void sp_preload_watch_signals(void);
-/* Whether sp_preload_quiet still holds; if whoever asked for it is gone, it is taken back. */
-bool sp_preload_is_quiet(void);
 
 #endif

@@ -8,7 +8,6 @@
 #include "record/waits.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -31,7 +30,8 @@ struct known {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sp_addresses table;
 static uint64_t waited[SP_CLIB_FILTER / 64], known[SP_CLIB_FILTER / 64];
-static bool missing; /* told */
+static bool missing;  /* told */
+static bool handlers; /* some of signals called functions that wait: the library notes it */
 
 static void put_in(uint64_t *filter, const void *p)
 {
@@ -70,20 +70,6 @@ static bool is_locking(void)
 	const int owner = __atomic_load_n(&sp_process.lock.__data.__owner, __ATOMIC_RELAXED);
 	const struct sp_thread *t = sp_self; /* once: a stop takes it away */
 	return sp_adapter_forks || (owner && owner == (t ? (int)t->loc.tid : (int)syscall(SYS_gettid)));
-}
-
-/* Whether a handler of a crash waits, which may have interrupted an allocator that we would ask for memory: its signal
- * is blocked then, and not all are. Asked only where there is something to be made. */
-static bool is_crashing(void)
-{
-	static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-	sigset_t blocked;
-	bool crash = false;
-	if (pthread_sigmask(SIG_BLOCK, NULL, &blocked) || sigismember(&blocked, SIGWINCH))
-		return false;
-	for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
-		crash |= sigismember(&blocked, crashes[i]) == 1;
-	return crash;
 }
 
 /* ---- files, by their names ---- */
@@ -284,8 +270,6 @@ static struct sp_raw_object *object_of(const struct sp_thread *t, const struct s
 	struct known *k = with_record(t, c, 0);
 	if (SP_UNLIKELY(!k)) {
 		pthread_mutex_unlock(&lock); /* others may hold the linker's lock, and wait for ours */
-		if (is_crashing())
-			return NULL;
 		const uint32_t name = sp_clib_object_name(c->kind, c->object);
 		pthread_mutex_lock(&lock);
 		k = with_record(t, c, name);
@@ -307,7 +291,7 @@ static bool begin(struct sp_clib_wait *room, const struct sp_clib_call *c)
 {
 	struct sp_wait *w = (struct sp_wait *)room;
 	int error = errno;
-	struct sp_thread *t = is_locking() || (!sp_self && is_crashing()) ? NULL : sp_adapter_thread();
+	struct sp_thread *t = is_locking() ? NULL : sp_adapter_thread();
 	if (!t || !sp_waits_wanted || sp_waits_within(t, w))
 		return false;
 	const struct sp_clib_where at = where_now();
@@ -320,14 +304,12 @@ static bool begin(struct sp_clib_wait *room, const struct sp_clib_call *c)
 	struct sp_raw_object *o = NULL;
 	if (c->object) {
 		o = object_of(t, c, &key);
-	} else if (c->kind == SP_RAW_WAIT_FILE_LOCK && !is_crashing()) {
+	} else if (c->kind == SP_RAW_WAIT_FILE_LOCK) {
 		o = sp_object_of_file(c->kind, c->fd);
 		key.object = o ? o->id : 0;
 	}
 	struct sp_raw_wait *row = sp_waits_find(t, &key);
 	if (SP_UNLIKELY(!row)) {
-		if (is_crashing())
-			return false;
 		uint32_t line = 0, file = place(&at, c->caller, &line);
 		row = sp_waits_add(t, &key, file, line);
 	}
@@ -356,6 +338,7 @@ const struct sp_clib_recorder *sp_clib_start(const uintptr_t own[2], const uintp
 	                                    .size = sizeof(struct sp_clib_recorder),
 	                                    .waited = waited,
 	                                    .known = known,
+	                                    .handlers = &handlers,
 	                                    .begin = begin,
 	                                    .end = end,
 	                                    .acquired = acquired,
@@ -381,8 +364,15 @@ void sp_clib_forget(void)
 		k->made_by = SP_RAW_NONE;
 	}
 	memset(files, 0, sizeof files);
-	missing = false;
+	missing = handlers = false;
 	pthread_mutex_unlock(&lock);
+}
+
+void sp_clib_stop(void)
+{
+	static const char why[] = "waits of handlers of signals, in which nothing is recorded";
+	if (__atomic_exchange_n(&handlers, false, __ATOMIC_RELAXED))
+		sp_define_meta("missing_handlers", why, sizeof why - 1);
 }
 
 void sp_clib_fork(enum sp_fork when)
@@ -397,6 +387,7 @@ void sp_clib_fork(enum sp_fork when)
 		pthread_mutex_unlock(&lock);
 		return;
 	}
+	handlers = false;
 	pthread_mutex_init(&lock, NULL);
 	/* records are the parent's; strings are inherited */
 	for (size_t i = 0; table.slots && i <= table.mask; i++) {

@@ -60,6 +60,8 @@ struct sp_clib_recorder {
 	uintptr_t allocator_begin, allocator_end;
 	/* Of objects that somebody waited for: who gets and releases them is told. And of those that were made here. */
 	const uint64_t *waited, *known;
+	/* Set where the handler of a signal called a function that waits: it is not recorded. */
+	bool *handlers;
 	/* false: it is not recorded, and has no end. */
 	bool (*begin)(struct sp_clib_wait *w, const struct sp_clib_call *call);
 	void (*end)(struct sp_clib_wait *w, enum sp_clib_end how);
@@ -88,6 +90,8 @@ const struct sp_clib_recorder *sp_clib_start(const uintptr_t own[2], const uintp
                                              const uintptr_t allocator[2]);
 /* A new measurement: nothing is known of any object. */
 void sp_clib_forget(void);
+/* The end of one. Makes definitions. */
+void sp_clib_stop(void);
 /* The object that stands for the file behind a descriptor; NULL: no room, or it is none. Keeps errno. */
 struct sp_raw_object *sp_object_of_file(unsigned kind, int fd);
 

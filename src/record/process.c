@@ -329,6 +329,7 @@ void sp_process_stop(enum sp_raw_ended how)
 	if (!sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
 		return;
 	sp_heap_stop();
+	sp_clib_stop();
 	uint64_t now = sp_ticks();
 	if (how == SP_RAW_ENDED_STOPPED && sp_self) {
 		sp_lines_close(sp_self, sp_process_until(sp_self, now));

@@ -12,12 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "raw/format.h"
 #include "record/clock.h"
-
-#define SP_LIKELY(x)   __builtin_expect(!!(x), 1)
-#define SP_UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define SP_COLD        __attribute__((cold, noinline))
 
 /* ---- settings ---- */
 

@@ -124,6 +124,36 @@ void abort_in_malloc(void)
 	}
 }
 
+/* ---- a handler that waits, and may have interrupted malloc() ---- */
+
+static volatile int alarms;
+
+static void wait_a_while(int number)
+{
+	(void)number;
+	usleep(10);
+	alarms++;
+}
+
+/* Allocates until it was interrupted; in all, how often that was. */
+int alarm_in_malloc(void)
+{
+	static pthread_t t; /* malloc() takes its lock where there are threads */
+	const struct sigaction mine = {.sa_handler = wait_a_while};
+	const struct itimerval soon = {.it_value = {.tv_usec = 200}};
+	const int before = alarms;
+	if (!t) {
+		pthread_create(&t, NULL, stay, NULL);
+		sigaction(SIGALRM, &mine, NULL);
+	}
+	setitimer(ITIMER_REAL, &soon, NULL);
+	while (alarms == before) {
+		char *volatile p = malloc(2000); /* more than a thread keeps for itself */
+		free(p);
+	}
+	return alarms;
+}
+
 /* ---- threads that make mutexes and wait, while others fork ---- */
 
 enum { WORKERS = 4 };

@@ -145,6 +145,21 @@ def test_a_handler_of_a_crash(spartito, tmp_path, left):
     assert not [w for w in Waits(Model(str(tmp_path / "x"))).found["waits"] if w["kind"] == "select"]
 
 
+def test_a_handler_in_malloc(spartito, tmp_path, left):
+    """It waits at places where nobody waited before: the recorder would ask for memory."""
+    text = f"""
+    import ctypes
+    c = ctypes.CDLL({left!r})
+    for i in range(100):
+        exec(f"def f{{i}}(): return c.alarm_in_malloc()")
+    print([globals()[f"f{{i}}"]() for i in range(100)] == list(range(1, 101)))
+    """
+    model, out = recorded(spartito, tmp_path, text)
+    assert out == "True\n"
+    assert not [w for w in Waits(model).found["waits"] if w["kind"] == "sleep"]
+    assert "waits of handlers of signals" in model.info()["processes"][0]["meta"]["missing_handlers"]
+
+
 def test_children_that_load_a_library(spartito, tmp_path, left, contend):
     """Other threads look into the linker's tables at the time of the fork."""
     text = f"""

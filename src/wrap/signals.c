@@ -1,34 +1,68 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where nothing may be recorded: in the handler of a signal, which may have interrupted an event of its own thread, and
- * between vfork and exec, where parent and child share their memory.
- *
- * Every handler that the program sets is called by handle(), which asks for quiet. The program sees its own handlers
- * only: sigaction() and signal() give back what they were given. */
-#include "preload/preload.h"
+/* Every handler that the program sets is called by handle(), which asks for quiet. The program sees its own handlers
+ * only: sigaction() and signal() give back what they were given. Where two libraries have this file each calls the
+ * other's functions as the real ones. */
+#include "wrap/quiet.h"
+#include "wrap/wrap.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+__thread uintptr_t sp_quiet __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* ---- the real functions ---- */
+
+#define FUNCTIONS(X) X(sigaction) X(signal) X(bsd_signal) X(sysv_signal) X(__sysv_signal)
+#define ID(symbol)   F_##symbol,
+#define NAME(symbol) #symbol,
+enum { FUNCTIONS(ID) N_FUNCTIONS };
+static void *reals[N_FUNCTIONS];
+void *sp_signals_real_vfork; /* where assembler finds it */
+
+/* Before the program: dlsym takes locks that a child of fork or a handler must not wait for. */
+__attribute__((constructor(101))) static void resolve(void)
+{
+	static const char *const symbols[] = {FUNCTIONS(NAME)};
+	for (int i = 0; i < N_FUNCTIONS; i++)
+		if (!reals[i])
+			reals[i] = dlsym(RTLD_NEXT, symbols[i]);
+	if (!sp_signals_real_vfork)
+		sp_signals_real_vfork = dlsym(RTLD_NEXT, "vfork");
+}
+
+/* Constructors of other libraries run before ours, and may call any. */
+static void *real_of(int function)
+{
+	const int error = errno;
+	if (SP_UNLIKELY(!reals[function]))
+		resolve();
+	errno = error;
+	return reals[function];
+}
+
+#define REAL(name) ((__typeof__(&sp_wrap_##name))real_of(F_##name))
+
+/* ---- handlers ---- */
+
 typedef void (*handler)(int, siginfo_t *, void *);
 typedef void (*simple)(int);
 
 static simple handlers[NSIG];
 static pid_t process; /* ours; a child of vfork has another */
+static bool watching;
 
 /* The second and third argument mean something only with SA_SIGINFO; a handler without it does not look at them. */
 static void handle(int number, siginfo_t *info, void *context)
 {
 	handler h = (handler)(void (*)(void))__atomic_load_n(&handlers[number], __ATOMIC_RELAXED);
-	uintptr_t before = sp_preload_quiet;
-	bool outermost = before <= SP_PRELOAD_VFORKED;
-	if (outermost)
-		sp_preload_quiet = (uintptr_t)__builtin_frame_address(0);
+	const uintptr_t before = sp_quiet;
+	sp_quiet = (before > SP_QUIET_VFORKED ? before : (uintptr_t)__builtin_frame_address(0)) | SP_QUIET_HANDLER;
 	h(number, info, context);
-	if (outermost)
-		sp_preload_quiet = before;
+	sp_quiet = before;
 }
 
 /* by way of a third type, because the two do not agree in their arguments */
@@ -42,17 +76,17 @@ static bool is_function(simple h)
 /* In a child of vfork what is set is the parent's too. */
 static bool in_vfork(void)
 {
-	return sp_preload_quiet == SP_PRELOAD_VFORKED && sp_preload_is_quiet();
+	return sp_quiet == SP_QUIET_VFORKED && sp_is_quiet();
 }
 
 static bool watched(int number)
 {
-	return sp_preload_adapter && number > 0 && number < NSIG && !in_vfork();
+	return watching && number > 0 && number < NSIG && !in_vfork();
 }
 
 SP_WRAP(int, sigaction, (int number, const struct sigaction *act, struct sigaction *old))
 {
-	int (*real)(int, const struct sigaction *, struct sigaction *) = SP_REAL(sigaction);
+	int (*real)(int, const struct sigaction *, struct sigaction *) = REAL(sigaction);
 	simple before = number > 0 && number < NSIG ? __atomic_load_n(&handlers[number], __ATOMIC_RELAXED) : NULL;
 	struct sigaction mine;
 	bool replaced = act && watched(number) && is_function(act->sa_handler);
@@ -84,7 +118,7 @@ static simple set_simple(simple (*real)(int, simple), int number, simple h)
 #define SIMPLE(name)                                                                                                   \
 	SP_WRAP(simple, name, (int number, simple h))                                                                  \
 	{                                                                                                              \
-		return set_simple(SP_REAL(name), number, h);                                                           \
+		return set_simple(REAL(name), number, h);                                                              \
 	}
 SIMPLE(signal)
 SIMPLE(bsd_signal)
@@ -97,12 +131,15 @@ static void forked(void)
 }
 
 /* Those that were set before. */
-void sp_preload_watch_signals(void)
+void sp_signals_watch(void)
 {
 	int error = errno;
+	if (watching)
+		return;
+	watching = true;
 	forked();
 	pthread_atfork(NULL, NULL, forked);
-	int (*real)(int, const struct sigaction *, struct sigaction *) = SP_REAL(sigaction);
+	int (*real)(int, const struct sigaction *, struct sigaction *) = REAL(sigaction);
 	for (int i = 1; i < NSIG; i++) {
 		struct sigaction a;
 		if (real(i, NULL, &a) || !is_function(a.sa_handler))
@@ -129,18 +166,18 @@ SP_COLD static bool frame_is_gone(uintptr_t frame)
 	return frame < here;
 }
 
-SP_COLD bool sp_preload_is_quiet(void)
+SP_COLD bool sp_is_quiet(void)
 {
 	int error = errno;
 	bool gone;
-	if (sp_preload_quiet == SP_PRELOAD_VFORKED) {
+	if (sp_quiet == SP_QUIET_VFORKED) {
 		/* the caller of vfork goes on when its child has a memory of its own */
 		gone = syscall(SYS_getpid) == process;
 	} else {
-		gone = frame_is_gone(sp_preload_quiet);
+		gone = frame_is_gone(sp_quiet & ~(SP_QUIET_VFORKED | SP_QUIET_HANDLER));
 	}
 	if (gone)
-		sp_preload_quiet = 0;
+		sp_quiet = 0;
 	errno = error;
 	return !gone;
 }
@@ -153,9 +190,9 @@ __asm__(".text\n"
         ".type vfork, @function\n"
         "vfork:\n"
         "	endbr64\n"
-        "	movq sp_preload_quiet@gottpoff(%rip), %rax\n"
+        "	movq sp_quiet@gottpoff(%rip), %rax\n"
         "	movq $1, %fs:(%rax)\n"
-        "	movq sp_preload_real_vfork(%rip), %rax\n"
+        "	movq sp_signals_real_vfork(%rip), %rax\n"
         "	testq %rax, %rax\n"
         "	jz 1f\n"
         "	jmp *%rax\n"
@@ -168,12 +205,12 @@ __asm__(".text\n"
         "vfork:\n"
         "	bti c\n"
         "	mrs x9, tpidr_el0\n"
-        "	adrp x10, :gottprel:sp_preload_quiet\n"
-        "	ldr x10, [x10, #:gottprel_lo12:sp_preload_quiet]\n"
+        "	adrp x10, :gottprel:sp_quiet\n"
+        "	ldr x10, [x10, #:gottprel_lo12:sp_quiet]\n"
         "	mov x11, #1\n"
         "	str x11, [x9, x10]\n"
-        "	adrp x9, sp_preload_real_vfork\n"
-        "	ldr x16, [x9, #:lo12:sp_preload_real_vfork]\n"
+        "	adrp x9, sp_signals_real_vfork\n"
+        "	ldr x16, [x9, #:lo12:sp_signals_real_vfork]\n"
         "	cbz x16, 1f\n"
         "	br x16\n"
         "1:	b fork\n"
