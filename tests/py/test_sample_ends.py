@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Samples of processes that cannot say when they end, and samplers that cannot say that they do."""
 
+import contextlib
 import json
 import os
 import re
@@ -10,7 +11,7 @@ import sys
 import time
 
 import pytest
-from spartito._analyse import Model
+from spartito._analyse import Error, Model
 from spartito._sample import check
 from spartito.attaching import children
 from test_sample_run import WORK, gone, model, of, rows, run
@@ -86,6 +87,12 @@ def test_samples_so_far_are_counted(tmp_path):
     assert int(process["meta"]["sample_count"]) > 5 and "sample_ended" not in process["meta"]
 
 
+def seen(directory):
+    """Whether there are samples in the experiment, whose file may be one that begins."""
+    with contextlib.suppress(Error):
+        return rows(Model(str(directory))).get("__main__:work")
+
+
 def attach(tmp_path, how):
     """What `attach` leaves when `how` was done with the process and its sampler: experiment.json, `info`, and the process's."""
     with subprocess.Popen([sys.executable, "-c", WORK + "print(flush=True)\nwork(1000)"], stdout=subprocess.PIPE) as p:
@@ -94,11 +101,14 @@ def attach(tmp_path, how):
             command = [sys.executable, "-m", "spartito", "attach", "-o", "run", str(p.pid)]
             with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as attached:
                 attached.stderr.readline()
-                raw = tmp_path / "run" / "raw"
-                while not list(raw.iterdir()) or not rows(Model(str(tmp_path / "run"))).get("__main__:work"):
-                    time.sleep(0.05)
-                how(p, attached)
-                said = attached.communicate(timeout=60)[1]
+                try:
+                    while not seen(tmp_path / "run"):
+                        time.sleep(0.05)
+                    how(p, attached)
+                    said = attached.communicate(timeout=60)[1]
+                except BaseException:
+                    attached.kill()
+                    raise
             assert attached.returncode == 0, said
         finally:
             p.kill()

@@ -37,11 +37,17 @@ class Jupyter:
         command = [sys.executable, "-m", "jupyter_server", "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}"]
         self.log = open(directory / "log", "wb")  # noqa: SIM115 - as long as the server
         self.process = subprocess.Popen(command, cwd=directory, env=environment, stdout=self.log, stderr=self.log)
-        until = time.monotonic() + PATIENCE
-        while not (found := list(runtime.glob("jpserver-*.json"))) or not found[0].read_bytes().endswith(b"}"):
+        self.port, until = 0, time.monotonic() + PATIENCE
+        while not self.listens():
             assert self.process.poll() is None and time.monotonic() < until, (directory / "log").read_text()
             time.sleep(0.1)
-        self.port = json.loads(found[0].read_text())["port"]
+            if (found := list(runtime.glob("jpserver-*.json"))) and found[0].read_bytes().endswith(b"}"):
+                self.port = json.loads(found[0].read_text())["port"]
+
+    def listens(self):
+        """Its file may be there before."""
+        with socket.socket() as s:
+            return self.port and s.connect_ex(("127.0.0.1", self.port)) == 0
 
     def ask(self, path, **headers):
         c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
