@@ -26,6 +26,17 @@ def without_calls(info: dict[str, Any]) -> bool:
     return any(p["sampled"] and not p["counted"] for p in info["processes"])
 
 
+def known(rows: list[dict[str, Any]], info: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows of functions for other programs: None stands where tables have a dash."""
+    if not without_calls(info):
+        return rows
+    of_calls = ("visits", "mean", "min", "max", "std")
+    return [
+        row if row["visits"] + row["resumed"] else {key: None if key in of_calls else value for key, value in row.items()}
+        for row in rows
+    ]
+
+
 def _number(p: dict[str, Any], key: str) -> float:
     try:
         return float(p["meta"].get(key, 0))

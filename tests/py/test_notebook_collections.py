@@ -88,7 +88,9 @@ def test_samples_of_a_cell_are_those_of_its_code(kernel):
     assert not [n for n in names if n.startswith(("IPython", "ipykernel", "tornado", "zmq", "asyncio", "selectors", "spartito"))]
     info = model(cell).info()
     assert [p["sampled"] for p in info["processes"]] == [True] and not info["problems"]
-    assert "times are those of samples" in cell.displays[0]["text/plain"]
+    text = cell.displays[0]["text/plain"]
+    assert "times are those of samples" in text
+    assert f"-  {before}:spin " in text  # how often it was called nobody knows
     none_left(kernel.directory)
 
 

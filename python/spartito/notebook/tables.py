@@ -6,7 +6,7 @@ from __future__ import annotations
 import io
 from importlib import import_module
 
-from spartito import locktable, memorytable, sampled
+from spartito import calltable, locktable, memorytable, sampled
 from spartito.text import Column, Output, count, name, percent, plain_table, plural, seconds, size
 from spartito.view import payload
 
@@ -31,19 +31,15 @@ COLUMNS = (
 MEMORY = (Column("at the peak"), Column("at the end"), Column("allocated"), Column("blocks"), Column("where", left=True))
 
 
-def _place(row: dict[str, Any]) -> str:
-    return name(f"{row['file']}:{row['line']}" if row["line"] else row["file"])
-
-
-def _cells(row: dict[str, Any], busy: float) -> tuple[str, ...]:
-    own, total, calls = row["excl"], row["incl"], row["visits"] + row["resumed"]
-    return seconds(own), percent(own, busy), seconds(total), count(calls), name(row["name"]), _place(row)
+def _cells(row: dict[str, Any], busy: float, unknown: bool) -> tuple[str, ...]:
+    own, total = row["excl"], row["incl"]
+    return seconds(own), percent(own, busy), seconds(total), calltable.calls(row, unknown), name(row["name"]), calltable.place(row)
 
 
 def functions(model: Model, busy: float) -> list[str]:
     """Lines of a table: the functions with the most own time. busy: what shares are of."""
-    rows = model.flat(limit=TOP)
-    return plain_table(COLUMNS, [_cells(row, busy) for row in rows]) if rows else []
+    rows, unknown = model.flat(limit=TOP), sampled.without_calls(model.info())
+    return plain_table(COLUMNS, [_cells(row, busy, unknown) for row in rows]) if rows else []
 
 
 def collections(model: Model, info: dict[str, Any]) -> list[str]:
@@ -109,7 +105,7 @@ FUNCTIONS = (
 
 
 def _functions(model: Model) -> tuple[dict[str, Any], dict[str, str]]:
-    rows = model.flat()
+    rows = sampled.known(model.flat(), model.info())
     columns: dict[str, Any] = {title: [r[key] for r in rows] for title, key, _ in FUNCTIONS}
     units = {title: unit for title, _, unit in FUNCTIONS if unit}
     for m in model.info()["metrics"]:

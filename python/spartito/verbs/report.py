@@ -170,25 +170,14 @@ def _waits_alone(view: str, info: dict[str, Any]) -> bool:
     return view == "waits" and locktable.recorded(info) and not (info["traced"] and info["worlds"])
 
 
-def _known(rows: list[dict[str, Any]], info: dict[str, Any]) -> list[dict[str, Any]]:
-    """Rows for JSON: null stands where the tables have a dash."""
-    if not sampled.without_calls(info):
-        return rows
-    of_calls = ("visits", "mean", "min", "max", "std")
-    return [
-        row if row["visits"] + row["resumed"] else {key: None if key in of_calls else value for key, value in row.items()}
-        for row in rows
-    ]
-
-
 def _json(model: Model, info: dict[str, Any], values: dict[str, object], parts: list[Part]) -> None:
     found: dict[str, Any] = {"experiment": info["dir"], "unit": "s", "compensated": bool(values.get("compensate"))}
     if values.get("callers"):
         found["callers"] = [
             {
-                "region": _known([item["region"]], info)[0],
-                "callers": _known(item["callers"], info),
-                "callees": _known(item["callees"], info),
+                "region": sampled.known([item["region"]], info)[0],
+                "callers": sampled.known(item["callers"], info),
+                "callees": sampled.known(item["callees"], info),
             }
             for item in _found(model, values)
         ]
@@ -227,12 +216,12 @@ def _json(model: Model, info: dict[str, Any], values: dict[str, object], parts: 
                     "process": p.process,
                     "title": p.title,
                     "busy": p.busy,
-                    "rows": _known(_rows(model, info, values, p), info),
+                    "rows": sampled.known(_rows(model, info, values, p), info),
                 }
                 for p in parts
             ]
         else:
-            found["busy"], found["rows"] = parts[0].busy, _known(_rows(model, info, values, parts[0]), info)
+            found["busy"], found["rows"] = parts[0].busy, sampled.known(_rows(model, info, values, parts[0]), info)
     found["measuring_cost"] = measuring_cost(info)
     found["notes"] = [*found.get("notes", ()), *sampled.told(info), *losses.sentences(info)]
     found["info"] = info
