@@ -324,7 +324,7 @@ VERBS = (
         (
             Option("--once", "print one table and end"),
             Option("--duration", "end after so many seconds (default with --once: 2)", "SECONDS", kind="number"),
-            Option("--sample-rate", "looks a second (default 100)", "HZ", kind="count"),
+            Option("--sample-rate", "looks a second (default 100)", "HZ"),
             Option("--sort", "own (the default) or total", "KEY", choices=("own", "total")),
             Option("--limit", "rows to show (default 20; 0: all)", "N", kind="count"),
             Option("--children", "with the Python processes that it has started and starts, together"),

@@ -65,7 +65,7 @@ RUN = Verb(
         Option("--lines-only", "record lines, and calls of no function, so that all other code runs at full speed (from Python 3.12 on)"),
         Option("--no-source", "do not keep the source of functions whose lines are recorded"),
         Option("--sample", "look at all threads 100 times a second from outside, instead of recording calls (docs/sampling.md)"),
-        Option("--sample-rate", "look so many times a second, 1 to 1000 (default 100)", "HZ", kind="count"),
+        Option("--sample-rate", "look so many times a second, 1 to 1000 (default 100)", "HZ"),
         Option("--sample-native", "samples with the frames of compiled functions in them"),
         Option("--calls", "with --sample or --memory-sample: record calls as well; --no-calls: record no calls"),
         Option("--only-mine", "leave out the standard library and installed packages, with the C functions that they call"),
@@ -135,7 +135,7 @@ ATTACH = Verb(
     (
         Option("-o --output", "the experiment directory (default: spartito-NAME-DATE-TIME)", "DIR", complete="dir"),
         Option("--duration", "end after so many seconds", "SECONDS", kind="number"),
-        Option("--sample-rate", "look so many times a second, 1 to 1000 (default 100)", "HZ", kind="count"),
+        Option("--sample-rate", "look so many times a second, 1 to 1000 (default 100)", "HZ"),
         Option("--native --sample-native", "with the frames of compiled functions"),
         Option("--trace", "record when each sample was taken, not only sums"),
         TO,

@@ -5,6 +5,18 @@
 
 #include <errno.h>
 
+/* Before 3.12 the current state is the process's, and that of another thread may be freed while it is looked at: only
+ * where there are interpreters that a thread may change between. */
+static bool may_be_own(void)
+{
+#if PY_VERSION_HEX < 0x030c0000
+	PyInterpreterState *newest = PyInterpreterState_Head();
+	return newest && PyInterpreterState_Next(newest);
+#else
+	return true;
+#endif
+}
+
 PyThreadState *sp_hook_own_state(bool *gil)
 {
 	*gil = false;
@@ -12,7 +24,7 @@ PyThreadState *sp_hook_own_state(bool *gil)
 		return NULL; /* the interpreter is on its way out, and with it what is asked here */
 	PyThreadState *own = PyGILState_GetThisThreadState(), *current = sp_thread_state();
 	*gil = current && current == own;
-	if (!*gil && current && current->thread_id == PyThread_get_thread_ident()) {
+	if (!*gil && current && may_be_own() && current->thread_id == PyThread_get_thread_ident()) {
 		own = current; /* of another interpreter, in the same thread */
 		*gil = true;
 	}

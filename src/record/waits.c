@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "record/waits.h"
+#include "record/waits_private.h"
 #include "record/adapter.h"
 #include "record/hot.h"
 
@@ -8,14 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	FIRST_BYTES = SP_RAW_PAGE,
-	MOST_BYTES = 256 << 10,
-	MOST_OBJECTS = 50000,
-	MOST_ROWS = 200000,
-	MOST_CIRCLE = 64,
-	DEEPEST = 16
-};
+enum { MOST_ROWS = 200000, MOST_CIRCLE = 64, DEEPEST = 16 };
 
 struct entry {
 	struct sp_wait_key key;
@@ -42,18 +35,9 @@ struct sp_waits {
 };
 
 bool sp_waits_wanted;
+static bool missing; /* rows: told */
 /* Where in a node the two columns are, in bytes; 0: there are none. */
 static size_t time_at, count_at;
-
-/* Of this file, under the process lock. A chunk's place is its first id, less 1. */
-static struct {
-	struct sp_raw_chunk **chunks; /* owned */
-	size_t n_chunks, n;
-	uint64_t missing;
-	struct sp_raw_object *gil; /* NULL: nobody waited for it yet */
-	bool gil_made;
-	bool rows_missing; /* told */
-} objects;
 
 /* Nanoseconds of a tick: from the start to the last time that somebody looked, which is not at each wait. Threads that
  * look at the same time find nearly the same. */
@@ -111,8 +95,8 @@ void sp_waits_columns(void)
 
 void sp_waits_forget(void)
 {
-	free(objects.chunks);
-	memset(&objects, 0, sizeof objects);
+	missing = false;
+	sp_objects_forget();
 }
 
 /* ---- rows ---- */
@@ -148,24 +132,6 @@ SP_WAITS_TOGETHER struct sp_raw_wait *sp_waits_find(const struct sp_thread *t, c
 	return w->last->row;
 }
 
-static bool is_allowed(uint64_t bytes)
-{
-	if (sp_process.mapped + bytes <= sp_process.settings.memory)
-		return true;
-	sp_process_lost(SP_RAW_REASON_MEMORY, 0, 0);
-	return false;
-}
-
-/* A chunk behind `old`, twice as large. With the process lock held. */
-static struct sp_raw_chunk *next_chunk(enum sp_raw_chunk_type type, const struct sp_thread *t,
-                                       const struct sp_raw_chunk *old)
-{
-	uint64_t bytes = old ? old->bytes * 2 : FIRST_BYTES;
-	if (bytes > MOST_BYTES)
-		bytes = MOST_BYTES;
-	return is_allowed(bytes) ? sp_buffer_chunk(type, t, bytes) : NULL;
-}
-
 static struct sp_waits *waits_of(struct sp_thread *t)
 {
 	if (!t->waits)
@@ -194,7 +160,7 @@ static struct sp_raw_wait *row_new(struct sp_thread *t, struct sp_waits *w)
 	struct sp_raw_chunk *c = w->chunk;
 	if (!c || (c->used + 1) * sizeof(struct sp_raw_wait) > c->bytes - sizeof *c) {
 		pthread_mutex_lock(&sp_process.lock);
-		c = next_chunk(SP_RAW_WAITS, t, w->chunk);
+		c = sp_waits_chunk(SP_RAW_WAITS, t, w->chunk);
 		pthread_mutex_unlock(&sp_process.lock);
 		if (!c)
 			return NULL;
@@ -227,7 +193,7 @@ struct sp_raw_wait *sp_waits_add(struct sp_thread *t, const struct sp_wait_key *
 		w->n++;
 		/* it counts only once it is whole */
 		__atomic_store_n(&w->chunk->used, w->chunk->used + 1, __ATOMIC_RELEASE);
-	} else if (!__atomic_exchange_n(&objects.rows_missing, true, __ATOMIC_RELAXED)) {
+	} else if (!__atomic_exchange_n(&missing, true, __ATOMIC_RELAXED)) {
 		static const char why[] = "waits at some places, because there were too many places in a thread";
 		sp_define_meta("missing_places", why, sizeof why - 1);
 	}
@@ -364,100 +330,9 @@ void sp_wait_drop(struct sp_wait *w)
 	}
 }
 
-/* ---- objects ---- */
-
-struct sp_raw_object *sp_object_of(uint32_t id)
-{
-	for (size_t i = objects.n_chunks; id && i-- > 0;)
-		if (id > objects.chunks[i]->base)
-			return (struct sp_raw_object *)(objects.chunks[i] + 1) + (id - 1 - objects.chunks[i]->base);
-	return NULL;
-}
-
-/* With the process lock held. */
-static struct sp_raw_chunk *objects_chunk(void)
-{
-	struct sp_raw_chunk *c = objects.n_chunks ? objects.chunks[objects.n_chunks - 1] : NULL;
-	if (c && (c->used + 1) * sizeof(struct sp_raw_object) <= c->bytes - sizeof *c)
-		return c;
-	struct sp_raw_chunk **more = realloc(objects.chunks, (objects.n_chunks + 1) * sizeof(struct sp_raw_chunk *));
-	if (!more)
-		return NULL;
-	objects.chunks = more;
-	c = next_chunk(SP_RAW_OBJECTS, NULL, c);
-	if (c) {
-		c->seq = (uint32_t)objects.n_chunks;
-		c->base = objects.n;
-		objects.chunks[objects.n_chunks++] = c;
-	}
-	return c;
-}
-
-struct sp_raw_object *sp_object_new(unsigned kind, const void *address, uint32_t type)
-{
-	int error = errno;
-	struct sp_raw_object *o = NULL;
-	pthread_mutex_lock(&sp_process.lock);
-	struct sp_raw_chunk *c = objects.n < MOST_OBJECTS ? objects_chunk() : NULL;
-	if (c) {
-		o = (struct sp_raw_object *)(c + 1) + c->used;
-		*o = (struct sp_raw_object){.id = (uint32_t)++objects.n,
-		                            .kind = (uint16_t)kind,
-		                            .address = (uint64_t)address,
-		                            .type = type,
-		                            .made_by = SP_RAW_NONE,
-		                            .holder = SP_RAW_NONE};
-		__atomic_store_n(&c->used, c->used + 1, __ATOMIC_RELEASE);
-	}
-	/* a thread that is late, between two measurements, misses nothing */
-	const bool first = !o && sp_process.header && !objects.missing++;
-	pthread_mutex_unlock(&sp_process.lock);
-	static const char why[] = "locks and the like that were waited for, because there were too many";
-	if (first)
-		sp_define_meta("missing_objects", why, sizeof why - 1);
-	errno = error;
-	return o;
-}
-
-void sp_object_acquired(struct sp_thread *t, struct sp_raw_object *o, uint64_t node, uint64_t now)
-{
-	o->holder = t->loc.id;
-	o->holder_node = node;
-	o->since = now;
-	if (SP_UNLIKELY(t->traced) && sp_recording && t->epoch == sp_epoch) {
-		const uint64_t payload[2] = {o->id, o->count};
-		sp_extra_at(t, SP_RAW_X_LOCK_ACQUIRE, payload, 2, now);
-	}
-}
-
-void sp_object_released(struct sp_thread *t, struct sp_raw_object *o)
-{
-	const uint64_t now = sp_ticks();
-	const bool traced = o->since && o->holder != SP_RAW_NONE;
-	o->held += o->since && now > o->since ? now - o->since : 0;
-	o->holder = SP_RAW_NONE;
-	o->holder_node = o->since = 0;
-	if (SP_UNLIKELY(t && t->traced) && traced && sp_recording && t->epoch == sp_epoch) {
-		const uint64_t payload[2] = {o->id, o->count};
-		sp_extra_at(t, SP_RAW_X_LOCK_RELEASE, payload, 2, now);
-	}
-}
-
-/* There is one of them; a thread that comes while it is made goes on without. */
-static struct sp_raw_object *gil(void)
-{
-	struct sp_raw_object *o = __atomic_load_n(&objects.gil, __ATOMIC_ACQUIRE);
-	if (SP_LIKELY(o != NULL) || __atomic_exchange_n(&objects.gil_made, true, __ATOMIC_RELAXED))
-		return o;
-	static const char name[] = "global interpreter lock";
-	o = sp_object_new(SP_RAW_WAIT_GIL, NULL, sp_define_name(SP_RAW_DEF_STRING, name, sizeof name - 1));
-	__atomic_store_n(&objects.gil, o, __ATOMIC_RELEASE);
-	return o;
-}
-
 bool sp_wait_begin_gil(struct sp_wait *w, struct sp_thread *t)
 {
-	struct sp_raw_object *o = gil();
+	struct sp_raw_object *o = sp_object_gil();
 	uint64_t unnamed = 0;
 	const struct sp_wait_key key = {.node = (uint64_t)sp_stack_node(t, &unnamed),
 	                                .object = o ? o->id : 0,

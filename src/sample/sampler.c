@@ -151,11 +151,15 @@ static void thread_end(struct thread *t, uint64_t end)
 		close(t->schedstat);
 }
 
-static struct thread *thread_of(struct sampler *s, pid_t tid, uint64_t now)
+/* near: where it may be. The system lists threads in the order in which they began, as they stand here: each is found
+ * at once behind the one before. */
+static struct thread *thread_of(struct sampler *s, pid_t tid, size_t near, uint64_t now)
 {
-	for (size_t i = 0; i < s->n; i++)
-		if (s->threads[i].tid == tid)
-			return &s->threads[i];
+	for (size_t k = 0; k < s->n; k++) {
+		struct thread *t = &s->threads[(near + k) % s->n];
+		if (t->tid == tid)
+			return t;
+	}
 	if (!sp_grow(&s->threads, s->n, &s->room, sizeof *s->threads))
 		return NULL;
 	/* it began between two looks: in the middle, for all we know */
@@ -177,16 +181,20 @@ static int list_threads(struct sampler *s, uint64_t now)
 	}
 	for (size_t i = 0; i < s->n; i++)
 		s->threads[i].listed = false;
+	size_t near = 0, kept = 0;
 	for (int i = 0; i < n; i++) {
-		struct thread *t = thread_of(s, s->ids[i], now);
-		if (t)
-			t->listed = true;
+		struct thread *t = thread_of(s, s->ids[i], near, now);
+		if (!t)
+			continue;
+		t->listed = true;
+		near = (size_t)(t - s->threads) + 1;
 	}
-	for (size_t i = s->n; i-- > 0;)
-		if (!s->threads[i].listed) {
+	for (size_t i = 0; i < s->n; i++)
+		if (s->threads[i].listed)
+			s->threads[kept++] = s->threads[i];
+		else
 			thread_end(&s->threads[i], s->threads[i].last + (now - s->threads[i].last) / 2);
-			s->threads[i] = s->threads[--s->n];
-		}
+	s->n = kept;
 	return n < 0 ? n : 0;
 }
 

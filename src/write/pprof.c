@@ -188,7 +188,7 @@ static void put_sample(void *arg, const uint32_t *paths, size_t n, bool deeper, 
 	sp_proto_close(&x->k, packed);
 	packed = sp_proto_open(&x->k, SAMPLE_VALUES);
 	for (size_t i = 0; i < x->width; i++)
-		sp_proto_number(&x->k, (uint64_t)llround(values[i]));
+		sp_proto_number(&x->k, (uint64_t)(values[i] < 0x1p63 ? llround(values[i]) : INT64_MAX));
 	sp_proto_close(&x->k, packed);
 	put_labels(x, paths[n - 1]);
 	sp_proto_close(&x->k, sample);

@@ -80,6 +80,7 @@ def test_unknown_variable_is_named(spartito, tmp_path):
         (["--when-full", "halt"], {}, "", "--when-full: 'halt' is none of flush, stop"),
         (["--depth", "-3"], {}, "", "--depth: '-3' is not a whole number"),
         (["--depth"], {}, "", "--depth needs a value"),
+        (["--sample-rate", "often"], {}, "", "--sample-rate: 'often' is no whole number of samples a second from 1 to 1000"),
         (["--exclude", "re:["], {}, "", "--include/--exclude: '[' is no regular expression"),
         (["--exclude", ""], {}, "", "--exclude: the pattern is empty"),
         (["--to", "pstat"], {}, "", "--to: unknown format 'pstat'; did you mean pstats?"),
