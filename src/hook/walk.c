@@ -10,8 +10,7 @@
 static bool may_be_own(void)
 {
 #if PY_VERSION_HEX < 0x030c0000
-	PyInterpreterState *newest = PyInterpreterState_Head();
-	return newest && PyInterpreterState_Next(newest);
+	return PyInterpreterState_Head() != PyInterpreterState_Main(); /* the newest, and the first one */
 #else
 	return true;
 #endif

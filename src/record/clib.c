@@ -370,7 +370,7 @@ void sp_clib_forget(void)
 
 void sp_clib_stop(void)
 {
-	static const char why[] = "waits of handlers of signals, in which nothing is recorded";
+	static const char why[] = "what handlers of signals may have waited for";
 	if (__atomic_exchange_n(&handlers, false, __ATOMIC_RELAXED))
 		sp_define_meta("missing_handlers", why, sizeof why - 1);
 }

@@ -319,6 +319,8 @@ void sp_process_exec(bool begins)
 	struct sp_raw_header *h = sp_process.header;
 	if (!h || h->ended != (begins ? SP_RAW_RUNNING : SP_RAW_ENDED_EXEC))
 		return;
+	if (begins)
+		sp_clib_stop();
 	sp_process_sync();
 	h->end_ticks = begins ? sp_ticks() : 0;
 	h->ended = begins ? SP_RAW_ENDED_EXEC : SP_RAW_RUNNING;

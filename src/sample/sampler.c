@@ -179,6 +179,8 @@ static int list_threads(struct sampler *s, uint64_t now)
 		s->ids = more;
 		s->id_room = (size_t)n + 16;
 	}
+	if (n < 0)
+		return n;
 	for (size_t i = 0; i < s->n; i++)
 		s->threads[i].listed = false;
 	size_t near = 0, kept = 0;
@@ -195,7 +197,7 @@ static int list_threads(struct sampler *s, uint64_t now)
 		else
 			thread_end(&s->threads[i], s->threads[i].last + (now - s->threads[i].last) / 2);
 	s->n = kept;
-	return n < 0 ? n : 0;
+	return 0;
 }
 
 /* ---- one look ---- */
@@ -241,9 +243,10 @@ static bool look(struct sampler *s, uint64_t now)
 	bool asked = false;
 	if (stat(s->task, &st))
 		return false;
-	if (st.st_nlink != s->links && list_threads(s, now) == -ENOENT)
+	const int r = st.st_nlink == s->links ? 0 : list_threads(s, now);
+	if (r == -ENOENT)
 		return false;
-	s->links = st.st_nlink;
+	s->links = r ? 0 : st.st_nlink; /* 0: it is tried again */
 	for (size_t i = 0; i < s->n; i++) {
 		struct thread *t = &s->threads[i];
 		uint64_t is[3], grown[SP_COUNTERS_MOST];

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of the calling thread. 0: it may record. Otherwise the address of the outermost frame that asked for quiet, or
- * SP_QUIET_VFORKED; and whether a handler runs. */
+/* Of the calling thread. 0: it may record. Otherwise the address of the outermost frame that asked for quiet, 0 where
+ * vfork did; and whether it was called, and a handler runs. */
 extern __thread uintptr_t sp_quiet __attribute__((tls_model("initial-exec"), visibility("hidden")));
 #define SP_QUIET_VFORKED ((uintptr_t)1)
 #define SP_QUIET_HANDLER ((uintptr_t)2)

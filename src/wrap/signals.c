@@ -16,7 +16,7 @@ __thread uintptr_t sp_quiet __attribute__((tls_model("initial-exec"), visibility
 
 /* ---- the real functions ---- */
 
-#define FUNCTIONS(X) X(sigaction) X(signal) X(bsd_signal) X(sysv_signal) X(__sysv_signal)
+#define FUNCTIONS(X) X(sigaction) X(signal) X(ssignal) X(bsd_signal) X(sysv_signal) X(__sysv_signal) X(sigset)
 #define ID(symbol)   F_##symbol,
 #define NAME(symbol) #symbol,
 enum { FUNCTIONS(ID) N_FUNCTIONS };
@@ -59,8 +59,10 @@ static bool watching;
 static void handle(int number, siginfo_t *info, void *context)
 {
 	handler h = (handler)(void (*)(void))__atomic_load_n(&handlers[number], __ATOMIC_RELAXED);
-	const uintptr_t before = sp_quiet;
-	sp_quiet = (before > SP_QUIET_VFORKED ? before : (uintptr_t)__builtin_frame_address(0)) | SP_QUIET_HANDLER;
+	/* what a handler before left by longjmp would not last */
+	const uintptr_t before = sp_quiet && sp_is_quiet() ? sp_quiet : 0;
+	const uintptr_t frame = before > SP_QUIET_VFORKED ? 0 : (uintptr_t)__builtin_frame_address(0);
+	sp_quiet = before | frame | SP_QUIET_HANDLER;
 	h(number, info, context);
 	sp_quiet = before;
 }
@@ -70,13 +72,13 @@ static void handle(int number, siginfo_t *info, void *context)
 
 static bool is_function(simple h)
 {
-	return h != SIG_DFL && h != SIG_IGN && h != SIG_ERR && h != HANDLE;
+	return h != SIG_DFL && h != SIG_IGN && h != SIG_ERR && h != SIG_HOLD && h != HANDLE;
 }
 
 /* In a child of vfork what is set is the parent's too. */
 static bool in_vfork(void)
 {
-	return sp_quiet == SP_QUIET_VFORKED && sp_is_quiet();
+	return sp_quiet & SP_QUIET_VFORKED && sp_is_quiet() && sp_quiet & SP_QUIET_VFORKED;
 }
 
 static bool watched(int number)
@@ -121,9 +123,11 @@ static simple set_simple(simple (*real)(int, simple), int number, simple h)
 		return set_simple(REAL(name), number, h);                                                              \
 	}
 SIMPLE(signal)
+SIMPLE(ssignal)
 SIMPLE(bsd_signal)
 SIMPLE(sysv_signal)
 SIMPLE(__sysv_signal)
+SIMPLE(sigset)
 
 static void forked(void)
 {
@@ -168,18 +172,14 @@ SP_COLD static bool frame_is_gone(uintptr_t frame)
 
 SP_COLD bool sp_is_quiet(void)
 {
-	int error = errno;
-	bool gone;
-	if (sp_quiet == SP_QUIET_VFORKED) {
-		/* the caller of vfork goes on when its child has a memory of its own */
-		gone = syscall(SYS_getpid) == process;
-	} else {
-		gone = frame_is_gone(sp_quiet & ~(SP_QUIET_VFORKED | SP_QUIET_HANDLER));
-	}
-	if (gone)
-		sp_quiet = 0;
+	const int error = errno;
+	const uintptr_t quiet = sp_quiet, frame = quiet & ~(SP_QUIET_VFORKED | SP_QUIET_HANDLER);
+	/* the caller of vfork goes on when its child has a memory of its own */
+	const bool child = quiet & SP_QUIET_VFORKED && syscall(SYS_getpid) != process;
+	if (!child)
+		sp_quiet = frame && !frame_is_gone(frame) ? quiet & ~SP_QUIET_VFORKED : 0;
 	errno = error;
-	return !gone;
+	return child || sp_quiet;
 }
 
 /* vfork returns twice into its caller's frame, so that no function of C can call it: the flag is set, and the real one
@@ -191,7 +191,7 @@ __asm__(".text\n"
         "vfork:\n"
         "	endbr64\n"
         "	movq sp_quiet@gottpoff(%rip), %rax\n"
-        "	movq $1, %fs:(%rax)\n"
+        "	orq $1, %fs:(%rax)\n"
         "	movq sp_signals_real_vfork(%rip), %rax\n"
         "	testq %rax, %rax\n"
         "	jz 1f\n"
@@ -203,11 +203,12 @@ __asm__(".text\n"
         ".globl vfork\n"
         ".type vfork, %function\n"
         "vfork:\n"
-        "	bti c\n"
+        "	hint 34\n" /* bti c, which older assemblers do not know */
         "	mrs x9, tpidr_el0\n"
         "	adrp x10, :gottprel:sp_quiet\n"
         "	ldr x10, [x10, #:gottprel_lo12:sp_quiet]\n"
-        "	mov x11, #1\n"
+        "	ldr x11, [x9, x10]\n"
+        "	orr x11, x11, #1\n"
         "	str x11, [x9, x10]\n"
         "	adrp x9, sp_signals_real_vfork\n"
         "	ldr x16, [x9, #:lo12:sp_signals_real_vfork]\n"
