@@ -49,6 +49,7 @@ print(time.process_time() - begin)
 """
 BLOCKS = 230_000  # in a round, as `spartito report --memory` tells
 TOOLS = ("none", "spartito", "memray", "tracemalloc", "scalene")
+SAMPLES = "spartito, sampled"
 
 
 def command(bench, tool, script, place, rounds):
@@ -56,7 +57,7 @@ def command(bench, tool, script, place, rounds):
     program = [script, str(rounds)]
     out = os.path.join(place, "out")
     if tool.startswith("spartito"):
-        options = ["--memory-sample", "512K"] if tool.endswith("sampled") else ["--memory-profile"]
+        options = ["--memory-sample", "512K"] if tool == SAMPLES else ["--memory-profile"]
         return [bench.command, "run", "-q", *options, "-o", out, "--", bench.python, *program], {}
     if tool == "tracemalloc":
         return [bench.python, *program], {"PYTHONTRACEMALLOC": "1"}
@@ -70,26 +71,36 @@ def command(bench, tool, script, place, rounds):
     return [bench.python, *program], {}
 
 
+def seconds(bench, tool, script, place, rounds):
+    """Processor time of one run; None: the tool is not there, or cannot."""
+    words, variables = command(bench, tool, script, place, rounds)
+    if not words:
+        return None
+    p = subprocess.run(words, capture_output=True, text=True, env={**os.environ, **variables}, cwd=place)
+    shutil.rmtree(os.path.join(place, "out"), ignore_errors=True)
+    numbers = [line for line in p.stdout.splitlines() if line.replace(".", "", 1).replace("e-", "", 1).isdigit()]
+    if p.returncode or not numbers:
+        if tool == "scalene":  # its options change from version to version
+            return None
+        sys.exit(f"{' '.join(words)}\n{p.stdout}{p.stderr}")
+    return float(numbers[0])
+
+
 def measure(bench, place, times, rounds):
-    """{tool: s of the fastest run}; the tools take turns in fresh processes."""
+    """{tool: s of the fastest run}; the tools take turns in fresh processes. What samples add is less than runs differ, so these
+    and plain Python have as many turns again by themselves, and twice as many."""
     script = os.path.join(place, "allocating.py")
     with open(script, "w") as f:
         f.write(PROGRAM)
-    best, tools = {}, [*TOOLS, "spartito, sampled"]
-    for _ in range(times):
+    best, tools = {}, [*TOOLS, SAMPLES]
+    for turn in range(3 * times):
+        if turn == times:
+            tools = ["none", SAMPLES]
         tools.append(tools.pop(0))  # whoever comes after one that took long finds another processor than the others
         for tool in tools:
-            words, variables = command(bench, tool, script, place, rounds)
-            if not words:
-                continue
-            p = subprocess.run(words, capture_output=True, text=True, env={**os.environ, **variables}, cwd=place)
-            shutil.rmtree(os.path.join(place, "out"), ignore_errors=True)
-            numbers = [line for line in p.stdout.splitlines() if line.replace(".", "", 1).replace("e-", "", 1).isdigit()]
-            if p.returncode or not numbers:
-                if tool == "scalene":  # its options change from version to version
-                    continue
-                sys.exit(f"{' '.join(words)}\n{p.stdout}{p.stderr}")
-            best[tool] = min(best.get(tool, float("inf")), float(numbers[0]))
+            took = seconds(bench, tool, script, place, rounds)
+            if took is not None:
+                best[tool] = min(best.get(tool, float("inf")), took)
     return best
 
 
@@ -114,7 +125,7 @@ def collect(bench, work, quick):
     for tool in TOOLS[3:]:
         if tool in best:
             rows.append((f"the same by {tool}, ns", f"{added(tool):.0f}", "", None))
-    sampled = best["spartito, sampled"] / plain
+    sampled = best[SAMPLES] / plain
     rows.append(("an allocation-heavy program with --memory-sample 512K, relative to plain Python", f"{sampled:.3f}",
                  f"under {SAMPLED}", sampled < SAMPLED))
     return rows
