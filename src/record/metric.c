@@ -29,6 +29,7 @@ static struct {
 	struct sp_metric_def *defs; /* owned */
 	unsigned n;
 	unsigned first[SP_METRIC_SOURCES], count[SP_METRIC_SOURCES];
+	uint8_t sources[SP_METRIC_SOURCES], n_sources; /* those with a metric */
 } used;
 
 static struct sp_counts *registry; /* under the process lock */
@@ -247,6 +248,8 @@ static void define(struct chosen *c)
 				used.defs[used.n++] = *m;
 		}
 		used.count[s] = used.n - used.first[s];
+		if (used.count[s])
+			used.sources[used.n_sources++] = (uint8_t)s;
 	}
 }
 
@@ -374,8 +377,9 @@ static void read_at(struct sp_thread *t, uint64_t now)
 		return;
 	c->at = now;
 	int outer = quiet();
-	for (int s = 0; s < SP_METRIC_SOURCES; s++) {
-		if (!used.count[s] || c->failed[s])
+	for (unsigned i = 0; i < used.n_sources; i++) {
+		const unsigned s = used.sources[i];
+		if (SP_UNLIKELY(c->failed[s]))
 			continue;
 		int r = sp_metric_sources[s]->read(&c->state[s], used.defs + used.first[s], used.count[s],
 		                                   c->now + used.first[s]);
