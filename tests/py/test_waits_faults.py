@@ -145,13 +145,14 @@ def test_a_handler_of_a_crash(spartito, tmp_path, left):
     assert not [w for w in Waits(Model(str(tmp_path / "x"))).found["waits"] if w["kind"] == "select"]
 
 
-def test_a_handler_in_malloc(spartito, tmp_path, left):
+@pytest.mark.parametrize("jumps", [False, True], ids=["alone", "after a longjmp"])
+def test_a_handler_in_malloc(spartito, tmp_path, left, jumps):
     """It waits at places where nobody waited before: the recorder would ask for memory."""
     text = f"""
     import ctypes
     c = ctypes.CDLL({left!r})
     for i in range(100):
-        exec(f"def f{{i}}(): return c.alarm_in_malloc()")
+        exec(f"def f{{i}}(): return c.alarm_in_malloc({jumps})")
     print([globals()[f"f{{i}}"]() for i in range(100)] == list(range(1, 101)))
     """
     model, out = recorded(spartito, tmp_path, text)
