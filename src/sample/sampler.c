@@ -453,6 +453,8 @@ static int open_look(struct sampler *s)
 
 static int open_all(struct sampler *s, pid_t pid, char *why, size_t n)
 {
+	if (pid == getpid())
+		return -ESRCH; /* a process of another host has our number, and we would have its file mapped, too */
 	/* first: it is of the process that the rest is asked of, as long as that rest fits */
 	s->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	int r = s->file ? map_announced(s) : 0;
