@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Samples of processes that cannot say when they end, and samplers that cannot say that they do."""
 
-import contextlib
 import json
 import os
 import re
@@ -89,8 +88,11 @@ def test_samples_so_far_are_counted(tmp_path):
 
 def seen(directory):
     """Whether there are samples in the experiment, whose file may be one that begins."""
-    with contextlib.suppress(Error):
+    try:
         return rows(Model(str(directory))).get("__main__:work")
+    except Error as e:
+        if not str(e).endswith(("no process was measured", "cut short within the header")):
+            raise
 
 
 def attach(tmp_path, how):
@@ -106,9 +108,8 @@ def attach(tmp_path, how):
                         time.sleep(0.05)
                     how(p, attached)
                     said = attached.communicate(timeout=60)[1]
-                except BaseException:
+                finally:
                     attached.kill()
-                    raise
             assert attached.returncode == 0, said
         finally:
             p.kill()

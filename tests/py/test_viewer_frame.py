@@ -272,6 +272,7 @@ def test_a_text_that_is_cut_is_its_tooltip(viewer, view):
     found = viewer.cut_texts()
     left = viewer.page.evaluate("document.querySelectorAll('.name[title]').length")
     viewer.size(1280, 800)
+    assert view not in ("summary", "table") or found
     assert left == 0  # tooltips go with the pointer: what they tell may change
     assert not [(text, untold) for text, untold in found if untold]
 

@@ -105,10 +105,11 @@ FUNCTIONS = (
 
 
 def _functions(model: Model) -> tuple[dict[str, Any], dict[str, str]]:
-    rows = sampled.known(model.flat(), model.info())
+    info = model.info()
+    rows = sampled.known(model.flat(), info)
     columns: dict[str, Any] = {title: [r[key] for r in rows] for title, key, _ in FUNCTIONS}
     units = {title: unit for title, _, unit in FUNCTIONS if unit}
-    for m in model.info()["metrics"]:
+    for m in info["metrics"]:
         scale = 10.0 ** m["exponent"] if m["exponent"] < 0 else 10 ** m["exponent"]
         for which, key in (("own", "excl"), ("total", "incl")):
             columns[f"{which} {m['name']}"] = [r["metrics"][m["name"]][key] * scale for r in rows]
