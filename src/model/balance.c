@@ -205,42 +205,6 @@ static int find_units(struct sp_balance_report *r, const struct sp_model *m)
 	return 0;
 }
 
-/* ---- which paths have no other of their region above them ---- */
-
-struct outermost {
-	const struct sp_model *m;
-	uint32_t *open; /* owned; how often each region is on the path */
-	bool *is;       /* of each path */
-};
-
-static void enter(void *arg, uint32_t path)
-{
-	struct outermost *o = arg;
-
-	o->is[path] = o->open[o->m->paths[path].region]++ == 0;
-}
-
-static void leave(void *arg, uint32_t path)
-{
-	struct outermost *o = arg;
-
-	o->open[o->m->paths[path].region]--;
-}
-
-bool *sp_balance_outermost(const struct sp_model *m)
-{
-	struct outermost o = {m, calloc(m->n_regions + 1, sizeof(*o.open)), calloc(m->n_paths + 1, sizeof(*o.is))};
-
-	if (o.open && o.is) {
-		sp_paths_walk(m, enter, leave, &o);
-	} else {
-		free(o.is);
-		o.is = NULL;
-	}
-	free(o.open);
-	return o.is;
-}
-
 static void add_location(struct sp_balance_report *r, const struct sp_model *m, uint32_t location,
                          const bool *outermost)
 {
@@ -268,7 +232,7 @@ int sp_balance_report(struct sp_balance_report *r, const struct sp_model *m, enu
 
 	if (sp_balance_units(r, m, over, e) || sp_model_rows(m, e))
 		return -1;
-	outermost = sp_balance_outermost(m);
+	outermost = sp_paths_outermost(m);
 	if (!outermost || sp_balance_init(&r->paths, m->n_paths, 0) || sp_balance_init(&r->regions, m->n_regions, 0)) {
 		free(outermost);
 		return sp_model_no_memory(e);

@@ -78,9 +78,6 @@ struct sp_balance_report {
 /* The units alone. 0, or -1 with e set; sp_balance_report_free() either way. */
 int sp_balance_units(struct sp_balance_report *r, const struct sp_model *m, enum sp_balance_over over,
                      struct sp_err *e);
-/* Which paths have no other of their region above them: where inclusive times of a region are summed up. For free();
- * NULL: no memory. */
-bool *sp_balance_outermost(const struct sp_model *m);
 /* 0, or -1 with e set; sp_balance_report_free() either way. */
 int sp_balance_report(struct sp_balance_report *r, const struct sp_model *m, enum sp_balance_over over,
                       struct sp_err *e);

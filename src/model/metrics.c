@@ -32,55 +32,32 @@ int sp_metric_paths(const struct sp_view *v, struct sp_sum **sums, struct sp_err
 	return 0;
 }
 
-struct by_region {
-	const struct sp_model *m;
-	const struct sp_sum *paths;
-	struct sp_sum *regions;
-	uint32_t *open; /* how often each region is on the path */
-};
-
-static void enter(void *arg, uint32_t path)
-{
-	struct by_region *r = arg;
-	const size_t width = r->m->n_metrics;
-	const uint32_t region = r->m->paths[path].region;
-	const bool outermost = r->open[region]++ == 0;
-	size_t k;
-
-	for (k = 0; k < width; k++) {
-		r->regions[region * width + k].excl += r->paths[path * width + k].excl;
-		if (outermost)
-			r->regions[region * width + k].incl += r->paths[path * width + k].incl;
-	}
-}
-
-static void leave(void *arg, uint32_t path)
-{
-	struct by_region *r = arg;
-
-	r->open[r->m->paths[path].region]--;
-}
-
 int sp_metric_regions(const struct sp_view *v, struct sp_sum **sums, struct sp_err *e)
 {
-	struct by_region r = {.m = v->m};
-	struct sp_sum *paths;
+	const struct sp_model *m = v->m;
+	const size_t width = m->n_metrics;
+	struct sp_sum *paths, *regions = calloc(m->n_regions * width + 1, sizeof(*regions));
+	bool *outermost = sp_paths_outermost(m);
+	size_t i, k;
 
 	*sums = NULL;
-	if (sp_metric_paths(v, &paths, e))
-		return -1;
-	r.paths = paths;
-	r.regions = calloc(v->m->n_regions * v->m->n_metrics + 1, sizeof(*r.regions));
-	r.open = calloc(v->m->n_regions, sizeof(*r.open));
-	if (r.regions && r.open && v->m->n_metrics)
-		sp_paths_walk(v->m, enter, leave, &r);
-	free(paths);
-	if (!r.open || !r.regions) {
-		free(r.regions);
-		free(r.open);
-		return sp_model_no_memory(e);
+	if (!outermost || !regions || sp_metric_paths(v, &paths, e)) {
+		const bool told = outermost && regions;
+
+		free(outermost);
+		free(regions);
+		return told ? -1 : sp_model_no_memory(e);
 	}
-	free(r.open);
-	*sums = r.regions;
+	for (i = 1; i < m->n_paths; i++)
+		for (k = 0; k < width; k++) {
+			struct sp_sum *to = &regions[m->paths[i].region * width + k];
+
+			to->excl += paths[i * width + k].excl;
+			if (outermost[i])
+				to->incl += paths[i * width + k].incl;
+		}
+	free(outermost);
+	free(paths);
+	*sums = regions;
 	return 0;
 }

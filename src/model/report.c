@@ -189,31 +189,63 @@ void sp_paths_walk(const struct sp_model *m, sp_visit_fn *enter, sp_visit_fn *le
 	}
 }
 
+struct outermost {
+	const struct sp_model *m;
+	uint32_t *open; /* owned; how often each region is on the path */
+	bool *is;       /* of each path */
+};
+
+static void enter(void *arg, uint32_t path)
+{
+	struct outermost *o = arg;
+
+	o->is[path] = o->open[o->m->paths[path].region]++ == 0;
+}
+
+static void leave(void *arg, uint32_t path)
+{
+	struct outermost *o = arg;
+
+	o->open[o->m->paths[path].region]--;
+}
+
+bool *sp_paths_outermost(const struct sp_model *m)
+{
+	struct outermost o = {m, calloc(m->n_regions + 1, sizeof(*o.open)), calloc(m->n_paths + 1, sizeof(*o.is))};
+
+	if (o.open && o.is) {
+		sp_paths_walk(m, enter, leave, &o);
+	} else {
+		free(o.is);
+		o.is = NULL;
+	}
+	free(o.open);
+	return o.is;
+}
+
+int sp_numbers_regions(const struct sp_model *m, const struct sp_value *values, const double *each,
+                       struct sp_numbers *regions)
+{
+	bool *outermost = sp_paths_outermost(m);
+	uint32_t i;
+
+	for (i = 1; outermost && i < m->n_paths; i++) {
+		struct sp_numbers *to = &regions[m->paths[i].region];
+
+		if (outermost[i])
+			to->v.incl += values[i].incl;
+		sp_numbers_add(to, &values[i], each ? each[i] : 0);
+	}
+	free(outermost);
+	return outermost ? 0 : -1;
+}
+
 struct flat {
 	const struct sp_view *v;
 	struct sp_numbers *regions; /* owned */
-	uint32_t *open;             /* owned; how often each region is on the path */
 	bool *told;                 /* owned; for each path */
 	bool *shown;                /* owned; for each region */
 };
-
-static void flat_enter(void *arg, uint32_t path)
-{
-	struct flat *f = arg;
-	uint32_t region = f->v->m->paths[path].region;
-
-	if (f->open[region]++ == 0)
-		f->regions[region].v.incl += f->v->values[path].incl;
-	f->shown[region] |= f->told[path];
-	sp_numbers_add(&f->regions[region], &f->v->values[path], f->v->each[path]);
-}
-
-static void flat_leave(void *arg, uint32_t path)
-{
-	struct flat *f = arg;
-
-	f->open[f->v->m->paths[path].region]--;
-}
 
 static int flat_rows(struct flat *f, enum sp_sort sort, size_t limit, const char *match, struct sp_flat_row **rows,
                      size_t *n)
@@ -244,19 +276,19 @@ int sp_report_flat(const struct sp_view *v, enum sp_sort sort, size_t limit, con
                    struct sp_flat_row **rows, size_t *n, struct sp_err *e)
 {
 	struct flat f = {.v = v};
+	uint32_t i;
 	int rc = -1;
 
 	*rows = NULL;
 	f.regions = calloc(v->m->n_regions, sizeof(*f.regions));
-	f.open = calloc(v->m->n_regions, sizeof(*f.open));
 	f.told = find_told(v);
 	f.shown = calloc(v->m->n_regions, sizeof(*f.shown));
-	if (f.regions && f.open && f.told && f.shown) {
-		sp_paths_walk(v->m, flat_enter, flat_leave, &f);
+	if (f.regions && f.told && f.shown && sp_numbers_regions(v->m, v->values, v->each, f.regions) == 0) {
+		for (i = 1; i < v->m->n_paths; i++)
+			f.shown[v->m->paths[i].region] |= f.told[i];
 		rc = flat_rows(&f, sort, limit, match, rows, n);
 	}
 	free(f.regions);
-	free(f.open);
 	free(f.told);
 	free(f.shown);
 	return rc ? sp_model_no_memory(e) : 0;

@@ -6,6 +6,7 @@
 
 #include "base/grow.h"
 #include "model/balance.h"
+#include "model/walk.h"
 #include "view/kept.h"
 #include "view/ranged.h"
 #include "view/span.h"
@@ -253,7 +254,7 @@ static int make_room(struct spread *s)
 {
 	const size_t n = s->m->n_regions + 1;
 
-	s->outermost = sp_balance_outermost(s->m);
+	s->outermost = sp_paths_outermost(s->m);
 	s->excl = calloc(n, sizeof(*s->excl));
 	s->slot = malloc(n * sizeof(*s->slot));
 	s->regions = malloc(n * sizeof(*s->regions));

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "model/balance.h"
 #include "model/walk.h"
 #include "view/select.h"
 
@@ -13,44 +12,29 @@ static const double S = 1e-9;
 struct flat {
 	const struct sp_selected *s;
 	struct sp_numbers *regions; /* owned */
-	struct sp_value *base;      /* owned; visits and times of the base; NULL: none */
+	struct sp_numbers *base;    /* owned; of the base, without `each`; NULL: none */
 	bool *has;                  /* owned; of each region: some path of it has a row */
 	uint32_t *order;            /* owned; the regions that ran */
 	size_t n;
 };
 
-/* Only the way through the tree needs its order; values are summed up in theirs. */
 static int sum_paths(struct flat *f)
 {
-	bool *outermost = sp_balance_outermost(f->s->m);
+	const struct sp_model *m = f->s->m;
 	uint32_t i;
 
-	for (i = 1; outermost && i < f->s->m->n_paths; i++) {
-		const uint32_t region = f->s->m->paths[i].region;
-		const struct sp_value *v = &f->s->values[i];
-
-		f->has[region] |= sp_selected_has(f->s, i);
-		if (outermost[i])
-			f->regions[region].v.incl += v->incl;
-		sp_numbers_add(&f->regions[region], v, f->s->each[i]);
-		if (!f->base)
-			continue;
-		v = &f->s->base[i];
-		if (outermost[i])
-			f->base[region].incl += v->incl;
-		f->base[region].visits += v->visits;
-		f->base[region].resumed += v->resumed;
-		f->base[region].excl += v->excl;
-	}
-	free(outermost);
-	return outermost ? 0 : -1;
+	for (i = 1; i < m->n_paths; i++)
+		f->has[m->paths[i].region] |= sp_selected_has(f->s, i);
+	if (f->base && sp_numbers_regions(m, f->s->base, NULL, f->base))
+		return -1;
+	return sp_numbers_regions(m, f->s->values, f->s->each, f->regions);
 }
 
 static double time_of(const struct flat *f, uint32_t region)
 {
 	const double excl = f->regions[region].v.excl;
 
-	return f->base ? fmax(excl, f->base[region].excl) : excl;
+	return f->base ? fmax(excl, f->base[region].v.excl) : excl;
 }
 
 static int by_time(const void *a, const void *b, void *flat)
@@ -129,9 +113,9 @@ static int put_base(const struct flat *f, struct sp_columns *out)
 	if (sp_columns_failed(out))
 		return -1;
 	for (i = 0; i < f->n; i++) {
-		visits[i] = (double)f->base[f->order[i]].visits;
-		incl[i] = f->base[f->order[i]].incl * S;
-		excl[i] = f->base[f->order[i]].excl * S;
+		visits[i] = (double)f->base[f->order[i]].v.visits;
+		incl[i] = f->base[f->order[i]].v.incl * S;
+		excl[i] = f->base[f->order[i]].v.excl * S;
 	}
 	return 0;
 }
@@ -190,7 +174,7 @@ static int put_metrics(const struct flat *f, const struct sp_viewed *v, const st
 	if (!m->n_metrics)
 		return 0;
 	rc = sp_selected_metrics(f->s, v, q, &paths, e);
-	outermost = sp_balance_outermost(m);
+	outermost = sp_paths_outermost(m);
 	regions = malloc(m->n_regions * sizeof(*regions));
 	if (rc == 0 && (!outermost || !regions))
 		rc = sp_fail(e, ENOMEM, "not enough memory");
