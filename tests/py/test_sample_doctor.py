@@ -13,30 +13,29 @@ HANGS = """
     def holds():
         lock.acquire()
         print("ready", flush=True)
-        never.wait()
-    lock, never = threading.Lock(), threading.Event()
+        held.set() or never.wait()
+    lock, held, never = threading.Lock(), threading.Event(), threading.Event()
     threading.Thread(target=holds).start()
     def main():
-        lock.acquire()
+        held.wait() and lock.acquire()
     main()
     """
 
 
 def test_threads_that_wait(spartito):
     with running(HANGS) as p:
+        waits = r"  threading:\S*wait at .*threading.py:\d+\n"
+        holds = re.compile(rf" waits, .*\n{waits}{waits}  __main__:holds at <string>:6\n")
+        main = re.compile(rf"^thread {p.pid} \(main\) waits, .*\n  __main__:main at <string>:10\n", re.MULTILINE)
         shown = ""
-        while "  __main__:main at <string>:10\n" not in shown:  # it is on its way there
+        while not (holds.search(shown) and main.search(shown)):  # they are on their way there
             done = run(spartito, "doctor", p.pid)
             assert (done.returncode, done.stderr) == (0, "")
             shown = done.stdout
         lines = shown.split("\n")
         assert lines[0] == f"process {p.pid} is not measured by Spartito, so nothing is known of its locks"
         assert lines[2] == "process {} runs Python {}.{} with 2 threads".format(p.pid, *sys.version_info[:2])
-        main = lines.index("  __main__:main at <string>:10")
-        assert lines[main - 1].startswith(f"thread {p.pid} (main) waits, ")
-        assert lines[main + 1] == "  __main__:<module> at <string>:11"
-        waits = r"  threading:\S*wait at .*threading.py:\d+\n"
-        assert re.search(rf"\n{waits}{waits}  __main__:holds at <string>:6\n", shown)
+        assert lines[lines.index("  __main__:main at <string>:10") + 1] == "  __main__:<module> at <string>:11"
 
 
 def test_a_process_without_python(spartito):

@@ -131,7 +131,7 @@ def test_children_that_begin_when_the_program_has_ended(tmp_path, begins):
 import subprocess
 if len(sys.argv) == 1:
     subprocess.Popen(["sh", "-c", f"sleep {0.5 * LATER}; exec {sys.executable} {__file__} x"], stdout=-3, stderr=-3)
-    work(0.1)
+    work(0.1, 10)
 else:
     def child(): work(0.5)
     child()

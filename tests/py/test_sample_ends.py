@@ -26,7 +26,8 @@ CRASHES = {
 @pytest.mark.parametrize("how", CRASHES)
 @pytest.mark.parametrize("options", [(), ("--calls",)], ids=["samples", "calls"])
 def test_the_end_of_a_process_that_crashes_is_that_of_its_samples(tmp_path, how, options):
-    run(tmp_path, f"def last():\n    work(0.5)\n    {CRASHES[how]}\nlast()\n", *options, status=-getattr(signal, how))
+    program = f"def last():\n    work(0, 5)\n    work(0.5)\n    {CRASHES[how]}\nlast()\n"
+    run(tmp_path, program, *options, status=-getattr(signal, how))
     for merged in (False, True):
         if merged:
             subprocess.run([sys.executable, "-m", "spartito", "merge", str(tmp_path / "run")], check=True, capture_output=True)
@@ -50,7 +51,7 @@ def sampler_of(launcher):
 
 def test_a_sampler_that_is_killed_is_missed(tmp_path):
     (tmp_path / "program.py").write_text(
-        WORK + "print('seen', flush=True)\nwork(0.5)\nprint('go on', flush=True)\ninput()\nwork(0.3)\n"
+        WORK + "print('seen', flush=True)\nwork(0.5)\nprint('go on', flush=True)\ninput()\nwork(0.3, 0)\n"
     )
     command = [sys.executable, "-m", "spartito", "run", "--sample", "-o", "run", "--", sys.executable, "program.py"]
     with subprocess.Popen(

@@ -2,6 +2,7 @@
 """What a stop of a thread does to the system call that it is in, and looking to the process that looks: neither is seen."""
 
 import contextlib
+import gc
 import os
 import signal
 import subprocess
@@ -114,7 +115,8 @@ def test_descriptors_are_given_back():
                     process.mixed()
 
         look()
+        gc.collect()  # what other tests have left is closed when it is collected
         before = os.listdir("/proc/self/fd")
         for _ in range(20):
             look()
-        assert len(os.listdir("/proc/self/fd")) == len(before)
+        assert set(os.listdir("/proc/self/fd")) <= set(before)

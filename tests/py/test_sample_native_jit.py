@@ -10,6 +10,7 @@ import pytest
 from spartito._analyse import Model
 from spartito._sample import check
 from test_sample_native import follow, looking, looks, name, names, running
+from test_sample_run import WORK
 
 pytestmark = [
     pytest.mark.skipif(check() is not None, reason=f"other processes cannot be looked into here: {check()}"),
@@ -70,10 +71,13 @@ def test_names_and_callers(lists, how, listed):
 
 
 def test_in_an_experiment(lists, tmp_path):
-    program = "import sys; sys.argv = ['', 'word', 'listed']\n" + "\n".join(line[4:] for line in MADE.splitlines()).replace(
+    program = "\n".join(line[4:] for line in MADE.splitlines()).replace(
+        "    inner()", "    while looked() < 60: inner()"
+    ).replace(
         "ebfe", "48c7c1ffffff5f48ffc975fbc3"  # mov rcx, 0x5fffffff; dec rcx; jnz; ret
     ).replace("room[64:66]", "room[64:77]").replace("} 2 made", "} d made")
-    (tmp_path / "program.py").write_text(program)
+    assert program.count("looked()") == 1
+    (tmp_path / "program.py").write_text(WORK + "sys.argv = ['', 'word', 'listed']\n" + program)
     command = [sys.executable, "-m", "spartito", "run", "-q", "--sample", "--sample-native", "-o", str(tmp_path / "run"), "--"]
     command += [sys.executable, "program.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=120)

@@ -19,14 +19,43 @@ from mpi import mpi  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.skipif(check() is not None, reason=f"other processes cannot be looked into here: {check()}")
 
+# A sampler may get no processor for longer than the program works: work() and rest() go on until it has looked `looks` times. It
+# sleeps once for each look, and before the first one, too, but not always: what it has opened by then is told apart by its file.
 WORK = """
 import os, sys, time
-def work(seconds):
-    end = time.process_time() + seconds
-    n = 0
-    while time.process_time() < end:
+def work(seconds, looks=None):
+    n, end, enough = 0, time.process_time() + seconds, looked() + (3 * int(10 * seconds) if looks is None else looks)
+    while time.process_time() < end or looked() < enough:
         n += 1
     return n
+def rest(seconds, looks=5):
+    enough = looked() + looks
+    time.sleep(seconds)
+    while looked() < enough:
+        time.sleep(0.01)
+samplers = {}
+def looked():
+    try:
+        if os.getpid() not in samplers:
+            sampler = next(filter(mine, text("/proc/{0}/task/{0}/children", os.environ["SPARTITO_SAMPLER"]).split()), None)
+            if sampler is None:
+                return 0
+            samplers[os.getpid()] = sampler, slept(sampler)
+        sampler, before = samplers[os.getpid()]
+        return slept(sampler) - before
+    except (KeyError, OSError):
+        return float("inf")  # nobody does, or any more
+def slept(sampler):
+    return int(text("/proc/{}/status", sampler).split("\\nvoluntary_ctxt_switches:")[1].split()[0])
+def mine(sampler):
+    try:
+        maps = text("/proc/{}/maps", sampler).split(".samples.raw")[:-1]
+    except OSError:  # another process's, which has ended
+        return False
+    return any(f"-{os.getpid()}-" in line.rpartition("/")[2] for line in maps)
+def text(path, pid):
+    with open(path.format(pid)) as f:
+        return f.read()
 """
 
 
@@ -68,6 +97,12 @@ def seen(row):
     return sum(of(row, "sampled_" + state) for state in ("running", "gil", "syscall", "idle"))
 
 
+def late(m):
+    """s; of looks that the machine was too busy for: what was done meanwhile is taken for what the next look found."""
+    (meta,) = (process["meta"] for process in m.info()["processes"])
+    return int(meta["sample_late"]) / int(meta["sample_rate"])
+
+
 def left_over(tmp_path):
     """Processes of that run that still are there."""
     found = []
@@ -82,7 +117,8 @@ def left_over(tmp_path):
 
 def gone(tmp_path):
     """Whether they end, in a time that is enough on any machine."""
-    for _ in range(600):
+    end = time.monotonic() + 100
+    while time.monotonic() < end:
         if not left_over(tmp_path):
             return True
         time.sleep(0.05)
@@ -91,7 +127,9 @@ def gone(tmp_path):
 
 def test_functions_and_lines_of_one_thread(tmp_path):
     done = run(
-        tmp_path, "def outer():\n    work(0.6)\ndef sleeper():\n    time.sleep(0.3)\nouter(); sleeper(); print('done')\n", "-q"
+        tmp_path,
+        "def outer():\n    work(0.6)\ndef sleeper():\n    rest(0.3)\nwork(0, 5); outer(); rest(0); sleeper(); print('done')\n",
+        "-q",
     )
     assert (done.stdout, done.stderr) == ("done\n", "")
     m = model(tmp_path)
@@ -103,16 +141,18 @@ def test_functions_and_lines_of_one_thread(tmp_path):
     work, sleeper = by_name["__main__:work"], by_name["__main__:sleeper"]
     assert work["line"] == 3 and work["file"] == str(tmp_path / "program.py")
     assert of(work, "samples") > 10 and of(work, "sampled_cpu") > 0.3e9
-    assert of(sleeper, "sampled_idle") > 0.5 * of(sleeper, "samples") and of(sleeper, "sampled_cpu") < 0.1e9
+    assert of(sleeper, "sampled_idle") > 0.2e9 and of(sleeper, "sampled_cpu") < 0.1e9
     # all that is on top is below what called it, and no time is lost between them
     tops = [row["incl"] for row in m.tree() if row["depth"] == 0]
     assert sum(tops) == pytest.approx(sum(row["excl"] for row in by_name.values()))
-    assert by_name["__main__:<module>"]["incl"] > 0.9 * sum(tops)
-    assert by_name["__main__:outer"]["incl"] >= work["incl"]
+    (whole,) = [row["path"] for row in m.tree() if row["depth"] == 0 and row["name"] == "__main__:<module>"]
+    below = {row["name"]: row["incl"] for row in m.tree() if row["parent"] == whole}
+    for name in ("outer", "sleeper"):
+        assert below[f"__main__:{name}"] == by_name[f"__main__:{name}"]["incl"] > 0.2
     lines = {f["name"]: f for f in m.lines()}
     ran = {line for line, _, _, _ in lines["__main__:work"]["lines"]}
-    assert ran <= {4, 5, 6, 7, 8} and ran & {6, 7}
-    assert lines["__main__:outer"]["callees"] > 0.9 * work["incl"]
+    assert ran <= {4, 5, 6, 7} and ran & {5, 6}
+    assert lines["__main__:outer"]["callees"] > 0.9 * by_name["__main__:outer"]["incl"]
     assert gone(tmp_path)
 
 
@@ -122,24 +162,26 @@ import random
 def a(): work(0.004)
 def b(): work(0.002)
 def c(): time.sleep(0.002)
+rest(0)
 for i in range(150):
     for f in random.sample((a, b, c), 3): f()
 """
     run(tmp_path, program, "--calls", "--sample-rate", "1000")
-    by_name = rows(model(tmp_path))
+    m = model(tmp_path)
+    by_name = rows(m)
     whole = by_name["__main__:<module>"]
     assert whole["visits"] == 1 and by_name["__main__:work"]["visits"] == 300
     for name in "abc":
         row = by_name[f"__main__:{name}"]
         assert row["visits"] == 150
-        assert seen(row) / seen(whole) == pytest.approx(row["incl"] / whole["incl"], abs=0.06)
+        assert seen(row) / seen(whole) == pytest.approx(row["incl"] / whole["incl"], abs=0.06 + late(m) / whole["incl"])
 
 
 def test_threads_are_told_apart(tmp_path):
     program = """
 import threading
 def one(): work(0.3)
-def two(): time.sleep(0.5)
+def two(): rest(0.5)
 threads = [threading.Thread(target=f) for f in (one, two)]
 for t in threads: t.start()
 for t in threads: t.join()
@@ -149,8 +191,7 @@ for t in threads: t.join()
     locations = m.info()["locations"]
     seen = [{row["qualname"] for row in m.flat(location=i)} & {"one", "two", "<module>"} for i in range(len(locations))]
     assert sorted(map(sorted, seen)) == [["<module>"], ["one"], ["two"]]
-    two = rows(m)["__main__:two"]
-    assert of(two, "sampled_idle") > 0.6 * (of(two, "sampled_idle") + of(two, "sampled_running"))
+    assert of(rows(m)["__main__:two"], "sampled_idle") > 0.3e9
 
 
 def test_threads_have_the_names_that_the_system_has_for_them(tmp_path):
@@ -161,7 +202,7 @@ libc = ctypes.CDLL(None)
 def named(name, after):
     work(after)
     libc.prctl(15, name, 0, 0, 0)  # PR_SET_NAME
-    work(1.3)
+    rest(1.1), rest(0)  # names are looked at each second
 def without():
     libc.prctl(15, open("/proc/self/comm", "rb").read().strip(), 0, 0, 0)  # from 3.14 on Python names it
     work(0.3)
@@ -272,8 +313,10 @@ def test_the_processor_time_of_a_pause_is_nobodys(tmp_path, calls):
 import spartito
 def meanwhile(): work(1.5)
 def after(): work(0.3)
+work(0, 5)
 spartito.pause()
 meanwhile()
+rest(0)  # what it took until now is known
 spartito.resume()
 after()
 """
@@ -312,7 +355,7 @@ def sleeper():
     open("/dev/null").close()
     kept = [bytearray(1000) for _ in range(1000)]
     for _ in range(10):
-        time.sleep(0.05)
+        rest(0.05)
 thread = threading.Thread(target=sleeper)
 thread.start()
 thread.join()
@@ -379,14 +422,16 @@ def test_merged_experiments_have_the_same(tmp_path):
 
 
 def test_the_end_is_not_held_up_by_a_pipe(tmp_path):
+    """The child ends when it is told to: here, where the run and what read its output have ended before it."""
+    os.mkfifo(tmp_path / "pipe")
     (tmp_path / "program.py").write_text(
-        WORK + "import subprocess\nsubprocess.Popen([sys.executable, '-c', 'import time; time.sleep(3)'],"
-        " stdin=-3, stdout=-3, stderr=-3)\nwork(0.1)\n"
+        WORK + "import subprocess\nwaits = 'open(\"pipe\").read()'\n"
+        "subprocess.Popen([sys.executable, '-c', waits], stdin=-3, stdout=-3, stderr=-3)\nwork(0.1)\n"
     )
     line = f"{sys.executable} -m spartito run -q --sample -o {tmp_path}/run -- {sys.executable} program.py | cat"
-    begin = time.monotonic()
-    subprocess.run(line, shell=True, cwd=tmp_path, check=True, timeout=60)
-    assert time.monotonic() - begin < 2.9 or not left_over(tmp_path)
+    subprocess.run(line, shell=True, cwd=tmp_path, check=True, timeout=120)
+    with open(tmp_path / "pipe", "w"):  # which waits until the child is there to read
+        pass
     assert gone(tmp_path)
 
 
@@ -402,7 +447,7 @@ children = "/proc/{0}/task/{0}/children".format(os.environ["SPARTITO_SAMPLER"])
 while not open(children).read():
     work(0.01)
 work(0.3)
-wait = 'i=0; while [ $i -lt 20 ]; do [ "$(cat $0)" ] || exit 0; sleep 0.5; i=$((i + 1)); done; exit 1'
+wait = 'i=0; while [ $i -lt 150 ]; do [ "$(cat $0)" ] || exit 0; sleep 0.5; i=$((i + 1)); done; exit 1'
 ctypes.CDLL(None).execl(b"/bin/sh", b"sh", b"-c", wait.encode(), children.encode(), None)
 """,
         *options,
@@ -429,10 +474,12 @@ def test_a_launcher_that_is_killed(tmp_path):
 def test_regions_of_the_program_are_around_what_runs_in_them(tmp_path):
     program = """
 import spartito
-def inside(): work(0.3)
+def inside(): work(0.3, 0)
+rest(0)
 for i in range(2):
-    with spartito.region("phase"): inside()
-work(0.3)
+    with spartito.region("phase"): inside(), rest(0, 10)
+work(0.3, 0)
+rest(0)
 """
     run(tmp_path, program)
     m = model(tmp_path)
@@ -459,7 +506,12 @@ def exchange():
     if rank: world.recv(source=0)
     else: world.send([], 1)
 for i in range(4):
-    work(0.1 * (2 - rank))
+    work(0.1)
+    if rank:
+        open(f"comes-{i}", "w").close()
+    else:
+        while not os.path.exists(f"comes-{i}"): work(0.01)
+        rest(0.1)
     exchange()
 """
 
@@ -488,7 +540,7 @@ def test_ranks_of_mpi(tmp_path, mpi, each):  # noqa: F811
 
 
 def test_samples_are_a_timeline_in_other_formats(tmp_path):
-    run(tmp_path, "def first(): work(0.2)\ndef second(): time.sleep(0.2)\nfirst(); second()\n", "-q", "--to", "chrome")
+    run(tmp_path, "def first(): work(0.2)\ndef second(): rest(0.2)\nfirst(); second()\n", "-q", "--to", "chrome")
     (process,) = model(tmp_path).info()["processes"]
     assert (
         not process["traced"] and not process["counted"]

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import sysconfig
 import textwrap
+import time
 
 import pytest
 from conftest import ROOT
@@ -27,24 +28,32 @@ def running(source, *arguments, cwd=None, python=sys.executable):
             p.kill()
 
 
+def while_waited_for():
+    """Turns until somebody has waited too long, whatever the machine does meanwhile."""
+    end = time.monotonic() + 100
+    while time.monotonic() < end:
+        yield
+    pytest.fail("not seen in 100 s")
+
+
 def stacks(process, depth=1024):
-    """The threads of one read in which none is torn; threads that run may be so a few times."""
-    for _ in range(1000):
+    """The threads of one read in which none is torn; one that lost its processor within a call stays so until it runs again."""
+    for _ in while_waited_for():
         try:
             threads = process.stacks(depth)
         except BlockingIOError:
             continue
         if all(frames is not None for _, _, frames, _ in threads):
             return threads
-    pytest.fail("torn a thousand times")
 
 
 def settled(process, depth=1024):
     """The same, when all threads sleep where they will stay: what says 'ready' may still be on its way back from there."""
-    while True:
-        before = [(tid, cpu) for tid, state, cpu, _, _ in process.look(1) if state == "idle"]
+    for _ in while_waited_for():
+        before = [(tid, state, cpu) for tid, state, cpu, _, _ in process.look(1)]
         threads = stacks(process, depth)
-        if [(tid, cpu) for tid, _, cpu, _, _ in process.look(1)] == before:
+        after = [(tid, state, cpu) for tid, state, cpu, _, _ in process.look(1)]
+        if before == after and {state for _, state, _ in after} == {"idle"}:
             return threads
 
 
@@ -179,7 +188,11 @@ def test_process_in_its_start():
 
 
 SHAPES = '''
-import functools, os, time
+import functools, os, sys
+
+def pause():
+    print(flush=True)
+    sys.stdin.readline()
 
 def decorated(f):
     @functools.wraps(f)
@@ -190,14 +203,14 @@ def decorated(f):
 class Outer:
     class Inner:
         @staticmethod
-        def still(): time.sleep(0.01)
+        def still(): pause()
         @decorated
         @decorated
         def method(self):
-            return [time.sleep(0.01) for _ in range(2)]
+            return [pause() for _ in range(2)]
     @property
     def value(self):
-        return sum(time.sleep(0.01) or 1 for _ in range(2))
+        return sum(pause() or 1 for _ in range(2))
 
 def closes(n):
     text = """
@@ -210,14 +223,14 @@ def not_this():
     ):
         class Local:
             def late(self):
-                time.sleep(0.01)
+                pause()
         Local().late()
-        (lambda: time.sleep(0.01))()
+        (lambda: pause())()
     inner(1)
     yield n
 
 async def waits():
-    time.sleep(0.01)
+    pause()
 
 os.chdir("/")
 Outer.Inner.still()
@@ -229,26 +242,27 @@ try:
     coroutine.send(None)
 except StopIteration:
     pass
-namespace = {"time": time}
-exec("def nowhere():\\n time.sleep(0.01)\\nnowhere()", namespace)
+namespace = {"pause": pause}
+exec("def nowhere():\\n pause()\\nnowhere()", namespace)
 '''
 
 
 def test_functions_are_called_as_the_recorder_calls_them(tmp_path, spartito):
     (tmp_path / "shapes.py").write_text(SHAPES, encoding="utf-8")
-    subprocess.run([*spartito, "run", "-q", "-o", "out", "shapes.py"], cwd=tmp_path, check=True)
+    command = [*spartito, "run", "-q", "-o", "out", "shapes.py"]
+    subprocess.run(command, cwd=tmp_path, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     report = subprocess.run([*spartito, "report", "--limit", "0", "--json", "out"], cwd=tmp_path, check=True,
                             capture_output=True, text=True)
     recorded = {(row["module"], row["qualname"], row["file"], row["line"]) for row in json.loads(report.stdout)["rows"]}
     seen = set()
     environment = {**os.environ, "PWD": str(tmp_path)}  # as a shell has it
-    with subprocess.Popen([sys.executable, "shapes.py"], cwd=tmp_path, env=environment) as p:
-        process = None
-        while p.poll() is None:
-            with contextlib.suppress(OSError):
-                process = process or _sample.Process(p.pid)
-                for _, _, frames, _ in process.stacks():
-                    seen.update(frame[:4] for frame in frames or ())
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "shapes.py"], cwd=tmp_path, env=environment, **pipes) as p:
+        for _ in p.stdout:  # it goes on when it was looked at
+            seen.update(frame[:4] for _, _, frames, _ in stacks(_sample.Process(p.pid)) for frame in frames)
+            p.stdin.write("\n")
+            p.stdin.flush()
+        assert p.wait() == 0
     of_program = {row for row in seen if row[2].endswith("shapes.py") and row[1] != "<module>"}
     assert of_program <= recorded
     found = {qualname for _, qualname, _, _ in of_program}
@@ -301,9 +315,6 @@ def test_the_state_of_a_sub_interpreter_with_a_lock_of_its_own():
         """
     with running(source) as p:
         process = _sample.Process(p.pid)
-        seen = set()
-        for _ in range(100000):
-            seen.add(tuple(sorted(state for _, state, _, _, _ in process.look())))
-            if ("gil", "running") in seen:
+        for _ in while_waited_for():
+            if sorted(state for _, state, _, _, _ in process.look()) == ["gil", "running"]:
                 break
-        assert ("gil", "running") in seen, seen

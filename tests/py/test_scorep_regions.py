@@ -254,11 +254,16 @@ asyncio.run(coroutine())
 assert list(generator()) == [1]
 step()
 assert not scorep.instrumenter.get_instrumenter().get_registered()
+# the state is that of the process: the first one that leaves records functions again, so that none does before all have come
+barrier = threading.Barrier(3)
 @scorep.instrumenter.disable("off")
-def off(): step()
+def off(together=lambda: None):
+    together()
+    step()
+    together()
 scorep.instrumenter.register()
 off()
-threads = [threading.Thread(target=off) for _ in range(3)]
+threads = [threading.Thread(target=off, args=(barrier.wait,)) for _ in range(3)]
 [t.start() for t in threads], [t.join() for t in threads]
 assert scorep.instrumenter.get_instrumenter().get_registered()
 scorep.instrumenter.unregister()

@@ -239,7 +239,7 @@ def test_tables_count_samples(sampled, tmp_path):
     table = json.loads(m.table("wall_clock", json=True))["timemory"]["wall_clock"]["ranks"]
     work = sum(row["entry"]["laps"] for rank in table for row in rank["graph"] if row["prefix"].endswith("work"))
     assert work == sum(
-        looks for i in range(len(m.info()["locations"])) for path, (looks, _) in paths(m, i).items() if path[-1] == "__main__:work"
+        looks for i in range(len(m.info()["locations"])) for path, (looks, _) in paths(m, i).items() if "__main__:work" in path
     )
     assert convert(sampled / "run", tmp_path / "tables", to="timemory").returncode == 0
     assert sorted(f.name for f in (tmp_path / "tables").iterdir()) == ["wall_clock.json", "wall_clock.txt"]
