@@ -191,7 +191,10 @@ static bool find_runtime(struct sp_python *p, const struct sp_mappings *m, uint6
 
 static int explain_none(const struct sp_python *p, const struct sp_mappings *m, char *why, size_t n)
 {
-	const char *name = m->n ? m->all[0].path : "";
+	const char *name = "";
+	for (size_t i = m->n; i-- > 0;)
+		if (m->all[i].path[0] == '/')
+			name = m->all[i].path;
 	for (size_t i = 0; i < m->n; i++)
 		if (strstr(base_name(m->all[i].path), "pypy"))
 			name = "PyPy";
@@ -200,10 +203,10 @@ static int explain_none(const struct sp_python *p, const struct sp_mappings *m, 
 		snprintf(why, n, "process %d runs Python 3.%u; " VERSIONS, (int)p->t->pid, version & 0xff);
 	else if (strstr(base_name(name), "python2") || !strcmp(name, "PyPy"))
 		snprintf(why, n, "process %d runs %s; " VERSIONS, (int)p->t->pid, base_name(name));
-	else if (strstr(base_name(name), "python"))
-		snprintf(why, n, "process %d has loaded no Python yet (%s)", (int)p->t->pid, name);
+	else if (strstr(base_name(name), "python") || !*name) /* within exec() the stack is there alone */
+		snprintf(why, n, "process %d has loaded no Python yet (%s)", (int)p->t->pid, *name ? name : "no file");
 	else
-		snprintf(why, n, "process %d runs no Python (%s)", (int)p->t->pid, *name ? name : "no file");
+		snprintf(why, n, "process %d runs no Python (%s)", (int)p->t->pid, name);
 	return -ENOENT;
 }
 
