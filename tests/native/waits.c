@@ -40,7 +40,7 @@ static bool sleeps(int thread)
 	return behind && !strncmp(behind, ") S", 3);
 }
 
-/* Who waits says so just before; who lets it wait begins to count when it sleeps, however busy the machine is. */
+/* Who waits says so just before; who lets it wait goes on when it sleeps, however busy the machine is. */
 static int wanted;
 
 static void want(void)
@@ -48,13 +48,18 @@ static void want(void)
 	__atomic_store_n(&wanted, (int)syscall(SYS_gettid), __ATOMIC_SEQ_CST);
 }
 
-static void pause_when_wanted(int ms)
+static void until_wanted(void)
 {
 	int who;
 	while (!(who = __atomic_exchange_n(&wanted, 0, __ATOMIC_SEQ_CST)))
 		sched_yield();
 	while (!sleeps(who))
 		sched_yield();
+}
+
+static void pause_when_wanted(int ms)
+{
+	until_wanted();
 	pause_for(ms);
 }
 
@@ -414,15 +419,27 @@ int prepare_for_forks(void)
 	return pthread_atfork(before_fork, after_fork, after_fork);
 }
 
-/* ---- threads of C alone: each takes the mutex `times` times, held for a moment ---- */
+/* ---- threads of C alone: each takes the mutex `times` times, held for a moment; the first one at first until another
+ * waits for it ---- */
 
 static long counted;
+static int begun, held;
 
 static void *work(void *times)
 {
+	const bool first = !__atomic_fetch_add(&begun, 1, __ATOMIC_SEQ_CST);
+	if (!first) {
+		while (!__atomic_load_n(&held, __ATOMIC_SEQ_CST))
+			sched_yield();
+		want();
+	}
 	for (long i = 0; i < (long)times; i++) {
 		pthread_mutex_lock(&global_lock);
 		counted++;
+		if (first && i == 0) {
+			__atomic_store_n(&held, 1, __ATOMIC_SEQ_CST);
+			until_wanted();
+		}
 		if (i % 100 == 0)
 			pause_for(1);
 		pthread_mutex_unlock(&global_lock);
@@ -433,7 +450,7 @@ static void *work(void *times)
 long threads(int n, int times)
 {
 	pthread_t t[16];
-	counted = 0;
+	counted = begun = held = wanted = 0;
 	for (int i = 0; i < n; i++)
 		pthread_create(&t[i], NULL, work, (void *)(long)times);
 	for (int i = 0; i < n; i++)

@@ -175,6 +175,7 @@ int alarm_in_malloc(int left)
 enum { WORKERS = 4 };
 static pthread_t workers[WORKERS];
 static int over;
+static long turns;
 
 static void *make_and_wait(void *number)
 {
@@ -190,6 +191,7 @@ static void *make_and_wait(void *number)
 		pthread_mutex_lock(&mutexes[0]);
 		poll(NULL, 0, number ? 0 : 1);
 		pthread_mutex_unlock(&mutexes[0]);
+		__atomic_fetch_add(&turns, 1, __ATOMIC_RELAXED);
 	}
 	return NULL;
 }
@@ -200,6 +202,14 @@ void workers_begin(void)
 	pthread_mutex_init(&mutexes[0], NULL);
 	for (long i = 0; i < WORKERS; i++)
 		pthread_create(&workers[i], NULL, make_and_wait, (void *)i);
+}
+
+/* Comes back when one of them has done all of that meanwhile. */
+void workers_turn(void)
+{
+	const long before = __atomic_load_n(&turns, __ATOMIC_RELAXED);
+	while (__atomic_load_n(&turns, __ATOMIC_RELAXED) <= before + WORKERS)
+		usleep(1000);
 }
 
 void workers_end(void)
@@ -216,7 +226,7 @@ int children_that_load(const char *library, int times)
 	for (int i = 0; i < times; i++) {
 		const pid_t child = fork();
 		if (!child) {
-			alarm(20);
+			alarm(100);
 			_exit(!dlopen(library, RTLD_NOW));
 		}
 		bad += waitpid(child, &status, 0) != child || status;

@@ -5,13 +5,12 @@ import os
 import re
 import subprocess
 import sys
-import textwrap
 
 import pytest
 import spartito._measure as measure
 from spartito._analyse import Model
 from test_cli_helpers import run
-from waiting import HELD, PROCESSES, Waits, line_of, recorded
+from waiting import HELD, PROCESSES, Waits, line_of, recorded, write
 
 HOOKS = [name for name, works, _ in measure.hooks() if works]
 
@@ -26,7 +25,7 @@ def test_a_lock_that_is_held(spartito, tmp_path, kind, hook):
     assert sum(w["count"] for w in found) == 3
     took = [float(line) for line in out.split()]
     total = sum(w["time"] for w in found)
-    assert 0.5 * sum(took) < total <= sum(took)
+    assert 3 * 0.199 < total <= sum(took)  # it sleeps so long when the other one waits
     assert max(w["longest"] for w in found) <= max(took)
     assert {w["kind"] for w in found} == {kind.lower()}
     assert {waits.name(w["holder"]) for w in found} == {"holder"}
@@ -57,12 +56,7 @@ def test_the_metric(spartito, tmp_path, hook):
 OBJECTS = """
 import os, queue, select, subprocess, threading, time, fcntl, socket
 from concurrent.futures import ThreadPoolExecutor
-
-def later(function):
-    t = threading.Timer(0.3, function)
-    t.daemon = True
-    t.start()
-    return t
+from asleep import until_asleep, when_asleep as later
 
 def main():
     condition = threading.Condition()  # condition
@@ -109,7 +103,7 @@ def main():
     later(lambda: a.send(b"x"))
     b.recv(1)  # socket.wait
     with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(time.sleep, 0.1)
+        future = pool.submit(until_asleep, threading.main_thread())
         future.result()  # future.wait
     timed = threading.Lock()
     timed.acquire()
@@ -171,26 +165,26 @@ def test_processes(spartito, tmp_path):
     lock = waits.one(line_of(PROCESSES, "lock.wait"), "process_lock")
     assert lock["count"] == 1
     assert waits.user(lock)["type"] == "multiprocessing.synchronize.Lock"
-    pool = waits.one(line_of(PROCESSES, "pool.wait"), "future")
-    assert pool["time"] > 0
-    slept = [w for w in waits.found["waits"] if w["kind"] == "sleep"]
+    assert waits.one(line_of(PROCESSES, "pool.wait"), "future")["time"] > 0
+    own = (["__main__:hold"], ["__main__:wanted"])  # a pool may sleep where it ends
+    slept = [w for w in waits.found["waits"] if w["kind"] == "sleep" and w["stack"][-1:] in own]
     assert len(slept) == 2
     assert {waits.info["processes"][waits.info["locations"][w["location"]]["process"]]["forked"] for w in slept} == {True}
 
 
 REUSED = """
-import threading, time, gc
-def use(seconds):
-    lock = threading.Lock()
+import threading
+from asleep import until_asleep
+def use():
+    lock = threading.Lock()  # made
     lock.acquire()
-    t = threading.Timer(seconds, lock.release)
-    t.start()
     got = threading.Thread(target=lambda: lock.acquire())
     got.start()
+    until_asleep(got)
+    lock.release()
     got.join()
-    t.join()
     return id(lock)
-seen = [use(0.02) for _ in range(20)]
+seen = [use() for _ in range(20)]
 print(len(set(seen)))
 """
 
@@ -198,14 +192,15 @@ print(len(set(seen)))
 def test_the_address_of_a_lock_is_used_again(spartito, tmp_path):
     model, out = recorded(spartito, tmp_path, REUSED)
     assert int(out) < 20  # or the test is none
-    locks = [lock for lock in Waits(model).locks if lock["kind"] == "lock" and lock["made_line"] == 4]
+    locks = [lock for lock in Waits(model).locks if lock["kind"] == "lock" and lock["made_line"] == line_of(REUSED, "made")]
     assert int(out) < len(locks) <= 20
     assert {(lock["contended"], lock["freed"]) for lock in locks} == {(1, True)}
 
 
 def test_another_thread_releases(spartito, tmp_path):
     text = """
-    import threading, time
+    import threading
+    from asleep import when_asleep
     lock = threading.Lock()
     def get():
         lock.acquire()
@@ -215,8 +210,8 @@ def test_another_thread_releases(spartito, tmp_path):
     lock.release()
     with lock:
         pass
-    threading.Timer(0.1, lock.release).start()
     lock.acquire()
+    when_asleep(lock.release)
     lock.acquire()  # wait
     print(lock.locked())
     """
@@ -231,27 +226,31 @@ def test_another_thread_releases(spartito, tmp_path):
 def test_keyboard_interrupt(spartito, tmp_path):
     """Ctrl-C ends a wait as without us; where it was one in a circle, that is told."""
     text = """
-    import os, signal, threading, time
-    a, b = threading.Lock(), threading.Lock()
+    import os, signal, threading
+    from asleep import until_asleep
+    a, b, held = threading.Lock(), threading.Lock(), threading.Event()
     def other():
         with b:
-            time.sleep(0.05)
-            a.acquire(timeout=30)
+            held.set()
+            a.acquire(timeout=3000)
+    def interrupt():
+        until_asleep(t, threading.main_thread())
+        os.kill(os.getpid(), signal.SIGINT)
     t = threading.Thread(target=other, daemon=True, name="other")
     a.acquire()
     t.start()
-    time.sleep(0.02)
-    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    held.wait()
     try:
+        threading.Thread(target=interrupt).start()
         b.acquire()  # wait
     except KeyboardInterrupt:
         print("interrupted", a.locked(), b.locked())
     a.release()
     t.join()
     """
-    for timeout, expected in (("timeout=30", 0), ("", 1)):
+    for timeout, expected in (("timeout=3000", 0), ("", 1)):
         (tmp_path / str(expected)).mkdir()
-        changed = text.replace("timeout=30", timeout)
+        changed = text.replace("timeout=3000", timeout)
         model, out = recorded(spartito, tmp_path / str(expected), changed)
         assert out == "interrupted True True\n"
         waits = Waits(model)
@@ -265,14 +264,14 @@ def test_keyboard_interrupt(spartito, tmp_path):
 def test_fork_while_a_lock_is_held(spartito, tmp_path):
     """The child inherits a lock whose holder is not there."""
     text = """
-    import os, threading, time, warnings
+    import os, threading, warnings
     lock = threading.Lock()
     warnings.simplefilter("ignore")
-    held = threading.Event()
+    held, end = threading.Event(), threading.Event()
     def hold():
         with lock:
             held.set()
-            time.sleep(0.3)
+            end.wait()
     t = threading.Thread(target=hold)
     t.start()
     held.wait()
@@ -285,6 +284,7 @@ def test_fork_while_a_lock_is_held(spartito, tmp_path):
             pass
         os._exit(0)
     os.wait()
+    end.set()
     t.join()
     with lock:
         pass
@@ -300,10 +300,11 @@ def test_fork_while_a_lock_is_held(spartito, tmp_path):
     assert waits.lock(wait)["made_line"] == 3
 
 
-@pytest.mark.parametrize("wait", ["lock.acquire()", "lock.acquire(timeout=0.1)"])
-def test_the_report_of_a_lock_that_was_inherited(spartito, tmp_path, wait):
+@pytest.mark.parametrize(("wait", "status"), [("lock.acquire()", 9), ("lock.acquire(timeout=0.1)", 0)])
+def test_the_report_of_a_lock_that_was_inherited(spartito, tmp_path, wait, status):
     text = """
     import os, signal, threading, warnings
+    from asleep import until_asleep
     warnings.simplefilter("ignore")
     lock, held, end = threading.Lock(), threading.Event(), threading.Event()
     def hold():
@@ -312,14 +313,17 @@ def test_the_report_of_a_lock_that_was_inherited(spartito, tmp_path, wait):
             end.wait()
     threading.Thread(target=hold).start()
     held.wait()
-    if os.fork() == 0:
-        signal.setitimer(signal.ITIMER_REAL, 1)  # which ends the child
+    pid = os.fork()
+    if pid == 0:
         WAIT
         os._exit(0)
-    os.wait()
+    if STATUS:
+        until_asleep(pid)
+        os.kill(pid, STATUS)
+    assert os.wait()[1] == STATUS
     end.set()
     """
-    recorded(spartito, tmp_path, text.replace("WAIT", wait))
+    recorded(spartito, tmp_path, text.replace("WAIT", wait).replace("STATUS", str(status)))
     shown = run(spartito, "report", "--waits", tmp_path / "x").stdout
     assert any("Lock made at" in line and line.endswith("a thread that is not in this process") for line in shown.splitlines())
 
@@ -443,6 +447,7 @@ def test_what_does_not_wait(spartito, tmp_path):
 def test_arguments_by_name(spartito, tmp_path):
     text = """
     import _queue, multiprocessing, select, threading
+    from asleep import when_asleep
     semaphore = multiprocessing.Semaphore(0)
     assert not semaphore.acquire(block=False)  # no semaphore
     assert not semaphore.acquire(block=True, timeout=0.01)  # semaphore
@@ -455,7 +460,7 @@ def test_arguments_by_name(spartito, tmp_path):
     select.epoll().poll(timeout=0.01)  # epoll
     lock = threading.Lock()
     lock.acquire()
-    threading.Timer(0.1, lock.release).start()
+    when_asleep(lock.release)
     lock.acquire(timeout=2e9)  # long
     """
     model, _ = recorded(spartito, tmp_path, text)
@@ -471,6 +476,7 @@ def test_signals_while_a_lock_is_waited_for(spartito, tmp_path):
     """A handler runs meanwhile, and the wait goes on for what is left of its time; an exception of the handler ends it."""
     text = """
     import signal, threading, time
+    from asleep import when_asleep
     lock, rlock, seen = threading.Lock(), threading.RLock(), []
     lock.acquire()
     t = threading.Thread(target=rlock.acquire)
@@ -487,8 +493,8 @@ def test_signals_while_a_lock_is_waited_for(spartito, tmp_path):
         raise ValueError("over")
     signal.signal(signal.SIGALRM, stop)
     for one in lock, rlock:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
         try:
+            when_asleep(signal.pthread_kill, threading.get_ident(), signal.SIGALRM)
             one.acquire()  # ended
         except ValueError as e:
             print(e, lock.locked())
@@ -503,9 +509,10 @@ def test_signals_while_a_lock_is_waited_for(spartito, tmp_path):
 def test_a_queue_in_the_middle_of_itself(spartito, tmp_path):
     """As where a signal handler puts into the queue that the thread is putting into: it waits for itself, not for news."""
     text = """
-    import os, queue, threading
+    import os, queue
+    from asleep import when_asleep
     q = queue.Queue()
-    threading.Timer(0.3, os._exit, (3,)).start()
+    when_asleep(os._exit, 3)
     with q.mutex:
         q.put(1)  # put
     """
@@ -531,7 +538,8 @@ def test_more_places_than_are_kept(spartito, tmp_path):
 
 def test_join_with_a_timeout_is_no_deadlock(spartito, tmp_path):
     text = """
-    import os, threading, time
+    import os, threading
+    from asleep import until_asleep, when_asleep
     lock = threading.Lock()
     def want():
         with lock:
@@ -539,9 +547,9 @@ def test_join_with_a_timeout_is_no_deadlock(spartito, tmp_path):
     with lock:
         t = threading.Thread(target=want)
         t.start()
-        time.sleep(0.1)
-        threading.Timer(0.3, os._exit, (3,)).start()
-        t.join(60)  # join
+        until_asleep(t)
+        when_asleep(os._exit, 3)
+        t.join(6000)  # join
     """
     model, _ = recorded(spartito, tmp_path, text, status=3)
     waits = Waits(model)
@@ -566,22 +574,22 @@ def test_where_functions_are_not_recorded(spartito, tmp_path):
 def test_start_and_stop(spartito, tmp_path):
     """A measurement by the program itself; what was there before is put back."""
     text = """
-    import sys, threading, time
+    import sys, threading
     import spartito
+    from asleep import when_asleep
     lock = threading.Lock()
     lock.acquire()
-    def waits(seconds):
-        threading.Timer(seconds, lock.release).start()
+    def waits():
+        when_asleep(lock.release)
         lock.acquire()
-    before = threading.Lock().acquire.__doc__
     for i in range(3):
-        waits(0.02)
+        waits()
         spartito.start(sys.argv[1] + str(i), waits=True)
-        waits(0.1)
+        waits()
         spartito.stop()
-        waits(0.02)
+        waits()
     """
-    (tmp_path / "program.py").write_text(textwrap.dedent(text))
+    write(tmp_path, text)
     done = subprocess.run([sys.executable, "program.py", str(tmp_path / "x")], cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     for i in range(3):

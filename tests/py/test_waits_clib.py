@@ -12,11 +12,12 @@ import pytest
 import spartito._measure as measure
 from spartito._analyse import Model
 from test_cli_helpers import run
-from waiting import Waits, compiled, line_of, measures_itself, recorded
+from waiting import Waits, compiled, line_of, measures_itself, recorded, write
 
 HOOKS = [name for name, works, _ in measure.hooks() if works]
 BEGIN = """
 import ctypes, os, sys, threading, time
+from asleep import until_asleep
 c = ctypes.CDLL({library!r})
 """
 
@@ -202,22 +203,23 @@ def test_a_deadlock(spartito, tmp_path, library):
     c.mutex_new.restype = ctypes.c_void_p
     c.mutex_lock.argtypes = [ctypes.c_void_p]
     a, b = c.mutex_new(), c.mutex_new()
-    lock = threading.Lock()
+    lock, ready = threading.Lock(), threading.Barrier(4)
     def one():
         c.mutex_lock(a)
-        time.sleep(0.3)
+        ready.wait()
         c.mutex_lock(b)  # one
     def two():
         c.mutex_lock(b)
-        time.sleep(0.3)
+        ready.wait()
         lock.acquire()  # two
     def three():
         lock.acquire()
-        time.sleep(0.3)
+        ready.wait()
         c.mutex_lock(a)  # three
-    for f in one, two, three:
-        threading.Thread(target=f, name=f.__name__, daemon=True).start()
-    time.sleep(1)
+    threads = [threading.Thread(target=f, name=f.__name__, daemon=True) for f in (one, two, three)]
+    [t.start() for t in threads]
+    ready.wait()
+    until_asleep(*threads)
     os._exit(3)
     """)
     model, _ = recorded(spartito, tmp_path, text, status=3)
@@ -287,7 +289,7 @@ def test_without_the_library(spartito, tmp_path, library):
     time.sleep(0.01)
     spartito.stop()
     """)
-    (tmp_path / "program.py").write_text(text)
+    write(tmp_path, text)
     done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     model = Model(str(tmp_path / "x"))

@@ -12,7 +12,7 @@ import pytest
 from conftest import ROOT
 from spartito._analyse import Model
 from test_cli_helpers import run
-from waiting import HELD, Waits, command, measures_itself, recorded
+from waiting import HELD, Waits, command, measures_itself, recorded, write
 
 
 def built(directory, name, *options):
@@ -74,7 +74,7 @@ def test_a_thread_that_is_to_be_cancelled(spartito, tmp_path, left):
 
 def with_allocator(spartito, tmp_path, allocator, text):
     done = run(
-        spartito, *command(tmp_path, textwrap.dedent(text)), cwd=tmp_path, env={**os.environ, "LD_PRELOAD": allocator}, timeout=120
+        spartito, *command(tmp_path, textwrap.dedent(text)), cwd=tmp_path, env={**os.environ, "LD_PRELOAD": allocator}
     )
     assert (done.returncode, done.stderr) == (0, "")
     return Waits(Model(str(tmp_path / "x"))), done.stdout
@@ -139,7 +139,7 @@ def test_a_handler_of_a_crash(spartito, tmp_path, left):
     import ctypes
     ctypes.CDLL({left!r}).abort_in_malloc()
     """
-    done = run(spartito, *command(tmp_path, text), cwd=tmp_path, timeout=100)
+    done = run(spartito, *command(tmp_path, text), cwd=tmp_path)
     assert done.returncode == 7, done.stderr
     assert "malloc()" in done.stderr
     assert not [w for w in Waits(Model(str(tmp_path / "x"))).found["waits"] if w["kind"] == "select"]
@@ -189,7 +189,7 @@ def test_quick_turns(spartito, tmp_path, left):
             c.workers_end()
             c.workers_begin()
     spartito.start("last", waits=True)
-    time.sleep(0.3)
+    c.workers_turn()
     spartito.stop()
     c.workers_end()
     """)
@@ -221,7 +221,7 @@ def test_threads_that_end_after_the_measurement(spartito, tmp_path):
 
 
 def test_without_the_option_nothing_is_taken(spartito, tmp_path):
-    (tmp_path / "program.py").write_text(HELD.replace("KIND", "Lock"))
+    write(tmp_path, HELD.replace("KIND", "Lock"))
     done = run(spartito, "run", "-q", "-o", tmp_path / "x", "--", sys.executable, "program.py", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     model = Model(str(tmp_path / "x"))

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from spartito import locktable
@@ -16,19 +15,20 @@ from test_cli_helpers import run
 from waiting import HELD, PROCESSES, Waits, command, line_of, recorded
 
 CIRCLE = """
-import os, threading, time
+import os, threading
+from asleep import until_asleep
 locks = [threading.Lock() for _ in range(N)]
-ready = threading.Barrier(N)
+ready = threading.Barrier(N + 1)
 def work(i):
     with locks[i]:
         ready.wait()
         with locks[(i + 1) % N]:  # wait
             pass
-for i in range(N):
-    threading.Thread(target=work, args=(i,), name=f"number {i}").start()
-while not all(lock.locked() for lock in locks):
-    time.sleep(0.01)
-time.sleep(0.3)
+threads = [threading.Thread(target=work, args=(i,), name=f"number {i}") for i in range(N)]
+for t in threads:
+    t.start()
+ready.wait()
+until_asleep(*threads)
 print(os.getpid(), flush=True)
 """
 
@@ -56,7 +56,6 @@ def test_deadlock(spartito, tmp_path, n, number):
     hung = subprocess.Popen([*spartito, *words], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         pid = int(hung.stdout.readline())
-        time.sleep(0.1)
         seen = run(spartito, "doctor", str(pid))
         assert (seen.returncode, seen.stderr) == (0, "")
         assert f"deadlock now: {n} threads wait for each other\n" in seen.stdout
@@ -65,7 +64,7 @@ def test_deadlock(spartito, tmp_path, n, number):
             assert f"program.py:{line_of(text, 'wait')} in " in line
             assert f"held by number {(i + 1) % n} since " in line
         os.kill(pid, number)
-        _, err = hung.communicate(timeout=60)
+        _, err = hung.communicate(timeout=200)
     finally:
         hung.kill()
         hung.wait()
@@ -81,7 +80,7 @@ def test_report(spartito, tmp_path):
     recorded(spartito, tmp_path, text)
     shown = run(spartito, "report", "--waits", tmp_path / "x", cwd=tmp_path)
     assert (shown.returncode, shown.stderr) == (0, "")
-    row = next(line for line in shown.stdout.split("\n") if "Lock made at program.py:3" in line)
+    row = next(line for line in shown.stdout.split("\n") if f"Lock made at program.py:{line_of(text, 'made')}" in line)
     assert row.split()[2] == "3"
     assert "holder in __main__:hold" in row
     known = json.loads(run(spartito, "report", "--waits", "--json", tmp_path / "x").stdout)
@@ -111,18 +110,19 @@ def test_doctor_says_what_it_cannot_know(spartito, tmp_path):
 
 
 PARTS = """
-import queue, threading, time
+import queue, threading
+from asleep import until_asleep
 full = queue.Queue(1)  # made
 def work():
-    time.sleep(0.2)
+    until_asleep(threading.main_thread())
     full.put(1)
     full.put(2)
     full.put(3)
-    time.sleep(0.2)
+    until_asleep(threading.main_thread())
 t = threading.Thread(target=work)
 t.start()
 full.get()
-time.sleep(0.4)
+until_asleep(t)
 full.get()
 full.get()
 t.join()
@@ -141,17 +141,18 @@ def test_an_object_and_its_locks_are_one_row(spartito, tmp_path):
 MADE = """
 import asyncio, multiprocessing, os, threading, time
 from concurrent.futures import ThreadPoolExecutor
+from asleep import until_asleep, when_asleep
 def hold(lock, ready):
     with lock:
         ready.send(1)
-        time.sleep(0.3)
+        until_asleep(os.getppid())
 async def handing():
     await asyncio.to_thread(time.sleep, 0.1)  # thread of asyncio
 if __name__ == "__main__":
     context = multiprocessing.get_context("fork")
     lock = context.Lock()  # lock
     queue = context.Queue()  # queue
-    threading.Timer(0.2, queue.put, (1,)).start()
+    when_asleep(queue.put, 1)
     queue.get()
     mine, theirs = context.Pipe()
     p = context.Process(target=hold, args=(lock, theirs), name="holder")
@@ -162,10 +163,10 @@ if __name__ == "__main__":
     p.join()
     print(p.pid)
     with ThreadPoolExecutor(2) as pool:  # pool
-        pool.submit(time.sleep, 0.2)
-        time.sleep(0.05)  # the other thread has nothing to do
+        pool.submit(until_asleep, threading.main_thread())
+        pool.submit(int)  # whose thread has nothing to do then
     asyncio.run(handing())
-    threading.Thread(target=time.sleep, args=(0.3,), name="late").start()
+    threading.Thread(target=until_asleep, args=(threading.main_thread(),), name="late").start()
 """
 
 

@@ -51,6 +51,9 @@ async def in_thread():
     await asyncio.get_running_loop().run_in_executor(None, time.sleep, 0.02)
 
 async def main():
+    loop = asyncio.get_running_loop()
+    later = loop.call_later  # the time of a sleep begins when its task waits, however late it comes to that
+    loop.call_later = lambda *what: loop.call_soon(later, *what)
     lock, q, event = asyncio.Lock(), asyncio.Queue(), asyncio.Event()
     condition, semaphore = asyncio.Condition(), asyncio.Semaphore(1)
     coroutines = [hold(lock), outer(lock), get(q), wait(event), notified(condition), together(), in_thread()]
@@ -65,7 +68,7 @@ async def main():
 
 asyncio.run(main())
 """
-# kind, the program's own path, how often, at least so many s: those of a sleep that begins in the wait
+# kind, the program's own path, how often, at least so many s: those of a sleep, whose time begins in the wait
 EXPECTED = [
     ("lock", ["__main__:outer", "__main__:want"], 1, 0),
     ("sleep", ["__main__:hold"], 1, 0.049),
@@ -140,15 +143,16 @@ async def want(lock):
     async with lock:
         pass
 
-async def hold(lock):
+async def hold(lock, task_status):
     async with lock:
-        await trio.sleep(0.05)
+        task_status.started()
+        while not lock.statistics().tasks_waiting:
+            await trio.sleep(0.01)
 
 async def main():
     lock = trio.Lock()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(hold, lock)
-        await trio.sleep(0.01)
+        await nursery.start(hold, lock)
         nursery.start_soon(want, lock)
 
 trio.run(main)

@@ -192,14 +192,21 @@ def test_parameters_counters_markers(made):
     # of what was never left: said where it ends
     (left,) = trace.instants("__main__:killed")
     assert left.notes == {"at": 7} and left.categories == ["python", "never left"]
-    off, on = trace.instants("recording off"), trace.instants("recording on")
-    assert len(off) == len(on) == 1 and off[0].time < on[0].time
+    # a thread that was joined may still be ending when recording pauses, and pause with it
+    off, on = (
+        [e.time for (pid, tid), events in trace.threads.items() for e in events if pid == tid and e.name == f"recording {what}"]
+        for what in ("off", "on")
+    )
+    assert len(off) == len(on) == 1 and off < on
 
 
 def test_metrics(made):
     """Each has a track in each thread, in its unit, and says what changed."""
     found = {(pid, tid): values for (pid, tid, name), values in made.perfetto.counts.items() if name == "ru_utime"}
-    assert set(found) <= set(made.perfetto.threads) and len(found) >= 3
+    at = made.json["value_columns"].index("ru_utime")
+    used = [sum(row[at] for row in rows) for rows in made.json["values"]]  # of a short thread the system may tell none
+    needed = {key for (_, _, key), time in zip(made.of_locations(), used) if time}
+    assert needed and needed <= set(found) <= set(made.perfetto.threads)
     for values in found.values():
         assert all(a[0] <= b[0] and a[1] < b[1] for a, b in zip(values, values[1:]))
         assert all(0 <= v < 1000 for _, v in values)

@@ -11,7 +11,7 @@ from spartito._analyse import Model
 from test_cli_helpers import run
 
 PROGRAM = """
-import asyncio, threading, time
+import asyncio, threading
 
 async def child():
     await asyncio.sleep(0)
@@ -22,14 +22,15 @@ async def failing():
 async def main():
     await asyncio.gather(asyncio.create_task(child(), name="first child"), failing(), return_exceptions=True)
 
-def spin(n):
+def spin():
     barrier.wait()
-    while n:
-        n -= 1
+    running.append(1)
+    while len(running) < 2:  # the other one has to ask for the GIL
+        pass
 
 asyncio.run(main())
-barrier = threading.Barrier(2)
-threads = [threading.Thread(target=spin, args=(2_000_000,)) for _ in range(2)]
+barrier, running = threading.Barrier(2), []
+threads = [threading.Thread(target=spin) for _ in range(2)]
 for t in threads:
     t.start()
 for t in threads:

@@ -19,7 +19,7 @@ HOOKS = [name for name, works, _ in measure.hooks() if works]
 
 PROGRAM = """
 import queue, threading, time
-
+from asleep import until_asleep, when_asleep
 first, second = threading.Lock(), threading.RLock()  # made
 q = queue.Queue()  # queue.made
 
@@ -27,7 +27,7 @@ def hold(lock, ready, tried):
     with lock:
         ready.release()
         tried.wait()
-        time.sleep(0.2)  # in which the other one comes to wait
+        until_asleep(threading.main_thread())
 
 def want(lock):
     with lock:  # wait
@@ -47,8 +47,7 @@ def main():
         tried.set()
         want(lock)
         t.join()
-    t = threading.Timer(0.2, q.put, (1,))
-    t.start()
+    t = when_asleep(q.put, 1)
     q.get()  # queue.wait
     t.join()
     for _ in range(50):
@@ -171,7 +170,8 @@ def test_otf2_says_what_and_who(made):
         assert re.search(r'"Holder" <\d+>; LOCATION; "holder', text)
         assert re.search(r'"HeldIn" <\d+>; REGION; "__main__:hold"', text)
         assert "WaitEnded" not in text
-    timed = [text for _, _, _, text in archive.waits() if f"UINT32; {line_of(made.text, 'timed')})" in text]
+    at = re.compile(rf'/program.py" <\d+>\).*"WaitLine" <\d+>; UINT32; {line_of(made.text, "timed")}\)')
+    timed = [text for _, _, _, text in archive.waits() if at.search(text)]
     assert len(timed) == 3 and all("without it" in text for text in timed)
 
 
@@ -206,6 +206,11 @@ def slices(trace):
     return [s for events in trace.threads.values() for s in trace.slices(events) if "wait" in s.categories]
 
 
+def slices_at(trace, line):
+    """Those of waits at a line of the program."""
+    return [s for s in slices(trace) if s.notes.get("line") == line and s.notes["file"].endswith("/program.py")]
+
+
 def alone(trace):
     """{kind: [how often, ns without those of waits within]}"""
     found = defaultdict(lambda: [0, 0])
@@ -231,18 +236,17 @@ def test_slices(made, trace):
 
 
 def test_slices_say_what_and_who(made, trace):
-    line = line_of(made.text, "wait")
-    waits = [s for s in slices(trace) if s.notes.get("line") == line and s.notes["for"] == "lock"]
+    waits = [s for s in slices_at(trace, line_of(made.text, "wait")) if s.notes["for"] == "lock"]
     assert len(waits) == 2
     for s in waits:
         assert re.fullmatch(r"waiting for Lock made at program.py:4(?: #\d)?", s.name)
         assert s.notes["held by"] == "holder" and s.notes["which got it in"] == "__main__:hold"
         assert s.notes["made in"].endswith("program.py") and s.notes["at line"] == 4
         assert "ended" not in s.notes
-    assert [s.notes["ended"] for s in slices(trace) if s.notes.get("line") == line_of(made.text, "timed")] == ["without it"] * 3
-    queues = [s for s in slices(trace) if s.notes.get("line") == line_of(made.text, "queue.wait")]
+    assert [s.notes["ended"] for s in slices_at(trace, line_of(made.text, "timed"))] == ["without it"] * 3
+    queues = slices_at(trace, line_of(made.text, "queue.wait"))
     assert {s.name for s in queues} == {"waiting for queue.Queue made at program.py:5"}
-    assert [s.name for s in slices(trace) if s.notes.get("line") == line_of(made.text, "sleep")] == ["sleeping"]
+    assert [s.name for s in slices_at(trace, line_of(made.text, "sleep"))] == ["sleeping"]
 
 
 def test_arrows(made, trace):
@@ -307,6 +311,7 @@ def test_waits_of_compiled_code(spartito, tmp_path):
 PAUSED = """
 import threading, time
 import spartito
+from asleep import until_asleep
 lock = threading.Lock()
 lock.acquire()
 
@@ -316,7 +321,7 @@ def wait():
 
 t = threading.Thread(target=wait, name="waits")
 t.start()
-time.sleep(0.3)
+until_asleep(t)
 spartito.pause()
 lock.release()
 t.join()
@@ -330,13 +335,14 @@ def test_a_pause_ends_a_wait(spartito, tmp_path):
     pytest.importorskip("perfetto")
     made = Recorded(spartito, tmp_path, PAUSED)
     trace = pftrace.perfetto(made.convert("perfetto", "trace.pftrace"))
-    (wait,) = [s for s in slices(trace) if s.notes["for"] == "lock" and s.notes["line"] == line_of(PAUSED, "wait")]
+    (wait,) = [s for s in slices_at(trace, line_of(PAUSED, "wait")) if s.notes["for"] == "lock"]
     assert wait.end is not None and wait.notes["ended"] in ("while recording was off", "never")
     Archive(made.convert("otf2", "otf2")).waits()
 
 
 KILLED = """
-import os, signal, threading, time
+import os, signal, threading
+from asleep import until_asleep
 lock = threading.Lock()
 lock.acquire()
 def want():
@@ -345,7 +351,7 @@ def want():
 
 t = threading.Thread(target=want, daemon=True)
 t.start()
-time.sleep(0.3)
+until_asleep(t)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that wait, recorded with --waits, and what is told of them."""
+"""Programs that wait, recorded with --waits, and what is told of them. They can import asleep.py."""
 
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -20,8 +21,13 @@ def compiled(directory):
     return str(out)
 
 
-def command(cwd, text, *options):
+def write(cwd, text):
     (cwd / "program.py").write_text(textwrap.dedent(text))
+    shutil.copy(ROOT / "tests" / "py" / "asleep.py", cwd)
+
+
+def command(cwd, text, *options):
+    write(cwd, text)
     return ["run", "-q", "--waits", *options, "-o", cwd / "x", "--", sys.executable, "program.py"]
 
 
@@ -35,10 +41,10 @@ def recorded(spartito, cwd, text, *options, status=0):
 
 def measures_itself(tmp_path, text):
     """Runs a program with the library in front of it, which starts the measurement."""
-    (tmp_path / "program.py").write_text(textwrap.dedent(text))
+    write(tmp_path, text)
     environment = {**os.environ, "LD_PRELOAD": os.path.join(os.path.dirname(measure.__file__), "spartito_waits.so")}
     done = subprocess.run(
-        [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, env=environment, timeout=60
+        [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, env=environment, timeout=200
     )
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -52,7 +58,8 @@ class Waits:
 
     def at(self, line, kind=None):
         """All waits there, but those for the GIL."""
-        return [w for w in self.found["waits"] if w["line"] == line and w["kind"] != "gil" and kind in (None, w["kind"])]
+        there = [w for w in self.found["waits"] if w["line"] == line and os.path.basename(w["file"] or "") == "program.py"]
+        return [w for w in there if w["kind"] != "gil" and kind in (None, w["kind"])]
 
     def one(self, line, kind=None):
         (wait,) = self.at(line, kind)
@@ -77,11 +84,12 @@ def line_of(text, mark):
 
 
 HELD = """
-import threading, time
+import asleep, threading, time
 lock = threading.KIND()  # made
 def hold(ready):
     with lock:
         ready.release()
+        asleep.until_asleep(threading.main_thread())
         time.sleep(0.2)
 def want(times):
     for _ in range(times):
@@ -101,24 +109,30 @@ for _ in range(1000):
 """
 
 PROCESSES = """
-import multiprocessing, time, warnings
+import multiprocessing, os, time, warnings
+from asleep import until_asleep
 
 warnings.simplefilter("ignore")
 
 def hold(lock, ready):
     with lock:
-        ready.put(1)
+        ready.send(1)
+        until_asleep(os.getppid())
         time.sleep(0.2)
+
+def wanted():
+    until_asleep(os.getppid())
+    time.sleep(0.1)
 
 if __name__ == "__main__":
     context = multiprocessing.get_context("fork")
-    lock, q = context.Lock(), context.Queue()  # made
-    p = context.Process(target=hold, args=(lock, q))
+    lock, (mine, theirs) = context.Lock(), context.Pipe()  # made
+    p = context.Process(target=hold, args=(lock, theirs))
     p.start()
-    q.get()
+    mine.recv()
     with lock:  # lock.wait
         pass
     p.join()
     with context.Pool(1) as pool:
-        pool.apply(time.sleep, (0.1,))  # pool.wait
+        pool.apply(wanted)  # pool.wait
 """
