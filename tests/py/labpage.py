@@ -4,8 +4,10 @@
 import json
 import os
 import secrets
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from pathlib import Path
@@ -24,6 +26,7 @@ OPTIONS = (
     "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1", "--LabApp.news_url=None",
     "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate", "--LabApp.extension_manager=readonly",
     "--LabApp.expose_app_in_browser=True", "--JupyterNotebookApp.expose_app_in_browser=True",
+    "--KernelManager.transport=ipc",  # as in notebook.py
 )  # fmt: skip
 CONTEXT = "window.jupyterapp?.shell?.currentWidget?.sessionContext"
 READY = "Boolean(window.spartito?.state().view?.ready)"
@@ -62,14 +65,15 @@ class Lab:
         self.root.mkdir()
         self.token = secrets.token_hex(16)
         self.log = place / "log"
-        own = environment(place)
+        self.runtime = tempfile.mkdtemp(prefix="lab-")
+        own = {**environment(place), "JUPYTER_RUNTIME_DIR": self.runtime}
         asks = Path(own["JUPYTERLAB_SETTINGS_DIR"]) / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
         asks.parent.mkdir(parents=True)
         asks.write_text('{"fetchNews": "false", "checkForUpdates": false}')
         command = [sys.executable, "-m", "jupyterlab", *OPTIONS, "--ServerApp.port=0", f"--IdentityProvider.token={self.token}"]
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(command, cwd=self.root, env=own, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        known = Path(own["JUPYTER_RUNTIME_DIR"]) / f"jpserver-{self.process.pid}.json"
+        known = Path(self.runtime) / f"jpserver-{self.process.pid}.json"
         until = time.monotonic() + browser.PATIENCE
         while not self._answers(known):
             assert self.process.poll() is None and time.monotonic() < until, self.log.read_text()
@@ -90,6 +94,7 @@ class Lab:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        shutil.rmtree(self.runtime, ignore_errors=True)
 
 
 class Page:
@@ -147,8 +152,10 @@ class Frame:
     def wait_for(self, expression):
         until = time.monotonic() + browser.PATIENCE
         while not self.evaluate(expression):
-            shows = self.evaluate("document.body.innerText")
-            assert time.monotonic() < until, f"never came true: {expression}; the frame shows {shows}"
+            # a document that is still read has no body
+            assert time.monotonic() < until, (
+                f"never came true: {expression}; the frame shows {self.evaluate('document.body?.innerText')}"
+            )
             time.sleep(0.1)
 
     def view(self, hash=None):
@@ -160,8 +167,9 @@ class Frame:
         return self.evaluate("window.spartito.state().view")
 
     def colours(self):
-        """How many colours the picture has; of an empty one it is one."""
-        return self.evaluate("""(() => {
+        """How many colours the picture has, which is drawn in the frame after it is known; of an empty one it is one."""
+        return self.evaluate("""(async () => {
+            await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
             const c = document.querySelector('canvas'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
             const found = new Set();
             for (let i = 0; i < d.length; i += 4) found.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]);

@@ -6,8 +6,10 @@ import json
 import os
 import queue
 import re
+import shutil
 import signal
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -179,7 +181,12 @@ class Kernel:
         here.mkdir(exist_ok=True)
         environment = {**os.environ, "IPYTHONDIR": str(here / "ipython"), "JUPYTER_RUNTIME_DIR": str(here),
                        "MPLCONFIGDIR": str(here), **(environment or {})}  # fmt: skip
-        self.manager = KernelManager(kernel_name=name, connection_file=str(here / f"kernel-{time.monotonic_ns()}.json"))
+        # A free port of TCP would be another's by the time that the kernel binds it; a path of a socket must be short.
+        self.sockets = tempfile.mkdtemp(prefix="kernel-")
+        self.manager = KernelManager(kernel_name=name, connection_file=str(here / f"kernel-{time.monotonic_ns()}.json"),
+                                     transport="ipc", ip=f"{self.sockets}/of")  # fmt: skip
+        # half of it is for an end by itself, before the kernel is sent a signal
+        self.manager.shutdown_wait_time = 2 * PATIENCE
         if specs:
             self.manager.kernel_spec_manager = KernelSpecManager(kernel_dirs=[str(d) for d in specs])
         self.logfile = here / "log"
@@ -244,6 +251,7 @@ class Kernel:
         self.client.stop_channels()
         if self.manager.has_kernel:
             self.manager.shutdown_kernel(now=not self.manager.is_alive())
+        shutil.rmtree(self.sockets, ignore_errors=True)
         self.out.close()
 
     def __enter__(self):

@@ -190,7 +190,7 @@ def test_a_notebook_that_is_not_trusted_says_so(lab, opened, directory):
 def test_as_html_by_nbconvert(tmp_path, directory):
     pytest.importorskip("nbconvert")
     labpage.write(tmp_path / "n.ipynb", SHOW.format(str(directory)))
-    command = [sys.executable, "-m", "nbconvert", "--to", "html", "--execute", "n.ipynb"]
+    command = [sys.executable, "-m", "nbconvert", "--to", "html", "--execute", "--KernelManager.transport=ipc", "n.ipynb"]
     done = subprocess.run(command, cwd=tmp_path, env=labpage.environment(tmp_path), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     page = browser.Browser(tmp_path)
