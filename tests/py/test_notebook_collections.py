@@ -17,10 +17,9 @@ from spartito import _sample  # noqa: E402
 OLD = sys.version_info < (3, 11)
 samples = pytest.mark.skipif(OLD or _sample.check() is not None, reason="cells cannot be sampled here")
 SPIN = """
-import threading, time
-def spin(seconds):
-    begin = time.process_time()
-    while time.process_time() - begin < seconds:
+import os, threading, time
+def spin(until):
+    while not os.path.exists(until):
         sum(range(100))
 """
 
@@ -40,12 +39,41 @@ def model(cell):
     return Model(text.split("\n")[-1])
 
 
-def call_paths(cell):
-    names, found = {}, {}
-    for row in model(cell).tree():
+def seen(kernel, code, name, enough):
+    """The cell, whose result is in the directory `name`: it goes on until a file of that name with .seen is there, which is made
+    once what it has recorded is enough."""
+    from spartito.analysis import Error, Model
+
+    running, until = kernel.begin(code), time.monotonic() + notebook.PATIENCE
+    while True:
+        try:
+            if enough(Model(str(kernel.directory / name))):
+                break
+        except Error:
+            pass  # it is not there yet
+        assert time.monotonic() < until and kernel.manager.is_alive(), running.cell
+        time.sleep(0.05)
+    (kernel.directory / f"{name}.seen").touch()
+    cell = running.end()
+    assert cell.status == "ok", f"{cell}\n{cell.traceback}"
+    return cell
+
+
+def spins(found):
+    """Samples of spin() in calls from a cell's code, and in others."""
+    samples = [0, 0]
+    for path, row in call_paths(found).items():
+        if path[-1].endswith(":spin"):
+            samples[not path[0].startswith("In[")] += row.get("metrics", {}).get("samples", {}).get("incl", 0)
+    return samples
+
+
+def call_paths(found):
+    names, paths = {}, {}
+    for row in found.tree():
         names[row["path"]] = (*names.get(row["parent"], ()), row["name"])
-        found[names[row["path"]]] = row
-    return found
+        paths[names[row["path"]]] = row
+    return paths
 
 
 def samplers():
@@ -77,10 +105,11 @@ def test_where_cells_cannot_be_sampled(kernel):
 
 @samples
 def test_samples_of_a_cell_are_those_of_its_code(kernel):
-    cell = kernel.ok("%%spartito --sample\nt = threading.Thread(target=spin, args=(.1,)); t.start()\nspin(.5)\nt.join()\n'done'")
+    code = "t = threading.Thread(target=spin, args=('both.seen',)); t.start()\nspin('both.seen')\nt.join()\n'done'"
+    cell = seen(kernel, f"%%spartito --sample -o both\n{code}", "both", lambda found: min(spins(found)) > 10)
     here, before = f"In[{cell.count}]", f"In[{cell.count - 1}]"
     assert cell.value == "'done'" and cell.stderr == ""
-    paths = call_paths(cell)
+    paths = call_paths(model(cell))
     assert paths[here, f"{here}:<module>", f"{before}:spin"]["metrics"]["samples"]["incl"] > 10
     # a thread may be seen before its first Python function, and after its last
     assert {path[0] for path in paths} - {"<no Python code>"} == {here, "threading:Thread._bootstrap"}
@@ -96,26 +125,27 @@ def test_samples_of_a_cell_are_those_of_its_code(kernel):
 
 @samples
 def test_samples_beside_calls_meet_them(kernel):
-    cell = kernel.ok("%%spartito --sample --calls\nspin(.5)")
+    code = "%%spartito --sample --calls -o called\nspin('called.seen')"
+    cell = seen(kernel, code, "called", lambda found: spins(found)[0] > 10)
     here = f"In[{cell.count}]"
-    cells = ((path, row) for path, row in call_paths(cell).items() if path[:2] == (here, f"{here}:<module>"))
+    cells = ((path, row) for path, row in call_paths(model(cell)).items() if path[:2] == (here, f"{here}:<module>"))
     (row,) = (row for path, row in cells if path[-1].endswith(":spin"))
     assert row["visits"] == 1 and row["metrics"]["samples"]["incl"] > 10
 
 
 @samples
 def test_a_statement_is_sampled(kernel):
-    cell = kernel.ok("%spartito --sample spin(.3)")
-    assert any(path[-1].endswith(":spin") and row["metrics"]["samples"]["incl"] > 5 for path, row in call_paths(cell).items())
+    cell = seen(kernel, "%spartito --sample -o stated spin('stated.seen')", "stated", lambda found: spins(found)[0] > 5)
+    assert spins(model(cell))[0] > 5
     none_left(kernel.directory)
 
 
 @samples
 def test_the_sampler_ends_with_an_error_and_an_interrupt(kernel):
-    cell = kernel.run("%%spartito --sample\nspin(.1)\n1 / 0")
+    cell = kernel.run("%%spartito --sample\nsum(range(10**6))\n1 / 0")
     assert cell.error[0] == "ZeroDivisionError" and len(cell.displays) == 1
     none_left(kernel.directory)
-    running = kernel.begin("%%spartito --sample\nprint('now', flush=True)\nspin(600)").until("now")
+    running = kernel.begin("%%spartito --sample\nprint('now', flush=True)\nspin('never')").until("now")
     assert [command for command in samplers() if any(str(kernel.directory) in word for word in command)]
     kernel.interrupt()
     cell = running.end()
@@ -167,10 +197,12 @@ def test_samples_of_memory_record_no_calls(kernel):
 
 
 def test_waits_of_a_cell(kernel):
-    cell = kernel.ok(
-        "%%spartito --waits\nlock = threading.Lock()\nheld = threading.Event()\ndef hold():\n    with lock:\n        held.set()\n"
-        "        time.sleep(.2)\nt = threading.Thread(target=hold); t.start()\nheld.wait()\nwith lock: pass\nt.join()"
+    code = (
+        "%%spartito --waits -o held\nlock = threading.Lock()\nheld = threading.Event()\ndef hold():\n    with lock:\n"
+        "        held.set()\n        while not os.path.exists('held.seen'): time.sleep(.01)\n"
+        "t = threading.Thread(target=hold); t.start()\nheld.wait()\nwith lock: pass\nt.join()"
     )
+    cell = seen(kernel, code, "held", lambda found: any(w["open"] and w["kind"] == "lock" for w in found.locks()["waits"]))
     text = cell.displays[0]["text/plain"]
     assert cell.stderr == "" and re.search(rf"Lock made at In\[{cell.count}\]:2 .*In\[{cell.count}\]:hold", text)
 
