@@ -200,7 +200,7 @@ f()
 spartito.stop()
 """
     command = [sys.executable, "-c", program, tmp_path / "a", tmp_path / "b"]
-    subprocess.run(command, cwd=extension, check=True, timeout=60)
+    subprocess.run(command, cwd=extension, check=True, timeout=200)
     for name, times in (("a", 1), ("b", 2)):
         paths = tree([sys.executable, "-m", "spartito"], tmp_path / name)
         assert paths["<module> f work middle leaf"] == 3 * times

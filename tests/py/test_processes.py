@@ -52,12 +52,14 @@ def experiment(tmp_path, spartito):
 def test_pool_that_is_terminated(experiment, method):
     x = experiment(f"""
         import multiprocessing
+        def begun(both): both.wait()
         def task(n): return leaf() + leaf()
         def stuck(ready): leaf(); ready.set(); time.sleep(300)
         if __name__ == "__main__":
             context = multiprocessing.get_context("{method}")
             ready = context.Manager().Event()
-            with context.Pool(2) as pool:
+            # none is ended before it is recorded
+            with context.Pool(2, begun, (context.Barrier(2),)) as pool:
                 print(sum(pool.map(task, range(50))), leaf())
                 pool.apply_async(stuck, (ready,))
                 ready.wait()
@@ -243,6 +245,7 @@ def test_fork_while_threads_record(experiment):
             while not done.is_set():
                 leaf()
                 counts[n] += 1
+                if counts[n] > 100_000: time.sleep(0.001)  # forks may take long
         def child():
             for _ in range(100): mine()
         def mine(): pass

@@ -43,16 +43,16 @@ def test_the_source_of_a_cell_is_kept_in_each_measurement(tmp_path, file):
 
 def test_what_an_event_costs_is_found_once(tmp_path):
     """And anew where events are of another kind."""
+    names = ("a", "b", "traced0", "c0", "traced1", "c1", "traced2", "c2")
     run(
         tmp_path,
-        "for name, settings in (('a', {}), ('b', {}), ('traced', {'trace': '1'}), ('c', {})):\n"
-        "    start(name, **settings)\n"
-        "    measure.stop()\n",
+        f"for name in {names}:\n    start(name, **({{'trace': '1'}} if 'traced' in name else {{}}))\n    measure.stop()\n",
     )
-    processes = {name: Model(str(tmp_path / name)).info()["processes"][0] for name in ("a", "b", "traced", "c")}
+    processes = {name: Model(str(tmp_path / name)).info()["processes"][0] for name in names}
     costs = {name: (process["cost_in"], process["cost_out"]) for name, process in processes.items()}
     assert costs["a"] == costs["b"] and sum(costs["a"]) > 0
-    assert len({costs["b"], costs["traced"], costs["c"]}) == 3
+    # what is found anew may be the same by chance, but not each time
+    assert 3 in [len({costs["b"], costs[f"traced{n}"], costs[f"c{n}"]}) for n in range(3)], costs
 
 
 def test_what_a_function_was_long_ago_is_forgotten(tmp_path):
@@ -120,7 +120,7 @@ def test_a_child_of_fork_leaves_what_is_over_to_its_parent(tmp_path):
         "status = os.waitpid(child, 0)[1]\n"
         "go.release()\n"
         "thread.join()\n"
-        "end = time.monotonic() + 20\n"
+        "end = time.monotonic() + 100\n"
         "while kept() and time.monotonic() < end: time.sleep(0.001)  # it may be joined a moment before its end\n"
         "assert status == 0 and not kept()\n",
     )
