@@ -19,11 +19,12 @@ BETWEEN = ("sh", "bash", "dash", "zsh", "ksh", "env", "nice", "time", "timeout",
 class Ranks:
     """The ranks that all run this command."""
 
-    __slots__ = ("libraries", "rank", "size", "wrappers")
+    __slots__ = ("job", "libraries", "rank", "size", "wrappers")
 
-    def __init__(self, rank: int, size: int, wrappers: str, libraries: tuple[str, ...]) -> None:
-        self.rank = rank
-        self.size = size
+    def __init__(self, job: world.World, wrappers: str, libraries: tuple[str, ...]) -> None:
+        self.job = job
+        self.rank = job.rank
+        self.size = job.size
         self.wrappers = wrappers  # path
         self.libraries = libraries  # names of the MPI's own, one of which is there
 
@@ -57,6 +58,7 @@ def find() -> Ranks | None:
         kind = likely if likely in there or not there else there[0]
     if kind not in there:
         if job.rank:
+            job.let_speak()
             raise SystemExit(1)
         raise Refused(f"Spartito was built without {NAMES[kind]}: start it without mpiexec")
-    return Ranks(job.rank, job.size, os.path.join(here, WRAPPERS[kind]), LIBRARIES[kind])
+    return Ranks(job, os.path.join(here, WRAPPERS[kind]), LIBRARIES[kind])

@@ -28,7 +28,7 @@ FILE = "ranks"
 HEAD, PLACE = 512, 160  # bytes
 WAITED = 5.0  # seconds after the directory was made in which ranks that have not come are waited for
 YOUNG, FRESH = 600.0, 60.0  # seconds for which ranks may join: with a key that is the job's own, with another
-MEETING = 10.0  # seconds after which someone who has not said the name of the directory never will
+MEETING = 10.0  # seconds after which someone who has not said what it has to, as the name of the directory, never will
 UNLOCKED = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)  # a file system without locks
 
 
@@ -134,7 +134,7 @@ class Crew:
         return Ranks(os.pread(self.fd, HEAD + self.world.size, 0))
 
     def _mine(self) -> bool:
-        until = time.monotonic() + 2  # the one who made the file writes its first line at once
+        until = time.monotonic() + MEETING  # the one who made the file writes its first line at once, if it gets to run
         while True:
             try:
                 found = self._roll()
@@ -155,6 +155,9 @@ class Crew:
             try:
                 _complete(claim, b"")
             except FileExistsError:
+                return False
+            if self._roll().roll[self.world.rank] != ".":  # somebody took it since this one looked, and gave up the claim
+                os.unlink(claim)
                 return False
         self._lock_shared()
         self._write("-", b"j")
@@ -185,8 +188,9 @@ class Crew:
     def _lock_shared(self) -> None:
         import fcntl
 
-        # one who waits for others holds it alone for a moment, one who writes the summary for long
-        until = time.monotonic() + 0.25
+        # one who waits for others holds it alone for a moment, however long that takes on a busy machine; nobody writes the
+        # summary, for which it is held for long, while this rank is waited for
+        until = time.monotonic() + max(0.25, min(WAITED, self.time + WAITED - time.time()))
         while True:
             self.holds = self._lock(fcntl.LOCK_SH)
             if self.holds or not self.locks or time.monotonic() > until:

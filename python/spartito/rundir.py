@@ -205,7 +205,9 @@ class Directory:
     def no_script(self, status: int, files: int) -> bool:
         """The interpreter has said that it cannot open the script; what it ran before that is of no use to anyone."""
         statuses = [place.status for place in self.crew.places()] if self.crew else [status]
-        if not all(s is not None and os.WIFEXITED(s) and os.WEXITSTATUS(s) == 2 for s in statuses):
+        # mpiexec may end the others with a signal before they have looked for it
+        exits = [os.WEXITSTATUS(s) for s in statuses if s is not None and os.WIFEXITED(s)]
+        if not exits or any(e != 2 for e in exits):
             return False
         kind, path = script(self.command)
         return kind == "file" and files <= len(statuses) and not os.path.lexists(path)

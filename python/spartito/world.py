@@ -5,6 +5,7 @@ Intel MPI), Slurm's srun, whatever else speaks PMIx or PMI."""
 from __future__ import annotations
 
 import os
+import time
 
 from spartito.rundir import batch_job
 
@@ -12,6 +13,8 @@ OF_A_STEP = 0xFFFFFF00  # Slurm's numbers of steps from here on are batch script
 LARGEST = 1 << 24  # ranks
 LOCAL = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID")
 FAR = 8  # processes between a rank and its launcher: shells, wrappers
+# seconds that a rank on a busy machine may come later than another; Hydra waits for all ranks, and who reads the message for it
+SPEAKING, OF_HYDRA = 5.0, 0.5
 
 
 def _text(name: str) -> str:
@@ -46,6 +49,10 @@ class World:
         local = next(filter(lambda n: n >= 0, map(_number, LOCAL)), rank)
         self.speaks = local == 0  # says for its node what all would say
         self.meeting = ".spartito-" + hashed(self.key)  # the file that tells the directory's name
+
+    def let_speak(self) -> None:
+        """Before a rank ends that leaves it to another to say what is wrong: most launchers end all when the first has failed."""
+        time.sleep(OF_HYDRA if self.manager == "hydra" else SPEAKING)
 
 
 def _weak(rank: int, size: int, manager: str, command: list[str]) -> World:

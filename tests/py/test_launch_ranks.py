@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`mpiexec -n N spartito run …`: the launchers of all ranks make one experiment and say one thing at its end."""
 
+import fcntl
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -26,6 +29,13 @@ def mpiexec(request):
     if not shutil.which(words[0]):
         pytest.skip(f"{words[0]} is not installed")
     return words + (["--allow-run-as-root", "--oversubscribe"] if request.param == "openmpi" else [])
+
+
+@pytest.fixture
+def spartito():
+    """One that waits for ranks that have not come as long as it takes on a busy machine."""
+    patient = "import sys\nfrom spartito import cli, ranks\nranks.WAITED = 100\nsys.exit(cli.main(sys.argv[1:]))"
+    return [PYTHON, "-c", patient]
 
 
 @pytest.fixture(autouse=True)
@@ -113,7 +123,7 @@ def test_two_jobs_at_once(spartito, mpiexec, tmp_path):
 def test_steps_of_one_script(spartito, mpiexec, tmp_path):
     """Each rank runs two commands, one after the other, through a shell."""
     program(tmp_path)
-    line = " ".join([*spartito, "run", "-q", "--", PYTHON, "solver.py"])
+    line = shlex.join([*spartito, "run", "-q", "--", PYTHON, "solver.py"])
     assert run([*mpiexec, "-n", "3", "sh"], "-c", f"{line} && {line}", cwd=tmp_path).returncode == 0
     names = experiments(tmp_path)
     assert len(names) == 2
@@ -201,9 +211,7 @@ def test_exit_statuses_are_the_ranks_own(spartito, tmp_path):
         p.stderr.close()
 
 
-def test_a_rank_that_comes_late(tmp_path):
-    # on a busy machine it may come very late
-    spartito = [PYTHON, "-c", "import sys\nfrom spartito import cli, ranks\nranks.WAITED = 100\nsys.exit(cli.main(sys.argv[1:]))"]
+def test_a_rank_that_comes_late(spartito, tmp_path):
     words = ["--", *program(tmp_path)]
     first = start(spartito, words, 0, 2, tmp_path)
     until = time.monotonic() + 100
@@ -217,11 +225,71 @@ def test_a_rank_that_comes_late(tmp_path):
     assert visits(spartito, tmp_path / name)["__main__:f"] == 20
 
 
-def test_directories_that_some_ranks_see(spartito, tmp_path):
+def crew(directory, rank, weak=False):
+    from spartito.ranks import Crew
+    from spartito.world import World
+
+    return Crew(str(directory), World(rank, 2, "slurm", "slurm:.4711.0.0", weak), True)
+
+
+def test_a_rank_that_comes_while_another_looks(tmp_path):
+    """Who waits for others has the file alone for a moment, which is long where he does not get to run."""
+    (tmp_path / "raw").mkdir()
+    first, second = crew(tmp_path, 0), crew(tmp_path, 1)
+    assert first.begin() and first._lock(fcntl.LOCK_EX)
+    joins = threading.Thread(target=second.begin)
+    joins.start()
+    joins.join(1)
+    first._lock(fcntl.LOCK_UN)
+    joins.join()
+    assert second.holds and not first._lock(fcntl.LOCK_EX)
+    first.close()
+    second.close()
+
+
+def test_a_place_that_was_taken_meanwhile(tmp_path, monkeypatch):
+    """Of two jobs with one key; the second one saw that the place is free before the first one took it."""
+    (tmp_path / "raw").mkdir()
+    first, second = crew(tmp_path, 0, True), crew(tmp_path, 0, True)
+    monkeypatch.setattr(second, "_mine", lambda: True)
+    assert first.begin() and not second.begin()
+    assert sorted(os.listdir(tmp_path)) == ["ranks", "raw"]
+    first.close()
+
+
+def test_the_one_who_speaks_comes_late(spartito, mpiexec, tmp_path):
+    """mpiexec may end all ranks as soon as one has failed."""
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x/mine").write_text("precious")
+    late = RANK + "if r == 0: time.sleep(2)\n"
+    spartito[2] = "import os, time\n" + late + spartito[2]
+    done = run([*mpiexec, "-n", "2", *spartito], "run", "-o", "x", "--", *program(tmp_path), cwd=tmp_path)
+    assert done.returncode != 0 and done.stderr.count("already exists and is not empty") == 1
+
+
+def test_a_rank_is_ended_before_it_looks_for_the_script(spartito, tmp_path):
+    """As mpiexec ends those that are behind when the first one has failed; they have recorded nothing of the program."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/sitecustomize.py").write_text(
+        "import os, time\nif os.getppid() == int(os.environ.get('BEHIND', 0)):\n    open('x.pid', 'w').write(str(os.getpid()))\n"
+        "    time.sleep(200)\n"
+    )
+    behind = [spartito[0], "-c", "import os\nos.environ['BEHIND'] = str(os.getpid())\n" + spartito[2]]
+    words, environment = ["--", PYTHON, "no_such.py"], {"PYTHONPATH": str(tmp_path / "site")}
+    ranks = [start(behind if r else spartito, words, r, 2, tmp_path, **environment) for r in range(2)]
+    wait_for(tmp_path / "x.pid")
+    assert "can't open file" in ranks[0].communicate(timeout=200)[1]
+    ranks[1].terminate()
+    ranks[1].communicate(timeout=200)
+    assert [p.returncode for p in ranks] == [2, -signal.SIGTERM]
+    assert sorted(os.listdir(tmp_path)) == ["site", "x.pid"]
+
+
+def test_directories_that_some_ranks_see(tmp_path):
     """Each node has a disk of its own: an experiment for each, which says whose ranks it has."""
     # a node's programs end when all its launchers have come
     program(tmp_path, "open(f'../x{r}', 'w').close()\nwhile not os.path.exists(f'../x{r ^ 1}'): time.sleep(0.01)\n")
-    ranks = []
+    ranks, spartito = [], [PYTHON, "-m", "spartito"]
     for r in range(4):
         node = tmp_path / f"node{r // 2}"
         node.mkdir(exist_ok=True)

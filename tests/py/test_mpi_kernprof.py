@@ -12,6 +12,11 @@ from mpi import KINDS, Mpi
 
 NAMED = "import os\nr = int(os.environ.get('OMPI_COMM_WORLD_RANK') or os.environ['PMI_RANK'])\n"
 BEGUN = "from mpi4py import MPI\nr = MPI.COMM_WORLD.rank\n"
+# one that waits for ranks that have not come as long as it takes on a busy machine
+PATIENT = (
+    "import sys\nfrom spartito import ranks\nfrom spartito.kernprof.command import main\nranks.WAITED = 100\nsys.exit(main())\n"
+)
+KERNPROF = [sys.executable, "-c", PATIENT]
 PROGRAM = "@profile\ndef f():\n    return 1\nfor i in range(10 ** r): f()\n"
 
 
@@ -31,7 +36,7 @@ def left(mpi):
 def test_a_file_for_each_rank(mpi, head, option):
     """Of ranks that begin MPI, and of ones that only are started as such."""
     (mpi.path / "script.py").write_text(head + PROGRAM, encoding="utf-8")
-    done = mpi.run(3, [sys.executable, "-m", "spartito.kernprof", option, "script.py"])
+    done = mpi.run(3, [*KERNPROF, option, "script.py"])
     assert done.returncode == 0, done.stderr
     name = "script.py.lprof" if option == "-l" else "script.py.prof"
     assert left(mpi) == ["script.py", name, *(f"{name}{rank}" for rank in range(3))]
@@ -48,19 +53,19 @@ def test_a_file_for_each_rank(mpi, head, option):
 
 def test_one_rank_has_one_file(mpi):
     (mpi.path / "script.py").write_text(BEGUN + PROGRAM, encoding="utf-8")
-    done = mpi.run(1, [sys.executable, "-m", "spartito.kernprof", "-b", "script.py"])
+    done = mpi.run(1, [*KERNPROF, "-b", "script.py"])
     assert done.returncode == 0, done.stderr
     assert left(mpi) == ["script.py", "script.py.prof"] and calls(mpi.path / "script.py.prof", "f") == 1
 
 
 def test_all_ranks_refuse_as_one(mpi):
-    done = mpi.run(2, [sys.executable, "-m", "spartito.kernprof", "-l", "nothing.py"])
+    done = mpi.run(2, [*KERNPROF, "-l", "nothing.py"])
     assert done.returncode == 1 and "kernprof: Could not find script 'nothing.py'" in done.stderr
     assert left(mpi) == []
 
 
 def test_view_once(mpi):
     (mpi.path / "script.py").write_text(NAMED + PROGRAM, encoding="utf-8")
-    done = mpi.run(2, [sys.executable, "-m", "spartito.kernprof", "-bv", "script.py"])
+    done = mpi.run(2, [*KERNPROF, "-bv", "script.py"])
     assert done.returncode == 0 and done.stdout.count("Ordered by: standard name") == 1
     subprocess.run([sys.executable, "-c", "import pstats; pstats.Stats('script.py.prof')"], cwd=mpi.path, check=True)

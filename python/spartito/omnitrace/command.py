@@ -71,6 +71,7 @@ def _start(asked: Asked, flags: list[str]) -> int:
         directory = place.create(variables, command, world=world)
     except Refused as e:
         if world and not world.speaks:
+            world.let_speak()
             return e.status
         raise
     speaks = not world or world.speaks
@@ -89,6 +90,7 @@ def _start(asked: Asked, flags: list[str]) -> int:
         except OSError:
             pass
         if world and not world.speaks:
+            world.let_speak()
             return e.status
         raise
     return launch.finish(status, directory.path, lambda: _afterwards(directory, status, variables.measured, asked))

@@ -91,6 +91,7 @@ def _start(asked: Asked) -> int:
         directory = place.create(variables, command, world=world)
     except Refused as e:
         if world and not world.speaks:
+            world.let_speak()
             return e.status
         raise
     speaks = not world or world.speaks
@@ -109,6 +110,7 @@ def _start(asked: Asked) -> int:
         except OSError:
             pass
         if world and not world.speaks:
+            world.let_speak()
             return e.status
         raise
     return launch.finish(status, directory.path, lambda: _afterwards(directory, status, measured))

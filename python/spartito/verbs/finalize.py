@@ -33,6 +33,8 @@ def main(values: dict[str, object], operands: list[str]) -> int:
             status = 1
             if not ranks:
                 complain(str(e))
+            elif ranks.rank:
+                ranks.job.let_speak()
     return status
 
 

@@ -21,6 +21,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     except (Refused, Error, OSError):
         # all ranks fail alike, and one says why
         if ranks and ranks.rank:
+            ranks.job.let_speak()
             return 1
         raise
     if ranks and ranks.rank:

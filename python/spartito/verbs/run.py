@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from spartito.world import World
 
 HELPERS = 0.3  # seconds
-SPEAKING = 0.5  # seconds
 USAGE = 2
 SAMPLE = "524288"  # bytes between two samples of memory, where only --limit-rss asks for them
 
@@ -135,11 +134,11 @@ def main(given: dict[str, object], command: list[str]) -> int:
 
 
 def _is_silent(world: World | None) -> bool:
-    """Whether another rank says what is wrong; it gets the time to: mpiexec ends all when the first one has failed."""
-    silent = bool(world and not world.speaks)
-    if silent:
-        time.sleep(SPEAKING)
-    return silent
+    """Whether another rank says what is wrong; it gets the time to."""
+    if not world or world.speaks:
+        return False
+    world.let_speak()
+    return True
 
 
 def _refused(directory: Directory, status: int) -> None:
