@@ -6,10 +6,12 @@ import shutil
 import struct
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from rawfile import CART, COMM, MPI, NOT_TOLD, WIN, Raw
+from spartito.rundir import PID
 
 KINDS = ("openmpi", "mpich")
 LIBRARIES = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib")
@@ -36,6 +38,23 @@ def half(word):
 
 def signed(word):
     return -1 if word is None else word - 2**64 if word >= 2**63 else word
+
+
+def all_gone(directory, seconds=100):
+    """mpiexec may end before the processes that it has killed, on a busy machine for long."""
+    end = time.monotonic() + seconds
+    for path in (directory / "raw").glob("*.raw"):
+        (pid,) = struct.unpack_from("=i", path.read_bytes(), PID)
+        while runs(pid):
+            assert time.monotonic() < end, f"process {pid} does not end"
+            time.sleep(0.02)
+
+
+def runs(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 class Mpi:
@@ -66,7 +85,7 @@ class Mpi:
             (directory / "libmpi.so.12").symlink_to(real)
         return directory
 
-    def run(self, n, words, timeout=100, **more):
+    def run(self, n, words, timeout=250, **more):
         """mpiexec -n N words: a finished process. Each variable in more is added to the environment."""
         command = [f"mpiexec.{self.kind}", "-n", str(n), *map(str, words)]
         return subprocess.run(command, cwd=self.path, env={**self.environment, **more}, text=True, capture_output=True,
@@ -85,6 +104,8 @@ class Mpi:
         front = [sys.executable, "-m", "spartito", "run", "-q", "-o", directory, *(["--trace"] if trace else []), *options]
         done = self.run(n, [*within, *front, "--", sys.executable, "program.py", *words], **more)
         assert fails or done.returncode == 0, done.stdout + done.stderr
+        if done.returncode:
+            all_gone(directory)
         return Measured(done, directory)
 
 

@@ -101,20 +101,45 @@ def test_unhandled_signal_to_the_launcher(spartito, tmp_path):
         assert p.wait(150) == -signal.SIGTERM
 
 
-COUNTING = """
-import os, signal, sys, time
-caught = []
+# two signals of a kind that wait for the same process at once are one: the next is sent when nobody in the group has one left
+SETTLED = """
+import os, re, signal, time
+from pathlib import Path
+def waits(pid):
+    try:
+        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        text = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+    pending = [int(mask, 16) for mask in re.findall(r"(?:Sig|Shd)Pnd:\\s*(\\w+)", text)]
+    return int(words[2]) == group and any(mask >> signal.SIGUSR1 - 1 & 1 for mask in pending)
+def settle(number):
+    end = time.monotonic() + 100
+    while not os.path.exists(f"caught{number}") or any(waits(name) for name in os.listdir("/proc") if name.isdigit()):
+        assert time.monotonic() < end, os.listdir()
+        time.sleep(0.01)
+"""
+COUNTING = (
+    SETTLED
+    + """
+import sys
+caught, group = [], os.getpgrp()
+def catch(number, frame):
+    caught.append(signal.Signals(number).name)
+    open(f"caught{len(caught)}", "w").close()
 for n in (signal.SIGTERM, signal.SIGUSR1):
-    signal.signal(n, lambda n, _: caught.append(signal.Signals(n).name))
+    signal.signal(n, catch)
 open("ready", "w").close()
 if sys.argv[1] == "itself":
-    for _ in range(5):
+    for i in range(5):
         os.killpg(0, signal.SIGUSR1)
-        time.sleep(0.1)
+        settle(i + 1)
+    open("sent", "w").close()
 while "SIGTERM" not in caught:
     time.sleep(0.05)
 print(*caught)
 """
+)
 
 
 def test_many_open_descriptors(spartito, tmp_path):
@@ -131,17 +156,23 @@ def test_many_open_descriptors(spartito, tmp_path):
 
 
 @pytest.mark.parametrize("who", ["another", "itself"])
-def test_signals_to_the_group_come_once(spartito, tmp_path, who):
+def test_signals_to_the_group_come_once(spartito, tmp_path, monkeypatch, who):
     """The launcher gets them too, and they do not say so; what is meant for it alone still reaches the program."""
     command = [*spartito, "run", "-q", "--", PYTHON, "-c", COUNTING, who]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True) as p:
         wait_for(tmp_path / "ready")
         if who == "another":
+            monkeypatch.chdir(tmp_path)
+            known = {"group": p.pid}
+            exec(SETTLED, known)
             for n in range(5):
                 (p.send_signal if n == 2 else lambda number: os.killpg(p.pid, number))(signal.SIGUSR1)
-                time.sleep(0.1)
+                known["settle"](n + 1)
         else:
-            time.sleep(0.8)
+            settled = time.monotonic() + 150
+            while not (tmp_path / "sent").exists():
+                assert time.monotonic() < settled and p.poll() is None
+                time.sleep(0.02)
         p.send_signal(signal.SIGTERM)
         assert p.communicate(timeout=150)[0].split() == ["SIGUSR1"] * 5 + ["SIGTERM"]
     assert p.returncode == 0

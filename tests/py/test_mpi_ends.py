@@ -13,7 +13,7 @@ import pytest
 from rawfile import Raw
 from scorep_helpers import DROPIN
 
-from mpi import Measured, Rank, mpi  # noqa: F401
+from mpi import Measured, Rank, all_gone, mpi  # noqa: F401
 
 SPARTITO = [sys.executable, "-m", "spartito"]
 KILLED = """
@@ -91,10 +91,11 @@ def test_a_rank_that_hangs(mpi):  # noqa: F811
         end = time.monotonic() + 100
         # what they record is in the files while they run
         while not all((mpi.path / f"ready{r}").exists() for r in range(2)) or last_of(p, mpi) != stuck:
-            assert time.monotonic() < end and p.poll() is None, p.communicate()
+            assert time.monotonic() < end and p.poll() is None, last_of(p, mpi)
             time.sleep(0.05)
         p.send_signal(signal.SIGTERM)
         p.communicate(timeout=100)
+    all_gone(mpi.path / "x")
     assert last_of(p, mpi) == stuck
     text = said(mpi.path / "x")
     assert "ended abruptly in MPI_Barrier, called by __main__:<module> (" in text

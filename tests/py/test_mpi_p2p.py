@@ -11,7 +11,7 @@ from rawfile import Raw
 from mpi import Rank, mpi  # noqa: F401
 
 START = """
-import threading
+import threading, time
 import numpy as np
 from mpi4py import MPI
 c = MPI.COMM_WORLD
@@ -52,7 +52,7 @@ if me == 1:
     assert (s.source, s.tag, s.Get_count(MPI.DOUBLE)) == (0, 1, 2)
     c.Probe(0, 2, s)
     c.Recv(y, 0, 2)
-    while not c.Iprobe(0, 3): pass
+    while not c.Iprobe(0, 3): time.sleep(0.001)
     c.Recv(y, 0, 3)
     c.Recv(y, MPI.PROC_NULL, 4)
 c.Sendrecv(x, next, 5, y, before, 5)
@@ -92,16 +92,16 @@ c.Barrier()
 a = c.Irecv(y, before, 4)
 c.Barrier()
 b = c.Irsend(x, next, 4)
-while not MPI.Request.Testall([a, b]): pass
+while not MPI.Request.Testall([a, b]): time.sleep(0.001)
 a, b = c.Irecv(y, before, 5), c.Isend(x, next, 5)
-while not a.Test(): pass
-while not b.Test(): pass
+while not a.Test(): time.sleep(0.001)
+while not b.Test(): time.sleep(0.001)
 a, b = c.Irecv(y, before, 6), c.Isend(x, next, 6)
 done = 0
-while done < 2: done += MPI.Request.Testany([a, b])[0] not in (MPI.UNDEFINED,)
+while done < 2: done += MPI.Request.Testany([a, b])[0] not in (MPI.UNDEFINED,); time.sleep(0.001)
 a, b = c.Irecv(y, before, 7), c.Isend(x, next, 7)
 done = 0
-while done < 2: done += len(MPI.Request.Testsome([a, b]) or ())
+while done < 2: done += len(MPI.Request.Testsome([a, b]) or ()); time.sleep(0.001)
 """
 
 
@@ -286,7 +286,7 @@ if me == 1:
     assert c.recv(source=0, tag=1) == thing
     assert c.irecv(source=0, tag=2).wait() == thing
     m = None
-    while m is None: m = c.improbe()
+    while m is None: time.sleep(0.001); m = c.improbe()
     r = m.irecv(); assert r.wait() == 5
     m = c.Mprobe(); m.Recv(y)
 if me == 0:
