@@ -2,16 +2,22 @@
 /* The cost of measuring, measured: a loop of empty calls without and with the hook.
  *
  * In all a call costs (with - without) / calls more. Of that, what lies between the two stamps of the callee is in its
- * own interval: the mean recorded duration, less what an empty call takes without us, of which about half lies between
- * the stamps. The rest is in the caller's. */
+ * own interval: the mean recorded duration in the same round, less what an empty call takes without us, of which about
+ * half lies between the stamps. The rest is in the caller's. */
 #include "hook/hook.h"
 
 #include <signal.h>
 
-enum { CALLS = 500, ROUNDS = 4 };
+/* Many short rounds: on a busy machine one that nobody interrupts is among them. */
+enum { CALLS = 125, ROUNDS = 16 };
 
-static PyObject *loop;   /* owned: compiled code, while calibrating */
-static uint64_t without; /* ticks for CALLS calls */
+/* CALLS calls, in ticks. */
+struct round {
+	uint64_t all, inside; /* inside: the recorded durations of `empty` */
+};
+
+static PyObject *loop;       /* owned: compiled code, while calibrating */
+static struct round without; /* all 0: it cannot be measured here */
 
 /* What was found last: a notebook's kernel measures again and again, each time in the same way. */
 static struct known {
@@ -27,30 +33,45 @@ static const char source[] = "def empty():\n"
                              "        empty()\n"
                              "calls()\n";
 
-/* The shortest of a few rounds; 0: it cannot be measured here. */
-static uint64_t rounds(PyObject *globals, struct sp_thread *t)
+/* The recorded durations of `empty` together: the node with that many visits. */
+static uint64_t recorded(const struct sp_thread *t)
 {
-	uint64_t best = UINT64_MAX;
+	for (const struct sp_raw_chunk *c = t->node_chunk; c; c = (const struct sp_raw_chunk *)c->reserved[0]) {
+		const struct sp_raw_node *n = (const struct sp_raw_node *)(c + 1);
+		for (uint64_t i = 0; i < c->used; i++)
+			if (n[i].parent != SP_RAW_NONE && n[i].visits >= CALLS) /* else it holds values of metrics */
+				return n[i].incl;
+	}
+	return 0;
+}
+
+/* The shortest of the rounds; all 0: it cannot be measured here. */
+static struct round rounds(PyObject *globals, struct sp_thread *t)
+{
+	struct round best = {UINT64_MAX, 0};
+	uint64_t before = 0;
 	for (int i = 0; i < ROUNDS; i++) {
 		if (t && t->traced)
 			sp_thread_events_rewind(t);
 		uint64_t start = sp_ticks();
 		PyObject *r = PyEval_EvalCode(loop, globals, globals);
-		uint64_t d = sp_ticks() - start;
+		uint64_t all = sp_ticks() - start;
 		if (!r)
-			return 0;
+			return (struct round){0};
 		Py_DECREF(r);
-		if (d < best)
-			best = d;
+		uint64_t inside = t ? recorded(t) : 0;
+		if (all < best.all)
+			best = (struct round){all, inside - before};
+		before = inside;
 	}
 	return best;
 }
 
 /* Signals wait meanwhile: an exception of the program's handler would end in our loop. One that came before, or that
  * another thread takes, does so all the same: the exception is the caller's. */
-static uint64_t run(struct sp_thread *t)
+static struct round run(struct sp_thread *t)
 {
-	uint64_t best = 0;
+	struct round best = {0};
 	sigset_t all, before;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -76,7 +97,7 @@ static bool is_known(const struct sp_hook *h)
 void sp_calibrate_before(const struct sp_hook *h)
 {
 	Py_CLEAR(loop);
-	without = 0;
+	without = (struct round){0};
 	if (is_known(h)) {
 		sp_process.header->cost_in_ps = known.in_ps;
 		sp_process.header->cost_out_ps = known.out_ps;
@@ -85,18 +106,6 @@ void sp_calibrate_before(const struct sp_hook *h)
 	loop = Py_CompileString(source, "(calibration)", Py_file_input);
 	if (loop)
 		without = run(NULL);
-}
-
-/* The shortest recorded duration of `empty`: the node with that many visits. */
-static uint64_t recorded(const struct sp_thread *t)
-{
-	for (const struct sp_raw_chunk *c = t->node_chunk; c; c = (const struct sp_raw_chunk *)c->reserved[0]) {
-		const struct sp_raw_node *n = (const struct sp_raw_node *)(c + 1);
-		for (uint64_t i = 0; i < c->used; i++)
-			if (n[i].parent != SP_RAW_NONE && n[i].visits >= CALLS) /* else it holds values of metrics */
-				return n[i].incl / n[i].visits;
-	}
-	return 0;
 }
 
 /* What the calibration traces is thrown away with the chunk it is in. A small memory limit may leave too small a one.
@@ -113,10 +122,10 @@ void sp_calibrate_after(struct sp_thread *t)
 		return;
 	if (t->traced && !fits(t))
 		sp_thread_events_hold(t);
-	uint64_t with = run(t);
-	if (with > without && without) {
-		double pair = (double)(with - without) / CALLS, empty = (double)without / CALLS / 2;
-		double in = (double)recorded(t) - empty;
+	const struct round with = run(t);
+	if (with.all > without.all && without.all) {
+		double pair = (double)(with.all - without.all) / CALLS, empty = (double)without.all / CALLS / 2;
+		double in = (double)with.inside / CALLS - empty;
 		in = in < 0 ? 0 : in > pair ? pair : in;
 		sp_process_sync();
 		const struct sp_raw_header *h = sp_process.header;
