@@ -56,8 +56,10 @@ def test_balance_over_processes(spartito, made):
     assert work["incl"]["imbalance"] == pytest.approx(work["incl"]["max"] - work["incl"]["mean"])
     assert work["incl"]["percent"] == pytest.approx(100 * (work["incl"]["max"] / work["incl"]["mean"] - 1))
     assert found["rows"] == sorted(found["rows"], key=lambda row: -row["excl"]["imbalance"])
+    assert work["incl"]["max_unit"] == times.index(max(times))  # of children that stood still for a while it may be any
     assert rows["__main__:write"]["units"] == 1
-    assert rows["__main__:write"]["incl"]["max_unit"] == work["incl"]["max_unit"]
+    (writes,) = [i for i, part in enumerate(parts) if any(row["name"] == "__main__:write" for row in part["rows"])]
+    assert rows["__main__:write"]["incl"]["max_unit"] == writes != 0
     idle = {row["name"]: row["idle"] for row in found["idle"]}
     assert idle["__main__:child"] == [work["incl"]["min_unit"]]
 

@@ -156,7 +156,7 @@ helper.returncode = 0  # nobody waits for it
 def test_helpers_may_end_first(tmp_path):
     patient = "from spartito import cli\nfrom spartito.verbs import run\nrun.HELPERS = 60\nsys.exit(cli.main(sys.argv[1:]))"
     words = ("run", "-q", "--trace", "--compress", "-o", "x", "--", sys.executable, "-c", HELPER)
-    done = run([sys.executable, "-c", "import sys\n" + patient], *words, cwd=tmp_path, timeout=120)
+    done = run([sys.executable, "-c", "import sys\n" + patient], *words, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert [p["end"] for p in _analyse.Model(str(tmp_path / "x")).info()["processes"]] == ["normal", "normal"]
 

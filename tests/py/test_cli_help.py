@@ -136,7 +136,7 @@ def test_completion_in_zsh(completing):
     def until(mark):
         said = b""
         while mark not in said:
-            assert select.select([fd], [], [], 60)[0], said
+            assert select.select([fd], [], [], 200)[0], said
             said += os.read(fd, 4096)
         return said
 

@@ -28,7 +28,7 @@ def run(made, tmp_path):
 
 def report(run, *words, status=0):
     command = [sys.executable, "-m", "spartito", "report", "--lines", *words, run]
-    done = subprocess.run(list(map(str, command)), capture_output=True, encoding="utf-8", timeout=60)
+    done = subprocess.run(list(map(str, command)), capture_output=True, encoding="utf-8", timeout=200)
     assert done.returncode == status, done.stderr
     return done
 
@@ -227,10 +227,10 @@ def test_lines_alone_are_summed_up_without_calls(tmp_path, spartito):
     text = "import threading\ndef f():\n    pass\nt = threading.Thread(target=f)\nt.start()\nt.join()\n"
     (tmp_path / "program.py").write_text(text, encoding="utf-8")
     words = ["run", "--lines-only", "--lines", "f", "-o", "x", "--", sys.executable, "program.py"]
-    done = subprocess.run([*map(str, [*spartito, *words])], cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=60)
+    done = subprocess.run([*map(str, [*spartito, *words])], cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=200)
     said = done.stderr.splitlines()
     assert done.returncode == 0 and len(said) == 3, done.stderr
     assert said[1].startswith("spartito: program took ") and said[2] == "next: spartito report --lines x"
     command = [*map(str, spartito), "report", "x"]
-    shown = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=60).stdout
+    shown = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=200).stdout
     assert "no calls were recorded; --lines shows the lines\n" in shown

@@ -53,7 +53,7 @@ def forks(tmp_path_factory):
 
 def spartito(*words):
     command = [sys.executable, "-m", "spartito", *map(str, words)]
-    return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120)
+    return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=200)
 
 
 def test_a_file_for_each_process(forks, tmp_path):

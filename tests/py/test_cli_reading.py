@@ -279,17 +279,18 @@ def interrupt_conversion(spartito, tmp_path, count):
     """Status and stderr of a conversion that got Ctrl-C after it began to write, or None when it was faster."""
     (tmp_path / "program.py").write_text(f"def leaf(): pass\nfor i in range({count}): leaf()")
     shutil.rmtree(tmp_path / "x", ignore_errors=True)
-    run(spartito, "run", "-q", "--trace", "-o", "x", "--", "program.py", cwd=tmp_path, timeout=120)
+    run(spartito, "run", "-q", "--trace", "-o", "x", "--", "program.py", cwd=tmp_path)
     before = sorted(p.name for p in tmp_path.iterdir())
     command = [*spartito, "convert", "x", "--to", "speedscope", "-o", "y.json"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
-        end = time.monotonic() + 60
+        end = time.monotonic() + 200
         while p.poll() is None and sorted(q.name for q in tmp_path.iterdir()) == before:
             assert time.monotonic() < end
             time.sleep(0.005)
         p.send_signal(signal.SIGINT)
-        said = p.communicate(timeout=60)[1]
-    if p.returncode == 0:
+        said = p.communicate(timeout=200)[1]
+    if (tmp_path / "y.json").exists():  # whole: that file was written when the signal came
+        json.loads((tmp_path / "y.json").read_bytes())
         (tmp_path / "y.json").unlink()
         return None
     assert sorted(q.name for q in tmp_path.iterdir()) == before

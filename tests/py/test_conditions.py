@@ -25,7 +25,7 @@ def recorded(*options, argument="1"):
     (place / "prog.py").write_text(PROGRAM)
     target = place / f"x{len(list(place.iterdir()))}"
     command = [sys.executable, "-m", "spartito", "run", "-q", *options, "-o", target, "--", sys.executable, place / "prog.py"]
-    subprocess.run([*command, argument], check=True, timeout=120)
+    subprocess.run([*command, argument], check=True, timeout=200)
     return str(target), Model(str(target)).info()
 
 

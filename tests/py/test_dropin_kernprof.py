@@ -46,7 +46,7 @@ def clean():
 
 
 def out(place, *words):
-    done = subprocess.run(list(map(str, words)), cwd=place, capture_output=True, encoding="utf-8", env=clean(), timeout=120)
+    done = subprocess.run(list(map(str, words)), cwd=place, capture_output=True, encoding="utf-8", env=clean(), timeout=200)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return done.stdout
 

@@ -133,7 +133,7 @@ print("end")
 @pytest.mark.parametrize("hook", HOOKS)
 def test_disk_full_by_the_trace(tmp_path, spartito, small_disk, hook):
     p = start(tmp_path, spartito, FILLING.replace("COUNT", "1500000"), "--trace", "--hook", hook, "-o", str(small_disk / "x"))
-    out, err = p.communicate(timeout=120)
+    out, err = p.communicate(timeout=200)
     assert (p.returncode, out) == (0, "end\n"), err
     model = analyse.Model(str(small_disk / "x"))
     rows = {row["name"]: row for row in model.flat()}
@@ -148,7 +148,7 @@ def test_disk_full_by_the_trace(tmp_path, spartito, small_disk, hook):
 def test_disk_full_before_the_start(tmp_path, spartito, small_disk):
     (small_disk / "filler").write_bytes(b"x" * (4 << 20))
     p = start(tmp_path, spartito, FILLING.replace("COUNT", "10"), "-o", str(small_disk / "x"))
-    out, err = p.communicate(timeout=60)
+    out, err = p.communicate(timeout=200)
     assert len(err.strip().splitlines()) == 1, err
     assert str(small_disk / "x") in err
     assert "Traceback" not in err
@@ -160,7 +160,7 @@ def test_file_size_limit(tmp_path, spartito):
     """RLIMIT_FSIZE must bring no SIGXFSZ to the program."""
     (tmp_path / "program.py").write_text(FILLING.replace("COUNT", "300000"))
     p = subprocess.run([*spartito, "run", "-q", "--trace", "-o", "x", "--", sys.executable, "program.py"], cwd=tmp_path,
-                       capture_output=True, text=True, timeout=60,
+                       capture_output=True, text=True, timeout=200,
                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)))
     assert (p.returncode, p.stdout) == (0, "end\n"), p.stderr
 
@@ -192,7 +192,7 @@ def test_calls_without_room_close_none_that_are_recorded(tmp_path, spartito, hoo
     """The trace fills the file up to its limit; then a recursion needs a larger stack than there is room for."""
     (tmp_path / "program.py").write_text(RECURSION)
     command = [*spartito, "run", "-q", "--trace", "--hook", hook, "-o", "x", "--", sys.executable, "program.py"]
-    p = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60,
+    p = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=200,
                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)))
     assert (p.returncode, p.stdout) == (0, "end\n"), p.stderr
     model, counts = visits(tmp_path)
@@ -208,7 +208,7 @@ def test_calls_without_room_close_none_that_are_recorded(tmp_path, spartito, hoo
 def test_address_space_limit(tmp_path, spartito):
     code = "import resource\nresource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20))\n" + FILLING.replace("COUNT", "300000")
     p = start(tmp_path, spartito, code, "--trace")
-    out, err = p.communicate(timeout=60)
+    out, err = p.communicate(timeout=200)
     assert (p.returncode, out) == (0, "end\n"), err
     assert visits(tmp_path)[1]["__main__:leaf"] == 300000
 
@@ -219,7 +219,7 @@ with open("/proc/self/status") as f:
     print([line.split()[1] for line in f if line.startswith("VmHWM")][0])
 """
     p = start(tmp_path, spartito, code, "--trace", "--memory", "8M", "--when-full", "flush")
-    out, err = p.communicate(timeout=120)
+    out, err = p.communicate(timeout=200)
     assert p.returncode == 0, err
     plain = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True)
     more = (int(out.split()[-1]) - int(plain.stdout.split()[-1])) / 1024
@@ -228,7 +228,7 @@ with open("/proc/self/status") as f:
 
 def test_damage_in_the_middle_keeps_the_rest(tmp_path, spartito):
     p = start(tmp_path, spartito, FILLING.replace("COUNT", "200000"), "--trace")
-    p.communicate(timeout=60)
+    p.communicate(timeout=200)
     (raw,) = (tmp_path / "x" / "raw").glob("*.raw")
     whole = raw.read_bytes()
     for cut in (len(whole) // 3, len(whole) // 2, len(whole) - 5000):
@@ -252,7 +252,7 @@ for n in range(12):
 print(sorted(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids))
 """
     p = start(tmp_path, spartito, code, "--trace")
-    out, err = p.communicate(timeout=60)
+    out, err = p.communicate(timeout=200)
     assert (p.returncode, out) == (0, str([-9] * 12) + "\n"), err
     model, counts = visits(tmp_path)
     assert counts["__main__:leaf"] == 12000

@@ -23,7 +23,7 @@ def call(spartito, tmp_path):
     def call(*arguments, **keywords):
         keywords.setdefault("cwd", tmp_path)
         environment = {**os.environ, **keywords.pop("env", {})}
-        return subprocess.run([*spartito, *arguments], capture_output=True, text=True, env=environment, timeout=60, **keywords)
+        return subprocess.run([*spartito, *arguments], capture_output=True, text=True, env=environment, timeout=200, **keywords)
 
     return call
 

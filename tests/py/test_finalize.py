@@ -17,6 +17,7 @@ from spartito.analysis import Model
 from test_cli_helpers import run
 from test_native import LINES, ONLY, compiled, rows
 from test_native import SUFFIX as EXTENSION
+from test_sample_run import WORK
 
 PROGRAM = """
 import subprocess, sys
@@ -29,6 +30,7 @@ for _ in range({children}):
 sys.exit(3)
 """
 CHILD = "def in_child(): pass\nin_child()\n"
+SAMPLED = WORK + "def f():\n    rest(0.2)\nf()\n"
 LARGE = "import sys\nfrom spartito import pyramid\npyramid.EVENTS = 500\nfrom spartito.cli import main\nsys.exit(main())"
 
 
@@ -117,7 +119,7 @@ def test_a_format_that_cannot_be_written_stays_wanted(spartito, tmp_path):
 
 
 def test_samples_are_of_the_process_that_they_were_taken_of(spartito, tmp_path):
-    (tmp_path / "program.py").write_text("import time\ndef f():\n    time.sleep(0.2)\nf()\n")
+    (tmp_path / "program.py").write_text(SAMPLED)
     words = ["run", "--sample", "--no-finalize", "--to", "folded", "-o", "x", "--", sys.executable, "program.py"]
     done = run(spartito, *words, cwd=tmp_path)
     assert done.stderr == "spartito: collected 1 process; next: spartito finalize x\n"
@@ -132,7 +134,7 @@ def test_samples_are_of_the_process_that_they_were_taken_of(spartito, tmp_path):
 
 def test_samples_are_events_in_every_verb(spartito, tmp_path):
     """What a format needs the trace for, samples have as well: at the end of a run, afterwards, and by convert."""
-    (tmp_path / "program.py").write_text("import time\ndef f():\n    time.sleep(0.2)\nf()\n")
+    (tmp_path / "program.py").write_text(SAMPLED)
     words = ["--sample", "--to", "chrome", "--", sys.executable, "program.py"]
     done = run(spartito, "run", "-q", "-o", "now", *words, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "") and "now.chrome.json" in os.listdir(tmp_path)
@@ -177,7 +179,7 @@ def test_bad_input_is_one_line(spartito, tmp_path):
 
 
 def test_not_while_a_process_writes_it(spartito, tmp_path):
-    program = "import time\ndef f(): pass\nf()\nprint(flush=True)\ntime.sleep(100)\n"
+    program = "import time\ndef f(): pass\nf()\nprint(flush=True)\ntime.sleep(1000)\n"
     (tmp_path / "program.py").write_text(program)
     words = [*spartito, "run", "--no-finalize", "-q", "-o", "x", "--", sys.executable, "program.py"]
     with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE) as p:
@@ -195,7 +197,7 @@ def test_a_launcher_that_is_killed_leaves_what_was_wanted(spartito, tmp_path):
     with subprocess.Popen(words, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as p:
         p.stdout.readline()
         p.kill()
-    until = time.monotonic() + 60
+    until = time.monotonic() + 200
     while run(spartito, "finalize", "-q", "x", cwd=tmp_path).returncode and time.monotonic() < until:
         time.sleep(0.05)
     assert (tmp_path / "x.folded").is_file()

@@ -249,7 +249,7 @@ def test_too_much_for_a_picture_without_graphviz(tmp_path):
     program = "import sys; sys.setrecursionlimit(5000)\n" + "\n".join(lines) + "\n" + calls
     (tmp_path / "prog.py").write_text(f"{program}every = [globals()[f'f{{i}}'] for i in range({n})]\nall()\n")
     command = [sys.executable, "-m", "spartito", "run", "-q", "-o", tmp_path / "x", "--", sys.executable, tmp_path / "prog.py"]
-    assert subprocess.run(command, timeout=120).returncode == 0
+    assert subprocess.run(command, timeout=200).returncode == 0
     model, everything = Model(str(tmp_path / "x")), {"node_share": 0, "edge_share": 0, "svg": True}
     with pytest.raises(Error, match=r"^\d+ functions call each other over too many levels for a picture: draw less of them$"):
         model.graph(str(tmp_path / "all.svg"), limit=0, **everything)

@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+import time
 
 import pytest
 from test_cli_helpers import run
@@ -44,7 +45,7 @@ def test_default_name_with_job_and_twice_in_a_second(spartito, script):
 def test_runs_that_begin_together(spartito, script, options):
     begun = [subprocess.Popen([*spartito, "run", "-q", *(word.format(n=n) for word in options), "--", "solver.py"], cwd=script,
                               stderr=subprocess.PIPE, text=True) for n in range(6)]
-    assert [(p.communicate(timeout=120)[1], p.returncode) for p in begun] == [("", 0)] * 6
+    assert [(p.communicate(timeout=200)[1], p.returncode) for p in begun] == [("", 0)] * 6
     assert len(list(script.glob("made/by/*/raw/*.raw" if options else "spartito-*/raw/*.raw"))) == 6
 
 
@@ -68,14 +69,14 @@ def test_label(command, label):
 
 
 def test_description(spartito, script):
-    word = 'q"\\\n\u00e4\U0001f600\udcff'
+    word, begin = 'q"\\\n\u00e4\U0001f600\udcff', time.time()
     done = run(spartito, "run", "-q", "-o", "x", "--", PYTHON, "-c", "raise SystemExit(3)", word, cwd=script)
     assert done.returncode == 3
     known = json.loads((script / "x/experiment.json").read_text())
     assert known["command"] == [PYTHON, "-c", "raise SystemExit(3)", word]
     assert known["cwd"] == str(script)
     assert (known["status"], known["signal"]) == (3, None)
-    assert 0 < known["end"] - known["start"] < 60
+    assert begin - 0.01 <= known["start"] < known["end"] <= time.time() + 0.01  # they are rounded
 
 
 def test_description_of_a_killed_program(spartito, script):
@@ -177,7 +178,7 @@ def test_mpiexec(spartito, script, flavour):
     mpiexec = [f"mpiexec.{flavour}", "-n", "2"]
     if flavour == "openmpi":
         mpiexec += ["--allow-run-as-root", "--oversubscribe"]
-    done = run(spartito, "run", "-q", "-o", "x", "--", *mpiexec, PYTHON, "solver.py", cwd=script, timeout=120)
+    done = run(spartito, "run", "-q", "-o", "x", "--", *mpiexec, PYTHON, "solver.py", cwd=script, timeout=200)
     assert done.returncode == 0 and "spartito" not in done.stderr  # mpiexec has words of its own about some machines
     info = json.loads(run(spartito, "info", "--json", script / "x").stdout)
     assert len(info["processes"]) == 2

@@ -123,7 +123,7 @@ def experiment(*options):
     program.write_text(SOURCE, encoding="utf-8")
     directory = scratch() / ("run" + "".join(options))
     command = [sys.executable, "-m", "spartito", "run", "-q", *options, "-o", directory, "--", sys.executable, program]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=120)
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=200)
     assert done.returncode == 0, done.stdout
     return directory
 
