@@ -15,7 +15,7 @@ from test_write_samples import convert
 
 SERIES = ("heap", "heap blocks", "resident size")
 PROGRAM = """
-import os, time
+import glob, os, time
 def grow(n):
     kept = []
     for i in range(n):
@@ -24,13 +24,19 @@ def grow(n):
     return kept
 def spike():
     return len(bytearray(48 << 20))
+def until_sampled():
+    mine = f"run/raw/*-{os.getpid()}-*.samples.raw"
+    while "SPARTITO_SAMPLER" in os.environ and not any(b"grow" in open(name, "rb").read() for name in glob.glob(mine)):
+        grow(1)
 grow(12)
 spike()
 pid = os.fork()
 if not pid:
     grow(4)
+    until_sampled()
     os._exit(0)
 os.waitpid(pid, 0)
+until_sampled()
 """
 
 

@@ -106,9 +106,14 @@ def test_one_process(run, tmp_path):
 @pytest.mark.parametrize("option", ["--trace", "--sample"])
 def test_without_lines_it_is_refused(tmp_path, option):
     """Those of samples are none: line_profiler divides by how often a line ran."""
-    (tmp_path / "p.py").write_text("import time\ndef f(): time.sleep(0.3)\nf()\n", encoding="utf-8")
+    (tmp_path / "p.py").write_text(
+        "import glob, sys, time\ndef resting(): time.sleep(0.01)\nresting()\n"
+        "while sys.argv[1:] and not any(b'resting' in open(name, 'rb').read() for name in glob.glob(sys.argv[1])): resting()\n",
+        encoding="utf-8",
+    )
     run = [sys.executable, "-m", "spartito", "run", "-q", option, "-o", tmp_path / "run"]
-    subprocess.run([*map(str, run), "--", sys.executable, str(tmp_path / "p.py")], check=True)
+    seen = [tmp_path / "run/raw/*.samples.raw"] if option == "--sample" else []
+    subprocess.run(list(map(str, [*run, "--", sys.executable, tmp_path / "p.py", *seen])), check=True)
     assert bool(Model(str(tmp_path / "run")).lines()) == (option == "--sample")
     with pytest.raises(Error, match="measure with --lines"):
         Model(str(tmp_path / "run")).convert("lprof", str(tmp_path / "x.lprof"))
