@@ -67,30 +67,35 @@ def paths(m, location):
     return found
 
 
+def sums_of(location):
+    """[(samples, processor time) so far] with each sample, and maybe at the end. Several may have the time of the end, where what
+    is seen of a thread later is put."""
+    metrics = [(time, (v["samples"], v["sampled_cpu"])) for time, v in location["metrics"] if "samples" in v]
+    times = [time for time, *_ in location["samples"]]
+    assert [time for time, _ in metrics][: len(times)] == times and len(metrics) - len(times) in (0, 1)
+    return [sums for _, sums in metrics]
+
+
 def counted(location):
     """The same of an archive: looks between two samples found what the one before them did."""
-    found, before, sums, metrics = {}, None, (0, 0), dict(map(tuple, [(t, json.dumps(v)) for t, v in location["metrics"]]))
-    for time, steps, *_ in location["samples"]:
-        now = json.loads(metrics.pop(time))
-        now = (now["samples"], now["sampled_cpu"])
+    found, before, sums, all_sums = {}, None, (0, 0), sums_of(location)
+    for (_, steps, *_), now in zip(location["samples"], all_sums):
         path = tuple(name for name, _, _ in steps)
         for where, grown in ((before, (now[0] - sums[0] - 1, 0)), (path, (1, now[1] - sums[1]))):
             if any(grown):
                 had = found.get(where, (0, 0))
                 found[where] = (had[0] + grown[0], had[1] + grown[1])
         before, sums = path, now
-    (last,) = [json.loads(text) for text in metrics.values() if "samples" in text] or [None]
-    if last:
-        had = found[before]
-        found[before] = (had[0] + last["samples"] - sums[0], had[1] + last["sampled_cpu"] - sums[1])
+    had, last = found[before], all_sums[-1]
+    found[before] = (had[0] + last[0] - sums[0], had[1] + last[1] - sums[1])
     return found
 
 
 def distances(location):
     """What OTF2 says of them: new contexts, and one for the function that went on, maybe in another line; 0 where nothing did."""
-    before, sums, times = [], 0, {t: v["sampled_cpu"] for t, v in location["metrics"] if "sampled_cpu" in v}
-    for time, steps, *_ in location["samples"]:
-        ran, sums = times[time] > sums, times[time]
+    before, sums = [], 0
+    for (_, steps, *_), (_, cpu) in zip(location["samples"], sums_of(location)):
+        ran, sums = cpu > sums, cpu
         same = 0
         while same < min(len(steps), len(before)) and steps[same] == before[same]:
             same += 1
@@ -131,9 +136,9 @@ def test_times_states_and_distances(sampled, found):
     assert found["generators"] == [["sampling at 500 Hz", "TIME", "DECIMAL", -9, 2000000]]
     assert found["members"]["sampled_cpu"] == ["ACCUMULATED_START", "s", -9]
     assert found["members"]["samples"] == ["ACCUMULATED_START", "#", 0]
-    for location in found["locations"]:
-        times = [time for time, *_ in location["samples"]]
-        assert all(a < b for a, b in zip(times, times[1:]))
+    for location, known in zip(found["locations"], model(sampled).info()["locations"]):
+        times, end = [time for time, *_ in location["samples"]], round(known["end"] * 1e9)
+        assert all(a < b or a == b == end for a, b in zip(times, times[1:]))
         assert [distance for _, _, distance, *_ in location["samples"]] == list(distances(location))
         assert {len(state) for *_, state, _ in location["samples"]} == {1}
     states = Counter(state[0] for loc in found["locations"] for *_, state, _ in loc["samples"])
