@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 import pytest
 from scorep_helpers import environment, measured, program, results, run, visits
@@ -101,22 +102,32 @@ def test_directory_that_cannot_be_made(tmp_path, name):
     assert os.listdir(tmp_path) == ["program.py"]
 
 
+# as ranks do that begin to use MPI: who has ended waits for others for a few seconds only
+MEET = """\
+import os, time
+open(os.path.join(os.environ["MEETING"], os.environ["OMPI_COMM_WORLD_RANK"]), "w").close()
+while len(os.listdir(os.environ["MEETING"])) < int(os.environ["OMPI_COMM_WORLD_SIZE"]): time.sleep(0.01)
+"""
+
+
 def start_ranks(tmp_path, *words, size=3, name="x"):
     """As mpiexec of Open MPI would, which need not be there."""
     started = []
+    meeting = tempfile.mkdtemp(dir=tmp_path.parent)
     for rank in range(size):
         env = environment(SCOREP_EXPERIMENT_DIRECTORY=name, SCOREP_ENABLE_TRACING="true", PMIX_NAMESPACE="77")
         env.update(OMPI_COMM_WORLD_RANK=str(rank), OMPI_COMM_WORLD_SIZE=str(size), OMPI_COMM_WORLD_LOCAL_RANK=str(rank))
+        env["MEETING"] = meeting
         command = [sys.executable, *words, "program.py"]
         started.append(subprocess.Popen(command, cwd=tmp_path, env=env, stderr=subprocess.PIPE, text=True))
-    said = "".join(p.communicate(timeout=60)[1] for p in started)
+    said = "".join(p.communicate(timeout=120)[1] for p in started)
     return [p.returncode for p in started], said
 
 
 @pytest.mark.parametrize("words", [["-m", "scorep", "--mpp=mpi"], ["-m", "scorep", "--mpp=none"], []])
 @pytest.mark.parametrize("name", ["deep/x", ""])
 def test_ranks_share_a_directory(tmp_path, words, name):
-    program(tmp_path, ("" if words else "import scorep\nscorep.register()\n") + PROGRAM)
+    program(tmp_path, ("" if words else "import scorep\nscorep.register()\n") + MEET + PROGRAM)
     assert start_ranks(tmp_path, *words, name=name) == ([0, 0, 0], "")
     (experiment,) = results(tmp_path / "deep" if name else tmp_path)
     assert name == "deep/x" or re.fullmatch(r"scorep-\d{8}_\d{4}_\d+", experiment.name)
@@ -128,7 +139,7 @@ def test_ranks_share_a_directory(tmp_path, words, name):
 
 
 def test_ranks_rename_a_directory_once(tmp_path):
-    program(tmp_path, PROGRAM)
+    program(tmp_path, MEET + PROGRAM)
     (tmp_path / "x").mkdir()
     (tmp_path / "x/mine").write_text("precious")
     for old in (1, 2):

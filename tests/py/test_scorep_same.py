@@ -11,10 +11,14 @@ from foreign import OTF2_PRINT
 from pycubexr import CubexParser
 from scorep_helpers import measured
 
+# a thread that has begun gets the interpreter when the first one waits for that, and not before: else that would not wait
 PROGRAM = """\
+import sys
 import threading
 import scorep.user
 import scorep.instrumenter
+
+sys.setswitchinterval(100)
 
 
 class Grid:
