@@ -5,13 +5,14 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Where a moment that may be anything is; the nearest one that can be. */
+/* Where a moment that may be anything is; the nearest one that can be. A whole number of ns stays what it is: in
+ * seconds it may be a little less. */
 static uint64_t moment(double s, uint64_t otherwise)
 {
 	if (isnan(s))
 		return otherwise;
 	s *= 1e9;
-	return s <= 0 ? 0 : s < 0x1p62 ? (uint64_t)s : UINT64_C(1) << 62;
+	return s <= 0 ? 0 : s < 0x1p62 ? (uint64_t)(s + 0.5) : UINT64_C(1) << 62;
 }
 
 int sp_span_of(struct sp_span *s, const struct sp_model *m, const struct sp_view_query *q, struct sp_err *e)

@@ -47,9 +47,7 @@ def test_region_survives_an_exception(spartito, tmp_path):
     )
     rows = measured(spartito, tmp_path, text)
     assert rows["step"]["visits"] == 3 and rows["after"]["visits"] == 1
-    assert (
-        rows["step"]["incl"] < rows["program:<module>" if "program:<module>" in rows else "__main__:<module>"]["incl"]
-    )
+    assert rows["step"]["incl"] < rows["program:<module>" if "program:<module>" in rows else "__main__:<module>"]["incl"]
 
 
 @pytest.mark.parametrize("hook", HOOKS)
@@ -314,7 +312,8 @@ def test_an_exception_of_a_signal_handler_gets_out_of_start(tmp_path):
     """Another thread takes the signal while the cost of an event is measured."""
     text = (
         "import shutil, signal, sys, threading\nclass Hit(Exception): pass\nhits, caught = [], 0\n"
-        # what is raised while the import system forgets a lock is lost in any program: an exception of a weak reference's callback
+        # what is raised while the import system forgets a lock is lost in any program: an exception of a weak reference's callback,
+        # which is a function of its own before 3.13
         "lost = []\nsys.unraisablehook = lambda u: lost.append(u.object.__qualname__)\n"
         "def handler(*a):\n    hits.append(1)\n    raise Hit\nsignal.signal(signal.SIGALRM, handler)\n"
         "def start():\n    while not hits[before:]:\n        spartito._measure.start('x', {})\n        spartito.stop()\n"
@@ -325,7 +324,8 @@ def test_an_exception_of_a_signal_handler_gets_out_of_start(tmp_path):
         "for i in range(50):\n    before = len(hits)\n    try:\n"
         "        signal.setitimer(signal.ITIMER_REAL, 0.0003 + i * 0.00005)\n        start()\n"
         "    except Hit:\n        caught += 1\n    spartito.stop()\n"
-        "done.set()\nassert caught + lost.count('_WeakValueDictionary.__init__.<locals>.KeyedRef.remove') == 50, (caught, lost)\n"
+        "forgot = ('_WeakValueDictionary.__init__.<locals>.KeyedRef.remove', '_get_module_lock.<locals>.cb')\n"
+        "done.set()\nassert caught + sum(map(lost.count, forgot)) == 50, (caught, lost)\n"
         "assert len(hits) == 50, len(hits)\n"
     )
     done = plain(tmp_path, text)

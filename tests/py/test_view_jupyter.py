@@ -106,11 +106,13 @@ def test_a_page_below_jupyters_address(jupyter, tmp_path):
         page.call("Network.enable")
         page.call("Page.navigate", url=f"http://127.0.0.1:{jupyter.port}/spartito/?token={SECRET}#view=table")
         page.wait_for(READY)
-        assert page.evaluate("document.body.innerText").count("work") >= 1
+        page.wait_for("document.body.innerText.includes('work')")
         names = page.evaluate("window.spartito.store.source.get('regions').then((regions) => regions.meta.names)")
         assert "__main__:work" in names
         asked = [e["params"]["request"]["url"] for e in page.events if e["method"] == "Network.requestWillBeSent"]
-        assert len(asked) > 3 and all(url.startswith((f"http://127.0.0.1:{jupyter.port}/spartito/", "about:")) for url in asked)
+        assert len(asked) > 3 and all(
+            url.startswith((f"http://127.0.0.1:{jupyter.port}/spartito/", "about:", "data:")) for url in asked
+        )
         assert page.exceptions() == []
         page.call("Network.clearBrowserCookies")
         ask = "window.spartito.store.source.get('tree', { limit: 3 }).then(() => 'told', (error) => error.message)"

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+import waiting
 from spartito.analysis import Model
 from spartito.view import kinds, locks, payload
 from test_cli_helpers import run
@@ -14,11 +15,13 @@ pytestmark = needs_viewer
 ROWS = "[...document.querySelectorAll('[role=row]')]"
 PROGRAM = """
 import queue, threading, time
-lock, q = threading.Lock(), queue.Queue()
+from asleep import until_asleep
+lock, q = threading.Lock(), queue.Queue()  # made
 has_it = threading.Event()
 def holder():
     with lock:
         has_it.set()
+        until_asleep(threads[1])
         time.sleep(0.1)
 def contender():
     has_it.wait()
@@ -28,33 +31,38 @@ def consumer():
     for _ in range(3): q.get()
 def producer():
     for i in range(3):
+        until_asleep(threads[2])
         time.sleep(0.03)
         q.put(i)
 threads = [threading.Thread(target=f, name=f.__name__) for f in (holder, contender, consumer, producer)]
-for t in threads: t.start()
+for t in threads[1:]: t.start()
+until_asleep(threads[1])
+threads[0].start()
 for t in threads: t.join()
 """
 DEADLOCK = """
-import threading, time, os
+import threading, os
+from asleep import until_asleep
 a, b = threading.Lock(), threading.Lock()
+both = threading.Barrier(3)
 def first():
     with a:
-        time.sleep(0.2)
+        both.wait()
         with b: pass
 def second():
     with b:
-        time.sleep(0.2)
+        both.wait()
         with a: pass
-for f in (first, second): threading.Thread(target=f, name=f.__name__, daemon=True).start()
-time.sleep(1)
+threads = [threading.Thread(target=f, name=f.__name__, daemon=True) for f in (first, second)]
+for t in threads: t.start()
+both.wait()
+until_asleep(*threads)
 os.kill(os.getpid(), 9)
 """
 
 
 def measure(place, program):
-    (place / "program.py").write_text(program)
-    command = [sys.executable, "-m", "spartito", "run", "-q", "--waits", "-o", "x", "--", sys.executable, "program.py"]
-    subprocess.run(command, cwd=place)
+    subprocess.run([sys.executable, "-m", "spartito", *map(str, waiting.command(place, program))], cwd=place)
     return place / "x"
 
 
@@ -106,7 +114,8 @@ def test_the_view(viewer, found):
     view = viewer.open("view=locks")
     assert view["total"] == pytest.approx(sum(w["time"] for w in found["waits"]))
     assert [row[1] for row in view["objects"]] == sorted((row[1] for row in view["objects"]), reverse=True)
-    (wait,) = (w for w in view["waits"] if "Lock made at" in w[0] and w[1] == "contender")
+    made = f"program.py:{waiting.line_of(PROGRAM, 'made')}"  # the library's own locks may be waited for, too
+    (wait,) = (w for w in view["waits"] if w[0].startswith("Lock made at") and w[0].endswith(made) and w[1] == "contender")
     assert wait[2] == "holder" and wait[3] > 0.02 and wait[4] == 1
     drawn = viewer.page.evaluate("[...document.querySelectorAll('.flow text')].map((t) => t.textContent)")
     assert {"contender", "consumer", "holder"} <= set(drawn)

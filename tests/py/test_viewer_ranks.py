@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A real program of MPI in the viewer: its ranks on the time line, held against each other, and the messages between them."""
 
+import statistics
+
 import pytest
 from spartito.view import payload
 from test_viewer_timeline import is_dominant_where_it_ran
@@ -14,6 +16,16 @@ def heat(tmp_path_factory):
     yield from ranks_of_heat(tmp_path_factory)
 
 
+def in_steps(model, **span):
+    """Own time of step in each rank, in order: on a busy machine not only the hard piece takes long."""
+    region = payload.unpack(model.view("regions"))[0]["names"].index("__main__:step")
+    found = {}
+    for process, of in enumerate(model.info()["processes"]):
+        _, columns = payload.unpack(model.view("flat", process=process, **span))
+        found[of["rank"]] = dict(zip(columns["region"], columns["excl"])).get(region, 0.0)
+    return [found[rank] for rank in sorted(found)]
+
+
 def test_ranks_of_mpi(heat):
     model, viewer = heat
     view = viewer.open("view=timeline")
@@ -22,9 +34,12 @@ def test_ranks_of_mpi(heat):
     for row in view["rows"]:
         assert row["label"] == f"rank {ranks[model.info()['locations'][row['location']]['process']]}"
         is_dominant_where_it_ran(view, model, row["location"])
-    # rank 2 has the hard piece
-    step = {row["label"]: view["dominance"][str(row["location"])]["__main__:step"] for row in view["rows"]}
-    assert max(step, key=step.get) == "rank 2"
+    # who has the hard piece, which is seen as far as its calls are wider than columns
+    shown = [view["dominance"][str(row["location"])].get("__main__:step", 0) for row in view["rows"]]
+    column = (view["whole"]["end"] - view["whole"]["begin"]) / 1024
+    for seen, (rank, whole) in zip(shown, enumerate(in_steps(model))):
+        visits = next(row for row in model.flat(process=rank) if row["name"] == "__main__:step")["visits"]
+        assert whole - 2 * column * visits - whole / 200 <= seen <= whole + 2 * column * visits + whole / 200
 
 
 def test_messages_between_rows(heat):
@@ -64,10 +79,18 @@ def test_balance_over_ranks(heat):
         if row["name"] in expected:
             for number in ("mean", "std", "min", "max", "imbalance"):
                 assert row[number] == pytest.approx(expected[row["name"]][number], abs=1e-9), row["name"]
-    ranks = [model.info()["processes"][unit]["rank"] for unit in said["units"]]
+    assert [model.info()["processes"][unit]["rank"] for unit in said["units"]] == [0, 1, 2, 3]
     step = next(row for row in view["rows"] if row["name"] == "__main__:step")
-    assert ranks[step["maxUnit"]] == 2
-    assert step["outliers"][0] == "rank 2"
+    times = in_steps(model)
+    assert times[step["maxUnit"]] == max(times)
+    away = {}
+    for rank, own in enumerate(times):  # held against the others alone
+        others = [*times[:rank], *times[rank + 1 :]]
+        mean = statistics.fmean(others)
+        distance = abs(own - mean)
+        if distance > 2 * statistics.pstdev(others) and distance > 0.05 * max(mean, own):
+            away[f"rank {rank}"] = distance
+    assert step["outliers"] == sorted(away, key=away.get, reverse=True)
     # the bars are all that ran in each rank
     locations = model.info()["locations"]
     for unit, sum_of_bar in zip(said["units"], view["bars"]):
@@ -89,19 +112,20 @@ def test_a_text_that_is_cut_is_its_tooltip(heat):
 
 def test_balance_in_a_range_of_time(heat):
     model, viewer = heat
-    end = model.info()["end"] - model.info()["begin"]
-    view = viewer.open(f"view=balance&begin={end * 0.6}&end={end * 0.8}")
+    sent = sorted(payload.unpack(model.view("messages"))[1]["sent"])  # before, between and after steps
+    begin, end = sent[len(sent) // 2], sent[len(sent) * 3 // 4]
+    view = viewer.open(f"view=balance&begin={begin!r}&end={end!r}")
     assert view["ranged"]
     step = next(row for row in view["rows"] if row["name"] == "__main__:step")
     for unit in range(4):
         process = next(i for i, p in enumerate(model.info()["processes"]) if p["rank"] == unit)
-        meta, columns = payload.unpack(model.view("flat", process=process, begin=end * 0.6, end=end * 0.8))
+        meta, columns = payload.unpack(model.view("flat", process=process, begin=begin, end=end))
         times = dict(zip(columns["region"], columns["excl"]))
         assert view["bars"][unit] == pytest.approx(sum(columns["excl"]))
         if unit == step["maxUnit"]:
             assert step["max"] == pytest.approx(times[step["region"]])
     # less than what the whole run has
-    assert step["max"] < end * 0.2 + 1e-6
+    assert step["max"] <= end - begin + 1e-6 and step["max"] < max(in_steps(model))
 
 
 def test_one_function_and_one_rank(heat):
@@ -138,6 +162,6 @@ def test_matrix_of_messages(heat):
     assert (view["quantity"], view["total"]) == ("messages", said["messages"])
     assert view["cells"][1][2] == pairs[1, 2]["messages"]
     # of a part of the run, fewer
-    half = model.info()["end"] - model.info()["begin"]
-    assert 0 <= viewer.open(f"view=matrix&begin=0&end={half / 2}")["total"] < said["bytes"]
+    sent = sorted(payload.unpack(model.view("messages"))[1]["sent"])
+    assert 0 < viewer.open(f"view=matrix&begin=0&end={sent[len(sent) // 2]!r}")["total"] < said["bytes"]
     assert viewer.page.exceptions() == []

@@ -20,6 +20,8 @@ from test_cli_helpers import run
 from mpi import KINDS, Mpi
 
 READY = "(() => { const s = window.spartito?.state(); return Boolean(s && s.view && s.view.ready !== false) })()"
+# what was just done may make it ask for more, and a picture is drawn in the frame after that in which its view had all
+SETTLED = f"new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done({READY}))))"
 SHIFT = 8  # of DevTools' modifiers
 # texts of which something around them shows only a part, and where the pointer would be on each
 CUT = """(() => {
@@ -92,9 +94,7 @@ class Viewer:
 
     def ready(self):
         self.page.wait_for(READY)
-        # what was just done may make it ask for more
-        self.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        self.page.wait_for(READY)
+        self.page.wait_for(SETTLED)
         return self.view()
 
     def index_of(self, name):
