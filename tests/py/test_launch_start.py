@@ -243,6 +243,21 @@ def test_a_program_that_stops_itself_is_continued_by_another(spartito, tmp_path)
         assert p.wait(150) == 0
 
 
+def test_a_helper_of_multiprocessing_that_ends_late(spartito, tmp_path):
+    """The resource tracker ends by itself, after the program; what it recorded belongs to the run."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(
+        "import atexit, time\nif 'resource_tracker' in open('/proc/self/cmdline').read(): atexit.register(time.sleep, 2)\n"
+    )
+    (tmp_path / "program.py").write_text(
+        "import multiprocessing, os\nif __name__ == '__main__':\n"
+        "    p = multiprocessing.get_context('spawn').Process(target=os.getpid)\n    p.start()\n    p.join()\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
+    done = run(spartito, "run", "--compress", "-o", "x", "--", PYTHON, "program.py", cwd=tmp_path, env=environment)
+    assert done.returncode == 0 and "3 processes" in done.stderr and "still run" not in done.stderr, done.stderr
+
+
 def test_environment_is_the_plain_one(spartito, tmp_path):
     code = "import os; print(sorted((k, v) for k, v in os.environ.items() if k != 'SPARTITO_EXPERIMENT'))"
     plain = subprocess.run([PYTHON, "-c", code], cwd=tmp_path, capture_output=True, text=True)

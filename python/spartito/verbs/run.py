@@ -16,7 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from spartito.world import World
 
-HELPERS = 0.3  # seconds
+HELPERS, THEMSELVES = 0.3, 10.0  # seconds for processes that may end soon, and for those that are sure to
+THEIRS = (b"resource_tracker", b"forkserver")  # what they run, of multiprocessing and of joblib
 USAGE = 2
 SAMPLE = "524288"  # bytes between two samples of memory, where only --limit-rss asks for them
 
@@ -270,10 +271,24 @@ def _leave_for_later(directory: Directory, found: Found, quiet: bool) -> None:
 
 
 def wait_for_helpers(files: list[tuple[int, str]]) -> None:
-    """The resource trackers of multiprocessing and joblib end when their pipe to the program does, a moment after it."""
-    until = time.monotonic() + HELPERS
-    while any(_has_open(pid, name) for pid, name in files) and time.monotonic() < until:
+    """The resource trackers of multiprocessing and joblib end when their pipe to the program does, a moment after it, which is long
+    on a busy machine; but not while a process runs that the program has left behind."""
+    begin = time.monotonic()
+    while True:
+        there = [pid for pid, name in files if _has_open(pid, name)]
+        most = THEMSELVES if all(map(_ends_itself, there)) else HELPERS
+        if not there or time.monotonic() - begin > most:
+            return
         time.sleep(0.01)
+
+
+def _ends_itself(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as f:
+            line = f.read()
+    except OSError:
+        return True
+    return any(word in line for word in THEIRS)
 
 
 def _has_open(pid: int, name: str) -> bool:
