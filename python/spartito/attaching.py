@@ -122,6 +122,13 @@ class Samplers:
             complain(f"a child is not sampled: {e.strerror}")
             self.passed.add(pid)
 
+    def begun(self) -> bool:
+        """Some process is looked at."""
+        try:
+            return bool(os.listdir(os.path.join(self.directory, "raw")))
+        except OSError:
+            return True  # it was removed meanwhile
+
     def stop(self) -> None:
         for sampler in self.all.values():
             sampler.stop()
@@ -151,11 +158,17 @@ def interrupted() -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-def until(samplers: Samplers, end: float, wanted: list[int]) -> None:
-    """Until the first process has ended, that time has come, or the user wants no more of it."""
+def until(samplers: Samplers, duration: float | None, wanted: list[int]) -> None:
+    """Until the first process has ended, was looked at for so many seconds, or the user wants no more of it."""
+    end = float("inf")
     try:
         while not wanted and time.monotonic() < end and not samplers.over():
             samplers.find()
-            time.sleep(max(0.0, min(0.1, end - time.monotonic())))
+            turn = 0.1
+            if duration and end == float("inf"):
+                turn = 0.01  # who looks needs some time to begin, on a busy machine more than was asked for
+                if samplers.begun():
+                    end = time.monotonic() + duration
+            time.sleep(max(0.0, min(turn, end - time.monotonic())))
     finally:
         samplers.stop()

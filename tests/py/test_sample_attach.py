@@ -11,6 +11,7 @@ import sys
 import pytest
 from spartito._analyse import Error, Model
 from spartito._sample import check
+from spartito.attaching import until
 from test_cli_helpers import run
 from test_sample_run import late
 from test_sample_stacks import running
@@ -93,6 +94,29 @@ def test_a_process_that_runs_on(tmp_path, spartito):
     assert described["end"] > described["start"] and described["status"] is None and described["command"][1] == "-c"
     info = Model(str(tmp_path / "out")).info()
     assert [process["pid"] for process in info["processes"]] == [p.pid] and not info["problems"]
+
+
+def test_the_time_asked_for_begins_with_the_looks():
+    class Slow:
+        """Samplers that take longer than that until they begin."""
+
+        turns, stopped = 0, False
+
+        def find(self):
+            self.turns += 1
+
+        def begun(self):
+            return self.turns > 20
+
+        def over(self):
+            return False
+
+        def stop(self):
+            self.stopped = True
+
+    slow = Slow()
+    until(slow, 0.001, [])
+    assert slow.turns > 20 and slow.stopped
 
 
 def test_children_that_it_has_and_starts(tmp_path, spartito):

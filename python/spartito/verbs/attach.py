@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import time
 
 from spartito import rundir
 from spartito.attaching import Samplers, duration_of, image, interrupted, until
@@ -46,13 +45,14 @@ def main(given: dict[str, object], operands: list[str]) -> int:
             raise Refused(f"process {pid} cannot be sampled: {e.strerror}") from None
         if not quiet:
             say(f"spartito: sampling process {pid} into {as_argument(directory.path)}" + ("" if duration else "; Ctrl-C ends it"))
-        until(samplers, time.monotonic() + duration if duration else float("inf"), wanted)
+        until(samplers, duration, wanted)
     became = "runs" if image(pid) else "ended"
     reasons = [sampler.why for sampler in (*samplers.before, *samplers.all.values()) if sampler.why]
     found = Found(directory.path)
     if not found.regions:
         directory.remove()
-        raise Refused(reasons[0] if reasons else f"process {pid} ended before it could be looked at")
+        why = "ended before it could be looked at" if became == "ended" else "had no Python code to be seen in that time"
+        raise Refused(reasons[0] if reasons else f"process {pid} {why}")
     for why in reasons:
         complain(f"not sampled: {why}")
     try:
