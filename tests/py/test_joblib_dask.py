@@ -22,7 +22,10 @@ if __name__ == "__main__":
     "distributed": TASKS
     + """
 if __name__ == "__main__":
-    from dask.distributed import Client, LocalCluster
+    import os
+    os.environ["DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT"] = "150s"
+    from dask.distributed import Client, LocalCluster, Nanny
+    Nanny.close.__defaults__ = (150, *Nanny.close.__defaults__[1:])  # else it kills workers that need 4 s for their end
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
         with Client(cluster) as client:
             print(sum(client.gather(client.map(work, range(20)))))
