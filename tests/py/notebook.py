@@ -185,8 +185,6 @@ class Kernel:
         self.sockets = tempfile.mkdtemp(prefix="kernel-")
         self.manager = KernelManager(kernel_name=name, connection_file=str(here / f"kernel-{time.monotonic_ns()}.json"),
                                      transport="ipc", ip=f"{self.sockets}/of")  # fmt: skip
-        # half of it is for an end by itself, before the kernel is sent a signal
-        self.manager.shutdown_wait_time = 2 * PATIENCE
         if specs:
             self.manager.kernel_spec_manager = KernelSpecManager(kernel_dirs=[str(d) for d in specs])
         self.logfile = here / "log"
@@ -238,7 +236,10 @@ class Kernel:
     def restart(self):
         """As the notebook's button does it: a new process, the same channels."""
         self.client.stop_channels()
+        # half of it is for an end by itself, before the kernel is sent a signal
+        self.manager.shutdown_wait_time = 2 * PATIENCE
         self.manager.restart_kernel(now=False)
+        self.manager.shutdown_wait_time = 5
         self.client = self.manager.client()
         self._connect()
 
