@@ -160,8 +160,8 @@ class Running:
         self.kernel.interrupt() if answer is KeyboardInterrupt else self.kernel.client.input(answer)
 
     def until(self, text, patience=PATIENCE):
-        """Waits until a stream holds this text; says whether the cell is still running then."""
-        while text not in self.cell.text:
+        """Waits until a stream holds this text, or until text() is true; the cell is still running then."""
+        while not (text() if callable(text) else text in self.cell.text):
             assert self._step(patience), f"ended without {text!r}: {self.cell}"
         return self
 

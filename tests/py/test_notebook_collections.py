@@ -44,15 +44,13 @@ def seen(kernel, code, name, enough):
     once what it has recorded is enough."""
     from spartito.analysis import Error, Model
 
-    running, until = kernel.begin(code), time.monotonic() + notebook.PATIENCE
-    while True:
+    def recorded():
         try:
-            if enough(Model(str(kernel.directory / name))):
-                break
+            return enough(Model(str(kernel.directory / name)))
         except Error:
-            pass  # it is not there yet
-        assert time.monotonic() < until and kernel.manager.is_alive(), running.cell
-        time.sleep(0.05)
+            return False  # it is not there yet
+
+    running = kernel.begin(code).until(recorded)
     (kernel.directory / f"{name}.seen").touch()
     cell = running.end()
     assert cell.status == "ok", f"{cell}\n{cell.traceback}"

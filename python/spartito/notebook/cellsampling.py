@@ -13,7 +13,7 @@ import time
 from spartito.rundir import SAMPLES
 from spartito.sampling import LONGEST, apart
 
-READY = 5.0  # seconds that the sampler may take until it looks
+READY = 30.0  # seconds that the sampler may take until it looks, if it does not end: the machine may be busy
 
 
 class NoSampler(Exception):
@@ -59,11 +59,12 @@ class CellSampler:
         return bool(looked.poll(patience * 1000))
 
     def wait(self) -> None:
-        """Until it looks at this process, or has said why it cannot."""
+        """Until it looks at this process, or has said why it cannot, or has ended."""
         until = time.monotonic() + READY
         raw = os.path.join(self.directory, "raw")
         while time.monotonic() < until and not any(name.endswith(SAMPLES) for name in os.listdir(raw)):
-            time.sleep(0.001)
+            if self._ready(0.001):
+                return
 
     def end(self) -> bool:
         """Whether all samples are in their files. Nothing is measured any more."""
