@@ -26,7 +26,7 @@ def busy(seconds):
 def inner():
     return sum(range(2000))
 def sleeper():
-    time.sleep(0.6)
+    time.sleep(1)
 def work():
     busy(0.4)
 threads = [threading.Thread(target=sleeper), threading.Thread(target=work)]
@@ -87,6 +87,21 @@ def states(model, at, **parameters):
     return {state: sum(columns[state]) * width for state in STATES}
 
 
+def late(model, least=0.1):
+    """Seconds by which sums may differ that count for a look the time before it, and the time behind it: the longest without a look
+    at any thread, as on a machine that is busy."""
+    meta, columns = ask(model, "states", pixels=16384)
+    begun = sorted({bucket for bucket, looks in zip(columns["bucket"], columns["looks"]) if looks})
+    gaps = (b - a for a, b in zip([0, *begun], [*begun, meta["pixels"]]))
+    return max(least, (max(gaps) + 1) * (meta["end"] - meta["begin"]) / meta["pixels"])
+
+
+def names_of_paths(model):
+    _, tree = ask(model, "tree")
+    regions = ask(model, "regions")[0]["names"]
+    return {path: regions[region] for path, region in zip(tree["path"], tree["region"])}
+
+
 # ---- answers ----
 
 
@@ -100,7 +115,7 @@ def test_states_are_those_of_the_profile(model, pixels):
         profile = {s: sum(metrics[f"sampled_{s}"]["excl"] for metrics in whole.values()) / 1e9 for s in STATES}
         # the profile gives the time before a look to what it found, the time line the time behind it: looks that came late
         # move time from one state to another, and to none
-        assert sum(found.values()) == pytest.approx(sum(profile.values()), abs=0.1)
+        assert sum(found.values()) == pytest.approx(sum(profile.values()), abs=late(model))
         if name != "<module>":
             assert (found["idle"] > found["running"]) == (most == "idle")
 
@@ -108,15 +123,14 @@ def test_states_are_those_of_the_profile(model, pixels):
 def test_a_part_has_its_shares_and_its_path(model):
     at = location(model, "work")
     meta, columns = ask(model, "states", location=at, pixels=50)
-    _, tree = ask(model, "tree")
-    regions = ask(model, "regions")[0]["names"]
-    names = {path: regions[region] for path, region in zip(tree["path"], tree["region"])}
+    names = names_of_paths(model)
     assert meta["pixels"] == 50 and set(columns["location"]) == {at} and list(columns["bucket"]) == sorted(set(columns["bucket"]))
     for row in range(len(columns["bucket"])):
         assert 0 < sum(columns[s][row] for s in STATES) <= 1 + 1e-5
     found = {names[path] for path in columns["path"] if path != payload.NONE}
     assert "__main__:inner" in found and "__main__:sleeper" not in found
-    assert sum(columns["looks"]) > 50
+    # looks that found the same are one
+    assert 1 < sum(columns["looks"]) <= sum(row["metrics"]["samples"]["excl"] for row in model.flat(location=at))
 
 
 def test_rows_choose_locations(model):
@@ -139,7 +153,7 @@ def test_a_range_of_time_has_what_was_found_in_it(model):
     for cut in (end / 3, end / 2):
         first, first_idle, meta = sums(model, location=at, begin=0, end=cut)
         second, second_idle, _ = sums(model, location=at, begin=cut, end=end)
-        assert first + second == pytest.approx(whole, abs=0.1)
+        assert first + second == pytest.approx(whole, abs=late(model))
         assert first_idle + second_idle == pytest.approx(states(model, at)["idle"], abs=1e-3)
         assert meta["unranged"] == ["samples"]
         assert first_idle == pytest.approx(states(model, at, begin=0, end=cut)["idle"], abs=1e-3)
@@ -147,7 +161,8 @@ def test_a_range_of_time_has_what_was_found_in_it(model):
         ask(model, "tree", metric="sampled_cpu", location=location(model, "work"), **part)[1]
         for part in ({}, {"begin": 0, "end": end})
     ]
-    assert sum(cpu[0]["metric:sampled_cpu:excl"]) / 1e9 == pytest.approx(sum(cpu[1]["metric:sampled_cpu:excl"]) / 1e9, abs=0.05)
+    before, behind = (sum(one["metric:sampled_cpu:excl"]) / 1e9 for one in cpu)
+    assert before == pytest.approx(behind, abs=late(model, 0.05))
     balance = ask(model, "balance", over="threads", begin=0, end=end)[1]
     assert sum(balance["excl"]) == pytest.approx(sums(model, begin=0, end=end)[0])
 
@@ -237,7 +252,9 @@ def details(viewer):
 def test_the_pointer_tells_state_and_stack_and_a_click_selects_it(viewer, model):
     view = viewer.open("view=states")
     _, columns = ask(model, "states", location=location(model, "sleeper"), pixels=100)
-    row = max(i for i, idle in enumerate(columns["idle"]) if idle > 0.9)
+    names = names_of_paths(model)
+    asleep = (names.get(path) == "__main__:sleeper" for path in columns["path"])
+    row = max(i for i, (idle, there) in enumerate(zip(columns["idle"], asleep)) if idle > 0.9 and there)
     x, y = at_row(viewer, view, label(model, "sleeper"), (columns["bucket"][row] + 0.5) / 100)
     viewer.mouse("Moved", x, y)
     viewer.ready()
