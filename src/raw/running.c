@@ -22,7 +22,7 @@ static bool has_mapped(int32_t pid, const char *base)
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	f = fopen(path, "re");
 	if (!f)
-		return errno != ENOENT;
+		return errno != ENOENT && errno != ESRCH; /* ended before, or just now */
 	while (!found && (length = getline(&line, &room, f)) > 0) {
 		if (line[length - 1] == '\n')
 			line[--length] = 0;
