@@ -215,10 +215,7 @@ def test_processes_of_the_program_have_profile_too(place):
         "        p.close()\n        p.join()\n",
         encoding="utf-8",
     )
-    # the resource tracker ends by itself once the program has, on a busy machine not at once
-    patient = "from spartito.verbs import run\nrun.HELPERS = 100\nfrom spartito.kernprof.command import main\nmain()\n"
-    (place / "patient.py").write_text(patient, encoding="utf-8")
-    done = kernprof(place, "-l", "pool.py", module="patient")
+    done = kernprof(place, "-l", "pool.py")
     assert (done.returncode, done.stderr) == (0, "")
     assert hits(place / "pool.py.lprof") == {"f": {4: 11}}
 
