@@ -232,8 +232,9 @@ def crew(directory, rank, weak=False):
     return Crew(str(directory), World(rank, 2, "slurm", "slurm:.4711.0.0", weak), True)
 
 
-def test_a_rank_that_comes_while_another_looks(tmp_path):
+def test_a_rank_that_comes_while_another_looks(tmp_path, monkeypatch):
     """Who waits for others has the file alone for a moment, which is long where he does not get to run."""
+    monkeypatch.setattr("spartito.ranks.WAITED", 100)
     (tmp_path / "raw").mkdir()
     first, second = crew(tmp_path, 0), crew(tmp_path, 1)
     assert first.begin() and first._lock(fcntl.LOCK_EX)
@@ -261,7 +262,7 @@ def test_the_one_who_speaks_comes_late(spartito, mpiexec, tmp_path):
     """mpiexec may end all ranks as soon as one has failed."""
     (tmp_path / "x").mkdir()
     (tmp_path / "x/mine").write_text("precious")
-    late = RANK + "if r == 0: time.sleep(2)\n"
+    late = RANK + "if r == 0: time.sleep(1)\n"
     spartito[2] = "import os, time\n" + late + spartito[2]
     done = run([*mpiexec, "-n", "2", *spartito], "run", "-o", "x", "--", *program(tmp_path), cwd=tmp_path)
     assert done.returncode != 0 and done.stderr.count("already exists and is not empty") == 1
