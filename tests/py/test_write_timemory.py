@@ -2,6 +2,7 @@
 """Timemory's tables: the text byte for byte, its numbers those of the call tree, the JSON beside it, and every option."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -200,7 +201,9 @@ def test_depth_width_precision_units():
     assert all(len(row["SUM"].split(".")[1]) == 3 for row in cells(model.table("wall_clock", precision=3)))
     row, ms = cells(model.table("wall_clock"))[0], cells(model.table("wall_clock", units="msec"))[0]
     assert ms["UNITS"] == "msec" and float(ms["SUM"]) == pytest.approx(1000 * float(row["SUM"]), abs=1e-3)
-    assert "e-0" in cells(model.table("wall_clock", scientific=True))[0]["SUM"]
+    scientific = cells(model.table("wall_clock", scientific=True))[0]["SUM"]
+    assert re.fullmatch(r"\d\.\d{6}e[+-]\d\d", scientific)
+    assert float(scientific) == pytest.approx(float(row["SUM"]), rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize(
