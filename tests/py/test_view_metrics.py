@@ -223,10 +223,12 @@ def test_the_cost_of_measuring_is_taken_out_of_ranges_too(recorded, selection):
             slack = 2e-8 + 1e-9 * whole["visits"][i]
             for name in numbers:
                 found = part[name][where[one]] if one in where else 0.0
-                near = slack + (walk if name in ("incl", "excl") else 0)
+                # a deviation is the root of the difference of two squares
+                near = slack + (walk if name in ("incl", "excl") else 1e-7 * whole["max"][i] if name == "std" else 0)
                 assert found == pytest.approx(whole[name][i], rel=1e-3, abs=near), (kind, name)
-    at = model.info()["locations"][selection.get("location", 0)]
-    span = {"begin": at["begin"] + 0.2 * (at["end"] - at["begin"]), "end": at["end"] - 0.2 * (at["end"] - at["begin"])}
+    # on a busy machine there may be no call for most of the time
+    calls = sorted(view(model, "timeline", location=selection.get("location", 0))[1]["begin"])
+    span = {"begin": calls[len(calls) // 5], "end": calls[len(calls) * 4 // 5]}
     (less, a), (more, b) = (view(one, "flat", **span, **selection) for one in (model, plain))
     assert 0 < less["total"] < more["total"]
     visits = sum(b["visits"]) + sum(b.get("resumed", [0]))

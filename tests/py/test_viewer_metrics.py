@@ -340,11 +340,13 @@ def test_what_has_no_room_is_said(recorded):
     whole = {block.key: len(block.text) for block in packing.blocks}
     metrics = {f"tree?metric={m['name']}" for m in experiment.facts()["metrics"] if m["total"]}
     assert whole.keys() == metrics | {"counters?pixels=1024", "metrics?pixels=1024"}
-    small = Packing(experiment, whole["counters?pixels=1024"] + whole["metrics?pixels=1024"] // 2)
+    few = len(packing._made("metrics", {"pixels": "64"}, {"pixels": "1024"}).text)
+    assert few < whole["metrics?pixels=1024"]
+    small = Packing(experiment, whole["counters?pixels=1024"] + max(few, whole["metrics?pixels=1024"] // 2))
     small.curves()
     assert len(small.pruned) == 1 and re.match(r"Metrics over time are here in (256|64) columns; `spartito view`", small.pruned[0])
     (held,) = [block for block in small.blocks if block.key == "metrics?pixels=1024"]
-    assert len(held.text) <= whole["metrics?pixels=1024"] // 2
+    assert len(held.text) <= max(few, whole["metrics?pixels=1024"] // 2)
     nothing = Packing(experiment, 100)
     nothing.weights()
     nothing.curves()
