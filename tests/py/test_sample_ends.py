@@ -69,7 +69,7 @@ def test_a_sampler_that_is_killed_is_missed(tmp_path):
     ended, unseen = float(meta["sample_ended"]), float(meta["sample_unseen"])
     assert unseen >= 0.3 and ended + unseen == pytest.approx(process["stop"] - process["begin"], abs=1e-5)
     assert process["end"] == "normal"
-    sentence = rf"the sampler of process {process['pid']} ended after [\d.]+ m?s; [\d.]+ m?s were not seen"
+    sentence = rf"the sampler of process {process['pid']} ended after [\d.]+ \S?s; [\d.]+ \S?s were not seen"
     assert re.search(sentence, said)
     for verb in ("report", "info"):
         done = subprocess.run([sys.executable, "-m", "spartito", verb, "run"], cwd=tmp_path, capture_output=True, text=True)
@@ -134,7 +134,7 @@ def test_attached_to_a_process_that_runs_on(tmp_path):
 
 def test_attached_by_a_sampler_that_is_killed(tmp_path):
     known, info, process, said = attach(tmp_path, lambda p, attached: os.kill(*children(attached.pid), signal.SIGKILL))
-    sentence = rf"the sampler of process {process['pid']} ended after [\d.]+ m?s; what came after that was not seen"
+    sentence = rf"the sampler of process {process['pid']} ended after [\d.]+ \S?s; what came after that was not seen"
     assert re.search(sentence, said) and re.search(sentence, info.stderr)
     # nothing is known of its end, and it did not end
     assert process["end"] == "stopped" and "abruptly" not in said + info.stderr
