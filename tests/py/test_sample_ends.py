@@ -65,7 +65,7 @@ def test_a_sampler_that_is_killed_is_missed(tmp_path):
     (process,) = m.info()["processes"]
     meta = process["meta"]
     found = round(sum(row["metrics"]["samples"]["excl"] for row in m.flat()))
-    assert found > 5 and meta["sample_count"] == str(found) and f"times are those of samples: {found} at 100 Hz" in said
+    assert found > 5 and meta["sample_count"] == str(found) and f"times are those of samples: {found:,} at 100 Hz" in said
     ended, unseen = float(meta["sample_ended"]), float(meta["sample_unseen"])
     assert unseen >= 0.3 and ended + unseen == pytest.approx(process["stop"] - process["begin"], abs=1e-5)
     assert process["end"] == "normal"

@@ -271,7 +271,7 @@ def test_trace_and_samples_together(tmp_path):
 
 def test_the_report_says_that_calls_are_unknown(tmp_path):
     done = run(tmp_path, "work(0.3)\n")
-    assert "samples of" in done.stderr and re.search(r"times are those of samples: \d+ at 100 Hz", done.stderr)
+    assert "samples of" in done.stderr and re.search(r"times are those of samples: [\d,]+ at 100 Hz", done.stderr)
     command = [sys.executable, "-m", "spartito", "report", str(tmp_path / "run")]
     text = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
     (line,) = [line for line in text.splitlines() if "__main__:work" in line]
