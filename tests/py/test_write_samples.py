@@ -223,8 +223,9 @@ def test_ranks(tmp_path, mpi):  # noqa: F811
 import glob
 from mpi4py import MPI
 def busy():
+    work(0.3)
     while not any(b"MPI_Barrier" in open(name, "rb").read() for name in glob.glob("run/raw/*.samples.raw")):
-        work(0.3)  # until the other rank was seen there
+        work(0.1)  # until the other rank was seen there
 if MPI.COMM_WORLD.Get_rank() == 0: busy()
 MPI.COMM_WORLD.Barrier()
 """
@@ -242,7 +243,7 @@ MPI.COMM_WORLD.Barrier()
         for loc in found["locations"]
         if loc["name"] == "MainThread"
     }
-    assert "__main__:busy" in of["MPI Rank 0"] and "MPI_Barrier" in of["MPI Rank 1"]
+    assert "__main__:work" in of["MPI Rank 0"] and "MPI_Barrier" in of["MPI Rank 1"]
 
 
 def test_tables_count_samples(sampled, tmp_path):
