@@ -14,7 +14,7 @@
 
 #define MOST_COPIED ((size_t)64 << 20)
 
-enum { PAGE = SP_RAW_PAGE };
+enum { PAGE = SP_RAW_PAGE, TRIES = 3 };
 
 /* Whether a process may still write the file; *running: it is known to. Where its process id means nothing to this
  * process, on another host or in a container, one that writes cannot be told from one that was killed. */
@@ -69,22 +69,21 @@ static size_t written(int fd, size_t n)
 	return end < n ? end : n;
 }
 
-int sp_raw_bytes_get(struct sp_raw_bytes *out, int fd, const char *name, struct sp_err *e)
+static int get(struct sp_raw_bytes *out, int fd, const char *name, bool *unfinished, struct sp_err *e)
 {
-	bool unfinished;
 	struct stat st;
 	void *p = NULL;
 
 	*out = (struct sp_raw_bytes){.p = NULL};
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
 		return sp_fail(e, 0, "%s: not a file", name);
-	unfinished = st.st_size >= PAGE && may_be_written(fd, name, &out->running);
+	*unfinished = st.st_size >= PAGE && may_be_written(fd, name, &out->running);
 	if (fstat(fd, &st) != 0) /* it may have ended just now, and then it was cut before it said so */
 		return sp_fail(e, errno, "%s: %s", name, strerror(errno));
 	out->n = (size_t)st.st_size;
 	if (out->running)
 		p = out->copy = copied(fd, &out->n);
-	out->safe = unfinished && !p ? written(fd, out->n) : out->n;
+	out->safe = *unfinished && !p ? written(fd, out->n) : out->n;
 	if (!p && out->n > 0) {
 		p = mmap(NULL, out->n, PROT_READ, MAP_SHARED, fd, 0);
 		if (p == MAP_FAILED)
@@ -93,6 +92,30 @@ int sp_raw_bytes_get(struct sp_raw_bytes *out, int fd, const char *name, struct 
 	}
 	out->p = p;
 	return 0;
+}
+
+/* Whether the header is of another moment than the length: the file grew or was cut between the two. */
+static bool has_changed(const struct sp_raw_bytes *b)
+{
+	struct sp_raw_header h;
+
+	if (b->n < sizeof(h))
+		return false;
+	memcpy(&h, b->p, sizeof(h));
+	return h.bytes > b->n;
+}
+
+int sp_raw_bytes_get(struct sp_raw_bytes *out, int fd, const char *name, struct sp_err *e)
+{
+	bool unfinished;
+
+	for (int i = 1;; i++) {
+		if (get(out, fd, name, &unfinished, e))
+			return -1;
+		if (!unfinished || !has_changed(out) || i == TRIES)
+			return 0;
+		sp_raw_bytes_free(out);
+	}
 }
 
 void sp_raw_bytes_free(struct sp_raw_bytes *b)

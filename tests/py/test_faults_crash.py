@@ -257,3 +257,19 @@ print(sorted(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids))
     model, counts = visits(tmp_path)
     assert counts["__main__:leaf"] == 12000
     assert Counter(p["end"] for p in model.info()["processes"]) == {"abrupt": 12, "normal": 1}
+
+
+def test_a_process_that_ends_while_it_is_read(tmp_path, spartito):
+    """Its file grows and is cut meanwhile, which is no damage."""
+    code = "def leaf(): return 1\nleaf()\nprint(flush=True)\nfor n in range(20000): leaf()\n"
+    for n in range(8):
+        p = start(tmp_path, spartito, code, "--trace", "-o", f"x{n}")
+        p.stdout.readline()
+        ends = set()
+        while "normal" not in ends:
+            model = analyse.Model(str(tmp_path / f"x{n}"))
+            (process,) = model.info()["processes"]
+            ends.add(process["end"])
+            assert model.info()["problems"] == [] and ends <= {"running", "normal"}
+            assert next(row["visits"] for row in model.flat() if row["name"] == "__main__:leaf") >= 1
+        p.communicate(timeout=200)
