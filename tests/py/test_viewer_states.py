@@ -24,7 +24,7 @@ def busy(seconds):
     end = time.thread_time() + seconds
     while time.thread_time() < end: inner()
 def inner():
-    return sum(range(2000))
+    return sum(range(100_000))  # long: the system may take its time to tell the thread's
 def sleeper():
     time.sleep(1)
 def work():
