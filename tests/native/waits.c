@@ -419,8 +419,8 @@ int prepare_for_forks(void)
 	return pthread_atfork(before_fork, after_fork, after_fork);
 }
 
-/* ---- threads of C alone: each takes the mutex `times` times, held for a moment; the first one at first until another
- * waits for it ---- */
+/* ---- threads of C alone: each takes the mutex `times` times, held for a moment; the first one, once it has slept and
+ * so is known, until another waits for it ---- */
 
 static long counted;
 static int begun, held;
@@ -436,7 +436,7 @@ static void *work(void *times)
 	for (long i = 0; i < (long)times; i++) {
 		pthread_mutex_lock(&global_lock);
 		counted++;
-		if (first && i == 0) {
+		if (first && i == 1) {
 			__atomic_store_n(&held, 1, __ATOMIC_SEQ_CST);
 			until_wanted();
 		}
