@@ -89,6 +89,14 @@ def world_of(command: list[str]) -> World | None:
     return None if found and around and around.key == found.key else found
 
 
+def is_silent(world: World | None) -> bool:
+    """Whether another rank says what is wrong; it gets the time to."""
+    if not world or world.speaks:
+        return False
+    world.let_speak()
+    return True
+
+
 def quoted(text: str) -> str:
     """A JSON string. The json module costs more at start-up than all the rest of the launcher."""
     out = []

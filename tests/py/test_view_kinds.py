@@ -43,19 +43,8 @@ def recorded(tmp_path_factory):
     place = tmp_path_factory.mktemp("view")
     (place / "program.py").write_text(PROGRAM)
     command = [sys.executable, "-m", "spartito"]
-    done = run(
-        command,
-        "run",
-        "--trace",
-        "--metric",
-        "rusage:ru_minflt",
-        "-o",
-        place / "x",
-        "--",
-        sys.executable,
-        place / "program.py",
-        "with words",
-    )
+    done = run(command, "run", "--trace", "--metric", "rusage:ru_minflt", "-o", place / "x", "--", sys.executable,
+               place / "program.py", "with words")
     assert done.returncode == 0, done.stderr
     return place / "x"
 

@@ -267,8 +267,7 @@ def _start(job: Job) -> int:
     try:
         directory = _directory(job, world)
     except Refused as e:
-        if world and not speaks:
-            world.let_speak()
+        if rundir.is_silent(world):
             return e.status
         raise
     writing = _Writing(job, directory) if job.asked["output_interval"] and speaks else None

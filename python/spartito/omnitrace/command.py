@@ -70,8 +70,7 @@ def _start(asked: Asked, flags: list[str]) -> int:
     try:
         directory = place.create(variables, command, world=world)
     except Refused as e:
-        if world and not world.speaks:
-            world.let_speak()
+        if rundir.is_silent(world):
             return e.status
         raise
     speaks = not world or world.speaks
@@ -89,8 +88,7 @@ def _start(asked: Asked, flags: list[str]) -> int:
                 place.forget(directory)
         except OSError:
             pass
-        if world and not world.speaks:
-            world.let_speak()
+        if rundir.is_silent(world):
             return e.status
         raise
     return launch.finish(status, directory.path, lambda: _afterwards(directory, status, variables.measured, asked))

@@ -90,8 +90,7 @@ def _start(asked: Asked) -> int:
     try:
         directory = place.create(variables, command, world=world)
     except Refused as e:
-        if world and not world.speaks:
-            world.let_speak()
+        if rundir.is_silent(world):
             return e.status
         raise
     speaks = not world or world.speaks
@@ -109,8 +108,7 @@ def _start(asked: Asked) -> int:
                 place.forget(directory)
         except OSError:
             pass
-        if world and not world.speaks:
-            world.let_speak()
+        if rundir.is_silent(world):
             return e.status
         raise
     return launch.finish(status, directory.path, lambda: _afterwards(directory, status, measured))

@@ -12,10 +12,6 @@ from spartito.rundir import Directory, Found
 from spartito.say import Refused, complain, reason, say
 from spartito.settings import Value, resolve, strange_variables, uncounted
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from spartito.world import World
-
 HELPERS, THEMSELVES = 0.3, 10.0  # seconds for processes that may end soon, and for those that are sure to
 THEIRS = (b"resource_tracker", b"forkserver")  # what they run, of multiprocessing and of joblib
 USAGE = 2
@@ -102,7 +98,7 @@ def main(given: dict[str, object], command: list[str]) -> int:
         without_effect(by_name)
         _in_vain(by_name)
     except Usage:
-        if _is_silent(world):
+        if rundir.is_silent(world):
             return USAGE
         raise
     said = uncounted(texts["metrics"]) if texts["metrics"] else []
@@ -112,7 +108,7 @@ def main(given: dict[str, object], command: list[str]) -> int:
     try:
         directory = rundir.create(texts["output"], command, world=world, wanted=for_later(texts))
     except Refused as e:
-        if _is_silent(world):
+        if rundir.is_silent(world):
             return e.status
         raise
     calls, sampling = texts["lines_only"] != "1" and texts["calls"] == "1", None
@@ -128,18 +124,10 @@ def main(given: dict[str, object], command: list[str]) -> int:
             sampling.finish()
     except Refused as e:
         _refused(directory, e.status << 8)
-        if _is_silent(world):
+        if rundir.is_silent(world):
             return e.status
         raise
     return launch.finish(status, directory.path, lambda: _afterwards(directory, status, texts, said))
-
-
-def _is_silent(world: World | None) -> bool:
-    """Whether another rank says what is wrong; it gets the time to."""
-    if not world or world.speaks:
-        return False
-    world.let_speak()
-    return True
 
 
 def _refused(directory: Directory, status: int) -> None:
