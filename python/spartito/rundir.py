@@ -262,7 +262,8 @@ class Directory:
                 files += [os.path.join(raw, name) for name in os.listdir(raw)]
             except OSError:
                 pass
-        for remove, paths in ((os.unlink, files), (os.rmdir, self.made[::-1])):
+        # what is within another one first: of two ranks one may have made the directory, and the other one raw
+        for remove, paths in ((os.unlink, files), (os.rmdir, sorted(self.made, key=len, reverse=True))):
             for path in paths:
                 try:
                     remove(path)
