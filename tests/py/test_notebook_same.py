@@ -7,11 +7,13 @@ from notebookcells import CELLS
 notebook = pytest.importorskip("notebook")
 from kernel_helpers import is_ours, start  # noqa: E402
 
-# not flushed: by the time that the kernel's own thread has sent it, the cell is past it
-BUSY = "print('ready')\nwhile True:\n    pass"
+# One piece: print() puts out its end by itself, and an interrupt could come between the two. Not flushed: by the time that the
+# kernel's own thread has sent it, the cell is past it
+READY = r"print('ready\n', end='')"
+BUSY = f"{READY}\nwhile True:\n    pass"
 # in steps: a signal that comes just before a sleep begins does not end it, and ipykernel's loop does not see one before it wakes up
-ASLEEP = "import time\nprint('ready')\nwhile True:\n    time.sleep(1)"
-WAITING = "import asyncio\nprint('ready')\nwhile True:\n    await asyncio.sleep(0.01)"
+ASLEEP = f"import time\n{READY}\nwhile True:\n    time.sleep(1)"
+WAITING = f"import asyncio\n{READY}\nwhile True:\n    await asyncio.sleep(0.01)"
 ASKING = "input('answer? ')"
 
 
