@@ -97,7 +97,11 @@ def test_a_sampler_that_was_killed_has_a_successor(tmp_path):
 import signal, subprocess
 if len(sys.argv) == 1:
     work(0.2)
-    os.kill(int(os.environ["SPARTITO_SAMPLER"]), signal.SIGKILL)
+    sampler = os.environ["SPARTITO_SAMPLER"]
+    os.kill(int(sampler), signal.SIGKILL)
+    # a signal may take its time, and who still seems to be there is not replaced
+    while "Z (zombie)" not in text("/proc/{}/status", sampler):
+        time.sleep(0.01)
     # as something has it that was started before the first sampler
     os.environ["SPARTITO_SAMPLING"] = "another " + os.environ["SPARTITO_SAMPLING"]
     sys.exit(subprocess.call([sys.executable, __file__, "x"]))
