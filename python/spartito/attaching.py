@@ -25,8 +25,9 @@ PATIENCE = 5.0  # seconds that a child may take until Python runs in it
 class Sampler:
     """Of one process; it ends with that process, or when it is told to."""
 
-    def __init__(self, target: int, pid: int, end: int) -> None:
-        self.image = image(target)
+    def __init__(self, image: bytes, pid: int, end: int) -> None:
+        """image: of what it began to look at."""
+        self.image = image
         self.pid, self.end = pid, socket.socket(fileno=end)
         self.why = ""  # what it could not do
 
@@ -84,8 +85,9 @@ class Samplers:
     def begin(self, pid: int) -> None:
         """OSError: no sampler can be started."""
         self.first = self.first or pid
+        before = image(pid)  # a child may become another program while its sampler begins
         found = _sample.sample(self.directory, self.settings, self.rate, self.native, pid)
-        self.all[pid] = Sampler(pid, *found)
+        self.all[pid] = Sampler(before, *found)
 
     def find(self) -> None:
         """Begins with processes that are new, and anew with those that run another program now."""

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """spartito attach: an experiment of a process that runs already, which goes on as if nothing had been."""
 
+import contextlib
 import json
 import os
 import pty
 import signal
 import subprocess
 import sys
+import textwrap
 
 import pytest
 from spartito._analyse import Error, Model
@@ -43,8 +45,15 @@ BUSY = """
     """
 
 
-def attaching(spartito, path, pid):
-    return subprocess.Popen([*spartito, "attach", "-o", "out", str(pid)], cwd=path, stderr=subprocess.PIPE, text=True)
+@contextlib.contextmanager
+def attaching(spartito, path, *words, out="out", **keywords):
+    """It ends with the test, a failure, too: it would sample as long as there is something."""
+    command = [*spartito, "attach", "-o", out, *map(str, words)]
+    with subprocess.Popen(command, cwd=path, stderr=subprocess.PIPE, text=True, **keywords) as attach:
+        try:
+            yield attach
+        finally:
+            attach.kill()
 
 
 def rows(path):
@@ -66,11 +75,10 @@ def sees(attach, path, pid, function):
         assert attach.poll() is None, attach.stderr and attach.stderr.read()
 
 
-def until_seen(spartito, path, pid, *words, **keywords):
+def until_seen(spartito, path, pid, *words, out="out", **keywords):
     """Attaches until busy() was seen; what is said."""
-    command = [*spartito, "attach", *words, str(pid)]
-    with subprocess.Popen(command, cwd=path, stderr=subprocess.PIPE, text=True, **keywords) as attach:
-        sees(attach, path / words[-1], pid, "busy")
+    with attaching(spartito, path, *words, pid, out=out, **keywords) as attach:
+        sees(attach, path / out, pid, "busy")
         attach.send_signal(signal.SIGINT)
         said = attach.communicate()[1]
     assert attach.returncode == 0, said
@@ -179,6 +187,35 @@ def test_a_process_that_becomes_another_program(tmp_path, spartito):
     assert {"__main__:before", "__main__:after"} <= set(rows(tmp_path / "out"))
 
 
+def test_a_process_that_becomes_another_program_as_its_sampler_begins(tmp_path):
+    source = """
+        import os, signal, sys, time
+        after = "import time\\ndef after(): time.sleep(1000)\\nafter()"
+        signal.signal(signal.SIGUSR1, lambda *_: os.execv(sys.executable, [sys.executable, "-c", after]))
+        print("ready", flush=True)
+        time.sleep(1000)
+        """
+    words = """
+        import os, signal, sys, time
+        from spartito import attaching, cli
+        def sample(directory, settings, rate, native, pid):
+            attaching._sample.sample = begin
+            before, begun = attaching.image(pid), begin(directory, settings, rate, native, pid)
+            while not os.listdir(os.path.join(directory, "raw")):
+                time.sleep(0.01)
+            os.kill(pid, signal.SIGUSR1)
+            while attaching.image(pid) in (before, b""):
+                time.sleep(0.01)
+            return begun
+        begin, attaching._sample.sample = attaching._sample.sample, sample
+        sys.exit(cli.main())
+        """
+    with running(source) as p, attaching([sys.executable, "-c", textwrap.dedent(words)], tmp_path, "-q", p.pid) as attach:
+        sees(attach, tmp_path / "out", p.pid, "after")
+        attach.send_signal(signal.SIGINT)
+        assert (attach.wait(), attach.stderr.read()) == (0, "")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_user_ends_it(tmp_path, spartito, number):
     if signal.getsignal(number) is signal.SIG_IGN:
@@ -214,12 +251,12 @@ def test_the_terminal_is_closed(tmp_path, spartito):
 
 
 def test_what_is_done_at_the_end_of_a_run_is_done_here(tmp_path, spartito, monkeypatch):
-    words = ["--to", "folded", "--trace", "-o"]
+    words = ["--to", "folded", "--trace"]
     with running(BUSY) as p:
         monkeypatch.setenv("SPARTITO_FINALIZE", "0")
-        assert "next: spartito finalize later" in until_seen(spartito, tmp_path, p.pid, *words, "later")
+        assert "next: spartito finalize later" in until_seen(spartito, tmp_path, p.pid, *words, out="later")
         monkeypatch.delenv("SPARTITO_FINALIZE")
-        assert until_seen(spartito, tmp_path, p.pid, *words, "now").rstrip().endswith("now.folded (open with flamegraph.pl)")
+        assert until_seen(spartito, tmp_path, p.pid, *words, out="now").rstrip().endswith("now.folded (open with flamegraph.pl)")
     assert not (tmp_path / "later.folded").exists() and (tmp_path / "now.folded").exists()
     assert run(spartito, "finalize", "-q", "later", cwd=tmp_path).returncode == 0
     assert (tmp_path / "later.folded").exists()
@@ -243,7 +280,7 @@ def test_processes_that_cannot_be_sampled(tmp_path, spartito):
 def test_functions_are_left_out_as_the_filter_has_it(tmp_path, spartito):
     environment = {**os.environ, "SPARTITO_FILTER": "-much"}
     with running(BUSY) as p:
-        until_seen(spartito, tmp_path, p.pid, "-q", "-o", "out", env=environment)
+        until_seen(spartito, tmp_path, p.pid, "-q", env=environment)
     assert {"__main__:work", "__main__:busy"} <= set(rows(tmp_path / "out"))
     assert "__main__:much" not in rows(tmp_path / "out")
     assert sys.executable in json.loads((tmp_path / "out" / "experiment.json").read_text())["command"]
