@@ -18,6 +18,7 @@ import { icicle } from "./views/icicle";
 import { source } from "./views/source";
 import { table } from "./views/table";
 import "./style.css";
+import "./parts.css";
 import "./cell.css";
 
 const views = [icicle, table, callers, { ...source, title: "Lines" }];

@@ -6,6 +6,7 @@ import { FileSource, ServerSource } from "./source";
 import { Store, range } from "./store";
 import { laterViews } from "./views/later";
 import "./style.css";
+import "./parts.css";
 
 const source = FileSource.in(document) ? new FileSource(document) : new ServerSource("data/");
 const store = new Store(source);

@@ -47,7 +47,7 @@ interface Props {
   expanded?: (row: number) => boolean | undefined;
 }
 
-export const ROW = 22; // pixels, as in style.css
+export const ROW = 22; // pixels, as in parts.css
 const SPARE = 6; // rows above and below those in sight, for the time until the next frame
 
 /** A track of at least so many pixels that has room for the longest number of its column. */
