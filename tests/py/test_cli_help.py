@@ -2,15 +2,14 @@
 """Help, version, mistakes, completion, the man page; and what may be imported before a program starts."""
 
 import os
-import select
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from spartito.options import VERBS
+from terminal import on_terminal
 from test_cli_helpers import run
 
 PYTHON = sys.executable
@@ -126,33 +125,16 @@ def test_completion_in_fish(completing, words, found):
 
 def test_completion_in_zsh(completing):
     """Its completion works in an interactive shell only: the Tab key on a terminal."""
-    import pty
-
-    pid, fd = pty.fork()
-    if pid == 0:
-        os.chdir(completing)
-        os.execvpe("zsh", ["zsh", "-f", "-i"], {**os.environ, "TERM": "dumb", "HOME": str(completing)})
-
-    def until(mark):
-        said = b""
-        while mark not in said:
-            assert select.select([fd], [], [], 200)[0], said
-            said += os.read(fd, 4096)
-        return said
-
-    try:
-        os.write(fd, b"PS1=; autoload -U compinit; compinit -u -D; " + FUNCTION.encode() + b"\n")
-        os.write(fd, b'eval "$(spartito completion zsh)"; print rea""dy\n')
-        until(b"ready")
+    environment = {**os.environ, "TERM": "dumb", "HOME": str(completing)}
+    with on_terminal(["zsh", "-f", "-i"], cwd=completing, env=environment) as (_, terminal):
+        terminal.type(b"PS1=; autoload -U compinit; compinit -u -D; " + FUNCTION.encode() + b"\n")
+        terminal.type(b'eval "$(spartito completion zsh)"; print rea""dy\n')
+        terminal.until(b"ready")
         for words, found in COMPLETIONS:
             # ^A goes to the front, ^E to the end: the completed line becomes an argument of print
-            os.write(fd, b"\x15" + " ".join(words).encode() + b"\t\x01print -r -- '<\x05>' ''\n")
-            line = until(b"> \r\n").replace(b"\r", b"").rsplit(b"\n<", 1)[1]
+            terminal.type(b"\x15" + " ".join(words).encode() + b"\t\x01print -r -- '<\x05>' ''\n")
+            line = terminal.until(b"> \r\n").replace(b"\r", b"").rsplit(b"\n<", 1)[1]
             assert line.split(b">")[0].decode().split() == [*words[:-1], found]
-    finally:
-        os.close(fd)
-        os.kill(pid, signal.SIGHUP)
-        os.waitpid(pid, 0)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

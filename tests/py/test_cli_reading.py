@@ -12,6 +12,7 @@ import sys
 import time
 
 import pytest
+from terminal import on_terminal
 from test_cli_helpers import run
 
 PROGRAM = """
@@ -124,19 +125,12 @@ def test_a_run_without_calls(spartito, tmp_path):
 
 @pytest.mark.parametrize("columns", ["60", "80", "200"])
 def test_report_in_a_terminal(spartito, made, columns):
-    pty = pytest.importorskip("pty")
     pytest.importorskip("rich")
-    pid, master = pty.fork()
-    if pid == 0:
-        os.environ.update(TERM="xterm-256color", COLUMNS=columns)
-        os.execv(spartito[0], [*spartito, "report", "--match", "__main__", str(made / "profile")])
-    out = b""
-    try:
-        while part := os.read(master, 4096):
-            out += part
-    except OSError:
-        pass
-    assert os.waitpid(pid, 0)[1] == 0
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": columns}
+    command = [*spartito, "report", "--match", "__main__", made / "profile"]
+    with on_terminal(command, env=environment) as (p, terminal):
+        out = terminal.rest()
+        assert p.wait() == 0
     assert b"\x1b[" in out and b"__main__:leaf" in out
     assert (b"defined at" in out) == (columns == "200")
 

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from terminal import on_terminal
 from test_cli_helpers import run, wait_for
 
 PYTHON = sys.executable
@@ -180,49 +181,30 @@ def test_signals_to_the_group_come_once(spartito, tmp_path, monkeypatch, who):
 
 def test_interrupt_from_the_terminal_comes_once(spartito, tmp_path):
     """Ctrl-C goes to the whole foreground group: the program handles it, the launcher stays for the summary."""
-    pty = pytest.importorskip("pty")
     code = (
         "import signal, time\ncaught = []\nsignal.signal(signal.SIGINT, lambda *a: caught.append(1))\n"
         "open('ready', 'w').close()\nend = time.time() + 100\nwhile not caught and time.time() < end: time.sleep(0.05)\n"
         "end = time.time() + 1\nwhile time.time() < end: time.sleep(0.05)\n"
         "open('caught', 'w').write(str(len(caught)))\nraise SystemExit(4)"
     )
-    pid, master = pty.fork()
-    if pid == 0:
-        os.chdir(tmp_path)
-        os.execv(spartito[0], [*spartito, "run", "-q", "--", PYTHON, "-c", code])
-    wait_for(tmp_path / "ready")
-    os.write(master, b"\x03")
-    status = end_of(pid, master)
-    assert os.WIFEXITED(status) and os.WEXITSTATUS(status) == 4
+    with on_terminal([*spartito, "run", "-q", "--", PYTHON, "-c", code], cwd=tmp_path) as (p, terminal):
+        wait_for(tmp_path / "ready")
+        terminal.type(b"\x03")
+        terminal.rest()
+        assert p.wait() == 4
     assert (tmp_path / "caught").read_text() == "1"
 
 
-def end_of(pid, master):
-    try:
-        while os.read(master, 4096):
-            pass
-    except OSError:
-        pass
-    status = os.waitpid(pid, 0)[1]
-    os.close(master)
-    return status
-
-
 def test_stop_from_the_terminal_and_go_on(spartito, tmp_path):
-    pty = pytest.importorskip("pty")
     code = (
         "import os, time\nopen('ready', 'w').close()\nend = time.time() + 100\n"
         "while not os.path.exists('stopped') and time.time() < end: time.sleep(0.01)\nraise SystemExit(6)"
     )
     shell = f'set -m; {shlex.join(spartito)} run -q -- {QUOTED} -c "{code}"; echo stopped $? > stopped; fg; echo $? > end'
-    pid, master = pty.fork()
-    if pid == 0:
-        os.chdir(tmp_path)
-        os.execv("/bin/bash", ["bash", "-c", shell])
-    wait_for(tmp_path / "ready")
-    os.write(master, b"\x1a")
-    end_of(pid, master)
+    with on_terminal(["bash", "-c", shell], cwd=tmp_path) as (_, terminal):
+        wait_for(tmp_path / "ready")
+        terminal.type(b"\x1a")
+        terminal.rest()
     assert (tmp_path / "stopped").read_text() == f"stopped {128 + signal.SIGTSTP}\n" or "stopped 147" in (
         tmp_path / "stopped"
     ).read_text()

@@ -4,7 +4,6 @@
 import contextlib
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import pytest
 from spartito._analyse import Error, Model
 from spartito._sample import check
 from spartito.attaching import until
+from terminal import on_terminal
 from test_cli_helpers import run
 from test_sample_run import late
 from test_sample_stacks import running
@@ -235,15 +235,9 @@ def test_the_user_ends_it(tmp_path, spartito, number):
 def test_the_terminal_is_closed(tmp_path, spartito):
     """What would be said goes nowhere; the experiment is whole."""
     with running(BUSY) as p:
-        ours, theirs = pty.openpty()
-        begin = "import os, sys, fcntl, signal, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
-        begin += "signal.signal(signal.SIGHUP, signal.SIG_DFL); "  # which nohup has ignored
-        begin += "os.execv(sys.argv[1], sys.argv[1:])"
-        command = [sys.executable, "-c", begin, *spartito, "attach", "-o", "out", str(p.pid)]
-        with subprocess.Popen(command, cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs) as attach:
-            os.close(theirs)
+        with on_terminal([*spartito, "attach", "-o", "out", p.pid], cwd=tmp_path) as (attach, terminal):
             sees(attach, tmp_path / "out", p.pid, "busy")
-            os.close(ours)
+            terminal.close()
             assert attach.wait() == 0
         assert p.poll() is None
     assert json.loads((tmp_path / "out" / "experiment.json").read_text())["end"]
