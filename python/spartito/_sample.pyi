@@ -36,7 +36,7 @@ class Process:
         """All threads, with compiled frames above the Python function that called them. interpreter: and the interpreter's own."""
 
     def counts(self) -> dict[str, int]:
-        """Of mixed(): stops, stopped (ns), repeated, continued (system calls set right), incomplete, changed."""
+        """Of mixed(): stops, stopped (ns), repeated, continued (system calls set right), incomplete, late, changed."""
 
     def alive(self) -> bool: ...
     def close(self) -> None:

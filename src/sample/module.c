@@ -316,10 +316,10 @@ static PyObject *process_counts(PyObject *o, PyObject *unused)
 	if (!is_open(self) || !self->native)
 		return PyErr_Occurred() ? NULL : PyDict_New();
 	const struct sp_native_counts *c = sp_native_counts(self->native);
-	return Py_BuildValue("{sKsKsKsKsKsK}", "stops", (unsigned long long)c->stops, "stopped",
+	return Py_BuildValue("{sKsKsKsKsKsKsK}", "stops", (unsigned long long)c->stops, "stopped",
 	                     (unsigned long long)c->stopped, "repeated", (unsigned long long)c->repeated, "continued",
-	                     (unsigned long long)c->continued, "incomplete", (unsigned long long)c->incomplete,
-	                     "changed", (unsigned long long)c->changed);
+	                     (unsigned long long)c->continued, "incomplete", (unsigned long long)c->incomplete, "late",
+	                     (unsigned long long)c->late, "changed", (unsigned long long)c->changed);
 }
 
 static PyObject *process_close_method(PyObject *o, PyObject *unused)

@@ -66,11 +66,17 @@ int sp_native_open(struct sp_native **out, const struct sp_target *t, bool stop,
 
 static void settle(struct sp_native *s, bool now)
 {
-	for (size_t i = 0; i < s->n_pending;)
-		if (sp_stop_settle(&s->pending[i], now))
+	for (size_t i = 0; i < s->n_pending;) {
+		struct sp_stop *p = &s->pending[i];
+		const bool late = !p->shortened, done = sp_stop_settle(p, now);
+		s->counts.repeated += late && p->repeated;
+		s->counts.continued += late && p->shortened;
+		s->counts.late += late && (done || p->shortened);
+		if (done)
 			s->pending[i] = s->pending[--s->n_pending];
 		else
 			i++;
+	}
 }
 
 void sp_native_close(struct sp_native *s)

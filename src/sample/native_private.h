@@ -2,6 +2,8 @@
 #ifndef SP_SAMPLE_NATIVE_PRIVATE_H
 #define SP_SAMPLE_NATIVE_PRIVATE_H
 
+#include <sys/user.h>
+
 #include "base/elf.h"
 #include "sample/native.h"
 #include "sample/native_unwind.h"
@@ -85,13 +87,15 @@ struct sp_call {
 struct sp_stop {
 	const struct sp_target *t;
 	pid_t thread;
-	int signal;          /* that it would have been given when it stopped; 0: none */
-	bool asked;          /* it stopped because it was asked to */
-	bool in_call;        /* it stopped where a system call begins or ends */
-	bool repeated;       /* its system call, which the stop made fail, begins anew */
-	bool shortened;      /* its system call, which the stop shortened, goes on */
-	struct sp_call call; /* that one */
-	uint64_t piece;      /* bytes of it that are asked for now */
+	int signal;                     /* that it would have been given when it stopped; 0: none */
+	bool asked;                     /* it stopped because it was asked to */
+	bool in_call;                   /* it stopped where a system call begins or ends */
+	bool repeated;                  /* its system call, which the stop made fail, begins anew */
+	bool shortened;                 /* its system call, which the stop shortened, goes on */
+	struct sp_call call;            /* that one */
+	uint64_t piece;                 /* bytes of it that are asked for now */
+	bool entering;                  /* … and it has not come to the call again yet */
+	struct user_regs_struct before; /* where the call ends with what was done before that piece */
 };
 void sp_stop_prepare(void); /* once, in the thread that stops others */
 /* Stops s->thread. 0: it stands, *r is filled; -ESRCH: it has ended; -EBUSY: another tracer has it; -ETIMEDOUT: it does
@@ -104,7 +108,6 @@ bool sp_stop_settle(struct sp_stop *s, bool now);
 
 /* ---- native_calls.c: system calls that the stop interrupted ---- */
 
-struct user_regs_struct;
 ssize_t sp_stop_text(const char *path, char *text, size_t n); /* a small file, with a NUL; as read(2) */
 /* Did it fail without having done anything, and for no signal? */
 bool sp_call_failed(const struct sp_stop *s, const struct user_regs_struct *u);

@@ -96,20 +96,27 @@ static bool set_registers(pid_t thread, const struct user_regs_struct *u)
 
 /* ---- system calls that a stop shortens ---- */
 
-/* Enters the call again, for what is left of it. false: it was let go as it was. */
+/* r: as of stopped(), of a thread that is to enter the call again. true: it is in there, or has not got a processor to
+ * come to it; false: something else came first, and it stands where the call has ended. */
+static bool entered(struct sp_stop *s, int r)
+{
+	s->entering = r == 0;
+	if (r > 0 && s->in_call)
+		return !ptrace(PTRACE_SYSCALL, s->thread, NULL, NULL);
+	if (r > 0)
+		set_registers(s->thread, &s->before);
+	return r == 0;
+}
+
+/* Enters the call again, for what is left of it. false: it stands as it did. */
 static bool go_on(struct sp_stop *s, const struct user_regs_struct *now)
 {
 	struct user_regs_struct rest = *now;
+	s->before = *now;
 	s->piece = sp_call_rest(s, &rest);
 	if (!s->piece || !set_registers(s->thread, &rest) || ptrace(PTRACE_SYSCALL, s->thread, NULL, NULL))
 		return false;
-	int r = wait_for(s);
-	if (r > 0 && s->in_call)
-		return !ptrace(PTRACE_SYSCALL, s->thread, NULL, NULL);
-	/* something else came first */
-	if (r > 0)
-		set_registers(s->thread, now);
-	return false;
+	return entered(s, wait_for(s));
 }
 
 /* A piece of it has ended. true: the next one is on its way; otherwise the thread is told the whole. */
@@ -129,17 +136,25 @@ static bool piece_ended(struct sp_stop *s, bool now)
 
 /* ---- one look ---- */
 
-static bool read_registers(struct sp_stop *s, struct sp_registers *r)
+/* What it was in when it stopped; false: that is not known. */
+static bool find_call(struct sp_stop *s, struct user_regs_struct *u)
 {
-	struct user_regs_struct u;
-	if (!get_registers(s->thread, &u))
+	if (!get_registers(s->thread, u))
 		return false;
-	if (s->asked && sp_call_failed(s, &u)) {
-		struct user_regs_struct anew = u;
+	if (s->asked && sp_call_failed(s, u)) {
+		struct user_regs_struct anew = *u;
 		sp_call_again(&anew);
 		s->repeated = set_registers(s->thread, &anew);
 	}
-	s->shortened = s->asked && sp_call_shortened(s, &u);
+	s->shortened = s->asked && sp_call_shortened(s, u);
+	return true;
+}
+
+static bool read_registers(struct sp_stop *s, struct sp_registers *r)
+{
+	struct user_regs_struct u;
+	if (!find_call(s, &u))
+		return false;
 	const uint64_t values[SP_REGS] = {u.rax, u.rdx, u.rcx, u.rbx, u.rsi, u.rdi, u.rbp, u.rsp, u.r8,
 	                                  u.r9,  u.r10, u.r11, u.r12, u.r13, u.r14, u.r15, u.rip};
 	memcpy(r->value, values, sizeof values);
@@ -199,11 +214,17 @@ bool sp_stop_end(struct sp_stop *s)
 
 bool sp_stop_settle(struct sp_stop *s, bool now)
 {
+	struct user_regs_struct u;
 	int r = stopped(s);
 	if (!r && now && !ptrace(PTRACE_INTERRUPT, s->thread, NULL, NULL))
 		r = wait_for(s);
+	if (r > 0 && s->entering && entered(s, r))
+		return now && sp_stop_settle(s, true);
 	if (r > 0 && s->shortened && piece_ended(s, now))
 		return false;
+	/* one that came to stand after its look */
+	if (r > 0 && !s->shortened && find_call(s, &u) && !now)
+		return sp_stop_end(s);
 	if (r > 0)
 		let_go(s);
 	return r;

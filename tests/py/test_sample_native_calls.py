@@ -16,15 +16,17 @@ pytestmark = pytest.mark.skipif(_sample.check() is not None, reason=f"nothing ca
 
 # moves bytes with one call after the other until it is told to end; each call moves all that it was asked for, and the right bytes
 MOVES = """
-    import os, select, socket, sys, tempfile, threading
+    import os, select, socket, subprocess, sys, tempfile, threading
     whole = os.urandom(300007)
     parts = [whole[:1], b"", whole[1:100000], whole[100000:100001], whole[100001:]]
     def written(name):
         r, w = os.pipe()
         return w, lambda n: os.read(r, n), getattr(os, name), lambda: (os.close(r), os.close(w))
+    everywhere = os.sched_getaffinity(0)
     def moved(call, drain):
         got = bytearray()
         def take():
+            os.sched_setaffinity(0, everywhere)
             while len(got) < len(whole):
                 got.extend(drain(5000))
         t = threading.Thread(target=take)
@@ -34,7 +36,11 @@ MOVES = """
         assert n == len(whole), (n, sys.argv[1])
         assert got == whole, sys.argv[1]
     def fed(call):
-        t = threading.Thread(target=lambda: [here.sendall(whole[i:i + 5000]) for i in range(0, len(whole), 5000)])
+        def give():
+            os.sched_setaffinity(0, everywhere)
+            for i in range(0, len(whole), 5000):
+                here.sendall(whole[i:i + 5000])
+        t = threading.Thread(target=give)
         t.start()
         assert call() == whole, sys.argv[1]
         t.join()
@@ -60,6 +66,9 @@ MOVES = """
         "recvmsg": lambda: fed(lambda: into_vector(socket.MSG_WAITALL)),
     }
     move = moves[sys.argv[1]]
+    if sys.argv[2:]:  # who moves gets the processor seldom
+        os.sched_setaffinity(0, {min(everywhere)})
+        subprocess.Popen([sys.executable, "-c", sys.argv[2], str(os.getpid())])
     print("ready", flush=True)
     n = 0
     while not select.select([sys.stdin], [], [], 0)[0]:
@@ -70,10 +79,33 @@ MOVES = """
     """
 
 
+# As long as the process is there that started it, it has the processor before all others, each time for longer than a stop is
+# waited for.
+BUSY = """
+import os, sys, time
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+while os.getppid() == int(sys.argv[1]):
+    end = time.monotonic() + 0.15
+    while time.monotonic() < end: pass
+    time.sleep(0.02)
+"""
+
+
+def _comes_first():
+    return subprocess.run([sys.executable, "-c", BUSY, "0"], capture_output=True).returncode == 0
+
+
+
+@pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("call", ["write", "writev", "send", "sendmsg", "sendfile", "recv", "recvmsg"])
-def test_calls_move_all_that_they_move_otherwise(call):
-    with running(MOVES, call) as p, looking(p.pid) as process:
-        while process.counts()["continued"] < 10 and process.alive():  # to wait for it here would take its stops from those looks
+def test_calls_move_all_that_they_move_otherwise(call, late):
+    """late: the stop comes when the look has gone on without it."""
+    if late and not _comes_first():
+        pytest.skip("no process may come before all others here")
+    with running(MOVES, call, *[BUSY] * late) as p, looking(p.pid) as process:
+        few = {"late": 12, "continued": 4} if late else {"continued": 10}
+        # to wait for it here would take its stops from those looks
+        while any(process.counts()[what] < n for what, n in few.items()) and process.alive():
             process.mixed()
         p.stdin.write("\n")
         p.stdin.flush()
