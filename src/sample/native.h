@@ -57,7 +57,7 @@ struct sp_native_counts {
 	uint64_t repeated;   /* system calls begun anew, which the stop would have made fail */
 	uint64_t continued;  /* and such that went on, of which the stop would have made less */
 	uint64_t incomplete; /* stacks whose begin was not reached */
-	uint64_t late;       /* stops that came when nobody waited for them any more */
+	uint64_t late;       /* stops that came, or ends of threads, when nobody waited for them any more */
 	uint64_t changed;    /* looks in which the thread went on meanwhile */
 };
 const struct sp_native_counts *sp_native_counts(const struct sp_native *s);

@@ -95,7 +95,6 @@ def _comes_first():
     return subprocess.run([sys.executable, "-c", BUSY, "0"], capture_output=True).returncode == 0
 
 
-
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("call", ["write", "writev", "send", "sendmsg", "sendfile", "recv", "recvmsg"])
 def test_calls_move_all_that_they_move_otherwise(call, late):
