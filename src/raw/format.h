@@ -8,7 +8,7 @@
 #include "raw/format_waits.h"
 
 #define SP_RAW_MAGIC       "SPARTITO"
-#define SP_RAW_VERSION     5u
+#define SP_RAW_VERSION     6u
 #define SP_RAW_BYTE_ORDER  0x01020304u
 #define SP_RAW_PAGE        4096u
 #define SP_RAW_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */

@@ -1,12 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rawgen DIR [regions paths threads events [processes [same|narrow]]]: an experiment of known size, for tests and
- * benchmarks. rawgen sample-profile|sample-trace FILE: one raw file with something of everything, for tests/old-raw.
+ * benchmarks. rawgen sample-KIND FILE: one raw file for tests/old-raw; KIND: profile, trace (calls, metrics, file I/O), waits
+ * or memory.
  * rawgen mpi DIR RANKS: the ranks of an MPI program. */
 #include "rawgen.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static int write_sample(const char *kind, const char *path)
+{
+	if (strcmp(kind, "profile") == 0 || strcmp(kind, "trace") == 0)
+		rg_write(rg_sample(strcmp(kind, "trace") == 0), path, SP_RAW_RUNNING, 9000);
+	else if (strcmp(kind, "waits") == 0)
+		rg_write(rg_waits(true), path, SP_RAW_RUNNING, 4000);
+	else if (strcmp(kind, "memory") == 0)
+		rg_write(rg_memory(), path, SP_RAW_ENDED_NORMAL, 4000);
+	else
+		return 2;
+	return 0;
+}
 
 int main(int argc, char **argv)
 {
@@ -21,8 +35,10 @@ int main(int argc, char **argv)
 	                       .seed = 1};
 
 	if (argc == 3 && strncmp(argv[1], "sample-", 7) == 0) {
-		rg_write(rg_sample(strcmp(argv[1], "sample-trace") == 0), argv[2], SP_RAW_RUNNING, 9000);
-		return 0;
+		if (write_sample(argv[1] + 7, argv[2]) == 0)
+			return 0;
+		fprintf(stderr, "rawgen: unknown kind of sample %s\n", argv[1] + 7);
+		return 2;
 	}
 	if (argc == 4 && strcmp(argv[1], "mpi") == 0) {
 		rg_mpi_experiment(argv[2], (uint32_t)strtoul(argv[3], NULL, 10));

@@ -66,6 +66,23 @@ void scratch_bytes(const char *dir, const char *name, const void *bytes, size_t 
 	MUST(f && fwrite(bytes, 1, n, f) == n && fclose(f) == 0);
 }
 
+void scratch_old(const char *dir, const char *name)
+{
+	static unsigned char bytes[1 << 20];
+	const char *source = getenv("SPARTITO_OLD_RAW");
+	char path[4096];
+	size_t n;
+	FILE *f;
+
+	MUST(source);
+	snprintf(path, sizeof(path), "%s/%s", source, name);
+	f = fopen(path, "rb");
+	MUST(f);
+	n = fread(bytes, 1, sizeof(bytes), f);
+	MUST(n > 0 && n < sizeof(bytes) && fclose(f) == 0);
+	scratch_bytes(dir, "a.raw", bytes, n);
+}
+
 struct sp_model *scratch_load(const char *dir, unsigned flags)
 {
 	struct sp_model *m;

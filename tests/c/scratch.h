@@ -13,6 +13,8 @@ const char *scratch_experiment(void);
 /* Lays p out as raw/NAME of the experiment. */
 void scratch_add(const char *dir, struct rg_process *p, const char *name, enum sp_raw_ended ended, uint64_t last);
 void scratch_bytes(const char *dir, const char *name, const void *bytes, size_t n);
+/* Copies the file of tests/old-raw with this name to raw/a.raw of the experiment. */
+void scratch_old(const char *dir, const char *name);
 /* Loads, which must succeed. */
 struct sp_model *scratch_load(const char *dir, unsigned flags);
 /* Reads all events of all locations, checking that they are balanced and in order; returns their number. */

@@ -450,21 +450,11 @@ static void check_sample(const char *dir)
 
 static void test_sample(const char *name, bool trace)
 {
-	const char *source = getenv("SPARTITO_OLD_RAW"), *dir = scratch_experiment();
-	static unsigned char bytes[1 << 20];
-	char path[4096];
-	size_t n;
-	FILE *f;
+	const char *dir = scratch_experiment();
 
 	scratch_add(dir, rg_sample(trace), "a.raw", SP_RAW_RUNNING, 9000);
 	check_sample(dir);
-	MUST(source);
-	snprintf(path, sizeof(path), "%s/%s", source, name);
-	f = fopen(path, "rb");
-	MUST(f);
-	n = fread(bytes, 1, sizeof(bytes), f);
-	fclose(f);
-	scratch_bytes(dir, "a.raw", bytes, n);
+	scratch_old(dir, name);
 	check_sample(dir);
 }
 

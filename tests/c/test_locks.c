@@ -7,11 +7,15 @@
 
 enum { END = 4000 };
 
-static struct sp_model *load_sample(void)
+/* old: the same process as version 5 of the format holds it */
+static struct sp_model *load_sample(bool old)
 {
 	const char *dir = scratch_experiment();
 
-	scratch_add(dir, rg_waits(true), "a.raw", SP_RAW_RUNNING, END);
+	if (old)
+		scratch_old(dir, "v5-waits.raw");
+	else
+		scratch_add(dir, rg_waits(true), "a.raw", SP_RAW_RUNNING, END);
 	return scratch_load(dir, 0);
 }
 
@@ -20,9 +24,9 @@ static const char *last_of(const struct sp_model *m, const struct sp_stack *s)
 	return s->n ? m->regions[s->regions[s->n - 1]].qualname.p : "";
 }
 
-static void test_records(void)
+static void test_records(bool old)
 {
-	struct sp_model *m = load_sample();
+	struct sp_model *m = load_sample(old);
 	const struct sp_lock_wait *w = m->lock_waits;
 	const struct sp_lock_circle *c = m->lock_circles;
 
@@ -43,7 +47,7 @@ static void test_records(void)
 
 static void test_names(void)
 {
-	struct sp_model *m = load_sample();
+	struct sp_model *m = load_sample(false);
 	struct sp_arena arena = {.blocks = NULL};
 	struct sp_str *names;
 
@@ -108,7 +112,7 @@ static void add_up(const struct sp_model *m, uint32_t location, size_t batch, st
 /* Counts and times of the events are those of the rows, but for a wait that a pause cut, and what was none. */
 static void test_events(size_t batch)
 {
-	struct sp_model *m = load_sample();
+	struct sp_model *m = load_sample(false);
 	struct seen seen = {.gil = 0};
 	size_t i;
 
@@ -265,7 +269,8 @@ static void test_chains(void)
 
 int main(void)
 {
-	test_records();
+	test_records(false);
+	test_records(true);
 	test_names();
 	test_events(1);
 	test_events(8);

@@ -15,9 +15,17 @@ static struct sp_model *load(struct rg_process *p)
 	return scratch_load(dir, 0);
 }
 
-static void test_sites(void)
+static struct sp_model *load_old(void)
 {
-	struct sp_model *m = load(rg_memory());
+	const char *dir = scratch_experiment();
+
+	scratch_old(dir, "v5-memory.raw");
+	return scratch_load(dir, 0);
+}
+
+/* Checks m, which holds rg_memory(), and frees it. */
+static void test_sites(struct sp_model *m)
+{
 	const uint32_t work = PATH(m, "__main__:main", "__main__:work"), main_path = PATH(m, "__main__:main");
 	const struct sp_site *s = m->sites;
 
@@ -33,9 +41,8 @@ static void test_sites(void)
 	sp_model_free(m);
 }
 
-static void test_heap(void)
+static void test_heap(struct sp_model *m)
 {
-	struct sp_model *m = load(rg_memory());
 	const struct sp_heap *h = m->heaps;
 
 	MUST(h && h->there);
@@ -76,8 +83,10 @@ static void test_damaged(void)
 
 int main(void)
 {
-	test_sites();
-	test_heap();
+	test_sites(load(rg_memory()));
+	test_sites(load_old());
+	test_heap(load(rg_memory()));
+	test_heap(load_old());
 	test_damaged();
 	return check_failures != 0;
 }
