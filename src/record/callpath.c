@@ -170,7 +170,7 @@ void sp_callpath_parameter(struct sp_thread *t, uint32_t parameter, uint32_t reg
 	if (!to || to == n)
 		return;
 	/* the call up to here stays where it was, but for the visit */
-	n->incl += now - f->enter;
+	n->incl += sp_ticks_between(f->enter, now);
 	sp_metrics_divide(t, n, now);
 	if (f->flags & (SP_RAW_FRAME_INHERITED | SP_RAW_FRAME_FORKED)) {
 		/* it never was a visit */

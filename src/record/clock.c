@@ -10,21 +10,54 @@
 
 enum sp_raw_clock sp_clock_kind = SP_RAW_CLOCK_MONOTONIC;
 
+bool sp_clock_tsc_trusted(bool invariant, const char *current, const char *available, bool kvm_stable)
+{
+	if (!invariant)
+		return false;
+	if (!strncmp(current, "kvm-clock", 9))
+		return kvm_stable && strstr(available, "tsc");
+	return !strncmp(current, "tsc", 3) || strstr(current, "_tsc_page");
+}
+
 #if defined(__x86_64__)
-/* The counter runs at one rate through all power states (CPUID 80000007h, EDX bit 8), and the kernel keeps its own time
- * by it: then it is also the same on all processors. */
-static int tsc_is_trusted(void)
+/* CPUID 80000007h, EDX bit 8: the counter runs at one rate through all power states. */
+static bool is_invariant(void)
 {
 	unsigned a, b, c, d;
-	if (!__get_cpuid(0x80000007u, &a, &b, &c, &d) || !(d & (1u << 8)))
-		return 0;
-	int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	char text[64] = "";
-	ssize_t n = read(fd, text, sizeof text - 1);
-	close(fd);
-	return n > 0 && (!strncmp(text, "tsc", 3) || !strncmp(text, "kvm-clock", 9) || strstr(text, "_tsc_page"));
+	return __get_cpuid(0x80000007u, &a, &b, &c, &d) && d & (1u << 8);
+}
+
+/* CPUID 40000001h of KVM, EAX bit 24: the host's counter is the same on all
+ * processors (KVM_FEATURE_CLOCKSOURCE_STABLE_BIT).
+ * Without it the kernel corrects what it reads, one processor by one. */
+static bool kvm_is_stable(void)
+{
+	unsigned a, b, c, d;
+	__cpuid(0x40000000u, a, b, c, d);
+	(void)c, (void)d;
+	if (b != 0x4b4d564bu || a < 0x40000001u) /* "KVMK" */
+		return false;
+	__cpuid(0x40000001u, a, b, c, d);
+	return a & (1u << 24);
+}
+
+static void read_line(const char *path, char *text, size_t n)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd >= 0 ? read(fd, text, n - 1) : -1;
+	if (fd >= 0)
+		close(fd);
+	text[got > 0 ? got : 0] = 0;
+}
+
+#define CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0/"
+
+static bool tsc_is_trusted(void)
+{
+	char current[64], available[256];
+	read_line(CLOCKSOURCE "current_clocksource", current, sizeof current);
+	read_line(CLOCKSOURCE "available_clocksource", available, sizeof available);
+	return sp_clock_tsc_trusted(is_invariant(), current, available, kvm_is_stable());
 }
 #endif
 

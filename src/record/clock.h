@@ -3,6 +3,7 @@
 #ifndef SP_RECORD_CLOCK_H
 #define SP_RECORD_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 #if defined(__x86_64__)
@@ -35,6 +36,18 @@ static inline uint64_t sp_ticks(void)
 #endif
 	return sp_clock_nanoseconds(CLOCK_MONOTONIC);
 }
+
+/* Ticks from begin to end. 0 where the clock went back, which a virtual machine's may when it moves to other hardware.
+ */
+static inline uint64_t sp_ticks_between(uint64_t begin, uint64_t end)
+{
+	return end > begin ? end - begin : 0;
+}
+
+/* Whether the processor's counter (x86-64) can be the clock: it is invariant, and the kernel keeps its own time by it,
+ * so that it is the same on all processors. current and available: what /sys has of the kernel's clock sources. In a
+ * virtual machine of KVM the host must say that it is stable, and the kernel must not have thrown it out. */
+bool sp_clock_tsc_trusted(bool invariant, const char *current, const char *available, bool kvm_stable);
 
 /* which: "auto" and "tsc" take the best clock that can be trusted here, "monotonic" is CLOCK_MONOTONIC. */
 void sp_clock_init(const char *which);

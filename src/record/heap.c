@@ -205,7 +205,7 @@ static inline uint64_t cost_begin(void)
 /* It stands for so many. One that took very long was interrupted. */
 SP_COLD static void cost_add(uint64_t begin, uint64_t many)
 {
-	const uint64_t ticks = sp_ticks() - begin;
+	const uint64_t ticks = sp_ticks_between(begin, sp_ticks());
 	sp_heap.raw->cost += many * (ticks < INTERRUPTED ? ticks : INTERRUPTED);
 }
 

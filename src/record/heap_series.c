@@ -90,7 +90,7 @@ void sp_heap_point(uint64_t ns, const struct sp_thread *t, const struct sp_raw_s
 	if (h->limit && bytes > h->limit && !h->since) {
 		limit_passed(t, s, now);
 	} else if (h->since && bytes <= h->limit) {
-		h->over += now - h->since;
+		h->over += sp_ticks_between(h->since, now);
 		h->since = 0;
 	}
 	if (!c)

@@ -4,10 +4,23 @@
 #ifndef SP_RECORD_HOT_H
 #define SP_RECORD_HOT_H
 
+#include <assert.h>
+
 #include "record/record.h"
 
 /* -O2 alone shares one copy between the hooks, with the kind as a variable. */
 #define SP_HOT __attribute__((always_inline)) static inline
+
+/* In builds with assertions: the words lie in the thread's chunk, whose header nobody has written over. */
+SP_HOT void sp_assert_in_chunk(const struct sp_thread *t, const uint64_t *w, size_t words)
+{
+#ifndef NDEBUG
+	const struct sp_raw_chunk *c = t->ev_chunk;
+	assert(c && c->magic == SP_RAW_CHUNK_MAGIC && w >= (const uint64_t *)(c + 1) && w + words <= t->ev_end);
+#else
+	(void)t, (void)w, (void)words;
+#endif
+}
 
 /* Stores one word of the trace. While nothing is traced, next and ev_end are both NULL. */
 SP_HOT void sp_event(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t id)
@@ -16,6 +29,7 @@ SP_HOT void sp_event(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t 
 	uint64_t delta = now - t->loc.last;
 	t->loc.last = now;
 	if (SP_LIKELY(w < t->ev_end && delta <= SP_RAW_DELTA_MAX)) {
+		sp_assert_in_chunk(t, w, 1);
 		*w = delta << SP_RAW_DELTA_SHIFT | (uint64_t)id << SP_RAW_KIND_BITS | kind;
 		t->loc.next = (uint64_t)(w + 1);
 	} else if (SP_UNLIKELY(t->traced)) {
@@ -66,11 +80,15 @@ SP_HOT bool sp_leave(struct sp_thread *t, uint64_t key, uint64_t now, unsigned k
 		return sp_leave_slow(t, key, now, kind);
 	struct sp_raw_node *n = (struct sp_raw_node *)f->node;
 	uint64_t d = now - f->enter;
+	if (d > n->max) {
+		if (SP_UNLIKELY((int64_t)d < 0))
+			d = 0; /* the clock went back, which no comparison costs but this one */
+		else
+			n->max = d;
+	}
 	n->incl += d;
 	if (d < n->min)
 		n->min = d;
-	if (d > n->max)
-		n->max = d;
 	double signed_d = (double)(int64_t)d; /* an unsigned conversion costs a branch */
 	n->sumsq += signed_d * signed_d;
 	t->loc.top = (uint64_t)(f - 1);

@@ -175,7 +175,7 @@ static int on_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, const stru
 	const bool waits = sp_waits_wanted && sp_wait_begin_gil(&wait, t);
 	uint64_t begin = sp_ticks();
 	int r = real_wait(condition, mutex, until);
-	uint64_t end = sp_ticks(), waited = end - begin;
+	uint64_t end = sp_ticks(), waited = sp_ticks_between(begin, end);
 	int error = errno;
 	if (waits)
 		sp_wait_end(&wait, r == 0);

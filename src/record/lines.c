@@ -223,7 +223,7 @@ void sp_lines_call(struct sp_thread *t, uint64_t mark, uint64_t now)
 	struct sp_raw_line_frame *f = t->lines->top;
 	if (!f->key || f->calls)
 		return;
-	((struct sp_raw_line *)f->line)->own += now - f->since;
+	((struct sp_raw_line *)f->line)->own += sp_ticks_between(f->since, now);
 	f->inner = 0;
 	f->calls = mark;
 	f->since = now;
@@ -231,7 +231,7 @@ void sp_lines_call(struct sp_thread *t, uint64_t mark, uint64_t now)
 
 static void call_ends(struct sp_raw_line_frame *f, uint64_t now)
 {
-	const uint64_t time = now - f->since;
+	const uint64_t time = sp_ticks_between(f->since, now);
 	((struct sp_raw_line *)f->line)->callees += time > f->inner ? time - f->inner : 0;
 	f->inner = 0;
 	f->calls = 0;
@@ -254,9 +254,9 @@ static void pop(struct sp_thread *t, uint64_t now)
 	if (f->calls)
 		call_ends(f, now);
 	else
-		((struct sp_raw_line *)f->line)->own += now - f->since;
+		((struct sp_raw_line *)f->line)->own += sp_ticks_between(f->since, now);
 	if (f->below)
-		base_of(l)[f->below].inner += now - f->begin;
+		base_of(l)[f->below].inner += sp_ticks_between(f->begin, now);
 	if (of)
 		of->open = (uint32_t)f->below;
 	unlink_frame(l, depth_of(l));

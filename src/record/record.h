@@ -367,6 +367,8 @@ void sp_enter_collapsed(struct sp_thread *t, uint32_t region, uint64_t key, uint
 /* Returns whether a frame of this key was open. */
 bool sp_leave_slow(struct sp_thread *t, uint64_t key, uint64_t now, unsigned kind);
 void sp_event_slow(struct sp_thread *t, uint64_t ticks, uint64_t delta, unsigned kind, uint32_t id);
+/* A record with n words of payload; the longest of all records has: */
+enum { SP_PAYLOAD_MAX = 255 };
 void sp_extra(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *payload, unsigned n);
 /* The same at a time that is known; never before the thread's last event. */
 void sp_extra_at(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *payload, unsigned n, uint64_t now);

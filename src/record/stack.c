@@ -162,7 +162,7 @@ static void close_special(struct sp_thread *t, struct sp_raw_frame *f, uint64_t 
 	if (f->flags & SP_RAW_FRAME_SKIPPED)
 		return;
 	if (!nested)
-		n->incl += now - f->enter;
+		n->incl += sp_ticks_between(f->enter, now);
 	sp_stack_event(t, now, kind, sp_stack_region(f));
 }
 

@@ -306,7 +306,7 @@ static void count_wait(struct sp_task *k, uint64_t ticks)
 
 static void count_running(struct sp_task *k, uint64_t now)
 {
-	uint64_t ticks = now > k->since ? now - k->since : 0;
+	uint64_t ticks = sp_ticks_between(k->since, now);
 	k->raw->running += ticks;
 	if (k->rest)
 		k->rest->running += ticks;
@@ -326,7 +326,7 @@ void sp_task_step(struct sp_thread *t, struct sp_task *k, uint32_t region, uint6
 	}
 	k->depth = sp_stack_depth(t) + 1;
 	if (k->raw->steps)
-		count_wait(k, now > k->since ? now - k->since : 0);
+		count_wait(k, sp_ticks_between(k->since, now));
 	else
 		k->raw->begun = now;
 	k->outer = t->task;
@@ -413,7 +413,7 @@ void sp_mark_over(struct sp_thread *t, struct sp_raw_frame *f, uint64_t now)
 	uint64_t value = f->frame, at = value & MARK_UNTIL_NOW ? now : t->loc.last;
 	f->frame = 0;
 	if (value & MARK_JOIN)
-		event(t, SP_RAW_X_THREAD_JOIN, value >> 2, at - f->enter, 2, at);
+		event(t, SP_RAW_X_THREAD_JOIN, value >> 2, sp_ticks_between(f->enter, at), 2, at);
 	else if (value)
 		task_over(t, (struct sp_task *)value, at);
 }
@@ -423,7 +423,7 @@ void sp_mark_off(struct sp_thread *t, struct sp_raw_frame *f, uint64_t now)
 	uint64_t value = f->frame;
 	f->frame = 0;
 	if (value & MARK_JOIN) {
-		event(t, SP_RAW_X_THREAD_JOIN, value >> 2, now - f->enter, 2, now);
+		event(t, SP_RAW_X_THREAD_JOIN, value >> 2, sp_ticks_between(f->enter, now), 2, now);
 	} else if (value) {
 		step_over(t, (struct sp_task *)value, now);
 		goes_waiting(t, (const struct sp_task *)value, 0, now);
@@ -488,7 +488,7 @@ static uint64_t take(uint64_t key, uint64_t now)
 	struct handed **p = given.size ? handed_at(key) : NULL, *h = p ? *p : NULL;
 	if (!h)
 		return 0;
-	const uint64_t number = h->number, waited = now > h->given ? now - h->given : 0;
+	const uint64_t number = h->number, waited = sp_ticks_between(h->given, now);
 	*p = h->next;
 	given.n--;
 	free(h);

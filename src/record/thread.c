@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Locations: one for each thread, made at its first event; and the thread's pieces of the trace. */
+/* Locations: one for each thread, made at its first event. */
 #include "record/heap_record.h"
 #include "record/hot.h"
 #include "record/interpose.h"
@@ -12,8 +12,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-enum { FIRST_EVENTS = 16 << 10, LAST_EVENTS = 1 << 20 };
 
 __thread struct sp_thread *sp_self __attribute__((tls_model("initial-exec")));
 
@@ -106,137 +104,6 @@ void sp_thread_leave(void)
 		sp_past_left(t);
 		pthread_setspecific(end_key, NULL);
 	}
-}
-
-/* With the process lock held: when-full "stop" counts all event bytes, "flush" only what is mapped now. */
-static bool events_allowed(uint64_t bytes)
-{
-	const struct sp_settings *s = &sp_process.settings;
-	return s->when_full == SP_STOP ? sp_process.event_bytes + bytes <= s->memory
-	                               : sp_process.mapped + bytes <= s->memory;
-}
-
-static struct sp_raw_chunk *events_chunk(struct sp_thread *t)
-{
-	struct sp_raw_chunk *old = t->ev_chunk;
-	/* the first thread is calibrated in its first chunk, and metrics make its events longer */
-	uint64_t bytes = old ? old->bytes * 2 : FIRST_EVENTS * (t->loc.id ? 1 : 1 + sp_process.n_sync);
-	if (bytes > LAST_EVENTS)
-		bytes = LAST_EVENTS;
-	if (old && sp_process.settings.when_full == SP_FLUSH)
-		sp_buffer_done(old);
-	while (bytes > SP_RAW_PAGE && (!events_allowed(bytes) || bytes * 8 > sp_process.settings.memory))
-		bytes /= 2;
-	struct sp_raw_chunk *c = NULL;
-	if (!events_allowed(bytes))
-		sp_process_lost(SP_RAW_REASON_MEMORY, 0, 0);
-	else if (!sp_process.disk_failed)
-		c = sp_buffer_chunk(SP_RAW_EVENTS, t, bytes);
-	if (c) {
-		sp_process.event_bytes += c->bytes;
-		c->seq = t->ev_chunks++;
-		c->base = t->loc.last;
-	}
-	return c;
-}
-
-bool sp_thread_events_more(struct sp_thread *t)
-{
-	int error = errno;
-	pthread_mutex_lock(&sp_process.lock);
-	struct sp_raw_chunk *c = events_chunk(t);
-	pthread_mutex_unlock(&sp_process.lock);
-	t->ev_chunk = c;
-	if (c && t->rewinds)
-		sp_rewind_chunk(t, c);
-	t->gave_up = !c;
-	t->loc.next = c ? (uint64_t)(c + 1) : 0;
-	t->ev_end = c ? (uint64_t *)((char *)c + c->bytes) : NULL;
-	errno = error;
-	return c != NULL;
-}
-
-/* The chunk is full, the time does not fit, or tracing was given up: then every event is counted. */
-void sp_event_slow(struct sp_thread *t, uint64_t now, uint64_t delta, unsigned kind, uint32_t id)
-{
-	/* what an event with its payload may need; the last words of a chunk may stay empty */
-	enum { ROOM = 9 };
-	if (!t->ev_end || (uint64_t *)t->loc.next + ROOM > t->ev_end) {
-		t->loc.last = now - delta;
-		if (t->gave_up || !sp_thread_events_more(t))
-			goto lost;
-		t->loc.last = now;
-	}
-	uint64_t *w = (uint64_t *)t->loc.next;
-	if (delta > SP_RAW_DELTA_MAX) {
-		w[1] = delta;
-		w[0] = (uint64_t)(SP_RAW_X_TIME | 1 << 8) << SP_RAW_KIND_BITS | SP_RAW_EXTRA;
-		w += 2;
-		delta = 0;
-	}
-	*w = delta << SP_RAW_DELTA_SHIFT | (uint64_t)id << SP_RAW_KIND_BITS | kind;
-	t->loc.next = (uint64_t)(w + 1);
-	return;
-lost:
-	t->loc.last = now;
-	t->loc.lost_events++;
-}
-
-/* An event with payload words. What it says is written at its own time; words of a payload may be 0. */
-void sp_extra_at(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *payload, unsigned n, uint64_t now)
-{
-	if (!t->traced)
-		return;
-	if (now < t->loc.last)
-		now = t->loc.last;
-	uint64_t delta = now - t->loc.last;
-	uint64_t *w = (uint64_t *)t->loc.next;
-	if (!t->ev_end || w + 1 + n > t->ev_end || delta > SP_RAW_DELTA_MAX) {
-		/* room, or time, is made by an event that says nothing */
-		uint64_t none = 0;
-		uint64_t before = t->loc.lost_events;
-		t->loc.last = now;
-		sp_event_slow(t, now, delta, SP_RAW_EXTRA, SP_RAW_X_TIME | 1 << 8);
-		if (t->loc.lost_events != before)
-			return;
-		w = (uint64_t *)t->loc.next;
-		*w++ = none;
-		delta = 0;
-	}
-	for (unsigned i = 0; i < n; i++)
-		w[1 + i] = payload[i];
-	w[0] = delta << SP_RAW_DELTA_SHIFT | (uint64_t)(what | n << 8) << SP_RAW_KIND_BITS | SP_RAW_EXTRA;
-	t->loc.last = now;
-	t->loc.next = (uint64_t)(w + 1 + n);
-}
-
-void sp_extra(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *payload, unsigned n)
-{
-	if (t->traced)
-		sp_extra_at(t, what, payload, n, sp_ticks());
-}
-
-void sp_event_metrics(struct sp_thread *t, const uint64_t *values, unsigned n, uint64_t now)
-{
-	enum { BESIDE = 4 }; /* words: the time if it is long, the record itself, and the event */
-	if (!t->traced)
-		return;
-	uint64_t *w = (uint64_t *)t->loc.next, delta = now - t->loc.last;
-	if (!t->ev_end || w + n + BESIDE > t->ev_end) {
-		if (t->gave_up || !sp_thread_events_more(t))
-			return;
-		w = (uint64_t *)t->loc.next;
-	}
-	if (delta > SP_RAW_DELTA_MAX) {
-		w[1] = delta;
-		w[0] = (uint64_t)(SP_RAW_X_TIME | 1 << 8) << SP_RAW_KIND_BITS | SP_RAW_EXTRA;
-		w += 2;
-		delta = 0;
-	}
-	memcpy(w + 1, values, n * sizeof *values);
-	w[0] = delta << SP_RAW_DELTA_SHIFT | (uint64_t)(SP_RAW_X_METRICS | n << 8) << SP_RAW_KIND_BITS | SP_RAW_EXTRA;
-	t->loc.last = now;
-	t->loc.next = (uint64_t)(w + 1 + n);
 }
 
 static int parts_init(struct sp_thread *t)
@@ -413,25 +280,6 @@ void sp_thread_restart(struct sp_thread *t)
 	t->traced = sp_process.settings.trace;
 	if (t->traced)
 		sp_thread_events_rewind(t);
-}
-
-/* Makes the current chunk empty again; only while it is the thread's first. */
-void sp_thread_events_rewind(struct sp_thread *t)
-{
-	struct sp_raw_chunk *c = t->ev_chunk;
-	if (!c || c->seq)
-		return;
-	memset(c + 1, 0, c->bytes - sizeof *c);
-	c->base = t->loc.last;
-	t->loc.next = (uint64_t)(c + 1);
-	t->ev_end = (uint64_t *)((char *)c + c->bytes);
-}
-
-void sp_thread_events_hold(struct sp_thread *t)
-{
-	t->traced = false;
-	t->loc.next = 0;
-	t->ev_end = NULL;
 }
 
 void sp_thread_name(struct sp_thread *t, const char *name, size_t n)

@@ -11,12 +11,19 @@
 
 static char dir[] = "/tmp/spartito-test-XXXXXX";
 
-static void start(void)
+/* memory: 0, or bytes of it at most, which makes chunks small */
+static void start_with(uint64_t memory)
 {
 	struct sp_settings s;
 	sp_settings_init(&s);
 	s.trace = true;
+	s.memory = memory ? memory : s.memory;
 	MUST(sp_process_start(dir, &s, NULL, SP_RAW_STARTED_API) == 0);
+}
+
+static void start(void)
+{
+	start_with(0);
 }
 
 static void stop(void)
@@ -25,22 +32,71 @@ static void stop(void)
 	unlink(sp_process.path);
 }
 
-/* An event with the most words of payload there is, after a time that does not fit into one, in a chunk with little
- * room: whatever that is, nothing is written past its end. */
+/* Records of every length, behind a time that fits into them or not, in chunks with every number of words left: nothing
+ * is written past the end of a chunk, and nothing is lost. Assertions in hot.h look at each word. */
 static void *last_words(void *unused)
 {
+	static const unsigned lengths[] = {0, 1, 2, 3, 4, 7, 8, 9, 50, 200, 201, SP_PAYLOAD_MAX - 1, SP_PAYLOAD_MAX};
+	static uint64_t payload[SP_PAYLOAD_MAX];
 	(void)unused;
 	struct sp_thread *t = sp_thread_new();
 	MUST(t && t->traced);
-	const uint64_t payload[4] = {1, 2, 3, 4};
-	for (int room = 0; room < 16; room++) {
-		const uint64_t *end = t->ev_end;
-		t->loc.next = (uint64_t)(end - room);
-		sp_extra_at(t, SP_RAW_X_IO_SEEK, payload, 4, t->loc.last + SP_RAW_DELTA_MAX + 1);
-		CHECK(t->loc.next <= (uint64_t)t->ev_end);
-		CHECK(t->loc.lost_events == 0);
-	}
+	for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+		for (int room = 0; room < (int)lengths[i] + 6; room++)
+			for (int is_long = 0; is_long < 2; is_long++) {
+				const uint64_t now = t->loc.last + (is_long ? SP_RAW_DELTA_MAX + 1 : 1);
+				t->loc.next = (uint64_t)(t->ev_end - room);
+				if (lengths[i])
+					sp_extra_at(t, SP_RAW_X_SAMPLE_LINES, payload, lengths[i], now);
+				else
+					sp_event(t, now, SP_RAW_ENTER, 1);
+				MUST(t->loc.next <= (uint64_t)t->ev_end);
+				MUST(t->loc.last == now && t->loc.lost_events == 0);
+			}
 	return NULL;
+}
+
+/* A clock that goes back: no time is negative, in the profile or in the trace, and what comes later is right again. */
+static void *backward_step(void *unused)
+{
+	enum { STEP = 1000000 };
+	(void)unused;
+	struct sp_thread *t = sp_thread_new();
+	MUST(t && t->traced);
+	const uint32_t region = sp_user_region((struct sp_text){"stepped", 7}, (struct sp_text){"stepped", 7},
+	                                       &(struct sp_place){.line = 1});
+	const uint64_t before = sp_ticks();
+	for (int back = 1; back >= 0; back--) {
+		sp_enter(t, region, 4, before + STEP, SP_RAW_ENTER);
+		sp_leave(t, 4, before + (back ? 0 : STEP + 7), SP_RAW_LEAVE);
+		CHECK(t->loc.last >= before + STEP);
+	}
+	const struct sp_raw_node *n = sp_callpath_child(t, t->root, region);
+	CHECK(n && n->visits == 2 && n->incl == 7 && n->max == 7 && n->min == 0);
+	CHECK(t->loc.lost_events == 0);
+	return NULL;
+}
+
+static void in_a_thread(void *(*run)(void *), uint64_t memory)
+{
+	pthread_t thread;
+	start_with(memory);
+	/* one that ends, for its end frees what it holds */
+	MUST(pthread_create(&thread, NULL, run, NULL) == 0);
+	MUST(pthread_join(thread, NULL) == 0);
+	stop();
+}
+
+static void trusted_clocks(void)
+{
+	CHECK(sp_clock_tsc_trusted(true, "tsc\n", "tsc kvm-clock\n", false));
+	CHECK(sp_clock_tsc_trusted(true, "hyperv_clocksource_tsc_page\n", "hyperv_clocksource_tsc_page\n", false));
+	CHECK(sp_clock_tsc_trusted(true, "kvm-clock\n", "kvm-clock tsc\n", true));
+	CHECK(!sp_clock_tsc_trusted(true, "kvm-clock\n", "kvm-clock tsc\n", false));
+	CHECK(!sp_clock_tsc_trusted(true, "kvm-clock\n", "kvm-clock acpi_pm\n", true));
+	CHECK(!sp_clock_tsc_trusted(false, "tsc\n", "tsc\n", true));
+	CHECK(!sp_clock_tsc_trusted(true, "hpet\n", "tsc hpet\n", true));
+	CHECK(!sp_clock_tsc_trusted(true, "", "", true));
 }
 
 /* ---- another measurement begins while a thread is within an event ---- */
@@ -236,12 +292,9 @@ int main(void)
 	MUST(mkdtemp(dir));
 	snprintf(raw, sizeof raw, "%s/raw", dir);
 	MUST(mkdir(raw, 0700) == 0);
-	start();
-	/* in a thread that ends, for its end frees what it holds */
-	pthread_t thread;
-	MUST(pthread_create(&thread, NULL, last_words, NULL) == 0);
-	MUST(pthread_join(thread, NULL) == 0);
-	stop();
+	in_a_thread(last_words, 256 << 10);
+	in_a_thread(backward_step, 0);
+	trusted_clocks();
 	restart();
 	end_after_stop();
 	turns();

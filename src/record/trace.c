@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The trace of a thread: its chunks, and the records in them that hot.h does not write itself. */
+#include "record/hot.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+enum {
+	FIRST_EVENTS = 16 << 10, /* bytes of a thread's first chunk */
+	LAST_EVENTS = 1 << 20,   /* and of its largest */
+	TIME_WORDS = 2           /* of a record SP_RAW_X_TIME */
+};
+
+/* The smallest chunk takes a time, the longest record and the event that it belongs to. */
+_Static_assert((SP_RAW_PAGE - sizeof(struct sp_raw_chunk)) / sizeof(uint64_t) >= TIME_WORDS + 1 + SP_PAYLOAD_MAX + 1,
+               "every record fits into every chunk");
+
+/* With the process lock held: when-full "stop" counts all event bytes, "flush" only what is mapped now. */
+static bool events_allowed(uint64_t bytes)
+{
+	const struct sp_settings *s = &sp_process.settings;
+	return s->when_full == SP_STOP ? sp_process.event_bytes + bytes <= s->memory
+	                               : sp_process.mapped + bytes <= s->memory;
+}
+
+static struct sp_raw_chunk *events_chunk(struct sp_thread *t)
+{
+	struct sp_raw_chunk *old = t->ev_chunk;
+	/* the first thread is calibrated in its first chunk, and metrics make its events longer */
+	uint64_t bytes = old ? old->bytes * 2 : FIRST_EVENTS * (t->loc.id ? 1 : 1 + sp_process.n_sync);
+	if (bytes > LAST_EVENTS)
+		bytes = LAST_EVENTS;
+	if (old && sp_process.settings.when_full == SP_FLUSH)
+		sp_buffer_done(old);
+	while (bytes > SP_RAW_PAGE && (!events_allowed(bytes) || bytes * 8 > sp_process.settings.memory))
+		bytes /= 2;
+	struct sp_raw_chunk *c = NULL;
+	if (!events_allowed(bytes))
+		sp_process_lost(SP_RAW_REASON_MEMORY, 0, 0);
+	else if (!sp_process.disk_failed)
+		c = sp_buffer_chunk(SP_RAW_EVENTS, t, bytes);
+	if (c) {
+		sp_process.event_bytes += c->bytes;
+		c->seq = t->ev_chunks++;
+		c->base = t->loc.last;
+	}
+	return c;
+}
+
+bool sp_thread_events_more(struct sp_thread *t)
+{
+	int error = errno;
+	pthread_mutex_lock(&sp_process.lock);
+	struct sp_raw_chunk *c = events_chunk(t);
+	pthread_mutex_unlock(&sp_process.lock);
+	t->ev_chunk = c;
+	if (c && t->rewinds)
+		sp_rewind_chunk(t, c);
+	t->gave_up = !c;
+	t->loc.next = c ? (uint64_t)(c + 1) : 0;
+	t->ev_end = c ? (uint64_t *)((char *)c + c->bytes) : NULL;
+	errno = error;
+	return c != NULL;
+}
+
+static uint64_t extra_word(uint64_t delta, unsigned what, unsigned words)
+{
+	return delta << SP_RAW_DELTA_SHIFT | (uint64_t)(what | words << 8) << SP_RAW_KIND_BITS | SP_RAW_EXTRA;
+}
+
+/* Room for `words` words in one chunk, the time of which is *now: the caller stores them and moves loc.next behind
+ * them. Begins the next chunk where this one is too full, and writes a record of its own where the time is too long for
+ * an event. The clock may have gone back: then *now becomes the time of the last event. NULL: there is no room. Of all
+ * records only those of sp_event(), which are one word, get their room elsewhere. */
+static uint64_t *reserve(struct sp_thread *t, uint64_t *now, unsigned words)
+{
+	if (*now < t->loc.last)
+		*now = t->loc.last;
+	const bool is_long = *now - t->loc.last > SP_RAW_DELTA_MAX;
+	const unsigned all = words + (is_long ? TIME_WORDS : 0);
+	if ((!t->ev_end || t->ev_end - (uint64_t *)t->loc.next < (ptrdiff_t)all) &&
+	    (t->gave_up || !sp_thread_events_more(t)))
+		return NULL;
+	uint64_t *w = (uint64_t *)t->loc.next;
+	sp_assert_in_chunk(t, w, all);
+	if (is_long) {
+		w[1] = *now - t->loc.last;
+		w[0] = extra_word(0, SP_RAW_X_TIME, 1);
+		w += TIME_WORDS;
+		t->loc.next = (uint64_t)w;
+		t->loc.last = *now;
+	}
+	return w;
+}
+
+static void lose(struct sp_thread *t, uint64_t now)
+{
+	t->loc.last = now;
+	t->loc.lost_events++;
+}
+
+/* The chunk is full, the time does not fit, the clock went back, or tracing was given up: then every event is counted.
+ * The caller has set loc.last already, which was `delta` ticks before. */
+void sp_event_slow(struct sp_thread *t, uint64_t now, uint64_t delta, unsigned kind, uint32_t id)
+{
+	t->loc.last = now - delta;
+	uint64_t *w = reserve(t, &now, 1);
+	if (!w) {
+		lose(t, now);
+		return;
+	}
+	*w = (now - t->loc.last) << SP_RAW_DELTA_SHIFT | (uint64_t)id << SP_RAW_KIND_BITS | kind;
+	t->loc.last = now;
+	t->loc.next = (uint64_t)(w + 1);
+}
+
+/* A record with n words of payload, at its own time, in a chunk that has `behind` more words. false: no room. */
+static bool append(struct sp_thread *t, unsigned what, const uint64_t *payload, unsigned n, unsigned behind,
+                   uint64_t now)
+{
+	assert(n <= SP_PAYLOAD_MAX);
+	uint64_t *w = reserve(t, &now, 1 + n + behind);
+	if (!w)
+		return false;
+	/* the record begins with its last store: of a process that is killed meanwhile there is none */
+	for (unsigned i = 0; i < n; i++)
+		w[1 + i] = payload[i];
+	w[0] = extra_word(now - t->loc.last, what, n);
+	t->loc.last = now;
+	t->loc.next = (uint64_t)(w + 1 + n);
+	return true;
+}
+
+void sp_extra_at(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *payload, unsigned n, uint64_t now)
+{
+	if (t->traced && !append(t, what, payload, n, 0, now))
+		lose(t, now > t->loc.last ? now : t->loc.last);
+}
+
+void sp_extra(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *payload, unsigned n)
+{
+	if (t->traced)
+		sp_extra_at(t, what, payload, n, sp_ticks());
+}
+
+void sp_event_metrics(struct sp_thread *t, const uint64_t *values, unsigned n, uint64_t now)
+{
+	if (t->traced)
+		append(t, SP_RAW_X_METRICS, values, n, 1, now);
+}
+
+/* Makes the current chunk empty again; only while it is the thread's first. */
+void sp_thread_events_rewind(struct sp_thread *t)
+{
+	struct sp_raw_chunk *c = t->ev_chunk;
+	if (!c || c->seq)
+		return;
+	memset(c + 1, 0, c->bytes - sizeof *c);
+	c->base = t->loc.last;
+	t->loc.next = (uint64_t)(c + 1);
+	t->ev_end = (uint64_t *)((char *)c + c->bytes);
+}
+
+void sp_thread_events_hold(struct sp_thread *t)
+{
+	t->traced = false;
+	t->loc.next = 0;
+	t->ev_end = NULL;
+}
