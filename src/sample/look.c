@@ -12,7 +12,7 @@
 
 enum {
 	FIRST_FRAMES = 256,
-	MOST_FRAMES = 100000,
+	MOST_FRAMES = 1 << 17,
 	NATIVE_FRAMES = 512,
 	TRIES = 4 /* of a stack that changes while it is read */
 };
@@ -28,7 +28,7 @@ static bool room(struct sp_look *l, size_t python)
 	void *m = realloc(l->mixed, mixed * sizeof *l->mixed);
 	if (m)
 		l->mixed = m;
-	void *f = realloc(l->frames, (mixed + 1) * sizeof *l->frames);
+	void *f = realloc(l->frames, (mixed + 2) * sizeof *l->frames);
 	if (f)
 		l->frames = f;
 	if (!p || !m || !f)
@@ -45,10 +45,11 @@ int sp_look_open(struct sp_look *l, const struct sp_target *target, struct sp_py
 	sp_marks_open(&l->marks, target, recorded);
 	l->no_python = sp_samples_region("", "<no Python code>", "", 0, SP_RAW_REGION_C);
 	l->no_stack = sp_samples_region("", "<no stack>", "", 0, SP_RAW_REGION_C);
+	l->no_outer = sp_samples_region("", "<outer frames not read>", "", 0, SP_RAW_REGION_C);
 	l->no_file = sp_samples_region("", "<code of no file>", "", 0, SP_RAW_REGION_C);
 	if (native)
 		l->native_frames = malloc(NATIVE_FRAMES * sizeof *l->native_frames);
-	bool whole = l->no_python && l->no_stack && l->no_file && (!native || l->native_frames);
+	bool whole = l->no_python && l->no_stack && l->no_outer && l->no_file && (!native || l->native_frames);
 	return whole && room(l, FIRST_FRAMES) ? 0 : -ENOMEM;
 }
 
@@ -61,6 +62,7 @@ void sp_look_close(struct sp_look *l)
 	free(l->frames);
 	free(l->no_python);
 	free(l->no_stack);
+	free(l->no_outer);
 	free(l->no_file);
 	sp_marks_close(&l->marks);
 	sp_cells_close(&l->cells);
@@ -143,9 +145,10 @@ static int read_python(struct sp_look *l, pid_t tid)
 	for (int i = 0; i < TRIES && n == -EAGAIN && l->n_states >= 0; i++)
 		n = sp_python_stack_of(l->python, l->states, (size_t)l->n_states, tid, l->python_frames,
 		                       l->python_room);
-	if (n > (int)l->python_room && n <= MOST_FRAMES && room(l, (size_t)n + FIRST_FRAMES))
+	if (n > (int)l->python_room && l->python_room < MOST_FRAMES && room(l, 2 * l->python_room))
 		return read_python(l, tid);
-	return n > (int)l->python_room ? (int)l->python_room : n;
+	l->more = n > (int)l->python_room;
+	return l->more ? (int)l->python_room : n;
 }
 
 /* The same with compiled frames, of one moment; where these cannot be had, without them. */
@@ -186,6 +189,8 @@ static void take_stack(struct sp_look *l, int n_python, int inside, size_t n_nat
 			n--;
 	for (size_t i = 0; i < n; i++)
 		take_frame(l, &l->mixed[i]);
+	if (l->more && inside == n_python)
+		l->frames[l->n++] = (struct sp_sampled_frame){l->no_outer, 0};
 	if (n == 0 && inside == n_python)
 		l->frames[l->n++] = (struct sp_sampled_frame){n_python < 0 ? l->no_stack : l->no_python, 0};
 }

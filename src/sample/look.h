@@ -22,12 +22,13 @@ struct sp_look {
 	struct sp_native_frame *native_frames; /* owned; NULL: no compiled frames */
 	struct sp_mixed_frame *mixed;          /* owned */
 	size_t mixed_room;
-	struct sp_sampled_region *no_python, *no_stack, *no_file; /* in the place of what is not there */
+	struct sp_sampled_region *no_python, *no_stack, *no_outer, *no_file; /* in the place of what is not there */
 	/* of the last sp_look_at(), innermost first */
 	struct sp_sampled_frame *frames; /* owned */
 	size_t n;
 	enum sp_thread_state state;
 	bool starting; /* no code of the program runs (yet): the interpreter is starting up */
+	bool more;     /* it has more frames of Python than are read */
 	bool unread;   /* its stack could not be read */
 	bool helper;   /* it runs no Python code and waits: a thread of a library */
 };

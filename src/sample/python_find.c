@@ -29,7 +29,6 @@ static const struct {
     {offsetof(struct sp_offsets, thread_frame), 23, 26},
     {offsetof(struct sp_offsets, thread_ident), 24, 27},
     {offsetof(struct sp_offsets, thread_native), 25, 28},
-    {offsetof(struct sp_offsets, thread_chunk), 26, 29},
     {offsetof(struct sp_offsets, frame_previous), 29, 32},
     {offsetof(struct sp_offsets, frame_code), 30, 33},
     {offsetof(struct sp_offsets, frame_instruction), 31, 34},
@@ -234,8 +233,6 @@ static bool measure_rows(struct sp_python *p)
 	WIDER(p->state_bytes, thread_frame, 8)
 	WIDER(p->state_bytes, thread_ident, 8)
 	WIDER(p->state_bytes, thread_native, 8)
-	WIDER(p->state_bytes, thread_chunk, 8)
-	WIDER(p->state_bytes, thread_top, 8)
 #undef WIDER
 	return p->code_bytes <= CODE_BYTES && p->frame_bytes <= FRAME_BYTES && p->state_bytes <= STATE_BYTES &&
 	       p->at.text_state + 4 <= HEAD_BYTES && p->at.text_length + 8 <= HEAD_BYTES &&
@@ -301,10 +298,8 @@ void sp_python_close(struct sp_python *p)
 	free(p->directory);
 	free(p->began);
 	free(p->codes.slots);
-	free(p->memos);
 	free(p->tasks);
-	free(p->seen);
-	free(p->stack);
+	sp_stacks_free(p);
 	free(p);
 }
 

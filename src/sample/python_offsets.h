@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* runtime: _PyRuntime; interpreter: PyInterpreterState; gil: struct _gil_runtime_state, a part of _PyRuntime before
- * 3.12; thread: PyThreadState, chunk and top: of its data stack; cframe: _PyCFrame of 3.11 and 3.12; frame:
+ * 3.12; thread: PyThreadState; cframe: _PyCFrame of 3.11 and 3.12; frame:
  * PyFrameObject, _PyInterpreterFrame from 3.11 on, instruction: f_lasti, a pointer from 3.11 on; code: PyCodeObject;
  * text: PyUnicodeObject, ascii and compact: where its characters begin; type, dict, bytes: the objects */
 #define SP_OFFSETS(X)                                                                                                  \
@@ -24,8 +24,6 @@
 	X(thread_frame)                                                                                                \
 	X(thread_ident)                                                                                                \
 	X(thread_native)                                                                                               \
-	X(thread_chunk)                                                                                                \
-	X(thread_top)                                                                                                  \
 	X(cframe_frame)                                                                                                \
 	X(frame_previous)                                                                                              \
 	X(frame_code)                                                                                                  \

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "sample/python.h"
 #include "sample/python_offsets.h"
+#include "sample/python_snapshot.h"
 
 enum {
 	CODE_BYTES = 256,  /* of a code object that are looked at, at most */
@@ -14,7 +15,6 @@ enum {
 	STATE_BYTES = 512, /* of a thread state */
 	HEAD_BYTES = 80,   /* of a str or dict */
 	LOCKS = 64,
-	GUESSES = 32, /* frames outside of the data stack that are asked for before it is known that they are needed */
 };
 
 /* What tells one code object from another that took its place. */
@@ -42,25 +42,26 @@ struct sp_codes {
 	size_t n, mask;
 };
 
-/* What is remembered of a thread, so that the next read is one call. All of it are guesses. */
-struct sp_memo {
-	uint64_t state;
-	uint64_t chunk; /* the top piece of its data stack */
-	size_t used;    /* bytes of that */
-	uint64_t cframe;
-	uint64_t root; /* its outermost frame */
-	uint64_t frames[GUESSES];
-	unsigned n_frames;
-};
-
-struct sp_task {
-	pid_t id, inner; /* inner: in the pid namespace of the process */
-};
-
 /* A raw frame, before its code is looked at. */
 struct sp_seen {
 	uint64_t frame, code, globals, instruction;
 	bool entry;
+};
+
+/* What is remembered of a thread, so that the next read is one call. All of it are guesses. */
+struct sp_memo {
+	uint64_t state;
+	uint64_t cframe;
+	uint64_t root;    /* its outermost frame */
+	uint64_t *blocks; /* owned; of the memory that its frames were in, the innermost first */
+	size_t n_blocks, room_blocks;
+	struct sp_seen
+	    *apart; /* owned; frames of the last read, the outermost first, where not all were copied together */
+	size_t n_apart, room_apart;
+};
+
+struct sp_task {
+	pid_t id, inner; /* inner: in the pid namespace of the process */
 };
 
 struct sp_python {
@@ -88,7 +89,7 @@ struct sp_python {
 	bool nested;          /* it has a pid namespace of its own */
 	struct sp_seen *seen; /* owned */
 	size_t room_seen;
-	char *stack;                /* owned: a copy of the data stack's top piece */
+	struct sp_snapshot snapshot;
 	struct sp_sources *sources; /* owned */
 };
 
@@ -138,6 +139,10 @@ static inline bool sp_codes_is_internal(const struct sp_python *p, uint64_t code
  * 0; 1: some was made, and its texts may be of whatever came after it, unless the next read finds it in a frame still;
  * -EAGAIN: not all are code objects. */
 int sp_codes_resolve(struct sp_python *p, const struct sp_seen *seen, size_t n, struct sp_python_frame *out);
+
+/* ---- python_stack.c ---- */
+
+void sp_stacks_free(struct sp_python *p);
 
 /* ---- python_source.c ---- */
 

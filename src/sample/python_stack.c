@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The stack of one thread, read while it runs.
  *
- * One call of the kernel copies the thread state, the piece of the data stack that has the frames, what other frames
- * there were the last time, and the thread state once more. Frames that the first and the last have in common did not
- * move meanwhile; the innermost one alone may have come or gone between them. What is not so is read again. */
+ * One call of the kernel copies the thread state, the memory that held the innermost frames the last time, and the
+ * thread state once more. Frames that the first and the last have in common did not move meanwhile; the innermost one
+ * alone may have come or gone between them. Other frames, of a deep stack or in memory that the last stack did not
+ * have, were read at another moment: they count when two reads in succession found them alike. What is not so is read
+ * again. */
 #include "sample/python_private.h"
 
 #include <errno.h>
@@ -15,9 +17,10 @@
 enum {
 	TRIES = 8,
 	MOST_MEMOS = 512,
-	STACK_BYTES = 1 << 16, /* of the data stack's top piece; larger ones are those of one huge frame */
-	SLACK = 1024,          /* bytes that the data stack may have grown by since the last read */
-	STEPS_MORE = 256,      /* frames of the interpreter itself between those that are wanted */
+	DATA_STACK_BLOCK = 4096, /* bytes that are copied at a time: frames lie side by side from 3.11 on, */
+	OBJECT_BLOCK = 512,      /* and each is an object of its own before */
+	FEW = 64,                /* frames that may be read one by one while a thread calls and returns */
+	STEPS_MORE = 256,        /* frames of the interpreter itself between those that are wanted */
 };
 /* `owner` of a frame from 3.12 on: this and above are those of C code */
 enum { OWNED_BY_C = 3 };
@@ -27,14 +30,26 @@ struct shot {
 	struct sp_memo *memo;
 	char before[STATE_BYTES], after[STATE_BYTES];
 	uint64_t cframe_before, cframe_after; /* what the current frame is in 3.11 and 3.12 */
-	char frames[GUESSES][FRAME_BYTES];
-	uint64_t piece;           /* of the data stack: where the copy begins in the process */
-	size_t used;              /* its bytes */
-	unsigned n_frames;        /* of memo->frames that are there */
-	bool late;                /* frames were read after `after` */
-	uint64_t needed[GUESSES]; /* frames outside of the data stack */
-	unsigned n_needed;
+	bool late;                            /* memory was read behind `after` */
+	size_t together;                      /* so many of the innermost frames were copied between the two */
 };
+
+static void forget_memos(struct sp_python *p)
+{
+	for (size_t i = 0; i < p->n_memos; i++) {
+		free(p->memos[i].blocks);
+		free(p->memos[i].apart);
+	}
+	p->n_memos = 0;
+}
+
+void sp_stacks_free(struct sp_python *p)
+{
+	forget_memos(p);
+	free(p->memos);
+	free(p->seen);
+	sp_snapshot_free(&p->snapshot);
+}
 
 static struct sp_memo *memo_of(struct sp_python *p, uint64_t state)
 {
@@ -42,7 +57,7 @@ static struct sp_memo *memo_of(struct sp_python *p, uint64_t state)
 		if (p->memos[i].state == state)
 			return &p->memos[i];
 	if (p->n_memos == MOST_MEMOS)
-		p->n_memos = 0; /* of threads that have ended, most of them */
+		forget_memos(p); /* of threads that have ended, most of them */
 	if (!sp_grow(&p->memos, p->n_memos, &p->room_memos, sizeof *p->memos))
 		return NULL;
 	p->memos[p->n_memos] = (struct sp_memo){.state = state};
@@ -51,103 +66,59 @@ static struct sp_memo *memo_of(struct sp_python *p, uint64_t state)
 
 /* ---- copying ---- */
 
-struct vector {
-	struct iovec to[GUESSES + 8], from[GUESSES + 8];
-	size_t n;
-};
-
-static void want(struct vector *v, uint64_t at, void *to, size_t n)
-{
-	v->to[v->n] = (struct iovec){to, n};
-	v->from[v->n++] = (struct iovec){(void *)(uintptr_t)at, n};
-}
-
-/* By the guesses of the last time. false: the thread state cannot be read. */
+/* By what was needed the last time. false: the thread state cannot be read. */
 static bool copy(struct sp_python *p, struct shot *s)
 {
-	struct sp_memo *m = s->memo;
-	struct vector v = {.n = 0};
-	const bool cframes = p->at.cframe_frame != SP_NO_OFFSET;
-	want(&v, m->state, s->before, p->state_bytes);
-	if (m->cframe)
-		want(&v, m->cframe + p->at.cframe_frame, &s->cframe_before, 8);
-	if (m->chunk)
-		want(&v, m->chunk, p->stack, m->used);
-	size_t first = v.n;
-	for (unsigned i = 0; i < m->n_frames; i++)
-		want(&v, m->frames[i], s->frames[i], p->frame_bytes);
-	want(&v, m->state, s->after, p->state_bytes);
-	if (m->cframe)
-		want(&v, m->cframe + p->at.cframe_frame, &s->cframe_after, 8);
-	size_t got = sp_target_read_many(p->t, v.to, v.from, v.n);
-	s->n_frames = got <= first ? 0 : got - first < m->n_frames ? (unsigned)(got - first) : m->n_frames;
-	s->piece = m->chunk;
-	s->used = m->chunk && got >= first ? m->used : 0;
-	s->n_needed = 0;
-	s->late = got < v.n;
-	if (!got)
+	const struct sp_memo *m = s->memo;
+	const uint64_t cframe = m->cframe + p->at.cframe_frame;
+	const struct sp_piece pieces[] = {{m->state, s->before, p->state_bytes},
+	                                  {cframe, &s->cframe_before, 8},
+	                                  {m->state, s->after, p->state_bytes},
+	                                  {cframe, &s->cframe_after, 8}};
+	const struct sp_piece states[] = {pieces[0], pieces[2]};
+	const bool both = m->cframe != 0;
+	const int got =
+	    sp_snapshot_copy(&p->snapshot, m->blocks, m->n_blocks, both ? pieces : states, both ? 4 : 2, both ? 2 : 1);
+	s->late = got < (both ? 4 : 2);
+	if (got <= 0)
 		return false;
-	if (cframes) {
-		uint64_t cframe = sp_u64(s->before, p->at.thread_frame);
-		if (cframe != m->cframe || got < 2)
-			s->late = sp_target_read(p->t, cframe + p->at.cframe_frame, &s->cframe_before, 8);
-		m->cframe = cframe;
+	if (p->at.cframe_frame != SP_NO_OFFSET) {
+		const uint64_t now = sp_u64(s->before, p->at.thread_frame);
+		if (now != m->cframe || got < 2) {
+			s->late = true;
+			if (!sp_target_read(p->t, now + p->at.cframe_frame, &s->cframe_before, 8))
+				return false;
+		}
+		s->memo->cframe = now;
 	}
 	return true;
 }
 
-/* The data stack's top piece is another one, or longer than it was. */
-static bool follow_chunk(struct sp_python *p, struct shot *s)
+static bool copy_after(struct sp_python *p, struct shot *s)
 {
-	if (p->at.thread_chunk == SP_NO_OFFSET)
-		return true;
-	uint64_t chunk = sp_u64(s->before, p->at.thread_chunk), top = sp_u64(s->before, p->at.thread_top);
-	struct sp_memo *m = s->memo;
-	bool fits = chunk && top > chunk && top - chunk <= STACK_BYTES;
-	if (chunk == m->chunk && (!fits || top - chunk <= s->used)) {
-		if (fits && top - chunk + 4 * SLACK < m->used)
-			m->used = top - chunk + SLACK;
-		return true;
-	}
-	m->chunk = fits ? chunk : 0;
-	m->used = fits ? top - chunk + SLACK : 0;
-	if (m->used > STACK_BYTES)
-		m->used = STACK_BYTES;
-	/* not beyond its end: there may be nothing */
-	uint64_t size;
-	if (fits && sp_target_read(p->t, chunk + 8, &size, 8) && size >= top - chunk && m->used > size)
-		m->used = size;
-	return false;
+	return sp_target_read(p->t, s->memo->state, s->after, p->state_bytes) &&
+	       (p->at.cframe_frame == SP_NO_OFFSET ||
+	        sp_target_read(p->t, sp_u64(s->after, p->at.thread_frame) + p->at.cframe_frame, &s->cframe_after, 8));
 }
 
-/* A struct _PyStackChunk begins with the piece before it and its own size. */
-static bool is_in_piece_before(struct sp_python *p, struct shot *s, uint64_t at)
+/* So it will be the next time; no memory: then it will be less. */
+static void remember_blocks(struct sp_python *p, struct sp_memo *m)
 {
-	uint64_t before = s->used >= 16 ? sp_u64(p->stack, 0) : 0, size;
-	/* the whole frame is to be in it: then nothing further is asked for, whatever its first word says */
-	if (!before || !sp_target_read(p->t, before + 8, &size, 8) || size > STACK_BYTES || size < p->frame_bytes ||
-	    at < before || at - before > size - p->frame_bytes || !sp_target_read(p->t, before, p->stack, size))
-		return false;
-	s->piece = before;
-	s->used = size;
-	s->late = true;
-	return true;
+	const size_t n = p->snapshot.n_needed;
+	if (n > m->room_blocks) {
+		uint64_t *more = realloc(m->blocks, 2 * n * sizeof *more);
+		if (more) {
+			m->blocks = more;
+			m->room_blocks = 2 * n;
+		}
+	}
+	m->n_blocks = sp_snapshot_needed(&p->snapshot, m->blocks, m->room_blocks);
 }
 
 /* The bytes of a frame; NULL: not there. */
-static const char *frame_at(struct sp_python *p, struct shot *s, uint64_t at, char room[FRAME_BYTES])
+static const char *frame_at(struct sp_python *p, uint64_t at, char room[FRAME_BYTES], bool *together)
 {
-	do
-		if (at >= s->piece && s->used >= p->frame_bytes && at - s->piece <= s->used - p->frame_bytes)
-			return p->stack + (at - s->piece);
-	while (is_in_piece_before(p, s, at));
-	if (s->n_needed < GUESSES)
-		s->needed[s->n_needed++] = at;
-	for (unsigned i = 0; i < s->n_frames; i++)
-		if (s->memo->frames[i] == at)
-			return s->frames[i];
-	s->late = true;
-	return sp_target_read(p->t, at, room, p->frame_bytes) ? room : NULL;
+	return at & 7 ? NULL : sp_snapshot_at(&p->snapshot, at, p->frame_bytes, room, together);
 }
 
 /* ---- walking ---- */
@@ -180,9 +151,11 @@ static int walk(struct sp_python *p, struct shot *s, uint64_t frame, size_t room
 {
 	char bytes[FRAME_BYTES];
 	size_t n = 0, steps = 0;
+	bool together = true;
 	*end = 0;
+	s->together = 0;
 	for (uint64_t next; frame; frame = next) {
-		const char *f = frame & 7 ? NULL : frame_at(p, s, frame, bytes);
+		const char *f = frame_at(p, frame, bytes, &together);
 		struct sp_seen *seen = &p->seen[n];
 		if (!f || ++steps > 2 * room + STEPS_MORE)
 			return -EAGAIN;
@@ -194,14 +167,17 @@ static int walk(struct sp_python *p, struct shot *s, uint64_t frame, size_t room
 			return (int)n;
 		}
 		*end = frame;
+		if (together)
+			s->together = n;
 	}
 	return (int)n;
 }
 
 /* May the frames have been of one moment? `later` is the innermost one behind the copy. */
-static bool holds(struct sp_python *p, struct shot *s, uint64_t first, uint64_t later, int n)
+static bool holds(struct sp_python *p, uint64_t first, uint64_t later, int n)
 {
 	char bytes[FRAME_BYTES];
+	bool together;
 	if (later == first)
 		return true;
 	/* it returned, to its caller */
@@ -210,7 +186,7 @@ static bool holds(struct sp_python *p, struct shot *s, uint64_t first, uint64_t 
 			return true;
 	/* or it called */
 	for (int i = 0; i < 2 && later; i++) {
-		const char *f = frame_at(p, s, later, bytes);
+		const char *f = frame_at(p, later, bytes, &together);
 		later = f ? sp_u64(f, p->at.frame_previous) : 0;
 		if (later == first)
 			return true;
@@ -218,29 +194,56 @@ static bool holds(struct sp_python *p, struct shot *s, uint64_t first, uint64_t 
 	return !n && !later;
 }
 
+/* Were the outer frames of n, which were not copied together with the thread state, found by the last read, too? A
+ * frame has the same place there, counted from the outermost one. Remembers them if not. */
+static bool found_twice(struct sp_python *p, struct shot *s, size_t n)
+{
+	struct sp_memo *m = s->memo;
+	const size_t apart = n - s->together;
+	size_t same = 0;
+	while (same < apart && same < m->n_apart) {
+		const struct sp_seen *one = &p->seen[n - 1 - same], *other = &m->apart[same];
+		if (one->frame != other->frame || one->code != other->code || one->instruction != other->instruction)
+			break;
+		same++;
+	}
+	if (same == apart)
+		return true;
+	/* all of them: the ones that are inner now may be among the outer ones of the next read */
+	if (n > m->room_apart) {
+		struct sp_seen *more = realloc(m->apart, 2 * n * sizeof *more);
+		if (!more)
+			return false;
+		m->apart = more;
+		m->room_apart = 2 * n;
+	}
+	for (size_t i = 0; i < n; i++)
+		m->apart[i] = p->seen[n - 1 - i];
+	m->n_apart = n;
+	return false;
+}
+
 /* What the thread state and all frames tell once; as sp_python_stack(). */
 static int try_stack(struct sp_python *p, struct shot *s, size_t room, bool last)
 {
 	if (!copy(p, s))
 		return sp_target_alive(p->t) ? -EAGAIN : -ESRCH;
-	if (!follow_chunk(p, s) && !copy(p, s))
-		return -EAGAIN;
 	uint64_t first = current_of(p, s->before, s->cframe_before), end;
 	int n = walk(p, s, first, room, &end);
 	if (n < 0)
 		return n;
-	if (s->late) {
-		if (!sp_target_read(p->t, s->memo->state, s->after, p->state_bytes))
-			return -EAGAIN;
-		if (p->at.cframe_frame != SP_NO_OFFSET &&
-		    !sp_target_read(p->t, sp_u64(s->after, p->at.thread_frame) + p->at.cframe_frame, &s->cframe_after,
-		                    8))
-			return -EAGAIN;
-	}
-	if (!holds(p, s, first, current_of(p, s->after, s->cframe_after), n))
+	const bool all = p->snapshot.n == p->snapshot.together && !s->late;
+	remember_blocks(p, s->memo);
+	if (!all && !copy_after(p, s))
+		return -EAGAIN;
+	if (!holds(p, first, current_of(p, s->after, s->cframe_after), n))
+		return -EAGAIN;
+	if ((size_t)n > room)
+		return n; /* the caller comes back with more */
+	if (s->together < (size_t)n && !found_twice(p, s, (size_t)n) && !(last && (size_t)n <= FEW))
 		return -EAGAIN;
 	/* a frame that is taken apart has no caller any more: another outermost one has to be seen twice */
-	if ((size_t)n <= room && end != s->memo->root) {
+	if (end != s->memo->root) {
 		s->memo->root = end;
 		if (!last)
 			return -EAGAIN;
@@ -250,8 +253,8 @@ static int try_stack(struct sp_python *p, struct shot *s, size_t room, bool last
 
 static bool have_room(struct sp_python *p, size_t room)
 {
-	if (!p->stack && !(p->stack = malloc(STACK_BYTES)))
-		return false;
+	p->snapshot.target = p->t;
+	p->snapshot.block = p->version < 0x030b ? OBJECT_BLOCK : DATA_STACK_BLOCK;
 	if (room + 1 <= p->room_seen)
 		return true;
 	struct sp_seen *more = realloc(p->seen, (room + 1) * sizeof *more);
@@ -274,8 +277,6 @@ int sp_python_stack(struct sp_python *p, const struct sp_python_thread *thread, 
 		n = try_stack(p, &s, room, i == TRIES - 1);
 		if (n < 0)
 			continue;
-		s.memo->n_frames = s.n_needed; /* so it will be the next time */
-		memcpy(s.memo->frames, s.needed, s.n_needed * sizeof *s.needed);
 		int r = sp_codes_resolve(p, p->seen, (size_t)n < room ? (size_t)n : room, out);
 		n = r < 0 ? r : r > 0 && i + 1 < TRIES ? -EAGAIN : n;
 	}

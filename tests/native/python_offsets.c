@@ -48,13 +48,9 @@ static void threads(void)
 #if PY_VERSION_HEX < 0x030b0000
 	ROW(thread_frame, PyThreadState, frame);
 	NONE(thread_native);
-	NONE(thread_chunk);
-	NONE(thread_top);
 	NONE(cframe_frame);
 #else
 	ROW(thread_native, PyThreadState, native_thread_id);
-	ROW(thread_chunk, PyThreadState, datastack_chunk);
-	ROW(thread_top, PyThreadState, datastack_top);
 #if PY_VERSION_HEX < 0x030d0000
 	ROW(thread_frame, PyThreadState, cframe);
 	ROW(cframe_frame, _PyCFrame, current_frame);

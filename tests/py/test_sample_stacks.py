@@ -132,15 +132,44 @@ def test_stacks_deeper_than_asked_for():
                 deeper(n - 1)
             print("ready", flush=True)
             time.sleep(1000)
-        threading.Thread(target=deeper, args=(20000,), daemon=True).start()
+        threading.Thread(target=deeper, args=(50000,), daemon=True).start()
         time.sleep(1000)
         """
     with running(source) as p:
         process = _sample.Process(p.pid)
-        for depth, cut in ((100, True), (25000, False)):
+        for depth, cut in ((100, True), (60000, False)):
             frames, was_cut = next((frames, cut) for tid, _, frames, cut in settled(process, depth) if tid != p.pid)
-            assert was_cut == cut and len(frames) == (100 if cut else 20001 + 3)
-            assert {line for _, name, line in names(frames[1:20001])} == {7} and names(frames)[0][2] == 9
+            assert was_cut == cut and len(frames) == (100 if cut else 50001 + 3)
+            assert {line for _, name, line in names(frames[1:50001])} == {7} and names(frames)[0][2] == 9
+
+
+@pytest.mark.parametrize("depth", [300, 5000])
+def test_deep_stacks_that_move_are_of_one_moment(depth):
+    """Each level is a function of its own line, so that a stack put together from two moments shows a gap."""
+    source = """
+        import sys, threading
+        depth = int(sys.argv[1])
+        sys.setrecursionlimit(100000)
+        threading.stack_size(256 << 20)
+        scope = {}
+        names = [f"f{i}" for i in range(100)]
+        exec("".join(f"def {name}(n):\\n if n: {names[(i + 1) % 100]}(n - 1)\\n" for i, name in enumerate(names)), scope)
+        def work():
+            print("ready", flush=True)
+            while True:
+                scope["f0"](depth)
+        threading.Thread(target=work, daemon=True).start()
+        threading.Event().wait()
+        """
+    with running(source, str(depth)) as p:
+        process = _sample.Process(p.pid)
+        seen = deep = 0
+        while seen < 50 or deep < 5:
+            for tid, _, frames, _ in process.stacks(10000) or ():
+                called = [name for _, name, _ in names(frames or ()) if name[1:].isdigit()][::-1]
+                assert called == [f"f{i % 100}" for i in range(len(called))]
+                seen += bool(called)
+                deep += len(called) > depth // 2
 
 
 def test_code_that_takes_the_place_of_another(tmp_path):
