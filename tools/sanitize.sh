@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# sanitize.sh VENV: the C tests and measured programs under AddressSanitizer and UndefinedBehaviorSanitizer.
+# sanitize.sh VENV: the C tests and measured programs under AddressSanitizer and UndefinedBehaviorSanitizer; those with
+# threads under ThreadSanitizer, too.
 set -eu
 cd "$(dirname "$0")/.."
 bin=$(cd "$1/bin" && pwd)
@@ -29,4 +30,18 @@ for name in '_measure*' '_analyse*' '_sample*' spartito_waits spartito_preload; 
 done
 cp build-ubsan/src/spartito_heap.so "$work/site/spartito/"
 asan=$(${CC:-cc} -print-file-name=libasan.so)
-SANITIZED_SITE=$work/site SANITIZED_ASAN=$asan "$bin/python" -m pytest -q -n "$(nproc)" -p no:cacheprovider -o pythonpath=tests/py tests/sanitize
+SANITIZED_SITE=$work/site SANITIZED_ASAN=$asan "$bin/python" -m pytest -q -n "$(nproc)" -p no:cacheprovider -o pythonpath=tests/py tests/sanitize/test_sanitized.py
+
+# ThreadSanitizer needs addresses that are not random.
+if ! setarch -R true 2>/dev/null; then
+	echo "ThreadSanitizer: not run, addresses are random here (setarch -R is forbidden)"
+	exit 0
+fi
+[ -d build-tsan ] || meson setup build-tsan -Db_sanitize=thread -Db_lundef=false -Dbuildtype=debugoptimized >/dev/null
+ninja -C build-tsan threaded >/dev/null
+meson test -C build-tsan --suite threads --wrapper "setarch -R" --print-errorlogs
+rm -rf "$work/site/spartito"
+cp -r "$site" "$work/site/spartito"
+find build-tsan -name '_measure*.so' -exec cp {} "$work/site/spartito/" \;
+tsan=$(${CC:-cc} -print-file-name=libtsan.so)
+SANITIZED_SITE=$work/site SANITIZED_LIBRARY=$tsan "$bin/python" -m pytest -q -n "$(nproc)" -p no:cacheprovider -o pythonpath=tests/py tests/sanitize/test_races.py

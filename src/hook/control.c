@@ -17,7 +17,7 @@
 #include <cpuid.h>
 #endif
 
-const struct sp_hook *sp_hook_used;
+const struct sp_hook *_Atomic sp_hook_used;
 
 const struct sp_hook *const sp_hooks[] = {
 #if PY_VERSION_HEX >= 0x030C0000

@@ -25,8 +25,8 @@ struct sp_hook {
 };
 
 extern const struct sp_hook sp_hook_evalframe, sp_hook_monitoring, sp_hook_setprofile;
-extern const struct sp_hook *const sp_hooks[]; /* best first for this version; NULL at the end */
-extern const struct sp_hook *sp_hook_used;     /* NULL: none installed */
+extern const struct sp_hook *const sp_hooks[];     /* best first for this version; NULL at the end */
+extern const struct sp_hook *_Atomic sp_hook_used; /* NULL: none installed */
 
 /* ---- what a code object is to us: one word in a slot of its own, decided at its first event ---- */
 

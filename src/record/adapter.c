@@ -16,7 +16,7 @@ __thread int sp_adapter_forks __attribute__((tls_model("initial-exec")));
 
 static uint32_t wanted, generation, mpi_groups;
 uint32_t sp_adapter_process;
-static int columns[SP_COUNTS]; /* 0: none, otherwise the column + 1 */
+static _Atomic int columns[SP_COUNTS]; /* 0: none, otherwise the column + 1 */
 
 /* Bit 2 tells it from the keys of C functions, whose bit 1 is set too. */
 static uint64_t key_of(uint32_t region)
@@ -175,8 +175,9 @@ static uint64_t ticks(void)
 static void add(struct sp_thread *t, enum sp_adapter_count which, uint64_t amount)
 {
 	struct sp_raw_node *n = (struct sp_raw_node *)((const struct sp_raw_frame *)t->loc.top)->node;
-	if (SP_LIKELY(columns[which] && n != t->root))
-		*sp_node_value(n, (unsigned)columns[which] - 1) += amount;
+	const int column = columns[which];
+	if (SP_LIKELY(column))
+		sp_node_add(t, n, (unsigned)column - 1, amount);
 }
 
 static uint64_t io_handle(void)

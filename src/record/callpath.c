@@ -64,7 +64,7 @@ static int nodes_more(struct sp_thread *t)
 static struct sp_raw_node *node_new(struct sp_thread *t, uint32_t parent, uint32_t region)
 {
 	/* values of metrics take the places of nodes behind it */
-	uint32_t values = parent == SP_RAW_NONE ? 0 : (sp_process.n_columns + SP_RAW_VALUES - 1) / SP_RAW_VALUES;
+	uint32_t values = parent == SP_RAW_NONE ? 0 : t->node_values;
 	if (t->node_end - t->node_next <= (ptrdiff_t)values && nodes_more(t))
 		return NULL;
 	struct sp_raw_node *n = t->node_next;

@@ -63,14 +63,17 @@ static bool tsc_is_trusted(void)
 
 void sp_clock_init(const char *which)
 {
-	sp_clock_kind = SP_RAW_CLOCK_MONOTONIC;
-	if (!strcmp(which, "monotonic"))
-		return;
+	enum sp_raw_clock best = SP_RAW_CLOCK_MONOTONIC;
 #if defined(__x86_64__)
-	sp_clock_kind = tsc_is_trusted() ? SP_RAW_CLOCK_TSC : SP_RAW_CLOCK_MONOTONIC;
+	if (strcmp(which, "monotonic") != 0 && tsc_is_trusted())
+		best = SP_RAW_CLOCK_TSC;
 #elif defined(__aarch64__)
-	sp_clock_kind = SP_RAW_CLOCK_CNTVCT;
+	if (strcmp(which, "monotonic") != 0)
+		best = SP_RAW_CLOCK_CNTVCT;
 #endif
+	/* threads of an earlier measurement may be reading it */
+	if (__atomic_load_n(&sp_clock_kind, __ATOMIC_RELAXED) != best)
+		__atomic_store_n(&sp_clock_kind, best, __ATOMIC_RELAXED);
 }
 
 struct sp_raw_sync sp_clock_sync(void)

@@ -164,7 +164,7 @@ bool sp_interpose_creator(uint32_t *location, uint32_t *number)
 /* ---- waiting for the GIL: each time until it may be free, at most for the switch interval ---- */
 
 static int (*real_wait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
-static int column = -1;
+static _Atomic int column = -1;
 
 static int on_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until)
 {
@@ -184,8 +184,7 @@ static int on_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, const stru
 		return r; /* paused or ended meanwhile */
 	sp_extra_at(t, SP_RAW_X_GIL_WAIT, &waited, 1, sp_waits_wanted ? sp_ticks() : end);
 	struct sp_raw_node *n = (struct sp_raw_node *)((const struct sp_raw_frame *)t->loc.top)->node;
-	if (n != t->root)
-		*sp_node_value(n, (unsigned)column) += sp_waits_ns(waited, end);
+	sp_node_add(t, n, (unsigned)column, sp_waits_ns(waited, end));
 	errno = error;
 	return r;
 }

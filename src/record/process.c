@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 struct sp_process sp_process = {.lock = PTHREAD_MUTEX_INITIALIZER};
-uint32_t sp_epoch;
-bool sp_recording;
+_Atomic uint32_t sp_epoch;
+_Atomic bool sp_recording;
 
 /* What the child of a fork needs of its parent, taken before the fork: afterwards the parent's pages change. */
 static struct {

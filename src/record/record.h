@@ -136,9 +136,9 @@ struct sp_waiting_table {
 };
 
 struct sp_thread {
-	struct sp_raw_location loc; /* what a reader sees; must be first */
-	uint64_t *ev_end;           /* NULL while nothing is traced */
-	struct sp_raw_frame *stack_end;
+	struct sp_raw_location loc;             /* what a reader sees; must be first */
+	uint64_t *ev_end;                       /* NULL while nothing is traced */
+	struct sp_raw_frame *_Atomic stack_end; /* NULL: other threads may say so, see sp_process_out_of_date() */
 	struct sp_raw_node *root;
 	struct sp_raw_node *node_next, *node_end;
 	struct sp_raw_chunk *node_chunk, *ev_chunk, *stack_chunk;
@@ -146,21 +146,22 @@ struct sp_thread {
 	struct sp_raw_node *collapsed;
 	uint32_t table_mask;
 	uint32_t node_chunks, ev_chunks;
-	uint32_t depth_limit;      /* 0: none */
-	uint32_t marks;            /* on the stack: no depth */
-	bool traced;               /* events are wanted */
-	bool booting;              /* in the interpreter's start-up: restarted where the program begins */
-	bool silent;               /* functions are not recorded, user regions are: no end of the stack is set */
-	bool gave_up;              /* no room for the trace: its events are counted from here on */
-	uint32_t epoch;            /* of sp_epoch when the stack was made to agree with the interpreter's */
-	struct sp_thread *next;    /* registry */
-	struct sp_thread **slot;   /* the thread's sp_self */
-	struct sp_counts *counts;  /* owned; of metrics. NULL: none are read */
-	uint64_t paused_ticks;     /* of the process, when the thread last looked */
-	bool off;                  /* it paused itself, and has said so in its trace */
-	uint32_t *begun, n_begun;  /* owned; user regions that began while recording was off */
-	struct sp_rewind *rewinds; /* owned; points of the trace that may be gone back to, newest first */
-	uint64_t *rewind_chunks;   /* owned; offsets of the chunks begun since the oldest of them */
+	uint32_t node_values;   /* struct sp_raw_values behind each node: another measurement may have begun by now */
+	uint32_t depth_limit;   /* 0: none */
+	uint32_t marks;         /* on the stack: no depth */
+	bool traced;            /* events are wanted */
+	bool booting;           /* in the interpreter's start-up: restarted where the program begins */
+	bool silent;            /* functions are not recorded, user regions are: no end of the stack is set */
+	bool gave_up;           /* no room for the trace: its events are counted from here on */
+	uint32_t epoch;         /* of sp_epoch when the stack was made to agree with the interpreter's */
+	struct sp_thread *next; /* registry */
+	struct sp_thread *_Atomic *slot; /* the thread's sp_self */
+	struct sp_counts *counts;        /* owned; of metrics. NULL: none are read */
+	uint64_t paused_ticks;           /* of the process, when the thread last looked */
+	bool off;                        /* it paused itself, and has said so in its trace */
+	uint32_t *begun, n_begun;        /* owned; user regions that began while recording was off */
+	struct sp_rewind *rewinds;       /* owned; points of the trace that may be gone back to, newest first */
+	uint64_t *rewind_chunks;         /* owned; offsets of the chunks begun since the oldest of them */
 	uint32_t n_rewind_chunks;
 	bool rewind_failed;                    /* one of them could not be kept */
 	struct sp_task *task;                  /* that runs now; NULL: none */
@@ -180,11 +181,13 @@ struct sp_thread {
 };
 _Static_assert(sizeof(struct sp_thread) <= SP_RAW_PAGE - sizeof(struct sp_raw_chunk), "a thread fits into its page");
 
-/* NULL until the thread's first event. initial-exec: a call of __tls_get_addr would cost more than the event. */
-extern __thread struct sp_thread *sp_self __attribute__((tls_model("initial-exec")));
+/* NULL until the thread's first event. Who stops the measurement sets that of all threads to NULL: load it once. What
+ * threads without the GIL share is _Atomic, in sequentially consistent order; on x86-64 a load of it costs nothing.
+ * initial-exec: a call of __tls_get_addr would cost more than the event. */
+extern __thread struct sp_thread *_Atomic sp_self __attribute__((tls_model("initial-exec")));
 
-extern uint32_t sp_epoch; /* changes with every start, resume and stop: open stacks must be looked at again */
-extern bool sp_recording; /* measuring, and not paused */
+extern _Atomic uint32_t sp_epoch; /* changes with every start, resume and stop: open stacks must be looked at again */
+extern _Atomic bool sp_recording; /* measuring, and not paused */
 
 /* Makes the calling thread's location; NULL (counted) when that cannot be done or nothing is measured. */
 struct sp_thread *sp_thread_new(void);
@@ -234,11 +237,11 @@ struct sp_process {
 	uint32_t n_columns; /* of metrics; fixed once the first node is made */
 	uint32_t n_sync;    /* the first of them: read at each enter and leave */
 	bool disk_failed;
-	bool paused, instrumented;
+	_Atomic bool paused, instrumented;
 	uint64_t paused_at, resumed_at, paused_ticks; /* ticks: last, last, in all */
 	uint32_t off_region;                          /* 0: not defined yet */
 	bool forked;                                  /* a child of fork that had no event yet, and has no file */
-	unsigned ending;                              /* threads whose end is being recorded, without the GIL */
+	_Atomic unsigned ending;                      /* threads whose end is being recorded, without the GIL */
 };
 extern struct sp_process sp_process;
 
@@ -354,6 +357,12 @@ void sp_thread_events_hold(struct sp_thread *t);
 static inline uint64_t *sp_node_value(struct sp_raw_node *n, unsigned column)
 {
 	return &((struct sp_raw_values *)(n + 1))[column / SP_RAW_VALUES].value[column % SP_RAW_VALUES];
+}
+/* Adds to the value. Nothing, where the node is of a measurement that had no such column. */
+static inline void sp_node_add(const struct sp_thread *t, struct sp_raw_node *n, unsigned column, uint64_t amount)
+{
+	if (n != t->root && column < t->node_values * SP_RAW_VALUES)
+		*sp_node_value(n, column) += amount;
 }
 /* From here on the innermost call counts as one with that value of the parameter: region is of kind PARAMETER. */
 void sp_callpath_parameter(struct sp_thread *t, uint32_t parameter, uint32_t region, uint64_t now);

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-__thread struct sp_thread *sp_self __attribute__((tls_model("initial-exec")));
+__thread struct sp_thread *_Atomic sp_self __attribute__((tls_model("initial-exec")));
 
 static pthread_key_t end_key;
 static pthread_once_t end_once = PTHREAD_ONCE_INIT;
@@ -113,10 +113,8 @@ static int parts_init(struct sp_thread *t)
 		r = sp_thread_nodes_init(t);
 	if (!r)
 		r = sp_thread_stack_init(t);
-	if (!r && sp_process.settings.trace) {
-		t->traced = true;
+	if (!r && t->traced)
 		sp_thread_events_more(t);
-	}
 	return r;
 }
 
@@ -154,7 +152,10 @@ static struct sp_thread *location_new(uint64_t tid, uint64_t begin)
 	t->loc.creator = SP_RAW_NONE;
 	t->loc.tid = tid;
 	t->loc.begin = t->loc.last = begin;
+	/* copies, because another measurement may begin while the thread's other parts are made */
 	t->depth_limit = sp_process.settings.depth;
+	t->traced = sp_process.settings.trace;
+	t->node_values = (sp_process.n_columns + SP_RAW_VALUES - 1) / SP_RAW_VALUES;
 	t->paused_ticks = sp_process.paused_ticks;
 	t->slot = &sp_self;
 	c->used = sizeof t->loc;
@@ -183,7 +184,7 @@ static struct sp_thread *with_parts(struct sp_thread *t)
 
 struct sp_thread *sp_thread_of(uint64_t tid, uint64_t begin)
 {
-	static struct sp_thread *nobody;
+	static struct sp_thread *_Atomic nobody;
 	pthread_mutex_lock(&sp_process.lock);
 	struct sp_thread *t = location_new(tid, begin);
 	if (t)

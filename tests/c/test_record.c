@@ -222,7 +222,9 @@ static void turns(void)
 		start();
 		for (int k = 0; k < i % 4; k++)
 			sched_yield();
+		pthread_mutex_lock(&sp_process.lock);
 		locations += sp_process.header->locations;
+		pthread_mutex_unlock(&sp_process.lock);
 		stop();
 	}
 	__atomic_store_n(&over, true, __ATOMIC_RELAXED);

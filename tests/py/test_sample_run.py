@@ -590,29 +590,3 @@ print("survived")
     command = [sys.executable, "-c", code, str(tmp_path / "run"), str(tmp_path / "out.json")]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120)
     assert (done.returncode, done.stdout) == (0, "survived\n"), done.stderr
-
-
-def test_lines_of_deep_stacks_fit_into_the_file(tmp_path):
-    """Each sample tells all its lines, which differ from those of the one before: more than one record has room for."""
-    levels = "\n".join(f"    if n % 2 == {i}:\n        return deeper(n - 1, odd)" for i in range(2))
-    program = f"""
-import sys, threading
-sys.setrecursionlimit(10000)
-threading.stack_size(256 << 20)
-def deeper(n, odd):
-    if n < 2:
-        return work(0, 2)
-    if odd:
-        return deeper(n - 1, odd)
-{levels}
-def thread():
-    for i in range(60):
-        deeper(900, i % 2)
-thread = threading.Thread(target=thread)
-thread.start()
-thread.join()
-"""
-    run(tmp_path, program, "-q", "--trace", "--sample-rate", "200")
-    info = model(tmp_path).info()
-    assert info["problems"] == []
-    assert rows(model(tmp_path))["__main__:deeper"]["metrics"]

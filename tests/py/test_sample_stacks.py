@@ -165,7 +165,7 @@ def test_deep_stacks_that_move_are_of_one_moment(depth):
         process = _sample.Process(p.pid)
         seen = deep = 0
         while seen < 50 or deep < 5:
-            for tid, _, frames, _ in process.stacks(10000) or ():
+            for _tid, _, frames, _ in process.stacks(10000) or ():
                 called = [name for _, name, _ in names(frames or ()) if name[1:].isdigit()][::-1]
                 assert called == [f"f{i % 100}" for i in range(len(called))]
                 seen += bool(called)

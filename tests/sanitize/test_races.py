@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Threads under ThreadSanitizer: what they share while they are recorded is ordered. tools/sanitize.sh builds _measure for it, and
+runs this with SANITIZED_SITE: a directory with the package and that library, and SANITIZED_LIBRARY: libtsan.so.
+
+The libraries that stand in front of the C library are the ordinary ones: ThreadSanitizer wraps the same functions and takes a call
+from within its own for one of the program's. So --waits, whose records are made there, is left out."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+from spartito._measure import hooks
+
+PROGRAM = str(ROOT / "tests" / "sanitize" / "races.py")
+
+
+def raced(tmp_path, *command):
+    """Runs it watched; addresses must be where ThreadSanitizer expects them (setarch -R)."""
+    log = tmp_path / "report"
+    env = {
+        **os.environ,
+        "PYTHONPATH": os.environ["SANITIZED_SITE"],
+        "LD_PRELOAD": os.environ["SANITIZED_LIBRARY"],
+        "TSAN_OPTIONS": f"log_path={log}:exitcode=97:report_signal_unsafe=0",
+    }
+    done = subprocess.run(
+        ["setarch", "-R", *command], cwd=tmp_path, env=env, capture_output=True, encoding="utf-8", errors="replace", timeout=300
+    )
+    reports = "\n".join(p.read_text(errors="replace")[:6000] for p in sorted(tmp_path.glob("report.*")))
+    assert not reports, reports
+    assert done.returncode == 0 and "over" in done.stdout, done.stderr
+
+
+def test_a_race_is_reported(tmp_path):
+    """Otherwise the others prove nothing."""
+    source = tmp_path / "race.c"
+    source.write_text("""
+        #include <pthread.h>
+        static int n;
+        static void *add(void *p) { for (int i = 0; i < 1000; i++) n++; return p; }
+        void race(void)
+        {
+            pthread_t a, b;
+            pthread_create(&a, 0, add, 0);
+            pthread_create(&b, 0, add, 0);
+            pthread_join(a, 0);
+            pthread_join(b, 0);
+        }
+        """)
+    library = tmp_path / "race.so"
+    cc = os.environ.get("CC", "cc")
+    subprocess.run([cc, "-fsanitize=thread", "-shared", "-fPIC", "-g", str(source), "-o", str(library)], check=True)
+    with pytest.raises(AssertionError, match="data race"):
+        raced(tmp_path, sys.executable, "-c", f"import ctypes; ctypes.CDLL({str(library)!r}).race(); print('over')")
+
+
+@pytest.mark.parametrize("hook", [name for name, usable, _ in hooks() if usable])
+def test_measurements_that_begin_and_end(tmp_path, hook):
+    raced(tmp_path, sys.executable, PROGRAM, str(tmp_path / "x"), hook)
+
+
+@pytest.mark.parametrize("options", [("--trace", "--io"), ("--gil", "--trace"), ("--lines", "works", "--no-c-calls")])
+def test_pauses(tmp_path, options):
+    raced(tmp_path, sys.executable, "-m", "spartito", "run", "-q", *options, "-o", "x", "--", sys.executable, PROGRAM)
