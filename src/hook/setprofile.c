@@ -186,6 +186,17 @@ static void on_call(PyFrameObject *f)
 		sp_enter(t, (uint32_t)(slot >> SP_SLOT_ID), (uint64_t)code, sp_ticks(), SP_RAW_ENTER);
 }
 
+/* Whether the innermost open frame was entered by the frame evaluator, which took this hook for its successor in the
+ * middle of a recursion, and which leaves the frame itself. Marks do not count. To look for a frame of ours under its
+ * code would be a search through the whole stack at each of these ends. */
+static bool is_evaluators(const struct sp_thread *t, uint64_t code)
+{
+	const struct sp_raw_frame *f = (const struct sp_raw_frame *)t->loc.top;
+	while (f->flags & SP_RAW_FRAME_MARK)
+		f--;
+	return sp_stack_key(f) == (code | 1);
+}
+
 static void on_return(PyFrameObject *f, PyObject *result)
 {
 	uint64_t now = sp_ticks();
@@ -193,23 +204,23 @@ static void on_return(PyFrameObject *f, PyObject *result)
 	if (!t || !sp_recording) /* see hook_remove() */
 		return;
 	PyCodeObject *code = code_of(f);
+	const struct sp_raw_frame *top = (const struct sp_raw_frame *)t->loc.top;
+	if (SP_UNLIKELY(top->key != (uint64_t)code) && is_evaluators(t, (uint64_t)code))
+		return;
 	uint64_t slot = sp_slot_of(code);
 	unsigned kind = slot & SP_SLOT_GENERATOR ? leave_kind(code, f, result) : SP_RAW_LEAVE;
 	if (kind == SP_RAW_SUSPEND)
 		sp_hook_suspends(t, (uint64_t)code, NULL, result, now);
 	else if (SP_UNLIKELY(t->task != NULL) && raises(code, f, result))
 		sp_hook_task_raises(t, (uint64_t)code, NULL); /* which exception is not told */
-	const struct sp_raw_frame *top = (const struct sp_raw_frame *)t->loc.top;
+	top = (const struct sp_raw_frame *)t->loc.top;
 	if (SP_UNLIKELY(slot & SP_SLOT_GENERATOR && !result && !sp_stack_special(top) &&
 	                sp_stack_key(top) == (uint64_t)code && last_instruction(f) < 0)) {
 		/* before 3.11 closing a generator that never ran looks like a first call */
 		((struct sp_raw_node *)top->node)->visits--;
 		((struct sp_raw_node *)top->node)->resumed++;
 	}
-	bool known = sp_leave(t, (uint64_t)code, now, kind);
-	/* after a switch from the evaluator its frames end here as well */
-	if (SP_UNLIKELY(!known) && !(slot & SP_SLOT_FILTERED) &&
-	    sp_stack_key((struct sp_raw_frame *)t->loc.top) != ((uint64_t)code | 1))
+	if (SP_UNLIKELY(!sp_leave(t, (uint64_t)code, now, kind)) && !(slot & SP_SLOT_FILTERED))
 		sp_unmatched(t);
 }
 
