@@ -227,3 +227,20 @@ def test_without_the_option_nothing_is_taken(spartito, tmp_path):
     model = Model(str(tmp_path / "x"))
     assert model.locks() == {"locks": [], "waits": [], "circles": [], "awaits": []}
     assert "wait_time" not in [m["name"] for m in model.info()["metrics"]]
+
+
+def test_types_of_locks_that_are_not_known(tmp_path):
+    """They are left alone, and the result says so."""
+    measures_itself(tmp_path, """
+    import _thread
+    import spartito
+    class Larger(_thread.RLock):
+        __slots__ = ("more",)
+    _thread.RLock = Larger
+    spartito.start("x", waits=True)
+    with _thread.RLock(), _thread.allocate_lock():
+        pass
+    spartito.stop()
+    """)
+    meta = Model(str(tmp_path / "x")).info()["processes"][0]["meta"]
+    assert "has them in a way not known" in meta["missing_waits"]
