@@ -2,10 +2,12 @@
 /* Memory: Python's allocators and the library in front of the C library's; where the program is when it allocates. */
 #include "hook/heap.h"
 
+#include "base/dynamic.h"
 #include "hook/hook.h"
 #include "record/heap_record.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- where ---- */
@@ -183,14 +185,35 @@ bool sp_hook_heap_find(void)
 	return sp_heap_quiet;
 }
 
+/* The first object that has a malloc. */
+struct first {
+	bool found, ours;
+	char name[200];
+};
+
+/* The objects that were there at the start come in the order in which the linker looks for symbols. */
+static int find_first(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct first *f = arg;
+	struct sp_dynamic_symbols symbols;
+	const uintptr_t wrappers = (uintptr_t)attach - info->dlpi_addr;
+	(void)size;
+	if (!sp_dynamic_open(&symbols, info) || !sp_dynamic_defines(&symbols, "malloc"))
+		return 0;
+	f->found = true;
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		f->ours |= info->dlpi_phdr[i].p_type == PT_LOAD &&
+		           wrappers - info->dlpi_phdr[i].p_vaddr < info->dlpi_phdr[i].p_memsz;
+	snprintf(f->name, sizeof f->name, "%s", info->dlpi_name && *info->dlpi_name ? info->dlpi_name : "the program");
+	return 1;
+}
+
 const char *sp_hook_heap_before(void)
 {
-	static Dl_info found;
-	Dl_info wrappers;
-	const void *first = dlsym(RTLD_DEFAULT, "malloc");
-	if (!first || !dladdr((const void *)attach, &wrappers) || !dladdr(first, &found))
-		return "";
-	return wrappers.dli_fbase == found.dli_fbase ? NULL : found.dli_fname;
+	static struct first first;
+	first = (struct first){false, false, ""};
+	dl_iterate_phdr(find_first, &first);
+	return first.ours ? NULL : first.name;
 }
 
 int sp_hook_heap_start(void)
