@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- where ---- */
@@ -31,27 +32,6 @@ static void where(struct sp_heap_where *w)
 	if (w->region >= SP_REGION_HIDES)
 		w->region = 0;
 	w->at = sp_frame_instruction(f, &w->offset);
-}
-
-static void line_of(const struct sp_heap_where *w, uint32_t *region, uint32_t *line)
-{
-	sp_frame *f = (sp_frame *)(uintptr_t)w->frame;
-	PyCodeObject *code = sp_frame_code(f);
-	*region = w->region;
-	if (!*region) {
-		bool gil;
-		sp_hook_own_state(&gil);
-		if (gil) {
-			SP_SAVE_EXCEPTION;
-			const uint64_t slot = sp_names_slot(code, f);
-			SP_RESTORE_EXCEPTION;
-			*region = slot & SP_SLOT_FILTERED ? 0 : (uint32_t)(slot >> SP_SLOT_ID);
-			if (*region >= SP_REGION_HIDES)
-				*region = 0;
-		}
-	}
-	const int number = *region ? sp_frame_line(f) : 0;
-	*line = number > 0 ? (uint32_t)number : 0;
 }
 
 /* ---- what the library has ---- */
@@ -130,6 +110,64 @@ static void domains_take(void)
 		PyMem_SetAllocator(domains[i], &a);
 		in_place[i] = false;
 	}
+}
+
+/* ---- lines ---- */
+
+static bool traced; /* behind us, when we came */
+
+/* Whether another hook, as that of tracemalloc, is in front of the allocators or behind us. */
+static bool is_traced(void)
+{
+	PyMemAllocatorEx a;
+	for (int i = 0; i < DOMAINS; i++) {
+		PyMem_GetAllocator(domains[i], &a);
+		if (in_place[i] && a.malloc != ours[i].malloc)
+			return true;
+	}
+	return traced;
+}
+
+/* tracemalloc asks the allocator behind it for memory with a lock held that it takes at each allocation of Python's
+ * (3.14, and later releases of 3.13), so that none may be made then. That is one of the two that need no GIL. */
+static bool may_hold_lock(unsigned kind)
+{
+	return (kind == SP_RAW_HEAP_MALLOC || kind == SP_RAW_HEAP_PYTHON_RAW) && is_traced();
+}
+
+/* Started by the program, or with the interpreter, which does not import its module then. */
+static bool is_tracing(void)
+{
+	const char *variable = getenv("PYTHONTRACEMALLOC");
+	PyObject *options = PySys_GetObject("_xoptions");                                  /* borrowed */
+	PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(), "_tracemalloc"); /* borrowed */
+	PyObject *r = module ? PyObject_CallMethod(module, "is_tracing", NULL) : NULL;
+	const bool is = (r && PyObject_IsTrue(r) == 1) || (variable && *variable) ||
+	                (options && PyDict_Check(options) && PyDict_GetItemString(options, "tracemalloc"));
+	Py_XDECREF(r);
+	PyErr_Clear();
+	return is;
+}
+
+static void line_of(const struct sp_heap_where *w, unsigned kind, uint32_t *region, uint32_t *line)
+{
+	sp_frame *f = (sp_frame *)(uintptr_t)w->frame;
+	PyCodeObject *code = sp_frame_code(f);
+	*region = w->region;
+	if (!*region) {
+		bool gil;
+		sp_hook_own_state(&gil);
+		if (gil && !may_hold_lock(kind)) {
+			SP_SAVE_EXCEPTION;
+			const uint64_t slot = sp_names_slot(code, f);
+			SP_RESTORE_EXCEPTION;
+			*region = slot & SP_SLOT_FILTERED ? 0 : (uint32_t)(slot >> SP_SLOT_ID);
+			if (*region >= SP_REGION_HIDES)
+				*region = 0;
+		}
+	}
+	const int number = *region ? sp_frame_line(f) : 0;
+	*line = number > 0 ? (uint32_t)number : 0;
 }
 
 /* ---- beginning and end ---- */
@@ -230,6 +268,7 @@ int sp_hook_heap_start(void)
 	const struct sp_heap_recorder *r = sp_heap_start(filter, own, other);
 	if (!r || attach(r))
 		return 0;
+	traced = is_tracing();
 	if (r->sample)
 		arenas_put(arenas);
 	domains_put(r->sample ? sampled : functions, r->sample && !sp_hook_heap_before());
