@@ -34,6 +34,7 @@ SP_WAITS_TOGETHER struct sp_thread *sp_waits_thread(void)
 
 enum { LOCK_TYPE, RLOCK_TYPE, SEMAPHORE_TYPE, TYPES };
 static struct {
+	const PyTypeObject *type;
 	allocfunc alloc;
 	newfunc make;
 	destructor dealloc;
@@ -71,8 +72,10 @@ static void take_type(int which, PyTypeObject *type)
 {
 	static const allocfunc allocs[TYPES] = {lock_alloc, rlock_alloc, NULL};
 	static const destructor deallocs[TYPES] = {lock_dealloc, rlock_dealloc, semaphore_dealloc};
-	if (type->tp_dealloc == deallocs[which])
-		return;
+	if (theirs[which].type == type)
+		return; /* ours are there, or below those of others */
+	Py_INCREF(type); /* no other comes to its address */
+	theirs[which].type = type;
 	theirs[which].alloc = type->tp_alloc;
 	theirs[which].make = type->tp_new;
 	theirs[which].dealloc = type->tp_dealloc;
@@ -401,20 +404,24 @@ PyMethodDef *sp_method_of(PyObject *o, const char *name)
 	return found && PyCFunction_Check(found) ? ((PyCFunctionObject *)found)->m_ml : NULL;
 }
 
+/* Who came on top of us in between calls us: then ours is in its place already, though it is not the first. */
 void sp_method_take(struct sp_method *m, PyMethodDef *def, PyCFunction ours)
 {
-	if (!def || m->def || def->ml_meth == ours)
+	if (!def || def->ml_meth == ours || (m->def && (m->def != def || def->ml_meth != m->real)))
 		return;
 	m->def = def;
+	m->ours = ours;
 	m->real = def->ml_meth;
 	def->ml_meth = ours;
 }
 
+/* Where somebody is on top, ours stays below, and passes on. */
 void sp_method_give_back(struct sp_method *m)
 {
-	if (m->def)
-		m->def->ml_meth = m->real;
-	m->def = NULL; /* real stays: a call may be in it */
+	if (!m->def || m->def->ml_meth != m->ours)
+		return;
+	m->def->ml_meth = m->real; /* which stays: a call may be in it */
+	m->def = NULL;
 }
 
 #define WITH_KEYWORDS(f) ((PyCFunction)(void (*)(void))(f))
