@@ -73,7 +73,7 @@ static void take_type(int which, PyTypeObject *type)
 	static const allocfunc allocs[TYPES] = {lock_alloc, rlock_alloc, NULL};
 	static const destructor deallocs[TYPES] = {lock_dealloc, rlock_dealloc, semaphore_dealloc};
 	if (theirs[which].type == type)
-		return; /* ours are there, or below those of others */
+		return;  /* ours are there, or below those of others */
 	Py_INCREF(type); /* no other comes to its address */
 	theirs[which].type = type;
 	theirs[which].alloc = type->tp_alloc;
