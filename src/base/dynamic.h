@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The dynamic section of a loaded object. Inline, and without a call of any function: its users may run while the
- * dynamic linker binds a symbol, and one of them is linked to nothing of ours. */
+/* The dynamic section of a loaded object. Inline, and without a call of any function but strcmp(): its users may run
+ * while the dynamic linker binds a symbol, and one of them is linked to nothing of ours. */
 #ifndef SP_BASE_DYNAMIC_H
 #define SP_BASE_DYNAMIC_H
 
 #include <link.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* NULL: the object has none. */
 static inline const ElfW(Dyn) * sp_dynamic(const struct dl_phdr_info *info)
@@ -31,6 +33,78 @@ static inline const void *sp_dynamic_address(const ElfW(Dyn) * d, uintptr_t base
 {
 	uintptr_t p = sp_dynamic_value(d, tag);
 	return p ? (const void *)(p < base ? base + p : p) : NULL; /* NOLINT(performance-no-int-to-ptr) */
+}
+
+/* What an object defines for others. */
+struct sp_dynamic_symbols {
+	const ElfW(Sym) * symbols;
+	const char *strings;
+	const uint32_t *hash, *gnu_hash;
+};
+
+static inline bool sp_dynamic_open(struct sp_dynamic_symbols *o, const struct dl_phdr_info *info)
+{
+	const ElfW(Dyn) *d = sp_dynamic(info);
+	const uintptr_t base = info->dlpi_addr;
+	*o = (struct sp_dynamic_symbols){.symbols = sp_dynamic_address(d, base, DT_SYMTAB),
+	                                 .strings = sp_dynamic_address(d, base, DT_STRTAB),
+	                                 .hash = sp_dynamic_address(d, base, DT_HASH),
+	                                 .gnu_hash = sp_dynamic_address(d, base, DT_GNU_HASH)};
+	return o->symbols && o->strings && (o->hash || o->gnu_hash);
+}
+
+static inline bool sp_dynamic_is(const struct sp_dynamic_symbols *o, uint32_t i, const char *name)
+{
+	const ElfW(Sym) *s = &o->symbols[i];
+	unsigned type = s->st_info & 0xf;
+	return s->st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC) &&
+	       !strcmp(o->strings + s->st_name, name);
+}
+
+static inline bool sp_dynamic_in_gnu_hash(const struct sp_dynamic_symbols *o, const char *name)
+{
+	const uint32_t *h = o->gnu_hash, buckets = h[0], first = h[1], words = h[2], shift = h[3];
+	const ElfW(Addr) *bloom = (const ElfW(Addr) *)(h + 4);
+	const uint32_t *bucket = (const uint32_t *)(bloom + words), *chain = bucket + buckets;
+	const unsigned bits = 8 * sizeof *bloom;
+	uint32_t hash = 5381;
+	for (const char *p = name; *p; p++)
+		hash = hash * 33 + (unsigned char)*p;
+	if (!buckets || !words)
+		return false;
+	ElfW(Addr) word = bloom[hash / bits % words];
+	if (!(word >> hash % bits & word >> (hash >> shift) % bits & 1))
+		return false;
+	uint32_t i = bucket[hash % buckets];
+	if (i < first)
+		return false;
+	for (;; i++) {
+		if ((chain[i - first] | 1) == (hash | 1) && sp_dynamic_is(o, i, name))
+			return true;
+		if (chain[i - first] & 1)
+			return false;
+	}
+}
+
+static inline bool sp_dynamic_in_hash(const struct sp_dynamic_symbols *o, const char *name)
+{
+	const uint32_t buckets = o->hash[0], *bucket = o->hash + 2, *chain = bucket + buckets;
+	uint32_t hash = 0;
+	for (const char *p = name; *p; p++) {
+		hash = (hash << 4) + (unsigned char)*p;
+		hash = (hash ^ (hash >> 24 & 0xf0)) & 0x0fffffff;
+	}
+	for (uint32_t i = buckets ? bucket[hash % buckets] : 0; i; i = chain[i])
+		if (sp_dynamic_is(o, i, name))
+			return true;
+	return false;
+}
+
+/* Whether it has a function of that name, and not only calls one: dlsym() takes the entry for a function of which an
+ * executable that is not position-independent takes the address for the function itself. */
+static inline bool sp_dynamic_defines(const struct sp_dynamic_symbols *o, const char *name)
+{
+	return o->gnu_hash ? sp_dynamic_in_gnu_hash(o, name) : sp_dynamic_in_hash(o, name);
 }
 
 #endif

@@ -96,12 +96,56 @@ static inline bool c_identity(PyObject *callable, const PyMethodDef **def, const
 	return true;
 }
 
+/* Whether the type itself, and not one that it inherits from, has the definition under its name. */
+static bool has_definition(PyTypeObject *type, const PyMethodDef *def)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+	PyObject *dict = PyType_GetDict(type); /* that of a static type is its interpreter's */
+#else
+	PyObject *dict = type->tp_dict;
+	Py_XINCREF(dict);
+#endif
+	PyObject *found = dict ? PyDict_GetItemString(dict, def->ml_name) : NULL; /* borrowed */
+	const bool is_method =
+	    found && (Py_IS_TYPE(found, &PyMethodDescr_Type) || Py_IS_TYPE(found, &PyClassMethodDescr_Type));
+	const bool has = is_method && ((PyMethodDescrObject *)found)->d_method == def;
+	Py_XDECREF(dict);
+	return has;
+}
+
+/* The type that has a method, as cProfile names it: the receiver's own, or one that it inherits from. */
+static const PyTypeObject *c_defined_by(PyTypeObject *type, const PyMethodDef *def)
+{
+	PyObject *mro = type->tp_mro;
+	for (Py_ssize_t i = 0; mro && PyTuple_Check(mro) && i < PyTuple_GET_SIZE(mro); i++) {
+		PyObject *base = PyTuple_GET_ITEM(mro, i);
+		if (PyType_Check(base) && has_definition((PyTypeObject *)base, def))
+			return (PyTypeObject *)base;
+	}
+	return NULL;
+}
+
+/* Of a bound method; of one of a class, that may be its own or of its metatype. */
+static const PyTypeObject *c_owner(PyObject *self, const PyMethodDef *def, const PyTypeObject *otherwise)
+{
+	const PyTypeObject *found = PyType_Check(self) ? c_defined_by((PyTypeObject *)self, def) : NULL;
+	if (!found)
+		found = c_defined_by(Py_TYPE(self), def);
+	return found ? found : otherwise; /* METH_STATIC, or made at run time */
+}
+
 SP_COLD static uint32_t c_region_slow(PyObject *callable, const PyMethodDef *def, const PyTypeObject *owner)
 {
 	struct sp_python_text m = {"", 0, NULL};
 	if (PyCFunction_Check(callable) && !owner)
 		m = sp_python_text(((PyCFunctionObject *)callable)->m_module, "");
-	uint32_t id = c_region(def, m.p, owner ? owner->tp_name : NULL, owner);
+	const PyTypeObject *type = owner;
+	if (PyCFunction_Check(callable) && owner) {
+		SP_SAVE_EXCEPTION;
+		type = c_owner(((PyCFunctionObject *)callable)->m_self, def, owner);
+		SP_RESTORE_EXCEPTION;
+	}
+	uint32_t id = c_region(def, m.p, type ? type->tp_name : NULL, owner);
 	Py_XDECREF(m.owner);
 	return id;
 }

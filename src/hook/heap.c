@@ -2,10 +2,13 @@
 /* Memory: Python's allocators and the library in front of the C library's; where the program is when it allocates. */
 #include "hook/heap.h"
 
+#include "base/dynamic.h"
 #include "hook/hook.h"
 #include "record/heap_record.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- where ---- */
@@ -29,27 +32,6 @@ static void where(struct sp_heap_where *w)
 	if (w->region >= SP_REGION_HIDES)
 		w->region = 0;
 	w->at = sp_frame_instruction(f, &w->offset);
-}
-
-static void line_of(const struct sp_heap_where *w, uint32_t *region, uint32_t *line)
-{
-	sp_frame *f = (sp_frame *)(uintptr_t)w->frame;
-	PyCodeObject *code = sp_frame_code(f);
-	*region = w->region;
-	if (!*region) {
-		bool gil;
-		sp_hook_own_state(&gil);
-		if (gil) {
-			SP_SAVE_EXCEPTION;
-			const uint64_t slot = sp_names_slot(code, f);
-			SP_RESTORE_EXCEPTION;
-			*region = slot & SP_SLOT_FILTERED ? 0 : (uint32_t)(slot >> SP_SLOT_ID);
-			if (*region >= SP_REGION_HIDES)
-				*region = 0;
-		}
-	}
-	const int number = *region ? sp_frame_line(f) : 0;
-	*line = number > 0 ? (uint32_t)number : 0;
 }
 
 /* ---- what the library has ---- */
@@ -130,6 +112,64 @@ static void domains_take(void)
 	}
 }
 
+/* ---- lines ---- */
+
+static bool traced; /* behind us, when we came */
+
+/* Whether another hook, as that of tracemalloc, is in front of the allocators or behind us. */
+static bool is_traced(void)
+{
+	PyMemAllocatorEx a;
+	for (int i = 0; i < DOMAINS; i++) {
+		PyMem_GetAllocator(domains[i], &a);
+		if (in_place[i] && a.malloc != ours[i].malloc)
+			return true;
+	}
+	return traced;
+}
+
+/* tracemalloc asks the allocator behind it for memory with a lock held that it takes at each allocation of Python's
+ * (3.14, and later releases of 3.13), so that none may be made then. That is one of the two that need no GIL. */
+static bool may_hold_lock(unsigned kind)
+{
+	return (kind == SP_RAW_HEAP_MALLOC || kind == SP_RAW_HEAP_PYTHON_RAW) && is_traced();
+}
+
+/* Started by the program, or with the interpreter, which does not import its module then. */
+static bool is_tracing(void)
+{
+	const char *variable = getenv("PYTHONTRACEMALLOC");
+	PyObject *options = PySys_GetObject("_xoptions");                                  /* borrowed */
+	PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(), "_tracemalloc"); /* borrowed */
+	PyObject *r = module ? PyObject_CallMethod(module, "is_tracing", NULL) : NULL;
+	const bool is = (r && PyObject_IsTrue(r) == 1) || (variable && *variable) ||
+	                (options && PyDict_Check(options) && PyDict_GetItemString(options, "tracemalloc"));
+	Py_XDECREF(r);
+	PyErr_Clear();
+	return is;
+}
+
+static void line_of(const struct sp_heap_where *w, unsigned kind, uint32_t *region, uint32_t *line)
+{
+	sp_frame *f = (sp_frame *)(uintptr_t)w->frame;
+	PyCodeObject *code = sp_frame_code(f);
+	*region = w->region;
+	if (!*region) {
+		bool gil;
+		sp_hook_own_state(&gil);
+		if (gil && !may_hold_lock(kind)) {
+			SP_SAVE_EXCEPTION;
+			const uint64_t slot = sp_names_slot(code, f);
+			SP_RESTORE_EXCEPTION;
+			*region = slot & SP_SLOT_FILTERED ? 0 : (uint32_t)(slot >> SP_SLOT_ID);
+			if (*region >= SP_REGION_HIDES)
+				*region = 0;
+		}
+	}
+	const int number = *region ? sp_frame_line(f) : 0;
+	*line = number > 0 ? (uint32_t)number : 0;
+}
+
 /* ---- beginning and end ---- */
 
 /* Nothing, if it is the C library's. */
@@ -183,14 +223,35 @@ bool sp_hook_heap_find(void)
 	return sp_heap_quiet;
 }
 
+/* The first object that has a malloc. */
+struct first {
+	bool found, ours;
+	char name[200];
+};
+
+/* The objects that were there at the start come in the order in which the linker looks for symbols. */
+static int find_first(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct first *f = arg;
+	struct sp_dynamic_symbols symbols;
+	const uintptr_t wrappers = (uintptr_t)attach - info->dlpi_addr;
+	(void)size;
+	if (!sp_dynamic_open(&symbols, info) || !sp_dynamic_defines(&symbols, "malloc"))
+		return 0;
+	f->found = true;
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		f->ours |= info->dlpi_phdr[i].p_type == PT_LOAD &&
+		           wrappers - info->dlpi_phdr[i].p_vaddr < info->dlpi_phdr[i].p_memsz;
+	snprintf(f->name, sizeof f->name, "%s", info->dlpi_name && *info->dlpi_name ? info->dlpi_name : "the program");
+	return 1;
+}
+
 const char *sp_hook_heap_before(void)
 {
-	static Dl_info found;
-	Dl_info wrappers;
-	const void *first = dlsym(RTLD_DEFAULT, "malloc");
-	if (!first || !dladdr((const void *)attach, &wrappers) || !dladdr(first, &found))
-		return "";
-	return wrappers.dli_fbase == found.dli_fbase ? NULL : found.dli_fname;
+	static struct first first;
+	first = (struct first){false, false, ""};
+	dl_iterate_phdr(find_first, &first);
+	return first.ours ? NULL : first.name;
 }
 
 int sp_hook_heap_start(void)
@@ -207,6 +268,7 @@ int sp_hook_heap_start(void)
 	const struct sp_heap_recorder *r = sp_heap_start(filter, own, other);
 	if (!r || attach(r))
 		return 0;
+	traced = is_tracing();
 	if (r->sample)
 		arenas_put(arenas);
 	domains_put(r->sample ? sampled : functions, r->sample && !sp_hook_heap_before());

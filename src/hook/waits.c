@@ -7,23 +7,12 @@
  * the interpreter's function is called to wait, anything is recorded but the holder. What is known of a lock is found
  * by its address, from its creation to its end. */
 #include "hook/waits.h"
+#include "hook/waits_layout.h"
 #include "record/adapter.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-/* Of the interpreter's two types of locks; checked with a lock of our own before anything is replaced. */
-struct lock {
-	PyObject_HEAD PyThread_type_lock lock;
-	PyObject *weak;
-	char locked;
-};
-struct rlock {
-	PyObject_HEAD PyThread_type_lock lock;
-	unsigned long owner;
-	unsigned long count;
-};
 
 const PyInterpreterState *sp_waits_home;
 static PyTypeObject *lock_type, *rlock_type;
@@ -45,6 +34,7 @@ SP_WAITS_TOGETHER struct sp_thread *sp_waits_thread(void)
 
 enum { LOCK_TYPE, RLOCK_TYPE, SEMAPHORE_TYPE, TYPES };
 static struct {
+	const PyTypeObject *type;
 	allocfunc alloc;
 	newfunc make;
 	destructor dealloc;
@@ -82,8 +72,10 @@ static void take_type(int which, PyTypeObject *type)
 {
 	static const allocfunc allocs[TYPES] = {lock_alloc, rlock_alloc, NULL};
 	static const destructor deallocs[TYPES] = {lock_dealloc, rlock_dealloc, semaphore_dealloc};
-	if (type->tp_dealloc == deallocs[which])
-		return;
+	if (theirs[which].type == type)
+		return;  /* ours are there, or below those of others */
+	Py_INCREF(type); /* no other comes to its address */
+	theirs[which].type = type;
 	theirs[which].alloc = type->tp_alloc;
 	theirs[which].make = type->tp_new;
 	theirs[which].dealloc = type->tp_dealloc;
@@ -161,11 +153,11 @@ static PyLockStatus wait_without_gil(PyThread_type_lock lock, PY_TIMEOUT_T us)
 
 static PyObject *wait_here(const struct request *q)
 {
-	struct rlock *rlock = (struct rlock *)q->self;
-	struct lock *lock = (struct lock *)q->self;
-	if (q->us == LONG)
-		return q->real(q->self, q->args, q->kwargs);
 	const bool is_r = q->kind == SP_RAW_WAIT_RLOCK;
+	if (q->us == LONG || (is_r ? SP_RLOCK_HAS_MUTEX : SP_LOCK_HAS_MUTEX))
+		return q->real(q->self, q->args, q->kwargs);
+	struct sp_rlock *rlock = (struct sp_rlock *)q->self;
+	struct sp_lock *lock = (struct sp_lock *)q->self;
 	const PyLockStatus status = wait_without_gil(is_r ? rlock->lock : lock->lock, q->us);
 	if (status == PY_LOCK_INTR)
 		return NULL;
@@ -287,7 +279,6 @@ static waiting_function *real_waiting(int which)
 
 SP_WAITS_TOGETHER static PyObject *lock_acquire(PyObject *self, PyObject *args, PyObject *kwargs, int which)
 {
-	struct lock *l = (struct lock *)self;
 	struct sp_thread *t = sp_self;
 	PyObject *r;
 	if (SP_UNLIKELY(!t || !sp_waits_at_home()))
@@ -295,8 +286,7 @@ SP_WAITS_TOGETHER static PyObject *lock_acquire(PyObject *self, PyObject *args, 
 	const PY_TIMEOUT_T us = shape_of(args, kwargs);
 	if (SP_UNLIKELY(us == NEVER)) {
 		r = real_waiting(which)(self, args, kwargs);
-	} else if (SP_LIKELY(PyThread_acquire_lock(l->lock, NOWAIT_LOCK))) {
-		l->locked = 1;
+	} else if (SP_LIKELY(sp_lock_try(self))) {
 		Py_INCREF(Py_True);
 		r = Py_True;
 	} else {
@@ -333,24 +323,16 @@ RELEASE(on_rlock_save, RLOCK_SAVE)
 
 /* ---- RLock ---- */
 
-static bool is_mine(const struct rlock *l)
-{
-	return l->count && l->owner == PyThread_get_thread_ident();
-}
-
 SP_WAITS_TOGETHER static PyObject *rlock_acquire(PyObject *self, PyObject *args, PyObject *kwargs, int which)
 {
-	struct rlock *l = (struct rlock *)self;
 	struct sp_thread *t = sp_self;
 	PyObject *r;
-	if (SP_UNLIKELY(!t || !sp_waits_at_home()) || is_mine(l))
+	if (SP_UNLIKELY(!t || !sp_waits_at_home()) || sp_rlock_mine(self))
 		return real_waiting(which)(self, args, kwargs);
 	const PY_TIMEOUT_T us = shape_of(args, kwargs);
 	if (SP_UNLIKELY(us == NEVER)) {
 		r = real_waiting(which)(self, args, kwargs);
-	} else if (SP_LIKELY(PyThread_acquire_lock(l->lock, NOWAIT_LOCK))) {
-		l->owner = PyThread_get_thread_ident();
-		l->count = 1;
+	} else if (SP_LIKELY(sp_rlock_try(self))) {
 		Py_INCREF(Py_True);
 		r = Py_True;
 	} else {
@@ -367,8 +349,7 @@ ACQUIRE(on_rlock_enter, rlock, RLOCK_ENTER)
 #define RLOCK_RELEASED(name, which)                                                                                    \
 	static PyObject *name(PyObject *self, PyObject *args)                                                          \
 	{                                                                                                              \
-		const struct rlock *l = (const struct rlock *)self;                                                    \
-		if (l->count == 1 && is_mine(l) && sp_waits_at_home())                                                 \
+		if (sp_rlock_mine(self) == 1 && sp_waits_at_home())                                                    \
 			sp_known_released(self);                                                                       \
 		return methods[which].real(self, args);                                                                \
 	}
@@ -385,13 +366,10 @@ static PyObject *call_restore(PyObject *self, PyObject *args, PyObject *none)
  * is quicker, the wait goes unseen. */
 static PyObject *on_rlock_restore(PyObject *self, PyObject *args)
 {
-	struct rlock *l = (struct rlock *)self;
 	struct sp_thread *t = sp_self;
 	if (!t || !sp_waits_at_home())
 		return call_restore(self, args, NULL);
-	const bool is_free = PyThread_acquire_lock(l->lock, NOWAIT_LOCK);
-	if (is_free)
-		PyThread_release_lock(l->lock);
+	const bool is_free = sp_rlock_is_free(self);
 	const struct request q = {self, args, NULL, call_restore, LONG, SP_RAW_WAIT_RLOCK};
 	PyObject *r = is_free ? call_restore(self, args, NULL) : wait_for(&q, t, 0);
 	if (r && (t = sp_self))
@@ -426,20 +404,24 @@ PyMethodDef *sp_method_of(PyObject *o, const char *name)
 	return found && PyCFunction_Check(found) ? ((PyCFunctionObject *)found)->m_ml : NULL;
 }
 
+/* Who came on top of us in between calls us: then ours is in its place already, though it is not the first. */
 void sp_method_take(struct sp_method *m, PyMethodDef *def, PyCFunction ours)
 {
-	if (!def || m->def || def->ml_meth == ours)
+	if (!def || def->ml_meth == ours || (m->def && (m->def != def || def->ml_meth != m->real)))
 		return;
 	m->def = def;
+	m->ours = ours;
 	m->real = def->ml_meth;
 	def->ml_meth = ours;
 }
 
+/* Where somebody is on top, ours stays below, and passes on. */
 void sp_method_give_back(struct sp_method *m)
 {
-	if (m->def)
-		m->def->ml_meth = m->real;
-	m->def = NULL; /* real stays: a call may be in it */
+	if (!m->def || m->def->ml_meth != m->ours)
+		return;
+	m->def->ml_meth = m->real; /* which stays: a call may be in it */
+	m->def = NULL;
 }
 
 #define WITH_KEYWORDS(f) ((PyCFunction)(void (*)(void))(f))
@@ -475,31 +457,15 @@ static PyMethodDef *definition(int which, PyObject *thread)
 	return def && def->ml_flags == rows[which].flags ? def : NULL;
 }
 
-/* Whether the two structs above are those of this interpreter. */
-static bool is_known(PyObject *thread)
+/* Whether each function is there through which a lock is got or given back, to be called as ours are; the others are
+ * old names, and what makes locks. */
+static bool has_functions(PyObject *thread)
 {
-	PyObject *l = PyObject_CallMethod(thread, "allocate_lock", NULL),
-	         *r = PyObject_CallMethod(thread, "RLock", NULL);
-	bool known = l && r && Py_TYPE(l) == lock_type && Py_TYPE(r) == rlock_type && !((struct lock *)l)->locked &&
-	             !((struct rlock *)r)->count;
-	for (int i = 0; known && i < 2; i++) {
-		PyObject *one = PyObject_CallMethod(i ? r : l, "acquire", NULL);
-		Py_XDECREF(one);
-		known = one && !PyThread_acquire_lock(((struct lock *)(i ? r : l))->lock, NOWAIT_LOCK);
-	}
-	known = known && ((struct lock *)l)->locked == 1 && ((struct rlock *)r)->count == 1 &&
-	        ((struct rlock *)r)->owner == PyThread_get_thread_ident();
-	for (int i = 0; known && i < 2; i++) {
-		PyObject *one = PyObject_CallMethod(i ? r : l, "release", NULL);
-		Py_XDECREF(one);
-		known = one && PyThread_acquire_lock(((struct lock *)(i ? r : l))->lock, NOWAIT_LOCK);
-		if (known)
-			PyThread_release_lock(((struct lock *)(i ? r : l))->lock);
-	}
-	Py_XDECREF(l);
-	Py_XDECREF(r);
-	PyErr_Clear();
-	return known;
+	bool has = true;
+	for (int i = 0; i < METHODS; i++)
+		if (i != LOCK_ACQUIRE_LOCK && i != LOCK_RELEASE_LOCK && i < ALLOCATE_LOCK)
+			has = has && definition(i, thread);
+	return has;
 }
 
 static void missing(void)
@@ -518,7 +484,8 @@ void sp_waits_start(void)
 	PyObject *dict = thread ? PyModule_GetDict(thread) : NULL;
 	lock_type = dict ? (PyTypeObject *)PyDict_GetItemString(dict, "LockType") : NULL;
 	rlock_type = dict ? (PyTypeObject *)PyDict_GetItemString(dict, "RLock") : NULL;
-	const bool known = lock_type && rlock_type && is_known(thread);
+	const bool known = lock_type && rlock_type && PyType_Check(lock_type) && PyType_Check(rlock_type) &&
+	                   has_functions(thread) && sp_locks_known(thread, lock_type, rlock_type);
 	if (!known || !sp_known_begin()) {
 		missing();
 	} else {

@@ -34,10 +34,10 @@ struct sp_raw_object *sp_known_holder(const void *o, uint32_t *holder, uint64_t 
 bool sp_known_begin(void); /* false: no memory */
 void sp_known_end(void);
 
-/* The function of a PyMethodDef in place of its own; *real is that. */
+/* The function of a PyMethodDef in place of its own, which is real. */
 struct sp_method {
-	PyMethodDef *def;
-	PyCFunction real;
+	PyMethodDef *def; /* NULL: it was given back, or never taken */
+	PyCFunction ours, real;
 };
 /* The definition of a method of type or, for type NULL, of a function of a module; NULL: there is none of C. */
 PyMethodDef *sp_method_of(PyObject *module_or_type, const char *name);

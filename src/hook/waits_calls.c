@@ -225,7 +225,7 @@ static bool begin(struct call *c, int i)
 		o = sp_waits_object(p.user, p.kind, NULL);
 		holder = location_of(p.user);
 		if (o)
-			o->holder = holder;
+			sp_object_set_holder(o, holder);
 	} else if (r->about == FILE_NAME) {
 		o = file_of(c, kind);
 	} else if (p.user && r->kind != SP_RAW_WAIT_SLEEP) {

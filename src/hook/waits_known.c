@@ -51,7 +51,7 @@ void sp_known_forget(const void *o)
 	PyObject *watch = s->watch;
 	if (s->object && !sp_process.forked) {
 		s->object->freed = 1;
-		s->object->holder = SP_RAW_NONE;
+		sp_object_set_holder(s->object, SP_RAW_NONE);
 	}
 	sp_addresses_remove(&slots, sizeof *s, s);
 	Py_XDECREF(watch);
@@ -180,7 +180,7 @@ SP_COLD static struct sp_raw_object *object_new(PyObject *o, unsigned kind, cons
 		return NULL;
 	s->object = r;
 	r->count = s->count;
-	r->holder = s->holder;
+	sp_object_set_holder(r, s->holder);
 	r->holder_node = s->holder == SP_RAW_NONE ? 0 : s->holder_node;
 	r->since = s->holder == SP_RAW_NONE ? 0 : s->since;
 	return r;

@@ -15,8 +15,8 @@
 
 enum { MOST_KNOWN = 200000, NAMED = 64 };
 
-void (*sp_clib_where)(struct sp_clib_where *w);
-uint32_t (*sp_clib_line)(const struct sp_clib_where *w, uint32_t *line);
+void (*_Atomic sp_clib_where)(struct sp_clib_where *w);
+uint32_t (*_Atomic sp_clib_line)(const struct sp_clib_where *w, uint32_t *line);
 
 struct known {
 	uintptr_t address;
@@ -133,7 +133,7 @@ static void held_by(struct known *k, uint32_t owner, uint64_t now)
 		}
 	pthread_mutex_unlock(&sp_process.lock);
 	k->owner = owner;
-	o->holder = holder;
+	sp_object_set_holder(o, holder);
 	o->holder_node = node;
 	o->since = holder == SP_RAW_NONE ? 0 : now;
 }
@@ -152,7 +152,7 @@ static void acquired(const void *p)
 		if (t)
 			sp_object_acquired(t, k->object, top_of(t), sp_ticks());
 		else
-			k->object->holder = SP_RAW_NONE;
+			sp_object_set_holder(k->object, SP_RAW_NONE);
 	}
 	pthread_mutex_unlock(&lock);
 	errno = error;
@@ -180,7 +180,7 @@ static void forget(struct known *k)
 	if (has_record(k, NULL)) {
 		k->object->freed = 1;
 		if (k->object->kind != SP_RAW_WAIT_THREAD) /* which says whose end that was */
-			k->object->holder = SP_RAW_NONE;
+			sp_object_set_holder(k->object, SP_RAW_NONE);
 	}
 	sp_addresses_remove(&table, sizeof *k, k);
 }
@@ -280,8 +280,8 @@ static struct sp_raw_object *object_of(const struct sp_thread *t, const struct s
 		o = k->object;
 		held_by(k, owner > 0 ? (uint32_t)owner : 0, sp_ticks());
 		key->object = o->id;
-		key->holder = o->holder;
-		key->holder_node = o->holder == SP_RAW_NONE ? 0 : o->holder_node;
+		key->holder = sp_object_holder(o);
+		key->holder_node = key->holder == SP_RAW_NONE ? 0 : o->holder_node;
 	}
 	pthread_mutex_unlock(&lock);
 	return o;
@@ -364,7 +364,8 @@ void sp_clib_forget(void)
 		k->made_by = SP_RAW_NONE;
 	}
 	memset(files, 0, sizeof files);
-	missing = handlers = false;
+	missing = false;
+	__atomic_store_n(&handlers, false, __ATOMIC_RELAXED); /* the library sets it without our lock */
 	pthread_mutex_unlock(&lock);
 }
 

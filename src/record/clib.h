@@ -82,8 +82,8 @@ struct sp_clib_where {
 	bool gil;         /* the thread has it */
 };
 /* Set by the hook; the second gives string and line, 0 where they are not known. */
-extern void (*sp_clib_where)(struct sp_clib_where *w);
-extern uint32_t (*sp_clib_line)(const struct sp_clib_where *w, uint32_t *line);
+extern void (*_Atomic sp_clib_where)(struct sp_clib_where *w);
+extern uint32_t (*_Atomic sp_clib_line)(const struct sp_clib_where *w, uint32_t *line);
 
 /* What the library is to be given, from the start of a measurement on. */
 const struct sp_clib_recorder *sp_clib_start(const uintptr_t own[2], const uintptr_t python[2],

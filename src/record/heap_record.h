@@ -15,7 +15,7 @@ struct sp_heap_where {
 };
 /* Set by the hook; both without the lock. */
 extern void (*sp_heap_where)(struct sp_heap_where *w);
-extern void (*sp_heap_line)(const struct sp_heap_where *w, uint32_t *region, uint32_t *line);
+extern void (*sp_heap_line)(const struct sp_heap_where *w, unsigned kind, uint32_t *region, uint32_t *line);
 
 /* Whether settings ask for it; reads them. */
 bool sp_heap_wanted(const struct sp_settings *s);

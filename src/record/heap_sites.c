@@ -8,7 +8,7 @@
 enum { CACHE = 256, FIRST_TABLE = 64, FIRST_SITES = SP_RAW_PAGE, LAST_SITES = 256 << 10 };
 
 void (*sp_heap_where)(struct sp_heap_where *w);
-void (*sp_heap_line)(const struct sp_heap_where *w, uint32_t *region, uint32_t *line);
+void (*sp_heap_line)(const struct sp_heap_where *w, unsigned kind, uint32_t *region, uint32_t *line);
 
 struct sp_heap_thread {
 	struct {
@@ -110,7 +110,7 @@ SP_COLD static struct sp_raw_site *site_slow(struct sp_thread *t, struct sp_heap
 {
 	uint32_t region = 0, line = 0;
 	if (w->at && sp_heap_line)
-		sp_heap_line(w, &region, &line);
+		sp_heap_line(w, kind, &region, &line);
 	struct sp_raw_site **place = find(h, (uint64_t)node, region, line, kind), *s = *place;
 	if (s)
 		return s;

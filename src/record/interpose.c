@@ -92,7 +92,9 @@ static int replace(const struct object *o, const char *name, void *ours, void **
 		return 0;
 	uintptr_t now = (uintptr_t)*entry;
 	*before = now >= o->first && now < o->last ? dlsym(RTLD_DEFAULT, name) : (void *)now;
-	if (!*before)
+	/* of an executable that takes the function's address, dlsym() may give the code that jumps to this very entry
+	 */
+	if (!*before || ((uintptr_t)*before >= o->first && (uintptr_t)*before < o->last))
 		return -ENOENT;
 	/* as the dynamic linker does it: a page that such data only begins in the middle of a page's end stays writable
 	 */

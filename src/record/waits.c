@@ -34,10 +34,10 @@ struct sp_waits {
 	struct open open[DEEPEST]; /* of depth; the innermost one last */
 };
 
-bool sp_waits_wanted;
+_Atomic bool sp_waits_wanted;
 static bool missing; /* rows: told */
 /* Where in a node the two columns are, in bytes; 0: there are none. */
-static size_t time_at, count_at;
+static _Atomic size_t time_at, count_at;
 
 /* Nanoseconds of a tick: from the start to the last time that somebody looked, which is not at each wait. Threads that
  * look at the same time find nearly the same. */
@@ -78,7 +78,7 @@ void sp_waits_columns(void)
 	time_at = count_at = 0;
 	pthread_mutex_lock(&sp_process.lock);
 	tick_first = sp_process.header->first;
-	tick_looks = 0;
+	__atomic_store_n(&tick_looks, 0, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&sp_process.lock);
 	if (!sp_waits_wanted)
 		return;
@@ -95,7 +95,7 @@ void sp_waits_columns(void)
 
 void sp_waits_forget(void)
 {
-	missing = false;
+	__atomic_store_n(&missing, false, __ATOMIC_RELAXED);
 	sp_objects_forget();
 }
 
@@ -132,11 +132,14 @@ SP_WAITS_TOGETHER struct sp_raw_wait *sp_waits_find(const struct sp_thread *t, c
 	return w->last->row;
 }
 
+/* Made by the thread itself, without a lock: whoever looks for a deadlock finds it whole. Taken away with the process
+ * lock held, under which they look. */
 static struct sp_waits *waits_of(struct sp_thread *t)
 {
-	if (!t->waits)
-		t->waits = calloc(1, sizeof *t->waits);
-	return t->waits;
+	struct sp_waits *w = __atomic_load_n(&t->waits, __ATOMIC_RELAXED);
+	if (SP_UNLIKELY(!w) && (w = calloc(1, sizeof *w)))
+		__atomic_store_n(&t->waits, w, __ATOMIC_RELEASE);
+	return w;
 }
 
 static bool table_grow(struct sp_waits *w)
@@ -272,8 +275,9 @@ SP_WAITS_TOGETHER void sp_wait_begin(struct sp_wait *w, struct sp_thread *t, uin
 		push(all, w);
 	w->begin = sp_ticks();
 	if (row) {
-		row->flags = (uint16_t)flags;
-		__atomic_store_n(&row->since, w->begin, __ATOMIC_RELAXED);
+		/* who sees the time sees the flags */
+		__atomic_store_n(&row->flags, (uint16_t)flags, __ATOMIC_RELAXED);
+		__atomic_store_n(&row->since, w->begin, __ATOMIC_RELEASE);
 	}
 	if (object)
 		count_for(object, &object->contended, 1);
@@ -288,7 +292,7 @@ SP_WAITS_TOGETHER bool sp_wait_end(struct sp_wait *w, bool got)
 	struct sp_thread *t = w->t;
 	if (sp_self != t || w->process != sp_adapter_process)
 		return false;
-	const uint64_t end = sp_ticks(), took = end - w->begin;
+	const uint64_t end = sp_ticks(), took = end > w->begin ? end - w->begin : 0;
 	const uint64_t own = pop(t->waits, w, took);
 	struct sp_raw_wait *row = w->row;
 	if (row) {
@@ -307,9 +311,10 @@ SP_WAITS_TOGETHER bool sp_wait_end(struct sp_wait *w, bool got)
 		sp_extra_at(t, SP_RAW_X_WAIT_END, payload, 2, end);
 	}
 	struct sp_raw_node *n = (struct sp_raw_node *)w->node;
-	if (n != t->root && time_at) {
-		*(uint64_t *)((char *)n + time_at) += sp_waits_ns(own, end);
-		*(uint64_t *)((char *)n + count_at) += 1;
+	const size_t time = time_at, count = count_at;
+	if (n != t->root && time && count) {
+		*(uint64_t *)((char *)n + time) += sp_waits_ns(own, end);
+		*(uint64_t *)((char *)n + count) += 1;
 	}
 	return true;
 }
@@ -355,13 +360,16 @@ static bool waits_for(uint32_t location, struct sp_raw_deadlock *link, uint32_t 
 	const struct sp_thread *t = sp_process.threads;
 	while (t && t->loc.id != location)
 		t = t->next;
-	const struct sp_raw_wait *row = t && t->waits ? __atomic_load_n(&t->waits->row, __ATOMIC_ACQUIRE) : NULL;
-	const uint64_t since = row ? __atomic_load_n(&row->since, __ATOMIC_RELAXED) : 0;
-	const struct sp_raw_object *o = since && !(row->flags & SP_RAW_WAIT_TIMED) ? sp_object_of(row->object) : NULL;
-	if (!o || o->holder >= SP_RAW_HOLDER_GONE)
+	const struct sp_waits *waits = t ? __atomic_load_n(&t->waits, __ATOMIC_ACQUIRE) : NULL;
+	const struct sp_raw_wait *row = waits ? __atomic_load_n(&waits->row, __ATOMIC_ACQUIRE) : NULL;
+	const uint64_t since = row ? __atomic_load_n(&row->since, __ATOMIC_ACQUIRE) : 0;
+	const bool timed = since && __atomic_load_n(&row->flags, __ATOMIC_RELAXED) & SP_RAW_WAIT_TIMED;
+	const struct sp_raw_object *o = since && !timed ? sp_object_of(row->object) : NULL;
+	const uint32_t held_by = o ? sp_object_holder(o) : SP_RAW_NONE;
+	if (held_by >= SP_RAW_HOLDER_GONE)
 		return false;
 	*link = (struct sp_raw_deadlock){location, o->id, since, row->node};
-	*holder = o->holder;
+	*holder = held_by;
 	return true;
 }
 
@@ -406,8 +414,7 @@ void sp_waits_restart(struct sp_thread *t)
 
 void sp_waits_free(struct sp_thread *t, bool done)
 {
-	struct sp_waits *w = t->waits;
-	t->waits = NULL;
+	struct sp_waits *w = __atomic_exchange_n(&t->waits, NULL, __ATOMIC_ACQUIRE);
 	if (!w)
 		return;
 	for (struct sp_raw_chunk *c = done ? w->chunk : NULL, *before; c; c = before) {

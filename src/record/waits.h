@@ -30,8 +30,8 @@ struct sp_wait {
 	uint32_t process; /* *sp_adapter_v1.process: that of its begin */
 };
 
-/* Whether the settings want waits, of the measurement that goes on. */
-extern bool sp_waits_wanted;
+/* Whether the settings want waits, of the measurement that goes on. Set where one begins, read without a lock. */
+extern _Atomic bool sp_waits_wanted;
 
 /* The columns of metrics; as sp_adapter_columns(). */
 void sp_waits_columns(void);
@@ -61,6 +61,16 @@ bool sp_wait_begin_gil(struct sp_wait *w, struct sp_thread *t);
  * (counted). Takes the process lock. */
 struct sp_raw_object *sp_object_new(unsigned kind, const void *address, uint32_t type);
 struct sp_raw_object *sp_object_of(uint32_t id); /* NULL: none */
+/* Who holds it, a location. Whoever says so has the GIL, or for an object of the C library that one's lock; who looks
+ * for a deadlock has neither. Relaxed: nothing else is read by it, and a deadlock is looked at twice, for it stays. */
+static inline uint32_t sp_object_holder(const struct sp_raw_object *o)
+{
+	return __atomic_load_n(&o->holder, __ATOMIC_RELAXED);
+}
+static inline void sp_object_set_holder(struct sp_raw_object *o, uint32_t location)
+{
+	__atomic_store_n(&o->holder, location, __ATOMIC_RELAXED);
+}
 /* The calling thread got it, or gives it back. Where several threads could say so at once, the caller has a lock. */
 void sp_object_acquired(struct sp_thread *t, struct sp_raw_object *o, uint64_t node, uint64_t now);
 void sp_object_released(struct sp_thread *t, struct sp_raw_object *o);

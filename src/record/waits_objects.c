@@ -96,7 +96,7 @@ struct sp_raw_object *sp_object_new(unsigned kind, const void *address, uint32_t
 
 void sp_object_acquired(struct sp_thread *t, struct sp_raw_object *o, uint64_t node, uint64_t now)
 {
-	o->holder = t->loc.id;
+	sp_object_set_holder(o, t->loc.id);
 	o->holder_node = node;
 	o->since = now;
 	if (SP_UNLIKELY(t->traced) && sp_recording && t->epoch == sp_epoch) {
@@ -108,9 +108,9 @@ void sp_object_acquired(struct sp_thread *t, struct sp_raw_object *o, uint64_t n
 void sp_object_released(struct sp_thread *t, struct sp_raw_object *o)
 {
 	const uint64_t now = sp_ticks();
-	const bool traced = o->since && o->holder != SP_RAW_NONE;
+	const bool traced = o->since && sp_object_holder(o) != SP_RAW_NONE;
 	o->held += o->since && now > o->since ? now - o->since : 0;
-	o->holder = SP_RAW_NONE;
+	sp_object_set_holder(o, SP_RAW_NONE);
 	o->holder_node = o->since = 0;
 	if (SP_UNLIKELY(t && t->traced) && traced && sp_recording && t->epoch == sp_epoch) {
 		const uint64_t payload[2] = {o->id, o->count};

@@ -4,11 +4,23 @@
 #: visits  main 1
 #: c-calls  builtins:<built-in method builtins.abs> 50; math:<built-in method math.sqrt> 30
 #: c-calls  builtins:<built-in method builtins.divmod> 10; <method 'upper' of 'str' objects> 20
-#: c-calls  <method 'from_bytes' of 'int' objects> 10
+#: c-calls  <method 'from_bytes' of 'int' objects> 17; <method 'insert' of 'list' objects> 15; <method 'mro' of 'type' objects> 3
 #: callers  builtins:<built-in method builtins.len> by main 100; math:<built-in method math.sqrt> by main 30; <method 'append' of 'list' objects> by main 40
 #: note  the names are those of cProfile
-# C functions are called by their callers, not instead of them; one of them fails.
+# C functions are called by their callers, not instead of them; one of them fails. Methods have the type that defines them.
 import math
+
+
+class Box(list):
+    pass
+
+
+class OtherBox(Box):
+    pass
+
+
+class Number(int):
+    pass
 
 
 def main():
@@ -31,6 +43,14 @@ def main():
         "a".upper()
     for n in range(10):
         int.from_bytes(b"a", "big")
+    for n in range(5):
+        for box in Box(), OtherBox(), []:
+            insert = box.insert
+            insert(0, n)
+    for n in range(7):
+        Number.from_bytes(b"a", "big")
+    for n in range(3):
+        Number.mro()
 
 
 main()

@@ -3,8 +3,10 @@
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
+import sysconfig
 
 import pytest
 from memoryhelp import LIBC, Memory, recorded
@@ -93,6 +95,32 @@ x = work()
     )
     # 1000 samples: 3 % of standard deviation
     assert abs(m.sum("kept", "left_bytes") / 20_000_000 - 1) < 0.2
+
+
+@pytest.mark.parametrize("option", ["--memory-profile", "--memory-sample=1K"])
+def test_an_executable_that_takes_the_address_of_malloc(spartito, tmp_path, option):
+    """And is not position-independent, as the Pythons of distributions: then dlsym() finds code in it that jumps to malloc."""
+    (tmp_path / "main.c").write_text(
+        "#include <Python.h>\nvoid *(*volatile used)(size_t);\n"
+        "int main(int n, char **v) { used = malloc; return Py_BytesMain(n, v); }\n"
+    )
+    shared = sysconfig.get_config_var("LIBDIR")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "lib").symlink_to(os.path.join(sys.prefix, "lib"))
+    shutil.copy(os.path.join(sys.prefix, "pyvenv.cfg"), tmp_path)
+    built = subprocess.run(
+        ["cc", "-no-pie", "-fno-pie", "-O2", "-I", sysconfig.get_path("include"), tmp_path / "main.c", "-o", tmp_path / "bin/python",
+         "-L", shared, f"-Wl,-rpath,{shared}", "-lpython" + sysconfig.get_config_var("LDVERSION")], capture_output=True, text=True)
+    if built.returncode and "-lpython" in built.stderr:
+        pytest.skip("this Python has no library to link with")
+    assert built.returncode == 0, built.stderr
+    text = LIBC + "kept = [libc.malloc(5000) for i in range(1000)]  # kept\n"
+    (tmp_path / "program.py").write_text(text)
+    done = run(spartito, "run", "-q", option, "-o", "x", "--", tmp_path / "bin/python", "program.py", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    m = Memory(tmp_path / "x", text)
+    assert "missing_malloc" not in m.model.info()["processes"][0]["meta"]
+    assert 0.8 < m.sum("kept", "left_bytes", "malloc") / 5_000_000 < 1.2
 
 
 @pytest.mark.parametrize("option", ["--memory-profile", "--memory-sample=1K"])

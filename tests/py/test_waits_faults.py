@@ -227,3 +227,60 @@ def test_without_the_option_nothing_is_taken(spartito, tmp_path):
     model = Model(str(tmp_path / "x"))
     assert model.locks() == {"locks": [], "waits": [], "circles": [], "awaits": []}
     assert "wait_time" not in [m["name"] for m in model.info()["metrics"]]
+
+
+def test_types_of_locks_that_are_not_known(tmp_path):
+    """They are left alone, and the result says so."""
+    measures_itself(tmp_path, """
+    import _thread
+    import spartito
+    class Larger(_thread.RLock):
+        __slots__ = ("more",)
+    _thread.RLock = Larger
+    spartito.start("x", waits=True)
+    with _thread.RLock(), _thread.allocate_lock():
+        pass
+    spartito.stop()
+    """)
+    meta = Model(str(tmp_path / "x")).info()["processes"][0]["meta"]
+    assert "has them in a way not known" in meta["missing_waits"]
+
+
+def test_another_wrapper_on_top(tmp_path):
+    """It stays when the measurement ends, it is called once for each call then and later, and may go."""
+    measures_itself(tmp_path, """
+    import ctypes, time
+    import spartito
+    class Definition(ctypes.Structure):
+        _fields_ = [("name", ctypes.c_char_p), ("function", ctypes.c_void_p)]
+    class Function(ctypes.Structure):
+        _fields_ = [("head", ctypes.c_byte * object.__basicsize__), ("definition", ctypes.POINTER(Definition))]
+    sleep = Function.from_address(id(time.sleep)).definition.contents
+    TYPE = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object)
+    plain, calls = sleep.function, []
+    spartito.start("first", waits=True)
+    below = sleep.function
+    assert below != plain
+    def wrapper(module, seconds):
+        calls.append(seconds)
+        return TYPE(below)(module, seconds)
+    on_top = TYPE(wrapper)
+    sleep.function = ctypes.cast(on_top, ctypes.c_void_p).value
+    time.sleep(0.001)
+    spartito.stop()
+    assert sleep.function == ctypes.cast(on_top, ctypes.c_void_p).value
+    time.sleep(0.001)
+    spartito.start("second", waits=True)
+    time.sleep(0.001)
+    sleep.function = below
+    time.sleep(0.001)
+    spartito.stop()
+    assert sleep.function == plain
+    spartito.start("third", waits=True)
+    time.sleep(0.001)
+    spartito.stop()
+    assert sleep.function == plain and calls == [0.001] * 3
+    """)
+    for name, count in ("first", 1), ("second", 2), ("third", 1):
+        found = Waits(Model(str(tmp_path / name))).found["waits"]
+        assert sum(w["count"] for w in found if w["kind"] == "sleep") == count

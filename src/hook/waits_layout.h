@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How this interpreter's two types of locks lie in memory. Releases of one version differ: Lock of 3.13.0 has a
+ * pointer, that of 3.13.5 a PyMutex; from 3.14 on both types have one. What is asked for and done here is what the
+ * interpreter's own functions do first. All under the GIL, but for a waiter that parks or leaves: it changes the bits
+ * of a mutex by atomic operations only. */
+#ifndef SP_HOOK_WAITS_LAYOUT_H
+#define SP_HOOK_WAITS_LAYOUT_H
+
+#include "hook/hook.h"
+
+/* Of pointers to locks of the C library. */
+struct sp_lock {
+	PyObject_HEAD PyThread_type_lock lock;
+	PyObject *weak;
+	char locked;
+};
+struct sp_rlock {
+	PyObject_HEAD PyThread_type_lock lock;
+	unsigned long owner, count;
+	PyObject *weak;
+};
+/* Of mutexes: bit 0 is "locked", bit 1 "somebody is parked". owner: 0 none; level: how often it was got beyond once. */
+struct sp_mutex_lock {
+	PyObject_HEAD uint8_t bits;
+};
+struct sp_mutex_rlock {
+	PyObject_HEAD uint8_t bits;
+	unsigned long long owner;
+	size_t level;
+};
+
+#if PY_VERSION_HEX >= 0x030e0000
+#define SP_LOCK_HAS_MUTEX  true
+#define SP_RLOCK_HAS_MUTEX true
+#elif PY_VERSION_HEX >= 0x030d0000
+extern bool sp_lock_has_mutex; /* of the release that runs, not of the one that this was compiled for */
+#define SP_LOCK_HAS_MUTEX  sp_lock_has_mutex
+#define SP_RLOCK_HAS_MUTEX false
+#else
+#define SP_LOCK_HAS_MUTEX  false
+#define SP_RLOCK_HAS_MUTEX false
+#endif
+
+/* Whether the types are laid out in one of these ways, which is found out here: by their sizes, and only then by what
+ * locks of theirs hold when they are free and taken. Python's functions are called. */
+bool sp_locks_known(PyObject *thread, const PyTypeObject *lock, const PyTypeObject *rlock);
+
+static inline bool sp_mutex_is_free(const uint8_t *bits)
+{
+	return !(__atomic_load_n(bits, __ATOMIC_RELAXED) & 1);
+}
+
+static inline bool sp_mutex_try(uint8_t *bits)
+{
+	uint8_t v = __atomic_load_n(bits, __ATOMIC_RELAXED);
+	return !(v & 1) && __atomic_compare_exchange_n(bits, &v, v | 1, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
+
+/* The lock is taken if it is free. */
+static inline bool sp_lock_try(PyObject *o)
+{
+	struct sp_lock *l = (struct sp_lock *)o;
+	if (SP_LOCK_HAS_MUTEX)
+		return sp_mutex_try(&((struct sp_mutex_lock *)o)->bits);
+	if (!PyThread_acquire_lock(l->lock, NOWAIT_LOCK))
+		return false;
+	l->locked = 1;
+	return true;
+}
+
+/* Of one that the calling thread does not have. */
+static inline bool sp_rlock_try(PyObject *o)
+{
+	if (SP_RLOCK_HAS_MUTEX) {
+		struct sp_mutex_rlock *m = (struct sp_mutex_rlock *)o;
+		if (!sp_mutex_try(&m->bits))
+			return false;
+		__atomic_store_n(&m->owner, PyThread_get_thread_ident(), __ATOMIC_RELAXED);
+		m->level = 0;
+		return true;
+	}
+	struct sp_rlock *l = (struct sp_rlock *)o;
+	if (!PyThread_acquire_lock(l->lock, NOWAIT_LOCK))
+		return false;
+	l->owner = PyThread_get_thread_ident();
+	l->count = 1;
+	return true;
+}
+
+static inline bool sp_rlock_is_free(PyObject *o)
+{
+	struct sp_rlock *l = (struct sp_rlock *)o;
+	if (SP_RLOCK_HAS_MUTEX)
+		return sp_mutex_is_free(&((struct sp_mutex_rlock *)o)->bits);
+	if (!PyThread_acquire_lock(l->lock, NOWAIT_LOCK))
+		return false;
+	PyThread_release_lock(l->lock);
+	return true;
+}
+
+/* How often the calling thread has got it and not given it back. */
+static inline size_t sp_rlock_mine(const PyObject *o)
+{
+	if (SP_RLOCK_HAS_MUTEX) {
+		const struct sp_mutex_rlock *m = (const struct sp_mutex_rlock *)o;
+		return __atomic_load_n(&m->owner, __ATOMIC_RELAXED) == PyThread_get_thread_ident() ? m->level + 1 : 0;
+	}
+	const struct sp_rlock *l = (const struct sp_rlock *)o;
+	return l->count && l->owner == PyThread_get_thread_ident() ? l->count : 0;
+}
+
+#endif
