@@ -196,5 +196,6 @@ def say_all(info: dict[str, Any], directory: str, named: bool = False) -> None:
     from spartito.say import complain
 
     which = f"{name(directory)}: " if named else ""
-    for line in filter(None, [*sentences(info), *of_ranks(directory), ending(launcher(directory)[0])]):
+    known, problem = launcher(directory)
+    for line in filter(None, [*sentences(info), problem, *of_ranks(directory), ending(known)]):
         complain(which + line)

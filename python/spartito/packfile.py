@@ -19,7 +19,7 @@ import tarfile
 import tempfile
 from typing import TYPE_CHECKING, BinaryIO
 
-from spartito import _analyse, conversion
+from spartito import _analyse, conversion, regular
 from spartito.rundir import PRELOAD
 from spartito.say import Refused, reason
 
@@ -53,9 +53,7 @@ class Member:
 def is_one(path: str) -> bool:
     """Whether a regular file begins as ours do."""
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            return False
-        with open(path, "rb") as f:
+        with regular.opened(path) as f:
             start = f.read(FRAME.size + len(KEY) + 2)
     except OSError:
         return False
@@ -203,7 +201,7 @@ def _write(out: _Writer, directory: str, files: list[Member], progress: Progress
 
 def _copy(out: _Writer, path: str, size: int, progress: Progress, before: int, total: int) -> str:
     digest, done = hashlib.sha256(), 0
-    with open(path, "rb") as f:
+    with regular.opened(path) as f:
         while piece := f.read(min(PIECE, size - done)):
             digest.update(piece)
             out.add(piece)
@@ -229,7 +227,7 @@ def unpack(path: str, directory: str, progress: Progress) -> tuple[int, int]:
     if not hasattr(_analyse, "Decompressor"):
         raise Refused("this Spartito was built without zstd, and cannot unpack")
     parent = os.path.dirname(os.path.abspath(directory))
-    with open(path, "rb") as f:
+    with regular.opened(path) as f:
         try:
             begin, end, files, total = _check(f)
             free = shutil.disk_usage(parent).free
