@@ -295,11 +295,14 @@ VERBS = (
     ),
     Verb(
         "unpack",
-        "unpack FILE [-o DIR]",
+        "unpack [--any-size] FILE [-o DIR]",
         "make an experiment of what `spartito pack` wrote",
         "Writes DIR (default: FILE without .spartito), complete or not at all, and never over something that is there. A file that was cut or "
-        "altered is refused before anything is written.",
-        (Option("-o --output", "the directory to write", "DIR", complete="dir"),),
+        "altered is refused before anything is written, and so is one that would become more than 256 MiB and 2000 times its size: no experiment does.",
+        (
+            Option("-o --output", "the directory to write", "DIR", complete="dir"),
+            Option("--any-size", "unpack it however large it becomes"),
+        ),
         (("spartito unpack run1.spartito -o /scratch/run1", "on another machine"),),
         operands="file",
     ),

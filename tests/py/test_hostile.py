@@ -4,6 +4,7 @@
 import json
 import os
 import shutil
+import subprocess
 import sys
 
 import pytest
@@ -81,3 +82,51 @@ def test_content_has_a_limit(tmp_path):
         regular.content(str(path), 99)
     with pytest.raises(OSError, match="not a regular file"):
         regular.content("/dev/zero", 99)
+
+
+HUGE = "9" * 20
+WRONG = [
+    (["report", "--limit", HUGE, "x"], 2, "--limit"),
+    (["report", "--tree", "--depth", "9" * 5000, "x"], 2, "--depth"),
+    (["report", "--table", "trip_count", "--depth", HUGE, "x"], 2, "--depth"),
+    (["graph", "--limit", HUGE, "x", "-o", "g.dot"], 2, "--limit"),
+    (["report", "--match", b"x\xff", "x"], 2, "--match: 'x\\udcff' is not UTF-8"),
+    (["report", "--callers", b"x\xff", "x"], 2, "--callers"),
+    (["diff", "--match", b"x\xff", "x", "x"], 2, "--match"),
+    (["graph", "--title", b"x\xff", "x", "-o", "g.dot"], 2, "--title"),
+    (["plot", "--kind", "flame", "--title", b"x\xff", "x", "-o", "p.svg"], 2, "--title"),
+    (["run", "--to", "", "-o", "y", "--", sys.executable, "-c", ""], 2, "--to: the name of a format is empty"),
+    (["convert", "x", "--to", "json,"], 2, "--to: the name of a format is empty"),
+    (["pack", "empty"], 1, "empty holds no recorded process: nothing is packed"),
+]
+
+
+@pytest.mark.parametrize("words, status, told", WRONG, ids=lambda v: v[0] + v[1][:9] if isinstance(v, list) else "")
+def test_what_cannot_be_is_one_line(measured, tmp_path, words, status, told):
+    shutil.copytree(measured / "x", tmp_path / "x")
+    (tmp_path / "empty" / "raw").mkdir(parents=True)
+    shutil.copy(measured / "x" / "experiment.json", tmp_path / "empty")
+    command = [sys.executable, "-m", "spartito", *words]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=200)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (status, "", 1), done.stderr
+    assert told in done.stderr
+    assert sorted(os.listdir(tmp_path)) == ["empty", "x"]
+
+
+def test_formats_named_one_by_one_are_all_written(spartito, measured, tmp_path):
+    shutil.copytree(measured / "x", tmp_path / "x")
+    done = run(spartito, "convert", "x", "--to", "json", "--to", "text", cwd=tmp_path)
+    assert done.returncode == 0 and (tmp_path / "x.json").exists() and (tmp_path / "x.txt").exists()
+
+
+def test_a_directory_that_several_write_is_one_of_theirs(measured, tmp_path):
+    shutil.copytree(measured / "x", tmp_path / "x")
+    for kind in (["--to", "otf2"], ["--to", "text", "--per-rank"]):
+        command = [sys.executable, "-m", "spartito", "convert", "x", *kind, "-o", "out"]
+        each = [subprocess.Popen(command, cwd=tmp_path, stdout=-1, stderr=-1, text=True) for _ in range(4)]
+        said = [p.communicate()[1] for p in each]
+        for p, text in zip(each, said):
+            assert p.returncode == 0 or (text.count("\n") == 1 and "out" in text and "exists" in text), text
+        assert [p.returncode for p in each].count(0) == 1
+        assert sorted(os.listdir(tmp_path)) == ["out", "x"]
+        shutil.rmtree(tmp_path / "out")
