@@ -130,3 +130,31 @@ def test_a_directory_that_several_write_is_one_of_theirs(measured, tmp_path):
         assert [p.returncode for p in each].count(0) == 1
         assert sorted(os.listdir(tmp_path)) == ["out", "x"]
         shutil.rmtree(tmp_path / "out")
+
+
+def status_of(tmp_path, words):
+    (tmp_path / "out").unlink(missing_ok=True)
+    done = subprocess.run([sys.executable, "-m", "spartito", *words], capture_output=True, text=True, cwd=tmp_path, timeout=200)
+    assert done.stdout, done.stderr
+    return done.returncode, done.stderr
+
+
+def test_status_of_what_is_damaged_or_lost(spartito, measured, tmp_path):
+    """4: the result is there, but not of the whole. A program that was killed is one whose end is there."""
+    killed = "import os, signal\ndef f(): pass\nf()\nos.kill(os.getpid(), signal.SIGKILL)"
+    limited = "def f(): pass\nfor i in range(100000): f()"
+    for name, options, program in (("killed", [], killed), ("lost", ["--memory", "256K", "--when-full", "stop"], limited)):
+        run(spartito, "run", "-q", "--trace", *options, "-o", name, "--", sys.executable, "-c", program, cwd=tmp_path)
+    shutil.copytree(measured / "x", tmp_path / "damaged")
+    (raw,) = (tmp_path / "damaged").glob("raw/*.raw")
+    raw.write_bytes(raw.read_bytes()[:-4096])
+    shutil.copytree(measured / "x", tmp_path / "unknown")
+    (tmp_path / "unknown" / "experiment.json").write_text("{")
+    shutil.copytree(measured / "x", tmp_path / "whole")
+    told = {"whole": "", "killed": "ended by signal 9", "lost": "trace events not recorded", "damaged": "damaged: raw/",
+            "unknown": "experiment.json is damaged"}  # fmt: skip
+    for name, text in told.items():
+        expected = 0 if name in ("whole", "killed") else 4
+        for words in (["report", name], ["report", "--json", name], ["convert", name, "--to", "text", "-o", "out"]):
+            status, said = status_of(tmp_path, words)
+            assert (status, text in said) == (expected, True), (words, said)
