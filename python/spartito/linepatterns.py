@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 
+from spartito import regular
 from spartito.rundir import script
 
 TYPE_CHECKING = False
@@ -71,8 +72,7 @@ def _written(command: list[str]) -> set[str]:
     try:
         if kind != "file" or os.path.getsize(path) > LARGEST:
             return set()
-        with open(path, "rb") as f:
-            tree = ast.parse(f.read())
+        tree = ast.parse(regular.content(path, LARGEST))
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return set()
     names = set()

@@ -8,11 +8,14 @@ import io
 import os
 import tokenize
 
+from spartito import regular
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+LARGEST = 16 * regular.MIB  # of a source file, or of the index of those that are kept
 # what names of source files end with
 PYTHON = (".py", ".pyw", ".pyi", ".pyx", ".pxd", ".pxi", ".ipy")
 COMPILED = (".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".cu", ".f", ".f90", ".f95", ".rs")
@@ -28,10 +31,9 @@ class Source:
         self.remark = remark
 
 
-def _read(path: str) -> bytes | None:
+def _read(path: str, flags: int = os.O_RDONLY) -> bytes | None:
     try:
-        with open(path, "rb") as f:
-            return f.read()
+        return regular.content(path, LARGEST, flags)
     except (OSError, ValueError):
         return None
 
@@ -77,7 +79,7 @@ class Sources:
                 return not os.path.exists(file)  # what is gone is told as such
             if file.lower().endswith((*PYTHON, *COMPILED)):
                 return True
-            with open(file, "rb") as f:
+            with regular.opened(file) as f:
                 first = f.readline(200)
         except (OSError, ValueError):
             return True
@@ -87,7 +89,8 @@ class Sources:
         if self._index is None:
             self._index = index(self.directory)
         name = self._index.get(file)
-        return _read(os.path.join(self.directory, "source", name)) if name else None
+        # a link would lead out of the experiment
+        return _read(os.path.join(self.directory, "source", name), os.O_NOFOLLOW) if name else None
 
     def _find(self, file: str) -> Source:
         if not file:
@@ -126,7 +129,7 @@ def index(directory: str) -> dict[str, str]:
     try:
         found = json.loads((data or b"{}").decode("utf-8", "surrogateescape"))
         return {_shown(str(file)): os.path.basename(str(name)) for file, name in found["files"].items()}
-    except (ValueError, KeyError, AttributeError, TypeError):
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
         return {}
 
 

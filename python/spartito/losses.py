@@ -22,6 +22,7 @@ WORDS = (
 NOT_RECORDED = ".error: a process was not recorded"  # in a problem, after the name of the file
 ABRUPT = "ended abruptly"  # in a sentence about a process
 NO_LINES = ": no lines of its functions: "  # in a problem, after the name of an object file
+INCOMPLETE = 4  # exit status: the result is there, but parts of the experiment are damaged or were lost
 MOST = 6  # lines about single processes, before they are summed up
 
 
@@ -190,11 +191,24 @@ def ending(known: dict[str, Any]) -> str:
     return f"the program was ended by {_signal(number)}" if isinstance(number, int) else ""
 
 
-def say_all(info: dict[str, Any], directory: str, named: bool = False) -> None:
-    """named: with the directory, as it is not the only one."""
+def is_incomplete(info: dict[str, Any], problem: str = "") -> bool:
+    """Whether sentences() says that something was lost, not recorded at all, or is damaged: a result of it is not the whole. Not so
+    for a program that was killed, of which all is there up to then, nor for what could not be counted or looked up. problem: that
+    of experiment.json."""
+    return (
+        bool(problem)
+        or any(NO_LINES not in text for text in info["problems"])
+        or any(_lost(p["lost"]) or p.get("lost_reason") for p in info["processes"])
+    )
+
+
+def say_all(info: dict[str, Any], directory: str, named: bool = False) -> int:
+    """named: with the directory, as it is not the only one. The exit status of a verb whose result is there: 0, or INCOMPLETE."""
     from spartito.reading import launcher
     from spartito.say import complain
 
     which = f"{name(directory)}: " if named else ""
-    for line in filter(None, [*sentences(info), *of_ranks(directory), ending(launcher(directory)[0])]):
+    known, problem = launcher(directory)
+    for line in filter(None, [*sentences(info), problem, *of_ranks(directory), ending(known)]):
         complain(which + line)
+    return INCOMPLETE if is_incomplete(info, problem) else 0

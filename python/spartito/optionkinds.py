@@ -6,6 +6,9 @@ from __future__ import annotations
 
 # what an empty word, often an unset variable of a shell, cannot be
 NEVER_EMPTY = {"NAME": "name", "DIR": "directory's name", "DIR…": "directory's name", "FILE": "file's name", "PATH": "file's name"}
+# what must be text, as it is searched in names or put into files that are
+ALWAYS_TEXT = ("TEXT", "NAME")
+LARGEST_COUNT = 2**31 - 1  # which fits into what C takes
 
 
 class Usage(Exception):
@@ -87,11 +90,17 @@ def near(word: str, words: list[str]) -> str:
 def _value(option: Option, flag: str, text: str) -> object:
     if not text and option.metavar in NEVER_EMPTY:
         raise Usage(f"{flag}: the {NEVER_EMPTY[option.metavar]} is empty")
+    if option.complete == "formats" and not all(text.split(",")):
+        raise Usage(f"{flag}: the name of a format is empty")
     if option.choices and text not in option.choices:
         raise Usage(f"{flag}: {text!r} is none of {', '.join(option.choices)}{near(text, list(option.choices))}")
+    if option.metavar in ALWAYS_TEXT and any("\ud800" <= c <= "\udfff" for c in text):
+        raise Usage(f"{flag}: {text!r} is not UTF-8")
     if option.kind == "count":
         if not (text.isascii() and text.isdigit()):
             raise Usage(f"{flag}: {text!r} is not a whole number from 0 up")
+        if len(text.lstrip("0")) > 10 or int(text) > LARGEST_COUNT:
+            raise Usage(f"{flag}: {text:.40} is too large: at most {LARGEST_COUNT}")
         return int(text)
     if option.kind == "number":
         try:
@@ -119,6 +128,8 @@ def _store(values: dict[str, object], option: Option, flag: str, text: str) -> N
         if option.dest == "lines" and not text:
             raise Usage(f"{flag}: the pattern is empty")
         words.append(text)
+    elif option.complete == "formats" and option.dest in values:
+        values[option.dest] = f"{values[option.dest]},{value}"
     else:
         values[option.dest] = value
 

@@ -35,7 +35,8 @@ VERBS = (
         "report [options] DIR",
         "show where the time went",
         "Prints the flat profile of an experiment, or one of the other views. Times are exclusive (own) and inclusive; "
-        "calls 1+99: a generator or coroutine was called once and resumed 99 times. What was lost is said on the error output.",
+        "calls 1+99: a generator or coroutine was called once and resumed 99 times. What was lost is said on the error output, "
+        "and the exit status is 4 then, or where a file is damaged.",
         (
             Option("--tree", "the call tree, top down"),
             Option("--callers", "who calls the functions whose name holds NAME, or matches it as a pattern of the shell ('solver:*'), and whom they call", "NAME"),
@@ -136,7 +137,8 @@ VERBS = (
         "convert",
         "convert DIR --to FORMAT [-o PATH]",
         "write an experiment for another tool",
-        "Writes PATH (default: beside the experiment) complete or not at all. Files are replaced, directories never.",
+        "Writes PATH (default: beside the experiment) complete or not at all. Files are replaced, directories never. The exit status is 4 "
+        "where PATH is written, but parts of the experiment are damaged or were lost.",
         (
             TO,
             Option("-o --output", "the file or directory to write", "PATH", complete="file"),
@@ -295,11 +297,14 @@ VERBS = (
     ),
     Verb(
         "unpack",
-        "unpack FILE [-o DIR]",
+        "unpack [--any-size] FILE [-o DIR]",
         "make an experiment of what `spartito pack` wrote",
         "Writes DIR (default: FILE without .spartito), complete or not at all, and never over something that is there. A file that was cut or "
-        "altered is refused before anything is written.",
-        (Option("-o --output", "the directory to write", "DIR", complete="dir"),),
+        "altered is refused before anything is written, and so is one that would become more than 256 MiB and 2000 times its size: no experiment does.",
+        (
+            Option("-o --output", "the directory to write", "DIR", complete="dir"),
+            Option("--any-size", "unpack it however large it becomes"),
+        ),
         (("spartito unpack run1.spartito -o /scratch/run1", "on another machine"),),
         operands="file",
     ),

@@ -19,7 +19,7 @@ import tarfile
 import tempfile
 from typing import TYPE_CHECKING, BinaryIO
 
-from spartito import _analyse, conversion
+from spartito import _analyse, conversion, regular, text
 from spartito.rundir import PRELOAD
 from spartito.say import Refused, reason
 
@@ -39,6 +39,10 @@ BLOCK = 512  # bytes; of tar
 PIECE = 1 << 20  # bytes read at once
 DEEPEST, LONGEST_NAME = 16, 255  # directories; bytes of one part of a path
 LONGEST_SUMS = 1 << 30  # bytes
+LAST_TIME = 1 << 40  # seconds before and after 1970 that a file may have been changed at
+# What a packed file may become: so many times its size, or so many bytes, which a small one may. Experiments become 5 to 100 times
+# as large.
+MOST_GROWTH, ALWAYS_ALLOWED = 2000, 256 << 20
 
 
 class Member:
@@ -53,9 +57,7 @@ class Member:
 def is_one(path: str) -> bool:
     """Whether a regular file begins as ours do."""
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            return False
-        with open(path, "rb") as f:
+        with regular.opened(path) as f:
             start = f.read(FRAME.size + len(KEY) + 2)
     except OSError:
         return False
@@ -103,7 +105,7 @@ def _fault(name: str) -> str:
 def _header(name: str, size: int, changed: float) -> bytes:
     """A block of tar. ValueError: the name does not fit."""
     info = tarfile.TarInfo(name)
-    info.size, info.mtime = size, int(changed)
+    info.size, info.mtime = size, min(max(int(changed), -LAST_TIME), LAST_TIME)
     short = len(name.encode()) <= tarfile.LENGTH_NAME
     block = info.tobuf(tarfile.GNU_FORMAT if short else tarfile.USTAR_FORMAT)
     if len(block) != BLOCK:
@@ -143,6 +145,8 @@ def pack(directory: str, path: str, force: bool, progress: Progress) -> tuple[in
     if not force and os.path.lexists(path):
         raise Refused(f"{path} already exists: name another file with -o, or give --force")
     files, left_out = members(directory)
+    if not any(m.name == "merged" or (m.name.startswith("raw/") and m.name.endswith((".raw", ".error"))) for m in files):
+        raise Refused(f"{directory} holds no recorded process: nothing is packed")
     total = sum(member.size for member in files)
     fd, new = tempfile.mkstemp(prefix=os.path.basename(path) + ".", dir=os.path.dirname(path) or ".")
     try:
@@ -193,9 +197,9 @@ def _write(out: _Writer, directory: str, files: list[Member], progress: Progress
             raise Refused(f"{os.path.join(directory, member.name)} cannot be packed: its {e}") from None
         sums.append(f"{_copy(out, os.path.join(directory, member.name), member.size, progress, done, total)}  {member.name}\n")
         done += member.size
-    text = "".join(sums).encode()
-    out.add(_header(f"{top}/{SUMS}", len(text), 0) + text)
-    out.pad(len(text))
+    digests = "".join(sums).encode()
+    out.add(_header(f"{top}/{SUMS}", len(digests), 0) + digests)
+    out.pad(len(digests))
     out.add(bytes(2 * BLOCK))
     out.raw(out.zstd.end())
     out.frame(FOOT, out.digest.digest())
@@ -203,7 +207,7 @@ def _write(out: _Writer, directory: str, files: list[Member], progress: Progress
 
 def _copy(out: _Writer, path: str, size: int, progress: Progress, before: int, total: int) -> str:
     digest, done = hashlib.sha256(), 0
-    with open(path, "rb") as f:
+    with regular.opened(path) as f:
         while piece := f.read(min(PIECE, size - done)):
             digest.update(piece)
             out.add(piece)
@@ -222,16 +226,17 @@ class _Damaged(Exception):
     """What is wrong, as the end of a sentence."""
 
 
-def unpack(path: str, directory: str, progress: Progress) -> tuple[int, int]:
-    """Makes the directory, whole or not at all; the number of its files and their bytes. Refused, OSError."""
+def unpack(path: str, directory: str, progress: Progress, limit: int = ALWAYS_ALLOWED) -> tuple[int, int]:
+    """Makes the directory, whole or not at all; the number of its files and their bytes. limit: bytes that any packed file may
+    become, beyond which it must not grow by more than MOST_GROWTH; 0: none. Refused, OSError."""
     if os.path.lexists(directory):
         raise Refused(f"{directory} already exists: name another directory with -o")
     if not hasattr(_analyse, "Decompressor"):
         raise Refused("this Spartito was built without zstd, and cannot unpack")
     parent = os.path.dirname(os.path.abspath(directory))
-    with open(path, "rb") as f:
+    with regular.opened(path) as f:
         try:
-            begin, end, files, total = _check(f)
+            begin, end, files, total = _check(f, limit)
             free = shutil.disk_usage(parent).free
             if total > free:
                 raise Refused(f"{path}: there is not enough room in {parent} for what is in it")
@@ -250,13 +255,18 @@ def unpack(path: str, directory: str, progress: Progress) -> tuple[int, int]:
     return files, total
 
 
-def _check(f: BinaryIO) -> tuple[int, int, int, int]:
-    """Where the archive begins and ends, and how many files of how many bytes are in it."""
+def _check(f: BinaryIO, limit: int) -> tuple[int, int, int, int]:
+    """Where the archive begins and ends, and how many files of how many bytes are in it. limit: see unpack()."""
     magic, length = _frame(f.read(FRAME.size))
     if magic != HEAD or length > LONGEST_HEAD:
         raise _Damaged("not a packed experiment")
     files, total = _announced(f.read(length))
     begin, size = f.tell(), os.fstat(f.fileno()).st_size
+    if limit and total > max(limit, size * MOST_GROWTH):
+        raise _Damaged(
+            f"refused: {text.size(size)} that become {text.size(total)} are more than an experiment has; "
+            "if you know where it is from: spartito unpack --any-size"
+        )
     end = size - FRAME.size - DIGEST
     digest = hashlib.sha256()
     f.seek(0)
@@ -275,9 +285,9 @@ def _frame(data: bytes) -> tuple[int, int]:
     return FRAME.unpack(data) if len(data) == FRAME.size else (0, 0)
 
 
-def _announced(text: bytes) -> tuple[int, int]:
+def _announced(told: bytes) -> tuple[int, int]:
     try:
-        head = json.loads(text)
+        head = json.loads(told)
         version, files, total = head[KEY], head["files"], head["bytes"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise _Damaged("not a packed experiment") from None
@@ -365,6 +375,8 @@ def _member(block: bytes) -> Member:
         raise _Damaged("damaged: the archive in it is no tar file") from None
     if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or info.size < 0:
         raise _Damaged(f"refused: {info.name!r} is no file")
+    if not -LAST_TIME <= info.mtime <= LAST_TIME:
+        raise _Damaged(f"refused: {info.name!r} has a time that no file has")
     return Member(info.name, info.size, info.mtime)
 
 
@@ -394,10 +406,11 @@ def written(directory: str, path: str, force: bool) -> tuple[int, int, list[str]
         raise _not_written(path, e) from None
 
 
-def unpacked(path: str, directory: str) -> tuple[int, int]:
+def unpacked(path: str, directory: str, limit: int = ALWAYS_ALLOWED) -> tuple[int, int]:
     """unpack() with a bar where someone looks."""
     try:
-        return conversion.with_bar(f"unpacking {os.path.basename(path)}", lambda progress: unpack(path, directory, progress))
+        title = f"unpacking {os.path.basename(path)}"
+        return conversion.with_bar(title, lambda progress: unpack(path, directory, progress, limit))
     except OSError as e:
         raise _not_written(directory, e) from None
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from spartito import conversion
 from spartito.conversion import Format, refuse, with_bar
 from spartito.reading import rank_names
-from spartito.say import Refused
+from spartito.say import Refused, reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +44,11 @@ def convert(model: Model, formats: list[Format], path: str) -> int:
         raise Refused(f"{path}: {e.strerror}") from None
     try:
         with_bar(f"writing {os.path.basename(path)}", lambda progress: _write(model, formats, part, names, progress))
-        os.rename(part, path)
+        try:
+            os.rename(part, path)
+        except OSError as e:
+            there = "already exists, made by another meanwhile: name another with -o"
+            raise Refused(f"{path} {there}" if os.path.lexists(path) else f"{path}: {reason(e)}") from None
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise

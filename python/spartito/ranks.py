@@ -18,6 +18,8 @@ import errno
 import os
 import time
 
+from spartito import regular
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 FILE = "ranks"
 HEAD, PLACE = 512, 160  # bytes
+MOST_RANKS = 1 << 24  # that a file may have
+LONGEST_TOLD = 1 << 16  # bytes of the file by which a name is agreed upon
 WAITED = 5.0  # seconds after the directory was made in which ranks that have not come are waited for
 YOUNG, FRESH = 600.0, 60.0  # seconds for which ranks may join: with a key that is the job's own, with another
 MEETING = 10.0  # seconds after which someone who has not said what it has to, as the name of the directory, never will
@@ -54,6 +58,8 @@ class Ranks:
         if len(text) < HEAD or words[:2] != ["spartito-ranks", "1"] or len(words) != 6:
             raise ValueError("not a list of ranks")
         self.size, self.manager, self.time, self.key = int(words[2]), words[3], float(words[4]), words[5]
+        if not 0 <= self.size <= MOST_RANKS:
+            raise ValueError("not a number of ranks")
         self.roll = text[HEAD : HEAD + self.size].decode("ascii", "replace").replace("\0", ".").ljust(self.size, ".")
         self.places: list[Place] = []
         for line in text[HEAD + self.size + 1 :].decode("utf-8", "surrogateescape").split("\n"):
@@ -66,8 +72,7 @@ class Ranks:
 def read(directory: str) -> Ranks | None:
     """What the file in an experiment says; None: there is none."""
     try:
-        with open(os.path.join(directory, FILE), "rb") as f:
-            return Ranks(f.read())
+        return Ranks(regular.content(os.path.join(directory, FILE), HEAD + MOST_RANKS * (PLACE + 1) + 1))
     except (OSError, ValueError):
         return None
 
@@ -211,8 +216,8 @@ class Crew:
 
     def forget_meeting(self) -> None:
         try:
-            with open(self.meeting, "rb") as f:
-                name = os.fsdecode(f.readline().strip())  # empty: the next run's first rank is just making it
+            with regular.opened(self.meeting) as f:
+                name = os.fsdecode(f.readline(LONGEST_TOLD).strip())  # empty: the next run's first rank is just making it
             mine = self.path.startswith(os.path.join(os.path.dirname(self.meeting), name))
             if name and mine and not self._is_awaited(name):
                 os.unlink(self.meeting)
@@ -336,8 +341,7 @@ def _told(path: str, world: World) -> str:
         if age > (FRESH if world.weak else YOUNG):
             _unlink(path)  # left behind by a job that was killed
             return ""
-        with open(path, "rb") as f:
-            text = f.read()
+        text = regular.content(path, LONGEST_TOLD)
     except OSError:
         return ""
     return os.fsdecode(text[:-1]) if text.endswith(b"\n") else ""
@@ -348,7 +352,7 @@ def in_use(directory: str) -> bool:
     import fcntl
 
     try:
-        fd = os.open(os.path.join(directory, FILE), os.O_RDWR)
+        fd = regular.descriptor(os.path.join(directory, FILE), os.O_RDWR)
     except OSError:
         return False
     try:

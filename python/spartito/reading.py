@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import os
 
+from spartito import regular
 from spartito.options import Usage
-from spartito.say import Refused
+from spartito.say import Refused, reason
 
+LARGEST = 64 * regular.MIB  # of experiment.json: a command line and what a few thousand ranks say
 PACKED = ".spartito"  # how packed experiments are called
 
 TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
@@ -116,13 +118,12 @@ def launcher(directory: str) -> tuple[dict[str, Any], str]:
     import json
 
     try:
-        with open(os.path.join(directory, "experiment.json"), encoding="utf-8") as f:
-            found = json.load(f)
+        found = json.loads(regular.content(os.path.join(directory, "experiment.json"), LARGEST).decode())
     except FileNotFoundError:
         return {}, ""
     except OSError as e:
-        return {}, f"experiment.json cannot be read: {e.strerror}"
-    except ValueError:
+        return {}, f"experiment.json cannot be read: {reason(e)}"
+    except (ValueError, RecursionError):
         return {}, "experiment.json is damaged: how the program was started and ended is not known"
     if not isinstance(found, dict):
         return {}, "experiment.json is damaged: how the program was started and ended is not known"

@@ -7,6 +7,7 @@ import os
 import sys
 import time
 
+from spartito import regular
 from spartito.say import Refused, reason
 
 TYPE_CHECKING = False
@@ -369,7 +370,7 @@ class Found:
             return
         for name in names:
             try:
-                with open(os.path.join(raw, name), "rb") as f:
+                with regular.opened(os.path.join(raw, name)) as f:
                     head = f.read(4096)
             except OSError:
                 continue

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/regular.h"
 #include "base/search.h"
 
 /* <link.h> has ElfW() for the types of this machine's own class, but not for symbols' macros */
@@ -178,10 +179,9 @@ static void read_functions(struct sp_elf *e, int fd, uint64_t size, const ElfW(E
 /* An object file of ours that is open; -1: it is none. Its size and header come with it. */
 static int open_ours(const char *path, struct stat *s, ElfW(Ehdr) * *h)
 {
-	/* a FIFO would be waited for */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = sp_open_regular(AT_FDCWD, path);
 	*h = NULL;
-	if (fd >= 0 && !fstat(fd, s) && S_ISREG(s->st_mode))
+	if (fd >= 0 && !fstat(fd, s))
 		*h = piece(fd, (uint64_t)s->st_size, 0, sizeof **h);
 	if (*h && ours(*h))
 		return fd;

@@ -2,6 +2,7 @@
 /* The source of functions whose lines are recorded, kept in the experiment as it is when the first of a file is chosen:
  * DIR/source/NAME, and index.json with {"files": {path: NAME}}. A name is the path with ! for /, so that whoever writes
  * the index finds all of it in the directory, what other processes keep too. */
+#include "base/regular.h"
 #include "hook/lines.h"
 
 #include <dirent.h>
@@ -115,8 +116,8 @@ static int copy_file(FILE *to, const char *path)
 	struct stat st;
 	char part[16 << 10];
 	ssize_t n = -1;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= MOST_BYTES)
+	int fd = sp_open_regular(AT_FDCWD, path);
+	if (fd >= 0 && !fstat(fd, &st) && st.st_size <= MOST_BYTES)
 		while ((n = read(fd, part, sizeof part)) > 0 && fwrite(part, 1, (size_t)n, to) == (size_t)n)
 			;
 	if (fd >= 0)

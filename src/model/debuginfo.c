@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/regular.h"
 
 enum { DEEPEST = 16 }; /* scopes in each other */
 
@@ -87,13 +87,10 @@ static void add_units(struct sp_dwarf *d)
 /* A file and what is in it; false: not a regular file, or without what we look for. */
 static bool open_file(struct sp_dwarf *d, const char *path)
 {
-	struct stat s;
-
-	d->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	d->fd = sp_open_regular(AT_FDCWD, path);
 	if (d->fd < 0)
 		return false;
-	if (fstat(d->fd, &s) == 0 && S_ISREG(s.st_mode))
-		d->dw = dwarf_begin(d->fd, DWARF_C_READ);
+	d->dw = dwarf_begin(d->fd, DWARF_C_READ);
 	if (d->dw)
 		add_units(d);
 	if (d->n_ranges)

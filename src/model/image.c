@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/guard.h"
+#include "base/regular.h"
 #include "model/fields.h"
 
 static uint64_t page_up(uint64_t n)
@@ -328,8 +329,8 @@ static int open_image(const char *dir, uint64_t *bytes)
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, SP_IMAGE_NAME);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+	fd = sp_open_regular(AT_FDCWD, path);
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0) {
 		*bytes = (uint64_t)st.st_size;
 		return fd;
 	}

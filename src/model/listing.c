@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The files of an experiment. */
+#include "base/regular.h"
 #include "model/private.h"
 #include "raw/format.h"
 
@@ -45,7 +46,7 @@ static int by_begin(const void *a, const void *b, void *files)
 static uint64_t begin_of(DIR *raw, const char *name)
 {
 	struct sp_raw_header h;
-	int fd = openat(dirfd(raw), name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = sp_open_regular(dirfd(raw), name);
 	ssize_t n;
 
 	if (fd < 0)

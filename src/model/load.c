@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From a directory to a model. */
+#include "base/regular.h"
 #include "model/private.h"
 
 #include <errno.h>
@@ -55,12 +56,13 @@ void sp_model_problem(struct sp_model *m, const char *format, ...)
 /* The one line that a process left which could not be measured; empty when it cannot be read. */
 static void error_line(char *line, size_t n, const char *dir, const char *name)
 {
+	enum { MOST_OF_ERROR = 1 << 20 };
 	char path[4096];
 	FILE *f;
 
 	line[0] = 0;
 	snprintf(path, sizeof(path), "%s/raw/%s", dir, name);
-	f = fopen(path, "re");
+	f = sp_fopen_regular(path, MOST_OF_ERROR);
 	if (!f)
 		return;
 	if (fgets(line, (int)n, f))

@@ -201,8 +201,9 @@ static int move_rows(struct folding *f)
 				rows[r].path = f->depth[rows[r].path];
 			if (sp_rows_order(b, l->first_value, &l->values))
 				return -1;
-			memmove(rows + at, rows + l->first_value, l->values * sizeof(*rows));
-			if (width)
+			if (l->values)
+				memmove(rows + at, rows + l->first_value, l->values * sizeof(*rows));
+			if (width && l->values)
 				memmove(b->priv->row_metrics + at * width,
 				        b->priv->row_metrics + l->first_value * width,
 				        l->values * width * sizeof(*b->priv->row_metrics));

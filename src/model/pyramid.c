@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/guard.h"
+#include "base/regular.h"
 #include "model/image.h"
 #include "model/merge_file.h"
 #include "model/pack.h"
@@ -155,7 +156,7 @@ static bool find(struct sp_pyramid *p, uint64_t files, uint64_t model)
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", p->m->dir.p, SP_PYRAMID_NAME);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = sp_open_regular(AT_FDCWD, path);
 	if (fd < 0)
 		return false;
 	found = map(p, fd) && header_is_right(p, files, model) && is_sound(p);

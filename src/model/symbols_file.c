@@ -11,11 +11,12 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/regular.h"
 #include "model/merge_file.h"
 #include "model/private.h"
 #include "raw/reader.h"
 
-enum { MOST_FIELDS = 5, MOST_KEY = 1 << 16 };
+enum { MOST_FIELDS = 5, MOST_KEY = 1 << 16, MOST_BYTES = 1 << 28 };
 static const char first_line[] = "spartito symbols 1";
 
 /* ---- the table ---- */
@@ -187,12 +188,12 @@ static void read_once(struct sp_builder *b)
 	b->known.read = true;
 	b->known.keys.arena = &b->scratch;
 	snprintf(path, sizeof(path), "%s/%s", b->m->dir.p, SP_SYMBOLS_NAME);
-	f = fopen(path, "re");
+	f = sp_fopen_regular(path, MOST_BYTES);
 	if (f) {
 		read_lines(b, f);
 		fclose(f);
 	} else if (errno != ENOENT) {
-		sp_model_problem(b->m, "%s: %s", SP_SYMBOLS_NAME, strerror(errno));
+		sp_model_problem(b->m, "%s: %s", SP_SYMBOLS_NAME, sp_open_reason(errno));
 	}
 }
 

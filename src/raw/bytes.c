@@ -76,7 +76,7 @@ static int get(struct sp_raw_bytes *out, int fd, const char *name, bool *unfinis
 
 	*out = (struct sp_raw_bytes){.p = NULL};
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-		return sp_fail(e, 0, "%s: not a file", name);
+		return sp_fail(e, 0, "%s: not a regular file", name);
 	*unfinished = st.st_size >= PAGE && may_be_written(fd, name, &out->running);
 	if (fstat(fd, &st) != 0) /* it may have ended just now, and then it was cut before it said so */
 		return sp_fail(e, errno, "%s: %s", name, strerror(errno));

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/regular.h"
+
 enum {
 	PROBLEMS_TOLD = 20,
 	PAGE = SP_RAW_PAGE,
@@ -419,11 +421,11 @@ static int open_descriptor(struct sp_raw_file **out, int fd, const char *name, s
 int sp_raw_open(struct sp_raw_file **out, const char *path, const char *name, sp_raw_problem_fn *problem, void *arg,
                 struct sp_err *e)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc;
+	int fd = sp_open_regular(AT_FDCWD, path), rc;
 
 	*out = NULL;
 	if (fd < 0)
-		return sp_fail(e, errno, "%s: %s", name, strerror(errno));
+		return sp_fail(e, errno, "%s: %s", name, sp_open_reason(errno));
 	rc = open_descriptor(out, fd, name, problem, arg, e);
 	close(fd);
 	return rc;

@@ -2,12 +2,15 @@
 #include "raw/running.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/regular.h"
 
 /* The id may have been given to another process since: only who has the file mapped writes it. Where that cannot be
  * looked up (a process of someone else) the answer is yes. */
@@ -56,13 +59,13 @@ enum sp_raw_running sp_raw_running(const struct sp_raw_header *h, const char *na
 
 int sp_raw_running_file(const char *path, struct sp_raw_header *h, enum sp_raw_running *running)
 {
-	FILE *f = fopen(path, "rbe");
+	const int fd = sp_open_regular(AT_FDCWD, path);
 
-	if (!f)
+	if (fd < 0)
 		return errno;
-	if (fread(h, sizeof(*h), 1, f) != 1 || memcmp(h->magic, SP_RAW_MAGIC, sizeof(h->magic)) != 0)
+	if (pread(fd, h, sizeof(*h), 0) != sizeof(*h) || memcmp(h->magic, SP_RAW_MAGIC, sizeof(h->magic)) != 0)
 		*h = (struct sp_raw_header){.ended = SP_RAW_ENDED_NORMAL};
-	fclose(f);
+	close(fd);
 	h->host[sizeof(h->host) - 1] = 0;
 	*running = sp_raw_running(h, path);
 	return 0;

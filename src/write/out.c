@@ -256,8 +256,12 @@ int sp_out_dir_open(char **part, const char *path, struct sp_err *e)
 
 int sp_out_dir_close(char *part, const char *path, int rc, struct sp_err *e)
 {
-	if (rc == 0 && rename(part, path))
-		rc = sp_fail(e, errno, "%s: %s", path, strerror(errno));
+	if (rc == 0 && rename(part, path)) {
+		const bool there = errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR;
+
+		rc = sp_fail(e, errno, "%s: %s", path,
+		             there ? "exists already, made by another meanwhile" : strerror(errno));
+	}
 	if (rc)
 		nftw(part, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	free(part);

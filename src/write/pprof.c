@@ -202,6 +202,8 @@ static void without_callees(struct pprof *x, const struct sp_location *l)
 	const struct sp_row *row = m->values + l->first_value;
 	const size_t width = m->n_metrics;
 
+	if (l->values == 0)
+		return;
 	memcpy(x->own, m->row_metrics + l->first_value * width, l->values * width * sizeof *x->own);
 	for (size_t i = 0; i < l->values; i++)
 		x->row[row[i].path] = (uint32_t)i + 1;

@@ -240,8 +240,9 @@ def made(tar, count, total, head=None):
     return text + frame(FOOT, hashlib.sha256(text).digest())
 
 
-def entry(name, data=b"", kind=tarfile.REGTYPE, link="", form=tarfile.GNU_FORMAT, size=None):
+def entry(name, data=b"", kind=tarfile.REGTYPE, link="", form=tarfile.GNU_FORMAT, size=None, changed=0):
     info = tarfile.TarInfo(name)
+    info.mtime = changed
     info.type, info.linkname, info.size = kind, link, len(data) if size is None else size
     return info.tobuf(form) + data + bytes(-len(data) % 512)
 
@@ -296,8 +297,12 @@ def pax(name):
         (archive(GOOD, ("raw/a.raw/b", b"")), 2, 5, "'raw/a.raw/b' is a file and a directory"),
         (archive(GOOD, ("b", b"")), 1, 5, "there is more in it than it says"),
         (archive(GOOD, ("b", bytes(10))), 2, 14, "there is more in it than it says"),
-        (archive(GOOD, entry("x/b", b"1", size=1 << 60)), 2, 1 << 61, "there is not enough room"),
+        (archive(GOOD, entry("x/b", b"1", size=1 << 60)), 2, 1 << 61, "are more than an experiment has"),
         (archive(GOOD, entry("x/b", b"1", size=1 << 20)), 2, (1 << 20) + 5, "damaged"),
+        (archive(GOOD, entry("x/b", changed=1 << 62)), 2, 5, "refused: 'x/b' has a time that no file has"),
+        (archive(GOOD, entry("x/b", changed=1 << 80)), 2, 5, "has a time that no file has"),
+        (archive(GOOD, entry("x/b", changed=-(1 << 62))), 2, 5, "has a time that no file has"),
+        (archive(GOOD, entry("x/b", size=3 << 30)), 2, (3 << 30) + 5, "3.0 GiB are more than an experiment has"),
         (archive(GOOD), 2, 5, "it does not end as it should"),
         (archive(GOOD), 1, 6, "it does not end as it should"),
         (archive(GOOD) + b"more", 1, 5, "it does not end as it should"),

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 
 import pytest
 from conftest import ROOT
-from spartito._analyse import Model
+from spartito._analyse import Model, writers
 from spartito._measure import hooks
 from spartito._sample import check
 from test_cli_helpers import run
@@ -58,7 +58,7 @@ def environment(log, *before, malloc="malloc"):
 def watched(tmp_path):
     """A place for reports, which come from any process of a run, its standard error seen or not; none may be there afterwards."""
     logs = tmp_path / "reports"
-    logs.mkdir()
+    logs.mkdir(parents=True)
     yield logs / "report"
     reports = sorted(logs.iterdir())
     assert not reports, "\n".join(r.read_text(errors="replace")[:6000] for r in reports)
@@ -134,6 +134,22 @@ def check_calls(model):
 def test_hooks(tmp_path, program, hook):
     recorded(tmp_path, [ROOT / "tests" / "programs" / f"{program}.py"], "--trace", "--hook", hook)
     assert Model(str(tmp_path / "x")).flat()
+
+
+@pytest.mark.parametrize("option", ["--memory-profile", "--waits"])
+def test_formats_of_what_lost_its_call_paths(tmp_path, option):
+    recorded(tmp_path, ["-c", "bytearray(9)"], "--trace", option)
+    for raw in (tmp_path / "x" / "raw").glob("*.raw"):
+        data = bytearray(raw.read_bytes())
+        for at in range(4096, len(data), 4096):
+            if data[at : at + 8] == b"CHNK\3\0\0\0":
+                data[at : at + 8] = bytes(8)
+        raw.write_bytes(data)
+    for name in [row[0] for row in writers()]:
+        with watched(tmp_path / name) as log:
+            command = [sys.executable, "-m", "spartito"]
+            done = run(command, "convert", "x", "--to", name, "-o", tmp_path / name / "out", cwd=tmp_path, env=environment(log))
+        assert "damaged: raw/" in done.stderr and "runtime error" not in done.stderr, done.stderr
 
 
 @needs_samples

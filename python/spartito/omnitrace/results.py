@@ -129,14 +129,10 @@ class Results:
 
 
 def _command(experiment: str) -> list[str]:
-    import json
+    from spartito.reading import launcher
 
-    try:
-        with open(os.path.join(experiment, "experiment.json"), encoding="utf-8") as f:
-            found: list[str] = json.load(f)["command"]
-    except (OSError, ValueError, KeyError):
-        return []
-    return found
+    found = launcher(experiment)[0].get("command")
+    return [str(word) for word in found] if isinstance(found, list) else []
 
 
 def write(experiment: str, builtin: bool = False) -> tuple[list[str], list[str]]:

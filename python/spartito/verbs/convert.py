@@ -28,8 +28,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
         path = str(values.get("output") or conversion.default_path(directory, f))
         conversion.convert(model, f, path, process, calls)
         standard_output().line(conversion.wrote(path, f, info))
-    losses.say_all(model.info(), directory)  # damage of the trace is found when it is read
-    return 0
+    return losses.say_all(model.info(), directory)  # damage of the trace is found when it is read
 
 
 def _per_rank(directory: str, wanted: list[conversion.Format], values: dict[str, object]) -> int:
@@ -41,6 +40,5 @@ def _per_rank(directory: str, wanted: list[conversion.Format], values: dict[str,
     model, _ = load(directory)
     path = str(values.get("output") or beside(directory, "-ranks"))
     files = perrank.convert(model, wanted, path)
-    losses.say_all(model.info(), directory)
     standard_output().line(f"wrote {plural(files, 'file')} into {path}")
-    return 0
+    return losses.say_all(model.info(), directory)

@@ -18,9 +18,8 @@ from spartito.text import name, plural, seconds, standard_output
 
 ROWS = 20
 SHARE = 1.0  # percent of the time that an entry takes to be judged
-# exit statuses of --fail-above: neither 1, unreadable input, nor 2, a wrong command line
+# exit status of --fail-above: neither 1, unreadable input, nor 2, a wrong command line, nor losses.INCOMPLETE
 EXCEEDED = 3
-INCOMPLETE = 4
 MOST_LINES = 10
 
 
@@ -204,4 +203,4 @@ def main(values: dict[str, object], operands: list[str]) -> int:
         complain(line, "diff")
     for directory, why in incomplete.items():
         complain(f"--fail-above: {directory} {why}, so nothing follows from its times", "diff")
-    return INCOMPLETE if incomplete else EXCEEDED if exceeded else 0
+    return losses.INCOMPLETE if incomplete else EXCEEDED if exceeded else 0

@@ -209,7 +209,7 @@ def _json(model: Model, info: dict[str, Any], values: dict[str, object], parts: 
         view = "tree" if values.get("tree") else "flat"
         found["view"] = view
         found["notes"] = mpitable.remarks(model, info)
-        if parts[0].title:
+        if not parts or parts[0].title:
             found["parts"] = [
                 {
                     "location": p.location,
@@ -271,8 +271,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     else:
         _print(standard_output(), model, info, values, parts)
     sys.stdout.flush()
-    losses.say_all(info, directory)
-    return 0
+    return losses.say_all(model.info(), directory)  # damage of the trace is found when it is read
 
 
 def _print_lines(out: Output, model: Model, info: dict[str, Any], values: dict[str, object], parts: list[linetable.Part]) -> None:

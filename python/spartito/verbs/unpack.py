@@ -26,6 +26,6 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     if directory == path:
         raise Usage(f"{path} does not end with {PACKED}: name the directory with -o")
     directory = os.path.normpath(directory)
-    files, total = packfile.unpacked(path, directory)
+    files, total = packfile.unpacked(path, directory, 0 if values.get("any_size") else packfile.ALWAYS_ALLOWED)
     standard_output().line(f"wrote {directory}: {plural(files, 'file')}, {size(total)}")
     return 0
