@@ -8,12 +8,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
@@ -215,6 +218,8 @@ void sp_buffer_done(struct sp_raw_chunk *c)
 
 static int header_map(void)
 {
+	if (size_allowed(SP_RAW_PAGE))
+		return -EFBIG;
 	int fd = open(sp_process.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
 	if (fd < 0)
 		return -errno;
@@ -229,6 +234,33 @@ static int header_map(void)
 	close(fd);
 	if (r)
 		unlink(sp_process.path);
+	return r;
+}
+
+static int header_map_helper(void *result)
+{
+	close(STDIN_FILENO); /* of the helper's own table */
+	*(int *)result = header_map();
+	return 0;
+}
+
+/* All descriptors are in use. A process that shares this one's memory, but has a copy of its descriptors, gives one of
+ * them up and maps the header for both. No exit signal: the program must not meet it in wait(). */
+static int header_map_without_descriptor(void)
+{
+	enum { STACK = 64 << 10 };
+	int r = -EMFILE;
+	char *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (stack == MAP_FAILED)
+		return r;
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before); /* a handler would run in the helper */
+	pid_t pid = clone(header_map_helper, stack + STACK, CLONE_VM | CLONE_VFORK, &r);
+	while (pid > 0 && waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR)
+		;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	munmap(stack, STACK);
 	return r;
 }
 
@@ -276,6 +308,8 @@ int sp_buffer_open(const char *dir)
 			sp_process.next_segment[k] /= 2;
 	}
 	int r = header_map();
+	if (r == -EMFILE)
+		r = header_map_without_descriptor();
 	if (r)
 		return r;
 	struct sp_raw_header *h = sp_process.header;

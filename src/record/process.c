@@ -188,6 +188,16 @@ static int child_open(void)
 	return r;
 }
 
+/* Nothing of this child is recorded, which only its parent's file can say. */
+static void child_lost(int error)
+{
+	struct sp_raw_header *h = forking.header;
+	int32_t none = 0;
+	__atomic_compare_exchange_n(&h->lost_children_errno, &none, error, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&h->lost_children, 1, __ATOMIC_RELAXED);
+	sp_recording = false;
+}
+
 SP_COLD struct sp_thread *sp_process_forked(void)
 {
 	if (!sp_process.forked)
@@ -195,10 +205,13 @@ SP_COLD struct sp_thread *sp_process_forked(void)
 	int error = errno;
 	sp_process.forked = false;
 	struct sp_thread *t = NULL;
-	if (child_open())
-		sp_recording = false;
-	else
+	int r = child_open();
+	if (!r)
 		t = child_frames();
+	else if (sp_process.header)
+		sp_recording = false; /* its file says why it is empty */
+	else
+		child_lost(-r);
 	for (size_t i = 0; i < forking.n_segments; i++)
 		munmap(forking.segments[i].address, forking.segments[i].bytes);
 	munmap(forking.header, SP_RAW_PAGE);
