@@ -41,7 +41,10 @@ static const char *reason(struct sp_builder *b, const struct sp_raw_header *h)
 
 static const char *children_reason(struct sp_builder *b, const struct sp_raw_header *h)
 {
-	const char *text = strerror(h->lost_children_errno);
+	const char *text = h->lost_children_errno == SP_RAW_ERRNO_CLONE
+	                       ? "begun by a system call (clone), past pthread_atfork; what the parent's file says of "
+	                         "the time since then may be wrong"
+	                       : strerror(h->lost_children_errno);
 
 	return h->lost_children ? sp_arena_copy(&b->priv->arena, text, strlen(text)) : NULL;
 }

@@ -177,7 +177,7 @@ struct sp_raw_chunk *sp_buffer_chunk(enum sp_raw_chunk_type type, const struct s
 	bytes = page_up(bytes);
 	if (!sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
 		return NULL; /* a daemon thread after the end: the file has been cut */
-	if (t && segment_of(t) < 0)
+	if ((t && segment_of(t) < 0) || sp_process.pid != getpid())
 		return NULL;
 	struct sp_segment *s = current(stream);
 	if (!s || s->bytes - s->used < bytes) {
@@ -297,6 +297,7 @@ int sp_buffer_open(const char *dir)
 	host_name(host, sizeof host);
 	if (name_file(dir, host))
 		return -ENOMEM;
+	sp_process.pid = getpid();
 	sp_process.size = SP_RAW_PAGE;
 	sp_process.mapped = sp_process.event_bytes = 0;
 	sp_process.disk_failed = false;

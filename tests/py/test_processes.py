@@ -380,3 +380,26 @@ def test_children_without_a_file_are_counted(experiment, spartito, before, why):
     run(spartito, "convert", "--to", "json", "-o", x.path.parent / "x.json", x.path)
     lost = json.loads((x.path.parent / "x.json").read_text())["processes"][0]
     assert (lost["lost"]["children"], lost["lost_children_reason"]) == (3, why)
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the number of the system call")
+@pytest.mark.parametrize("how", ["--trace", "--no-trace"])
+def test_raw_clone_leaves_the_parent_alone(experiment, how):
+    x = experiment("""
+        import ctypes
+        def work():
+            for i in range(20000): leaf()
+        def main():
+            for k in range(3):
+                pid = ctypes.CDLL(None).syscall(56, signal.SIGCHLD, 0, 0, 0, 0)
+                for i in range(5): work()
+                if pid == 0:
+                    os._exit(7)
+                print(os.WEXITSTATUS(os.waitpid(pid, 0)[1]))
+        main()
+        """, how)
+    assert (x.status, x.stdout, x.stderr) == (0, "7\n" * 3, "")
+    assert len(x.processes) == 1 and x.processes[0]["end"] == "normal"
+    said = "3 child processes not recorded: begun by a system call (clone)"
+    assert any(text.startswith(said) for text in losses.sentences(x.info))
+    assert x.visits("leaf") > 299000  # both may count at once until the child is noticed
