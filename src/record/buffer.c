@@ -39,13 +39,33 @@ static int size_allowed(uint64_t size)
 	return getrlimit(RLIMIT_FSIZE, &r) || r.rlim_cur == RLIM_INFINITY || size <= r.rlim_cur ? 0 : -EFBIG;
 }
 
-/* A timer's signal may interrupt it, however often. */
+/* Where fallocate is refused: writes the zeros that fresh bytes of the file are. */
+static int write_zeros(int fd, uint64_t offset, uint64_t bytes)
+{
+	static const char zeros[SP_RAW_PAGE];
+	while (bytes) {
+		const size_t n = bytes < sizeof zeros ? bytes : sizeof zeros;
+		const ssize_t written = pwrite(fd, zeros, n, (off_t)offset);
+		if (written <= 0 && !(written < 0 && errno == EINTR))
+			return written ? -errno : -ENOSPC;
+		if (written > 0) {
+			offset += (uint64_t)written;
+			bytes -= (uint64_t)written;
+		}
+	}
+	return 0;
+}
+
+/* A timer's signal may interrupt it, however often. Some containers and file systems refuse the call itself, with one
+ * error or another; these stand for a file that cannot grow. */
 static int fallocate_all(int fd, uint64_t offset, uint64_t bytes)
 {
 	int r;
 	do
 		r = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
 	while (r == EINTR);
+	if (r && r != ENOSPC && r != EDQUOT && r != EFBIG && r != EIO)
+		return write_zeros(fd, offset, bytes);
 	return -r;
 }
 
@@ -74,7 +94,7 @@ static int reserve(char *p, uint64_t offset, uint64_t bytes, int fd)
 {
 	if (!madvise(p, bytes, MADV_POPULATE_WRITE))
 		return 0;
-	if (errno != EINVAL)
+	if (errno == ENOMEM || errno == EFAULT) /* EFAULT: a store would bring SIGBUS */
 		return errno == ENOMEM ? -ENOMEM : -ENOSPC;
 	return fd < 0 ? -EMFILE : fallocate_all(fd, offset, bytes);
 }
