@@ -301,3 +301,25 @@ def test_fallocate_refused(tmp_path, spartito, refused):
     assert (done.returncode, done.stdout, done.stderr) == (0, "49999\n", "")
     model, counts = visits(tmp_path)
     assert counts["__main__:leaf"] == 50000 and not model.info()["problems"]
+
+
+@pytest.mark.parametrize("mode", ["--no-trace", "--trace", "--memory-profile", "--waits", "--lines=*"])
+def test_a_killed_program_ran_until_it_was_killed(tmp_path, spartito, mode):
+    (tmp_path / "p.py").write_text("""
+import os, threading, time
+lock = threading.Lock()
+lock.acquire()
+def blocked(): lock.acquire()
+threading.Thread(target=blocked, daemon=True).start()
+before = time.monotonic()
+os.system("sleep 1; kill -9 " + str(os.getpid()))
+""")
+    words = [*spartito, "run", "-q", mode, "-o", "x", "--", sys.executable, "p.py"]
+    assert subprocess.run(words, cwd=tmp_path, capture_output=True).returncode == -signal.SIGKILL
+    model = analyse.Model(str(tmp_path / "x"))
+    info = model.info()
+    assert [p["end"] for p in info["processes"]] == ["abrupt"] and not info["problems"]
+    assert info["end"] - info["begin"] >= 1 and all(p["stop"] - p["begin"] >= 1 for p in info["processes"])
+    assert all(place["end"] - info["processes"][0]["begin"] >= 1 for place in info["locations"])
+    if mode == "--waits":
+        assert max(row["time"] for row in model.locks()["waits"]) >= 0.9
