@@ -94,7 +94,9 @@ int sp_patterns_new(struct sp_filter **out, const char *patterns, char *why, siz
 /* Whether one of them takes the function; first() is told the number of each that had taken none before. */
 bool sp_patterns_take(struct sp_filter *f, const char *module, const char *qualname, const char *file,
                       void (*first)(size_t number));
-bool sp_filter_wants(const struct sp_filter *f, const char *module, const char *qualname, const char *file);
+/* The same without a note, and only what a filter of these patterns would take. */
+bool sp_pattern_takes(const struct sp_filter *f, const char *module, const char *qualname, const char *file);
+bool sp_filter_wants(struct sp_filter *f, const char *module, const char *qualname, const char *file);
 /* Whether a module is the package or a part of it. */
 bool sp_module_is_in(const char *module, const char *package);
 /* Whether a function is a part of Spartito: such are never recorded. */
