@@ -81,7 +81,7 @@ class Model:
     def info(self) -> dict[str, Any]:
         """dir, begin, end (epoch seconds), traced, regions (functions with a call path or lines), paths, events, bytes, problems [str],
         processes [dict(file, host, command, pid, ppid, parent, rank, world, end 'normal'|'stopped'|'abrupt'|'exited'|'exec'|'running',
-        status, signal, ended_by, continues, forked, traced, sampled (looked at from outside), counted (its calls were recorded), begin, stop, cost_in, cost_out, lost {..}, lost_reason, meta {..})],
+        status, signal, ended_by, continues, forked, traced, sampled (looked at from outside), counted (its calls were recorded), begin, stop, cost_in, cost_out, lost {..}, lost_reason, lost_children_reason, meta {..})],
         locations [dict(process, name, tid, creator, begin, end, lost {..}, visits, resumed, busy, mpi, open)],
         metrics [dict(name, unit, exponent, what, source 'rusage'|'papi'|'perf'|'bytes'|'wait'|'sample', own, level, total)]: quantities counted beside the time, in 10**exponent unit.
         counters [names of what the program counted itself]. worlds [sizes of the MPI_COMM_WORLDs]; rank is in the one that world names, both None for processes that did not begin MPI.

@@ -136,5 +136,11 @@ def spawn(command: list[bytes], environment: list[bytes], mask: Iterable[int], b
     """Starts a program as execvpe() does (environment: words NAME=VALUE), with that mask of signals and these signals by default or
     ignored, and returns its process id once it runs. OSError: it cannot be started; ValueError: a NUL in a word."""
 
+def takes(pattern: str, functions: Iterable[tuple[str, str, str]], /) -> bool:
+    """Whether the pattern of --include or --exclude takes one of these: module, qualified name, file. ValueError: it cannot be read."""
+
+def saw_end(directory: bytes, pid: int, /) -> None:
+    """A process of this host has ended just now: its raw file, where it could not say so itself (SIGKILL), gets that time."""
+
 def settings() -> list[tuple[str, str]]:
     """(name, value) of every setting in force; empty without a measurement."""

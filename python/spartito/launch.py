@@ -11,7 +11,7 @@ import errno
 import os
 import sys
 
-from spartito._measure import spawn, witness_begin, witness_end, witness_has
+from spartito._measure import saw_end, spawn, witness_begin, witness_end, witness_has
 from spartito.say import Refused, complain, reason
 
 TYPE_CHECKING = False
@@ -78,6 +78,8 @@ def run(command: list[str], environment: dict[str, str], meanwhile: Callable[[],
         if meanwhile:
             meanwhile()
         status = _wait(pid)
+        if "SPARTITO_EXPERIMENT" in environment:
+            saw_end(os.fsencode(environment["SPARTITO_EXPERIMENT"]), pid)
         while sig.sigtimedwait(FROM_TERMINAL | {sig.SIGCHLD}, 0):
             pass
     except OSError as e:

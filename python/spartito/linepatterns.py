@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Patterns of --lines that took no function: named, with what was perhaps meant."""
+"""Patterns of --lines and --include that took no function: named, with what was perhaps meant."""
 
 from __future__ import annotations
 
 import os
+import re
 
 from spartito import regular
 from spartito.rundir import script
@@ -12,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from spartito._analyse import Model
 
+LABEL = re.compile(r"[(\[]")  # what --label puts behind a function's name begins so
 MOST = 3  # names in one sentence
 LARGEST = 4 << 20  # bytes of a source that is looked into
 
@@ -32,7 +34,26 @@ def unmatched(model: Model, patterns: list[str], command: list[str]) -> list[str
     return [f"--lines {pattern!r}: {_why(pattern, ran, written)}" for pattern in missing]
 
 
-def _why(pattern: str, ran: set[str], written: set[str]) -> str:
+def not_included(model: Model, items: list[str], command: list[str]) -> list[str]:
+    """A sentence for each --include of a filter that took nothing. Where nothing else is recorded that is why a result is empty."""
+    from spartito._measure import takes
+
+    patterns = list(dict.fromkeys(item[1:] for item in items if item.startswith("+")))
+    if not patterns:
+        return []
+    names = [(row["module"], row["qualname"], row["file"]) for row in model.flat()]
+    names += [(row["module"], row["function"], row["file"]) for row in model.lines()]
+    names += [(module, LABEL.split(name)[0], file) for module, name, file in names if LABEL.search(name)]
+    known = [(module.replace("\0", ""), name.replace("\0", ""), file.replace("\0", "")) for module, name, file in names]
+    missing = [p for p in patterns if not takes(p, known)]
+    if not missing:
+        return []
+    ran = _that_ran(model)
+    written = _written(command)
+    return [f"--include {pattern!r}: {_why(pattern, ran, written, 'recorded function')}" for pattern in missing]
+
+
+def _why(pattern: str, ran: set[str], written: set[str], those: str = "function that ran") -> str:
     from difflib import get_close_matches
 
     word = pattern
@@ -45,7 +66,7 @@ def _why(pattern: str, ran: set[str], written: set[str]) -> str:
     if not found:  # the last part alone, as in step for Solver.step
         last = word.lower().replace(":", ".").rpartition(".")[2]
         found = [low for low in names if low.rpartition(".")[2] == last][:MOST]
-    return "no function that ran matches it" + (f"; did you mean {' or '.join(names[low] for low in found)}?" if found else "")
+    return f"no {those} matches it" + (f"; did you mean {' or '.join(names[low] for low in found)}?" if found else "")
 
 
 def _that_ran(model: Model) -> set[str]:

@@ -64,6 +64,16 @@ def _aborted(info: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _children(processes: list[dict[str, Any]]) -> list[str]:
+    """Children of fork that could not make a file; those of a thousand parents say the same."""
+    lost: dict[str, int] = {}
+    for p in processes:
+        if n := p["lost"].get("children", 0):
+            why = p["lost_children_reason"] or "reason not known"
+            lost[why] = lost.get(why, 0) + n
+    return [f"{plural(n, 'child process')} not recorded: {why}" for why, n in lost.items()]
+
+
 def _missing(processes: list[dict[str, Any]]) -> list[str]:
     """What was asked for and could not be recorded; a thousand ranks say the same."""
     said: dict[str, list[dict[str, Any]]] = {}
@@ -105,6 +115,7 @@ def sentences(info: dict[str, Any]) -> list[str]:
             parts = _lost(p["lost"]) or ["part of the recording"]
             why = f" ({p['lost_reason']})" if p.get("lost_reason") else ""
             lines.append(f"lost in {family.who(p)}: {', '.join(parts)}{why}")
+    lines += _children(info["processes"])
     lines += family.sentences(info, ABRUPT, MOST)
     lines += _aborted(info)
     lines += _missing(info["processes"])
@@ -128,7 +139,7 @@ def not_whole(info: dict[str, Any], directory: str) -> str:
     known = read(directory)
     lacking = (
         any(NO_LINES not in text for text in info["problems"])
-        or any(p["lost"].get("threads") or "sample_ended" in p["meta"] for p in info["processes"])
+        or any(p["lost"].get("threads") or p["lost"].get("children") or "sample_ended" in p["meta"] for p in info["processes"])
         or (known is not None and "." in known.roll)
     )
     if lacking:

@@ -51,7 +51,8 @@ RUN = Verb(
         ),
         Option(
             "--include",
-            "record what matches PATTERN; the last match wins; where the first of all is an --include, nothing else is recorded",
+            "record what matches PATTERN (a script: by its module name, too); the last match wins; where the first of all is an --include, "
+            "nothing else is recorded",
             "PATTERN",
             kind="append",
         ),
@@ -68,7 +69,7 @@ RUN = Verb(
         Option("--sample-rate", "look so many times a second, 1 to 1000 (default 100)", "HZ"),
         Option("--sample-native", "samples with the frames of compiled functions in them"),
         Option("--calls", "with --sample or --memory-sample: record calls as well; --no-calls: record no calls"),
-        Option("--only-mine", "leave out the standard library and installed packages, with the C functions that they call"),
+        Option("--only-mine", "leave out the standard library, installed packages and generated code, with the C functions that they call"),
         Option("--tasks", "list so many asynchronous tasks of a process one by one, sum up the others (default 100000)", "N", kind="count"),
         Option("--depth", "record calls down to N frames (default 0: all)", "N", kind="count"),
         Option(

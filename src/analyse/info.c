@@ -14,10 +14,11 @@ static const double S = 1e-9;
 
 static PyObject *lost(const struct sp_lost *l)
 {
-	return Py_BuildValue("{sK sK sK sK sK sK sK}", "events", (unsigned long long)l->events, "paths",
+	return Py_BuildValue("{sK sK sK sK sK sK sK sK}", "events", (unsigned long long)l->events, "paths",
 	                     (unsigned long long)l->paths, "threads", (unsigned long long)l->threads, "regions",
 	                     (unsigned long long)l->regions, "bytes", (unsigned long long)l->bytes, "deeper",
-	                     (unsigned long long)l->deeper, "unmatched", (unsigned long long)l->unmatched);
+	                     (unsigned long long)l->deeper, "unmatched", (unsigned long long)l->unmatched, "children",
+	                     (unsigned long long)l->children);
 }
 
 static PyObject *meta(const struct sp_process *p)
@@ -83,7 +84,9 @@ static PyObject *process(const struct sp_process *p)
 	    sp_put(d, "stop", PyFloat_FromDouble((double)p->stop * S)) ||
 	    sp_put(d, "cost_in", PyFloat_FromDouble(p->cost_in * S)) ||
 	    sp_put(d, "cost_out", PyFloat_FromDouble(p->cost_out * S)) || sp_put(d, "lost", lost(&p->lost)) ||
-	    sp_put(d, "lost_reason", Py_BuildValue("z", p->lost_reason)) || sp_put(d, "meta", meta(p)))
+	    sp_put(d, "lost_reason", Py_BuildValue("z", p->lost_reason)) ||
+	    sp_put(d, "lost_children_reason", Py_BuildValue("z", p->lost_children_reason)) ||
+	    sp_put(d, "meta", meta(p)))
 		Py_CLEAR(d);
 	return d;
 }

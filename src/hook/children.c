@@ -31,7 +31,8 @@ static PyObject *call(struct row *row, PyObject *const *args, Py_ssize_t n, PyOb
 
 static bool recording(void)
 {
-	return sp_process.header && !sp_process.forked && sp_process.header->ended == SP_RAW_RUNNING;
+	return sp_process.header && !sp_process.forked && !sp_process_is_foreign() &&
+	       sp_process.header->ended == SP_RAW_RUNNING;
 }
 
 /* Times are ticks; 0: this record does not tell. */

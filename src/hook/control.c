@@ -210,6 +210,33 @@ static int filter_of(struct sp_filter **f, const struct sp_settings *s)
 	return r ? -1 : 0;
 }
 
+PyObject *sp_control_takes(PyObject *self, PyObject *args)
+{
+	(void)self;
+	const char *pattern;
+	PyObject *functions, *f, *i = NULL;
+	struct sp_filter *patterns;
+	char why[512] = "";
+	bool taken = false;
+	if (!PyArg_ParseTuple(args, "sO", &pattern, &functions))
+		return NULL;
+	int r = sp_patterns_new(&patterns, pattern, why, sizeof why);
+	if (r)
+		return PyErr_Format(PyExc_ValueError, "%s", *why ? why : strerror(-r));
+	if ((i = PyObject_GetIter(functions)))
+		while (!taken && (f = PyIter_Next(i))) {
+			const char *module, *qualname, *file;
+			if (PyArg_ParseTuple(f, "sss", &module, &qualname, &file))
+				taken = sp_pattern_takes(patterns, module, qualname, file);
+			Py_DECREF(f);
+			if (PyErr_Occurred())
+				break;
+		}
+	Py_XDECREF(i);
+	sp_filter_free(patterns);
+	return PyErr_Occurred() ? NULL : PyBool_FromLong(taken);
+}
+
 int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start how)
 {
 	char why[512] = "";

@@ -199,6 +199,8 @@ const char *sp_text_argument(PyObject *o, Py_ssize_t *n, const char *what);
 
 /* spawn.c: the launcher's start of the program; see _measure.pyi. */
 PyObject *sp_spawn(PyObject *self, PyObject *args);
+PyObject *sp_saw_end(PyObject *self, PyObject *args);
+PyObject *sp_control_takes(PyObject *self, PyObject *args); /* whether an item of a filter takes one of these */
 /* witness.c: for the launcher, whether a signal was for its whole process group */
 PyObject *sp_witness_begin(PyObject *self, PyObject *none);
 PyObject *sp_witness_has(PyObject *self, PyObject *number);

@@ -558,6 +558,8 @@ static PyMethodDef methods[] = {
     {"witness_end", sp_witness_end, METH_NOARGS, "Ends that process."},
     {"host", sp_host, METH_NOARGS, "host() -> what tells this host from others"},
     {"spawn", sp_spawn, METH_VARARGS, "spawn(command, environment, mask, by_default, ignored) -> process id"},
+    {"takes", sp_control_takes, METH_VARARGS, "takes(pattern, [(module, function, file), ...]) -> bool"},
+    {"saw_end", sp_saw_end, METH_VARARGS, "saw_end(directory, process id)"},
     {"settings", settings, METH_NOARGS, "(name, value) of each setting in force"},
     {NULL, NULL, 0, NULL},
 };

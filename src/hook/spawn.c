@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Starts the program for the launcher. With vfork, as a fork copies the page tables of a whole interpreter, for each of
- * many ranks; in C, as after it no Python may run. Not posix_spawn: glibc's leaves signals 32 and 33 ignored in the
- * program, and it cannot set a signal to be ignored, which a parent that ignores SIGCHLD asks for. */
+/* Starts the program for the launcher, and notes when it ended. With vfork, as a fork copies the page tables of a whole
+ * interpreter, for each of many ranks; in C, as after it no Python may run. Not posix_spawn: glibc's leaves signals 32
+ * and 33 ignored in the program, and it cannot set a signal to be ignored, which a parent that ignores SIGCHLD asks
+ * for. */
 #include "hook/hook.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -135,4 +141,62 @@ PyObject *sp_spawn(PyObject *self, PyObject *args)
 	free_words(s.words);
 	free_words(s.environment);
 	return answer;
+}
+
+/* ---- the end ---- */
+
+/* Now, as the process that writes the file would read its clocks. */
+static struct sp_raw_sync now_by(uint32_t clock)
+{
+	const enum sp_raw_clock own = sp_clock_kind;
+	sp_clock_kind = (enum sp_raw_clock)clock;
+	const struct sp_raw_sync now = sp_clock_sync();
+	sp_clock_kind = own;
+	return now;
+}
+
+/* The header has the time of the process's last news, which may be its first event: it was alive until now. */
+static void alive_until_now(int raw, const char *name, pid_t pid)
+{
+	struct sp_raw_header h;
+	struct stat st;
+	int fd = openat(raw, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && pread(fd, &h, sizeof h, 0) == (ssize_t)sizeof h &&
+	    !memcmp(h.magic, SP_RAW_MAGIC, sizeof h.magic) && h.byte_order == SP_RAW_BYTE_ORDER &&
+	    h.version == SP_RAW_VERSION && h.pid == pid && h.ended == SP_RAW_RUNNING &&
+	    h.clock <= SP_RAW_CLOCK_CNTVCT) {
+		const struct sp_raw_sync now = now_by(h.clock);
+		if (now.ticks > h.last.ticks && now.mono_ns > h.last.mono_ns)
+			(void)!pwrite(fd, &now, sizeof now,
+			              offsetof(struct sp_raw_header, last)); /* or the older time stays */
+	}
+	close(fd);
+}
+
+PyObject *sp_saw_end(PyObject *self, PyObject *args)
+{
+	(void)self;
+	const char *dir;
+	int pid;
+	if (!PyArg_ParseTuple(args, "yi", &dir, &pid))
+		return NULL;
+	char path[4096], host[128] = "unknown", start[160];
+	gethostname(host, sizeof host - 1);
+	for (char *c = host; *c; c++)
+		if (*c == '/')
+			*c = '_';
+	const size_t n = (size_t)snprintf(start, sizeof start, "%s-%d-", host, pid);
+	snprintf(path, sizeof path, "%s/raw", dir);
+	DIR *raw = opendir(path);
+	for (struct dirent *d; raw && (d = readdir(raw));) {
+		const size_t length = strlen(d->d_name), suffix = sizeof SP_RAW_SAMPLES - 1;
+		if (!strncmp(d->d_name, start, n) &&
+		    (length < suffix || strcmp(d->d_name + length - suffix, SP_RAW_SAMPLES) != 0))
+			alive_until_now(dirfd(raw), d->d_name, pid);
+	}
+	if (raw)
+		closedir(raw);
+	Py_RETURN_NONE;
 }

@@ -146,7 +146,7 @@ static void go_on(struct sp_thread *t, sp_frame *innermost, bool known)
 void sp_hook_out_of_date(struct sp_thread *t)
 {
 	PyThreadState *ts = state_with_gil();
-	if (!sp_recording)
+	if (!sp_recording || sp_process_is_foreign())
 		return;
 	if (!ts) {
 		go_on(t, NULL, false);
@@ -190,7 +190,7 @@ struct sp_thread *sp_hook_thread(sp_frame *entered)
 	struct sp_thread *t = sp_self;
 	if (t && t->epoch == sp_epoch)
 		return t;
-	if (!sp_recording)
+	if (!sp_recording || (t && sp_process_is_foreign()))
 		return NULL;
 	if (!t) {
 		if (is_servant(entered))

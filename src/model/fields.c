@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Structs without padding that are taken as they are. */
-_Static_assert(sizeof(struct sp_lost) == 7 * 8, "losses");
+_Static_assert(sizeof(struct sp_lost) == 8 * 8, "losses");
 _Static_assert(sizeof(struct sp_clock) == 3 * 8, "clock");
 
 static void region(struct sp_pack *k, struct sp_region *r)
@@ -72,9 +72,17 @@ void sp_fields_definitions(struct sp_pack *k, struct sp_model *m)
 	strings(k, &m->strings, &m->n_strings);
 }
 
+/* A text, or NULL. */
+static void sentence(struct sp_pack *k, const char **text)
+{
+	struct sp_str s = {*text ? *text : "", *text ? strlen(*text) : 0};
+
+	sp_pack_str(k, &s);
+	*text = s.n ? s.p : NULL;
+}
+
 void sp_fields_process(struct sp_pack *k, struct sp_process *p)
 {
-	struct sp_str reason = {p->lost_reason ? p->lost_reason : "", p->lost_reason ? strlen(p->lost_reason) : 0};
 	size_t i;
 
 	sp_pack_str(k, &p->file);
@@ -102,8 +110,8 @@ void sp_fields_process(struct sp_pack *k, struct sp_process *p)
 	sp_pack_number(k, p->cost_in);
 	sp_pack_number(k, p->cost_out);
 	sp_pack_number(k, p->lost);
-	sp_pack_str(k, &reason);
-	p->lost_reason = reason.n ? reason.p : NULL;
+	sentence(k, &p->lost_reason);
+	sentence(k, &p->lost_children_reason);
 	LIST(k, p->meta, p->metas);
 	for (i = 0; i < p->metas && !k->failed; i++) {
 		sp_pack_str(k, &p->meta[i].key);

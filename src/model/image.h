@@ -7,7 +7,7 @@
 
 #define SP_IMAGE_NAME    "merged"
 #define SP_IMAGE_MAGIC   "SPMERGED"
-#define SP_IMAGE_VERSION 8u
+#define SP_IMAGE_VERSION 9u
 
 enum { SP_IMAGE_PAGE = 4096 };
 

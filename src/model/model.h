@@ -97,6 +97,7 @@ struct sp_lost {
 	uint64_t bytes;
 	uint64_t deeper; /* calls below the depth limit: chosen by the user, not a loss */
 	uint64_t unmatched;
+	uint64_t children; /* of fork, that could not make a file */
 };
 
 struct sp_process {
@@ -122,6 +123,7 @@ struct sp_process {
 	double cost_in, cost_out; /* ns that measuring adds to a visit: within its own interval, and in its caller's */
 	struct sp_lost lost;      /* of the process and all its locations */
 	const char *lost_reason;  /* a sentence, or NULL */
+	const char *lost_children_reason; /* the same, of lost.children */
 	struct sp_meta *meta;
 	size_t metas;
 };

@@ -39,6 +39,16 @@ static const char *reason(struct sp_builder *b, const struct sp_raw_header *h)
 	return sp_arena_copy(&b->priv->arena, text, strlen(text));
 }
 
+static const char *children_reason(struct sp_builder *b, const struct sp_raw_header *h)
+{
+	const char *text = h->lost_children_errno == SP_RAW_ERRNO_CLONE
+	                       ? "begun by a system call (clone), past pthread_atfork; what the parent's file says of "
+	                         "the time since then may be wrong"
+	                       : strerror(h->lost_children_errno);
+
+	return h->lost_children ? sp_arena_copy(&b->priv->arena, text, strlen(text)) : NULL;
+}
+
 const char *const sp_process_end_names[SP_ENDS] = {"normal", "stopped", "abrupt", "exited", "exec", "running"};
 
 static enum sp_process_end end_of(const struct sp_raw_file *raw)
@@ -85,8 +95,12 @@ static int fill_process(struct sp_builder *b, struct sp_loading *l, struct sp_ra
 	} else {
 		sp_raw_report(raw, offsetof(struct sp_raw_header, cost_in_ps), "the cost of measuring is damaged");
 	}
-	p->lost = (struct sp_lost){.threads = h->lost_threads, .regions = h->lost_regions, .bytes = h->lost_bytes};
+	p->lost = (struct sp_lost){.threads = h->lost_threads,
+	                           .regions = h->lost_regions,
+	                           .bytes = h->lost_bytes,
+	                           .children = h->lost_children};
 	p->lost_reason = reason(b, h);
+	p->lost_children_reason = children_reason(b, h);
 	return p->file.p && p->host.p ? 0 : -1;
 }
 

@@ -26,6 +26,12 @@ struct sp_sampled_events {
 	size_t n, at;
 	uint64_t ticks, ns, end;
 	uint32_t is, wanted; /* paths: what is open, and what was found */
+	uint64_t period;     /* 0: not known */
+	uint64_t found;      /* when `wanted` was */
+	uint64_t again;      /* how often it was, at the end */
+	uint32_t next;       /* the path that is found at next_at, after a time of which nothing is known */
+	uint64_t next_at;
+	bool pending; /* there is one */
 	bool over;
 };
 
@@ -122,6 +128,7 @@ int sp_sampled_open(struct sp_sampled_events **out, const struct sp_model *m, ui
 	s->ticks = s->clock.first;
 	s->ns = l->begin;
 	s->end = l->end;
+	s->period = sp_sampled_period(p);
 	rc = open_raw(s, p, l->tid, e);
 	if (rc == 0 && s->thread)
 		rc = find_paths(s, source->sampled_regions.n ? &source->sampled_regions : &source->regions, e);
@@ -261,18 +268,54 @@ static bool next_word(struct sp_sampled_events *s, struct sp_sample *out)
 	return true;
 }
 
+uint64_t sp_sampled_period(const struct sp_process *p)
+{
+	uint64_t rate = 0;
+	size_t i;
+
+	for (i = 0; i < p->metas; i++)
+		if (strcmp(p->meta[i].key.p, "sample_rate") == 0)
+			rate = strtoull(p->meta[i].value.p, NULL, 10);
+	return rate > 0 && rate <= 1000000 ? UINT64_C(1000000000) / rate : 0;
+}
+
+uint64_t sp_sampled_until(uint64_t time, uint64_t next, uint64_t again, uint64_t period)
+{
+	const uint64_t most = again < UINT32_MAX ? (again + 1) * period * SP_SAMPLE_PERIODS : 0;
+
+	return most && next > time && next - time > most ? time + most : next;
+}
+
+/* What was found last ends at s->ns, or before. */
+static void take(struct sp_sampled_events *s, uint32_t path, uint64_t again)
+{
+	const uint64_t until = sp_sampled_until(s->found, s->ns, again, s->period);
+
+	s->pending = s->is && until < s->ns;
+	s->next = path;
+	s->next_at = s->found = s->ns;
+	s->wanted = s->pending ? 0 : path;
+	s->ns = s->pending ? until : s->ns;
+}
+
 long sp_sampled_events_read(struct sp_sampled_events *s, struct sp_event *out, size_t n, struct sp_err *e)
 {
-	struct sp_sample sample;
+	struct sp_sample sample = {0};
 	size_t k = 0;
 	int rc;
 
 	while (k < n) {
 		if (s->is != s->wanted) {
 			out[k++] = step(s);
+		} else if (s->pending) {
+			s->pending = false;
+			s->wanted = s->next;
+			s->ns = s->next_at;
 		} else if (s->at < s->n) {
 			if (next_word(s, &sample) && !sample.end)
-				s->wanted = sample.path;
+				take(s, sample.path, sample.again);
+			else if (sample.end)
+				s->again = sample.again;
 		} else if (s->over) {
 			break;
 		} else {
@@ -281,8 +324,8 @@ long sp_sampled_events_read(struct sp_sampled_events *s, struct sp_event *out, s
 				return -1;
 			s->over = rc == 0;
 			if (s->over) {
-				s->wanted = 0;
 				s->ns = s->end > s->ns ? s->end : s->ns;
+				take(s, 0, s->again);
 			}
 		}
 	}

@@ -14,6 +14,13 @@ int sp_sampled_open(struct sp_sampled_events **out, const struct sp_model *m, ui
 /* As sp_events_read_samples(). */
 long sp_sampled_read(struct sp_sampled_events *s, struct sp_sample *out, size_t n, struct sp_err *e);
 
+/* Nanoseconds between two looks at a process; 0: not known. */
+uint64_t sp_sampled_period(const struct sp_process *p);
+/* Until when a sample stands, of which the one at `next` tells that it was found `again` so many times: at most
+ * SP_SAMPLE_PERIODS periods for each. A thread that only helps, and waits, is not looked at. */
+enum { SP_SAMPLE_PERIODS = 2 };
+uint64_t sp_sampled_until(uint64_t time, uint64_t next, uint64_t again, uint64_t period);
+
 /* As sp_sampled_open(), where samples take the place of a trace: of a location without one. */
 int sp_sampled_events_open(struct sp_sampled_events **out, const struct sp_model *m, uint32_t location,
                            struct sp_err *e);

@@ -70,8 +70,14 @@ struct sp_raw_header {
 	int32_t lost_errno;    /* errno of that, or 0 */
 	uint64_t memory_limit; /* bytes, 0: none */
 	char host[128];
+	uint64_t lost_children; /* children of fork whose own file could not be made; of files before version 6: 0 */
+	int32_t lost_children_errno; /* why, of the first of them; SP_RAW_ERRNO_CLONE */
+	uint32_t reserved;
 };
-_Static_assert(sizeof(struct sp_raw_header) == 304, "raw header");
+_Static_assert(sizeof(struct sp_raw_header) == 320, "raw header");
+
+/* In the place of an errno: begun by a raw clone(), whose caller told nobody. */
+#define SP_RAW_ERRNO_CLONE (-1)
 
 enum sp_raw_reason {
 	SP_RAW_REASON_NONE = 0,

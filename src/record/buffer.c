@@ -8,12 +8,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
@@ -36,13 +39,33 @@ static int size_allowed(uint64_t size)
 	return getrlimit(RLIMIT_FSIZE, &r) || r.rlim_cur == RLIM_INFINITY || size <= r.rlim_cur ? 0 : -EFBIG;
 }
 
-/* A timer's signal may interrupt it, however often. */
+/* Where fallocate is refused: writes the zeros that fresh bytes of the file are. */
+static int write_zeros(int fd, uint64_t offset, uint64_t bytes)
+{
+	static const char zeros[SP_RAW_PAGE];
+	while (bytes) {
+		const size_t n = bytes < sizeof zeros ? bytes : sizeof zeros;
+		const ssize_t written = pwrite(fd, zeros, n, (off_t)offset);
+		if (written <= 0 && !(written < 0 && errno == EINTR))
+			return written ? -errno : -ENOSPC;
+		if (written > 0) {
+			offset += (uint64_t)written;
+			bytes -= (uint64_t)written;
+		}
+	}
+	return 0;
+}
+
+/* A timer's signal may interrupt it, however often. Some containers and file systems refuse the call itself, with one
+ * error or another; these stand for a file that cannot grow. */
 static int fallocate_all(int fd, uint64_t offset, uint64_t bytes)
 {
 	int r;
 	do
 		r = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
 	while (r == EINTR);
+	if (r && r != ENOSPC && r != EDQUOT && r != EFBIG && r != EIO)
+		return write_zeros(fd, offset, bytes);
 	return -r;
 }
 
@@ -71,7 +94,7 @@ static int reserve(char *p, uint64_t offset, uint64_t bytes, int fd)
 {
 	if (!madvise(p, bytes, MADV_POPULATE_WRITE))
 		return 0;
-	if (errno != EINVAL)
+	if (errno == ENOMEM || errno == EFAULT) /* EFAULT: a store would bring SIGBUS */
 		return errno == ENOMEM ? -ENOMEM : -ENOSPC;
 	return fd < 0 ? -EMFILE : fallocate_all(fd, offset, bytes);
 }
@@ -174,7 +197,7 @@ struct sp_raw_chunk *sp_buffer_chunk(enum sp_raw_chunk_type type, const struct s
 	bytes = page_up(bytes);
 	if (!sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
 		return NULL; /* a daemon thread after the end: the file has been cut */
-	if (t && segment_of(t) < 0)
+	if ((t && segment_of(t) < 0) || sp_process.pid != getpid())
 		return NULL;
 	struct sp_segment *s = current(stream);
 	if (!s || s->bytes - s->used < bytes) {
@@ -215,6 +238,8 @@ void sp_buffer_done(struct sp_raw_chunk *c)
 
 static int header_map(void)
 {
+	if (size_allowed(SP_RAW_PAGE))
+		return -EFBIG;
 	int fd = open(sp_process.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
 	if (fd < 0)
 		return -errno;
@@ -229,6 +254,33 @@ static int header_map(void)
 	close(fd);
 	if (r)
 		unlink(sp_process.path);
+	return r;
+}
+
+static int header_map_helper(void *result)
+{
+	close(STDIN_FILENO); /* of the helper's own table */
+	*(int *)result = header_map();
+	return 0;
+}
+
+/* All descriptors are in use. A process that shares this one's memory, but has a copy of its descriptors, gives one of
+ * them up and maps the header for both. No exit signal: the program must not meet it in wait(). */
+static int header_map_without_descriptor(void)
+{
+	enum { STACK = 64 << 10 };
+	int r = -EMFILE;
+	char *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (stack == MAP_FAILED)
+		return r;
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before); /* a handler would run in the helper */
+	pid_t pid = clone(header_map_helper, stack + STACK, CLONE_VM | CLONE_VFORK, &r);
+	while (pid > 0 && waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR)
+		;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	munmap(stack, STACK);
 	return r;
 }
 
@@ -265,6 +317,7 @@ int sp_buffer_open(const char *dir)
 	host_name(host, sizeof host);
 	if (name_file(dir, host))
 		return -ENOMEM;
+	sp_process.pid = getpid();
 	sp_process.size = SP_RAW_PAGE;
 	sp_process.mapped = sp_process.event_bytes = 0;
 	sp_process.disk_failed = false;
@@ -276,6 +329,8 @@ int sp_buffer_open(const char *dir)
 			sp_process.next_segment[k] /= 2;
 	}
 	int r = header_map();
+	if (r == -EMFILE)
+		r = header_map_without_descriptor();
 	if (r)
 		return r;
 	struct sp_raw_header *h = sp_process.header;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { DEFS_CHUNK = 16 << 10 };
 
@@ -35,6 +36,8 @@ static int define_locked(unsigned kind, unsigned flags, uint32_t a, uint32_t b, 
 {
 	struct sp_raw_def d = {.kind = (uint16_t)kind, .flags = (uint16_t)flags, .a = a, .b = b};
 	uint64_t bytes = sizeof d;
+	if (sp_process.pid != getpid())
+		return -ECHILD; /* sp_process_is_foreign() */
 	for (int i = 0; i < n; i++) {
 		d.len[i] = (uint32_t)text[i].n;
 		bytes += text[i].n;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum field { ANY, MODULE, FILE_NAME, FUNCTION, NAME, REGION };
 
@@ -26,6 +27,7 @@ struct sp_filter {
 	bool only_mine;
 	bool apart;   /* the items for files and those for the rest are two lists, and both must let a region through */
 	char *stdlib; /* owned: directory of the standard library, or NULL */
+	bool script;  /* __main__ is a file: what else has its name was generated */
 	struct sp_filter *before; /* owned */
 };
 
@@ -169,6 +171,30 @@ static bool text_matches(const struct item *it, const char *text)
 	return it->pattern ? !fnmatch(it->pattern, text, 0) : !regexec(&it->regex, text, 0, NULL, 0);
 }
 
+/* The name by which others would import the script `file`: its own without suffix (that of the package, for
+ * __main__.py), after those of the packages that it is in. Owned; NULL: it is no file, or no memory. */
+static char *script_module(const char *file)
+{
+	char *dir = *file == '/' ? strdup(file) : NULL, *init = NULL, *module = NULL, *slash;
+	if (!dir)
+		return NULL;
+	for (bool more = true; more && (slash = strrchr(dir, '/')); free(init), init = NULL) {
+		char *part = slash + 1, *longer = NULL;
+		if (!module && strrchr(part, '.'))
+			*strrchr(part, '.') = 0;
+		if (module || strcmp(part, "__main__"))
+			more = asprintf(&longer, "%s%s%s", part, module ? "." : "", module ? module : "") >= 0;
+		if (longer) {
+			free(module);
+			module = longer;
+		}
+		*slash = 0;
+		more = more && asprintf(&init, "%s/__init__.py", dir) >= 0 && (!module || !access(init, F_OK));
+	}
+	free(dir);
+	return module;
+}
+
 /* A pattern for a module also takes what is in it: "numpy" takes numpy.linalg. */
 static bool module_matches(const struct item *it, const char *module)
 {
@@ -183,7 +209,7 @@ static bool module_matches(const struct item *it, const char *module)
 	return yes;
 }
 
-static bool item_matches(const struct item *it, const char *module, const char *qualname, const char *file)
+static bool names_match(const struct item *it, const char *module, const char *qualname, const char *file)
 {
 	switch (it->field) {
 	case MODULE:
@@ -210,13 +236,44 @@ static bool item_matches(const struct item *it, const char *module, const char *
 	return yes;
 }
 
-static enum sp_belongs belongs(const struct sp_filter *f, const char *file)
+/* A script is __main__, and matches by its own name, too. */
+static bool item_matches(const struct item *it, const char *module, const char *qualname, const char *file)
+{
+	if (names_match(it, module, qualname, file))
+		return true;
+	char *own = strcmp(module, "__main__") ? NULL : script_module(file);
+	const bool yes = own && names_match(it, own, qualname, file);
+	free(own);
+	return yes;
+}
+
+/* Code that no file holds was made by other code (namedtuple, dataclass, attrs), but for the program's own: -c,
+ * standard input, a session. */
+static bool is_generated(const struct sp_filter *f, const char *module, const char *qualname, const char *file)
+{
+	static const char *const own[] = {"<string>", "<stdin>"}, *const sessions[] = {"<ipython-input-", "<doctest "};
+	static const char dataclass[] = "__create_fn__";
+	if (*file != '<')
+		return false;
+	for (size_t i = 0; i < sizeof sessions / sizeof *sessions; i++)
+		if (!strncmp(file, sessions[i], strlen(sessions[i])))
+			return false;
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+		if (!strcmp(file, own[i]))
+			return f->script || strcmp(module, "__main__") ||
+			       !strncmp(qualname, dataclass, sizeof dataclass - 1);
+	return true;
+}
+
+static enum sp_belongs belongs(const struct sp_filter *f, const char *module, const char *qualname, const char *file)
 {
 	if (strstr(file, "/site-packages/") || strstr(file, "/dist-packages/"))
 		return SP_INSTALLED;
 	size_t n = f->stdlib ? strlen(f->stdlib) : 0;
 	const bool library = n && !strncmp(file, f->stdlib, n) && file[n] == '/';
-	return library || !strncmp(file, "<frozen ", 8) ? SP_LIBRARY : SP_MINE;
+	if (library || !strncmp(file, "<frozen ", 8))
+		return SP_LIBRARY;
+	return is_generated(f, module, qualname, file) ? SP_INSTALLED : SP_MINE;
 }
 
 enum group { ALL, FILES, NO_FILES };
@@ -240,27 +297,36 @@ static bool excludes(char sign)
 	return sign == '-' || sign == '!';
 }
 
-bool sp_filter_wants(const struct sp_filter *f, const char *module, const char *qualname, const char *file)
+bool sp_filter_wants(struct sp_filter *f, const char *module, const char *qualname, const char *file)
 {
 	if (!f)
 		return true;
+	f->script |= *file == '/' && !strcmp(module, "__main__");
 	if (f->apart)
 		return !excludes(last_match(f, FILES, module, qualname, file)) &&
 		       !excludes(last_match(f, NO_FILES, module, qualname, file));
 	char last = last_match(f, ALL, module, qualname, file);
-	return last ? !excludes(last) : !f->only_mine || belongs(f, file) == SP_MINE;
+	return last ? !excludes(last) : !f->only_mine || belongs(f, module, qualname, file) == SP_MINE;
 }
 
 enum sp_belongs sp_filter_belongs(const struct sp_filter *f, const char *module, const char *qualname, const char *file)
 {
 	if (!f)
 		return SP_MINE;
-	return last_match(f, ALL, module, qualname, file) == '+' ? SP_CHOSEN : belongs(f, file);
+	return last_match(f, ALL, module, qualname, file) == '+' ? SP_CHOSEN : belongs(f, module, qualname, file);
 }
 
 bool sp_filter_hides(const struct sp_filter *f, const char *module, const char *qualname, const char *file)
 {
 	return f && last_match(f, f->apart ? NO_FILES : ALL, module, qualname, file) == '!';
+}
+
+bool sp_pattern_takes(const struct sp_filter *f, const char *module, const char *qualname, const char *file)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (item_matches(&f->items[i], module, qualname, file))
+			return true;
+	return false;
 }
 
 /* The function, or a class that it is in. */

@@ -179,6 +179,8 @@ void sp_stack_paused(struct sp_thread *t, uint64_t now)
 
 void sp_process_pause(void)
 {
+	if (sp_process_is_foreign())
+		return;
 	uint64_t now = sp_ticks();
 	if (sp_self)
 		sp_stack_paused(sp_self, now);
@@ -191,6 +193,8 @@ void sp_process_pause(void)
 
 void sp_process_resume(void)
 {
+	if (sp_process_is_foreign())
+		return;
 	sp_process.resumed_at = sp_ticks();
 	sp_process.paused_ticks += sp_process.resumed_at - sp_process.paused_at;
 	sp_process.paused = false;

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 struct sp_process sp_process = {.lock = PTHREAD_MUTEX_INITIALIZER};
-_Atomic uint32_t sp_epoch;
+union sp_cleared sp_cleared __attribute__((aligned(sizeof(union sp_cleared))));
 _Atomic bool sp_recording;
 
 /* What the child of a fork needs of its parent, taken before the fork: afterwards the parent's pages change. */
@@ -29,6 +29,7 @@ static struct {
 	bool running; /* the parent was; it may have ended before the child looks */
 	bool silent;  /* functions of the forking thread are not recorded */
 	struct sp_raw_header *header;
+	uint32_t epoch;             /* the child's is cleared */
 	struct sp_raw_chunk **defs; /* owned */
 	uint64_t *defs_used;        /* owned; bytes, at the fork */
 	size_t n_defs;
@@ -61,7 +62,9 @@ static void fork_forget(void)
 	free(forking.frames);
 	free(forking.regions);
 	free(forking.defs_used);
+	const uint32_t epoch = forking.epoch;
 	memset(&forking, 0, sizeof forking);
+	forking.epoch = epoch;
 }
 
 static void fork_prepare(void)
@@ -71,6 +74,7 @@ static void fork_prepare(void)
 	pthread_mutex_lock(&sp_process.lock);
 	sp_heap_fork(SP_FORK_BEFORE);
 	sp_metrics_fork(SP_FORK_BEFORE);
+	forking.epoch = sp_epoch;
 	if (sp_process.forked || !sp_process.header)
 		return;
 	struct sp_thread *t = sp_self;
@@ -103,11 +107,26 @@ static void fork_parent(void)
 	sp_adapter_forks = 0;
 }
 
+/* Nothing of the parent's file is looked at any more. */
+static void forget_parent(void)
+{
+	sp_process.segments = NULL;
+	sp_process.n_segments = sp_process.n_defs = 0;
+	sp_process.defs = NULL;
+	sp_process.threads = NULL;
+	sp_process.ending = 0;
+	sp_process.header = NULL;
+	sp_task_forget(true);
+	sp_waits_forget();
+	sp_self = NULL;
+}
+
 /* Only what cannot wait: nothing may be written into the parent's pages any more. The child gets its file with its
  * first event: most children of fork become another program at once. */
 static void fork_child(void)
 {
 	pthread_mutex_init(&sp_process.lock, NULL);
+	sp_epoch = forking.epoch;
 	sp_adapter_forks = sp_adapter_forked_python = 0;
 	sp_metrics_fork(SP_FORK_CHILD);
 	sp_heap_fork(SP_FORK_CHILD);
@@ -119,15 +138,7 @@ static void fork_child(void)
 	forking.n_defs = sp_process.n_defs;
 	forking.segments = sp_process.segments;
 	forking.n_segments = sp_process.n_segments;
-	sp_process.segments = NULL;
-	sp_process.n_segments = sp_process.n_defs = 0;
-	sp_process.defs = NULL;
-	sp_process.threads = NULL;
-	sp_process.ending = 0;
-	sp_process.header = NULL;
-	sp_task_forget(true);
-	sp_waits_forget();
-	sp_self = NULL;
+	forget_parent();
 	sp_process.forked = forking.running;
 	if (!sp_process.forked)
 		sp_past_forget(); /* otherwise with the parent's pages */
@@ -188,17 +199,49 @@ static int child_open(void)
 	return r;
 }
 
+/* Nothing of this child is recorded, which only its parent's file h can say. */
+static void child_lost(struct sp_raw_header *h, int error)
+{
+	int32_t none = 0;
+	__atomic_compare_exchange_n(&h->lost_children_errno, &none, error, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&h->lost_children, 1, __ATOMIC_RELAXED);
+	sp_recording = false;
+}
+
+/* false: the kernel does not (before Linux 4.14), or has larger pages. */
+static bool clears_epoch;
+
+bool sp_process_is_foreign(void)
+{
+	struct sp_raw_header *h = sp_process.header;
+	if (!h || sp_process.pid == getpid())
+		return false;
+	if (clears_epoch && sp_epoch)
+		return true; /* between vfork and exec: all memory is the parent's */
+	pthread_mutex_init(&sp_process.lock, NULL);
+	child_lost(h, SP_RAW_ERRNO_CLONE);
+	sp_metrics_fork(SP_FORK_CHILD);
+	sp_heap_fork(SP_FORK_CHILD);
+	sp_clib_fork(SP_FORK_CHILD);
+	forget_parent();
+	sp_past_forget();
+	return true;
+}
+
 SP_COLD struct sp_thread *sp_process_forked(void)
 {
 	if (!sp_process.forked)
-		return sp_self;
+		return sp_process_is_foreign() ? NULL : sp_self;
 	int error = errno;
 	sp_process.forked = false;
 	struct sp_thread *t = NULL;
-	if (child_open())
-		sp_recording = false;
-	else
+	int r = child_open();
+	if (!r)
 		t = child_frames();
+	else if (sp_process.header)
+		sp_recording = false; /* its file says why it is empty */
+	else
+		child_lost(forking.header, -r);
 	for (size_t i = 0; i < forking.n_segments; i++)
 		munmap(forking.segments[i].address, forking.segments[i].bytes);
 	munmap(forking.header, SP_RAW_PAGE);
@@ -240,7 +283,7 @@ static void lock_without_ends(void)
 int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f, enum sp_raw_start how)
 {
 	static bool handlers;
-	if (sp_process.header && sp_process.header->ended == SP_RAW_RUNNING)
+	if (!sp_process_is_foreign() && sp_process.header && sp_process.header->ended == SP_RAW_RUNNING)
 		return -EALREADY;
 	sp_clib_forget(); /* before the pages of its records go */
 	lock_without_ends();
@@ -272,6 +315,8 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 		return r;
 	if (!handlers && pthread_atfork(fork_prepare, fork_parent, fork_child))
 		return -ENOMEM;
+	if (!handlers)
+		clears_epoch = !madvise(&sp_cleared, sizeof sp_cleared, MADV_WIPEONFORK);
 	handlers = true;
 	sp_process.header->start = how;
 	if (sp_process.settings.trace && how != SP_RAW_STARTED_SAMPLER)
@@ -317,7 +362,7 @@ void sp_process_filter(struct sp_filter *f, char *items)
 void sp_process_exec(bool begins)
 {
 	struct sp_raw_header *h = sp_process.header;
-	if (!h || h->ended != (begins ? SP_RAW_RUNNING : SP_RAW_ENDED_EXEC))
+	if (sp_process_is_foreign() || !h || h->ended != (begins ? SP_RAW_RUNNING : SP_RAW_ENDED_EXEC))
 		return;
 	if (begins)
 		sp_clib_stop();
@@ -328,7 +373,7 @@ void sp_process_exec(bool begins)
 
 void sp_process_stop(enum sp_raw_ended how)
 {
-	if (!sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
+	if (sp_process_is_foreign() || !sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
 		return;
 	sp_heap_stop();
 	sp_clib_stop();

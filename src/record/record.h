@@ -94,7 +94,9 @@ int sp_patterns_new(struct sp_filter **out, const char *patterns, char *why, siz
 /* Whether one of them takes the function; first() is told the number of each that had taken none before. */
 bool sp_patterns_take(struct sp_filter *f, const char *module, const char *qualname, const char *file,
                       void (*first)(size_t number));
-bool sp_filter_wants(const struct sp_filter *f, const char *module, const char *qualname, const char *file);
+/* The same without a note, and only what a filter of these patterns would take. */
+bool sp_pattern_takes(const struct sp_filter *f, const char *module, const char *qualname, const char *file);
+bool sp_filter_wants(struct sp_filter *f, const char *module, const char *qualname, const char *file);
 /* Whether a module is the package or a part of it. */
 bool sp_module_is_in(const char *module, const char *package);
 /* Whether a function is a part of Spartito: such are never recorded. */
@@ -186,7 +188,14 @@ _Static_assert(sizeof(struct sp_thread) <= SP_RAW_PAGE - sizeof(struct sp_raw_ch
  * initial-exec: a call of __tls_get_addr would cost more than the event. */
 extern __thread struct sp_thread *_Atomic sp_self __attribute__((tls_model("initial-exec")));
 
-extern _Atomic uint32_t sp_epoch; /* changes with every start, resume and stop: open stacks must be looked at again */
+/* Changes with every start, resume and stop: open stacks must be looked at again. It has a page of its own, which the
+ * kernel clears in the child of every fork: a child that ran no handler of pthread_atfork (a raw clone()) finds 0, and
+ * so leaves the hot path at once. */
+extern union sp_cleared {
+	_Atomic uint32_t epoch;
+	char page[SP_RAW_PAGE];
+} sp_cleared;
+#define sp_epoch (sp_cleared.epoch)
 extern _Atomic bool sp_recording; /* measuring, and not paused */
 
 /* Makes the calling thread's location; NULL (counted) when that cannot be done or nothing is measured. */
@@ -220,6 +229,7 @@ struct sp_process {
 	struct sp_filter *filter;
 	struct sp_raw_header *header; /* mapped; NULL: nothing is measured */
 	char *dir, *path;             /* owned, absolute */
+	pid_t pid;                    /* of the process that made the file: this one, or see below */
 	pid_t sampled;                /* the process that is recorded, by its samples; 0: this one */
 	const char *sampled_file;     /* name of its raw file; NULL: it has none */
 	uint64_t size;                /* of the file */
@@ -276,6 +286,10 @@ uint64_t sp_process_until(const struct sp_thread *t, uint64_t now);
 /* In a child of fork that had no event yet: makes its file, and the location of the calling thread with its open
  * frames. Returns the thread's location, or NULL. */
 struct sp_thread *sp_process_forked(void);
+/* Whether the file is another process's: this one is its child by a raw clone() or fork, past pthread_atfork, and goes
+ * on in its parent's shared pages. From here on nothing is recorded here; the parent counts it. A system call: for rare
+ * ways only. */
+bool sp_process_is_foreign(void);
 void sp_process_sync(void); /* renews header.last */
 void sp_process_lost(enum sp_raw_reason reason, int error, uint64_t bytes);
 

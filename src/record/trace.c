@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
 	FIRST_EVENTS = 16 << 10, /* bytes of a thread's first chunk */
@@ -51,6 +52,8 @@ static struct sp_raw_chunk *events_chunk(struct sp_thread *t)
 bool sp_thread_events_more(struct sp_thread *t)
 {
 	int error = errno;
+	if (sp_process.pid != getpid())
+		return false; /* t is the parent's: sp_process_is_foreign() */
 	pthread_mutex_lock(&sp_process.lock);
 	struct sp_raw_chunk *c = events_chunk(t);
 	pthread_mutex_unlock(&sp_process.lock);

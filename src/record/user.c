@@ -22,7 +22,7 @@ static struct sp_thread *self(void)
 		sp_stack_enters_other = false;
 		errno = error;
 	}
-	return t;
+	return sp_recording ? t : NULL; /* a child that is not recorded */
 }
 
 /* ---- regions ---- */

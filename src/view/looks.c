@@ -10,10 +10,12 @@
 static bool room(struct sp_looks *l, size_t *have)
 {
 	const size_t more = *have ? *have * 2 : 1024;
-	void *time = realloc(l->time, more * sizeof(*l->time)), *path, *cpu, *state;
+	void *time = realloc(l->time, more * sizeof(*l->time)), *until, *path, *cpu, *state;
 
 	l->time = time ? time : l->time;
-	path = time ? realloc(l->path, more * sizeof(*l->path)) : NULL;
+	until = time ? realloc(l->until, more * sizeof(*l->until)) : NULL;
+	l->until = until ? until : l->until;
+	path = until ? realloc(l->path, more * sizeof(*l->path)) : NULL;
 	l->path = path ? path : l->path;
 	cpu = path ? realloc(l->cpu, more * sizeof(*l->cpu)) : NULL;
 	l->cpu = cpu ? cpu : l->cpu;
@@ -23,25 +25,33 @@ static bool room(struct sp_looks *l, size_t *have)
 	return state;
 }
 
-static int read_all(struct sp_looks *l, struct sp_sampled_events *s, struct sp_err *e)
+static int read_all(struct sp_looks *l, struct sp_sampled_events *s, uint64_t period, struct sp_err *e)
 {
 	struct sp_sample x[256];
 	size_t have = 0;
+	uint64_t again = 0;
 	long n, i;
 
 	while ((n = sp_sampled_read(s, x, sizeof(x) / sizeof(*x), e)) > 0)
 		for (i = 0; i < n; i++) {
 			if (x[i].end) {
 				l->end = x[i].time;
+				again = x[i].again;
 				continue;
 			}
 			if (l->n == have && !room(l, &have))
 				return sp_fail(e, ENOMEM, "not enough memory");
+			if (l->n)
+				l->until[l->n - 1] = sp_sampled_until(l->time[l->n - 1], x[i].time, x[i].again, period);
 			l->time[l->n] = x[i].time;
 			l->path[l->n] = x[i].path;
 			l->cpu[l->n] = x[i].cpu < UINT32_MAX ? (uint32_t)x[i].cpu : UINT32_MAX;
 			l->state[l->n++] = x[i].state;
 		}
+	if (l->n && l->end < l->time[l->n - 1])
+		l->end = l->time[l->n - 1];
+	if (l->n)
+		l->until[l->n - 1] = sp_sampled_until(l->time[l->n - 1], l->end, again, period);
 	return (int)n;
 }
 
@@ -92,10 +102,8 @@ int sp_looks_read(struct sp_looks *l, const struct sp_model *m, uint32_t locatio
 	*l = (struct sp_looks){.end = m->locations[location].end};
 	if (sp_sampled_open(&s, m, location, e))
 		return -1;
-	rc = s ? read_all(l, s, e) : 0;
+	rc = s ? read_all(l, s, sp_sampled_period(&m->processes[m->locations[location].process]), e) : 0;
 	sp_sampled_events_close(s);
-	if (l->n && l->end < l->time[l->n - 1])
-		l->end = l->time[l->n - 1];
 	if (rc == 0 && sp_looks_sum_up(l))
 		rc = sp_fail(e, ENOMEM, "not enough memory");
 	return rc;
@@ -104,6 +112,7 @@ int sp_looks_read(struct sp_looks *l, const struct sp_model *m, uint32_t locatio
 void sp_looks_free(struct sp_looks *l)
 {
 	free(l->time);
+	free(l->until);
 	free(l->path);
 	free(l->cpu);
 	free(l->state);

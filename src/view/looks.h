@@ -16,12 +16,13 @@ struct sp_looks_block {
 	uint64_t state[SP_SAMPLE_STATES]; /* ns in each */
 };
 
-/* Look k lasts until look k + 1, the last one until `end`. */
+/* Look k lasts until look k + 1, the last one until `end`; but not longer than sp_sampled_until() says. */
 struct sp_looks {
-	uint64_t *time; /* owned; ns, ascending */
-	uint32_t *path; /* owned; 0: no function that is known */
-	uint32_t *cpu;  /* owned; ns of a processor since the look before */
-	uint8_t *state; /* owned */
+	uint64_t *time;  /* owned; ns, ascending */
+	uint64_t *until; /* owned */
+	uint32_t *path;  /* owned; 0: no function that is known */
+	uint32_t *cpu;   /* owned; ns of a processor since the look before */
+	uint8_t *state;  /* owned */
 	size_t n;
 	uint64_t end;
 	struct sp_looks_block *blocks; /* owned; of n / SP_LOOKS_BLOCK whole blocks */
@@ -30,7 +31,7 @@ struct sp_looks {
 
 static inline uint64_t sp_looks_until(const struct sp_looks *l, size_t k)
 {
-	return k + 1 < l->n ? l->time[k + 1] : l->end;
+	return l->until[k];
 }
 /* The first look that ends after the moment; n: none. */
 size_t sp_looks_at(const struct sp_looks *l, uint64_t moment);

@@ -76,6 +76,9 @@ static int draw_looks(struct sp_pen *pen, const struct sp_model *m, const struct
 			break;
 		if (l->path[k] != path)
 			rc = go_to(&o, path = l->path[k], l->time[k]);
+		/* nobody knows what it did until the next one */
+		if (rc == 0 && (k + 1 == l->n || sp_looks_until(l, k) < l->time[k + 1]))
+			rc = go_to(&o, path = 0, sp_looks_until(l, k));
 	}
 	while (o.n)
 		leave(&o, l->end);

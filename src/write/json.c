@@ -29,8 +29,8 @@ static void put_lost(struct sp_out *out, const struct sp_lost *l)
 {
 	sp_out_f(out,
 	         "\"lost\":{\"events\":%" PRIu64 ",\"paths\":%" PRIu64 ",\"threads\":%" PRIu64 ",\"regions\":%" PRIu64
-	         ",\"bytes\":%" PRIu64 ",\"deeper\":%" PRIu64 ",\"unmatched\":%" PRIu64 "}",
-	         l->events, l->paths, l->threads, l->regions, l->bytes, l->deeper, l->unmatched);
+	         ",\"bytes\":%" PRIu64 ",\"deeper\":%" PRIu64 ",\"unmatched\":%" PRIu64 ",\"children\":%" PRIu64 "}",
+	         l->events, l->paths, l->threads, l->regions, l->bytes, l->deeper, l->unmatched, l->children);
 }
 
 /* As of waitpid; what is not known is null. */
@@ -55,6 +55,15 @@ static void put_child(struct sp_out *out, const struct sp_child *c)
 	sp_out_f(out, ",\"forked\":%s,\"exec\":%s}", c->forked ? "true" : "false", c->exec ? "true" : "false");
 }
 
+static void put_reason(struct sp_out *out, const char *key, const char *text)
+{
+	sp_out_f(out, ",\"%s\":", key);
+	if (text)
+		sp_out_json(out, sp_text(text));
+	else
+		sp_out_text(out, "null");
+}
+
 static void put_process(struct sp_out *out, const struct sp_process *p)
 {
 	sp_out_byte(out, '{');
@@ -74,11 +83,8 @@ static void put_process(struct sp_out *out, const struct sp_process *p)
 	sp_out_real(out, p->cost_in);
 	sp_out_text(out, ",\"cost_out\":");
 	sp_out_real(out, p->cost_out);
-	sp_out_text(out, ",\"lost_reason\":");
-	if (p->lost_reason)
-		sp_out_json(out, sp_text(p->lost_reason));
-	else
-		sp_out_text(out, "null");
+	put_reason(out, "lost_reason", p->lost_reason);
+	put_reason(out, "lost_children_reason", p->lost_children_reason);
 	sp_out_text(out, ",\"meta\":{");
 	for (size_t i = 0; i < p->metas; i++) {
 		if (i)

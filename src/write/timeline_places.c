@@ -228,11 +228,11 @@ static void say_lost(struct sp_timeline *t, uint32_t process, const struct sp_tr
 	const struct {
 		const char *name;
 		uint64_t n;
-	} all[] = {{"events", p->lost.events},      {"call paths", p->lost.paths},
-	           {"threads", p->lost.threads},    {"functions", p->lost.regions},
-	           {"bytes", p->lost.bytes},        {"calls below the depth limit", p->lost.deeper},
-	           {"unmatched", p->lost.unmatched}};
-	struct sp_note notes[sizeof all / sizeof *all + 1];
+	} all[] = {{"events", p->lost.events},       {"call paths", p->lost.paths},
+	           {"threads", p->lost.threads},     {"functions", p->lost.regions},
+	           {"bytes", p->lost.bytes},         {"calls below the depth limit", p->lost.deeper},
+	           {"unmatched", p->lost.unmatched}, {"child processes", p->lost.children}};
+	struct sp_note notes[sizeof all / sizeof *all + 2];
 	size_t n = 0;
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -240,6 +240,8 @@ static void say_lost(struct sp_timeline *t, uint32_t process, const struct sp_tr
 			add(notes, &n, all[i].name, all[i].n);
 	if (p->lost_reason)
 		add_text(notes, &n, "reason", sp_text(p->lost_reason));
+	if (p->lost_children_reason)
+		add_text(notes, &n, "reason of child processes", sp_text(p->lost_children_reason));
 	if (n)
 		say(t, on, p->stop, "not recorded", "lost", notes, n);
 }

@@ -273,3 +273,53 @@ def test_a_process_that_ends_while_it_is_read(tmp_path, spartito):
             assert model.info()["problems"] == [] and ends <= {"running", "normal"}
             assert next(row["visits"] for row in model.flat() if row["name"] == "__main__:leaf") >= 1
         p.communicate(timeout=200)
+
+
+# Refuses system calls of x86-64 with EPERM, as some containers do, and becomes another program.
+REFUSE = """
+import ctypes, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+numbers = [int(n) for n in sys.argv[1].split(",")]
+row = struct.Struct("HBBI").pack
+code = row(0x20, 0, 0, 0) + b"".join(row(0x15, 0, 1, n) + row(6, 0, 0, 0x50001) for n in numbers) + row(6, 0, 0, 0x7FFF0000)
+buffer = ctypes.create_string_buffer(code)
+program = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))
+if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, program, 0, 0):
+    sys.exit("no seccomp: " + os.strerror(ctypes.get_errno()))
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of the system calls")
+@pytest.mark.parametrize("refused", ["285", "285,28"], ids=["fallocate", "fallocate and madvise"])
+def test_fallocate_refused(tmp_path, spartito, refused):
+    (tmp_path / "p.py").write_text("def leaf(): pass\nfor i in range(50000): leaf()\nprint(i)\n")
+    words = [str(word) for word in (*spartito, "run", "-q", "--trace", "-o", "x", "--", sys.executable, "p.py")]
+    done = subprocess.run([sys.executable, "-c", REFUSE, refused, *words], cwd=tmp_path, capture_output=True, text=True)
+    if "no seccomp" in done.stderr:
+        pytest.skip(done.stderr)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "49999\n", "")
+    model, counts = visits(tmp_path)
+    assert counts["__main__:leaf"] == 50000 and not model.info()["problems"]
+
+
+@pytest.mark.parametrize("mode", ["--no-trace", "--trace", "--memory-profile", "--waits", "--lines=*"])
+def test_a_killed_program_ran_until_it_was_killed(tmp_path, spartito, mode):
+    (tmp_path / "p.py").write_text("""
+import os, threading, time
+lock = threading.Lock()
+lock.acquire()
+def blocked(): lock.acquire()
+threading.Thread(target=blocked, daemon=True).start()
+before = time.monotonic()
+os.system("sleep 1; kill -9 " + str(os.getpid()))
+""")
+    words = [*spartito, "run", "-q", mode, "-o", "x", "--", sys.executable, "p.py"]
+    assert subprocess.run(words, cwd=tmp_path, capture_output=True).returncode == -signal.SIGKILL
+    model = analyse.Model(str(tmp_path / "x"))
+    info = model.info()
+    assert [p["end"] for p in info["processes"]] == ["abrupt"] and not info["problems"]
+    assert info["end"] - info["begin"] >= 1 and all(p["stop"] - p["begin"] >= 1 for p in info["processes"])
+    assert all(place["end"] - info["processes"][0]["begin"] >= 1 for place in info["locations"])
+    if mode == "--waits":
+        assert max(row["time"] for row in model.locks()["waits"]) >= 0.9

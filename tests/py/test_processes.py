@@ -337,3 +337,69 @@ def test_info_shows_the_family(experiment, spartito):
     assert [p["parent"] for p in said["processes"]] == [None, 0, 0] and said["launcher"]["job"] == "4711"
     assert all(p["meta"]["job"] == "4711" and p["host"] == os.uname().nodename for p in said["processes"])
     assert [(c["parent"], c["process"]) for c in said["children"]] == [(0, 1), (0, 2), (1, None)]
+
+
+def forks(before):
+    """A program that forks three children, each of which calls leaf() once."""
+    return f"""
+        import resource
+        {before}
+        for i in range(3):
+            if os.fork() == 0:
+                leaf()
+                os._exit(0)
+            os.wait()
+        """
+
+
+def test_fork_without_a_descriptor(experiment):
+    x = experiment(forks("resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16)); full = []\n"
+                         "        try:\n"
+                         "            while True: full.append(os.dup(0))\n"
+                         "        except OSError: pass"))
+    assert (x.status, x.stderr) == (0, "")
+    assert x.visits("leaf") == 3 and len(x.processes) == 4 and losses.sentences(x.info) == []
+
+
+@pytest.mark.parametrize("before, why", [
+    ("os.chroot('.')", "No such file or directory"),
+    ("os.setuid(65534)", "Permission denied"),
+    ("resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048))", "File too large"),
+], ids=["chroot", "setuid", "file size"])
+def test_children_without_a_file_are_counted(experiment, spartito, before, why):
+    if "FSIZE" not in before and os.geteuid():
+        pytest.skip("only root may do that")
+    x = experiment(forks(before))
+    assert x.status == 0 and len(x.processes) == 1
+    assert losses.sentences(x.info) == [f"3 child processes not recorded: {why}"]
+    for verb in ("report", "info"):
+        done = run(spartito, verb, x.path)
+        assert done.returncode == 0 and f"3 child processes not recorded: {why}" in done.stderr + done.stdout
+    assert run(spartito, "merge", x.path).returncode == 0
+    assert analyse.Model(str(x.path)).info()["processes"] == x.processes
+    run(spartito, "convert", "--to", "json", "-o", x.path.parent / "x.json", x.path)
+    lost = json.loads((x.path.parent / "x.json").read_text())["processes"][0]
+    assert (lost["lost"]["children"], lost["lost_children_reason"]) == (3, why)
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the number of the system call")
+@pytest.mark.parametrize("how", ["--trace", "--no-trace"])
+def test_raw_clone_leaves_the_parent_alone(experiment, how):
+    x = experiment("""
+        import ctypes
+        def work():
+            for i in range(20000): leaf()
+        def main():
+            for k in range(3):
+                pid = ctypes.CDLL(None).syscall(56, signal.SIGCHLD, 0, 0, 0, 0)
+                for i in range(5): work()
+                if pid == 0:
+                    os._exit(7)
+                print(os.WEXITSTATUS(os.waitpid(pid, 0)[1]))
+        main()
+        """, how)
+    assert (x.status, x.stdout, x.stderr) == (0, "7\n" * 3, "")
+    assert len(x.processes) == 1 and x.processes[0]["end"] == "normal"
+    said = "3 child processes not recorded: begun by a system call (clone)"
+    assert any(text.startswith(said) for text in losses.sentences(x.info))
+    assert x.visits("leaf") > 299000  # both may count at once until the child is noticed

@@ -12,6 +12,10 @@ from spartito.rundir import Directory, Found
 from spartito.say import Refused, complain, reason, say
 from spartito.settings import Value, resolve, strange_variables, uncounted
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from spartito._analyse import Model
+
 HELPERS, THEMSELVES = 0.3, 10.0  # seconds for processes that may end soon, and for those that are sure to
 THEIRS = (b"resource_tracker", b"forkserver")  # what they run, of multiprocessing and of joblib
 USAGE = 2
@@ -206,7 +210,7 @@ def finish(directory: Directory, found: Found, texts: dict[str, str], said: list
     if texts["quiet"] == "1":  # else the summary says so
         for text in found.errors:
             complain("a process was not recorded: " + text)
-    if silent and not texts["lines"] and texts["lines_only"] != "1":
+    if silent and not texts["lines"] and texts["lines_only"] != "1" and "+" not in texts["filter"]:
         return
     from spartito._analyse import Model
 
@@ -216,7 +220,9 @@ def finish(directory: Directory, found: Found, texts: dict[str, str], said: list
 
         for line in linepatterns.unmatched(model, texts["lines"].split("\n"), directory.command):
             complain(line)
-    elif texts["lines_only"] == "1" and not model.lines():
+    for line in unincluded(model, texts, directory):
+        complain(line)
+    if not texts["lines"] and texts["lines_only"] == "1" and not model.lines():
         complain("--lines-only: no call was recorded, and no line: name functions by --lines, or mark them with @spartito.lines")
     if texts["quiet"] != "1":
         from spartito import summary
@@ -232,6 +238,15 @@ def finish(directory: Directory, found: Found, texts: dict[str, str], said: list
 
         if pyramid.is_large(model):
             pyramid.make_apart(model, directory.path, texts["quiet"] == "1")
+
+
+def unincluded(model: Model, texts: dict[str, str], directory: Directory) -> list[str]:
+    """What --include asked for and nothing matched. What allocates or waits has its call paths in any case."""
+    if "+" not in texts["filter"] or texts["lines_only"] == "1" or texts["calls"] != "1":
+        return []
+    from spartito import linepatterns
+
+    return linepatterns.not_included(model, texts["filter"].split("\n"), directory.command)
 
 
 def _may_sum_up(texts: dict[str, str], directory: Directory) -> bool:
