@@ -111,12 +111,16 @@ def decorate(name: str | None, function: Function, group: str | None = None, its
     return decorated
 
 
-def manage(manager: AbstractContextManager[Any], function: Function) -> Function:
-    """function within `with manager:` for each call during a measurement."""
+def manage(manager: AbstractContextManager[Any], function: Function, always: bool = False) -> Function:
+    """function within `with manager:` for each call during a measurement, or always."""
     if not callable(function):
         raise TypeError(f"{type(manager).__name__}() decorates functions, not {type(function).__name__}")
-    decorated: Function = _unrecorded(_within, manager, function, _measure.active, "managed")
+    decorated: Function = _unrecorded(_within, manager, function, _always if always else _measure.active, "managed")
     return decorated
+
+
+def _always() -> bool:
+    return True
 
 
 def _unrecorded(work: Callable[..., Any], *arguments: Any) -> Any:
