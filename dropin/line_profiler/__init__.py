@@ -1,64 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What programs import of line_profiler, over Spartito: `profile` records lines under `spartito-kernprof` and does nothing else."""
+"""What programs import of line_profiler, over Spartito. Under `spartito-kernprof`, `profile` and LineProfiler are its own; in any
+other run they record where the program, LINE_PROFILE=1 or --line-profile asks for it."""
 
 from __future__ import annotations
 
-import builtins
+import os
 
-from spartito.kernprof.inside import LineProfiler, Profiler
+from spartito.kernprof import alone, inside
+from spartito.kernprof.alone import GlobalProfiler
 
-from line_profiler.line_profiler import LineStats, load_stats
+from line_profiler.line_profiler import LineStats, load_stats, show_func, show_text
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import Any, TypeVar
+# of the package whose interface this is; Spartito's own is spartito.__version__
+__version__ = "5.1.0"
+__all__ = ["GlobalProfiler", "LineProfiler", "LineStats", "__version__", "load_stats", "profile", "show_func", "show_text"]
 
-    from typing_extensions import Self
-
-    Function = TypeVar("Function")
-
-__all__ = ["LineProfiler", "LineStats", "load_stats", "profile"]
-
-
-class _Profile:
-    """The decorator to be imported: that of the builtins in a run of kernprof; in any other run functions stay as they are."""
-
-    @property
-    def _profile(self) -> Profiler | None:
-        found = getattr(builtins, "profile", None)
-        return found if isinstance(found, Profiler) else None
-
-    @property
-    def enabled(self) -> bool:
-        return self._profile is not None
-
-    def __call__(self, func: Function) -> Function:
-        profiler: Any = self._profile
-        return func if profiler is None else profiler(func)
-
-    def enable(self, output_prefix: str | None = None) -> None:
-        profiler = self._profile
-        if profiler is not None:
-            profiler.enable()
-
-    def disable(self) -> None:
-        profiler = self._profile
-        if profiler is not None:
-            profiler.disable()
-
-    def __enter__(self) -> Self:
-        profiler = self._profile
-        if profiler is not None:
-            profiler.enable_by_count()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        profiler = self._profile
-        if profiler is not None:
-            profiler.disable_by_count()
-
-
-profile = _Profile()
+LineProfiler: type[inside.LineProfiler] = inside.LineProfiler if inside.VARIABLE in os.environ else alone.LineProfiler
+profile = GlobalProfiler()

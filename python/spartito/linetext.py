@@ -66,7 +66,7 @@ def _cells(line: tuple[int, int, int], total: int, scale: float) -> tuple[str, s
     return texts[0], texts[1], texts[2], f"{100 * time / total:5.1f}" if total else ""
 
 
-def _function(f: Timed, sources: Sources, unit: float) -> Iterator[str]:
+def function(f: Timed, sources: Sources, unit: float) -> Iterator[str]:
     total = f.time
     yield f"Total time: {total * OWN_UNIT:g} s"
     source = sources.of(f.file).lines
@@ -110,7 +110,7 @@ def text(
     yield ""
     for f in functions if details else ():
         if f.hits or not skip_zero:
-            yield from _function(f, sources, unit)
+            yield from function(f, sources, unit)
     if summarize:
         for f in functions:
             if f.time or not skip_zero:

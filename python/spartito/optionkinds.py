@@ -79,11 +79,11 @@ class Verb:
         return None
 
 
-def near(word: str, words: list[str]) -> str:
-    """'; did you mean X?' or nothing."""
+def near(word: str, words: list[str], likeness: float = 0.6) -> str:
+    """'; did you mean X?' or nothing. likeness: from 0 to 1, how much of both has to be the same."""
     from difflib import get_close_matches
 
-    found = get_close_matches(word, words, 1, 0.6)
+    found = get_close_matches(word, words, 1, likeness)
     return "; did you mean " + found[0] + "?" if found else ""
 
 

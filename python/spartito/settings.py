@@ -8,6 +8,10 @@ import sys
 
 from spartito.options import Usage, near
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 class Setting:
     """One row of the table. recorded: the measured process reads it as SPARTITO_NAME."""
@@ -76,11 +80,13 @@ SETTINGS = (
     Setting("mpi", "--mpi", "mpi", "auto"),
 )
 # variables of ours that are no settings of the command line
-OTHERS = ("SPARTITO_EXPERIMENT", "SPARTITO_SCOREP", "SPARTITO_OMNITRACE", "SPARTITO_INSTRUMENT", "SPARTITO_SAMPLER",
+OTHERS = ("SPARTITO_EXPERIMENT", "SPARTITO_SCOREP", "SPARTITO_SCOREP_PROGRAM", "SPARTITO_OMNITRACE", "SPARTITO_INSTRUMENT",
+          "SPARTITO_SAMPLER",
           "SPARTITO_SAMPLING", "SPARTITO_PROFILE_DEPTH", "SPARTITO_CLOCK",
           "SPARTITO_CC", "SPARTITO_CXX", "SPARTITO_FC", "SPARTITO_WRAPPER", "SPARTITO_MACHINE",
           "SPARTITO_EXECUTABLE", "SPARTITO_INSTRUMENTER_FILE", "SPARTITO_OMNITRACE_CONFIG",
-          "SPARTITO_KERNPROF", "SPARTITO_KERNPROF_SETUP")  # fmt: skip
+          "SPARTITO_KERNPROF", "SPARTITO_KERNPROF_SETUP", "SPARTITO_VIEW", "SPARTITO_VIEW_TOKEN",
+          "SPARTITO_KERNEL_MEMORY", "SPARTITO_KERNEL_PRELOAD")  # fmt: skip
 LABELS = ("args", "file", "path", "line")
 TRUE = ("1", "true", "yes", "on")
 FALSE = ("0", "false", "no", "off", "")
@@ -341,13 +347,16 @@ def _project() -> tuple[str, dict[str, object]]:
     return path, flat
 
 
-def strange_variables() -> list[str]:
+def strange_variables(environment: Mapping[str, str] | None = None) -> list[str]:
     """Lines about SPARTITO_* variables that nothing reads but that look like one that is read."""
+    prefix = "SPARTITO_"
     known = [s.variable for s in SETTINGS]
     lines = []
-    for name in os.environ:
-        if name.startswith("SPARTITO_") and name not in known and name not in OTHERS:
-            hint = near(name, known)
+    for name in sorted(os.environ if environment is None else environment):
+        if name.startswith(prefix) and name not in known and name not in OTHERS:
+            # what all of them begin with is no likeness
+            tails = [variable[len(prefix) :] for variable in known]
+            hint = near(name[len(prefix) :], tails).replace("mean ", "mean " + prefix)
             if name in ("SPARTITO_INCLUDE", "SPARTITO_EXCLUDE"):
                 hint = "; SPARTITO_FILTER holds both, as lines of +PATTERN and -PATTERN"
             lines.append(f"the variable {name} is not known and not used{hint}")

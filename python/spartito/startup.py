@@ -37,10 +37,27 @@ def run_file(file: str) -> None:
     exec(code, {"__name__": "scorep_instrumenter_file", "__file__": file, "__builtins__": __builtins__})
 
 
-def begin() -> None:
+def before() -> None:
+    """Ahead of the measurement: what is done here is in no result."""
+    parent, sep, directory = os.environ.pop("SPARTITO_SCOREP_PROGRAM", "").partition(":")
+    if sep and parent == str(os.getppid()):
+        _find_dropins()
+        try:
+            from spartito.scorep import loaded
+
+            loaded.load(directory)
+        except Exception:
+            pass  # the program's own import will meet the same error
+
+
+def _find_dropins() -> None:
     this = sys.modules[__name__]
     if this not in sys.meta_path:
         sys.meta_path.append(this)
+
+
+def begin() -> None:
+    _find_dropins()
     if "SPARTITO_KERNPROF" in os.environ or "SPARTITO_KERNPROF_SETUP" in os.environ:
         from spartito.kernprof import inside
 

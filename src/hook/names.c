@@ -351,13 +351,23 @@ char *sp_names_file(PyCodeObject *code)
 	return s;
 }
 
+/* The bindings always have importlib imported, which gives its frozen halves these names. Owned. */
+static char *module_as_scorep(struct sp_python_text module)
+{
+	if (!strcmp(module.p, "_frozen_importlib"))
+		return strdup("importlib._bootstrap");
+	if (!strcmp(module.p, "_frozen_importlib_external"))
+		return strdup("importlib._bootstrap_external");
+	return copy_of(module);
+}
+
 /* All cells of a notebook are of one module; which one it was says more. Owned. */
 static char *module_in(struct sp_python_text module, const char *file)
 {
 	const bool is = file && !sp_process.settings.scorep && sp_names_is_cell(file) && !strcmp(module.p, "__main__");
 	if (is)
 		return strdup(file);
-	return sp_process.settings.scorep ? copy_of(module) : strdup(sp_module_name(module.p));
+	return sp_process.settings.scorep ? module_as_scorep(module) : strdup(sp_module_name(module.p));
 }
 
 static unsigned code_flags(const PyCodeObject *code)

@@ -61,8 +61,10 @@ void sp_mpi_connected(struct sp_mpi_call *c, MPI_Comm comm, enum sp_mpi_comm_ori
 	uint32_t id = 0;
 	if (c->result == MPI_SUCCESS)
 		id = enter(c, c->region, *made, global(comm), origin, (uint32_t)tag);
+	/* both groups wait for each other in MPI_Intercomm_create; what is spawned is not there yet */
 	const uint32_t own = sp_mpi_comm_known_id(comm);
-	sp_mpi_handles_end(c, own ? own : id, SP_MPI_CREATE_HANDLE);
+	const bool both = origin == SP_COMM_INTER && id;
+	sp_mpi_handles_end(c, own && !both ? own : id, SP_MPI_CREATE_HANDLE);
 }
 
 void sp_mpi_met(struct sp_mpi_call *c, const MPI_Comm *made)

@@ -105,7 +105,8 @@ static void put_model_region(struct sp_out *out, uint32_t id, const struct sp_re
 	                                    [SP_SCOREP_COLL_OTHER] = "other collective",
 	                                    [SP_SCOREP_RMA] = "rma",
 	                                    [SP_SCOREP_ATOMIC] = "atomic",
-	                                    [SP_SCOREP_ALLOCATE] = "allocate"};
+	                                    [SP_SCOREP_ALLOCATE] = "allocate",
+	                                    [SP_SCOREP_DEALLOCATE] = "deallocate"};
 	static const char *const paradigms[] = {[SP_SCOREP_USER] = "user",
 	                                        [SP_SCOREP_MEASUREMENT] = "measurement",
 	                                        [SP_SCOREP_COMPILER] = "compiler",

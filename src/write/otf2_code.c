@@ -33,7 +33,8 @@ static void define_regions(struct sp_otf2 *a)
 	                                        [SP_SCOREP_COLL_OTHER] = OTF2_REGION_ROLE_COLL_OTHER,
 	                                        [SP_SCOREP_RMA] = OTF2_REGION_ROLE_RMA,
 	                                        [SP_SCOREP_ATOMIC] = OTF2_REGION_ROLE_ATOMIC,
-	                                        [SP_SCOREP_ALLOCATE] = OTF2_REGION_ROLE_ALLOCATE};
+	                                        [SP_SCOREP_ALLOCATE] = OTF2_REGION_ROLE_ALLOCATE,
+	                                        [SP_SCOREP_DEALLOCATE] = OTF2_REGION_ROLE_DEALLOCATE};
 	static const OTF2_Paradigm paradigms[] = {[SP_SCOREP_USER] = OTF2_PARADIGM_USER,
 	                                          [SP_SCOREP_MEASUREMENT] = OTF2_PARADIGM_MEASUREMENT_SYSTEM,
 	                                          [SP_SCOREP_COMPILER] = OTF2_PARADIGM_COMPILER,

@@ -121,19 +121,24 @@ static bool begins(struct sp_str name, const char *with)
 static enum sp_scorep_role role_of_mpi(const struct sp_region *r)
 {
 	static const enum sp_scorep_role roles[SP_MPI_ROLES] = {
-	    [SP_MPI_OTHER] = SP_SCOREP_FUNCTION,           [SP_MPI_POINT2POINT] = SP_SCOREP_POINT2POINT,
-	    [SP_MPI_BARRIER] = SP_SCOREP_BARRIER,          [SP_MPI_ONE2ALL] = SP_SCOREP_ONE2ALL,
-	    [SP_MPI_ALL2ONE] = SP_SCOREP_ALL2ONE,          [SP_MPI_ALL2ALL] = SP_SCOREP_ALL2ALL,
-	    [SP_MPI_COLL_OTHER] = SP_SCOREP_COLL_OTHER,    [SP_MPI_RMA] = SP_SCOREP_RMA,
-	    [SP_MPI_FILE_IO] = SP_SCOREP_FILE_IO_METADATA, [SP_MPI_ATOMIC] = SP_SCOREP_ATOMIC,
+	    [SP_MPI_OTHER] = SP_SCOREP_FUNCTION,        [SP_MPI_POINT2POINT] = SP_SCOREP_POINT2POINT,
+	    [SP_MPI_BARRIER] = SP_SCOREP_BARRIER,       [SP_MPI_ONE2ALL] = SP_SCOREP_ONE2ALL,
+	    [SP_MPI_ALL2ONE] = SP_SCOREP_ALL2ONE,       [SP_MPI_ALL2ALL] = SP_SCOREP_ALL2ALL,
+	    [SP_MPI_COLL_OTHER] = SP_SCOREP_COLL_OTHER, [SP_MPI_RMA] = SP_SCOREP_RMA,
+	    [SP_MPI_FILE_IO] = SP_SCOREP_FUNCTION,      [SP_MPI_ATOMIC] = SP_SCOREP_ATOMIC,
 	    [SP_MPI_ALLOCATE] = SP_SCOREP_ALLOCATE};
 	static const char *const data[] = {"MPI_File_read", "MPI_File_iread", "MPI_File_write", "MPI_File_iwrite",
 	                                   "MPI_File_sync"};
+	/* To Score-P the rest (sizes, views, positions) are plain functions. */
+	static const char *const metadata[] = {"MPI_File_open", "MPI_File_close", "MPI_File_delete", "MPI_File_seek"};
 
+	for (size_t i = 0; r->role == SP_MPI_FILE_IO && i < sizeof metadata / sizeof *metadata; i++)
+		if (begins(r->qualname, metadata[i]))
+			return SP_SCOREP_FILE_IO_METADATA;
 	for (size_t i = 0; r->role == SP_MPI_FILE_IO && i < sizeof data / sizeof *data; i++)
 		if (begins(r->qualname, data[i]))
 			return SP_SCOREP_FILE_IO;
-	return roles[r->role];
+	return begins(r->qualname, "MPI_Free_mem") ? SP_SCOREP_DEALLOCATE : roles[r->role];
 }
 
 struct sp_scorep_region sp_scorep_region(const struct sp_region *r)

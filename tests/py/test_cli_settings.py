@@ -67,6 +67,7 @@ def test_include_first_means_nothing_else(spartito, tmp_path):
 def test_unknown_variable_is_named(spartito, tmp_path):
     _, said = config(spartito, tmp_path, SPARTITO_MEMROY="1G")
     assert "SPARTITO_MEMROY is not known and not used; did you mean SPARTITO_MEMORY?" in said
+    assert "SPARTITO_XYZZY is not known and not used\n" in config(spartito, tmp_path, SPARTITO_XYZZY="1")[1]
     assert "SPARTITO_FILTER holds both" in config(spartito, tmp_path, SPARTITO_EXCLUDE="json")[1]
 
 

@@ -115,3 +115,114 @@ def test_what_is_no_lprof_file(tmp_path, capsys):
     assert main([]) == 2 and main(["-u", "0", "x"]) == 2 and main(["--nonsense", "x"]) == 2
     assert main([str(tmp_path / "none")]) == 1
     assert isinstance(LineStats({}, 1.0), LineStats)
+
+
+EXPLICIT = """\
+from line_profiler import profile
+
+@profile
+def fib(n):
+    a, b = 0, 1
+    for _ in range(n):
+        a, b = b, a + b
+    return a
+
+fib(10)
+"""
+
+
+def alone(place, source, *words, **variables):
+    """A program that imports line_profiler of the drop-in, started by nothing of ours."""
+    (place / "script.py").write_text(source, encoding="utf-8")
+    env = {**clean(), "PYTHONPATH": str(DROPIN), **variables}
+    done = subprocess.run([sys.executable, "script.py", *words], cwd=place, capture_output=True, encoding="utf-8", env=env)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "variables", "source"),
+    [
+        ((), {"LINE_PROFILE": "1"}, EXPLICIT),
+        (("--line-profile",), {}, EXPLICIT),
+        ((), {}, EXPLICIT.replace("import profile\n", "import profile\nprofile.enable()\n")),
+    ],
+)
+def test_explicit_profile_writes_when_the_program_ends(tmp_path, words, variables, source):
+    said = alone(tmp_path, source, *words, **variables)
+    first = source[: source.index("@profile")].count("\n") + 1
+    stats = load_stats(tmp_path / "profile_output.lprof")
+    hits = {key[2]: {line: n for line, n, _ in lines} for key, lines in stats.timings.items()}
+    assert hits == {"fib": {first + 2: 1, first + 3: 11, first + 4: 10, first + 5: 1}}
+    assert "a, b = b, a + b" in (tmp_path / "profile_output.txt").read_text()
+    assert len(list(tmp_path.glob("profile_output*"))) == 3 and "Wrote profile results to profile_output.txt\n" in said
+
+
+
+@pytest.mark.parametrize("variables", [{}, {"LINE_PROFILE": "0"}])
+def test_explicit_profile_that_nobody_asked_for(tmp_path, variables):
+    assert alone(tmp_path, EXPLICIT, **variables) == "" and not list(tmp_path.glob("profile_output*"))
+
+
+OWN = """\
+import asyncio, functools, io, sys
+from line_profiler import LineProfiler, load_stats
+from line_profiler.line_profiler import show_func, show_text
+from kernprof import ContextualProfile
+
+lp = LineProfiler()
+
+def plain(n):
+    return n + 1
+
+def steps():
+    got = yield 1
+    yield got
+
+@lp
+class Grid:
+    @property
+    def size(self):
+        return 3
+
+    @staticmethod
+    def static():
+        return 4
+
+assert lp.last_time == {} and lp(plain) is not plain and lp.enable_count == 0
+wrapped = lp(plain)
+assert lp(wrapped) is wrapped and wrapped(1) == 2
+plain(1)  # not enabled: not recorded
+generator = lp(steps)()
+assert next(generator) == 1 and lp.enable_count == 0 and generator.send(7) == 7
+assert Grid().size == 3 and Grid.static() == 4 and lp(functools.partial(plain, 5))() == 6
+with lp:
+    plain(1)
+
+@lp
+def now():
+    return {code.co_name for code in lp.last_time}
+
+assert now() == {"now"} and lp.last_time == {}
+hits = {key[2]: sorted(n for _, n, _ in lines) for key, lines in lp.get_stats().timings.items()}
+assert hits == {"plain": [3], "steps": [1, 1], "Grid.size": [1], "Grid.static": [1], "now": [1]}, hits
+other = LineProfiler(plain)
+assert other.functions == [plain] and other.code_map == {plain.__code__: {}}
+lp.dump_stats("own.lprof")
+assert load_stats("own.lprof") == lp.get_stats() and type(lp.get_stats()).__module__ == "line_profiler.line_profiler"
+out = io.StringIO()
+show_func("script.py", 8, "plain", [(9, 3, 5)], 1e-9, stream=out)
+assert "return n + 1" in out.getvalue() and "Function: plain at line 8" in out.getvalue()
+show_text({}, 1e-6, stream=sys.stdout)
+calls = ContextualProfile()
+assert calls(plain)(1) == 2 and calls.enable_count == 0
+with calls:
+    assert calls.enable_count == 1
+assert "plain" in str([entry.code for entry in calls.getstats()])
+"""
+
+
+def test_a_line_profiler_of_the_program(tmp_path):
+    assert alone(tmp_path, OWN) == "Timer unit: 1e-06 s\n\n"
+    if line_profiler := pytest.importorskip("line_profiler"):
+        assert type(line_profiler.load_stats(str(tmp_path / "own.lprof"))).__module__.startswith("line_profiler")

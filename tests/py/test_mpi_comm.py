@@ -61,6 +61,11 @@ PARENTS = {
 
 def test_life(mpi):  # noqa: F811
     ranks = mpi.measured(4, LIFE).ranks
+    for rank in ranks:
+        # both groups make it together: the collective is one of the new communicator, as Score-P has it
+        inter = next(c for c in rank.communicators().values() if c.name == "inter")
+        ((*_, end),) = rank.of("MPI_Intercomm_create")
+        assert half(end[1])[0] == inter.id
     comms = [{c.name: c for c in rank.communicators().values() if c.name} for rank in ranks]
     numbers = {}
     for name, members in MEMBERS.items():

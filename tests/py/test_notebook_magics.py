@@ -117,6 +117,13 @@ def test_what_cannot_be_done_is_one_line(kernel, line, said):
     assert cell.status == "error" and said in cell.stderr and cell.stderr.count("\n") <= 2 and kernel.ok("1").value == "1"
 
 
+def test_a_misspelt_variable_is_said_once(kernel):
+    kernel.ok("import os\nos.environ['SPARTITO_MEMROY'] = '1G'")
+    said = "spartito: the variable SPARTITO_MEMROY is not known and not used; did you mean SPARTITO_MEMORY?\n"
+    assert kernel.ok("%%spartito\nf(1);").stderr == said and kernel.ok("%%spartito\nf(1);").stderr == ""
+    kernel.ok("del os.environ['SPARTITO_MEMROY']")
+
+
 def test_defaults_of_the_session(kernel):
     kernel.ok("%spartito_config --trace --exclude 'In*:f'")
     shown = kernel.ok("%spartito_config").stdout

@@ -47,6 +47,16 @@ def test_what_cannot_be_understood_is_one_line(kernel, code, said):
     assert kernel.ok("'goes on'").value == "'goes on'"
 
 
+def test_variables_without_effect_are_said_once(kernel):
+    names = ["SCOREP_SUBSTRATE_PLUGINS", "SCOREP_ENABLE_TRACE", "SPARTITO_MEMROY"]
+    kernel.ok("%%scorep_env\n" + "\n".join(name + "=1" for name in names))
+    said = kernel.ok("%%execute_with_scorep\n1").stderr
+    assert "scorep: SCOREP_SUBSTRATE_PLUGINS has no effect here\n" in said and said.count("\n") == 3
+    assert "; did you mean SCOREP_ENABLE_TRACING?\n" in said and "; did you mean SPARTITO_MEMORY?\n" in said
+    assert kernel.ok("%%execute_with_scorep\n1").stderr == ""
+    kernel.ok(f"import os\nfor name in {names}:\n    del os.environ[name]")
+
+
 @pytest.mark.parametrize("magic", ["finalize_multicellmode", "abort_multicellmode", "end_writefile", "abort_writefile"])
 def test_modes_that_were_not_entered(kernel, magic):
     cell = kernel.ok("%%" + magic)

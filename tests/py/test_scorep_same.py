@@ -188,3 +188,33 @@ def test_one_metric_value_before_each_enter_and_leave(experiment):
     events = [line.split() for line in lines if line.startswith(("METRIC", "ENTER", "LEAVE"))]
     for metric, event in zip(events[::2], events[1::2]):
         assert metric[0] == "METRIC" and event[0] in ("ENTER", "LEAVE") and metric[1:3] == event[1:3]
+
+
+# what the launcher of the bindings has imported before the program, and what the program is the first to import
+IMPORTS = """\
+import importlib, threading, tempfile, subprocess, random, scorep
+import decimal_of_mine
+
+@scorep.user.region("marked")
+def decorated(): pass
+
+decorated()
+"""
+
+
+def test_what_the_launcher_has_imported_is_not_recorded(tmp_path):
+    """The same program under the bindings 4.5.1: its only imports are those below."""
+    (tmp_path / "decimal_of_mine.py").write_text("def late(): pass\nimport atexit\natexit.register(late)\nlate()\n")
+    # the program's own module of a name that the launcher knows, too, stays its own
+    (tmp_path / "random.py").write_text("mine = True\n")
+    visits, _, _ = profile_of(measured(tmp_path, IMPORTS))
+    found = "__main__:<module>/importlib._bootstrap:_find_and_load"
+    assert visits[found] == (2,), "random and decimal_of_mine"
+    modules = {path.split("/")[-1] for path in visits if path.endswith(":<module>")}
+    assert modules == {"__main__:<module>", "random:<module>", "decimal_of_mine:<module>"}
+    assert not [path for path in visits if "_frozen_importlib" in path]
+    # neither what a decorator of ours does, nor what comes after the program's last line
+    assert {path for path in visits if path.count("/") < 2} - {""} == {
+        "__main__:<module>", found, "__main__:<module>/user:marked",
+    }  # fmt: skip
+    assert [n for path, n in visits.items() if path.endswith("decimal_of_mine:late")] == [(1,)]

@@ -160,3 +160,49 @@ def test_depth_of_the_profile(tmp_path):
         with pycubexr.CubexParser(str(experiment / "profile.cubex")) as cube:
             deepest.append(max(map(depth, cube.get_root_cnodes())))
     assert deepest[0] <= 13 and deepest[1] >= 51
+
+
+NO_VARIABLE = " is no variable of Score-P and has no effect"
+
+
+@pytest.mark.parametrize(
+    ("environment", "lines"),
+    [
+        ({"SCOREP_SUBSTRATE_PLUGINS": "x"}, ["SCOREP_SUBSTRATE_PLUGINS has no effect here"]),
+        ({"SCOREP_PROFILING_FORMAT": "thread", "SCOREP_PAGE_SIZE": "8k", "SCOREP_OPENMP_TARGET_BUFFERS": "1"},
+         ["SCOREP_OPENMP_TARGET_BUFFERS, SCOREP_PAGE_SIZE, SCOREP_PROFILING_FORMAT have no effect here"]),
+        ({"SCOREP_MEMORY_RECORDING": "yes"}, ["SCOREP_MEMORY_RECORDING has no effect here"]),
+        ({"SCOREP_ENABLE_TRACE": "1"}, [f"SCOREP_ENABLE_TRACE{NO_VARIABLE}; did you mean SCOREP_ENABLE_TRACING?"]),
+        ({"SCOREP_METRIC_RUSGAE": "all"}, [f"SCOREP_METRIC_RUSGAE{NO_VARIABLE}; did you mean SCOREP_METRIC_RUSAGE?"]),
+        ({"SCOREP_MPI_ENABLE_GRUOPS": "p2p"}, [f"SCOREP_MPI_ENABLE_GRUOPS{NO_VARIABLE}; did you mean SCOREP_MPI_ENABLE_GROUPS?"]),
+        ({"SCOREP_FOO": "1"}, [f"SCOREP_FOO{NO_VARIABLE}"]),
+        ({"SPARTITO_MEMROY": "1G"},
+         ["the variable SPARTITO_MEMROY is not known and not used; did you mean SPARTITO_MEMORY?"]),
+        ({"SPARTITO_XYZZY": "1"}, ["the variable SPARTITO_XYZZY is not known and not used"]),
+        # nothing is asked for, or not from the measurement
+        ({"SCOREP_MEMORY_RECORDING": "off", "SCOREP_PAGE_SIZE": "", "SCOREP_WRAPPER": "off", "SCOREP_ROOT": "/opt/scorep",
+          "SCOREP_PYTHON_BINDINGS_INITIALISED": "true", "SPARTITO_TRACE": "0"}, []),
+    ],
+)  # fmt: skip
+def test_what_is_set_in_vain(environment, lines):
+    from spartito.scorep.variables import Variables
+
+    assert Variables(environment).notes == lines
+
+
+def test_variables_in_vain_are_said_once(tmp_path):
+    env = {"SCOREP_SUBSTRATE_PLUGINS": "x", "SCOREP_ENABLE_TRACE": "1", "SPARTITO_MEMROY": "1G"}
+    said = (
+        "scorep: SCOREP_SUBSTRATE_PLUGINS has no effect here\n"
+        f"scorep: SCOREP_ENABLE_TRACE{NO_VARIABLE}; did you mean SCOREP_ENABLE_TRACING?\n"
+        "scorep: the variable SPARTITO_MEMROY is not known and not used; did you mean SPARTITO_MEMORY?\n"
+    )
+    measured(tmp_path, "import scorep; scorep.register()", env=env, stderr=said)
+    program(tmp_path, "import scorep; scorep.register()")
+    import subprocess
+    import sys
+
+    from scorep_helpers import environment
+
+    done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, env=environment(**env), capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, said)

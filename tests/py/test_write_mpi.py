@@ -78,6 +78,20 @@ def test_regions(archive):
     assert archive.of("GROUP", 'Name: "MPI"', "Type: REGIONS", "6 Members")
 
 
+def test_roles_of_what_concerns_files(tmp_path):
+    """As Score-P 8.4 has them. The name of one function in the files is made that of another, as long."""
+    name = b"MPI_File_write_all"
+    for other, role in (("MPI_File_sync", "FILE_IO"), ("MPI_File_seek", "FILE_IO_METADATA"), ("MPI_File_open", "FILE_IO_METADATA"),
+                        ("MPI_File_get_size", "FUNCTION"), ("MPI_File_set_view", "FUNCTION"), ("MPI_Free_mem", "DEALLOCATE")):  # fmt: skip
+        path = experiment(tmp_path / other)
+        for raw in Path(path, "raw").iterdir():
+            data = raw.read_bytes()
+            assert name in data
+            raw.write_bytes(data.replace(name, other.encode().ljust(len(name), b"_")))
+        found = converted(path, tmp_path / (other + ".out")).of("REGION", f'"{other}')
+        assert len(found) == 1 and f'Role: {role}, Paradigm: "MPI"' in found[0], (other, found)
+
+
 def test_messages(archive):
     kinds = [line.split(" ")[0] for line in archive.at(2) if re.match("MPI_I?(SEND|RECV|REQ)|ENTER|LEAVE", line)]
     assert kinds[1:12] == [

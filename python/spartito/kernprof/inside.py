@@ -76,8 +76,8 @@ def functions(thing: Any, seen: set[int] | None = None) -> list[FunctionType]:
     return functions(type(thing).__call__, seen)
 
 
-class Profiler:
-    """What both have: switching on and off by counting, and running code in between."""
+class Counted:
+    """Switching on and off by counting, as a context manager too."""
 
     def __init__(self) -> None:
         self.enable_count = 0
@@ -96,18 +96,22 @@ class Profiler:
             if self.enable_count == 0:
                 self._switch(False)
 
-    def enable(self, *arguments: object, **keywords: object) -> None:
-        self._switch(True)
-
-    def disable(self) -> None:
-        self._switch(False)
-
     def __enter__(self) -> Self:
         self.enable_by_count()
         return self
 
     def __exit__(self, *error: object) -> None:
         self.disable_by_count()
+
+
+class Profiler(Counted):
+    """What both have beside: running code in between."""
+
+    def enable(self, *arguments: object, **keywords: object) -> None:
+        self._switch(True)
+
+    def disable(self) -> None:
+        self._switch(False)
 
     def run(self, cmd: Any) -> Self:
         import __main__

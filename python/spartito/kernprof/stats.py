@@ -47,6 +47,22 @@ class LineStats:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __add__(self, other: LineStats) -> LineStats:
+        return _sum([self, other])
+
+    def to_file(self, filename: str | os.PathLike[str]) -> None:
+        with open(filename, "wb") as f:
+            pickle.dump(self, f, pickle.HIGHEST_PROTOCOL)
+
+    def print(self, stream: Any = None, **keywords: Any) -> None:
+        from spartito.kernprof.alone import show_text
+
+        show_text(self.timings, self.unit, stream=stream, **keywords)
+
+    @classmethod
+    def from_files(cls, file: str | os.PathLike[str], /, *files: str | os.PathLike[str]) -> LineStats:
+        return load_stats(file, *files)
+
 
 class _Loader(pickle.Unpickler):
     """Takes nothing from a file but LineStats."""
@@ -72,8 +88,10 @@ def load_stats(*paths: str | os.PathLike[str]) -> LineStats:
     for path in paths:
         with open(path, "rb") as f:
             loaded.append(_load(f, os.fspath(path)))
-    if len(loaded) == 1:
-        return loaded[0]
+    return loaded[0] if len(loaded) == 1 else _sum(loaded)
+
+
+def _sum(loaded: list[LineStats]) -> LineStats:
     sums: dict[tuple[str, int, str], dict[int, tuple[int, int]]] = {}
     for stats in loaded:
         for key, lines in stats.timings.items():

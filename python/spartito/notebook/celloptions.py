@@ -7,10 +7,10 @@ import io
 import shlex
 
 from spartito.notebook.cellpatterns import STATEMENTS, line_patterns, pattern, plain
-from spartito.notebook.measuring import Request
+from spartito.notebook.measuring import Request, not_said
 from spartito.options import Option, Usage, Verb, find_verb, option_text, parse
 from spartito.sampling import records_calls
-from spartito.settings import resolve, uncounted
+from spartito.settings import resolve, strange_variables, uncounted
 from spartito.verbs.run import with_memory, with_trace, without_effect
 
 TYPE_CHECKING = False
@@ -136,7 +136,7 @@ def request(given: dict[str, object], name: str) -> tuple[Request, list[str]]:
         sample_rate=texts["sample_rate"] if sampled else "",
         sample_native=texts["sample_native"] == "1",
     )
-    return made, uncounted(texts["metrics"]) if texts["metrics"] else []
+    return made, [*not_said(strange_variables()), *(uncounted(texts["metrics"]) if texts["metrics"] else [])]
 
 
 def help_text() -> str:

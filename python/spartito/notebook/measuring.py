@@ -316,3 +316,13 @@ def begin(request: Request) -> Unit:
 def tell(text: str) -> None:
     """A line below the cell."""
     print(f"spartito: {text}", file=sys.stderr, flush=True)
+
+
+_said: set[str] = set()
+
+
+def not_said(lines: list[str]) -> list[str]:
+    """Those that no earlier cell of this kernel said: what is the same for all cells is said once."""
+    new = [line for line in lines if line not in _said]
+    _said.update(new)
+    return new

@@ -14,6 +14,7 @@ from spartito.scorep.options import HELP, Asked, parse
 from spartito.scorep.variables import Variables
 
 INSTRUMENTER_FILE = "SPARTITO_INSTRUMENTER_FILE"
+PROGRAM = "SPARTITO_SCOREP_PROGRAM"
 
 
 def complain(text: str) -> None:
@@ -56,15 +57,24 @@ def flags() -> list[str]:
     return known
 
 
-def _environment(path: str, settings: dict[str, str], file: str) -> dict[str, str]:
+def _directory_of(command: list[str]) -> str:
+    """What the interpreter will put in front of sys.path."""
+    name = command[0]
+    if name.startswith("-"):
+        return os.getcwd()
+    return os.path.realpath(name) if os.path.isdir(name) else os.path.dirname(os.path.realpath(name))
+
+
+def _environment(path: str, settings: dict[str, str], asked: Asked) -> dict[str, str]:
     environment = dict(os.environ)
     for name in settings:
         environment["SPARTITO_" + name.upper()] = settings[name]
     environment["SPARTITO_EXPERIMENT"] = path
     environment.pop(INSTRUMENTER_FILE, None)
-    if file:
-        # only for the process that this one starts: its own children have another parent
-        environment[INSTRUMENTER_FILE] = f"{os.getpid()}:{file}"
+    # only for the process that this one starts: its own children have another parent
+    environment[PROGRAM] = f"{os.getpid()}:{_directory_of(asked.command)}"
+    if asked.file:
+        environment[INSTRUMENTER_FILE] = f"{os.getpid()}:{asked.file}"
     if path and settings["io"] == "1":
         from spartito import preload
 
@@ -77,7 +87,7 @@ def _verbose(asked: Asked, variables: Variables, path: str, preloaded: str) -> N
     for line in variables.configuration(path).splitlines():
         complain(line)
     complain(f"LD_PRELOAD is {preloaded}" if preloaded else "nothing is preloaded")
-    for line in (*asked.notes, *variables.notes):
+    for line in asked.notes:
         complain(line)
 
 
@@ -98,7 +108,9 @@ def _start(asked: Asked) -> int:
         complain("--keep-files: there are no temporary files")
     try:
         # an empty name: nothing is recorded, whatever runs around this run
-        environment = _environment(directory.path if measured else "", settings, asked.file)
+        environment = _environment(directory.path if measured else "", settings, asked)
+        for line in variables.notes if speaks else ():
+            complain(line)
         if speaks and (asked.verbose or variables.on("SCOREP_VERBOSE")):
             _verbose(asked, variables, directory.path, environment.get("LD_PRELOAD", ""))
         status = launch.run(command, environment, None if world or not measured else _prepare)

@@ -9,7 +9,7 @@ import sys
 
 from spartito import _measure
 from spartito.rundir import world_of
-from spartito.say import Refused
+from spartito.say import Refused, say
 from spartito.scorep import directory as place
 from spartito.scorep.variables import Variables
 
@@ -42,6 +42,8 @@ def _begin() -> None:
         directory = place.create(variables, command, False, world_of(command))
     except Refused as e:
         raise OSError(str(e)) from None
+    for line in variables.notes:
+        say("scorep: " + line)
     if variables.on("SCOREP_ENABLE_PROFILING") or variables.on("SCOREP_ENABLE_TRACING"):
         try:
             _measure.start(directory.path, variables.settings(instrument=True, io=None, mpi=False))

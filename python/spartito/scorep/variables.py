@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 
+from spartito.options import near
 from spartito.say import Refused
 from spartito.scorep import filters
-from spartito.settings import mpi_groups
+from spartito.settings import mpi_groups, strange_variables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 TRUE = ("true", "yes", "on")
 FALSE = ("false", "no", "off")
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+PREFIX = "SCOREP_"
 SMALLEST = 256 << 10  # bytes of memory: the recorder's own limit
 TIMERS = {"tsc": "tsc", "gettimeofday": "monotonic", "clock_gettime": "monotonic"}
 RUSAGE = (
@@ -55,32 +57,29 @@ RECORDED_NOT = (
     ("SCOREP_ENABLE_UNWINDING", "bool", "false"),
     ("SCOREP_SAMPLING_EVENTS", "text", ""),
 )
-# Score-P's other variables, by the beginning of their names
+# Score-P's other variables, by name (Score-P 8 and 9), and by the beginning of their names for those of its adapters
 KNOWN = (
-    "SCOREP_PAGE_SIZE",
-    "SCOREP_FORCE_CFG_FILES",
-    "SCOREP_ENABLE_SYSTEM_TREE_SEQUENCE_DEFINITIONS",
-    "SCOREP_PROFILING_",
-    "SCOREP_TRACING_",
-    "SCOREP_SUBSTRATE_PLUGINS",
-    "SCOREP_METRIC_",
-    "SCOREP_SAMPLING_",
-    "SCOREP_LIBWRAP_",
-    "SCOREP_TOPOLOGY_",
-    "SCOREP_SELECTIVE_CONFIG_FILE",
-    "SCOREP_MPI_",
-    "SCOREP_SHMEM_",
-    "SCOREP_CUDA_",
-    "SCOREP_HIP_",
-    "SCOREP_OPENCL_",
-    "SCOREP_OPENACC_",
-    "SCOREP_OPENMP_",
-    "SCOREP_OMPT_",
-    "SCOREP_KOKKOS_",
-    "SCOREP_ONLINEACCESS_",
-    "SCOREP_WRAPPER_",
-    "SCOREP_PYTHON_BINDINGS_",
+    *("PAGE_SIZE", "FORCE_CFG_FILES", "ENABLE_SYSTEM_TREE_SEQUENCE_DEFINITIONS", "SELECTIVE_CONFIG_FILE"),
+    *("PROFILING_TASK_TABLE_SIZE", "PROFILING_TASK_EXCHANGE_NUM", "PROFILING_FORMAT", "PROFILING_ENABLE_CLUSTERING"),
+    *("PROFILING_CLUSTER_COUNT", "PROFILING_CLUSTERING_MODE", "PROFILING_CLUSTERED_REGION", "PROFILING_ENABLE_CORE_FILES"),
+    *("TRACING_USE_SION", "TRACING_MAX_PROCS_PER_SION_FILE", "TRACING_CONVERT_CALLING_CONTEXT_EVENTS"),
+    *("SUBSTRATE_PLUGINS", "SUBSTRATE_PLUGINS_SEP", "METRIC_PLUGINS", "METRIC_PLUGINS_SEP", "SAMPLING_SEP"),
+    *("METRIC_PAPI_PER_PROCESS", "METRIC_RUSAGE_PER_PROCESS", "METRIC_PERF_PER_PROCESS"),
+    *("LIBWRAP_PATH", "LIBWRAP_ENABLE", "LIBWRAP_ENABLE_SEP"),
+    *("TOPOLOGY_PLATFORM", "TOPOLOGY_PROCESS", "TOPOLOGY_USER", "TOPOLOGY_MPI"),
+    *("MPI_MAX_COMMUNICATORS", "MPI_MAX_WINDOWS", "MPI_MAX_EPOCHS", "MPI_MAX_GROUPS", "MPI_ONLINE_ANALYSIS"),
+    *("SHMEM_MEMORY_RECORDING", "CUDA_ENABLE", "CUDA_BUFFER", "CUDA_BUFFER_CHUNK", "HIP_ENABLE", "HIP_ACTIVITY_BUFFER_SIZE"),
+    *("OPENCL_ENABLE", "OPENCL_BUFFER_QUEUE", "OPENACC_ENABLE", "KOKKOS_ENABLE"),
+    *("ONLINEACCESS_ENABLE", "ONLINEACCESS_REG_PORT", "ONLINEACCESS_REG_HOST", "ONLINEACCESS_BASE_PORT"),
+    "ONLINEACCESS_APPL_NAME",
 )
+ADAPTERS = (
+    *("PROFILING_", "TRACING_", "SUBSTRATE_", "METRIC_", "SAMPLING_", "LIBWRAP_", "TOPOLOGY_", "MPI_", "SHMEM_", "CUDA_"),
+    *("HIP_", "OPENCL_", "OPENACC_", "OPENMP_", "OMPT_", "KOKKOS_", "ONLINEACCESS_"),
+)
+# no request for a measurement: what builds a program, where Score-P is installed, and what its own launchers leave behind
+ELSEWHERE = ("WRAPPER", "PYTHON_BINDINGS_", "KERNEL_", "JUPYTER_")
+INSTALLED = ("ROOT", "DIR", "HOME", "BASE", "PREFIX", "PATH", "BIN", "LIB", "INC", "INCLUDE", "VERSION", "CONFIG")
 
 
 def flag(text: str) -> bool:
@@ -150,7 +149,8 @@ class Variables:
         self.metrics = ",".join(self._metrics())
         path = self.values["SCOREP_FILTERING_FILE"]
         self.filter = "\n".join(filters.read(path)) if path else ""
-        self.notes = [*_without_effect(environment)]
+        # to be said once, whether more is asked for or not
+        self.notes = [*_without_effect(environment), *strange_variables(environment)]
 
     def on(self, name: str) -> bool:
         return self.values[name] == "true"
@@ -200,22 +200,37 @@ class Variables:
         return "".join(lines)
 
 
-def _without_effect(environment: Mapping[str, str]) -> list[str]:
-    effective = {name for name, _, _ in EFFECTIVE}
-    checked = {name for name, _, _ in RECORDED_NOT}
-    lines = []
-    for name in sorted(environment):
-        if not name.startswith("SCOREP_") or name in effective:
-            continue
-        if name in checked or name.startswith(KNOWN):
-            lines.append(f"{name} has no effect here")
-        else:
-            from spartito.options import near
+def _says_nothing(kind: str, default: str, text: str) -> bool:
+    """Whether a checked variable asks for no more than what happens anyway."""
+    return _checked(kind, text) == default if text else True
 
-            # what all of them begin with is no likeness; given back to the one that is near
-            tails = [known.removeprefix("SCOREP_") for known in (*effective, *checked)]
-            guess = near(name.removeprefix("SCOREP_"), tails).replace("mean ", "mean SCOREP_")
-            lines.append(f"{name} is no variable of Score-P and has no effect{guess}")
+
+def _without_effect(environment: Mapping[str, str]) -> list[str]:
+    """Lines about variables that are set and do nothing here."""
+    effective = {name for name, _, _ in EFFECTIVE}
+    checked = {name: (kind, default) for name, kind, default in RECORDED_NOT}
+    # what all of them begin with is no likeness
+    tails = [name[len(PREFIX) :] for name in (*effective, *checked)]
+    idle, lines = [], []
+    for name in sorted(environment):
+        text, tail = environment[name], name[len(PREFIX) :]
+        if not name.startswith(PREFIX) or name in effective or not text or tail.startswith(ELSEWHERE) or tail in INSTALLED:
+            continue
+        if name in checked:
+            if not _says_nothing(*checked[name], text):
+                idle.append(name)
+        elif tail in KNOWN:
+            idle.append(name)
+        else:
+            # of an adapter there may be variables of another version of Score-P: only a slip of the pen is taken for one
+            adapter = tail.startswith(ADAPTERS)
+            guess = near(tail, [*tails, *KNOWN], 0.85 if adapter else 0.6).replace("mean ", "mean " + PREFIX)
+            if adapter and not guess:
+                idle.append(name)
+            else:
+                lines.append(f"{name} is no variable of Score-P and has no effect{guess}")
+    if idle:
+        lines.insert(0, f"{', '.join(idle)} {'has' if len(idle) == 1 else 'have'} no effect here")
     return lines
 
 

@@ -7,7 +7,7 @@ import os
 import sys
 
 from spartito import _measure
-from spartito.notebook.measuring import Lent, start
+from spartito.notebook.measuring import Lent, not_said, start
 from spartito.say import Refused, reason
 from spartito.scorep import directory as place
 from spartito.scorep import options
@@ -70,7 +70,7 @@ class Unit:
 
     def _verbose(self, asked: options.Asked, variables: Variables) -> None:
         _warn(f"the experiment directory is {self.path}")
-        for line in (*variables.configuration(self.path).splitlines(), *asked.notes, *variables.notes):
+        for line in (*variables.configuration(self.path).splitlines(), *asked.notes):
             _warn(line)
 
     def begin(self) -> None:
@@ -87,6 +87,8 @@ class Unit:
         settings = variables.settings(asked.instrument, asked.io, asked.mpi)
         if _another():
             _warn(f"the module scorep is of another package ({_another()}): what it records is not in the results")
+        for line in not_said(variables.notes):
+            _warn(line)
         if asked.verbose or variables.on("SCOREP_VERBOSE"):
             self._verbose(asked, variables)
         if self.measured:
