@@ -182,14 +182,14 @@ VERBS = (
     ),
     Verb(
         "plot",
-        "plot DIR --kind KIND -o FILE.svg",
+        "plot DIR --kind KIND -o FILE.svg|.png",
         "draw a chart for a paper or a README",
         "Draws one of: flame and icicle (the call tree, callers below or above what they call), sunburst (the same on rings), balance (a bar "
         "for each rank, process or thread, with least, mean and most), timeline (a row for each thread; needs a run with --trace). Colours are "
         "those of the modules; what is too small for a part of its own is put together in one that says so; parts say more when pointed at.",
         (
             Option("--kind", "flame, icicle, sunburst, balance or timeline", "KIND", choices=PLOTS),
-            Option("-o --output", "the .svg file to write", "FILE", complete="file"),
+            Option("-o --output", "the .svg or .png file to write", "FILE", complete="file"),
             Option("--match", "only functions whose name holds NAME, or matches it as a pattern of the shell ('solver:*'); in a tree with what is below them", "NAME"),
             PROCESS,
             RANK,

@@ -5,6 +5,7 @@ import functools
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -13,6 +14,7 @@ import browser
 import pytest
 import written
 from conftest import ROOT
+from spartito import picturefile
 from spartito._analyse import Model
 from test_cli_helpers import run
 
@@ -297,8 +299,8 @@ def test_what_it_says(spartito, tmp_path):
     [
         (["-o", "x.svg"], 2, "no kind given: --kind flame, icicle, sunburst, balance or timeline"),
         (["--kind", "pie", "-o", "x.svg"], 2, "--kind: 'pie' is none of flame, icicle, sunburst, balance, timeline"),
-        (["--kind", "flame"], 2, "no file given: spartito plot DIR -o FILE (.svg)"),
-        (["--kind", "flame", "-o", "x.png"], 2, "-o x.png: a chart ends in .svg"),
+        (["--kind", "flame"], 2, "no file given: spartito plot DIR -o FILE (.svg or .png)"),
+        (["--kind", "flame", "-o", "x.gif"], 2, "-o x.gif: a chart ends in .svg or .png"),
         (["--kind", "flame", "-o", "x.svg", "--width", "20"], 2, "--width 20: a chart is 200 to 10000 pixels wide"),
         (["--kind", "flame", "-o", "x.svg", "--height", "99999"], 2, "--height 99999: a chart is 100 to 10000 pixels high"),
         (["--kind", "sunburst", "-o", "x.svg", "--height", "150"], 1, "1200 by 150 is too small for a sunburst"),
@@ -323,3 +325,21 @@ def test_a_balance_needs_two(spartito, tmp_path):
     run(spartito, "run", "-q", "-o", "exp", "--", sys.executable, "-c", "pass", cwd=tmp_path)
     done = run(spartito, "plot", "exp", "--kind", "balance", "-o", "x.svg", cwd=tmp_path)
     assert done.returncode == 1 and "here is only one thread" in done.stderr and not (tmp_path / "x.svg").exists()
+
+
+def test_png(tmp_path):
+    """By whichever program is here; without one a line says what to install."""
+    phases()
+    experiment = str(written.scratch() / "phases" / "exp")
+    words = ["plot", experiment, "--kind", "icicle", "--width", "400", "--height", "150", "-o", "x.png"]
+    command = [sys.executable, "-m", "spartito", *words]
+    bare = subprocess.run(command, cwd=tmp_path, env={**os.environ, "PATH": ""}, capture_output=True, text=True)
+    assert bare.returncode == 1 and bare.stderr.startswith("spartito: x.png needs a program that draws SVG, and there is none here")
+    assert not (tmp_path / "x.png").exists()
+    if not any(map(shutil.which, ("rsvg-convert", "inkscape", *picturefile.BROWSERS))):
+        pytest.skip("no program that draws SVG")
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith("wrote x.png: "), done.stderr
+    data = (tmp_path / "x.png").read_bytes()
+    width, height = (int.from_bytes(data[at : at + 4], "big") for at in (16, 20))
+    assert data[:8] == b"\x89PNG\r\n\x1a\n" and (width, height) == (400 * picturefile.SCALE, 150 * picturefile.SCALE)

@@ -81,8 +81,14 @@ def test_regions(archive):
 def test_roles_of_what_concerns_files(tmp_path):
     """As Score-P 8.4 has them. The name of one function in the files is made that of another, as long."""
     name = b"MPI_File_write_all"
-    for other, role in (("MPI_File_sync", "FILE_IO"), ("MPI_File_seek", "FILE_IO_METADATA"), ("MPI_File_open", "FILE_IO_METADATA"),
-                        ("MPI_File_get_size", "FUNCTION"), ("MPI_File_set_view", "FUNCTION"), ("MPI_Free_mem", "DEALLOCATE")):  # fmt: skip
+    for other, role in (
+        ("MPI_File_sync", "FILE_IO"),
+        ("MPI_File_seek", "FILE_IO_METADATA"),
+        ("MPI_File_open", "FILE_IO_METADATA"),
+        ("MPI_File_get_size", "FUNCTION"),
+        ("MPI_File_set_view", "FUNCTION"),
+        ("MPI_Free_mem", "DEALLOCATE"),
+    ):
         path = experiment(tmp_path / other)
         for raw in Path(path, "raw").iterdir():
             data = raw.read_bytes()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito plot: a chart in SVG."""
+"""spartito plot: a chart in SVG, or in PNG by a program that is here for it."""
 
 from __future__ import annotations
 
-from spartito import losses
+from spartito import losses, picturefile
 from spartito.options import PLOTS, Usage
 from spartito.pictures import heading, output, part
 from spartito.reading import load, one_experiment
@@ -27,7 +27,8 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     kind = str(values.get("kind", ""))
     if not kind:
         raise Usage(f"no kind given: --kind {', '.join(PLOTS[:-1])} or {PLOTS[-1]}")
-    path, _ = output(values, "plot", (".svg",))
+    path, suffix = output(values, "plot", (".svg", ".png"))
+    render = picturefile.renderer(path) if suffix == ".png" else None
     width, height = _size(values, "width", WIDTH), _size(values, "height", 0)
     if kind == "balance":
         for key in ("process", "rank", "location"):
@@ -35,17 +36,22 @@ def main(values: dict[str, object], operands: list[str]) -> int:
                 raise Usage(f"--{key} is not for --kind balance, which compares all of them")
     model, info = load(directory)
     process, location, what = part(info, values)
-    done = model.plot(
-        kind,
-        path,
-        process=process,
-        location=location,
-        match=str(values.get("match") or ""),
-        title=heading(info, values, what),
-        theme=str(values.get("theme", "light")),
-        width=width,
-        height=height,
-    )
+
+    def draw(svg: str) -> dict[str, int]:
+        drawn: dict[str, int] = model.plot(
+            kind,
+            svg,
+            process=process,
+            location=location,
+            match=str(values.get("match") or ""),
+            title=heading(info, values, what),
+            theme=str(values.get("theme", "light")),
+            width=width,
+            height=height,
+        )
+        return drawn
+
+    done = picturefile.as_png(draw, path, render) if render else draw(path)
     word = PARTS.get(kind, "call path")
     hidden = f"; {plural(done['hidden'], 'smaller one')} {'put together' if kind == 'balance' else 'not shown alone'}"
     standard_output().line(f"wrote {path}: {plural(done['drawn'], word)}{hidden if done['hidden'] else ''}")

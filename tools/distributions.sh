@@ -1,0 +1,147 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# distributions.sh [prepare|short|full] [NAME...]: runs tests under the Pythons of Linux distributions, each in a chroot: debian12,
+# debian13, sid, ubuntu24.04. They differ from those that are built from source: newer patch releases, other compiler options, an
+# executable that is not position-independent.
+#   prepare  makes the chroots only
+#   short    what .ci/run has time for (about 7 minutes on 2 cores); the default, and of sid and debian13 if no NAME is given
+#   full     the tests of all that is recorded in a measured process, for a nightly run; of all if no NAME is given
+# Needs root. A suite that the mirror does not have, or of which the mirror says nothing, is named and skipped; the status is 77 if all
+# were. The mirrors are those that this system's own apt uses, or the distribution's own. The chroots are kept in SPARTITO_CACHE (default:
+# ~/.cache/spartito). SPARTITO_WORKERS: processes that run tests (default: one for each core).
+set -eu
+cd "$(dirname "$0")/.."
+cache=${SPARTITO_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/spartito}/distributions
+more=gcc,g++,libc6-dev,pkg-config,ccache,libdw-dev,libotf2-trace-dev,libzstd-dev,zlib1g-dev,otf2-tools,ca-certificates
+
+what=short
+case ${1:-} in prepare | short | full) what=$1 && shift ;; esac
+names=$*
+if [ -z "$names" ]; then
+	names="sid debian13"
+	[ "$what" != full ] || names="debian12 debian13 sid ubuntu24.04"
+fi
+[ "$(id -u)" = 0 ] || { echo "$0: needs root" >&2; exit 1; }
+apt_install() { DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null 2>&1; }
+command -v debootstrap >/dev/null || apt_install debootstrap || { echo "$0: needs debootstrap" >&2; exit 1; }
+
+# origin, suite, Python and packages of a name, and the script of debootstrap that serves it: that of sid does for every newer suite of
+# Debian, also those that this debootstrap does not know by name, and so does that of gutsy for Ubuntu
+describe() {
+	extra=
+	case $1 in
+	debian12) origin=Debian suite=bookworm python=python3.11 script=sid extra=,python3-distutils ;;
+	debian13) origin=Debian suite=trixie python=python3.13 script=sid ;;
+	sid) origin=Debian suite=sid python=python3.14 script=sid ;;
+	ubuntu24.04) origin=Ubuntu suite=noble python=python3.12 script=gutsy ;;
+	*) echo "$0: unknown distribution $1" >&2 && exit 2 ;;
+	esac
+	packages=$python,$python-dev,$python-venv$extra,$more
+	components=main
+	[ "$origin" = Debian ] || components=main,universe
+	# the first main repository of it that apt knows
+	mirror=$(apt-get indextargets --format '$(ORIGIN)|$(COMPONENT)|$(REPO_URI)|$(CODENAME)' 'Created-By: Packages' |
+		awk -F'|' -v o="$origin" '$1 == o && $2 == "main" && $4 !~ /security/ { print $3; exit }')
+	if [ -z "$mirror" ]; then
+		mirror=http://deb.debian.org/debian
+		[ "$origin" = Debian ] || mirror=http://archive.ubuntu.com/ubuntu
+	fi
+}
+
+# Whether the mirror has the suite with its Python, asked with apt's own client on lists of its own; debootstrap checks signatures.
+has_python() {
+	local lists=$cache/apt/$suite
+	mkdir -p "$lists/partial"
+	echo "deb [trusted=yes] $mirror $suite ${components//,/ }" >"$cache/apt/$suite.list"
+	local apt="-o Dir::Etc::SourceList=$cache/apt/$suite.list -o Dir::Etc::SourceParts=- -o Dir::State::Lists=$lists
+		-o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= -o Acquire::Languages=none"
+	apt-get $apt -qq update >/dev/null 2>&1 && [ -n "$(apt-cache $apt show "$python-dev" 2>/dev/null)" ]
+}
+
+# Removes a directory, but nothing of what is still mounted in it.
+remove() {
+	local at
+	awk -v d="$1/" 'index($2, d) == 1 { print $2 }' /proc/mounts | sort -r | while read -r at; do umount -l "$at"; done
+	rm -rf --one-file-system "$1"
+}
+
+# Makes the chroot of a name, unless there is one with these packages; false: it is skipped.
+make_chroot() {
+	dir=$cache/$1
+	describe "$1"
+	[ "$(cat "$dir/.ready" 2>/dev/null)" != "$packages" ] || return 0
+	mkdir -p "$cache"
+	has_python || { echo "$1: skipped, $mirror has no suite $suite with $python, or does not answer"; return 1; }
+	[ "$origin" = Debian ] || [ -e /usr/share/keyrings/ubuntu-archive-keyring.gpg ] || apt_install ubuntu-keyring ||
+		echo "$1: no keyring for Ubuntu's mirror, its packages are not authenticated"
+	remove "$dir"
+	debootstrap --variant=minbase --components="$components" --include="$packages" "$suite" "$dir" "$mirror" \
+		"/usr/share/debootstrap/scripts/$script" >"$cache/$1.log" 2>&1 || { tail -n 20 "$cache/$1.log" >&2; exit 1; }
+	printf '%s' "$packages" >"$dir/.ready"
+}
+
+# The tree, with the times of its files: only what changed is built again.
+copy_tree() {
+	rm -rf "$dir/src"
+	mkdir -p "$dir/src"
+	git ls-files -z --cached --others --exclude-standard | xargs -0 cp -p --parents -t "$dir/src" 2>/dev/null || true
+	cp /etc/resolv.conf "$dir/etc/resolv.conf"
+	# pip's own settings of this machine (a mirror, a certificate) hold inside too
+	for file in /etc/pip.conf "$HOME/.config/pip/pip.conf" "$HOME/.pip/pip.conf"; do
+		if [ -e "$file" ]; then cp "$file" "$dir/etc/pip.conf"; fi
+	done
+	if [ -e /etc/ssl/certs/ca-certificates.crt ]; then
+		cp /etc/ssl/certs/ca-certificates.crt "$dir/etc/ssl/certs/ca-certificates.crt"
+	fi
+}
+
+mounted=
+unmount() {
+	for m in $mounted; do umount "$m" 2>/dev/null || umount -l "$m"; done
+	mounted=
+}
+trap unmount EXIT
+mount_all() {
+	for m in proc dev dev/pts dev/shm; do
+		if mountpoint -q "/$m" && ! mountpoint -q "$dir/$m"; then
+			mkdir -p "$dir/$m"
+			if mount --bind "/$m" "$dir/$m" 2>/dev/null; then mounted="$dir/$m $mounted"; fi
+		fi
+	done
+}
+
+# Names of tests/py's files, after test_.
+files() {
+	case $what-$1 in
+	full-*) echo programs processes launch_start record user labels io memory metrics native tasks lines kernprof sample waits ;;
+	short-sid) echo programs waits memory sample_stacks record ;; # no other Python of CI is of its version
+	short-*) echo waits memory sample_stacks record ;;
+	esac
+}
+
+run() {
+	local groups=programs list=
+	[ "$what" != full ] || groups=test
+	for f in $(files "$1"); do list="$list tests/py/test_$f*.py"; done
+	copy_tree
+	mount_all
+	echo "== $1: $(chroot "$dir" "$python" -V)"
+	# an environment of its own: what the caller's says is not for it
+	chroot "$dir" /usr/bin/env -i HOME=/root PATH=/usr/lib/ccache:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
+		/bin/sh -c "cd /src && tools/venv.sh $python /var/tmp/venv $groups &&
+			/var/tmp/venv/bin/python -m pytest -q -n ${SPARTITO_WORKERS:-$(nproc)} -p no:cacheprovider $list" || failed="$failed $1"
+	unmount
+}
+
+failed= skipped=77
+for name in $names; do
+	if make_chroot "$name"; then
+		skipped=0
+		[ "$what" = prepare ] || run "$name"
+	fi
+done
+if [ -n "$failed" ]; then
+	echo "$0: failed:$failed" >&2
+	exit 1
+fi
+exit $skipped
