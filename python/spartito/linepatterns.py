@@ -38,7 +38,9 @@ def not_included(model: Model, items: list[str], command: list[str]) -> list[str
     """A sentence for each --include of a filter that took nothing. Where nothing else is recorded that is why a result is empty."""
     from spartito._measure import takes
 
-    patterns = list(dict.fromkeys(item[1:] for item in items if item.startswith("+")))
+    # items of a Score-P filter are made for many programs
+    wanted = (item[1:] for item in items if item.startswith("+") and not item.startswith("+region:"))
+    patterns = list(dict.fromkeys(wanted))
     if not patterns:
         return []
     names = [(row["module"], row["qualname"], row["file"]) for row in model.flat()]

@@ -204,12 +204,12 @@ def ending(known: dict[str, Any]) -> str:
 
 def is_incomplete(info: dict[str, Any], problem: str = "") -> bool:
     """Whether sentences() says that something was lost, not recorded at all, or is damaged: a result of it is not the whole. Not so
-    for a program that was killed, of which all is there up to then, nor for what could not be counted or looked up. problem: that
-    of experiment.json."""
+    for a program that was killed, of which all is there up to then, nor for what could not be counted or looked up, nor for ends
+    without a begin, as a region has that is left in another function than it was entered in. problem: that of experiment.json."""
     return (
         bool(problem)
         or any(NO_LINES not in text for text in info["problems"])
-        or any(_lost(p["lost"]) or p.get("lost_reason") for p in info["processes"])
+        or any(_lost({**p["lost"], "unmatched": 0}) or p.get("lost_reason") for p in info["processes"])
     )
 
 

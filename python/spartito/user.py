@@ -104,33 +104,21 @@ def decorate(name: str | None, function: Function, group: str | None = None, its
     if name is None:
         name = getattr(function, "__qualname__", type(function).__name__)
     code = getattr(_innermost(function), "__code__", None)
-    file, line = (_unrecorded(os.path.abspath, code.co_filename), code.co_firstlineno) if code else (None, 0)
+    file, line = (os.path.abspath(code.co_filename), code.co_firstlineno) if code else (None, 0)
     region = _measure.region(name, group, file, line, itself)
     active = _measure.uninstrumented if itself else _measure.active
-    decorated: Function = _unrecorded(_within, region, function, active, "function")
-    return decorated
+    return _within(region, function, active, "function")
 
 
 def manage(manager: AbstractContextManager[Any], function: Function, always: bool = False) -> Function:
     """function within `with manager:` for each call during a measurement, or always."""
     if not callable(function):
         raise TypeError(f"{type(manager).__name__}() decorates functions, not {type(function).__name__}")
-    decorated: Function = _unrecorded(_within, manager, function, _always if always else _measure.active, "managed")
-    return decorated
+    return _within(manager, function, _always if always else _measure.active, "managed")
 
 
 def _always() -> bool:
     return True
-
-
-def _unrecorded(work: Callable[..., Any], *arguments: Any) -> Any:
-    """The library's functions that a decorator of ours calls are none of the program's."""
-    were_on = _measure.thread_functions(False)
-    try:
-        return work(*arguments)
-    finally:
-        if were_on:
-            _measure.thread_functions(True)
 
 
 def _within(region: AbstractContextManager[Any], function: Function, active: Callable[[], bool], plain: str) -> Function:
