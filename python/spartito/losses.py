@@ -74,6 +74,16 @@ def _children(processes: list[dict[str, Any]]) -> list[str]:
     return [f"{plural(n, 'child process')} not recorded: {why}" for why, n in lost.items()]
 
 
+def _unfollowed(info: dict[str, Any]) -> list[str]:
+    """Without loading what tells of them where there can be none."""
+    started = any(c["process"] is None and c["command"] for c in info.get("children", ()))
+    if not started and not any(" run" in p["command"] and "spartito" in p["command"] for p in info["processes"]):
+        return []
+    from spartito import unfollowed
+
+    return unfollowed.sentences(info)
+
+
 def _missing(processes: list[dict[str, Any]]) -> list[str]:
     """What was asked for and could not be recorded; a thousand ranks say the same."""
     said: dict[str, list[dict[str, Any]]] = {}
@@ -116,6 +126,7 @@ def sentences(info: dict[str, Any]) -> list[str]:
             why = f" ({p['lost_reason']})" if p.get("lost_reason") else ""
             lines.append(f"lost in {family.who(p)}: {', '.join(parts)}{why}")
     lines += _children(info["processes"])
+    lines += _unfollowed(info)
     lines += family.sentences(info, ABRUPT, MOST)
     lines += _aborted(info)
     lines += _missing(info["processes"])

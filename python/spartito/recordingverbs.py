@@ -96,6 +96,13 @@ RUN = Verb(
         ),
         Option("--limit-rss", "mark when the resident size passes it, and where; stops nothing (with neither of the two above: samples)", "SIZE"),
         Option(
+            "--temporary",
+            "with --memory-profile: call a block temporary that is released before its thread has allocated N more of about its size, "
+            "1 to 64 (default 1)",
+            "N",
+            kind="count",
+        ),
+        Option(
             "--waits",
             "record what threads wait for: locks, conditions, queues, other threads and processes, sleeps, select, file "
             "locks, the GIL, and those of compiled code; for how long, for which object, and who held it meanwhile",

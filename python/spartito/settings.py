@@ -75,6 +75,7 @@ SETTINGS = (
     Setting("memory_profile", "--memory-profile", "flag", "0"),
     Setting("memory_sample", "--memory-sample", "bytes", "0"),
     Setting("limit_rss", "--limit-rss", "bytes", "0"),
+    Setting("temporary", "--temporary", "count", "1"),
     Setting("io", "--io", "flag", "0"),
     Setting("metrics", "--metric", "metrics", ""),
     Setting("mpi", "--mpi", "mpi", "auto"),

@@ -117,7 +117,7 @@ static struct sp_site site_of(const struct sp_raw_site *r, const struct sp_raw_h
 	                        .peak_bytes = kept ? r->peak_bytes : live_bytes,
 	                        .high = r->high,
 	                        .first = r->first,
-	                        .last = r->last,
+	                        .last = r->last > r->first ? r->last : r->first, /* it is by slices of time */
 	                        .left = told ? r->left : live,
 	                        .left_bytes = told ? r->left_bytes : live_bytes};
 }

@@ -207,7 +207,8 @@ struct sp_raw_site {
 	uint64_t count, bytes;               /* allocated */
 	uint64_t freed, freed_bytes;         /* of these, by whomever */
 	uint64_t elsewhere;                  /* of `freed`, by another thread */
-	uint64_t temporary, temporary_bytes; /* released by the thread before it allocated again */
+	uint64_t temporary, temporary_bytes; /* released by the thread before it allocated N more of that size class
+	                                        (setting temporary); in files before version 6: more of any size */
 	uint64_t epoch;                      /* of the heap, when peak and peak_bytes were taken */
 	uint64_t peak, peak_bytes; /* live at the heap's peak, if epoch is the heap's; else what is live now */
 	uint64_t high;             /* the most bytes that were live here */

@@ -302,6 +302,8 @@ static void allocated(const void *p, size_t n, unsigned kind)
 		}
 		blocks = weight_of(p, n, &bytes);
 		add(s, blocks, bytes);
+		if (SP_LIKELY(!sp_heap.filter))
+			sp_heap_latest_put(t, p, n);
 		count_call(t, s, n);
 		cost_end(begin);
 	}
@@ -324,7 +326,8 @@ static void released(const void *p, bool temporary, struct sp_heap_block *block)
 			blocks = weight_of(p, block->size, &bytes);
 			take((uint32_t)block->site, blocks, bytes);
 			filter_count(p, -1);
-			if (temporary) {
+			/* of samples the library knows what came between, which is not recorded */
+			if (sp_heap.filter ? temporary : sp_self && sp_heap_latest_take(sp_self, p, block->size)) {
 				struct sp_raw_site *s = sp_heap.sites[block->site].raw;
 				s->temporary += blocks;
 				s->temporary_bytes += bytes;

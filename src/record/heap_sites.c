@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { CACHE = 256, FIRST_TABLE = 64, FIRST_SITES = SP_RAW_PAGE, LAST_SITES = 256 << 10 };
+enum { SIZE_CLASSES = 65, CACHE = 256, FIRST_TABLE = 64, FIRST_SITES = SP_RAW_PAGE, LAST_SITES = 256 << 10 };
 
 void (*sp_heap_where)(struct sp_heap_where *w);
 void (*sp_heap_line)(const struct sp_heap_where *w, unsigned kind, uint32_t *region, uint32_t *line);
@@ -21,7 +21,45 @@ struct sp_heap_thread {
 	uint32_t mask, n;
 	struct sp_raw_chunk *chunk;
 	uint32_t chunks;
+	const void *
+	    *latest; /* owned; of each size class a ring of the `within` blocks allocated last; NULL: none yet */
+	uint32_t within, at[SIZE_CLASSES];
 };
+
+/* One for each power of two. */
+static unsigned size_class(uint64_t n)
+{
+	return n ? 64 - (unsigned)__builtin_clzll(n) : 0;
+}
+
+void sp_heap_latest_put(struct sp_thread *t, const void *p, uint64_t n)
+{
+	struct sp_heap_thread *h = t->heap;
+	if (SP_UNLIKELY(!h || !h->latest)) {
+		const uint32_t within = sp_process.settings.temporary;
+		if (!h || h->within)
+			return; /* there was no memory */
+		h->within = within < 1 ? 1 : within > SP_HEAP_MOST_WITHIN ? SP_HEAP_MOST_WITHIN : within;
+		h->latest = calloc((size_t)h->within * SIZE_CLASSES, sizeof *h->latest);
+		if (!h->latest)
+			return;
+	}
+	const unsigned c = size_class(n);
+	h->latest[c * h->within + h->at[c]] = p;
+	h->at[c] = h->at[c] + 1 < h->within ? h->at[c] + 1 : 0;
+}
+
+bool sp_heap_latest_take(const struct sp_thread *t, const void *p, uint64_t n)
+{
+	const struct sp_heap_thread *h = t->heap;
+	const void **ring = h && h->latest ? h->latest + (size_t)size_class(n) * h->within : NULL;
+	for (uint32_t i = 0; ring && i < h->within; i++)
+		if (ring[i] == p) {
+			ring[i] = NULL;
+			return true;
+		}
+	return false;
+}
 
 static uint64_t mix(uint64_t h)
 {
@@ -157,8 +195,10 @@ struct sp_raw_site *sp_heap_site_of(struct sp_thread *t, struct sp_raw_node *nod
 /* Blocks outlive their thread, and so do the sites: they stay mapped. */
 void sp_heap_thread_free(struct sp_thread *t)
 {
-	if (t->heap)
+	if (t->heap) {
 		free(t->heap->table);
+		free(t->heap->latest);
+	}
 	free(t->heap);
 	t->heap = NULL;
 }

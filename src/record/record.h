@@ -39,6 +39,7 @@ struct sp_settings {
 	bool memory_profile;        /* every allocation is recorded */
 	uint64_t memory_sample;     /* mean bytes between two that are; 0: none */
 	uint64_t limit_rss;         /* of resident bytes, which is marked; 0: none */
+	uint32_t temporary;         /* a block is, until its thread has allocated so many more of about its size */
 	uint32_t sampler;           /* process id of the one that samples this process; 0: none */
 	bool waits;                 /* for locks, other threads, …; with gil */
 	bool source;                /* of functions whose lines are recorded is kept */

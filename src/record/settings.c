@@ -31,6 +31,7 @@ const struct sp_setting sp_setting_table[] = {
     {"memory_profile", SP_SETTING_BOOL, AT(memory_profile), "0"},
     {"memory_sample", SP_SETTING_BYTES, AT(memory_sample), "0"},
     {"limit_rss", SP_SETTING_BYTES, AT(limit_rss), "0"},
+    {"temporary", SP_SETTING_COUNT, AT(temporary), "1"},
     {"gil", SP_SETTING_BOOL, AT(gil), "0"},
     {"sampler", SP_SETTING_COUNT, AT(sampler), "0"},
     {"waits", SP_SETTING_BOOL, AT(waits), "0"},

@@ -403,3 +403,41 @@ def test_raw_clone_leaves_the_parent_alone(experiment, how):
     said = "3 child processes not recorded: begun by a system call (clone)"
     assert any(text.startswith(said) for text in losses.sentences(x.info))
     assert x.visits("leaf") > 299000  # both may count at once until the child is noticed
+
+
+@pytest.mark.parametrize("words, why", [
+    (["-S"], "-S skips the start-up hook"),
+    (["-I"], "-I ignores PYTHONPATH and the like, by which spartito is found"),
+    ([], "an interpreter without spartito, or another user, root directory or environment"),
+], ids=["-S", "-I", "bare"])
+def test_python_that_is_not_followed_is_named(experiment, spartito, tmp_path, words, why):
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "bare"], check=True)
+    python = sys.executable if words == ["-S"] else str(tmp_path / "bare" / "bin" / "python")
+    x = experiment(f"""
+        bare = [{python!r}, *{words!r}, "-c"]
+        for i in range(5):
+            subprocess.run([*bare, "pass"])
+        subprocess.run([*bare, "1/0"], stderr=subprocess.DEVNULL)
+        # these are no loss: measured, no Python, or nothing of it ran
+        subprocess.run([sys.executable, "-c", "pass"])
+        subprocess.run(["sh", "-c", '"$0" -c pass; true', sys.executable])
+        os.system(sys.executable + " -c pass")
+        subprocess.run([sys.executable, "--version"])
+        subprocess.run(["sleep", "0"])
+        p = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+        p.kill()
+        p.wait()
+        """)
+    assert x.status == 0
+    (said,) = losses.sentences(x.info)
+    assert said.startswith(f"6 child processes that ran Python not recorded: {why} (")
+    done = run(spartito, "report", x.path)
+    assert "6 child processes that ran Python not recorded" in done.stderr
+
+
+def test_a_run_within_a_run_is_named(spartito, tmp_path):
+    inner = [*map(str, spartito), "run", "-q", "-o", "inner", "--", sys.executable, "-c", "pass"]
+    done = run(spartito, "run", "-o", "outer", "--", *inner, cwd=tmp_path)
+    assert done.returncode == 0
+    assert "is another `spartito run`: the program that it started is in its own experiment, in inner" in done.stderr
+    assert analyse.Model(str(tmp_path / "inner")).info()["processes"]
