@@ -29,22 +29,24 @@ WAITED = set(range(1, sig.NSIG)) - OWN - {32, 33}  # 32 and 33 belong to glibc
 FROM_TERMINAL = {sig.SIGINT, sig.SIGQUIT, sig.SIGTSTP, sig.SIGHUP, sig.SIGWINCH}
 SI_KERNEL = 0x80
 SCRIPTS = (".py", ".pyc", ".pyw", ".pyz")
+OF_IPYTHON = ".ipy"
 PIPED_CORE = 1  # bytes: the kernel skips the dump, to a file (too small) as well as to a pipe (core_pattern with |)
 
 
 def real_command(words: list[str]) -> list[str]:
-    """The command line to start: `script.py`, `-m module` and `-c code` alone are given to this Python."""
+    """The command line to start: `script.py`, `-m module` and `-c code` alone are given to this Python, and `script.ipy` to its
+    IPython."""
     first = words[0]
     python = sys.executable or "python3"
     if first.startswith("-"):
         return [python, *words]
-    if first.endswith(SCRIPTS):
+    if first.endswith((*SCRIPTS, OF_IPYTHON)):
         if "/" in first:
             runs = os.access(first, os.X_OK)
         else:
             runs = any(os.access(os.path.join(p, first), os.X_OK) for p in os.get_exec_path())
         if not runs:
-            return [python, *words]
+            return [python, "-m", "IPython", *words] if first.endswith(OF_IPYTHON) else [python, *words]
     return words
 
 

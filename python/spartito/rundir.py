@@ -58,9 +58,11 @@ def script(command: list[str]) -> tuple[str, str]:
 def label(command: list[str]) -> str:
     """The name of the script in a command line, for the name of the directory."""
     kind, what = script(command)
+    if (kind, what) == ("module", "IPython"):  # IPython runs scripts of its own
+        what = next((word for word in command if word.endswith(".ipy")), what)
     path = "command" if kind == "code" else what or (command[0] if command else "")
     name = os.path.basename(path.rstrip("/"))
-    for suffix in (".py", ".pyc", ".pyz"):
+    for suffix in (".py", ".pyc", ".pyz", ".ipy"):
         if name.endswith(suffix) and name != suffix:
             name = name[: -len(suffix)]
     clean = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in name)

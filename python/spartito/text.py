@@ -81,7 +81,11 @@ def name(text: str) -> str:
 LONGEST_PATH = 100
 
 
-IMPORTING = ("_frozen_importlib:", "_frozen_importlib_external:")
+# by the names of the start, and by those of Score-P
+IMPORTING = (
+    *("_frozen_importlib:", "_frozen_importlib_external:"),
+    *("importlib._bootstrap:", "importlib._bootstrap.", "importlib._bootstrap_external:", "importlib._bootstrap_external."),
+)
 
 
 def _without_importing(path: Sequence[str]) -> list[str]:

@@ -305,3 +305,17 @@ def test_commands_that_cannot_be_started(spartito, tmp_path, name, status, said)
     assert done.returncode == status
     assert said in done.stderr and done.stderr.count("\n") == 1
     assert sorted(p.name for p in tmp_path.iterdir()) == ["denied", "lost"]
+
+
+def test_scripts_of_ipython_are_measured(tmp_path):
+    pytest.importorskip("IPython")
+    source = "%time x = 1\ndef sq(n):\n    return n * n\n!echo shell\nprint(sum(sq(i) for i in range(10)))\n"
+    (tmp_path / "a.ipy").write_text(source)
+    env = {**os.environ, "IPYTHONDIR": str(tmp_path / "profile")}
+    command = [sys.executable, "-m", "spartito", "run", "-q", "a.ipy"]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.endswith("shell\n285\n"), done.stderr
+    (experiment,) = tmp_path.glob("spartito-a-*")
+    from spartito._analyse import Model
+
+    assert [(r["visits"], r["file"][:1]) for r in Model(str(experiment)).flat() if r["name"] == "__main__:sq"] == [(10, "<")]

@@ -62,6 +62,22 @@ def test_showing_a_value_is_a_region_of_its_own(kernel):
     assert not [name for name in rows if "__repr__" in name or name.endswith(":f")]
 
 
+def test_headlines_are_of_the_cell_and_not_of_what_shows_it(kernel):
+    showing = kernel.ok("%%spartito\nclass Slow:\n    pass\nf(10**6)\n{i: list(range(60)) for i in range(3000)}")
+    failing = kernel.run("%%spartito\nf(10**6)\n1 / 0")
+    for cell, region in ((showing, "display"), (failing, "traceback")):
+        head, _, table = cell.displays[0]["text/plain"].partition("\n")
+        assert region in table and region not in head and f"In[{cell.count}] (" not in head, head
+        assert ":f" in head or "outside of functions" in head, head
+
+
+def test_formats_of_a_cell_are_written_without_a_word_in_it(kernel):
+    cell = kernel.ok("%%spartito --to folded\nf(1);")
+    assert (cell.stdout, cell.stderr) == ("", "")
+    (place,) = results(cell)
+    assert place.with_name(place.name + ".folded").is_file() or list(place.parent.glob(place.name + "*folded*"))
+
+
 def test_a_statement_that_is_none_and_the_place_of_its_report(kernel):
     refused = kernel.run("%spartito x =")
     assert refused.stderr == "UsageError: %spartito: invalid syntax: x =\n"

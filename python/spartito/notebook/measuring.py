@@ -301,7 +301,7 @@ class Unit:
                 for name in self.request.to:
                     told = put_beside(model, self.directory, name)
                     if not self.request.quiet:
-                        print(told)
+                        _log(told)
         except (Error, Refused, OSError) as e:
             complain(f"{self.name}: {e}")
 
@@ -311,6 +311,16 @@ def begin(request: Request) -> Unit:
     unit = Unit(request)
     unit.begin()
     return unit
+
+
+def _log(text: str) -> None:
+    """In the kernel's log, which Jupyter shows in its terminal: what a cell prints is its own."""
+    try:
+        from traitlets.log import get_logger
+
+        get_logger().info("spartito: %s", text)  # type: ignore[no-untyped-call,unused-ignore]
+    except ImportError:
+        pass
 
 
 def tell(text: str) -> None:

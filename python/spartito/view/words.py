@@ -43,6 +43,9 @@ WAITING = frozenset(
 )
 
 
+SHELL = ("display", "traceback")  # regions of a cell in which the notebook shows its value or its error
+
+
 class Sentence:
     """region: index of the function that it is about, None: no single one."""
 
@@ -126,7 +129,7 @@ def _way(model: Model, total: float, top: str) -> list[Sentence]:
             continue
         row, at = r, r["path"]
         names.append(r["name"])
-    if row is None or len(names) < 2 or row["name"] == top or row["incl"] < THROUGH * total:
+    if row is None or len(names) < 2 or row["name"] == top or row["incl"] < THROUGH * total or _is_the_shell(row):
         return []
     return [Sentence(f"{share(row['incl'], total)} passes through {shortened(names)}{place(row)}.")]
 
@@ -233,6 +236,11 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def _is_the_shell(row: dict[str, Any]) -> bool:
+    """A region of a notebook's cell in which the shell works, and not the cell's code: the one around it all, too."""
+    return row["kind"] == "user" and row["file"].startswith("In[") and row["name"] in (*SHELL, row["file"])
+
+
 def sentences(model: Model, info: dict[str, Any], rows: list[tuple[int, dict[str, Any]]], cost: float) -> list[Sentence]:
     """rows: (index of the region, row of Model.flat()), those with the most own time first. cost: s that measuring took."""
     deadlocks, waits = _waits(model, info)
@@ -248,7 +256,12 @@ def _of_time(model: Model, info: dict[str, Any], rows: list[tuple[int, dict[str,
         return lines or _memory(model, info) or [Sentence("Nothing was recorded: no function was called while recording was on.")]
     off = sum(r["incl"] for _, r in rows if r["kind"] == "off")
     worked = [(i, r) for i, r in rows if r["kind"] not in NO_WORK]
-    said = _functions(worked, total, _whole(info, total))
+    shell = sum(r["excl"] for _, r in worked if _is_the_shell(r))
+    own = total
+    if 0 < shell < total:
+        # of a cell: nobody looks for the time that showing its value took, which the table has
+        worked, own = [(i, r) for i, r in worked if not _is_the_shell(r)], total - shell
+    said = _functions(worked, own, _whole(info, own))
     said += _way(model, total, worked[0][1]["name"] if worked else "")
     said += [*_mpi(model, info), *_spread(info), *lines]
     if off >= SOME * total:
