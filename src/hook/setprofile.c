@@ -292,24 +292,34 @@ static const char *missing(void)
 	return NULL;
 }
 
-static void hook_remove(void)
-{
-	/* The place of another thread cannot be given back to the program's function from here: there ours stays, and
-	 * goes on calling theirs. */
-	if (sp_chain_used())
-		PyEval_SetProfile(NULL, NULL);
-	else
-		set_all(NULL);
-	sp_chain_restore();
-}
-
-static bool taken_at_end;
-
 static bool ours_is_set(void)
 {
 	PyThreadState *ts = sp_thread_state();
 	return !ts || is_ours(ts->c_profilefunc);
 }
+
+/* Whether a thread has the function of another profiler in C in the place of ours. */
+static bool is_taken_somewhere(void)
+{
+	PyThreadState *ts = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+	while (ts && (!ts->c_profilefunc || is_ours(ts->c_profilefunc)))
+		ts = PyThreadState_Next(ts);
+	return ts;
+}
+
+static void hook_remove(void)
+{
+	/* The place of another thread cannot be given back to the program's function from here: there ours stays, and
+	 * goes on calling theirs. What another profiler has set stays as well: from 3.12 on all threads would lose
+	 * theirs. */
+	if (!sp_chain_used() && !is_taken_somewhere())
+		set_all(NULL);
+	else if (ours_is_set())
+		PyEval_SetProfile(NULL, NULL);
+	sp_chain_restore();
+}
+
+static bool taken_at_end;
 
 static PyObject *look_at_end(PyObject *self, PyObject *none)
 {

@@ -108,9 +108,10 @@ def test_an_executable_that_takes_the_address_of_malloc(spartito, tmp_path, opti
     (tmp_path / "bin").mkdir()
     (tmp_path / "lib").symlink_to(os.path.join(sys.prefix, "lib"))
     shutil.copy(os.path.join(sys.prefix, "pyvenv.cfg"), tmp_path)
+    library = ["-L", shared, f"-Wl,-rpath,{shared}", "-lpython" + sysconfig.get_config_var("LDVERSION")]
     built = subprocess.run(
-        ["cc", "-no-pie", "-fno-pie", "-O2", "-I", sysconfig.get_path("include"), tmp_path / "main.c", "-o", tmp_path / "bin/python",
-         "-L", shared, f"-Wl,-rpath,{shared}", "-lpython" + sysconfig.get_config_var("LDVERSION")], capture_output=True, text=True)
+        ["cc", "-no-pie", "-fno-pie", "-O2", "-I", sysconfig.get_path("include"), "main.c", "-o", "bin/python", *library],
+        cwd=tmp_path, capture_output=True, text=True)
     if built.returncode and "-lpython" in built.stderr:
         pytest.skip("this Python has no library to link with")
     assert built.returncode == 0, built.stderr

@@ -141,3 +141,38 @@ def test_a_long_setting_is_told_whole(tmp_path):
     written = conditions.settings(Model(str(tmp_path / "long")).info())
     assert written["filter"].split("\n") == patterns
     assert (written["depth"], written["scorep"], written["clock"], written["label_limit"]) == ("77", "1", "auto", "10000")
+
+
+def test_another_profiler_stays(tmp_path):
+    """One in C, which took the place of ours while we measured: the end of the measurement leaves it."""
+    text = """
+import ctypes, threading
+import spartito
+seen = []
+TYPE = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+@TYPE
+def other(self, frame, what, arg):
+    seen.append(what)
+    return 0
+def work():
+    pass
+def own(ready, over):
+    ctypes.pythonapi.PyEval_SetProfile(other, None)
+    ready.set()
+    over.wait()
+    seen.clear()
+    work()
+    print(len(seen) > 0)
+    ctypes.pythonapi.PyEval_SetProfile(None, None)
+spartito.start("x", hook="setprofile")
+ready, over = threading.Event(), threading.Event()
+t = threading.Thread(target=own, args=(ready, over))
+t.start()
+ready.wait()
+spartito.stop()
+over.set()
+t.join()
+"""
+    (tmp_path / "program.py").write_text(text)
+    done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=200)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
