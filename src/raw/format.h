@@ -9,6 +9,7 @@
 
 #define SP_RAW_MAGIC       "SPARTITO"
 #define SP_RAW_VERSION     6u
+#define SP_RAW_SUMS        6u /* the version from which on there are checksums */
 #define SP_RAW_BYTE_ORDER  0x01020304u
 #define SP_RAW_PAGE        4096u
 #define SP_RAW_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */
@@ -70,8 +71,10 @@ struct sp_raw_header {
 	int32_t lost_errno;    /* errno of that, or 0 */
 	uint64_t memory_limit; /* bytes, 0: none */
 	char host[128];
+	uint32_t sum; /* checksum of the header, 0: none; from version 6 on */
+	uint32_t unused;
 };
-_Static_assert(sizeof(struct sp_raw_header) == 304, "raw header");
+_Static_assert(sizeof(struct sp_raw_header) == 312, "raw header");
 
 enum sp_raw_reason {
 	SP_RAW_REASON_NONE = 0,
@@ -110,7 +113,7 @@ struct sp_raw_chunk {
 	uint64_t base;
 	uint64_t address;     /* where the chunk was mapped in the process that wrote it */
 	uint64_t reserved[1]; /* writer's */
-	uint64_t words;       /* EVENTSZ: so many are in it; 0: not told */
+	uint64_t words; /* lower half: EVENTSZ: so many are in it, 0: not told; upper half: the checksum, 0: none */
 };
 _Static_assert(sizeof(struct sp_raw_chunk) == 64, "raw chunk");
 
