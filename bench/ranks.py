@@ -15,7 +15,7 @@ import sys
 PAGE, CHUNK, DEFS, META, NONE32 = 4096, 0x4B4E4843, 1, 1, 0xFFFFFFFF
 MOST, ON_A_NODE = 16384, 64
 # of the header (src/raw/format.h)
-ENDED, PID, BYTES, FIRST, LAST, HOST = 28, 36, 56, 64, 88, 176
+ENDED, PID, BYTES, FIRST, LAST, HOST, SUM = 28, 36, 56, 64, 88, 176, 304
 NORMAL = 1
 
 
@@ -67,6 +67,7 @@ class Template:
         host = f"node{rank // ON_A_NODE}".encode()
         struct.pack_into("=128s", page, HOST, host)
         struct.pack_into("=Q", page, BYTES, self.end + PAGE)
+        struct.pack_into("=I", page, SUM, 0)  # no checksum: it would be another
         records = text("mpi_world", f"{ranks:016x}") + text("mpi_rank", str(rank)) + text("mpi_size", str(ranks))
         chunk = struct.pack("=IIIIQQQQQQ", CHUNK, DEFS, NONE32, 1 << 20, PAGE, len(records), 0, 0, 0, 0) + records
         with open(path, "wb") as f:

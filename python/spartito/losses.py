@@ -21,6 +21,7 @@ WORDS = (
 )
 NOT_RECORDED = ".error: a process was not recorded"  # in a problem, after the name of the file
 ABRUPT = "ended abruptly"  # in a sentence about a process
+INSTEAD = ": the raw files were read instead"  # in a problem of the file `merged`, without which nothing is missing
 NO_LINES = ": no lines of its functions: "  # in a problem, after the name of an object file
 INCOMPLETE = 4  # exit status: the result is there, but parts of the experiment are damaged or were lost
 MOST = 6  # lines about single processes, before they are summed up
@@ -219,7 +220,7 @@ def is_incomplete(info: dict[str, Any], problem: str = "") -> bool:
     without a begin, as a region has that is left in another function than it was entered in. problem: that of experiment.json."""
     return (
         bool(problem)
-        or any(NO_LINES not in text for text in info["problems"])
+        or any(NO_LINES not in text and INSTEAD not in text for text in info["problems"])
         or any(_lost({**p["lost"], "unmatched": 0}) or p.get("lost_reason") for p in info["processes"])
     )
 

@@ -189,6 +189,9 @@ static int next_part(struct sp_events *s, struct sp_err *e)
 		s->n = s->at = 0;
 		return 1;
 	}
+	if (!s->quiet && !sp_raw_is_whole(s->raw, p))
+		sp_model_problem(s->m, "%s at 0x%" PRIx64 ": checksum of a chunk of the trace is wrong", s->raw->name,
+		                 p->offset);
 	if (p->base < s->ticks && s->part > 1)
 		damaged(s, "the time goes back");
 	else

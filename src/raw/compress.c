@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "raw/checksum.h"
 #include "raw/reader.h"
 #include "raw/running.h"
 
@@ -117,6 +118,14 @@ static uint64_t in_use(struct compressing *z, const struct sp_raw_part *p)
 	}
 }
 
+/* Files of before have no checksums, and stay of their version. */
+static void seal(const struct compressing *z, struct sp_raw_chunk *head, const void *payload, uint64_t bytes)
+{
+	head->words = (uint32_t)head->words;
+	if (z->raw->header.version >= SP_RAW_SUMS)
+		sp_raw_chunk_seal(head, payload, bytes);
+}
+
 /* Writes a part with its payload shortened to what is in use. The state of a location learns where its stack is now:
  * the places of all parts but events are known before the first is written. */
 static int copy_part(struct compressing *z, const struct sp_raw_part *p, struct sp_err *e)
@@ -128,9 +137,7 @@ static int copy_part(struct compressing *z, const struct sp_raw_part *p, struct 
 
 	memcpy(&head, payload - HEAD, sizeof(head));
 	head.bytes = page_up(HEAD + use);
-	head.used = p->used;
-	if (put(z, &head, sizeof(head), e))
-		return -1;
+	head.used = p->type == SP_RAW_STACK ? use : p->used;
 	if (p->type == SP_RAW_LOCATION && use == sizeof(state)) {
 		memcpy(&state, payload, sizeof(state));
 		for (i = 0; i < z->raw->n_parts; i++)
@@ -139,7 +146,8 @@ static int copy_part(struct compressing *z, const struct sp_raw_part *p, struct 
 		state.stack = i < z->raw->n_parts ? z->to[i] : 0;
 		payload = (const unsigned char *)&state;
 	}
-	if (put(z, payload, use, e) || pad(z, e))
+	seal(z, &head, payload, use);
+	if (put(z, &head, sizeof(head), e) || put(z, payload, use, e) || pad(z, e))
 		return -1;
 	sp_raw_forget(z->raw, p);
 	return advance(z, p->bytes, e);
@@ -245,8 +253,10 @@ static int flush_events(struct compressing *z, struct sp_err *e)
 		payload = z->packed;
 	}
 	z->n = 0;
-	return put(z, &head, sizeof(head), e) ||
-	       put(z, payload, head.type == SP_RAW_EVENTSZ ? size : 8 * head.used, e) || pad(z, e);
+	if (head.type == SP_RAW_EVENTS)
+		size = 8 * head.used;
+	seal(z, &head, payload, size);
+	return put(z, &head, sizeof(head), e) || put(z, payload, size, e) || pad(z, e);
 }
 
 static int add_events(struct compressing *z, const struct sp_raw_part *p, struct sp_err *e)
@@ -283,9 +293,14 @@ static int add_events(struct compressing *z, const struct sp_raw_part *p, struct
 
 static int write_events(struct compressing *z, const struct sp_raw_thread *t, struct sp_err *e)
 {
-	const struct sp_raw_part *p = z->raw->parts + t->events.first, *end = p + t->events.count;
+	struct sp_raw_part *p = z->raw->parts + t->events.first, *end = p + t->events.count;
 
 	for (; p < end; p++) {
+		if (!sp_raw_is_whole(z->raw, p))
+			return sp_fail(e, 0,
+			               "%s at 0x%" PRIx64
+			               ": checksum of a chunk of the trace is wrong; a damaged file is left as it is",
+			               z->raw->name, p->offset);
 		if (p->type == SP_RAW_EVENTSZ) {
 			if (flush_events(z, e) || copy_part(z, p, e))
 				return -1;
@@ -347,6 +362,7 @@ static int write_file(struct compressing *z, struct sp_err *e)
 		return -1;
 	memcpy(&head, page, sizeof(head));
 	head.bytes = z->at;
+	head.sum = head.version >= SP_RAW_SUMS && head.ended ? sp_raw_header_sum(&head) : 0;
 	if (fseeko(z->out, 0, SEEK_SET) != 0 || fwrite(&head, sizeof(head), 1, z->out) != 1 || fflush(z->out) != 0 ||
 	    fsync(fileno(z->out)) != 0)
 		return sp_fail(e, errno, "%s: cannot be written: %s", z->temporary, strerror(errno));

@@ -9,6 +9,7 @@
 
 #define SP_RAW_MAGIC       "SPARTITO"
 #define SP_RAW_VERSION     6u
+#define SP_RAW_SUMS        6u /* the version from which on there are checksums */
 #define SP_RAW_BYTE_ORDER  0x01020304u
 #define SP_RAW_PAGE        4096u
 #define SP_RAW_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */
@@ -72,7 +73,7 @@ struct sp_raw_header {
 	char host[128];
 	uint64_t lost_children; /* children of fork whose own file could not be made; of files before version 6: 0 */
 	int32_t lost_children_errno; /* why, of the first of them; SP_RAW_ERRNO_CLONE */
-	uint32_t reserved;
+	uint32_t sum;                /* checksum of the header, 0: none; from version 6 on */
 };
 _Static_assert(sizeof(struct sp_raw_header) == 320, "raw header");
 
@@ -116,7 +117,7 @@ struct sp_raw_chunk {
 	uint64_t base;
 	uint64_t address;     /* where the chunk was mapped in the process that wrote it */
 	uint64_t reserved[1]; /* writer's */
-	uint64_t words;       /* EVENTSZ: so many are in it; 0: not told */
+	uint64_t words; /* lower half: EVENTSZ: so many are in it, 0: not told; upper half: the checksum, 0: none */
 };
 _Static_assert(sizeof(struct sp_raw_chunk) == 64, "raw chunk");
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is inside the chunks: nodes, open frames, event words. */
+#include "raw/checksum.h"
 #include "raw/reader.h"
 
 #include <errno.h>
@@ -137,6 +138,7 @@ uint64_t sp_raw_word_count(const struct sp_raw_file *f, const struct sp_raw_part
 		n = ZSTD_getFrameContentSize(w, part->used);
 		n = n > MOST_UNPACKED ? 0 : n / 5; /* a word takes at least five bytes */
 		memcpy(&told, f->map + part->offset + offsetof(struct sp_raw_chunk, words), sizeof(told));
+		told = f->header.version < SP_RAW_SUMS ? told : (uint32_t)told;
 		return told && told < n ? told : n;
 #else
 		return 0;

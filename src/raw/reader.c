@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/regular.h"
+#include "raw/checksum.h"
 
 enum {
 	PROBLEMS_TOLD = 20,
@@ -126,19 +127,30 @@ static void check_size(struct sp_raw_file *f)
 		f->size = f->bytes.safe;
 }
 
+bool sp_raw_is_whole(const struct sp_raw_file *f, struct sp_raw_part *part)
+{
+	struct sp_raw_chunk c;
+
+	if (!part->sum || part->summed)
+		return true;
+	part->summed = true;
+	memcpy(&c, f->map + part->offset, sizeof(c));
+	return sp_raw_chunk_sum(&c, f->map + part->offset + HEAD, part->bytes - HEAD) == part->sum;
+}
+
+/* Those of events are compared when they are read, which most questions do not ask for. What a process that runs writes
+ * may change just now. */
+static void check_sum(struct sp_raw_file *f, struct sp_raw_part *p)
+{
+	if (f->bytes.running)
+		p->sum = 0;
+	if (p->type != SP_RAW_EVENTS && p->type != SP_RAW_EVENTSZ && !sp_raw_is_whole(f, p))
+		sp_raw_report(f, p->offset, "checksum of a chunk of type %" PRIu32 " is wrong", p->type);
+}
+
 static int add_part(struct sp_raw_file *f, const struct sp_raw_chunk *c, uint64_t at, uint64_t bytes, size_t *room)
 {
-	static const unsigned unit[] = {[SP_RAW_DEFS] = 1,
-	                                [SP_RAW_NODES] = sizeof(struct sp_raw_node),
-	                                [SP_RAW_EVENTS] = 8,
-	                                [SP_RAW_EVENTSZ] = 1,
-	                                [SP_RAW_LINES] = sizeof(struct sp_raw_line),
-	                                [SP_RAW_LINE_STACK] = sizeof(struct sp_raw_line_frame),
-	                                [SP_RAW_SITES] = sizeof(struct sp_raw_site),
-	                                [SP_RAW_HEAP] = 1,
-	                                [SP_RAW_SERIES] = sizeof(struct sp_raw_point),
-	                                [SP_RAW_WAITS] = sizeof(struct sp_raw_wait),
-	                                [SP_RAW_OBJECTS] = sizeof(struct sp_raw_object)};
+	const uint64_t unit = sp_raw_unit(c->type);
 	struct sp_raw_part *p;
 	uint64_t most;
 
@@ -157,10 +169,12 @@ static int add_part(struct sp_raw_file *f, const struct sp_raw_chunk *c, uint64_
 	                          .address = c->address,
 	                          .type = c->type,
 	                          .location = c->type == SP_RAW_DEFS ? SP_RAW_NONE : c->location,
-	                          .seq = c->seq};
-	if (c->type >= sizeof(unit) / sizeof(*unit) || unit[c->type] == 0)
+	                          .seq = c->seq,
+	                          .sum = f->header.version >= SP_RAW_SUMS && bytes == c->bytes ? sp_raw_sum_of(c) : 0};
+	check_sum(f, p);
+	if (unit == 0 || c->type == SP_RAW_LOCATION || c->type == SP_RAW_STACK)
 		return 0;
-	most = (bytes - HEAD) / unit[c->type];
+	most = (bytes - HEAD) / unit;
 	if (p->used > most) {
 		sp_raw_report(f, at + offsetof(struct sp_raw_chunk, used), "%" PRIu64 " used of room for %" PRIu64,
 		              p->used, most);
@@ -196,6 +210,8 @@ static int find_parts(struct sp_raw_file *f)
 			              "chunk of 0x%" PRIx64 " bytes reaches past the end", c.bytes);
 			c.bytes = next_chunk(f, at) - at;
 		}
+		if (c.type == SP_RAW_FREE && f->header.version >= SP_RAW_SUMS && sp_raw_sum_of(&c))
+			sp_raw_report(f, at, "a chunk that was in use is marked as free");
 		if (c.type != SP_RAW_FREE && add_part(f, &c, at, c.bytes, &room))
 			return -1;
 		at += c.bytes;
@@ -356,6 +372,9 @@ static int open_mapped(struct sp_raw_file *f, struct sp_err *e)
 {
 	if (check_header(f, e))
 		return -1;
+	if (f->header.version >= SP_RAW_SUMS && f->header.ended && f->header.sum &&
+	    f->header.sum != sp_raw_header_sum((const struct sp_raw_header *)f->map))
+		sp_raw_report(f, 0, "checksum of the header is wrong");
 	check_size(f);
 	if (find_parts(f) || find_threads(f))
 		return sp_fail(e, ENOMEM, "%s: not enough memory", f->name);

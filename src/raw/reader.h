@@ -22,6 +22,8 @@ struct sp_raw_part {
 	uint32_t type; /* enum sp_raw_chunk_type */
 	uint32_t location;
 	uint32_t seq;
+	uint32_t sum;  /* its checksum, 0: none */
+	bool summed;   /* that was compared with what is there */
 	bool reported; /* damage inside it was reported */
 };
 
@@ -103,6 +105,10 @@ const struct sp_raw_frame *sp_raw_open_frames(struct sp_raw_file *f, struct sp_r
 
 /* The words of an EVENTS or EVENTSZ part and their number. Those of EVENTSZ are decompressed into *room, which the
  * caller frees and may use again for the next part. */
+/* Whether the part has the checksum that it says, or none; for what is read later than sp_raw_open(), the events.
+ * Damage is to be told once: false comes the first time only. */
+bool sp_raw_is_whole(const struct sp_raw_file *f, struct sp_raw_part *part);
+
 const uint64_t *sp_raw_words(const struct sp_raw_file *f, const struct sp_raw_part *part, uint64_t **room, size_t *n,
                              struct sp_err *e);
 /* An upper bound of that number, found without reading the words. */

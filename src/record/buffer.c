@@ -4,6 +4,7 @@
  * No descriptor stays open: the program may close all of them (os.closerange), need them all (RLIMIT_NOFILE), or open
  * its own file under our number. Room is reserved before it is used: a full disk is then an error code here, and not a
  * SIGBUS in the middle of the program. */
+#include "raw/checksum.h"
 #include "record/record.h"
 
 #include <errno.h>
@@ -191,6 +192,39 @@ static int segment_of(const void *p)
 	return -1;
 }
 
+/* Nothing of the chunk changes any more: what does, as where events are taken out again, takes the checksum away. A
+ * reader may have seen one that ended without. */
+static void seal(struct sp_raw_chunk *c)
+{
+	if (c->type != SP_RAW_FREE && !sp_raw_sum_of(c) && sp_process.header->ended == SP_RAW_RUNNING)
+		sp_raw_chunk_seal(c, c + 1, c->bytes - sizeof *c);
+}
+
+/* The process has ended, and so have all its threads but the calling one: nobody writes any more. */
+static bool is_alone(void)
+{
+	const struct sp_thread *t = sp_process.threads;
+	return sp_process.header->start == SP_RAW_STARTED_SAMPLER || !t || (t->slot == &sp_self && !t->next);
+}
+
+void sp_buffer_seal(enum sp_raw_ended how)
+{
+	if (!is_alone())
+		return;
+	for (size_t i = 0; i < sp_process.n_segments; i++) {
+		const struct sp_segment *s = &sp_process.segments[i];
+		for (uint64_t at = 0; at < s->used;) {
+			struct sp_raw_chunk *c = (struct sp_raw_chunk *)(s->address + at);
+			if (c->type != SP_RAW_DEFS || !c->reserved[0])
+				seal(c);
+			at += c->bytes;
+		}
+	}
+	struct sp_raw_header last = *sp_process.header;
+	last.ended = how;
+	sp_process.header->sum = sp_raw_header_sum(&last);
+}
+
 struct sp_raw_chunk *sp_buffer_chunk(enum sp_raw_chunk_type type, const struct sp_thread *t, uint64_t bytes)
 {
 	int stream = type == SP_RAW_EVENTS ? SP_STREAM_EVENTS : SP_STREAM_STATE;
@@ -208,6 +242,9 @@ struct sp_raw_chunk *sp_buffer_chunk(enum sp_raw_chunk_type type, const struct s
 		}
 		s = current(stream);
 	}
+	/* the chunk of the trace before is full; one that is flushed has its checksum already, and is gone */
+	if (type == SP_RAW_EVENTS && t && t->ev_chunk && sp_process.settings.when_full != SP_FLUSH)
+		seal(t->ev_chunk);
 	struct sp_raw_chunk *c = (struct sp_raw_chunk *)(s->address + s->used);
 	s->used += bytes;
 	s->live++;
@@ -231,6 +268,7 @@ void sp_buffer_done(struct sp_raw_chunk *c)
 	int i = segment_of(c);
 	if (i < 0)
 		return;
+	seal(c);
 	sp_process.mapped -= c->bytes;
 	sp_process.segments[i].live--;
 	segment_release(i);

@@ -400,6 +400,7 @@ void sp_process_stop(enum sp_raw_ended how)
 	sp_process_sync();
 	sp_process.header->end_ticks = now;
 	sp_buffer_close();
+	sp_buffer_seal(how);
 	/* last: who reads it takes the length that the file has from here on */
 	__atomic_store_n(&sp_process.header->ended, how, __ATOMIC_SEQ_CST);
 	pthread_mutex_unlock(&sp_process.lock);

@@ -73,18 +73,24 @@ static int forget_chunks(struct sp_thread *t, const struct sp_rewind *r)
 {
 	const uint64_t end = SP_RAW_END, current = offset_of(t->ev_chunk);
 	const uint32_t type = SP_RAW_FREE;
+	const uint64_t no_sum = 0; /* the chunk is not what it was when it was full */
 	int fd = open(sp_process.path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	int result = 0;
-	if (r->next < r->bytes && pwrite(fd, &end, sizeof end, (off_t)(r->chunk + r->next)) != sizeof end)
+	if (pwrite(fd, &no_sum, sizeof no_sum, (off_t)(r->chunk + offsetof(struct sp_raw_chunk, words))) !=
+	    sizeof no_sum)
+		result = -EIO;
+	if (!result && r->next < r->bytes && pwrite(fd, &end, sizeof end, (off_t)(r->chunk + r->next)) != sizeof end)
 		result = -EIO;
 	uint32_t first = t->n_rewind_chunks;
 	while (first > 0 && t->rewind_chunks[first - 1] != r->chunk)
 		first--;
 	for (uint32_t i = first; i < t->n_rewind_chunks && !result; i++) {
 		off_t at = (off_t)(t->rewind_chunks[i] + offsetof(struct sp_raw_chunk, type));
-		if (t->rewind_chunks[i] != current && pwrite(fd, &type, sizeof type, at) != sizeof type)
+		const off_t sum = (off_t)(t->rewind_chunks[i] + offsetof(struct sp_raw_chunk, words));
+		if (t->rewind_chunks[i] != current && (pwrite(fd, &no_sum, sizeof no_sum, sum) != sizeof no_sum ||
+		                                       pwrite(fd, &type, sizeof type, at) != sizeof type))
 			result = -EIO;
 	}
 	close(fd);

@@ -7,7 +7,7 @@ import struct
 from rawfile import MAGIC, PAGE, Raw
 
 LINES = 8
-RESERVED = 56  # offset of the header's field bytes
+RESERVED, SUM = 56, 304  # offsets of the header's fields bytes and sum
 
 
 def add(directory, numbers, location=0, process=0):
@@ -25,4 +25,5 @@ def add(directory, numbers, location=0, process=0):
     data += bytes(-len(data) % PAGE)
     data = bytearray(data + (head + lines).ljust(size, b"\0"))
     struct.pack_into("=Q", data, RESERVED, len(data))
+    struct.pack_into("=I", data, SUM, 0)  # no checksum of the header: it would be another
     path.write_bytes(data)

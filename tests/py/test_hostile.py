@@ -3,12 +3,14 @@
 
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
 
 import pytest
 from spartito import regular
+from spartito._analyse import Error, Model, compress
 from test_cli_helpers import run
 
 # the source of f is said to be in a file that may be anything
@@ -158,3 +160,39 @@ def test_status_of_what_is_damaged_or_lost(spartito, measured, tmp_path):
         for words in (["report", name], ["report", "--json", name], ["convert", name, "--to", "text", "-o", "out"]):
             status, said = status_of(tmp_path, words)
             assert (status, text in said) == (expected, True), (words, said)
+
+
+def outcome(directory, tmp_path):
+    """What is told of damage, and all that an experiment says; None: it cannot be read."""
+    out = tmp_path / "out.json"
+    try:
+        model = Model(str(directory))
+        model.convert("json", str(out))
+    except Error as e:
+        return [str(e)], None
+    info = model.info()
+    problems = info.pop("problems")
+    return problems, (out.read_text(), info, model.tree(), model.lines())
+
+
+@pytest.mark.parametrize("compressed", [False, True], ids=["", "compressed"])
+def test_each_changed_bit_is_told(measured, tmp_path, compressed):
+    """But where it means nothing: what belongs to the writer, and what was reserved and not used."""
+    directory = shutil.copytree(measured / "x", tmp_path / "x")
+    if compressed:
+        compress(str(directory))
+    (raw,) = directory.glob("raw/*.raw")
+    whole = raw.read_bytes()
+    problems, said = outcome(directory, tmp_path)
+    assert problems == []
+    dice = random.Random(17)
+    used = [at for at, byte in enumerate(whole) if byte]
+    silent = []
+    for at in [*dice.sample(used, 150), *range(0, 312, 5), *range(4096, 4160, 3)]:
+        data = bytearray(whole)
+        data[at] ^= 1 << dice.randrange(8)
+        raw.write_bytes(data)
+        told, now = outcome(directory, tmp_path)
+        if not told and now != said:
+            silent.append(hex(at))
+    assert silent == []

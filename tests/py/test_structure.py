@@ -15,7 +15,7 @@ SRC = ROOT / "src"
 # what a room may include beside itself
 ROOMS = {
     "base": set(),
-    "record": {"base", "raw/format.h"},
+    "record": {"base", "raw/format.h", "raw/checksum.h"},
     "hook": {"base", "record", "raw/format.h", "spartito.h"},
     "sample": {"base", "record", "raw/format.h"},
     "preload": {"wrap", "base/compiler.h", "record/adapter.h", "raw/format.h"},
