@@ -4,7 +4,7 @@
 # debian13, sid, ubuntu24.04. They differ from those that are built from source: newer patch releases, other compiler options, an
 # executable that is not position-independent.
 #   prepare  makes the chroots only
-#   short    what .ci/run has time for (about 7 minutes on 2 cores); the default, and of sid and debian13 if no NAME is given
+#   short    what .ci/run has time for (about 4 minutes on 2 cores); the default, and of sid and debian13 if no NAME is given
 #   full     the tests of all that is recorded in a measured process, for a nightly run; of all if no NAME is given
 # Needs root. A suite that the mirror does not have, or of which the mirror says nothing, is named and skipped; the status is 77 if all
 # were. The mirrors are those that this system's own apt uses, or the distribution's own. The chroots are kept in SPARTITO_CACHE (default:
@@ -114,8 +114,8 @@ mount_all() {
 files() {
 	case $what-$1 in
 	full-*) echo programs processes launch_start record user labels io memory metrics native tasks lines kernprof sample waits ;;
-	short-sid) echo programs waits memory sample_stacks record ;; # no other Python of CI is of its version
-	short-*) echo waits memory sample_stacks record ;;
+	short-sid) echo programs waits sample_stacks ;; # no other Python of CI is of its version
+	short-*) echo waits sample_stacks ;;
 	esac
 }
 
