@@ -7,7 +7,7 @@ import struct
 from rawfile import MAGIC, PAGE, Raw
 
 LINES = 8
-RESERVED, SUM = 56, 304  # offsets of the header's fields bytes and sum
+RESERVED, SUM = 56, 316  # offsets of the header's fields bytes and sum
 
 
 def add(directory, numbers, location=0, process=0):
