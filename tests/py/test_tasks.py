@@ -341,7 +341,9 @@ asyncio.run(main())
     (main,) = of(found, "main")
     assert groups["good"]["states"] == {"cancelled": 3} and groups["bad"]["states"] == {"raised": 1}
     assert {t["creator"] for t in of(found, "good")} == {main["id"]}
-    assert waits(groups["main"])["__aexit__"]["count"] == 1
+    # later releases of 3.13 wait in a function of their own
+    found = waits(groups["main"])
+    assert found.get("__aexit__", found.get("_aexit"))["count"] == 1
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="eager tasks came with 3.12")
