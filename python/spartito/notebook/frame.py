@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 # bytes of all that is put into the notebook, to whose file each measured cell adds as much; and where nothing fits into that
 LIMIT, MOST_BYTES = 100 << 10, 5 << 20
-# A notebook that is trusted keeps the style: the table is hidden, and the frame has the notebook's theme, because scripts and styles
-# in a frame take its color-scheme for the system's. One that is not loses style and frame alike, and the table is what is left.
+# A notebook that is trusted keeps the style: the table is hidden, and the frame has the notebook's theme, because scripts and
+# styles in a frame take its color-scheme for the system's. One that is not loses style and frame alike, and the table is left.
 STYLE = (
     "<style>.{key}{{display:none}}"
     '[data-jp-theme-light="false"] .{key}-frame,.vscode-dark .{key}-frame{{color-scheme:dark}}'
