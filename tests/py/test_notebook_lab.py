@@ -185,6 +185,8 @@ def test_a_notebook_that_is_not_trusted_says_so(lab, opened, directory):
     page.open()
     page.browser.wait_for("document.body?.innerText.includes('which this notebook is not trusted to show')")
     assert page.browser.evaluate("document.querySelectorAll('iframe[srcdoc]').length") == 0
+    # the table of the functions is what is left
+    assert page.browser.evaluate("[...document.querySelectorAll('th')].some(th => th.innerText === 'function')")
 
 
 def test_as_html_by_nbconvert(tmp_path, directory):

@@ -133,6 +133,18 @@ def test_what_cannot_be_done_is_one_line(kernel, line, said):
     assert cell.status == "error" and said in cell.stderr and cell.stderr.count("\n") <= 2 and kernel.ok("1").value == "1"
 
 
+def test_workers_from_before_the_cell_are_named(kernel):
+    """They are kept by a pool, and are no children of the measured cell."""
+    work = "import time\ndef burn(s):\n    until = time.process_time() + s\n    while time.process_time() < until: pass"
+    kernel.ok(work + "\nimport multiprocessing\npool = multiprocessing.get_context('fork').Pool(1)\npool.map(burn, [0]);")
+    said = kernel.ok("%%spartito\npool.map(burn, [0.3]);").stderr
+    assert said.startswith("spartito: 1 process") and " from before this cell worked for " in said and "not in the result" in said
+    assert kernel.ok("%%spartito\nf(1);").stderr == ""
+    kernel.ok("import sys, types\nsys.modules['ipyparallel'] = types.ModuleType('ipyparallel')")
+    assert "engines of ipyparallel" in kernel.ok("%%spartito\nf(1);").stderr and kernel.ok("%%spartito\nf(1);").stderr == ""
+    kernel.ok("pool.terminate(); pool.join()\ndel pool, sys.modules['ipyparallel']")
+
+
 def test_a_misspelt_variable_is_said_once(kernel):
     kernel.ok("import os\nos.environ['SPARTITO_MEMROY'] = '1G'")
     said = "spartito: the variable SPARTITO_MEMROY is not known and not used; did you mean SPARTITO_MEMORY?\n"

@@ -111,8 +111,10 @@ def test_it_says_what_took_the_time(directory):
 @needs_viewer
 def test_the_frame_has_all_in_it_and_may_run_scripts_alone(directory):
     text = Result(directory).html()
-    ((tag, given),) = Frame(text).elements
+    ((tag, given), *beside) = Frame(text).elements
     assert tag == "iframe" and given["sandbox"] == "allow-scripts"
+    # the table, and the style that hides it where the frame is shown
+    assert {tag for tag, _ in beside} == {"div", "p", "table", "thead", "tbody", "tr", "th", "td", "style"}
     inner = Frame(text).inner
     assert inner.policy.startswith("default-src 'none'; script-src 'sha256-") and "unsafe" not in inner.policy
     assert not [a for _, a in inner.elements if {"src", "href"} & a.keys()]
@@ -131,6 +133,11 @@ def test_the_frame_has_all_in_it_and_may_run_scripts_alone(directory):
     assert re.findall(r"'sha256-(.*?)'", inner.policy) == hashes
     # where frames are taken out, the words between their tags stay
     assert "its text is in the output" in Frame(text).words
+    assert "prog.py took " in Frame(text).words and "__main__:leaf" in Frame(text).words
+    key = beside[0][1]["class"]
+    assert given["class"] == key + "-frame" and f".{key}{{display:none}}" in text
+    assert f'[data-jp-theme-light="false"] .{key}-frame,.vscode-dark .{key}-frame{{color-scheme:dark}}' in text
+    assert len(text.encode()) <= frame.LIMIT == 100 << 10
 
 
 @needs_viewer
@@ -144,9 +151,11 @@ def test_the_icicle_of_a_metric_is_in_the_frame(tmp_path):
 
 @needs_viewer
 def test_what_does_not_fit_is_summed_up_and_said(deep, tmp_path):
-    whole = Result(deep).html()
+    # so many names and numbers do not fit into the usual room
+    assert frame.LIMIT < len(Result(deep).html().encode()) <= 2 * frame.LIMIT
+    whole = Result(deep).html(frame.MOST_BYTES)
     there = payload.unpack(Frame(whole).inner.blocks["tree"])[0]["paths"]
-    assert there > 20_000 and len(whole.encode()) < frame.LIMIT
+    assert there > 20_000 and len(whole.encode()) < frame.MOST_BYTES
     constant = frame._around()[2]
     text = Result(deep).html(constant + 80_000)
     assert len(text.encode()) <= constant + 80_000

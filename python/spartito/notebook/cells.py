@@ -337,7 +337,7 @@ class Cells:
     def deliver(self, unit: Unit) -> None:
         """Shows the result of a unit that has ended."""
         self.note(unit.name, unit.directory)
-        for text in celloptions.without_lines(unit.directory, unit.request.settings, unit.request.lines_only):
+        for text in (*celloptions.without_lines(unit.directory, unit.request.settings, unit.request.lines_only), *unit.remarks):
             tell(text)
         if unit.request.done:
             unit.request.done(unit)

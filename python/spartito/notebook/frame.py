@@ -3,12 +3,13 @@
 
 The frame may run scripts and nothing else: it has an origin of its own, so it reaches neither the notebook nor its storage, and its
 policy lets it ask nobody for anything. It is a part of the notebook's file, once for each measured cell, so it holds what its views
-show, and at most LIMIT; script and style are in it deflated, which unpack.js undoes."""
+show, and at most LIMIT where no more is asked for; script and style are in it deflated, which unpack.js undoes."""
 
 from __future__ import annotations
 
 import html
 from functools import lru_cache
+from hashlib import sha256
 
 from spartito.say import Refused
 from spartito.text import name, size
@@ -21,7 +22,15 @@ if TYPE_CHECKING:
 
     from spartito.view.kinds import Experiment
 
-LIMIT = 5 << 20  # bytes of all that is put into the notebook
+# bytes of all that is put into the notebook, to whose file each measured cell adds as much; and where nothing fits into that
+LIMIT, MOST_BYTES = 100 << 10, 5 << 20
+# A notebook that is trusted keeps the style: the table is hidden, and the frame has the notebook's theme, because scripts and
+# styles in a frame take its color-scheme for the system's. One that is not loses style and frame alike, and the table is left.
+STYLE = (
+    "<style>.{key}{{display:none}}"
+    '[data-jp-theme-light="false"] .{key}-frame,.vscode-dark .{key}-frame{{color-scheme:dark}}'
+    '[data-jp-theme-light="true"] .{key}-frame,.vscode-light .{key}-frame{{color-scheme:light}}</style>'
+)
 EFFORT, ALL_EFFORT = 3, 9  # of zlib: half the time of its usual one for a few percent more; for what is packed once
 SOURCE = 0.05  # of the time: files of the library in which there is less are not in every notebook
 PATHS = (20_000, 10_000, 5_000, 2_000, LEAST_PATHS)  # with the most time; more cannot be told apart in a frame of that width
@@ -78,18 +87,23 @@ def _height(depth: int, lines: int) -> int:
     return min(max(AROUND + LEVEL * depth, LEAST), MOST) + LINE * lines
 
 
-def document(experiment: Experiment, instead: str, limit: int = LIMIT) -> tuple[str, list[str]]:
+def document(experiment: Experiment, instead: str, limit: int = LIMIT, static: str = "") -> tuple[str, list[str]]:
     """The element of the frame, of at most limit bytes, and in sentences what it does not hold. instead: a sentence for who takes
-    frames out, as notebooks do that are not trusted. Refused: there is no room, or no viewer."""
+    frames out, as notebooks do that are not trusted; static: what they show beside it, in HTML. Refused: there is no room, or no
+    viewer."""
     begin, end, constant = _around()
     packing = Packing(experiment, limit, EFFORT)
     title = html.escape(name(packing.facts["title"]).encode("utf-8", "replace").decode())
     height = _height(_depth(experiment), _words(experiment, packing.facts))
+    key = "spartito-" + sha256(f"{experiment.directory} {title}".encode("utf-8", "replace")).hexdigest()[:12]
     head = (
-        f'<iframe title="Spartito: {title}" sandbox="allow-scripts" style="display:block;box-sizing:border-box;width:100%;'
+        f'<iframe title="Spartito: {title}" class="{key}-frame" sandbox="allow-scripts" '
+        f'style="display:block;box-sizing:border-box;width:100%;'
         f"height:{height}px;border:1px solid #8884;resize:vertical\" srcdoc='"
     )
     tail = f"'>{html.escape(instead)}</iframe>"
+    if static:
+        tail += f'<div class="{key}">{static}</div>{STYLE.format(key=key)}'
     packing.left -= constant + len((head + tail).encode())
     try:
         packing.core()

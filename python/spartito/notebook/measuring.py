@@ -11,6 +11,7 @@ import threading
 import time
 
 from spartito import _measure, preload
+from spartito.notebook import workers
 from spartito.notebook.cellpatterns import BETWEEN
 from spartito.rundir import Directory, Exists
 from spartito.sampling import RECORDED
@@ -190,6 +191,8 @@ class Unit:
         self._lent: Lent | None = None
         self._sampler: CellSampler | None = None
         self._open = ""  # the region around what runs now
+        self._workers: dict[tuple[int, int], float] = {}  # processes that are there already
+        self.remarks: list[str] = []  # lines about what is not in the result
 
     def begin(self) -> None:
         """Measures from here on what the calling thread begins, and all other threads of the program; functions of this thread
@@ -199,6 +202,7 @@ class Unit:
         if _measure.active():
             raise NotMeasured(f"something is measured already, into {_measure.experiment()}")
         made = _directory(self.request)
+        self._workers = workers.running()
         try:
             lent = start(made.path, {**self.request.settings, **self._sampling(made.path)}, BETWEEN, open_frames="0")
         except BaseException as e:
@@ -276,6 +280,7 @@ class Unit:
         if _measure.active() and _measure.experiment() == made.path:
             self.leave()
             _measure.stop()
+        self.remarks = [*workers.told(self._workers), *not_said(workers.engines())]
         self._unsampled()
         assert self._lent
         self._lent.take_back()

@@ -134,10 +134,19 @@ class Result:
         lines += [*facts["lost"], *facts["problems"], name(self.directory)]
         return "\n".join(lines)
 
-    def html(self, limit: int = frame.LIMIT) -> str:
-        """The frame as it stands below the cell, of at most limit bytes."""
+    def html(self, limit: int | None = None) -> str:
+        """The frame as it stands below the cell, of at most limit bytes (100 KiB, or as little above it as shows anything)."""
         try:
-            return frame.document(self._experiment, INSTEAD, limit)[0]
+            experiment = self._experiment
+            static = tables.static(experiment.model, self._facts)
+            room = limit or frame.LIMIT
+            while True:
+                try:
+                    return frame.document(experiment, INSTEAD, room, static)[0]
+                except Refused:
+                    if limit is not None or room > frame.MOST_BYTES:
+                        raise
+                room *= 2
         except (Refused, Error) as e:
             raise ResultError(str(e)) from None
 

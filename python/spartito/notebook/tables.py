@@ -42,6 +42,20 @@ def functions(model: Model, busy: float) -> list[str]:
     return plain_table(COLUMNS, [_cells(row, busy, unknown) for row in rows]) if rows else []
 
 
+def static(model: Model, facts: dict[str, Any]) -> str:
+    """The same in HTML, without scripts and styles, for where none are allowed."""
+    from html import escape
+
+    def cell(tag: str, text: str) -> str:
+        return f"<{tag}>{escape(text.encode('utf-8', 'replace').decode())}</{tag}>"
+
+    rows, unknown = model.flat(limit=TOP), sampled.without_calls(model.info())
+    head = "".join(cell("th", column.title) for column in COLUMNS)
+    body = "".join("<tr>" + "".join(cell("td", text) for text in _cells(row, facts["busy"], unknown)) + "</tr>" for row in rows)
+    words = f"{name(facts['title'])} took {seconds(facts['duration'])}. {' '.join(facts['sentences'])}".rstrip()
+    return cell("p", words) + (f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if rows else "")
+
+
 def collections(model: Model, info: dict[str, Any]) -> list[str]:
     """Lines about what was recorded beside calls: samples, memory, waits of threads."""
     lines = sampled.told(info)
