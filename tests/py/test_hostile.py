@@ -188,7 +188,7 @@ def test_each_changed_bit_is_told(measured, tmp_path, compressed):
     dice = random.Random(17)
     used = [at for at, byte in enumerate(whole) if byte]
     silent = []
-    for at in [*dice.sample(used, 150), *range(0, 312, 5), *range(4096, 4160, 3)]:
+    for at in [*dice.sample(used, 150), *range(0, 320, 5), *range(4096, 4160, 3)]:
         data = bytearray(whole)
         data[at] ^= 1 << dice.randrange(8)
         raw.write_bytes(data)
