@@ -103,6 +103,17 @@ def decorate(name: str | None, function: Function, group: str | None = None, its
         raise TypeError(f"region({name!r}) decorates functions, not {type(function).__name__}")
     if name is None:
         name = getattr(function, "__qualname__", type(function).__name__)
+    # The launcher of Score-P's bindings records nothing of what a decorator calls. With their names, a function that is open where
+    # functions are switched off and on again loses nothing (record.h, sp_unmatched()); elsewhere its end would be counted as lost.
+    were_on = "spartito.scorep.loaded" in sys.modules and _measure.thread_functions(False)
+    try:
+        return _decorated(name, function, group, itself)
+    finally:
+        if were_on:
+            _measure.thread_functions(True)
+
+
+def _decorated(name: str, function: Function, group: str | None, itself: bool) -> Function:
     code = getattr(_innermost(function), "__code__", None)
     file, line = (os.path.abspath(code.co_filename), code.co_firstlineno) if code else (None, 0)
     region = _measure.region(name, group, file, line, itself)

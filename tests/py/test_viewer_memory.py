@@ -65,7 +65,7 @@ def answer(directory, **parameters):
 
 
 def by_line(sites):
-    return {(row["function"], row["file"], row["line"]): row for row in memorytable.by_line(sites)}
+    return {(row["function"], row["file"], row["line"]): row for row in memorytable.summed(sites, ("function", "file", "line"))}
 
 
 @pytest.mark.parametrize("process", [None, 0, 1])
