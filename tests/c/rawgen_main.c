@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rawgen DIR [regions paths threads events [processes [same|narrow]]]: an experiment of known size, for tests and
- * benchmarks. rawgen sample-KIND FILE: one raw file for tests/old-raw; KIND: profile, trace (calls, metrics, file I/O), waits
- * or memory.
- * rawgen mpi DIR RANKS: the ranks of an MPI program. */
+ * benchmarks. rawgen sample-KIND FILE: one raw file for tests/old-raw; KIND: profile, trace (calls, metrics, file I/O),
+ * waits or memory. rawgen mpi DIR RANKS: the ranks of an MPI program. */
 #include "rawgen.h"
 
 #include <stdio.h>
