@@ -23,8 +23,8 @@ packages() {
 	build) echo build-essential pkg-config libdw-dev libotf2-trace-dev libzstd-dev zlib1g-dev otf2-tools $(node) ;;
 	# valgrind brings callgrind_annotate, python3-otf2 the foreign reader of the traces, which imports six without saying so;
 	# shells to complete in, a formatter of man pages, both kinds of mpiexec, a browser for the viewers of traces, and what reads and
-	# draws graphs
-	test) echo graphviz python3-otf2 python3-six gfortran clang valgrind zsh fish groff-base openmpi-bin libopenmpi-dev mpich libmpich-dev $(browser) ;;
+	# draws graphs; and ccache, which meson finds by itself: the same files are compiled for each Python
+	test) echo ccache graphviz python3-otf2 python3-six gfortran clang valgrind zsh fish groff-base openmpi-bin libopenmpi-dev mpich libmpich-dev $(browser) ;;
 	lint) echo clang clang-format $(runtime) ;;
 	*) echo "$0: unknown group $1 (build, test, lint)" >&2; exit 2 ;;
 	esac
