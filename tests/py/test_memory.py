@@ -153,7 +153,7 @@ def work():
 x = work()
 """)
     assert 100 <= m.sum("gone", "temporary", "python object") <= 102
-    assert m.sum("kept", "temporary", "python object") == 0
+    assert m.sum("kept", "temporary", "python object") <= (sys.version_info < (3, 11))  # the frame of a comprehension
 
 
 def test_threads_and_release_by_another(spartito, tmp_path):
