@@ -209,6 +209,7 @@ static int find_parts(struct sp_raw_file *f)
 			sp_raw_report(f, at + offsetof(struct sp_raw_chunk, bytes),
 			              "chunk of 0x%" PRIx64 " bytes reaches past the end", c.bytes);
 			c.bytes = next_chunk(f, at) - at;
+			c.words = (uint32_t)c.words; /* its checksum was that of the whole */
 		}
 		if (c.type == SP_RAW_FREE && f->header.version >= SP_RAW_SUMS && sp_raw_sum_of(&c))
 			sp_raw_report(f, at, "a chunk that was in use is marked as free");

@@ -349,7 +349,7 @@ static int name_file(const char *dir, const char *host)
 	return n < 0 ? -ENOMEM : 0;
 }
 
-int sp_buffer_open(const char *dir)
+static int open_file(const char *dir)
 {
 	char host[128];
 	host_name(host, sizeof host);
@@ -385,6 +385,16 @@ int sp_buffer_open(const char *dir)
 	h->first = h->last = sp_clock_sync();
 	memcpy(h->magic, SP_RAW_MAGIC, 8);
 	return 0;
+}
+
+int sp_buffer_open(const char *dir)
+{
+	int before;
+	/* a thread that is cancelled in here would keep the process lock, or unwind in the helper */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	const int r = open_file(dir);
+	pthread_setcancelstate(before, &before);
+	return r;
 }
 
 void sp_buffer_close(void)

@@ -327,7 +327,10 @@ static void released(const void *p, bool temporary, struct sp_heap_block *block)
 			take((uint32_t)block->site, blocks, bytes);
 			filter_count(p, -1);
 			/* of samples the library knows what came between, which is not recorded */
-			if (sp_heap.filter ? temporary : sp_self && sp_heap_latest_take(sp_self, p, block->size)) {
+			struct sp_thread *t = sp_self;
+			if (sp_heap.filter ? temporary
+			                   : t && sp_heap.sites[block->site].owner == t &&
+			                         sp_heap_latest_take(t, p, block->size)) {
 				struct sp_raw_site *s = sp_heap.sites[block->site].raw;
 				s->temporary += blocks;
 				s->temporary_bytes += bytes;

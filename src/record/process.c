@@ -216,8 +216,8 @@ bool sp_process_is_foreign(void)
 	struct sp_raw_header *h = sp_process.header;
 	if (!h || sp_process.pid == getpid())
 		return false;
-	if (clears_epoch && sp_epoch)
-		return true; /* between vfork and exec: all memory is the parent's */
+	if (!clears_epoch || sp_epoch)
+		return true; /* between vfork and exec all memory is the parent's; or that cannot be told */
 	pthread_mutex_init(&sp_process.lock, NULL);
 	child_lost(h, SP_RAW_ERRNO_CLONE);
 	sp_metrics_fork(SP_FORK_CHILD);

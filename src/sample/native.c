@@ -17,6 +17,7 @@ enum {
 	FAR = 1 << 12,     /* what is above is read in pieces of it */
 	STACKS = 256,      /* threads whose stacks' ends are remembered */
 	PENDING = 32,
+	CLOSING = 50,    /* times that one is waited for at the end */
 	OUTERMOST = 256, /* bytes of the outermost frame */
 	RED_ZONE = 128   /* bytes below the stack pointer that belong to it */
 };
@@ -83,7 +84,9 @@ void sp_native_close(struct sp_native *s)
 {
 	if (!s)
 		return;
-	settle(s, true);
+	/* a thread that has got no processor for long still has to be told how its call ended */
+	for (int i = 0; i < CLOSING && (!i || s->n_pending); i++)
+		settle(s, true);
 	sp_objects_close(&s->objects);
 	/* programs that are started afterwards would inherit it, and never hear of their children */
 	if (!sigismember(&s->mask, SIGCHLD)) {

@@ -153,6 +153,15 @@ static bool waits(const struct sp_stop *s)
 	return flags && !(strtoul(flags + strlen("flags:"), NULL, 8) & O_NONBLOCK);
 }
 
+/* A call that begins anew, by the kernel's doing or by that of the look before, stands at its instruction with its
+ * number in rax until the thread is back in the program. That is no number of bytes. */
+static bool has_ended(const struct sp_stop *s, const struct user_regs_struct *u)
+{
+	unsigned char code[SYSCALL_BYTES];
+	return u->rax != u->orig_rax ||
+	       (sp_target_read(s->t, u->rip - SYSCALL_BYTES, code, sizeof code) && code[0] == 0x0f && code[1] == 0x05);
+}
+
 bool sp_call_shortened(struct sp_stop *s, const struct user_regs_struct *u)
 {
 	if ((int64_t)u->orig_rax < 0 || (int64_t)u->rax <= 0)
@@ -160,7 +169,7 @@ bool sp_call_shortened(struct sp_stop *s, const struct user_regs_struct *u)
 	s->call = (struct sp_call){u->orig_rax, {u->rdi, u->rsi, u->rdx, u->r10, u->r8, u->r9}, u->rax, 0};
 	s->call.all = asked_for(s);
 	s->call.all = s->call.all < MOST_BYTES ? s->call.all : MOST_BYTES;
-	return s->call.done < s->call.all && !has_signal(s) && waits(s);
+	return s->call.done < s->call.all && has_ended(s, u) && !has_signal(s) && waits(s);
 }
 
 /* Of a vector: the rest of the buffer that it has come to, as a call of one. How many bytes. */

@@ -145,6 +145,12 @@ static bool take(const struct sp_python *p, const char *bytes, uint64_t at, stru
 	       ((unsigned char)bytes[p->at.frame_owner] < OWNED_BY_C && !sp_codes_is_internal(p, out->code));
 }
 
+/* Before 3.11 a frame is an object, and one that is not used lies in a list of such, linked as callers are. */
+static bool is_used(const struct sp_python *p, const char *frame)
+{
+	return p->version >= 0x030b || (int64_t)sp_u64(frame, 0) > 0; /* ob_refcnt */
+}
+
 /* The frames from one on outwards, room of them at most and one more: how many, or -EAGAIN. *end: the last one's
  * address, when none is missing. */
 static int walk(struct sp_python *p, struct shot *s, uint64_t frame, size_t room, uint64_t *end)
@@ -157,7 +163,7 @@ static int walk(struct sp_python *p, struct shot *s, uint64_t frame, size_t room
 	for (uint64_t next; frame; frame = next) {
 		const char *f = frame_at(p, frame, bytes, &together);
 		struct sp_seen *seen = &p->seen[n];
-		if (!f || ++steps > 2 * room + STEPS_MORE)
+		if (!f || !is_used(p, f) || ++steps > 2 * room + STEPS_MORE)
 			return -EAGAIN;
 		next = sp_u64(f, p->at.frame_previous);
 		if (!take(p, f, frame, seen)) {
