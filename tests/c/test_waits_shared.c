@@ -50,19 +50,13 @@ static void *waits(void *arg)
 	return NULL;
 }
 
-int main(void)
+/* In a thread that ends, for its end frees what it holds. */
+static void *looks(void *unused)
 {
-	char raw[sizeof dir + 4];
-	struct sp_settings s;
 	pthread_t threads[THREADS];
 	struct sp_wait mine;
-	MUST(mkdtemp(dir));
-	snprintf(raw, sizeof raw, "%s/raw", dir);
-	MUST(mkdir(raw, 0700) == 0);
-	sp_settings_init(&s);
-	s.waits = true;
-	MUST(sp_process_start(dir, &s, NULL, SP_RAW_STARTED_API) == 0);
 	struct sp_thread *t = sp_adapter_v1.thread();
+	(void)unused;
 	MUST(t && sp_waits_wanted);
 	for (int i = 0; i < THREADS; i++)
 		MUST((objects[i] = sp_object_new(SP_RAW_WAIT_MUTEX, &locks[i], 0)));
@@ -80,6 +74,22 @@ int main(void)
 		CHECK(sp_object_holder(objects[i]) == SP_RAW_NONE);
 		CHECK(objects[i]->contended == WAITS + (i == 0));
 	}
+	return NULL;
+}
+
+int main(void)
+{
+	char raw[sizeof dir + 4];
+	struct sp_settings s;
+	pthread_t thread;
+	MUST(mkdtemp(dir));
+	snprintf(raw, sizeof raw, "%s/raw", dir);
+	MUST(mkdir(raw, 0700) == 0);
+	sp_settings_init(&s);
+	s.waits = true;
+	MUST(sp_process_start(dir, &s, NULL, SP_RAW_STARTED_API) == 0);
+	MUST(pthread_create(&thread, NULL, looks, NULL) == 0);
+	MUST(pthread_join(thread, NULL) == 0);
 	sp_process_stop(SP_RAW_ENDED_STOPPED);
 	unlink(sp_process.path);
 	rmdir(raw);
