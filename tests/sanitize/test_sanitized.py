@@ -145,7 +145,7 @@ def test_formats_of_what_lost_its_call_paths(tmp_path, option):
             if data[at : at + 8] == b"CHNK\3\0\0\0":
                 data[at : at + 8] = bytes(8)
         raw.write_bytes(data)
-    for name in [row[0] for row in writers()]:
+    for name in [row[0] for row in writers() if row[0] != "lprof"]:  # which is of lines alone
         with watched(tmp_path / name) as log:
             command = [sys.executable, "-m", "spartito"]
             done = run(command, "convert", "x", "--to", name, "-o", tmp_path / name / "out", cwd=tmp_path, env=environment(log))
