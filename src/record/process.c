@@ -213,8 +213,10 @@ static bool clears_epoch;
 
 bool sp_process_is_foreign(void)
 {
+	if (sp_process.pid == getpid())
+		return false; /* and other threads may begin or end a measurement meanwhile */
 	struct sp_raw_header *h = sp_process.header;
-	if (!h || sp_process.pid == getpid())
+	if (!h)
 		return false;
 	if (!clears_epoch || sp_epoch)
 		return true; /* between vfork and exec all memory is the parent's; or that cannot be told */

@@ -230,7 +230,7 @@ struct sp_process {
 	struct sp_filter *filter;
 	struct sp_raw_header *header; /* mapped; NULL: nothing is measured */
 	char *dir, *path;             /* owned, absolute */
-	pid_t pid;                    /* of the process that made the file: this one, or see below */
+	_Atomic pid_t pid;            /* of the process that made the file: this one, or see below */
 	pid_t sampled;                /* the process that is recorded, by its samples; 0: this one */
 	const char *sampled_file;     /* name of its raw file; NULL: it has none */
 	uint64_t size;                /* of the file */
