@@ -26,7 +26,7 @@
 
 /* The first one holds what a short program, or a cell of a notebook, needs: its pages cost more than all else of a
  * start. */
-enum { FIRST_SEGMENT = 64 << 10, LAST_SEGMENT = 4 << 20 };
+enum { FIRST_SEGMENT = 64 << 10, LAST_SEGMENT = 4 << 20, HUGE_PAGE = 2 << 20 };
 
 static uint64_t page_up(uint64_t n)
 {
@@ -90,9 +90,12 @@ static char *map_piece(uint64_t offset, uint64_t bytes, int *fd)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* Makes the pages exist: in one system call where the kernel can, else by reserving the blocks. */
+/* Makes the pages exist: in one system call where the kernel can, else by reserving the blocks. File systems with large
+ * folios make pages of 2 MB a quarter as dear as those of 4 KB. */
 static int reserve(char *p, uint64_t offset, uint64_t bytes, int fd)
 {
+	if (bytes >= HUGE_PAGE)
+		madvise(p, bytes, MADV_HUGEPAGE); /* a wish: what cannot be so stays as it is */
 	if (!madvise(p, bytes, MADV_POPULATE_WRITE))
 		return 0;
 	if (errno == ENOMEM || errno == EFAULT) /* EFAULT: a store would bring SIGBUS */
@@ -151,7 +154,9 @@ static void segment_release(int i)
 
 static int segment_add(int stream, uint64_t bytes)
 {
-	uint64_t want = sp_process.next_segment[stream];
+	/* a segment ends at a multiple of its nominal size: so the large ones begin where a huge page does */
+	const uint64_t nominal = sp_process.next_segment[stream], beyond = sp_process.size % nominal;
+	uint64_t want = beyond <= nominal / 2 ? nominal - beyond : 2 * nominal - beyond;
 	if (want < bytes)
 		want = page_up(bytes);
 	struct sp_segment *more = realloc(sp_process.segments, (sp_process.n_segments + 1) * sizeof *more);

@@ -100,14 +100,31 @@ int sp_thread_nodes_init(struct sp_thread *t)
 	return t->collapsed ? 0 : -ENOSPC;
 }
 
+static bool table_has_room(struct sp_thread *t, uint32_t entries)
+{
+	return (t->table_used + entries) * 2 <= t->table_mask || !table_grow(t);
+}
+
+static void table_add(struct sp_thread *t, struct sp_raw_node *parent, struct sp_raw_node *n)
+{
+	*find(t, parent, n->region) = (struct sp_path_entry){n, parent};
+	t->table_used++;
+}
+
+/* The table has the children of nodes with two or more. An only child is known by its parent, so that a deep recursion
+ * makes no large table, whose every new entry is a cache miss. */
 SP_COLD static struct sp_raw_node *child_new(struct sp_thread *t, struct sp_raw_node *parent, uint32_t region)
 {
 	int error = errno;
-	struct sp_raw_node *n = NULL;
-	if (t->loc.nodes * 2 <= t->table_mask || !table_grow(t))
+	struct sp_raw_node *last = (struct sp_raw_node *)parent->child, *n = NULL;
+	const bool first = last == t->root;
+	if (first || table_has_room(t, 2))
 		n = node_new(t, sp_callpath_index(t, parent), region);
-	if (n)
-		*find(t, parent, region) = (struct sp_path_entry){n, parent};
+	if (n && !first) {
+		if (!find(t, parent, last->region)->node)
+			table_add(t, parent, last);
+		table_add(t, parent, n);
+	}
 	errno = error;
 	return n;
 }
@@ -117,7 +134,10 @@ struct sp_raw_node *sp_callpath_child(struct sp_thread *t, struct sp_raw_node *p
 {
 	if (region == SP_REGION_HIDES)
 		return NULL;
-	struct sp_raw_node *n = find(t, parent, region)->node;
+	struct sp_raw_node *n = (struct sp_raw_node *)parent->child;
+	if (n->region == region)
+		return n;
+	n = find(t, parent, region)->node;
 	if (SP_UNLIKELY(!n))
 		n = child_new(t, parent, region);
 	if (n)
@@ -196,6 +216,7 @@ void sp_callpath_reset(struct sp_thread *t)
 	pthread_mutex_unlock(&sp_process.lock);
 	free(t->table);
 	t->table = NULL;
+	t->table_used = 0;
 	t->node_chunk = NULL;
 	t->node_next = t->node_end = NULL;
 	t->node_chunks = 0;

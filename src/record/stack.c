@@ -254,9 +254,7 @@ void sp_enter_collapsed(struct sp_thread *t, uint32_t region, uint64_t key, uint
 /* What the hot path does, with metrics. */
 static void enter_metrics(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t now, unsigned kind)
 {
-	struct sp_raw_node *parent = (struct sp_raw_node *)top_of(t)->node, *n = (struct sp_raw_node *)parent->child;
-	if (n->region != region)
-		n = sp_callpath_child(t, parent, region);
+	struct sp_raw_node *n = sp_callpath_child(t, (struct sp_raw_node *)top_of(t)->node, region);
 	if (SP_UNLIKELY(!n)) {
 		sp_enter_collapsed(t, region, key, now, kind);
 		return;

@@ -77,6 +77,45 @@ static void *backward_step(void *unused)
 	return NULL;
 }
 
+/* Walks of chance in a call tree: a call path has one node however its children were called in turn, and each call is
+ * in the node of its path. A chain of only children takes no place in the table of children. */
+static void *call_paths(void *unused)
+{
+	enum { REGIONS = 7, LEVELS = 5, WALKS = 20000, DEEP = 5000 };
+	static struct sp_raw_node *known[1 << 15]; /* by path, of REGIONS numbers at most, to the base 8 */
+	static uint32_t visits[1 << 15];
+	(void)unused;
+	struct sp_thread *t = sp_thread_new();
+	MUST(t);
+	const uint32_t first =
+	    sp_user_region((struct sp_text){"first", 5}, (struct sp_text){"first", 5}, &(struct sp_place){.line = 1});
+	for (uint32_t i = 0; i < DEEP; i++)
+		sp_enter(t, first, 4, sp_ticks(), SP_RAW_ENTER);
+	CHECK(t->table_used == 0 && t->loc.nodes >= DEEP);
+	for (uint32_t i = 0; i < DEEP; i++)
+		MUST(sp_leave(t, 4, sp_ticks(), SP_RAW_LEAVE));
+	uint32_t chance = 1;
+	for (int walk = 0; walk < WALKS; walk++) {
+		uint32_t path = 0;
+		for (int level = 0; level < LEVELS; level++) {
+			chance = chance * 1664525 + 1013904223;
+			const uint32_t region = (chance >> 16) % REGIONS + 1;
+			path = path << 3 | region;
+			sp_enter(t, first + region, 4, sp_ticks(), SP_RAW_ENTER);
+			struct sp_raw_node *n = (struct sp_raw_node *)((struct sp_raw_frame *)t->loc.top)->node;
+			MUST(n->region == first + region && (!known[path] || known[path] == n));
+			known[path] = n;
+			visits[path]++;
+		}
+		for (int level = 0; level < LEVELS; level++)
+			MUST(sp_leave(t, 4, sp_ticks(), SP_RAW_LEAVE));
+	}
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		CHECK(!known[i] || known[i]->visits == visits[i]);
+	CHECK(t->table_used <= t->table_mask / 2);
+	return NULL;
+}
+
 static void in_a_thread(void *(*run)(void *), uint64_t memory)
 {
 	pthread_t thread;
@@ -296,6 +335,7 @@ int main(void)
 	MUST(mkdir(raw, 0700) == 0);
 	in_a_thread(last_words, 256 << 10);
 	in_a_thread(backward_step, 0);
+	in_a_thread(call_paths, 0);
 	trusted_clocks();
 	restart();
 	end_after_stop();
