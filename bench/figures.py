@@ -81,7 +81,7 @@ def rawgen():
 
 
 def event_bytes(directory):
-    """Bytes of all chunks of events, their headers included, without the room still free in the last (src/raw/FORMAT.md)."""
+    """Bytes of all chunks of events, their headers included, without the room still free in the last (src/format/FORMAT.md)."""
     total = 0
     raw = os.path.join(directory, "raw")
     for name in os.listdir(raw):

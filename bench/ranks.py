@@ -14,7 +14,7 @@ import sys
 
 PAGE, CHUNK, DEFS, META, NONE32 = 4096, 0x4B4E4843, 1, 1, 0xFFFFFFFF
 MOST, ON_A_NODE = 16384, 64
-# of the header (src/raw/format.h)
+# of the header (src/format/format.h)
 ENDED, PID, BYTES, FIRST, LAST, HOST, SUM = 28, 36, 56, 64, 88, 176, 316
 NORMAL = 1
 

@@ -20,8 +20,8 @@ def compare(
     match: str = "",
     share: float = 0.01,
 ) -> dict[str, Any]:
-    """What differs between groups of experiments (src/model/compare.h says what is the same function or call path,
-    src/model/compare_table.h which test is made). runs: of each group, how many of the models; the first group is what the others are
+    """What differs between groups of experiments (src/model/compare/compare.h says what is the same function or call path,
+    src/model/compare/table.h which test is made). runs: of each group, how many of the models; the first group is what the others are
     compared with. by 'region' or 'path'; sort 'change' (of exclusive time, whichever way), 'total' (of inclusive time), 'relative', 'excl',
     'incl', 'visits', 'name'; limit 0: all; share: entries with less of the time in both groups are not judged. dict(rows, count (of
     rows without limit), all (as a row, of all time), files, modules [dict(group, before, after, functions)]: those with another name). A
@@ -178,13 +178,13 @@ class Model:
         processes, None: not measured), comm (index), name, parent (index, None: none), size, path. Error without a trace or without MPI."""
 
     def waits(self) -> dict[str, Any]:
-        """Time lost by waiting in MPI, by Scalasca's definitions (src/model/waits.h). dict(metrics, rows, stacks {path: [names]},
+        """Time lost by waiting in MPI, by Scalasca's definitions (src/model/mpi/waits.h). dict(metrics, rows, stacks {path: [names]},
         found (the numbers of messages(), without rows and stacks)). metrics: dict(name 'mpi_latesender'…, shown, what, kinds [int], parent (index in metrics, None: a part of the time), count,
         time (s)); a metric is the sum of its kinds. rows: dict(kind, path, location, process, on_location, on (process; who was waited
         for, None: nobody alone), count, time, longest (s)). Error without a trace or without MPI."""
 
     def critical_path(self, *, share: float = 0.1) -> dict[str, Any]:
-        """What the run's length consists of (src/model/critical.h). dict(length (s), jumps (from one location to another), locations [s on
+        """What the run's length consists of (src/model/mpi/critical.h). dict(length (s), jumps (from one location to another), locations [s on
         the path, of each location], pieces [(location, from, to)] (s since the experiment's begin, in order, without gaps), regions,
         paths [dict(path, time)], stacks {path: [names]}, found (as of waits()). regions: dict(name, file, line, kind, time (s on the path), at_least, at_most
         (s that the run gets shorter if the region takes `share` less time on the path)). Error without a trace or without MPI."""

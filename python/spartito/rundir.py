@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 JOBS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "COBALT_JOBID", "FLUX_JOB_ID", "JOB_ID")
 # what tells a process its rank; without one of them nothing that is for ranks needs to be loaded
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "MV2_COMM_WORLD_RANK")
-HEADER = 320  # struct sp_raw_header, src/raw/format.h
+HEADER = 320  # struct sp_raw_header, src/format/format.h
 ENDED, PID, REGIONS = 28, 36, 48  # offsets of its fields
 SAMPLES = ".samples.raw"  # how names end of files that another process has written about the one of the same name
 RUNNING = 0  # enum sp_raw_ended

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "model/model.h"
-#include "model/report.h"
+#include "model/report/report.h"
 
 /* The keys of a row; each is made once. */
 enum sp_key {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Model.balance() */
 #include "analyse/analyse.h"
-#include "model/balance.h"
-#include "model/walk.h"
+#include "model/report/balance.h"
+#include "model/report/walk.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/symbols.h"
-#include "raw/running.h"
+#include "model/symbols/symbols.h"
+#include "reader/running.h"
 
 PyObject *sp_analyse_keep_symbols(PyObject *module, PyObject *directory)
 {

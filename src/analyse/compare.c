@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/compare_table.h"
+#include "model/compare/table.h"
 
 static const double S = 1e-9;
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "raw/compress.h"
+#include "reader/compress.h"
 
 struct work {
 	const char *directory;

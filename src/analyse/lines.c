@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Model.lines() */
-#include "model/lines.h"
+#include "model/report/lines.h"
 #include "analyse/analyse.h"
 
 #include <stdlib.h>

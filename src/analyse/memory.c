@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Model.memory() */
-#include "model/memory.h"
+#include "model/report/memory.h"
 #include "analyse/analyse.h"
 
 static const double S = 1e-9;

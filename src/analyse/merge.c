@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "model/merge.h"
+#include "model/merge/merge.h"
 
 enum { MOST_NAMES = 4 };
 

@@ -4,8 +4,8 @@
 
 #include "view/against.h"
 #include "view/kept.h"
-#include "write/heap.h"
-#include "write/writer.h"
+#include "write/common/heap.h"
+#include "write/common/writer.h"
 
 struct sp_state *sp_state_of(PyObject *self)
 {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "write/writer.h"
+#include "write/common/writer.h"
 
 PyObject *sp_raise(struct sp_state *st, const struct sp_err *e)
 {

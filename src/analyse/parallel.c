@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Model.messages(), waits() and critical_path() */
 #include "analyse/analyse.h"
-#include "model/critical.h"
+#include "model/mpi/critical.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "write/picture.h"
+#include "write/picture/picture.h"
 
 /* What both take. */
 struct query {

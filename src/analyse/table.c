@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "write/timemory.h"
+#include "write/timemory/timemory.h"
 
 struct query {
 	const char *metric, *units;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Model.tasks() */
-#include "model/tasks.h"
+#include "model/report/tasks.h"
 #include "analyse/analyse.h"
 
 static const double S = 1e-9;

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/pyramid.h"
+#include "model/lod/pyramid.h"
 #include "view/against.h"
 #include "view/kept.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where Python's events come from. Each hook is one file behind one row of struct sp_hook; what they share is here. */
-#ifndef SP_HOOK_H
-#define SP_HOOK_H
+#ifndef SP_HOOK_HOOK_H
+#define SP_HOOK_HOOK_H
 
 #include "hook/frames.h"
 #include "record/hot.h"

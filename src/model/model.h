@@ -3,8 +3,8 @@
  *
  * Indices are dense from 0. Times are nanoseconds; points in time are counted from sp_model.begin_ns. Everything
  * lives in the model's arena until sp_model_free(). */
-#ifndef SP_MODEL_H
-#define SP_MODEL_H
+#ifndef SP_MODEL_MODEL_H
+#define SP_MODEL_MODEL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -322,7 +322,7 @@ struct sp_handed {
 /* What a location did in one line of a function. Where a function is called again while it is open, its inner calls are
  * in their own lines only. */
 struct sp_line {
-	uint32_t location; /* SP_NONE: of several, see model/lines.h */
+	uint32_t location; /* SP_NONE: of several, see model/report/lines.h */
 	uint32_t region;
 	uint32_t line;    /* of the region's file */
 	uint64_t hits;    /* how often it began */

@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/intern.h"
 #include "model/model.h"
-#include "raw/reader.h"
+#include "reader/reader.h"
 
 /* From the ticks of one process to nanoseconds since sp_model.begin_ns. */
 struct sp_clock {

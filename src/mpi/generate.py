@@ -346,7 +346,7 @@ def wrappers(functions: list[Function], command: list[str]) -> str:
     if len(rows) < 300:
         raise SystemExit(f"mpi.h declares {len(rows)} of the functions only: it is not one of MPI 3")
     return (
-        f'{LICENCE}#include "mpi/file.h"\n#include "mpi/rma.h"\n\n'
+        f'{LICENCE}#include "mpi/calls/file.h"\n#include "mpi/calls/rma.h"\n\n'
         f'#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n\n{"".join(text)}'
         f"void *const sp_mpi_wrappers[SP_MPI_FUNCTIONS] = {{\n{''.join(rows)}}};\n"
     )

@@ -12,10 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "raw/format.h"
+#include "format/format.h"
 
 #define SP_ADAPTER_SYMBOL "sp_adapter_v1"
-/* In objects with native/hooks.c: a pointer to that struct, NULL while nobody looked for it. */
+/* In objects with inject/native/hooks.c: a pointer to that struct, NULL while nobody looked for it. */
 #define SP_NATIVE_SYMBOL "sp_native_adapter_v1"
 
 struct sp_thread;

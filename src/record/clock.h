@@ -10,7 +10,7 @@
 #include <x86intrin.h>
 #endif
 
-#include "raw/format.h"
+#include "format/format.h"
 
 extern enum sp_raw_clock sp_clock_kind; /* set once by sp_clock_init() */
 

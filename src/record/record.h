@@ -4,8 +4,8 @@
  * Functions return 0 or a negative errno; none prints, exits or calls Python, and all keep errno as it was where an
  * event can lead to them. The process lock orders what several threads could do at once: growing the file, defining,
  * registering. */
-#ifndef SP_RECORD_H
-#define SP_RECORD_H
+#ifndef SP_RECORD_RECORD_H
+#define SP_RECORD_RECORD_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
-#include "raw/format.h"
+#include "format/format.h"
 #include "record/clock.h"
 
 /* ---- settings ---- */
@@ -180,7 +180,7 @@ struct sp_thread {
 	struct sp_c_cache {
 		const void *def, *name, *owner;
 		uint64_t region;
-	} c_cache[SP_C_CACHE]; /* hook/names.c: C functions called last */
+	} c_cache[SP_C_CACHE]; /* hook/naming/names.c: C functions called last */
 };
 _Static_assert(sizeof(struct sp_thread) <= SP_RAW_PAGE - sizeof(struct sp_raw_chunk), "a thread fits into its page");
 

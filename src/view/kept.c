@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/guard.h"
-#include "model/messages.h"
+#include "model/mpi/messages.h"
 
 struct sp_view_kept {
 	const struct sp_model *m;

@@ -3,7 +3,7 @@
 #ifndef SP_VIEW_KEPT_H
 #define SP_VIEW_KEPT_H
 
-#include "model/pyramid.h"
+#include "model/lod/pyramid.h"
 #include "view/looks.h"
 #include "view/view.h"
 

@@ -4,7 +4,7 @@
 #ifndef SP_VIEW_LOOKS_H
 #define SP_VIEW_LOOKS_H
 
-#include "model/sampled_events.h"
+#include "model/events/sampled_events.h"
 #include "view/view.h"
 
 enum { SP_LOOKS_BLOCK = 64 };

@@ -3,7 +3,7 @@
 #ifndef SP_VIEW_SELECT_H
 #define SP_VIEW_SELECT_H
 
-#include "model/report.h"
+#include "model/report/report.h"
 #include "view/looks.h"
 #include "view/view.h"
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "raw/format.h"
+#include "format/format.h"
 
 struct rg_process;
 struct rg_thread;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "model/balance.h"
+#include "model/report/balance.h"
 
 #include "check.h"
 #include "scratch.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "model/compare_table.h"
+#include "model/compare/table.h"
 
 #include "check.h"
 #include "scratch.h"

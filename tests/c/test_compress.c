@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 
 #include "check.h"
-#include "raw/compress.h"
-#include "raw/reader.h"
+#include "reader/compress.h"
+#include "reader/reader.h"
 #include "scratch.h"
 
 enum { MOST = 200000, GONE = 0x3ffffff0 }; /* no process has so high an id */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Raw files that are still written, as a sampler reads them: what is torn or wrong in one ends, and touches nothing. */
-#include "sample/definitions.h"
+#include "sample/control/definitions.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 #include <fcntl.h>
 
 #include "check.h"
-#include "model/fields.h"
-#include "model/image.h"
-#include "model/merge.h"
+#include "model/merge/fields.h"
+#include "model/merge/image.h"
+#include "model/merge/merge.h"
 #include "scratch.h"
 
 /* Puts another file in the place of the merged one: the same model, changed. Returns what comes of reading it. */

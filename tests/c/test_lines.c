@@ -2,8 +2,8 @@
 /* Lines of several threads and processes: what is open at the end, sums, damage, and that a merged experiment has the
  * same. */
 #include "check.h"
-#include "model/lines.h"
-#include "model/merge.h"
+#include "model/report/lines.h"
+#include "model/merge/merge.h"
 #include "model/private.h"
 #include "scratch.h"
 

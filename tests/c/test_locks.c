@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Locks and waits of processes: what the records say, and their events, which say the same; and damaged ones. */
 #include "check.h"
-#include "model/merge.h"
+#include "model/merge/merge.h"
 #include "model/private.h"
 #include "scratch.h"
 

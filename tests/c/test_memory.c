@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory: what the records of a process become, and damaged ones. */
 #include "check.h"
-#include "model/memory.h"
+#include "model/report/memory.h"
 #include "model/private.h"
 #include "scratch.h"
 

@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 
 #include "check.h"
-#include "model/image.h"
-#include "model/merge.h"
+#include "model/merge/image.h"
+#include "model/merge/merge.h"
 #include "scratch.h"
 
 /* ---- ranks that are threads ---- */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the pyramid says of metrics, held against all their readings one by one. */
 #include "check.h"
-#include "model/follow.h"
-#include "model/pyramid.h"
-#include "model/report.h"
+#include "model/events/follow.h"
+#include "model/lod/pyramid.h"
+#include "model/report/report.h"
 #include "scratch.h"
 
 enum { TIME, LEVEL, READ, BYTES, METRICS, DEEPEST = 24 }; /* in columns; BYTES is own */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Compiled frames of another process: of children of this program, whose functions are known. */
-#include "sample/native.h"
+#include "sample/native/native.h"
 
 #include <alloca.h>
 #include <errno.h>

@@ -6,8 +6,8 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "model/merge.h"
-#include "raw/compress.h"
+#include "model/merge/merge.h"
+#include "reader/compress.h"
 #include "truth.h"
 
 static void path_of(char *path, size_t n, const char *dir)

@@ -3,8 +3,8 @@
 #include <inttypes.h>
 
 #include "check.h"
-#include "model/report.h"
-#include "raw/reader.h"
+#include "model/report/report.h"
+#include "reader/reader.h"
 #include "scratch.h"
 
 static unsigned char *sample(size_t *n)

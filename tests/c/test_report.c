@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "model/report.h"
+#include "model/report/report.h"
 
 #include "check.h"
 #include "scratch.h"

@@ -3,7 +3,7 @@
 #include <dirent.h>
 
 #include "check.h"
-#include "mpi/roll.h"
+#include "mpi/world/roll.h"
 
 static char dir[] = "/tmp/spartito-roll-XXXXXX";
 static char raw[sizeof dir + 8];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the reader gives of samples: their call paths, lines and counters, those of files that say less, and damage. */
 #include "check.h"
-#include "model/samples.h"
+#include "model/parts/samples.h"
 #include "scratch.h"
 
 enum { MAIN = 1, WORK, FAR };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The file `symbols`: what it tells, and what a damaged one does not. */
 #include "check.h"
-#include "model/symbols.h"
+#include "model/symbols/symbols.h"
 #include "scratch.h"
 
 #define HEAD  "spartito symbols 1\n"

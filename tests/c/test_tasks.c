@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tasks of several processes: what their records and events become, and that a merged experiment has the same. */
 #include "check.h"
-#include "model/merge.h"
+#include "model/merge/merge.h"
 #include "model/private.h"
 #include "scratch.h"
 

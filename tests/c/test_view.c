@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "check.h"
-#include "model/report.h"
+#include "model/report/report.h"
 #include "scratch.h"
 #include "view/kept.h"
 

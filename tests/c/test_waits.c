@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages, waits and the critical path of traces whose times are known to the tick. */
-#include "model/critical.h"
+#include "model/mpi/critical.h"
 
 #include "check.h"
 #include "scratch.h"

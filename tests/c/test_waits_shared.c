@@ -7,7 +7,7 @@
 #include "check.h"
 #include "record/adapter.h"
 #include "record/hot.h"
-#include "record/waits.h"
+#include "record/waits/waits.h"
 
 enum { THREADS = 2, WAITS = 2000, LOOKS = 2000 };
 

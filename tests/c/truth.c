@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "truth.h"
 
-#include "model/follow.h"
+#include "model/events/follow.h"
 
 struct call {
 	uint64_t begin, end;

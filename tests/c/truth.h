@@ -4,7 +4,7 @@
 #define TRUTH_H
 
 #include "check.h"
-#include "model/pyramid.h"
+#include "model/lod/pyramid.h"
 #include "scratch.h"
 
 /* A number below n; the same ones in each run. */

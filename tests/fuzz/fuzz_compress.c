@@ -6,7 +6,7 @@
 
 #include "input.h"
 #include "model/model.h"
-#include "raw/compress.h"
+#include "reader/compress.h"
 
 struct reading {
 	uint32_t regions, locations;

@@ -7,9 +7,9 @@
 
 #include "input.h"
 #include "look.h"
-#include "model/image.h"
-#include "model/merge.h"
-#include "model/pack.h"
+#include "model/merge/image.h"
+#include "model/merge/merge.h"
+#include "model/merge/pack.h"
 #include "rawgen.h"
 
 static struct {

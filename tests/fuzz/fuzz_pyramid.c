@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "input.h"
-#include "model/image.h"
-#include "model/pack.h"
-#include "model/pyramid_private.h"
+#include "model/merge/image.h"
+#include "model/merge/pack.h"
+#include "model/lod/private.h"
 #include "rawgen.h"
 
 static struct {

@@ -7,7 +7,7 @@
 #undef sp_target_read
 #undef sp_target_read_many
 
-#include "sample/python_private.h"
+#include "sample/python/private.h"
 
 #include "input.h"
 

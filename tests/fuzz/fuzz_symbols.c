@@ -4,7 +4,7 @@
 
 #include "input.h"
 #include "look.h"
-#include "model/symbols.h"
+#include "model/symbols/symbols.h"
 #include "rawgen.h"
 
 static void load(void)

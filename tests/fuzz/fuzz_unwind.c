@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/elf.h"
-#include "sample/native_unwind.h"
+#include "sample/native/unwind.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

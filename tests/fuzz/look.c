@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "model/critical.h"
-#include "model/memory.h"
-#include "model/report.h"
-#include "model/tasks.h"
-#include "raw/format.h"
+#include "model/mpi/critical.h"
+#include "model/report/memory.h"
+#include "model/report/report.h"
+#include "model/report/tasks.h"
+#include "format/format.h"
 
 static bool known_mpi(const struct sp_model *m, const struct sp_event *ev)
 {

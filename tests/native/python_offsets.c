@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A row of src/sample/python_offsets.c from a Python's own headers: "name offset" a line, "name -" where it has none.
+/* A row of src/sample/python/offsets.c from a Python's own headers: "name offset" a line, "name -" where it has none.
  */
 #define Py_BUILD_CORE 1
 #include <Python.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads a raw file as src/raw/FORMAT.md describes it, sharing nothing with Spartito: what the recorder wrote, event by
+"""Reads a raw file as src/format/FORMAT.md describes it, sharing nothing with Spartito: what the recorder wrote, event by
 event, before the model has merged anything."""
 
 import struct

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Adds numbers of lines to an experiment, as src/raw/FORMAT.md describes them: what a report or a writer makes of known numbers
+"""Adds numbers of lines to an experiment, as src/format/FORMAT.md describes them: what a report or a writer makes of known numbers
 can be told to the last digit."""
 
 import struct

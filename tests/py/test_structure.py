@@ -15,27 +15,27 @@ SRC = ROOT / "src"
 # what a room may include beside itself
 ROOMS = {
     "base": set(),
-    "record": {"base", "raw/format.h", "raw/checksum.h"},
-    "hook": {"base", "record", "raw/format.h", "spartito.h"},
-    "sample": {"base", "record", "raw/format.h"},
-    "preload": {"wrap", "base/compiler.h", "record/adapter.h", "raw/format.h"},
-    "heap": {"base/compiler.h", "record/heap.h", "raw/format.h"},
-    "clib": {"wrap", "base/compiler.h", "record/clib.h", "raw/format.h"},
+    "record": {"base", "format/format.h", "format/checksum.h"},
+    "hook": {"base", "record", "format/format.h", "spartito.h"},
+    "sample": {"base", "record", "format/format.h"},
+    "preload": {"wrap", "base/compiler.h", "record/adapter.h", "format/format.h"},
+    "heap": {"base/compiler.h", "record/heap/heap.h", "format/format.h"},
+    "clib": {"wrap", "base/compiler.h", "record/waits/clib.h", "format/format.h"},
     "wrap": {"base/compiler.h"},
     "native": {"record/adapter.h"},
-    "mpi": {"base/compiler.h", "base/dynamic.h", "record/adapter.h", "raw/format.h", "model/merge.h"},
+    "mpi": {"base/compiler.h", "base/dynamic.h", "record/adapter.h", "format/format.h", "model/merge/merge.h"},
     "raw": {"base"},
     "model": {"base", "raw"},
     "write": {"base", "model"},
     "view": {"base", "model"},
-    "analyse": {"base", "model", "view", "write", "raw/compress.h", "raw/running.h"},
+    "analyse": {"base", "model", "view", "write", "reader/compress.h", "reader/running.h"},
 }
 PYTHON_ROOMS = {"hook", "analyse"}
-DOORS = {"sample/module.c", "sample/run.c", "sample/run.h"}
+DOORS = {"sample/control/module.c", "sample/control/run.c", "sample/control/run.h"}
 SOURCES = sorted([*SRC.rglob("*.[ch]"), *(ROOT / "include").rglob("*.h")])
 # What the files that run for each event may call, beside Spartito's own functions and the interpreter. Nothing here
 # allocates, locks, prints or sets errno for an event; the pthread functions say once for a thread where its C stack ends.
-HOT = ("hook/evalframe.c", "hook/monitoring.c", "hook/setprofile.c")
+HOT = ("hook/events/evalframe.c", "hook/events/monitoring.c", "hook/events/setprofile.c")
 ALLOWED = re.compile(r"^(sp_\w+|_?Py\w+|_GLOBAL_OFFSET_TABLE_|__tls_get_addr|mem(cpy|set|cmp|move)|str(n?cmp|len)|clock_gettime"
                      r"|__stack_chk_fail|pthread_self|pthread_getattr_np|pthread_attr_(getstack|destroy))$")
 LONGEST_FILE, LONGEST_FUNCTION = 600, 60

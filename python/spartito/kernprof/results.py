@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from spartito.kernprof.options import Asked
     from spartito.rundir import Directory
 
-# LineStats without a function, as src/write/lprof.c would write it
+# LineStats without a function, as src/write/profile/lprof.c would write it
 EMPTY = (
     b"\x80\x04X\x1b\0\0\0line_profiler.line_profilerX\x09\0\0\0LineStats\x93)\x81}(X\x07\0\0\0timings}("
     b"uX\x04\0\0\0unitG>\x11.\x0b\xe8&\xd6\x95ub."

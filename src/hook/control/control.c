@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Beginning, pausing and ending, and how a thread's stack is made to agree with the interpreter's. */
+#include "hook/process/heap.h"
+#include "hook/lines/lines.h"
+#include "hook/waits/waits.h"
+#include "record/events/interpose.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
+const struct sp_hook *_Atomic sp_hook_used;
+
+const struct sp_hook *const sp_hooks[] = {
+#if PY_VERSION_HEX >= 0x030C0000
+    &sp_hook_monitoring,
+    &sp_hook_setprofile,
+    &sp_hook_evalframe,
+#else
+    &sp_hook_evalframe,
+    &sp_hook_setprofile,
+    &sp_hook_monitoring,
+#endif
+    NULL,
+};
+
+/* ---- starting ---- */
+
+static int64_t starter = -1; /* the interpreter that the last measurement began in */
+
+static const struct sp_hook *hook_choose(const struct sp_settings *s)
+{
+	for (int i = 0; sp_hooks[i]; i++) {
+		const struct sp_hook *h = sp_hooks[i];
+		if (!strcmp(s->hook, "auto")) {
+			if (!h->missing() && (h->c_calls || !s->c_calls))
+				return h;
+		} else if (!strcmp(s->hook, h->name)) {
+			const char *why = h->missing();
+			if (!why && s->c_calls && !h->c_calls)
+				why = "it cannot see C functions";
+			if (!why)
+				return h;
+			PyErr_Format(PyExc_ValueError, "hook: %s does not work here: %s", h->name, why);
+			return NULL;
+		}
+	}
+	PyErr_Format(PyExc_ValueError, "hook: '%s' is none of auto, monitoring, evalframe, setprofile", s->hook);
+	return NULL;
+}
+
+/* The directory of the standard library: that of the module os. Owned. */
+static char *library_directory(void)
+{
+	PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
+	PyObject *os = modules ? PyDict_GetItemString(modules, "os") : NULL;
+	PyObject *file = os && PyModule_CheckExact(os) ? PyDict_GetItemString(PyModule_GetDict(os), "__file__") : NULL;
+	const char *p = file && PyUnicode_Check(file) ? PyUnicode_AsUTF8(file) : NULL;
+	PyErr_Clear();
+	const char *slash = p ? strrchr(p, '/') : NULL;
+	return slash ? strndup(p, (size_t)(slash - p)) : NULL;
+}
+
+static void meta_command(void)
+{
+	struct sp_command c = {0};
+	sp_command_own(&c);
+	if (c.n)
+		sp_define_meta("command", c.p, c.n);
+	sp_command_free(&c);
+}
+
+/* The processor's own name for itself; reading /proc/cpuinfo may take milliseconds on a large machine. */
+static void meta_machine(void)
+{
+	struct utsname u;
+	char text[sizeof u.sysname + sizeof u.release + 1];
+	if (uname(&u) == 0) {
+		int n = snprintf(text, sizeof text, "%s %s", u.sysname, u.release);
+		sp_define_meta("os", text, (size_t)n);
+		sp_define_meta("processor", u.machine, strlen(u.machine));
+	}
+#if defined(__x86_64__) || defined(__i386__)
+	enum { BRAND = 0x80000002, PARTS = 3 };
+	unsigned r[4 * PARTS + 1] = {0};
+	for (unsigned i = 0; i < PARTS; i++)
+		if (!__get_cpuid(BRAND + i, &r[4 * i], &r[4 * i + 1], &r[4 * i + 2], &r[4 * i + 3]))
+			return;
+	const char *name = (const char *)r + strspn((const char *)r, " ");
+	if (*name)
+		sp_define_meta("cpu", name, strlen(name));
+#endif
+}
+
+static void meta_settings(void)
+{
+	char *all = NULL; /* owned */
+	size_t bytes = 0;
+	FILE *to = open_memstream(&all, &bytes);
+	for (const struct sp_setting *row = sp_setting_table; to && row->name; row++) {
+		char *value = sp_settings_text(&sp_process.settings, row);
+		fprintf(to, "%s=%s\n", row->name, value ? value : "");
+		free(value);
+	}
+	if (to && !fclose(to))
+		sp_define_meta("settings", all, bytes);
+	free(all);
+}
+
+static void meta(const struct sp_hook *h)
+{
+	static const char *const jobs[] = {"SLURM_JOB_ID", "PBS_JOBID",   "LSB_JOBID",
+	                                   "COBALT_JOBID", "FLUX_JOB_ID", "JOB_ID"};
+	char text[PATH_MAX];
+	meta_command();
+	const struct sp_settings *s = &sp_process.settings;
+	ssize_t n = readlink("/proc/self/exe", text, sizeof text);
+	if (*s->executable)
+		sp_define_meta("executable", s->executable, strlen(s->executable));
+	else if (n > 0)
+		sp_define_meta("executable", text, (size_t)n);
+	if (*s->machine)
+		sp_define_meta("machine", s->machine, strlen(s->machine));
+	if (getcwd(text, sizeof text)) {
+		sp_names_set_directories(text);
+		sp_define_meta("cwd", text, strlen(text));
+	}
+	char *library = library_directory();
+	if (library)
+		sp_define_meta("library", library, strlen(library)); /* who samples filters as we do */
+	free(library);
+	sp_names_tell_cells(true);
+	meta_machine();
+	sp_define_meta("spartito", SP_VERSION, strlen(SP_VERSION));
+	sp_define_meta("python", PY_VERSION, strlen(PY_VERSION));
+	sp_define_meta("hook", h->name, strlen(h->name));
+	for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+		const char *id = getenv(jobs[i]);
+		if (id && *id) {
+			sp_define_meta("job", id, strlen(id));
+			break;
+		}
+	}
+	meta_settings();
+}
+
+/* The hook for a while not, and again. */
+static void hook_off(void)
+{
+	(sp_hook_used->suspend ? sp_hook_used->suspend : sp_hook_used->remove)();
+}
+
+static int hook_on(void)
+{
+	return (sp_hook_used->resume ? sp_hook_used->resume : sp_hook_used->install)();
+}
+
+/* The thread that starts: cost of an event first, which throws away what it recorded, then the frames that are open. */
+static int begin_here(const struct sp_hook *h, bool booting)
+{
+	sp_calibrate_before(h);
+	if (booting)
+		PyErr_Clear();
+	if (PyErr_Occurred() || h->install())
+		return -1;
+	sp_hook_used = h;
+	struct sp_thread *t = sp_thread_new();
+	if (!t)
+		return 0;
+	sp_calibrate_after(t);
+	if (booting)
+		PyErr_Clear();
+	if (PyErr_Occurred()) {
+		SP_SAVE_EXCEPTION;
+		h->remove();
+		sp_hook_used = NULL;
+		SP_RESTORE_EXCEPTION;
+		return -1;
+	}
+	sp_thread_name(t, "MainThread", t->loc.tid == (uint64_t)getpid() ? 10 : 0);
+	sp_greenlet_watch_thread();
+	t->booting = booting && sp_process.instrumented;
+	if (t->booting)
+		sp_thread_events_hold(t);
+	if (!sp_process.instrumented)
+		hook_off();
+	sp_control_beneath(sp_lines_install);
+	/* what is open now began before the program; without its functions, its own regions are all there is */
+	if (sp_process.settings.open_frames && (sp_process.instrumented || !booting))
+		sp_hook_adopt(t, sp_frame_current(PyThreadState_Get()));
+	return 0;
+}
+
+static int filter_of(struct sp_filter **f, const struct sp_settings *s)
+{
+	char why[512] = "";
+	char *library = library_directory();
+	int r = sp_filter_new(f, s, library, why, sizeof why);
+	free(library);
+	if (r)
+		PyErr_Format(PyExc_ValueError, "filter: %s", *why ? why : strerror(-r));
+	return r ? -1 : 0;
+}
+
+PyObject *sp_control_takes(PyObject *self, PyObject *args)
+{
+	(void)self;
+	const char *pattern;
+	PyObject *functions, *f, *i = NULL;
+	struct sp_filter *patterns;
+	char why[512] = "";
+	bool taken = false;
+	if (!PyArg_ParseTuple(args, "sO", &pattern, &functions))
+		return NULL;
+	int r = sp_patterns_new(&patterns, pattern, why, sizeof why);
+	if (r)
+		return PyErr_Format(PyExc_ValueError, "%s", *why ? why : strerror(-r));
+	if ((i = PyObject_GetIter(functions)))
+		while (!taken && (f = PyIter_Next(i))) {
+			const char *module, *qualname, *file;
+			if (PyArg_ParseTuple(f, "sss", &module, &qualname, &file))
+				taken = sp_pattern_takes(patterns, module, qualname, file);
+			Py_DECREF(f);
+			if (PyErr_Occurred())
+				break;
+		}
+	Py_XDECREF(i);
+	sp_filter_free(patterns);
+	return PyErr_Occurred() ? NULL : PyBool_FromLong(taken);
+}
+
+int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start how)
+{
+	char why[512] = "";
+	if (sp_process.forked || (sp_process.header && sp_process.header->ended == SP_RAW_RUNNING)) {
+		PyErr_SetString(PyExc_ValueError, "measuring already");
+		return -1;
+	}
+	const struct sp_hook *h = hook_choose(s);
+	if (!h)
+		return -1;
+	s->gil = s->gil || s->waits;
+	bool without_io;
+	if (sp_attach(s, how, &without_io))
+		return -1;
+	if (sp_lines_start(s, why, sizeof why)) {
+		PyErr_Format(PyExc_ValueError, "lines: %s", *why ? why : "not enough memory");
+		return -1;
+	}
+	struct sp_filter *f;
+	if (filter_of(&f, s))
+		return -1;
+	if (sp_metrics_check(s->metrics, why, sizeof why)) {
+		PyErr_Format(PyExc_ValueError, "metrics: %s", why);
+		sp_filter_free(f);
+		return -1;
+	}
+	if (sp_label_start(s)) {
+		sp_filter_free(f);
+		return -1;
+	}
+	sp_names_new_generation();
+	int r = sp_process_start(dir, s, f, how);
+	if (r) {
+		errno = -r;
+		PyErr_SetFromErrnoWithFilename(PyExc_OSError, dir);
+		return -1;
+	}
+	starter = PyInterpreterState_GetID(PyInterpreterState_Get());
+	sp_stack_still_open = sp_hook_still_open;
+	sp_stack_out_of_date = sp_hook_out_of_date;
+	sp_stack_walk = sp_hook_walk;
+	sp_hook_end_handlers();
+	meta(h);
+	sp_attach_missing(without_io);
+	const bool booting = how == SP_RAW_STARTED_EXEC;
+	const int watched = sp_children_watch();
+	if (booting)
+		PyErr_Clear();
+	sp_interpose_start((const void *)PyEval_SaveThread);
+	sp_waits_start();
+	if ((!watched || booting) && sp_names_init() == 0 && begin_here(h, booting) == 0 && sp_hook_heap_start() == 0)
+		return 0;
+	sp_process_stop(SP_RAW_ENDED_STOPPED);
+	return -1;
+}
+
+int sp_control_stop(void)
+{
+	sp_process_forked();
+	if (sp_hook_used) {
+		bool on = sp_process.instrumented && sp_recording;
+		if (on && sp_hook_used->taken && sp_hook_used->taken())
+			sp_process_lost(SP_RAW_REASON_HOOK, 0, 0);
+		if (on || sp_hook_used->suspend)
+			sp_hook_used->remove();
+	}
+	sp_hook_heap_stop();
+	sp_lines_remove();
+	sp_waits_stop();
+	sp_hook_used = NULL;
+	sp_process_stop(SP_RAW_ENDED_STOPPED);
+	return 0;
+}
+
+int sp_control_pause(void)
+{
+	sp_process_forked();
+	if (!sp_recording || !sp_hook_used)
+		return 0;
+	if (sp_self)
+		sp_hook_thread(NULL); /* ends the pause before, if another thread did that */
+	if (sp_process.instrumented)
+		hook_off();
+	sp_lines_pause();
+	sp_process_pause();
+	return 0;
+}
+
+int sp_control_resume(void)
+{
+	sp_process_forked();
+	if (sp_recording || !sp_hook_used || !sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
+		return 0;
+	if (sp_process.instrumented && hook_on())
+		return -1;
+	sp_process_resume();
+	sp_hook_thread(NULL);
+	return 0;
+}
+
+int sp_control_instrument(bool on)
+{
+	sp_process_forked();
+	if (!sp_hook_used || !sp_process.header || sp_process.header->ended != SP_RAW_RUNNING ||
+	    on == sp_process.instrumented)
+		return 0;
+	if (!on && sp_recording)
+		hook_off();
+	else if (on && sp_recording && hook_on())
+		return -1;
+	sp_process.instrumented = on;
+	if (!on || !sp_recording)
+		return 1;
+	sp_process_out_of_date();
+	sp_hook_thread(NULL);
+	return 1;
+}
+
+int sp_control_label(const char *words)
+{
+	sp_process_forked();
+	if (!sp_hook_used || !sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
+		return 0;
+	if (sp_label_change(words))
+		return -1;
+	sp_names_new_generation();
+	return 0;
+}
+
+void sp_control_annotate(bool on)
+{
+	sp_process_forked();
+	if (!sp_hook_used || !sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
+		return;
+	sp_process.settings.annotate = on;
+	sp_names_new_generation();
+}
+
+int sp_control_filter(const char *items)
+{
+	sp_process_forked();
+	if (!sp_hook_used || !sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
+		return 0;
+	struct sp_settings s = sp_process.settings;
+	struct sp_filter *f;
+	s.filter = strdup(items);
+	if (!s.filter) {
+		PyErr_NoMemory();
+		return -1;
+	}
+	if (filter_of(&f, &s)) {
+		free(s.filter);
+		return -1;
+	}
+	sp_process_filter(f, s.filter);
+	sp_names_new_generation();
+	return 0;
+}
+
+void sp_control_beneath(void (*install)(void))
+{
+	const bool on = sp_hook_used && sp_process.instrumented && sp_recording && !sp_hook_used->suspend;
+	if (on)
+		hook_off();
+	install();
+	if (on && hook_on()) {
+		PyErr_Clear();
+		sp_process_lost(SP_RAW_REASON_HOOK, 0, 0);
+	}
+}
+
+int sp_control_switch(const struct sp_hook *to)
+{
+	const struct sp_hook *from = sp_hook_used;
+	if (!sp_process.instrumented)
+		return 0; /* the end of a recursion that began before */
+	from->remove();
+	if (to->install()) {
+		PyErr_Clear();
+		return from->install();
+	}
+	sp_hook_used = to;
+	sp_define_meta("hook", to->name, strlen(to->name));
+	return 0;
+}
+
+/* ---- boot: from spartito.pth, never a word to the program ---- */
+
+static void boot_failed(const char *dir, const char *why)
+{
+	char path[4096];
+	char host[100] = "unknown";
+	gethostname(host, sizeof host - 1);
+	snprintf(path, sizeof path, "%s/raw/%s-%d.error", dir, host, (int)getpid());
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return;
+	if (write(fd, why, strlen(why)) < 0 || write(fd, "\n", 1) < 0)
+		unlink(path);
+	close(fd);
+}
+
+static void boot_exception(const char *dir)
+{
+	PyObject *type, *value, *trace;
+#if PY_VERSION_HEX >= 0x030C0000
+	value = PyErr_GetRaisedException();
+	type = trace = NULL;
+#else
+	PyErr_Fetch(&type, &value, &trace);
+#endif
+	PyObject *text = value ? PyObject_Str(value) : NULL;
+	const char *p = text ? PyUnicode_AsUTF8(text) : NULL;
+	boot_failed(dir, p ? p : "unknown error");
+	PyErr_Clear();
+	Py_XDECREF(text);
+	Py_XDECREF(type);
+	Py_XDECREF(value);
+	Py_XDECREF(trace);
+}
+
+static int64_t main_interpreter = -1; /* that of the first boot; -1: the program began measuring itself */
+
+/* A sub-interpreter of a measured process: its own hook, the same measurement. */
+static bool boot_again(const char *dir)
+{
+	const int64_t id = PyInterpreterState_GetID(PyInterpreterState_Get());
+	if (id == main_interpreter || id == starter)
+		return true; /* spartito.pth was found in two places, or the program has looked there again */
+	if (!sp_recording || !sp_hook_used)
+		return false; /* paused or stopped */
+	if (sp_names_init() == 0 && sp_hook_used->install() == 0) {
+		if (!sp_process.instrumented)
+			hook_off();
+		sp_control_beneath(sp_lines_install);
+		if (sp_self)
+			sp_hook_adopt(sp_self, sp_frame_current(PyThreadState_Get()));
+		return true;
+	}
+	if (PyErr_Occurred())
+		boot_exception(dir);
+	return false;
+}
+
+bool sp_control_boot(void)
+{
+	char why[512];
+	const char *dir = getenv("SPARTITO_EXPERIMENT");
+	if (!dir || !*dir)
+		return false;
+	if (main_interpreter >= 0 || sp_process.forked ||
+	    (sp_process.header && sp_process.header->ended == SP_RAW_RUNNING))
+		return boot_again(dir);
+	char *unsampled = sp_host_sampler(dir);
+	struct sp_settings s;
+	sp_settings_init(&s);
+	if (sp_settings_from_environment(&s, why, sizeof why)) {
+		boot_failed(dir, why);
+		sp_settings_free(&s);
+		free(unsampled);
+		return false;
+	}
+	main_interpreter = PyInterpreterState_GetID(PyInterpreterState_Get());
+	const bool started = sp_control_start(dir, &s, SP_RAW_STARTED_EXEC) == 0;
+	if (started && unsampled)
+		sp_define_meta("unsampled", unsampled, strlen(unsampled));
+	free(unsampled);
+	if (started)
+		return true;
+	sp_settings_free(&s);
+	boot_exception(dir);
+	return false;
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Lines before Python 3.12: a frame evaluator (PEP 523) of our own, below that of the hook, gives chosen functions'
+ * frames a C trace function, and takes it away for what they call. So no other frame is traced, and a trace function of
+ * the program (debuggers, coverage) has its place in all of them; in chosen frames ours hands every event on to it. */
+#include "hook/lines/lines.h"
+
+#if PY_VERSION_HEX < 0x030C0000
+
+#include <errno.h>
+#include <opcode.h>
+
+static _PyFrameEvalFunction before; /* what was installed before us */
+static bool below;                  /* another evaluator was put on top of ours and passes frames on to it */
+static bool gone;                   /* ours was taken away: no end of a call that begins now would be told */
+/* While our trace function is in place: that of the program, whose object stays where it is. */
+static __thread Py_tracefunc theirs __attribute__((tls_model("initial-exec")));
+#define NOT_MEASURED ((char *)UINTPTR_MAX)
+static __thread char *stack_low __attribute__((tls_model("initial-exec"))) = NOT_MEASURED;
+
+static int trace(PyObject *self, PyFrameObject *f, int what, PyObject *arg);
+static PyObject *eval(PyThreadState *ts, sp_frame *f, int throwing);
+
+/* 3.9 counts the threads that have a trace function, and looks at nothing while there are none. */
+static inline void put_trace(PyThreadState *ts, Py_tracefunc function)
+{
+#if PY_VERSION_HEX < 0x030A0000
+	ts->interp->ceval.tracing_possible += (function != NULL) - (ts->c_tracefunc != NULL);
+#endif
+	ts->c_tracefunc = function;
+}
+
+static inline void set_trace(PyThreadState *ts, Py_tracefunc function)
+{
+	put_trace(ts, function);
+#if PY_VERSION_HEX >= 0x030B0000
+	ts->cframe->use_tracing = function || ts->c_profilefunc ? 255 : 0;
+#elif PY_VERSION_HEX >= 0x030A0000
+	ts->cframe->use_tracing = function || ts->c_profilefunc;
+#else
+	ts->use_tracing = function || ts->c_profilefunc;
+#endif
+}
+
+static inline sp_frame *frame_of(PyFrameObject *f)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+	return f->f_frame;
+#else
+	return f;
+#endif
+}
+
+#if PY_VERSION_HEX >= 0x030B0000
+static bool makes_generator(const sp_frame *f)
+{
+	return sp_frame_code(f)->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR) &&
+	       f->owner != FRAME_OWNED_BY_GENERATOR;
+}
+
+static int offset_of(sp_frame *f)
+{
+	return _PyInterpreterFrame_LASTI(f) * (int)sizeof(_Py_CODEUNIT);
+}
+
+/* A generator that goes on; else the frame begins. */
+static bool goes_on(const sp_frame *f)
+{
+	return f->owner == FRAME_OWNED_BY_GENERATOR && _Py_OPCODE(*f->prev_instr) != RETURN_GENERATOR;
+}
+#else
+static bool makes_generator(const sp_frame *f)
+{
+	(void)f;
+	return false;
+}
+
+static int offset_of(sp_frame *f)
+{
+#if PY_VERSION_HEX >= 0x030A0000
+	return f->f_lasti * 2;
+#else
+	return f->f_lasti;
+#endif
+}
+
+static bool goes_on(const sp_frame *f)
+{
+	return f->f_lasti >= 0;
+}
+#endif
+
+/* ---- lines ---- */
+
+SP_COLD static void line_slow(PyFrameObject *f)
+{
+	const PyCodeObject *code = sp_frame_code(frame_of(f));
+	struct sp_thread *t = sp_lines_thread();
+	if (gone && t && t->lines->top->frame != (uint64_t)frame_of(f))
+		return;
+	struct sp_line_function *of = t ? sp_lines_function(t, code) : NULL;
+	if (of && of->chosen)
+		sp_lines_at(t, of, (uint64_t)frame_of(f), (uint32_t)f->f_lineno);
+}
+
+SP_COLD static int chain(PyObject *self, PyFrameObject *f, int what, PyObject *arg)
+{
+	int r = theirs(self, f, what, arg);
+	PyThreadState *ts = PyThreadState_Get();
+	theirs = ts->c_tracefunc == trace ? theirs : ts->c_tracefunc;
+	/* whether anything is traced at all the interpreter finds out after the event */
+	put_trace(ts, trace);
+	return r;
+}
+
+static int trace(PyObject *self, PyFrameObject *f, int what, PyObject *arg)
+{
+	if (SP_LIKELY(what == PyTrace_LINE)) {
+		const struct sp_thread *t = sp_self;
+		struct sp_raw_line_frame *top = SP_LIKELY(t && t->lines) ? t->lines->top : NULL;
+		if (SP_UNLIKELY(!top || top->frame != (uint64_t)frame_of(f) || top->calls ||
+		                !sp_lines_next(top, (uint32_t)f->f_lineno)))
+			line_slow(f);
+	}
+	return SP_UNLIKELY(theirs != NULL) ? chain(self, f, what, arg) : 0;
+}
+
+void sp_lines_c_call(PyFrameObject *f)
+{
+	struct sp_thread *t = sp_self;
+	if (t && t->lines && t->lines->top->frame == (uint64_t)frame_of(f))
+		sp_lines_call(t, SP_LINES_C, sp_ticks());
+}
+
+/* Of what a Python function calls that the C function runs, none ends the call. */
+void sp_lines_c_return(PyFrameObject *f)
+{
+	struct sp_thread *t = sp_self;
+	if (t && t->lines && t->lines->top->frame == (uint64_t)frame_of(f))
+		sp_lines_called(t, SP_LINES_C, sp_ticks());
+}
+
+/* ---- frames ---- */
+
+/* What a chosen frame calls: as if we were not there. */
+static PyObject *eval_callee(PyThreadState *ts, sp_frame *f, int throwing)
+{
+	struct sp_thread *t = sp_self;
+	if (t && t->lines)
+		sp_lines_call(t, (uint64_t)f, sp_ticks());
+	set_trace(ts, theirs);
+	PyObject *result = before(ts, f, throwing);
+	theirs = ts->c_tracefunc;
+	set_trace(ts, trace);
+	t = sp_self; /* another one in the child of a fork, none after a stop */
+	if (t && t->lines)
+		sp_lines_called(t, (uint64_t)f, sp_ticks());
+	return result;
+}
+
+/* Under an evaluator every Python call uses the C stack, also on 3.11 where it does not without us. So a deep
+ * recursion, of whichever functions, goes on without us, for good; what was recorded stays. Keeps errno and exception.
+ */
+static SP_COLD bool stack_is_low(void)
+{
+	int error = errno;
+	if (stack_low == NOT_MEASURED)
+		stack_low = sp_hook_stack_low();
+	errno = error;
+	if ((char *)__builtin_frame_address(0) >= stack_low)
+		return false;
+	stack_low = NULL;
+	if (sp_lines_used()) {
+		SP_SAVE_EXCEPTION;
+		sp_lines_missing("a recursion was so deep that recording ended before it could use up the stack");
+		if (_PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()) == eval)
+			sp_lines_events_remove();
+		else
+			sp_control_beneath(sp_lines_events_remove); /* the hook's evaluator is above ours */
+		gone = !below;
+		SP_RESTORE_EXCEPTION;
+		errno = error;
+	}
+	return true;
+}
+
+/* The function itself called sys.settrace(): that was meant for the program's place, and ended our part of the frame.
+ */
+static SP_COLD void replaced(PyThreadState *ts)
+{
+	theirs = ts->c_tracefunc;
+	if (sp_recording)
+		sp_lines_missing(
+		    "sys.settrace() was called in one of them: what came after it in that call is missing");
+}
+
+/* f is a chosen function's; ours: the caller is a chosen one too. */
+static PyObject *eval_chosen(PyThreadState *ts, sp_frame *f, int throwing, struct sp_thread *t,
+                             struct sp_line_function *of, bool ours)
+{
+	const PyCodeObject *code = sp_frame_code(f);
+	if (!ours)
+		theirs = ts->c_tracefunc;
+	sp_lines_enter(t, of, (uint64_t)f, goes_on(f) ? sp_lines_line(code, offset_of(f)) : 0, sp_ticks());
+	set_trace(ts, trace);
+	PyObject *result = before(ts, f, throwing);
+	const uint64_t now = sp_ticks();
+	t = sp_self;
+	if (t && t->lines)
+		sp_lines_leave(t, (uint64_t)f, now);
+	if (SP_UNLIKELY(ts->c_tracefunc != trace))
+		replaced(ts);
+	set_trace(ts, ours ? trace : theirs);
+	return result;
+}
+
+/* The code object's slot, decided where that is still to be done. */
+static SP_COLD uint64_t decide(PyCodeObject *code, sp_frame *f)
+{
+	static __thread bool inside __attribute__((tls_model("initial-exec")));
+	uint64_t slot = 0;
+	int error = errno;
+	if (inside)
+		return 0;
+	inside = true;
+	SP_SAVE_EXCEPTION;
+	if (sp_lines_thread())
+		slot = sp_names_slot(code, f);
+	if (slot & SP_SLOT_LINES && sp_lines_add_code(code, (uint32_t)(slot >> SP_SLOT_ID)) < 0)
+		PyErr_Clear();
+	SP_RESTORE_EXCEPTION;
+	errno = error;
+	inside = false;
+	return slot;
+}
+
+/* The hook's evaluator, which is above ours, has decided it. An exception may be on its way into a generator. */
+static SP_COLD struct sp_line_function *add_decided(struct sp_thread *t, PyCodeObject *code, uint64_t slot)
+{
+	int error = errno;
+	SP_SAVE_EXCEPTION;
+	const bool known = sp_lines_add_code(code, (uint32_t)(slot >> SP_SLOT_ID)) >= 0;
+	SP_RESTORE_EXCEPTION;
+	errno = error;
+	return known ? sp_lines_function(t, code) : NULL;
+}
+
+static inline bool is_decided(uint64_t slot)
+{
+	return (slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == sp_slot_ok;
+}
+
+static PyObject *eval(PyThreadState *ts, sp_frame *f, int throwing)
+{
+	PyCodeObject *code = sp_frame_code(f);
+	const bool ours = ts->c_tracefunc == trace;
+	uint64_t slot = sp_slot_of(code);
+	if (SP_UNLIKELY(!is_decided(slot)))
+		slot = sp_recording && sp_lines_used() ? decide(code, f) : 0;
+	if (SP_UNLIKELY((char *)__builtin_frame_address(0) < stack_low) && stack_is_low())
+		slot = 0;
+	if (SP_LIKELY(!(slot & SP_SLOT_LINES)) || makes_generator(f))
+		return SP_UNLIKELY(ours) ? eval_callee(ts, f, throwing) : before(ts, f, throwing);
+	struct sp_thread *t = sp_lines_used() ? sp_lines_thread() : NULL;
+	struct sp_line_function *of = t ? sp_lines_function(t, code) : NULL;
+	if (t && !of)
+		of = add_decided(t, code, slot);
+	if (!of)
+		return ours ? eval_callee(ts, f, throwing) : before(ts, f, throwing);
+	return eval_chosen(ts, f, throwing, t, of, ours);
+}
+
+/* ---- beginning and end ---- */
+
+int sp_lines_events_choose(PyCodeObject *code, uint32_t region)
+{
+	return sp_lines_add_code(code, region) < 0 && PyErr_Occurred() ? -1 : 0;
+}
+
+void sp_lines_events_forget(PyCodeObject *code)
+{
+	(void)code;
+}
+
+int sp_lines_events_install(bool by_pattern)
+{
+	(void)by_pattern;
+	PyInterpreterState *interp = PyInterpreterState_Get();
+	_PyFrameEvalFunction now = _PyInterpreterState_GetEvalFrameFunc(interp);
+	if (now == eval || below)
+		return 0;
+	before = now;
+	gone = false;
+	_PyInterpreterState_SetEvalFrameFunc(interp, eval);
+	return 0;
+}
+
+void sp_lines_events_remove(void)
+{
+	PyInterpreterState *interp = PyInterpreterState_Get();
+	/* whoever came after us calls us, and is left in place */
+	if (_PyInterpreterState_GetEvalFrameFunc(interp) == eval)
+		_PyInterpreterState_SetEvalFrameFunc(interp, before);
+	else
+		below = true;
+}
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Regions of C functions, found by the address of their method definition. */
+#include "hook/naming/names.h"
+
+#include <stdlib.h>
+
+/* Guards the table, for interpreters that have a GIL each. */
+static pthread_mutex_t c_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void sp_names_c_forked(void)
+{
+	pthread_mutex_init(&c_lock, NULL);
+}
+
+struct c_entry {
+	const PyMethodDef *def; /* NULL: free */
+	const char *name;       /* definitions made at run time may come and go at one address */
+	const void *owner;
+	uint32_t region;
+	uint64_t generation;
+};
+static struct c_entry *c_table; /* owned; under the GIL of the main interpreter */
+static size_t c_size, c_used;
+
+static struct c_entry *c_find(const PyMethodDef *def, const void *owner)
+{
+	uint64_t h = ((uint64_t)def ^ (uint64_t)owner << 1) * UINT64_C(0x9e3779b97f4a7c15);
+	size_t i = h >> 32 & (c_size - 1);
+	while (c_table[i].def && !(c_table[i].def == def && c_table[i].owner == owner))
+		i = (i + 1) & (c_size - 1);
+	return &c_table[i];
+}
+
+static bool c_grow(void)
+{
+	size_t n = c_size;
+	struct c_entry *old = c_table, *fresh = calloc(n ? n * 2 : 256, sizeof *fresh);
+	if (!fresh)
+		return false;
+	c_table = fresh;
+	c_size = n ? n * 2 : 256;
+	for (size_t i = 0; i < n; i++)
+		if (old[i].def)
+			*c_find(old[i].def, old[i].owner) = old[i];
+	free(old);
+	return true;
+}
+
+/* As cProfile writes it: <built-in method math.sqrt>, <method 'append' of 'list' objects>. */
+static uint32_t c_define(const PyMethodDef *def, const char *module, const char *type)
+{
+	char *full = NULL;
+	int n = type ? asprintf(&full, "<method '%s' of '%s' objects>", def->ml_name, type)
+	             : asprintf(&full, "<built-in method %s%s%s>", module, *module ? "." : "", def->ml_name);
+	if (n < 0)
+		return 0;
+	struct sp_text m = {module, strlen(module)}, name = {full, (size_t)n}, file = {"", 0};
+	uint32_t id = sp_filter_wants(sp_process.filter, module, def->ml_name, "")
+	                  ? sp_define_region(m, name, file, 0, SP_RAW_REGION_C)
+	                  : 0;
+	free(full);
+	return id;
+}
+
+static uint32_t c_region(const PyMethodDef *def, const char *module, const char *type, const void *owner)
+{
+	uint32_t id = 0;
+	pthread_mutex_lock(&c_lock);
+	if (c_used * 2 < c_size || c_grow()) {
+		struct c_entry *e = c_find(def, owner);
+		if (!e->def)
+			c_used++;
+		if (!e->def || e->name != def->ml_name || e->generation != sp_slot_ok)
+			*e = (struct c_entry){def, def->ml_name, owner, c_define(def, module, type), sp_slot_ok};
+		id = e->region;
+	}
+	pthread_mutex_unlock(&c_lock);
+	return id;
+}
+
+/* What identifies a C function: its definition, and the type for methods. false: not a C function. */
+static inline bool c_identity(PyObject *callable, const PyMethodDef **def, const PyTypeObject **owner)
+{
+	if (PyCFunction_Check(callable)) {
+		const PyCFunctionObject *fn = (PyCFunctionObject *)callable;
+		*def = fn->m_ml;
+		*owner = NULL;
+		if (!fn->m_module && fn->m_self && !PyModule_Check(fn->m_self))
+			*owner = PyType_Check(fn->m_self) ? (PyTypeObject *)fn->m_self : Py_TYPE(fn->m_self);
+		return true;
+	}
+	if (Py_TYPE(callable) != &PyMethodDescr_Type)
+		return false;
+	*def = ((PyMethodDescrObject *)callable)->d_method;
+	*owner = PyDescr_TYPE(callable);
+	return true;
+}
+
+/* Whether the type itself, and not one that it inherits from, has the definition under its name. */
+static bool has_definition(PyTypeObject *type, const PyMethodDef *def)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+	PyObject *dict = PyType_GetDict(type); /* that of a static type is its interpreter's */
+#else
+	PyObject *dict = type->tp_dict;
+	Py_XINCREF(dict);
+#endif
+	PyObject *found = dict ? PyDict_GetItemString(dict, def->ml_name) : NULL; /* borrowed */
+	const bool is_method =
+	    found && (Py_IS_TYPE(found, &PyMethodDescr_Type) || Py_IS_TYPE(found, &PyClassMethodDescr_Type));
+	const bool has = is_method && ((PyMethodDescrObject *)found)->d_method == def;
+	Py_XDECREF(dict);
+	return has;
+}
+
+/* The type that has a method, as cProfile names it: the receiver's own, or one that it inherits from. */
+static const PyTypeObject *c_defined_by(PyTypeObject *type, const PyMethodDef *def)
+{
+	PyObject *mro = type->tp_mro;
+	for (Py_ssize_t i = 0; mro && PyTuple_Check(mro) && i < PyTuple_GET_SIZE(mro); i++) {
+		PyObject *base = PyTuple_GET_ITEM(mro, i);
+		if (PyType_Check(base) && has_definition((PyTypeObject *)base, def))
+			return (PyTypeObject *)base;
+	}
+	return NULL;
+}
+
+/* Of a bound method; of one of a class, that may be its own or of its metatype. */
+static const PyTypeObject *c_owner(PyObject *self, const PyMethodDef *def, const PyTypeObject *otherwise)
+{
+	const PyTypeObject *found = PyType_Check(self) ? c_defined_by((PyTypeObject *)self, def) : NULL;
+	if (!found)
+		found = c_defined_by(Py_TYPE(self), def);
+	return found ? found : otherwise; /* METH_STATIC, or made at run time */
+}
+
+SP_COLD static uint32_t c_region_slow(PyObject *callable, const PyMethodDef *def, const PyTypeObject *owner)
+{
+	struct sp_python_text m = {"", 0, NULL};
+	if (PyCFunction_Check(callable) && !owner)
+		m = sp_python_text(((PyCFunctionObject *)callable)->m_module, "");
+	const PyTypeObject *type = owner;
+	if (PyCFunction_Check(callable) && owner) {
+		SP_SAVE_EXCEPTION;
+		type = c_owner(((PyCFunctionObject *)callable)->m_self, def, owner);
+		SP_RESTORE_EXCEPTION;
+	}
+	uint32_t id = c_region(def, m.p, type ? type->tp_name : NULL, owner);
+	Py_XDECREF(m.owner);
+	return id;
+}
+
+uint64_t sp_names_c_key(PyObject *callable)
+{
+	const PyMethodDef *def;
+	const PyTypeObject *owner;
+	return c_identity(callable, &def, &owner) ? (uint64_t)def | 2 : 0;
+}
+
+uint32_t sp_names_c_function(struct sp_thread *t, PyObject *callable, uint64_t *key)
+{
+	const PyMethodDef *def;
+	const PyTypeObject *owner;
+	if (!c_identity(callable, &def, &owner))
+		return 0;
+	*key = (uint64_t)def | 2;
+	struct sp_c_cache *c = &t->c_cache[((uint64_t)def >> 5 ^ (uint64_t)def >> 11) % SP_C_CACHE];
+	if (SP_UNLIKELY(c->def != def || c->name != def->ml_name || c->owner != owner))
+		*c = (struct sp_c_cache){def, def->ml_name, owner, c_region_slow(callable, def, owner)};
+	return (uint32_t)c->region;
+}

@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a code object or C function is called, whether it is recorded, and the word in the code object's slot that says
+ * so.
+ *
+ * Nothing here runs code of the program: names are taken from exact strings, dictionaries are read with the C functions
+ * that do not look at overridden methods, instances are never asked for attributes. */
+#include "hook/naming/names.h"
+
+#include "hook/naming/label.h"
+#include "hook/lines/lines.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+uint64_t sp_slot_ok = SP_SLOT_REGION;
+Py_ssize_t sp_slot_index = -1;
+
+static char *start_dir; /* owned: relative file names count from here, whatever chdir does */
+/* Owned; NULL, or a dictionary: the number of a notebook's cell by the name of the file that it is compiled as,
+ * negative where the code only calls a magic. A name such as <timed exec> is that of what a magic runs in the cell, and
+ * ran in others before. */
+static PyObject *cells;
+
+#if PY_VERSION_HEX < 0x030C0000
+#define PyUnstable_Eval_RequestCodeExtraIndex _PyEval_RequestCodeExtraIndex
+#define PyUnstable_Code_SetExtra              _PyCode_SetExtra
+#endif
+
+static void slot_free(void *p)
+{
+	uint64_t slot = (uint64_t)p;
+	if ((slot & 3) == SP_SLOT_HINT)
+		free((void *)(slot & ~UINT64_C(3)));
+}
+
+/* The interpreters that gave us a slot; their ids are never used again. */
+static int64_t *interpreters; /* owned */
+static size_t n_interpreters;
+
+static bool interpreter_is_known(int64_t id, bool add)
+{
+	bool known = false;
+	pthread_mutex_lock(&sp_process.lock);
+	for (size_t i = 0; i < n_interpreters && !known; i++)
+		known = interpreters[i] == id;
+	if (add && !known) {
+		int64_t *more = realloc(interpreters, (n_interpreters + 1) * sizeof *more);
+		if (more) {
+			interpreters = more;
+			interpreters[n_interpreters++] = id;
+		}
+	}
+	pthread_mutex_unlock(&sp_process.lock);
+	return known;
+}
+
+int sp_names_init(void)
+{
+	int64_t id = PyInterpreterState_GetID(PyInterpreterState_Get());
+	if (interpreter_is_known(id, false))
+		return 0;
+	Py_ssize_t i = PyUnstable_Eval_RequestCodeExtraIndex(slot_free);
+	if (i < 0) {
+		PyErr_SetString(PyExc_RuntimeError, "no room for extra data on code objects");
+		return -1;
+	}
+	if (sp_slot_index >= 0 && i != sp_slot_index) {
+		/* the hot path knows one index for all interpreters */
+		PyErr_SetString(PyExc_RuntimeError,
+		                "this sub-interpreter uses the extra data of code objects in another order");
+		return -1;
+	}
+	if (sp_slot_index < 0)
+		pthread_atfork(NULL, NULL, sp_names_c_forked);
+	sp_slot_index = i;
+	interpreter_is_known(id, true);
+	return 0;
+}
+
+void sp_names_new_generation(void)
+{
+	static uint64_t generation;
+	generation = (generation + 1) & 0xffffff;
+	sp_slot_ok = generation << SP_SLOT_GENERATION | SP_SLOT_REGION;
+}
+
+void sp_names_set_directories(const char *cwd)
+{
+	free(start_dir);
+	start_dir = cwd ? strdup(cwd) : NULL;
+}
+
+/* ---- text of Python strings ---- */
+
+struct sp_python_text sp_python_text(PyObject *o, const char *otherwise)
+{
+	struct sp_python_text t = {otherwise, strlen(otherwise), NULL};
+	Py_ssize_t n;
+	if (!o || !PyUnicode_Check(o))
+		return t;
+	const char *p = PyUnicode_AsUTF8AndSize(o, &n);
+	if (!p) {
+		PyErr_Clear();
+		t.owner = PyUnicode_AsEncodedString(o, "utf-8", "backslashreplace");
+		if (!t.owner) {
+			PyErr_Clear();
+			return t;
+		}
+		p = PyBytes_AS_STRING(t.owner);
+		n = PyBytes_GET_SIZE(t.owner);
+	}
+	t.p = p;
+	t.n = (size_t)n;
+	return t;
+}
+
+/* The same, as a string of our own, with its length: a name may hold NUL. NULL without memory. */
+struct name {
+	char *p; /* owned */
+	size_t n;
+};
+
+static char *copy_of(struct sp_python_text t)
+{
+	char *s = malloc(t.n + 1);
+	if (s) {
+		memcpy(s, t.p, t.n);
+		s[t.n] = 0;
+	}
+	return s;
+}
+
+/* ---- qualified names ---- */
+
+static struct name name_of(PyObject *o)
+{
+	struct sp_python_text t = sp_python_text(o, "?");
+	struct name name = {copy_of(t), t.n};
+	Py_XDECREF(t.owner);
+	return name;
+}
+
+#if PY_VERSION_HEX >= 0x030B0000
+
+static struct name qualname_of(PyCodeObject *code, uint64_t slot, sp_frame *f)
+{
+	(void)slot;
+	(void)f;
+	return name_of(code->co_qualname);
+}
+
+static void hint_children(PyCodeObject *code, const char *qualname)
+{
+	(void)code;
+	(void)qualname;
+}
+
+#else
+
+/* Before 3.11 a code object knows only its own name. The enclosing code ran earlier (it made the function), and has us
+ * note the whole name in the slots of the code objects among its constants. */
+static bool is_decided(uint64_t slot)
+{
+	return (slot & 3) == SP_SLOT_HINT || (slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == sp_slot_ok;
+}
+
+static void hint_children(PyCodeObject *code, const char *qualname)
+{
+	bool module = !strcmp(qualname, "<module>"), function = code->co_flags & CO_OPTIMIZED;
+	for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); i++) {
+		PyObject *k = PyTuple_GET_ITEM(code->co_consts, i);
+		if (!PyCode_Check(k) || is_decided(sp_slot_of((PyCodeObject *)k)))
+			continue;
+		struct sp_python_text name = sp_python_text(((PyCodeObject *)k)->co_name, "?");
+		const char *before = module ? "" : qualname, *between = module ? "" : function ? ".<locals>." : ".";
+		size_t a = strlen(before), b = strlen(between);
+		char *s = malloc(a + b + name.n + 1);
+		if (s) {
+			memcpy(s, before, a);
+			memcpy(s + a, between, b);
+			memcpy(s + a + b, name.p, name.n);
+			s[a + b + name.n] = 0;
+			if (PyUnstable_Code_SetExtra(k, sp_slot_index, (void *)((uint64_t)s | SP_SLOT_HINT)))
+				PyErr_Clear();
+		}
+		Py_XDECREF(name.owner);
+	}
+}
+
+static PyObject *function_inside(PyObject *o)
+{
+	const char *attribute = Py_TYPE(o) == &PyProperty_Type                                            ? "fget"
+	                        : Py_TYPE(o) == &PyStaticMethod_Type || Py_TYPE(o) == &PyClassMethod_Type ? "__func__"
+	                                                                                                  : NULL;
+	if (!attribute) {
+		Py_INCREF(o);
+		return o;
+	}
+	/* members of built-in types: no code of the program is run */
+	PyObject *inner = PyObject_GetAttrString(o, attribute);
+	PyErr_Clear();
+	return inner;
+}
+
+static char *qualname_if(PyObject *value, PyCodeObject *code)
+{
+	char *s = NULL;
+	PyObject *fn = function_inside(value);
+	if (fn && PyFunction_Check(fn) && ((PyFunctionObject *)fn)->func_code == (PyObject *)code) {
+		struct sp_python_text t = sp_python_text(((PyFunctionObject *)fn)->func_qualname, "?");
+		s = copy_of(t);
+		Py_XDECREF(t.owner);
+	}
+	Py_XDECREF(fn);
+	return s;
+}
+
+/* Code made before measuring began: look for its function among the module's functions and methods. */
+static char *search_globals(PyObject *globals, PyCodeObject *code)
+{
+	PyObject *key, *value;
+	Py_ssize_t at = 0;
+	char *s = NULL;
+	while (!s && PyDict_Next(globals, &at, &key, &value)) {
+		s = qualname_if(value, code);
+		if (s || !PyType_Check(value) || !((PyTypeObject *)value)->tp_dict)
+			continue;
+		PyObject *k, *v;
+		Py_ssize_t i = 0;
+		while (!s && PyDict_Next(((PyTypeObject *)value)->tp_dict, &i, &k, &v))
+			s = qualname_if(v, code);
+	}
+	return s;
+}
+
+static struct name qualname_of(PyCodeObject *code, uint64_t slot, sp_frame *f)
+{
+	char *s = NULL;
+	if ((slot & 3) == SP_SLOT_HINT)
+		s = strdup((char *)(slot & ~UINT64_C(3)));
+	struct sp_python_text t = sp_python_text(code->co_name, "?");
+	if (!s && f && sp_frame_globals(f) && PyDict_Check(sp_frame_globals(f)) && t.p[0] != '<')
+		s = search_globals(sp_frame_globals(f), code);
+	Py_XDECREF(t.owner);
+	return s ? (struct name){s, strlen(s)} : name_of(code->co_name);
+}
+
+#endif
+
+/* ---- regions of code objects ---- */
+
+static struct sp_python_text module_of(sp_frame *f)
+{
+	PyObject *globals = f ? sp_frame_globals(f) : NULL;
+	return sp_python_text(globals && PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__") : NULL,
+	                      "unknown");
+}
+
+void sp_names_set_cells(PyObject *numbers)
+{
+	Py_XINCREF(numbers);
+	Py_XSETREF(cells, numbers);
+	if (sp_recording)
+		sp_names_tell_cells(false);
+}
+
+/* A definition of META for each that is not told yet: `cell FILE`. Its numbers are looked at by who samples. */
+void sp_names_tell_cells(bool anew)
+{
+	static PyObject *told; /* owned: the files that this measurement knows, and their numbers */
+	PyObject *file, *number;
+	Py_ssize_t at = 0;
+	if (!cells || !sp_process.settings.sampler)
+		return;
+	if (anew || !told)
+		Py_XSETREF(told, PyDict_New());
+	while (told && PyDict_Next(cells, &at, &file, &number)) {
+		if (!PyUnicode_CheckExact(file) || !PyLong_CheckExact(number) ||
+		    PyDict_GetItemWithError(told, file) == number || PyDict_SetItem(told, file, number))
+			continue;
+		char name[32], *key = NULL;
+		const char *path = PyUnicode_AsUTF8(file);
+		int n = snprintf(name, sizeof name, "In[%ld]", labs(PyLong_AsLong(number)));
+		if (path && asprintf(&key, "cell %s", path) >= 0)
+			sp_define_meta(key, name, (size_t)n);
+		free(key);
+	}
+	PyErr_Clear();
+}
+
+bool sp_names_is_cell(const char *file)
+{
+	return cells && !strncmp(file, "In[", 3);
+}
+
+/* What IPython calls a cell's file where no kernel gives it one. */
+#define CELL_OF_TERMINAL "<ipython-input-"
+
+static bool is_made_by_magic(const PyCodeObject *code)
+{
+	struct sp_python_text file = sp_python_text(code->co_filename, "");
+	const bool is = file.p[0] == '<' && strncmp(file.p, CELL_OF_TERMINAL, strlen(CELL_OF_TERMINAL));
+	Py_XDECREF(file.owner);
+	return is;
+}
+
+/* 0: it is of no cell. */
+static long cell_number(const PyCodeObject *code)
+{
+	/* a string of another type could have a hash of the program's own */
+	const bool is = cells && PyUnicode_CheckExact(code->co_filename);
+	PyObject *number = is ? PyDict_GetItemWithError(cells, code->co_filename) : NULL; /* borrowed */
+	long n = number && PyLong_CheckExact(number) ? PyLong_AsLong(number) : 0;
+	struct sp_python_text name = sp_python_text(code->co_name, "");
+	if (n && strcmp(name.p, "<module>") && is_made_by_magic(code))
+		n = 0; /* functions may be those of a cell before */
+	Py_XDECREF(name.owner);
+	PyErr_Clear();
+	return n;
+}
+
+/* As the notebook shows it: In[7]. Owned; NULL: it is of no cell. */
+static char *cell_of(const PyCodeObject *code)
+{
+	const long n = cell_number(code);
+	char *s = NULL;
+	return n && asprintf(&s, "In[%ld]", labs(n)) >= 0 ? s : NULL;
+}
+
+/* "<string>" and the like stay as they are. */
+char *sp_names_file_of(const char *name)
+{
+	char *s = NULL;
+	if (!*name || *name == '/' || *name == '<' || !start_dir)
+		return strdup(name);
+	return asprintf(&s, "%s/%s", start_dir, name) < 0 ? NULL : s;
+}
+
+char *sp_names_file(PyCodeObject *code)
+{
+	struct sp_python_text t = sp_python_text(code->co_filename, "");
+	char *s = cell_of(code);
+	if (s) {
+		Py_XDECREF(t.owner);
+		return s;
+	}
+	s = sp_names_file_of(t.p);
+	Py_XDECREF(t.owner);
+	return s;
+}
+
+/* The bindings always have importlib imported, which gives its frozen halves these names. Owned. */
+static char *module_as_scorep(struct sp_python_text module)
+{
+	if (!strcmp(module.p, "_frozen_importlib"))
+		return strdup("importlib._bootstrap");
+	if (!strcmp(module.p, "_frozen_importlib_external"))
+		return strdup("importlib._bootstrap_external");
+	return copy_of(module);
+}
+
+/* All cells of a notebook are of one module; which one it was says more. Owned. */
+static char *module_in(struct sp_python_text module, const char *file)
+{
+	const bool is = file && !sp_process.settings.scorep && sp_names_is_cell(file) && !strcmp(module.p, "__main__");
+	if (is)
+		return strdup(file);
+	return sp_process.settings.scorep ? module_as_scorep(module) : strdup(sp_module_name(module.p));
+}
+
+static unsigned code_flags(const PyCodeObject *code)
+{
+	if (code->co_flags & (CO_COROUTINE | CO_ITERABLE_COROUTINE))
+		return SP_RAW_REGION_PYTHON | SP_RAW_REGION_COROUTINE;
+	if (code->co_flags & (CO_GENERATOR | CO_ASYNC_GENERATOR))
+		return SP_RAW_REGION_PYTHON | SP_RAW_REGION_GENERATOR;
+	return SP_RAW_REGION_PYTHON;
+}
+
+/* What a thread of the library runs before the program's own code, which the bindings do not see. */
+static bool is_thread_start(const char *module, const char *name)
+{
+	return !strcmp(module, "threading") && (!strcmp(name, "_bootstrap") || !strcmp(name, "_bootstrap_inner"));
+}
+
+/* module[.class of self], as the bindings name regions: the class is that of the first caller. Owned. */
+static char *module_with_class(const char *module, const char *file, sp_frame *f)
+{
+	char *full = NULL;
+	PyObject *self = f ? sp_frame_self(f) : NULL;
+	if (!strcmp(file, "<__array_function__ internals>"))
+		return strdup("numpy.__array_function__");
+	if (!self)
+		return strdup(module);
+	PyTypeObject *type = Py_TYPE(self);
+	const char *dot = strrchr(type->tp_name, '.');
+	struct sp_python_text name = {dot ? dot + 1 : type->tp_name, 0, NULL};
+	if (type->tp_flags & Py_TPFLAGS_HEAPTYPE)
+		name = sp_python_text(((PyHeapTypeObject *)type)->ht_name, "?");
+	if (asprintf(&full, "%s.%s", module, name.p) < 0)
+		full = NULL;
+	Py_XDECREF(name.owner);
+	return full;
+}
+
+/* 0: no room. */
+static uint32_t define_code(const char *module, const struct name *name, const char *file, PyCodeObject *code)
+{
+	uint32_t line = code->co_firstlineno > 0 ? (uint32_t)code->co_firstlineno : 0;
+	if (sp_names_is_cell(file) && !strcmp(name->p, "<module>"))
+		line = 1; /* each statement of a cell is code of its own */
+	struct sp_text m = {module, strlen(module)}, p = {file, strlen(file)}, q = {name->p, name->n};
+	const struct sp_raw_code facts = sp_code_facts(code);
+	char *label = NULL;
+	if (sp_label_any() && (label = sp_label_of_code(code, q, file, &q.n)))
+		q.p = label;
+	uint32_t id = sp_define_region(m, q, p, line, code_flags(code));
+	free(label);
+	sp_code_define(id, &facts);
+	q = (struct sp_text){name->p, name->n};
+	if (id && sp_label_by_call(code, module, name->p, file) &&
+	    !sp_label_add(id, code, m, q, p, line, code_flags(code)))
+		sp_process.header->lost_regions++;
+	return id;
+}
+
+/* SP_REGION_LEFT_OUT, or the id; 0: no room. */
+static uint32_t region_of_code(const char *module, const struct name *name, const char *file, PyCodeObject *code)
+{
+	if (sp_filter_wants(sp_process.filter, module, name->p, file))
+		return define_code(module, name, file, code);
+	return sp_filter_hides(sp_process.filter, module, name->p, file) ? SP_REGION_HIDES : SP_REGION_LEFT_OUT;
+}
+
+static uint32_t region_as_scorep(const char *module, const char *file, PyCodeObject *code, sp_frame *f)
+{
+	struct name name = name_of(code->co_name);
+	char *m = module_with_class(module, file, f);
+	uint32_t id = 0;
+	if (m && name.p)
+		id = is_thread_start(module, name.p) ? SP_REGION_LEFT_OUT : region_of_code(m, &name, file, code);
+	free(m);
+	free(name.p);
+	return id;
+}
+
+static uint64_t slot_new(PyCodeObject *code, const char *module, struct name name, const char *file, sp_frame *f)
+{
+	unsigned flags = code_flags(code);
+	uint64_t slot = sp_slot_ok;
+	if (flags)
+		slot |= SP_SLOT_GENERATOR;
+	if (sp_watch_wanted(module, name.p))
+		slot |= SP_SLOT_WATCH;
+	if (!strcmp(module, "spartito.user") && flags)
+		return slot | SP_SLOT_WATCH; /* hidden */
+	if (sp_module_is_ours(module, file))
+		return slot | SP_SLOT_FILTERED;
+	uint64_t id = sp_process.settings.scorep ? region_as_scorep(module, file, code, f)
+	                                         : region_of_code(module, &name, file, code);
+	if (!id || id == SP_REGION_LEFT_OUT) {
+		slot |= SP_SLOT_FILTERED;
+		id = 0;
+	} else if (id != SP_REGION_HIDES && sp_label_by_call(code, module, name.p, file)) {
+		slot |= SP_SLOT_LABEL;
+	}
+	const bool body = !(code->co_flags & CO_OPTIMIZED) && strcmp(name.p, "<module>"); /* of a class */
+	if (!body && id != SP_REGION_HIDES && sp_lines_wanted(code, module, name.p, file) &&
+	    (id || (id = define_code(module, &name, file, code)))) {
+		slot |= SP_SLOT_LINES;
+		sp_source_keep(code, file);
+	}
+	if (id && sp_names_is_cell(file))
+		sp_source_keep(code, file); /* it is nowhere else */
+	return slot | id << SP_SLOT_ID;
+}
+
+static uint64_t set_slot(PyCodeObject *code, uint64_t slot)
+{
+	if (!PyUnstable_Code_SetExtra((PyObject *)code, sp_slot_index, (void *)slot))
+		return slot;
+	PyErr_Clear(); /* a hint in the slot was freed by the interpreter when it was replaced */
+	return 0;
+}
+
+static uint64_t decide(PyCodeObject *code, char *module, struct name name, char *file, sp_frame *f);
+
+/* Of code that a magic runs in a cell: now it is known which cell's functions these are. */
+static void decide_children(PyCodeObject *code, const char *module, const char *file)
+{
+	for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); i++) {
+		PyObject *k = PyTuple_GET_ITEM(code->co_consts, i);
+		if (!PyCode_Check(k))
+			continue;
+		struct name name = qualname_of((PyCodeObject *)k, sp_slot_of((PyCodeObject *)k), NULL);
+		decide((PyCodeObject *)k, strdup(module), name, strdup(file), NULL);
+	}
+}
+
+/* Takes over the strings, which may be NULL. */
+static uint64_t decide(PyCodeObject *code, char *module, struct name name, char *file, sp_frame *f)
+{
+	uint64_t slot = 0;
+	if (module && file && name.p) {
+		slot = slot_new(code, module, name, file, f);
+		hint_children(code, name.p);
+		slot = set_slot(code, slot);
+		if (sp_names_is_cell(file) && is_made_by_magic(code))
+			decide_children(code, module, file);
+	}
+	free(module);
+	free(file);
+	free(name.p);
+	return slot;
+}
+
+uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f)
+{
+	uint64_t slot = sp_slot_of(code);
+	if ((slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == sp_slot_ok)
+		return slot;
+	if (cell_number(code) < 0)
+		return set_slot(code, sp_slot_ok | SP_SLOT_FILTERED);
+	struct sp_python_text module = module_of(f);
+	char *file = sp_names_file(code), *m = module_in(module, file);
+	struct name name = qualname_of(code, slot, f);
+	Py_XDECREF(module.owner);
+	return decide(code, m, name, file, f);
+}
+
+uint64_t sp_names_decide(PyCodeObject *code, PyObject *module, PyObject *qualname)
+{
+	struct sp_python_text text = sp_python_text(module, "unknown");
+	char *file = sp_names_file(code), *m = module_in(text, file);
+	struct name name = name_of(qualname);
+	Py_XDECREF(text.owner);
+	return decide(code, m, name, file, NULL);
+}
+
+/* ---- where a user region stands ---- */
+
+static bool is_own_frame(PyFrameObject *f)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+	PyObject *globals = PyFrame_GetGlobals(f);
+#else
+	PyObject *globals = f->f_globals;
+	Py_XINCREF(globals);
+#endif
+	struct sp_python_text module = sp_python_text(globals ? PyDict_GetItemString(globals, "__name__") : NULL, "");
+	bool own = sp_module_is_in(module.p, "spartito") || sp_module_is_in(module.p, "scorep") ||
+	           sp_module_is_in(module.p, "omnitrace");
+	Py_XDECREF(module.owner);
+	Py_XDECREF(globals);
+	return own;
+}
+
+char *sp_names_caller(uint32_t *line)
+{
+	PyFrameObject *f = PyThreadState_GetFrame(PyThreadState_Get()), *back;
+	for (; f && is_own_frame(f); f = back) {
+		back = PyFrame_GetBack(f);
+		Py_DECREF(f);
+	}
+	if (!f)
+		return NULL;
+	PyCodeObject *code = PyFrame_GetCode(f);
+	int number = PyFrame_GetLineNumber(f);
+	char *file = sp_names_file(code);
+	*line = number > 0 ? (uint32_t)number : 0;
+	Py_DECREF(code);
+	Py_DECREF(f);
+	return file;
+}
+
+void sp_names_forget(void)
+{
+	free(start_dir);
+	start_dir = NULL;
+}

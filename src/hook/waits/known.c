@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is known of locks and other objects that threads wait for, by their addresses. */
+#include "base/addresses.h"
+#include "hook/waits/waits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what is known of an object ---- */
+
+struct slot {
+	uintptr_t address;            /* 0: free */
+	struct sp_raw_object *object; /* NULL: nobody waited for it */
+	uint64_t count;               /* how often it was got */
+	uint64_t holder_node;
+	uint64_t since;     /* ticks: when the holder got it */
+	PyCodeObject *code; /* owned; in which it was made; NULL: not known */
+	PyObject *watch;    /* owned; a weak reference; NULL: its end is told by its type */
+	int at;
+	uint32_t made_by, holder;
+};
+
+static struct sp_addresses slots;
+
+static struct slot *find(const void *o)
+{
+	return sp_addresses_find(&slots, sizeof(struct slot), o);
+}
+
+static struct slot *slot_at(size_t i)
+{
+	return sp_addresses_slot(&slots, sizeof(struct slot), i);
+}
+
+/* NULL: no memory. */
+SP_COLD static struct slot *add(const void *o)
+{
+	struct slot *s = sp_addresses_add(&slots, sizeof *s, o);
+	if (s)
+		s->made_by = s->holder = SP_RAW_NONE;
+	return s;
+}
+
+/* The object is no more. */
+void sp_known_forget(const void *o)
+{
+	struct slot *s = find(o);
+	if (!s)
+		return;
+	PyCodeObject *code = s->code;
+	PyObject *watch = s->watch;
+	if (s->object && !sp_process.forked) {
+		s->object->freed = 1;
+		sp_object_set_holder(s->object, SP_RAW_NONE);
+	}
+	sp_addresses_remove(&slots, sizeof *s, s);
+	Py_XDECREF(watch);
+	Py_XDECREF((PyObject *)code);
+}
+
+static uint64_t node_of(const struct sp_thread *t)
+{
+	return ((const struct sp_raw_frame *)t->loc.top)->node;
+}
+
+SP_WAITS_TOGETHER void sp_known_acquired(struct sp_thread *t, const void *o)
+{
+	struct slot *s = find(o);
+	if (SP_UNLIKELY(!s) && !(s = add(o)))
+		return;
+	s->holder = t->loc.id;
+	s->holder_node = node_of(t);
+	s->since = sp_ticks();
+	s->count++;
+	if (SP_UNLIKELY(s->object != NULL)) {
+		s->object->count = s->count;
+		sp_object_acquired(t, s->object, s->holder_node, s->since);
+	}
+}
+
+SP_WAITS_TOGETHER void sp_known_released(const void *o)
+{
+	struct slot *s = find(o);
+	if (SP_UNLIKELY(!s))
+		return;
+	s->holder = SP_RAW_NONE;
+	if (SP_UNLIKELY(s->object != NULL) && !sp_process.forked)
+		sp_object_released(sp_self, s->object);
+}
+
+/* ---- where objects are made, and their end ---- */
+
+void sp_known_made(const void *o)
+{
+	struct sp_thread *t = sp_self;
+	struct sp_waits_place p;
+	if (!o || !t || !sp_waits_at_home())
+		return;
+	sp_known_forget(o); /* another was there, whose end nobody told */
+	struct slot *s = add(o);
+	if (!s)
+		return;
+	sp_waits_find_place(NULL, &p);
+	Py_XINCREF((PyObject *)p.code);
+	s->code = p.code;
+	s->at = p.at;
+	s->made_by = t->loc.id;
+}
+
+/* ---- records ---- */
+
+static PyObject *object_ended(PyObject *address, PyObject *reference)
+{
+	(void)reference;
+	void *o = PyLong_AsVoidPtr(address);
+	PyErr_Clear();
+	if (o && sp_waits_at_home())
+		sp_known_forget(o);
+	Py_RETURN_NONE;
+}
+
+/* A weak reference whose end tells of the object's. NULL: it takes none. */
+static PyObject *watch(PyObject *o)
+{
+	static PyMethodDef ended = {"ended", object_ended, METH_O, NULL};
+	PyObject *address = PyLong_FromVoidPtr(o), *function = address ? PyCFunction_New(&ended, address) : NULL;
+	PyObject *reference = function ? PyWeakref_NewRef(o, function) : NULL;
+	PyErr_Clear();
+	Py_XDECREF(function);
+	Py_XDECREF(address);
+	return reference;
+}
+
+/* The lock that an object of threading and the like is made of, borrowed; NULL: not known. Such a lock is made where
+ * the object is. */
+static const struct slot *made_with(PyObject *o, int deep)
+{
+	static const char *const parts[] = {"_lock",         "_cond",    "mutex",  "_condition",
+	                                    "_started",      "_flag",    "_event", "_shutdown_lock",
+	                                    "_waitpid_lock", "_semlock", "_rlock"};
+	const struct slot *s = find(o);
+	if (s && s->code)
+		return s;
+	for (size_t i = 0; deep && i < sizeof parts / sizeof *parts; i++) {
+		PyObject *part = sp_plain_attribute(o, parts[i]);
+		const struct slot *found = part ? made_with(part, deep - 1) : NULL;
+		Py_XDECREF(part); /* the object keeps it */
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+SP_COLD static struct sp_raw_object *object_new(PyObject *o, unsigned kind, const char *type)
+{
+	struct slot *s = find(o);
+	const bool is_lock = sp_waits_is_lock(o);
+	PyObject *reference = is_lock || (s && s->watch) ? NULL : watch(o);
+	bool own = false;
+	const uint32_t name =
+	    type ? sp_define_name(SP_RAW_DEF_STRING, type, strlen(type)) : sp_waits_object_name(o, kind, &own);
+	struct sp_raw_object *r = sp_object_new(kind, own ? NULL : o, name);
+	const struct slot *from = made_with(o, 3);
+	if (r && from) {
+		PyCodeObject *code = from->code;
+		const uint32_t by = from->made_by;
+		r->made_file = sp_waits_line(code, from->at, &r->made_line);
+		r->made_by = by;
+	}
+	s = find(o);
+	if (!s)
+		s = add(o);
+	if (s && reference) {
+		Py_XDECREF(s->watch);
+		s->watch = reference;
+		reference = NULL;
+	}
+	Py_XDECREF(reference);
+	if (!s || !r)
+		return NULL;
+	s->object = r;
+	r->count = s->count;
+	sp_object_set_holder(r, s->holder);
+	r->holder_node = s->holder == SP_RAW_NONE ? 0 : s->holder_node;
+	r->since = s->holder == SP_RAW_NONE ? 0 : s->since;
+	return r;
+}
+
+SP_WAITS_TOGETHER struct sp_raw_object *sp_waits_object(PyObject *o, unsigned kind, const char *type)
+{
+	const struct slot *s = find(o);
+	if (SP_LIKELY(s && s->object))
+		return s->object;
+	SP_SAVE_EXCEPTION;
+	struct sp_raw_object *r = object_new(o, kind, type);
+	PyErr_Clear();
+	SP_RESTORE_EXCEPTION;
+	return r;
+}
+
+static uint32_t forking; /* location of the thread that forks; SP_RAW_HOLDER_GONE: it has no part in the table */
+
+/* Without the GIL another thread may be in the midst of changing the table, and Python does not go on in the child. */
+static void before_fork(void)
+{
+	const PyThreadState *ts = sp_thread_state();
+	const bool gil = ts && ts->thread_id == PyThread_get_thread_ident();
+	forking = !gil ? SP_RAW_HOLDER_GONE : sp_self ? sp_self->loc.id : SP_RAW_NONE;
+}
+
+/* In the child there is one thread, whose location will be the first. Records are the parent's. */
+static void in_child(void)
+{
+	if (forking == SP_RAW_HOLDER_GONE)
+		return;
+	for (size_t i = 0; slots.slots && i <= slots.mask; i++) {
+		struct slot *s = slot_at(i);
+		s->object = NULL;
+		s->made_by = SP_RAW_NONE;
+		s->holder_node = s->since = 0;
+		if (s->holder != SP_RAW_NONE)
+			s->holder = s->holder == forking ? 0 : SP_RAW_HOLDER_GONE;
+	}
+}
+
+/* What was known of objects before is so no more. */
+bool sp_known_begin(void)
+{
+	static bool handlers;
+	if (!slots.slots)
+		sp_addresses_resize(&slots, sizeof(struct slot), 1024);
+	for (size_t i = 0; slots.slots && i <= slots.mask; i++) {
+		struct slot *s = slot_at(i);
+		Py_CLEAR(s->watch);
+		Py_CLEAR(s->code);
+		s->address = 0;
+	}
+	slots.used = 0;
+	if (slots.slots && !handlers)
+		handlers = pthread_atfork(before_fork, NULL, in_child) == 0;
+	return slots.slots && handlers;
+}
+
+void sp_known_end(void)
+{
+	for (size_t i = 0; slots.slots && i <= slots.mask; i++)
+		slot_at(i)->object = NULL;
+}
+
+SP_WAITS_TOGETHER struct sp_raw_object *sp_known_holder(const void *o, uint32_t *holder, uint64_t *node)
+{
+	const struct slot *s = find(o);
+	*holder = s ? s->holder : SP_RAW_NONE;
+	*node = *holder == SP_RAW_NONE ? 0 : s->holder_node;
+	return s ? s->object : NULL;
+}

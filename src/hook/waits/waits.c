@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Locks: who holds them, and who waits. The functions of the types' own method definitions are replaced in place, so
+ * that names, texts, signatures and what the program took from them before stay what they are; specialised bytecode and
+ * bound methods read the definition at each call.
+ *
+ * A lock that is free is taken here, as the interpreter's own function would first try to. Only when that fails, and
+ * the interpreter's function is called to wait, anything is recorded but the holder. What is known of a lock is found
+ * by its address, from its creation to its end. */
+#include "hook/waits/waits.h"
+#include "hook/waits/layout.h"
+#include "record/adapter.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+const PyInterpreterState *sp_waits_home;
+static PyTypeObject *lock_type, *rlock_type;
+
+bool sp_waits_is_lock(PyObject *o)
+{
+	return PyObject_TypeCheck(o, lock_type) || PyObject_TypeCheck(o, rlock_type);
+}
+
+SP_WAITS_TOGETHER struct sp_thread *sp_waits_thread(void)
+{
+	if (!sp_waits_wanted || !sp_recording || !sp_waits_at_home())
+		return NULL;
+	struct sp_thread *t = sp_hook_thread(NULL);
+	return t && t->epoch == sp_epoch && !t->booting ? t : NULL;
+}
+
+/* ---- the end of locks, and where they are made ---- */
+
+enum { LOCK_TYPE, RLOCK_TYPE, SEMAPHORE_TYPE, TYPES };
+static struct {
+	const PyTypeObject *type;
+	allocfunc alloc;
+	newfunc make;
+	destructor dealloc;
+} theirs[TYPES];
+
+#define DEALLOC(name, which)                                                                                           \
+	static void name##_dealloc(PyObject *o)                                                                        \
+	{                                                                                                              \
+		if (sp_waits_at_home())                                                                                \
+			sp_known_forget(o);                                                                            \
+		theirs[which].dealloc(o);                                                                              \
+	}
+#define TYPE(name, which)                                                                                              \
+	static PyObject *name##_alloc(PyTypeObject *type, Py_ssize_t n)                                                \
+	{                                                                                                              \
+		PyObject *o = theirs[which].alloc(type, n);                                                            \
+		sp_known_made(o);                                                                                      \
+		return o;                                                                                              \
+	}                                                                                                              \
+	DEALLOC(name, which)
+TYPE(lock, LOCK_TYPE)
+TYPE(rlock, RLOCK_TYPE)
+DEALLOC(semaphore, SEMAPHORE_TYPE)
+
+/* Not where one came from another process: it was made there. */
+static PyObject *semaphore_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+	PyObject *o = theirs[SEMAPHORE_TYPE].make(type, args, kwargs);
+	if (o && sp_waits_at_home())
+		sp_known_made(o);
+	return o;
+}
+
+static void take_type(int which, PyTypeObject *type)
+{
+	static const allocfunc allocs[TYPES] = {lock_alloc, rlock_alloc, NULL};
+	static const destructor deallocs[TYPES] = {lock_dealloc, rlock_dealloc, semaphore_dealloc};
+	if (theirs[which].type == type)
+		return;  /* ours are there, or below those of others */
+	Py_INCREF(type); /* no other comes to its address */
+	theirs[which].type = type;
+	theirs[which].alloc = type->tp_alloc;
+	theirs[which].make = type->tp_new;
+	theirs[which].dealloc = type->tp_dealloc;
+	if (allocs[which])
+		type->tp_alloc = allocs[which];
+	else
+		type->tp_new = semaphore_new; /* before 3.11 it does not ask for memory by tp_alloc */
+	type->tp_dealloc = deallocs[which];
+}
+
+void sp_waits_take_semaphores(PyTypeObject *type)
+{
+	take_type(SEMAPHORE_TYPE, type);
+}
+
+SP_WAITS_TOGETHER void sp_waits_begin(struct sp_wait *w, struct sp_thread *t, const struct sp_waits_place *p,
+                                      struct sp_raw_object *object, unsigned kind, uint32_t holder,
+                                      uint64_t holder_node, unsigned flags)
+{
+	const struct sp_wait_key key = {.node = p->node,
+	                                .code = (uint64_t)p->code,
+	                                .holder_node = holder_node,
+	                                .at = (uint32_t)p->at,
+	                                .object = object ? object->id : 0,
+	                                .holder = holder,
+	                                .kind = kind};
+	struct sp_raw_wait *row = sp_waits_find(t, &key);
+	if (SP_UNLIKELY(!row)) {
+		uint32_t line, file = sp_waits_line(p->code, p->at, &line);
+		row = sp_waits_add(t, &key, file, line);
+	}
+	sp_wait_begin(w, t, p->node, row, object, flags);
+}
+
+/* ---- waiting for a lock ---- */
+
+typedef PyObject *waiting_function(PyObject *self, PyObject *args, PyObject *kwargs);
+
+/* For how long acquire() waits: microseconds, or one of these. */
+enum {
+	FOREVER = -1,
+	NEVER = 0, /* not at all, or its arguments are for the real one to judge */
+	LONG = -2  /* so many microseconds that the real one has to count them */
+};
+
+/* A call for a lock that was not free. */
+struct request {
+	PyObject *self, *args, *kwargs;
+	waiting_function *real;
+	PY_TIMEOUT_T us; /* LONG: the real one waits */
+	unsigned kind;
+};
+
+static int64_t microseconds(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* As the interpreter's functions wait: signals are handled meanwhile, and an exception of a handler ends it. */
+static PyLockStatus wait_without_gil(PyThread_type_lock lock, PY_TIMEOUT_T us)
+{
+	const int64_t end = us > 0 ? microseconds() + us : 0;
+	PyLockStatus r;
+	for (;;) {
+		Py_BEGIN_ALLOW_THREADS r = PyThread_acquire_lock_timed(lock, us, 1);
+		Py_END_ALLOW_THREADS if (SP_LIKELY(r != PY_LOCK_INTR) || Py_MakePendingCalls() < 0) return r;
+		if (us >= 0) {
+			const int64_t left = end - microseconds();
+			us = left > 0 ? left : 0; /* it is tried once more */
+		}
+	}
+}
+
+static PyObject *wait_here(const struct request *q)
+{
+	const bool is_r = q->kind == SP_RAW_WAIT_RLOCK;
+	if (q->us == LONG || (is_r ? SP_RLOCK_HAS_MUTEX : SP_LOCK_HAS_MUTEX))
+		return q->real(q->self, q->args, q->kwargs);
+	struct sp_rlock *rlock = (struct sp_rlock *)q->self;
+	struct sp_lock *lock = (struct sp_lock *)q->self;
+	const PyLockStatus status = wait_without_gil(is_r ? rlock->lock : lock->lock, q->us);
+	if (status == PY_LOCK_INTR)
+		return NULL;
+	if (status == PY_LOCK_ACQUIRED && is_r) {
+		rlock->owner = PyThread_get_thread_ident();
+		rlock->count = 1;
+	} else if (status == PY_LOCK_ACQUIRED) {
+		lock->locked = 1;
+	}
+	return PyBool_FromLong(status == PY_LOCK_ACQUIRED);
+}
+
+/* flags: SP_RAW_WAIT_TIMED or 0. What can be done before the wait is done there: it costs the program nothing then. */
+__attribute__((noinline, hot)) static PyObject *wait_for(const struct request *q, struct sp_thread *t, unsigned flags)
+{
+	struct sp_waits_place p;
+	struct sp_wait w;
+	if (SP_UNLIKELY(t->epoch != sp_epoch || !sp_recording || t->booting) && !(t = sp_waits_thread()))
+		return wait_here(q);
+	sp_waits_find_place(t, &p);
+	uint64_t holder_node;
+	uint32_t holder;
+	struct sp_raw_object *o = sp_known_holder(q->self, &holder, &holder_node);
+	/* Condition.wait() waits for a lock that it has taken itself, made for this one wait */
+	if (holder == t->loc.id && p.notified && q->kind == SP_RAW_WAIT_LOCK) {
+		o = sp_waits_object(p.user, p.kind, NULL);
+		holder = SP_RAW_NONE;
+		holder_node = 0;
+		flags |= SP_RAW_WAIT_FOR_NEWS;
+	} else {
+		if (SP_UNLIKELY(!o))
+			o = sp_waits_object(q->self, q->kind, NULL);
+		if (o && p.user && !o->user) {
+			const struct sp_raw_object *user = sp_waits_object(p.user, p.kind, NULL);
+			o->user = user ? user->id : 0;
+		}
+	}
+	sp_waits_begin(&w, t, &p, o, p.user ? p.kind : q->kind, holder, holder_node, flags);
+	PyObject *r = wait_here(q);
+	if (SP_UNLIKELY(!r) && w.process == sp_adapter_process && sp_self == t)
+		sp_waits_look_for_circle(&w);
+	sp_wait_end(&w, r && r != Py_False);
+	return r;
+}
+
+/* Rounded up, as the interpreter does it. */
+static PY_TIMEOUT_T of_seconds(double s)
+{
+	const double ns = s * 1e9;
+	int64_t whole = (int64_t)ns;
+	whole += (double)whole < ns;
+	return (whole + 999) / 1000;
+}
+
+static PY_TIMEOUT_T shape_of_timeout(PyObject *timeout)
+{
+	const double longest = 1e9, most = (double)(PY_TIMEOUT_MAX / 1000000);
+	const double s = PyFloat_Check(timeout)  ? PyFloat_AS_DOUBLE(timeout)
+	                 : PyLong_Check(timeout) ? PyLong_AsDouble(timeout)
+	                                         : -2;
+	if (s == -1) {
+		if (!PyErr_Occurred())
+			return FOREVER;
+		PyErr_Clear(); /* too large: an error of the real one */
+		return NEVER;
+	}
+	return s > 0 && s < longest ? of_seconds(s) : s >= longest && s < most ? LONG : NEVER;
+}
+
+/* acquire(blocking=True, timeout=-1) */
+static PY_TIMEOUT_T shape_of(PyObject *args, PyObject *kwargs)
+{
+	const Py_ssize_t n = PyTuple_GET_SIZE(args);
+	PyObject *blocking = n > 0 ? PyTuple_GET_ITEM(args, 0) : NULL,
+	         *timeout = n > 1 ? PyTuple_GET_ITEM(args, 1) : NULL;
+	if (SP_LIKELY(!n && !kwargs))
+		return FOREVER;
+	if (kwargs) {
+		PyObject *b = PyDict_GetItemString(kwargs, "blocking"), *s = PyDict_GetItemString(kwargs, "timeout");
+		if (PyDict_GET_SIZE(kwargs) != (b != NULL) + (s != NULL) || (b && blocking) || (s && timeout))
+			return NEVER;
+		blocking = b ? b : blocking;
+		timeout = s ? s : timeout;
+	}
+	if (n > 2 || (blocking && blocking != Py_True &&
+	              !(PyLong_CheckExact(blocking) && Py_SIZE(blocking) != 0 &&
+	                PyObject_RichCompareBool(blocking, Py_True, Py_EQ) == 1)))
+		return NEVER;
+	return timeout ? shape_of_timeout(timeout) : FOREVER;
+}
+
+/* ---- Lock ---- */
+
+enum {
+	LOCK_ACQUIRE,
+	LOCK_ACQUIRE_LOCK,
+	LOCK_ENTER,
+	LOCK_RELEASE,
+	LOCK_RELEASE_LOCK,
+	LOCK_EXIT,
+	LOCK_REINIT,
+	RLOCK_ACQUIRE,
+	RLOCK_ENTER,
+	RLOCK_RELEASE,
+	RLOCK_EXIT,
+	RLOCK_REINIT,
+	RLOCK_SAVE,
+	RLOCK_RESTORE,
+	ALLOCATE_LOCK,
+	ALLOCATE,
+	METHODS
+};
+static struct sp_method methods[METHODS];
+
+static waiting_function *real_waiting(int which)
+{
+	return (waiting_function *)(void (*)(void))methods[which].real;
+}
+
+SP_WAITS_TOGETHER static PyObject *lock_acquire(PyObject *self, PyObject *args, PyObject *kwargs, int which)
+{
+	struct sp_thread *t = sp_self;
+	PyObject *r;
+	if (SP_UNLIKELY(!t || !sp_waits_at_home()))
+		return real_waiting(which)(self, args, kwargs);
+	const PY_TIMEOUT_T us = shape_of(args, kwargs);
+	if (SP_UNLIKELY(us == NEVER)) {
+		r = real_waiting(which)(self, args, kwargs);
+	} else if (SP_LIKELY(sp_lock_try(self))) {
+		Py_INCREF(Py_True);
+		r = Py_True;
+	} else {
+		const struct request q = {self, args, kwargs, real_waiting(which), us, SP_RAW_WAIT_LOCK};
+		r = wait_for(&q, t, us == FOREVER ? 0 : SP_RAW_WAIT_TIMED);
+	}
+	if (SP_LIKELY(r == Py_True) && (t = sp_self))
+		sp_known_acquired(t, self);
+	return r;
+}
+
+#define ACQUIRE(name, type, which)                                                                                     \
+	static PyObject *name(PyObject *self, PyObject *args, PyObject *kwargs)                                        \
+	{                                                                                                              \
+		return type##_acquire(self, args, kwargs, which);                                                      \
+	}
+ACQUIRE(on_lock_acquire, lock, LOCK_ACQUIRE)
+ACQUIRE(on_lock_acquire_lock, lock, LOCK_ACQUIRE_LOCK)
+ACQUIRE(on_lock_enter, lock, LOCK_ENTER)
+
+#define RELEASE(name, which)                                                                                           \
+	static PyObject *name(PyObject *self, PyObject *args)                                                          \
+	{                                                                                                              \
+		if (SP_LIKELY(sp_waits_at_home()))                                                                     \
+			sp_known_released(self);                                                                       \
+		return methods[which].real(self, args);                                                                \
+	}
+RELEASE(on_lock_release, LOCK_RELEASE)
+RELEASE(on_lock_release_lock, LOCK_RELEASE_LOCK)
+RELEASE(on_lock_exit, LOCK_EXIT)
+RELEASE(on_lock_reinit, LOCK_REINIT)
+RELEASE(on_rlock_reinit, RLOCK_REINIT)
+RELEASE(on_rlock_save, RLOCK_SAVE)
+
+/* ---- RLock ---- */
+
+SP_WAITS_TOGETHER static PyObject *rlock_acquire(PyObject *self, PyObject *args, PyObject *kwargs, int which)
+{
+	struct sp_thread *t = sp_self;
+	PyObject *r;
+	if (SP_UNLIKELY(!t || !sp_waits_at_home()) || sp_rlock_mine(self))
+		return real_waiting(which)(self, args, kwargs);
+	const PY_TIMEOUT_T us = shape_of(args, kwargs);
+	if (SP_UNLIKELY(us == NEVER)) {
+		r = real_waiting(which)(self, args, kwargs);
+	} else if (SP_LIKELY(sp_rlock_try(self))) {
+		Py_INCREF(Py_True);
+		r = Py_True;
+	} else {
+		const struct request q = {self, args, kwargs, real_waiting(which), us, SP_RAW_WAIT_RLOCK};
+		r = wait_for(&q, t, us == FOREVER ? 0 : SP_RAW_WAIT_TIMED);
+	}
+	if (SP_LIKELY(r == Py_True) && (t = sp_self))
+		sp_known_acquired(t, self);
+	return r;
+}
+ACQUIRE(on_rlock_acquire, rlock, RLOCK_ACQUIRE)
+ACQUIRE(on_rlock_enter, rlock, RLOCK_ENTER)
+
+#define RLOCK_RELEASED(name, which)                                                                                    \
+	static PyObject *name(PyObject *self, PyObject *args)                                                          \
+	{                                                                                                              \
+		if (sp_rlock_mine(self) == 1 && sp_waits_at_home())                                                    \
+			sp_known_released(self);                                                                       \
+		return methods[which].real(self, args);                                                                \
+	}
+RLOCK_RELEASED(on_rlock_release, RLOCK_RELEASE)
+RLOCK_RELEASED(on_rlock_exit, RLOCK_EXIT)
+
+static PyObject *call_restore(PyObject *self, PyObject *args, PyObject *none)
+{
+	(void)none;
+	return methods[RLOCK_RESTORE].real(self, args);
+}
+
+/* After Condition.wait(), with ((count, owner),). It cannot be tried, so whether it is free is asked first; if somebody
+ * is quicker, the wait goes unseen. */
+static PyObject *on_rlock_restore(PyObject *self, PyObject *args)
+{
+	struct sp_thread *t = sp_self;
+	if (!t || !sp_waits_at_home())
+		return call_restore(self, args, NULL);
+	const bool is_free = sp_rlock_is_free(self);
+	const struct request q = {self, args, NULL, call_restore, LONG, SP_RAW_WAIT_RLOCK};
+	PyObject *r = is_free ? call_restore(self, args, NULL) : wait_for(&q, t, 0);
+	if (r && (t = sp_self))
+		sp_known_acquired(t, self);
+	return r;
+}
+
+/* ---- beginning and end ---- */
+
+static PyObject *on_allocate_lock(PyObject *self, PyObject *args)
+{
+	PyObject *o = methods[ALLOCATE_LOCK].real(self, args);
+	sp_known_made(o);
+	return o;
+}
+
+static PyObject *on_allocate(PyObject *self, PyObject *args)
+{
+	PyObject *o = methods[ALLOCATE].real(self, args);
+	sp_known_made(o);
+	return o;
+}
+
+PyMethodDef *sp_method_of(PyObject *o, const char *name)
+{
+	PyObject *dict = PyType_Check(o)     ? ((PyTypeObject *)o)->tp_dict
+	                 : PyModule_Check(o) ? PyModule_GetDict(o)
+	                                     : NULL;
+	PyObject *found = dict ? PyDict_GetItemString(dict, name) : NULL; /* borrowed */
+	if (found && Py_IS_TYPE(found, &PyMethodDescr_Type))
+		return ((PyMethodDescrObject *)found)->d_method;
+	return found && PyCFunction_Check(found) ? ((PyCFunctionObject *)found)->m_ml : NULL;
+}
+
+/* Who came on top of us in between calls us: then ours is in its place already, though it is not the first. */
+void sp_method_take(struct sp_method *m, PyMethodDef *def, PyCFunction ours)
+{
+	if (!def || def->ml_meth == ours || (m->def && (m->def != def || def->ml_meth != m->real)))
+		return;
+	m->def = def;
+	m->ours = ours;
+	m->real = def->ml_meth;
+	def->ml_meth = ours;
+}
+
+/* Where somebody is on top, ours stays below, and passes on. */
+void sp_method_give_back(struct sp_method *m)
+{
+	if (!m->def || m->def->ml_meth != m->ours)
+		return;
+	m->def->ml_meth = m->real; /* which stays: a call may be in it */
+	m->def = NULL;
+}
+
+#define WITH_KEYWORDS(f) ((PyCFunction)(void (*)(void))(f))
+static const struct row {
+	const char *name;
+	int flags;
+	PyCFunction ours;
+} rows[METHODS] = {
+    [LOCK_ACQUIRE] = {"acquire", METH_VARARGS | METH_KEYWORDS, WITH_KEYWORDS(on_lock_acquire)},
+    [LOCK_ACQUIRE_LOCK] = {"acquire_lock", METH_VARARGS | METH_KEYWORDS, WITH_KEYWORDS(on_lock_acquire_lock)},
+    [LOCK_ENTER] = {"__enter__", METH_VARARGS | METH_KEYWORDS, WITH_KEYWORDS(on_lock_enter)},
+    [LOCK_RELEASE] = {"release", METH_NOARGS, on_lock_release},
+    [LOCK_RELEASE_LOCK] = {"release_lock", METH_NOARGS, on_lock_release_lock},
+    [LOCK_EXIT] = {"__exit__", METH_VARARGS, on_lock_exit},
+    [LOCK_REINIT] = {"_at_fork_reinit", METH_NOARGS, on_lock_reinit},
+    [RLOCK_ACQUIRE] = {"acquire", METH_VARARGS | METH_KEYWORDS, WITH_KEYWORDS(on_rlock_acquire)},
+    [RLOCK_ENTER] = {"__enter__", METH_VARARGS | METH_KEYWORDS, WITH_KEYWORDS(on_rlock_enter)},
+    [RLOCK_RELEASE] = {"release", METH_NOARGS, on_rlock_release},
+    [RLOCK_EXIT] = {"__exit__", METH_VARARGS, on_rlock_exit},
+    [RLOCK_REINIT] = {"_at_fork_reinit", METH_NOARGS, on_rlock_reinit},
+    [RLOCK_SAVE] = {"_release_save", METH_NOARGS, on_rlock_save},
+    [RLOCK_RESTORE] = {"_acquire_restore", METH_VARARGS, on_rlock_restore},
+    [ALLOCATE_LOCK] = {"allocate_lock", METH_NOARGS, on_allocate_lock},
+    [ALLOCATE] = {"allocate", METH_NOARGS, on_allocate},
+};
+
+static PyMethodDef *definition(int which, PyObject *thread)
+{
+	PyObject *of = which >= ALLOCATE_LOCK   ? thread
+	               : which >= RLOCK_ACQUIRE ? (PyObject *)rlock_type
+	                                        : (PyObject *)lock_type;
+	PyMethodDef *def = sp_method_of(of, rows[which].name);
+	return def && def->ml_flags == rows[which].flags ? def : NULL;
+}
+
+/* Whether each function is there through which a lock is got or given back, to be called as ours are; the others are
+ * old names, and what makes locks. */
+static bool has_functions(PyObject *thread)
+{
+	bool has = true;
+	for (int i = 0; i < METHODS; i++)
+		if (i != LOCK_ACQUIRE_LOCK && i != LOCK_RELEASE_LOCK && i < ALLOCATE_LOCK)
+			has = has && definition(i, thread);
+	return has;
+}
+
+static void missing(void)
+{
+	static const char why[] = "waits for Python's locks, because this interpreter has them in a way not known";
+	sp_define_meta("missing_waits", why, sizeof why - 1);
+}
+
+void sp_waits_start(void)
+{
+	if (!sp_waits_wanted)
+		return;
+	sp_waits_clib_start();
+	SP_SAVE_EXCEPTION;
+	PyObject *thread = PyImport_ImportModule("_thread");
+	PyObject *dict = thread ? PyModule_GetDict(thread) : NULL;
+	lock_type = dict ? (PyTypeObject *)PyDict_GetItemString(dict, "LockType") : NULL;
+	rlock_type = dict ? (PyTypeObject *)PyDict_GetItemString(dict, "RLock") : NULL;
+	const bool known = lock_type && rlock_type && PyType_Check(lock_type) && PyType_Check(rlock_type) &&
+	                   has_functions(thread) && sp_locks_known(thread, lock_type, rlock_type);
+	if (!known || !sp_known_begin()) {
+		missing();
+	} else {
+		sp_waits_home = PyThreadState_Get()->interp;
+		for (int i = 0; i < METHODS; i++)
+			sp_method_take(&methods[i], definition(i, thread), rows[i].ours);
+		take_type(LOCK_TYPE, lock_type);
+		take_type(RLOCK_TYPE, rlock_type);
+		sp_waits_calls_start();
+	}
+	Py_XDECREF(thread); /* as long as the interpreter */
+	PyErr_Clear();
+	SP_RESTORE_EXCEPTION;
+}
+
+/* The types keep our functions: a lock's end is to be seen as long as there is a table of them. */
+void sp_waits_stop(void)
+{
+	sp_waits_clib_stop();
+	if (!sp_waits_home)
+		return;
+	sp_waits_calls_stop();
+	for (int i = 0; i < METHODS; i++)
+		sp_method_give_back(&methods[i]);
+	sp_waits_home = NULL;
+	sp_known_end();
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The library that `spartito run --waits` has loaded before all others (LD_PRELOAD): it stands in front of the C
+ * library's functions that wait, calls the real ones, and tells the recorder when one has to wait.
+ *
+ * It is in every process of the run, whatever program that is. Until spartito._measure has attached itself a wrapper is
+ * one load and one branch. A lock is tried first: one that is free is taken so, and nothing is told but who has it, if
+ * somebody waited for it before. Results, errno, and what a handler or a cancelled thread may do are those of the real
+ * function. */
+#ifndef SP_INJECT_WAITS_CLIB_H
+#define SP_INJECT_WAITS_CLIB_H
+
+#include "base/compiler.h"
+#include "record/waits/clib.h"
+#include "inject/shared/quiet.h"
+#include "inject/shared/wrap.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/select.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Every function that is wrapped, and those that are called for them: first what a lock cannot do without. */
+#define SP_CLIB_FUNCTIONS(X)                                                                                           \
+	X(pthread_mutex_lock)                                                                                          \
+	X(pthread_mutex_unlock)                                                                                        \
+	X(pthread_mutex_trylock)                                                                                       \
+	X(pthread_mutex_timedlock)                                                                                     \
+	X(pthread_mutex_init)                                                                                          \
+	X(pthread_mutex_destroy)                                                                                       \
+	X(pthread_cond_wait)                                                                                           \
+	X(pthread_cond_timedwait)                                                                                      \
+	X(pthread_cond_init)                                                                                           \
+	X(pthread_cond_destroy)                                                                                        \
+	X(pthread_rwlock_rdlock)                                                                                       \
+	X(pthread_rwlock_wrlock)                                                                                       \
+	X(pthread_rwlock_tryrdlock)                                                                                    \
+	X(pthread_rwlock_trywrlock)                                                                                    \
+	X(pthread_rwlock_timedrdlock)                                                                                  \
+	X(pthread_rwlock_timedwrlock)                                                                                  \
+	X(pthread_rwlock_unlock)                                                                                       \
+	X(pthread_rwlock_init)                                                                                         \
+	X(pthread_rwlock_destroy)                                                                                      \
+	X(pthread_barrier_wait)                                                                                        \
+	X(pthread_barrier_init)                                                                                        \
+	X(pthread_barrier_destroy)                                                                                     \
+	X(pthread_join)                                                                                                \
+	X(pthread_tryjoin_np)                                                                                          \
+	X(pthread_timedjoin_np)                                                                                        \
+	X(pthread_getcpuclockid)                                                                                       \
+	X(sem_wait)                                                                                                    \
+	X(sem_trywait)                                                                                                 \
+	X(sem_timedwait)                                                                                               \
+	X(sem_init)                                                                                                    \
+	X(sem_destroy)                                                                                                 \
+	X(nanosleep)                                                                                                   \
+	X(clock_nanosleep)                                                                                             \
+	X(usleep)                                                                                                      \
+	X(sleep)                                                                                                       \
+	X(poll)                                                                                                        \
+	X(ppoll)                                                                                                       \
+	X(select)                                                                                                      \
+	X(pselect)                                                                                                     \
+	X(epoll_wait)                                                                                                  \
+	X(epoll_pwait)                                                                                                 \
+	X(flock)                                                                                                       \
+	X(fcntl)                                                                                                       \
+	X(fcntl64)                                                                                                     \
+	X(lockf)                                                                                                       \
+	X(lockf64)                                                                                                     \
+	X(malloc)                                                                                                      \
+	/* not in every C library */                                                                                   \
+	X(__poll_chk)                                                                                                  \
+	X(__ppoll_chk)                                                                                                 \
+	X(epoll_pwait2)                                                                                                \
+	X(pthread_mutex_clocklock)                                                                                     \
+	X(pthread_cond_clockwait)                                                                                      \
+	X(pthread_rwlock_clockrdlock)                                                                                  \
+	X(pthread_rwlock_clockwrlock)                                                                                  \
+	X(pthread_clockjoin_np)                                                                                        \
+	X(sem_clockwait)
+
+#define SP_CLIB_ID(symbol) SP_F_##symbol,
+enum { SP_CLIB_FUNCTIONS(SP_CLIB_ID) SP_CLIB_N };
+/* NULL: not looked up yet. What this C library does not have fails with ENOSYS. */
+extern void *sp_clib_real[SP_CLIB_N] __attribute__((visibility("hidden")));
+void *sp_clib_find(int id);
+
+/* Others call before we are told to begin. */
+#define SP_REAL_AS(type, name)                                                                                         \
+	((type)(SP_LIKELY(sp_clib_real[SP_F_##name] != NULL) ? sp_clib_real[SP_F_##name] : sp_clib_find(SP_F_##name)))
+#define SP_REAL(name)        SP_REAL_AS(__typeof__(&sp_wrap_##name), name)
+#define SP_NOT_WRAPPED(name) SP_REAL_AS(__typeof__(&name), name)
+
+/* NULL: nothing is recorded. */
+extern const struct sp_clib_recorder *sp_clib_recorder __attribute__((visibility("hidden")));
+/* Whether nothing may be recorded, where somebody asked for that. */
+bool sp_clib_must_not_record(const struct sp_clib_recorder *r);
+
+/* NULL: what the caller waits for is not recorded. */
+static inline const struct sp_clib_recorder *sp_clib_recorder_for(const void *caller)
+{
+	const struct sp_clib_recorder *r = __atomic_load_n(&sp_clib_recorder, __ATOMIC_ACQUIRE);
+	if (SP_LIKELY(!r) || (uintptr_t)caller - r->python_begin < r->python_end - r->python_begin ||
+	    (uintptr_t)caller - r->own_begin < r->own_end - r->own_begin ||
+	    (uintptr_t)caller - r->allocator_begin < r->allocator_end - r->allocator_begin ||
+	    (SP_UNLIKELY(sp_quiet) && sp_clib_must_not_record(r)))
+		return NULL;
+	return r;
+}
+#define SP_CALLER   __builtin_extract_return_addr(__builtin_return_address(0))
+#define SP_RECORDER sp_clib_recorder_for(SP_CALLER)
+
+#define SP_QUIETLY(call)                                                                                               \
+	do {                                                                                                           \
+		const uintptr_t outer = sp_quiet;                                                                      \
+		sp_quiet = (uintptr_t)__builtin_frame_address(0);                                                      \
+		call;                                                                                                  \
+		sp_quiet = outer;                                                                                      \
+	} while (0)
+
+/* A wait that may be recorded, and ends when its variable does: also where the thread is cancelled. */
+struct sp_clib_going {
+	struct sp_clib_wait wait;
+	const struct sp_clib_recorder *r; /* NULL: it is not recorded */
+	enum sp_clib_end how;
+};
+static inline void sp_clib_over(struct sp_clib_going *g)
+{
+	if (g->r)
+		SP_QUIETLY(g->r->end(&g->wait, g->how));
+}
+static inline void sp_clib_begin(struct sp_clib_going *g, const struct sp_clib_recorder *r,
+                                 const struct sp_clib_call *call)
+{
+	bool recorded = false;
+	g->how = SP_CLIB_NOT_GOT;
+	if (r)
+		SP_QUIETLY(recorded = r->begin(&g->wait, call));
+	g->r = recorded ? r : NULL;
+}
+#define SP_GOING struct sp_clib_going going __attribute__((cleanup(sp_clib_over)))
+
+/* The calling thread has the object, or is about to release it. */
+static inline void sp_clib_got(const struct sp_clib_recorder *r, const void *object)
+{
+	if (r && SP_UNLIKELY(sp_clib_may_be_in(r->waited, object)))
+		SP_QUIETLY(r->acquired(object));
+}
+static inline void sp_clib_gives(const struct sp_clib_recorder *r, const void *object)
+{
+	if (r && SP_UNLIKELY(sp_clib_may_be_in(r->waited, object)))
+		SP_QUIETLY(r->released(object));
+}
+static inline void sp_clib_made(const struct sp_clib_recorder *r, const void *object, const void *caller)
+{
+	if (r)
+		SP_QUIETLY(r->made(object, caller));
+}
+static inline void sp_clib_gone(const struct sp_clib_recorder *r, const void *object)
+{
+	if (r && SP_UNLIKELY(sp_clib_may_be_in(r->known, object)))
+		SP_QUIETLY(r->gone(object));
+}
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Mutexes, condition variables, read-write locks and barriers. Who holds one stands in it (glibc's __owner). */
+#include "inject/waits/clib.h"
+
+/* ---- mutexes ---- */
+
+static bool has(int e)
+{
+	return e == 0 || e == EOWNERDEAD;
+}
+
+/* Got again by the thread that has it already, or given back so that it still has it. */
+static bool is_inner(const pthread_mutex_t *m)
+{
+	return (m->__data.__kind & 3) == PTHREAD_MUTEX_RECURSIVE_NP && m->__data.__count > 1;
+}
+
+static inline int got_mutex(const struct sp_clib_recorder *r, const pthread_mutex_t *m, int e)
+{
+	if (r && SP_UNLIKELY(sp_clib_may_be_in(r->waited, m)) && has(e) && !is_inner(m))
+		SP_QUIETLY(r->acquired(m));
+	return e;
+}
+
+static inline void gives_mutex(const struct sp_clib_recorder *r, const pthread_mutex_t *m)
+{
+	if (r && SP_UNLIKELY(sp_clib_may_be_in(r->waited, m)) && !is_inner(m))
+		SP_QUIETLY(r->released(m));
+}
+
+static enum sp_clib_end end_of(int e)
+{
+	return has(e) ? SP_CLIB_GOT : e == ETIMEDOUT ? SP_CLIB_NOT_GOT : SP_CLIB_NO_WAIT;
+}
+
+/* The call of a function that waits, for a thread that cannot have the object now. */
+#define WAITING(r, what, holder, bits, call)                                                                           \
+	__extension__({                                                                                                \
+		SP_GOING;                                                                                              \
+		const struct sp_clib_call waiting_call = {.kind = (what),                                              \
+		                                          .flags = (bits),                                             \
+		                                          .object = (const void *)object,                              \
+		                                          .caller = SP_CALLER,                                         \
+		                                          .owner = (holder),                                           \
+		                                          .fd = -1};                                                   \
+		sp_clib_begin(&going, (r), &waiting_call);                                                             \
+		const int waiting_result = (call);                                                                     \
+		going.how = end_of(waiting_result);                                                                    \
+		waiting_result;                                                                                        \
+	})
+
+SP_WRAP(int, pthread_mutex_trylock, (pthread_mutex_t * object))
+{
+	return got_mutex(SP_RECORDER, object, SP_REAL(pthread_mutex_trylock)(object));
+}
+
+#define MUTEX(name, parameters, arguments, flags)                                                                      \
+	SP_WRAP(int, name, parameters)                                                                                 \
+	{                                                                                                              \
+		const struct sp_clib_recorder *r = SP_RECORDER;                                                        \
+		if (SP_LIKELY(!r))                                                                                     \
+			return SP_REAL(name) arguments;                                                                \
+		int e = SP_REAL(pthread_mutex_trylock)(object);                                                        \
+		if (SP_UNLIKELY(e == EBUSY))                                                                           \
+			e = WAITING(r, SP_RAW_WAIT_MUTEX, &object->__data.__owner, flags, SP_REAL(name) arguments);    \
+		return got_mutex(r, object, e);                                                                        \
+	}
+MUTEX(pthread_mutex_lock, (pthread_mutex_t * object), (object), 0)
+MUTEX(pthread_mutex_timedlock, (pthread_mutex_t * object, const struct timespec *until), (object, until),
+      SP_RAW_WAIT_TIMED)
+MUTEX(pthread_mutex_clocklock, (pthread_mutex_t * object, clockid_t clock, const struct timespec *until),
+      (object, clock, until), SP_RAW_WAIT_TIMED)
+
+SP_WRAP(int, pthread_mutex_unlock, (pthread_mutex_t * m))
+{
+	gives_mutex(SP_RECORDER, m);
+	return SP_REAL(pthread_mutex_unlock)(m);
+}
+
+/* ---- their beginning and end ---- */
+
+#define MADE(name, type, attributes)                                                                                   \
+	SP_WRAP(int, name, (type * object, const attributes *how))                                                     \
+	{                                                                                                              \
+		const int e = SP_REAL(name)(object, how);                                                              \
+		if (!e)                                                                                                \
+			sp_clib_made(SP_RECORDER, object, SP_CALLER);                                                  \
+		return e;                                                                                              \
+	}
+MADE(pthread_mutex_init, pthread_mutex_t, pthread_mutexattr_t)
+MADE(pthread_cond_init, pthread_cond_t, pthread_condattr_t)
+MADE(pthread_rwlock_init, pthread_rwlock_t, pthread_rwlockattr_t)
+
+SP_WRAP(int, pthread_barrier_init, (pthread_barrier_t * object, const pthread_barrierattr_t *how, unsigned n))
+{
+	const int e = SP_REAL(pthread_barrier_init)(object, how, n);
+	if (!e)
+		sp_clib_made(SP_RECORDER, object, SP_CALLER);
+	return e;
+}
+
+#define GONE(name, type)                                                                                               \
+	SP_WRAP(int, name, (type * object))                                                                            \
+	{                                                                                                              \
+		const struct sp_clib_recorder *r = SP_RECORDER;                                                        \
+		const int e = SP_REAL(name)(object);                                                                   \
+		if (!e)                                                                                                \
+			sp_clib_gone(r, object);                                                                       \
+		return e;                                                                                              \
+	}
+GONE(pthread_mutex_destroy, pthread_mutex_t)
+GONE(pthread_cond_destroy, pthread_cond_t)
+GONE(pthread_rwlock_destroy, pthread_rwlock_t)
+GONE(pthread_barrier_destroy, pthread_barrier_t)
+
+/* ---- condition variables: the mutex is free while the thread waits, and is its own again in any case, also where it
+ * is cancelled ---- */
+
+struct handed {
+	const struct sp_clib_recorder *r;
+	const pthread_mutex_t *mutex;
+};
+
+static void back(struct handed *h)
+{
+	got_mutex(h->r, h->mutex, 0);
+}
+
+#define COND(name, parameters, arguments, more)                                                                        \
+	SP_WRAP(int, name, parameters)                                                                                 \
+	{                                                                                                              \
+		const struct sp_clib_recorder *r = SP_RECORDER;                                                        \
+		if (SP_LIKELY(!r))                                                                                     \
+			return SP_REAL(name) arguments;                                                                \
+		gives_mutex(r, m);                                                                                     \
+		struct handed handed __attribute__((cleanup(back), unused)) = {r, m};                                  \
+		return WAITING(r, SP_RAW_WAIT_COND, NULL, SP_RAW_WAIT_FOR_NEWS | (more), SP_REAL(name) arguments);     \
+	}
+COND(pthread_cond_wait, (pthread_cond_t * object, pthread_mutex_t *m), (object, m), 0)
+COND(pthread_cond_timedwait, (pthread_cond_t * object, pthread_mutex_t *m, const struct timespec *until),
+     (object, m, until), SP_RAW_WAIT_TIMED)
+COND(pthread_cond_clockwait,
+     (pthread_cond_t * object, pthread_mutex_t *m, clockid_t clock, const struct timespec *until),
+     (object, m, clock, until), SP_RAW_WAIT_TIMED)
+
+/* ---- read-write locks: of those who read nobody is told ---- */
+
+SP_WRAP(int, pthread_rwlock_trywrlock, (pthread_rwlock_t * object))
+{
+	const int e = SP_REAL(pthread_rwlock_trywrlock)(object);
+	if (!e)
+		sp_clib_got(SP_RECORDER, object);
+	return e;
+}
+
+#define RWLOCK(name, try, writes, parameters, arguments, flags)                                                        \
+	SP_WRAP(int, name, parameters)                                                                                 \
+	{                                                                                                              \
+		const struct sp_clib_recorder *r = SP_RECORDER;                                                        \
+		if (SP_LIKELY(!r))                                                                                     \
+			return SP_REAL(name) arguments;                                                                \
+		int e = SP_NOT_WRAPPED(try)(object);                                                                   \
+		if (SP_UNLIKELY(e == EBUSY))                                                                           \
+			e = WAITING(r, SP_RAW_WAIT_RWLOCK, &object->__data.__cur_writer, flags,                        \
+			            SP_REAL(name) arguments);                                                          \
+		if (!e && (writes))                                                                                    \
+			sp_clib_got(r, object);                                                                        \
+		return e;                                                                                              \
+	}
+#define UNTIL (pthread_rwlock_t * object, const struct timespec *until)
+#define CLOCK (pthread_rwlock_t * object, clockid_t clock, const struct timespec *until)
+RWLOCK(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, false, (pthread_rwlock_t * object), (object), 0)
+RWLOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, true, (pthread_rwlock_t * object), (object), 0)
+RWLOCK(pthread_rwlock_timedrdlock, pthread_rwlock_tryrdlock, false, UNTIL, (object, until), SP_RAW_WAIT_TIMED)
+RWLOCK(pthread_rwlock_timedwrlock, pthread_rwlock_trywrlock, true, UNTIL, (object, until), SP_RAW_WAIT_TIMED)
+RWLOCK(pthread_rwlock_clockrdlock, pthread_rwlock_tryrdlock, false, CLOCK, (object, clock, until), SP_RAW_WAIT_TIMED)
+RWLOCK(pthread_rwlock_clockwrlock, pthread_rwlock_trywrlock, true, CLOCK, (object, clock, until), SP_RAW_WAIT_TIMED)
+
+SP_WRAP(int, pthread_rwlock_unlock, (pthread_rwlock_t * object))
+{
+	if (object->__data.__cur_writer) /* not one of those who read */
+		sp_clib_gives(SP_RECORDER, object);
+	return SP_REAL(pthread_rwlock_unlock)(object);
+}
+
+/* ---- barriers: the last one that comes does not wait ---- */
+
+SP_WRAP(int, pthread_barrier_wait, (pthread_barrier_t * object))
+{
+	SP_GOING;
+	const struct sp_clib_call call = {.kind = SP_RAW_WAIT_PTHREAD_BARRIER,
+	                                  .flags = SP_RAW_WAIT_FOR_NEWS,
+	                                  .object = object,
+	                                  .caller = SP_CALLER,
+	                                  .fd = -1};
+	sp_clib_begin(&going, SP_RECORDER, &call);
+	const int e = SP_REAL(pthread_barrier_wait)(object);
+	going.how = e ? SP_CLIB_NO_WAIT : SP_CLIB_GOT;
+	return e;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "model/compare/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/private.h"
+#include "model/report/walk.h"
+
+/* Of each model and entry. */
+struct numbers {
+	struct sp_numbers *n; /* owned */
+	size_t entries;
+};
+
+struct building {
+	struct sp_compare_table *t;
+	const struct sp_compare *c;
+	const struct sp_compare_query *q;
+	struct numbers numbers;
+};
+
+static int gather_paths(struct building *b, size_t model)
+{
+	struct sp_value *values = calloc(b->numbers.entries, sizeof(*values));
+	struct sp_numbers *out = b->numbers.n + model * b->numbers.entries;
+
+	if (!values)
+		return -1;
+	sp_compare_paths(b->c, model, b->c->models[model]->totals, values);
+	for (size_t p = 0; p < b->numbers.entries; p++)
+		out[p].v = values[p];
+	free(values);
+	return 0;
+}
+
+static int gather_regions(struct building *b, size_t model, struct sp_err *e)
+{
+	struct sp_flat_row *rows = NULL;
+	struct sp_view view;
+	size_t n;
+	int rc = sp_view_open(&view, b->c->models[model], SP_NONE, SP_NONE, e) ||
+	         sp_report_flat(&view, SP_SORT_EXCL, 0, NULL, &rows, &n, e);
+
+	if (rc == 0)
+		sp_compare_flat(b->c, model, rows, n, b->numbers.n + model * b->numbers.entries);
+	free(rows);
+	sp_view_close(&view);
+	return rc ? -1 : 0;
+}
+
+static int gather(struct building *b, struct sp_err *e)
+{
+	b->numbers.entries = b->q->paths ? b->c->n_paths : b->c->n_regions;
+	b->numbers.n = calloc(b->numbers.entries * b->c->n_models + 1, sizeof(*b->numbers.n));
+	if (!b->numbers.n)
+		return sp_model_no_memory(e);
+	for (size_t k = 0; k < b->c->n_models; k++)
+		if (b->q->paths ? gather_paths(b, k) && sp_model_no_memory(e) : gather_regions(b, k, e))
+			return -1;
+	return 0;
+}
+
+/* Mean and variance of n runs, whose numbers are `apart` from each other. */
+static struct sp_compare_side side_of(const struct sp_numbers *n, size_t apart, uint32_t runs)
+{
+	struct sp_compare_side s = {.n = runs};
+
+	for (uint32_t i = 0; i < runs; i++) {
+		s.visits += (double)n[i * apart].v.visits / runs;
+		s.excl += n[i * apart].v.excl / runs;
+		s.incl += n[i * apart].v.incl / runs;
+	}
+	for (uint32_t i = 0; runs > 1 && i < runs; i++) {
+		s.visits_var += ((double)n[i * apart].v.visits - s.visits) *
+		                ((double)n[i * apart].v.visits - s.visits) / (runs - 1);
+		s.excl_var += (n[i * apart].v.excl - s.excl) * (n[i * apart].v.excl - s.excl) / (runs - 1);
+		s.incl_var += (n[i * apart].v.incl - s.incl) * (n[i * apart].v.incl - s.incl) / (runs - 1);
+	}
+	return s;
+}
+
+static void put_sides(const struct building *b, const struct sp_numbers *n, size_t apart, struct sp_compare_side *out)
+{
+	size_t first = 0;
+
+	for (size_t g = 0; g < b->q->groups; g++) {
+		out[g] = side_of(n + first * apart, apart, b->q->runs[g]);
+		first += b->q->runs[g];
+	}
+}
+
+static int row_init(struct building *b, struct sp_compare_row *r, uint32_t entry)
+{
+	*r = (struct sp_compare_row){.entry = entry};
+	r->sides = sp_arena_zalloc(&b->t->arena, b->q->groups, sizeof(*r->sides));
+	r->changes = sp_arena_zalloc(&b->t->arena, b->q->groups, sizeof(*r->changes));
+	return r->sides && r->changes ? 0 : -1;
+}
+
+static void judge(const struct building *b, struct sp_compare_row *r)
+{
+	const struct sp_compare_side *whole = b->t->all.sides;
+
+	for (size_t g = 0; g < b->q->groups; g++) {
+		const struct sp_compare_side *x = &r->sides[0], *y = &r->sides[g];
+
+		r->changes[g].p = g ? sp_welch(x->excl, x->excl_var, x->n, y->excl, y->excl_var, y->n) : -1;
+		r->changes[g].holm = r->changes[g].margin = -1;
+		r->changes[g].large = x->excl >= b->q->share * whole[0].excl || y->excl >= b->q->share * whole[g].excl;
+		if (g && r->changes[g].large)
+			r->changes[g].margin = sp_welch_margin(x->excl_var, x->n, y->excl_var, y->n);
+	}
+}
+
+/* The sums over all entries, which exclusive times add up to. */
+static int make_all(struct building *b)
+{
+	struct sp_numbers *sums = calloc(b->c->n_models, sizeof(*sums));
+
+	if (!sums || row_init(b, &b->t->all, 0)) {
+		free(sums);
+		return -1;
+	}
+	for (size_t k = 0; k < b->c->n_models; k++)
+		for (size_t i = 1; i < b->numbers.entries; i++) {
+			const struct sp_value *v = &b->numbers.n[k * b->numbers.entries + i].v;
+
+			sums[k].v.excl += v->excl;
+			sums[k].v.visits += v->visits;
+		}
+	for (size_t k = 0; k < b->c->n_models; k++)
+		sums[k].v.incl = sums[k].v.excl;
+	put_sides(b, sums, 1, b->t->all.sides);
+	judge(b, &b->t->all);
+	free(sums);
+	return 0;
+}
+
+static bool anywhere(const struct building *b, size_t entry)
+{
+	for (size_t k = 0; k < b->c->n_models; k++) {
+		const struct sp_value *v = &b->numbers.n[k * b->numbers.entries + entry].v;
+
+		if (v->visits || v->resumed || v->incl > 0)
+			return true;
+	}
+	return false;
+}
+
+static int make_rows(struct building *b)
+{
+	struct sp_compare_table *t = b->t;
+	const struct sp_compare *c = b->c;
+
+	t->rows = sp_arena_alloc(&t->arena, (b->numbers.entries + 1) * sizeof(*t->rows));
+	if (!t->rows)
+		return -1;
+	for (uint32_t i = 1; i < b->numbers.entries; i++) {
+		if (!anywhere(b, i) ||
+		    !sp_region_matches(sp_compare_name(c, b->q->paths ? c->paths[i].region : i), b->q->match))
+			continue;
+		if (row_init(b, &t->rows[t->n], i))
+			return -1;
+		put_sides(b, b->numbers.n + i, b->numbers.entries, t->rows[t->n].sides);
+		judge(b, &t->rows[t->n++]);
+	}
+	return 0;
+}
+
+/* All tests of entries that are large enough are one family. */
+static int correct(struct building *b)
+{
+	struct sp_compare_table *t = b->t;
+	double *p = malloc((t->n * b->q->groups + 1) * sizeof(*p));
+	size_t n = 0, at = 0;
+	int rc;
+
+	if (!p)
+		return -1;
+	for (size_t i = 0; i < t->n; i++)
+		for (size_t g = 1; g < b->q->groups; g++)
+			if (t->rows[i].changes[g].large && t->rows[i].changes[g].p >= 0)
+				p[n++] = t->rows[i].changes[g].p;
+	rc = sp_holm(p, n);
+	for (size_t i = 0; rc == 0 && i < t->n; i++)
+		for (size_t g = 1; g < b->q->groups; g++)
+			if (t->rows[i].changes[g].large && t->rows[i].changes[g].p >= 0)
+				t->rows[i].changes[g].holm = p[at++];
+	free(p);
+	return rc;
+}
+
+struct sorted {
+	double key, more;
+	const char *name;
+	struct sp_compare_row row;
+};
+
+static int by_key(const void *a, const void *b)
+{
+	const struct sorted *x = a, *y = b;
+	int c = x->name ? strcmp(x->name, y->name) : 0;
+
+	if (c)
+		return c;
+	if (x->key != y->key)
+		return x->key > y->key ? -1 : 1;
+	if (x->more != y->more)
+		return x->more > y->more ? -1 : 1;
+	return x->row.entry < y->row.entry ? -1 : x->row.entry > y->row.entry;
+}
+
+static double key_of(const struct sp_compare_query *q, const struct sp_compare_row *r)
+{
+	const struct sp_compare_side *x = &r->sides[0], *y = &r->sides[q->groups - 1];
+
+	switch (q->sort) {
+	case SP_COMPARE_CHANGE:
+		return fabs(y->excl - x->excl);
+	case SP_COMPARE_TOTAL:
+		return fabs(y->incl - x->incl);
+	case SP_COMPARE_RELATIVE:
+		if (!(x->excl > 0) || !(y->excl > 0))
+			return x->excl == y->excl ? 0 : INFINITY;
+		return fabs(log(y->excl / x->excl));
+	case SP_COMPARE_EXCL:
+		return fmax(x->excl, y->excl);
+	case SP_COMPARE_INCL:
+		return fmax(x->incl, y->incl);
+	case SP_COMPARE_VISITS:
+		return fabs(y->visits - x->visits);
+	default:
+		return 0;
+	}
+}
+
+static int sort(struct building *b)
+{
+	struct sp_compare_table *t = b->t;
+	struct sorted *s = malloc((t->n + 1) * sizeof(*s));
+
+	if (!s)
+		return -1;
+	for (size_t i = 0; i < t->n; i++) {
+		const struct sp_compare_row *r = &t->rows[i];
+		uint32_t region = b->q->paths ? b->c->paths[r->entry].region : r->entry;
+
+		s[i] = (struct sorted){.key = key_of(b->q, r),
+		                       .more = fabs(r->sides[b->q->groups - 1].excl - r->sides[0].excl),
+		                       .row = *r};
+		if (b->q->sort == SP_COMPARE_NAME)
+			s[i].name = sp_compare_name(b->c, region)->name.p;
+	}
+	qsort(s, t->n, sizeof(*s), by_key);
+	for (size_t i = 0; i < t->n; i++)
+		t->rows[i] = s[i].row;
+	free(s);
+	return 0;
+}
+
+int sp_compare_table(struct sp_compare_table *t, const struct sp_compare *c, const struct sp_compare_query *q,
+                     struct sp_err *e)
+{
+	struct building b = {.t = t, .c = c, .q = q};
+	int rc;
+
+	*t = (struct sp_compare_table){.n = 0};
+	rc = gather(&b, e);
+	if (rc == 0 && (make_all(&b) || make_rows(&b) || correct(&b) || sort(&b)))
+		rc = sp_model_no_memory(e);
+	free(b.numbers.n);
+	return rc;
+}
+
+void sp_compare_table_free(struct sp_compare_table *t)
+{
+	sp_arena_free(&t->arena);
+	*t = (struct sp_compare_table){.n = 0};
+}

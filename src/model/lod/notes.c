@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Markers, and values of counters: kept as they are, those of a counter together. */
+#include <math.h>
+
+#include "model/lod/make.h"
+#include "model/lod/read.h"
+
+/* ---- making ---- */
+
+bool sp_pyramid_note(struct sp_pyramid_maker *x, const struct sp_event *ev)
+{
+	struct sp_pyramid_sample *s;
+	struct sp_pyramid_mark *k;
+
+	if (ev->kind == SP_EVENT_MARKER) {
+		k = sp_pyramid_more(&x->out->markers, 1);
+		if (k)
+			*k = (struct sp_pyramid_mark){ev->time, ev->id, 0};
+		return k;
+	}
+	if (isnan(ev->u.real))
+		return true;
+	x->values[ev->id].size = sizeof(*s);
+	s = sp_pyramid_more(&x->values[ev->id], 1);
+	if (s)
+		*s = (struct sp_pyramid_sample){ev->time, ev->u.real};
+	return s;
+}
+
+static bool put_series(struct sp_pyramid_made *out, uint32_t counter, const struct sp_pyramid_sample *from, size_t n)
+{
+	struct sp_pyramid_series *series = sp_pyramid_more(&out->series, 1);
+	struct sp_pyramid_sample *to = sp_pyramid_more(&out->samples, n);
+	struct sp_pyramid_group *g = NULL;
+	size_t i;
+
+	if (!series || !to)
+		return false;
+	*series = (struct sp_pyramid_series){counter, 0, out->samples.n - n, n, out->groups.n};
+	for (i = 0; i < n; i++) {
+		to[i] = from[i];
+		if (i % SP_PYRAMID_GROUP == 0) {
+			g = sp_pyramid_more(&out->groups, 1);
+			if (!g)
+				return false;
+			*g = (struct sp_pyramid_group){from[i].value, from[i].value, 0};
+		}
+		g->min = fmin(g->min, from[i].value);
+		g->max = fmax(g->max, from[i].value);
+		g->sum += from[i].value;
+	}
+	return true;
+}
+
+bool sp_pyramid_series_finish(struct sp_pyramid_maker *x)
+{
+	uint32_t i;
+
+	for (i = 0; i < x->m->n_counters; i++)
+		if (x->values[i].n && !put_series(x->out, i, x->values[i].p, x->values[i].n))
+			return false;
+	return true;
+}
+
+/* ---- asking ---- */
+
+/* The first marker that is not before a moment. */
+static size_t marker_at(const struct sp_pyramid_location *l, uint64_t time)
+{
+	size_t low = 0, high = l->place->markers.n, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (l->markers[mid].time < time)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+int sp_pyramid_markers(struct sp_pyramid *p, uint32_t location, uint64_t begin, uint64_t end, size_t most,
+                       sp_pyramid_marker_fn *told, void *arg, size_t *all, struct sp_err *e)
+{
+	struct sp_pyramid_location l;
+	size_t i, last;
+
+	*all = 0;
+	if (!sp_pyramid_of(p, location, &l))
+		return sp_pyramid_damaged(e);
+	i = marker_at(&l, begin);
+	last = end < UINT64_MAX ? marker_at(&l, end + 1) : l.place->markers.n;
+	*all = last > i ? last - i : 0;
+	for (last = *all < most ? last : i + most; i < last; i++)
+		told(arg, l.markers[i].time, l.markers[i].string);
+	return 0;
+}
+
+/* The first sample from the i-th on that is not before a moment. */
+static size_t sample_at(const struct sp_pyramid_sample *s, size_t i, size_t n, double time)
+{
+	size_t mid;
+
+	while (i < n) {
+		mid = i + (n - i) / 2;
+		if ((double)s[mid].time < time)
+			i = mid + 1;
+		else
+			n = mid;
+	}
+	return i;
+}
+
+/* The samples [first, end) of a series. */
+static struct sp_pyramid_group add_up(const struct sp_pyramid_sample *s, const struct sp_pyramid_group *groups,
+                                      size_t first, size_t end)
+{
+	struct sp_pyramid_group all = {s[first].value, s[first].value, 0};
+	size_t i = first;
+
+	while (i < end) {
+		const bool whole = i % SP_PYRAMID_GROUP == 0 && i + SP_PYRAMID_GROUP <= end;
+		const struct sp_pyramid_group *g = &groups[i / SP_PYRAMID_GROUP];
+		const double v = s[i].value;
+
+		all.min = fmin(all.min, whole ? g->min : v);
+		all.max = fmax(all.max, whole ? g->max : v);
+		all.sum += whole ? g->sum : v;
+		i += whole ? SP_PYRAMID_GROUP : 1;
+	}
+	return all;
+}
+
+static void tell_series(const struct sp_pyramid_location *l, const struct sp_pyramid_series *x,
+                        const struct sp_pyramid_asked *q, sp_pyramid_counter_fn *told, void *arg)
+{
+	const struct sp_pyramid_sample *s = l->samples + x->first;
+	const double width = (double)(q->end - q->begin) / q->pixels;
+	size_t i = sample_at(s, 0, x->n, (double)q->begin), next;
+	struct sp_pyramid_group g;
+	double pixel;
+
+	if (i > 0) /* what it was before, as it goes on into the picture */
+		told(arg, x->counter, s[i - 1].time, 1, s[i - 1].value, s[i - 1].value, s[i - 1].value);
+	while (i < x->n && s[i].time <= q->end) {
+		pixel = floor((double)(s[i].time - q->begin) / width);
+		next = pixel + 1 < q->pixels ? sample_at(s, i + 1, x->n, (double)q->begin + (pixel + 1) * width)
+		                             : sample_at(s, i + 1, x->n, nextafter((double)q->end, HUGE_VAL));
+		g = add_up(s, l->groups + x->group, i, next);
+		told(arg, x->counter, s[i].time, next - i, g.min, g.max, g.sum / (double)(next - i));
+		i = next;
+	}
+}
+
+int sp_pyramid_counters(struct sp_pyramid *p, uint32_t location, const struct sp_pyramid_asked *q,
+                        sp_pyramid_counter_fn *told, void *arg, struct sp_err *e)
+{
+	struct sp_pyramid_location l;
+	size_t i;
+
+	if (!sp_pyramid_of(p, location, &l))
+		return sp_pyramid_damaged(e);
+	for (i = 0; i < l.place->series.n; i++)
+		if (q->counter == SP_NONE || q->counter == l.series[i].counter)
+			tell_series(&l, &l.series[i], q, told, arg);
+	return 0;
+}

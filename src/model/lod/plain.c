@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is made of enters and leaves as nearly all are, a strip of them at once: the loops that the time goes to. Each
+ * does one thing, so that what it needs stays in registers. */
+#include "model/lod/make.h"
+
+void sp_pyramid_know(struct sp_pyramid_maker *x, struct sp_pyramid_known *k, uint64_t key)
+{
+	*k = (struct sp_pyramid_known){key, sp_path_below(x->index, (uint32_t)(key >> 32), (uint32_t)key)};
+}
+
+void sp_pyramid_end_frames(struct sp_pyramid_maker *x, uint32_t frame, uint64_t time)
+{
+	struct sp_pyramid_frame *frames = x->out->frames.p;
+	uint32_t f;
+
+	for (f = frame; f; f = frames[f - 1].same)
+		frames[f - 1].end = time;
+}
+
+static inline uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* What follow() finds of events: what is open before each, and of those with which a call ends, when it began, how, and
+ * where its cell is. */
+struct followed {
+	uint32_t path[SP_PYRAMID_STRIP], region[SP_PYRAMID_STRIP];
+	uint64_t begin[SP_PYRAMID_STRIP + 1];
+	uint32_t kind[SP_PYRAMID_STRIP + 1], cell[SP_PYRAMID_STRIP + 1];
+	uint32_t leave[SP_PYRAMID_STRIP + 1]; /* which event it is */
+	uint32_t n, n_leaves;
+};
+
+/* Follows events of calls at depths that have their cells, as nearly all are, as far as there are only such: without a
+ * branch that depends on whether one is an enter or a leave, which nothing could predict. */
+static void follow(struct sp_pyramid_maker *x, const struct sp_event *events, uint32_t n, struct followed *f)
+{
+	struct sp_pyramid_open *const stack = x->stack;
+	struct sp_pyramid_known *const known = x->known;
+	const uint32_t low = x->cells[0].low, within = x->cells[0].high - low;
+	uint32_t depth = x->depth, shallow = x->shallow, deep = x->deep, leaves = 0, i;
+
+	for (i = 0; i < n && depth; i++) {
+		const uint32_t kind = events[i].kind, region = events[i].id, is_leave = kind & 1, at = depth - is_leave;
+		const struct sp_pyramid_open *o = &stack[depth - 1];
+		const uint64_t key = sp_pyramid_key(o->path, region), now = events[i].time;
+		const uint32_t frame = o->frame, how = o->kind;
+		struct sp_pyramid_known *k = &known[sp_pyramid_known_at(key) & ((size_t)is_leave - 1)];
+
+		if ((kind >= SP_EVENT_INHERIT) | (at - low >= within) | (how == SP_EVENT_INHERIT))
+			break;
+		if ((k->key ^ key) & ((uint64_t)is_leave - 1))
+			sp_pyramid_know(x, k, key);
+		f->path[i] = o->path;
+		f->region[i] = o->region;
+		f->begin[leaves] = o->begin;
+		f->kind[leaves] = how;
+		f->cell[leaves] = at;
+		f->leave[leaves] = i;
+		if (is_leave & (frame != 0)) {
+			sp_pyramid_end_frames(x, frame, now);
+			x->cells[0].p[at].head = now;
+			f->cell[leaves] = x->cells[0].room; /* the one for nothing */
+		}
+		leaves += is_leave;
+		/* a leave puts it above what is open */
+		stack[depth].begin = now;
+		stack[depth].kind = kind;
+		stack[depth].region = region;
+		stack[depth].path = k->path;
+		stack[depth].frame = 0;
+		stack[depth].parameter = SP_NONE;
+		shallow = at < shallow ? at : shallow;
+		deep = at >= deep ? at + 1 : deep;
+		depth += 1 - 2 * is_leave;
+	}
+	x->shallow = shallow;
+	x->deep = deep;
+	x->depth = depth;
+	f->n = i;
+	f->n_leaves = leaves;
+}
+
+/* The time before each event is that of the call open there. */
+static void add_times(struct sp_pyramid_maker *x, const struct sp_event *events, const struct followed *f)
+{
+	struct sp_pyramid_times *t = &x->times[0];
+	struct sp_pyramid_stat *const stats = x->stats;
+	uint32_t *const touched = x->touched, *const regions = t->touched;
+	uint64_t *const ns = t->ns;
+	uint32_t n_regions = t->n, i;
+	uint64_t last = x->last;
+	size_t n_touched = x->n_touched;
+
+	for (i = 0; i < f->n; i++) {
+		const uint32_t path = f->path[i], region = f->region[i];
+		const uint64_t now = events[i].time, length = now - last, before = ns[region];
+		struct sp_pyramid_stat *s = &stats[path];
+
+		touched[n_touched] = path;
+		n_touched += !s->touched;
+		s->touched = true;
+		s->excl += length;
+		regions[n_regions] = region;
+		n_regions += (before == 0) & (length != 0);
+		ns[region] = before + length;
+		last = now;
+	}
+	x->n_touched = n_touched;
+	t->n = n_regions;
+	x->last = last;
+}
+
+/* count() and sp_pyramid_cell_add() of the calls that ended; again without a branch. */
+static void add_calls(struct sp_pyramid_maker *x, const struct sp_event *events, const struct followed *f)
+{
+	struct sp_pyramid_cell *const cells = x->cells[0].p;
+	struct sp_pyramid_stat *const stats = x->stats;
+	uint32_t i;
+
+	for (i = 0; i < f->n_leaves; i++) {
+		const uint32_t event = f->leave[i], region = f->region[event];
+		const uint64_t begin = f->begin[i], end = events[event].time, length = end - begin;
+		struct sp_pyramid_stat *s = &stats[f->path[event]];
+		struct sp_pyramid_cell *c = &cells[f->cell[i]];
+		const uint64_t none = c->calls == 0, same = c->region == region;
+		const uint64_t other = -(((length > c->most) | none) & ~same);
+
+		s->calls[f->kind[i] == SP_EVENT_RESUME]++;
+		s->each += length;
+		s->sumsq += (double)(int64_t)length * (double)(int64_t)length;
+		s->not_min = larger(s->not_min, ~length);
+		s->max = larger(s->max, length);
+		c->first ^= (c->first ^ begin) & -none;
+		c->last = end;
+		c->calls++;
+		c->busy += length;
+		c->most = (c->most & ~other) + (length & (other | -same));
+		c->region ^= (c->region ^ region) & (uint32_t)other;
+	}
+}
+
+uint32_t sp_pyramid_plain(struct sp_pyramid_maker *x, const struct sp_event *events, uint32_t n)
+{
+	struct followed f;
+
+	follow(x, events, n, &f);
+	add_times(x, events, &f);
+	add_calls(x, events, &f);
+	return f.n;
+}

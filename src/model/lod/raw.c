@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The raw files that queries read from: each is open once, however many read. */
+#include "base/guard.h"
+#include "model/lod/private.h"
+
+#include <stdio.h>
+
+enum { MOST_OPEN = 256 }; /* of those that nobody uses */
+
+/* What is wrong with the file was found when the model was made. */
+static void known(void *arg, const char *text)
+{
+	(void)arg;
+	(void)text;
+}
+
+struct opening {
+	struct sp_pyramid *p;
+	uint32_t location;
+	struct sp_raw_file **raw;
+	struct sp_err *e;
+};
+
+static int open_raw(void *arg)
+{
+	const struct opening *x = arg;
+	const struct sp_model *m = x->p->m;
+	const char *name = m->processes[m->locations[x->location].process].file.p;
+	char path[4400], shown[300];
+
+	snprintf(path, sizeof(path), "%s/raw/%s", m->dir.p, name);
+	snprintf(shown, sizeof(shown), "raw/%s", name);
+	if (sp_raw_open(x->raw, path, shown, known, NULL, x->e))
+		return -1;
+	x->p->open_raws++;
+	return 0;
+}
+
+int sp_pyramid_raw_take(struct sp_pyramid *p, uint32_t location, struct sp_raw_file **raw, struct sp_err *e)
+{
+	const uint32_t i = p->m->priv->places[location].source;
+	struct sp_pyramid_raw *r = &p->raws[i];
+	int rc = 0;
+
+	*raw = NULL;
+	if (!p->m->priv->sources[i].closed) {
+		*raw = p->m->priv->sources[i].raw;
+		return 0;
+	}
+	pthread_mutex_lock(&p->lock);
+	if (!r->raw) /* guarded: the lock is held */
+		rc = sp_guarded(open_raw, &(struct opening){p, location, &r->raw, e}, e);
+	if (rc == 0) {
+		r->users++;
+		*raw = r->raw;
+	}
+	pthread_mutex_unlock(&p->lock);
+	return rc;
+}
+
+void sp_pyramid_raw_give(struct sp_pyramid *p, uint32_t location)
+{
+	const uint32_t i = p->m->priv->places[location].source;
+	struct sp_pyramid_raw *r = &p->raws[i];
+
+	if (!p->m->priv->sources[i].closed)
+		return;
+	pthread_mutex_lock(&p->lock);
+	if (--r->users == 0 && p->open_raws > MOST_OPEN) {
+		sp_raw_close(r->raw);
+		r->raw = NULL;
+		p->open_raws--;
+	}
+	pthread_mutex_unlock(&p->lock);
+}

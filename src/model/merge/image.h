@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The merged model as a file: IMAGE.md. */
+#ifndef SP_MODEL_MERGE_IMAGE_H
+#define SP_MODEL_MERGE_IMAGE_H
+
+#include "model/private.h"
+
+#define SP_IMAGE_NAME    "merged"
+#define SP_IMAGE_MAGIC   "SPMERGED"
+#define SP_IMAGE_VERSION 9u
+
+enum { SP_IMAGE_PAGE = 4096 };
+
+struct sp_image_header {
+	char magic[8];
+	uint32_t byte_order;
+	uint32_t version;
+	uint64_t bytes; /* of the whole file */
+	uint64_t n_rows;
+	uint64_t n_metrics;
+	uint64_t metrics_at;
+	uint64_t stream_at, stream_bytes;
+	uint64_t stream_hash;
+};
+_Static_assert(sizeof(struct sp_image_header) == 72, "image header");
+_Static_assert(sizeof(struct sp_row) == 64 && sizeof(struct sp_path) == 20 && sizeof(struct sp_value) == 56, "image");
+
+struct sp_image {
+	struct sp_image_header header;
+	uint64_t bytes;         /* of the file */
+	void *map;              /* owned; what stands before the stream */
+	void *stream;           /* owned; a copy: a file that is cut meanwhile takes rows away, and no definitions */
+	const uint64_t *hashes; /* of the rows of each location */
+	bool checked;           /* the rows */
+};
+
+/* Where things are in a file with so many rows; stream_bytes and what follows from it are not set. */
+struct sp_image_header sp_image_layout(uint64_t n_rows, uint64_t n_metrics);
+/* Writes all but the rows: the model, and for each location the hash of its rows. */
+int sp_image_write(int fd, struct sp_image_header *h, const struct sp_model *m, const struct sp_listing *list,
+                   const uint64_t *hashes, struct sp_err *e);
+uint64_t sp_image_hash_rows(const struct sp_row *rows, const uint64_t *metrics, size_t n, size_t width);
+int sp_write_at(int fd, const void *p, size_t n, uint64_t at, struct sp_err *e);
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A merge by several processes of one machine, which talk through sockets. */
+#include "model/merge/merge.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "model/private.h"
+
+enum { MOST = 16 };
+#define WORTHWHILE (UINT64_C(64) << 20) /* bytes of raw files; less is done before another process has begun */
+
+struct crew {
+	const struct sp_merge_options *options;
+	int rank, size;
+	int up;         /* to the rank before this one in the tree */
+	int down[MOST]; /* to each rank behind this one; -1: it is not a neighbour */
+	pid_t pid[MOST];
+	bool cancelled;
+};
+
+static int move(int fd, char *p, size_t n, bool out)
+{
+	ssize_t k;
+
+	while (n) {
+		k = out ? send(fd, p, n, MSG_NOSIGNAL) : recv(fd, p, n, 0);
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0)
+			return -1;
+		p += k;
+		n -= (size_t)k;
+	}
+	return 0;
+}
+
+static int link_to(const struct crew *c, int rank)
+{
+	return rank < c->rank ? c->up : c->down[rank];
+}
+
+static int send_bytes(void *arg, int to, const void *bytes, size_t n)
+{
+	struct crew *c = arg;
+	uint64_t length = n;
+
+	return c->cancelled || move(link_to(c, to), (char *)&length, sizeof(length), true) ||
+	       move(link_to(c, to), (char *)bytes, n, true);
+}
+
+static int receive_bytes(void *arg, int from, void **bytes, size_t *n)
+{
+	struct crew *c = arg;
+	uint64_t length;
+
+	*bytes = NULL;
+	if (c->cancelled || move(link_to(c, from), (char *)&length, sizeof(length), false))
+		return -1;
+	*bytes = malloc(length + 1);
+	*n = length;
+	if (!*bytes || move(link_to(c, from), *bytes, length, false)) {
+		free(*bytes);
+		*bytes = NULL;
+		return -1;
+	}
+	return 0;
+}
+
+/* Who cancels waits for nobody. */
+static int on_progress(void *arg, uint64_t done, uint64_t total)
+{
+	struct crew *c = arg;
+
+	if (c->options->progress && c->options->progress(c->options->arg, done, total))
+		c->cancelled = true;
+	return c->cancelled;
+}
+
+static int processors(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+static int crew_size(const char *dir)
+{
+	struct sp_listing list;
+	struct sp_err e;
+	uint64_t bytes = 0;
+	size_t i, n;
+	int size = processors();
+
+	if (sp_listing_read(&list, dir, &e))
+		return 1;
+	for (i = 0; i < list.n; i++)
+		bytes += list.files[i].size;
+	n = list.n;
+	sp_listing_free(&list);
+	size = size < MOST ? size : MOST;
+	if (bytes / WORTHWHILE < (uint64_t)size)
+		size = (int)(bytes / WORTHWHILE) + (bytes >= WORTHWHILE);
+	return (size_t)size > n ? (int)n : size > 1 ? size : 1;
+}
+
+static void close_links(struct crew *c)
+{
+	int i;
+
+	if (c->up >= 0)
+		close(c->up);
+	for (i = 0; i < c->size; i++)
+		if (c->down[i] >= 0)
+			close(c->down[i]);
+}
+
+/* The end of a process that was forked: nothing but its share, and no word of its own. */
+static void __attribute__((noreturn)) follow(struct crew *c, const char *dir)
+{
+	const struct sp_merge_options o = {.force = c->options->force};
+	const struct sp_links links = {c, c->rank, c->size, send_bytes, receive_bytes};
+	struct sp_merge_result r;
+	struct sp_err e;
+
+	signal(SIGINT, SIG_IGN); /* who started this one ends it */
+	_exit(sp_merge(dir, &o, &links, &r, &e) ? 1 : 0);
+}
+
+/* Each rank forks those behind it in the tree, the furthest last, so that it holds no more than its own links. Returns
+ * -1 when there can be no more processes; all before are told by their links' end. */
+static int fork_crew(struct crew *c, const char *dir, int lowest)
+{
+	int mask, fd[2];
+	pid_t pid;
+
+	for (mask = 1; mask < lowest && c->rank + mask < c->size; mask <<= 1) {
+		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd))
+			return -1;
+		pid = fork();
+		if (pid < 0) {
+			close(fd[0]);
+			close(fd[1]);
+			return -1;
+		}
+		if (pid == 0) {
+			close(fd[0]);
+			close_links(c);
+			c->rank += mask;
+			c->up = fd[1];
+			memset(c->down, 0xff, sizeof(c->down));
+			memset(c->pid, 0, sizeof(c->pid));
+			if (fork_crew(c, dir, mask))
+				_exit(1);
+			follow(c, dir);
+		}
+		close(fd[1]);
+		c->down[c->rank + mask] = fd[0];
+		c->pid[c->rank + mask] = pid;
+	}
+	return 0;
+}
+
+int sp_merge_here(const char *dir, const struct sp_merge_options *o, int processes, struct sp_merge_result *r,
+                  struct sp_err *e)
+{
+	struct crew c = {.options = o, .size = processes > 0 ? processes : crew_size(dir), .up = -1};
+	const struct sp_merge_options own = {o->force, on_progress, &c};
+	struct sp_links links = {&c, 0, 1, send_bytes, receive_bytes};
+	int rc, i;
+
+	if (c.size > MOST)
+		c.size = MOST;
+	links.size = c.size;
+	memset(c.down, 0xff, sizeof(c.down));
+	rc = fork_crew(&c, dir, MOST * 2) ? 1 : 0;
+	if (rc == 0)
+		rc = sp_merge(dir, &own, &links, r, e);
+	close_links(&c);
+	for (i = 0; i < c.size; i++)
+		if (c.pid[i] > 0) {
+			if (rc)
+				kill(c.pid[i], SIGKILL);
+			while (waitpid(c.pid[i], NULL, 0) < 0 && errno == EINTR)
+				;
+		}
+	/* no more processes are to be had: alone */
+	return rc > 0 ? sp_merge(dir, o, NULL, r, e) : rc;
+}

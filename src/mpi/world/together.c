@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mpi/world/together.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "mpi/world/clock.h"
+#include "mpi/world/merge.h"
+#include "mpi/world/roll.h"
+#include "mpi/world/wait.h"
+
+static struct {
+	struct sp_roll roll;
+	MPI_Comm comm; /* owned, where open */
+	bool open;
+	bool all; /* ranks are measured, and there are several */
+} world;
+
+void sp_mpi_before_init(const struct sp_adapter *a)
+{
+	int error = errno;
+#ifdef OPEN_MPI
+	sp_roll_call(&world.roll, a->path(), SP_ROLL_OPENMPI, sp_mpi_clock_host());
+#else
+	sp_roll_call(&world.roll, a->path(), SP_ROLL_HYDRA, sp_mpi_clock_host());
+#endif
+	sp_mpi_clock_look(a);
+	errno = error;
+}
+
+static void say_which(const struct sp_adapter *a)
+{
+	char text[32];
+	snprintf(text, sizeof text, "%016llx", (unsigned long long)world.roll.world);
+	a->meta("mpi_world", text);
+	snprintf(text, sizeof text, "%d", world.roll.rank);
+	a->meta("mpi_rank", text);
+	snprintf(text, sizeof text, "%d", world.roll.size);
+	a->meta("mpi_size", text);
+}
+
+static void close_world(void)
+{
+	if (world.open)
+		PMPI_Comm_free(&world.comm);
+	world.open = world.all = false;
+	sp_mpi_clock_free();
+}
+
+/* An error in it must not end the program. Not a duplicate of MPI_COMM_WORLD: that would call what the program wants to
+ * be called when its attributes are copied. */
+static void open_world(void)
+{
+	MPI_Group all;
+	if (world.open || PMPI_Comm_group(MPI_COMM_WORLD, &all) != MPI_SUCCESS)
+		return;
+	world.open = PMPI_Comm_create(MPI_COMM_WORLD, all, &world.comm) == MPI_SUCCESS;
+	PMPI_Group_free(&all);
+	if (world.open)
+		PMPI_Comm_set_errhandler(world.comm, MPI_ERRORS_RETURN);
+}
+
+static void missing(const struct sp_adapter *a)
+{
+	char text[160];
+	snprintf(text, sizeof text,
+	         "how the clocks of different nodes are to each other, because not all of the %d ranks are measured",
+	         world.roll.size);
+	a->meta("missing_mpi_together", text);
+}
+
+/* Where all are on one host nothing is sent: what a program does until its first message takes no longer than without
+ * us. */
+void sp_mpi_after_init(const struct sp_adapter *a)
+{
+	int error = errno, rank, size;
+	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	PMPI_Comm_size(MPI_COMM_WORLD, &size);
+	const enum sp_roll_answer answer = sp_roll_answer(&world.roll, rank, size);
+	say_which(a);
+	world.all = answer != SP_ROLL_SOME && size > 1;
+	if (answer == SP_ROLL_SOME)
+		missing(a);
+	if (world.all && answer == SP_ROLL_ONE_HOST)
+		sp_mpi_clock_is_one_host();
+	else if (world.all)
+		open_world();
+	if (world.all && (answer == SP_ROLL_ONE_HOST || world.open) && sp_mpi_clock_measure(a, world.comm))
+		close_world();
+	else if (world.open && rank == 0) /* who compared has looked */
+		sp_roll_done(&world.roll);
+	errno = error;
+}
+
+/* Processes of other hosts read the file. */
+static void flush(const char *raw)
+{
+	int fd = raw ? open(raw, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd >= 0) {
+		fsync(fd);
+		close(fd);
+	}
+}
+
+static void finalize_merge(const struct sp_adapter *a, void (*last)(void *), void *arg)
+{
+	uint64_t all = (*a->wanted & SP_ADAPTER_MERGE) && a->over() && sp_mpi_merge_ready();
+	if (sp_mpi_wait_least(&all, 1, world.comm) != MPI_SUCCESS)
+		return;
+	if (world.roll.rank == 0)
+		sp_roll_done(&world.roll);
+	if (!all)
+		return;
+	last(arg);
+	a->finish();
+	if (!sp_mpi_clock_one_host())
+		flush(a->path());
+	if (sp_mpi_wait_barrier(world.comm) == MPI_SUCCESS)
+		sp_mpi_merge(a->path(), world.comm);
+}
+
+void sp_mpi_before_finalize(const struct sp_adapter *a, void (*last)(void *), void *arg)
+{
+	int error = errno;
+	/* several hosts have it since MPI began, unless they could not make it */
+	if (world.all && sp_mpi_clock_one_host())
+		open_world();
+	if (world.open) {
+		sp_mpi_clock_measure(a, world.comm);
+		finalize_merge(a, last, arg);
+	}
+	close_world();
+	errno = error;
+}
+
+uint64_t sp_mpi_together_world(void)
+{
+	return world.roll.world;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* MPI may wait by looking all the time. Where there are more processes than processors that keeps the one from running
+ * that is waited for, and each message takes as long as the system lets a process run. */
+#include "mpi/world/wait.h"
+
+#include <sched.h>
+#include <time.h>
+
+/* Looks for a message: at once, which takes some microseconds and is enough between processors; then others may run. */
+enum { AT_ONCE = 100, YIELDING = 1000 };
+
+int sp_mpi_wait(MPI_Request *request)
+{
+	static const struct timespec pause = {0, 50000};
+	int done = 0, rc = PMPI_Test(request, &done, MPI_STATUS_IGNORE);
+	for (int looks = 0; !rc && !done; looks++) {
+		if (looks > AT_ONCE + YIELDING)
+			nanosleep(&pause, NULL);
+		else if (looks > AT_ONCE)
+			sched_yield();
+		rc = PMPI_Test(request, &done, MPI_STATUS_IGNORE);
+	}
+	return rc;
+}
+
+int sp_mpi_wait_send(const void *p, int n, int to, int tag, MPI_Comm comm)
+{
+	MPI_Request request;
+	const int rc = PMPI_Isend((void *)p, n, MPI_BYTE, to, tag, comm, &request);
+	return rc ? rc : sp_mpi_wait(&request);
+}
+
+int sp_mpi_wait_receive(void *p, int n, int from, int tag, MPI_Comm comm)
+{
+	MPI_Request request;
+	const int rc = PMPI_Irecv(p, n, MPI_BYTE, from, tag, comm, &request);
+	return rc ? rc : sp_mpi_wait(&request);
+}
+
+int sp_mpi_wait_least(uint64_t *numbers, int n, MPI_Comm comm)
+{
+	MPI_Request request;
+	const int rc = PMPI_Iallreduce(MPI_IN_PLACE, numbers, n, MPI_UINT64_T, MPI_MIN, comm, &request);
+	return rc ? rc : sp_mpi_wait(&request);
+}
+
+int sp_mpi_wait_barrier(MPI_Comm comm)
+{
+	MPI_Request request;
+	const int rc = PMPI_Ibarrier(comm, &request);
+	return rc ? rc : sp_mpi_wait(&request);
+}

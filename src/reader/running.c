@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "reader/running.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/regular.h"
+
+/* The id may have been given to another process since: only who has the file mapped writes it. Where that cannot be
+ * looked up (a process of someone else) the answer is yes. */
+static bool has_mapped(int32_t pid, const char *base)
+{
+	size_t n = strlen(base), room = 0;
+	char path[40], *line = NULL, *at;
+	bool found = false;
+	ssize_t length;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return errno != ENOENT && errno != ESRCH; /* ended before, or just now */
+	while (!found && (length = getline(&line, &room, f)) > 0) {
+		if (line[length - 1] == '\n')
+			line[--length] = 0;
+		at = strrchr(line, '/');
+		found = at && (size_t)(line + length - at - 1) == n && memcmp(at + 1, base, n) == 0;
+	}
+	if (ferror(f) && errno != ESRCH)
+		found = true;
+	free(line);
+	fclose(f);
+	return found;
+}
+
+enum sp_raw_running sp_raw_running(const struct sp_raw_header *h, const char *name)
+{
+	const char *base = strrchr(name, '/');
+	char host[sizeof(h->host)] = "", *slash;
+
+	if (h->ended != SP_RAW_RUNNING)
+		return SP_RAW_IS_GONE; /* a process that still lives writes into this file no more */
+	gethostname(host, sizeof(host) - 1);
+	while ((slash = strchr(host, '/')))
+		*slash = '_'; /* as the recorder has it */
+	if (strncmp(host, h->host, sizeof(host) - 1) != 0)
+		return SP_RAW_IS_AWAY;
+	const int32_t pid = h->start == SP_RAW_STARTED_SAMPLER ? h->ppid : h->pid;
+	if (pid <= 0 || (kill(pid, 0) != 0 && errno == ESRCH))
+		return SP_RAW_IS_GONE;
+	return has_mapped(pid, base ? base + 1 : name) ? SP_RAW_IS_RUNNING : SP_RAW_IS_GONE;
+}
+
+int sp_raw_running_file(const char *path, struct sp_raw_header *h, enum sp_raw_running *running)
+{
+	const int fd = sp_open_regular(AT_FDCWD, path);
+
+	if (fd < 0)
+		return errno;
+	if (pread(fd, h, sizeof(*h), 0) != sizeof(*h) || memcmp(h->magic, SP_RAW_MAGIC, sizeof(h->magic)) != 0)
+		*h = (struct sp_raw_header){.ended = SP_RAW_ENDED_NORMAL};
+	close(fd);
+	h->host[sizeof(h->host) - 1] = 0;
+	*running = sp_raw_running(h, path);
+	return 0;
+}

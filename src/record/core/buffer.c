@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The file of a process, mapped piece by piece, and the chunks cut from it.
+ *
+ * No descriptor stays open: the program may close all of them (os.closerange), need them all (RLIMIT_NOFILE), or open
+ * its own file under our number. Room is reserved before it is used: a full disk is then an error code here, and not a
+ * SIGBUS in the middle of the program. */
+#include "format/checksum.h"
+#include "record/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
+/* The first one holds what a short program, or a cell of a notebook, needs: its pages cost more than all else of a
+ * start. */
+enum { FIRST_SEGMENT = 64 << 10, LAST_SEGMENT = 4 << 20, HUGE_PAGE = 2 << 20 };
+
+static uint64_t page_up(uint64_t n)
+{
+	return (n + SP_RAW_PAGE - 1) & ~(uint64_t)(SP_RAW_PAGE - 1);
+}
+
+/* A file past RLIMIT_FSIZE would bring the program a SIGXFSZ. */
+static int size_allowed(uint64_t size)
+{
+	struct rlimit r;
+	return getrlimit(RLIMIT_FSIZE, &r) || r.rlim_cur == RLIM_INFINITY || size <= r.rlim_cur ? 0 : -EFBIG;
+}
+
+/* Where fallocate is refused: writes the zeros that fresh bytes of the file are. */
+static int write_zeros(int fd, uint64_t offset, uint64_t bytes)
+{
+	static const char zeros[SP_RAW_PAGE];
+	while (bytes) {
+		const size_t n = bytes < sizeof zeros ? bytes : sizeof zeros;
+		const ssize_t written = pwrite(fd, zeros, n, (off_t)offset);
+		if (written <= 0 && !(written < 0 && errno == EINTR))
+			return written ? -errno : -ENOSPC;
+		if (written > 0) {
+			offset += (uint64_t)written;
+			bytes -= (uint64_t)written;
+		}
+	}
+	return 0;
+}
+
+/* A timer's signal may interrupt it, however often. Some containers and file systems refuse the call itself, with one
+ * error or another; these stand for a file that cannot grow. */
+static int fallocate_all(int fd, uint64_t offset, uint64_t bytes)
+{
+	int r;
+	do
+		r = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
+	while (r == EINTR);
+	if (r && r != ENOSPC && r != EDQUOT && r != EFBIG && r != EIO)
+		return write_zeros(fd, offset, bytes);
+	return -r;
+}
+
+/* Maps the file's bytes [offset, offset + bytes) without a descriptor: the header's mapping, duplicated (mremap with an
+ * old size of 0) and made longer. */
+static char *map_without_descriptor(uint64_t offset, uint64_t bytes)
+{
+	char *all = mremap(sp_process.header, 0, offset + bytes, MREMAP_MAYMOVE);
+	if (all == MAP_FAILED)
+		return NULL;
+	munmap(all, offset);
+	return all + offset;
+}
+
+static char *map_piece(uint64_t offset, uint64_t bytes, int *fd)
+{
+	*fd = open(sp_process.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (*fd < 0)
+		return errno == EMFILE || errno == ENFILE ? map_without_descriptor(offset, bytes) : NULL;
+	char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, (off_t)offset);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* Makes the pages exist: in one system call where the kernel can, else by reserving the blocks. File systems with large
+ * folios make pages of 2 MB a quarter as dear as those of 4 KB. */
+static int reserve(char *p, uint64_t offset, uint64_t bytes, int fd)
+{
+	if (bytes >= HUGE_PAGE)
+		madvise(p, bytes, MADV_HUGEPAGE); /* a wish: what cannot be so stays as it is */
+	if (!madvise(p, bytes, MADV_POPULATE_WRITE))
+		return 0;
+	if (errno == ENOMEM || errno == EFAULT) /* EFAULT: a store would bring SIGBUS */
+		return errno == ENOMEM ? -ENOMEM : -ENOSPC;
+	return fd < 0 ? -EMFILE : fallocate_all(fd, offset, bytes);
+}
+
+static int grow_file(uint64_t bytes, struct sp_segment *out)
+{
+	uint64_t offset = sp_process.size;
+	int fd = -1, r = size_allowed(offset + bytes);
+	if (r)
+		return r;
+	if (truncate(sp_process.path, (off_t)(offset + bytes)))
+		return -errno;
+	char *p = map_piece(offset, bytes, &fd);
+	r = p ? reserve(p, offset, bytes, fd) : -errno;
+	if (fd >= 0)
+		close(fd);
+	if (r) {
+		if (p)
+			munmap(p, bytes);
+		if (truncate(sp_process.path, (off_t)offset))
+			return r;
+		return r;
+	}
+	sp_process.size = offset + bytes;
+	*out = (struct sp_segment){.address = p, .offset = offset, .bytes = bytes};
+	return 0;
+}
+
+/* What opens and closes files is where a thread is cancelled: not with the process lock held, and not in a function of
+ * the program's that is no such point. */
+static int grow(uint64_t bytes, struct sp_segment *out)
+{
+	int before, r;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	r = grow_file(bytes, out);
+	pthread_setcancelstate(before, &before);
+	return r;
+}
+
+/* A segment goes when all its chunks are done and none will be cut from it again. */
+static void segment_release(int i)
+{
+	struct sp_segment *s = &sp_process.segments[i];
+	if (s->live || i == sp_process.current[SP_STREAM_EVENTS] || i == sp_process.current[SP_STREAM_STATE])
+		return;
+	munmap(s->address, s->bytes);
+	size_t last = --sp_process.n_segments;
+	sp_process.segments[i] = sp_process.segments[last];
+	for (int k = 0; k < SP_STREAMS; k++)
+		if (sp_process.current[k] == (int)last)
+			sp_process.current[k] = i;
+}
+
+static int segment_add(int stream, uint64_t bytes)
+{
+	/* a segment ends at a multiple of its nominal size: so the large ones begin where a huge page does */
+	const uint64_t nominal = sp_process.next_segment[stream], beyond = sp_process.size % nominal;
+	uint64_t want = beyond <= nominal / 2 ? nominal - beyond : 2 * nominal - beyond;
+	if (want < bytes)
+		want = page_up(bytes);
+	struct sp_segment *more = realloc(sp_process.segments, (sp_process.n_segments + 1) * sizeof *more);
+	if (!more)
+		return -ENOMEM;
+	sp_process.segments = more;
+	struct sp_segment *s = &more[sp_process.n_segments];
+	int r = grow(want, s);
+	if (r && want > page_up(bytes)) /* nearly full: what is needed may still fit */
+		r = grow(page_up(bytes), s);
+	if (r)
+		return r;
+	int before = sp_process.current[stream];
+	sp_process.current[stream] = (int)sp_process.n_segments++;
+	if (before >= 0)
+		segment_release(before);
+	if (sp_process.next_segment[stream] < LAST_SEGMENT &&
+	    sp_process.next_segment[stream] * 16 <= sp_process.settings.memory)
+		sp_process.next_segment[stream] *= 2;
+	sp_process.header->bytes = sp_process.size;
+	sp_process_sync();
+	return 0;
+}
+
+static struct sp_segment *current(int stream)
+{
+	int i = sp_process.current[stream];
+	return i < 0 ? NULL : &sp_process.segments[i];
+}
+
+static int segment_of(const void *p)
+{
+	for (size_t i = sp_process.n_segments; i-- > 0;) {
+		const struct sp_segment *s = &sp_process.segments[i];
+		if ((const char *)p >= s->address && (const char *)p < s->address + s->bytes)
+			return (int)i;
+	}
+	return -1;
+}
+
+/* Nothing of the chunk changes any more: what does, as where events are taken out again, takes the checksum away. A
+ * reader may have seen one that ended without. */
+static void seal(struct sp_raw_chunk *c)
+{
+	if (c->type != SP_RAW_FREE && !sp_raw_sum_of(c) && sp_process.header->ended == SP_RAW_RUNNING)
+		sp_raw_chunk_seal(c, c + 1, c->bytes - sizeof *c);
+}
+
+/* The process has ended, and so have all its threads but the calling one: nobody writes any more. */
+static bool is_alone(void)
+{
+	const struct sp_thread *t = sp_process.threads;
+	return sp_process.header->start == SP_RAW_STARTED_SAMPLER || !t || (t->slot == &sp_self && !t->next);
+}
+
+void sp_buffer_seal(enum sp_raw_ended how)
+{
+	if (!is_alone())
+		return;
+	for (size_t i = 0; i < sp_process.n_segments; i++) {
+		const struct sp_segment *s = &sp_process.segments[i];
+		for (uint64_t at = 0; at < s->used;) {
+			struct sp_raw_chunk *c = (struct sp_raw_chunk *)(s->address + at);
+			if (c->type != SP_RAW_DEFS || !c->reserved[0])
+				seal(c);
+			at += c->bytes;
+		}
+	}
+	struct sp_raw_header last = *sp_process.header;
+	last.ended = how;
+	sp_process.header->sum = sp_raw_header_sum(&last);
+}
+
+struct sp_raw_chunk *sp_buffer_chunk(enum sp_raw_chunk_type type, const struct sp_thread *t, uint64_t bytes)
+{
+	int stream = type == SP_RAW_EVENTS ? SP_STREAM_EVENTS : SP_STREAM_STATE;
+	bytes = page_up(bytes);
+	if (!sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
+		return NULL; /* a daemon thread after the end: the file has been cut */
+	if ((t && segment_of(t) < 0) || sp_process.pid != getpid())
+		return NULL;
+	struct sp_segment *s = current(stream);
+	if (!s || s->bytes - s->used < bytes) {
+		int r = sp_process.disk_failed ? -ENOSPC : segment_add(stream, bytes);
+		if (r) {
+			sp_process_lost(SP_RAW_REASON_DISK, -r, 0);
+			return NULL;
+		}
+		s = current(stream);
+	}
+	/* the chunk of the trace before is full; one that is flushed has its checksum already, and is gone */
+	if (type == SP_RAW_EVENTS && t && t->ev_chunk && sp_process.settings.when_full != SP_FLUSH)
+		seal(t->ev_chunk);
+	struct sp_raw_chunk *c = (struct sp_raw_chunk *)(s->address + s->used);
+	s->used += bytes;
+	s->live++;
+	sp_process.mapped += bytes;
+	c->type = type;
+	c->location = t ? t->loc.id : SP_RAW_NONE;
+	c->bytes = bytes;
+	c->address = (uint64_t)c;
+	c->magic = SP_RAW_CHUNK_MAGIC;
+	return c;
+}
+
+uint64_t sp_buffer_offset(const void *p)
+{
+	int i = segment_of(p);
+	return i < 0 ? 0 : sp_process.segments[i].offset + (uint64_t)((const char *)p - sp_process.segments[i].address);
+}
+
+void sp_buffer_done(struct sp_raw_chunk *c)
+{
+	int i = segment_of(c);
+	if (i < 0)
+		return;
+	seal(c);
+	sp_process.mapped -= c->bytes;
+	sp_process.segments[i].live--;
+	segment_release(i);
+}
+
+static int header_map(void)
+{
+	if (size_allowed(SP_RAW_PAGE))
+		return -EFBIG;
+	int fd = open(sp_process.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+	if (fd < 0)
+		return -errno;
+	int r = fallocate_all(fd, 0, SP_RAW_PAGE);
+	if (!r) {
+		void *p = mmap(NULL, SP_RAW_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (p == MAP_FAILED)
+			r = -errno;
+		else
+			sp_process.header = p;
+	}
+	close(fd);
+	if (r)
+		unlink(sp_process.path);
+	return r;
+}
+
+static int header_map_helper(void *result)
+{
+	close(STDIN_FILENO); /* of the helper's own table */
+	*(int *)result = header_map();
+	return 0;
+}
+
+/* All descriptors are in use. A process that shares this one's memory, but has a copy of its descriptors, gives one of
+ * them up and maps the header for both. No exit signal: the program must not meet it in wait(). */
+static int header_map_without_descriptor(void)
+{
+	enum { STACK = 64 << 10 };
+	int r = -EMFILE;
+	char *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (stack == MAP_FAILED)
+		return r;
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before); /* a handler would run in the helper */
+	pid_t pid = clone(header_map_helper, stack + STACK, CLONE_VM | CLONE_VFORK, &r);
+	while (pid > 0 && waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR)
+		;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	munmap(stack, STACK);
+	return r;
+}
+
+static void host_name(char *text, size_t n)
+{
+	if (gethostname(text, n))
+		strcpy(text, "unknown");
+	text[n - 1] = 0;
+	for (char *c = text; *c; c++)
+		if (*c == '/')
+			*c = '_';
+}
+
+/* What samples say of a process stands beside its own file. */
+static int name_file(const char *dir, const char *host)
+{
+	const char *of = sp_process.sampled_file;
+	int n;
+	free(sp_process.path);
+	if (of)
+		n = asprintf(&sp_process.path, "%s/raw/%.*s" SP_RAW_SAMPLES, dir,
+		             (int)(strlen(of) - strlen(SP_RAW_SUFFIX)), of);
+	else
+		n = asprintf(&sp_process.path, "%s/raw/%s-%d-%llx" SP_RAW_SUFFIX, dir, host, (int)getpid(),
+		             (unsigned long long)sp_clock_nanoseconds(CLOCK_REALTIME));
+	if (n < 0)
+		sp_process.path = NULL;
+	return n < 0 ? -ENOMEM : 0;
+}
+
+static int open_file(const char *dir)
+{
+	char host[128];
+	host_name(host, sizeof host);
+	if (name_file(dir, host))
+		return -ENOMEM;
+	sp_process.pid = getpid();
+	sp_process.size = SP_RAW_PAGE;
+	sp_process.mapped = sp_process.event_bytes = 0;
+	sp_process.disk_failed = false;
+	for (int k = 0; k < SP_STREAMS; k++) {
+		sp_process.current[k] = -1;
+		sp_process.next_segment[k] = FIRST_SEGMENT;
+		while (sp_process.next_segment[k] > SP_RAW_PAGE * 4u &&
+		       sp_process.next_segment[k] * 8 > sp_process.settings.memory)
+			sp_process.next_segment[k] /= 2;
+	}
+	int r = header_map();
+	if (r == -EMFILE)
+		r = header_map_without_descriptor();
+	if (r)
+		return r;
+	struct sp_raw_header *h = sp_process.header;
+	strcpy(h->host, host);
+	h->byte_order = SP_RAW_BYTE_ORDER;
+	h->version = SP_RAW_VERSION;
+	h->header_bytes = SP_RAW_PAGE;
+	h->bytes = SP_RAW_PAGE;
+	h->pid = (int32_t)(sp_process.sampled ? sp_process.sampled : getpid());
+	h->ppid = (int32_t)(sp_process.sampled ? getpid() : getppid());
+	h->sampler = sp_process.settings.sampler;
+	h->memory_limit = sp_process.settings.memory;
+	h->clock = sp_clock_kind;
+	h->first = h->last = sp_clock_sync();
+	memcpy(h->magic, SP_RAW_MAGIC, 8);
+	return 0;
+}
+
+int sp_buffer_open(const char *dir)
+{
+	int before;
+	/* a thread that is cancelled in here would keep the process lock, or unwind in the helper */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	const int r = open_file(dir);
+	pthread_setcancelstate(before, &before);
+	return r;
+}
+
+void sp_buffer_close(void)
+{
+	uint64_t end = SP_RAW_PAGE;
+	for (size_t i = 0; i < sp_process.n_segments; i++) {
+		const struct sp_segment *s = &sp_process.segments[i];
+		if (s->offset + s->used > end)
+			end = s->offset + s->used;
+	}
+	/* segments already unmapped lie before these; what is cut off is mapped but was never used */
+	uint64_t last = sp_process.size;
+	for (int k = 0; k < SP_STREAMS; k++) {
+		const struct sp_segment *s = current(k);
+		if (s && s->offset + s->bytes == sp_process.size)
+			last = s->offset + s->used;
+	}
+	if (last < end)
+		last = end;
+	/* the header first: whoever is killed in between leaves a file that is longer than it says, not cut short */
+	const uint64_t before = sp_process.header->bytes;
+	__atomic_store_n(&sp_process.header->bytes, last, __ATOMIC_SEQ_CST);
+	if (truncate(sp_process.path, (off_t)last))
+		sp_process.header->bytes = before;
+}
+
+void sp_buffer_unmap(struct sp_segment *segments, size_t n, struct sp_raw_header *header)
+{
+	for (size_t i = 0; i < n; i++)
+		munmap(segments[i].address, segments[i].bytes);
+	free(segments);
+	munmap(header, SP_RAW_PAGE);
+}

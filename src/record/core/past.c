@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Measurements that are over, for as long as a thread may be within an event of theirs. Wrappers of file I/O, MPI and
+ * compiled functions record without the GIL: a thread may be preempted in the middle of an event, and find another
+ * measurement when it goes on. What it holds stays until it has ended, or has a location in a later measurement. */
+#include "record/heap/recorder.h"
+#include "record/lines/lines.h"
+#include "record/record.h"
+#include "record/events/walk.h"
+#include "record/waits/waits.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+struct sp_past {
+	struct sp_past *next; /* owned */
+	struct sp_thread *threads;
+	struct sp_segment *segments; /* owned */
+	size_t n_segments;
+	struct sp_raw_header *header;
+};
+
+static void thread_free(struct sp_thread *t)
+{
+	free(t->table);
+	sp_stack_free_aside(t);
+	sp_lines_free(t, false);
+	sp_walk_free(t);
+	sp_heap_thread_free(t);
+	sp_waits_free(t, false);
+}
+
+static void past_free(struct sp_past *past)
+{
+	sp_buffer_unmap(past->segments, past->n_segments, past->header);
+	free(past);
+}
+
+void sp_past_add(void)
+{
+	struct sp_past *past = sp_process.header ? calloc(1, sizeof *past) : NULL;
+	if (past) {
+		*past = (struct sp_past){sp_process.past, sp_process.threads, sp_process.segments,
+		                         sp_process.n_segments, sp_process.header};
+		sp_process.past = past;
+		for (struct sp_thread *t = past->threads; t; t = t->next)
+			*t->slot = NULL;
+	}
+	/* without memory the pages stay for good */
+	struct sp_thread *own = sp_process.threads;
+	sp_process.threads = NULL;
+	sp_process.segments = NULL;
+	sp_process.n_segments = 0;
+	sp_process.header = NULL;
+	while (own && own->slot != &sp_self)
+		own = own->next;
+	sp_past_left(own);
+	sp_thread_leave();
+}
+
+void sp_past_left(const struct sp_thread *location)
+{
+	for (struct sp_past **p = &sp_process.past, *past; (past = *p); p = &past->next) {
+		struct sp_thread **t = &past->threads;
+		while (*t && *t != location)
+			t = &(*t)->next;
+		if (*t) {
+			struct sp_thread *found = *t;
+			*t = found->next;
+			thread_free(found);
+		}
+		if (!past->threads) {
+			*p = past->next;
+			past_free(past);
+			return;
+		}
+	}
+}
+
+void sp_past_forget(void)
+{
+	while (sp_process.past) {
+		struct sp_past *past = sp_process.past;
+		sp_process.past = past->next;
+		past_free(past);
+	}
+	sp_thread_leave();
+}

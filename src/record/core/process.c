@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Beginning and end of a measurement, and fork: a child goes on in a file of its own. */
+#include "record/adapter.h"
+#include "record/waits/clib.h"
+#include "record/heap/recorder.h"
+#include "record/events/interpose.h"
+#include "record/lines/lines.h"
+#include "record/record.h"
+#include "record/events/task.h"
+#include "record/waits/waits.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+struct sp_process sp_process = {.lock = PTHREAD_MUTEX_INITIALIZER};
+union sp_cleared sp_cleared __attribute__((aligned(sizeof(union sp_cleared))));
+_Atomic bool sp_recording;
+
+/* What the child of a fork needs of its parent, taken before the fork: afterwards the parent's pages change. */
+static struct {
+	struct sp_raw_frame *frames; /* owned; of the forking thread, without the root */
+	uint32_t *regions;           /* owned; of those frames */
+	size_t n;
+	bool known;   /* the forking thread has a location */
+	bool running; /* the parent was; it may have ended before the child looks */
+	bool silent;  /* functions of the forking thread are not recorded */
+	struct sp_raw_header *header;
+	uint32_t epoch;             /* the child's is cleared */
+	struct sp_raw_chunk **defs; /* owned */
+	uint64_t *defs_used;        /* owned; bytes, at the fork */
+	size_t n_defs;
+	struct sp_segment *segments; /* owned */
+	size_t n_segments;
+} forking;
+
+void sp_process_sync(void)
+{
+	if (sp_process.header)
+		sp_process.header->last = sp_clock_sync();
+}
+
+void sp_process_lost(enum sp_raw_reason reason, int error, uint64_t bytes)
+{
+	struct sp_raw_header *h = sp_process.header;
+	if (!h)
+		return;
+	h->lost_bytes += bytes;
+	if (h->lost_reason == SP_RAW_REASON_NONE) {
+		h->lost_reason = reason;
+		h->lost_errno = error;
+	}
+	if (reason == SP_RAW_REASON_DISK)
+		sp_process.disk_failed = true;
+}
+
+static void fork_forget(void)
+{
+	free(forking.frames);
+	free(forking.regions);
+	free(forking.defs_used);
+	const uint32_t epoch = forking.epoch;
+	memset(&forking, 0, sizeof forking);
+	forking.epoch = epoch;
+}
+
+static void fork_prepare(void)
+{
+	sp_adapter_forks = 1;
+	sp_clib_fork(SP_FORK_BEFORE);
+	pthread_mutex_lock(&sp_process.lock);
+	sp_heap_fork(SP_FORK_BEFORE);
+	sp_metrics_fork(SP_FORK_BEFORE);
+	forking.epoch = sp_epoch;
+	if (sp_process.forked || !sp_process.header)
+		return;
+	struct sp_thread *t = sp_self;
+	forking.running = sp_process.header->ended == SP_RAW_RUNNING;
+	forking.known = t && (t->epoch == sp_epoch || sp_process.paused);
+	forking.silent = t && t->silent;
+	forking.defs_used = malloc((sp_process.n_defs + 1) * sizeof *forking.defs_used);
+	for (size_t i = 0; forking.defs_used && i < sp_process.n_defs; i++)
+		forking.defs_used[i] = sp_process.defs[i]->used;
+	size_t depth = forking.known ? sp_stack_depth(t) : 0;
+	forking.frames = malloc((depth + 1) * sizeof *forking.frames);
+	forking.regions = malloc((depth + 1) * sizeof *forking.regions);
+	if (!forking.frames || !forking.regions)
+		return;
+	for (size_t i = 0; i < depth; i++) {
+		forking.frames[i] = ((const struct sp_raw_frame *)t->loc.base)[i + 1];
+		forking.regions[i] = sp_stack_region(&forking.frames[i]);
+	}
+	forking.n = depth;
+}
+
+static void fork_parent(void)
+{
+	if (!sp_process.forked)
+		fork_forget();
+	sp_metrics_fork(SP_FORK_PARENT);
+	sp_heap_fork(SP_FORK_PARENT);
+	pthread_mutex_unlock(&sp_process.lock);
+	sp_clib_fork(SP_FORK_PARENT);
+	sp_adapter_forks = 0;
+}
+
+/* Nothing of the parent's file is looked at any more. */
+static void forget_parent(void)
+{
+	sp_process.segments = NULL;
+	sp_process.n_segments = sp_process.n_defs = 0;
+	sp_process.defs = NULL;
+	sp_process.threads = NULL;
+	sp_process.ending = 0;
+	sp_process.header = NULL;
+	sp_task_forget(true);
+	sp_waits_forget();
+	sp_self = NULL;
+}
+
+/* Only what cannot wait: nothing may be written into the parent's pages any more. The child gets its file with its
+ * first event: most children of fork become another program at once. */
+static void fork_child(void)
+{
+	pthread_mutex_init(&sp_process.lock, NULL);
+	sp_epoch = forking.epoch;
+	sp_adapter_forks = sp_adapter_forked_python = 0;
+	sp_metrics_fork(SP_FORK_CHILD);
+	sp_heap_fork(SP_FORK_CHILD);
+	sp_clib_fork(SP_FORK_CHILD);
+	if (sp_process.forked || !sp_process.header)
+		return;
+	forking.header = sp_process.header;
+	forking.defs = sp_process.defs;
+	forking.n_defs = sp_process.n_defs;
+	forking.segments = sp_process.segments;
+	forking.n_segments = sp_process.n_segments;
+	forget_parent();
+	sp_process.forked = forking.running;
+	if (!sp_process.forked)
+		sp_past_forget(); /* otherwise with the parent's pages */
+}
+
+/* The frames open at the fork will be left in the child, so they are open there too, without a visit. */
+static struct sp_thread *child_frames(void)
+{
+	const bool paused = sp_process.paused;
+	if (!forking.known || !(sp_recording || paused))
+		return NULL;
+	sp_recording = true;
+	struct sp_thread *t = sp_thread_new();
+	uint64_t now = sp_ticks();
+	for (size_t i = 0; t && i < forking.n; i++) {
+		const struct sp_raw_frame *f = &forking.frames[i];
+		sp_stack_inherit(t, forking.regions[i], sp_stack_key(f), f->frame, sp_stack_reopened(f), now);
+	}
+	if (t && forking.silent)
+		sp_thread_functions(t, false);
+	sp_recording = !paused;
+	if (t && paused) {
+		/* the time off that counts is that of these frames */
+		sp_process.paused_at = now;
+		sp_stack_paused(t, now);
+	}
+	return t;
+}
+
+/* Where the system lets only chosen processes look into others (ptrace_scope 1): the one that samples, and its
+ * children.
+ */
+static void let_sampler_in(void)
+{
+	if (sp_process.settings.sampler)
+		prctl(PR_SET_PTRACER, (unsigned long)sp_process.settings.sampler, 0, 0, 0);
+}
+
+static int child_open(void)
+{
+	char *name = strdup(strrchr(sp_process.path, '/') + 1);
+	let_sampler_in();
+	int r = forking.defs_used ? sp_buffer_open(sp_process.dir) : -ENOMEM;
+	if (!r) {
+		sp_adapter_new_file(0);
+		struct sp_raw_header *h = sp_process.header;
+		h->start = SP_RAW_STARTED_FORK;
+		h->flags = forking.header->flags;
+		h->cost_in_ps = forking.header->cost_in_ps;
+		h->cost_out_ps = forking.header->cost_out_ps;
+		h->regions = sp_process.n_regions;
+		r = sp_define_inherit(forking.defs, forking.defs_used, forking.n_defs);
+		if (name)
+			sp_define_meta("parent", name, strlen(name));
+		sp_heap_file();
+	}
+	free(name);
+	return r;
+}
+
+/* Nothing of this child is recorded, which only its parent's file h can say. */
+static void child_lost(struct sp_raw_header *h, int error)
+{
+	int32_t none = 0;
+	__atomic_compare_exchange_n(&h->lost_children_errno, &none, error, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&h->lost_children, 1, __ATOMIC_RELAXED);
+	sp_recording = false;
+}
+
+/* false: the kernel does not (before Linux 4.14), or has larger pages. */
+static bool clears_epoch;
+
+bool sp_process_is_foreign(void)
+{
+	if (sp_process.pid == getpid())
+		return false; /* and other threads may begin or end a measurement meanwhile */
+	struct sp_raw_header *h = sp_process.header;
+	if (!h)
+		return false;
+	if (!clears_epoch || sp_epoch)
+		return true; /* between vfork and exec all memory is the parent's; or that cannot be told */
+	pthread_mutex_init(&sp_process.lock, NULL);
+	child_lost(h, SP_RAW_ERRNO_CLONE);
+	sp_metrics_fork(SP_FORK_CHILD);
+	sp_heap_fork(SP_FORK_CHILD);
+	sp_clib_fork(SP_FORK_CHILD);
+	forget_parent();
+	sp_past_forget();
+	return true;
+}
+
+SP_COLD struct sp_thread *sp_process_forked(void)
+{
+	if (!sp_process.forked)
+		return sp_process_is_foreign() ? NULL : sp_self;
+	int error = errno;
+	sp_process.forked = false;
+	struct sp_thread *t = NULL;
+	int r = child_open();
+	if (!r)
+		t = child_frames();
+	else if (sp_process.header)
+		sp_recording = false; /* its file says why it is empty */
+	else
+		child_lost(forking.header, -r);
+	for (size_t i = 0; i < forking.n_segments; i++)
+		munmap(forking.segments[i].address, forking.segments[i].bytes);
+	munmap(forking.header, SP_RAW_PAGE);
+	free(forking.segments);
+	free(forking.defs);
+	fork_forget();
+	sp_past_forget();
+	errno = error;
+	return t;
+}
+
+/* Nothing was recorded: no file stays behind. */
+static void abandon(void)
+{
+	unlink(sp_process.path);
+	pthread_mutex_lock(&sp_process.lock);
+	sp_past_add();
+	pthread_mutex_unlock(&sp_process.lock);
+}
+
+uint64_t sp_process_until(const struct sp_thread *t, uint64_t now)
+{
+	if (sp_recording || !sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
+		return now;
+	return sp_process.paused_at > t->loc.last ? sp_process.paused_at : t->loc.last;
+}
+
+/* Takes the process lock when no thread is about to end: that one writes into its pages, until it has. */
+static void lock_without_ends(void)
+{
+	pthread_mutex_lock(&sp_process.lock);
+	while (sp_process.ending) {
+		pthread_mutex_unlock(&sp_process.lock);
+		usleep(100);
+		pthread_mutex_lock(&sp_process.lock);
+	}
+}
+
+int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f, enum sp_raw_start how)
+{
+	static bool handlers;
+	if (!sp_process_is_foreign() && sp_process.header && sp_process.header->ended == SP_RAW_RUNNING)
+		return -EALREADY;
+	sp_clib_forget(); /* before the pages of its records go */
+	lock_without_ends();
+	sp_past_add();
+	free(sp_process.dir);
+	sp_settings_free(&sp_process.settings);
+	sp_filter_free(sp_process.filter);
+	sp_process.settings = *s;
+	sp_process.filter = f;
+	sp_process.n_regions = sp_process.n_columns = sp_process.n_sync = sp_process.off_region = sp_process.n_values =
+	    0;
+	sp_process.instrumented = s->instrument;
+	sp_process.paused = false;
+	memset(s, 0, sizeof *s);
+	sp_define_forget();
+	sp_waits_forget();
+	pthread_mutex_unlock(&sp_process.lock);
+	sp_task_forget(false);
+	sp_clock_init(sp_process.settings.clock);
+	sp_process.dir = strdup(dir);
+	if (how != SP_RAW_STARTED_SAMPLER)
+		let_sampler_in();
+	/* threads that are late, in events of the measurement before, define something as soon as there is a header */
+	pthread_mutex_lock(&sp_process.lock);
+	int r = sp_process.dir ? sp_buffer_open(dir) : -ENOMEM;
+	const bool room = !r && sp_define_fixed();
+	pthread_mutex_unlock(&sp_process.lock);
+	if (r)
+		return r;
+	if (!handlers && pthread_atfork(fork_prepare, fork_parent, fork_child))
+		return -ENOMEM;
+	if (!handlers)
+		clears_epoch = !madvise(&sp_cleared, sizeof sp_cleared, MADV_WIPEONFORK);
+	handlers = true;
+	sp_process.header->start = how;
+	if (sp_process.settings.trace && how != SP_RAW_STARTED_SAMPLER)
+		sp_process.header->flags |= SP_RAW_FLAG_TRACE;
+	if (!room) {
+		abandon();
+		return -ENOSPC;
+	}
+	sp_metrics_start(sp_process.settings.metrics);
+	sp_adapter_columns();
+	sp_interpose_columns();
+	sp_heap_columns();
+	sp_waits_columns();
+	sp_adapter_new_file(1);
+	sp_heap_file();
+	sp_epoch++;
+	sp_recording = true;
+	return 0;
+}
+
+int sp_process_start_sampler(const char *dir, struct sp_settings *s, struct sp_filter *f, pid_t sampled,
+                             const char *sampled_file)
+{
+	sp_process.sampled = sampled;
+	sp_process.sampled_file = sampled_file;
+	return sp_process_start(dir, s, f, SP_RAW_STARTED_SAMPLER);
+}
+
+void sp_process_filter(struct sp_filter *f, char *items)
+{
+	pthread_mutex_lock(&sp_process.lock);
+	if (sp_process.filter)
+		sp_filter_follow(f, sp_process.filter);
+	sp_process.filter = f;
+	free(sp_process.settings.filter);
+	sp_process.settings.filter = items;
+	/* C functions have no slot that says which decision is meant */
+	for (struct sp_thread *t = sp_process.threads; t; t = t->next)
+		memset(t->c_cache, 0, sizeof t->c_cache);
+	pthread_mutex_unlock(&sp_process.lock);
+}
+
+void sp_process_exec(bool begins)
+{
+	struct sp_raw_header *h = sp_process.header;
+	if (sp_process_is_foreign() || !h || h->ended != (begins ? SP_RAW_RUNNING : SP_RAW_ENDED_EXEC))
+		return;
+	if (begins)
+		sp_clib_stop();
+	sp_process_sync();
+	h->end_ticks = begins ? sp_ticks() : 0;
+	h->ended = begins ? SP_RAW_ENDED_EXEC : SP_RAW_RUNNING;
+}
+
+void sp_process_stop(enum sp_raw_ended how)
+{
+	if (sp_process_is_foreign() || !sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
+		return;
+	sp_heap_stop();
+	sp_clib_stop();
+	uint64_t now = sp_ticks();
+	if (how == SP_RAW_ENDED_STOPPED && sp_self) {
+		sp_lines_close(sp_self, sp_process_until(sp_self, now));
+		sp_stack_clear(sp_self, sp_process_until(sp_self, now));
+	} else if (sp_self && sp_self->epoch == sp_epoch)
+		sp_stack_unmark(sp_self, now); /* a last step that is over */
+	lock_without_ends();
+	/* the frames of other threads stay open: their owners may be using them, and the reader closes them at the end
+	 */
+	for (struct sp_thread *t = sp_process.threads; t; t = t->next) {
+		if (how == SP_RAW_ENDED_STOPPED)
+			*t->slot = NULL;
+		if (!t->loc.end)
+			t->loc.end = sp_process_until(t, now);
+	}
+	if (how == SP_RAW_ENDED_STOPPED)
+		sp_metrics_stop();
+	sp_recording = false;
+	sp_epoch++;
+	sp_process.paused = false;
+	sp_process_sync();
+	sp_process.header->end_ticks = now;
+	sp_buffer_close();
+	sp_buffer_seal(how);
+	/* last: who reads it takes the length that the file has from here on */
+	__atomic_store_n(&sp_process.header->ended, how, __ATOMIC_SEQ_CST);
+	pthread_mutex_unlock(&sp_process.lock);
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Locations: one for each thread, made at its first event. */
+#include "record/heap/recorder.h"
+#include "record/hot.h"
+#include "record/events/interpose.h"
+#include "record/lines/lines.h"
+#include "record/events/walk.h"
+#include "record/waits/waits.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+__thread struct sp_thread *_Atomic sp_self __attribute__((tls_model("initial-exec")));
+
+static pthread_key_t end_key;
+static pthread_once_t end_once = PTHREAD_ONCE_INIT;
+
+/* The epoch in which no location could be made for this thread: counted once, not tried for every event. */
+static __thread uint32_t failed_epoch __attribute__((tls_model("initial-exec")));
+
+/* Of the measurement that was started last, also when it is over. With the process lock held. */
+static bool is_listed(const struct sp_thread *t)
+{
+	const struct sp_thread *one = t ? sp_process.threads : NULL;
+	while (one && one != t)
+		one = one->next;
+	return one;
+}
+
+/* with the process lock held */
+static void unlink_thread(const struct sp_thread *t)
+{
+	for (struct sp_thread **p = &sp_process.threads; *p; p = &(*p)->next)
+		if (*p == t) {
+			*p = t->next;
+			return;
+		}
+}
+
+/* All that it holds, with the process lock held: nothing more will be recorded of it. */
+static void give_back(struct sp_thread *t)
+{
+	free(t->table);
+	sp_metrics_thread_end(t);
+	sp_stack_free_aside(t);
+	sp_lines_free(t, true);
+	sp_walk_free(t);
+	sp_heap_thread_free(t);
+	sp_waits_free(t, true);
+	unlink_thread(t);
+	if (t->ev_chunk)
+		sp_buffer_done(t->ev_chunk);
+	sp_buffer_done(t->stack_chunk);
+	for (struct sp_raw_chunk *c = t->node_chunk, *before; c; c = before) {
+		before = (struct sp_raw_chunk *)c->reserved[0];
+		sp_buffer_done(c);
+	}
+	sp_buffer_done((struct sp_raw_chunk *)t - 1);
+}
+
+static void at_thread_end(void *arg)
+{
+	struct sp_thread *t = arg;
+	pthread_mutex_lock(&sp_process.lock);
+	sp_self = NULL;
+	/* when another measurement has begun the page is a page of the past; after a fork it is another process's.
+	 * After a stop, which has taken the thread's own pointer to it, its pointer to that must not stay either. */
+	const bool known = is_listed(t);
+	sp_process.ending += known;
+	if (!known)
+		sp_past_left(t);
+	pthread_mutex_unlock(&sp_process.lock);
+	if (!known)
+		return;
+	uint64_t end = sp_process_until(t, sp_ticks());
+	/* a measurement that has ended stays as it is: it may have been merged by now. One that ends waits for us. */
+	const bool over = t->loc.end;
+	if (!over) {
+		sp_lines_close(t, end);
+		sp_stack_clear(t, end);
+	}
+	pthread_mutex_lock(&sp_process.lock);
+	if (!over)
+		t->loc.end = end;
+	give_back(t);
+	sp_process.ending--;
+	pthread_mutex_unlock(&sp_process.lock);
+}
+
+static void make_key(void)
+{
+	if (pthread_key_create(&end_key, at_thread_end))
+		end_key = (pthread_key_t)-1;
+}
+
+void sp_thread_leave(void)
+{
+	pthread_once(&end_once, make_key);
+	struct sp_thread *t = pthread_getspecific(end_key);
+	if (t && !is_listed(t)) {
+		sp_past_left(t);
+		pthread_setspecific(end_key, NULL);
+	}
+}
+
+static int parts_init(struct sp_thread *t)
+{
+	int r = sp_metrics_thread_begin(t);
+	if (!r)
+		r = sp_thread_nodes_init(t);
+	if (!r)
+		r = sp_thread_stack_init(t);
+	if (!r && t->traced)
+		sp_thread_events_more(t);
+	return r;
+}
+
+/* Owned; with the process lock held. */
+static uint64_t *left_out;
+static size_t n_left_out;
+
+void sp_thread_leave_out(uint64_t *ids, size_t n)
+{
+	pthread_mutex_lock(&sp_process.lock);
+	free(left_out);
+	left_out = ids;
+	n_left_out = n;
+	pthread_mutex_unlock(&sp_process.lock);
+}
+
+static bool is_left_out(void)
+{
+	const uint64_t tid = n_left_out ? (uint64_t)syscall(SYS_gettid) : 0;
+	for (size_t i = 0; i < n_left_out; i++)
+		if (left_out[i] == tid)
+			return true;
+	return false;
+}
+
+static struct sp_thread *location_new(uint64_t tid, uint64_t begin)
+{
+	struct sp_raw_chunk *c = sp_buffer_chunk(SP_RAW_LOCATION, NULL, SP_RAW_PAGE);
+	if (!c) {
+		sp_process.header->lost_threads++;
+		return NULL;
+	}
+	struct sp_thread *t = (struct sp_thread *)(c + 1);
+	c->location = t->loc.id = sp_process.header->locations++;
+	t->loc.creator = SP_RAW_NONE;
+	t->loc.tid = tid;
+	t->loc.begin = t->loc.last = begin;
+	/* copies, because another measurement may begin while the thread's other parts are made */
+	t->depth_limit = sp_process.settings.depth;
+	t->traced = sp_process.settings.trace;
+	t->node_values = (sp_process.n_columns + SP_RAW_VALUES - 1) / SP_RAW_VALUES;
+	t->paused_ticks = sp_process.paused_ticks;
+	t->slot = &sp_self;
+	c->used = sizeof t->loc;
+	t->next = sp_process.threads;
+	sp_process.threads = t;
+	return t;
+}
+
+/* Makes all that a new location needs; NULL (counted): no room. No part is made where the measurement ends meanwhile.
+ */
+static struct sp_thread *with_parts(struct sp_thread *t)
+{
+	if (!t || !parts_init(t))
+		return t;
+	pthread_mutex_lock(&sp_process.lock);
+	if (is_listed(t)) {
+		sp_process.header->lost_threads += sp_process.header->ended == SP_RAW_RUNNING;
+		t->loc.end = t->loc.begin;
+		give_back(t);
+	} else {
+		sp_past_left(t);
+	}
+	pthread_mutex_unlock(&sp_process.lock);
+	return NULL;
+}
+
+struct sp_thread *sp_thread_of(uint64_t tid, uint64_t begin)
+{
+	static struct sp_thread *_Atomic nobody;
+	pthread_mutex_lock(&sp_process.lock);
+	struct sp_thread *t = location_new(tid, begin);
+	if (t)
+		t->slot = &nobody;
+	pthread_mutex_unlock(&sp_process.lock);
+	return with_parts(t);
+}
+
+void sp_thread_ended(struct sp_thread *t, uint64_t end)
+{
+	pthread_mutex_lock(&sp_process.lock);
+	t->loc.end = end;
+	give_back(t);
+	pthread_mutex_unlock(&sp_process.lock);
+}
+
+/* The calling thread is at its new location from here on. false: the measurement ended while it was made. What the
+ * thread had before is given up. */
+static bool publish(struct sp_thread *t)
+{
+	pthread_mutex_lock(&sp_process.lock);
+	const bool listed = is_listed(t), goes_on = listed && sp_process.header->ended == SP_RAW_RUNNING;
+	sp_thread_leave();
+	if (goes_on) {
+		t->epoch = sp_epoch;
+		sp_self = t;
+	} else if (listed) {
+		give_back(t);
+	} else {
+		sp_past_left(t);
+	}
+	pthread_mutex_unlock(&sp_process.lock);
+	return goes_on;
+}
+
+struct sp_thread *sp_thread_new(void)
+{
+	if (failed_epoch == sp_epoch && !sp_process.forked)
+		return NULL;
+	int error = errno;
+	struct sp_thread *t = sp_process_forked();
+	if (t)
+		return t;
+	pthread_once(&end_once, make_key);
+	pthread_mutex_lock(&sp_process.lock);
+	if (sp_recording && sp_process.header && !is_left_out())
+		t = location_new((uint64_t)syscall(SYS_gettid), sp_ticks());
+	pthread_mutex_unlock(&sp_process.lock);
+	t = with_parts(t);
+	if (!t) {
+		failed_epoch = sp_epoch;
+	} else if (publish(t)) {
+		if (sp_interpose_creator(&t->loc.creator, &t->number))
+			sp_thread_name(t, "", 0);
+		pthread_setspecific(end_key, t);
+	} else {
+		t = NULL;
+	}
+	errno = error;
+	return t;
+}
+
+struct sp_thread *sp_thread_hide(void)
+{
+	struct sp_thread *t = sp_self;
+	failed_epoch = sp_epoch; /* and no other one is made */
+	sp_self = NULL;
+	return t;
+}
+
+void sp_thread_show(struct sp_thread *t)
+{
+	failed_epoch = 0;
+	if (!sp_self && t && sp_process.header && !sp_process.forked)
+		sp_self = t;
+}
+
+void sp_thread_restart(struct sp_thread *t)
+{
+	t->booting = false;
+	sp_callpath_reset(t);
+	sp_walk_reset(t);
+	sp_lines_restart(t);
+	sp_waits_restart(t);
+	if (sp_thread_nodes_init(t)) {
+		/* the thread cannot be recorded: its stack stays empty */
+		t->stack_end = NULL;
+		sp_process.header->lost_threads++;
+		return;
+	}
+	sp_stack_root(t);
+	t->loc.unmatched = t->loc.deeper = t->loc.lost_paths = 0;
+	t->loc.begin = t->loc.last = sp_ticks();
+	t->traced = sp_process.settings.trace;
+	if (t->traced)
+		sp_thread_events_rewind(t);
+}
+
+void sp_thread_name(struct sp_thread *t, const char *name, size_t n)
+{
+	const struct sp_text text = {name, n};
+	sp_define(SP_RAW_DEF_LOCATION_NAME, 0, t->loc.id, t->number, &text, 1);
+}

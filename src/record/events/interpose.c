@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "record/events/interpose.h"
+#include "base/dynamic.h"
+#include "record/adapter.h"
+#include "record/hot.h"
+#include "record/events/task.h"
+#include "record/waits/waits.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+enum { JUMP_SLOT = R_X86_64_JUMP_SLOT, GLOB_DAT = R_X86_64_GLOB_DAT };
+#elif defined(__aarch64__)
+enum { JUMP_SLOT = R_AARCH64_JUMP_SLOT, GLOB_DAT = R_AARCH64_GLOB_DAT };
+#else
+enum { JUMP_SLOT = -1, GLOB_DAT = -1 };
+#endif
+
+/* ---- entries of the table ---- */
+
+struct object {
+	uintptr_t at;               /* an address in it */
+	uintptr_t base, relro, end; /* what became read-only after it was filled */
+	uintptr_t first, last;      /* of the object in memory */
+	const ElfW(Dyn) * dynamic;
+};
+
+static int find_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct object *o = arg;
+	struct object found = {.at = o->at, .base = info->dlpi_addr, .first = UINTPTR_MAX, .dynamic = sp_dynamic(info)};
+	bool here = false;
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t first = info->dlpi_addr + p->p_vaddr, last = first + p->p_memsz;
+		if (p->p_type == PT_LOAD) {
+			here |= o->at >= first && o->at < last;
+			found.first = first < found.first ? first : found.first;
+			found.last = last > found.last ? last : found.last;
+		} else if (p->p_type == PT_GNU_RELRO) {
+			found.relro = first;
+			found.end = last;
+		}
+	}
+	if (here)
+		*o = found;
+	return here;
+}
+
+struct relocations {
+	const ElfW(Rela) * p;
+	size_t n;
+};
+
+static void **find_entry(const struct object *o, const char *name)
+{
+	const ElfW(Dyn) *d = o->dynamic;
+	const struct relocations r[2] = {
+	    {sp_dynamic_address(d, o->base, DT_JMPREL), sp_dynamic_value(d, DT_PLTRELSZ) / sizeof(ElfW(Rela))},
+	    {sp_dynamic_address(d, o->base, DT_RELA), sp_dynamic_value(d, DT_RELASZ) / sizeof(ElfW(Rela))}};
+	const ElfW(Sym) *symbols = sp_dynamic_address(d, o->base, DT_SYMTAB);
+	const char *strings = sp_dynamic_address(d, o->base, DT_STRTAB);
+	const bool rela = sp_dynamic_value(d, DT_PLTREL) == DT_RELA;
+	for (int k = rela ? 0 : 1; symbols && strings && k < 2; k++)
+		for (size_t i = 0; r[k].p && i < r[k].n; i++) {
+			const ElfW(Rela) *one = &r[k].p[i];
+			uint32_t type = ELF64_R_TYPE(one->r_info);
+			if ((type == (uint32_t)JUMP_SLOT || type == (uint32_t)GLOB_DAT) &&
+			    !strcmp(strings + symbols[ELF64_R_SYM(one->r_info)].st_name, name))
+				return (void **)(o->base + one->r_offset);
+		}
+	return NULL;
+}
+
+/* Puts `ours` into the entry; *before is what was there, or, if it was not looked up yet, what would have been. */
+static int replace(const struct object *o, const char *name, void *ours, void **before)
+{
+	void **entry = find_entry(o, name);
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)entry;
+	if (!entry)
+		return -ENOENT;
+	if (*entry == ours)
+		return 0;
+	uintptr_t now = (uintptr_t)*entry;
+	*before = now >= o->first && now < o->last ? dlsym(RTLD_DEFAULT, name) : (void *)now;
+	/* of an executable that takes the function's address, dlsym() may give the code that jumps to this very entry
+	 */
+	if (!*before || ((uintptr_t)*before >= o->first && (uintptr_t)*before < o->last))
+		return -ENOENT;
+	/* as the dynamic linker does it: a page that such data only begins in the middle of a page's end stays writable
+	 */
+	bool protected = at >= (o->relro & ~(page - 1)) && at < (o->end & ~(page - 1));
+	void *start = (void *)(at & ~(page - 1));
+	if (protected && mprotect(start, page, PROT_READ | PROT_WRITE))
+		return -errno;
+	__atomic_store_n(entry, ours, __ATOMIC_RELEASE);
+	if (protected)
+		mprotect(start, page, PROT_READ);
+	return 0;
+}
+
+/* ---- who creates threads ---- */
+
+struct start {
+	void *(*function)(void *);
+	void *argument;
+	uint32_t location, number, process;
+};
+
+static int (*real_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+static __thread struct start begun __attribute__((tls_model("initial-exec")));
+
+static void *thread_main(void *arg)
+{
+	begun = *(struct start *)arg;
+	free(arg);
+	return begun.function(begun.argument);
+}
+
+static struct sp_thread *recorded_self(void)
+{
+	struct sp_thread *t = sp_self;
+	return sp_recording && !sp_adapter_forks && t && t->epoch == sp_epoch ? t : NULL;
+}
+
+static int on_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*function)(void *), void *argument)
+{
+	struct sp_thread *t = recorded_self();
+	struct start *s = t ? malloc(sizeof *s) : NULL;
+	if (!s)
+		return real_create(thread, attributes, function, argument);
+	uint64_t now = sp_ticks();
+	*s = (struct start){function, argument, t->loc.id, sp_thread_number(), sp_adapter_process};
+	uint32_t number = s->number;
+	int r = real_create(thread, attributes, thread_main, s);
+	if (r)
+		free(s);
+	else if (recorded_self() == t)
+		sp_thread_created(t, number, now);
+	return r;
+}
+
+bool sp_interpose_threads(void)
+{
+	return real_create;
+}
+
+bool sp_interpose_creator(uint32_t *location, uint32_t *number)
+{
+	if (!begun.number || begun.process != sp_adapter_process)
+		return false;
+	*location = begun.location;
+	*number = begun.number;
+	return true;
+}
+
+/* ---- waiting for the GIL: each time until it may be free, at most for the switch interval ---- */
+
+static int (*real_wait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+static _Atomic int column = -1;
+
+static int on_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until)
+{
+	struct sp_thread *t = column >= 0 ? recorded_self() : NULL;
+	if (!t)
+		return real_wait(condition, mutex, until);
+	struct sp_wait wait;
+	const bool waits = sp_waits_wanted && sp_wait_begin_gil(&wait, t);
+	uint64_t begin = sp_ticks();
+	int r = real_wait(condition, mutex, until);
+	uint64_t end = sp_ticks(), waited = sp_ticks_between(begin, end);
+	int error = errno;
+	if (waits)
+		sp_wait_end(&wait, r == 0);
+	errno = error;
+	if (recorded_self() != t)
+		return r; /* paused or ended meanwhile */
+	sp_extra_at(t, SP_RAW_X_GIL_WAIT, &waited, 1, sp_waits_wanted ? sp_ticks() : end);
+	struct sp_raw_node *n = (struct sp_raw_node *)((const struct sp_raw_frame *)t->loc.top)->node;
+	sp_node_add(t, n, (unsigned)column, sp_waits_ns(waited, end));
+	errno = error;
+	return r;
+}
+
+void sp_interpose_columns(void)
+{
+	column = sp_process.settings.gil
+	             ? sp_define_metric("gil_wait", "s", -9, "time waited for the global interpreter lock",
+	                                SP_RAW_METRIC_WAIT | SP_RAW_METRIC_OWN)
+	             : -1;
+}
+
+void sp_interpose_start(const void *at)
+{
+	struct object o = {.at = (uintptr_t)at};
+	if (!dl_iterate_phdr(find_object, &o))
+		o.dynamic = NULL;
+	/* the addresses are in place before the entries are */
+	void *create = NULL, *wait = NULL;
+	if (!real_create) {
+		real_create = (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(
+		    RTLD_DEFAULT, "pthread_create");
+		if (!real_create || replace(&o, "pthread_create", (void *)on_create, &create))
+			real_create = NULL;
+		else if (create)
+			real_create = (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))create;
+	}
+	if (!sp_process.settings.gil)
+		return;
+	if (!real_wait) {
+		real_wait = (int (*)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *))dlsym(
+		    RTLD_DEFAULT, "pthread_cond_timedwait");
+		if (!real_wait || replace(&o, "pthread_cond_timedwait", (void *)on_wait, &wait))
+			real_wait = NULL;
+		else if (wait)
+			real_wait = (int (*)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *))wait;
+	}
+	static const char why[] = "time waited for the GIL, because this interpreter waits for it in a way not known";
+	if (!real_wait)
+		sp_define_meta("missing_gil", why, sizeof why - 1);
+}

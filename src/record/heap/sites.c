@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where memory is allocated: a site for each line of a call path and allocator, found by the instruction. */
+#include "record/heap/private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { SIZE_CLASSES = 65, CACHE = 256, FIRST_TABLE = 64, FIRST_SITES = SP_RAW_PAGE, LAST_SITES = 256 << 10 };
+
+void (*sp_heap_where)(struct sp_heap_where *w);
+void (*sp_heap_line)(const struct sp_heap_where *w, unsigned kind, uint32_t *region, uint32_t *line);
+
+struct sp_heap_thread {
+	struct {
+		struct sp_raw_node *node; /* NULL: free */
+		const void *at;
+		uint32_t offset, region, kind;
+		struct sp_raw_site *site;
+	} cache[CACHE];
+	struct sp_raw_site **table; /* owned; open-addressed, of mask + 1 */
+	uint32_t mask, n;
+	struct sp_raw_chunk *chunk;
+	uint32_t chunks;
+	const void *
+	    *latest; /* owned; of each size class a ring of the `within` blocks allocated last; NULL: none yet */
+	uint32_t within, at[SIZE_CLASSES];
+};
+
+/* One for each power of two. */
+static unsigned size_class(uint64_t n)
+{
+	return n ? 64 - (unsigned)__builtin_clzll(n) : 0;
+}
+
+void sp_heap_latest_put(struct sp_thread *t, const void *p, uint64_t n)
+{
+	struct sp_heap_thread *h = t->heap;
+	if (SP_UNLIKELY(!h || !h->latest)) {
+		const uint32_t within = sp_process.settings.temporary;
+		if (!h || h->within)
+			return; /* there was no memory */
+		h->within = within < 1 ? 1 : within > SP_HEAP_MOST_WITHIN ? SP_HEAP_MOST_WITHIN : within;
+		h->latest = calloc((size_t)h->within * SIZE_CLASSES, sizeof *h->latest);
+		if (!h->latest)
+			return;
+	}
+	const unsigned c = size_class(n);
+	h->latest[c * h->within + h->at[c]] = p;
+	h->at[c] = h->at[c] + 1 < h->within ? h->at[c] + 1 : 0;
+}
+
+bool sp_heap_latest_take(const struct sp_thread *t, const void *p, uint64_t n)
+{
+	const struct sp_heap_thread *h = t->heap;
+	const void **ring = h && h->latest ? h->latest + (size_t)size_class(n) * h->within : NULL;
+	for (uint32_t i = 0; ring && i < h->within; i++)
+		if (ring[i] == p) {
+			ring[i] = NULL;
+			return true;
+		}
+	return false;
+}
+
+static uint64_t mix(uint64_t h)
+{
+	h *= UINT64_C(0x9e3779b97f4a7c15);
+	return h ^ h >> 29;
+}
+
+static uint32_t hash_of(uint64_t node, uint32_t region, uint32_t line, uint32_t kind)
+{
+	return (uint32_t)(mix(mix(node >> 6 ^ (uint64_t)region << 32) ^ (uint64_t)line << 8 ^ kind) >> 32);
+}
+
+static struct sp_raw_site **find(const struct sp_heap_thread *h, uint64_t node, uint32_t region, uint32_t line,
+                                 uint32_t kind)
+{
+	uint32_t i = hash_of(node, region, line, kind) & h->mask;
+	struct sp_raw_site *s;
+	while ((s = h->table[i]) && !(s->node == node && s->region == region && s->line == line && s->kind == kind))
+		i = (i + 1) & h->mask;
+	return &h->table[i];
+}
+
+static bool table_grow(struct sp_heap_thread *h)
+{
+	const uint32_t n = h->table ? h->mask + 1 : 0, size = n ? n * 2 : FIRST_TABLE;
+	struct sp_raw_site **old = h->table, **fresh = calloc(size, sizeof *fresh);
+	if (!fresh)
+		return false;
+	h->table = fresh;
+	h->mask = size - 1;
+	for (uint32_t i = 0; i < n; i++)
+		if (old[i])
+			*find(h, old[i]->node, old[i]->region, old[i]->line, old[i]->kind) = old[i];
+	free(old);
+	return true;
+}
+
+/* Room for one more in the file. */
+static bool chunk_grow(struct sp_thread *t, struct sp_heap_thread *h)
+{
+	uint64_t bytes = h->chunk ? h->chunk->bytes * 2 : FIRST_SITES;
+	if (bytes > LAST_SITES)
+		bytes = LAST_SITES;
+	pthread_mutex_lock(&sp_process.lock);
+	const bool full = sp_process.mapped + bytes > sp_process.settings.memory;
+	struct sp_raw_chunk *c = full ? NULL : sp_buffer_chunk(SP_RAW_SITES, t, bytes);
+	if (full)
+		sp_process_lost(SP_RAW_REASON_MEMORY, 0, 0);
+	if (c) {
+		c->seq = h->chunks++;
+		h->chunk = c;
+	}
+	pthread_mutex_unlock(&sp_process.lock);
+	return c;
+}
+
+static struct sp_raw_site *site_new(struct sp_thread *t, struct sp_heap_thread *h)
+{
+	struct sp_raw_site *s = NULL;
+	if ((!h->chunk || (h->chunk->used + 1) * sizeof *s > h->chunk->bytes - sizeof *h->chunk) && !chunk_grow(t, h))
+		return NULL;
+	sp_heap_lock();
+	if (!sp_heap_is_over(t) && sp_heap.n_sites + 1 < SP_HEAP_MOST_SITES) {
+		s = (struct sp_raw_site *)(h->chunk + 1) + h->chunk->used;
+		s->number = ++sp_heap.n_sites;
+		sp_heap.sites[s->number] = (struct sp_heap_site){s, t};
+		s->epoch = sp_heap.raw->epoch;
+		s->first = s->last = sp_ticks();
+	}
+	sp_heap_unlock();
+	return s;
+}
+
+static struct sp_heap_thread *of_thread(struct sp_thread *t)
+{
+	struct sp_heap_thread *h = t->heap ? t->heap : calloc(1, sizeof *h);
+	if (h && !h->table && !table_grow(h)) {
+		free(h);
+		h = NULL;
+	}
+	return t->heap = h;
+}
+
+SP_COLD static struct sp_raw_site *site_slow(struct sp_thread *t, struct sp_heap_thread *h, struct sp_raw_node *node,
+                                             unsigned kind, const struct sp_heap_where *w)
+{
+	uint32_t region = 0, line = 0;
+	if (w->at && sp_heap_line)
+		sp_heap_line(w, kind, &region, &line);
+	struct sp_raw_site **place = find(h, (uint64_t)node, region, line, kind), *s = *place;
+	if (s)
+		return s;
+	/* a search ends at a free place: without memory for a larger table, one stays so */
+	s = h->n < h->mask ? site_new(t, h) : NULL;
+	if (!s)
+		return NULL;
+	s->node = (uint64_t)node;
+	s->region = region;
+	s->line = line;
+	s->kind = kind;
+	__atomic_store_n(&h->chunk->used, h->chunk->used + 1, __ATOMIC_RELEASE);
+	*place = s;
+	if (++h->n * 2 > h->mask)
+		table_grow(h);
+	return s;
+}
+
+struct sp_raw_site *sp_heap_site_of(struct sp_thread *t, struct sp_raw_node *node, unsigned kind)
+{
+	struct sp_heap_thread *h = SP_LIKELY(t->heap != NULL) ? t->heap : of_thread(t);
+	struct sp_heap_where w = {NULL, 0, 0, NULL};
+	if (SP_UNLIKELY(!h))
+		return NULL;
+	if (sp_heap_where)
+		sp_heap_where(&w);
+	const uint64_t key = (uint64_t)node >> 6 ^ (uint64_t)w.at >> 1 ^ (uint64_t)w.offset << 3 ^ kind;
+	const uint32_t i = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 56) % CACHE;
+	if (SP_LIKELY(h->cache[i].node == node && h->cache[i].at == w.at && h->cache[i].offset == w.offset &&
+	              h->cache[i].region == w.region && h->cache[i].kind == kind))
+		return h->cache[i].site;
+	struct sp_raw_site *s = site_slow(t, h, node, kind, &w);
+	if (s) {
+		h->cache[i].node = node;
+		h->cache[i].at = w.at;
+		h->cache[i].offset = w.offset;
+		h->cache[i].region = w.region;
+		h->cache[i].kind = kind;
+		h->cache[i].site = s;
+	}
+	return s;
+}
+
+/* Blocks outlive their thread, and so do the sites: they stay mapped. */
+void sp_heap_thread_free(struct sp_thread *t)
+{
+	if (t->heap) {
+		free(t->heap->table);
+		free(t->heap->latest);
+	}
+	free(t->heap);
+	t->heap = NULL;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sample/control/family.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROOM = 4096, MOST = 8 << 20 }; /* bytes of an environment */
+
+/* All of a file; NULL: it cannot be read, or nothing is in it. Owned by the caller. */
+static char *contents(const char *path, size_t *n)
+{
+	size_t room = 0;
+	char *text = NULL;
+	ssize_t got = 1;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	*n = 0;
+	while (fd >= 0 && got > 0 && *n < MOST) {
+		if (*n == room) {
+			char *more = realloc(text, room = room ? 2 * room : ROOM);
+			if (!more)
+				break;
+			text = more;
+		}
+		got = read(fd, text + *n, room - *n);
+		*n += got > 0 ? (size_t)got : 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (*n)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* Does one of the lines, which end with a NUL each, say this? */
+static bool has_line(const char *text, size_t n, const char *line, size_t length)
+{
+	for (const char *p = text, *end = text + n, *next; p < end; p = next + 1) {
+		next = memchr(p, 0, (size_t)(end - p));
+		next = next ? next : end;
+		if ((size_t)(next - p) == length && !memcmp(p, line, length))
+			return true;
+	}
+	return false;
+}
+
+bool sp_family_lives(const char *experiment)
+{
+	char *line = NULL;
+	int length = asprintf(&line, "SPARTITO_EXPERIMENT=%s", experiment);
+	DIR *d = length >= 0 ? opendir("/proc") : NULL;
+	bool found = false;
+	for (const struct dirent *e; d && !found && (e = readdir(d));) {
+		char path[300];
+		size_t n;
+		if (!isdigit((unsigned char)*e->d_name))
+			continue;
+		snprintf(path, sizeof path, "/proc/%s/environ", e->d_name);
+		char *text = contents(path, &n);
+		found = text && has_line(text, n, line, (size_t)length);
+		free(text);
+	}
+	if (d)
+		closedir(d);
+	free(length >= 0 ? line : NULL);
+	return found;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sample/control/state.h"
+
+#include <sys/syscall.h>
+
+/* Calls in which nothing is done: the thread waits for something that another one, or time, brings. */
+static bool waits(int32_t number)
+{
+	switch (number) {
+	case SYS_futex:
+	case SYS_nanosleep:
+	case SYS_clock_nanosleep:
+	case SYS_restart_syscall: /* one of them, or poll(), that was stopped in between */
+	case SYS_ppoll:
+	case SYS_pselect6:
+	case SYS_epoll_pwait:
+	case SYS_rt_sigtimedwait:
+	case SYS_rt_sigsuspend:
+	case SYS_wait4:
+	case SYS_waitid:
+	case SYS_accept:
+	case SYS_accept4:
+	case SYS_io_getevents:
+	case SYS_semop:
+	case SYS_semtimedop:
+	case SYS_msgrcv:
+	case SYS_mq_timedreceive:
+	case SYS_flock:
+#ifdef SYS_poll
+	case SYS_poll:
+	case SYS_select:
+	case SYS_epoll_wait:
+	case SYS_pause:
+#endif
+#ifdef SYS_epoll_pwait2
+	case SYS_epoll_pwait2:
+#endif
+#ifdef SYS_futex_waitv
+	case SYS_futex_waitv:
+#endif
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Is asking for the interpreter's lock the last that the interpreter did? */
+static bool asks(const struct sp_native_frame *native, size_t n)
+{
+	size_t i = 0;
+	while (i < n && !(native[i].function && native[i].function->interpreter))
+		i++;
+	return i < n && native[i].function->gil;
+}
+
+enum sp_thread_state sp_thread_state(const struct sp_python *python, const struct sp_thread_times *times,
+                                     const struct sp_native_frame *native, size_t n_native)
+{
+	if (native && asks(native, n_native))
+		return SP_STATE_GIL;
+	/* it may have been woken after its letter was read */
+	if (times->letter == 'R' || (times->letter == 'S' && times->syscall == -1 && !times->sp))
+		return SP_STATE_RUNNING;
+	if (times->syscall == SYS_futex && python && sp_python_in_lock(python, times->arguments[0]))
+		return SP_STATE_GIL;
+	if (times->letter == 'D' || (times->letter == 'S' && times->syscall >= 0 && !waits(times->syscall)))
+		return SP_STATE_SYSCALL;
+	return SP_STATE_IDLE;
+}

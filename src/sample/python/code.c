@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is known of code objects, by their address. The address may have become that of another one since. */
+#include "sample/python/private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BATCH = 64, TYPE = 8, SIZE = 16 };
+/* co_flags */
+enum { GENERATOR = 0x20, COROUTINE = 0x80, ITERABLE_COROUTINE = 0x100, ASYNC_GENERATOR = 0x200 };
+
+static size_t slot_of(const struct sp_codes *c, uint64_t address)
+{
+	size_t i = (size_t)((address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 20) & c->mask;
+	while (c->slots[i] && c->slots[i]->is.address != address)
+		i = (i + 1) & c->mask;
+	return i;
+}
+
+static bool make_room(struct sp_codes *c)
+{
+	if (c->slots && 2 * c->n <= c->mask)
+		return true;
+	size_t room = c->slots ? 2 * (c->mask + 1) : 1024;
+	struct sp_codes more = {calloc(room, sizeof *more.slots), c->n, room - 1};
+	if (!more.slots)
+		return false;
+	for (size_t i = 0; c->slots && i <= c->mask; i++)
+		if (c->slots[i])
+			more.slots[slot_of(&more, c->slots[i]->is.address)] = c->slots[i];
+	free(c->slots);
+	*c = more;
+	return true;
+}
+
+static struct sp_identity identity_of(const struct sp_python *p, const char *bytes)
+{
+	return (struct sp_identity){
+	    .type = sp_u64(bytes, TYPE),
+	    .filename = sp_u64(bytes, p->at.code_filename),
+	    .name = sp_u64(bytes, p->at.code_name),
+	    .qualname = p->version >= 0x030b ? sp_u64(bytes, p->at.code_qualname) : 0,
+	    .lines = sp_u64(bytes, p->at.code_lines),
+	    .instructions = p->version >= 0x030b ? 0 : sp_u64(bytes, p->at.code_instructions),
+	    .first_line = (int32_t)sp_u32(bytes, p->at.code_first_line),
+	    .flags = (int32_t)sp_u32(bytes, p->at.code_flags),
+	};
+}
+
+/* As the recorder makes it: relative names count from where the program started. That is where it is now, but for a
+ * program that has gone elsewhere and was started by a shell. */
+static const char *file_of(struct sp_python *p, uint64_t at)
+{
+	const char *name = sp_object_text(p, at);
+	char *here = NULL, *there = NULL;
+	if (!name || !*name || *name == '/' || *name == '<' || !p->directory ||
+	    asprintf(&here, "%s/%s", p->directory, name) < 0)
+		return name;
+	if (p->began && access(here, F_OK) && asprintf(&there, "%s/%s", p->began, name) > 0 && !access(there, F_OK)) {
+		free(here);
+		here = there;
+		there = NULL;
+	}
+	const char *copy = sp_arena_copy(&p->arena, here, strlen(here));
+	free(here);
+	free(there);
+	return copy;
+}
+
+static const char *qualname_of(struct sp_python *p, const struct sp_identity *i, const char *file, const char *name)
+{
+	if (p->version >= 0x030b)
+		return sp_object_text(p, i->qualname);
+	const char *found = i->first_line > 0 ? sp_sources_qualname(p, file, name, (uint32_t)i->first_line) : NULL;
+	return found ? found : name;
+}
+
+static bool read_lines(struct sp_python *p, struct sp_code *c)
+{
+	size_t n = 0;
+	unsigned char *raw = sp_object_bytes(p, c->identity.lines, &n);
+	if (raw)
+		c->lines = sp_lines_decode(p, raw, n, c->is.first_line, &c->n_lines);
+	free(raw);
+	return c->lines;
+}
+
+/* NULL: it is no code object, or torn. */
+static struct sp_code *make(struct sp_python *p, uint64_t address, const struct sp_identity *i, uint64_t globals)
+{
+	struct sp_code *c = sp_arena_zalloc(&p->arena, 1, sizeof *c);
+	if (!c || !sp_object_is_code(p, i->type))
+		return NULL;
+	c->identity = *i;
+	c->made = p->read;
+	c->is.address = address;
+	c->is.first_line = i->first_line > 0 ? (uint32_t)i->first_line : 0;
+	c->is.coroutine = i->flags & (COROUTINE | ITERABLE_COROUTINE);
+	c->is.generator = i->flags & (GENERATOR | ASYNC_GENERATOR);
+	const char *name = sp_object_text(p, i->name);
+	c->is.file = file_of(p, i->filename);
+	c->is.qualname = name && c->is.file ? qualname_of(p, i, c->is.file, name) : NULL;
+	c->is.module = c->is.qualname ? sp_object_module(p, globals) : NULL;
+	return c->is.module && read_lines(p, c) ? c : NULL;
+}
+
+/* Is it constant code of the interpreter's own? Then it is known from now on. */
+static bool is_internal(struct sp_python *p, uint64_t address, bool constant)
+{
+	if (!constant || p->n_internal == sizeof p->internal / sizeof *p->internal)
+		return false;
+	p->internal[p->n_internal++] = address;
+	return true;
+}
+
+/* Nothing in it is the program's. */
+static bool is_untraceable(const struct sp_python *p, const char *bytes)
+{
+	return p->version >= 0x030c && sp_u32(bytes, p->at.code_traceable) >= sp_u64(bytes, SIZE);
+}
+
+/* What a frame of the interpreter's own has in 3.12, whose owner may not yet stand in it. */
+static bool is_trampoline(const struct sp_code *c)
+{
+	return !strcmp(c->is.qualname, "<interpreter trampoline>");
+}
+
+/* The entries whose identity was not yet compared in this read. */
+struct batch {
+	size_t n;
+	const struct sp_seen *seen[BATCH];
+	char bytes[BATCH][CODE_BYTES];
+};
+
+/* Whether two reads found the same texts there. */
+static bool is_same(const struct sp_code *a, const struct sp_code *b)
+{
+	return !memcmp(&a->identity, &b->identity, sizeof a->identity) && !strcmp(a->is.file, b->is.file) &&
+	       !strcmp(a->is.qualname, b->is.qualname) && !strcmp(a->is.module, b->is.module) &&
+	       a->n_lines == b->n_lines && !memcmp(a->lines, b->lines, a->n_lines * sizeof *a->lines);
+}
+
+/* The code may be freed, and other texts be in the place of its own, before they are read; then it is in no frame of
+ * the thread any more. */
+static bool is_known(const struct sp_python *p, const struct sp_code *c, const struct sp_identity *identity)
+{
+	return c && !memcmp(&c->identity, identity, sizeof *identity) && (!c->made || c->made + 1 == p->read);
+}
+
+static bool check(struct sp_python *p, struct batch *b)
+{
+	struct iovec to[BATCH], from[BATCH];
+	if (!b->n)
+		return true;
+	for (size_t i = 0; i < b->n; i++) {
+		to[i] = (struct iovec){b->bytes[i], p->code_bytes};
+		from[i] = (struct iovec){(void *)(uintptr_t)b->seen[i]->code, p->code_bytes};
+	}
+	if (sp_target_read_many(p->t, to, from, b->n) != b->n)
+		return false;
+	for (size_t i = 0; i < b->n; i++) {
+		const struct sp_identity identity = identity_of(p, b->bytes[i]);
+		struct sp_code **slot = &p->codes.slots[slot_of(&p->codes, b->seen[i]->code)];
+		if (is_known(p, *slot, &identity)) {
+			(*slot)->made = 0;
+		} else {
+			const uint64_t code = b->seen[i]->code;
+			if (sp_object_is_code(p, identity.type) && is_internal(p, code, is_untraceable(p, b->bytes[i])))
+				return false;
+			struct sp_code *c = make(p, code, &identity, b->seen[i]->globals);
+			if (!c || is_internal(p, code, is_trampoline(c)))
+				return false;
+			p->codes.n += !*slot;
+			if (*slot && is_same(*slot, c))
+				(*slot)->made = 0;
+			else
+				*slot = c;
+		}
+		(*slot)->seen = p->read;
+		if (!make_room(&p->codes))
+			return false;
+	}
+	b->n = 0;
+	return true;
+}
+
+static int64_t offset_of(const struct sp_python *p, const struct sp_seen *s)
+{
+	if (p->version < 0x030a)
+		return (int32_t)s->instruction;
+	if (p->version < 0x030b)
+		return 2 * (int64_t)(int32_t)s->instruction;
+	return (int64_t)(s->instruction - (s->code + p->at.code_instructions));
+}
+
+int sp_codes_resolve(struct sp_python *p, const struct sp_seen *seen, size_t n, struct sp_python_frame *out)
+{
+	struct batch b;
+	b.n = 0;
+	if (!make_room(&p->codes))
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		struct sp_code *c = p->codes.slots[slot_of(&p->codes, seen[i].code)];
+		if (c && c->seen == p->read)
+			continue;
+		if (c)
+			c->seen = p->read; /* asked for */
+		b.seen[b.n++] = &seen[i];
+		if (b.n == BATCH && !check(p, &b))
+			return -EAGAIN;
+	}
+	if (!check(p, &b))
+		return -EAGAIN;
+	int made = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct sp_code *c = p->codes.slots[slot_of(&p->codes, seen[i].code)];
+		made |= c->made != 0;
+		out[i] = (struct sp_python_frame){
+		    .code = &c->is,
+		    .line = sp_line_at(c, offset_of(p, &seen[i])),
+		    .frame = seen[i].frame,
+		    .entry = seen[i].entry,
+		};
+	}
+	return made;
+}

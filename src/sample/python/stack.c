@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The stack of one thread, read while it runs.
+ *
+ * One call of the kernel copies the thread state, the memory that held the innermost frames the last time, and the
+ * thread state once more. Frames that the first and the last have in common did not move meanwhile; the innermost one
+ * alone may have come or gone between them. Other frames, of a deep stack or in memory that the last stack did not
+ * have, were read at another moment: they count when two reads in succession found them alike. What is not so is read
+ * again. */
+#include "sample/python/private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+enum {
+	TRIES = 8,
+	MOST_MEMOS = 512,
+	DATA_STACK_BLOCK = 4096, /* bytes that are copied at a time: frames lie side by side from 3.11 on, */
+	OBJECT_BLOCK = 512,      /* and each is an object of its own before */
+	FEW = 64,                /* frames that may be read one by one while a thread calls and returns */
+	STEPS_MORE = 256,        /* frames of the interpreter itself between those that are wanted */
+};
+/* `owner` of a frame from 3.12 on: this and above are those of C code */
+enum { OWNED_BY_C = 3 };
+
+/* The copies of one read. */
+struct shot {
+	struct sp_memo *memo;
+	char before[STATE_BYTES], after[STATE_BYTES];
+	uint64_t cframe_before, cframe_after; /* what the current frame is in 3.11 and 3.12 */
+	bool late;                            /* memory was read behind `after` */
+	size_t together;                      /* so many of the innermost frames were copied between the two */
+};
+
+static void forget_memos(struct sp_python *p)
+{
+	for (size_t i = 0; i < p->n_memos; i++) {
+		free(p->memos[i].blocks);
+		free(p->memos[i].apart);
+	}
+	p->n_memos = 0;
+}
+
+void sp_stacks_free(struct sp_python *p)
+{
+	forget_memos(p);
+	free(p->memos);
+	free(p->seen);
+	sp_snapshot_free(&p->snapshot);
+}
+
+static struct sp_memo *memo_of(struct sp_python *p, uint64_t state)
+{
+	for (size_t i = 0; i < p->n_memos; i++)
+		if (p->memos[i].state == state)
+			return &p->memos[i];
+	if (p->n_memos == MOST_MEMOS)
+		forget_memos(p); /* of threads that have ended, most of them */
+	if (!sp_grow(&p->memos, p->n_memos, &p->room_memos, sizeof *p->memos))
+		return NULL;
+	p->memos[p->n_memos] = (struct sp_memo){.state = state};
+	return &p->memos[p->n_memos++];
+}
+
+/* ---- copying ---- */
+
+/* By what was needed the last time. false: the thread state cannot be read. */
+static bool copy(struct sp_python *p, struct shot *s)
+{
+	const struct sp_memo *m = s->memo;
+	const uint64_t cframe = m->cframe + p->at.cframe_frame;
+	const struct sp_piece pieces[] = {{m->state, s->before, p->state_bytes},
+	                                  {cframe, &s->cframe_before, 8},
+	                                  {m->state, s->after, p->state_bytes},
+	                                  {cframe, &s->cframe_after, 8}};
+	const struct sp_piece states[] = {pieces[0], pieces[2]};
+	const bool both = m->cframe != 0;
+	const int got =
+	    sp_snapshot_copy(&p->snapshot, m->blocks, m->n_blocks, both ? pieces : states, both ? 4 : 2, both ? 2 : 1);
+	s->late = got < (both ? 4 : 2);
+	if (got <= 0)
+		return false;
+	if (p->at.cframe_frame != SP_NO_OFFSET) {
+		const uint64_t now = sp_u64(s->before, p->at.thread_frame);
+		if (now != m->cframe || got < 2) {
+			s->late = true;
+			if (!sp_target_read(p->t, now + p->at.cframe_frame, &s->cframe_before, 8))
+				return false;
+		}
+		s->memo->cframe = now;
+	}
+	return true;
+}
+
+static bool copy_after(struct sp_python *p, struct shot *s)
+{
+	return sp_target_read(p->t, s->memo->state, s->after, p->state_bytes) &&
+	       (p->at.cframe_frame == SP_NO_OFFSET ||
+	        sp_target_read(p->t, sp_u64(s->after, p->at.thread_frame) + p->at.cframe_frame, &s->cframe_after, 8));
+}
+
+/* So it will be the next time; no memory: then it will be less. */
+static void remember_blocks(struct sp_python *p, struct sp_memo *m)
+{
+	const size_t n = p->snapshot.n_needed;
+	if (n > m->room_blocks) {
+		uint64_t *more = realloc(m->blocks, 2 * n * sizeof *more);
+		if (more) {
+			m->blocks = more;
+			m->room_blocks = 2 * n;
+		}
+	}
+	m->n_blocks = sp_snapshot_needed(&p->snapshot, m->blocks, m->room_blocks);
+}
+
+/* The bytes of a frame; NULL: not there. */
+static const char *frame_at(struct sp_python *p, uint64_t at, char room[FRAME_BYTES], bool *together)
+{
+	return at & 7 ? NULL : sp_snapshot_at(&p->snapshot, at, p->frame_bytes, room, together);
+}
+
+/* ---- walking ---- */
+
+static uint64_t current_of(const struct sp_python *p, const char *state, uint64_t cframe)
+{
+	return p->at.cframe_frame == SP_NO_OFFSET ? sp_u64(state, p->at.thread_frame) : cframe;
+}
+
+/* One frame; false: it is the interpreter's own. */
+static bool take(const struct sp_python *p, const char *bytes, uint64_t at, struct sp_seen *out)
+{
+	out->frame = at;
+	out->code = sp_u64(bytes, p->at.frame_code) & ~UINT64_C(7); /* 3.14 has marks in the lowest bits */
+	out->globals = sp_u64(bytes, p->at.frame_globals);
+	if (p->version < 0x030b) {
+		out->instruction = sp_u32(bytes, p->at.frame_instruction);
+		out->entry = true;
+		return true;
+	}
+	out->instruction = sp_u64(bytes, p->at.frame_instruction);
+	out->entry = p->at.frame_entry != SP_NO_OFFSET && bytes[p->at.frame_entry];
+	return p->version < 0x030c ||
+	       ((unsigned char)bytes[p->at.frame_owner] < OWNED_BY_C && !sp_codes_is_internal(p, out->code));
+}
+
+/* Before 3.11 a frame is an object, and one that is not used lies in a list of such, linked as callers are. */
+static bool is_used(const struct sp_python *p, const char *frame)
+{
+	return p->version >= 0x030b || (int64_t)sp_u64(frame, 0) > 0; /* ob_refcnt */
+}
+
+/* The frames from one on outwards, room of them at most and one more: how many, or -EAGAIN. *end: the last one's
+ * address, when none is missing. */
+static int walk(struct sp_python *p, struct shot *s, uint64_t frame, size_t room, uint64_t *end)
+{
+	char bytes[FRAME_BYTES];
+	size_t n = 0, steps = 0;
+	bool together = true;
+	*end = 0;
+	s->together = 0;
+	for (uint64_t next; frame; frame = next) {
+		const char *f = frame_at(p, frame, bytes, &together);
+		struct sp_seen *seen = &p->seen[n];
+		if (!f || !is_used(p, f) || ++steps > 2 * room + STEPS_MORE)
+			return -EAGAIN;
+		next = sp_u64(f, p->at.frame_previous);
+		if (!take(p, f, frame, seen)) {
+			if (n && !sp_codes_is_internal(p, seen->code))
+				p->seen[n - 1].entry = true;
+		} else if (n++ == room) {
+			return (int)n;
+		}
+		*end = frame;
+		if (together)
+			s->together = n;
+	}
+	return (int)n;
+}
+
+/* May the frames have been of one moment? `later` is the innermost one behind the copy. */
+static bool holds(struct sp_python *p, uint64_t first, uint64_t later, int n)
+{
+	char bytes[FRAME_BYTES];
+	bool together;
+	if (later == first)
+		return true;
+	/* it returned, to its caller */
+	for (int i = 0; i < n && i < 2; i++)
+		if (p->seen[i].frame == later)
+			return true;
+	/* or it called */
+	for (int i = 0; i < 2 && later; i++) {
+		const char *f = frame_at(p, later, bytes, &together);
+		later = f ? sp_u64(f, p->at.frame_previous) : 0;
+		if (later == first)
+			return true;
+	}
+	return !n && !later;
+}
+
+/* Were the outer frames of n, which were not copied together with the thread state, found by the last read, too? A
+ * frame has the same place there, counted from the outermost one. Remembers them if not. */
+static bool found_twice(struct sp_python *p, struct shot *s, size_t n)
+{
+	struct sp_memo *m = s->memo;
+	const size_t apart = n - s->together;
+	size_t same = 0;
+	while (same < apart && same < m->n_apart) {
+		const struct sp_seen *one = &p->seen[n - 1 - same], *other = &m->apart[same];
+		if (one->frame != other->frame || one->code != other->code || one->instruction != other->instruction)
+			break;
+		same++;
+	}
+	if (same == apart)
+		return true;
+	/* all of them: the ones that are inner now may be among the outer ones of the next read */
+	if (n > m->room_apart) {
+		struct sp_seen *more = realloc(m->apart, 2 * n * sizeof *more);
+		if (!more)
+			return false;
+		m->apart = more;
+		m->room_apart = 2 * n;
+	}
+	for (size_t i = 0; i < n; i++)
+		m->apart[i] = p->seen[n - 1 - i];
+	m->n_apart = n;
+	return false;
+}
+
+/* What the thread state and all frames tell once; as sp_python_stack(). */
+static int try_stack(struct sp_python *p, struct shot *s, size_t room, bool last)
+{
+	if (!copy(p, s))
+		return sp_target_alive(p->t) ? -EAGAIN : -ESRCH;
+	uint64_t first = current_of(p, s->before, s->cframe_before), end;
+	int n = walk(p, s, first, room, &end);
+	if (n < 0)
+		return n;
+	const bool all = p->snapshot.n == p->snapshot.together && !s->late;
+	remember_blocks(p, s->memo);
+	if (!all && !copy_after(p, s))
+		return -EAGAIN;
+	if (!holds(p, first, current_of(p, s->after, s->cframe_after), n))
+		return -EAGAIN;
+	if ((size_t)n > room)
+		return n; /* the caller comes back with more */
+	if (s->together < (size_t)n && !found_twice(p, s, (size_t)n) && !(last && (size_t)n <= FEW))
+		return -EAGAIN;
+	/* a frame that is taken apart has no caller any more: another outermost one has to be seen twice */
+	if (end != s->memo->root) {
+		s->memo->root = end;
+		if (!last)
+			return -EAGAIN;
+	}
+	return n;
+}
+
+static bool have_room(struct sp_python *p, size_t room)
+{
+	p->snapshot.target = p->t;
+	p->snapshot.block = p->version < 0x030b ? OBJECT_BLOCK : DATA_STACK_BLOCK;
+	if (room + 1 <= p->room_seen)
+		return true;
+	struct sp_seen *more = realloc(p->seen, (room + 1) * sizeof *more);
+	if (!more)
+		return false;
+	p->seen = more;
+	p->room_seen = room + 1;
+	return true;
+}
+
+int sp_python_stack(struct sp_python *p, const struct sp_python_thread *thread, struct sp_python_frame *out,
+                    size_t room)
+{
+	struct shot s;
+	int n = -EAGAIN;
+	if (!have_room(p, room) || !(s.memo = memo_of(p, thread->state)))
+		return -ENOMEM;
+	for (int i = 0; i < TRIES && n == -EAGAIN; i++) {
+		p->read++;
+		n = try_stack(p, &s, room, i == TRIES - 1);
+		if (n < 0)
+			continue;
+		int r = sp_codes_resolve(p, p->seen, (size_t)n < room ? (size_t)n : room, out);
+		n = r < 0 ? r : r > 0 && i + 1 < TRIES ? -EAGAIN : n;
+	}
+	return n;
+}

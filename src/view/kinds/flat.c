@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "model/report/walk.h"
+#include "view/select.h"
+
+static const double S = 1e-9;
+
+struct flat {
+	const struct sp_selected *s;
+	struct sp_numbers *regions; /* owned */
+	struct sp_numbers *base;    /* owned; of the base, without `each`; NULL: none */
+	bool *has;                  /* owned; of each region: some path of it has a row */
+	uint32_t *order;            /* owned; the regions that ran */
+	size_t n;
+};
+
+static int sum_paths(struct flat *f)
+{
+	const struct sp_model *m = f->s->m;
+	uint32_t i;
+
+	for (i = 1; i < m->n_paths; i++)
+		f->has[m->paths[i].region] |= sp_selected_has(f->s, i);
+	if (f->base && sp_numbers_regions(m, f->s->base, NULL, f->base))
+		return -1;
+	return sp_numbers_regions(m, f->s->values, f->s->each, f->regions);
+}
+
+static double time_of(const struct flat *f, uint32_t region)
+{
+	const double excl = f->regions[region].v.excl;
+
+	return f->base ? fmax(excl, f->base[region].v.excl) : excl;
+}
+
+static int by_time(const void *a, const void *b, void *flat)
+{
+	const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const double p = time_of(flat, i), q = time_of(flat, k);
+
+	if (p != q)
+		return p > q ? -1 : 1;
+	return i < k ? -1 : i > k;
+}
+
+static int sum(struct flat *f, const struct sp_selected *s, uint32_t limit)
+{
+	uint32_t i;
+
+	*f = (struct flat){.s = s};
+	f->regions = calloc(s->m->n_regions, sizeof(*f->regions));
+	f->order = malloc((s->m->n_regions + 1) * sizeof(*f->order));
+	if (s->base)
+		f->base = calloc(s->m->n_regions, sizeof(*f->base));
+	f->has = calloc(s->m->n_regions, sizeof(*f->has));
+	if (!f->regions || !f->order || !f->has || (s->base && !f->base) || sum_paths(f))
+		return -1;
+	for (i = 1; i < s->m->n_regions; i++)
+		if (f->has[i])
+			f->order[f->n++] = i;
+	qsort_r(f->order, f->n, sizeof(*f->order), by_time, f);
+	if (limit && f->n > limit)
+		f->n = limit;
+	return 0;
+}
+
+enum { VISITS, INCL, EXCL, MEAN, MIN, MAX, STD, RESUMED, COLUMNS };
+
+static int put_times(const struct flat *f, struct sp_columns *out)
+{
+	static const char *const names[COLUMNS] = {"visits", "incl", "excl", "mean", "min", "max", "std", "resumed"};
+	const int n = f->s->resumed ? COLUMNS : RESUMED;
+	uint32_t *region = sp_columns_room(out, "region", SP_COLUMN_U32, f->n);
+	double *to[COLUMNS];
+	size_t i;
+	int k;
+
+	for (k = 0; k < n; k++)
+		to[k] = sp_columns_room(out, names[k], SP_COLUMN_F64, f->n);
+	if (sp_columns_failed(out))
+		return -1;
+	for (i = 0; i < f->n; i++) {
+		const struct sp_numbers *x = &f->regions[f->order[i]];
+
+		region[i] = f->order[i];
+		to[VISITS][i] = (double)x->v.visits;
+		to[INCL][i] = x->v.incl * S;
+		to[EXCL][i] = x->v.excl * S;
+		to[MEAN][i] = sp_numbers_mean(x) * S;
+		to[MIN][i] = x->v.min * S;
+		to[MAX][i] = x->v.max * S;
+		to[STD][i] = sp_numbers_std(x) * S;
+		if (n == COLUMNS)
+			to[RESUMED][i] = (double)x->v.resumed;
+	}
+	return 0;
+}
+
+static int put_base(const struct flat *f, struct sp_columns *out)
+{
+	double *visits, *incl, *excl;
+	size_t i;
+
+	if (!f->base)
+		return 0;
+	visits = sp_columns_room(out, "base_visits", SP_COLUMN_F64, f->n);
+	incl = sp_columns_room(out, "base_incl", SP_COLUMN_F64, f->n);
+	excl = sp_columns_room(out, "base_excl", SP_COLUMN_F64, f->n);
+	if (sp_columns_failed(out))
+		return -1;
+	for (i = 0; i < f->n; i++) {
+		visits[i] = (double)f->base[f->order[i]].v.visits;
+		incl[i] = f->base[f->order[i]].v.incl * S;
+		excl[i] = f->base[f->order[i]].v.excl * S;
+	}
+	return 0;
+}
+
+double *sp_view_metric(struct sp_columns *out, const struct sp_metric *x, const char *which, size_t n)
+{
+	char *name;
+	double *p;
+
+	if (asprintf(&name, "metric:%s:%s", x->name.p, which) < 0)
+		return NULL;
+	p = sp_columns_room(out, name, SP_COLUMN_F64, n);
+	free(name);
+	return p;
+}
+
+/* Of one metric; each region's recursion counts once. */
+static int put_metric(const struct flat *f, size_t metric, const struct sp_counted *paths, const bool *outermost,
+                      struct sp_counted *regions, struct sp_columns *out)
+{
+	const struct sp_model *m = f->s->own;
+	double *incl = sp_view_metric(out, &m->metrics[metric], "incl", f->n);
+	double *excl = sp_view_metric(out, &m->metrics[metric], "excl", f->n);
+	size_t i;
+
+	if (!incl || !excl)
+		return -1;
+	for (i = 0; i < m->n_regions; i++)
+		regions[i] = (struct sp_counted){0, 0};
+	for (i = 1; i < m->n_paths; i++) {
+		const struct sp_counted *from = &paths[i * m->n_metrics + metric];
+		struct sp_counted *to = &regions[m->paths[i].region];
+
+		to->excl += from->excl;
+		if (outermost[i])
+			to->incl += from->incl;
+	}
+	for (i = 0; i < f->n; i++) {
+		const bool own = f->order[i] < m->n_regions; /* the base's are not shown */
+
+		incl[i] = own ? regions[f->order[i]].incl : 0;
+		excl[i] = own ? regions[f->order[i]].excl : 0;
+	}
+	return 0;
+}
+
+static int put_metrics(const struct flat *f, const struct sp_viewed *v, const struct sp_view_query *q,
+                       struct sp_columns *out, struct sp_err *e)
+{
+	const struct sp_model *m = f->s->own;
+	struct sp_counted *paths, *regions;
+	bool *outermost;
+	size_t k;
+	int rc;
+
+	if (!m->n_metrics)
+		return 0;
+	rc = sp_selected_metrics(f->s, v, q, &paths, e);
+	outermost = sp_paths_outermost(m);
+	regions = malloc(m->n_regions * sizeof(*regions));
+	if (rc == 0 && (!outermost || !regions))
+		rc = sp_fail(e, ENOMEM, "not enough memory");
+	for (k = 0; k < m->n_metrics && rc == 0; k++)
+		if (sp_selected_counts(f->s, &m->metrics[k]) && put_metric(f, k, paths, outermost, regions, out))
+			rc = sp_fail(e, ENOMEM, "not enough memory");
+	sp_selected_unranged(f->s, out);
+	free(paths);
+	free(outermost);
+	free(regions);
+	return rc;
+}
+
+int sp_view_flat(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
+{
+	struct sp_selected s;
+	struct flat f = {.n = 0};
+	int rc = sp_select(&s, v, q, e);
+
+	if (rc == 0) {
+		sp_selected_meta(&s, out);
+		rc = sum(&f, &s, q->limit) || put_times(&f, out) || put_base(&f, out)
+		         ? sp_fail(e, ENOMEM, "not enough memory")
+		         : put_metrics(&f, v, q, out, e);
+	}
+	free(f.regions);
+	free(f.base);
+	free(f.order);
+	free(f.has);
+	sp_selected_close(&s);
+	return rc;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The call tree folded into functions and calls between them, for formats that know no call paths. */
+#ifndef SP_WRITE_PROFILE_GRAPH_H
+#define SP_WRITE_PROFILE_GRAPH_H
+
+#include "base/arena.h"
+#include "write/common/writer.h"
+
+/* What a format tells functions apart by. */
+struct sp_graph_key {
+	struct sp_str file, name;
+	uint32_t line;
+};
+
+/* Calls are visits, and resumptions where the format counts them. Primitive calls and total time leave out what happens
+ * below the same function (of a node) or the same call (of an edge) further up in the same stack. */
+struct sp_graph_sum {
+	uint64_t calls, primitive;
+	double own, total; /* ns */
+};
+
+struct sp_graph_node {
+	struct sp_graph_key key;
+	uint32_t region; /* the first with that key */
+	struct sp_graph_sum sum;
+	uint32_t callers, callees; /* first edges, SP_NONE: none */
+	uint32_t open;             /* while the tree is walked: how often on the stack */
+	bool seen;                 /* has time or calls, or calls something that has */
+};
+
+struct sp_graph_edge {
+	uint32_t caller, callee;
+	uint32_t next_caller, next_callee; /* in the lists of the callee's callers and the caller's callees */
+	uint32_t open;
+	struct sp_graph_sum sum;
+	double outer; /* ns of the calls that found the callee nowhere in the stack */
+};
+
+struct sp_graph {
+	struct sp_arena arena;
+	/* In the arena; some are not seen. Node 0 calls what nothing else calls; it is no function, has no key and no
+	 * numbers. */
+	struct sp_graph_node *nodes;
+	size_t n_nodes;
+	struct sp_graph_edge *edges; /* owned */
+	size_t n_edges;
+};
+
+typedef struct sp_graph_key sp_graph_key_fn(const struct sp_region *r);
+
+/* values: of each path. resumed: count resumptions as calls. */
+int sp_graph_open(struct sp_graph *g, const struct sp_model *m, const struct sp_value *values, bool resumed,
+                  sp_graph_key_fn *key, const struct sp_write_options *o, struct sp_err *e);
+void sp_graph_close(struct sp_graph *g);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a function is called in cProfile's world. */
+#ifndef SP_WRITE_PROFILE_PSTATS_H
+#define SP_WRITE_PROFILE_PSTATS_H
+
+#include "write/profile/graph.h"
+
+/* (file, first line, name); ("~", 0, name) for what has no place. */
+struct sp_graph_key sp_pstats_key(const struct sp_region *r);
+
+#endif

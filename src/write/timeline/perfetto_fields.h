@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The numbers of Perfetto's fields that perfetto.c writes, by messages.
+ * https://perfetto.dev/docs/reference/trace-packet-proto */
+#ifndef SP_WRITE_TIMELINE_PERFETTO_FIELDS_H
+#define SP_WRITE_TIMELINE_PERFETTO_FIELDS_H
+
+enum trace { TRACE_PACKET = 1 };
+enum packet {
+	PACKET_CLOCK_SNAPSHOT = 6,
+	PACKET_TIMESTAMP = 8,
+	PACKET_SEQUENCE = 10,
+	PACKET_EVENT = 11,
+	PACKET_INTERNED = 12,
+	PACKET_FLAGS = 13,
+	PACKET_CLOCK = 58,
+	PACKET_DEFAULTS = 59,
+	PACKET_TRACK = 60,
+	PACKET_FIRST = 87
+};
+enum flags { FLAGS_CLEARED = 1, FLAGS_NEEDS = 2 };
+enum snapshot { SNAPSHOT_CLOCK = 1, SNAPSHOT_PRIMARY = 2, CLOCK_ID = 1, CLOCK_TIME = 2, CLOCK_INCREMENTAL = 3 };
+enum clock { CLOCK_REALTIME_NS = 1, CLOCK_OF_SEQUENCE = 64 };
+enum defaults { DEFAULTS_EVENT = 11, DEFAULTS_TRACK = 11 };
+enum interned {
+	INTERNED_CATEGORY = 1,
+	INTERNED_NAME = 2,
+	INTERNED_NOTE = 3,
+	INTERNED_PLACE = 4,
+	INTERNED_VALUE = 29,
+	INTERNED_ID = 1,
+	INTERNED_TEXT = 2,
+	PLACE_FUNCTION = 3,
+	PLACE_LINE = 4
+};
+enum event {
+	EVENT_CATEGORY = 3,
+	EVENT_NOTE = 4,
+	EVENT_TYPE = 9,
+	EVENT_NAME = 10,
+	EVENT_TRACK = 11,
+	EVENT_COUNT = 44,
+	EVENT_PLACE = 34,
+	EVENT_FLOW = 47,
+	EVENT_LAST_FLOW = 48
+};
+enum type { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
+enum note { NOTE_NAME_ID = 1, NOTE_UINT = 3, NOTE_INT = 4, NOTE_TEXT_ID = 17 };
+enum track { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4, TRACK_PARENT = 5, TRACK_COUNTER = 8 };
+enum process { PROCESS_PID = 1, PROCESS_WORD = 2, PROCESS_NAME = 6, PROCESS_LABEL = 8 };
+enum thread { THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5 };
+enum counter { COUNTER_UNIT = 3, COUNTER_UNIT_NAME = 6, UNIT_BYTES = 3 };
+
+#endif
