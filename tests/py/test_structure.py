@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The walls of the house: who includes whom, what the hot path may call, how long a file and a function may be."""
+"""The structure of the tree: who includes whom, what the hot path may call, how long a file and a function may be."""
 
 import ast
 import os
@@ -12,26 +12,10 @@ import pytest
 from conftest import ROOT
 
 SRC = ROOT / "src"
-# what a room may include beside itself
-ROOMS = {
-    "base": set(),
-    "record": {"base", "format/format.h", "format/checksum.h"},
-    "hook": {"base", "record", "format/format.h", "spartito.h"},
-    "sample": {"base", "record", "format/format.h"},
-    "preload": {"wrap", "base/compiler.h", "record/adapter.h", "format/format.h"},
-    "heap": {"base/compiler.h", "record/heap/heap.h", "format/format.h"},
-    "clib": {"wrap", "base/compiler.h", "record/waits/clib.h", "format/format.h"},
-    "wrap": {"base/compiler.h"},
-    "native": {"record/adapter.h"},
-    "mpi": {"base/compiler.h", "base/dynamic.h", "record/adapter.h", "format/format.h", "model/merge/merge.h"},
-    "raw": {"base"},
-    "model": {"base", "raw"},
-    "write": {"base", "model"},
-    "view": {"base", "model"},
-    "analyse": {"base", "model", "view", "write", "reader/compress.h", "reader/running.h"},
-}
-PYTHON_ROOMS = {"hook", "analyse"}
-DOORS = {"sample/control/module.c", "sample/control/run.c", "sample/control/run.h"}
+# Only extension modules see Python.h.
+PYTHON_FOLDERS = ("hook", "analyse")
+PYTHON_FILES = {"sample/control/module.c", "sample/control/run.c", "sample/control/run.h"}
+MOST_SOURCES, MOST_TESTS = 25, 40
 SOURCES = sorted([*SRC.rglob("*.[ch]"), *(ROOT / "include").rglob("*.h")])
 # What the files that run for each event may call, beside Spartito's own functions and the interpreter. Nothing here
 # allocates, locks, prints or sets errno for an event; the pthread functions say once for a thread where its C stack ends.
@@ -41,30 +25,63 @@ ALLOWED = re.compile(r"^(sp_\w+|_?Py\w+|_GLOBAL_OFFSET_TABLE_|__tls_get_addr|mem
 LONGEST_FILE, LONGEST_FUNCTION = 600, 60
 
 
-def room(path):
-    return path.relative_to(SRC).parts[0]
+def folders():
+    """What each folder of src/ may include beside itself: the table of docs/architecture.md. Names end in .h for one header; a folder's name
+    stands for the headers that lie in it, not for those of folders in it."""
+    rows = re.findall(r"^\| `src/([\w/]+)` \|.*\| (.+?) \|$", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"), re.MULTILINE)
+    return {name: set() if may == "–" else {item.strip("` ") for item in may.split(",")} for name, may in rows}
+
+
+FOLDERS = folders()
 
 
 def included(path):
     return re.findall(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', path.read_text(encoding="utf-8"), re.MULTILINE)
 
 
-@pytest.mark.parametrize("path", [p for p in SOURCES if SRC in p.parents], ids=lambda p: str(p.relative_to(SRC)))
-def test_includes_go_one_way(path):
-    allowed = ROOMS[room(path)]
-    for name in included(path):
-        if name in ("Python.h", "structmember.h", "frameobject.h") or name.startswith(("internal/pycore", "cpython/")):
-            inside = room(path) in PYTHON_ROOMS or str(path.relative_to(SRC)) in DOORS
-            assert inside, f"{name} outside {PYTHON_ROOMS}"
-        first = name.split("/")[0]
-        if (SRC / first).is_dir() and "/" in name:
-            assert first == room(path) or first in allowed or name in allowed, f"{room(path)} must not include {name}"
-        elif (ROOT / "include" / name).exists():
-            assert name in allowed, f"{room(path)} must not include {name}"
+@pytest.mark.parametrize("folder", sorted({str(p.parent.relative_to(SRC)) for p in SOURCES if SRC in p.parents}))
+def test_includes_go_one_way(folder):
+    allowed = FOLDERS[folder]
+    for path in sorted((SRC / folder).glob("*.[ch]")):
+        for name in included(path):
+            if name in ("Python.h", "structmember.h", "frameobject.h") or name.startswith(("internal/pycore", "cpython/")):
+                inside = folder.split("/")[0] in PYTHON_FOLDERS or str(path.relative_to(SRC)) in PYTHON_FILES
+                assert inside, f"{path}: {name} outside {PYTHON_FOLDERS}"
+            if (SRC / name).is_file():
+                place = os.path.dirname(name)
+                assert place == folder or place in allowed or name in allowed, f"{path} must not include {name}"
+            elif (ROOT / "include" / name).exists():
+                assert name in allowed, f"{path} must not include {name}"
 
 
-def test_every_room_is_known():
-    assert {p.name for p in SRC.iterdir() if p.is_dir()} <= set(ROOMS)
+def circle(edges):
+    """The names along a circle of a graph, given as {name: names}; empty without one."""
+    done, way = set(), []
+
+    def visit(name):
+        if name in way:
+            return [*way[way.index(name):], name]
+        if name in done:
+            return []
+        way.append(name)
+        found = next(filter(None, map(visit, sorted(edges.get(name, ())))), [])
+        way.pop()
+        done.add(name)
+        return found
+
+    return next(filter(None, map(visit, sorted(edges))), [])
+
+
+def test_no_circle_of_folders_or_headers():
+    assert not circle({name: {os.path.dirname(m) if m.endswith(".h") else m for m in may} - {name} for name, may in FOLDERS.items()})
+    headers = {str(p.relative_to(SRC)): set(included(p)) for p in SOURCES if p.suffix == ".h" and SRC in p.parents}
+    assert len(headers) > 50 and not circle(headers)
+
+
+def test_a_folder_can_be_overlooked():
+    for folder in [SRC, *(p for p in SRC.rglob("*") if p.is_dir())]:
+        sources = [p for p in folder.iterdir() if p.suffix in (".c", ".h")]
+        assert len(sources) <= MOST_SOURCES, folder
 
 
 @pytest.mark.parametrize("source", HOT)
