@@ -145,7 +145,8 @@ struct sp_thread {
 	struct sp_raw_node *root;
 	struct sp_raw_node *node_next, *node_end;
 	struct sp_raw_chunk *node_chunk, *ev_chunk, *stack_chunk;
-	struct sp_path_entry *table; /* owned; open-addressed, by (parent, region): children of nodes with two or more */
+	struct sp_path_entry
+	    *table; /* owned; open-addressed, by (parent, region): children of nodes with two or more */
 	struct sp_raw_node *collapsed;
 	uint32_t table_mask, table_used;
 	uint32_t node_chunks, ev_chunks;

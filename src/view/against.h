@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An experiment beside another one, its base: which functions and call paths both have (model/compare/compare.h), and what to
- * choose of the base where a part of the experiment is chosen. */
+/* An experiment beside another one, its base: which functions and call paths both have (model/compare/compare.h), and
+ * what to choose of the base where a part of the experiment is chosen. */
 #ifndef SP_VIEW_AGAINST_H
 #define SP_VIEW_AGAINST_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A raw file that its process still writes, read by who looks at that process (format/FORMAT.md): nothing of it is mapped,
- * and all may be torn. */
+/* A raw file that its process still writes, read by who looks at that process (format/FORMAT.md): nothing of it is
+ * mapped, and all may be torn. */
 #ifndef SP_SAMPLE_CONTROL_DEFINITIONS_H
 #define SP_SAMPLE_CONTROL_DEFINITIONS_H
 
