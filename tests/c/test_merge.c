@@ -11,6 +11,7 @@
 #include "check.h"
 #include "model/merge/image.h"
 #include "model/merge/merge.h"
+#include "model/merge/merge_file.h"
 #include "scratch.h"
 
 /* ---- ranks that are threads ---- */
@@ -559,6 +560,34 @@ static void test_several(void)
 	compare(dir);
 }
 
+/* Writers that begin while others do do not take each other's files for ones left behind. */
+static void test_creators(void)
+{
+	enum { WRITERS = 4, FILES = 1000 };
+	char dir[160];
+	struct sp_err e;
+	pid_t pid[WRITERS];
+	int i, k, status;
+
+	strcpy(dir, made());
+	for (i = 0; i < WRITERS; i++) {
+		pid[i] = fork();
+		for (k = 0; pid[i] == 0 && k < FILES; k++) {
+			struct sp_merge_file f;
+			struct stat st;
+
+			if (sp_merge_file_create(&f, dir, "merged", &e) != 0 || fstat(f.fd, &st) != 0 ||
+			    st.st_nlink != 1)
+				_exit(1);
+			sp_merge_file_close(&f, dir, true);
+		}
+		if (pid[i] == 0)
+			_exit(0);
+	}
+	for (i = 0; i < WRITERS; i++)
+		CHECK(waitpid(pid[i], &status, 0) == pid[i] && status == 0);
+}
+
 int main(void)
 {
 	test_experiments();
@@ -568,5 +597,6 @@ int main(void)
 	test_refused();
 	test_interrupted();
 	test_several();
+	test_creators();
 	return check_failures != 0;
 }

@@ -43,6 +43,26 @@ static void remove_left(const char *dir, const char *as)
 		closedir(d);
 }
 
+/* A new file, locked so that no other writer takes it for one left behind. One that did so before it was locked has
+ * removed it: then it has no name any more, and the next one is made. */
+static int create_locked(char *path, const char *dir, const char *as)
+{
+	struct stat st;
+	int fd;
+
+	for (;;) {
+		snprintf(path, MOST, "%s/%s.XXXXXX", dir, as);
+		fd = mkostemp(path, O_CLOEXEC);
+		if (fd < 0)
+			return -1;
+		while (flock(fd, LOCK_SH) != 0 && errno == EINTR)
+			;
+		if (fstat(fd, &st) != 0 || st.st_nlink > 0)
+			return fd;
+		close(fd);
+	}
+}
+
 int sp_merge_file_create(struct sp_merge_file *f, const char *dir, const char *as, struct sp_err *e)
 {
 	char path[MOST];
@@ -50,13 +70,10 @@ int sp_merge_file_create(struct sp_merge_file *f, const char *dir, const char *a
 
 	f->as = as;
 	remove_left(dir, as);
-	snprintf(path, sizeof(path), "%s/%s.XXXXXX", dir, as);
-	f->fd = mkostemp(path, O_CLOEXEC);
+	f->fd = create_locked(path, dir, as);
 	if (f->fd < 0)
 		return sp_fail(e, errno, "%s cannot be written: %s", as, strerror(errno));
 	snprintf(f->name, sizeof(f->name), "%s", path + strlen(dir) + 1);
-	/* so that no other writer takes it for one left behind */
-	flock(f->fd, LOCK_SH | LOCK_NB);
 	/* who may read and write the directory may the file */
 	if (stat(dir, &st) == 0)
 		fchmod(f->fd, st.st_mode & 0666);
