@@ -16,7 +16,7 @@ if [ ! -d build-ubsan ]; then
 	meson setup build-ubsan -Db_lundef=false -Dbuildtype=debugoptimized -Dauto_features=disabled -Dwheel=true \
 		"-Dc_args=-fsanitize=undefined -fsanitize-undefined-trap-on-error" >/dev/null
 fi
-ninja -C build-ubsan src/spartito_heap.so >/dev/null
+ninja -C build-ubsan src/inject/spartito_heap.so >/dev/null
 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 ASAN_OPTIONS=detect_leaks=1 meson test -C build-asan --suite c --print-errorlogs
 
 # The installed package with the libraries of the sanitizer builds in place of the optimised ones.
@@ -28,7 +28,7 @@ cp -r "$site" "$work/site/spartito"
 for name in '_measure*' '_analyse*' '_sample*' spartito_waits spartito_preload; do
 	find build-asan -name "$name.so" -exec cp {} "$work/site/spartito/" \;
 done
-cp build-ubsan/src/spartito_heap.so "$work/site/spartito/"
+cp build-ubsan/src/inject/spartito_heap.so "$work/site/spartito/"
 asan=$(${CC:-cc} -print-file-name=libasan.so)
 SANITIZED_SITE=$work/site SANITIZED_ASAN=$asan "$bin/python" -m pytest -q -n "$(nproc)" -p no:cacheprovider -o pythonpath=tests/py tests/sanitize/test_sanitized.py
 
