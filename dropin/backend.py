@@ -18,7 +18,7 @@ import zipfile
 NAME, VERSION = "spartito-dropin", "0.1.0"
 REQUIRES = ("spartito>=0.1.0",)
 MODULES = ("scorep", "scorep_jupyter", "omnitrace")
-SCRIPTS = {"omnitrace-python": "spartito.omnitrace.command"}  # what is called there is script()
+SCRIPTS = {"omnitrace-python": "spartito.compat.omnitrace.command"}  # what is called there is script()
 SPARE = ("line_profiler", "kernprof")  # only where both are missing
 COMMAND = "kernprof"  # of these
 HERE = os.path.dirname(os.path.abspath(__file__))

@@ -14,7 +14,7 @@ package.__path__ = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "sp
 sys.modules["spartito"] = package
 sys.dont_write_bytecode = True
 
-from spartito import options, shells  # noqa: E402
+from spartito.options import shells, table  # noqa: E402
 
 
 def markdown() -> str:
@@ -24,11 +24,11 @@ def markdown() -> str:
         "Made by `make docs` from the table that `--help` is made from.",
         "",
         "```",
-        options.overview().rstrip(),
+        table.overview().rstrip(),
         "```",
     ]
-    for verb in options.VERBS:
-        parts += ["", f"## spartito {verb.name}", "", "```", options.help_text(verb, 110).rstrip(), "```"]
+    for verb in table.VERBS:
+        parts += ["", f"## spartito {verb.name}", "", "```", table.help_text(verb, 110).rstrip(), "```"]
     return "\n".join(parts)
 
 

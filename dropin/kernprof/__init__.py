@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from cProfile import Profile
 
-from spartito.kernprof.alone import Wrapping
-from spartito.kernprof.command import main
+from spartito.compat.kernprof.alone import Wrapping
+from spartito.compat.kernprof.command import main
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,6 +4,6 @@
 import sys
 
 if __name__ == "__main__":
-    from spartito.kernprof.command import main
+    from spartito.compat.kernprof.command import main
 
     sys.exit(main())

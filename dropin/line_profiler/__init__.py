@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import os
 
-from spartito.kernprof import alone, inside
-from spartito.kernprof.alone import GlobalProfiler
+from spartito.compat.kernprof import alone, inside
+from spartito.compat.kernprof.alone import GlobalProfiler
 
 from line_profiler.line_profiler import LineStats, load_stats, show_func, show_text
 

@@ -4,6 +4,6 @@
 import sys
 
 if __name__ == "__main__":
-    from spartito.kernprof.stats import main
+    from spartito.compat.kernprof.stats import main
 
     sys.exit(main(sys.argv[1:]))

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from spartito.kernprof.alone import LineProfiler, show_func, show_text
-from spartito.kernprof.stats import LineStats, load_stats
+from spartito.compat.kernprof.alone import LineProfiler
+from spartito.compat.kernprof.stats import LineStats, load_stats, show_func, show_text
 
 __version__ = "5.1.0"
 LineStats.__module__ = __name__  # so that what is pickled here is read by line_profiler

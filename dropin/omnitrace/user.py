@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Regions in the program's code, and switching functions on and off."""
 
-from spartito.omnitrace.user import (
+from spartito.compat.omnitrace.user import (
     Region,
     finalize,
     initialize,

@@ -34,6 +34,6 @@ def register() -> None:
     """Record functions from here on. Without a measured run this process begins one, as the variables SCOREP_* say, and
     the experiment directory is complete at its end.
     ValueError: a variable cannot be read; OSError: the directory cannot be made."""
-    from spartito.scorep.inside import register
+    from spartito.compat.scorep.inside import register
 
     register()

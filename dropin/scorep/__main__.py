@@ -20,6 +20,6 @@ def main(argv: object = None) -> "NoReturn":
 
 
 if __name__ == "__main__":
-    from spartito.scorep import command
+    from spartito.compat.scorep import command
 
     sys.exit(command.main(sys.argv[1:]))

@@ -182,13 +182,13 @@ def disable_recording() -> None:
 def force_finalize() -> None:
     """Ends the measurement of this process; its experiment directory is complete when this returns. What follows is not
     recorded. A second call does nothing."""
-    from spartito.scorep.inside import finalize
+    from spartito.compat.scorep.inside import finalize
 
     finalize()
 
 
 def reregister_exit_handler() -> None:
     """Lets the end of the measurement be the first that is done at the end of the program."""
-    from spartito.scorep.inside import exit_first
+    from spartito.compat.scorep.inside import exit_first
 
     exit_first()

@@ -5,7 +5,7 @@ import sys
 
 
 def main() -> int:
-    from spartito.scorep.kernel.install import main
+    from spartito.compat.scorep.kernel.install import main
 
     return main()
 

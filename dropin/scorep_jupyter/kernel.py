@@ -2,6 +2,6 @@
 """`python -m scorep_jupyter.kernel -f CONNECTION_FILE`: what kernelspecs of the Score-P kernel start."""
 
 if __name__ == "__main__":
-    from spartito.scorep.kernel.__main__ import main
+    from spartito.compat.scorep.kernel.__main__ import main
 
     main()

@@ -11,6 +11,6 @@ if sys.path and sys.argv and sys.argv[0].endswith("__main__.py"):
     except OSError:
         pass
 
-from spartito.cli import main
+from spartito.cli.main import main
 
 sys.exit(main())

@@ -43,7 +43,7 @@ def before() -> None:
     if sep and parent == str(os.getppid()):
         _find_dropins()
         try:
-            from spartito.scorep import loaded
+            from spartito.compat.scorep import loaded
 
             loaded.load(directory)
         except Exception:
@@ -59,15 +59,15 @@ def _find_dropins() -> None:
 def begin() -> None:
     _find_dropins()
     if "SPARTITO_KERNPROF" in os.environ or "SPARTITO_KERNPROF_SETUP" in os.environ:
-        from spartito.kernprof import inside
+        from spartito.compat.kernprof import inside
 
         inside.begin()
     parent, sep, file = os.environ.get("SPARTITO_INSTRUMENTER_FILE", "").partition(":")
     if sep and parent == str(os.getppid()):
         del os.environ["SPARTITO_INSTRUMENTER_FILE"]
-        from spartito.ahead import arm
+        from spartito.run.ahead import arm
 
         arm(lambda: run_file(file))
     lines = os.environ.get("SPARTITO_OMNITRACE_CONFIG", "").split("\n")
     if any(line.startswith(("builtin=", "setup=")) for line in lines):
-        import spartito.omnitrace.inside  # noqa: F401
+        import spartito.compat.omnitrace.prepare  # noqa: F401

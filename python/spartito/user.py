@@ -10,10 +10,10 @@ from keyword import iskeyword
 from types import FunctionType, MethodType, coroutine
 
 from spartito import _measure
+from spartito.base.messages import Refused
+from spartito.experiment.rundir import Directory, create, world_of
 from spartito.notebook import inside
-from spartito.rundir import Directory, create, world_of
-from spartito.say import Refused
-from spartito.settings import keyword_settings
+from spartito.options.settings import keyword_settings
 
 TYPE_CHECKING = False  # typing, contextlib and inspect take 20 ms to import, within the measurement
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def decorate(name: str | None, function: Function, group: str | None = None, its
         name = getattr(function, "__qualname__", type(function).__name__)
     # The launcher of Score-P's bindings records nothing of what a decorator calls. With their names, a function that is open where
     # functions are switched off and on again loses nothing (record.h, sp_unmatched()); elsewhere its end would be counted as lost.
-    were_on = "spartito.scorep.loaded" in sys.modules and _measure.thread_functions(False)
+    were_on = "spartito.compat.scorep.loaded" in sys.modules and _measure.thread_functions(False)
     try:
         return _decorated(name, function, group, itself)
     finally:

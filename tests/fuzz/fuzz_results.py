@@ -239,8 +239,9 @@ class Case:
 
     def look(self):
         """In a process of its own, whose directory holds the experiment x."""
-        from spartito import _analyse, cli
-        from spartito.say import Refused
+        from spartito import _analyse
+        from spartito.base.messages import Refused
+        from spartito.cli.main import main
         from spartito.view.kinds import Experiment
 
         try:
@@ -257,7 +258,7 @@ class Case:
             said = io.StringIO()
             sys.stdout, sys.stderr, keep = io.TextIOWrapper(io.BytesIO(), "utf-8"), said, sys.stderr
             try:
-                status = cli.main(verb.split())
+                status = main(verb.split())
             except BaseException:
                 sys.stderr = keep
                 print(f"spartito {verb}", file=sys.stderr)
@@ -342,8 +343,8 @@ def main():
             name: {str(f.relative_to(p)): f.read_bytes() for f in sorted(p.rglob("*")) if f.is_file() and not f.is_symlink()}
             for name, p in made.items()
         }
-        from spartito import cli, conversion  # noqa: F401 - once, and not in each case
-        from spartito.verbs import convert, diff, graph, html, info, plot, report  # noqa: F401
+        from spartito.cli import convert, diff, graph, html, info, plot, report  # noqa: F401
+        from spartito.experiment import conversion  # noqa: F401 - once, and not in each case
 
         ends = []
         for job in range(options.jobs):

@@ -6,8 +6,8 @@ import json
 import notebook
 import pytest
 from scorep_helpers import environment
+from spartito.compat.scorep.kernel.install import CLASS
 from spartito.notebook.kernel import specification
-from spartito.scorep.kernel.install import CLASS
 
 # cells of that kernel's example notebook
 SETTINGS = """\

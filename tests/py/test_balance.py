@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 import pytest
-from spartito.balance import Units
-from spartito.mpitable import Ranks
+from spartito.report.balance import Units
+from spartito.report.mpitable import Ranks
 from test_cli_helpers import run
 
 # parent and three children: child i works i times as long as the first, and the last one alone writes

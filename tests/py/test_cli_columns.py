@@ -10,8 +10,8 @@ import sys
 
 import pytest
 from conftest import ROOT
-from spartito import calltable
-from spartito.text import Output
+from spartito.base.text import Output
+from spartito.report import calltable
 from test_cli_helpers import run
 
 OLD = ROOT / "tests" / "old-raw"

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from spartito.options import VERBS
+from spartito.options.table import VERBS
 from terminal import on_terminal
 from test_cli_helpers import run
 
@@ -61,7 +61,7 @@ def test_mistakes(spartito, tmp_path, words, said):
 
 
 def test_flags_in_one_word():
-    from spartito.options import find_verb, parse
+    from spartito.options.table import find_verb, parse
 
     assert parse(find_verb("run"), ["-qox", "a", "-q"]) == ({"quiet": True, "output": "x"}, ["a", "-q"])
     assert parse(find_verb("run"), ["-qo", "x", "--", "--a"]) == ({"quiet": True, "output": "x"}, ["--a"])
@@ -177,7 +177,7 @@ HEAVY = [
 
 
 def test_nothing_heavy_is_imported_before_the_program_starts(tmp_path):
-    code = "import sys; from spartito.cli import main; "
+    code = "import sys; from spartito.cli.main import main; "
     code += "main(['run', '-q', '-o', 'x', '--', sys.executable, '-I', '-c', '1']); print(' '.join(sorted(sys.modules)))"
     done = subprocess.run([PYTHON, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

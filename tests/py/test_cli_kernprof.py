@@ -5,9 +5,9 @@ import re
 import sys
 
 import pytest
-from spartito.kernprof.options import Asked, configure, parse
-from spartito.kernprof.targets import choose, functions, imported, own_profile, split
-from spartito.say import Refused
+from spartito.base.messages import Refused
+from spartito.compat.kernprof.options import Asked, configure, parse
+from spartito.compat.kernprof.targets import choose, functions, imported, own_profile, split
 
 SCRIPT = """\
 import os.path

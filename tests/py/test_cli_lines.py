@@ -11,7 +11,7 @@ import sys
 import linedata
 import pytest
 from spartito._analyse import Model
-from spartito.linesource import block, decoded, extent
+from spartito.report.linesource import block, decoded, extent
 
 
 @pytest.fixture(scope="module")
@@ -142,8 +142,8 @@ def test_plain_without_source_is_too(tmp_path):
 
 def test_other_units_and_a_summary(made, tmp_path):
     pytest.importorskip("line_profiler")
-    from spartito.linesource import Sources
-    from spartito.linetext import text, timed
+    from spartito.report.linesource import Sources
+    from spartito.report.linetext import text, timed
 
     model = Model(str(made))
     for unit in ("1e-09", "0.001", "3.5"):

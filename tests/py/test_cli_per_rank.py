@@ -10,8 +10,8 @@ import sys
 import pytest
 import taufiles
 import written
-from spartito import conversion, perrank
 from spartito._analyse import Model
+from spartito.experiment import conversion, perrank
 
 FORKS = 16
 SOURCE = f"""\

@@ -307,7 +307,7 @@ def test_doctor(spartito, tmp_path):
 
 
 def test_doctor_names_what_the_build_lacks(monkeypatch, capsys):
-    from spartito.verbs import doctor
+    from spartito.cli import doctor
     from spartito.view import page
 
     monkeypatch.setattr(page, "STATIC", "/no/such/directory")
@@ -322,7 +322,7 @@ def test_doctor_names_what_the_build_lacks(monkeypatch, capsys):
 
 
 def test_doctor_finds_a_tool_that_is_part_of_another(monkeypatch, tmp_path):
-    from spartito.verbs import doctor
+    from spartito.cli import doctor
 
     monkeypatch.setenv("PATH", str(tmp_path))
     assert not doctor._there("go tool pprof") and doctor._there("python -m json.tool")
@@ -343,7 +343,7 @@ def test_process_that_could_not_be_measured_is_named(spartito, made, tmp_path):
 
 
 def test_cost_counts_resumptions():
-    from spartito.summary import measuring_cost
+    from spartito.report.cost import measuring_cost
 
     process, thread = {"cost_in": 2.0, "cost_out": 1.0}, {"process": 0, "visits": 4, "resumed": 6}
     assert measuring_cost({"processes": [process], "locations": [thread]}) == 30

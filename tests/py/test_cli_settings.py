@@ -126,7 +126,7 @@ def test_an_option_without_effect_is_refused(spartito, tmp_path, words, said):
     [("65536K", 64 << 20), ("1.5G", 3 << 29), ("4MiB", 4 << 20), ("4mb", 4 << 20), ("300000", 300000), ("909494T", 909494 << 40)],
 )
 def test_sizes(text, size):
-    from spartito.settings import SETTINGS, normal
+    from spartito.options.settings import SETTINGS, normal
 
     (memory,) = [s for s in SETTINGS if s.name == "memory"]
     assert normal(memory, text) == str(size)

@@ -9,9 +9,9 @@ import sys
 
 import pytest
 import written
-from spartito import conditions
 from spartito.analysis import Model
 from spartito.notebook import cellpatterns
+from spartito.report import conditions, cost
 
 PROGRAM = "def f(n): return sum(range(n))\nfor i in range(20): f(i)\n"
 CALLERS = ": what is not recorded is in the time of its caller"
@@ -155,13 +155,13 @@ def test_costs():
     (location,) = info["locations"]
     (process,) = info["processes"]
     taken = (process["cost_in"] + process["cost_out"]) * location["visits"]
-    assert conditions.cost(info, False) == (pytest.approx(taken), pytest.approx(taken / location["busy"]))
+    assert cost.cost(info, False) == (pytest.approx(taken), pytest.approx(taken / location["busy"]))
     less = Model(recorded()[0], compensate=True).info()
-    assert conditions.cost(less, True)[1] == pytest.approx(taken / (less["locations"][0]["busy"] + taken))
-    (said,) = conditions.costs([("A", [recorded()]), ("B", [recorded(), recorded()])], False)
+    assert cost.cost(less, True)[1] == pytest.approx(taken / (less["locations"][0]["busy"] + taken))
+    (said,) = cost.costs([("A", [recorded()]), ("B", [recorded(), recorded()])], False)
     assert said.startswith("measuring took about ") and said.endswith("which is in the times; --compensate takes it out")
     assert f"of A, {said.split('about ')[1].split(' of A')[0]} of B" in said
-    (said,) = conditions.costs([("A", [recorded()]), ("B", [recorded()])], True)
+    (said,) = cost.costs([("A", [recorded()]), ("B", [recorded()])], True)
     assert said.endswith("which has been taken out of the times")
     nothing = recorded("--exclude", "*")
-    assert conditions.costs([("A", [nothing]), ("B", [nothing])], False) == []
+    assert cost.costs([("A", [nothing]), ("B", [nothing])], False) == []

@@ -13,10 +13,10 @@ from collections import Counter
 import pytest
 import written
 from spartito._analyse import Model
-from spartito.difference import sentence, word
-from spartito.pathnames import namer
-from spartito.summary import measuring_cost
-from spartito.text import moment
+from spartito.base.text import moment
+from spartito.report.cost import measuring_cost
+from spartito.report.difference import sentence, word
+from spartito.report.pathnames import namer
 from test_cli_helpers import run
 
 BEFORE = """

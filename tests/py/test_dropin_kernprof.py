@@ -13,8 +13,8 @@ import linedata
 import pytest
 import spartito
 from spartito._analyse import Model
-from spartito.kernprof.stats import LineStats, load_stats, main
-from spartito.say import Refused
+from spartito.base.messages import Refused
+from spartito.compat.kernprof.stats import LineStats, load_stats, main
 from test_kernprof import PRINTED, SCRIPT
 from test_scorep_install import DROPIN, backend, bare, pip  # noqa: F401
 

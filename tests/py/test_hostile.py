@@ -9,8 +9,8 @@ import subprocess
 import sys
 
 import pytest
-from spartito import regular
 from spartito._analyse import Error, Model, compress
+from spartito.base import regular
 from test_cli_helpers import run
 
 # the source of f is said to be in a file that may be anything

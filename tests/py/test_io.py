@@ -10,9 +10,9 @@ import pytest
 import spartito._measure as measure
 from conftest import ROOT
 from rawfile import IO, Raw
-from spartito import preload
-from spartito.losses import sentences
-from spartito.say import Refused
+from spartito.base.messages import Refused
+from spartito.experiment.losses import sentences
+from spartito.run import preload
 from test_cli_helpers import run
 
 HOOKS = [name for name, works, _ in measure.hooks() if works]

@@ -79,7 +79,7 @@ def calls(path, name):
     return sum(row[1] for key, row in pstats.Stats(str(path)).stats.items() if key[2] == name)
 
 
-def kernprof(place, *words, module="spartito.kernprof", **keywords):
+def kernprof(place, *words, module="spartito.compat.kernprof", **keywords):
     keywords.setdefault("timeout", 200)
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("SPARTITO_", "LINE_PROFILE"))}
     environment.update(keywords.pop("env", {}))
@@ -362,7 +362,7 @@ def test_who_reads_what_is_printed_has_gone(place):
     reading, writing = os.pipe()
     os.close(reading)
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("SPARTITO_", "LINE_PROFILE"))}
-    command = [sys.executable, "-m", "spartito.kernprof", "-lv", "quiet.py"]
+    command = [sys.executable, "-m", "spartito.compat.kernprof", "-lv", "quiet.py"]
     done = subprocess.run(command, cwd=place, stdout=writing, stderr=subprocess.PIPE, env=environment, timeout=200)
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, b"")

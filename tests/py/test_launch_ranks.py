@@ -14,7 +14,7 @@ import threading
 import time
 
 import pytest
-from spartito.ranks import HEAD
+from spartito.experiment.ranks import HEAD
 from test_cli_helpers import run, wait_for
 
 PYTHON = sys.executable
@@ -34,7 +34,10 @@ def mpiexec(request):
 @pytest.fixture
 def spartito():
     """One that waits for ranks that have not come as long as it takes on a busy machine."""
-    patient = "import sys\nfrom spartito import cli, ranks\nranks.WAITED = 100\nsys.exit(cli.main(sys.argv[1:]))"
+    patient = (
+        "import sys\nfrom spartito.cli.main import main\nfrom spartito.experiment import ranks\nranks.WAITED = 100\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
     return [PYTHON, "-c", patient]
 
 
@@ -226,15 +229,15 @@ def test_a_rank_that_comes_late(spartito, tmp_path):
 
 
 def crew(directory, rank, weak=False):
-    from spartito.ranks import Crew
-    from spartito.world import World
+    from spartito.experiment.ranks import Crew
+    from spartito.experiment.world import World
 
     return Crew(str(directory), World(rank, 2, "slurm", "slurm:.4711.0.0", weak), True)
 
 
 def test_a_rank_that_comes_while_another_looks(tmp_path, monkeypatch):
     """Who waits for others has the file alone for a moment, which is long where he does not get to run."""
-    monkeypatch.setattr("spartito.ranks.WAITED", 100)
+    monkeypatch.setattr("spartito.experiment.ranks.WAITED", 100)
     (tmp_path / "raw").mkdir()
     first, second = crew(tmp_path, 0), crew(tmp_path, 1)
     assert first.begin() and first._lock(fcntl.LOCK_EX)
@@ -318,8 +321,8 @@ def test_a_rank_measures_another_program(spartito, tmp_path):
 
 def test_what_a_killed_job_left(spartito, tmp_path, monkeypatch):
     """Its rendezvous and its directory are not joined by a later job with the same key."""
-    from spartito.rundir import create
-    from spartito.world import World
+    from spartito.experiment.rundir import create
+    from spartito.experiment.world import World
 
     monkeypatch.chdir(tmp_path)
     old = time.time() - 7200
@@ -369,7 +372,7 @@ def test_what_a_killed_job_left(spartito, tmp_path, monkeypatch):
     ],
 )
 def test_worlds(monkeypatch, variables, expected):
-    from spartito.world import find
+    from spartito.experiment.world import find
 
     for word in variables.split():
         monkeypatch.setenv(*word.split("=", 1))
@@ -382,7 +385,7 @@ def test_worlds(monkeypatch, variables, expected):
 
 
 def test_spans():
-    from spartito.losses import spans
+    from spartito.experiment.losses import spans
 
     assert spans([5, 0, 1, 2, 7, 8]) == "0-2, 5, 7-8"
 

@@ -11,7 +11,7 @@ import pytest
 import spartito._measure as measure
 from memoryhelp import LIBC, Memory, recorded
 from spartito.analysis import Model
-from spartito.preload import HEAP
+from spartito.run.preload import HEAP
 from test_cli_helpers import run
 
 HOOKS = [name for name, works, _ in measure.hooks() if works]

@@ -10,7 +10,7 @@ import sysconfig
 
 import pytest
 from memoryhelp import LIBC, Memory, recorded
-from spartito.preload import HEAP
+from spartito.run.preload import HEAP
 from test_cli_helpers import run
 
 # a directory with libraries of others that are not installed here

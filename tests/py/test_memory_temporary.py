@@ -3,8 +3,8 @@
 
 import pytest
 from memoryhelp import LIBC, recorded
-from spartito import memorytable
 from spartito.analysis import Model
+from spartito.report import memorytable
 
 
 @pytest.mark.parametrize("options, first", [((), 0), (("--temporary", "3"), 100)], ids=["1", "3"])

@@ -79,15 +79,15 @@ def test_ranks_with_much_to_say(mpi):  # noqa: F811
 # the command line with another idea of what is large; each launcher that makes summaries leaves a line
 FINALIZING = """
 import os, sys
-from spartito import pyramid
-pyramid.EVENTS = 1000
-real = pyramid.make
+from spartito.experiment import lod
+lod.EVENTS = 1000
+real = lod.make
 def make(model, directory, *more):
     with open(os.path.join(directory, "..", "made"), "a") as f:
         print(model.info()["events"], file=f)
     real(model, directory, *more)
-pyramid.make = make
-from spartito.cli import main
+lod.make = make
+from spartito.cli.main import main
 sys.exit(main())
 """
 

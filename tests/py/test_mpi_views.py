@@ -10,9 +10,9 @@ import shutil
 
 import pytest
 from conftest import ROOT
-from spartito import mpitable
 from spartito.analysis import Model
-from spartito.say import Refused
+from spartito.base.messages import Refused
+from spartito.report import mpitable
 from test_cli_helpers import run
 
 

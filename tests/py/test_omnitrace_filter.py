@@ -58,7 +58,7 @@ def tree(path, source, *, filter="", **settings):
 
 
 def filter_of(**lists):
-    from spartito.omnitrace.config import Config
+    from spartito.compat.omnitrace.config import Config
 
     config = Config()
     for name, patterns in lists.items():

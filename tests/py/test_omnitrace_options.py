@@ -6,8 +6,8 @@ import sys
 
 import pytest
 from omnitrace_helpers import environment, outputs, program, run
-from spartito.omnitrace.options import parse
-from spartito.say import Refused
+from spartito.base.messages import Refused
+from spartito.compat.omnitrace.options import parse
 
 
 @pytest.fixture(autouse=True)
@@ -106,7 +106,7 @@ def test_refused_in_one_line_and_nothing_is_made(tmp_path):
 
 
 def test_help_names_every_option(tmp_path):
-    from spartito.omnitrace.options import OPTIONS
+    from spartito.compat.omnitrace.options import OPTIONS
 
     done = run(tmp_path, "--help")
     assert done.returncode == 0 and done.stderr == ""
@@ -116,7 +116,7 @@ def test_help_names_every_option(tmp_path):
 
 
 def test_scripts_are_found_in_path(tmp_path, monkeypatch):
-    from spartito.omnitrace.options import find_script
+    from spartito.compat.omnitrace.options import find_script
 
     (tmp_path / "bin").mkdir()
     program(tmp_path / "bin", "", "tool")
@@ -126,7 +126,7 @@ def test_scripts_are_found_in_path(tmp_path, monkeypatch):
 
 def test_nobody_needs_more_than_the_interpreter(tmp_path):
     """The launcher is paid for by every measured program."""
-    code = "import sys; import spartito.omnitrace.command; print(sorted(m for m in sys.modules if m in HEAVY))"
+    code = "import sys; import spartito.compat.omnitrace.command; print(sorted(m for m in sys.modules if m in HEAVY))"
     heavy = "HEAVY = 'typing re json argparse subprocess inspect rich'.split();"
     done = subprocess.run([sys.executable, "-S", "-c", heavy + "sys = __import__('sys'); sys.path[:0] = " + repr(sys.path) + ";"
                            + code], capture_output=True, text=True, env=environment())  # fmt: skip

@@ -6,9 +6,9 @@ import re
 
 import pytest
 from omnitrace_helpers import COUNTS, outputs, program, rows, run
-from spartito.omnitrace.configfile import read
-from spartito.omnitrace.variables import Variables
-from spartito.say import Refused
+from spartito.base.messages import Refused
+from spartito.compat.omnitrace.configfile import read
+from spartito.compat.omnitrace.variables import Variables
 
 FIB = "def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)\nfib(3)\n"
 

@@ -181,8 +181,8 @@ def test_never_over_another_file_but_by_force(spartito, measured, tmp_path):
 
 
 def test_one_that_is_made_meanwhile_stays(measured, tmp_path):
-    from spartito import packfile
-    from spartito.say import Refused
+    from spartito.base.messages import Refused
+    from spartito.experiment import packfile
 
     path = tmp_path / "y.spartito"
 
@@ -199,7 +199,7 @@ def test_one_that_is_made_meanwhile_stays(measured, tmp_path):
 
 def refused(capsys, path, tmp_path):
     """What unpack() says of a file, which leaves nothing behind."""
-    from spartito.cli import main
+    from spartito.cli.main import main
 
     (tmp_path / "into").mkdir(exist_ok=True)
     status = main(["unpack", str(path), "-o", str(tmp_path / "into" / "y")])
@@ -359,7 +359,7 @@ def altered(dice, tar):
 
 def taken_or_refused(capsys, path, into):
     """What a file has become, whatever is in it: nothing, and one line about that; or a directory, and nothing elsewhere."""
-    from spartito.cli import main
+    from spartito.cli.main import main
 
     status = main(["unpack", str(path), "-o", str(into / "y")])
     said = capsys.readouterr()
@@ -426,12 +426,12 @@ LIMITED = """
 import resource, signal, sys
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))
-from spartito.cli import main
+from spartito.cli.main import main
 sys.exit(main())
 """
 WATCHED = """
 import resource, sys
-from spartito.cli import main
+from spartito.cli.main import main
 status = main()
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 sys.exit(status)

@@ -14,8 +14,8 @@ import browser
 import pytest
 import written
 from conftest import ROOT
-from spartito import picturefile
 from spartito._analyse import Model
+from spartito.report import picturefile
 from test_cli_helpers import run
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -11,7 +11,7 @@ import time
 
 import pytest
 import spartito._analyse as analyse
-from spartito import losses
+from spartito.experiment import losses
 from test_cli_helpers import run
 
 METHODS = ("fork", "spawn", "forkserver")

@@ -24,32 +24,32 @@ sys.exit(3)
 # the command line with another idea of what is large, and with what else a test does to it
 SPARTITO = """
 import os, signal, sys
-from spartito import pyramid
-pyramid.EVENTS = 1000
+from spartito.experiment import lod
+lod.EVENTS = 1000
 {}
-from spartito.cli import main
+from spartito.cli.main import main
 sys.exit(main())
 """
 NO_ROOM = """
 import resource
-real = pyramid.make
+real = lod.make
 def make(*arguments):
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (8192, resource.RLIM_INFINITY))
     real(*arguments)
-pyramid.make = make
+lod.make = make
 """
 KILLED = """
-pyramid.make = lambda *arguments: os.kill(os.getpid(), signal.SIGKILL)
+lod.make = lambda *arguments: os.kill(os.getpid(), signal.SIGKILL)
 """
 INTERRUPTED = """
 import time
-real = pyramid.make
+real = lod.make
 def ctrl_c():
     os.kill(os.getppid(), signal.SIGINT)
     while True:
         time.sleep(1)  # one that comes just before does not end it
-pyramid.make = lambda model, directory, quiet, wanted: real(model, directory, quiet, ctrl_c)
+lod.make = lambda model, directory, quiet, wanted: real(model, directory, quiet, ctrl_c)
 """
 
 

@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 import pytest
-from spartito import conditions
 from spartito.analysis import Model
+from spartito.report import conditions
 
 START = """\
 import linecache, os

@@ -12,7 +12,7 @@ import textwrap
 import pytest
 from spartito._analyse import Error, Model
 from spartito._sample import check
-from spartito.attaching import until
+from spartito.sample.attaching import until
 from terminal import on_terminal
 from test_cli_helpers import run
 from test_sample_run import late

@@ -12,7 +12,7 @@ import time
 import pytest
 from spartito._analyse import Error, Model
 from spartito._sample import check
-from spartito.attaching import children
+from spartito.sample.attaching import children
 from test_sample_run import WORK, gone, model, of, rows, run
 
 pytestmark = pytest.mark.skipif(check() is not None, reason=f"other processes cannot be looked into here: {check()}")

@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
-from spartito import sampled
 from spartito._analyse import Model
 from spartito._sample import check
+from spartito.experiment import sampled
 
 from mpi import mpi  # noqa: F401 - a fixture
 

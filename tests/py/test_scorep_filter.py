@@ -6,7 +6,7 @@ from scorep_helpers import measured, program, results, run, visits
 
 
 def read(tmp_path, text):
-    from spartito.scorep.filters import read
+    from spartito.compat.scorep.filters import read
 
     (tmp_path / "filter").write_text(text)
     return read(str(tmp_path / "filter"))

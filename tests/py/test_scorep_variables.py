@@ -6,7 +6,7 @@ from scorep_helpers import configuration, measured, program, results, run
 
 
 def settings(environment, instrument=True, io=None, mpi=False):
-    from spartito.scorep.variables import Variables
+    from spartito.compat.scorep.variables import Variables
 
     return Variables(environment).settings(instrument, io, mpi)
 
@@ -185,7 +185,7 @@ NO_VARIABLE = " is no variable of Score-P and has no effect"
     ],
 )  # fmt: skip
 def test_what_is_set_in_vain(environment, lines):
-    from spartito.scorep.variables import Variables
+    from spartito.compat.scorep.variables import Variables
 
     assert Variables(environment).notes == lines
 

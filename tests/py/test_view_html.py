@@ -17,7 +17,7 @@ import zlib
 
 import pytest
 from spartito.analysis import Model
-from spartito.say import Refused
+from spartito.base.messages import Refused
 from spartito.view import kinds, onefile, packing, payload
 from test_faults_input import one_line
 
@@ -271,16 +271,18 @@ def test_a_terminal_sees_what_is_done(cwd, tmp_path):
 # Ctrl-C while the trace is summed up, as often as progress is told
 INTERRUPTED = """
 import signal, sys
-from spartito import cli, conversion
+from spartito.cli.main import main
+from spartito.base import progress
+from spartito.experiment import conversion
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs this in the background ignores it
-conversion.with_bar = lambda title, work: work(lambda done, total: signal.raise_signal(signal.SIGINT))
-sys.exit(cli.main(["html", "fresh", "-o", "stopped.html"]))
+progress.with_bar = lambda title, work: work(lambda done, total: signal.raise_signal(signal.SIGINT))
+sys.exit(main(["html", "fresh", "-o", "stopped.html"]))
 """
 
 # an answer that never comes, of a function in C that no signal ends: a lock that is taken twice
 ENDLESS = """
 import ctypes, os, sys
-from spartito import cli
+from spartito.cli.main import main
 from spartito.view import kinds
 answer = kinds.Experiment.get
 def get(self, kind, parameters):
@@ -291,7 +293,7 @@ def get(self, kind, parameters):
             ctypes.CDLL(None).pthread_mutex_lock(lock)
     return answer(self, kind, parameters)
 kinds.Experiment.get = get
-sys.exit(cli.main(["html", "fresh", "-o", "stopped.html"]))
+sys.exit(main(["html", "fresh", "-o", "stopped.html"]))
 """
 
 

@@ -11,7 +11,7 @@ import threading
 import pytest
 from conftest import ROOT
 from spartito.analysis import Error, Model
-from spartito.say import Refused
+from spartito.base.messages import Refused
 from spartito.view import facts, kinds, payload, words
 from test_cli_helpers import run
 

@@ -14,7 +14,7 @@ import threading
 import time
 
 import pytest
-from spartito.say import Refused
+from spartito.base.messages import Refused
 from spartito.view import page, pool, server, wire
 
 TOKEN = "t" * 43

@@ -9,8 +9,8 @@ from collections import Counter
 import pytest
 import waiting
 from conftest import ROOT
-from spartito import locktable
 from spartito.analysis import Model
+from spartito.report import locktable
 from spartito.view import facts, words
 from test_cli_helpers import run
 

@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 import pytest
-from spartito import memorytable
 from spartito._analyse import Error
 from spartito.analysis import Model
+from spartito.report import memorytable
 from spartito.view import kinds, memory, payload
 from test_cli_helpers import run
 from test_viewer_metrics import tree

@@ -9,8 +9,8 @@ import subprocess
 import sys
 
 import pytest
-from spartito import locktable
 from spartito._analyse import Model
+from spartito.report import locktable
 from test_cli_helpers import run
 from waiting import HELD, PROCESSES, Waits, command, line_of, recorded
 

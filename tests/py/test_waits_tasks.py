@@ -7,7 +7,7 @@ import sys
 
 import pytest
 import spartito._measure as measure
-from spartito import awaittable
+from spartito.report import awaittable
 from test_cli_helpers import run
 from waiting import recorded
 

@@ -11,7 +11,7 @@ from omnitrace_helpers import outputs
 from omnitrace_helpers import program as written
 from omnitrace_helpers import run as omnitrace
 from spartito._analyse import Model
-from spartito.settings import keyword_settings
+from spartito.options.settings import keyword_settings
 from test_cli_helpers import run
 
 pytest.importorskip("perfetto")

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 import written
-from spartito.text import labelled
+from spartito.base.text import labelled
 
 LINE = re.compile(r"^(.+) (\d+)$")
 

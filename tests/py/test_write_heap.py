@@ -9,8 +9,8 @@ import otf2file
 import pftrace
 import profileproto
 import pytest
-from spartito import memorytable
 from spartito._analyse import Model
+from spartito.report import memorytable
 from test_write_samples import convert
 
 SERIES = ("heap", "heap blocks", "resident size")

@@ -12,9 +12,9 @@ from pathlib import Path
 import pycubexr
 import pytest
 from archive import converted
-from spartito import summary
 from spartito._analyse import Model
-from spartito.text import seconds
+from spartito.base.text import seconds
+from spartito.report import summary
 
 ROOT = Path(__file__).parents[2]
 RANKS = 4

@@ -6,16 +6,16 @@ from __future__ import annotations
 import io
 import shlex
 
-from spartito.notebook.cellpatterns import STATEMENTS, line_patterns, pattern, plain
 from spartito.notebook.measuring import Request, not_said
-from spartito.options import Option, Usage, Verb, find_verb, option_text, parse
-from spartito.sampling import records_calls
-from spartito.settings import resolve, strange_variables, uncounted
-from spartito.verbs.run import with_memory, with_trace, without_effect
+from spartito.options.cellpatterns import STATEMENTS, line_patterns, pattern, plain
+from spartito.options.settings import resolve, strange_variables, uncounted
+from spartito.options.table import Option, Usage, Verb, find_verb, option_text, parse
+from spartito.run.implied import with_memory, with_trace, without_effect
+from spartito.sample.sampling import records_calls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from spartito.settings import Value
+    from spartito.options.settings import Value
 
 _run = find_verb("run")
 assert _run
@@ -156,7 +156,7 @@ def without_lines(directory: str, settings: dict[str, str], lines_only: bool) ->
     if not patterns and not lines_only:
         return []
     from spartito._analyse import Error, Model
-    from spartito.linepatterns import matches, unmatched
+    from spartito.run.linepatterns import matches, unmatched
 
     try:
         model = Model(directory)

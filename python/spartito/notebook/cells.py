@@ -16,7 +16,7 @@ from types import coroutine
 from spartito import _measure
 from spartito.notebook import celloptions
 from spartito.notebook.measuring import NotMeasured, Request, Unit, tell
-from spartito.options import Usage
+from spartito.options.table import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class Marker:
 
 FIRST = "it must be the first line of the cell, above comments and other magics"
 _markers: dict[str, Marker] = {}
+line_magics: list[str] = []  # names of line magics, for suggestions; magics.load() sets them
 
 
 def mark(name: str, request: Callable[[str, str], Request | None], check: Callable[[str], str | None] | None = None) -> None:
@@ -357,13 +358,11 @@ def _suggest(error: object) -> None:
     found = OURS.search(str(error)) if type(error).__name__ == "UsageError" and "not found" in str(error) else None
     if not found:
         return
-    from spartito.notebook import commands
-
     cell = found[1] == "Cell"
     if not cell and found[2] == "%%" and found[3] in _markers:
         tell(f"%%{found[3]}: {FIRST}")
         return
-    near = difflib.get_close_matches(found[3], [*_markers] if cell else ["spartito", *commands.VERBS], 1, 0.6)
+    near = difflib.get_close_matches(found[3], [*_markers] if cell else line_magics, 1, 0.6)
     if near and near[0] != found[3]:
         tell(f"did you mean {found[2]}{near[0]}?")
 

@@ -10,8 +10,8 @@ import subprocess
 import sys
 import time
 
-from spartito.rundir import SAMPLES
-from spartito.sampling import LONGEST, apart
+from spartito.experiment.rundir import SAMPLES
+from spartito.sample.sampling import LONGEST, apart
 
 READY = 30.0  # seconds that the sampler may take until it looks, if it does not end: the machine may be busy
 

@@ -7,10 +7,10 @@ import os
 import re
 import sys
 
+from spartito.base.messages import Refused
 from spartito.notebook import celloptions, cells
 from spartito.notebook.measuring import NotMeasured, Unit, tell
-from spartito.options import COMPENSATE, Option, Usage, Verb, find_verb, option_text, parse
-from spartito.say import Refused
+from spartito.options.table import COMPENSATE, Option, Usage, Verb, find_verb, option_text, parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def _report(values: dict[str, object], operands: list[str]) -> Result | None:
     directory = _chosen(operands)
     if not values:
         return _result(directory)
-    from spartito.verbs import report
+    from spartito.cli import report
 
     report.main(values, [directory])
     return None
@@ -234,7 +234,7 @@ def _diff(values: dict[str, object], operands: list[str]) -> Comparison | None:
         raise Usage("only one cell was measured in this session" if both else "nothing was measured in this session")
     if not values:
         return _result(both[1]).diff(both[0])
-    from spartito.verbs import diff
+    from spartito.cli import diff
 
     diff.main(values, both)
     return None
@@ -270,7 +270,7 @@ def _config(values: dict[str, object], operands: list[str]) -> None:
 
 
 def _show_config() -> None:
-    from spartito.text import Column, name, standard_output
+    from spartito.base.text import Column, name, standard_output
 
     rows = []
     for value in celloptions.values_of({}):

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from spartito.options import Option, Verb
+    from spartito.options.table import Option, Verb
 
 NUMBERED = ("spartito_report", "spartito_view", "spartito_diff", "spartito_save")  # take cells that were measured
 

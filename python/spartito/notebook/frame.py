@@ -11,8 +11,8 @@ import html
 from functools import lru_cache
 from hashlib import sha256
 
-from spartito.say import Refused
-from spartito.text import name, size
+from spartito.base.messages import Refused
+from spartito.base.text import name, size
 from spartito.view import onefile, page, payload
 from spartito.view.packing import LEAST_PATHS, Packing, element
 

@@ -7,8 +7,8 @@ import json
 import os
 import sys
 
-from spartito import preload
-from spartito.say import Refused
+from spartito.base.messages import Refused
+from spartito.run import preload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import ast
 from spartito.notebook import celloptions, cells, commands, completion
 from spartito.notebook.commands import usage_error
 from spartito.notebook.measuring import NotMeasured, Request, Unit, tell
-from spartito.options import Usage
+from spartito.options.table import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,6 +134,7 @@ def load(shell: Any) -> None:
     for kind, name, function in _functions(shell):
         shell.register_magic_function(function, magic_kind=kind, magic_name=name)
     cells.mark("spartito", request_cell, celloptions.check)
+    cells.line_magics[:] = ["spartito", *commands.VERBS]
     completion.load(shell)
 
 

@@ -10,12 +10,13 @@ import sys
 import threading
 import time
 
-from spartito import _measure, preload
+from spartito import _measure
+from spartito.base.messages import Refused, complain
+from spartito.experiment.rundir import Directory, Exists
 from spartito.notebook import workers
-from spartito.notebook.cellpatterns import BETWEEN
-from spartito.rundir import Directory, Exists
-from spartito.sampling import RECORDED
-from spartito.say import Refused, complain
+from spartito.options.cellpatterns import BETWEEN
+from spartito.run import preload
+from spartito.sample.sampling import RECORDED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -296,7 +297,7 @@ class Unit:
 
     def _convert(self) -> None:
         from spartito._analyse import Error, Model
-        from spartito.conversion import compress, put_beside
+        from spartito.experiment.conversion import compress, put_beside
 
         try:
             if self.request.compress:

@@ -8,10 +8,10 @@ import re
 from functools import lru_cache
 
 from spartito._analyse import Error
+from spartito.base.messages import Refused, reason
+from spartito.base.text import name, percent, plural, seconds
+from spartito.experiment.reading import check
 from spartito.notebook import frame, tables
-from spartito.reading import check
-from spartito.say import Refused, reason
-from spartito.text import name, percent, plural, seconds
 from spartito.view import kinds
 
 TYPE_CHECKING = False

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 
-from spartito.say import Refused
+from spartito.base.messages import Refused
 from spartito.view import onefile
 
 TYPE_CHECKING = False

@@ -16,7 +16,8 @@ import sys
 from importlib import import_module
 from importlib.util import find_spec
 
-from spartito.say import Refused
+from spartito.base import package
+from spartito.base.messages import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,11 +82,10 @@ def _environment() -> dict[str, str]:
 
 def start(directory: str, base: str | None, compensate: bool) -> Page:
     """base: what it is compared with, a directory. compensate: without the cost of measuring. Refused: the server did not start."""
-    above = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     token = secrets.token_urlsafe(32)
     asked = {"directory": directory, "base": base, "compensate": compensate, "token": token, "proxied": bool(proxy())}
     process = subprocess.Popen(
-        [sys.executable, "-c", CODE, above],
+        [sys.executable, "-c", CODE, package.SITE],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -6,8 +6,9 @@ from __future__ import annotations
 import io
 from importlib import import_module
 
-from spartito import calltable, locktable, memorytable, sampled
-from spartito.text import Column, Output, count, name, percent, plain_table, plural, seconds, size
+from spartito.base.text import Column, Output, count, name, percent, plain_table, plural, seconds, size
+from spartito.experiment import contents, sampled
+from spartito.report import calltable, locktable, memorytable
 from spartito.view import payload
 
 TYPE_CHECKING = False
@@ -38,7 +39,7 @@ def _cells(row: dict[str, Any], busy: float, unknown: bool) -> tuple[str, ...]:
 
 def functions(model: Model, busy: float) -> list[str]:
     """Lines of a table: the functions with the most own time. busy: what shares are of."""
-    rows, unknown = model.flat(limit=TOP), sampled.without_calls(model.info())
+    rows, unknown = model.flat(limit=TOP), contents.without_calls(model.info())
     return plain_table(COLUMNS, [_cells(row, busy, unknown) for row in rows]) if rows else []
 
 
@@ -49,7 +50,7 @@ def static(model: Model, facts: dict[str, Any]) -> str:
     def cell(tag: str, text: str) -> str:
         return f"<{tag}>{escape(text.encode('utf-8', 'replace').decode())}</{tag}>"
 
-    rows, unknown = model.flat(limit=TOP), sampled.without_calls(model.info())
+    rows, unknown = model.flat(limit=TOP), contents.without_calls(model.info())
     head = "".join(cell("th", column.title) for column in COLUMNS)
     body = "".join("<tr>" + "".join(cell("td", text) for text in _cells(row, facts["busy"], unknown)) + "</tr>" for row in rows)
     words = f"{name(facts['title'])} took {seconds(facts['duration'])}. {' '.join(facts['sentences'])}".rstrip()
@@ -59,7 +60,7 @@ def static(model: Model, facts: dict[str, Any]) -> str:
 def collections(model: Model, info: dict[str, Any]) -> list[str]:
     """Lines about what was recorded beside calls: samples, memory, waits of threads."""
     lines = sampled.told(info)
-    if memorytable.is_recorded(info):
+    if contents.is_recorded(info):
         lines += _memory(model, info)
     if locktable.recorded(info):
         out = io.StringIO()
@@ -88,7 +89,7 @@ def _memory(model: Model, info: dict[str, Any]) -> list[str]:
 def difference(directories: list[str], models: list[Model], compensated: bool) -> str:
     """What `spartito diff` says of two. compensated: the models have the cost of measuring taken out."""
     from spartito._analyse import compare
-    from spartito.difference import Group, write
+    from spartito.report.difference import Group, write
 
     groups = [Group(letter, [d], [m.info()]) for letter, d, m in zip("AB", directories, models)]
     out = io.StringIO()
@@ -120,7 +121,7 @@ FUNCTIONS = (
 
 def _functions(model: Model) -> tuple[dict[str, Any], dict[str, str]]:
     info = model.info()
-    rows = sampled.known(model.flat(), info)
+    rows = contents.known(model.flat(), info)
     columns: dict[str, Any] = {title: [r[key] for r in rows] for title, key, _ in FUNCTIONS}
     units = {title: unit for title, _, unit in FUNCTIONS if unit}
     for m in info["metrics"]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import sys
 
-from spartito.text import plural, seconds
+from spartito.base.text import plural, seconds
 
 WORKED = 0.05  # s of CPU time in a cell: what a worker that waits takes is below that
 TICK = os.sysconf("SC_CLK_TCK")

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import os
 
-from spartito import __version__, conditions, iotable, locktable, losses, memorytable, mpitable, sampled
-from spartito.reading import command, launcher, what_ran
+from spartito._version import __version__
+from spartito.experiment import contents, losses
+from spartito.experiment.description import command, launcher, what_ran
+from spartito.report import conditions, cost, iotable, locktable, mpitable
 from spartito.view import payload, words
 
 TYPE_CHECKING = False
@@ -61,7 +63,7 @@ def _cost(info: dict[str, Any], compensated: bool) -> dict[str, float]:
     for c, loc in zip(calls, info["locations"]):
         for key in each:
             each[key] += c / n * info["processes"][loc["process"]][f"cost_{key}"] if n else 0.0
-    total, share = conditions.cost(info, compensated)
+    total, share = cost.cost(info, compensated)
     return {**each, "total": total, "share": share}
 
 
@@ -86,15 +88,15 @@ def _has(model: Model, info: dict[str, Any]) -> dict[str, bool]:
     tasks = model.tasks(limit=1)
     return {
         "trace": info["traced"],
-        "time": info["traced"] or sampled.taken(info),
-        "states": sampled.taken(info),
+        "time": info["traced"] or contents.taken(info),
+        "states": contents.taken(info),
         "counters": info["traced"] and bool(info["counters"]),
         "metrics": info["traced"] and any(not metric["own"] for metric in info["metrics"]),
         "lines": bool(model.lines()),
         "mpi": ranks > 0,
         "io": any(metric["name"] == iotable.READ for metric in info["metrics"]),
         "locks": locktable.recorded(info),
-        "memory": memorytable.is_recorded(info),
+        "memory": contents.is_recorded(info),
         "tasks": tasks["count"] > 0 or tasks["never"] > 0,
         "messages": info["traced"] and ranks > 0,
         "waits": info["traced"] and ranks > 0,

@@ -32,9 +32,9 @@ from __future__ import annotations
 
 import threading
 
-from spartito import iotable
-from spartito.linesource import Sources
-from spartito.say import Refused
+from spartito.base.messages import Refused
+from spartito.report import iotable
+from spartito.report.linesource import Sources
 from spartito.view import changes, facts, linechanges, locks, memory, payload, words
 
 TYPE_CHECKING = False
@@ -240,7 +240,7 @@ class Experiment:
 def open_experiment(directory: str, *, compare: str | None = None, compensate: bool = False, source: bool = True) -> Experiment:
     """compare: the directory of a run before it. compensate: take the cost of measuring out of both. Refused or _analyse.Error: one
     cannot be read, or they are the same."""
-    from spartito.reading import another, load
+    from spartito.experiment.reading import another, load
 
     base = None
     if compare is not None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from spartito import locktable
+from spartito.report import locktable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from spartito import memorytable
+from spartito.report import memorytable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

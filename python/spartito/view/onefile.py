@@ -12,8 +12,8 @@ import os
 import re
 import stat
 
-from spartito.say import Refused, reason
-from spartito.text import name, size
+from spartito.base.messages import Refused, reason
+from spartito.base.text import name, size
 from spartito.view import page
 from spartito.view.packing import pack
 

@@ -14,8 +14,8 @@ from decimal import Decimal
 from urllib.parse import urlencode
 
 from spartito._analyse import Error
-from spartito.say import Refused
-from spartito.text import count, plural, size
+from spartito.base.messages import Refused
+from spartito.base.text import count, plural, size
 from spartito.view import payload
 
 TYPE_CHECKING = False

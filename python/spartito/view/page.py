@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 
-from spartito.say import Refused
+from spartito.base.messages import Refused
 
 # what an experiment has whose views are in more.js, which the page loads when it opens one of them (viewer/src/views/later.ts)
 MORE = ("states", "memory", "locks", "messages", "waits", "tasks", "io")

@@ -19,7 +19,7 @@ import time
 import traceback
 from urllib.parse import parse_qsl
 
-from spartito.say import Refused, complain
+from spartito.base.messages import Refused, complain
 from spartito.view import page, wire
 from spartito.view.pool import Answers, Pool
 from spartito.view.wire import Answer, Bad, Request, sentence

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import os
 
-from spartito import locktable, memorytable, sampled
-from spartito.reading import rank_number
-from spartito.text import count, name, percent, plural, seconds, shortened, size
+from spartito.base.text import count, name, percent, plural, seconds, shortened, size
+from spartito.experiment import contents
+from spartito.experiment.naming import rank_number
+from spartito.report import locktable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -210,7 +211,7 @@ def damage(told: list[str]) -> list[Sentence]:
 
 def _memory(model: Model, info: dict[str, Any]) -> list[Sentence]:
     """Of memory that was recorded alone."""
-    if not memorytable.is_recorded(info):
+    if not contents.is_recorded(info):
         return []
     own = {row["name"]: row["metrics"]["peak_bytes"]["excl"] for row in model.flat()}
     whole = sum(own.values())
@@ -251,7 +252,7 @@ def _of_time(model: Model, info: dict[str, Any], rows: list[tuple[int, dict[str,
     total = sum(loc["busy"] for loc in info["locations"])
     visits = sum(loc["visits"] for loc in info["locations"])
     lines = _lines(model)
-    of_samples = total and sampled.taken(info)
+    of_samples = total and contents.taken(info)
     if not visits and not of_samples and (lines or not total):  # lines alone: frames that were open around them say nothing
         return lines or _memory(model, info) or [Sentence("Nothing was recorded: no function was called while recording was on.")]
     off = sum(r["incl"] for _, r in rows if r["kind"] == "off")

@@ -45,7 +45,7 @@ char *sp_host_sampler(const char *dir)
 	host_name(name);
 	if (strlen(name) == (size_t)(end - said) && !memcmp(name, said, strlen(name)))
 		return NULL;
-	PyObject *module = PyImport_ImportModule("spartito.otherhost");
+	PyObject *module = PyImport_ImportModule("spartito.sample.otherhost");
 	PyObject *path = PyUnicode_DecodeFSDefault(dir);
 	PyObject *text = module && path ? PyObject_CallMethod(module, "begin", "Os", path, name) : NULL;
 	const char *p = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : "the sampler of this host failed";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of locks, as python/spartito/locktable.py makes them. */
+/* Names of locks, as python/spartito/report/locktable.py makes them. */
 #include "base/arena.h"
 #include "base/intern.h"
 #include "model/model.h"

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""spartito attach: sample a process that runs already."""
+
+from __future__ import annotations
+
+import os
+
+from spartito.base.messages import Refused, complain, reason, say
+from spartito.base.text import as_argument
+from spartito.cli.run import for_later
+from spartito.experiment import rundir
+from spartito.experiment.reading import one_process
+from spartito.experiment.rundir import Found
+from spartito.options.settings import resolve
+from spartito.run.ending import finish
+from spartito.run.implied import with_trace
+from spartito.sample.attaching import Samplers, duration_of, image, interrupted, until
+from spartito.sample.looking import opened
+
+
+def _command(pid: int) -> list[str]:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as f:
+            return [os.fsdecode(word) for word in f.read().split(b"\0")[:-1]]
+    except OSError:
+        return []
+
+
+def main(given: dict[str, object], operands: list[str]) -> int:
+    pid, duration = one_process("attach", operands), duration_of(given)
+    given.pop("duration", None)
+    values = resolve(given)
+    texts = {value.setting.name: value.text for value in values}
+    texts["lines"], texts["lines_only"] = "", "0"  # which are counted within a process
+    if texts["to"]:
+        with_trace(texts, values)
+    opened(pid).close()  # says what is wrong before anything is written
+    command = _command(pid)
+    directory = rundir.create(texts["output"], command, wanted=for_later(texts))
+    samplers = Samplers(directory.path, {value.setting.name: value for value in values})
+    quiet = texts["quiet"] == "1"
+    with interrupted() as wanted:
+        try:
+            samplers.begin(pid)
+        except OSError as e:
+            directory.remove()
+            raise Refused(f"process {pid} cannot be sampled: {e.strerror}") from None
+        if not quiet:
+            say(f"spartito: sampling process {pid} into {as_argument(directory.path)}" + ("" if duration else "; Ctrl-C ends it"))
+        until(samplers, duration, wanted)
+    became = "runs" if image(pid) else "ended"
+    reasons = [sampler.why for sampler in (*samplers.before, *samplers.all.values()) if sampler.why]
+    found = Found(directory.path)
+    if not found.regions:
+        directory.remove()
+        why = "ended before it could be looked at" if became == "ended" else "had no Python code to be seen in that time"
+        raise Refused(reasons[0] if reasons else f"process {pid} {why}")
+    for why in reasons:
+        complain(f"not sampled: {why}")
+    try:
+        directory.describe(None, became)
+    except OSError as e:
+        complain(f"the end is not recorded in experiment.json: {reason(e)}")
+    finish(directory, found, texts, [])
+    return 0

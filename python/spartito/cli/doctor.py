@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""spartito doctor: what works on this machine, and how to get the rest; with a process id, what that process waits for."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Iterator
+
+from spartito.base import package
+from spartito.base.text import Output, standard_output
+from spartito.experiment.reading import one_process
+
+CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+OPENERS = {
+    "otf2-print": "apt install otf2-tools; or Vampir, https://vampir.eu",
+    "snakeviz": "pip install snakeviz",
+    "flamegraph.pl": "https://github.com/brendangregg/FlameGraph",
+    "cube": "https://www.scalasca.org",
+    "kcachegrind": "apt install kcachegrind",
+    "jq": "apt install jq",
+    "python -m line_profiler": "pip install line_profiler",
+}
+Line = tuple[str, str, str]  # ok, note or bad; what; how to get it
+
+
+def _clock() -> Line:
+    if platform.machine() not in ("x86_64", "i686"):
+        return "ok", f"clock: the counter of {platform.machine()} or clock_gettime", ""
+    try:
+        with open(CLOCK, encoding="ascii", errors="replace") as f:
+            source = f.read().strip()
+    except OSError:
+        source = "a source that cannot be read here"
+    if source == "tsc":
+        return "ok", "clock: the processor's time-stamp counter", ""
+    return "note", f"clock: the kernel uses {source}, so clock_gettime is used; a call costs some 20 ns more", ""
+
+
+def _hooks() -> Iterator[Line]:
+    from spartito._measure import hooks
+
+    default = True
+    for name, works, why in hooks():
+        if works:
+            yield "ok", f"hook {name}" + (" (default)" if default else "") + (f": {why}" if why else ""), ""
+            default = False
+        else:
+            yield "note", f"hook {name}: {why}", ""
+    if default:
+        yield "bad", "no hook works with this Python", "use CPython 3.9 or newer"
+
+
+def _metrics() -> Iterator[Line]:
+    from spartito._measure import metrics
+
+    sources: dict[str, dict[str | None, list[str]]] = {}
+    for word, _, why in metrics():
+        source, name = word.split(":", 1)
+        sources.setdefault(source, {}).setdefault(why, []).append(name)
+    for source, reasons in sources.items():
+        for why, names in reasons.items():
+            listed = " ".join(names)
+            if why is None:
+                yield "ok", f"metrics of {source}: {listed}", ""
+            else:
+                yield "note", f"metrics of {source} not counted: {listed}: {why}", ""
+
+
+def _without(library: str) -> bool:
+    """Whether the extension was built without that library: what it would say then is in its file."""
+    from spartito import _analyse
+
+    with open(_analyse.__file__, "rb") as f:
+        return f"built without {library}".encode() in f.read()
+
+
+def _there(opens: str) -> bool:
+    """Whether the tool is installed: a program, which may be a part of another one (go tool pprof), or a module of this Python."""
+    from importlib.util import find_spec
+
+    program, _, module = opens.partition(" -m ")
+    return bool(find_spec(module) if module else shutil.which(program.split()[0]))
+
+
+def _formats() -> Iterator[Line]:
+    from spartito._analyse import writers
+
+    for name, what, _, opens, needs_trace, _, _ in writers():
+        text = f"format {name}: {what}" + ("; needs --trace" if needs_trace else "")
+        if name == "otf2" and _without("libotf2"):
+            yield "note", f"{text}; not in this build, see libotf2", ""
+        elif not opens or "://" in opens or _there(opens):
+            yield "ok", text + (f"; open with {opens}" if opens else ""), ""
+        else:
+            yield "note", f"{text}; {opens} is not {'there' if ' ' in opens else 'on PATH'}", OPENERS.get(opens, "")
+
+
+def _library(name: str, use: str, package: str) -> Line:
+    if _without(name):
+        return "note", f"{name} was not there when Spartito was built: {use}", f"apt install {package}, then build it again"
+    return "ok", f"{name}: {use}", ""
+
+
+def _module(name: str, use: str, needed: bool, get: str) -> Line:
+    from importlib.util import find_spec
+
+    if find_spec(name):
+        return "ok", f"{name}: {use}", ""
+    return ("bad" if needed else "note"), f"{name} is not installed: {use}", get
+
+
+def _start_hook() -> Line:
+    for place in sys.path:
+        if place and os.path.isfile(os.path.join(place, "spartito.pth")):
+            return "ok", f"start-up hook: {os.path.join(place, 'spartito.pth')}", ""
+    return (
+        "bad",
+        "start-up hook: no spartito.pth on sys.path, so nothing is measured",
+        f"in a clone of it: {sys.executable} -m pip install --force-reinstall .",
+    )
+
+
+def _preloaded(what: str, option: str, library: str) -> Line:
+    if not os.path.isfile(library):
+        return "bad", f"{what}: {library} is not there", f"{sys.executable} -m pip install --force-reinstall spartito"
+    try:
+        import ctypes
+
+        ctypes.CDLL(library)
+    except (ImportError, OSError) as e:
+        return "note", f"{what}: {library} cannot be loaded: {e}", ""
+    return "ok", f"{what}: run {option} preloads {library}", ""
+
+
+def _preloads() -> Iterator[Line]:
+    from spartito.run.preload import HEAP, LIBRARY, WAITS
+
+    yield _preloaded("file I/O", "--io", LIBRARY)
+    yield _preloaded("memory", "--memory-profile", HEAP)
+    yield _preloaded("waits of the C library", "--waits", WAITS)
+
+
+def _mpi() -> Iterator[Line]:
+    """The wrapper libraries that the build has made, one for each MPI whose compiler was there."""
+    for name, what, headers in (("openmpi", "Open MPI", "libopenmpi-dev"), ("mpich", "MPICH", "libmpich-dev")):
+        if os.path.isfile(os.path.join(package.DIRECTORY, f"spartito_mpi_{name}.so")):
+            yield "ok", f"MPI: programs of {what} are recorded", ""
+        else:
+            get = f"apt install {headers}, then build it again"
+            yield "note", f"MPI: mpicc of {what} was not there when Spartito was built: its calls are not recorded", get
+
+
+def _viewer() -> Line:
+    from spartito.view.page import GET, STATIC
+
+    if os.path.isfile(os.path.join(STATIC, "app.js")):
+        return "ok", "viewer: spartito view and spartito html have their page", ""
+    return "note", "viewer: its page was not built: spartito view and spartito html have none", GET
+
+
+def _lines() -> Iterator[Line]:
+    from spartito._version import __version__
+
+    yield (
+        "ok",
+        f"spartito {__version__}, {platform.python_implementation()} {platform.python_version()} at {sys.executable}",
+        "",
+    )
+    yield _start_hook()
+    yield from _hooks()
+    yield _clock()
+    yield from _preloads()
+    yield from _mpi()
+    yield from _metrics()
+    yield from _formats()
+    yield _viewer()
+    yield _library("libotf2", "writes OTF2 traces", "libotf2-trace-dev")
+    yield _library("zstd", "compresses traces and reads compressed ones, packs experiments", "libzstd-dev")
+    yield _library("zlib", "packs traces that are called .gz, and packed profiles for TAU", "zlib1g-dev")
+    yield _library("libdw", "finds names and lines of compiled functions", "libdw-dev")
+    yield _module("rich", "colours and progress bars", False, f"{sys.executable} -m pip install rich")
+    yield _module(
+        "greenlet", "its switches are followed where a program uses it", False, "comes with the programs that need it"
+    )
+
+
+def _print(out: Output) -> bool:
+    good = True
+    styles = {"ok": "green", "note": "yellow", "bad": "bold red"}
+    for state, text, get in _lines():
+        good = good and state != "bad"
+        out.line(f"{state:<5}{text}" + (f" ({get})" if get else ""), styles[state] if state != "ok" else "")
+    return good
+
+
+def main(values: dict[str, object], operands: list[str]) -> int:
+    out = standard_output()
+    if operands:
+        from spartito.sample import hanging
+
+        hanging.write(out, one_process("doctor", operands))
+        return 0
+    if values.get("formats"):
+        from spartito.experiment.conversion import formats
+
+        for f in formats():
+            out.line(f.name)
+        return 0
+    return 0 if _print(out) else 1

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""spartito html: the page of an experiment as one file."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import os
+import sys
+import threading
+import time
+
+from spartito._analyse import Error
+from spartito.base import progress
+from spartito.base.messages import say
+from spartito.base.text import count, is_terminal, size, standard_output
+from spartito.experiment import losses
+from spartito.experiment.reading import beside, one_experiment, opened
+from spartito.options.table import Usage
+from spartito.view import kinds, onefile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+EACH = 0.2  # s between two words on what is done
+
+
+class Progress:
+    """One line on a terminal that says what is being put into the page; nothing elsewhere."""
+
+    def __init__(self) -> None:
+        self.shown = sys.stderr is not None and is_terminal(sys.stderr)
+        self.questions = 0
+        self.said = float("-inf")
+        self.begun = time.monotonic()
+
+    def __call__(self, kind: str) -> None:
+        self.questions += 1
+        now = time.monotonic()
+        if not self.shown or now - self.said < EACH:
+            return
+        self.said = now
+        line = f"making the page, {now - self.begun:.0f} s: part {count(self.questions)}, {kind}"
+        print(f"\r{line:<60}", end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        shown, self.shown = self.shown, False
+        if shown and self.questions:
+            print(f"\r{'':<60}\r", end="", file=sys.stderr, flush=True)
+
+
+def _sum_up(experiment: kinds.Experiment) -> None:
+    """What questions about time are answered from; where it cannot be made, each of them says why."""
+    if experiment.base is not None:
+        _sum_up(experiment.base)
+    if experiment.model.info()["traced"]:
+        with contextlib.suppress(Error):
+            title = f"summing up {os.path.basename(os.path.normpath(experiment.directory))}"
+            progress.with_bar(title, lambda progress: experiment.model.sum_up(progress, keep=True))
+
+
+def _apart(work: Callable[[], tuple[str, list[str]]]) -> tuple[str, list[str]]:
+    """What it returns or raises, of a thread that ends with the process: Ctrl-C waits for no answer."""
+    made: concurrent.futures.Future[tuple[str, list[str]]] = concurrent.futures.Future()
+
+    def run() -> None:
+        try:
+            made.set_result(work())
+        except BaseException as e:
+            made.set_exception(e)
+
+    threading.Thread(target=run, name="page", daemon=True).start()
+    return made.result()
+
+
+def main(values: dict[str, object], operands: list[str]) -> int:
+    directory = one_experiment("html", operands)
+    limit = values.get("limit", float(onefile.LIMIT))
+    assert isinstance(limit, float)
+    if not limit:
+        raise Usage("--limit 0: a page needs some room")
+    path = str(values.get("output") or beside(directory, ".html"))
+    if os.path.isdir(path):
+        raise Usage(f"{path} is a directory: name a file with -o")
+    source, compare, compensate = not values.get("no_source"), values.get("compare"), bool(values.get("compensate"))
+    experiment = kinds.open_experiment(
+        directory, compare=None if compare is None else opened(str(compare)), compensate=compensate, source=source
+    )
+    _sum_up(experiment)
+    progress = Progress()
+    experiment.told = progress
+    try:
+        text, pruned = _apart(lambda: onefile.document(experiment, int(limit * (1 << 20)), source))
+    finally:
+        progress.end()
+    onefile.write(path, text)
+    for run in experiment.runs:
+        losses.say_all(run.model.info(), run.directory, experiment.base is not None)
+    for sentence in pruned:
+        say(f"spartito: {sentence}")
+    if os.path.isfile(path):
+        standard_output().line(f"wrote {path} ({size(len(text.encode()))})")
+    return 0

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""spartito info: what an experiment holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import stat
+import sys
+from typing import Any
+
+from spartito.base.text import Column, Output, as_argument, count, moment, name, plural, seconds, size, standard_output
+from spartito.experiment import family, losses
+from spartito.experiment.description import launcher
+from spartito.experiment.reading import load, one_experiment, shown
+from spartito.report import mpitable
+
+
+def _how(known: dict[str, Any]) -> str:
+    if known.get("signal") is not None:
+        return f"signal {known['signal']}"
+    if known.get("status") is not None:
+        return f"exit status {known['status']}"
+    if "launcher" in known and known["launcher"] is None:
+        return "not recorded: the program measured itself"
+    attached = {
+        "ended": "not recorded: the process ended, but only who started it knows how",
+        "runs": "nothing: the process ran on when it was sampled no more",
+    }
+    return attached.get(str(known.get("attached")), "not recorded: still running, or the launcher was killed")
+
+
+def _worlds(info: dict[str, Any]) -> list[tuple[str, str]]:
+    """A row for each MPI_COMM_WORLD."""
+    rows = []
+    for world, n in enumerate(info["worlds"]):
+        those = [p for p in info["processes"] if p["world"] == world]
+        known: dict[str, str] = those[0].get("meta", {}) if those else {}
+        # "Open MPI v4.1.4, package: …", "MPICH Version:      4.0.2"
+        library = " ".join(known.get("mpi_library", "").split(",")[0].replace("Version:", "").split())
+        ranks = plural(n, "rank") + (f", {count(len(those))} of them recorded" if len(those) < n else "")
+        rows.append(("MPI", ", ".join(filter(None, (ranks, library, known.get("mpi_thread_level", ""))))))
+    return rows
+
+
+def _files(directory: str) -> tuple[int, int]:
+    """How many files the experiment has, and the bytes that they take: what was reserved but never used takes none."""
+    files = taken = 0
+    for place, _, names in os.walk(directory):
+        for file in names:
+            try:
+                found = os.lstat(os.path.join(place, file))
+            except OSError:
+                continue  # a run that goes on takes away what it made
+            if stat.S_ISREG(found.st_mode):
+                files += 1
+                taken += found.st_blocks * 512
+    return files, taken
+
+
+def _size(info: dict[str, Any]) -> str:
+    files, taken = _files(info["dir"])
+    return f"{size(taken)} in {plural(files, 'file')}; raw files {size(info['bytes'])}"
+
+
+def _head(out: Output, directory: str, info: dict[str, Any], known: dict[str, Any]) -> None:
+    command = known.get("command")
+    rows = [("experiment", shown(directory))]
+    if isinstance(command, list):
+        rows.append(("command", shlex.join(map(str, command))))
+        rows.append(("directory", str(known.get("cwd"))))
+        rows.append(("ended with", _how(known)))
+    if isinstance(known.get("wanted"), dict):
+        rows.append(("finalized", f"not yet: spartito finalize {as_argument(directory)}"))
+    if known.get("job"):
+        rows.append(("job", str(known["job"])))
+    if isinstance(known.get("size"), int):
+        rows.append(("ranks", f"{known['size']}, started by {known.get('manager')}"))
+    rows += [
+        *_worlds(info),
+        ("measured", f"{moment(info['begin'])}, {seconds(info['end'] - info['begin'])}"),
+        ("content", "profile and trace" if info["traced"] else "profile"),
+        ("functions", count(info["regions"])),
+        ("call paths", count(info["paths"])),
+        ("events", count(info["events"])),
+        ("size", _size(info)),
+    ]
+    for what, text in rows:
+        out.line(f"{what:<12}{name(text)}")
+
+
+def _processes(out: Output, info: dict[str, Any], directory: str) -> None:
+    """Children are indented in their parent's command; those that are not measured have no number."""
+    threads: dict[int, int] = {}
+    for loc in info["locations"]:
+        threads[loc["process"]] = threads.get(loc["process"], 0) + 1
+    ranks = family.ranks(info, directory)
+    rows = []
+    for depth, i, p in family.tree(info):
+        meta = p.get("meta", {})
+        stop = p["stop"] if i is not None else p["end"]
+        cost = f"{(p['cost_in'] + p['cost_out']) * 1e9:.0f} ns" if i is not None else ""
+        command = "(copy of its parent)" if p["forked"] else p["command"]
+        rows.append(
+            [
+                "" if i is None else str(i),
+                "" if i is None or ranks[i] is None else str(ranks[i]),
+                str(p["pid"] or ""),
+                p["host"] if i is not None else info["processes"][p["parent"]]["host"],
+                "" if i is None else str(threads.get(i, 0)),
+                seconds(p["begin"]),
+                "" if stop is None else seconds(stop - p["begin"]),
+                family.end_of(p),
+                meta.get("python", "").split(" ")[0],
+                meta.get("hook", ""),
+                cost,
+                "  " * depth + ("exec: " if p.get("exec") or p.get("continues") is not None else "") + name(command),
+            ]
+        )
+    left, right = True, False
+    titles = [
+        ("process", right),
+        ("rank", right),
+        ("pid", right),
+        ("host", left),
+        ("threads", right),
+        ("start", right),
+        ("time", right),
+        ("end", left),
+        ("python", left),
+        ("hook", left),
+        ("cost/call", right),
+        ("command", left),
+    ]
+    if all(rank is None for rank in ranks):
+        del titles[1]
+        for row in rows:
+            del row[1]
+    out.line()
+    out.table([Column(title, side) for title, side in titles], rows)
+
+
+def _threads(out: Output, info: dict[str, Any]) -> None:
+    out.line()
+    columns = [
+        Column("process"),
+        Column("thread", left=True),
+        Column("id"),
+        Column("time"),
+        Column("busy"),
+        Column("calls"),
+    ]
+    out.table(
+        columns,
+        [
+            (
+                str(loc["process"]),
+                name(loc["name"]),
+                str(loc["tid"]),
+                seconds(loc["end"] - loc["begin"]),
+                seconds(loc["busy"]),
+                count(loc["visits"]),
+            )
+            for loc in info["locations"]
+        ],
+    )
+
+
+def main(values: dict[str, object], operands: list[str]) -> int:
+    directory = one_experiment("info", operands)
+    model, info = load(directory)
+    messages = mpitable.check(model, info)
+    known = launcher(directory)[0]
+    if values.get("json"):
+        for p, rank in zip(info["processes"], family.ranks(info, directory)):
+            p["job_rank"] = rank  # by MPI, or by the launcher alone
+        files, taken = _files(info["dir"])
+        found = {**info, "files": files, "files_bytes": taken, "launcher": known, "messages": messages}
+        json.dump(found, sys.stdout, indent=1)
+        sys.stdout.write("\n")
+    else:
+        out = standard_output()
+        _head(out, directory, info, known)
+        _processes(out, info, directory)
+        _threads(out, info)
+        if messages:
+            for sentence in (*mpitable.missing_sentences(messages), *mpitable.clock_sentences(messages)):
+                out.line(f"\n{sentence}")
+        deeper = sum(p["lost"].get("deeper", 0) for p in info["processes"])
+        if deeper:
+            out.line(f"\n{count(deeper)} calls were below the depth limit")
+    sys.stdout.flush()
+    losses.say_all(info, directory)
+    return 0

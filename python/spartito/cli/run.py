@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""spartito run: measure a program. What is imported above runs before every measured program: keep it light."""
+
+from __future__ import annotations
+
+import os
+
+from spartito.base.messages import Refused, complain, reason
+from spartito.experiment import rundir
+from spartito.experiment.rundir import Directory, Found
+from spartito.options.settings import Value, resolve, strange_variables, uncounted
+from spartito.options.table import Usage
+from spartito.run import launch, preload
+from spartito.run.ending import finish
+from spartito.run.implied import with_memory, with_trace, without_effect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    pass
+
+USAGE = 2
+
+
+def _environment(path: str, values: list[Value], calls: bool, sampler: dict[str, str]) -> dict[str, str]:
+    """calls: functions are recorded; sampler: variables that name the one that samples, none without."""
+    environment = dict(os.environ)
+    environment["SPARTITO_EXPERIMENT"] = path
+    for name in ("SPARTITO_SAMPLER", "SPARTITO_SAMPLING"):
+        environment.pop(name, None)
+    environment.update(sampler)
+    if not calls:
+        environment["SPARTITO_INSTRUMENT"] = "0"
+    for value in values:
+        setting = value.setting
+        if setting.recorded and (value.origin != "default" or setting.variable in environment):
+            environment[setting.variable] = value.text
+    if sampler and not calls:
+        environment.pop(next(v.setting.variable for v in values if v.setting.name == "metrics"), None)  # the sampler counts
+    preload.add_needed(environment, path, {v.setting.name: v.named for v in values if v.text != "0"})
+    by_name = {value.setting.name: value for value in values}
+    environment.update(("SPARTITO_" + name.upper(), text) for name, text in with_memory(by_name).items())
+    return environment
+
+
+def _in_vain(values: dict[str, Value]) -> None:
+    """Usage: one option of this command line leaves another nothing to do. Below those of a notebook's cell lie the session's."""
+    rate = values["sample_rate"]
+    if rate.origin == "command line" and values["sample"].text != "1":
+        raise Usage(f"{rate.named} is for samples, and there are none: give --sample as well")
+    every, some = values["memory_profile"], values["memory_sample"]
+    if every.text == "1" and some.text != "0" and every.origin == some.origin:
+        raise Usage(f"{every.named} records every block, {some.named} samples them: give one of the two")
+
+
+def main(given: dict[str, object], command: list[str]) -> int:
+    if not command:
+        raise Usage("no command given: spartito run [options] -- command line…")
+    command = launch.real_command(command)
+    world = rundir.world_of(command)
+    try:
+        values = resolve(given)
+        texts = {value.setting.name: value.text for value in values}
+        if texts["to"]:
+            with_trace(texts, values)
+        by_name = {value.setting.name: value for value in values}
+        without_effect(by_name)
+        _in_vain(by_name)
+    except Usage:
+        if rundir.is_silent(world):
+            return USAGE
+        raise
+    said = uncounted(texts["metrics"]) if texts["metrics"] else []
+    for line in [*strange_variables(), *said]:
+        if not world or world.speaks:
+            complain(line)
+    try:
+        directory = rundir.create(texts["output"], command, world=world, wanted=for_later(texts))
+    except Refused as e:
+        if rundir.is_silent(world):
+            return e.status
+        raise
+    calls, sampling = texts["lines_only"] != "1" and texts["calls"] == "1", None
+    if texts["sample"] == "1":
+        from spartito.sample.sampling import begin, records_calls
+
+        calls = calls and records_calls(by_name)
+        sampling = begin(directory.path, by_name, calls, bool(world and not world.speaks))
+    try:
+        environment = _environment(directory.path, values, calls, sampling.environment() if sampling else {})
+        status = launch.run(command, environment, lambda: _prepare(texts, directory))
+        if sampling:
+            sampling.finish()
+    except Refused as e:
+        _refused(directory, e.status << 8)
+        if rundir.is_silent(world):
+            return e.status
+        raise
+    return launch.finish(status, directory.path, lambda: _afterwards(directory, status, texts, said))
+
+
+def _refused(directory: Directory, status: int) -> None:
+    try:
+        if directory.last(status) and not Found(directory.path).files:
+            directory.remove()
+    except OSError:
+        pass
+
+
+def for_later(texts: dict[str, str]) -> str:
+    """Directory.wanted."""
+    if texts["finalize"] == "1":
+        return ""
+    formats, lines = (
+        ", ".join(rundir.quoted(word) for word in words if word) for words in (texts["to"].split(","), texts["lines"].split("\n"))
+    )
+    return f'{{"compress": {"true" if texts["compress"] == "1" else "false"}, "to": [{formats}], "lines": [{lines}]}}'
+
+
+def _prepare(texts: dict[str, str], directory: Directory) -> None:
+    """Loads what the end will need while the program starts: what counts is the time from Enter to prompt. Only one of
+    many ranks will need it."""
+    if directory.crew:
+        return
+    try:
+        if texts["finalize"] != "1":
+            import spartito._analyse
+        elif texts["quiet"] != "1":
+            import spartito.report.summary
+        if texts["quiet"] != "1" or texts["to"] or texts["compress"] == "1":
+            import spartito._analyse  # noqa: F401
+    except Exception:
+        pass  # the end will meet the same error and say it
+
+
+def _afterwards(directory: Directory, status: int, texts: dict[str, str], said: list[str]) -> None:
+    try:
+        if not directory.last(status):
+            return
+    except OSError as e:
+        complain(f"the end of this rank is not recorded: {reason(e)}")
+        return
+    found = Found(directory.path)
+    if found.gone:
+        complain(f"lost: the experiment directory {directory.path} was removed while the program ran")
+        return
+    if directory.no_script(status, found.files):
+        directory.remove()
+        return
+    if not found.regions:
+        if not found.files or found.errors or status == 0:
+            from spartito.run.unmeasured import why
+
+            complain("no Python code was measured: " + why(directory.command, found))
+        directory.remove()
+        return
+    try:
+        directory.describe(directory.crew.status() if directory.crew else status)
+    except OSError as e:
+        complain(f"the end of the run is not recorded in experiment.json: {reason(e)}")
+    finish(directory, found, texts, said)
+
+

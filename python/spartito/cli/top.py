@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""spartito top: what a process that runs does now."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import select
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from spartito.base.text import Column, Output, is_terminal, percent, plural, seconds, standard_output
+from spartito.base.text import name as one_line
+from spartito.experiment.reading import one_process
+from spartito.options.settings import CHECKS
+from spartito.options.table import Usage
+from spartito.sample.attaching import duration_of
+from spartito.sample.looking import Looking, Sum, Thread, function
+
+if TYPE_CHECKING:
+    from spartito.sample.looking import Function
+
+RATE = 100
+ONCE = 2.0  # seconds
+REFRESH = 0.5  # seconds
+ROWS = 20
+KEYS = "o own  t total  w wall clock  p pause  r begin anew  q quit"
+
+
+def rate_of(values: dict[str, object]) -> int:
+    try:
+        return int(CHECKS["rate"](str(values.get("sample_rate", RATE))))
+    except ValueError as e:
+        raise Usage(f"--sample-rate: {e}") from None
+
+
+# ---- tables
+
+
+def _functions(looking: Looking, recent: Sum, by: str, limit: int) -> tuple[list[Column], list[list[str]]]:
+    whole = looking.whole
+    key = recent.own if by == "own" else recent.total
+    also = whole.own if by == "own" else whole.total
+    order: list[Function] = sorted(whole.total, key=lambda f: (-key[f], -also[f], f))
+    columns = [Column("own %"), Column("total %"), Column("own % so far", rank=2), Column("total % so far", rank=1),
+               Column("function", left=True, style="cyan"), Column("defined at", left=True, style="dim", rank=3)]
+    rows = [
+        [
+            percent(recent.own[f], recent.time),
+            percent(recent.total[f], recent.time),
+            percent(whole.own[f], whole.time),
+            percent(whole.total[f], whole.time),
+            one_line(f"{f[0]}:{f[1]}"),
+            one_line(f"{f[2]}:{f[3]}"),
+        ]
+        for f in (order[:limit] if limit else order)
+    ]
+    return columns, rows
+
+
+def _where(thread: Thread) -> tuple[str, str]:
+    """The innermost function and the line that runs in it; the function that the thread began with."""
+    if not thread.frames:
+        return "no Python code", ""
+    inner = thread.frames[0]
+    began = next((f for f in reversed(thread.frames) if f[0] != "threading"), thread.frames[-1])
+    place = f"{inner[0]}:{inner[1]}" + (f" line {inner[4]}" if inner[4] else "")
+    return one_line(place), one_line("{}:{}".format(*function(began)[:2]))
+
+
+def _threads(looking: Looking, limit: int) -> tuple[list[Column], list[list[str]]]:
+    order = sorted(looking.threads.values(), key=lambda t: (-t.share, t.tid))
+    columns = [Column("thread"), Column("processor %"), Column("processor", rank=1), Column("state", left=True),
+               Column("in", left=True, style="cyan"), Column("began with", left=True, style="dim", rank=2)]
+    states = {"gil": "waits for the GIL"}
+    processes = [Column("process")] if looking.children else []
+    rows = [
+        [
+            *(str(t.pid) for _ in processes),
+            str(t.tid),
+            f"{100 * t.share:.1f}",
+            seconds(t.cpu / 1e9),
+            states.get(t.state, t.state),
+            *_where(t),
+        ]
+        for t in (order[:limit] if limit else order)
+    ]
+    return [*processes, *columns], rows
+
+
+def _title(looking: Looking, words: str) -> str:
+    torn = f", {plural(looking.torn, 'stack')} not read" if looking.torn else ""
+    major, minor = looking.process.version
+    lasted = seconds(time.monotonic() - looking.begin)
+    what = "time" if looking.wall else "processor time"
+    more = f" and {plural(len(looking.children.all), 'child', 'children')}" if looking.children else ""
+    whose = f"process {looking.pid}{more}, Python {major}.{minor}"
+    return f"{whose}: {what} by {plural(looking.looks, 'look')} in {lasted}{torn}{words}"
+
+
+def _show(out: Output, looking: Looking, by: str, limit: int, words: str = "") -> None:
+    recent = looking.recent()
+    out.line(_title(looking, words), "bold")
+    out.line()
+    if not looking.whole.time:
+        out.line("no thread ran Python code" + ("" if looking.wall else "; --wall counts those that wait"))
+    else:
+        out.table(*_functions(looking, recent, by, limit))
+    out.line()
+    out.table(*_threads(looking, limit))
+
+
+# ---- looking
+
+
+def _looks(looking: Looking, rate: int, until: float) -> bool:
+    """False: the process has ended."""
+    at = time.monotonic()
+    while at < until:
+        if not looking.look():
+            return False
+        at = max(at + random.uniform(0.5, 1.5) / rate, time.monotonic())  # never in step with the program
+        time.sleep(max(0.0, min(at, until) - time.monotonic()))
+    return True
+
+
+@contextlib.contextmanager
+def _keys() -> Iterator[int]:
+    """The descriptor of a terminal that gives each key at once; -1: there is none."""
+    import termios
+    import tty
+
+    if not is_terminal(sys.stdin):
+        yield -1
+        return
+    fd = sys.stdin.fileno()
+    before = termios.tcgetattr(fd)
+    tty.setcbreak(fd)
+    try:
+        yield fd
+    finally:
+        termios.tcsetattr(fd, termios.TCSADRAIN, before)
+
+
+@contextlib.contextmanager
+def _ends() -> Iterator[list[int]]:
+    """A list of the signals that came to end this process; it ends by the first when the terminal is as it was."""
+    came: list[int] = []
+    before = {number: signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM)}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:  # as nohup wants it
+            signal.signal(number, lambda number, frame: came.append(number))
+    try:
+        yield came
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
+
+
+class Live:
+    """The table in a terminal, drawn again and again."""
+
+    def __init__(self, looking: Looking, by: str, limit: int) -> None:
+        self.looking, self.by, self.limit = looking, by, limit
+        self.paused = False
+
+    def key(self, letter: str) -> bool:
+        """False: quit."""
+        if letter in "ot":
+            self.by = {"o": "own", "t": "total"}[letter]
+        elif letter == "p":
+            self.paused = not self.paused
+        elif letter == "w":
+            self.looking.wall = not self.looking.wall
+            self.looking.reset()
+        elif letter == "r":
+            self.looking.reset()
+        return letter not in "q\x1b"
+
+    def draw(self, console: Any) -> Any:
+        out = Output(console.file)
+        height = max(console.height - 8, 4)
+        threads = min(len(self.looking.threads), max(height // 3, 1))
+        out.console = console
+        with console.capture() as drawn:
+            recent = self.looking.recent()
+            out.line(_title(self.looking, ", paused" if self.paused else ""), "bold")
+            out.line()
+            out.table(*_functions(self.looking, recent, self.by, min(self.limit or height, height - threads)))
+            out.line()
+            out.table(*_threads(self.looking, threads))
+            out.line()
+            out.line(KEYS, "dim")
+        from rich.text import Text
+
+        return Text.from_ansi(drawn.get())
+
+    def run(self, rate: int, until: float) -> bool:
+        """False: the process has ended."""
+        from rich.console import Console
+        from rich.live import Live as Screen
+
+        console = Console(highlight=False, markup=False, emoji=False)
+        with _ends() as came, _keys() as keys, Screen(console=console, screen=True, auto_refresh=False) as screen:
+            while not came and time.monotonic() < until:
+                drawn = min(time.monotonic() + REFRESH, until)
+                if self.paused:
+                    select.select([keys] if keys >= 0 else [], [], [], REFRESH)
+                elif not _looks(self.looking, rate, drawn):
+                    return False
+                while keys >= 0 and select.select([keys], [], [], 0)[0]:
+                    letter = os.read(keys, 1).decode("ascii", "replace")
+                    if not letter or not self.key(letter):
+                        return True
+                screen.update(self.draw(console), refresh=True)
+        return True
+
+
+def main(values: dict[str, object], operands: list[str]) -> int:
+    pid, rate, duration = one_process("top", operands), rate_of(values), duration_of(values)
+    by = values.get("sort", "own")
+    limit = values.get("limit", ROWS)
+    assert isinstance(by, str) and isinstance(limit, int)
+    looking = Looking(pid, bool(values.get("wall")), bool(values.get("children")))
+    out = standard_output()
+    ended = False
+    with contextlib.suppress(KeyboardInterrupt):
+        if values.get("once") or out.console is None:
+            ended = not _looks(looking, rate, time.monotonic() + (duration or ONCE))
+        else:
+            until = time.monotonic() + duration if duration else float("inf")
+            ended = not Live(looking, by, 0 if "limit" not in values else limit).run(rate, until)
+    _show(out, looking, by, limit, ", it has ended" if ended else "")
+    return 0

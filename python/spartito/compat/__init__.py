@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Commands and modules of other tools, provided by Spartito."""

@@ -1,0 +1,413 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""line_profiler's LineProfiler and `profile` in a program that no `spartito-kernprof` started: they measure this process
+themselves, into a directory that is gone at its end. Where something else measures it, lines go there, too."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import sys
+import threading
+import types
+from types import FunctionType, MethodType
+
+from spartito import _measure
+from spartito.compat.kernprof.inside import COMPILED, VARIABLE, Counted, _recorded, _wrapped, functions
+from spartito.compat.kernprof.inside import LineProfiler as WithinRun
+from spartito.compat.kernprof.stats import LineStats, show_text
+from spartito.experiment.rundir import Directory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import CodeType
+    from typing import Any
+
+    from spartito.report.linetext import Timed
+
+FLAGS = ("--line-profile", "--line_profile")
+OFF = ("", "0", "off", "f", "false", "n", "no")
+NO_DATA = "No profiling data on the current thread"
+
+
+class _Measurement:
+    """That of this process, if it is ours: paused while no profiler is enabled in any thread."""
+
+    def __init__(self) -> None:
+        self.directory = ""
+        self.owner = 0
+        self.enabled = 0  # how often, over all profilers and threads
+        self.lock = threading.Lock()
+
+    def begin(self) -> None:
+        """Once, before the first function is marked. OSError, ValueError: it cannot be measured."""
+        if _measure.active() or self.directory:
+            return
+        import tempfile
+
+        self.directory, self.owner = tempfile.mkdtemp(prefix="spartito-"), os.getpid()
+        # ahead of what the program registers after this, which therefore finds its results
+        atexit.register(self.end)
+        try:
+            Directory(self.directory, list(sys.argv) or ["python"], False).create()
+            _measure.start(self.directory, {"instrument": "0"})
+        except BaseException:
+            self.end()
+            raise
+        _measure.pause()
+
+    def change(self, by: int) -> None:
+        with self.lock:
+            before, self.enabled = self.enabled, max(0, self.enabled + by)
+            if self.directory and bool(before) != bool(self.enabled):
+                if self.enabled:
+                    _measure.resume()
+                else:
+                    _measure.pause()
+
+    def end(self) -> None:
+        if self.owner != os.getpid():
+            return
+        if _measure.experiment() == self.directory:
+            _measure.stop()
+        shutil.rmtree(self.directory, ignore_errors=True)
+        self.directory = ""
+
+
+_measurement = _Measurement()
+
+
+class _Own(threading.local):
+    count = 0
+    began = False
+
+
+def _generator(profiler: Any, func: Any) -> Any:
+    def wrapper(*arguments: Any, **keywords: Any) -> Any:
+        running = func(*arguments, **keywords)
+        step, given = running.send, None
+        try:
+            while True:
+                try:
+                    with profiler:
+                        item = step(given)
+                except StopIteration as e:
+                    return e.value
+                try:
+                    given, step = (yield item), running.send
+                except GeneratorExit:
+                    raise
+                except BaseException as e:
+                    given, step = e, running.throw
+        finally:
+            with profiler:
+                running.close()
+
+    return wrapper
+
+
+def _async_generator(profiler: Any, func: Any) -> Any:
+    async def wrapper(*arguments: Any, **keywords: Any) -> Any:
+        running = func(*arguments, **keywords)
+        step, given = running.asend, None
+        try:
+            while True:
+                try:
+                    with profiler:
+                        item = await step(given)
+                except StopAsyncIteration:
+                    return
+                try:
+                    given, step = (yield item), running.asend
+                except GeneratorExit:
+                    raise
+                except BaseException as e:
+                    given, step = e, running.athrow
+        finally:
+            with profiler:
+                await running.aclose()
+
+    return wrapper
+
+
+class Wrapping(Counted):
+    """Decorates whatever can be called: the profiler is enabled within."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._wrappers: set[int] = set()
+        self._kept: list[Any] = []  # wrappers, as long as their ids count
+
+    def add_callable(self, func: Any) -> int:
+        return 0
+
+    def __call__(self, func: Any) -> Any:
+        return self.wrap_callable(func)
+
+    def wrap_callable(self, func: Any) -> Any:
+        """func within `with self:` for each call."""
+        if id(func) in self._wrappers or isinstance(func, COMPILED):
+            return func
+        if isinstance(func, (classmethod, staticmethod)):
+            return type(func)(self(func.__func__))
+        if isinstance(func, MethodType):
+            return MethodType(self(func.__func__), func.__self__)
+        if isinstance(func, property):
+            fget, fset, fdel = (f if f is None else self(f) for f in (func.fget, func.fset, func.fdel))
+            return property(fget, fset, fdel, func.__doc__)
+        if isinstance(func, type):
+            self._wrap_class(func)
+            return func
+        if not isinstance(func, FunctionType) and _wrapped(func) is not None:
+            return self._wrap_tool(func)
+        self.add_callable(func)
+        if not isinstance(func, FunctionType):
+            return func
+        made = self._wrap_function(func)
+        self._wrappers.add(id(made))
+        self._kept.append(made)
+        return made
+
+    def _wrap_function(self, func: FunctionType) -> Any:
+        import inspect
+        from functools import wraps
+
+        from spartito.user import manage
+
+        # between two steps of a generator its caller runs
+        if inspect.isgeneratorfunction(func):
+            made: Any = wraps(func)(_generator(self, func))
+            return types.coroutine(made) if func.__code__.co_flags & inspect.CO_ITERABLE_COROUTINE else made
+        return wraps(func)(_async_generator(self, func)) if inspect.isasyncgenfunction(func) else manage(self, func, always=True)
+
+    def _wrap_class(self, cls: type) -> None:
+        for name, member in list(vars(cls).items()):
+            if isinstance(member, type) or not (isinstance(member, FunctionType) or _wrapped(member) is not None):
+                continue
+            # a function from elsewhere, which is only found here by another name, is none of the class
+            if all(f.__qualname__.startswith(cls.__qualname__ + ".") for f in functions(member)):
+                setattr(cls, name, self(member))
+
+    def _wrap_tool(self, func: Any) -> Any:
+        """partial, partialmethod and cached_property of functools."""
+        from functools import cached_property
+
+        inner = self(func.func)
+        if not isinstance(func, cached_property):
+            return type(func)(inner, *func.args, **func.keywords)
+        made: Any = cached_property(inner)
+        made.attrname = func.attrname
+        return made
+
+
+_marked: set[CodeType] = set()  # of all profilers
+
+
+def _all() -> dict[tuple[str, int, str], Timed]:
+    from spartito.report.linetext import timed
+
+    return {(f.file, f.first, f.name): f for f in timed(_recorded()[0].lines())} if _measure.experiment() is not None else {}
+
+
+def _lines(function: Callable[..., Any], recorded: dict[tuple[str, int, str], Timed]) -> dict[int, tuple[int, int]]:
+    """{line: (hits, nanoseconds)}"""
+    code = function.__code__
+    for name in (function.__qualname__, getattr(code, "co_qualname", code.co_name), code.co_name):
+        for file in (os.path.abspath(code.co_filename), code.co_filename):
+            found = recorded.get((file, code.co_firstlineno, name))
+            if found:
+                return {n: (hits, time) for n, hits, time in found.lines}
+    return {}
+
+
+class LineProfiler(Wrapping, WithinRun):
+    """Records the lines of its functions while it is enabled: by enable_by_count(), `with`, and in calls of what it has wrapped."""
+
+    def __init__(self, *functions: Any) -> None:
+        self._own = _Own()
+        self._before: dict[CodeType, dict[int, tuple[int, int]]] = {}
+        self._wrappers, self._kept = set(), []
+        WithinRun.__init__(self, *functions)
+
+    @property
+    def enable_count(self) -> int:
+        return self._own.count
+
+    @enable_count.setter
+    def enable_count(self, n: int) -> None:
+        self._own.count = n
+
+    def _switch(self, on: bool) -> None:
+        self._own.began = True
+        _measurement.change(1 if on else -1)
+
+    def add_callable(self, func: Any, guard: Any = None, name: str | None = None) -> int:
+        """1 if it has functions of Python that are not known yet, else 0."""
+        found = [] if id(func) in self._wrappers else [f for f in functions(func) if id(f) not in self._wrappers]
+        if found:
+            _measurement.begin()
+        for function in found:
+            if function.__code__ in _marked and not any(f.__code__ == function.__code__ for f in self.functions):
+                # what another profiler has recorded of it before is not this one's
+                self._before[function.__code__] = _lines(function, _all())
+            self.functions.append(function)
+            _marked.add(function.__code__)
+            _measure.lines(function)
+        return 1 if found else 0
+
+    # ---- what was recorded
+
+    def _timed(self) -> list[Timed]:
+        """The functions of this profiler, those that did not run too."""
+        from spartito.report.linetext import Timed
+
+        recorded, found = _all(), {}
+        for function in self.functions:
+            code = function.__code__
+            before = self._before.get(code, {})
+            lines = []
+            for n, (hits, time) in sorted(_lines(function, recorded).items()):
+                known = before.get(n, (0, 0))
+                if hits > known[0]:
+                    lines.append((n, hits - known[0], max(0, time - known[1])))
+            key = code.co_filename, code.co_firstlineno, function.__qualname__
+            found[key] = Timed(*key, lines)
+        return [found[key] for key in sorted(found)]
+
+    def get_stats(self) -> LineStats:
+        return LineStats({(f.file, f.first, f.name): [*f.lines] for f in self._timed()}, 1e-9)
+
+    def dump_stats(self, filename: str | os.PathLike[str]) -> None:
+        self.get_stats().to_file(filename)
+
+    def print_stats(
+        self, stream: Any = None, output_unit: float | None = None, stripzeros: bool = False, details: bool = True,
+        summarize: bool = False, sort: bool = False, rich: bool = False, **keywords: object,
+    ) -> None:  # fmt: skip
+        stats = self.get_stats()
+        show_text(stats.timings, stats.unit, output_unit, stream, stripzeros, details, summarize, sort)
+
+    @property
+    def code_map(self) -> dict[CodeType, dict[int, dict[str, int]]]:
+        """{code: {line: {code, lineno, total_time, nhits}}}"""
+        found = {(f.file, f.first): f.lines for f in self._timed()}
+        return {
+            f.__code__: {
+                n: {"code": hash(f.__code__), "lineno": n, "total_time": time, "nhits": hits}
+                for n, hits, time in found[f.__code__.co_filename, f.__code__.co_firstlineno]
+            }
+            for f in self.functions
+        }
+
+    @property
+    def code_hash_map(self) -> dict[CodeType, list[int]]:
+        return {f.__code__: [hash(f.__code__.co_code)] for f in self.functions}
+
+    @property
+    def last_time(self) -> dict[CodeType, dict[str, int]]:
+        """The line that each function is at which this thread calls now, while the profiler is enabled."""
+        from time import perf_counter_ns
+
+        found: dict[CodeType, dict[str, int]] = {}
+        codes = {f.__code__ for f in self.functions}
+        frame = sys._getframe(1) if self.enable_count else None
+        while frame is not None:
+            if frame.f_code in codes:
+                found.setdefault(frame.f_code, {"f_lineno": frame.f_lineno, "time": perf_counter_ns()})
+            frame = frame.f_back
+        return found
+
+    @property
+    def c_last_time(self) -> dict[int, dict[str, int]]:
+        """The same by the hash of the functions' bytecode. KeyError: it was never enabled in this thread."""
+        if not self._own.began:
+            raise KeyError(NO_DATA)
+        return {hash(code.co_code): entry for code, entry in self.last_time.items()}
+
+
+class GlobalProfiler:
+    """`from line_profiler import profile`: in a run of kernprof its profiler; else it records where LINE_PROFILE=1, --line-profile
+    or enable() asks for it, and writes the results when the program ends."""
+
+    def __init__(self, config: object = None) -> None:
+        self._profile: Any = None
+        self._owner = 0
+        self.enabled: bool | None = None
+        self.output_prefix = "profile_output"
+        self.setup_config = {"environ_flags": ["LINE_PROFILE"], "cli_flags": [*FLAGS]}
+        self.write_config = {"lprof": True, "text": True, "timestamped_text": True, "stdout": True}
+        self.show_config = {"sort": True, "stripzeros": True, "rich": True, "details": False, "summarize": True}
+        if VARIABLE in os.environ:
+            import builtins
+
+            self._kernprof_overwrite(getattr(builtins, "profile", None))
+
+    def _kernprof_overwrite(self, profile: Any) -> None:
+        self._profile, self.enabled = profile, profile is not None
+
+    def _implicit_setup(self) -> None:
+        asked = any(os.environ.get(name, "").lower() not in OFF for name in self.setup_config["environ_flags"])
+        if asked or any(flag in sys.argv for flag in self.setup_config["cli_flags"]):
+            self.enable()
+        else:
+            self.disable()
+
+    def enable(self, output_prefix: str | None = None) -> None:
+        if self._profile is None:
+            self._profile, self._owner = LineProfiler(), os.getpid()
+            _measurement.begin()
+            atexit.register(self.show)
+        elif VARIABLE in os.environ:
+            self._profile.enable()
+        self.enabled = True
+        if output_prefix is not None:
+            self.output_prefix = output_prefix
+
+    def disable(self) -> None:
+        if VARIABLE in os.environ and self._profile is not None:
+            self._profile.disable()
+        else:
+            self.enabled = False
+
+    def __call__(self, func: Callable[..., Any]) -> Any:
+        if self.enabled is None:
+            self._implicit_setup()
+        return self._profile(func) if self.enabled else func
+
+    def __enter__(self) -> GlobalProfiler:
+        if self._profile is not None:
+            self._profile.enable_by_count()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._profile is not None:
+            self._profile.disable_by_count()
+
+    def show(self) -> None:
+        """Writes what write_config names. A child of fork leaves that to who began."""
+        if self._profile is None or (self._owner and self._owner != os.getpid()):
+            return
+        import io
+
+        if self.write_config["stdout"]:
+            self._profile.print_stats(**self.show_config)
+        out = io.StringIO()
+        self._profile.print_stats(stream=out, **{**self.show_config, "details": True, "rich": False})
+        if self.write_config["text"]:
+            self._write(f"{self.output_prefix}.txt", out.getvalue())
+        if self.write_config["timestamped_text"]:
+            from time import strftime
+
+            self._write(f"{self.output_prefix}_{strftime('%Y-%m-%dT%H%M%S')}.txt", out.getvalue())
+        if self.write_config["lprof"]:
+            path = f"{self.output_prefix}.lprof"
+            self._profile.dump_stats(path)
+            print(f"Wrote profile results to {path}")
+            print("To view details run:")
+            print(f"{os.path.basename(sys.executable or 'python3')} -m line_profiler -rtmz {path}")
+
+    def _write(self, path: str, text: str) -> None:
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        print(f"Wrote profile results to {path}")

@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `spartito-kernprof` puts into the processes that it measures: `profile` in the builtins, as line_profiler's LineProfiler and
+kernprof's wrapper of cProfile are to their users. Imported when the interpreter starts: what it needs later is imported later."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+
+from spartito import _measure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from importlib.machinery import ModuleSpec
+    from typing import Any
+
+    from typing_extensions import Self
+
+    from spartito.compat.kernprof.stats import LineStats
+
+VARIABLE, SETUP = "SPARTITO_KERNPROF", "SPARTITO_KERNPROF_SETUP"
+COMPILED = (
+    BuiltinFunctionType,
+    type(str.join),  # method_descriptor
+    type(object.__init__),  # wrapper_descriptor
+    type(object().__str__),  # method-wrapper
+    type(dict.__dict__["fromkeys"]),  # classmethod_descriptor
+)
+
+
+def _wrapped(thing: Any) -> tuple[Any, ...] | None:
+    """What a callable or descriptor of Python is made of; None: it is something else."""
+    if isinstance(thing, (classmethod, staticmethod, MethodType)):
+        return (thing.__func__,)
+    if isinstance(thing, property):
+        return tuple(f for f in (thing.fget, thing.fset, thing.fdel) if f is not None)
+    tools = sys.modules.get("functools")  # only where it was imported there can be such
+    if tools is not None and isinstance(thing, (tools.partial, tools.partialmethod, tools.cached_property)):
+        return (thing.func,)
+    return None
+
+
+def _members(namespace: Any) -> Iterator[Any]:
+    """Of a class or module: what is defined in it."""
+    module = namespace.__name__ if isinstance(namespace, ModuleType) else namespace.__module__
+    prefix = "" if isinstance(namespace, ModuleType) else namespace.__qualname__ + "."
+    for member in list(vars(namespace).values()):
+        if isinstance(member, type):
+            if member.__module__ == module and member.__qualname__.startswith(prefix):
+                yield member
+        elif (isinstance(member, FunctionType) or _wrapped(member) is not None) and (
+            prefix or all(f.__module__ == module for f in functions(member))
+        ):
+            yield member
+
+
+def functions(thing: Any, seen: set[int] | None = None) -> list[FunctionType]:
+    """The functions that a callable (method, property, partial, class …) consists of. TypeError: it is no callable."""
+    seen = set() if seen is None else seen
+    if id(thing) in seen or isinstance(thing, COMPILED):
+        return []
+    seen.add(id(thing))
+    if isinstance(thing, FunctionType):
+        return [thing]
+    below = _wrapped(thing)
+    if below is None and isinstance(thing, type):
+        below = tuple(_members(thing))
+    if below is not None:
+        return [f for part in below for f in functions(part, seen)]
+    if not callable(thing):
+        raise TypeError(f"profile: {thing!r} is neither a function nor anything else that can be called")
+    if hasattr(thing, "__code__"):  # compiled by Cython
+        return []
+    return functions(type(thing).__call__, seen)
+
+
+class Counted:
+    """Switching on and off by counting, as a context manager too."""
+
+    def __init__(self) -> None:
+        self.enable_count = 0
+
+    def _switch(self, on: bool) -> None:
+        raise NotImplementedError
+
+    def enable_by_count(self, *arguments: object, **keywords: object) -> None:
+        if self.enable_count == 0:
+            self._switch(True)
+        self.enable_count += 1
+
+    def disable_by_count(self) -> None:
+        if self.enable_count > 0:
+            self.enable_count -= 1
+            if self.enable_count == 0:
+                self._switch(False)
+
+    def __enter__(self) -> Self:
+        self.enable_by_count()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.disable_by_count()
+
+
+class Profiler(Counted):
+    """What both have beside: running code in between."""
+
+    def enable(self, *arguments: object, **keywords: object) -> None:
+        self._switch(True)
+
+    def disable(self) -> None:
+        self._switch(False)
+
+    def run(self, cmd: Any) -> Self:
+        import __main__
+
+        return self.runctx(cmd, vars(__main__), vars(__main__))
+
+    def runctx(self, cmd: Any, globals: dict[str, Any], locals: Any) -> Self:
+        with self:
+            exec(cmd, globals, locals)
+        return self
+
+    def runcall(self, func: Callable[..., Any], /, *arguments: Any, **keywords: Any) -> Any:
+        with self:
+            return func(*arguments, **keywords)
+
+
+class LineProfiler(Profiler):
+    """`@profile` marks a function, whose lines are recorded from then on, and returns it as it is. What add_function() and the like
+    name is marked when the profiler is next enabled."""
+
+    def __init__(self, *functions: Any) -> None:
+        super().__init__()
+        self.functions: list[Callable[..., Any]] = []
+        self._waiting: list[FunctionType] = []
+        for function in functions:
+            self.add_callable(function)
+
+    def _switch(self, on: bool) -> None:
+        while on and self._waiting:
+            _measure.lines(self._waiting.pop())
+
+    def __call__(self, func: Any) -> Any:
+        for function in functions(func):
+            self.functions.append(function)
+            _measure.lines(function)
+        return func
+
+    wrap_callable = __call__
+
+    def add_function(self, func: Any) -> None:
+        self.add_callable(func)
+
+    def add_callable(self, func: Any, guard: Any = None, name: str | None = None) -> int:
+        """1 if it has functions of Python, else 0."""
+        found = functions(func)
+        self.functions += found
+        self._waiting += found
+        if self.enable_count:
+            self._switch(True)
+        return 1 if found else 0
+
+    def add_class(self, cls: type, *, scoping_policy: Any = None, wrap: bool = False) -> int:
+        return sum(self.add_callable(member) for member in _members(cls))
+
+    def add_module(self, mod: ModuleType, *, scoping_policy: Any = None, wrap: bool = False) -> int:
+        return sum(self.add_callable(member) for member in _members(mod))
+
+    def dump_stats(self, filename: str | os.PathLike[str]) -> None:
+        """What was recorded until now, as kernprof's own file at the end has it."""
+        _convert("lprof", os.fspath(filename))
+
+    def get_stats(self) -> LineStats:
+        """The same as an object: `timings`, {(file, line, function): [(line, hits, time)]}, and `unit`, of times in seconds."""
+        import tempfile
+
+        from spartito.compat.kernprof.stats import load_stats
+
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "stats")
+            self.dump_stats(path)
+            return load_stats(path)
+
+    def print_stats(
+        self,
+        stream: Any = None,
+        output_unit: float | None = None,
+        stripzeros: bool = False,
+        details: bool = True,
+        summarize: bool = False,
+        sort: bool = False,
+        rich: bool = False,
+        **keywords: object,
+    ) -> None:
+        from spartito.report import linetext
+
+        model, sources = _recorded()
+        found = linetext.timed(model.lines())
+        if sort:
+            found.sort(key=lambda f: f.time)
+        out = sys.stdout if stream is None else stream
+        for line in linetext.text(found, sources, output_unit or 1e-9, stripzeros, summarize, details):
+            out.write(line + "\n")
+
+
+class CallProfiler(Profiler):
+    """Without -l: calls are recorded while it is enabled, and in functions that it decorates."""
+
+    def _switch(self, on: bool) -> None:
+        if on:
+            _measure.instrument(True)  # which it is not from the start on
+            _measure.resume()
+        else:
+            _measure.pause()
+
+    def __call__(self, func: Any) -> Any:
+        if isinstance(func, (classmethod, staticmethod)):
+            return type(func)(self(func.__func__))
+        if isinstance(func, property):
+            fget, fset, fdel = (f if f is None else self(f) for f in (func.fget, func.fset, func.fdel))
+            return property(fget, fset, fdel, func.__doc__)
+        if isinstance(func, type):
+            for name, member in list(vars(func).items()):
+                if isinstance(member, FunctionType) or (not isinstance(member, type) and _wrapped(member) is not None):
+                    setattr(func, name, self(member))
+            return func
+        if isinstance(func, COMPILED):
+            return func
+        if not callable(func):
+            raise TypeError(f"profile: {func!r} is neither a function nor anything else that can be called")
+        from spartito.user import manage
+
+        return manage(self, func)
+
+    wrap_callable = __call__
+
+    def dump_stats(self, filename: str | os.PathLike[str]) -> None:
+        _convert("pstats", os.fspath(filename))
+
+    def create_stats(self) -> None:
+        self.disable()
+
+    def print_stats(self, sort: Any = -1) -> None:
+        import pstats
+        import tempfile
+
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "stats")
+            self.dump_stats(path)
+            keys = sort if isinstance(sort, tuple) else (sort,)
+            pstats.Stats(path).strip_dirs().sort_stats(*keys).print_stats()
+
+
+def _recorded() -> tuple[Any, Any]:
+    """The experiment as it is now; the user has asked this process for results, so it loads what reads them."""
+    directory = _measure.experiment()
+    if directory is None:
+        raise RuntimeError("profile: nothing is being measured, so there are no results; run the program with spartito-kernprof")
+    from spartito._analyse import Model
+    from spartito.report.linesource import Sources
+
+    model = Model(directory)
+    return model, Sources(directory, float("inf"))
+
+
+def _convert(kind: str, path: str) -> None:
+    model, _ = _recorded()
+    if kind == "lprof" and not model.lines():
+        from spartito.compat.kernprof.results import EMPTY
+
+        with open(path, "wb") as f:
+            f.write(EMPTY)
+    else:
+        model.convert(kind, path)
+
+
+class _Finder:
+    """Hands our `profile` to the real line_profiler when the program imports that: `from line_profiler import profile` is this
+    one."""
+
+    def __init__(self, profiler: Profiler) -> None:
+        self.profiler = profiler
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name != "line_profiler":
+            return None
+        sys.meta_path.remove(self)
+        from importlib.machinery import PathFinder
+
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is None or spec.loader is None:
+            return None
+        execute, profiler = spec.loader.exec_module, self.profiler
+
+        def exec_module(module: ModuleType) -> None:
+            execute(module)
+            overwrite = getattr(getattr(module, "profile", None), "_kernprof_overwrite", None)
+            if overwrite is not None:
+                overwrite(profiler)
+
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+    def invalidate_caches(self) -> None:
+        pass
+
+
+def _run_setup(path: str) -> None:
+    """As kernprof runs it: as __main__, its directory on sys.path from then on. Not recorded: that begins with the code <module> of
+    __main__, and this is called otherwise."""
+    import builtins
+
+    sys.path.insert(1 if sys.path[:1] != [os.path.dirname(path)] else 0, os.path.dirname(path))
+    with open(path, "rb") as f:
+        code = compile(f.read(), path, "exec").replace(co_name="<setup>")
+    exec(code, {"__file__": path, "__name__": "__main__", "__builtins__": builtins})
+
+
+def begin() -> None:
+    """In every process of the run; the setup only in the one that kernprof itself has started."""
+    import builtins
+
+    kind = os.environ.get(VARIABLE)
+    profiler: Profiler | None = {"lines": LineProfiler, "calls": CallProfiler}.get(kind or "", lambda: None)()
+    if profiler is not None:
+        builtins.profile = profiler  # type: ignore[attr-defined]
+        sys.meta_path.insert(0, _Finder(profiler))
+    parent, sep, path = os.environ.get(SETUP, "").partition(":")
+    if sep and parent == str(os.getppid()):
+        del os.environ[SETUP]
+        from spartito.run.ahead import arm
+
+        arm(lambda: _run_setup(path))

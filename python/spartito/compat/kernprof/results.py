@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What kernprof writes and prints at the end, and now and then before it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from spartito.base.messages import Refused, printable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from spartito._analyse import Model
+    from spartito.compat.kernprof.options import Asked
+    from spartito.experiment.rundir import Directory
+
+# LineStats without a function, as src/write/profile/lprof.c would write it
+EMPTY = (
+    b"\x80\x04X\x1b\0\0\0line_profiler.line_profilerX\x09\0\0\0LineStats\x93)\x81}(X\x07\0\0\0timings}("
+    b"uX\x04\0\0\0unitG>\x11.\x0b\xe8&\xd6\x95ub."
+)
+EMPTY_CALLS = b"{0"  # marshal's empty dictionary
+
+
+def tell(text: str) -> None:
+    """On standard output, as kernprof does it."""
+    if sys.stdout is not None:
+        sys.stdout.write(printable(text, sys.stdout.encoding) + "\n")
+
+
+def short(path: str) -> str:
+    """The shortest way to write it."""
+    try:
+        relative = os.path.relpath(path)
+    except (OSError, ValueError):
+        return path
+    return relative if len(relative) < len(path) and not relative.startswith("..") else path
+
+
+def _write(model: Model | None, lines: bool, path: str, process: int = -1) -> None:
+    from spartito.experiment.conversion import convert, find
+
+    if model is None or (lines and not model.lines()):
+        with open(path + ".new", "wb") as f:
+            f.write(EMPTY if lines else EMPTY_CALLS)
+        os.replace(path + ".new", path)
+        return
+    f_ = find("lprof" if lines else "pstats")
+    convert(model, f_, path, process)
+
+
+def ranks(info: dict[str, Any], directory: Directory) -> dict[int, int]:
+    """The process of each rank of the job, by its number; nothing where there is one alone."""
+    from spartito.experiment.naming import rank_number
+
+    found: dict[int, int] = {}
+    launchers = {place.pid: place.rank for place in directory.crew.places()} if directory.crew else {}
+    for i, process in enumerate(info["processes"]):
+        rank = rank_number(info, i)
+        if rank is None:  # it never began MPI, but was started as a rank
+            rank = launchers.get(process["ppid"])
+        if rank is not None:
+            found.setdefault(rank, i)
+    return found if len(found) > 1 else {}
+
+
+def write(model: Model | None, directory: Directory, lines: bool, path: str) -> list[str]:
+    """The file, and beside it one for each rank. Returns their paths. Refused, OSError, _analyse.Error: it cannot be written."""
+    if os.path.isdir(path):
+        raise Refused(f"{path} is a directory: name a file with -o")
+    _write(model, lines, path)
+    paths = [path]
+    for rank, process in sorted(ranks(model.info(), directory).items()) if model else ():
+        one = f"{path}{rank}"
+        _write(model, lines, one, process)
+        paths.append(one)
+    return paths
+
+
+def show(model: Model | None, asked: Asked, lines: bool, path: str) -> None:
+    """-v: on standard output."""
+    if not lines:
+        import pstats
+
+        if not (model and model.flat(sort="excl", limit=1)):
+            return  # pstats refuses a file that holds nothing
+        pstats.Stats(path).strip_dirs().sort_stats(-1).print_stats()
+        return
+    from spartito.base.text import standard_output
+    from spartito.report import linetable, linetext
+    from spartito.report.linesource import Sources
+
+    info: dict[str, Any] = model.info() if model else {"dir": "", "end": 0.0}
+    sources = Sources(info["dir"], info["end"])
+    found = model.lines() if model else []
+    if asked["rich"] and found:
+        assert model is not None
+        linetable.write(standard_output(), linetable.gather(model, info, {}, [("", -1, -1)], 0))
+        return
+    text = linetext.text(linetext.timed(found), sources, asked["unit"], asked["skip_zero"], asked["summarize"])
+    linetable.print_text(sys.stdout, text)
+
+
+def inspect_with(path: str, lines: bool) -> str:
+    """The command that shows the file."""
+    from importlib.util import find_spec
+    from shlex import quote
+
+    python = os.path.basename(sys.executable or "python3")
+    if not lines:
+        return f"{python} -m pstats {quote(path)}"
+    if find_spec("line_profiler"):
+        return f"{python} -m line_profiler -rmt {quote(path)}"
+    return f"{python} -m line_profiler -rmt {quote(path)} (pip install line_profiler), or leave -v to spartito-kernprof"

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""-p: which functions are meant, found without importing anything, and what a script binds and imports."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import sys
+from importlib.machinery import PathFinder
+
+from spartito.options.table import near
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    Function = tuple[ast.FunctionDef, ast.AsyncFunctionDef]
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+LONGEST = 60_000  # characters of names in one pattern: a variable of the environment may have twice that
+
+
+def tree(path: str) -> ast.Module | None:
+    """None: it is not there, or no Python that this interpreter reads."""
+    import warnings
+
+    try:
+        with open(path, "rb") as f, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(f.read())
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _names(body: Iterable[ast.AST], before: str = "") -> Iterator[str]:
+    for node in body:
+        if isinstance(node, FUNCTIONS):
+            yield before + node.name
+            yield from _names(ast.iter_child_nodes(node), f"{before}{node.name}.<locals>.")
+        elif isinstance(node, ast.ClassDef):
+            yield from _names(ast.iter_child_nodes(node), f"{before}{node.name}.")
+        elif isinstance(node, (ast.stmt, ast.excepthandler)):
+            yield from _names(ast.iter_child_nodes(node), before)
+
+
+def functions(path: str) -> list[str] | None:
+    """Qualified names of all functions of a file, without lambdas and comprehensions; None: it cannot be read."""
+    found = tree(path)
+    return None if found is None else list(dict.fromkeys(_names(found.body)))
+
+
+def _literal(text: str) -> str:
+    """For an extended regular expression."""
+    return re.sub(r"([][.^$*+?(){}|\\])", r"\\\1", text)
+
+
+def _pattern(modules: Iterable[str], names: str) -> str:
+    return f"re:^({'|'.join(_literal(m) for m in modules)}):({names})$"
+
+
+def _find(name: str, places: list[str]) -> tuple[str, list[str] | None, str]:
+    """(file, directories of a package, what is left of the dotted name behind the module)."""
+    file, inside, parts, at = "", None, name.split("."), 0
+    search: list[str] | None = places
+    while at < len(parts) and search is not None:
+        try:
+            spec = PathFinder.find_spec(".".join(parts[: at + 1]), search)
+        except (ImportError, ValueError):
+            spec = None
+        if spec is None:
+            break
+        file = spec.origin if spec.has_location and spec.origin else ""
+        inside = search = list(spec.submodule_search_locations) if spec.submodule_search_locations is not None else None
+        at += 1
+    return file, inside, ".".join(parts[at:]) if at else name
+
+
+class Targets:
+    """patterns: for the setting lines; unknown: what was named and is not there; script: the file that will be __main__."""
+
+    def __init__(self, script: str, places: list[str]) -> None:
+        self.script = os.path.abspath(script) if script else ""
+        self.places = places
+        self.patterns: list[str] = []
+        self.unknown: list[str] = []
+        self.hints: dict[str, str] = {}  # of some of them: what may have been meant
+        self.whole_script = False
+
+    def _of_file(self, path: str, modules: list[str], below: str = "") -> None:
+        """below: only what has that name, or is in a class of it; functions in functions of the script alone."""
+        is_script = os.path.abspath(path) == self.script
+        if is_script:
+            modules = ["__main__", *modules]
+            self.whole_script = self.whole_script or not below
+        found = functions(path)
+        if found is None:
+            self.unknown.append(path)
+            return
+        if not is_script:
+            found = [name for name in found if "<locals>" not in name]
+        if below:
+            known = found
+            found = [name for name in known if name == below or name.startswith(below + ".")]
+            if not found:
+                self.unknown.append(f"{modules[-1]}.{below}")
+                parts = dict.fromkeys(".".join(name.split(".")[: i + 1]) for name in known for i in range(name.count(".") + 1))
+                self.hints[self.unknown[-1]] = near(below, list(parts)).replace("you mean ", f"you mean {modules[-1]}.")
+        names = "|".join(map(_literal, found))
+        if len(names) > LONGEST:
+            names = "[^<]+"
+        if found:
+            self.patterns.append(_pattern(dict.fromkeys(modules), names))
+
+    def add_module(self, name: str) -> None:
+        alone = name.endswith(".__init__")
+        name = name[: -len(".__init__")] if alone else name
+        file, inside, rest = _find(name, self.places)
+        if rest == name or (not file and inside is None):
+            self.unknown.append(name)
+        elif rest:
+            self._of_file(file, [name[: -len(rest) - 1]], rest)
+        elif inside is not None and not alone:
+            # a package with all that is in it, whenever that is imported
+            own = _literal(name)
+            self.patterns.append(f"re:^{own}([.][^:]*)?:[^<]+$")
+            main = os.path.join(inside[0], "__main__.py") if inside else ""
+            if main and main == self.script:
+                self._of_file(main, [name + ".__main__"])
+        elif file.endswith((".py", ".pyw")):
+            self._of_file(file, [name])
+        else:
+            self.unknown.append(name)
+
+    def add_file(self, path: str) -> None:
+        modules = []
+        for place in self.places:
+            relative = os.path.relpath(os.path.abspath(path), place or os.curdir)
+            if not relative.startswith(".."):
+                parts = os.path.splitext(relative)[0].split(os.sep)
+                if all(part.isidentifier() for part in parts):
+                    modules.append(".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts))
+        if not modules:
+            modules.append(os.path.splitext(os.path.basename(path))[0])
+        self._of_file(path, modules)
+
+    def add_directory(self, path: str) -> None:
+        """All that is in it: as a package, where it can be imported as one, else as files."""
+        whole = os.path.abspath(path)
+        if self.script.startswith(os.path.join(whole, "")):
+            self.whole_script = True
+            self._of_file(self.script, [])
+        names = [name for name in (_dotted(whole, place) for place in self.places) if name]
+        self.patterns += [f"re:^{_literal(name)}([.][^:]*)?:[^<]+$" for name in dict.fromkeys(names)]
+        if not names:
+            self.patterns.append("file:" + "".join(f"[{c}]" if c in "*?[" else c for c in os.path.join(whole, "")) + "*")
+
+
+def _dotted(path: str, place: str) -> str:
+    """What `path` is called as a module, if it is searched for in `place`; nothing where it cannot be found there."""
+    parts = os.path.relpath(path, place or os.curdir).split(os.sep)
+    return ".".join(parts) if all(part.isidentifier() for part in parts) else ""
+
+
+def split(given: Iterable[str]) -> list[str]:
+    """The targets of all -p: a file may have commas in its name, and nothing forgets what was named before."""
+    found: dict[str, None] = {}
+    for chunk in given:
+        if not chunk:
+            found.clear()
+        for word in [chunk] if os.path.isfile(chunk) else chunk.split(","):
+            if word:
+                found[word] = None
+    return list(found)
+
+
+def imported(path: str) -> list[str]:
+    """The dotted names that a script imports, anywhere in it; of `from a import b` a.b, which may be a module or not."""
+    found: dict[str, None] = {}
+    for node in ast.walk(tree(path) or ast.Module(body=[], type_ignores=[])):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                found[alias.name] = None
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for alias in node.names:
+                found[node.module if alias.name == "*" else f"{node.module}.{alias.name}"] = None
+    return list(found)
+
+
+def choose(script: str, given: Iterable[str], imports: bool, preimports: bool, places: list[str]) -> Targets:
+    """imports: of the script too, if it is meant itself; preimports: also what the script does not import."""
+    targets = Targets(script, places)
+    names = imported(script) if script else []
+    for word in split(given):
+        if os.path.isfile(word):
+            targets.add_file(word)
+        elif os.path.isdir(word) and _find(word, places)[2] == word:
+            targets.add_directory(word)
+        elif preimports or any(f"{name}.".startswith(f"{word}.") or f"{word}.".startswith(f"{name}.") for name in names):
+            targets.add_module(word)
+    if imports and targets.whole_script:
+        said = len(targets.unknown)
+        for name in names:
+            targets.add_module(name)
+        del targets.unknown[said:]  # built in, compiled, or no functions: nobody named them
+    return targets
+
+
+def own_profile(path: str) -> int:
+    """The line in which a script gives the name `profile` a meaning of its own; 0: it does not. That of line_profiler is ours."""
+    found = tree(path)
+    for node in found.body if found else ():
+        bound: list[str] = []
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            bound = [node.name]
+        elif isinstance(node, ast.Import):
+            bound = [alias.asname or alias.name.partition(".")[0] for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module != "line_profiler":
+            bound = [alias.asname or alias.name for alias in node.names]
+        elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+            bound = [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        if "profile" in bound:
+            return node.lineno
+    return 0
+
+
+def on_path(script: str) -> str:
+    """The script: as it is named, or in a directory of PATH; nothing where it is not there."""
+    if os.path.isfile(script):
+        return script
+    for place in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        if place and os.path.isfile(os.path.join(place, script)):
+            return os.path.join(place, script)
+    return ""
+
+
+def of_module(name: str, places: list[str]) -> str:
+    """The file that `python -m name` runs; nothing where it cannot be found without importing."""
+    file, inside, rest = _find(name, places)
+    if rest:
+        return ""
+    if inside:
+        main = os.path.join(inside[0], "__main__.py")
+        return main if os.path.isfile(main) else ""
+    return file
+
+
+def search_path(first: str) -> list[str]:
+    """sys.path as the program will have it."""
+    return [first, *(p for p in sys.path[1:] if p)]

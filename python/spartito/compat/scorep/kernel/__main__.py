@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`python -m spartito.compat.scorep.kernel -f CONNECTION_FILE`: starts the kernel."""
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+
+def main() -> "NoReturn":
+    # -m has put the notebook's directory first: its files must not be taken for the kernel's modules
+    if sys.path and sys.path[0] in ("", os.getcwd()):
+        del sys.path[0]
+    from spartito.compat.scorep.kernel.install import CLASS
+    from spartito.notebook import kernel
+
+    sys.argv.append(CLASS)
+    kernel.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One measured cell, or several marked ones: an experiment directory of Score-P's kind, complete when the cell ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from spartito import _measure
+from spartito.base.messages import Refused, reason
+from spartito.compat.scorep import directory as place
+from spartito.compat.scorep import options
+from spartito.compat.scorep.variables import Variables
+from spartito.notebook.measuring import Lent, not_said, start
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from spartito.compat.scorep.kernel.cells import Cells
+    from spartito.experiment.rundir import Directory
+
+# functions of the kernel between those of the cell, by their names for Score-P; the last match decides, so a filter file
+# may say otherwise
+BETWEEN = (
+    # parts of the shell that run the program's own code
+    *("-module:IPython", "-module:ipykernel", "-module:traitlets", "-module:jupyter_client", "-module:zmq"),
+    # and such as run none: what they call is theirs
+    *("!module:ipykernel.iostream", "!module:ipykernel.displayhook", "!module:ipykernel.zmqshell.ZMQDisplayPublisher"),
+    *("!IPython.core.interactiveshell.*:show*", "!IPython.core.interactiveshell.*:_format*", "!module:matplotlib_inline"),
+)
+
+WITHOUT_IO = (
+    "file I/O (--io, SCOREP_IO_POSIX) is recorded in kernels that were started with its library, as those of "
+    "`spartito kernel install --score-p` are"
+)
+_files_run: set[tuple[str, int]] = set()  # instrumenter files: what they wrap stays wrapped
+
+
+def _warn(text: str) -> None:
+    sys.stderr.write(f"scorep: {text}\n")
+
+
+def _another() -> str:
+    """Where `import scorep` finds another package than ours."""
+    module = sys.modules.get("scorep")
+    file = getattr(module, "__file__", None) or ""
+    return "" if module is None or getattr(module, "__spartito__", False) else file
+
+
+class Unit:
+    def __init__(self, cells: Cells, name: str) -> None:
+        self.cells = cells
+        self.name = name
+        self.running = False
+        self.path = ""
+        self.measured = False
+        self._made: Directory | None = None
+        self._lent: Lent | None = None
+
+    def _instrumenter_file(self, path: str) -> None:
+        """Refused: it failed."""
+        from spartito import startup
+
+        try:
+            key = (path, os.stat(path).st_mtime_ns)
+            if key not in _files_run:
+                startup.run_file(path)
+                _files_run.add(key)
+        except (Exception, SystemExit) as e:
+            raise Refused(f"--instrumenter-file {path}: {type(e).__name__}: {e}") from e
+
+    def _verbose(self, asked: options.Asked, variables: Variables) -> None:
+        _warn(f"the experiment directory is {self.path}")
+        for line in (*variables.configuration(self.path).splitlines(), *asked.notes):
+            _warn(line)
+
+    def begin(self) -> None:
+        """Refused: one sentence why the cell cannot be measured; it is not run then, as under the Score-P kernel."""
+        if _measure.active():
+            raise Refused(f"something is measured already, into {_measure.experiment()}")
+        asked = options.parse(self.cells.arguments)
+        variables = Variables(os.environ)
+        if asked.file:
+            self._instrumenter_file(asked.file)
+        self._made = place.create(variables, [self.name], False)
+        self.path = self._made.path
+        self.measured = variables.on("SCOREP_ENABLE_PROFILING") or variables.on("SCOREP_ENABLE_TRACING")
+        settings = variables.settings(asked.instrument, asked.io, asked.mpi)
+        if _another():
+            _warn(f"the module scorep is of another package ({_another()}): what it records is not in the results")
+        for line in not_said(variables.notes):
+            _warn(line)
+        if asked.verbose or variables.on("SCOREP_VERBOSE"):
+            self._verbose(asked, variables)
+        if self.measured:
+            self._start(settings)
+        self.running = True
+
+    def _start(self, settings: dict[str, str]) -> None:
+        assert self._made
+        try:
+            self._lent = start(self.path, settings, BETWEEN)
+        except BaseException as e:
+            place.forget(self._made)
+            if not isinstance(e, (ValueError, OSError, Refused)):
+                raise
+            text = " ".join(str(e).split())
+            raise Refused(WITHOUT_IO if text.startswith("io: ") else text) from None
+        _measure.thread_functions(False)
+
+    def _take_back(self) -> None:
+        if self._lent:
+            self._lent.take_back()
+
+    def end(self) -> None:
+        """Completes the directory."""
+        if not self.running:
+            return
+        self.running = False
+        if _measure.active() and _measure.experiment() == self.path:
+            _measure.stop()
+        self._take_back()
+        assert self._made
+        try:
+            self._made.describe(0)
+        except OSError as e:
+            _warn(f"the end of {self.name} is not recorded in experiment.json: {reason(e)}")
+        from spartito.compat.scorep import results
+
+        for line in results.write(self.path, os.getpid()):
+            _warn(line)
+
+    def forget(self) -> None:
+        """Ends it without a result."""
+        self.running = False
+        _measure.stop()
+        self._take_back()
+        assert self._made
+        place.forget(self._made)
+
+    def show(self) -> None:
+        """Says below the cell where the results are."""
+        from html import escape
+
+        from IPython.display import publish_display_data
+
+        from spartito.notebook import cells
+        from spartito.notebook.result import Result
+
+        said = f"Instrumentation results can be found in {self.path}"
+        shown = {"text/plain": said}
+        if self.measured:
+            if cells.current:
+                cells.current.note(self.name, self.path)
+            found = Result(self.path)._repr_mimebundle_()
+            shown["text/plain"] += "\n" + found["text/plain"]
+            if "text/html" in found:
+                shown["text/html"] = f"<div>{escape(said)}</div>{found['text/html']}"
+        publish_display_data(shown)

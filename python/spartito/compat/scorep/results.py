@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the experiment directory gets at the end: profile.cubex, traces.otf2, MANIFEST.md.
+
+Runs in the launcher, or in a process of its own (`complete`): the analysing half never loads into a measured process."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from spartito.base import package
+from spartito.base.messages import Refused, reason, say
+from spartito.compat.scorep import directory as place
+from spartito.compat.scorep.variables import from_configuration
+from spartito.experiment.family import BY_PROGRAM
+from spartito.experiment.losses import ABRUPT, of_ranks, sentences
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+TRACE = ("traces.otf2", "traces.def", "traces")
+PATIENCE = 3600  # seconds that a process that ends its own measurement waits for its results
+LAST = 0.5  # seconds that helpers of multiprocessing may need to end after the program
+
+
+def _remove(path: str) -> None:
+    if os.path.isdir(path) and not os.path.islink(path):
+        import shutil
+
+        shutil.rmtree(path)
+    elif os.path.lexists(path):
+        os.unlink(path)
+
+
+def _convert(path: str, profile: str, trace: bool) -> list[str]:
+    """Writes beside the old results and then in their place. Returns what went wrong."""
+    from spartito._analyse import Error, Model
+    from spartito.experiment.conversion import convert, find
+
+    model = Model(path)
+    info: dict[str, Any] = model.info()
+    new = os.path.join(path, f".new-{os.getpid()}")
+    wrong = [*sentences(info), *of_ranks(path)]
+    for wanted, name, what in ((profile, "cube", profile), ("1" if trace else "", "otf2", TRACE[0])):
+        if not wanted:
+            continue
+        try:
+            convert(model, find(name), new)
+            for part in [what] if name == "cube" else TRACE:
+                target = os.path.join(path, part)
+                if name != "cube":
+                    _remove(target)
+                os.replace(new if name == "cube" else os.path.join(new, part), target)
+        except (Error, Refused, OSError) as e:
+            text = f"{e.filename}: {reason(e)}" if isinstance(e, OSError) and e.filename else str(e)
+            wrong.append(f"{what} was not written: {text}")
+        finally:
+            try:
+                _remove(new)
+            except OSError:
+                pass
+    return wrong
+
+
+def wait_for_the_last(path: str, but: int | None = None) -> None:
+    """Gives processes that still write into the experiment a moment to end.
+
+    but: one that goes on; the one that started this, if None."""
+    but = os.getppid() if but is None else but
+    import time
+
+    end = time.monotonic() + LAST
+    while any(pid != but for pid in place.running(path)) and time.monotonic() < end:
+        time.sleep(0.005)
+
+
+def write(path: str, but: int | None = None) -> list[str]:
+    """Completes the experiment in path as its scorep.cfg asks; twice does no harm. Returns lines for the
+    terminal about what is lost or could not be written; raises nothing that the recording is to blame for.
+
+    but: as wait_for_the_last() has it."""
+    import fcntl
+
+    try:
+        wanted = from_configuration(os.path.join(path, place.CFG))
+        lock = os.open(path, os.O_RDONLY)
+    except OSError as e:
+        return [f"the results in {path} cannot be written: {reason(e)}"]
+    base = wanted.get("SCOREP_PROFILING_BASE_NAME", "profile")
+    profile = base + ".cubex" if wanted.get("SCOREP_ENABLE_PROFILING") == "true" else ""
+    trace = wanted.get("SCOREP_ENABLE_TRACING") == "true"
+    wait_for_the_last(path, but)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # two processes of one run may end their measurement together
+        except OSError:
+            pass  # a file system without locks
+        try:
+            lines = _convert(path, profile, trace) if profile or trace else []
+        except Exception as e:
+            lines = [f"the results in {path} cannot be written: {' '.join(str(e).split()) or type(e).__name__}"]
+        try:
+            place.write_manifest(path, base, lines)
+        except OSError as e:
+            lines.append(f"{path}/MANIFEST.md cannot be written: {reason(e)}")
+    finally:
+        os.close(lock)
+    # How workers end is in MANIFEST.md; the terminal need not have it
+    return [line for line in lines if ABRUPT not in line and BY_PROGRAM not in line]
+
+
+def main(path: str) -> int:
+    lines = write(path)
+    for line in lines:
+        say("scorep: " + line)
+    return 1 if lines else 0
+
+
+def complete(path: str) -> None:
+    """write() in a process of its own. It takes nothing from the program but its standard error."""
+    import subprocess
+
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from spartito.compat.scorep.results import main; "
+        "sys.exit(main(sys.argv[2]))"
+    )
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("SPARTITO_")}
+    command = [sys.executable or "python3", "-I", "-c", code, package.SITE, path]
+    try:
+        subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=PATIENCE)
+    except (OSError, subprocess.SubprocessError) as e:
+        say(f"scorep: the results in {path} cannot be written: {e}")

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Conversion as `run --to` and `convert` do it: default paths, the progress bar, clear refusals."""
+
+from __future__ import annotations
+
+import os
+
+from spartito.base.messages import Refused
+from spartito.base.progress import with_bar
+from spartito.experiment import contents
+from spartito.experiment.reading import beside
+from spartito.options.table import near
+
+TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    from spartito._analyse import Model
+    from spartito.experiment.mpiranks import Ranks
+
+    Result = TypeVar("Result")
+
+
+class Format:
+    __slots__ = ("directory", "merges", "name", "needs_trace", "opens", "suffix", "what")
+
+    def __init__(self, row: tuple[str, str, str, str, bool, bool, bool]) -> None:
+        self.name, self.what, self.suffix, self.opens, self.needs_trace, self.directory, self.merges = row
+
+
+def formats() -> list[Format]:
+    from spartito._analyse import writers
+
+    return [Format(row) for row in writers()]
+
+
+def find(wanted: str) -> Format:
+    known = formats()
+    for f in known:
+        if f.name == wanted:
+            return f
+    names = [f.name for f in known]
+    raise Refused(f"unknown format {wanted!r}{near(wanted, names)} (known: {', '.join(names)})", 2)
+
+
+def default_path(directory: str, f: Format) -> str:
+    return beside(directory, f.suffix or "-" + f.name)
+
+
+def has_events(info: dict[str, Any]) -> bool:
+    """Whether the experiment says what happened when: by a trace, or by samples."""
+    return bool(info["traced"]) or contents.taken(info)
+
+
+def _shows_nothing_else(f: Format, info: dict[str, Any]) -> bool:
+    """Whether memory over time is all that a format of events has of it."""
+    return f.needs_trace and not has_events(info)
+
+
+def refuse(f: Format, info: dict[str, Any]) -> None:
+    if _shows_nothing_else(f, info) and not contents.is_recorded(info):
+        raise Refused(f"the format {f.name} needs the trace, which this experiment does not hold: measure with --trace")
+
+
+def convert(model: Model, f: Format, path: str, process: int = -1, calls: bool = False) -> None:
+    """calls: samples become calls where a format tells both. Refused: it cannot be written. An interrupted conversion leaves
+    nothing behind (the writers see to it)."""
+    refuse(f, model.info())
+    if f.directory and os.path.lexists(path):
+        raise Refused(f"{path} already exists; {f.name} writes a new directory: name another with -o")
+    if not f.directory and os.path.isdir(path):
+        raise Refused(f"{path} is a directory; {f.name} writes a file: name it with -o")
+    with_bar(
+        f"writing {os.path.basename(path)}",
+        lambda progress: model.convert(f.name, path, process=process, progress=progress, calls=calls),
+    )
+
+
+def put_beside(model: Model, directory: str, name: str) -> str:
+    """Writes the format of that name beside the experiment, as `run --to` and `finalize` do; what is to be told of it. Refused,
+    _analyse.Error, OSError: it cannot be written."""
+    f = find(name)
+    path = default_path(directory, f)
+    convert(model, f, path)
+    return wrote(path, f, model.info())
+
+
+def wrote(path: str, f: Format, info: dict[str, Any]) -> str:
+    what = ", memory over time alone: there is no trace" if _shows_nothing_else(f, info) else ""
+    return f"wrote {path}{what}" + (f" (open with {f.opens})" if f.opens else "")
+
+
+def compress(directory: str) -> tuple[int, int]:
+    """Bytes before and after. What was merged is merged again: it names the files as they were."""
+    from spartito._analyse import compress as do
+
+    sizes = with_bar(f"compressing {os.path.basename(directory)}", lambda progress: do(directory, progress))
+    if os.path.lexists(os.path.join(directory, "merged")):
+        merge(directory)
+    return sizes
+
+
+def merge(directory: str, force: bool = False, quiet: bool = False, ranks: Ranks | None = None) -> dict[str, Any]:
+    """What _analyse.merge() says; ranks: all of them call this."""
+    from spartito._analyse import merge as do
+
+    if ranks:
+        return do(directory, force, _nothing, mpi=(ranks.wrappers, *ranks.libraries))
+    if quiet:
+        return do(directory, force, _nothing)
+    return with_bar(f"merging {os.path.basename(directory)}", lambda progress: do(directory, force, progress))
+
+
+def _nothing(done: int, total: int) -> None:
+    pass

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a run with --no-finalize has left for later: what it was asked for, and what there is to do."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from spartito.base.messages import Refused
+from spartito.experiment import ranks
+from spartito.experiment.description import launcher
+from spartito.experiment.rundir import write_whole
+
+if TYPE_CHECKING:
+    from typing import Any
+
+KEY = "wanted"  # in experiment.json, until it is done
+
+
+class Wanted:
+    """compress: the raw files; to: names of formats; lines: the patterns of --lines, of which those that took nothing are told."""
+
+    def __init__(self, directory: str) -> None:
+        """What experiment.json says; nothing where it says nothing, or nothing of sense."""
+        found = launcher(directory)[0].get(KEY)
+        known: dict[str, Any] = found if isinstance(found, dict) else {}
+        self.waits = isinstance(found, dict)
+        self.compress = known.get("compress") is True
+        self.to, self.lines = (
+            [str(word) for word in words] if isinstance(words, list) else [] for words in (known.get("to"), known.get("lines"))
+        )
+
+
+def keep(directory: str, wanted: Wanted | None) -> None:
+    """Says in experiment.json what is still to be done (None: nothing); its other keys stay. OSError: it cannot be written."""
+    import json
+
+    known, wrong = launcher(directory)
+    if not known or wrong or (KEY not in known and wanted is None):
+        return
+    known.pop(KEY, None)
+    if wanted:
+        known[KEY] = {"compress": wanted.compress, "to": wanted.to, "lines": wanted.lines}
+    write_whole(os.path.join(directory, "experiment.json"), json.dumps(known, indent=2) + "\n")
+
+
+def refuse_unfinished(directory: str, what: str) -> None:
+    """Refused: somebody still writes the experiment, so that it cannot be what (packed, finalized) yet."""
+    from spartito._analyse import still_written
+
+    names = still_written(directory)
+    if names:
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        file = f"raw/{min(names)}{more}"
+        raise Refused(f"{directory}: a process still writes {file}: it can be {what} when the program has ended")
+    if ranks.in_use(directory):
+        raise Refused(f"{directory}: ranks of its job still run: it can be {what} when they have ended")

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Names and numbers of processes and ranks."""
+
+from __future__ import annotations
+
+from spartito.options.table import Usage
+
+TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
+if TYPE_CHECKING:
+    from typing import Any
+
+
+
+def rank_number(info: dict[str, Any], process: int) -> int | None:
+    """The number by which a user names the rank of a process: ranks of a second MPI_COMM_WORLD are counted on behind those of the
+    first. None: it did not begin MPI."""
+    p = info["processes"][process]
+    if p["rank"] is None:
+        return None
+    return int(p["rank"]) + int(sum(info["worlds"][: p["world"]]))
+
+
+def rank_names(info: dict[str, Any]) -> list[str]:
+    """What tables call the processes: by the number of the rank; "process 3" where there is none, or one before has it already,
+    which only a damaged file says."""
+    names: dict[str, None] = {}
+    for i in range(len(info["processes"])):
+        number = rank_number(info, i)
+        names[f"process {i}" if number is None or str(number) in names else str(number)] = None
+    return list(names)
+
+
+def title(info: dict[str, Any], process: int) -> str:
+    """What a process is called."""
+    p, number = info["processes"][process], rank_number(info, process)
+    return f"process {p['pid']} on {p['host']}" if number is None else f"rank {number}, process {p['pid']} on {p['host']}"
+
+
+def chosen(info: dict[str, Any], values: dict[str, object]) -> int:
+    """The index of the process that --process or --rank names, -1 where neither is given. Usage: there is no such one."""
+    if "process" in values and "rank" in values:
+        raise Usage("--process and --rank do not go together")
+    if "process" in values:
+        process = values["process"]
+        assert isinstance(process, int)
+        if process >= len(info["processes"]):
+            raise Usage(f"--process {process}: `spartito info` lists processes 0 to {len(info['processes']) - 1}")
+        return process
+    if "rank" not in values:
+        return -1
+    rank, ranks = values["rank"], sum(info["worlds"])
+    assert isinstance(rank, int)
+    for i in range(len(info["processes"])):
+        if rank_number(info, i) == rank:
+            return i
+    if not ranks:
+        raise Usage(f"--rank {rank}: no process of the experiment began MPI")
+    if rank >= ranks:
+        raise Usage(f"--rank {rank}: the experiment has ranks 0 to {ranks - 1}")
+    raise Usage(f"--rank {rank}: that rank was not measured, or its file is missing")

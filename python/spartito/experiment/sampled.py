@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is to be said of an experiment that was made of samples."""
+
+from __future__ import annotations
+
+from spartito.base.text import count, percent, plural, seconds
+from spartito.experiment.contents import without_calls
+
+TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
+if TYPE_CHECKING:
+    from typing import Any
+
+SHORT = "ended before it could be looked at"
+LATE = "began when the program had ended, and nothing was looked at any more"
+SOON = "nothing was seen of it so far"
+MOMENT = 0.1  # seconds that a process needs to be seen, at most
+MOST = 6
+
+
+def _number(p: dict[str, Any], key: str) -> float:
+    try:
+        return float(p["meta"].get(key, 0))
+    except ValueError:
+        return 0.0
+
+
+def told(info: dict[str, Any]) -> list[str]:
+    """A line about where the times come from, and how good they are; nothing without samples."""
+    sampled = [p for p in info["processes"] if p["sampled"]]
+    if not sampled:
+        return []
+    rates = sorted({p["meta"].get("sample_rate", "?") for p in sampled})
+    samples, unread, late, cost = (sum(_number(p, f"sample_{key}") for p in sampled) for key in ("count", "unread", "late", "cost"))
+    whose = "times are those of samples" if without_calls(info) else "samples beside the calls"
+    line = f"{whose}: {count(int(samples))} at {'/'.join(rates)} Hz"
+    if unread:
+        line += f", {count(int(unread))} without a stack ({percent(unread, samples)} %)"
+    incomplete = sum(_number(p, "sample_incomplete") for p in sampled)
+    if incomplete:
+        line += f", {count(int(incomplete))} with compiled functions whose begin was not found"
+    if late:
+        line += f", {plural(int(late), 'look')} left out because the machine was busy"
+    if cost:
+        wall = sum(p["stop"] - p["begin"] for p in sampled)
+        line += f"; looking took {seconds(cost)} of another processor ({percent(cost, wall)} %)"
+    return [line]
+
+
+def _why(p: dict[str, Any], end: float) -> str:
+    """end: seconds, when the last process that was sampled ended."""
+    running = p["end"] == "running"
+    if p["begin"] > end and (running or p["stop"] - p["begin"] > MOMENT):
+        return LATE
+    return SOON if running else SHORT
+
+
+def missing(info: dict[str, Any]) -> list[str]:
+    """Processes that should have been sampled and were not, or not to their end."""
+    end = max((p["stop"] for p in info["processes"] if p["sampled"]), default=float("inf"))
+    why: dict[str, list[int]] = {}
+    for p in info["processes"]:
+        asked = "\nsampler=0\n" not in p["meta"].get("settings", "\nsampler=0\n") or "unsampled" in p["meta"]
+        if asked and not p["sampled"]:
+            text = p["meta"].get("unsampled", _why(p, end))
+            why.setdefault(text.replace(f"process {p['pid']}", "it"), []).append(p["pid"])
+    lines = []
+    for text, pids in list(why.items())[:MOST]:
+        who = f"process {pids[0]}" if len(pids) == 1 else plural(len(pids), "process")
+        lines.append(f"not sampled: {who}: {text}")
+    return lines + _ended(info)
+
+
+def _ended(info: dict[str, Any]) -> list[str]:
+    """Samplers that were killed before their processes had ended."""
+    those = [p for p in info["processes"] if "sample_ended" in p["meta"]]
+    lines = []
+    for p in those[:MOST]:
+        unseen = _unseen([p])
+        lines.append(f"the sampler of process {p['pid']} ended after {seconds(_number(p, 'sample_ended'))}; {unseen}")
+    if len(those) > MOST:
+        lines.append(f"the samplers of {count(len(those) - MOST)} more processes ended before them; {_unseen(those[MOST:])}")
+    return lines
+
+
+def _unseen(those: list[dict[str, Any]]) -> str:
+    known = sum(_number(p, "sample_unseen") for p in those)
+    return f"{seconds(known)} were not seen" if known else "what came after that was not seen"

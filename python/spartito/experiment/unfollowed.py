@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Processes that ran Python and are not in the experiment, as the processes that started them know: named and counted. Of a program
+with another name nobody knows whether Python runs in it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+
+from spartito.base.text import name, plural
+
+TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
+if TYPE_CHECKING:
+    from typing import Any
+
+PYTHON = re.compile(r"python(\d+(\.\d+)*t?)?(-dbg)?$|pypy\d*(\.\d+)*$")
+# programs that start the one named behind their options, and what may keep a measurement from going on there
+WRAPPERS = {
+    "sudo": "another user", "su": "another user", "doas": "another user", "runuser": "another user", "setpriv": "another user",
+    "chroot": "another root directory", "unshare": "another namespace", "env": "another environment",
+    "nice": "", "nohup": "", "time": "", "timeout": "", "setsid": "", "stdbuf": "", "taskset": "", "numactl": "", "exec": "",
+}  # fmt: skip
+WITHOUT_START = {"-V", "-VV", "--version", "-h", "--help", "-?", "--help-all", "--help-env", "--help-xoptions"}
+OTHERWISE = "an interpreter without spartito, or another user, root directory or environment"
+MOMENT = 1.0  # seconds in which an interpreter has begun
+SHOWN, LONGEST = 3, 60  # command lines, and characters of one
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return command.split()
+
+
+def _interpreter(words: list[str]) -> tuple[list[str], str]:
+    """The command line from the interpreter on, empty: it is none; and what stands before it may mean."""
+    why = ""
+    for i, word in enumerate(words):
+        base = os.path.basename(word)
+        if PYTHON.match(base):
+            return words[i:], why
+        if i == 0 and base not in WRAPPERS:
+            return [], ""
+        why = why or WRAPPERS.get(base, "")
+    return [], ""
+
+
+def _flags(words: list[str]) -> tuple[str, bool]:
+    """The one-letter flags of the interpreter; and whether it only says something of itself."""
+    letters = ""
+    rest = iter(words[1:])
+    for word in rest:
+        if word in WITHOUT_START:
+            return letters, True
+        if not word.startswith("-") or word == "-" or word.startswith("--"):
+            break
+        before, c, _ = word[1:].partition("c")
+        letters += before.partition("m")[0]
+        if word in ("-W", "-X"):
+            next(rest, None)
+        elif c or "m" in word:
+            break
+    return letters, False
+
+
+def _why(c: dict[str, Any]) -> str:
+    """Why a child that is not measured should be, or may be; empty: it is no Python, or never became one."""
+    words, wrapped = _interpreter(_words(c["command"]))
+    if not words:
+        return ""
+    flags, says = _flags(words)
+    if says:
+        return ""
+    if "S" in flags:
+        return "-S skips the start-up hook"
+    if c["signal"] is not None or c["status"] in (126, 127, 255):
+        return ""  # it may have ended before it began
+    if "I" in flags or "E" in flags:
+        return f"{'-I' if 'I' in flags else '-E'} ignores PYTHONPATH and the like, by which spartito is found"
+    return wrapped or OTHERWISE
+
+
+def _has_measured(info: dict[str, Any], c: dict[str, Any]) -> bool:
+    """Whether what it started, or a shell became, is in the experiment."""
+    host = info["processes"][c["parent"]]["host"]
+    if any(text.partition(": ")[0].endswith(f"{host}-{c['pid']}.error") for text in info["problems"]):
+        return True  # that is said
+    if c["pid"] > 0:
+        return any(p["ppid"] == c["pid"] and p["host"] == host for p in info["processes"])
+    end = c["end"] or float("inf")
+    # of a shell nobody knows the process id: what it started has no parent that is known
+    during = [p for p in info["processes"] if p["host"] == host and c["begin"] <= p["begin"] <= end]
+    return any(p["parent"] in (None, c["parent"]) for p in during)
+
+
+def _shown(commands: list[str]) -> str:
+    different = list(dict.fromkeys(commands))
+    texts = [name(c if len(c) <= LONGEST else c[: LONGEST - 1] + "…") for c in different[:SHOWN]]
+    return ", ".join(texts) + (f", and {plural(len(different) - SHOWN, 'other command')}" if len(different) > SHOWN else "")
+
+
+def _inner_run(p: dict[str, Any]) -> str:
+    """Of a process that is `spartito run` itself: where it put what it measured; empty: it is none."""
+    words = _words(p["command"])
+    for i, word in enumerate(words[:4]):
+        if os.path.basename(word) == "spartito" and words[i + 1 : i + 2] == ["run"]:
+            options = words[i + 2 : words.index("--") if "--" in words else None]
+            break
+    else:
+        return ""
+    for flag, value in zip(options, [*options[1:], ""]):
+        if flag in ("-o", "--output"):
+            return f"in {value}"
+        if flag.startswith("--output="):
+            return f"in {flag.partition('=')[2]}"
+    where = p.get("meta", {}).get("cwd")
+    return f"below {where}" if where else "elsewhere"
+
+
+def sentences(info: dict[str, Any]) -> list[str]:
+    groups: dict[str, list[str]] = {}
+    for c in info.get("children", ()):
+        if c["process"] is not None or c["parent"] is None or not c["command"]:
+            continue
+        why = _why(c)
+        begun = c["end"] or c["begin"] + MOMENT < info["end"] - info["begin"]
+        if why and begun and not _has_measured(info, c):
+            groups.setdefault(why, []).append(c["command"])
+    lines = [
+        f"{plural(len(commands), 'child process')} that ran Python not recorded: {why} ({_shown(commands)})"
+        for why, commands in groups.items()
+    ]
+    for p in info["processes"]:
+        where = _inner_run(p)
+        if where:
+            what = "is another `spartito run`: the program that it started is in its own experiment,"
+            lines.append(f"process {p['pid']} {what} {where}")
+    return lines

@@ -1,9 +1,0 @@
-# SPDX-License-Identifier: BSD-3-Clause
-"""`python -m spartito.kernprof [options] script [args]`."""
-
-import sys
-
-if __name__ == "__main__":
-    from spartito.kernprof.command import main
-
-    sys.exit(main())

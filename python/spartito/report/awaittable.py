@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What tasks of asyncio, trio and anyio waited for: in `spartito report --waits`, beside the waits of threads.
+
+The recorder knows the innermost coroutine, the call path down to it, and the type of what it handed to its event loop, which is
+nearly always a future. For what the program waits, the functions of the library on that path tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spartito.base.text import Column, Output, count, name, plural, seconds, shortened
+from spartito.report import locktable
+
+LIBRARIES = ("asyncio", "trio", "anyio")
+# a class of the library, in whatever module
+CLASSES = {
+    "Lock": "lock", "StrictFIFOLock": "lock",
+    "Condition": "condition",
+    "Semaphore": "semaphore", "BoundedSemaphore": "semaphore", "CapacityLimiter": "semaphore",
+    "Event": "event",
+    "Barrier": "barrier",
+    "Queue": "queue", "PriorityQueue": "queue", "LifoQueue": "queue",
+    "MemoryReceiveChannel": "queue", "MemorySendChannel": "queue",
+    "MemoryObjectReceiveStream": "queue", "MemoryObjectSendStream": "queue",
+    "TaskGroup": "task", "NurseryManager": "task", "Nursery": "task",
+}  # fmt: skip
+# functions of no class, in whatever module
+FUNCTIONS = {
+    "sleep": "sleep", "__sleep0": "sleep", "sleep_until": "sleep", "sleep_forever": "sleep",
+    "wait": "task", "_wait": "task",
+}  # fmt: skip
+# all else in these
+MODULES = {
+    "asyncio.streams": "stream", "asyncio.sslproto": "stream",
+    "asyncio.subprocess": "process", "asyncio.base_subprocess": "process",
+    "asyncio.threads": "thread",
+    "asyncio.base_events": "socket", "asyncio.selector_events": "socket", "asyncio.unix_events": "socket",
+    "trio._highlevel_generic": "stream", "trio._highlevel_socket": "stream", "trio._unix_pipes": "stream",
+    "trio._core._io_epoll": "socket", "trio._socket": "socket",
+    "trio._subprocess": "process",
+    "trio._threads": "thread", "anyio.to_thread": "thread",
+}  # fmt: skip
+# where no function of the library tells it: what was awaited
+TIMED = {"wait_for": "task", "timeout": "task"}  # which run a task of their own, or what they are given
+TYPES = {"Task": "task", "_GatheringFuture": "task", "Future": "future"}
+
+
+def _library(function: str) -> str:
+    """asyncio of asyncio.locks:Lock.acquire; empty: the function is not one of theirs."""
+    package = function.partition(":")[0].partition(".")[0].lstrip("_")
+    return package if package in LIBRARIES else ""
+
+
+def _function(function: str) -> str:
+    return function.partition(":")[2]
+
+
+def _of_function(function: str) -> str:
+    module, _, qualname = function.partition(":")
+    owner = qualname.rpartition(".")[0].rpartition(".")[2]
+    return CLASSES.get(owner) or FUNCTIONS.get(qualname) or MODULES.get(module, "")
+
+
+def told(wait: dict[str, Any]) -> tuple[str, str, list[str]]:
+    """Of a row of Model.locks()["awaits"]: the kind of what is waited for, whose library's that is (empty: not known), and the
+    program's own call path, from the task's coroutine on."""
+    stack = list(wait["stack"]) or [part for part in (wait["task"], wait["where"]) if part]
+    if wait["task"] in stack:
+        stack = stack[stack.index(wait["task"]) :]
+    end = len(stack)
+    while end and _library(stack[end - 1]):
+        end -= 1
+    inner = stack[end:]  # functions of the library, the one that the program awaits first
+    what = str(wait["what"] or "")
+    kind = next(filter(None, map(_of_function, inner)), "") or next((TIMED[f] for f in map(_function, inner) if f in TIMED), "")
+    # that of the event loop, where the program's own function awaits
+    library = next(filter(None, map(_library, [*inner, *reversed(wait["stack"])])), "")
+    return kind or TYPES.get(what.rpartition(".")[2], "other"), library, stack[:end] or stack
+
+
+def rows(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """The same rows, most time first, with `kind`, `library` and `path`."""
+    awaits = []
+    for wait in found["awaits"]:
+        kind, library, path = told(wait)
+        awaits.append({**wait, "kind": kind, "library": library, "path": path})
+    return sorted(awaits, key=lambda w: (-w["time"], w["path"], w["kind"]))
+
+
+class _Sum:
+    def __init__(self) -> None:
+        self.time = self.longest = 0.0
+        self.count = 0
+
+    def add(self, wait: dict[str, Any]) -> None:
+        self.time += wait["time"]
+        self.count += wait["count"]
+        self.longest = max(self.longest, wait["longest"])
+
+
+def _title(wait: dict[str, Any]) -> str:
+    return f"{wait['library']} {wait['kind']}".strip()
+
+
+def write(out: Output, found: dict[str, Any], limit: int) -> None:
+    """Nothing where no task waited."""
+    awaits = rows(found)
+    if not awaits:
+        return
+    kinds: dict[str, _Sum] = {}
+    places: dict[tuple[tuple[str, ...], str], _Sum] = {}
+    for wait in awaits:
+        kinds.setdefault(_title(wait), _Sum()).add(wait)
+        places.setdefault((tuple(wait["path"]), _title(wait)), _Sum()).add(wait)
+    whole = sum(wait["count"] for wait in awaits)
+    out.line()
+    out.line(f"tasks waited {plural(whole, 'time')}; their threads went on meanwhile", "bold")
+    columns = [Column("waited"), Column("waits"), Column("longest", rank=2), Column("for", left=True, style="cyan")]
+    by_time = sorted(kinds.items(), key=lambda item: (-item[1].time, item[0]))
+    locktable.table(out, columns, [(seconds(s.time), count(s.count), seconds(s.longest), name(t)) for t, s in by_time], limit)
+    out.line()
+    columns = [
+        Column("waited"), Column("waits"), Column("longest", rank=2), Column("for", left=True, rank=2),
+        Column("call path", left=True, style="cyan", rank=1),
+    ]  # fmt: skip
+    table = [
+        (seconds(s.time), count(s.count), seconds(s.longest), name(title), shortened(list(path)) or "(not known)")
+        for (path, title), s in sorted(places.items(), key=lambda item: (-item[1].time, item[0]))
+    ]
+    locktable.table(out, columns, table, limit)

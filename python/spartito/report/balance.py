@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`spartito report --balance`: how evenly the time is spread over ranks, processes or threads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from spartito.base.messages import Refused
+from spartito.base.text import Column, Output, name, plural, seconds, shortened
+from spartito.experiment.naming import rank_names
+
+if TYPE_CHECKING:
+    from spartito._analyse import Model
+
+SENTENCES = 3
+WORTH = 0.01  # of the busiest unit's time: less of it is not worth a sentence
+COLUMNS = (
+    Column("imbalance"),
+    Column("%"),
+    Column("mean"),
+    Column("min", rank=2),
+    Column("max"),
+    Column("std", rank=1),
+    Column("least on", rank=3),
+    Column("most on"),
+)
+
+
+class Units:
+    """What is compared: names for sentences and for cells."""
+
+    def __init__(self, info: dict[str, Any], over: str, units: list[int]) -> None:
+        self.word = {"ranks": "rank", "processes": "process", "threads": "thread"}[over]
+        if over == "threads":
+            found = [(str(i), info["locations"][i]["name"]) for i in units]
+        elif over == "ranks":
+            names = rank_names(info)
+            found = [(names[i], "") for i in units]
+        else:
+            found = [(str(i), "") for i in units]
+        self.short = [number for number, _ in found]
+        self.cells = [f"{number} {name(text)}".strip() for number, text in found]
+
+    def __len__(self) -> int:
+        return len(self.short)
+
+    def some(self, chosen: list[int]) -> str:
+        """0–3, 7, 12 …"""
+        runs: list[list[int]] = []
+        for unit in chosen:
+            if runs and unit == runs[-1][-1] + 1:
+                runs[-1][1:] = [unit]
+            else:
+                runs.append([unit])
+        texts = [
+            self.short[run[0]] if len(run) == 1 else f"{self.short[run[0]]}–{self.short[run[-1]]}" for run in runs[:8]
+        ]
+        return ", ".join(texts) + (" …" if len(runs) > 8 else "")
+
+
+def sentences(found: dict[str, Any], info: dict[str, Any], units: Units) -> list[str]:
+    """Who did nothing where others worked."""
+    busiest = max((loc["busy"] for loc in info["locations"]), default=0.0)
+    out = []
+    for row in found["idle"][:SENTENCES]:
+        most = row["incl"]["max"]
+        if most < WORTH * busiest:
+            continue
+        out.append(
+            f"{len(row['idle'])} of {plural(len(units), units.word)} ({units.some(row['idle'])}) did no work in "
+            f"{name(row['name'])}, which took up to {seconds(most)} (on {units.cells[row['incl']['max_unit']]})"
+        )
+    return out
+
+
+def gather(
+    model: Model, info: dict[str, Any], values: dict[str, object], limit: int
+) -> tuple[dict[str, Any], Units]:
+    """The numbers, and the names of what they are about."""
+    over = "threads" if values.get("threads") else "processes" if values.get("processes") else "auto"
+    by, time = ("path", "incl") if values.get("tree") else ("region", "excl")
+    found = model.balance(by=by, time=time, over=over, limit=limit, match=str(values.get("match") or ""))
+    units = Units(info, found["over"], found["units"])
+    if len(units) < 2:
+        raise Refused(f"--balance compares ranks, processes or threads, and here is only one {units.word}")
+    if values.get("match") and not found["rows"]:
+        raise Refused(f"--match: no recorded function matches {str(values['match'])!r}")
+    found["time"] = time
+    found["names"] = units.short
+    found["notes"] = sentences(found, info, units)
+    return found, units
+
+
+def write(out: Output, found: dict[str, Any], units: Units) -> None:
+    own = found["time"] == "excl"
+    title = "call path" if not own else "function"
+    rows = []
+    for row in found["rows"]:
+        x = row[found["time"]]
+        times = [seconds(x[key]) for key in ("mean", "min", "max", "std")]
+        where = (units.cells[x["min_unit"]], units.cells[x["max_unit"]])
+        text = shortened(row["stack"]) if "stack" in row else name(row["name"])
+        rows.append((seconds(x["imbalance"]), f"{x['percent']:.1f}", *times, *where, text))
+    out.table([*COLUMNS, Column(title, left=True, style="cyan")], rows)
+    out.line()
+    for sentence in found["notes"]:
+        out.line(sentence)
+    out.line(
+        f"{'own' if own else 'total'} time over {plural(len(units), units.word)}; "
+        "imbalance: max - mean, %: max / mean - 1"
+    )

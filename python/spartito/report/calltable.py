@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tables of functions and call paths that `spartito report` shows, and which of their columns a terminal has room for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spartito.base.text import Column, Output, count, labelled, name, percent, plural, quantity, seconds
+from spartito.experiment import contents
+
+NUMBERS = (
+    Column("own"),
+    Column("own %"),
+    Column("total"),
+    Column("total %", rank=8),
+    Column("calls"),
+)
+OF_CALLS = (Column("mean", rank=5), Column("min", rank=2), Column("max", rank=3), Column("std", rank=1))
+TREE_NUMBERS = (Column("total"), Column("%"), Column("own"), Column("calls"))
+NAME = Column("function", left=True, style="cyan")
+TREE_NAME = Column("function", left=True, style="cyan", least=44)  # with the indentation
+PLACE = Column("defined at", left=True, style="dim", rank=4)
+UNKNOWN = "-"  # how many calls samples were taken of
+# what was collected beside the calls: of own and total the one that the table is about, where there is any
+COLLECTED = ("sample", "memory", "wait")
+# a narrow terminal leaves out numbers of blocks and samples first, then states, then what --metric counted, and these last
+RANKS = {"peak_bytes": 15, "wait_time": 14, "sampled_cpu": 13, "left_bytes": 12, "allocated": 11}
+STATE, COUNT, TOTAL, OWN = 7, 6, 9, 10
+
+
+def place(row: dict[str, Any]) -> str:
+    if not row["file"]:
+        return ""
+    return name(f"{row['file']}:{row['line']}" if row["line"] else row["file"])
+
+
+def calls(row: dict[str, Any], unknown: bool = False) -> str:
+    if unknown and not row["visits"] + row["resumed"]:
+        return UNKNOWN
+    return count(row["visits"]) + (f"+{count(row['resumed'])}" if row["resumed"] else "")
+
+
+def _of_calls(row: dict[str, Any]) -> list[str]:
+    known = row["visits"] + row["resumed"]
+    return [seconds(row[key]) if known else UNKNOWN for key in ("mean", "min", "max", "std")]
+
+
+def _numbers(row: dict[str, Any], total: float, unknown: bool) -> list[str]:
+    own, whole = row["excl"], row["incl"]
+    return [seconds(own), percent(own, total), seconds(whole), percent(whole, total), calls(row, unknown)]
+
+
+class Counted:
+    """Columns of metrics: what was counted with callees, and in the table of functions (flat) without them, too. Of COLLECTED one
+    of the two, but where nothing else is shown (alone). Of bytes, which only functions of MPI and of file I/O count themselves,
+    with callees alone, and only where there are some."""
+
+    def __init__(self, metrics: list[dict[str, Any]], rows: list[dict[str, Any]], flat: bool, alone: bool = False) -> None:
+        self.of: list[tuple[dict[str, Any], str]] = []
+        self.columns: list[Column] = []
+        for m in metrics:
+            one = m["source"] in COLLECTED and not alone
+            if one or m["source"] == "bytes":
+                key = "excl" if flat and one else "incl"
+                if any(row["metrics"][m["name"]][key] for row in rows):
+                    self._add(m, key, "")
+                continue
+            if flat:
+                self._add(m, "excl", "own ")
+            self._add(m, "incl", "total ")
+
+    def _add(self, metric: dict[str, Any], key: str, which: str) -> None:
+        title = str(metric["name"])
+        rank = OWN if which == "own " else TOTAL
+        if metric["source"] in COLLECTED:
+            rank = RANKS.get(title, STATE if metric["unit"] == "s" else COUNT) + (which == "own ")
+        self.of.append((metric, key))
+        self.columns.append(Column(f"{which}{title.removeprefix('sampled_')}", rank=rank))
+
+    def cells(self, row: dict[str, Any]) -> list[str]:
+        return [quantity(row["metrics"][m["name"]][key], m) for m, key in self.of]
+
+
+def write_flat(out: Output, rows: list[dict[str, Any]], busy: float, info: dict[str, Any]) -> None:
+    """The functions of Model.flat(); busy: s that percentages are of."""
+    unknown = contents.without_calls(info)
+    timed = contents.timed(info) or not rows
+    counted = Counted(info["metrics"], rows, flat=True, alone=not timed)
+    called = timed and (not unknown or any(row["visits"] + row["resumed"] for row in rows))
+    columns = [*(NUMBERS if timed else ()), *(OF_CALLS if called else ()), *counted.columns, NAME, PLACE]
+    lines = []
+    for row in rows:
+        cells = [*(_numbers(row, busy, unknown) if timed else ()), *(_of_calls(row) if called else ())]
+        lines.append((*cells, *counted.cells(row), name(row["name"]), place(row)))
+    out.table(columns, lines)
+
+
+def _hidden(n: int, level: int, values: dict[str, object]) -> str:
+    """What the line for n paths says that are not shown below one of that level."""
+    if values.get("limit"):
+        return f"{plural(n, 'path')} not shown"
+    if level + 1 == values.get("depth"):
+        return plural(n, "deeper path")
+    return f"{plural(n, 'path')} below the threshold"
+
+
+def write_tree(out: Output, rows: list[dict[str, Any]], busy: float, values: dict[str, object], info: dict[str, Any]) -> None:
+    """The call paths of Model.tree(); values: the options that left some out."""
+    timed = contents.timed(info) or not rows
+    counted = Counted(info["metrics"], rows, flat=False, alone=not timed)
+    unknown = contents.without_calls(info)
+    lines: list[tuple[str, ...]] = []
+    open_notes: list[tuple[int, tuple[str, ...]]] = []  # what is hidden below a path comes after its children
+    rows = [row for row in rows if row["kind"] != "root" or row.get("hidden")]
+    for row in rows:
+        depth = -1 if row["kind"] == "root" else row["depth"]
+        while open_notes and open_notes[-1][0] >= depth:
+            lines.append(open_notes.pop()[1])
+        indent = "  " * row["depth"]
+        if row["kind"] != "root":
+            cells = (seconds(row["incl"]), percent(row["incl"], busy), seconds(row["excl"]), calls(row, unknown))
+            lines.append((*(cells if timed else ()), *counted.cells(row), indent + name(labelled(row))))
+        if row.get("hidden"):
+            note = f"{indent}  … {_hidden(row['hidden'], depth, values)}"
+            cells = (seconds(row["hidden_time"]), percent(row["hidden_time"], busy), "", "")
+            open_notes.append((depth, (*(cells if timed else ()), *("" for _ in counted.columns), note)))
+    lines += [line for _, line in reversed(open_notes)]
+    out.table([*(TREE_NUMBERS if timed else ()), *counted.columns, TREE_NAME], lines)
+
+
+def write_callers(out: Output, found: list[dict[str, Any]], unknown: bool) -> None:
+    """What Model.callers() says; unknown: how many calls samples were taken of."""
+    columns = [Column("total"), Column("own"), Column("calls"), NAME]
+
+    def cells(row: dict[str, Any], before: str) -> tuple[str, ...]:
+        return (seconds(row["incl"]), seconds(row["excl"]), calls(row, unknown), before + name(row["name"]))
+
+    for i, item in enumerate(found):
+        if i:
+            out.line()
+        rows = [cells(row, "  called by  ") for row in item["callers"]]
+        rows.append(cells(item["region"], ""))
+        rows += [cells(row, "  calls      ") for row in item["callees"]]
+        out.table(columns, rows)

@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What threads waited for, of `spartito run --waits`: in `spartito report --waits`, in the summary and in `spartito doctor PID`."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from spartito.base.text import Column, Output, count, name, percent, plural, seconds, shortened
+
+TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+TIME = "wait_time"  # the metric that is there where waits were recorded
+KINDS = {
+    "lock": "Lock",
+    "rlock": "RLock",
+    "thread": "thread",
+    "process_lock": "lock of processes",
+    "process": "process",
+    "file_lock": "file lock",
+    "gil": "GIL",
+    "sem": "semaphore of C",
+    "cond": "condition of C",
+    "mutex": "mutex of C",
+    "rwlock": "read-write lock of C",
+    "pthread_barrier": "barrier of C",
+}
+ALIVE = "threading:Thread._set_tstate_lock"  # what holds a lock of that as long as the thread lives
+C_THREAD = "pthread_t"  # of which nothing but its end may be known
+PATH = Column("call path", left=True, style="cyan", rank=1)
+OUTSIDE = "(outside of Python functions)"  # as reports of memory say it
+# a file of the interpreter's library or of a package that is installed, of which the tail says enough
+LIBRARY = re.compile(r".*/lib(?:64)?/python[0-9.]+t?/(?:(?:site|dist)-packages/)?(.+)", re.DOTALL)
+
+
+def recorded(info: dict[str, Any]) -> bool:
+    return any(m["name"] == TIME for m in info["metrics"])
+
+
+def _short(path: str) -> str:
+    if found := LIBRARY.fullmatch(path):
+        return found[1]
+    near = os.path.relpath(path) if path.startswith("/") else path
+    return near if len(near) < len(path) else path
+
+
+def _place(file: str | None, line: int) -> str:
+    return name(f"{_short(file)}:{line}" if line else _short(file)) if file else ""
+
+
+def made(lock: dict[str, Any]) -> str:
+    return _place(lock["made_file"], lock["made_line"])
+
+
+GONE = "a thread that is not in this process"  # whose lock a child of fork inherited
+
+
+class Names:
+    """Words for the locks, threads and places of an experiment."""
+
+    def __init__(self, found: dict[str, Any], info: dict[str, Any]) -> None:
+        self.locks = found["locks"]
+        self.waits = found["waits"]
+        self.locations = info["locations"]
+        self.processes = info["processes"]
+        # whose life a lock was for, where somebody waited for that: the thread may have ended since
+        self.lives = {w["lock"]: w["holder"] for w in self.waits if w["holder_stack"][-1:] == [ALIVE] and w["holder"] is not None}
+        self.told = [self._title(i, lock) for i, lock in enumerate(self.locks)]
+        alike: dict[tuple[int, str], dict[int, int]] = {}  # objects of one title, and their numbers
+        # of each lock the object that is shown in its place: itself, or what it is a part of
+        self.shown = [i if lock["user"] is None else lock["user"] for i, lock in enumerate(self.locks)]
+        for i, lock in enumerate(self.locks):
+            numbers = alike.setdefault((lock["process"], self.told[i]), {})
+            numbers.setdefault(self.shown[i], len(numbers) + 1)
+        for i, lock in enumerate(self.locks):
+            numbers = alike[lock["process"], self.told[i]]
+            if len(numbers) > 1:
+                self.told[i] += f" #{numbers[self.shown[i]]}"
+
+    def of_lock(self, index: int | None, kind: str = "") -> str:
+        """Queue made at app.py:12 (its Lock); index None: what waits for nothing that can be told apart."""
+        return KINDS.get(kind, kind) if index is None else self.told[index]
+
+    def _title(self, i: int, lock: dict[str, Any]) -> str:
+        if lock["kind"] == "gil":
+            return KINDS["gil"]
+        if lock["user"] is None and i in self.lives:
+            return f"the end of {self.of_thread(self.lives[i], lock['process'])}"
+        if lock["holder_stack"][-1:] == [ALIVE] or (lock["type"] == C_THREAD and lock["holder"] is not None):
+            return f"the end of {self.of_thread(lock['holder'], lock['process'])}"
+        if lock["type"] == C_THREAD:
+            return "the end of a thread of C"
+        whole = self.locks[lock["user"]] if lock["user"] is not None else None
+        shown = whole or lock
+        title = str(shown["type"] or KINDS.get(shown["kind"], shown["kind"]))
+        title = title.removeprefix("_thread.").removeprefix("threading.")
+        title = {"lock": "Lock", "thread.lock": "Lock"}.get(title, title)
+        where = made(shown) or made(lock)
+        if where:
+            title += f" made at {where}"
+        elif lock["address"]:
+            title += f" {lock['address']:#x}"
+        return name(title)
+
+    def of_thread(self, location: int | None, process: int | None = None) -> str:
+        """process: that of the reader, whose number is not said again."""
+        if location is None:
+            return ""
+        loc = self.locations[location]
+        text = name(loc["name"]) or f"thread {loc['tid']}"
+        if len(self.processes) > 1 and loc["process"] != process:
+            text += f" of process {self.processes[loc['process']]['pid']}"
+        return text
+
+
+# ---- circles ----
+
+
+def _last_wait(found: dict[str, Any], location: int, lock: int) -> dict[str, Any] | None:
+    waits = [w for w in found["waits"] if w["location"] == location and w["lock"] == lock]
+    return max(waits, key=lambda w: (w["open"], w["longest"])) if waits else None
+
+
+def circles(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
+    """Lines about threads that wait for each other in a circle, or did until that was interrupted."""
+    names = Names(found, info)
+    lines = []
+    for circle in found["circles"]:
+        process, links = circle["process"], circle["links"]
+        of = f" in process {info['processes'][process]['pid']}" if len(info["processes"]) > 1 else ""
+        end = "until it was interrupted" if circle["interrupted"] else "at the end"
+        if info["processes"][process]["end"] == "running" and not circle["interrupted"]:
+            end = "now"
+        if len(links) == 1:
+            lines.append(f"deadlock{of} {end}: a thread waits for a lock that it holds itself")
+        else:
+            lines.append(f"deadlock{of} {end}: {len(links)} threads wait for each other")
+        for i, link in enumerate(links):
+            wait = _last_wait(found, link["location"], link["lock"])
+            at = _place(wait["file"], wait["line"]) if wait else ""
+            function = name(wait["stack"][-1]) if wait and wait["stack"] else ""
+            after = links[(i + 1) % len(links)]["location"]
+            lines.append(
+                f"  {names.of_thread(link['location'], process)} waits for {names.of_lock(link['lock'])}, which "
+                f"{names.of_thread(after, process)} holds" + (f"; at {at}" if at else "") + (f" in {function}" if function else "")
+            )
+    return lines
+
+
+# ---- who waits now, or at the end ----
+
+
+def waiting(found: dict[str, Any], info: dict[str, Any], process: int, now: float) -> list[str]:
+    """A line for each thread of a process that waits; now: seconds since the begin of the experiment."""
+    names = Names(found, info)
+    lines = []
+    for i, loc in enumerate(info["locations"]):
+        if loc["process"] != process:
+            continue
+        open_waits = [w for w in found["waits"] if w["location"] == i and w["open"]]
+        title = names.of_thread(i, process)
+        if not open_waits:
+            lines.append(f"{title} ({loc['tid']}): waits for nothing that is recorded")
+            continue
+        w = max(open_waits, key=lambda w: w["since"])
+        since = seconds(max(0.0, now - w["since"]))
+        text = f"{title} ({loc['tid']}): waits for {names.of_lock(w['lock'], w['kind'])} since {since}"
+        if (place := _place(w["file"], w["line"])) or w["stack"]:
+            text += f", at {place}" if place else ""
+            text += f" in {shortened(w['stack'])}" if w["stack"] else ""
+        lock = found["locks"][w["lock"]] if w["lock"] is not None else None
+        if w["timed"]:
+            text += "; it has a time limit"
+        if w["news"]:
+            text += "" if w["timed"] else "; somebody has to notify it"
+        elif lock and lock["gone"]:
+            text += f"; held since the fork by {GONE}"
+        elif lock and lock["holder"] is not None:
+            holder = "itself" if lock["holder"] == i else names.of_thread(lock["holder"], process)
+            text += f"; held by {holder}"
+            if lock["since"] is not None:
+                text += f" since {seconds(max(0.0, now - lock['since']))}"
+            if lock["holder_stack"]:
+                text += f", which got it in {shortened(lock['holder_stack'])}"
+        lines.append(text)
+    return lines
+
+
+# ---- tables ----
+
+
+def _most(times: dict[str, float], whole: float) -> str:
+    if not times:
+        return ""
+    who = max(times, key=lambda key: (times[key], key))
+    return f"{who} ({percent(times[who], whole)} %)" if len(times) > 1 else who
+
+
+class _Sum:
+    def __init__(self) -> None:
+        self.time = self.longest = 0.0
+        self.count = 0
+        self.open = False
+        self.held: dict[str, float] = {}
+        self.threads: set[int] = set()
+        self.locks: set[int] = set()
+
+    def add(self, wait: dict[str, Any], holder: str) -> None:
+        self.time += wait["time"]
+        self.count += wait["count"]
+        self.open |= wait["open"]
+        self.longest = max(self.longest, wait["longest"])
+        self.threads.add(wait["location"])
+        if wait["lock"] is not None:
+            self.locks.add(wait["lock"])
+        if holder:
+            self.held[holder] = self.held.get(holder, 0.0) + wait["time"]
+
+
+def _time(s: _Sum, time: float | None = None) -> str:
+    """A process that was killed does not say when."""
+    return seconds(s.time if time is None else time) if s.time or not s.open else "not ended"
+
+
+def _holder(names: Names, wait: dict[str, Any]) -> str:
+    # what nobody there can release had no other holder in this process before
+    if wait["holder"] is None and not wait["news"] and wait["lock"] is not None and names.locks[wait["lock"]]["gone"]:
+        return GONE
+    who = names.of_thread(wait["holder"])
+    return f"{who} in {name(wait['holder_stack'][-1])}" if who and wait["holder_stack"] else who
+
+
+def table(out: Output, columns: list[Column], rows: Sequence[tuple[str, ...]], limit: int) -> None:
+    shown = rows[:limit] if limit else rows
+    out.table(columns, shown)
+    if len(shown) < len(rows):
+        out.line(f"… {count(len(rows) - len(shown))} more")
+
+
+def _objects(out: Output, found: dict[str, Any], names: Names, limit: int) -> None:
+    sums: dict[tuple[int | None, str], _Sum] = {}
+    for w in found["waits"]:
+        # what has no object of its own is one for each kind
+        shown = names.shown[w["lock"]] if w["lock"] is not None else None
+        sums.setdefault((shown, names.of_lock(w["lock"], w["kind"])), _Sum()).add(w, _holder(names, w))
+    rows = []
+    for (_, title), s in sorted(sums.items(), key=lambda item: (-item[1].time, str(item[0]))):
+        locks = [found["locks"][lock] for lock in s.locks]
+        times, length = sum(o["count"] for o in locks), sum(o["held"] for o in locks)
+        got, held = count(times) if times else "", seconds(length) if length else ""
+        rows.append(
+            (_time(s), count(s.count), _time(s, s.longest), count(len(s.threads)), got, held, title, _most(s.held, s.time))
+        )
+    columns = [
+        Column("waited"), Column("waits"), Column("longest", rank=2), Column("threads", rank=3), Column("got", rank=4),
+        Column("held", rank=4), Column("for", left=True, style="cyan"), Column("most while held by", left=True, rank=1),
+    ]  # fmt: skip
+    table(out, columns, rows, limit)
+
+
+def _places(out: Output, found: dict[str, Any], names: Names, limit: int) -> None:
+    sums: dict[tuple[tuple[str, ...], str, str], _Sum] = {}
+    for w in found["waits"]:
+        key = (tuple(w["stack"]), _place(w["file"], w["line"]), names.of_lock(w["lock"], w["kind"]))
+        sums.setdefault(key, _Sum()).add(w, _holder(names, w))
+    rows = [
+        (_time(s), count(s.count), what, place, shortened(stack) or OUTSIDE)
+        for (stack, place, what), s in sorted(sums.items(), key=lambda item: (-item[1].time, item[0]))
+    ]
+    columns = [Column("waited"), Column("waits"), Column("for", left=True, rank=2), Column("at", left=True, rank=2), PATH]
+    table(out, columns, rows, limit)
+
+
+def write(out: Output, found: dict[str, Any], info: dict[str, Any], limit: int) -> None:
+    names = Names(found, info)
+    for line in circles(found, info):
+        out.line(line, "" if line.startswith("  ") else "bold red")
+    if found["circles"]:
+        out.line()
+    if not found["waits"]:
+        out.line("no thread waited for another, a lock or a time")
+        return
+    _objects(out, found, names, limit)
+    out.line()
+    _places(out, found, names, limit)
+    still = [w for w in found["waits"] if w["open"]]
+    if still:
+        out.line()
+        ended = "wait now" if any(p["end"] == "running" for p in info["processes"]) else "had not ended at the end"
+        out.line(f"{plural(len(still), 'wait')} {ended}; the times are those up to then")
+
+
+def _is_idle(wait: dict[str, Any]) -> bool:
+    """Sleeps, and threads of libraries that have nothing to do."""
+    return wait["kind"] == "sleep" or (not wait["stack"] and wait["news"])
+
+
+def longest(found: dict[str, Any], info: dict[str, Any]) -> str:
+    """A line about the time of all waits, and for what most of it was; empty: threads were idle at most."""
+    waits = [w for w in found["waits"] if not _is_idle(w)]
+    whole = sum(w["time"] for w in waits)
+    if not whole:
+        return ""
+    times: dict[tuple[int | None, str], float] = {}
+    for w in waits:
+        key = (w["lock"], w["kind"] if w["lock"] is None else "")
+        times[key] = times.get(key, 0.0) + w["time"]
+    lock, kind = max(times, key=lambda key: times[key])
+    what = Names(found, info).of_lock(lock, kind)
+    return f"threads waited {seconds(whole)} for each other and the like, {seconds(times[lock, kind])} of it for {what}"
+
+
+def summary(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
+    """Lines for the end of a run."""
+    line = longest(found, info)
+    return [*([f"{line}; spartito report --waits shows where"] if line else []), *circles(found, info)]

@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`spartito report --memory`: what was allocated where, the peak, what is left, and the heap over time."""
+
+from __future__ import annotations
+
+import bisect
+from typing import TYPE_CHECKING, Any
+
+from spartito.base.messages import Refused
+from spartito.base.text import Column, Output, count, name, percent, plural, seconds, shortened, size
+from spartito.experiment.contents import is_recorded
+from spartito.experiment.naming import title
+
+if TYPE_CHECKING:
+    from spartito._analyse import Model
+
+INSTALLED = ("/site-packages/", "/dist-packages/")  # in the path of a file that is not the program's own
+CHART_WIDTH, CHART_HEIGHT = 64, 6
+SUMS = (
+    "count", "bytes", "freed", "freed_bytes", "elsewhere", "temporary", "temporary_bytes",
+    "peak", "peak_bytes", "left", "left_bytes",
+)  # fmt: skip
+MOST = 4  # processes that are shown and spoken of one by one
+BLOCKS = " ▁▂▃▄▅▆▇█"
+
+
+def tree(rows: list[dict[str, Any]], threshold: float, limit: int) -> list[dict[str, Any]]:
+    """A whole call tree, as Model.tree() has it, by what was allocated in the place of time: with the most first, and without what
+    has less than that share of it (0 to 1) or is none of the `limit` largest (0: all)."""
+    callees: list[list[int]] = [[] for _ in rows]
+    above: list[int] = []  # of each depth the last one
+    outermost: list[int] = []
+    for i, row in enumerate(rows):
+        del above[row["depth"] :]
+        (callees[above[-1]] if above else outermost).append(i)
+        above.append(i)
+    bytes_of = [row["metrics"]["allocated"]["incl"] for row in rows]
+    whole = sum(bytes_of[i] for i in outermost)
+    largest = sorted(range(len(rows)), key=lambda i: (-bytes_of[i], i))
+    shown = {i for i in largest[: limit or len(rows)] if bytes_of[i] >= threshold * whole}
+    out: list[dict[str, Any]] = []
+    missing = sum(i not in shown for i in outermost)
+    if missing:
+        nothing = {metric: {"incl": 0, "excl": 0} for metric in rows[0]["metrics"]}
+        more = {"kind": "root", "name": "", "depth": 0, "metrics": nothing, "hidden": missing, "hidden_time": 0.0}
+        out.append({**dict.fromkeys(rows[0]), **more})
+    todo = sorted((i for i in outermost if i in shown), key=lambda i: bytes_of[i])
+    while todo:
+        i = todo.pop()
+        below = [k for k in callees[i] if k in shown]
+        out.append({**rows[i], "hidden": rows[i]["hidden"] + len(callees[i]) - len(below), "hidden_time": 0.0})
+        todo += sorted(below, key=lambda k: bytes_of[k])
+    return out
+
+
+def place(row: dict[str, Any]) -> str:
+    """module:function, line 12; what the function is not known of is a part of the interpreter or a library."""
+    if not row["function"]:
+        return "(line not known)"
+    where = f"{name(row['function'])}, line {row['line']}" if row["line"] else name(row["function"])
+    return f"{name(row['own'])}, by {where}" if row.get("own") else where
+
+
+def own_functions(model: Model, info: dict[str, Any]) -> set[str]:
+    """The names of the program's own functions: of the rest a library, or an installed package, has the file."""
+    libraries = tuple({p["meta"]["library"] + "/" for p in info["processes"] if p["meta"].get("library")})
+
+    def is_own(file: str) -> bool:
+        return file.startswith(("/", "In[")) and not file.startswith(libraries) and not any(part in file for part in INSTALLED)
+
+    return {row["name"] for row in model.flat() if row["kind"] == "python" and is_own(row["file"])}
+
+
+def _with_own(sites: list[dict[str, Any]], stacks: dict[int, list[str]], own: set[str]) -> list[dict[str, Any]]:
+    """The same with `own`: the innermost function of the program's that called what asked for the memory; None: it is that itself,
+    or there is none."""
+    callers = {path: next((f for f in reversed(stack) if f in own), None) for path, stack in stacks.items()}
+    return [{**site, "own": None if site["function"] in own else callers.get(site["path"])} for site in sites]
+
+
+def summed(sites: list[dict[str, Any]], keys: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Sites that are the same in these keys, as one: sums, and the list of them as `sites`."""
+    groups: dict[tuple[object, ...], dict[str, Any]] = {}
+    for site in sites:
+        key = tuple(site[k] for k in keys)
+        group = groups.get(key)
+        if group is None:
+            groups[key] = group = {**{k: site[k] for k in keys}, **dict.fromkeys(SUMS, 0), "sites": []}
+        for what in SUMS:
+            group[what] += site[what]
+        group["sites"].append(site)
+    return list(groups.values())
+
+
+def by_line(sites: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return summed(sites, ("own", "function", "file", "line"))
+
+
+def most(rows: list[dict[str, Any]], what: str, limit: int) -> list[dict[str, Any]]:
+    found = sorted((row for row in rows if row[what]), key=lambda row: -row[what])
+    return found[:limit] if limit else found
+
+
+def gather(model: Model, info: dict[str, Any], limit: int, process: int = -1) -> dict[str, Any]:
+    """Of one process (-1: of all): totals, processes (each with its own totals in `sums`), allocators, and as lists of at most
+    `limit` rows: threads, peak (lines with what was there at the peaks), allocated, left (with `kept`), temporary (lines each),
+    paths (call paths at the peaks); stacks. Refused: there is none of it."""
+    if not is_recorded(info):
+        raise Refused("--memory: no memory was recorded; `spartito run --memory-profile` or `--memory-sample 512K` records it")
+    found = model.memory()
+    sites = [site for site in found["sites"] if process in (-1, site["process"])]
+    sites = _with_own(sites, found["stacks"], own_functions(model, info))
+    processes = [p for p in found["processes"] if process in (-1, p["process"])]
+    if not processes:
+        raise Refused(f"--memory: no memory was recorded in {title(info, process)}")
+    sums = {group["process"]: {what: group[what] for what in SUMS} for group in summed(sites, ("process",))}
+    nothing = dict.fromkeys(SUMS, 0)
+    lines = by_line(sites)
+    left = summed([site for site in sites if site["kept"] != "nothing"], ("kept", "own", "function", "file", "line"))
+    kept = {what: sum(row["left_bytes"] for row in left if row["kept"] == what) for what in ("growing", "cache")}
+    return {
+        "totals": {
+            **{what: sum(site[what] for site in sites) for what in SUMS},
+            "growing_bytes": kept["growing"],
+            "cache_bytes": kept["cache"],
+        },
+        "processes": [{**p, "sums": sums.get(p["process"], nothing)} for p in processes],
+        "allocators": most(summed(sites, ("allocator",)), "bytes", 0),
+        "threads": most(summed(sites, ("process", "location")), "bytes", limit),
+        "peak": most(lines, "peak_bytes", limit),
+        "allocated": most(lines, "bytes", limit),
+        "left": most(left, "left_bytes", limit),
+        "temporary": most(lines, "temporary_bytes", limit),
+        "paths": most(summed(sites, ("path",)), "peak_bytes", limit),
+        "stacks": found["stacks"],
+    }
+
+
+def points(p: dict[str, Any]) -> list[tuple[float, int, int]]:
+    """(s, bytes of the heap, resident bytes) of a process, with both peaks, which may lie between two points that were recorded."""
+    found = [(at, heap, resident) for at, heap, _, resident in p["series"]]
+    for i, moment, most in ((1, p["peak_time"], p["peak_bytes"]), (2, p["resident_peak_time"], p["resident_peak"])):
+        if moment is None:
+            continue
+        at = bisect.bisect_right(found, (moment, 1 << 64, 0))
+        before = found[at - 1] if at else (moment, 0, 0)
+        found.insert(at, (moment, most, before[2]) if i == 1 else (moment, before[1], most))
+    return found
+
+
+def chart(points: list[tuple[float, int]], width: int = CHART_WIDTH, height: int = CHART_HEIGHT) -> list[str]:
+    """Lines of a picture of the highest values in each of `width` parts of the time; empty: there is nothing to draw."""
+    if len(points) < 2 or points[-1][0] <= points[0][0]:
+        return []
+    begin, span = points[0][0], points[-1][0] - points[0][0]
+    columns = [-1] * width
+    for t, value in points:
+        at = min(int((t - begin) / span * width), width - 1)
+        columns[at] = max(columns[at], value)
+    for i in range(1, width):
+        if columns[i] < 0:
+            columns[i] = columns[i - 1]  # nothing changed
+    top = max(columns) or 1
+    rows = []
+    for level in range(height, 0, -1):
+        cells = (min(max(int(value * height * 8 / top) - (level - 1) * 8, 0), 8) for value in columns)
+        label = size(top) if level == height else ""
+        rows.append(f"{label:>10} │" + "".join(BLOCKS[cell] for cell in cells))
+    rows.append(f"{'0':>10} └" + "─" * width)
+    rows.append(f"{'':>11} {seconds(begin):<{width - 10}}{seconds(points[-1][0]):>10}")
+    return rows
+
+
+def _limit(limit: dict[str, Any]) -> str:
+    if limit["passed"] is None:
+        return f"the limit of {size(limit['bytes'])} resident was not passed"
+    return (
+        f"the limit of {size(limit['bytes'])} resident was passed after {seconds(limit['passed'])} in "
+        f"{place(limit)}, {plural(limit['passes'], 'time')}, {seconds(limit['over'])} all together"
+    )
+
+
+def summary(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
+    """What the end of a run says of its memory, and the command that shows more."""
+    processes = found["processes"]
+    if not processes:
+        return []
+    several = len(processes) > 1
+    most = max(processes, key=lambda p: p["peak_bytes"])
+    line = f"allocated {size(sum(p['allocated'] for p in processes))} in {plural(sum(p['count'] for p in processes), 'block')}"
+    line += f"; peak {size(most['peak_bytes'])}" + (f" in process {info['processes'][most['process']]['pid']}" if several else "")
+    if any(p["sample"] for p in processes):
+        line += " (estimates)"
+    lines = [f"{line}{_cost(processes)}; spartito report --memory shows where"]
+    passed = [p for p in processes if p["limit"] and (not several or p["limit"]["passed"] is not None)]
+    if len(passed) > MOST:
+        return [*lines, _limits(passed)]
+    for p in passed:
+        who = f"process {info['processes'][p['process']]['pid']}: " if several else ""
+        lines.append(who + _limit(p["limit"]))
+    return lines
+
+
+def _cost(processes: list[dict[str, Any]]) -> str:
+    """What recording took; nothing where no event was timed, as in experiments of older versions."""
+    cost = sum(p["cost"] for p in processes)
+    return f"; recording took about {seconds(cost)}" if cost else ""
+
+
+def _limits(processes: list[dict[str, Any]]) -> str:
+    """Of many processes."""
+    passed = [p["limit"] for p in processes if p["limit"]["passed"] is not None]
+    line = f"the limit of {size(processes[0]['limit']['bytes'])} resident was passed in {plural(len(passed), 'process')}"
+    if not passed:
+        return line
+    first = min(passed, key=lambda limit: float(limit["passed"]))
+    return f"{line}, first after {seconds(first['passed'])} in {place(first)}"
+
+
+def notes(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
+    """What is not in the numbers, and the limit."""
+    if len(found["processes"]) > MOST:
+        return _notes_of_many(found["processes"])
+    out = []
+    for p in found["processes"]:
+        who = f"process {p['process']}: " if len(found["processes"]) > 1 else ""
+        if p["sample"]:
+            out.append(f"{who}sampled: one block in {size(p['sample'])} was recorded with its weight; numbers are estimates")
+        if p["lost"]:
+            out.append(f"{who}{plural(p['lost'], 'block')} of {size(p['lost_bytes'])} allocated, but not recorded")
+        if p["unknown"]:
+            out.append(f"{who}{plural(p['unknown'], 'block')} released that were there before, or were not recorded")
+        if p["unnamed"]:
+            out.append(f"{who}{plural(p['unnamed'], 'frame')} not known by name counted as their callers")
+        if p["limit"]:
+            out.append(who + _limit(p["limit"]))
+    return out
+
+
+def _notes_of_many(processes: list[dict[str, Any]]) -> list[str]:
+    def total(key: str) -> int:
+        return sum(int(p[key]) for p in processes)
+
+    out = []
+    for sample in sorted({p["sample"] for p in processes if p["sample"]}):
+        out.append(f"sampled: one block in {size(sample)} was recorded with its weight; numbers are estimates")
+    for key, text in (
+        ("lost", f"{plural(total('lost'), 'block')} of {size(total('lost_bytes'))} allocated, but not recorded"),
+        ("unknown", f"{plural(total('unknown'), 'block')} released that were there before, or were not recorded"),
+        ("unnamed", f"{plural(total('unnamed'), 'frame')} not known by name counted as their callers"),
+    ):
+        if total(key):
+            out.append(f"{text}, in {plural(sum(bool(p[key]) for p in processes), 'process')}")
+    limited = [p for p in processes if p["limit"]]
+    return [*out, _limits(limited)] if limited else out
+
+
+def _write_lines(
+    out: Output, title: str, rows: list[dict[str, Any]], what: str, blocks: str, whole: int, kept: bool = False
+) -> None:
+    if not rows:
+        return
+    out.line(title, "bold")
+    columns = [Column("bytes"), Column("%", rank=2), Column("blocks", rank=1)]
+    if kept:
+        columns.append(Column("", left=True))
+    columns += [Column("where", left=True, style="cyan"), Column("file", left=True, rank=3)]
+    out.table(
+        columns,
+        [
+            (
+                size(row[what]),
+                percent(row[what], whole),
+                count(row[blocks]),
+                *((row["kept"],) if kept else ()),
+                place(row),
+                row["file"] or "",
+            )
+            for row in rows
+        ],
+    )
+    out.line()
+
+
+def _write_process(out: Output, p: dict[str, Any], info: dict[str, Any]) -> None:
+    process = info["processes"][p["process"]]
+    rank = f", rank {process['rank']}" if process["rank"] is not None else ""
+    out.line(f"process {p['process']}{rank}: {process['command']}", "bold")
+    out.line(
+        f"allocated {size(p['allocated'])} in {plural(p['count'], 'block')}; peak {size(p['peak_bytes'])} in "
+        f"{plural(p['peak_blocks'], 'block')}" + (f" after {seconds(p['peak_time'])}" if p["peak_time"] is not None else "")
+    )
+    cost = f" and about {seconds(p['cost'])}" if p["cost"] else ""
+    out.line(f"resident {size(p['resident_peak'])} at most; recording itself took {size(p['own'])}{cost}")
+    out.line()
+    heap, resident = [(at, h) for at, h, _ in points(p)], [(at, r) for at, _, r in points(p)]
+    for what, values in (("heap", heap), ("resident", resident)):
+        rows = chart(values)
+        if rows:
+            out.line(what)
+            for row in rows:
+                out.line(row)
+    out.line()
+
+
+def _write_processes(out: Output, processes: list[dict[str, Any]], info: dict[str, Any]) -> None:
+    out.line("by process", "bold")
+    columns = [Column("allocated"), Column("blocks", rank=1), Column("peak"), Column("left"), Column("resident", rank=2)]
+    rows = [
+        (
+            size(p["allocated"]),
+            count(p["count"]),
+            size(p["peak_bytes"]),
+            size(p["sums"]["left_bytes"]),
+            size(p["resident_peak"]),
+            title(info, p["process"]),
+        )
+        for p in processes
+    ]
+    out.table([*columns, Column("process", left=True, style="cyan")], rows)
+    out.line()
+
+
+def _write_threads(out: Output, threads: list[dict[str, Any]], info: dict[str, Any]) -> None:
+    out.line("by thread", "bold")
+    columns = (Column("allocated"), Column("blocks", rank=1), Column("at the peak"), Column("left"), Column("process"))
+    out.table(
+        [*columns, Column("thread", left=True, style="cyan")],
+        [
+            (
+                size(t["bytes"]),
+                count(t["count"]),
+                size(t["peak_bytes"]),
+                size(t["left_bytes"]),
+                str(t["process"]),
+                info["locations"][t["location"]]["name"] or f"thread {t['location']}",
+            )
+            for t in threads
+        ],
+    )
+    out.line()
+
+
+def write(out: Output, model: Model, info: dict[str, Any], limit: int, process: int = -1) -> None:
+    found = gather(model, info, limit, process)
+    totals, processes = found["totals"], found["processes"]
+    for p in processes if len(processes) <= MOST else []:
+        _write_process(out, p, info)
+    if len(processes) > 1:
+        _write_processes(out, processes, info)
+    _write_lines(out, "there at the peak, by line", found["peak"], "peak_bytes", "peak", totals["peak_bytes"])
+    paths = [(size(row["peak_bytes"]), count(row["peak"]), shortened(found["stacks"][row["path"]])) for row in found["paths"]]
+    if paths:
+        out.line("there at the peak, by call path", "bold")
+        out.table([Column("bytes"), Column("blocks", rank=1), Column("call path", left=True, style="cyan")], paths)
+        out.line()
+    title = f"left at the end: {size(totals['growing_bytes'])} of it kept growing, {size(totals['cache_bytes'])} was soon complete"
+    _write_lines(out, title, found["left"], "left_bytes", "left", totals["left_bytes"], kept=True)
+    _write_lines(out, "allocated, by line", found["allocated"], "bytes", "count", totals["bytes"])
+    title = "temporary: released before the thread allocated more of about that size"
+    _write_lines(out, title, found["temporary"], "temporary_bytes", "temporary", totals["bytes"])
+    if len(found["threads"]) > 1:
+        _write_threads(out, found["threads"], info)
+    for note in notes(found, info):
+        out.line(note)
+    kinds = ", ".join(f"{size(a['bytes'])} by {a['allocator']}" for a in found["allocators"])
+    out.line(f"{size(totals['bytes'])} allocated in {plural(totals['count'], 'block')}: {kinds}")

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pixels of a chart in SVG, by whichever program is here that draws them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+from spartito.base.messages import Refused, reason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Renderer = Callable[[str, str], list[str]]  # the command that makes a .png of an .svg
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+SCALE = 2  # pixels of the file for one of the chart: text is sharp when it is printed
+PATIENCE = 300  # seconds
+
+
+def _browser(program: str) -> Renderer:
+    def command(svg: str, png: str) -> list[str]:
+        with open(svg, encoding="utf-8") as f:
+            head = f.read(4096)
+        sizes = [re.search(rf'<svg[^>]* {side}="(\d+)', head) for side in ("width", "height")]
+        width, height = (one.group(1) if one else "1200" for one in sizes)
+        # Chromium refuses its sandbox to root; it loads nothing but our own file
+        root = ["--no-sandbox"] if os.geteuid() == 0 else []
+        profile = os.path.join(os.path.dirname(png), "profile")
+        return [program, "--headless", *root, "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={profile}",
+                f"--force-device-scale-factor={SCALE}", f"--window-size={width},{height}", f"--screenshot={png}",
+                "file://" + svg]  # fmt: skip
+
+    return command
+
+
+def renderer(path: str) -> Renderer:
+    """Refused: there is none; path: the file that was asked for."""
+    found = shutil.which("rsvg-convert")
+    if found:
+        rsvg = found
+        return lambda svg, png: [rsvg, "--zoom", str(SCALE), "-o", png, svg]
+    found = shutil.which("inkscape")
+    if found:
+        inkscape = found
+        return lambda svg, png: [inkscape, svg, f"--export-dpi={96 * SCALE}", f"--export-filename={png}"]
+    for name in BROWSERS:
+        found = shutil.which(name)
+        if found:
+            return _browser(found)
+    raise Refused(
+        f"{path} needs a program that draws SVG, and there is none here: install rsvg-convert (apt install librsvg2-bin, "
+        "conda install librsvg), Inkscape or Chromium, or write .svg"
+    )
+
+
+def as_png(draw: Callable[[str], dict[str, int]], path: str, render: Renderer) -> dict[str, int]:
+    """What draw() returned. Refused: the program failed."""
+    from tempfile import mkdtemp
+
+    scratch = mkdtemp(prefix="spartito-plot-")
+    try:
+        svg, png = os.path.join(scratch, "chart.svg"), os.path.join(scratch, "chart.png")
+        done = draw(svg)
+        _run(render(svg, png), png)
+        shutil.copyfile(png, path)
+    except OSError as e:
+        raise Refused(f"{path} cannot be written: {reason(e)}") from None
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return done
+
+
+def _run(command: list[str], png: str) -> None:
+    try:
+        made = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, check=False)
+    except subprocess.TimeoutExpired:
+        raise Refused(f"{command[0]} did not draw the chart within {PATIENCE} s") from None
+    except OSError as e:
+        raise Refused(f"{command[0]}: {reason(e)}") from None
+    if made.returncode or not os.path.exists(png):
+        said = made.stderr.decode(errors="replace").strip().split("\n")[-1]
+        raise Refused(f"{command[0]} could not draw the chart: {said or f'exit status {made.returncode}'}")

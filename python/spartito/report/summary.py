@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `spartito run` says at the end: where the time went, how well it was spread, and what to type next."""
+
+from __future__ import annotations
+
+import sys
+
+from spartito.base.text import Column, Output, as_argument, count, name, percent, plural, seconds, size
+from spartito.experiment import contents, sampled
+from spartito.experiment.losses import of_ranks, sentences
+from spartito.experiment.naming import rank_number
+from spartito.report.cost import cost_told, measuring_cost
+
+TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
+if TYPE_CHECKING:
+    from typing import Any
+
+    from spartito._analyse import Model
+
+TOP = 10
+MOVED = {
+    "bytes_sent": "sent",
+    "bytes_received": "received",
+    "bytes_put": "put",
+    "bytes_get": "got",
+    "mpi_io_bytes_read": "read from files",
+    "mpi_io_bytes_written": "written to files",
+}
+
+
+def _spread(what: str, busy: list[tuple[float, str]]) -> str:
+    longest, shortest = max(busy), min(busy)
+    mean = sum(t for t, _ in busy) / len(busy)
+    if longest[0] <= 0:
+        return f"{what}: no call was measured in any of them"
+    return (
+        f"{what}: balance {percent(mean, longest[0])} % (mean {seconds(mean)}; "
+        f"most {seconds(longest[0])} in {longest[1]}, least {seconds(shortest[0])} in {shortest[1]})"
+    )
+
+
+def of_mpi(info: dict[str, Any]) -> list[str]:
+    """A line of what MPI took and moved, if the program used it."""
+    taken = sum(loc["mpi"] for loc in info["locations"])
+    if not info["worlds"]:
+        return []
+    line = f"MPI took {seconds(taken)} ({percent(taken, sum(loc['busy'] for loc in info['locations']))} %)"
+    moved = []
+    for m in info["metrics"]:
+        if m["name"] in MOVED and m["total"]:
+            moved.append(f"{size(m['total'])} {MOVED[m['name']]}")
+    return [f"{line}; {', '.join(moved)}" if moved else line]
+
+
+def _ranks(info: dict[str, Any], busy: list[float]) -> list[tuple[float, str]]:
+    """What each rank did outside of MPI, where ranks wait for each other and so are busy all the same."""
+    work = busy.copy()
+    for loc in info["locations"]:
+        work[loc["process"]] -= loc["mpi"]
+    numbers = [rank_number(info, i) for i in range(len(busy))]
+    return [(t, f"rank {number}") for t, number in zip(work, numbers) if number is not None]
+
+
+def balance(info: dict[str, Any]) -> list[str]:
+    """A line for the ranks or, without MPI, the processes, and one for the threads of the busiest process, where there are
+    several."""
+    lines = []
+    processes, locations = info["processes"], info["locations"]
+    busy = [0.0] * len(processes)
+    for loc in locations:
+        busy[loc["process"]] += loc["busy"]
+    ranks = _ranks(info, busy)
+    if len(ranks) > 1:
+        lines.append(_spread(f"{plural(len(ranks), 'rank')} outside of MPI", ranks))
+    elif len(processes) > 1:
+        pairs = [(t, f"process {p['pid']}") for t, p in zip(busy, processes)]
+        lines.append(_spread(plural(len(processes), "process"), pairs))
+    if processes:
+        first = busy.index(max(busy))
+        threads = [(loc["busy"], name(loc["name"])) for loc in locations if loc["process"] == first]
+        if len(threads) > 1:
+            what = plural(len(threads), "thread")
+            if len(processes) > 1:
+                number = rank_number(info, first)
+                what += f" of process {processes[first]['pid']}" if number is None else f" of rank {number}"
+            lines.append(_spread(what, threads))
+    return lines
+
+
+def next_command(directory: str, info: dict[str, Any], view: str = "tree") -> str:
+    place = as_argument(directory)
+    if any(p["end"] == "abrupt" and p["ended_by"] is None for p in info["processes"]):
+        return f"spartito info {place}"
+    return f"spartito report --{view} {place}"
+
+
+def _waits(model: Model, info: dict[str, Any]) -> list[str]:
+    if not any(m["name"] == "wait_time" for m in info["metrics"]):
+        return []  # without loading what tells of them
+    from spartito.report import locktable
+
+    return locktable.summary(model.locks(), info)
+
+
+def _memory(model: Model, info: dict[str, Any]) -> list[str]:
+    if not any(m["source"] == "memory" for m in info["metrics"]):
+        return []  # without loading what tells of it
+    from spartito.report import memorytable
+
+    return memorytable.summary(model.memory(), info)
+
+
+def write(model: Model, directory: str, label: str, said: list[str]) -> None:
+    """said: lines that the user has read already."""
+    if sys.stderr is None:
+        return
+    info = model.info()
+    out = Output(sys.stderr)
+    rows = model.flat(sort="excl", limit=TOP)
+    total = sum(loc["busy"] for loc in info["locations"])
+    visits = sum(loc["visits"] for loc in info["locations"])
+    out.line()
+    unknown = contents.without_calls(info)
+    memory = _memory(model, info)
+    memory_alone = bool(memory) and not total
+    what = "samples" if unknown and not visits else "memory" if memory_alone else plural(visits, "call")
+    out.line(
+        f"spartito: {name(label)} took {seconds(info['end'] - info['begin'])} in "
+        f"{plural(len(info['processes']), 'process')} and {plural(len(info['locations']), 'thread')}: "
+        f"{what} of {plural(info['regions'], 'function')}",
+        "bold",
+    )
+    waits = _waits(model, info)
+    lines = bool(model.lines()) and not contents.taken(info)  # those of samples were not asked for
+    columns = [Column("own time"), Column("%"), Column("calls"), Column("function", left=True, style="cyan")]
+    if rows and not memory_alone and (visits or not lines):  # lines alone: frames that were open around them say nothing
+        calls = ["-" if unknown and not r["visits"] else count(r["visits"]) for r in rows]
+        times = [(seconds(r["excl"]), percent(r["excl"], total)) for r in rows]
+        out.table(columns, [(*t, n, name(r["name"])) for t, n, r in zip(times, calls, rows)])
+    for line in [*sampled.told(info), *of_mpi(info), *(balance(info) if visits or not (lines or memory_alone) else ())]:
+        out.line(line)
+    for line in memory:
+        out.line(line)
+    for line in waits:
+        out.line(line, "bold red" if line.startswith("deadlock") else "")
+    if visits:
+        out.line(f"{cost_told(info)} of that ({percent(measuring_cost(info), total)} %)")
+    for line in [*sentences(info), *of_ranks(directory)]:
+        if line not in said:
+            out.line(line, "yellow")
+    out.line(f"next: {next_command(directory, info, 'lines' if lines else 'memory' if memory_alone else 'tree')}", "bold")
+    sys.stderr.flush()

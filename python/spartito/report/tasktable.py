@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`spartito report --tasks`: what the tasks of asyncio and the like did, and what they waited for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from spartito.base.messages import Refused
+from spartito.base.text import Column, Output, count, name, plural, seconds
+
+if TYPE_CHECKING:
+    from spartito._analyse import Model
+
+OBVIOUS = {"_asyncio.Future", "Future", "_asyncio.FutureIter", ""}
+WAITS = 3
+COLUMNS = (
+    Column("tasks"),
+    Column("steps", rank=1),
+    Column("running"),
+    Column("waiting"),
+    Column("longest", rank=2),
+    Column("ended", left=True, rank=1),
+)
+TASK_COLUMNS = (
+    Column("waiting"),
+    Column("running"),
+    Column("steps", rank=2),
+    Column("state", left=True, rank=1),
+    Column("task", left=True, style="cyan"),
+    Column("coroutine", left=True, rank=1),
+    Column("waited for", left=True, rank=3),
+)
+
+
+def what(wait: dict[str, Any]) -> str:
+    """asyncio.tasks:sleep, __main__:main (Task)"""
+    kind = str(wait["what"] or "").rsplit(".", 1)[-1]
+    where = name(wait["where"]) if wait["where"] else "(not known)"
+    return where if kind in OBVIOUS else f"{where} ({kind})"
+
+
+def _waits(row: dict[str, Any]) -> str:
+    waits = [f"{seconds(w['time'])} {what(w)}" for w in row["waits"][:WAITS]]
+    more = len(row["waits"]) - WAITS
+    return ", ".join(waits) + (f", {more} more" if more > 0 else "")
+
+
+def _ended(states: dict[str, int]) -> str:
+    others = [f"{n} {state}" for state, n in states.items() if state != "returned"]
+    return ", ".join(others)
+
+
+def gather(model: Model, limit: int) -> dict[str, Any]:
+    found = model.tasks(limit=limit)
+    if not found["count"] and not found["never"] and not found["handed"]["given"]:
+        raise Refused(
+            "--tasks: no tasks were recorded; those of asyncio and trio are, where their coroutines are not left out by a filter"
+        )
+    return found
+
+
+def notes(found: dict[str, Any]) -> list[str]:
+    out = []
+    if found["unlisted"]:
+        out.append(
+            f"{count(found['unlisted'])} of {plural(found['count'], 'task')} are in the sums alone: "
+            "more than the setting tasks lists one by one"
+        )
+    if found["never"]:
+        out.append(f"{plural(found['never'], 'task')} created, but never begun")
+    handed = found["handed"]
+    if handed["given"]:
+        out.append(
+            f"{plural(handed['given'], 'call')} given to the threads of pools, {count(handed['taken'])} begun there, after "
+            f"{seconds(handed['waited'])} all together, {seconds(handed['longest'])} at most"
+        )
+    return out
+
+
+def _write_groups(out: Output, groups: list[dict[str, Any]], limit: int) -> None:
+    rows = [
+        (
+            count(g["tasks"]),
+            count(g["steps"]),
+            seconds(g["running"]),
+            seconds(g["waiting"]),
+            seconds(g["longest"]) if g["tasks"] > g["unlisted"] else "",
+            _ended(g["states"]),
+            name(g["name"] or "(not known)"),
+        )
+        for g in groups
+    ]
+    out.table([*COLUMNS, Column("coroutine", left=True, style="cyan")], rows)
+    out.line()
+    waits = sorted(((w, g) for g in groups for w in g["waits"]), key=lambda p: -float(p[0]["time"]))
+    if not waits:
+        return
+    out.line("waited for", "bold")
+    out.table(
+        [Column("time"), Column("times"), Column("in", left=True), Column("by tasks of", left=True, style="cyan")],
+        [
+            (seconds(w["time"]), count(w["count"]), what(w), name(g["name"] or "(not known)"))
+            for w, g in (waits[:limit] if limit else waits)
+        ],
+    )
+    out.line()
+
+
+def _write_tasks(out: Output, tasks: list[dict[str, Any]]) -> None:
+    out.line("tasks that waited longest", "bold")
+    rows = [
+        (
+            seconds(t["waiting"]),
+            seconds(t["running"]),
+            count(t["steps"]),
+            t["state"],
+            name(t["name"] or f"number {t['number']}"),
+            name(t["region"] or "(not known)"),
+            _waits(t),
+        )
+        for t in tasks
+    ]
+    out.table(TASK_COLUMNS, rows)
+    out.line()
+
+
+def write(out: Output, model: Model, limit: int) -> None:
+    found = gather(model, limit)
+    if found["groups"]:
+        _write_groups(out, found["groups"], limit)
+    if found["tasks"]:
+        _write_tasks(out, found["tasks"])
+    for note in notes(found):
+        out.line(note)
+    hidden = found["coroutines"] - len(found["groups"])
+    if found["count"]:
+        out.line(
+            f"{plural(found['count'], 'task')} of {plural(found['coroutines'], 'coroutine')}"
+            + (f", {hidden} not shown (--limit)" if hidden else "")
+            + "; waiting: from the end of a step to the begin of the next, be it for something or for its turn"
+        )

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Settings of a run that follow from other settings, and settings without effect."""
+
+from __future__ import annotations
+
+from spartito.options.table import Usage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from spartito.options.settings import Value
+
+SAMPLE = "524288"  # bytes between two samples of memory, where only --limit-rss asks for them
+
+
+def with_memory(values: dict[str, Value]) -> dict[str, str]:
+    """Settings that follow where memory is recorded, but not every block: how often, and that functions are not."""
+    asked = any(values[name].text != "0" for name in ("memory_sample", "limit_rss"))
+    if values["memory_profile"].text != "0" or not asked:
+        return {}
+    more = {"memory_sample": SAMPLE} if values["memory_sample"].text == "0" else {}
+    return {**more, "instrument": "0"} if values["trace"].text == "0" and values["calls"].origin == "default" else more
+
+
+def with_trace(texts: dict[str, str], values: list[Value]) -> None:
+    """--to FORMAT of a format that needs the trace turns it on, unless someone turned it off, or samples say what happened when."""
+    from spartito.experiment.conversion import find
+
+    if texts["sample"] == "1":
+        return
+
+    needing = [name for name in texts["to"].split(",") if find(name).needs_trace]
+    for value in values:
+        if value.setting.name == "trace" and needing and value.text != "1":
+            if value.origin != "default":
+                origin = "--no-trace" if value.origin == "command line" else value.origin
+                raise Usage(f"--to {needing[0]} needs the trace, but {origin} turns it off")
+            value.text, value.origin = "1", "--to " + needing[0]
+
+
+def without_effect(values: dict[str, Value]) -> None:
+    """Usage: something that was asked for would be seen nowhere."""
+    annotate = values["annotate"]
+    if annotate.text == "1" and values["trace"].text != "1":
+        raise Usage(f"{annotate.named} is for traces, and there is none: give --trace as well")
+    native = values["sample_native"]
+    if native.text == "1" and values["sample"].text != "1":
+        raise Usage(f"{native.named} is for samples, and there are none: give --sample as well")

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`spartito doctor PID`: what a process does now that seems to hang. Of one that is measured with --waits: what each thread waits
+for, from its raw file, which is complete at every moment; of any: where its threads are, looked at from outside."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+from spartito.base.messages import Refused, reason
+from spartito.base.text import Output, name
+from spartito.sample.looking import opened
+
+
+def raw_file(pid: int) -> str:
+    """The raw file that a process has mapped, "" for one that is not measured. Refused: it cannot be looked at."""
+    try:
+        with open(f"/proc/{pid}/maps", "rb") as f:
+            paths = [os.fsdecode(line.split(maxsplit=5)[5]).rstrip("\n") for line in f if line.count(b"/")]
+    except FileNotFoundError:
+        raise Refused(f"there is no process {pid}") from None
+    except PermissionError:
+        opened(pid).close()  # says why
+        raise Refused(f"process {pid} may not be looked at") from None
+    except OSError as e:
+        raise Refused(f"process {pid}: {reason(e)}") from None
+    for path in paths:
+        if path.endswith(".raw") and os.path.basename(os.path.dirname(path)) == "raw" and f"-{pid}-" in os.path.basename(path):
+            return path
+    return ""
+
+
+def waits(pid: int, path: str) -> list[str]:
+    """Lines about the waits of a process, from its raw file. Refused: that cannot be read."""
+    from spartito._analyse import Model
+    from spartito.report import locktable
+
+    directory = os.path.dirname(os.path.dirname(path))
+    model = Model(directory)
+    info: dict[str, Any] = model.info()
+    process = next((i for i, p in enumerate(info["processes"]) if p["file"] == os.path.basename(path)), None)
+    if process is None:
+        raise Refused(f"{path} cannot be read")
+    lines = [f"process {pid} is measured into {name(directory)}"]
+    if not locktable.recorded(info):
+        return [*lines, "its waits are not recorded: spartito run --waits records them"]
+    found = model.locks()
+    found["circles"] = [c for c in found["circles"] if c["process"] == process]
+    now = time.time() - info["begin"]
+    return [*lines, *locktable.waiting(found, info, process, now), *locktable.circles(found, info)]
+
+
+def known(pid: int) -> list[str]:
+    """Refused: nothing is known of it, and why."""
+    from spartito.sample import standing
+
+    path = raw_file(pid)
+    if not path:
+        return [f"process {pid} is not measured by Spartito, so nothing is known of its locks", "", *standing.lines(pid)]
+    try:
+        stacks = standing.lines(pid)
+    except Refused as e:
+        stacks = [f"its stacks cannot be seen: {e}"]
+    return [*waits(pid, path), "", *stacks]
+
+
+def write(out: Output, pid: int) -> None:
+    for line in known(pid):
+        out.line(line, "bold red" if line.startswith("deadlock") else "")

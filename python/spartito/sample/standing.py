@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where the threads of a process are now, as `spartito doctor PID` shows them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spartito.base.messages import Refused
+from spartito.base.text import name, plural, seconds
+from spartito.sample.looking import opened
+
+if TYPE_CHECKING:
+    from spartito._sample import Look
+
+DEPTH = 200  # frames
+TRIES = 50  # for a stack that changes all the time
+STATES = {
+    "running": "runs",
+    "gil": "waits for the global interpreter lock",
+    "system call": "is in a system call",
+    "idle": "waits",
+}
+
+
+def _complete(looks: list[Look]) -> bool:
+    return all(frames is not None for _, _, _, frames, _ in looks)
+
+
+def _thread(look: Look, pid: int) -> list[str]:
+    tid, state, cpu, frames, cut = look
+    lines = [f"thread {tid}{' (main)' if tid == pid else ''} {STATES[state]}, {seconds(cpu / 1e9)} on a processor so far"]
+    if frames is None:
+        return [*lines, "  its stack changed too fast to be read"]
+    for module, qualname, file, first, line, _, _ in frames:
+        lines.append(f"  {name(f'{module}:{qualname}')} at {name(file)}:{line or first}")
+    if cut:
+        lines.append("  … and further callers")
+    return lines if frames else [*lines, "  no Python code"]
+
+
+def lines(pid: int) -> list[str]:
+    """The stacks of all threads, innermost function first. Refused: it may not be looked into, or runs no Python."""
+    process = opened(pid)
+    try:
+        for _ in range(TRIES):
+            looks = process.look(DEPTH)
+            if _complete(looks):
+                break
+        major, minor = process.version
+    except OSError:
+        raise Refused(f"process {pid} has ended") from None
+    finally:
+        process.close()
+    out = [f"process {pid} runs Python {major}.{minor} with {plural(len(looks), 'thread')}"]
+    for look in sorted(looks, key=lambda look: (look[0] != pid, look[0])):
+        out += ["", *_thread(look, pid)]
+    return out
