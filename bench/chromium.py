@@ -11,7 +11,7 @@ from pathlib import Path
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # behind what is here: both have an mpi.py
-sys.path.append(os.path.join(os.path.dirname(HERE), "tests", "py"))
+sys.path.append(os.path.join(os.path.dirname(HERE), "tests", "py", "helpers"))
 import browser  # noqa: E402
 
 HERE_IS = browser.CHROMIUM is not None

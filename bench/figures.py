@@ -206,7 +206,7 @@ def native(bench, work, quick):
     """A call of a compiled function that does nothing, its enter and leave together."""
     code = "import ctypes, sys; f = ctypes.CDLL(sys.argv[1]).calls; f.restype = ctypes.c_double; print(f(ctypes.c_long(10000)))"
     libraries = {}
-    for name, compiler in (("plain", ["cc"]), ("hooked", [bench.command, "cc"])):
+    for name, compiler in (("plain", ["cc"]), ("hooked", [bench.command, "compile", "cc"])):
         libraries[name] = os.path.join(work, f"native-{name}.so")
         source = os.path.join(HERE, "hooks", "native.c")
         subprocess.run([*compiler, "-O2", "-shared", "-fPIC", source, "-o", libraries[name]], check=True)
@@ -222,7 +222,7 @@ def native(bench, work, quick):
             best[what] = min(best.get(what, float("inf")), float(out))
             shutil.rmtree(os.path.join(work, "native"), ignore_errors=True)
     text = ", ".join(f"{what} {ns:.1f}" for what, ns in best.items())
-    return [("a call of a compiled function built with `spartito cc`, ns", text, "", None)]
+    return [("a call of a compiled function built with `spartito compile cc`, ns", text, "", None)]
 
 
 EMPTY_CALLS = """
@@ -361,9 +361,9 @@ def merge(bench, work, quick):
     """What is promised of 4,096 ranks, for an eighth of them; `python bench/merging.py` measures all."""
     few, many = merging.measure(bench.python, work, (256, 512))
     growth = (many[2] / many[0]) / (few[2] / few[0])
-    return [(f"spartito merge of {many[0]} ranks of 10,000 call paths, s", f"{many[1]:.1f}", "at most 7.5", many[1] <= 7.5),
-            (f"spartito merge of {many[0]} ranks of 10,000 call paths, MiB of all its processes", f"{many[3]:.0f}", "at most 2,048",
-             many[3] <= 2048),
+    return [(f"spartito finalize of {many[0]} ranks of 10,000 call paths, s", f"{many[1]:.1f}", "at most 7.5", many[1] <= 7.5),
+            (f"spartito finalize of {many[0]} ranks of 10,000 call paths, MiB of all its processes", f"{many[3]:.0f}",
+             "at most 2,048", many[3] <= 2048),
             (f"the same, processor time for a rank relative to {few[0]} ranks", f"{growth:.2f}", "at most 1.3", growth <= 1.3)]
 
 

@@ -48,7 +48,7 @@ begin = time.process_time()
 work(int(sys.argv[1]))
 print(time.process_time() - begin)
 """
-BLOCKS = 230_000  # in a round, as `spartito report --memory` tells
+BLOCKS = 230_000  # in a round, as `spartito report memory` tells
 TOOLS = ("none", "spartito", "memray", "tracemalloc", "scalene")
 SAMPLES = "spartito, sampled"
 

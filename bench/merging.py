@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long `spartito merge` takes, and how much memory: merging.py [RANKS…], by default 1,024 2,048 4,096 of 10,000 call
+"""How long `spartito finalize` takes, and how much memory: merging.py [RANKS…], by default 1,024 2,048 4,096 of 10,000 call
 paths, made of a real run by ranks.py. 4,096 need 9 GB of disk in TMPDIR for a while."""
 
 import os
@@ -59,7 +59,7 @@ def peaks(pid):
 def merge(python, directory):
     """(seconds, those of processors, MiB of all its processes together, call paths)"""
     begin, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    p = subprocess.Popen([python, "-m", "spartito", "merge", "--force", directory], stdout=subprocess.PIPE, text=True)
+    p = subprocess.Popen([python, "-m", "spartito", "finalize", "--force", directory], stdout=subprocess.PIPE, text=True)
     most = {}
     while p.poll() is None:
         for one, kib in peaks(p.pid).items():
@@ -71,7 +71,7 @@ def merge(python, directory):
     said = p.stdout.read()
     p.stdout.close()
     if p.returncode:
-        sys.exit(f"spartito merge {directory}: status {p.returncode}")
+        sys.exit(f"spartito finalize {directory}: status {p.returncode}")
     words = said.replace(",", "").split()
     return seconds, busy, sum(most.values()) / 1024, int(words[words.index("call") - 1])
 

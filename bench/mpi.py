@@ -192,7 +192,7 @@ def waits(mpi, quick):
     best = {}
     for _ in range(2 if quick else 5):
         directory = mpi.start(ranks, WAITS, DELAY, options=["--trace"])[3]
-        report = [mpi.bench.command, "report", "--waits", "--json", directory]
+        report = [mpi.bench.command, "report", "waits", "--json", directory]
         found = json.loads(subprocess.run(report, check=True, capture_output=True, text=True).stdout)
         metrics = {m["name"]: m["kinds"] for m in found["metrics"]}
         for scene, (metric, delays) in kinds.items():

@@ -27,8 +27,8 @@ def markdown() -> str:
         table.overview().rstrip(),
         "```",
     ]
-    for verb in table.VERBS:
-        parts += ["", f"## spartito {verb.name}", "", "```", table.help_text(verb, 110).rstrip(), "```"]
+    for command in table.COMMANDS:
+        parts += ["", f"## spartito {command.name}", "", "```", table.help_text(command, 110, whole=True).rstrip(), "```"]
     return "\n".join(parts)
 
 

@@ -31,7 +31,7 @@ def main():
     program = os.path.join(ROOT, "examples", "weather.py")
     status = run("run", "-q", "--trace", "--only-mine", "--to", ",".join(formats), "-o", directory, "--", sys.executable, program)
     status = status or run("report", "--limit", "12", directory)
-    status = status or run("report", "--tree", "--depth", "5", "--threshold", "5", directory)
+    status = status or run("report", "tree", "--depth", "5", "--threshold", "5", directory)
     print("\nto open" + " " * 41 + "with")
     for name in formats:
         path = default_path(directory, find(name))

@@ -110,7 +110,7 @@ mount_all() {
 	done
 }
 
-# Names of tests/py's files, after test_.
+# Names of the files in the folders of tests/py, after test_.
 files() {
 	case $what-$1 in
 	full-*) echo programs processes launch_start record user labels io memory metrics native tasks lines kernprof sample waits ;;
@@ -122,7 +122,7 @@ files() {
 run() {
 	local groups=programs list=
 	[ "$what" != full ] || groups=test
-	for f in $(files "$1"); do list="$list tests/py/test_$f*.py"; done
+	for f in $(files "$1"); do list="$list tests/py/*/test_$f*.py"; done
 	copy_tree
 	mount_all
 	echo "== $1: $(chroot "$dir" "$python" -V)"

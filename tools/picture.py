@@ -44,7 +44,7 @@ def main():
         subprocess.run([*spartito, "run", "-q", "--only-mine", "-o", "weather", "--", sys.executable, script], cwd=work, check=True,
                        stdout=subprocess.DEVNULL)
         views = (["report", "--limit", "10", "weather"],
-                 ["report", "--tree", "--threshold", "3", "weather"])
+                 ["report", "tree", "--threshold", "3", "weather"])
         console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
         for n, view in enumerate(views):
             text = in_terminal([*spartito, *view], work)

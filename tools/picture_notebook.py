@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "py"))
+sys.path[:0] = [str(ROOT / "tests" / "py"), str(ROOT / "tests" / "py" / "helpers")]
 import labpage  # noqa: E402
 
 FIRST = """%load_ext spartito

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "py"))
+sys.path[:0] = [str(ROOT / "tests" / "py"), str(ROOT / "tests" / "py" / "helpers")]
 import viewing  # noqa: E402
 
 WIDTH = 1280

@@ -30,7 +30,7 @@ for name in '_measure*' '_analyse*' '_sample*' spartito_waits spartito_preload; 
 done
 cp build-ubsan/src/inject/spartito_heap.so "$work/site/spartito/"
 asan=$(${CC:-cc} -print-file-name=libasan.so)
-SANITIZED_SITE=$work/site SANITIZED_ASAN=$asan "$bin/python" -m pytest -q -n "$(nproc)" -p no:cacheprovider -o pythonpath=tests/py tests/sanitize/test_sanitized.py
+SANITIZED_SITE=$work/site SANITIZED_ASAN=$asan "$bin/python" -m pytest -q -n "$(nproc)" -p no:cacheprovider -o "pythonpath=tests/py tests/py/helpers" tests/sanitize/test_sanitized.py
 
 # ThreadSanitizer needs addresses that are not random.
 if ! setarch -R true 2>/dev/null; then
@@ -44,4 +44,4 @@ rm -rf "$work/site/spartito"
 cp -r "$site" "$work/site/spartito"
 find build-tsan -name '_measure*.so' -exec cp {} "$work/site/spartito/" \;
 tsan=$(${CC:-cc} -print-file-name=libtsan.so)
-SANITIZED_SITE=$work/site SANITIZED_LIBRARY=$tsan "$bin/python" -m pytest -q -n "$(nproc)" -p no:cacheprovider -o pythonpath=tests/py tests/sanitize/test_races.py
+SANITIZED_SITE=$work/site SANITIZED_LIBRARY=$tsan "$bin/python" -m pytest -q -n "$(nproc)" -p no:cacheprovider -o "pythonpath=tests/py tests/py/helpers" tests/sanitize/test_races.py

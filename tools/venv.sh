@@ -15,7 +15,7 @@ want="$want meson-python>=0.15 meson>=1.2 ninja"
 for group; do
 	case $group in
 	demo) want="$want numpy" ;;
-	# what tests/py/test_programs.py needs
+	# what tests/py/record/test_programs.py needs
 	programs) want="$want pytest pytest-timeout pytest-xdist greenlet" ;;
 	# snakeviz, gprof2dot, jsonschema, pycubexr and line_profiler are foreign readers of what Spartito writes
 	test) want="$want numpy pytest pytest-timeout pytest-xdist greenlet cython snakeviz gprof2dot jsonschema pycubexr line_profiler mpi4py" ;;

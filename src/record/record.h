@@ -25,9 +25,9 @@ struct sp_settings {
 	bool c_calls;
 	bool only_mine;
 	enum sp_when_full when_full;
-	uint64_t memory;        /* bytes */
-	uint32_t depth;         /* 0: no limit */
-	uint32_t tasks;         /* that have a record of their own */
+	uint64_t trace_memory;  /* bytes of the trace that may be mapped at once */
+	uint32_t depth;         /* maximum number of frames; 0: no limit */
+	uint32_t task_limit;    /* tasks with a record each */
 	uint32_t profile_depth; /* deeper paths share one node each; 0: no limit */
 	bool scorep;            /* names, call tree and filter as Score-P's Python bindings have them */
 	bool

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "model/model.h"
-#include "rawgen.h"
+#include "generator/rawgen.h"
 
 /* The path of a new, empty experiment (with its directory raw); valid until the end. */
 const char *scratch_experiment(void);

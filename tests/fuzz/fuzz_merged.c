@@ -10,7 +10,7 @@
 #include "model/merge/image.h"
 #include "model/merge/merge.h"
 #include "model/merge/pack.h"
-#include "rawgen.h"
+#include "generator/rawgen.h"
 
 static struct {
 	const char *dir;

@@ -9,7 +9,7 @@
 #include "model/merge/image.h"
 #include "model/merge/pack.h"
 #include "model/lod/private.h"
-#include "rawgen.h"
+#include "generator/rawgen.h"
 
 static struct {
 	struct sp_model *m;

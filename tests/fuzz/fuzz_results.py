@@ -76,19 +76,19 @@ KINDS = {
 }
 FORMATS = "otf2 cube pstats perfetto chrome speedscope folded pprof callgrind tau ppk text lprof timemory json".split()
 REPORTS = (
-    "--tree|--callers *f*|--io|--memory|--tasks|--lines|--lines --plain|--balance|--messages|--messages --csv|--waits"
-    "|--critical-path|--table trip_count|--table wall_clock|--threads"
-    "|--processes|--compensate|--tree --threads|--limit 0 --sort name||--process 0"
+    "tree|callers --match *f*|io|memory|tasks|lines|lines --plain|balance|messages|messages --csv|waits"
+    "|critical-path|trip-count|wall-clock|--threads"
+    "|--processes|--compensate|tree --threads|--limit 0 --sort name||--process 0"
 ).split("|")
-VERBS = [
+COMMANDS = [
     *(f"convert x --to {name} -o out" for name in FORMATS),
     *(f"report {words} x" for words in REPORTS),
     *(f"report --json {words} x" for words in REPORTS if "csv" not in words and "plain" not in words),
     "info x",
     "info --json x",
     "html x -o out.html",
-    "graph x -o out.dot",
-    "graph x -o out.svg",
+    "plot x --kind graph -o out.dot",
+    "plot x --kind graph -o out.svg",
     *(f"plot x --kind {kind} -o out.svg" for kind in "flame icicle sunburst balance timeline".split()),
     "convert x --to otf2 --samples-as-calls -o out",
     "convert x --to perfetto --process 0 -o out",
@@ -127,9 +127,8 @@ def make(place):
     for name in ("trace", "v3"):  # … merged, and as the viewer opens it fast
         if name in made:
             made[name + "-merged"] = pathlib.Path(shutil.copytree(made[name], place / (name + "-merged")))
-            for verb in ("merge", "finalize"):
-                command = [sys.executable, "-m", "spartito", verb, name + "-merged"]
-                subprocess.run(command, cwd=place, env=clean, capture_output=True)
+            command = [sys.executable, "-m", "spartito", "finalize", "--force", name + "-merged"]
+            subprocess.run(command, cwd=place, env=clean, capture_output=True)
     shutil.copytree(made["profile"], place / "whole")
     return made
 
@@ -224,7 +223,7 @@ class Case:
             data = bytearray(contents[self.kind][name])
             Damage(dice, others).do(data)
             self.changed[name] = data
-        self.verbs = dice.sample(VERBS, 3)
+        self.verbs = dice.sample(COMMANDS, 3)
         self.views = dice.sample(VIEWS, 3)
         names = ("process", "location", "pixels")
         self.parameters = [{k: str(dice.choice((0, 1, 3, 100))) for k in dice.sample(names, 2)} for _ in VIEWS]
@@ -343,7 +342,7 @@ def main():
             name: {str(f.relative_to(p)): f.read_bytes() for f in sorted(p.rglob("*")) if f.is_file() and not f.is_symlink()}
             for name, p in made.items()
         }
-        from spartito.cli import convert, diff, graph, html, info, plot, report  # noqa: F401
+        from spartito.cli import convert, diff, html, info, plot, report  # noqa: F401
         from spartito.experiment import conversion  # noqa: F401 - once, and not in each case
 
         ends = []

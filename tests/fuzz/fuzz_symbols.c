@@ -5,7 +5,7 @@
 #include "input.h"
 #include "look.h"
 #include "model/symbols/symbols.h"
-#include "rawgen.h"
+#include "generator/rawgen.h"
 
 static void load(void)
 {

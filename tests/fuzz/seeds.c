@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "rawgen.h"
+#include "generator/rawgen.h"
 
 static void fill(struct rg_process *p, bool trace, unsigned events)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waits that are left in another way than by their end, for tests/py/test_waits_faults.py. */
+/* Waits that are left in another way than by their end, for tests/py/waits/test_waits_faults.py. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -29,8 +29,8 @@ def printable(text: str, encoding: str | None) -> str:
     return text.encode(encoding or "utf-8", "backslashreplace").decode(encoding or "utf-8")
 
 
-def complain(text: str, verb: str = "") -> None:
-    say(f"spartito {verb}: {text}" if verb else f"spartito: {text}")
+def complain(text: str, command: str = "") -> None:
+    say(f"spartito {command}: {text}" if command else f"spartito: {text}")
 
 
 def reason(error: OSError) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito finalize: what a run with --no-finalize has left for later."""
+"""spartito finalize: completes experiments: names, compression, merging, the level-of-detail index, formats, the summary."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     status = 0
     for directory in operands:
         try:
-            one = _One(named(directory), bool(values.get("quiet")))
-            status |= one.all(formats, bool(values.get("compress")), ranks)
+            status |= _One(named(directory), values).all(formats, ranks)
         except (Refused, Error, OSError) as e:
             if len(operands) == 1 and not (ranks and ranks.rank):
                 raise
@@ -42,9 +41,12 @@ def main(values: dict[str, object], operands: list[str]) -> int:
 
 
 class _One:
-    def __init__(self, directory: str, quiet: bool) -> None:
+    """One experiment, and the options of the command line."""
+
+    def __init__(self, directory: str, values: dict[str, object]) -> None:
         self.directory = directory
-        self.quiet = quiet
+        self.quiet, self.force, self.compress = (bool(values.get(key)) for key in ("quiet", "force", "compress"))
+        self.index = not values.get("no_index")
         self.did = False
 
     def _tell(self, text: str) -> None:
@@ -52,23 +54,22 @@ class _One:
         if not self.quiet:
             standard_output().line(f"{self.directory}: {text}")
 
-    def all(self, formats: list[str], compress: bool, ranks: Ranks | None) -> int:
-        """The exit status. Refused, Error, OSError: it cannot go on."""
+    def all(self, formats: list[str], ranks: Ranks | None) -> int:
+        """Returns the exit status. Refused, Error, OSError: it cannot go on."""
         check(self.directory)
         if ranks and ranks.rank:
-            conversion.merge(self.directory, quiet=True, ranks=ranks)
+            conversion.merge(self.directory, self.force, quiet=True, ranks=ranks)
             return 0
         finalization.refuse_unfinished(self.directory, "finalized")
         wanted = Wanted(self.directory)
         wanted.to = list(dict.fromkeys([*wanted.to, *formats]))
-        wanted.compress |= compress
+        wanted.compress |= self.compress
         if wanted.compress:
             self._compress()
         self._symbols()
         self._merge(ranks)
         model = Model(self.directory)
-        if lod.may_be_large(self.directory) and lod.is_large(model) and lod.make(model, self.directory, self.quiet):
-            self._tell("made what the trace is opened fast with")
+        self._make_index(model)
         ran = command(launcher(self.directory)[0], model.info())
         for line in linepatterns.unmatched(model, wanted.lines, ran):
             complain(line)
@@ -79,8 +80,13 @@ class _One:
         if not self.quiet and (self.did or wanted.waits or asked):
             summary.write(model, self.directory, rundir.label(ran), [])
         elif not self.quiet:
-            self._tell("finalized before, and nothing has changed since")
+            self._tell("finalized before, and nothing has changed since (--force: merge again)")
         return 1 if wanted.to else 0
+
+    def _make_index(self, model: Model) -> None:
+        wanted = self.index and lod.may_be_large(self.directory) and lod.is_large(model)
+        if wanted and lod.make(model, self.directory, self.quiet):
+            self._tell("made the level-of-detail index of the trace")
 
     def _compress(self) -> None:
         before, after = conversion.compress(self.directory)
@@ -99,11 +105,15 @@ class _One:
 
     def _merge(self, ranks: Ranks | None) -> None:
         raw = os.path.join(self.directory, "raw")
-        if not ranks and sum(name.endswith(".raw") and not name.endswith(rundir.SAMPLES) for name in os.listdir(raw)) < 2:
+        files = sum(name.endswith(".raw") and not name.endswith(rundir.SAMPLES) for name in os.listdir(raw))
+        if files < 2 and not self.force and not ranks:
             return  # one file is opened as fast
-        done = conversion.merge(self.directory, quiet=self.quiet, ranks=ranks)
+        done = conversion.merge(self.directory, self.force, self.quiet, ranks)
         if not done["current"]:
-            self._tell(f"merged {plural(done['processes'], 'process')} ({size(done['bytes'])})")
+            self._tell(
+                f"merged {plural(done['processes'], 'process')} with {plural(done['locations'], 'thread')} and "
+                f"{plural(done['paths'] - 1, 'call path')} ({size(done['bytes'])})"
+            )
 
     def _convert(self, model: Model, name: str) -> bool:
         """Whether it is written."""

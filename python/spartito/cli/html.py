@@ -76,10 +76,10 @@ def _apart(work: Callable[[], tuple[str, list[str]]]) -> tuple[str, list[str]]:
 
 def main(values: dict[str, object], operands: list[str]) -> int:
     directory = one_experiment("html", operands)
-    limit = values.get("limit", float(onefile.LIMIT))
+    limit = values.get("max_size", float(onefile.LIMIT))
     assert isinstance(limit, float)
     if not limit:
-        raise Usage("--limit 0: a page needs some room")
+        raise Usage("--max-size 0: the page needs some space")
     path = str(values.get("output") or beside(directory, ".html"))
     if os.path.isdir(path):
         raise Usage(f"{path} is a directory: name a file with -o")

@@ -34,14 +34,14 @@ def main(values: dict[str, object], operands: list[str]) -> int:
         raise Usage(f"{action!r} is neither install nor remove{near(action, ACTIONS)}")
     if "score_p" in values and ("name" in values or "display_name" in values):
         raise Usage("--score-p has names of its own")
-    if "score_p" in values and "memory" in values:
-        raise Usage("--memory is for the kernel of %%spartito")
+    if "score_p" in values and "memory_profile" in values:
+        raise Usage("--memory-profile is for the kernel of %%spartito")
     name = str(values.get("name", NAME))
     from spartito.compat.scorep.kernel import install as scorep
     from spartito.notebook import kernel
 
     if action == "remove":
-        for option in ("user", "sys_prefix", "prefix", "display_name", "memory"):
+        for option in ("user", "sys_prefix", "prefix", "display_name", "memory_profile"):
             if option in values:
                 raise Usage(f"--{option.replace('_', '-')} is for install; remove takes the first of that name that Jupyter finds")
         for one in scorep.NAMES if "score_p" in values else [name]:
@@ -53,7 +53,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
             paths = scorep.install(user, prefix)
         else:
             display = str(values.get("display_name", DISPLAY))
-            paths = [kernel.install(name, display, user, prefix, memory="memory" in values)]
+            paths = [kernel.install(name, display, user, prefix, memory="memory_profile" in values)]
     except OSError as e:
         raise Refused(f"the kernel cannot be installed: {e.filename or ''}: {reason(e)}") from None
     for path in paths:

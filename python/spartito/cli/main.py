@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command line: finds the verb, parses its options and runs its module."""
+"""The command line: finds the command, parses its options and runs its module."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import os
 import sys
 
 from spartito.base.messages import Refused, complain, printable
-from spartito.options.table import VERBS, Usage, find_verb, help_text, near, overview, parse
+from spartito.options.table import COMMANDS, RUN, Command, Usage, find_command, help_text, near, overview, parse, start
 
 INTERRUPTED = 130
 
 
-def _show(text: str) -> int:
+def _print(text: str) -> int:
     out = sys.stdout
     if out is not None:
         out.write(printable(text, out.encoding) + "\n")
@@ -20,44 +20,73 @@ def _show(text: str) -> int:
     return 0
 
 
-def _run(verb_name: str, words: list[str], leave_at_once: bool = False) -> int:
-    verb = find_verb(verb_name)
-    if verb is None:
-        names = [v.name for v in VERBS]
-        raise Usage(f"unknown verb {verb_name!r}{near(verb_name, names)} (verbs: {', '.join(names)})")
-    values, operands = parse(verb, words)
-    if "help" in values:
-        return _show(help_text(verb))
-    # import_module and not __import__: nothing to gain, the machinery is loaded; a dictionary of functions would
-    # import every verb
-    module = __import__("spartito.cli." + verb.name.replace("+", "x"), fromlist=["main"])
+def _is_program(word: str) -> bool:
+    """Whether a word that is no command begins the command line of a program: `spartito solver.py`, `spartito python solver.py`."""
+    return os.path.exists(word) or "/" in word or word.endswith((".py", ".ipy", ".pyz")) or word.startswith("python")
+
+
+def _check_option(flag: str) -> None:
+    """Usage: neither `run` nor `spartito` itself has an option of that name."""
+    known = [f for option in RUN.options for f in (option.flags if not option.switch else (*option.flags, option.opposite))]
+    if flag.startswith("--") and flag != "--" and flag not in known:
+        raise Usage(f"unknown option {flag}{near(flag, [*known, '--version'])}")
+
+
+def _find(words: list[str]) -> tuple[Command, list[str]]:
+    """The command, and the words for it. `run` is the one that may be left out."""
+    command = find_command(words[0])
+    if command:
+        return command, words[1:]
+    if words[0].startswith("-"):
+        _check_option(words[0].partition("=")[0])
+        return RUN, words
+    if _is_program(words[0]):
+        return RUN, words
+    names = [command.name for command in COMMANDS]
+    measure = f"; to measure a program of that name: spartito run -- {words[0]}"
+    raise Usage(f"unknown command {words[0]!r}{near(words[0], names) or measure} (commands: {', '.join(names)})")
+
+
+def _run(command: Command, words: list[str], exit_at_once: bool) -> int:
+    values, operands = parse(command, words)
+    if "help" in values or "help_all" in values:
+        return _print(help_text(command, whole="help_all" in values, word=operands[0] if operands else ""))
+    module = __import__("spartito.cli." + command.name, fromlist=["main"])  # a table of functions would import all commands
     status = module.main(values, operands)
     assert isinstance(status, int)
-    if verb.name == "run" and leave_at_once:
-        from spartito.run import launch  # which the verb has loaded
+    if command is RUN and exit_at_once:
+        from spartito.run import launch  # the command has loaded it
 
         launch.leave(status)
     return status
 
 
 def main(argv: list[str] | None = None) -> int:
+    """Returns the exit status. argv: without the program's name; None: of this process, which ends as a measured program did."""
     words = sys.argv[1:] if argv is None else argv
-    verb = words[0] if words and not words[0].startswith("-") else ""
-    try:
-        if not words:
-            complain("no verb given; `spartito --help` lists them")
-            return 2
-        if words[0] in ("-h", "--help", "help"):
-            return _show(overview()) if len(words) < 2 else _run(words[1], ["--help"])
-        if words[0] == "--version":
-            from spartito._version import __version__
+    if not words:
+        return _print(start())
+    if words[0] in ("-h", "--help", "help"):
+        if len(words) < 2:
+            return _print(overview())
+        words = [*words[1:], "--help"]
+    if words[0] == "--help-all":
+        return _print("\n\n\n".join([overview(), *(help_text(command, whole=True) for command in COMMANDS)]))
+    if words[0] == "--version":
+        from spartito._version import __version__
 
-            return _show("spartito " + __version__)
-        if not verb:
-            raise Usage(f"unknown option {words[0]}{near(words[0], ['--help', '--version'])}; a verb comes first")
-        return _run(verb, words[1:], argv is None)
+        return _print("spartito " + __version__)
+    return _guarded(words, argv is None)
+
+
+def _guarded(words: list[str], exit_at_once: bool) -> int:
+    """Runs the command; every expected error is one line on standard error and a status."""
+    command = None
+    try:
+        command, rest = _find(words)
+        return _run(command, rest, exit_at_once)
     except Usage as e:
-        complain(str(e), verb if find_verb(verb) else "")
+        complain(str(e), command.name if command else "")
         return 2
     except Refused as e:
         complain(str(e))
@@ -72,8 +101,7 @@ def main(argv: list[str] | None = None) -> int:
         complain(f"{e.filename}: {e.strerror}" if e.filename else str(e))
         return 1
     except Exception as e:
-        # the analysis door's own error; imported only now, as most runs never load it
-        from spartito._analyse import Error
+        from spartito._analyse import Error  # only now: most runs never load it
 
         if not isinstance(e, Error):
             raise
@@ -82,7 +110,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _forget_output() -> None:
-    """`spartito report | head`: the flush at the interpreter's end must not complain again."""
+    """`spartito report | head`: the flush when the interpreter ends must not fail again."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     os.close(null)

@@ -223,7 +223,7 @@ def is_incomplete(info: dict[str, Any], problem: str = "") -> bool:
 
 
 def say_all(info: dict[str, Any], directory: str, named: bool = False) -> int:
-    """named: with the directory, as it is not the only one. The exit status of a verb whose result is there: 0, or INCOMPLETE."""
+    """Prints what was lost. named: with the directory, for a command with several. Returns the exit status: 0, or INCOMPLETE."""
     from spartito.base.messages import complain
     from spartito.experiment.description import launcher
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 
-from spartito.base.messages import Refused
+from spartito.base.messages import Refused, say
 from spartito.options.table import Usage
 
 PACKED = ".spartito"  # how packed experiments are called
@@ -17,23 +17,41 @@ if TYPE_CHECKING:
     from spartito._analyse import Model
 
 
-def one_directory(verb: str, operands: list[str]) -> str:
+def one_directory(command: str, operands: list[str]) -> str:
     if not operands:
-        raise Usage(f"no experiment given: spartito {verb} DIR")
+        raise Usage(f"no experiment given: spartito {command} DIR")
     if len(operands) > 1:
         raise Usage(f"one experiment at a time, not also {operands[1]!r}")
     return named(operands[0])
 
 
-def one_experiment(verb: str, operands: list[str]) -> str:
-    """The same; of a packed one, the directory that opened() gives."""
-    return opened(one_directory(verb, operands))
+def newest(directory: str) -> str:
+    """The experiment in the directory whose measurement began last; "": there is none."""
+    found: list[tuple[float, str]] = []
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            raw = os.path.join(entry.path, "raw")
+            if entry.is_dir() and os.path.isdir(raw):
+                found.append((os.stat(raw).st_ctime, entry.path))
+    return max(found)[1] if found else ""
 
 
-def one_process(verb: str, operands: list[str]) -> int:
+def one_experiment(command: str, operands: list[str]) -> str:
+    """The experiment that is named, or the newest one in the current directory, which is then printed on standard error. For a
+    packed experiment, the directory that opened() returns. Usage: several are named, or there is none."""
+    if operands:
+        return opened(one_directory(command, operands))
+    found = newest(".")
+    if not found:
+        raise Usage(f"there is no experiment in the current directory: spartito {command} DIR")
+    say(f"spartito: {os.path.normpath(found)}, the newest experiment here")
+    return os.path.normpath(found)
+
+
+def one_process(command: str, operands: list[str]) -> int:
     """The number of a process. Usage: there is none, or not one. Refused: there is no such process."""
     if not operands:
-        raise Usage(f"no process given: spartito {verb} PID")
+        raise Usage(f"no process given: spartito {command} PID")
     if len(operands) > 1:
         raise Usage(f"one process at a time, not also {operands[1]!r}")
     if not operands[0].isascii() or not operands[0].isdigit():

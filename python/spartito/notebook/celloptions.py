@@ -8,8 +8,9 @@ import shlex
 
 from spartito.notebook.measuring import Request, not_said
 from spartito.options.cellpatterns import STATEMENTS, line_patterns, pattern, plain
+from spartito.options.kinds import option_lines
 from spartito.options.settings import resolve, strange_variables, uncounted
-from spartito.options.table import Option, Usage, Verb, find_verb, option_text, parse
+from spartito.options.table import RUN, Command, Option, Usage, parse
 from spartito.run.implied import with_memory, with_trace, without_effect
 from spartito.sample.sampling import records_calls
 
@@ -17,8 +18,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from spartito.options.settings import Value
 
-_run = find_verb("run")
-assert _run
 OUTPUT = Option(
     "-o --output",
     "the experiment directory; where there is something in it, one with a number behind its name (default: "
@@ -26,11 +25,11 @@ OUTPUT = Option(
     "DIR",
     complete="dir",
 )
-# without the last one, --help, which each verb has, and what leaves the result for later: a cell's is shown below it
 ALONE = Option("--no-config", "without what %spartito_config has made the default")
-_kept = [option for option in _run.options[:-1] if option.dest != "no_finalize"]
+# a cell's result is shown below it, so it is never left for later
+_kept = [option for option in RUN.own_options if option.dest != "no_finalize"]
 _options = (*(OUTPUT if option.dest == OUTPUT.dest else option for option in _kept), ALONE)
-CELL = Verb("%%spartito", "%%spartito [options]", "measure a cell", _run.details, _options, ())
+CELL = Command("%%spartito", "%%spartito [options]", "measure a cell", RUN.details, _options, ())
 NO_LINES = "--lines-only: no line was recorded; name functions by --lines, or the cell by --lines ."
 defaults: dict[str, object] = {}  # of the session, from %spartito_config
 
@@ -141,13 +140,7 @@ def request(given: dict[str, object], name: str) -> tuple[Request, list[str]]:
 
 def help_text() -> str:
     """All options, as `spartito run --help` tells them."""
-    from textwrap import fill
-
-    lines = []
-    for option in CELL.options:
-        lines.append("  " + option_text(option))
-        lines.append(fill(option.help, 80, initial_indent=" " * 8, subsequent_indent=" " * 8))
-    return "\n".join(lines)
+    return "\n".join(option_lines(CELL.options, 80))
 
 
 def without_lines(directory: str, settings: dict[str, str], lines_only: bool) -> list[str]:

@@ -10,7 +10,9 @@ import sys
 from spartito.base.messages import Refused
 from spartito.notebook import celloptions, cells
 from spartito.notebook.measuring import NotMeasured, Unit, tell
-from spartito.options.table import COMPENSATE, Option, Usage, Verb, find_verb, option_text, parse
+from spartito.options import reports
+from spartito.options.kinds import option_lines
+from spartito.options.table import COMPENSATE, Command, Option, Usage, find_command, parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,44 +22,44 @@ if TYPE_CHECKING:
     from spartito.notebook.serving import Page
 
 
-def _verb(name: str, usage: str, details: str, options: tuple[Option, ...] = ()) -> Verb:
-    return Verb(name, f"%{name} {usage}".rstrip(), "", details, options, ())
+def _command(name: str, usage: str, details: str, options: tuple[Option, ...] = ()) -> Command:
+    return Command(name, f"%{name} {usage}".rstrip(), "", details, options, ())
 
 
 def _of(name: str, *without: str) -> tuple[Option, ...]:
-    """The options of a verb of the command line."""
-    verb = find_verb(name)
-    assert verb
-    return tuple(o for o in verb.options[:-1] if o.dest not in without)
+    """The options of a command of the command line."""
+    command = find_command(name)
+    assert command
+    return tuple(o for o in command.own_options if o.dest not in without)
 
 
 PER_CELL = ("output", "quiet", celloptions.ALONE.dest)  # what cannot be the same for all cells of a session
 _CELL = "N is the number of a cell, its directory's path, or left out: the cell measured last."
-VERBS = {
-    verb.name: verb
-    for verb in (
-        _verb(
+COMMANDS = {
+    command.name: command
+    for command in (
+        _command(
             "spartito_start",
             "[options]",
             "Measures from here on, over this cell and all that follow, until %spartito_stop. Between cells nothing is measured. "
             "The options are those of %%spartito.",
-            celloptions.CELL.options[:-1],
+            celloptions.CELL.own_options,
         ),
-        _verb("spartito_stop", "", "Ends what %spartito_start began, and shows the result of all these cells."),
-        _verb(
+        _command("spartito_stop", "", "Ends what %spartito_start began, and shows the result of all these cells."),
+        _command(
             "spartito_report",
-            "[N] [options of `spartito report`]",
-            f"Shows the result of a cell again; with options, what `spartito report` prints. {_CELL}",
+            "[REPORT] [N] [options of `spartito report`]",
+            f"Shows the result of a cell again; with a report's name or options, what `spartito report` prints. {_CELL}",
             _of("report"),
         ),
-        _verb(
+        _command(
             "spartito_view",
             "[N] [--compare M] [--compensate]",
             "Starts the viewer of `spartito view` on a result, in a process that ends with the kernel, and shows its address; "
             f"where jupyter-server-proxy is installed, one that leads through Jupyter's own server. {_CELL}",
             (Option("--compare", "an earlier result: the views show what has changed since", "M"), COMPENSATE),
         ),
-        _verb(
+        _command(
             "spartito_diff",
             "[A B] [options of `spartito diff`]",
             "Shows what changed from the result of cell A to that of cell B; with options, what `spartito diff` prints. A and B "
@@ -65,19 +67,19 @@ VERBS = {
             "again has another number.",
             _of("diff", "with", "fail_above"),
         ),
-        _verb(
+        _command(
             "spartito_save",
             "[N] NAME",
             f"Keeps a result under a name: a copy of its experiment, or where NAME ends in .html the viewer as one file. {_CELL}",
         ),
-        _verb(
+        _command(
             "spartito_config",
             "[options] [--reset]",
             "Makes options the default of all measurements of this session that follow; without options, shows every setting in "
             "force and where it comes from. The options are those of %%spartito, except -o and -q; a cell switches one off for "
             "itself by --no-trace and the like.",
             (
-                *(o for o in celloptions.CELL.options[:-1] if o.dest not in PER_CELL),
+                *(o for o in celloptions.CELL.own_options if o.dest not in PER_CELL),
                 Option("--reset", "forget the defaults of this session first"),
             ),
         ),
@@ -96,11 +98,11 @@ def run(name: str, line: str) -> Any:
     """The magic of that name. UsageError, which IPython shows as one line: what is wrong."""
     from spartito._analyse import Error
 
-    verb = VERBS[name]
+    command = COMMANDS[name]
     try:
-        values, operands = parse(verb, celloptions.split(line))
+        values, operands = parse(command, celloptions.split(line))
         if values.pop("help", False):
-            print(documentation(verb))
+            print(documentation(command))
             return None
         return globals()["_" + name.partition("_")[2]](values, operands)
     except (Usage, Refused, NotMeasured, Error) as e:
@@ -114,15 +116,13 @@ def _in_magics(text: str) -> str:
     return re.sub(r"`spartito (report|view|diff)\b", r"`%spartito_\1", text.replace("`spartito run ", "`%%spartito "))
 
 
-def documentation(verb: Verb) -> str:
+def documentation(command: Command) -> str:
     """For `?` and --help."""
     from textwrap import fill
 
-    lines = [verb.usage, "", fill(verb.details, 80)]
-    if len(verb.options) > 1:
-        lines += ["", "options:"]
-    for option in verb.options[:-1]:
-        lines += ["  " + option_text(option), fill(option.help, 80, initial_indent=" " * 8, subsequent_indent=" " * 8)]
+    lines = [command.usage, "", fill(command.details, 80)]
+    if command.own_options:
+        lines += ["", "options:", *option_lines(command.own_options, 80)]
     return "\n".join(lines)
 
 
@@ -211,12 +211,13 @@ def _result(directory: str, compensate: bool = False) -> Result:
 
 
 def _report(values: dict[str, object], operands: list[str]) -> Result | None:
-    directory = _chosen(operands)
-    if not values:
+    topic = reports.find(operands[0]) if operands else None
+    directory = _chosen(operands[1:] if topic else operands)
+    if not values and not topic:
         return _result(directory)
-    from spartito.cli import report
+    from spartito.report.show import show
 
-    report.main(values, [directory])
+    show(topic or reports.REPORTS[0], directory, values)
     return None
 
 
@@ -234,9 +235,9 @@ def _diff(values: dict[str, object], operands: list[str]) -> Comparison | None:
         raise Usage("only one cell was measured in this session" if both else "nothing was measured in this session")
     if not values:
         return _result(both[1]).diff(both[0])
-    from spartito.cli import diff
+    from spartito.compare.show import show
 
-    diff.main(values, both)
+    show(values, [[directory] for directory in both])
     return None
 
 

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from spartito.options.table import Option, Verb
+    from spartito.options.table import Command, Option
 
 NUMBERED = ("spartito_report", "spartito_view", "spartito_diff", "spartito_save")  # take cells that were measured
 
@@ -37,35 +37,35 @@ def _values(option: Option) -> list[str]:
     return []
 
 
-def offers(verb: Verb, line: str, word: str) -> list[str]:
+def offers(command: Command, line: str, word: str) -> list[str]:
     """What may stand in the place of `word` at the end of `line`."""
     before = line[: len(line) - len(word)].split() if word else line.split()
-    option = verb.find(before[-1].rstrip("=")) if before else None
+    option = command.find(before[-1].rstrip("=")) if before else None
     if option and option.kind != "flag":
         return _values(option)
     if word.startswith("-"):
-        flags = [flag for o in verb.options for flag in (*o.flags, *([o.opposite] if o.switch else ()))]
+        flags = [flag for o in command.options for flag in (*o.flags, *([o.opposite] if o.switch else ()))]
         return [flag for flag in flags if flag.startswith("--")]
-    if verb.name in NUMBERED and cells.current:
+    if command.name in NUMBERED and cells.current:
         return [str(number) for number in cells.current.results]
     return []
 
 
-def _verb_of(line: str) -> Verb | None:
+def _command_of(line: str) -> Command | None:
     words = line.split(None, 1)
     name = words[0].lstrip("%") if words and words[0].startswith("%") else ""
-    return celloptions.CELL if name == "spartito" else commands.VERBS.get(name)
+    return celloptions.CELL if name == "spartito" else commands.COMMANDS.get(name)
 
 
 def complete(shell: Any, event: Any) -> list[str]:
     """IPython's hook complete_command. Where it offers nothing, Python's names are offered, which a statement is made of."""
     line: str = event.text_until_cursor
-    verb = _verb_of(line)
-    if not verb:
+    command = _command_of(line)
+    if not command:
         return []
     # a list of values: those after the last comma
     word: str = event.symbol
-    return [text for text in offers(verb, line, word) if text.startswith(word)]
+    return [text for text in offers(command, line, word) if text.startswith(word)]
 
 
 def matcher(context: Any) -> dict[str, Any]:
@@ -73,9 +73,9 @@ def matcher(context: Any) -> dict[str, Any]:
     from IPython.core.completer import SimpleCompletion
 
     line: str = context.text_until_cursor
-    verb = _verb_of(line)
+    command = _command_of(line)
     word: str = context.token
-    found = [text for text in offers(verb, line, word) if text.startswith(word)] if verb else []
+    found = [text for text in offers(command, line, word) if text.startswith(word)] if command else []
     return {"completions": [SimpleCompletion(text=text, type="magic") for text in found], "suppress": bool(found)}
 
 
@@ -85,7 +85,7 @@ def load(shell: Any) -> None:
         matcher.matcher_api_version = 2  # type: ignore[attr-defined]
         matchers.append(matcher)
         return
-    for name in ("%%spartito", "%spartito", *("%" + name for name in commands.VERBS)):
+    for name in ("%%spartito", "%spartito", *("%" + name for name in commands.COMMANDS)):
         shell.set_hook("complete_command", complete, str_key=name)
 
 
@@ -95,5 +95,5 @@ def unload(shell: Any) -> None:
         if matcher in matchers:
             matchers.remove(matcher)
         return
-    for name in ("%%spartito", "%spartito", *("%" + name for name in commands.VERBS)):
+    for name in ("%%spartito", "%spartito", *("%" + name for name in commands.COMMANDS)):
         shell.strdispatchers["complete_command"].strs.pop(name, None)

@@ -109,7 +109,7 @@ def _functions(shell: Any) -> list[tuple[str, str, Callable[..., Any]]]:
         return spartito_line(shell, line)
 
     spartito.__doc__ = _documentation()
-    return [("line_cell", "spartito", spartito), *(("line", name, _command(name)) for name in commands.VERBS)]
+    return [("line_cell", "spartito", spartito), *(("line", name, _command(name)) for name in commands.COMMANDS)]
 
 
 def _command(name: str) -> Callable[[str], Any]:
@@ -117,7 +117,7 @@ def _command(name: str) -> Callable[[str], Any]:
         return commands.run(name, line)
 
     magic.__name__ = name
-    magic.__doc__ = commands.documentation(commands.VERBS[name])
+    magic.__doc__ = commands.documentation(commands.COMMANDS[name])
     return magic
 
 
@@ -134,7 +134,7 @@ def load(shell: Any) -> None:
     for kind, name, function in _functions(shell):
         shell.register_magic_function(function, magic_kind=kind, magic_name=name)
     cells.mark("spartito", request_cell, celloptions.check)
-    cells.line_magics[:] = ["spartito", *commands.VERBS]
+    cells.line_magics[:] = ["spartito", *commands.COMMANDS]
     completion.load(shell)
 
 

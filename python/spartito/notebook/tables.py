@@ -32,15 +32,15 @@ COLUMNS = (
 MEMORY = (Column("at the peak"), Column("at the end"), Column("allocated"), Column("blocks"), Column("where", left=True))
 
 
-def _cells(row: dict[str, Any], busy: float, unknown: bool) -> tuple[str, ...]:
+def _cells(row: dict[str, Any], busy: float) -> tuple[str, ...]:
     own, total = row["excl"], row["incl"]
-    return seconds(own), percent(own, busy), seconds(total), calltable.calls(row, unknown), name(row["name"]), calltable.place(row)
+    return seconds(own), percent(own, busy), seconds(total), calltable.calls(row), name(row["name"]), calltable.place(row)
 
 
 def functions(model: Model, busy: float) -> list[str]:
     """Lines of a table: the functions with the most own time. busy: what shares are of."""
-    rows, unknown = model.flat(limit=TOP), contents.without_calls(model.info())
-    return plain_table(COLUMNS, [_cells(row, busy, unknown) for row in rows]) if rows else []
+    rows = contents.known(model.flat(limit=TOP), model.info())
+    return plain_table(COLUMNS, [_cells(row, busy) for row in rows]) if rows else []
 
 
 def static(model: Model, facts: dict[str, Any]) -> str:
@@ -50,9 +50,9 @@ def static(model: Model, facts: dict[str, Any]) -> str:
     def cell(tag: str, text: str) -> str:
         return f"<{tag}>{escape(text.encode('utf-8', 'replace').decode())}</{tag}>"
 
-    rows, unknown = model.flat(limit=TOP), contents.without_calls(model.info())
+    rows = contents.known(model.flat(limit=TOP), model.info())
     head = "".join(cell("th", column.title) for column in COLUMNS)
-    body = "".join("<tr>" + "".join(cell("td", text) for text in _cells(row, facts["busy"], unknown)) + "</tr>" for row in rows)
+    body = "".join("<tr>" + "".join(cell("td", text) for text in _cells(row, facts["busy"])) + "</tr>" for row in rows)
     words = f"{name(facts['title'])} took {seconds(facts['duration'])}. {' '.join(facts['sentences'])}".rstrip()
     return cell("p", words) + (f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if rows else "")
 
@@ -89,7 +89,7 @@ def _memory(model: Model, info: dict[str, Any]) -> list[str]:
 def difference(directories: list[str], models: list[Model], compensated: bool) -> str:
     """What `spartito diff` says of two. compensated: the models have the cost of measuring taken out."""
     from spartito._analyse import compare
-    from spartito.report.difference import Group, write
+    from spartito.compare.difference import Group, write
 
     groups = [Group(letter, [d], [m.info()]) for letter, d, m in zip("AB", directories, models)]
     out = io.StringIO()

@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the table of the command line is made of, and how words are read by it. Imports nothing, as it is on the start-up path of
-every measured program."""
+"""The types of which the command-line table is made, its parser and its help texts.
+
+Every measured program loads this module at its start, so it imports nothing."""
 
 from __future__ import annotations
 
-# what an empty word, often an unset variable of a shell, cannot be
+# metavariables whose value must not be empty, as an unset shell variable would be
 NEVER_EMPTY = {"NAME": "name", "DIR": "directory's name", "DIR…": "directory's name", "FILE": "file's name", "PATH": "file's name"}
-# what must be text, as it is searched in names or put into files that are
+# metavariables whose value must be valid UTF-8: it is compared with names or written into text files
 ALWAYS_TEXT = ("TEXT", "NAME")
-LARGEST_COUNT = 2**31 - 1  # which fits into what C takes
+LARGEST_COUNT = 2**31 - 1  # an int of C
 
 
 class Usage(Exception):
-    """A command line that cannot be understood: one line, status 2."""
+    """The command line is wrong: one line, exit status 2."""
 
 
 class Option:
     """One option. kind: flag, text, append (patterns), list, many (all words up to the next option), count (a whole number),
-    number, size; formats and a tuple of choices are checked by the verb."""
+    number, size. The command itself checks formats. common: among the most used options of a command with many."""
 
-    __slots__ = ("choices", "complete", "dest", "flags", "help", "kind", "metavar", "switch")
+    __slots__ = ("choices", "common", "complete", "dest", "flags", "group", "help", "kind", "metavar", "switch")
 
     def __init__(
         self,
@@ -30,6 +31,7 @@ class Option:
         choices: tuple[str, ...] = (),
         complete: str = "",
         dest: str = "",
+        common: bool = False,
     ) -> None:
         self.flags = tuple(flags.split())
         self.help = help
@@ -38,7 +40,17 @@ class Option:
         self.choices = choices
         self.complete = complete  # what a shell completes: dir, file, formats
         self.dest = dest or self.flags[-1].lstrip("-").replace("-", "_")
-        self.switch = False  # a flag that --no-FLAG says the opposite of, or without no- where it has that
+        self.common = common
+        self.group = ""  # the title under which help lists it
+        self.switch = False  # a flag with an opposite: --no-FLAG, or FLAG without its no-
+
+    def under(self, group: str) -> Option:
+        """A copy that help lists under this title; several commands share an option."""
+        copy = Option.__new__(Option)
+        for name in self.__slots__:
+            setattr(copy, name, getattr(self, name))
+        copy.group = group
+        return copy
 
     @property
     def opposite(self) -> str:
@@ -47,8 +59,33 @@ class Option:
         return "--" + (word[3:] if word.startswith("no-") else "no-" + word)
 
 
-class Verb:
-    __slots__ = ("details", "examples", "foreign", "name", "operands", "options", "rest", "summary", "usage")
+def group(title: str, *options: Option) -> tuple[Option, ...]:
+    """The options, with the title under which help lists them."""
+    return tuple(option.under(title) for option in options)
+
+
+class Topic:
+    """A word that selects what a command shows, such as `waits` in `spartito report waits`. options: Option.dest of its options."""
+
+    __slots__ = ("name", "options", "summary")
+
+    def __init__(self, name: str, summary: str, options: str) -> None:
+        self.name = name
+        self.summary = summary
+        self.options = frozenset(options.split())
+
+
+def _help(options: tuple[Option, ...]) -> tuple[Option, ...]:
+    """--help, and --help-all where --help lists only the most used options."""
+    more = Option("--help-all", "show all options and exit")
+    return (Option("-h --help", "show this help and exit"), *((more,) if any(o.common for o in options) else ()))
+
+
+class Command:
+    """One command of `spartito`. operands: what a shell completes for them: dir, file (or a directory), program, pid, shells,
+    kernel, compiler. rest: the first operand ends the options. foreign: the first unknown option ends them, too."""
+
+    __slots__ = ("details", "examples", "foreign", "name", "operands", "options", "rest", "summary", "topics", "usage")
 
     def __init__(
         self,
@@ -61,16 +98,18 @@ class Verb:
         operands: str = "",
         rest: bool = False,
         foreign: bool = False,
+        topics: tuple[Topic, ...] = (),
     ) -> None:
         self.name = name
         self.usage = usage
         self.summary = summary
         self.details = details
-        self.options = (*options, Option("-h --help", "show this help and leave"))
+        self.options = (*options, *group("help", *_help(options)))
         self.examples = examples
-        self.operands = operands  # what a shell completes for operands: dir, file (or a directory), command, pid, shells, kernel
-        self.rest = rest  # the first operand ends the options
-        self.foreign = foreign  # and so does an option that is not ours
+        self.operands = operands
+        self.rest = rest
+        self.foreign = foreign
+        self.topics = topics
 
     def find(self, flag: str) -> Option | None:
         for option in self.options:
@@ -78,9 +117,20 @@ class Verb:
                 return option
         return None
 
+    def topic(self, word: str) -> Topic | None:
+        for topic in self.topics:
+            if topic.name == word:
+                return topic
+        return None
+
+    @property
+    def own_options(self) -> tuple[Option, ...]:
+        """Without --help."""
+        return tuple(o for o in self.options if o.group != "help")
+
 
 def near(word: str, words: list[str], likeness: float = 0.6) -> str:
-    """'; did you mean X?' or nothing. likeness: from 0 to 1, how much of both has to be the same."""
+    """'; did you mean X?' or "". likeness: from 0 to 1, the least similarity."""
     from difflib import get_close_matches
 
     found = get_close_matches(word, words, 1, likeness)
@@ -116,7 +166,7 @@ def _value(option: Option, flag: str, text: str) -> object:
 def _store(values: dict[str, object], option: Option, flag: str, text: str) -> None:
     value = _value(option, flag, text)
     if option.kind == "append":
-        # one list for both directions: their order on the command line decides
+        # --include and --exclude share one list: their order on the command line matters
         filters = values.setdefault("filter", [])
         assert isinstance(filters, list)
         if "\n" in text or not text:
@@ -134,16 +184,18 @@ def _store(values: dict[str, object], option: Option, flag: str, text: str) -> N
         values[option.dest] = value
 
 
-def _split(verb: Verb, word: str) -> tuple[Option, str, str | None]:
-    """The option that word names, as it was written, and the value attached to it."""
+def _split(command: Command, word: str) -> tuple[Option, str, str | None]:
+    """The option that the word names, as it was written, and the value attached to it."""
     if word.startswith("--"):
         flag, sep, text = word.partition("=")
         attached = text if sep else None
     else:
         flag, attached = word[:2], word[2:] or None
-    option = verb.find(flag) or next((o for o in verb.options if o.switch and o.opposite == flag), None)
+    option = command.find(flag) or next((o for o in command.options if o.switch and o.opposite == flag), None)
     if option is None:
-        flags = [f for o in verb.options for f in (*o.flags, *([o.opposite] if o.switch else ()))]
+        if command.topic(flag[2:]):
+            raise Usage(f"{flag} is a word, not an option: spartito {command.name} {flag[2:]} [options] DIR")
+        flags = [f for o in command.options for f in (*o.flags, *([o.opposite] if o.switch else ()))]
         raise Usage(f"unknown option {flag}{near(flag, flags)}")
     if option.kind == "flag" and attached is not None:
         if word.startswith("--"):
@@ -153,8 +205,8 @@ def _split(verb: Verb, word: str) -> tuple[Option, str, str | None]:
     return option, flag, attached
 
 
-def parse(verb: Verb, words: list[str]) -> tuple[dict[str, object], list[str]]:
-    """Options by name, and the operands. Usage: what cannot be understood."""
+def parse(command: Command, words: list[str]) -> tuple[dict[str, object], list[str]]:
+    """Options by name, and the operands. Usage: the words are wrong."""
     values: dict[str, object] = {}
     operands: list[str] = []
     i = 0
@@ -164,17 +216,17 @@ def parse(verb: Verb, words: list[str]) -> tuple[dict[str, object], list[str]]:
         if word == "--":
             operands += words[i:]
             break
-        # -m module and -c code begin the command line too: no option of a verb with a command is called so
-        if not word.startswith("-") or word == "-" or (verb.rest and word[1] in "mc"):
+        # -m module and -c code begin a program's command line; no option of such a command is named so
+        if not word.startswith("-") or word == "-" or (command.rest and word[1] in "mc"):
             operands.append(word)
-            if verb.rest:
+            if command.rest:
                 operands += words[i:]
                 break
             continue
-        if verb.foreign and verb.find(word.partition("=")[0]) is None:
+        if command.foreign and command.find(word.partition("=")[0]) is None:
             operands += words[i - 1 :]
             break
-        option, flag, attached = _split(verb, word)
+        option, flag, attached = _split(command, word)
         if option.kind == "flag":
             values[option.dest] = flag in option.flags
             if attached:
@@ -197,14 +249,55 @@ def option_text(option: Option) -> str:
     return ", ".join(option.flags) + (" " + option.metavar if option.metavar else "")
 
 
-def help_text(verb: Verb, width: int = 80) -> str:
+def option_lines(options: list[Option] | tuple[Option, ...], width: int) -> list[str]:
+    """Two entries for each option: its flags, and what it does."""
     from textwrap import fill
 
-    lines = [f"usage: spartito {verb.usage}", "", fill(verb.details, width), "", "options:"]
-    for option in verb.options:
+    lines = []
+    for option in options:
         lines.append("  " + option_text(option))
         lines.append(fill(option.help, width, initial_indent=" " * 8, subsequent_indent=" " * 8))
+    return lines
+
+
+def sections(command: Command) -> dict[str, list[Option]]:
+    """The options by their groups, in the order of the table."""
+    found: dict[str, list[Option]] = {}
+    for option in command.options:
+        found.setdefault(option.group or "options", []).append(option)
+    return found
+
+
+def _topic_help(command: Command, topic: Topic, width: int) -> str:
+    from textwrap import fill
+
+    lines = [f"usage: spartito {command.name} {topic.name} [options] [DIR]", "", fill(f"Shows {topic.summary}.", width)]
+    options = [o for o in command.options if o.dest in topic.options or o.dest == "help"]
+    return "\n".join([*lines, "", "options:", *option_lines(options, width)])
+
+
+def help_text(command: Command, width: int = 80, whole: bool = False, word: str = "") -> str:
+    """What `spartito COMMAND --help` prints. whole: all options, where it lists only the most used ones. word: of a topic."""
+    from textwrap import fill
+
+    topic = command.topic(word)
+    if topic:
+        return _topic_help(command, topic, width)
+    lines = [f"usage: spartito {command.usage}", "", fill(command.details, width)]
+    if command.topics:
+        lines += ["", f"{command.name}s:", *(f"  {t.name:<14} {t.summary}" for t in command.topics)]
+        lines += ["", f"`spartito {command.name} WORD --help` lists the options of one of them."]
+    common = [o for o in command.options if o.common]
+    if common and not whole:
+        lines += ["", "most used options:", *option_lines(common, width)]
+        rest = {title: sum(not o.common for o in options) for title, options in sections(command).items() if title != "help"}
+        listed = ", ".join(f"{title} ({n})" for title, n in rest.items() if n)
+        lines += ["", fill(f"`spartito {command.name} --help-all` lists all options: {listed}.", width)]
+    else:
+        for title, options in sections(command).items():
+            if title != "help" or len(options) > 1:
+                lines += ["", f"{title}:", *option_lines(options, width)]
     lines += ["", "examples:"]
-    for command, what in verb.examples:
-        lines += ["  " + command, "        " + what]
+    for example, what in command.examples:
+        lines += ["  " + example, "        " + what]
     return "\n".join(lines)

@@ -1,186 +1,181 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verbs by which something is recorded, of the table of the command line (options.py)."""
+"""The commands that record, and their options: run, attach and compile."""
 
 from __future__ import annotations
 
-from spartito.options.kinds import Option, Verb
+from spartito.options.kinds import Command, Option, group
 
-TO = Option("--to", "the formats to write; `spartito doctor` lists them", "FORMAT[,FORMAT…]", complete="formats")
+TO = Option("--to", "formats to write; `spartito doctor` lists them", "FORMAT[,FORMAT…]", complete="formats")
+PATTERNS = (
+    "PATTERN is a shell pattern, or an extended regular expression after `re:`. A pattern with a colon is compared with module:function, "
+    "any other with the module, its parent packages and the function's qualified name. The prefixes `module:`, `file:` and `function:` "
+    "(as in file:*/tests/* or function:re:^_) restrict the comparison to that part."
+)
 
-RUN = Verb(
+RUN = Command(
     "run",
     "run [options] [--] command line…",
     "measure a program",
-    "Starts the command line as it is and measures every Python process in it, children and threads included. "
-    "`script.py …`, `-m module …` and `-c code …` alone are run with the Python that runs spartito. Exit status and "
-    "signals are those of the program. Every option can also be given as a variable SPARTITO_NAME or as a key of "
-    "[tool.spartito] in pyproject.toml, --include and --exclude together as FILTER, a list of +PATTERN and -PATTERN; "
-    "--no-trace and the like switch off what is on there. `spartito config` shows the values in force.",
+    "Starts the command line unchanged and measures every Python process in it, with all threads and child processes. "
+    "`script.py …`, `-m module …` and `-c code …` run with the Python of spartito itself, and `run` may be left out: `spartito script.py`. "
+    "Exit status and signals are those of the program. Every option can also be given as a variable SPARTITO_NAME or as a key of "
+    "[tool.spartito] in pyproject.toml; there FILTER, a list of +PATTERN and -PATTERN, stands for --include and --exclude. "
+    "--no-trace and the like turn an option off. `spartito config` shows the values in effect.",
     (
-        Option(
-            "-o --output",
-            "the experiment directory, new or empty (default: spartito-SCRIPT-TIME[-JOB])",
-            "DIR",
-            complete="dir",
+        *group(
+            "what to record",
+            Option("--trace", "record every event with its time, not only the call-path profile", common=True),
+            Option("--c-calls", "record functions written in C, too", common=True),
+            Option("--lines", "record the functions that match PATTERN line by line: a function, a class, a module", "PATTERN", kind="list", common=True),
+            Option("--lines-only", "record lines and no calls; all other code runs at full speed (Python 3.12 and newer)"),
+            Option("--no-source", "do not store the source of functions recorded line by line"),
+            Option("--waits", "record what threads wait for (locks, queues, other threads, sleeps, select, the GIL), how long, and who held it", common=True),
+            Option("--io", "record file I/O: the C library's file functions, with the bytes they transfer"),
+            Option("--gil", "record how long threads wait for the global interpreter lock"),
+            Option(
+                "--metric",
+                "record a metric at each call and return: rusage, perf or papi, such as rusage:ru_utime or perf:page-faults; "
+                "rusage:all records all of rusage (`spartito doctor` lists the metrics of this machine)",
+                "SOURCE:NAME[,…]",
+                kind="list",
+                dest="metrics",
+            ),
         ),
-        Option("--trace", "record every event, not only the call-path profile"),
-        Option("--compress", "compress the experiment at the end"),
-        Option(
-            "--no-finalize",
-            "collect only: `spartito finalize` does the rest later, on another machine too (names of functions, --compress, --to, summary)",
+        *group(
+            "sampling",
+            Option("--sample", "sample all threads from outside instead of recording calls: nearly no overhead", common=True),
+            Option("--sample-rate", "samples per second (1–1000, default 100)", "HZ"),
+            Option("--sample-native", "include the frames of compiled functions in the samples"),
+            Option("--calls", "record calls in addition to samples (--sample, --memory-sample)"),
         ),
-        Option("-q --quiet", "no summary at the end"),
-        Option(
-            "--to",
-            "convert at the end, beside the experiment; formats that need the trace turn it on",
-            "FORMAT[,FORMAT…]",
-            complete="formats",
+        *group(
+            "memory",
+            Option("--memory-profile", "record every allocation and release, by call path and line", common=True),
+            Option("--memory-sample", "record about one allocation in BYTES allocated bytes, with its weight, and no calls", "BYTES"),
+            Option("--limit-rss", "mark when the resident size exceeds SIZE, and where; the program goes on", "SIZE"),
+            Option(
+                "--temporary",
+                "a block is temporary if it is released before its thread has allocated N more of about its size (1–64, default 1)",
+                "N",
+                kind="count",
+            ),
         ),
-        Option(
-            "--hook",
-            "where events come from (default: the best of this Python; `spartito doctor` lists them)",
-            "HOOK",
+        *group(
+            "filters",
+            Option(
+                "--include",
+                "record what matches PATTERN (for a script also by its module name); the last match wins; if the first option is an "
+                "--include, nothing else is recorded",
+                "PATTERN",
+                kind="append",
+            ),
+            Option("--exclude", "do not record what matches PATTERN; the last match wins", "PATTERN", kind="append"),
+            Option("--only-mine", "leave out the standard library, installed packages, generated code and the C functions they call", common=True),
+            Option("--depth", "record calls down to N frames (default 0: all)", "N", kind="count"),
         ),
-        Option("--c-calls", "record functions written in C too"),
-        Option("--memory", "memory for the trace of one process, such as 64M (default: 512M)", "SIZE", kind="size"),
-        Option(
-            "--when-full",
-            "past the memory limit: write the trace to disk, or stop the trace; the profile goes on",
-            "flush|stop",
-            choices=("flush", "stop"),
+        *group(
+            "labels",
+            Option(
+                "--label",
+                "add to each function's name: args (its arguments), file, path (the file's full path), line; any of these",
+                "WORD[,…]",
+                kind="list",
+            ),
+            Option("--label-limit", "labels with arguments per process (default 10000); later calls have none", "N", kind="count"),
+            Option("--label-repr", "types whose arguments --label args shows by their __repr__: Grid, or package.module.Grid", "TYPE[,…]", kind="list"),
+            Option("--annotate", "add facts about the code object to the trace's calls: arguments, local variables, stack size (Perfetto, Chrome)"),
         ),
-        Option(
-            "--include",
-            "record what matches PATTERN (a script: by its module name, too); the last match wins; where the first of all is an --include, "
-            "nothing else is recorded",
-            "PATTERN",
-            kind="append",
+        *group(
+            "output",
+            Option("-o --output", "the experiment directory, new or empty (default: spartito-SCRIPT-TIME[-JOB])", "DIR", complete="dir", common=True),
+            Option(
+                "--to",
+                "formats to write at the end, next to the experiment; formats that need the trace turn it on",
+                "FORMAT[,FORMAT…]",
+                complete="formats",
+                common=True,
+            ),
+            Option("-q --quiet", "print no summary", common=True),
+            Option("--compress", "compress the experiment at the end"),
+            Option("--no-finalize", "record only: leave names of compiled functions, --compress, --to and the summary to `spartito finalize`"),
         ),
-        Option("--exclude", "do not record what matches PATTERN; the last match wins", "PATTERN", kind="append"),
-        Option(
-            "--lines",
-            "record line by line the functions that match PATTERN: a function, a class, a module (docs/lines.md)",
-            "PATTERN",
-            kind="list",
+        *group(
+            "limits",
+            Option("--trace-memory", "memory for the trace of one process (default 512M)", "SIZE", kind="size"),
+            Option(
+                "--when-full",
+                "when that memory is full: flush (write the trace to disk, the default) or stop (end the trace; the profile goes on)",
+                "flush|stop",
+                choices=("flush", "stop"),
+            ),
+            Option("--task-limit", "asynchronous tasks listed one by one per process (default 100000); others are summed", "N", kind="count"),
         ),
-        Option("--lines-only", "record lines, and calls of no function, so that all other code runs at full speed (from Python 3.12 on)"),
-        Option("--no-source", "do not keep the source of functions whose lines are recorded"),
-        Option("--sample", "look at all threads 100 times a second from outside, instead of recording calls (docs/sampling.md)"),
-        Option("--sample-rate", "look so many times a second, 1 to 1000 (default 100)", "HZ"),
-        Option("--sample-native", "samples with the frames of compiled functions in them"),
-        Option("--calls", "with --sample or --memory-sample: record calls as well; --no-calls: record no calls"),
-        Option("--only-mine", "leave out the standard library, installed packages and generated code, with the C functions that they call"),
-        Option("--tasks", "list so many asynchronous tasks of a process one by one, sum up the others (default 100000)", "N", kind="count"),
-        Option("--depth", "record calls down to N frames (default 0: all)", "N", kind="count"),
-        Option(
-            "--label",
-            "show in the name of each function with which args it was called, in which file (path: its whole name) and at which line it "
-            "begins: any of args, file, path, line",
-            "WORD[,…]",
-            kind="list",
+        *group(
+            "MPI",
+            Option("--mpi", "MPI functions to record: auto, off, or groups as of SCOREP_MPI_ENABLE_GROUPS, such as p2p,coll,~io", "GROUP[,…]"),
         ),
-        Option("--annotate", "show with the calls in traces for Perfetto and Chrome's tools what Python says of the code: arguments, local variables, stack size"),
-        Option("--label-limit", "labels by args in a process (default 10000); further calls are shown without them", "N", kind="count"),
-        Option(
-            "--label-repr",
-            "call __repr__ for arguments of these types, which --label args shows by name else; Grid, or package.module.Grid",
-            "TYPE[,…]",
-            kind="list",
-        ),
-        Option("--gil", "record the time that threads wait for the global interpreter lock"),
-        Option("--memory-profile", "record every allocation and release of memory, by call path and line (docs/memory.md)"),
-        Option(
-            "--memory-sample",
-            "record one allocation in so many bytes, with its weight; functions are not recorded, call paths are found when needed",
-            "BYTES",
-        ),
-        Option("--limit-rss", "mark when the resident size passes it, and where; stops nothing (with neither of the two above: samples)", "SIZE"),
-        Option(
-            "--temporary",
-            "with --memory-profile: call a block temporary that is released before its thread has allocated N more of about its size, "
-            "1 to 64 (default 1)",
-            "N",
-            kind="count",
-        ),
-        Option(
-            "--waits",
-            "record what threads wait for: locks, conditions, queues, other threads and processes, sleeps, select, file "
-            "locks, the GIL, and those of compiled code; for how long, for which object, and who held it meanwhile",
-        ),
-        Option("--io", "record file I/O: the C library's functions on files, with the bytes that they move"),
-        Option(
-            "--mpi",
-            "which functions of MPI are recorded: auto, off, or groups of them such as p2p,coll,io (as "
-            "SCOREP_MPI_ENABLE_GROUPS has them; ~io leaves one out)",
-            "GROUP[,…]",
-        ),
-        Option(
-            "--metric",
-            "count it beside the time, at each call and return: of rusage, perf or papi, such as rusage:ru_utime or "
-            "perf:page-faults; rusage:all is all of them (`spartito doctor` lists what can be counted here)",
-            "SOURCE:NAME[,…]",
-            kind="list",
-            dest="metrics",
+        *group(
+            "mechanism",
+            Option("--hook", "where events come from (default: the best for this Python; `spartito doctor` lists them)", "HOOK"),
         ),
     ),
     (
-        ("spartito run -- python solver.py --steps 100", "measure a script"),
+        ("spartito solver.py --steps 100", "measure a script"),
         ("spartito run --trace --to otf2 -- -m pytest -x tests", "trace a module and write OTF2"),
         ("spartito run --exclude 're:^numpy' --include solver:step -- solver.py", "choose what to record"),
-        ("spartito run --lines Solver.step --lines grid -- solver.py", "also line by line: a method, and a whole module"),
+        ("spartito run --lines Solver.step --lines grid -- solver.py", "line by line: a method, and a whole module"),
         ("spartito run -o /scratch/run1 -- mpiexec -n 4 python solver.py", "measure all ranks into one directory"),
     ),
-    operands="command",
+    operands="program",
     rest=True,
 )
-ATTACH = Verb(
+RUN.details += " " + PATTERNS
+for _option in RUN.own_options:
+    _option.switch = _option.kind == "flag"
+
+ATTACH = Command(
     "attach",
     "attach [options] PID",
-    "sample a process that runs already",
-    "Looks at a Python process from outside, and at the children that it has and starts, as `run --sample` does, and writes an experiment "
-    "like any other. It ends with the process, when the time is over or with Ctrl-C, and leaves the process as it was: nothing in it is "
-    "changed. The options are those of run.",
+    "sample a running process",
+    "Samples a Python process and its children from outside, as `run --sample` does, and writes an ordinary experiment. It ends with the "
+    "process, after --duration or with Ctrl-C. It changes nothing in the process. The options are those of run.",
     (
         Option("-o --output", "the experiment directory (default: spartito-NAME-DATE-TIME)", "DIR", complete="dir"),
-        Option("--duration", "end after so many seconds", "SECONDS", kind="number"),
-        Option("--sample-rate", "look so many times a second, 1 to 1000 (default 100)", "HZ"),
-        Option("--native --sample-native", "with the frames of compiled functions"),
-        Option("--trace", "record when each sample was taken, not only sums"),
+        Option("--duration", "end after SECONDS", "SECONDS", kind="number"),
+        Option("--sample-rate", "samples per second (1–1000, default 100)", "HZ"),
+        Option("--native --sample-native", "include the frames of compiled functions"),
+        Option("--trace", "record the time of each sample, not only sums"),
         TO,
-        Option("-q --quiet", "no summary"),
+        Option("-q --quiet", "print no summary"),
     ),
     (
-        ("spartito attach 12345", "until it ends, or Ctrl-C"),
+        ("spartito attach 12345", "until the process ends, or Ctrl-C"),
         ("spartito attach --duration 30 --native 12345", "half a minute, with compiled functions"),
     ),
     operands="pid",
 )
 
-
-def _compiler(name: str, language: str, variable: str, example: tuple[str, str]) -> Verb:
-    return Verb(
-        name,
-        f"{name} [options] arguments of the compiler…",
-        f"compile {language} so that its functions are measured",
-        "Starts the compiler with -g -finstrument-functions, and links a small object that tells a measurement of each call. "
-        "Without a measurement a call costs one or two nanoseconds more. Functions of system headers are left out. "
-        f"The compiler is that of --compiler, SPARTITO_{variable} or {variable}; with SPARTITO_WRAPPER=off it is started as it is. "
-        "The first argument that is not an option of ours begins the compiler's; the exit status is the compiler's.",
-        (
-            Option("--compiler", "the compiler to start", "PROGRAM"),
-            Option("--nocompiler", "add nothing"),
-            Option("--verbose", "print the command line that is started"),
-            Option("--dry-run", "print it and do not start it"),
-        ),
-        (example,),
-        operands="command",
-        rest=True,
-        foreign=True,
-    )
-
-
-COMPILERS = (
-    _compiler("cc", "C", "CC", ('CC="spartito cc" pip install --no-binary :all: .', "build an extension module of C")),
-    _compiler("c++", "C++", "CXX", ("spartito c++ -O2 -shared -fPIC grid.cpp -o grid.so", "build a library of C++")),
-    _compiler("fc", "Fortran", "FC", ("spartito fc -O2 -c solver.f90", "compile Fortran")),
+LANGUAGES = {"cc": "C", "c++": "C++", "fc": "Fortran"}
+COMPILE = Command(
+    "compile",
+    "compile [options] cc|c++|fc arguments of the compiler…",
+    "compile C, C++ or Fortran so that its functions are measured",
+    "Starts the compiler with -g -finstrument-functions and links a small object that reports each call to the measurement. Without a "
+    "measurement a call costs one or two nanoseconds more. Functions of system headers are left out. The compiler is that of --compiler, "
+    "SPARTITO_CC or CC (C++: CXX, Fortran: FC); SPARTITO_WRAPPER=off starts it without changes. The first argument that is not an option "
+    "of ours begins the compiler's; the exit status is the compiler's.",
+    (
+        Option("--compiler", "the compiler to start", "PROGRAM"),
+        Option("--nocompiler", "add nothing to its arguments"),
+        Option("--verbose", "print the command line"),
+        Option("--dry-run", "print the command line and do not start it"),
+    ),
+    (
+        ('CC="spartito compile cc" pip install --no-binary :all: .', "build a C extension module"),
+        ("spartito compile c++ -O2 -shared -fPIC grid.cpp -o grid.so", "build a C++ library"),
+        ("spartito compile fc -O2 -c solver.f90", "compile Fortran"),
+    ),
+    operands="compiler",
+    rest=True,
+    foreign=True,
 )

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Completion scripts and the man page, made from the table of options. Also run by the build, which has no compiled
-door yet: nothing but options.py may be imported here.
+"""Completion scripts and the man page, made from the table of options. The build runs it, too, before the extension modules
+exist: it may import nothing but modules of this package.
 
 Formats are asked of `spartito doctor --formats` when the key is pressed, so that the script need not be made again."""
 
 from __future__ import annotations
 
-from spartito.options.table import SHELLS, VERBS, Option, Verb, option_text
+from spartito.options.recording import LANGUAGES
+from spartito.options.table import COMMANDS, SHELLS, Command, Option, option_text
 
-WORDS = {"shells": SHELLS, "kernel": ("install", "remove")}  # operands that are one of a few words
+WORDS = {"shells": SHELLS, "kernel": ("install", "remove"), "compiler": tuple(LANGUAGES)}  # operands that are one of a few words
 FORMATS = "$(spartito doctor --formats 2>/dev/null)"
 
 
@@ -22,15 +23,21 @@ def _bash_value(option: Option) -> str:
     return "COMPREPLY=()"
 
 
-def _bash_operands(verb: Verb) -> str:
-    if verb.operands in ("dir", "file"):
-        return f'compopt -o filenames; COMPREPLY=($(compgen -{verb.operands[0]} -- "$cur"))'
-    if verb.operands == "command":
+def _topics(command: Command) -> str:
+    return " ".join(topic.name for topic in command.topics)
+
+
+def _bash_operands(command: Command) -> str:
+    if command.topics:
+        return f'compopt -o filenames; COMPREPLY=($(compgen -W "{_topics(command)}" -- "$cur") $(compgen -f -- "$cur"))'
+    if command.operands in ("dir", "file"):
+        return f'compopt -o filenames; COMPREPLY=($(compgen -{command.operands[0]} -- "$cur"))'
+    if command.operands == "program":
         return 'compopt -o filenames; COMPREPLY=($(compgen -c -- "$cur") $(compgen -f -- "$cur"))'
-    if verb.operands == "pid":
+    if command.operands == "pid":
         return 'COMPREPLY=($(compgen -W "$(pgrep python 2>/dev/null)" -- "$cur"))'
-    if verb.operands in WORDS:
-        return f'_spartito_words "{" ".join(WORDS[verb.operands])}"'
+    if command.operands in WORDS:
+        return f'_spartito_words "{" ".join(WORDS[command.operands])}"'
     return "COMPREPLY=()"
 
 
@@ -39,35 +46,35 @@ def bash() -> str:
         "# bash completion for spartito",
         '_spartito_words() { COMPREPLY=($(compgen -W "$1" -- "$cur")); }',
         "_spartito() {",
-        '    local cur="${COMP_WORDS[COMP_CWORD]}" prev="" verb="${COMP_WORDS[1]}" i',
+        '    local cur="${COMP_WORDS[COMP_CWORD]}" prev="" command="${COMP_WORDS[1]}" i',
         "    COMPREPLY=()",
         "    if ((COMP_CWORD == 1)); then",
-        f'        _spartito_words "{" ".join(v.name for v in VERBS)} --help --version"',
+        f'        _spartito_words "{" ".join(v.name for v in COMMANDS)} --help --version"',
         "        return",
         "    fi",
         '    prev="${COMP_WORDS[COMP_CWORD-1]}"',
-        '    case "$verb" in',
+        '    case "$command" in',
     ]
-    for verb in VERBS:
-        lines.append(f"    {verb.name})")
-        if verb.rest:
+    for command in COMMANDS:
+        lines.append(f"    {command.name})")
+        if command.rest:
             lines += [
                 "        for ((i = 2; i < COMP_CWORD; i++)); do",
                 '            if [[ "${COMP_WORDS[i]}" == -- ]]; then',
-                "                if ((i == COMP_CWORD - 1)); then " + _bash_operands(verb),
+                "                if ((i == COMP_CWORD - 1)); then " + _bash_operands(command),
                 '                else compopt -o filenames; COMPREPLY=($(compgen -f -- "$cur")); fi',
                 "                return",
                 "            fi",
                 "        done",
             ]
         lines.append('        case "$prev" in')
-        for option in verb.options:
+        for option in command.options:
             if option.kind != "flag":
                 lines.append(f"        {'|'.join(option.flags)}) {_bash_value(option)}; return ;;")
-        flags = " ".join(f for o in verb.options for f in o.flags)
+        flags = " ".join(f for o in command.options for f in o.flags)
         lines += [
             "        esac",
-            f'        if [[ "$cur" == -* ]]; then _spartito_words "{flags}"; else {_bash_operands(verb)}; fi ;;',
+            f'        if [[ "$cur" == -* ]]; then _spartito_words "{flags}"; else {_bash_operands(command)}; fi ;;',
         ]
     lines += ["    esac", "}", "complete -F _spartito spartito"]
     return "\n".join(lines)
@@ -94,35 +101,37 @@ def zsh() -> str:
     operands = {
         "dir": "*:experiment:_files -/",
         "file": "*:experiment:_files",
-        "command": "*::command:_normal",
+        "program": "*::command:_normal",
         "pid": "1:process:_pids",
         "shells": f"1:shell:({' '.join(SHELLS)})",
         "kernel": f"1:action:({' '.join(WORDS['kernel'])})",
+        "compiler": f"1:compiler:({' '.join(WORDS['compiler'])})",
     }
-    lines = ["#compdef spartito", "_spartito() {", "  local -a verbs", "  verbs=("]
-    lines += [f"    '{v.name}:{_zsh_text(v.summary)}'" for v in VERBS]
+    lines = ["#compdef spartito", "_spartito() {", "  local -a subcommands", "  subcommands=("]
+    lines += [f"    '{v.name}:{_zsh_text(v.summary)}'" for v in COMMANDS]
     lines += [
         "  )",
         "  if ((CURRENT == 2)); then",
-        "    _describe verb verbs",
-        "    local -a flags=('--help:show the verbs' '--version:show the version')",
+        "    _describe command subcommands",
+        "    local -a flags=('--help:show the commands' '--version:show the version')",
         "    _describe -o flag flags",
         "    return",
         "  fi",
-        "  local verb=$words[2]",
+        "  local subcommand=$words[2]",
         "  shift words; ((CURRENT--))",
-        "  case $verb in",
+        "  case $subcommand in",
     ]
-    for verb in VERBS:
+    for command in COMMANDS:
         parts = []
-        for option in verb.options:
+        for option in command.options:
             for flag in option.flags:
                 many = "*" if option.kind == "append" else ""
                 value = "" if option.kind == "flag" else _zsh_value(option)
                 parts.append(f"'{many}{flag}[{_zsh_text(option.help)}]{value}'")
-        if verb.operands:
-            parts.append(f"'{operands[verb.operands]}'")
-        lines.append(f"  {verb.name}) _arguments -S " + " ".join(parts) + " ;;")
+        if command.operands:
+            words = f"*:experiment:{{compadd -- {_topics(command)}; _files}}" if command.topics else operands[command.operands]
+            parts.append(f"'{words}'")
+        lines.append(f"  {command.name}) _arguments -S " + " ".join(parts) + " ;;")
     lines += [
         "  esac",
         "}",
@@ -137,12 +146,12 @@ def _fish_text(text: str) -> str:
 
 def fish() -> str:
     lines = ["# fish completion for spartito", "complete -c spartito -f"]
-    lines += [f"complete -c spartito -n __fish_use_subcommand -a {v.name} -d {_fish_text(v.summary)}" for v in VERBS]
-    for flag, what in (("help", "show the verbs"), ("version", "show the version")):
+    lines += [f"complete -c spartito -n __fish_use_subcommand -a {v.name} -d {_fish_text(v.summary)}" for v in COMMANDS]
+    for flag, what in (("help", "show the commands"), ("version", "show the version")):
         lines.append(f"complete -c spartito -n __fish_use_subcommand -l {flag} -d '{what}'")
-    for verb in VERBS:
-        start = f"complete -c spartito -n '__fish_seen_subcommand_from {verb.name}'"
-        for option in verb.options:
+    for command in COMMANDS:
+        start = f"complete -c spartito -n '__fish_seen_subcommand_from {command.name}'"
+        for option in command.options:
             flags = " ".join(f"-l {f[2:]}" if f.startswith("--") else f"-s {f[1:]}" for f in option.flags)
             value = ""
             if option.choices:
@@ -157,18 +166,20 @@ def fish() -> str:
         words = {
             "dir": "-a '(__fish_complete_directories)'",
             "file": "-F",
-            "command": "-a '(__fish_complete_subcommand)'",
+            "program": "-a '(__fish_complete_subcommand)'",
             "pid": "-x -a '(__fish_complete_pids)'",
             "shells": "-a " + _fish_text(" ".join(SHELLS)),
             "kernel": "-a " + _fish_text(" ".join(WORDS["kernel"])),
+            "compiler": "-a " + _fish_text(" ".join(WORDS["compiler"])),
         }
-        if verb.operands:
-            lines.append(f"{start} {words[verb.operands]}")
+        if command.operands:
+            lines.append(f"{start} {words[command.operands]}")
+        lines += [f"{start} -a {topic.name} -d {_fish_text(topic.summary)}" for topic in command.topics]
     return "\n".join(lines)
 
 
 def _roff(text: str) -> str:
-    text = text.replace("\\", "\\e").replace("-", "\\-").replace("…", "\\&...")
+    text = text.replace("\\", "\\e").replace("-", "\\-").replace("…", "\\&...").replace("–", "\\(en")
     return "\n".join("\\&" + line if line.startswith((".", "'")) else line for line in text.split("\n"))
 
 
@@ -179,26 +190,26 @@ def man(version: str) -> str:
         "spartito \\- measure Python programs and show where the time goes",
         ".SH SYNOPSIS",
     ]
-    for verb in VERBS:
-        lines += [f".B spartito {_roff(verb.usage)}", ".br"]
-    lines.append(".SH VERBS")
-    for verb in VERBS:
+    for command in COMMANDS:
+        lines += [f".B spartito {_roff(command.usage)}", ".br"]
+    lines.append(".SH COMMANDS")
+    for command in COMMANDS:
         lines += [
-            f".SS spartito {verb.name}",
-            _roff(verb.summary[0].upper() + verb.summary[1:]) + ".",
-            _roff(verb.details),
+            f".SS spartito {command.name}",
+            _roff(command.summary[0].upper() + command.summary[1:]) + ".",
+            _roff(command.details),
         ]
-        for option in verb.options:
+        for option in command.options:
             lines += [".TP", f".B {_roff(option_text(option))}", _roff(option.help)]
     lines.append(".SH EXAMPLES")
-    for verb in VERBS:
-        for command, what in verb.examples:
-            lines += [".TP", f".B {_roff(command)}", _roff(what)]
+    for command in COMMANDS:
+        for example, what in command.examples:
+            lines += [".TP", f".B {_roff(example)}", _roff(what)]
     lines += [
         ".SH EXIT STATUS",
         _roff(
             "run: that of the program; 126 and 127 where it cannot be started, 2 for a command line that cannot be "
-            "understood. The other verbs: 0, 1 where something failed, 2 for a command line that cannot be understood."
+            "understood. The other commands: 0, 1 where something failed, 2 for a command line that cannot be understood."
         ),
         ".SH FILES",
         ".TP",

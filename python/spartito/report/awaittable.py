@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tasks of asyncio, trio and anyio waited for: in `spartito report --waits`, beside the waits of threads.
+"""What tasks of asyncio, trio and anyio waited for: in `spartito report waits`, beside the waits of threads.
 
 The recorder knows the innermost coroutine, the call path down to it, and the type of what it handed to its event loop, which is
 nearly always a future. For what the program waits, the functions of the library on that path tell."""
@@ -102,9 +102,8 @@ def _title(wait: dict[str, Any]) -> str:
     return f"{wait['library']} {wait['kind']}".strip()
 
 
-def write(out: Output, found: dict[str, Any], limit: int) -> None:
-    """Nothing where no task waited."""
-    awaits = rows(found)
+def write(out: Output, awaits: list[dict[str, Any]], limit: int) -> None:
+    """What rows() returned; nothing where no task waited."""
     if not awaits:
         return
     kinds: dict[str, _Sum] = {}

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito report --balance`: how evenly the time is spread over ranks, processes or threads."""
+"""`spartito report balance`: how evenly the time is spread over ranks, processes or threads."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spartito.base.messages import Refused
 from spartito.base.text import Column, Output, name, plural, seconds, shortened
 from spartito.experiment.naming import rank_names
-
-if TYPE_CHECKING:
-    from spartito._analyse import Model
+from spartito.report import parts
+from spartito.report.protocol import Query, Report
 
 SENTENCES = 3
 WORTH = 0.01  # of the busiest unit's time: less of it is not worth a sentence
@@ -73,39 +72,42 @@ def sentences(found: dict[str, Any], info: dict[str, Any], units: Units) -> list
     return out
 
 
-def gather(
-    model: Model, info: dict[str, Any], values: dict[str, object], limit: int
-) -> tuple[dict[str, Any], Units]:
-    """The numbers, and the names of what they are about."""
-    over = "threads" if values.get("threads") else "processes" if values.get("processes") else "auto"
-    by, time = ("path", "incl") if values.get("tree") else ("region", "excl")
-    found = model.balance(by=by, time=time, over=over, limit=limit, match=str(values.get("match") or ""))
-    units = Units(info, found["over"], found["units"])
-    if len(units) < 2:
-        raise Refused(f"--balance compares ranks, processes or threads, and here is only one {units.word}")
-    if values.get("match") and not found["rows"]:
-        raise Refused(f"--match: no recorded function matches {str(values['match'])!r}")
-    found["time"] = time
-    found["names"] = units.short
-    found["notes"] = sentences(found, info, units)
-    return found, units
+def _units(query: Query, found: dict[str, Any]) -> Units:
+    return Units(query.info, found["over"], found["units"])
 
 
-def write(out: Output, found: dict[str, Any], units: Units) -> None:
-    own = found["time"] == "excl"
-    title = "call path" if not own else "function"
-    rows = []
-    for row in found["rows"]:
-        x = row[found["time"]]
-        times = [seconds(x[key]) for key in ("mean", "min", "max", "std")]
-        where = (units.cells[x["min_unit"]], units.cells[x["max_unit"]])
-        text = shortened(row["stack"]) if "stack" in row else name(row["name"])
-        rows.append((seconds(x["imbalance"]), f"{x['percent']:.1f}", *times, *where, text))
-    out.table([*COLUMNS, Column(title, left=True, style="cyan")], rows)
-    out.line()
-    for sentence in found["notes"]:
-        out.line(sentence)
-    out.line(
-        f"{'own' if own else 'total'} time over {plural(len(units), units.word)}; "
-        "imbalance: max - mean, %: max / mean - 1"
-    )
+class Balance(Report):
+    name = "balance"
+
+    def check(self, options: dict[str, object]) -> None:
+        parts.check(options)
+
+    def gather(self, query: Query) -> dict[str, Any]:
+        over = "threads" if query.given("threads") else "processes" if query.given("processes") else "auto"
+        by = str(query.options.get("by", "region"))
+        time = "incl" if by == "path" else "excl"
+        found = query.model.balance(by=by, time=time, over=over, limit=query.limit, match=query.match)
+        units = _units(query, found)
+        if len(units) < 2:
+            raise Refused(f"balance compares ranks, processes or threads, and this experiment has only one {units.word}")
+        if query.match and not found["rows"]:
+            raise Refused(f"--match: no recorded function matches {query.match!r}")
+        return {**found, "time": time, "names": units.short, "notes": sentences(found, query.info, units)}
+
+    def write(self, query: Query, found: dict[str, Any], out: Output) -> None:
+        units = _units(query, found)
+        own = found["time"] == "excl"
+        rows = []
+        for row in found["rows"]:
+            x = row[found["time"]]
+            times = [seconds(x[key]) for key in ("mean", "min", "max", "std")]
+            where = (units.cells[x["min_unit"]], units.cells[x["max_unit"]])
+            text = shortened(row["stack"]) if "stack" in row else name(row["name"])
+            rows.append((seconds(x["imbalance"]), f"{x['percent']:.1f}", *times, *where, text))
+        out.table([*COLUMNS, Column("function" if own else "call path", left=True, style="cyan")], rows)
+        out.line()
+        for sentence in found["notes"]:
+            out.line(sentence)
+        out.line(
+            f"{'own' if own else 'total'} time over {plural(len(units), units.word)}; imbalance: max - mean, %: max / mean - 1"
+        )

@@ -34,20 +34,25 @@ def place(row: dict[str, Any]) -> str:
     return name(f"{row['file']}:{row['line']}" if row["line"] else row["file"])
 
 
-def calls(row: dict[str, Any], unknown: bool = False) -> str:
-    if unknown and not row["visits"] + row["resumed"]:
+def _known(row: dict[str, Any]) -> bool:
+    """Whether it is known how many calls the row is about: of samples alone it is not (contents.known())."""
+    return row["visits"] is not None
+
+
+def calls(row: dict[str, Any]) -> str:
+    if not _known(row):
         return UNKNOWN
     return count(row["visits"]) + (f"+{count(row['resumed'])}" if row["resumed"] else "")
 
 
 def _of_calls(row: dict[str, Any]) -> list[str]:
-    known = row["visits"] + row["resumed"]
-    return [seconds(row[key]) if known else UNKNOWN for key in ("mean", "min", "max", "std")]
+    there = _known(row) and row["visits"] + row["resumed"]
+    return [seconds(row[key]) if there else UNKNOWN for key in ("mean", "min", "max", "std")]
 
 
-def _numbers(row: dict[str, Any], total: float, unknown: bool) -> list[str]:
+def _numbers(row: dict[str, Any], total: float) -> list[str]:
     own, whole = row["excl"], row["incl"]
-    return [seconds(own), percent(own, total), seconds(whole), percent(whole, total), calls(row, unknown)]
+    return [seconds(own), percent(own, total), seconds(whole), percent(whole, total), calls(row)]
 
 
 class Counted:
@@ -82,15 +87,14 @@ class Counted:
 
 
 def write_flat(out: Output, rows: list[dict[str, Any]], busy: float, info: dict[str, Any]) -> None:
-    """The functions of Model.flat(); busy: s that percentages are of."""
-    unknown = contents.without_calls(info)
+    """The functions of Model.flat(), after contents.known(); busy: s that percentages are of."""
     timed = contents.timed(info) or not rows
     counted = Counted(info["metrics"], rows, flat=True, alone=not timed)
-    called = timed and (not unknown or any(row["visits"] + row["resumed"] for row in rows))
+    called = timed and (not rows or any(map(_known, rows)))
     columns = [*(NUMBERS if timed else ()), *(OF_CALLS if called else ()), *counted.columns, NAME, PLACE]
     lines = []
     for row in rows:
-        cells = [*(_numbers(row, busy, unknown) if timed else ()), *(_of_calls(row) if called else ())]
+        cells = [*(_numbers(row, busy) if timed else ()), *(_of_calls(row) if called else ())]
         lines.append((*cells, *counted.cells(row), name(row["name"]), place(row)))
     out.table(columns, lines)
 
@@ -105,10 +109,9 @@ def _hidden(n: int, level: int, values: dict[str, object]) -> str:
 
 
 def write_tree(out: Output, rows: list[dict[str, Any]], busy: float, values: dict[str, object], info: dict[str, Any]) -> None:
-    """The call paths of Model.tree(); values: the options that left some out."""
+    """The call paths of Model.tree(), after contents.known(); values: the options that left some out."""
     timed = contents.timed(info) or not rows
     counted = Counted(info["metrics"], rows, flat=False, alone=not timed)
-    unknown = contents.without_calls(info)
     lines: list[tuple[str, ...]] = []
     open_notes: list[tuple[int, tuple[str, ...]]] = []  # what is hidden below a path comes after its children
     rows = [row for row in rows if row["kind"] != "root" or row.get("hidden")]
@@ -118,7 +121,7 @@ def write_tree(out: Output, rows: list[dict[str, Any]], busy: float, values: dic
             lines.append(open_notes.pop()[1])
         indent = "  " * row["depth"]
         if row["kind"] != "root":
-            cells = (seconds(row["incl"]), percent(row["incl"], busy), seconds(row["excl"]), calls(row, unknown))
+            cells = (seconds(row["incl"]), percent(row["incl"], busy), seconds(row["excl"]), calls(row))
             lines.append((*(cells if timed else ()), *counted.cells(row), indent + name(labelled(row))))
         if row.get("hidden"):
             note = f"{indent}  … {_hidden(row['hidden'], depth, values)}"
@@ -128,12 +131,12 @@ def write_tree(out: Output, rows: list[dict[str, Any]], busy: float, values: dic
     out.table([*(TREE_NUMBERS if timed else ()), *counted.columns, TREE_NAME], lines)
 
 
-def write_callers(out: Output, found: list[dict[str, Any]], unknown: bool) -> None:
-    """What Model.callers() says; unknown: how many calls samples were taken of."""
+def write_callers(out: Output, found: list[dict[str, Any]]) -> None:
+    """What Model.callers() returns, after contents.known()."""
     columns = [Column("total"), Column("own"), Column("calls"), NAME]
 
     def cells(row: dict[str, Any], before: str) -> tuple[str, ...]:
-        return (seconds(row["incl"]), seconds(row["excl"]), calls(row, unknown), before + name(row["name"]))
+        return (seconds(row["incl"]), seconds(row["excl"]), calls(row), before + name(row["name"]))
 
     for i, item in enumerate(found):
         if i:

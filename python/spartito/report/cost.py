@@ -7,10 +7,7 @@ from spartito.base.text import seconds
 
 TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any
-
-    from spartito.report.conditions import Side
 
 
 def measuring_cost(info: dict[str, Any]) -> float:
@@ -32,18 +29,6 @@ def cost(info: dict[str, Any], compensated: bool) -> tuple[float, float]:
     taken, busy = measuring_cost(info), sum(loc["busy"] for loc in info["locations"])
     measured = busy + (taken if compensated else 0.0)
     return taken, taken / measured if measured > 0 else 0.0
-
-
-def costs(sides: Sequence[Side], compensated: bool) -> list[str]:
-    """One sentence: what measuring took on each side, over its runs in the mean; none where no call was measured."""
-    found = [[cost(info, compensated) for _, info in runs] for _, runs in sides]
-    if not any(taken for side in found for taken, _ in side):
-        return []
-    parts = []
-    for (who, _), side in zip(sides, found):
-        taken, share = (sum(column) / len(side) for column in zip(*side))
-        parts.append(f"{seconds(taken)} ({100 * share:.1f} %) of {who}")
-    return [f"measuring took about {', '.join(parts)}, which {told(compensated)}"]
 
 
 def told(compensated: bool) -> str:

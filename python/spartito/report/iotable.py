@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito report --io`: file by file, and who asked for it."""
+"""`spartito report io`: files, and the call paths that read and wrote them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from spartito.base.messages import Refused
 from spartito.base.text import Column, Output, count, labelled, name, seconds, shortened, size
+from spartito.report.protocol import Query, Report
 
 if TYPE_CHECKING:
     from spartito._analyse import Model
@@ -47,39 +47,34 @@ def files(model: Model, limit: int) -> list[dict[str, Any]]:
     return found[:limit] if limit else found
 
 
-def gather(model: Model, info: dict[str, Any], limit: int) -> tuple[list[dict[str, Any]] | None, list[dict[str, Any]]]:
-    """(files, None where the trace is missing; call paths)"""
-    by_path = paths(model, limit)
-    by_file = files(model, limit) if info["traced"] else None
-    if not by_path and not by_file:
-        raise Refused("--io: no file I/O was recorded; `spartito run --io` records it")
-    return by_file, by_path
+class FileIO(Report):
+    name = "io"
+
+    def gather(self, query: Query) -> dict[str, Any]:
+        """files: None where the trace is missing; paths: call paths."""
+        by_path = paths(query.model, query.limit)
+        by_file = files(query.model, query.limit) if query.info["traced"] else None
+        if not by_path and not by_file:
+            raise query.lacks("no file I/O was recorded; `spartito run --io` records it")
+        return {"files": by_file, "paths": by_path}
+
+    def write(self, query: Query, found: dict[str, Any], out: Output) -> None:
+        numbers = [Column(word) for word in WORDS]
+        if found["files"] is None:
+            out.line(NO_FILES)
+        else:
+            columns = [*numbers, Column("opened"), Column("failed"), Column("file", left=True, style="cyan")]
+            out.table(columns, [_file(f) for f in found["files"]])
+        out.line()
+        out.table([*numbers, Column("call path", left=True, style="cyan")], [_path(p) for p in found["paths"]])
 
 
-def write(out: Output, model: Model, info: dict[str, Any], limit: int) -> None:
-    by_file, by_path = gather(model, info, limit)
-    numbers = [Column(word) for word in WORDS]
-    if by_file is None:
-        out.line(NO_FILES)
-    else:
-        rows = []
-        for f in by_file:
-            operations = f["reads"] + f["writes"] + f["flushes"] + f["seeks"]
-            time = f["read_time"] + f["write_time"] + f["flush_time"]
-            cells = (size(f["bytes_read"]), size(f["bytes_written"]), count(operations), seconds(time))
-            rows.append((*cells, count(f["opens"]), count(f["failed"]), name(f["path"] or "(file not known)")))
-        out.table([*numbers, Column("opened"), Column("failed"), Column("file", left=True, style="cyan")], rows)
-    out.line()
-    out.table(
-        [*numbers, Column("call path", left=True, style="cyan")],
-        [
-            (
-                size(p["bytes_read"]),
-                size(p["bytes_written"]),
-                count(p["calls"]),
-                seconds(p["time"]),
-                shortened(p["path"]),
-            )
-            for p in by_path
-        ],
-    )
+def _file(f: dict[str, Any]) -> tuple[str, ...]:
+    operations = f["reads"] + f["writes"] + f["flushes"] + f["seeks"]
+    time = f["read_time"] + f["write_time"] + f["flush_time"]
+    cells = (size(f["bytes_read"]), size(f["bytes_written"]), count(operations), seconds(time))
+    return (*cells, count(f["opens"]), count(f["failed"]), name(f["path"] or "(unknown file)"))
+
+
+def _path(p: dict[str, Any]) -> tuple[str, ...]:
+    return size(p["bytes_read"]), size(p["bytes_written"]), count(p["calls"]), seconds(p["time"]), shortened(p["path"])

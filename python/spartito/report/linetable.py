@@ -1,26 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito report --lines`: functions line by line, with their source."""
+"""`spartito report lines`: functions line by line, with their source."""
 
 from __future__ import annotations
 
-import sys
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from spartito.base.messages import Refused, printable
+from spartito.base.messages import Refused, complain, printable
 from spartito.base.text import Column, Output, count, name, percent, plural, seconds
+from spartito.options.kinds import Usage
+from spartito.report import parts
 from spartito.report.linesource import Sources, extent
 from spartito.report.linetext import text, timed
+from spartito.report.protocol import Query, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from spartito._analyse import Model
-
-    Part = tuple[str, int, int]  # title, location, process; -1: all
+    from spartito.report.parts import Part
 
 NONE = (
-    "--lines: this experiment holds no lines; `spartito run --lines PATTERN` records those of the functions, classes and modules "
+    "no lines were recorded; `spartito run --lines PATTERN` records those of the functions, classes and modules "
     "that the pattern names, as do @spartito.lines and `spartito-kernprof -l`"
 )
 COLUMNS = (
@@ -51,16 +52,15 @@ def functions(model: Model, location: int, process: int, match: str) -> list[dic
     return sorted(found, key=lambda f: -(f["own"] + f["callees"]))
 
 
-def _chosen(model: Model, values: dict[str, object], parts: Sequence[Part]) -> list[list[dict[str, Any]]]:
+def chosen(
+    model: Model, match: str, whole: Sequence[Part], lacks: Callable[[str], Refused] = Refused
+) -> list[list[dict[str, Any]]]:
     """The functions of each part. Refused: there are none at all."""
-    match = str(values.get("match") or "")
-    found = [functions(model, location, process, match) for _, location, process in parts]
+    found = [functions(model, part.location, part.process, match) for part in whole]
     if not any(found):
         if match and model.lines():
             raise Refused(f"--match: no function whose lines were recorded matches {match!r}")
-        if model.lines():
-            raise Refused("--lines: no lines were recorded there")
-        raise Refused(NONE)
+        raise lacks("no lines were recorded there" if model.lines() else NONE)
     return found
 
 
@@ -95,19 +95,17 @@ def _record(f: dict[str, Any], sources: Sources) -> dict[str, Any]:
     return found
 
 
-def gather(
-    model: Model, info: dict[str, Any], values: dict[str, object], parts: Sequence[Part], limit: int
-) -> list[dict[str, Any]]:
-    """For each part its functions, as --json has them."""
+def gather(info: dict[str, Any], functions: list[list[dict[str, Any]]], whole: Sequence[Part], limit: int) -> list[dict[str, Any]]:
+    """For each part its functions, line by line. functions: those of each part, from chosen()."""
     sources = Sources(info["dir"], info["end"])
     found = []
-    for (title, location, process), all_of_it in zip(parts, _chosen(model, values, parts)):
+    for part, all_of_it in zip(whole, functions):
         shown = all_of_it[:limit] if limit else all_of_it
         found.append(
             {
-                "title": title,
-                "location": location,
-                "process": process,
+                "title": part.title,
+                "location": part.location,
+                "process": part.process,
                 "functions": [_record(f, sources) for f in shown],
                 "hidden": len(all_of_it) - len(shown),
             }
@@ -146,8 +144,9 @@ def _write_function(out: Output, f: dict[str, Any]) -> None:
     out.line()
 
 
-def write(out: Output, parts: Sequence[dict[str, Any]]) -> None:
-    for part in parts:
+def write(out: Output, found: Sequence[dict[str, Any]]) -> None:
+    """What gather() returned."""
+    for part in found:
         if part["title"]:
             out.line(part["title"] + ("" if part["functions"] else ": no lines"), "bold")
         for f in part["functions"]:
@@ -161,15 +160,31 @@ def write(out: Output, parts: Sequence[dict[str, Any]]) -> None:
     )
 
 
-def write_plain(model: Model, info: dict[str, Any], values: dict[str, object], parts: Sequence[Part]) -> list[str]:
-    """Prints line_profiler's text, and returns what is to be said about the source."""
-    sources = Sources(info["dir"], info["end"])
-    (found,) = _chosen(model, values, parts)
-    limit = values.get("limit")
-    if isinstance(limit, int) and limit:
-        found = found[:limit]
-    print_text(sys.stdout, text(timed(found), sources))
-    return list(dict.fromkeys(filter(None, (sources.of(f["file"]).remark for f in found))))
+class Lines(Report):
+    name = "lines"
+
+    def check(self, options: dict[str, object]) -> None:
+        parts.check(options)
+        for key in ("json", "threads", "processes"):
+            if options.get("plain") and options.get(key):
+                raise Usage(f"--plain and --{key} exclude each other")
+
+    def gather(self, query: Query) -> dict[str, Any]:
+        whole = parts.parts(query)
+        found = chosen(query.model, query.match, whole, query.lacks)
+        if query.given("plain"):
+            return {"plain": found[0]}
+        return {"parts": gather(query.info, found, whole, query.limit)}
+
+    def write(self, query: Query, found: dict[str, Any], out: Output) -> None:
+        if "plain" not in found:
+            write(out, found["parts"])
+            return
+        sources = Sources(query.info["dir"], query.info["end"])
+        functions = found["plain"][: query.limit or None] if "limit" in query.options else found["plain"]
+        print_text(out.stream, text(timed(functions), sources))
+        for remark in dict.fromkeys(filter(None, (sources.of(f["file"]).remark for f in functions))):
+            complain(remark)
 
 
 def print_text(stream: Any, lines: Any) -> None:

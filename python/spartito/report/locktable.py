@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What threads waited for, of `spartito run --waits`: in `spartito report --waits`, in the summary and in `spartito doctor PID`."""
+"""What threads waited for, of `spartito run --waits`: in `spartito report waits`, in the summary and in `spartito doctor PID`."""
 
 from __future__ import annotations
 
@@ -316,4 +316,4 @@ def longest(found: dict[str, Any], info: dict[str, Any]) -> str:
 def summary(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
     """Lines for the end of a run."""
     line = longest(found, info)
-    return [*([f"{line}; spartito report --waits shows where"] if line else []), *circles(found, info)]
+    return [*([f"{line}; spartito report waits shows where"] if line else []), *circles(found, info)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito report --memory`: what was allocated where, the peak, what is left, and the heap over time."""
+"""`spartito report memory`: what was allocated where, the peak, what is left, and the heap over time."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from spartito.base.messages import Refused
 from spartito.base.text import Column, Output, count, name, percent, plural, seconds, shortened, size
 from spartito.experiment.contents import is_recorded
 from spartito.experiment.naming import title
+from spartito.report.protocol import Query, Report
 
 if TYPE_CHECKING:
     from spartito._analyse import Model
@@ -106,13 +107,13 @@ def gather(model: Model, info: dict[str, Any], limit: int, process: int = -1) ->
     `limit` rows: threads, peak (lines with what was there at the peaks), allocated, left (with `kept`), temporary (lines each),
     paths (call paths at the peaks); stacks. Refused: there is none of it."""
     if not is_recorded(info):
-        raise Refused("--memory: no memory was recorded; `spartito run --memory-profile` or `--memory-sample 512K` records it")
+        raise Refused("no memory was recorded; `spartito run --memory-profile` or `--memory-sample 512K` records it")
     found = model.memory()
     sites = [site for site in found["sites"] if process in (-1, site["process"])]
     sites = _with_own(sites, found["stacks"], own_functions(model, info))
     processes = [p for p in found["processes"] if process in (-1, p["process"])]
     if not processes:
-        raise Refused(f"--memory: no memory was recorded in {title(info, process)}")
+        raise Refused(f"no memory was recorded in {title(info, process)}")
     sums = {group["process"]: {what: group[what] for what in SUMS} for group in summed(sites, ("process",))}
     nothing = dict.fromkeys(SUMS, 0)
     lines = by_line(sites)
@@ -191,7 +192,7 @@ def summary(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
     line += f"; peak {size(most['peak_bytes'])}" + (f" in process {info['processes'][most['process']]['pid']}" if several else "")
     if any(p["sample"] for p in processes):
         line += " (estimates)"
-    lines = [f"{line}{_cost(processes)}; spartito report --memory shows where"]
+    lines = [f"{line}{_cost(processes)}; spartito report memory shows where"]
     passed = [p for p in processes if p["limit"] and (not several or p["limit"]["passed"] is not None)]
     if len(passed) > MOST:
         return [*lines, _limits(passed)]
@@ -341,27 +342,35 @@ def _write_threads(out: Output, threads: list[dict[str, Any]], info: dict[str, A
     out.line()
 
 
-def write(out: Output, model: Model, info: dict[str, Any], limit: int, process: int = -1) -> None:
-    found = gather(model, info, limit, process)
-    totals, processes = found["totals"], found["processes"]
-    for p in processes if len(processes) <= MOST else []:
-        _write_process(out, p, info)
-    if len(processes) > 1:
-        _write_processes(out, processes, info)
-    _write_lines(out, "there at the peak, by line", found["peak"], "peak_bytes", "peak", totals["peak_bytes"])
-    paths = [(size(row["peak_bytes"]), count(row["peak"]), shortened(found["stacks"][row["path"]])) for row in found["paths"]]
-    if paths:
-        out.line("there at the peak, by call path", "bold")
-        out.table([Column("bytes"), Column("blocks", rank=1), Column("call path", left=True, style="cyan")], paths)
-        out.line()
-    title = f"left at the end: {size(totals['growing_bytes'])} of it kept growing, {size(totals['cache_bytes'])} was soon complete"
-    _write_lines(out, title, found["left"], "left_bytes", "left", totals["left_bytes"], kept=True)
-    _write_lines(out, "allocated, by line", found["allocated"], "bytes", "count", totals["bytes"])
-    title = "temporary: released before the thread allocated more of about that size"
-    _write_lines(out, title, found["temporary"], "temporary_bytes", "temporary", totals["bytes"])
-    if len(found["threads"]) > 1:
-        _write_threads(out, found["threads"], info)
-    for note in notes(found, info):
-        out.line(note)
-    kinds = ", ".join(f"{size(a['bytes'])} by {a['allocator']}" for a in found["allocators"])
-    out.line(f"{size(totals['bytes'])} allocated in {plural(totals['count'], 'block')}: {kinds}")
+class Memory(Report):
+    name = "memory"
+
+    def gather(self, query: Query) -> dict[str, Any]:
+        found = gather(query.model, query.info, query.limit, query.process)
+        return {**found, "notes": notes(found, query.info)}
+
+    def write(self, query: Query, found: dict[str, Any], out: Output) -> None:
+        info = query.info
+        totals, processes = found["totals"], found["processes"]
+        for p in processes if len(processes) <= MOST else []:
+            _write_process(out, p, info)
+        if len(processes) > 1:
+            _write_processes(out, processes, info)
+        _write_lines(out, "there at the peak, by line", found["peak"], "peak_bytes", "peak", totals["peak_bytes"])
+        paths = [(size(row["peak_bytes"]), count(row["peak"]), shortened(found["stacks"][row["path"]])) for row in found["paths"]]
+        if paths:
+            out.line("there at the peak, by call path", "bold")
+            out.table([Column("bytes"), Column("blocks", rank=1), Column("call path", left=True, style="cyan")], paths)
+            out.line()
+        growing, cache = size(totals["growing_bytes"]), size(totals["cache_bytes"])
+        title = f"left at the end: {growing} of it kept growing, {cache} was soon complete"
+        _write_lines(out, title, found["left"], "left_bytes", "left", totals["left_bytes"], kept=True)
+        _write_lines(out, "allocated, by line", found["allocated"], "bytes", "count", totals["bytes"])
+        title = "temporary: released before the thread allocated more of about that size"
+        _write_lines(out, title, found["temporary"], "temporary_bytes", "temporary", totals["bytes"])
+        if len(found["threads"]) > 1:
+            _write_threads(out, found["threads"], info)
+        for note in found["notes"]:
+            out.line(note)
+        kinds = ", ".join(f"{size(a['bytes'])} by {a['allocator']}" for a in found["allocators"])
+        out.line(f"{size(totals['bytes'])} allocated in {plural(totals['count'], 'block')}: {kinds}")

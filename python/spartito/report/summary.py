@@ -91,7 +91,7 @@ def next_command(directory: str, info: dict[str, Any], view: str = "tree") -> st
     place = as_argument(directory)
     if any(p["end"] == "abrupt" and p["ended_by"] is None for p in info["processes"]):
         return f"spartito info {place}"
-    return f"spartito report --{view} {place}"
+    return f"spartito report {view} {place}"
 
 
 def _waits(model: Model, info: dict[str, Any]) -> list[str]:

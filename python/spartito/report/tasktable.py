@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito report --tasks`: what the tasks of asyncio and the like did, and what they waited for."""
+"""`spartito report tasks`: what tasks of asyncio and the like did, and what they waited for."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from spartito.base.messages import Refused
 from spartito.base.text import Column, Output, count, name, plural, seconds
-
-if TYPE_CHECKING:
-    from spartito._analyse import Model
+from spartito.report.protocol import Query, Report
 
 OBVIOUS = {"_asyncio.Future", "Future", "_asyncio.FutureIter", ""}
 WAITS = 3
@@ -48,15 +45,6 @@ def _waits(row: dict[str, Any]) -> str:
 def _ended(states: dict[str, int]) -> str:
     others = [f"{n} {state}" for state, n in states.items() if state != "returned"]
     return ", ".join(others)
-
-
-def gather(model: Model, limit: int) -> dict[str, Any]:
-    found = model.tasks(limit=limit)
-    if not found["count"] and not found["never"] and not found["handed"]["given"]:
-        raise Refused(
-            "--tasks: no tasks were recorded; those of asyncio and trio are, where their coroutines are not left out by a filter"
-        )
-    return found
 
 
 def notes(found: dict[str, Any]) -> list[str]:
@@ -124,18 +112,27 @@ def _write_tasks(out: Output, tasks: list[dict[str, Any]]) -> None:
     out.line()
 
 
-def write(out: Output, model: Model, limit: int) -> None:
-    found = gather(model, limit)
-    if found["groups"]:
-        _write_groups(out, found["groups"], limit)
-    if found["tasks"]:
-        _write_tasks(out, found["tasks"])
-    for note in notes(found):
-        out.line(note)
-    hidden = found["coroutines"] - len(found["groups"])
-    if found["count"]:
-        out.line(
-            f"{plural(found['count'], 'task')} of {plural(found['coroutines'], 'coroutine')}"
-            + (f", {hidden} not shown (--limit)" if hidden else "")
-            + "; waiting: from the end of a step to the begin of the next, be it for something or for its turn"
-        )
+class Tasks(Report):
+    name = "tasks"
+
+    def gather(self, query: Query) -> dict[str, Any]:
+        found = query.model.tasks(limit=query.limit)
+        if not found["count"] and not found["never"] and not found["handed"]["given"]:
+            raise query.lacks("no tasks were recorded; those of asyncio and trio are, unless a filter leaves their coroutines out")
+        found["notes"] = notes(found)
+        return found
+
+    def write(self, query: Query, found: dict[str, Any], out: Output) -> None:
+        if found["groups"]:
+            _write_groups(out, found["groups"], query.limit)
+        if found["tasks"]:
+            _write_tasks(out, found["tasks"])
+        for note in found["notes"]:
+            out.line(note)
+        hidden = found["coroutines"] - len(found["groups"])
+        if found["count"]:
+            out.line(
+                f"{plural(found['count'], 'task')} of {plural(found['coroutines'], 'coroutine')}"
+                + (f", {hidden} not shown (--limit)" if hidden else "")
+                + "; waiting: from the end of a step to the begin of the next, be it for something or for its turn"
+            )

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from spartito.options.settings import Value
 
-RECORDED = ("memory", "when_full", "filter", "only_mine", "metrics")  # settings that are the sampler's too
+RECORDED = ("trace_memory", "when_full", "filter", "only_mine", "metrics")  # settings that are the sampler's too
 LONGEST = 30  # seconds that the last files may take
 ELSEWHERE = 5  # … of processes on other hosts, which may go on when the program has ended
 

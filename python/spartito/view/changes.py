@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from spartito.base.text import name, plural, seconds
-from spartito.report import conditions, cost
-from spartito.report.difference import factor
+from spartito.compare import conditions
+from spartito.compare.difference import factor
 from spartito.view import payload
 from spartito.view.words import Sentence
 
@@ -86,7 +86,7 @@ def recorded(base: tuple[str, dict[str, Any]], run: tuple[str, dict[str, Any]], 
     """Sentences, of the directory and the info of both. unlike: in what else than the program they differ; headline: that in
     a few words; costs: what measuring took."""
     sides = [("the other run", [base]), ("this run", [run])]
-    said = {"unlike": conditions.unlike(sides), "costs": cost.costs(sides, compensated)}
+    said = {"unlike": conditions.unlike(sides), "costs": conditions.costs(sides, compensated)}
     told = {key: [f"{text[0].upper()}{text[1:]}." for text in texts] for key, texts in said.items()}
     return {**told, "headline": conditions.headline(sides)}
 

@@ -8,6 +8,8 @@ import os
 import secrets
 import sys
 
+from spartito.experiment.reading import newest
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -17,21 +19,10 @@ EXPERIMENT = "SPARTITO_VIEW"  # the directory to show instead
 TOKEN = "SPARTITO_VIEW_TOKEN"
 
 
-def newest(directory: str) -> str:
-    """The experiment that was begun last among those in the directory; "": there is none."""
-    found: list[tuple[float, str]] = []
-    with os.scandir(directory) as entries:
-        for entry in entries:
-            raw = os.path.join(entry.path, "raw")
-            if entry.is_dir() and os.path.isdir(raw):
-                found.append((os.stat(raw).st_ctime, entry.path))
-    return max(found)[1] if found else ""
-
-
 def command() -> list[str]:
     """Asked for when the page is opened."""
     chosen = os.environ.get(EXPERIMENT) or newest(os.getcwd())
-    # without an experiment the verb says so, in Jupyter's log
+    # without an experiment the command says so, in Jupyter's log
     words = [sys.executable, "-m", "spartito", "view", "--no-browser", "--port", "{port}"]
     if chosen:
         words.append(chosen.replace("{", "{{").replace("}", "}}"))

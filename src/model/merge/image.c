@@ -270,7 +270,7 @@ static int check_parents(const struct sp_model *m)
 static int damaged(struct sp_err *e, const char *what)
 {
 	return sp_fail(e, 0,
-	               "%s is damaged (%s): the raw files were read instead; `spartito merge --force` makes it anew",
+	               "%s is damaged (%s): the raw files were read instead; `spartito finalize --force` merges again",
 	               SP_IMAGE_NAME, what);
 }
 
@@ -449,7 +449,7 @@ static int replace_rows(struct sp_model *m, struct sp_err *e)
 		return -1;
 	if (fresh->n_paths != m->n_paths || fresh->n_locations != m->n_locations || fresh->n_metrics != m->n_metrics) {
 		sp_model_free(fresh);
-		return sp_fail(e, 0, "%s: %s is damaged; `spartito merge --force` makes it anew", m->dir.p,
+		return sp_fail(e, 0, "%s: %s is damaged; `spartito finalize --force` merges again", m->dir.p,
 		               SP_IMAGE_NAME);
 	}
 	for (i = 0; i < m->n_locations; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The ranks of a merge reach each other through MPI: where MPI_Finalize ends a program, and in
- * `mpiexec … spartito merge`. */
+ * `mpiexec … spartito finalize`. */
 #ifndef SP_MPI_WORLD_MERGE_H
 #define SP_MPI_WORLD_MERGE_H
 

@@ -174,7 +174,7 @@ static int segment_add(int stream, uint64_t bytes)
 	if (before >= 0)
 		segment_release(before);
 	if (sp_process.next_segment[stream] < LAST_SEGMENT &&
-	    sp_process.next_segment[stream] * 16 <= sp_process.settings.memory)
+	    sp_process.next_segment[stream] * 16 <= sp_process.settings.trace_memory)
 		sp_process.next_segment[stream] *= 2;
 	sp_process.header->bytes = sp_process.size;
 	sp_process_sync();
@@ -368,7 +368,7 @@ static int open_file(const char *dir)
 		sp_process.current[k] = -1;
 		sp_process.next_segment[k] = FIRST_SEGMENT;
 		while (sp_process.next_segment[k] > SP_RAW_PAGE * 4u &&
-		       sp_process.next_segment[k] * 8 > sp_process.settings.memory)
+		       sp_process.next_segment[k] * 8 > sp_process.settings.trace_memory)
 			sp_process.next_segment[k] /= 2;
 	}
 	int r = header_map();
@@ -385,7 +385,7 @@ static int open_file(const char *dir)
 	h->pid = (int32_t)(sp_process.sampled ? sp_process.sampled : getpid());
 	h->ppid = (int32_t)(sp_process.sampled ? getpid() : getppid());
 	h->sampler = sp_process.settings.sampler;
-	h->memory_limit = sp_process.settings.memory;
+	h->memory_limit = sp_process.settings.trace_memory;
 	h->clock = sp_clock_kind;
 	h->first = h->last = sp_clock_sync();
 	memcpy(h->magic, SP_RAW_MAGIC, 8);

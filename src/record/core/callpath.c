@@ -39,7 +39,7 @@ static int nodes_more(struct sp_thread *t)
 	if (bytes > LAST_NODES)
 		bytes = LAST_NODES;
 	pthread_mutex_lock(&sp_process.lock);
-	uint64_t limit = sp_process.settings.memory;
+	uint64_t limit = sp_process.settings.trace_memory;
 	while (bytes > FIRST_NODES && sp_process.mapped + bytes > limit)
 		bytes /= 2;
 	bool full = t->node_chunk && sp_process.mapped + bytes > limit;

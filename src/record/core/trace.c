@@ -21,8 +21,8 @@ _Static_assert((SP_RAW_PAGE - sizeof(struct sp_raw_chunk)) / sizeof(uint64_t) >=
 static bool events_allowed(uint64_t bytes)
 {
 	const struct sp_settings *s = &sp_process.settings;
-	return s->when_full == SP_STOP ? sp_process.event_bytes + bytes <= s->memory
-	                               : sp_process.mapped + bytes <= s->memory;
+	return s->when_full == SP_STOP ? sp_process.event_bytes + bytes <= s->trace_memory
+	                               : sp_process.mapped + bytes <= s->trace_memory;
 }
 
 static struct sp_raw_chunk *events_chunk(struct sp_thread *t)
@@ -34,7 +34,7 @@ static struct sp_raw_chunk *events_chunk(struct sp_thread *t)
 		bytes = LAST_EVENTS;
 	if (old && sp_process.settings.when_full == SP_FLUSH)
 		sp_buffer_done(old);
-	while (bytes > SP_RAW_PAGE && (!events_allowed(bytes) || bytes * 8 > sp_process.settings.memory))
+	while (bytes > SP_RAW_PAGE && (!events_allowed(bytes) || bytes * 8 > sp_process.settings.trace_memory))
 		bytes /= 2;
 	struct sp_raw_chunk *c = NULL;
 	if (!events_allowed(bytes))

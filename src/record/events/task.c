@@ -209,7 +209,7 @@ static struct sp_task *task_new(struct sp_thread *t, uint64_t key)
 {
 	pthread_mutex_lock(&lock);
 	struct sp_task *k = table_add(&tasks, sizeof *k, hash_of(key), task_hash);
-	if (k && last_number < sp_process.settings.tasks)
+	if (k && last_number < sp_process.settings.task_limit)
 		k->number = ++last_number;
 	pthread_mutex_unlock(&lock);
 	if (!k) {

@@ -104,7 +104,7 @@ static bool chunk_grow(struct sp_thread *t, struct sp_heap_thread *h)
 	if (bytes > LAST_SITES)
 		bytes = LAST_SITES;
 	pthread_mutex_lock(&sp_process.lock);
-	const bool full = sp_process.mapped + bytes > sp_process.settings.memory;
+	const bool full = sp_process.mapped + bytes > sp_process.settings.trace_memory;
 	struct sp_raw_chunk *c = full ? NULL : sp_buffer_chunk(SP_RAW_SITES, t, bytes);
 	if (full)
 		sp_process_lost(SP_RAW_REASON_MEMORY, 0, 0);

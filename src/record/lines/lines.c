@@ -28,7 +28,7 @@ static void set_top(struct sp_lines *l, struct sp_raw_line_frame *f)
 
 static bool is_allowed(uint64_t bytes)
 {
-	if (sp_process.mapped + bytes <= sp_process.settings.memory)
+	if (sp_process.mapped + bytes <= sp_process.settings.trace_memory)
 		return true;
 	sp_process_lost(SP_RAW_REASON_MEMORY, 0, 0);
 	return false;

@@ -26,7 +26,7 @@ void sp_objects_forget(void)
 
 static bool is_allowed(uint64_t bytes)
 {
-	if (sp_process.mapped + bytes <= sp_process.settings.memory)
+	if (sp_process.mapped + bytes <= sp_process.settings.trace_memory)
 		return true;
 	sp_process_lost(SP_RAW_REASON_MEMORY, 0, 0);
 	return false;

@@ -126,7 +126,7 @@ static struct sp_raw_line *row_new(struct sp_sampled_thread *t)
 		if (bytes > LAST_LINES)
 			bytes = LAST_LINES;
 		pthread_mutex_lock(&sp_process.lock);
-		bool full = sp_process.mapped + bytes > sp_process.settings.memory;
+		bool full = sp_process.mapped + bytes > sp_process.settings.trace_memory;
 		c = full ? NULL : sp_buffer_chunk(SP_RAW_LINES, t->location, bytes);
 		if (full)
 			sp_process_lost(SP_RAW_REASON_MEMORY, 0, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory over time, as formats with a time line have it: what `spartito report --memory` draws. */
+/* Memory over time, as formats with a time line have it: what `spartito report memory` draws. */
 #ifndef SP_WRITE_COMMON_HEAP_H
 #define SP_WRITE_COMMON_HEAP_H
 

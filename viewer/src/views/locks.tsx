@@ -185,7 +185,7 @@ export function LocksView() {
       {locks.rings.map((ring, i) => (
         <Ring key={i} names={ring.map(({ location }) => placeName(facts, location))} locks={ring.map(({ lock }) => lock)} />
       ))}
-      {locks.hidden > 0 && <p class="note">{`${count(locks.hidden)} shorter waits are not listed; spartito report --waits --limit 0 lists them.`}</p>}
+      {locks.hidden > 0 && <p class="note">{`${count(locks.hidden)} shorter waits are not listed; spartito report waits --limit 0 lists them.`}</p>}
       <WholeRun what="Waits" />
       {here.length === 0 ? (
         <Empty title="Nothing was waited for here">Clear the process or the thread above.</Empty>

@@ -197,7 +197,7 @@ export function MemoryView() {
           {note}
         </p>
       ))}
-      {hidden > 0 && <p class="note">{`${count(hidden)} ${BYS[by].one}s with less are not listed; spartito report --memory --limit 0 lists them.`}</p>}
+      {hidden > 0 && <p class="note">{`${count(hidden)} ${BYS[by].one}s with less are not listed; spartito report memory --limit 0 lists them.`}</p>}
       <div class="halves upper">{heap ? <Picture memory={memory} heap={heap} several={several} /> : <Empty title="Memory of this process was not recorded">Clear the process above.</Empty>}</div>
       <div class="halves">
         <div class="pane">

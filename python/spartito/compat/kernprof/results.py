@@ -91,13 +91,16 @@ def show(model: Model | None, asked: Asked, lines: bool, path: str) -> None:
     from spartito.base.text import standard_output
     from spartito.report import linetable, linetext
     from spartito.report.linesource import Sources
+    from spartito.report.parts import Part
 
     info: dict[str, Any] = model.info() if model else {"dir": "", "end": 0.0}
     sources = Sources(info["dir"], info["end"])
     found = model.lines() if model else []
     if asked["rich"] and found:
         assert model is not None
-        linetable.write(standard_output(), linetable.gather(model, info, {}, [("", -1, -1)], 0))
+        whole = [Part("", 0.0)]
+        functions = linetable.chosen(model, "", whole)
+        linetable.write(standard_output(), linetable.gather(info, functions, whole, 0))
         return
     text = linetext.text(linetext.timed(found), sources, asked["unit"], asked["skip_zero"], asked["summarize"])
     linetable.print_text(sys.stdout, text)

@@ -27,7 +27,7 @@ Prints what kernprof has recorded; several files are added up.
   -m, --summarize      a line for each function at the end
   -r, --rich           taken, and changes nothing
 
-`spartito report --lines` and `kernprof -lvr` print it coloured by heat."""
+`spartito report lines` and `kernprof -lvr` print it coloured by heat."""
 
 
 LETTERS = {"--unit": "u", "--skip-zero": "z", "--sort": "t", "--summarize": "m", "--rich": "r", "--help": "h"}

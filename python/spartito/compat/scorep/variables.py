@@ -178,7 +178,7 @@ class Variables:
             "scorep": "1",
             "instrument": "1" if instrument else "0",
             "trace": "1" if self.on("SCOREP_ENABLE_TRACING") else "0",
-            "memory": str(size(wanted["SCOREP_TOTAL_MEMORY"])),
+            "trace_memory": str(size(wanted["SCOREP_TOTAL_MEMORY"])),
             "profile_depth": wanted["SCOREP_PROFILING_MAX_CALLPATH_DEPTH"],
             "clock": self.clock,
             "metrics": self.metrics,

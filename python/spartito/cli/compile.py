@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""spartito compile: starts a compiler so that the functions it compiles are measured.
+
+The compiler replaces this process: output, signals and exit status are its own."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+
+from spartito.base.messages import Refused, complain, reason
+from spartito.options.kinds import Usage, parse
+from spartito.options.recording import COMPILE
+
+# by language: variables that name the compiler, and the default
+COMPILERS = {"cc": ("SPARTITO_CC", "CC", "cc"), "c++": ("SPARTITO_CXX", "CXX", "c++"), "fc": ("SPARTITO_FC", "FC", "gfortran")}
+# Functions of these files are the language's and the libraries', inlined everywhere; of these names, Cython's helpers.
+OTHERS = ("/usr/include/", "/include/c++/", "/lib/gcc/", "/include/python3", "/numpy/core/include/", "/numpy/_core/include/",
+          "/pybind11/", "/nanobind/", "/Eigen/")  # fmt: skip
+HELPERS = ("__Pyx_",)
+# what makes the compiler stop before it compiles, and what before it links
+NO_CODE = {"-E", "-M", "-MM", "-fsyntax-only"}
+NO_LINK = {*NO_CODE, "-c", "-S", "-r", "--emit-llvm"}
+# options whose value is the next word, which is no file to compile
+WITH_VALUE = {"-o", "-x", "-I", "-L", "-D", "-U", "-l", "-include", "-imacros", "-isystem", "-iquote", "-idirafter", "-MF", "-MT",
+              "-MQ", "-Xlinker", "-Xpreprocessor", "-Xassembler", "-Xclang", "-T", "-u", "-z", "-e", "-J", "-arch", "-target",
+              "--param", "-aux-info", "-mllvm", "-G", "-A", "-B", "--sysroot", "-isysroot", "-iprefix", "-soname"}  # fmt: skip
+
+
+def _is_ours(words: list[str]) -> bool:
+    """Whether a compiler's name is this wrapper: CC="spartito compile cc" is how a build is told to use it."""
+    names = [os.path.basename(w) for w in words]
+    return any(n == "spartito" or n.startswith("spartito-") for n in names)
+
+
+def _compiler(language: str, chosen: object) -> list[str]:
+    *variables, default = COMPILERS[language]
+    for text, where in [(chosen, "--compiler"), *((os.environ.get(name), name) for name in variables)]:
+        if not text:
+            continue
+        try:
+            words = shlex.split(str(text))
+        except ValueError as e:
+            raise Refused(f"{where}: {text}: {e}", 2) from None
+        if words and not _is_ours(words):
+            return words
+        if where == "--compiler" or where.startswith("SPARTITO_"):
+            raise Refused(f"{where}: {text}: name a compiler that is not spartito's", 2)
+    return [default]
+
+
+def _has_input(words: list[str]) -> bool:
+    """Whether there is something to compile or link, and not only a question such as --version or -print-search-dirs."""
+    expected = False
+    for word in words:
+        if expected:
+            expected = False
+        elif word in WITH_VALUE:
+            expected = True
+        elif word == "-" or word.startswith("@") or not word.startswith("-"):
+            return True
+    return False
+
+
+def _is_clang(compiler: list[str]) -> bool:
+    name = os.path.basename(compiler[0])
+    if "clang" in name:
+        return True
+    if "gcc" in name or "g++" in name or "gfortran" in name:
+        return False
+    try:
+        asked = subprocess.run([*compiler, "--version"], capture_output=True, check=False, errors="replace", text=True)
+    except OSError:
+        return False  # the real call says why
+    return "clang" in asked.stdout or "LLVM" in asked.stdout
+
+
+def _native(name: str) -> str:
+    import spartito
+
+    for place in spartito.__path__:
+        path = os.path.join(place, "native", name)
+        if os.path.isfile(path):
+            return path
+    raise Refused(f"{name} is missing: install Spartito again")
+
+
+def instrumented(compiler: list[str], words: list[str]) -> list[str]:
+    """The compiler's arguments with what is needed for its step: compile, link, both or neither."""
+    given = set(words)
+    if not _has_input(words):
+        return words
+    before: list[str] = []
+    after: list[str] = []
+    if not given & NO_CODE:
+        # in front, so that the caller's own options win
+        if _is_clang(compiler):
+            # it cannot leave functions out; what is inlined is not called
+            before = ["-g", "-finstrument-functions-after-inlining"]
+        else:
+            before = ["-g", "-finstrument-functions"]
+            before.append("-finstrument-functions-exclude-file-list=" + ",".join(OTHERS))
+            before.append("-finstrument-functions-exclude-function-list=" + ",".join(HELPERS))
+    if not given & NO_LINK:
+        if given & {"-static", "-static-pie"}:
+            complain("a static executable cannot be measured: linked without Spartito's object")
+            return [*before, *words]
+        # an -x of the caller names the language of all that follows
+        after = ["-x", "none", _native("spartito_native.o"), "-ldl"]
+        if not given & {"-shared", "-dynamiclib"}:
+            after.append("-Wl,--dynamic-list=" + _native("exported.list"))
+    return [*before, *words, *after]
+
+
+def main(values: dict[str, object], operands: list[str]) -> int:
+    if not operands or operands[0] not in COMPILERS:
+        raise Usage(f"name the language first: spartito compile {'|'.join(COMPILERS)} arguments of the compiler…")
+    language, *operands = operands
+    # options may follow the language, too: CC="spartito compile cc" is all that a build lets one set
+    more, operands = parse(COMPILE, operands)
+    values = {**values, **more}
+    compiler = _compiler(language, values.get("compiler"))
+    words = operands
+    if not values.get("nocompiler") and os.environ.get("SPARTITO_WRAPPER", "on") != "off":
+        words = instrumented(compiler, operands)
+    if values.get("verbose") or values.get("dry_run"):
+        sys.stderr.write(shlex.join([*compiler, *words]) + "\n")
+        sys.stderr.flush()
+    if values.get("dry_run"):
+        return 0
+    try:
+        os.execvp(compiler[0], [*compiler, *words])
+    except FileNotFoundError:
+        raise Refused(f"{compiler[0]}: command not found", 127) from None
+    except OSError as e:
+        raise Refused(f"{compiler[0]}: cannot be started: {reason(e)}", 126) from None
+    return 0
+
+
+def _as_program(language: str) -> int:
+    from spartito.cli.main import main as command_line
+
+    return command_line(["compile", language, *sys.argv[1:]])
+
+
+def cc() -> int:
+    return _as_program("cc")
+
+
+def cxx() -> int:
+    return _as_program("c++")
+
+
+def fc() -> int:
+    return _as_program("fc")

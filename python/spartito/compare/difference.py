@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What changed between experiments, in words and as a table: the looks of `spartito diff`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from spartito.base.text import Column, Output, count, moment, name, plural, seconds
+from spartito.compare import conditions
+from spartito.compare.pathnames import namer
+from spartito.experiment.description import command, launcher, what_ran
+from spartito.experiment.reading import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from spartito.compare.conditions import Side
+
+CERTAIN = 0.05  # a corrected p-value below it is a change
+# with one run on a side, where no test tells: what is less of a function's own time is the same, of all of A's own time small
+SAME = 0.01
+SMALL = 0.001
+SENTENCES = 4
+MOST_FILES = 6
+STYLES = {"slower": "red", "new": "red", "faster": "green", "gone": "green"}
+
+
+class Group:
+    """Repeated runs of one state of the program."""
+
+    def __init__(self, letter: str, directories: Sequence[str], infos: Sequence[dict[str, Any]]) -> None:
+        self.letter = letter
+        self.directories = [os.path.normpath(d) for d in directories]
+        self.infos = infos
+
+    def __str__(self) -> str:
+        runs = "" if len(self.directories) == 1 else f"{len(self.directories)} runs: "
+        begun = sorted(info["begin"] for info in self.infos)
+        times = " to ".join(dict.fromkeys((moment(begun[0]), moment(begun[-1]))))
+        ran = dict.fromkeys(what_ran(d, command(launcher(d)[0], info)) for d, info in self.side[1])
+        return f"{self.letter}  {runs}{name(', '.join(map(shown, self.directories)))} ({name(', '.join(ran))}; {times})"
+
+    @property
+    def side(self) -> Side:
+        return self.letter, list(zip(self.directories, self.infos))
+
+
+def been(side: dict[str, Any]) -> bool:
+    return bool(side["visits"] or side["incl"] > 0)
+
+
+def word(row: dict[str, Any], group: int, whole: float) -> str:
+    """What happened to it: slower, faster, same, new, gone, noise, small (not judged), or nothing: it is in neither. whole: own
+    time of all that is in the first group, seconds."""
+    before, after, change = row["sides"][0], row["sides"][group], row["changes"][group - 1]
+    if not been(before) or not been(after):
+        return "new" if been(after) else "gone" if been(before) else ""
+    if change["p_corrected"] is not None and change["p_corrected"] >= CERTAIN:
+        return "noise"
+    if change["p"] is not None and not change["judged"]:
+        return "small"
+    if change["p"] is None and abs(change["excl"]) < SAME * max(before["excl"], after["excl"]):
+        return "same"
+    if change["p"] is None and 0 < abs(change["excl"]) < SMALL * whole:
+        return "small"
+    return "slower" if change["excl"] > 0 else "faster" if change["excl"] < 0 else "same"
+
+
+def whole(found: dict[str, Any]) -> float:
+    """Own time of all that is in the first group, seconds."""
+    return float(found["all"]["sides"][0]["excl"])
+
+
+def relative(row: dict[str, Any], group: int, key: str = "excl") -> float | None:
+    """In percent of the first group; None: that had nothing."""
+    before = row["sides"][0][key]
+    return 100 * row["changes"][group - 1][key] / before if before > 0 else None
+
+
+def signed(value: float) -> str:
+    return ("+" if value > 0 else "") + seconds(value)
+
+
+def percent(value: float | None) -> str:
+    """As a factor where the percentage would have four digits."""
+    if value is None:
+        return ""
+    return factor(value / 100) or f"{value:+.1f}"
+
+
+def more(change: float) -> str:
+    """Of a change in percent: 12.3 % more, 40.0 % less, ×12 as much."""
+    times = factor(change / 100)
+    return f"{times} as much" if times else f"{abs(change):.1f} % {'more' if change > 0 else 'less'}"
+
+
+def margin(row: dict[str, Any], group: int) -> float | None:
+    """Within so many percent of the first group from the change that was measured is the true one, with 95 %; None: not known."""
+    before, found = row["sides"][0]["excl"], row["changes"][group - 1]["margin"]
+    return 100 * found / before if before > 0 and found is not None else None
+
+
+def factor(growth: float) -> str:
+    """×12 for a growth of 11; empty below ten."""
+    return f"×{1 + growth:.3g}" if growth >= 10 else ""
+
+
+def calls(row: dict[str, Any], group: int) -> str:
+    before, after = (count(round(row["sides"][g]["visits"])) for g in (0, group))
+    return before if before == after else f"{before} → {after}"
+
+
+def _often(row: dict[str, Any], group: int) -> str:
+    before, after = (round(row["sides"][g]["visits"]) for g in (0, group))
+    if before == after:
+        times = plural(after, "time")
+        return f"called {times} as before" if _steady(row, group) else f"called about {times} on both sides"
+    return f"called {plural(after, 'time')} instead of {count(before)}"
+
+
+def _steady(row: dict[str, Any], group: int) -> bool:
+    """All runs of each of the two sides called it equally often."""
+    return not any(round(row["sides"][g]["visits_std"], 6) for g in (0, group))
+
+
+def sentence(row: dict[str, Any], group: int, called: Callable[[dict[str, Any]], str], what: str) -> str:
+    """what: of word()."""
+    before, after = row["sides"][0], row["sides"][group]
+    if what == "new":
+        return f"{called(row)} is new: {seconds(after['excl'])} of its own in {plural(round(after['visits']), 'call')}"
+    if what == "gone":
+        return f"{called(row)} is gone: {seconds(before['excl'])} of its own in {plural(round(before['visits']), 'call')}"
+    change = relative(row, group)
+    much = "" if change is None else f" ({percent(change)}{'' if change >= 1000 else ' %'})"
+    return f"{called(row)} got {what}: {seconds(before['excl'])} → {seconds(after['excl'])} of its own{much}, {_often(row, group)}"
+
+
+def _whole(found: dict[str, Any], groups: Sequence[Group], group: int) -> str:
+    before, after = found["all"]["sides"][0], found["all"]["sides"][group]
+    change = relative(found["all"], group)
+    p = found["all"]["changes"][group - 1]["p"]
+    around = margin(found["all"], group)
+    sure = "" if around is None else f" (±{around:.{0 if around >= 10 else 1}f} %)"
+    sure += "" if p is None else f", which is {'more than' if p < CERTAIN else 'within'} the noise (p = {p:.2g})"
+    text = f"{groups[group].letter} took {seconds(after['excl'])} in all, {groups[0].letter} {seconds(before['excl'])}"
+    if change is None or abs(change) < 0.05:
+        return f"{text}: the same{sure}"
+    return f"{text}: {more(change)}{sure}"
+
+
+def summary(found: dict[str, Any], groups: Sequence[Group], share: float, by_path: bool) -> list[str]:
+    """What got slower and faster, in words."""
+    said = [_whole(found, groups, g) for g in range(1, len(groups))]
+    if not conditions.chosen_alike([g.side for g in groups]):
+        said.append("what got slower or faster, is new or gone may come from the other options instead of the program")
+    last = len(groups) - 1
+    judged = [(r, word(r, last, whole(found))) for r in found["rows"] if r["changes"][-1]["judged"]]
+    changed = [(r, what) for r, what in judged if what in STYLES]
+    changed.sort(key=lambda pair: -abs(pair[0]["changes"][-1]["excl"]))
+    del changed[SENTENCES:]
+    if not changed:
+        noise = " by more than the noise" if found["all"]["changes"][-1]["p"] is not None else " much"
+        said.append(f"no {'call path' if by_path else 'function'} that takes {share:g} % of the time or more changed{noise}")
+    often = [r for r, what in judged if what == "noise" and _surely_more_often(r, last)]
+    often.sort(key=lambda r: -max(side["excl"] for side in r["sides"]))
+    called = namer([*(r for r, _ in changed), *often[:SENTENCES]])
+    said += [sentence(row, last, called, what) for row, what in changed]
+    within = "in every run, though its time is within the noise"
+    return said + [f"{called(row)} was {_often(row, last)} {within}" for row in often[:SENTENCES]]
+
+
+def _surely_more_often(row: dict[str, Any], group: int) -> bool:
+    """Or less often: runs of one side called it exactly as often."""
+    return bool(row["sides"][0]["visits"] != row["sides"][group]["visits"]) and _steady(row, group)
+
+
+def moved(found: dict[str, Any]) -> list[str]:
+    """Modules and files that have another name. Files that only lie elsewhere are told by the directory."""
+    said = [
+        f"module {name(m['before'])} is now called {name(m['after'])} ({plural(m['functions'], 'function')})"
+        for m in found["modules"]
+    ]
+    places: dict[tuple[str, str], list[int]] = {}
+    for f in found["files"]:
+        before, after = f["before"].split("/"), f["after"].split("/")
+        while len(before) > 1 and len(after) > 1 and before[-1] == after[-1]:
+            before.pop()
+            after.pop()
+        place = places.setdefault(("/".join(before), "/".join(after)), [0, 0])
+        place[0] += 1
+        place[1] += f["functions"]
+    for (a, b), (files, functions) in list(places.items())[:MOST_FILES]:
+        held = plural(functions, "function") if files == 1 else f"{plural(files, 'file')}, {plural(functions, 'function')}"
+        said.append(f"{name(a or '/')} is now {name(b or '/')} ({held})")
+    if len(places) > MOST_FILES:
+        said.append(f"files in {plural(len(places) - MOST_FILES, 'more place')} have moved")
+    return said
+
+
+def unlike(groups: Sequence[Group]) -> list[str]:
+    """In what else than their program the groups differ: what one must know before the numbers."""
+    return conditions.unlike([g.side for g in groups])
+
+
+def notes(groups: Sequence[Group], share: float, compensated: bool) -> list[str]:
+    """What one must know to read the numbers."""
+    said = conditions.costs([g.side for g in groups], compensated)
+    if all(len(g.directories) > 1 for g in groups):
+        said.append(
+            f"noise: by Welch's t-test of own times over the runs, with Holm's correction over what takes {share:g} % of the "
+            f"time or more, p < {CERTAIN:g} is a change; what takes less is called small; ± of the change of all: 95 % confidence"
+        )
+    else:
+        said.append("a group has one run only, so what is noise is not known: spartito diff A1 A2 A3 --with B1 B2 B3")
+    return said
+
+
+def _spread(group: Group) -> bool:
+    return len(group.directories) > 1
+
+
+def _columns(groups: Sequence[Group], by_path: bool) -> list[Column]:
+    columns = [Column(f"own {groups[0].letter}")]
+    if _spread(groups[0]):
+        columns.append(Column("±", rank=3))
+    for g in groups[1:]:
+        columns.append(Column(f"own {g.letter}"))
+        if _spread(g):
+            columns.append(Column("±", rank=3))
+        if _spread(g) and _spread(groups[0]):
+            columns.append(Column("p", rank=4))
+        columns += [Column("change"), Column("%")]
+    columns += [Column("total change", rank=2), Column("calls", rank=5), Column("what", left=True)]
+    columns.append(Column("call path" if by_path else "function", left=True, style="cyan"))
+    return columns if by_path else [*columns, Column("defined at", left=True, style="dim", rank=1)]
+
+
+def _cells(row: dict[str, Any], called: str, what: str, groups: Sequence[Group], by_path: bool) -> tuple[str, ...]:
+    last = len(groups) - 1
+    cells = [seconds(row["sides"][0]["excl"])]
+    if _spread(groups[0]):
+        cells.append(seconds(row["sides"][0]["excl_std"]))
+    for g in range(1, len(groups)):
+        side, change = row["sides"][g], row["changes"][g - 1]
+        cells.append(seconds(side["excl"]))
+        if _spread(groups[g]):
+            cells.append(seconds(side["excl_std"]))
+        if _spread(groups[g]) and _spread(groups[0]):
+            p = change["p_corrected"]
+            cells.append("" if p is None else f"{p:.2g}")
+        cells += [signed(change["excl"]), percent(relative(row, g))]
+    cells += [signed(row["changes"][-1]["incl"]), calls(row, last), what, called]
+    if not by_path:
+        cells.append(name(f"{row['file']}:{row['line']}" if row["line"] else row["file"]))
+    return tuple(cells)
+
+
+def write(
+    out: Output,
+    found: dict[str, Any],
+    groups: Sequence[Group],
+    limit: int,
+    share: float,
+    by_path: bool,
+    compensated: bool,
+    timed: bool = True,
+) -> None:
+    """timed: all hold times, and not memory alone."""
+    for group in groups:
+        out.line(str(group), "bold")
+    for line in unlike(groups):
+        out.line(line, "yellow")
+    if not timed:
+        out.line("no calls and no samples were recorded on both sides: times are not compared")
+        return
+    for line in summary(found, groups, share, by_path):
+        out.line(line)
+    out.line()
+    rows = found["rows"][:limit] if limit else found["rows"]
+    called = namer(rows)
+    words = [word(row, len(groups) - 1, whole(found)) for row in rows]
+    cells = [_cells(row, called(row), what, groups, by_path) for row, what in zip(rows, words)]
+    out.table(_columns(groups, by_path), cells, [STYLES.get(what, "") for what in words])
+    if found["count"] > len(rows):
+        out.line(f"… {plural(found['count'] - len(rows), 'more row')}; --limit 0 shows all")
+    out.line()
+    for line in (*moved(found), *notes(groups, share, compensated)):
+        out.line(line)

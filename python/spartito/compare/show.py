@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Shows what changed between experiments, as text or JSON: for the command line and for notebooks."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+from spartito.base.messages import Refused, complain
+from spartito.base.text import name, plural, seconds, standard_output
+from spartito.compare import memorydifference
+from spartito.compare.difference import (
+    CERTAIN,
+    Group,
+    been,
+    margin,
+    more,
+    moved,
+    notes,
+    relative,
+    summary,
+    unlike,
+    whole,
+    word,
+    write,
+)
+from spartito.compare.pathnames import namer
+from spartito.experiment import losses
+from spartito.experiment.reading import load
+from spartito.options.table import Usage
+from spartito.report import cost
+
+ROWS = 20
+SHARE = 1.0  # percent of the time that an entry takes to be judged
+# exit status of --fail-above: neither 1, unreadable input, nor 2, a wrong command line, nor losses.INCOMPLETE
+EXCEEDED = 3
+MOST_LINES = 10
+
+
+def _fraction(values: dict[str, object]) -> float | None:
+    """Of --fail-above, in percent."""
+    text = values.get("fail_above")
+    if text is None:
+        return None
+    try:
+        number = float(str(text).removesuffix("%").strip())
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise Usage(f"--fail-above: {text!r} is not a percentage such as 5%")
+    return number
+
+
+def _twice(groups: list[Group]) -> list[str]:
+    """Experiments that a side has several times: one run differs from itself by nothing, which would pass for little noise; and
+    those that both sides have."""
+    said = []
+    seen: dict[str, Group] = {}
+    for group in groups:
+        places = [os.path.realpath(d) for d in group.directories]
+        again = dict.fromkeys(d for i, d in enumerate(group.directories) if places[i] in places[:i])
+        said += [f"{name(d)} is more than once in {group.letter}: the noise looks smaller than it is" for d in again]
+        for place, d in dict(zip(places, group.directories)).items():
+            other = seen.setdefault(place, group)
+            if other is not group:
+                said.append(f"{name(d)} is in {other.letter} and in {group.letter}: the change looks smaller than it is")
+    return said
+
+
+def _incomplete(groups: list[Group]) -> dict[str, str]:
+    """Experiments whose times are not those of whole runs, so that nothing follows from their difference, and why."""
+    found = {d: losses.not_whole(info, d) for group in groups for d, info in group.side[1]}
+    return {name(d): why for d, why in found.items() if why}
+
+
+def _exceeding(found: dict[str, Any], groups: list[Group], limit: float) -> list[str]:
+    """What took so many percent more time than in the first group, and not by chance."""
+    all_of = found["all"]
+    those = []
+    for g in range(1, len(groups)):
+        for row in (all_of, *found["rows"]):
+            change = row["changes"][g - 1]
+            p = change["p"] if row is all_of else change["p_corrected"]
+            much = relative(row, g)
+            both = all(been(row["sides"][k]) for k in (0, g))
+            if both and change["judged"] and much is not None and much > limit and (p is None or p < CERTAIN):
+                those.append((g, row, much))
+    called = namer([row for _, row, _ in those if row is not all_of])
+    said = []
+    for g, row, change in those:
+        before, after = row["sides"][0]["excl"], row["sides"][g]["excl"]
+        what = "everything took" if row is all_of else f"{called(row)} itself took"
+        said.append(f"{what} {more(change)} in {groups[g].letter} ({seconds(before)} → {seconds(after)}), above {limit:g} %")
+    return said
+
+
+def _undecided(found: dict[str, Any], groups: list[Group], limit: float, exceeded: list[str]) -> list[str]:
+    """What noise leaves open: a limit that was not exceeded may have been, and one that was may have been by chance."""
+    if exceeded:
+        alone = any(len(group.directories) == 1 for group in groups)
+        return ["with one run on a side it is not known what of this is noise; --with takes repeated runs"] if alone else []
+    said = []
+    for g in range(1, len(groups)):
+        around, change = margin(found["all"], g), relative(found["all"], g)
+        if around is not None and change is not None and around > limit and change + around > limit:
+            said.append(
+                f"--fail-above: the runs differ so much from each other that {groups[g].letter} may also have taken "
+                f"{more(change + around)} in all; more runs or a quieter machine tell {limit:g} %"
+            )
+    return said
+
+
+def _json(
+    found: dict[str, Any],
+    groups: list[Group],
+    values: dict[str, object],
+    share: float,
+    exceeded: list[str] | None,
+    undecided: list[str],
+    incomplete: dict[str, str],
+    memory: dict[str, Any] | None,
+) -> None:
+    limit, compensated = _limit(values), bool(values.get("compensate"))
+    for row in found["rows"]:
+        row["what"] = [word(row, g, whole(found)) for g in range(1, len(groups))]
+        row["percent"] = [relative(row, g) for g in range(1, len(groups))]
+    said = {
+        "experiments": [g.directories for g in groups],
+        "unit": "s",
+        "by": str(values.get("by", "region")),
+        "test": "Welch's t-test, Holm's correction",
+        "certain": CERTAIN,
+        "share": share / 100,
+        "compensated": compensated,
+        "costs": [[cost.cost(info, compensated)[0] for info in g.infos] for g in groups],
+        "unlike": unlike(groups),
+        "notes": [*summary(found, groups, share, values.get("by") == "path"), *moved(found), *notes(groups, share, compensated)],
+        **({} if exceeded is None else {"exceeded": exceeded, "undecided": undecided, "incomplete": list(incomplete)}),
+        **found,
+        "rows": found["rows"][:limit] if limit else found["rows"],
+        **({} if memory is None else {"memory": {**memory, "rows": memory["rows"][:limit] if limit else memory["rows"]}}),
+    }
+    json.dump(said, sys.stdout, indent=1)
+    sys.stdout.write("\n")
+
+
+def _limit(values: dict[str, object]) -> int:
+    limit = values.get("limit", ROWS)
+    assert isinstance(limit, int)
+    return limit
+
+
+def show(values: dict[str, object], wanted: list[list[str]]) -> int:
+    """Prints the comparison. values: the options of `spartito diff`; wanted: the directories of each group; the others are
+    compared with the first. Returns the exit status: 0, EXCEEDED, or losses.INCOMPLETE."""
+    above = _fraction(values)
+    share = values.get("share", SHARE)
+    assert isinstance(share, (int, float))
+    if not 0 <= share <= 100:
+        raise Usage(f"--share: {share:g} is not a percentage of the time, 0 to 100")
+    loaded = [[load(directory, bool(values.get("compensate"))) for directory in group] for group in wanted]
+    groups = [
+        Group(chr(ord("A") + i) if i < 26 else f"#{i + 1}", wanted[i], [info for _, info in group])
+        for i, group in enumerate(loaded)
+    ]
+    from spartito._analyse import compare
+
+    by, match = str(values.get("by", "region")), str(values.get("match") or "")
+    found = compare(
+        [model for group in loaded for model, _ in group],
+        [len(group) for group in loaded],
+        by=by,
+        sort=str(values.get("sort", "change")),
+        match=match,
+        share=share / 100,
+    )
+    if match and not found["rows"]:
+        raise Refused(f"--match: no recorded function matches {match!r}")
+    memory = memorydifference.gather([[model for model, _ in group] for group in loaded], groups, match)
+    untimed = memorydifference.without_times(groups)
+    if above is not None and untimed:
+        raise Refused(f"--fail-above: {untimed[0]} holds memory and no times: record calls or samples as well")
+    exceeded = None if above is None else _exceeding(found, groups, above)
+    undecided = [] if above is None else _undecided(found, groups, above, exceeded or [])
+    incomplete = {} if above is None else _incomplete(groups)
+    if values.get("json"):
+        _json(found, groups, values, share, exceeded, undecided, incomplete, memory)
+    else:
+        write(standard_output(), found, groups, _limit(values), share, by == "path", bool(values.get("compensate")), not untimed)
+        if memory is not None:
+            memorydifference.write(standard_output(), memory, groups, _limit(values))
+    sys.stdout.flush()
+    for directory, info in dict(run for group in groups for run in group.side[1]).items():
+        losses.say_all(info, directory, True)
+    for line in _twice(groups):
+        complain(line, "diff")
+    for line in (exceeded or [])[:MOST_LINES]:
+        complain(line, "diff")
+    if exceeded and len(exceeded) > MOST_LINES:
+        complain(f"{plural(len(exceeded) - MOST_LINES, 'more function')} above the limit; --json lists all", "diff")
+    for line in undecided:
+        complain(line, "diff")
+    for directory, why in incomplete.items():
+        complain(f"--fail-above: {directory} {why}, so nothing follows from its times", "diff")
+    return losses.INCOMPLETE if incomplete else EXCEEDED if exceeded else 0

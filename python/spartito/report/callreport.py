@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the reports of functions (flat.py) and call paths (tree.py) share: a table for each part of the experiment, a footer."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from spartito.base.messages import Refused
+from spartito.base.text import plural, seconds
+from spartito.experiment import contents, sampled
+from spartito.report import mpitable
+from spartito.report.cost import cost_told, told
+from spartito.report.parts import Part, check, gathered, parts
+from spartito.report.protocol import Query, Report
+from spartito.report.summary import of_mpi
+
+if TYPE_CHECKING:
+    from spartito.base.text import Output
+
+
+class CallReport(Report):
+    def check(self, options: dict[str, object]) -> None:
+        check(options)
+
+    @abstractmethod
+    def rows(self, query: Query, part: Part) -> list[dict[str, Any]]:
+        """The rows of one part, as Model.flat() or Model.tree() has them."""
+
+    @abstractmethod
+    def table(self, query: Query, part: Part, rows: list[dict[str, Any]], out: Output) -> None:
+        """Writes the rows of one part."""
+
+    def gather(self, query: Query) -> dict[str, Any]:
+        whole = parts(query)
+        rows = {i: contents.known(self.rows(query, part), query.info) for i, part in enumerate(whole)}
+        if query.match and not any(rows.values()):
+            raise Refused(f"--match: no recorded function matches {query.match!r}")
+        return {**gathered(query, rows, whole), "notes": mpitable.remarks(query.model, query.info)}
+
+    def write(self, query: Query, found: dict[str, Any], out: Output) -> None:
+        whole = parts(query)
+        rows = [part["rows"] for part in found["parts"]] if "parts" in found else [found["rows"]]
+        for i, part in enumerate(whole):
+            if i:
+                out.line()
+            if part.title:
+                out.line(f"{part.title}: {seconds(part.busy)}", "bold")
+            self.table(query, part, rows[i], out)
+        _footer(query, found["notes"], out)
+
+
+def _footer(query: Query, notes: list[str], out: Output) -> None:
+    info = query.info
+    called = any(loc["visits"] or loc["resumed"] for loc in info["locations"])
+    if not called and not contents.without_calls(info):
+        lines = "; `spartito report lines` shows the lines" if query.model.lines() else ""
+        memory = "; `spartito report memory` shows the memory" if contents.is_recorded(info) else ""
+        out.line("no calls were recorded" + lines + memory)
+    out.line()
+    for line in (*sampled.told(info), *of_mpi(info), *notes):
+        out.line(line)
+    cost = f"; {cost_told(info)}, which {told(query.given('compensate'))}" if called else ""
+    out.line(
+        f"{plural(len(info['processes']), 'process')}, {plural(len(info['locations']), 'thread')}, "
+        f"{seconds(info['end'] - info['begin'])} from first to last{cost}"
+    )

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The parts of an experiment that a report has a table for: everything, one process, each process, or each thread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from spartito.base.text import name
+from spartito.experiment import family
+from spartito.experiment.naming import title
+from spartito.options.kinds import Usage
+
+if TYPE_CHECKING:
+    from spartito.report.protocol import Query
+
+
+class Part:
+    """One part. busy: seconds that its threads spent in calls; location, process: index, -1: all."""
+
+    def __init__(self, title: str, busy: float, location: int = -1, process: int = -1) -> None:
+        self.title = title
+        self.busy = busy
+        self.location = location
+        self.process = process
+
+
+def check(options: dict[str, object]) -> None:
+    """Usage: two options choose different parts."""
+    chosen = [key for key in ("threads", "processes") if options.get(key)] + [key for key in ("process", "rank") if key in options]
+    if len(chosen) > 1:
+        raise Usage(f"--{chosen[0]} and --{chosen[1]} exclude each other")
+
+
+def _busy(info: dict[str, Any], process: int) -> float:
+    return float(sum(loc["busy"] for loc in info["locations"] if process in (-1, loc["process"])))
+
+
+def parts(query: Query) -> list[Part]:
+    """At least one, but for an experiment without threads or processes."""
+    info = query.info
+    if query.given("threads"):
+        return [
+            Part(f"thread {name(loc['name'])} ({loc['tid']}) of {title(info, loc['process'])}", loc["busy"], location=i)
+            for i, loc in enumerate(info["locations"])
+        ]
+    if query.given("processes"):
+        return [
+            Part(f"{title(info, i)}, {name(family.origin(info, i))}", _busy(info, i), process=i)
+            for i in range(len(info["processes"]))
+        ]
+    process = query.process
+    return [Part(title(info, process) if process >= 0 else "", _busy(info, process), process=process)]
+
+
+def gathered(query: Query, rows: dict[int, list[dict[str, Any]]], whole: list[Part]) -> dict[str, Any]:
+    """For JSON: the rows of everything, or those of each part. rows: by the index in `whole`."""
+    if len(whole) == 1 and not whole[0].title:
+        return {"busy": whole[0].busy, "rows": rows[0]}
+    return {
+        "parts": [
+            {"location": p.location, "process": p.process, "title": p.title, "busy": p.busy, "rows": rows[i]}
+            for i, p in enumerate(whole)
+        ]
+    }

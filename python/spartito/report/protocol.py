@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What every report is: an answer to a question about one experiment, as data for JSON and as text.
+
+A report is one class in one file, with a row in `table.py`. Its name and its options are in `options/reports.py`, from which
+the command line, its help and the completions are made."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from spartito.base.messages import Refused
+from spartito.experiment import naming
+from spartito.experiment.reading import shown
+
+if TYPE_CHECKING:
+    from spartito._analyse import Model
+    from spartito.base.text import Output
+
+ROWS = 20  # of a table where --limit is not given
+
+
+class Query:
+    """One experiment, and the options of the command line by name (Option.dest)."""
+
+    def __init__(self, model: Model, directory: str, options: dict[str, object]) -> None:
+        self.model = model
+        self.info: dict[str, Any] = model.info()
+        self.directory = directory
+        self.options = options
+
+    @property
+    def limit(self) -> int:
+        """Rows to show; 0: all."""
+        return self.number("limit", ROWS)
+
+    @property
+    def match(self) -> str:
+        """The pattern of --match, or ""."""
+        return str(self.options.get("match") or "")
+
+    @property
+    def process(self) -> int:
+        """The index of the process that --process or --rank names; -1: all. Usage: there is no such process."""
+        return naming.chosen(self.info, self.options)
+
+    def lacks(self, what: str) -> Refused:
+        """The error where the experiment does not hold what a report needs."""
+        return Refused(f"{shown(self.directory)}: {what}")
+
+    def number(self, key: str, default: int) -> int:
+        value = self.options.get(key, default)
+        assert isinstance(value, int)
+        return value
+
+    def given(self, key: str) -> bool:
+        """Whether a flag is set."""
+        return bool(self.options.get(key))
+
+
+class Report(ABC):
+    """One report. `name` is the word of the command line."""
+
+    name: str
+    framed = True  # JSON holds what is true of every report, too: the experiment, its losses
+
+    def check(self, options: dict[str, object]) -> None:
+        """Usage: these options exclude each other."""
+        return
+
+    @abstractmethod
+    def gather(self, query: Query) -> dict[str, Any]:
+        """The numbers, as JSON can hold them; "notes": sentences about what they lack. Refused: the experiment has no such
+        data."""
+
+    @abstractmethod
+    def write(self, query: Query, found: dict[str, Any], out: Output) -> None:
+        """Writes what gather() returned as tables."""

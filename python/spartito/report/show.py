@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Shows a report of an experiment, as text or JSON: for the command line and for notebooks."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from spartito.base.text import standard_output
+from spartito.experiment import losses, sampled
+from spartito.experiment.reading import load
+from spartito.options.kinds import Topic, Usage
+from spartito.options.reports import REPORTS
+from spartito.report import table
+from spartito.report.cost import measuring_cost
+from spartito.report.protocol import Query, Report
+
+
+def check(topic: Topic, options: dict[str, object]) -> Report:
+    """The report of that name. Usage: an option is not for it, or two exclude each other."""
+    for key in options:
+        if key not in topic.options:
+            others = " or ".join(other.name for other in REPORTS if key in other.options)
+            raise Usage(f"--{key.replace('_', '-')} is not for the report {topic.name}; it is for {others}")
+    report = table.find(topic.name)
+    report.check(options)
+    return report
+
+
+def _framed(report: Report, query: Query, found: dict[str, Any]) -> dict[str, Any]:
+    """With what is true of every report."""
+    return {
+        "experiment": query.info["dir"],
+        "report": report.name,
+        "unit": "s",
+        "compensated": query.given("compensate"),
+        **found,
+        "measuring_cost": measuring_cost(query.info),
+        "notes": [*found.get("notes", ()), *sampled.told(query.info), *losses.sentences(query.info)],
+        "info": query.info,
+    }
+
+
+def show(topic: Topic, directory: str, options: dict[str, object]) -> int:
+    """Prints a report. Returns the exit status: 0, or losses.INCOMPLETE. Usage: see check(). Refused, _analyse.Error: it cannot be
+    made."""
+    report = check(topic, options)
+    model, _ = load(directory, bool(options.get("compensate")))
+    query = Query(model, directory, options)
+    found = report.gather(query)
+    if query.given("json"):
+        json.dump(_framed(report, query, found) if report.framed else found, sys.stdout, indent=1)
+        sys.stdout.write("\n")
+    else:
+        report.write(query, found, standard_output())
+    sys.stdout.flush()
+    return losses.say_all(model.info(), directory)  # damage of the trace is found when it is read

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`spartito report waits`: waits of threads (`run --waits`), of tasks, and of MPI ranks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from spartito.report import awaittable, locktable, mpiwaits
+from spartito.report.mpitable import clock_sentences, from_trace, missing_sentences
+from spartito.report.protocol import Query, Report
+
+if TYPE_CHECKING:
+    from spartito.base.text import Output
+
+
+class Waits(Report):
+    name = "waits"
+
+    def gather(self, query: Query) -> dict[str, Any]:
+        threads = locktable.recorded(query.info)
+        found: dict[str, Any] = {"notes": []}
+        if threads:
+            found.update(query.model.locks())
+            found["awaits"] = awaittable.rows(found)
+        elif not query.info["worlds"]:
+            raise query.lacks("it contains neither waits of threads, which `spartito run --waits` records, nor MPI")
+        if not threads or (query.info["traced"] and query.info["worlds"]):
+            of_mpi = from_trace(query, query.model.waits)
+            found.update(of_mpi)
+            found["notes"] = [*missing_sentences(of_mpi["found"]), *clock_sentences(of_mpi["found"])]
+        return found
+
+    def write(self, query: Query, found: dict[str, Any], out: Output) -> None:
+        if "waits" in found:
+            locktable.write(out, found, query.info, query.limit)
+            awaittable.write(out, found["awaits"], query.limit)
+        if "ranks" in found:
+            if "waits" in found:
+                out.line()
+            mpiwaits.write(out, found, query.info, query.limit)
+        for note in found["notes"]:
+            out.line(note)

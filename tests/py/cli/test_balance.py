@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""report balance on processes and threads that were really measured."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from commandline import run
+from spartito.report.balance import Units
+from spartito.report.mpitable import Ranks
+
+# parent and three children: child i works i times as long as the first, and the last one alone writes
+PROGRAM = """
+import os, time
+def work(n): time.sleep(0.05 * n)
+def write(): time.sleep(0.1)
+def child(n):
+    work(n)
+    if n == 3: write()
+children = []
+for n in (1, 2, 3):
+    pid = os.fork()
+    if pid == 0:
+        child(n)
+        raise SystemExit
+    children.append(pid)
+for pid in children: os.waitpid(pid, 0)
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    path = tmp_path_factory.mktemp("made")
+    (path / "program.py").write_text(PROGRAM)
+    (path / "alone.py").write_text("pass\n")
+    for name in ("program", "alone"):
+        command = [sys.executable, "-m", "spartito", "run", "-q", "-o", name, "--", sys.executable, name + ".py"]
+        subprocess.run(command, cwd=path, check=True)
+    return path
+
+
+def test_balance_over_processes(spartito, made):
+    done = run(spartito, "report", "balance", "--json", "--limit", "0", made / "program")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    assert (found["report"], found["over"], len(found["units"])) == ("balance", "processes", 4)
+    rows = {row["name"]: row for row in found["rows"]}
+    work = rows["__main__:work"]
+    assert work["units"] == 3
+    parts = json.loads(run(spartito, "report", "--processes", "--json", "--limit", "0", made / "program").stdout)["parts"]
+    times = [sum(row["incl"] for row in part["rows"] if row["name"] == "__main__:work") for part in parts]
+    assert all(time >= 0.05 * n for n, time in enumerate(sorted(times)))
+    assert work["incl"]["max"] == pytest.approx(max(times)) and work["incl"]["min"] == 0.0
+    assert work["incl"]["mean"] == pytest.approx(sum(times) / 4)
+    assert work["incl"]["imbalance"] == pytest.approx(work["incl"]["max"] - work["incl"]["mean"])
+    assert work["incl"]["percent"] == pytest.approx(100 * (work["incl"]["max"] / work["incl"]["mean"] - 1))
+    assert found["rows"] == sorted(found["rows"], key=lambda row: -row["excl"]["imbalance"])
+    assert work["incl"]["max_unit"] == times.index(max(times))  # of children that stood still for a while it may be any
+    assert rows["__main__:write"]["units"] == 1
+    (writes,) = [i for i, part in enumerate(parts) if any(row["name"] == "__main__:write" for row in part["rows"])]
+    assert rows["__main__:write"]["incl"]["max_unit"] == writes != 0
+    idle = {row["name"]: row["idle"] for row in found["idle"]}
+    assert idle["__main__:child"] == [work["incl"]["min_unit"]]
+
+
+def test_balance_as_tables(spartito, made):
+    done = run(spartito, "report", "balance", made / "program")
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert lines[0].split()[:3] == ["imbalance", "%", "mean"]
+    assert any(line.endswith("__main__:work") for line in lines)
+    assert "1 of 4 processes (0) did no work in __main__:child, which took up to " in done.stdout
+    done = run(spartito, "report", "balance", "--by", "path", "--match", "*:write", made / "program")
+    assert any(line.endswith("> __main__:child > __main__:write") for line in done.stdout.splitlines())
+
+
+def test_ranks_have_the_numbers_that_rank_takes():
+    places = [(0, 1), (1, 0), (None, None), (0, 1), (0, 0)]
+    info = {"processes": [{"world": world, "rank": rank} for world, rank in places], "worlds": [2, 1]}
+    assert Units(info, "ranks", [0, 1, 3, 4]).cells == ["1", "2", "process 3", "0"]
+    assert Ranks(info).names == ["1", "2", "process 2", "process 3", "0"]
+
+
+@pytest.mark.parametrize(
+    ("options", "experiment", "said"),
+    [
+        ([], "alone", "balance compares ranks, processes or threads, and this experiment has only one thread"),
+        (["--sort", "incl"], "program", "--sort is not for the report balance; it is for flat or tree"),
+        (["--process", "0"], "program", "--process is not for the report balance"),
+        (["--match", "nothing"], "program", "--match: no recorded function matches 'nothing'"),
+        (["--depth", "3"], "program", "--depth is not for the report balance"),
+    ],
+)
+def test_what_does_not_go(spartito, made, options, experiment, said):
+    done = run(spartito, "report", "balance", *options, made / experiment)
+    assert done.returncode != 0 and said in done.stderr and len(done.stderr.splitlines()) == 1

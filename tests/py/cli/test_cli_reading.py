@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""report, info, convert and the summary, on experiments that were really measured."""
+
+import json
+import os
+import pstats
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from commandline import run
+from terminal import on_terminal
+
+PROGRAM = """
+import threading
+def leaf(): pass
+def branch(n):
+    for _ in range(n): leaf()
+def work(): branch(5)
+threads = [threading.Thread(target=work, name="worker") for _ in range(2)]
+for t in threads: t.start()
+for t in threads: t.join()
+branch(10)
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    path = tmp_path_factory.mktemp("made")
+    (path / "program.py").write_text(PROGRAM)
+    for name, options in (("profile", []), ("trace", ["--trace"])):
+        command = [
+            sys.executable,
+            "-m",
+            "spartito",
+            "run",
+            "-q",
+            *options,
+            "-o",
+            name,
+            "--",
+            sys.executable,
+            "program.py",
+        ]
+        subprocess.run(command, cwd=path, check=True)
+    return path
+
+
+def test_flat_report_in_a_pipe(spartito, made):
+    done = run(spartito, "report", "--limit", "0", made / "profile")
+    assert (done.returncode, done.stderr) == (0, "")
+    (line,) = [text for text in done.stdout.splitlines() if "__main__:leaf" in text]
+    assert "  20  " in line and line.endswith("program.py:3")
+    assert "\x1b" not in done.stdout
+    assert "measuring took about" in done.stdout
+
+
+def test_report_limits_and_orders(spartito, made):
+    done = run(spartito, "report", "--json", "--limit", "3", "--sort", "visits", made / "profile")
+    found = json.loads(done.stdout)
+    visits = [row["visits"] for row in found["rows"]]
+    assert len(visits) == 3 and visits == sorted(visits, reverse=True)
+    assert (found["report"], found["unit"], found["compensated"]) == ("flat", "s", False)
+
+
+def test_tree(spartito, made):
+    done = run(spartito, "report", "tree", "--threshold", "0", made / "profile")
+    lines = done.stdout.splitlines()
+    place = {}
+    for text in lines:
+        for name in ("<module>", "branch", "leaf", "work"):
+            if text.endswith("__main__:" + name):
+                place.setdefault(name, []).append(text.index("__main__"))
+    # the main thread's branch is below the module, that of the threads below work
+    assert min(place["branch"]) - min(place["<module>"]) == 2
+    assert min(place["leaf"]) - min(place["branch"]) == 2
+    assert place["work"][0] + 2 in place["branch"]
+    assert "<root>" not in done.stdout
+    hidden = run(spartito, "report", "tree", "--threshold", "50", made / "profile").stdout
+    assert "below the threshold" in hidden and len(hidden.splitlines()) < len(lines)
+    words = ("report", "tree", "--threshold", "0")
+    hidden = run(spartito, *words, "--depth", "1", made / "profile").stdout
+    assert "deeper path" in hidden and "threshold" not in hidden
+    hidden = run(spartito, *words, "--limit", "2", made / "profile").stdout
+    assert "not shown" in hidden and "threshold" not in hidden
+
+
+def test_callers(spartito, made):
+    done = run(spartito, "report", "callers", "--match", "__main__:branch", made / "profile")
+    assert done.returncode == 0
+    assert "called by  __main__:work" in done.stdout and "calls      __main__:leaf" in done.stdout
+    done = run(spartito, "report", "callers", "--match", "no_such", made / "profile")
+    assert done.returncode == 1 and "no recorded function matches 'no_such'" in done.stderr
+    done = run(spartito, "report", "--match", "no_such", made / "profile")
+    assert (done.returncode, done.stdout) == (1, "") and "no recorded function matches 'no_such'" in done.stderr
+    done = run(spartito, "report", "tree", "--match", "leaf", made / "profile")
+    assert done.returncode == 2
+    assert "--match is not for the report tree; it is for flat or callers or lines or balance" in done.stderr
+
+
+def test_threads_and_processes(spartito, made):
+    done = run(spartito, "report", "--threads", "--match", "leaf", made / "profile")
+    assert done.stdout.count("thread worker (") == 2 and done.stdout.count("thread MainThread (") == 1
+    found = json.loads(run(spartito, "report", "--json", "--processes", "--limit", "0", made / "profile").stdout)
+    assert [{r["name"]: r["visits"] for r in part["rows"]}["__main__:leaf"] for part in found["parts"]] == [20]
+
+
+def test_compensate(spartito, made):
+    plain = json.loads(run(spartito, "report", "--json", "--limit", "0", made / "profile").stdout)
+    less = json.loads(run(spartito, "report", "--json", "--limit", "0", "--compensate", made / "profile").stdout)
+    assert less["compensated"] and less["busy"] <= plain["busy"]
+
+
+def test_a_run_without_calls(spartito, tmp_path):
+    """What measuring took of no calls is nothing to tell of."""
+    (tmp_path / "prog.py").write_text("def f(): pass\nf()\n")
+    assert run(spartito, "run", "-q", "--exclude", "*", "-o", tmp_path / "x", "--", tmp_path / "prog.py").returncode == 0
+    lines = run(spartito, "report", tmp_path / "x").stdout.splitlines()
+    assert "no calls were recorded" in lines
+    assert lines[-1].startswith("1 process, 1 thread, ") and lines[-1].endswith(" from first to last")
+
+
+@pytest.mark.parametrize("columns", ["60", "80", "200"])
+def test_report_in_a_terminal(spartito, made, columns):
+    pytest.importorskip("rich")
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": columns}
+    command = [*spartito, "report", "--match", "__main__", made / "profile"]
+    with on_terminal(command, env=environment) as (p, terminal):
+        out = terminal.rest()
+        assert p.wait() == 0
+    assert b"\x1b[" in out and b"__main__:leaf" in out
+    assert (b"defined at" in out) == (columns == "200")
+
+
+def test_report_into_a_closed_pipe(spartito, made):
+    line = f"{shlex.join(spartito)} report --limit 0 {shlex.quote(str(made / 'profile'))} | head -1"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True)
+    assert done.stderr == ""
+
+
+def test_info(spartito, made):
+    found = json.loads(run(spartito, "info", "--json", made / "trace").stdout)
+    assert found["traced"] and len(found["locations"]) == 3 and found["launcher"]["status"] == 0
+    text = run(spartito, "info", made / "trace").stdout
+    assert "exit status 0" in text and "profile and trace" in text and "worker" in text
+
+
+def test_a_program_that_measures_itself(spartito, tmp_path):
+    (tmp_path / "program.py").write_text("import spartito\nwith spartito.measure('x'):\n    print()\n")
+    assert run([sys.executable], "program.py", cwd=tmp_path).returncode == 0
+    assert "the program measured itself" in run(spartito, "info", tmp_path / "x").stdout
+    done = run([sys.executable], "program.py", cwd=tmp_path)
+    assert "x already exists and is not empty; name another directory" in done.stderr
+
+
+def test_convert(spartito, made, tmp_path):
+    path = tmp_path / "a.prof"
+    for _ in range(2):  # a file is replaced
+        done = run(spartito, "convert", made / "profile", "--to", "pstats", "-o", path)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert str(path) in done.stdout
+    stats = pstats.Stats(str(path)).stats
+    assert {name: calls[1] for (_, _, name), calls in stats.items()}["leaf"] == 20
+    copy = tmp_path / "copy"
+    shutil.copytree(made / "profile", copy)
+    assert run(spartito, "convert", f"{copy}/", "--to", "folded").returncode == 0
+    assert (tmp_path / "copy.folded").exists()
+
+
+def test_convert_refuses(spartito, made, tmp_path):
+    (tmp_path / "there").mkdir()
+    for words, said in (
+        ([made / "profile", "--to", "speedscope", "-o", tmp_path / "there"], "is a directory"),
+        ([made / "profile", "--to", "folded", "-o", tmp_path / "no" / "x"], "No such file"),
+        ([made / "profile", "--to", "folded", "--process", "7"], "--process 7"),
+        ([tmp_path / "missing", "--to", "folded"], "there is no such experiment"),
+        ([made / "program.py", "--to", "folded"], "is not the directory of an experiment"),
+        ([tmp_path / "there", "--to", "folded"], "there"),
+    ):
+        done = run(spartito, "convert", *words)
+        assert done.returncode in (1, 2) and done.stdout == ""
+        assert said in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["there"]
+
+
+def test_otf2_needs_the_trace(spartito, made, tmp_path):
+    done = run(spartito, "convert", made / "profile", "--to", "otf2", "-o", tmp_path / "x")
+    assert done.returncode == 1 and "measure with --trace" in done.stderr and done.stderr.count("\n") == 1
+    (tmp_path / "there").mkdir()
+    done = run(spartito, "convert", made / "trace", "--to", "otf2", "-o", tmp_path / "there")
+    assert done.returncode == 1 and "already exists" in done.stderr
+
+
+def test_newer_and_damaged_experiments(spartito, made, tmp_path):
+    for name, offset, value in (("newer", 12, b"\x63"), ("foreign", 0, b"XX")):
+        shutil.copytree(made / "profile", tmp_path / name)
+        (raw,) = (tmp_path / name / "raw").glob("*.raw")
+        data = bytearray(raw.read_bytes())
+        data[offset : offset + len(value)] = value
+        raw.write_bytes(data)
+        for words in (["report"], ["info"], ["convert", "--to", "folded"]):
+            done = run(spartito, *words, tmp_path / name)
+            assert done.returncode == 1 and raw.name in done.stderr and done.stderr.count("\n") == 1
+    shutil.copytree(made / "trace", tmp_path / "cut")
+    (raw,) = (tmp_path / "cut/raw").glob("*.raw")
+    raw.write_bytes(raw.read_bytes()[:-5000])
+    done = run(spartito, "report", tmp_path / "cut")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_killed_program_is_said_to_be_one(spartito, tmp_path):
+    code = "def leaf(): pass\nfor i in range(1000): leaf()\nimport os; os.kill(os.getpid(), 9)"
+    assert run(spartito, "run", "-q", "-o", "x", "--", sys.executable, "-c", code, cwd=tmp_path).returncode == -9
+    for words in (["report", "--limit", "0"], ["info"], ["convert", "--to", "folded"]):
+        done = run(spartito, *words, "x", cwd=tmp_path)
+        assert done.returncode == 0
+        assert "ended abruptly" in done.stderr and "SIGKILL" in done.stderr
+    found = json.loads(run(spartito, "report", "--json", "--match", "leaf", "x", cwd=tmp_path).stdout)
+    assert [row["visits"] for row in found["rows"]] == [1000]
+
+
+def test_losses_are_said(spartito, tmp_path):
+    (tmp_path / "program.py").write_text("def leaf(): pass\nfor i in range(300000): leaf()")
+    words = ["--trace", "--trace-memory", "256K", "--when-full", "stop", "-o", "x"]
+    done = run(spartito, "run", *words, "--", "program.py", cwd=tmp_path)
+    assert done.returncode == 0 and "lost" in done.stderr
+    for verb in (["report"], ["info"], ["convert", "--to", "folded"]):
+        done = run(spartito, *verb, "x", cwd=tmp_path)
+        assert done.returncode == (0 if verb == ["info"] else 4) and "lost" in done.stderr and "not recorded" in done.stderr
+
+
+def test_summary(spartito, tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    done = run(spartito, "run", "-o", "x y", "--to", "pstats,folded", "--", "program.py", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    for text in (
+        "spartito: program took",
+        "3 threads: balance",
+        "measuring took about",
+        "next: spartito report tree 'x y'",
+        "own time",
+    ):
+        assert text in done.stderr
+    assert (tmp_path / "x y.prof").exists() and (tmp_path / "x y.folded").exists()
+    assert run(spartito, "run", "-q", "-o", "z", "--to", "otf2", "--", "program.py", cwd=tmp_path).stderr == ""
+    assert (tmp_path / "z-otf2").is_dir()
+
+
+def test_conversion_that_fails_keeps_the_status(spartito, tmp_path):
+    (tmp_path / "x.prof").mkdir()
+    done = run(
+        spartito,
+        "run",
+        "-q",
+        "-o",
+        "x",
+        "--to",
+        "pstats",
+        "--",
+        sys.executable,
+        "-c",
+        "raise SystemExit(3)",
+        cwd=tmp_path,
+    )
+    assert done.returncode == 3
+    assert "--to pstats" in done.stderr and "is a directory" in done.stderr
+
+
+def interrupt_conversion(spartito, tmp_path, count):
+    """Status and stderr of a conversion that got Ctrl-C after it began to write, or None when it was faster."""
+    (tmp_path / "program.py").write_text(f"def leaf(): pass\nfor i in range({count}): leaf()")
+    shutil.rmtree(tmp_path / "x", ignore_errors=True)
+    run(spartito, "run", "-q", "--trace", "-o", "x", "--", "program.py", cwd=tmp_path)
+    before = sorted(p.name for p in tmp_path.iterdir())
+    command = [*spartito, "convert", "x", "--to", "speedscope", "-o", "y.json"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
+        end = time.monotonic() + 200
+        while p.poll() is None and sorted(q.name for q in tmp_path.iterdir()) == before:
+            assert time.monotonic() < end
+            time.sleep(0.005)
+        p.send_signal(signal.SIGINT)
+        said = p.communicate(timeout=200)[1]
+    if (tmp_path / "y.json").exists():  # whole: that file was written when the signal came
+        json.loads((tmp_path / "y.json").read_bytes())
+        (tmp_path / "y.json").unlink()
+        return None
+    assert sorted(q.name for q in tmp_path.iterdir()) == before
+    return p.returncode, said
+
+
+def test_interrupted_conversion_leaves_nothing(spartito, tmp_path):
+    done = None
+    for count in (3000000, 12000000, 24000000):
+        done = done or interrupt_conversion(spartito, tmp_path, count)
+    assert done == (130, "spartito: interrupted\n")
+
+
+def test_doctor(spartito, tmp_path):
+    done = run(spartito, "doctor", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    for text in ("start-up hook: ", "(default)", "clock: ", "format pstats", "libotf2", "zstd", "rich", "greenlet", "viewer: "):
+        assert text in done.stdout
+    assert "pstats" in run(spartito, "doctor", "--formats").stdout.split()
+
+
+def test_doctor_names_what_the_build_lacks(monkeypatch, capsys):
+    from spartito.cli import doctor
+    from spartito.view import page
+
+    monkeypatch.setattr(page, "STATIC", "/no/such/directory")
+    assert not doctor._without("libotf2") and not doctor._without("zstd")
+    monkeypatch.setattr(doctor, "_without", lambda library: True)
+    doctor.main({}, [])
+    said = capsys.readouterr().out
+    for package in ("libotf2-trace-dev", "libzstd-dev"):
+        assert f"(apt install {package}, then build it again)" in said
+    assert f"spartito html have none ({page.GET})" in said
+    assert "not in this build, see libotf2" in said and "ok   format otf2" not in said
+
+
+def test_doctor_finds_a_tool_that_is_part_of_another(monkeypatch, tmp_path):
+    from spartito.cli import doctor
+
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert not doctor._there("go tool pprof") and doctor._there("python -m json.tool")
+    (tmp_path / "go").touch(0o755)
+    assert doctor._there("go tool pprof")
+
+
+def test_process_that_could_not_be_measured_is_named(spartito, made, tmp_path):
+    shutil.copytree(made / "trace", tmp_path / "run")
+    for pid in (8, 9):
+        (tmp_path / "run" / "raw" / f"host-{pid}.error").write_text("no room left\nsecond line\n")
+    line = "2 processes were not recorded: no room left"
+    for verb in (["report"], ["info"], ["convert", "--to", "json", "-o", tmp_path / "out.json"]):
+        done = run(spartito, *verb, tmp_path / "run")
+        assert done.returncode == (0 if verb == ["info"] else 4) and done.stderr.count(line) == 1 and "damaged" not in done.stderr
+    info = json.loads(run(spartito, "info", "--json", tmp_path / "run").stdout)
+    assert sum("no room left" in text for text in info["problems"]) == 2
+
+
+def test_cost_counts_resumptions():
+    from spartito.report.cost import measuring_cost
+
+    process, thread = {"cost_in": 2.0, "cost_out": 1.0}, {"process": 0, "visits": 4, "resumed": 6}
+    assert measuring_cost({"processes": [process], "locations": [thread]}) == 30
+
+
+def test_functions_of_start_up_are_not_counted(spartito, made):
+    """What the interpreter defined before the program began, and what found the cost of measuring."""
+    for name in ("profile", "trace"):
+        info = json.loads(run(spartito, "info", "--json", made / name).stdout)
+        rows = json.loads(run(spartito, "report", "--json", "--limit", "0", made / name).stdout)["rows"]
+        assert info["regions"] == len(rows)
+
+
+def test_functions_that_a_damaged_file_has_lost_are_not_counted(spartito, made, tmp_path):
+    for name in ("profile", "trace"):
+        shutil.copytree(made / name, tmp_path / name)
+        for raw in (tmp_path / name / "raw").iterdir():
+            os.truncate(raw, raw.stat().st_size // 2)
+        info = json.loads(run(spartito, "info", "--json", tmp_path / name).stdout)
+        rows = json.loads(run(spartito, "report", "--json", "tree", "--threshold", "0", tmp_path / name).stdout)["rows"]
+        assert any("cut short" in text for text in info["problems"])
+        assert info["regions"] == len({(r["name"], r["file"], r["line"]) for r in rows if r["kind"] != "root"})

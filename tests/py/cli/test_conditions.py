@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""In what else than their program runs differ: sentences, from experiments that were recorded with different options."""
+
+import copy
+import functools
+import json
+import subprocess
+import sys
+
+import pytest
+import written
+from spartito.analysis import Model
+from spartito.compare import conditions
+from spartito.options import cellpatterns
+from spartito.report import cost
+
+PROGRAM = "def f(n): return sum(range(n))\nfor i in range(20): f(i)\n"
+CALLERS = ": what is not recorded is in the time of its caller"
+
+
+@functools.cache
+def recorded(*options, argument="1"):
+    """(directory, info) of a run with these options."""
+    place = written.scratch() / "conditions"
+    place.mkdir(exist_ok=True)
+    (place / "prog.py").write_text(PROGRAM)
+    target = place / f"x{len(list(place.iterdir()))}"
+    command = [sys.executable, "-m", "spartito", "run", "-q", *options, "-o", target, "--", sys.executable, place / "prog.py"]
+    subprocess.run([*command, argument], check=True, timeout=200)
+    return str(target), Model(str(target)).info()
+
+
+def sides(a, b):
+    return [("A", [a] if isinstance(a, tuple) else a), ("B", [b] if isinstance(b, tuple) else b)]
+
+
+def unlike(a, b):
+    return conditions.unlike(sides(a, b))
+
+
+def headline(a, b):
+    return conditions.headline(sides(a, b))
+
+
+def cell(number, **given):
+    """A result of a cell with these settings, as the notebook leaves it."""
+    place = written.scratch() / f"cell{len(list(written.scratch().iterdir()))}"
+    place.mkdir()
+    (place / "experiment.json").write_text(json.dumps({"command": [f"In[{number}]"]}))
+    info = copy.deepcopy(recorded()[1])
+    texts = {key: "\n".join(texts) for key, texts in given.items()}
+    texts["filter"] = "\n".join([*cellpatterns.BETWEEN, *given.get("filter", ())])
+    info["processes"][0]["meta"]["settings"] = "\n".join(f"{key}={text}" for key, text in texts.items())
+    return str(place), info
+
+
+def test_the_same_twice_is_alike():
+    assert unlike(recorded(), recorded()) == []
+    assert unlike(recorded("--trace"), recorded("--trace", "--trace-memory", "64M")) == []  # how much fits is no matter of times
+
+
+@pytest.mark.parametrize(
+    ("options", "said", "tail"),
+    [
+        (["--trace"], "--trace", ""),
+        (["--depth", "5"], "--depth 5", CALLERS),
+        (["--exclude", "re:^z", "--include", "f"], "--exclude 're:^z', --include f", CALLERS),
+        (["--include", "__main__:*"], "--include '__main__:*'", CALLERS),  # that it leaves all else out goes without saying
+        (["--lines", "f", "--lines", "g:*"], "--lines f, --lines 'g:*'", ""),
+        (["--io"], "--io", CALLERS),
+        (["--metric", "rusage:ru_utime"], "--metric rusage:ru_utime", ""),
+        (["--label", "args"], "--label args", ""),
+        (["--gil"], "--gil", ""),
+    ],
+)
+def test_options(options, said, tail):
+    assert unlike(recorded(), recorded(*options)) == [f"B was recorded with {said}, A without{tail}"]
+    assert unlike(recorded(*options), recorded()) == [f"A was recorded with {said}, B without{tail}"]
+    assert headline(recorded(), recorded(*options)) == "not recorded alike"
+    assert conditions.chosen_alike(sides(recorded(), recorded(*options))) is (tail == "")
+
+
+def test_a_long_list_of_patterns():
+    """Is told to its end, and so is what comes after it."""
+    names = [f"some.package.module_{n}" for n in range(300)]
+    options = [word for name in names for word in ("--exclude", name)]
+    assert unlike(recorded(), recorded(*options, "--depth", "5")) == [
+        f"B was recorded with {', '.join(f'--exclude {name}' for name in names)}, --depth 5, A without{CALLERS}"
+    ]
+
+
+def test_both_have_options_of_their_own():
+    (first, *_) = unlike(recorded("--trace", "--gil"), recorded("--trace", "--depth", "5"))
+    assert first.startswith("A was recorded with --gil, B with --depth 5")
+
+
+def test_c_calls():
+    """With them comes another hook in some versions of Python."""
+    said = unlike(recorded(), recorded("--c-calls"))
+    assert said[0] == f"B was recorded with --c-calls, A without{CALLERS}"
+    hooks = [one[1]["processes"][0]["meta"]["hook"] for one in (recorded(), recorded("--c-calls"))]
+    assert said[1:] == ([] if hooks[0] == hooks[1] else [f"the hooks differ: A: {hooks[0]}; B: {hooks[1]}"])
+
+
+def test_repeated_runs_that_are_not_alike():
+    plain, gil = recorded(), recorded("--gil")
+    assert unlike([plain, gil, plain], [plain, plain]) == ["A was recorded with --gil (1 of 3 runs), B without"]
+    assert unlike([gil, gil], [gil]) == []
+
+
+def test_commands():
+    other = recorded(argument="2 b")
+    assert unlike(recorded(), other) == ["the commands differ: A: prog.py 1; B: prog.py '2 b'"]
+    assert headline(recorded(), other) == "other command"
+    assert headline(recorded("--gil"), other) == "not recorded alike"
+
+
+def test_patterns_of_cells_are_those_that_were_typed():
+    """The cell itself is a dot, whichever number it has; what every cell leaves out is not the user's."""
+    own = [cell(n, lines=cellpatterns.line_patterns(".", f"In[{n}]")) for n in (4, 5)]
+    assert unlike(*own) == []
+    assert unlike(cell(3), own[0]) == ["B was recorded with --lines ., A without"]
+    assert unlike(cell(3), cell(6, lines=cellpatterns.line_patterns("In[4]", "In[6]"))) == [
+        "B was recorded with --lines 'In[4]', A without"
+    ]
+    chosen = cell(7, filter=["-*", "+" + cellpatterns.pattern(".", "In[7]"), "-" + cellpatterns.pattern("In[2]:f", "In[7]")])
+    assert unlike(cell(3), chosen) == [f"B was recorded with --include ., --exclude 'In[2]:f', A without{CALLERS}"]
+    (said,) = unlike((recorded("--gil")[0], recorded("--gil")[1]), cell(3))
+    assert "--exclude" not in said and "--gil" in said
+
+
+def test_machines_and_shapes():
+    directory, info = recorded()
+    other = copy.deepcopy(info)
+    process = other["processes"][0]
+    process["host"] = "elsewhere"
+    process["meta"].update(python="3.99.1", cpu="Abacus 2")
+    other["locations"] = other["locations"] * 3
+    here = info["processes"][0]
+    assert unlike((directory, info), (directory, other)) == [
+        f"the versions of Python differ: A: {here['meta']['python']}; B: 3.99.1",
+        f"the hosts differ: A: {here['host']}; B: elsewhere",
+        f"the processors differ: A: {here['meta']['cpu']}; B: Abacus 2",
+        "A has 1 thread, B 3 threads: times are sums over all of them",
+    ]
+    process["meta"].clear()  # of a tool that does not tell
+    other["locations"], process["host"] = info["locations"], here["host"]
+    assert unlike((directory, info), (directory, other)) == []
+    assert headline((directory, info), (directory, other)) == ""
+    other["locations"] = other["locations"] * 3
+    assert headline((directory, info), (directory, other)) == "not as parallel"
+
+
+def test_costs():
+    _, info = recorded()
+    (location,) = info["locations"]
+    (process,) = info["processes"]
+    taken = (process["cost_in"] + process["cost_out"]) * location["visits"]
+    assert cost.cost(info, False) == (pytest.approx(taken), pytest.approx(taken / location["busy"]))
+    less = Model(recorded()[0], compensate=True).info()
+    assert cost.cost(less, True)[1] == pytest.approx(taken / (less["locations"][0]["busy"] + taken))
+    (said,) = conditions.costs([("A", [recorded()]), ("B", [recorded(), recorded()])], False)
+    assert said.startswith("measuring took about ") and said.endswith("which is in the times; --compensate takes it out")
+    assert f"of A, {said.split('about ')[1].split(' of A')[0]} of B" in said
+    (said,) = conditions.costs([("A", [recorded()]), ("B", [recorded()])], True)
+    assert said.endswith("which has been taken out of the times")
+    nothing = recorded("--exclude", "*")
+    assert conditions.costs([("A", [nothing]), ("B", [nothing])], False) == []

@@ -1,0 +1,481 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`spartito diff`: the numbers of two models, words, statistics over copies of two runs, and the status for CI."""
+
+import functools
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+import written
+from commandline import run
+from spartito._analyse import Model
+from spartito.base.text import moment
+from spartito.compare.difference import sentence, word
+from spartito.compare.pathnames import namer
+from spartito.report.cost import measuring_cost
+
+BEFORE = """
+import helper
+def same(): helper.twice(1)
+def gone(): return 1
+def slow(): return 2
+for i in range(3): same()
+gone(); slow()
+"""
+AFTER = """
+import time
+import assistant
+def fresh(): time.sleep(0.2)
+def same(): assistant.twice(1)
+def slow(): time.sleep(LONG)
+for i in range(5): same()
+slow(); fresh()
+"""
+HELPER = "def twice(n): return thrice(n)\ndef thrice(n): return n\n"
+
+
+@functools.cache
+def experiments():
+    """Before and after: a directory each, the module helper is then called assistant. Slow is longer than all that was before, also
+    if that had to wait for a processor."""
+    found, long = [], 0.3
+    for name, program, module in (("one", BEFORE, "helper"), ("two", AFTER, "assistant")):
+        place = written.scratch() / f"diff-{name}"
+        place.mkdir()
+        (place / "prog.py").write_text(program.replace("LONG", str(long)))
+        (place / f"{module}.py").write_text(HELPER)
+        command = [sys.executable, "-m", "spartito", "run", "-q", "-o", place / "exp", "--", sys.executable, place / "prog.py"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+        assert done.returncode == 0, done.stderr
+        found.append(place / "exp")
+        long += 2 * sum(row["excl"] for row in Model(str(place / "exp")).flat())
+    return found
+
+
+def copies(i, n):
+    """The same experiment in n places."""
+    places = [experiments()[i].with_name(f"exp-{k}") for k in range(n)]
+    for place in places:
+        if not place.exists():
+            shutil.copytree(experiments()[i], place)
+    return places
+
+
+@functools.cache
+def flat(i):
+    return {row["name"]: row for row in Model(str(experiments()[i])).flat()}
+
+
+def diff(spartito, *words):
+    done = run(spartito, "diff", *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def compared(spartito, *words):
+    found = json.loads(diff(spartito, *words, "--json", "--limit", "0"))
+    return found, {row["name"]: row for row in found["rows"]}
+
+
+def test_numbers_are_those_of_both(spartito):
+    found, rows = compared(spartito, *experiments())
+    before, after = flat(0), flat(1)
+    names = {"__main__:same", "__main__:slow", "__main__:<module>"}
+    for name in names:
+        for side, of in zip(rows[name]["sides"], (before, after)):
+            assert (side["visits"], side["excl"], side["incl"]) == (
+                of[name]["visits"],
+                pytest.approx(of[name]["excl"], rel=1e-9),
+                pytest.approx(of[name]["incl"], rel=1e-9),
+            )
+        assert rows[name]["changes"][0]["excl"] == pytest.approx(after[name]["excl"] - before[name]["excl"], rel=1e-9)
+    for i, directory in enumerate(experiments()):
+        total = sum(row["excl"] for row in Model(str(directory)).flat() if row["kind"] != "root")
+        assert found["all"]["sides"][i]["excl"] == pytest.approx(total, rel=1e-9)
+    assert rows["__main__:gone"]["what"] == ["gone"] and rows["__main__:gone"]["percent"] == [pytest.approx(-100)]
+    assert rows["__main__:fresh"]["what"] == ["new"] and rows["__main__:fresh"]["percent"] == [None]
+    assert rows["__main__:slow"]["what"] == ["slower"]
+
+
+def test_a_renamed_module_is_found(spartito):
+    found, rows = compared(spartito, *experiments())
+    assert "assistant:twice" not in rows
+    assert [side["visits"] for side in rows["helper:twice"]["sides"]] == [3, 5]
+    (module,) = found["modules"]
+    assert (module["before"], module["after"], module["functions"]) == ("helper", "assistant", 3)
+    assert any(n.startswith("module helper is now called assistant") for n in found["notes"])
+    places = {f["after"].rsplit("/", 1)[1]: f["before"].rsplit("/", 1)[1] for f in found["files"]}
+    assert places["assistant.py"] == "helper.py" and places["prog.py"] == "prog.py"
+
+
+def test_call_paths(spartito):
+    found, _ = compared(spartito, *experiments(), "--by", "path", "--match", "thrice")
+    (row,) = found["rows"]
+    assert row["stack"] == ["__main__:<module>", "__main__:same", "helper:twice", "helper:thrice"]
+    assert [side["visits"] for side in row["sides"]] == [3, 5]
+
+
+def test_table_and_words(spartito):
+    text = diff(spartito, *experiments(), "--match", "__main__:")
+    lines = text.splitlines()
+    assert lines[0].startswith("A  ") and lines[1].startswith("B  ")
+    assert any(line.startswith("__main__:slow got slower: ") and line.endswith("called 1 time as before") for line in lines)
+    assert any(line.startswith("__main__:fresh is new: ") and line.endswith("in 1 call") for line in lines)
+    head = next(line for line in lines if line.lstrip().startswith("own A"))
+    assert head.split() == ["own", "A", "own", "B", "change", "%", "total", "change", "calls", "what", "function", "defined", "at"]
+    assert "spartito diff A1 A2 A3 --with B1 B2 B3" in lines[-1]
+    assert len(diff(spartito, *experiments(), "--match", "__main__:", "--limit", "2").splitlines()) < len(lines)
+    back = diff(spartito, *reversed(experiments()), "--match", "slow")
+    assert "__main__:slow got faster: " in back
+
+
+def test_what_else_differs_comes_first(spartito, tmp_path):
+    a, b = experiments()
+    command = [sys.executable, "-m", "spartito", "run", "-q", "--c-calls", "-o", tmp_path / "x", "--", sys.executable]
+    subprocess.run([*command, a.parent / "prog.py"], check=True, timeout=200)
+    lines = diff(spartito, a, tmp_path / "x", "--match", "slow").splitlines()
+    begun = moment(Model(str(a)).info()["begin"])
+    assert lines[0] == f"A  {a} (prog.py; {begun})" and lines[1].startswith(f"B  {tmp_path / 'x'} (")
+    assert lines[2].startswith("B was recorded with --c-calls, A without: ")
+    assert any(line.startswith("measuring took about ") and line.endswith("--compensate takes it out") for line in lines)
+    found = compared(spartito, a, tmp_path / "x")[0]
+    assert found["unlike"][0] == lines[2]
+    warning = "what got slower or faster, is new or gone may come from the other options instead of the program"
+    assert found["notes"][1] == warning and warning in lines
+    assert warning not in diff(spartito, a, b)
+    infos = [Model(str(one)).info() for one in (a, tmp_path / "x")]
+    assert found["costs"] == [[pytest.approx(measuring_cost(info))] for info in infos] and found["costs"][0][0] > 0
+    assert compared(spartito, a, b)[0]["unlike"] == []
+
+
+def test_compensated(spartito):
+    found, rows = compared(spartito, *experiments(), "--compensate")
+    assert found["compensated"] and any("has been taken out" in note for note in found["notes"])
+    for i, one in enumerate(experiments()):
+        times = {row["name"]: row["excl"] for row in Model(str(one), compensate=True).flat()}
+        plain = {row["name"]: row["excl"] for row in Model(str(one)).flat()}
+        for name in ("__main__:same", "__main__:<module>", "__main__:slow"):
+            assert rows[name]["sides"][i]["excl"] == pytest.approx(times[name], rel=1e-9) and times[name] <= plain[name]
+        assert times["__main__:<module>"] < plain["__main__:<module>"]  # what calls cost their caller is never nothing
+
+
+def test_sorting(spartito):
+    rows = json.loads(diff(spartito, *experiments(), "--json", "--sort", "name", "--limit", "0"))["rows"]
+    assert [r["name"] for r in rows] == sorted((r["name"] for r in rows), key=os.fsencode)
+    for key, number in (
+        ("change", lambda r: abs(r["changes"][0]["excl"])),
+        ("total", lambda r: abs(r["changes"][0]["incl"])),
+        ("visits", lambda r: abs(r["sides"][1]["visits"] - r["sides"][0]["visits"])),
+        ("incl", lambda r: max(s["incl"] for s in r["sides"])),
+        ("excl", lambda r: max(s["excl"] for s in r["sides"])),
+    ):
+        rows = json.loads(diff(spartito, *experiments(), "--json", "--sort", key))["rows"]
+        assert len(rows) == 20 and [number(r) for r in rows] == sorted(map(number, rows), reverse=True)
+
+
+def test_more_than_two(spartito):
+    (a, c), (b, *_) = copies(0, 2), copies(1, 1)
+    text = diff(spartito, a, b, c, "--match", "slow")
+    assert text.splitlines()[2].startswith("C  ") and "C took" in text
+    _, rows = compared(spartito, a, b, c)
+    assert rows["__main__:slow"]["what"] == ["slower", "same"]
+
+
+def side(excl, visits=60.0, visits_std=0.0):
+    return {"excl": excl, "incl": excl, "visits": visits, "visits_std": visits_std}
+
+
+def entry(before, after, p=None):
+    change = {"excl": after["excl"] - before["excl"], "p": p, "p_corrected": p, "judged": True}
+    return {"name": "f", "sides": [before, after], "changes": [change]}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "what"),
+    [
+        (0.3, 0.2999, "same"),  # less than 1 % of its own time
+        (0.3, 0.3031, "slower"),
+        (0.0031, 0.003, "small"),  # 3 % of its own time, not 0.1 % of the whole second
+        (0.003, 0.0016, "faster"),
+        (0.0, 0.0, "same"),
+    ],
+)
+def test_what_a_single_run_a_side_can_tell(before, after, what):
+    assert word(entry(side(before), side(after)), 1, 1.0) == what
+    repeated = word(entry(side(before), side(after), p=0.01), 1, 1.0)
+    assert repeated == ("slower" if after > before else "faster" if after < before else "same")  # there the test decides
+
+
+def test_as_often_as_before_holds_of_all_runs():
+    def told(*sides):
+        return sentence(entry(*sides), 1, namer([]), "slower").rsplit(", ", 1)[1]
+
+    assert told(side(1), side(2)) == "called 60 times as before"
+    assert told(side(1), side(2, 181 / 3, 3**-0.5)) == "called about 60 times on both sides"  # 61, 60, 60
+    assert told(side(1), side(2, 62)) == "called 62 times instead of 60"
+
+
+def test_spread_is_shown_of_repeated_runs_alone(spartito):
+    (a, c), (b, *_) = copies(0, 2), copies(1, 1)
+
+    def heads(*words):
+        head = next(line for line in diff(spartito, *words, "--match", "slow").splitlines() if line.lstrip().startswith("own A"))
+        return head.split("total")[0].split()
+
+    assert heads(b, "--with", a, c) == ["own", "A", "own", "B", "±", "change", "%"]
+    assert heads(a, c, "--with", b) == ["own", "A", "±", "own", "B", "change", "%"]
+
+
+def test_statistics_over_runs(spartito):
+    """Of a, b, a against b, a, b the means differ by a third of the difference: t is sqrt(1/2) with 4 degrees of freedom."""
+    (a, c, e), (b, d, f) = copies(0, 3), copies(1, 3)
+    found, rows = compared(spartito, a, b, c, "--with", d, e, f)
+    row = rows["__main__:slow"]
+    x, y = (flat(i)["__main__:slow"]["excl"] for i in (0, 1))
+    assert row["sides"][0]["excl"] == pytest.approx((2 * x + y) / 3)
+    assert row["sides"][1]["excl_std"] == pytest.approx(abs(y - x) / 3**0.5)
+    assert row["changes"][0]["p"] == pytest.approx(14 / 27) and row["what"] == ["noise"]
+    assert "within the noise (p = 0.52)" in found["notes"][0]
+    text = diff(spartito, a, c, "--with", b, d)  # no noise at all
+    assert "more than the noise (p = 0)" in text and "__main__:slow got slower" in text
+    assert "Welch" in text.splitlines()[-1]
+
+
+def test_calls_have_no_noise(spartito, tmp_path):
+    """Times of B lie within those of A, however long sleeping takes; one function is called more often by each run of B, one by
+    some."""
+    (tmp_path / "prog.py").write_text(
+        "import sys, time\ndef steady(t): time.sleep(t)\ndef unsteady(t): time.sleep(t)\n"
+        "n, m, t, u = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), float(sys.argv[4])\n"
+        "for i in range(n): steady(t / n)\nfor i in range(m): unsteady(u / m)\n"
+    )
+    both = Counter()  # what the runs of B took together
+    for name, n, m, t in (("b1", 5, 3, 0.03), ("b2", 5, 7, 0.39), ("a1", 3, 3, 0.02), ("a2", 3, 3, None)):
+        times = [t or both[f"__main__:{function}"] for function in ("steady", "unsteady")]
+        command = [sys.executable, "-m", "spartito", "run", "-q", "-o", tmp_path / name, "--", sys.executable, tmp_path / "prog.py"]
+        subprocess.run([*command, *map(str, (n, m, *times))], check=True, timeout=200)
+        if name in ("b1", "b2"):
+            both.update({row["name"]: row["excl"] for row in Model(str(tmp_path / name)).flat()})
+    places = [tmp_path / name for name in ("a1", "a2", "b1", "b2")]
+    found, rows = compared(spartito, *places[:2], "--with", *places[2:])
+    assert [rows[f"__main__:{name}"]["what"] for name in ("steady", "unsteady")] == [["noise"], ["noise"]]
+    assert [side["visits_std"] for side in rows["__main__:steady"]["sides"]] == [0, 0]
+    assert [side["visits_std"] for side in rows["__main__:unsteady"]["sides"]] == [0, pytest.approx(8**0.5)]
+    said = [note for note in found["notes"] if "in every run" in note]
+    assert said == ["__main__:steady was called 5 times instead of 3 in every run, though its time is within the noise"]
+
+
+def test_status_for_ci(spartito):
+    a, b = experiments()
+    done = run(spartito, "diff", a, b, "--fail-above", "5%")
+    assert done.returncode == 3
+    said = done.stderr.splitlines()
+    # a busy machine makes so many functions slower that the rest is summed up
+    assert all(line.startswith("spartito diff: ") for line in said), said
+    assert all(line.endswith(("above 5 %", "--json lists all")) for line in said[:-1]), said
+    assert said[-1].startswith("spartito diff: with one run on a side it is not known what of this is noise")
+    assert any(line.startswith("spartito diff: everything took ") for line in said)
+    assert any(line.startswith("spartito diff: __main__:slow itself took ") for line in said)
+    assert not any("fresh" in line for line in said)  # new: nothing to be compared with
+    assert run(spartito, "diff", a, *copies(0, 1), "--fail-above", "0").returncode == 0
+    assert run(spartito, "diff", b, a, "--fail-above", "5", "--match", "slow").returncode == 0
+    # not judged: below the share; and not certain
+    done = run(spartito, "diff", a, b, "--fail-above", "5%", "--share", "100", "--json")
+    assert done.returncode == 3 and [x.split()[0] for x in json.loads(done.stdout)["exceeded"]] == ["everything"]
+    # means differ by a third of d, variances are d²/3: the margin is Student's t of four degrees times √(2/9) d
+    (c, d), (e, f) = copies(0, 2), copies(1, 2)
+    done = run(spartito, "diff", a, b, c, "--with", e, d, f, "--fail-above", "5%", "--json")
+    found = json.loads(done.stdout)
+    (before, _), (change,) = found["all"]["sides"], found["all"]["changes"]
+    assert change["margin"] == pytest.approx(2.7764451051977987 * 3 * change["excl"] * (2 / 9) ** 0.5)
+    assert done.returncode == 0 and found["exceeded"] == []
+    (said,) = found["undecided"]
+    assert done.stderr == f"spartito diff: {said}\n"
+    much = (change["excl"] + change["margin"]) / before["excl"]
+    assert f" B may also have taken {f'×{1 + much:.3g} as much' if much >= 10 else f'{100 * much:.1f} % more'} in all; " in said
+    assert f"(±{100 * change['margin'] / before['excl']:.0f} %), which is within the noise" in found["notes"][0]
+    quiet = run(spartito, "diff", a, c, "--with", *copies(0, 4)[2:], "--fail-above", "5%")  # as much in all of them
+    assert (quiet.returncode, quiet.stderr) == (0, "")
+
+
+def test_one_run_twice_on_a_side(spartito):
+    a, b = experiments()
+    done = run(spartito, "diff", a, a.parent / "." / "exp", a, "--with", b, copies(0, 1)[0])
+    assert done.returncode == 0
+    assert done.stderr == f"spartito diff: {a} is more than once in A: the noise looks smaller than it is\n"
+    done = run(spartito, "diff", a, b, "--with", a, copies(1, 1)[0])
+    assert done.returncode == 0
+    assert done.stderr == f"spartito diff: {a} is in A and in B: the change looks smaller than it is\n"
+
+
+def test_call_paths_of_recursion_are_told_apart(spartito, tmp_path):
+    program = "def fall(n): n and fall(n - 1)\ndef even(n): return n and odd(n - 1)\ndef odd(n): return n and even(n - 1)\n"
+    (tmp_path / "prog.py").write_text(program + "fall(60); even(41)\n")
+    command = [sys.executable, "-m", "spartito", "run", "-q", "-o", tmp_path / "x", "--", sys.executable, tmp_path / "prog.py"]
+    assert subprocess.run(command, timeout=200).returncode == 0
+    shutil.copytree(tmp_path / "x", tmp_path / "y")
+    text = diff(spartito, tmp_path / "x", tmp_path / "y", "--by", "path", "--limit", "0", "--match", "__main__:*")
+    paths = [line.split("same  ")[1].strip() for line in text.splitlines() if "same  " in line]
+    assert len(paths) == 1 + 61 + 42 == len(set(paths))
+    assert "__main__:<module> > __main__:fall ×61" in paths
+    assert "__main__:<module> > (__main__:even > __main__:odd) ×21" in paths
+
+
+def test_names_of_paths():
+    def row(*stack, **parameters):
+        return {"stack": list(stack), "name": stack[-1], "parameters": [{"name": k, "value": v} for k, v in parameters.items()]}
+
+    long = [f"function_{i}" for i in range(20)]
+    rows = [row("a", "b"), row("a", *long), row("b", *long), row("a", "f", n=1), row("a", "f", n=2), row("a", "a", "b")]
+    rows.append(row("a", "b"))
+    assert list(map(namer(rows), rows)) == [
+        "a > b (1 of 2, by values of parameters)",
+        " > ".join(["a", *long]),
+        " > ".join(["b", *long]),
+        "a > f [n=1]",
+        "a > f [n=2]",
+        "a ×2 > b",
+        "a > b (2 of 2, by values of parameters)",
+    ]
+    assert namer(rows[:2])(rows[1]) == "… 14 more > " + " > ".join(long[-7:])
+    assert namer([])({"name": "f"}) == "f"
+
+
+def test_unrelated_scripts_are_not_renamed(spartito, tmp_path):
+    """Each has a <module> and a main; one is the other moved, one shares half of its functions."""
+    found = {}
+    for name, program in (
+        ("one.py", "def main(): pass\ndef load(): pass\nmain(); load()\n"),
+        ("two.py", "def main(): pass\ndef store(): pass\ndef check(): pass\nmain(); store(); check()\n"),
+        ("three.py", "def main(): pass\ndef load(): pass\ndef new(): pass\nmain(); load(); new()\n"),
+        ("away/one.py", "main = print\n"),
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(program)
+        exp = tmp_path / name.replace("/", "-").replace(".py", "")
+        command = [sys.executable, "-m", "spartito", "run", "-q", "-o", exp, "--", sys.executable, tmp_path / name]
+        assert subprocess.run(command, timeout=200).returncode == 0
+        if not found:
+            shutil.copytree(exp, tmp_path / "first")
+        files = compared(spartito, tmp_path / "first", exp)[0]["files"]
+        found[name] = [os.path.relpath(f["after"], tmp_path) for f in files if f["before"] == str(tmp_path / "one.py")]
+    assert found == {"one.py": [], "two.py": [], "three.py": ["three.py"], "away/one.py": ["away/one.py"]}
+
+
+def test_incomplete_experiments_do_not_pass(spartito, tmp_path):
+    """Of a damaged experiment nothing follows, however small the difference."""
+    a, _ = experiments()
+    broken = tmp_path / "broken"
+    shutil.copytree(a, broken)
+    (broken / "raw" / "other.raw").write_bytes(b"SPARTITO")
+    assert run(spartito, "diff", a, broken).returncode == 0
+    done = run(spartito, "diff", a, broken, "--fail-above", "500%")
+    assert done.returncode == 4
+    damage, said = done.stderr.splitlines()
+    assert "damaged: " in damage and "other.raw" in damage
+    assert said.startswith(f"spartito diff: --fail-above: {broken} lacks time that was spent")
+    done = run(spartito, "diff", broken, a, "--fail-above", "500%", "--json")
+    assert done.returncode == 4 and json.loads(done.stdout)["incomplete"] == [str(broken)]
+    assert damage.startswith(f"spartito: {broken}: damaged: ")
+    assert json.loads(run(spartito, "diff", a, *copies(0, 1), "--fail-above", "1", "--json").stdout)["incomplete"] == []
+
+
+def test_a_run_that_was_not_done_does_not_pass(spartito, tmp_path):
+    """One that still runs, and then was killed, took little time so far."""
+    a, _ = experiments()
+    (tmp_path / "prog.py").write_text("import time\ndef f(): pass\nf()\nprint('here', flush=True)\ntime.sleep(1000)\n")
+    command = [sys.executable, "-m", "spartito", "run", "-q", "-o", tmp_path / "x", "--", sys.executable, tmp_path / "prog.py"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as going:
+        assert going.stdout.readline() == "here\n"
+        done = run(spartito, "diff", a, tmp_path / "x", "--fail-above", "500%")
+        assert run(spartito, "diff", a, tmp_path / "x").returncode == 0
+        (program,) = Model(str(tmp_path / "x")).info()["processes"]
+        os.kill(program["pid"], signal.SIGKILL)
+    assert done.returncode == 4
+    still, said = done.stderr.splitlines()
+    assert still.startswith(f"spartito: {tmp_path / 'x'}: process {program['pid']} on ") and " still runs" in still
+    assert said == f"spartito diff: --fail-above: {tmp_path / 'x'} still runs, so nothing follows from its times"
+    done = run(spartito, "diff", a, tmp_path / "x", "--fail-above", "500%")
+    assert done.returncode == 4 and "was ended before it was done, so nothing follows" in done.stderr
+
+
+def test_what_cannot_be_compared(spartito, tmp_path):
+    """One line, and nothing shown, by each command that compares."""
+    a, b = experiments()
+    for place in ("newer", "cut", "bare", "void/raw"):
+        (tmp_path / place).mkdir(parents=True)
+    for place in ("newer", "cut"):
+        shutil.copytree(a, tmp_path / place, dirs_exist_ok=True)
+    (raw,) = (tmp_path / "newer" / "raw").iterdir()
+    raw.write_bytes(raw.read_bytes()[:12] + b"\x63" + raw.read_bytes()[13:])
+    (raw,) = (tmp_path / "cut" / "raw").iterdir()
+    raw.write_bytes(raw.read_bytes()[:100])
+    (tmp_path / "file").write_text("no directory")
+    (tmp_path / "link").symlink_to(a)
+    for place, said in (
+        ("none", "none: there is no such experiment"),
+        ("file", "file is not the directory of an experiment"),
+        ("bare", "bare: not an experiment: there is no directory raw in it"),
+        ("void", "void: no process was measured"),
+        ("newer", "newer: raw/"),
+        ("cut", "cut short within the header"),
+        ("link", "is not compared with itself"),
+    ):
+        there = tmp_path / place
+        for words in (
+            ["diff", there, a],
+            ["diff", b, a, "--with", there, b] if place != "link" else ["diff", b, a, there],
+            ["html", "--compare", there, "-o", tmp_path / "page.html", a],
+            ["view", "--no-browser", "--compare", there, a],
+        ):
+            done = run(spartito, *words)
+            assert done.returncode == 1 and said in done.stderr and done.stderr.count("\n") == 1, (words, done.stderr)
+            assert done.stdout == "" and not (tmp_path / "page.html").exists()
+
+
+def test_damage_is_said_with_the_run_that_it_is_in(spartito, tmp_path):
+    a, b = experiments()
+    shutil.copytree(b, tmp_path / "broken")
+    (tmp_path / "broken" / "raw" / "other.raw").write_bytes(b"SPARTITO")
+    for words in (["diff", a, tmp_path / "broken"], ["html", "-o", tmp_path / "page.html", "--compare", tmp_path / "broken", a]):
+        done = run(spartito, *words)
+        assert done.returncode == 0 and done.stderr.startswith(f"spartito: {tmp_path / 'broken'}: damaged: raw/other.raw")
+
+
+def test_a_narrow_pipe_and_damage(spartito, tmp_path):
+    a, b = experiments()
+    broken = tmp_path / "broken"
+    shutil.copytree(b, broken)
+    raw = next((broken / "raw").iterdir())
+    raw.write_bytes(raw.read_bytes()[:100])
+    done = run(spartito, "diff", a, broken)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and raw.name in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        ([], 2, "two experiments or more are compared: spartito diff A B"),
+        (["A"], 2, "two experiments or more are compared"),
+        (["A", "--with"], 2, "--with needs a value: --with DIR…"),
+        (["--with", "A", "B"], 2, "--with needs experiments on both sides"),
+        (["A", "nowhere"], 1, "nowhere: there is no such experiment"),
+        (["A", "B", "--fail-above", "much"], 2, "--fail-above: 'much' is not a percentage such as 5%"),
+        (["A", "B", "--by", "line"], 2, "--by: 'line' is none of region, path"),
+        (["A", "B", "--match", "nobody"], 1, "--match: no recorded function matches 'nobody'"),
+        (["", "B"], 2, "spartito diff: the name of the experiment is empty"),
+        (["A", "B", "--match", ""], 2, "--match: the name is empty"),
+        (["A", "B", "--limit", "-1"], 2, "--limit: '-1' is not a whole number from 0 up"),
+        (["A", "B", "--sort", "time"], 2, "--sort: 'time' is none of change, total"),
+    ],
+)
+def test_mistakes(spartito, words, status, said):
+    places = dict(zip("AB", map(str, experiments())))
+    done = run(spartito, "diff", *(places.get(w, w) for w in words))
+    assert done.returncode == status and said in done.stderr and done.stderr.count("\n") == 1
+    assert done.stdout == ""

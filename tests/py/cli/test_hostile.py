@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is in an experiment may be anything: nothing of it is waited for, read without end, or believed."""
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+
+import pytest
+from commandline import run
+from spartito._analyse import Error, Model, compress
+from spartito.base import regular
+
+# the source of f is said to be in a file that may be anything
+PROGRAM = """
+def g(): pass
+exec(compile("def f():\\n    for i in range(100): g()\\n", "source.py", "exec"))
+f()
+"""
+COMMANDS = {
+    "report": ["report", "x"],
+    "lines": ["report", "lines", "x"],
+    "info": ["info", "x"],
+    "convert": ["convert", "x", "--to", "text", "-o", "out"],
+    "html": ["html", "x", "-o", "out.html"],
+    "pack": ["pack", "x", "-o", "out.spartito"],
+    "finalize": ["finalize", "x"],
+}
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("hostile")
+    (directory / "program.py").write_text(PROGRAM)
+    spartito = [sys.executable, "-m", "spartito"]
+    command = [*spartito, "run", "-q", "--trace", "--lines", "f", "--lines", "g", "-o", "x", "--", sys.executable, "program.py"]
+    done = run(command, cwd=directory)
+    assert (done.returncode, done.stderr) == (0, "")
+    (directory / "x" / "symbols").write_text("spartito symbols 1\nend\t0\n")
+    (directory / "x" / "ranks").write_text("")
+    return directory
+
+
+def put(kind, path):
+    if path.exists():
+        path.unlink()
+    if kind == "fifo":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device"])
+@pytest.mark.parametrize("name", ["experiment.json", "ranks", "symbols", "source/index.json", "raw/*.raw", "source.py", "kept"])
+def test_what_is_no_regular_file_is_not_read(spartito, measured, tmp_path, kind, name):
+    shutil.copytree(measured / "x", tmp_path / "x", symlinks=True)
+    if name in ("source.py", "kept"):
+        index = tmp_path / "x" / "source" / "index.json"
+        if name == "source.py":
+            index.unlink()
+            put(kind, tmp_path / "source.py")
+        else:
+            put(kind, tmp_path / "x" / "source" / "zero")
+            index.write_text(json.dumps({"files": {"source.py": "zero"}}))
+    else:
+        (path,) = (tmp_path / "x").glob(name)
+        put(kind, path)
+    for verb, words in COMMANDS.items():
+        done = run(spartito, *words, cwd=tmp_path, timeout=60)
+        assert "Traceback" not in done.stderr, (verb, done.stderr)
+        if name.startswith("raw") and verb != "pack":
+            assert "not a regular file" in done.stderr, (verb, done.stderr)
+        if name == "experiment.json" and verb == "info":
+            assert "experiment.json cannot be read: not a regular file" in done.stdout + done.stderr
+
+
+def test_content_has_a_limit(tmp_path):
+    path = tmp_path / "long"
+    path.write_bytes(b"x" * 100)
+    assert regular.content(str(path), 100) == b"x" * 100
+    with pytest.raises(OSError, match="larger than"):
+        regular.content(str(path), 99)
+    with pytest.raises(OSError, match="not a regular file"):
+        regular.content("/dev/zero", 99)
+
+
+HUGE = "9" * 20
+WRONG = [
+    (["report", "--limit", HUGE, "x"], 2, "--limit"),
+    (["report", "tree", "--depth", "9" * 5000, "x"], 2, "--depth"),
+    (["report", "trip-count", "--depth", HUGE, "x"], 2, "--depth"),
+    (["plot", "--kind", "graph", "--limit", HUGE, "x", "-o", "g.dot"], 2, "--limit"),
+    (["report", "--match", b"x\xff", "x"], 2, "--match: 'x\\udcff' is not UTF-8"),
+    (["report", "callers", "--match", b"x\xff", "x"], 2, "--match"),
+    (["diff", "--match", b"x\xff", "x", "x"], 2, "--match"),
+    (["plot", "--kind", "graph", "--title", b"x\xff", "x", "-o", "g.dot"], 2, "--title"),
+    (["plot", "--kind", "flame", "--title", b"x\xff", "x", "-o", "p.svg"], 2, "--title"),
+    (["run", "--to", "", "-o", "y", "--", sys.executable, "-c", ""], 2, "--to: the name of a format is empty"),
+    (["convert", "x", "--to", "json,"], 2, "--to: the name of a format is empty"),
+    (["pack", "empty"], 1, "empty holds no recorded process: nothing is packed"),
+]
+
+
+@pytest.mark.parametrize("words, status, told", WRONG, ids=lambda v: v[0] + v[1][:9] if isinstance(v, list) else "")
+def test_what_cannot_be_is_one_line(measured, tmp_path, words, status, told):
+    shutil.copytree(measured / "x", tmp_path / "x")
+    (tmp_path / "empty" / "raw").mkdir(parents=True)
+    shutil.copy(measured / "x" / "experiment.json", tmp_path / "empty")
+    command = [sys.executable, "-m", "spartito", *words]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=200)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (status, "", 1), done.stderr
+    assert told in done.stderr
+    assert sorted(os.listdir(tmp_path)) == ["empty", "x"]
+
+
+def test_formats_named_one_by_one_are_all_written(spartito, measured, tmp_path):
+    shutil.copytree(measured / "x", tmp_path / "x")
+    done = run(spartito, "convert", "x", "--to", "json", "--to", "text", cwd=tmp_path)
+    assert done.returncode == 0 and (tmp_path / "x.json").exists() and (tmp_path / "x.txt").exists()
+
+
+def test_a_directory_that_several_write_is_one_of_theirs(measured, tmp_path):
+    shutil.copytree(measured / "x", tmp_path / "x")
+    for kind in (["--to", "otf2"], ["--to", "text", "--per-rank"]):
+        command = [sys.executable, "-m", "spartito", "convert", "x", *kind, "-o", "out"]
+        each = [subprocess.Popen(command, cwd=tmp_path, stdout=-1, stderr=-1, text=True) for _ in range(4)]
+        said = [p.communicate()[1] for p in each]
+        for p, text in zip(each, said):
+            assert p.returncode == 0 or (text.count("\n") == 1 and "out" in text and "exists" in text), text
+        assert [p.returncode for p in each].count(0) == 1
+        assert sorted(os.listdir(tmp_path)) == ["out", "x"]
+        shutil.rmtree(tmp_path / "out")
+
+
+def status_of(tmp_path, words):
+    (tmp_path / "out").unlink(missing_ok=True)
+    done = subprocess.run([sys.executable, "-m", "spartito", *words], capture_output=True, text=True, cwd=tmp_path, timeout=200)
+    assert done.stdout, done.stderr
+    return done.returncode, done.stderr
+
+
+def test_status_of_what_is_damaged_or_lost(spartito, measured, tmp_path):
+    """4: the result is there, but not of the whole. A program that was killed is one whose end is there."""
+    killed = "import os, signal\ndef f(): pass\nf()\nos.kill(os.getpid(), signal.SIGKILL)"
+    limited = "def f(): pass\nfor i in range(100000): f()"
+    for name, options, program in (("killed", [], killed), ("lost", ["--trace-memory", "256K", "--when-full", "stop"], limited)):
+        run(spartito, "run", "-q", "--trace", *options, "-o", name, "--", sys.executable, "-c", program, cwd=tmp_path)
+    shutil.copytree(measured / "x", tmp_path / "damaged")
+    (raw,) = (tmp_path / "damaged").glob("raw/*.raw")
+    raw.write_bytes(raw.read_bytes()[:-4096])
+    shutil.copytree(measured / "x", tmp_path / "unknown")
+    (tmp_path / "unknown" / "experiment.json").write_text("{")
+    shutil.copytree(measured / "x", tmp_path / "whole")
+    told = {"whole": "", "killed": "ended by signal 9", "lost": "trace events not recorded", "damaged": "damaged: raw/",
+            "unknown": "experiment.json is damaged"}  # fmt: skip
+    for name, text in told.items():
+        expected = 0 if name in ("whole", "killed") else 4
+        for words in (["report", name], ["report", "--json", name], ["convert", name, "--to", "text", "-o", "out"]):
+            status, said = status_of(tmp_path, words)
+            assert (status, text in said) == (expected, True), (words, said)
+
+
+def outcome(directory, tmp_path):
+    """What is told of damage, and all that an experiment says; None: it cannot be read."""
+    out = tmp_path / "out.json"
+    try:
+        model = Model(str(directory))
+        model.convert("json", str(out))
+    except Error as e:
+        return [str(e)], None
+    info = model.info()
+    problems = info.pop("problems")
+    return problems, (out.read_text(), info, model.tree(), model.lines())
+
+
+@pytest.mark.parametrize("compressed", [False, True], ids=["", "compressed"])
+def test_each_changed_bit_is_told(measured, tmp_path, compressed):
+    """But where it means nothing: what belongs to the writer, and what was reserved and not used."""
+    directory = shutil.copytree(measured / "x", tmp_path / "x")
+    if compressed:
+        compress(str(directory))
+    (raw,) = directory.glob("raw/*.raw")
+    whole = raw.read_bytes()
+    problems, said = outcome(directory, tmp_path)
+    assert problems == []
+    dice = random.Random(17)
+    used = [at for at, byte in enumerate(whole) if byte]
+    silent = []
+    of_children = range(304, 316)  # they may count themselves after the end
+    for at in [*dice.sample(used, 150), *(at for at in range(0, 320, 5) if at not in of_children), *range(4096, 4160, 3)]:
+        data = bytearray(whole)
+        data[at] ^= 1 << dice.randrange(8)
+        raw.write_bytes(data)
+        told, now = outcome(directory, tmp_path)
+        if not told and now != said:
+            silent.append(hex(at))
+    assert silent == []

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One measurement after another in the same process."""
+
+import subprocess
+import sys
+
+import pytest
+from spartito.analysis import Model
+from spartito.compare import conditions
+
+START = """\
+import linecache, os
+from spartito import _measure as measure
+def start(name, **settings):
+    os.makedirs(name + "/raw")
+    measure.start(os.path.abspath(name), dict(settings, open_frames="0"))
+"""
+
+
+def run(tmp_path, text):
+    (tmp_path / "program.py").write_text(START + text)
+    # newer versions warn of fork() where threads are
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "program.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("file", ["cell", "<ipython-input-1-0123456789ab>"])  # in a kernel; in a terminal
+def test_the_source_of_a_cell_is_kept_in_each_measurement(tmp_path, file):
+    run(
+        tmp_path,
+        f"text, name, names = 'def f():\\n    pass\\n', {file!r}, {{'__name__': '__main__'}}\n"
+        "linecache.cache[name] = len(text), None, text.splitlines(True), name\n"
+        "exec(compile(text, name, 'exec'), names)\n"
+        "measure.cells({name: 1})\n"
+        "for n in range(3):\n"
+        "    start(str(n))\n"
+        "    names['f']()\n"
+        "    measure.stop()\n",
+    )
+    assert [(tmp_path / n / "source" / "In[1]").read_text() for n in "012"] == 3 * ["def f():\n    pass\n"]
+
+
+def test_what_an_event_costs_is_found_once(tmp_path):
+    """And anew where events are of another kind."""
+    names = ("a", "b", "traced0", "c0", "traced1", "c1", "traced2", "c2")
+    run(
+        tmp_path,
+        f"for name in {names}:\n    start(name, **({{'trace': '1'}} if 'traced' in name else {{}}))\n    measure.stop()\n",
+    )
+    processes = {name: Model(str(tmp_path / name)).info()["processes"][0] for name in names}
+    costs = {name: (process["cost_in"], process["cost_out"]) for name, process in processes.items()}
+    assert costs["a"] == costs["b"] and sum(costs["a"]) > 0
+    # what is found anew may be the same by chance, but not each time
+    assert 3 in [len({costs["b"], costs[f"traced{n}"], costs[f"c{n}"]}) for n in range(3)], costs
+
+
+def test_what_a_function_was_long_ago_is_forgotten(tmp_path):
+    """Each change of what is known of functions has a number, which its word in the code object has too."""
+    run(
+        tmp_path,
+        "def before(): pass\n"
+        "def f(): pass\n"
+        "start('first')\n"
+        "before(); f()\n"
+        "measure.stop()\n"
+        "start('second')\n"
+        "for _ in range((1 << 16) - 1):\n"
+        "    measure.annotate(False)\n"
+        "f()\n"
+        "measure.stop()\n",
+    )
+    assert [row["name"] for row in Model(str(tmp_path / "second")).flat() if row["visits"]] == ["__main__:f"]
+
+
+def test_packages_that_are_looked_for_again(tmp_path):
+    """The file by which measuring begins is met once more, in the interpreter that is measured."""
+    run(
+        tmp_path,
+        "import site, spartito\n"
+        "place = os.path.dirname(os.path.dirname(spartito.__file__))\n"
+        "def inner(): pass\n"
+        "def outer():\n"
+        "    os.environ['SPARTITO_EXPERIMENT'] = os.path.abspath('e')\n"
+        "    site.addsitedir(place)\n"
+        "    inner()\n"
+        "os.makedirs('e/raw')\n"
+        "measure.start(os.path.abspath('e'), {})\n"
+        "outer()\n"
+        "measure.stop()\n",
+    )
+    model = Model(str(tmp_path / "e"))
+    own = [(row["qualname"], row["depth"], row["visits"]) for row in model.tree() if row["qualname"] in ("outer", "inner")]
+    assert own == [("outer", 1, 1), ("inner", 2, 1)]
+    assert not model.info()["problems"]
+
+
+def test_a_child_of_fork_leaves_what_is_over_to_its_parent(tmp_path):
+    """A thread may still be within an event of it there; in the child there is no such thread. It calls no function of Python
+    from the moment on at which it tells that it is there: then it would see that its measurement is over."""
+    run(
+        tmp_path,
+        "import threading, time\n"
+        "def kept(): return [line for line in open('/proc/self/maps') if '/first/raw/' in line]\n"
+        "go, here = threading.Lock(), threading.Lock()\n"
+        "go.acquire(), here.acquire()\n"
+        "def work():\n"
+        "    here.release()\n"
+        "    go.acquire()\n"
+        "start('first')\n"
+        "thread = threading.Thread(target=work)\n"
+        "thread.start()\n"
+        "here.acquire()\n"
+        "measure.stop()\n"
+        "start('second')\n"
+        "measure.stop()\n"
+        "assert kept()\n"
+        "child = os.fork()\n"
+        "if not child: os._exit(len(kept()))\n"
+        "status = os.waitpid(child, 0)[1]\n"
+        "go.release()\n"
+        "thread.join()\n"
+        "end = time.monotonic() + 100\n"
+        "while kept() and time.monotonic() < end: time.sleep(0.001)  # it may be joined a moment before its end\n"
+        "assert status == 0 and not kept()\n",
+    )
+
+
+def test_a_long_setting_is_told_whole(tmp_path):
+    """By the recorder itself, and by what it writes, with those that come after it."""
+    patterns = [f"-some.package.module_{n}:function_{n}" for n in range(1000)]
+    run(
+        tmp_path,
+        f"patterns = {patterns!r}\n"
+        "start('long', filter='\\n'.join(patterns), depth='77', scorep='1')\n"
+        "told = dict(measure.settings())\n"
+        "measure.stop()\n"
+        "assert told['filter'].split('\\n') == patterns, told\n"
+        "found = (told['depth'], told['trace_memory'], told['when_full'], told['trace'])\n"
+        "assert found == ('77', str(512 << 20), 'flush', '0'), told\n",
+    )
+    written = conditions.settings(Model(str(tmp_path / "long")).info())
+    assert written["filter"].split("\n") == patterns
+    assert (written["depth"], written["scorep"], written["clock"], written["label_limit"]) == ("77", "1", "auto", "10000")
+
+
+def test_another_profiler_stays(tmp_path):
+    """One in C, which took the place of ours while we measured: the end of the measurement leaves it."""
+    text = """
+import ctypes, threading
+import spartito
+seen = []
+TYPE = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+@TYPE
+def other(self, frame, what, arg):
+    seen.append(what)
+    return 0
+def work():
+    pass
+def own(ready, over):
+    ctypes.pythonapi.PyEval_SetProfile(other, None)
+    ready.set()
+    over.wait()
+    seen.clear()
+    work()
+    print(len(seen) > 0)
+    ctypes.pythonapi.PyEval_SetProfile(None, None)
+spartito.start("x", hook="setprofile")
+ready, over = threading.Event(), threading.Event()
+t = threading.Thread(target=own, args=(ready, over))
+t.start()
+ready.wait()
+spartito.stop()
+over.set()
+t.join()
+"""
+    (tmp_path / "program.py").write_text(text)
+    done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=200)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")

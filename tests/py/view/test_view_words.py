@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The sentences of the first screen: each true of the numbers, and none where there is nothing to say."""
+
+import re
+import shutil
+import sys
+from collections import Counter
+
+import pytest
+import waiting
+from commandline import run
+from conftest import ROOT
+from spartito.analysis import Model
+from spartito.report import locktable
+from spartito.view import facts, words
+
+
+def row(name, excl, incl=None, visits=1, kind="python", file="", line=0, **more):
+    qualname = name.split(":")[-1]
+    keys = {"name": name, "qualname": qualname, "excl": excl, "incl": excl if incl is None else incl, "visits": visits}
+    return {**keys, "kind": kind, "file": file, "line": line, **more}
+
+
+class Told:
+    """A model of given numbers."""
+
+    def __init__(self, tree=(), lines=(), mpi=()):
+        self._tree, self._lines, self._mpi = list(tree), list(lines), list(mpi)
+
+    def tree(self, *, threshold):
+        return self._tree
+
+    def lines(self):
+        return self._lines
+
+    def flat(self, *, process, match, limit):
+        assert match == "MPI_*"
+        return self._mpi[:limit]
+
+
+def experiment(busy, mpi=None, processes=1, ranks=False, visits=10):
+    n = len(busy)
+    return {
+        "locations": [
+            {"process": i % processes, "name": f"t{i}", "busy": b, "mpi": m, "visits": visits}
+            for i, (b, m) in enumerate(zip(busy, mpi or [0.0] * n))
+        ],
+        "processes": [
+            {"pid": 100 + i, "rank": i if ranks else None, "world": 0 if ranks else None, "sampled": False}
+            for i in range(processes)
+        ],
+        "metrics": [],
+        "worlds": [processes] if ranks else [],
+    }
+
+
+def said(info, rows, model=None, cost=0.0):
+    return [s.text for s in words.sentences(model or Told(), info, list(enumerate(rows, 1)), cost)]
+
+
+def test_one_function_takes_the_time():
+    rows = [row("solver:step", 1.984, visits=1200, file="/x/solver.py", line=41), row("solver:halo", 0.5), row("solver:rest", 0.1)]
+    assert said(experiment([3.2]), rows) == [
+        "62 % of 3.200 s is spent in solver:step (solver.py:41) itself, in 1,200 calls.",
+        "Next by own time: solver:halo (16 %).",
+    ]
+
+
+def test_no_function_stands_out():
+    text = said(experiment([10.0]), [row("a:f", 0.4, file="<string>", line=3), row("a:g", 0.3)])
+    assert text == ["No function stands out: the largest own time is 4.0 % of 10.00 s, in a:f."]
+
+
+def test_waiting_is_called_so():
+    sleep = "time:<built-in method time.sleep>"
+    text = said(experiment([1.0]), [row(sleep, 0.9, kind="c")])
+    assert text == [f"90 % of 1.000 s is spent waiting in {sleep}, in 1 call."]
+    assert "waiting in threading:Condition.wait," in said(experiment([1.0]), [row("threading:Condition.wait", 0.9)])[0]
+    assert "waiting" not in said(experiment([1.0]), [row("mine:Condition.wait", 0.9)])[0]
+
+
+def test_code_outside_of_functions():
+    rows = [row("__main__:<module>", 0.5, file="/x/prog.py", line=1)]
+    assert said(experiment([1.0]), rows) == ["50 % of 1.000 s is spent in prog.py outside of functions (__main__:<module>)."]
+
+
+def test_the_way_is_told_where_it_says_more():
+    tree = [
+        row("m:main", 0.0, 1.0, parent=0, path=1),
+        row("m:solve", 0.1, 0.9, parent=1, path=2, file="/x/m.py", line=7),
+    ]
+    rows = [row("m:step", 0.4), row("m:halo", 0.35)]
+    text = "90 % passes through m:main > m:solve (m.py:7)."
+    assert text in said(experiment([1.0]), rows, Told(tree))
+    assert text not in said(experiment([1.0]), [row("m:solve", 0.9)], Told(tree))
+    assert not any("passes" in s for s in said(experiment([1.0]), rows, Told(tree[:1])))
+
+
+def test_ranks_and_what_they_wait_in():
+    info = experiment([4.0, 4.0], [0.4, 1.6], processes=2, ranks=True)
+    text = said(info, [row("m:step", 6.0)], Told(mpi=[row("MPI_Recv", 1.5, kind="mpi")]))
+    assert text[0].startswith("75 % of the 8.000 s of all 2 ranks together is spent in m:step itself")
+    assert text[1:] == [
+        "MPI takes 25 % of the time of all ranks together.",
+        "The rank with the largest share of MPI is rank 1: 40 % of its time, 38 % in MPI_Recv alone.",
+        "Rank 0 is the busiest of 2 ranks outside of MPI: 3.600 s, the mean is 3.000 s.",
+    ]
+    assert said(experiment([4.0, 4.0], [0.0, 0.1], 2, True), [])[0] == "MPI takes 1.2 % of the time."
+
+
+def test_even_and_uneven_work():
+    even = "The work is even over 2 {}: the busiest has {} % more than the mean."
+    assert said(experiment([1.0, 1.04]), [])[-1] == even.format("threads", "2.0")
+    assert said(experiment([1.0, 1.0], processes=2), [])[-1] == even.format("processes", "0")
+    assert said(experiment([3.0, 1.0]), [])[-1] == "Thread t0 is the busiest of 2 threads: 3.000 s, the mean is 2.000 s."
+    assert said(experiment([1.0]), []) == []
+
+
+def test_lines_alone_speak_for_themselves():
+    lines = [{"name": "m:f", "own": 1.5, "callees": 0.5, "lines": [(3, 10, 0.1, 0.0), (4, 10, 1.2, 0.3)]}]
+    assert said(experiment([2.0], visits=0), [row("m:f", 2.0)], Told(lines=lines)) == [
+        "The longest line is 4 of m:f: 75 % of that function's 2.000 s."
+    ]
+
+
+def test_nothing_off_and_costly():
+    assert said(experiment([], visits=0), []) == ["Nothing was recorded: no function was called while recording was on."]
+    text = said(experiment([1.0]), [row("off", 0.6, kind="off"), row("m:f", 0.3)], cost=0.25)
+    assert text[0].startswith("30 % of 1.000 s is spent in m:f")
+    assert text[1:] == [
+        "For 60 % of the time recording was off.",
+        "Measuring took about 25 % of it: functions called very often look longer than they are.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [
+        (0.0, "0.0 %"),
+        (0.0001, "less than 0.1 %"),
+        (0.05, "5.0 %"),
+        (0.0994, "9.9 %"),
+        (0.0996, "10 %"),
+        (0.999, "over 99 %"),
+        (1.0, "100 %"),
+    ],
+)
+def test_shares_never_say_all_or_nothing(part, text):
+    assert words.share(part, 1.0) == text
+
+
+def test_damage_is_told_once(tmp_path):
+    (tmp_path / "raw").mkdir()
+    whole = (ROOT / "tests/old-raw/v3-mpi-0.raw").read_bytes()
+    (tmp_path / "raw" / "good.raw").write_bytes(whole)
+    for i in range(8):
+        (tmp_path / "raw" / f"bad-{i}.raw").write_bytes(b"nothing")
+    model = Model(tmp_path)
+    problems = model.info()["problems"]
+    found = facts.facts(model, str(tmp_path), {})
+    damage = [text for text in found["lost"] if text.startswith("damaged: ")]
+    assert len(problems) == 8 and len(damage) == 7 and "more place" in damage[-1]
+    assert len(found["problems"]) == 2 and not any(p in text for p in found["problems"] for text in found["lost"])
+
+
+def test_real_runs(tmp_path):
+    program = tmp_path / "sleepy.py"
+    program.write_text("import time\ndef wait():\n    time.sleep(0.2)\nwait()\n")
+    command = [sys.executable, "-m", "spartito"]
+    done = run(command, "run", "--c-calls", "--only-mine", "-o", tmp_path / "x", "--", sys.executable, program)
+    assert done.returncode == 0, done.stderr
+    found = facts.facts(Model(tmp_path / "x"), str(tmp_path / "x"), {})
+    assert " is spent waiting in time:<built-in method time.sleep>, in 1 call." in found["sentences"][0]
+    assert found["title"] == "sleepy.py"
+    (tmp_path / "mpi" / "raw").mkdir(parents=True)
+    for rank in range(4):
+        shutil.copy(ROOT / f"tests/old-raw/v3-mpi-{rank}.raw", tmp_path / "mpi" / "raw")
+    found = facts.facts(Model(tmp_path / "mpi"), str(tmp_path / "mpi"), {})
+    assert any("MPI takes " in s for s in found["sentences"]) and len(found["processes"]) == 4
+
+
+DEADLOCK = """
+import threading
+from asleep import until_asleep
+locks = threading.Lock(), threading.Lock()
+ready = threading.Barrier(3)
+def work(own, other):
+    with own:
+        ready.wait()
+        with other:
+            pass
+names = (("first", locks), ("second", locks[::-1]))
+threads = [threading.Thread(target=work, args=both, name=name, daemon=True) for name, both in names]
+for t in threads:
+    t.start()
+ready.wait()
+until_asleep(*threads)
+"""
+
+
+def test_a_deadlock_is_said_first(spartito, tmp_path):
+    waits = waiting.recorded(spartito, tmp_path, DEADLOCK)[0]
+    sentences = facts.facts(waits, str(tmp_path / "x"), {})["sentences"]
+    assert sentences[0] == "Deadlock at the end: 2 threads wait for each other."
+    for sentence in sentences[1:3]:
+        one, other = ("first", "second") if sentence.startswith("first") else ("second", "first")
+        assert sentence.startswith(f"{one} waits for Lock made at ") and f", which {other} holds; at " in sentence
+        assert sentence.endswith(" in __main__:work.")
+    assert not sentences[3].startswith(("first", "second", "Deadlock"))
+    assert sum("Threads waited " in sentence for sentence in sentences) == 1
+    for sentence in sentences:
+        assert sentence.endswith(".")
+
+
+def test_of_waits_the_longest(spartito, tmp_path):
+    text = waiting.HELD.replace("KIND", "Lock")
+    model = waiting.recorded(spartito, tmp_path, text)[0]
+    sentences = facts.facts(model, str(tmp_path / "x"), {})["sentences"]
+    (said_of,) = [text for text in sentences if text.startswith("Threads waited ")]
+    assert re.search(r" for each other and the like, \d+\.\d+ \w+ of it for .+\.$", said_of)
+    found, times = model.locks(), Counter()
+    for wait in found["waits"]:
+        if wait["kind"] != "sleep":
+            times[wait["lock"]] += wait["time"]
+    names = locktable.Names(found, model.info())
+    (lock,) = (i for i in times if i is not None and names.of_lock(i).endswith(f"program.py:{waiting.line_of(text, 'made')}"))
+    assert names.of_lock(lock).startswith("Lock made at ") and times[lock] > 0.3
+    # on a busy machine that may be the begin or the end of a thread
+    assert said_of.endswith(f" of it for {names.of_lock(max(times, key=times.get))}.")
+    assert not any("eadlock" in text for text in sentences)

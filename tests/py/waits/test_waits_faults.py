@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What must not harm a program whose waits are recorded: waits that longjmp leaves, threads that are to be cancelled,
+allocators with locks of their own, locks that are taken for fork."""
+
+import errno
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from commandline import run
+from conftest import ROOT
+from spartito._analyse import Model
+from waiting import HELD, Waits, command, measures_itself, recorded, write
+
+
+def built(directory, name, *options):
+    out = directory / f"{name}.so"
+    subprocess.run(
+        ["cc", "-O2", "-g", "-shared", "-fPIC", "-pthread", *options, ROOT / "tests" / "native" / f"{name}.c", "-o", out],
+        check=True,
+    )
+    return str(out)
+
+
+@pytest.fixture(scope="module")
+def left(tmp_path_factory):
+    return built(tmp_path_factory.mktemp("left"), "waits_left")
+
+
+@pytest.fixture(scope="module")
+def contend(tmp_path_factory):
+    return built(tmp_path_factory.mktemp("contend"), "waits")
+
+
+@pytest.fixture(scope="module")
+def allocator(tmp_path_factory):
+    return built(tmp_path_factory.mktemp("allocator"), "waits_preload", "-fno-builtin")
+
+
+def test_waits_that_longjmp_leaves(spartito, tmp_path, left):
+    """Their frames are overwritten before the next wait begins; of Python too."""
+    text = f"""
+    import ctypes, signal, time
+    c = ctypes.PyDLL({left!r})
+    for _ in range(3):
+        print(c.left_by_longjmp(4))
+        time.sleep(0.01)
+    """
+    model, out = recorded(spartito, tmp_path, text)
+    assert out == "4\n" * 3
+    waits = Waits(model)
+    # the 12 that were left have no end, and nobody waits there any more
+    assert not [w for w in waits.found["waits"] if w["open"]]
+    short = [w for w in waits.found["waits"] if w["kind"] == "select"]
+    assert sum(w["count"] for w in short) == 12
+    assert sum(w["count"] for w in waits.found["waits"] if w["kind"] == "sleep") == 3
+
+
+def test_a_thread_that_is_to_be_cancelled(spartito, tmp_path, left):
+    """The recorder opens its file on the way: there a thread can be cancelled, which must not happen with its locks held."""
+    text = f"""
+    import ctypes, threading
+    c = ctypes.CDLL({left!r})
+    print(c.cancelled_late())
+    threading.Thread(target=print, args=("still here",)).start()
+    """
+    model, out = recorded(spartito, tmp_path, text)
+    assert out == "3000\nstill here\n"
+    waits = Waits(model)
+    assert sum(w["count"] for w in waits.found["waits"] if w["kind"] == "mutex") == 3000
+
+
+def with_allocator(spartito, tmp_path, allocator, text):
+    done = run(
+        spartito, *command(tmp_path, textwrap.dedent(text)), cwd=tmp_path, env={**os.environ, "LD_PRELOAD": allocator}
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return Waits(Model(str(tmp_path / "x"))), done.stdout
+
+
+def test_an_allocator_with_a_lock(spartito, tmp_path, left, allocator):
+    """The recorder allocates with locks of its own held: that the allocator waits is not told to it."""
+    text = f"""
+    import ctypes, threading
+    c = ctypes.CDLL({left!r})
+    def allocate():
+        for i in range(20000):
+            str(i) * 600
+    threads = [threading.Thread(target=allocate) for _ in range(2)]
+    threads.append(threading.Thread(target=lambda: print(c.cancelled_late())))
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    """
+    waits, out = with_allocator(spartito, tmp_path, allocator, text)
+    assert out == "3000\n"
+    mutexes = [lock for lock in waits.locks if lock["kind"] == "mutex"]
+    assert len(mutexes) == 3000 and {lock["type"] for lock in mutexes} == {"pthread_mutex_t mutexes in waits_left.so"}
+
+
+def test_a_lock_that_is_taken_for_fork(spartito, tmp_path, contend, allocator):
+    """By a handler that was there before the recorder's own: it comes when that has its locks."""
+    text = f"""
+    import ctypes, os, threading
+    c, a = ctypes.CDLL({contend!r}), ctypes.CDLL({allocator!r})
+    a.taken_for_fork.restype = ctypes.c_void_p
+    c.wait_for.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_int]
+    c.wait_for(a.taken_for_fork(), 2, 20)
+    for _ in range(3):
+        pid = os.fork()
+        if not pid:
+            c.wait_for(a.taken_for_fork(), 1, 20)
+            os._exit(0)
+        print(os.waitpid(pid, 0)[1])
+    """
+    waits, out = with_allocator(spartito, tmp_path, allocator, text)
+    assert out == "0\n" * 3
+    assert sorted(lock["contended"] for lock in waits.locks if lock["kind"] == "mutex") == [1, 1, 1, 2]
+
+
+def test_a_library_that_names_no_versions(spartito, tmp_path):
+    """Its functions of condition variables are those of before glibc 2.3.2, where they had another size."""
+    old = built(tmp_path, "waits_old", "-nostdlib")
+    text = f"""
+    import ctypes
+    c = ctypes.CDLL({old!r})
+    print([c.wait_for_news() for _ in range(3)])
+    """
+    model, out = recorded(spartito, tmp_path, text)
+    assert out == f"{[errno.ETIMEDOUT] * 3}\n"
+    slept = [w for w in Waits(model).found["waits"] if w["kind"] == "sleep"]
+    assert sum(w["count"] for w in slept) == 3
+
+
+def test_a_handler_of_a_crash(spartito, tmp_path, left):
+    """It waits while its thread is in malloc(), which has its lock."""
+    text = f"""
+    import ctypes
+    ctypes.CDLL({left!r}).abort_in_malloc()
+    """
+    done = run(spartito, *command(tmp_path, text), cwd=tmp_path)
+    assert done.returncode == 7, done.stderr
+    assert "malloc()" in done.stderr
+    assert not [w for w in Waits(Model(str(tmp_path / "x"))).found["waits"] if w["kind"] == "select"]
+
+
+@pytest.mark.parametrize("jumps", [False, True], ids=["alone", "after a longjmp"])
+def test_a_handler_in_malloc(spartito, tmp_path, left, jumps):
+    """It waits at places where nobody waited before: the recorder would ask for memory."""
+    text = f"""
+    import ctypes
+    c = ctypes.CDLL({left!r})
+    for i in range(100):
+        exec(f"def f{{i}}(): return c.alarm_in_malloc({jumps})")
+    print([globals()[f"f{{i}}"]() for i in range(100)] == list(range(1, 101)))
+    """
+    model, out = recorded(spartito, tmp_path, text)
+    assert out == "True\n"
+    assert not [w for w in Waits(model).found["waits"] if w["kind"] == "sleep"]
+    assert "what handlers of signals may have waited for" in model.info()["processes"][0]["meta"]["missing_handlers"]
+
+
+def test_children_that_load_a_library(spartito, tmp_path, left, contend):
+    """Other threads look into the linker's tables at the time of the fork."""
+    text = f"""
+    import ctypes
+    c = ctypes.CDLL({left!r})
+    c.workers_begin()
+    print(c.children_that_load({contend!r}.encode(), 100))
+    c.workers_end()
+    """
+    _, out = recorded(spartito, tmp_path, text)
+    assert out == "0\n"
+
+
+def test_quick_turns(spartito, tmp_path, left):
+    """Measurements begin and end while threads of C wait, make mutexes, and are made known to the recorder."""
+    measures_itself(tmp_path, f"""
+    import ctypes, time
+    import spartito
+    c = ctypes.CDLL({left!r})
+    c.workers_begin()
+    for i in range(40):
+        spartito.start(f"x{{i}}", waits=True, trace=i % 2 == 0)
+        time.sleep(0.002 * (i % 3))
+        spartito.stop()
+        if i % 8 == 7:
+            c.workers_end()
+            c.workers_begin()
+    spartito.start("last", waits=True)
+    c.workers_turn()
+    spartito.stop()
+    c.workers_end()
+    """)
+    for i in range(40):
+        assert Model(str(tmp_path / f"x{i}")).info()["problems"] == []
+    assert "mutex" in {w["kind"] for w in Waits(Model(str(tmp_path / "last"))).found["waits"]}
+
+
+def test_threads_that_end_after_the_measurement(spartito, tmp_path):
+    """More of them than the C library keeps the stacks of: what the next start() looks at is not in their memory."""
+    measures_itself(tmp_path, """
+    import threading
+    import spartito
+    for i in range(3):
+        begin, end = threading.Barrier(17), threading.Event()
+        def work():
+            begin.wait()
+            end.wait()
+        spartito.start(f"x{i}", waits=True)
+        threads = [threading.Thread(target=work) for _ in range(16)]
+        [t.start() for t in threads]
+        begin.wait()
+        spartito.stop()
+        end.set()
+        [t.join() for t in threads]
+    """)
+    for i in range(3):
+        assert len(Model(str(tmp_path / f"x{i}")).info()["locations"]) == 17
+
+
+def test_without_the_option_nothing_is_taken(spartito, tmp_path):
+    write(tmp_path, HELD.replace("KIND", "Lock"))
+    done = run(spartito, "run", "-q", "-o", tmp_path / "x", "--", sys.executable, "program.py", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    model = Model(str(tmp_path / "x"))
+    assert model.locks() == {"locks": [], "waits": [], "circles": [], "awaits": []}
+    assert "wait_time" not in [m["name"] for m in model.info()["metrics"]]
+
+
+def test_types_of_locks_that_are_not_known(tmp_path):
+    """They are left alone, and the result says so."""
+    measures_itself(tmp_path, """
+    import _thread
+    import spartito
+    class Larger(_thread.RLock):
+        __slots__ = ("more",)
+    _thread.RLock = Larger
+    spartito.start("x", waits=True)
+    with _thread.RLock(), _thread.allocate_lock():
+        pass
+    spartito.stop()
+    """)
+    meta = Model(str(tmp_path / "x")).info()["processes"][0]["meta"]
+    assert "has them in a way not known" in meta["missing_waits"]
+
+
+def test_another_wrapper_on_top(tmp_path):
+    """It stays when the measurement ends, it is called once for each call then and later, and may go."""
+    measures_itself(tmp_path, """
+    import ctypes, time
+    import spartito
+    class Definition(ctypes.Structure):
+        _fields_ = [("name", ctypes.c_char_p), ("function", ctypes.c_void_p)]
+    class Function(ctypes.Structure):
+        _fields_ = [("head", ctypes.c_byte * object.__basicsize__), ("definition", ctypes.POINTER(Definition))]
+    sleep = Function.from_address(id(time.sleep)).definition.contents
+    TYPE = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object)
+    plain, calls = sleep.function, []
+    spartito.start("first", waits=True)
+    below = sleep.function
+    assert below != plain
+    def wrapper(module, seconds):
+        calls.append(seconds)
+        return TYPE(below)(module, seconds)
+    on_top = TYPE(wrapper)
+    sleep.function = ctypes.cast(on_top, ctypes.c_void_p).value
+    time.sleep(0.001)
+    spartito.stop()
+    assert sleep.function == ctypes.cast(on_top, ctypes.c_void_p).value
+    time.sleep(0.001)
+    spartito.start("second", waits=True)
+    time.sleep(0.001)
+    sleep.function = below
+    time.sleep(0.001)
+    spartito.stop()
+    assert sleep.function == plain
+    spartito.start("third", waits=True)
+    time.sleep(0.001)
+    spartito.stop()
+    assert sleep.function == plain and calls == [0.001] * 3
+    """)
+    for name, count in ("first", 1), ("second", 2), ("third", 1):
+        found = Waits(Model(str(tmp_path / name))).found["waits"]
+        assert sum(w["count"] for w in found if w["kind"] == "sleep") == count

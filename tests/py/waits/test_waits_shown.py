@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Locks and waits as they are shown: deadlocks of a hung program, in the report, by `spartito doctor PID`, and merged."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+from commandline import run
+from spartito._analyse import Model
+from spartito.report import locktable
+from waiting import HELD, PROCESSES, Waits, command, line_of, recorded
+
+CIRCLE = """
+import os, threading
+from asleep import until_asleep
+locks = [threading.Lock() for _ in range(N)]
+ready = threading.Barrier(N + 1)
+def work(i):
+    with locks[i]:
+        ready.wait()
+        with locks[(i + 1) % N]:  # wait
+            pass
+threads = [threading.Thread(target=work, args=(i,), name=f"number {i}") for i in range(N)]
+for t in threads:
+    t.start()
+ready.wait()
+until_asleep(*threads)
+print(os.getpid(), flush=True)
+"""
+
+
+def check_circle(waits, n, text):
+    (circle,) = waits.found["circles"]
+    assert not circle["interrupted"]
+    names = [waits.name(link["location"]) for link in circle["links"]]
+    assert sorted(names) == [f"number {i}" for i in range(n)]
+    for i, link in enumerate(circle["links"]):
+        held = waits.locks[link["lock"]]
+        assert waits.name(held["holder"]) == names[(i + 1) % n]
+        assert held["holder_stack"][-1] == "__main__:work"
+    still = [w for w in waits.at(line_of(text, "wait")) if w["open"]]
+    assert len(still) == n
+
+
+@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_deadlock(spartito, tmp_path, n, number):
+    """Seen from outside while it hangs, and in what a killed process leaves."""
+    text = f"N = {n}" + CIRCLE
+    words = [str(w) for w in command(tmp_path, text)]
+    words.remove("-q")
+    hung = subprocess.Popen([*spartito, *words], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        pid = int(hung.stdout.readline())
+        seen = run(spartito, "doctor", str(pid))
+        assert (seen.returncode, seen.stderr) == (0, "")
+        assert f"deadlock now: {n} threads wait for each other\n" in seen.stdout
+        for i in range(n):
+            line = next(line for line in seen.stdout.split("\n") if line.startswith(f"number {i} ("))
+            assert f"program.py:{line_of(text, 'wait')} in " in line
+            assert f"held by number {(i + 1) % n} since " in line
+        os.kill(pid, number)
+        _, err = hung.communicate(timeout=200)
+    finally:
+        hung.kill()
+        hung.wait()
+    assert f"deadlock at the end: {n} threads wait for each other\n" in err
+    waits = Waits(Model(str(tmp_path / "x")))
+    check_circle(waits, n, text)
+    report = run(spartito, "report", "waits", tmp_path / "x")
+    assert (report.returncode, report.stdout.split("\n")[0]) == (0, f"deadlock at the end: {n} threads wait for each other")
+
+
+def test_report(spartito, tmp_path):
+    text = HELD.replace("KIND", "Lock")
+    recorded(spartito, tmp_path, text)
+    shown = run(spartito, "report", "waits", tmp_path / "x", cwd=tmp_path)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    row = next(line for line in shown.stdout.split("\n") if f"Lock made at program.py:{line_of(text, 'made')}" in line)
+    assert row.split()[2] == "3"
+    assert "holder in __main__:hold" in row
+    known = json.loads(run(spartito, "report", "waits", "--json", tmp_path / "x").stdout)
+    assert (known["report"], known["circles"]) == ("waits", [])
+    assert {"lock", "sleep"} <= {w["kind"] for w in known["waits"]}
+
+
+def test_merged(spartito, tmp_path):
+    """A merged experiment says the same."""
+    model, _ = recorded(spartito, tmp_path, PROCESSES)
+    before = model.locks()
+    done = run(spartito, "finalize", "--force", tmp_path / "x")
+    assert (done.returncode, done.stderr) == (0, "")
+    after = Model(str(tmp_path / "x")).locks()
+    assert json.dumps(after, sort_keys=True) == json.dumps(before, sort_keys=True)
+
+
+def test_doctor_says_what_it_cannot_know(spartito, tmp_path):
+    own = run(spartito, "doctor", str(os.getpid()))
+    assert own.returncode == 0
+    assert "is not measured" in own.stdout
+    for words, why in (("abc", "is no process id"), ("999999999", "there is no process")):
+        done = run(spartito, "doctor", words)
+        assert done.returncode != 0
+        assert why in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+PARTS = """
+import queue, threading
+from asleep import until_asleep
+full = queue.Queue(1)  # made
+def work():
+    until_asleep(threading.main_thread())
+    full.put(1)
+    full.put(2)
+    full.put(3)
+    until_asleep(threading.main_thread())
+t = threading.Thread(target=work)
+t.start()
+full.get()
+until_asleep(t)
+full.get()
+full.get()
+t.join()
+"""
+
+
+def test_an_object_and_its_locks_are_one_row(spartito, tmp_path):
+    """A queue is waited for while it is empty and while it is full, a thread when it begins and when it ends."""
+    recorded(spartito, tmp_path, PARTS)
+    done = run(spartito, "report", "waits", "--limit", "0", tmp_path / "x", cwd=tmp_path)
+    rows = done.stdout.split("\n\n")[0].split("\n")[1:]
+    assert sum(f"Queue made at program.py:{line_of(PARTS, 'made')}" in row for row in rows) == 1
+    assert sum("Thread" in row.split("  most")[0] for row in rows) == 1
+
+
+MADE = """
+import asyncio, multiprocessing, os, threading, time
+from concurrent.futures import ThreadPoolExecutor
+from asleep import until_asleep, when_asleep
+def hold(lock, ready):
+    with lock:
+        ready.send(1)
+        until_asleep(os.getppid())
+async def handing():
+    await asyncio.to_thread(time.sleep, 0.1)  # thread of asyncio
+if __name__ == "__main__":
+    context = multiprocessing.get_context("fork")
+    lock = context.Lock()  # lock
+    queue = context.Queue()  # queue
+    when_asleep(queue.put, 1)
+    queue.get()
+    mine, theirs = context.Pipe()
+    p = context.Process(target=hold, args=(lock, theirs), name="holder")
+    p.start()
+    mine.recv()
+    with lock:
+        pass
+    p.join()
+    print(p.pid)
+    with ThreadPoolExecutor(2) as pool:  # pool
+        pool.submit(until_asleep, threading.main_thread())
+        pool.submit(int)  # whose thread has nothing to do then
+    asyncio.run(handing())
+    threading.Thread(target=until_asleep, args=(threading.main_thread(),), name="late").start()
+"""
+
+
+def test_where_the_library_made_what_it_waits_for(spartito, tmp_path):
+    """What the interpreter's library makes for a program is called after the program's line, processes by name and pid."""
+    _, out = recorded(spartito, tmp_path, MADE)
+    done = run(spartito, "report", "waits", "--limit", "0", tmp_path / "x", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    objects = done.stdout.split("\n\n")[0]
+    for what, mark in (("synchronize.Lock", "lock"), ("queues.Queue", "queue")):
+        assert f"multiprocessing.{what} made at program.py:{line_of(MADE, mark)}" in objects
+    assert f"context.ForkProcess holder (pid {out.strip()})" in objects
+    assert "threading.py:" not in objects
+    if sys.version_info < (3, 13):  # later ones wait for it in C, without a lock of Python
+        assert "the end of late" in objects
+    assert not re.search(r"(Lock|Queue|Process|Executor) 0x", objects)
+    executors = set(re.findall(r"ThreadPoolExecutor made at (\S+)", objects))
+    assert executors - {f"program.py:{line_of(MADE, 'thread of asyncio')}"} == {f"program.py:{line_of(MADE, 'pool')}"}
+
+
+def test_files_of_libraries_are_shown_by_their_tails():
+    for path, shown in (
+        ("/usr/lib/python3.11/asyncio/base_events.py", "asyncio/base_events.py:829"),
+        ("/opt/x/lib64/python3.13t/site-packages/numpy/core/a.py", "numpy/core/a.py:829"),
+        ("/usr/lib/python3/dist-packages/yaml/a.py", "yaml/a.py:829"),
+        ("/elsewhere/lib/python/a.py", "/elsewhere/lib/python/a.py:829"),
+    ):
+        assert locktable.made({"made_file": path, "made_line": 829}) == shown
+
+
+def test_threads_of_c_are_called_in_the_same_words():
+    """Of one whose location is not known, no address is shown."""
+    known = {"process": 0, "kind": "thread", "type": "pthread_t", "user": None, "made_file": None, "made_line": 0}
+    locks = [{**known, "holder": h, "holder_stack": [], "address": 0x7F00 + i} for i, h in enumerate((0, None, None))]
+    info = {"locations": [{"name": "", "tid": 7, "process": 0}], "processes": [{"pid": 1}]}
+    names = locktable.Names({"locks": locks, "waits": []}, info)
+    assert names.told == ["the end of thread 7", "the end of a thread of C #1", "the end of a thread of C #2"]
