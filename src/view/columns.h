@@ -6,7 +6,7 @@
  *   the columns, each aligned to 8; `at` counts from the end of the header
  *
  * Little-endian. Times are f64 seconds, moments since the experiment's begin. An index that is none is 0xffffffff.
- * python/spartito/view/payload.py and viewer/src/columns.ts read and write the same. */
+ * python/spartito/view/payload.py and viewer/src/data/columns.ts read and write the same. */
 #ifndef SP_VIEW_COLUMNS_H
 #define SP_VIEW_COLUMNS_H
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The frame around all views: what run this is, tabs, what is selected, search, theme.
 import { useEffect } from "preact/hooks";
-import { Compared } from "./against";
-import { Chips } from "./chips";
-import { useCutTexts } from "./cut";
-import { Search } from "./searchbox";
-import type { Facts } from "./facts";
-import { KnownFacts, Provide, useFirstFacts, useSelection, useStore } from "./hooks";
-import { KeyHelp } from "./keys";
+import { Compared } from "./parts/against";
+import { Chips } from "./parts/chips";
+import { useCutTexts } from "./parts/cut";
+import { Search } from "./parts/searchbox";
+import type { Facts } from "./data/facts";
+import { KnownFacts, Provide, useFirstFacts, useSelection, useStore } from "./state/hooks";
+import { KeyHelp } from "./parts/keys";
 import { Waiting } from "./parts/Empty";
-import { Shown, Tabs, ThemeSwitch, lead, useTheme } from "./shell";
-import type { Store } from "./store";
-import { Unknowns } from "./unknown";
+import { Shown, Tabs, ThemeSwitch, lead, useTheme } from "./parts/shell";
+import type { Store } from "./state/store";
+import { Unknowns } from "./parts/unknown";
 import { views } from "./views/index";
 
 export function App({ store }: { store: Store }) {

@@ -3,22 +3,22 @@
 // frame that may run scripts and nothing else has no address, no history and no storage.
 import { render } from "preact";
 import { useState } from "preact/hooks";
-import { Compared } from "./against";
-import { Chips } from "./chips";
-import { useCutTexts } from "./cut";
-import type { Facts } from "./facts";
-import { KnownFacts, Provide, useFirstFacts, useQuery, useSelection } from "./hooks";
+import { Compared } from "./parts/against";
+import { Chips } from "./parts/chips";
+import { useCutTexts } from "./parts/cut";
+import type { Facts } from "./data/facts";
+import { KnownFacts, Provide, useFirstFacts, useQuery, useSelection } from "./state/hooks";
 import { Waiting } from "./parts/Empty";
-import { Search } from "./searchbox";
-import { Shown, Tabs, ThemeSwitch, lead, useTheme } from "./shell";
-import { FileSource } from "./source";
-import { NOWHERE, Store } from "./store";
+import { Search } from "./parts/searchbox";
+import { Shown, Tabs, ThemeSwitch, lead, useTheme } from "./parts/shell";
+import { FileSource } from "./data/source";
+import { NOWHERE, Store } from "./state/store";
 import { callers } from "./views/callers";
 import { icicle } from "./views/icicle";
 import { source } from "./views/source";
 import { table } from "./views/table";
 import "./style.css";
-import "./parts.css";
+import "./parts/parts.css";
 import "./cell.css";
 
 const views = [icicle, table, callers, { ...source, title: "Lines" }];

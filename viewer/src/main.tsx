@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { render } from "preact";
 import { App } from "./app";
-import { loadMore } from "./later";
-import { FileSource, ServerSource } from "./source";
-import { Store, range } from "./store";
+import { loadMore } from "./parts/later";
+import { FileSource, ServerSource } from "./data/source";
+import { Store, range } from "./state/store";
 import { laterViews } from "./views/later";
 import "./style.css";
-import "./parts.css";
+import "./parts/parts.css";
 
 const source = FileSource.in(document) ? new FileSource(document) : new ServerSource("data/");
 const store = new Store(source);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Begins a document whose style and script are in it deflated, each in a block that names its element. The document's policy has the
 // hashes of both.
-import { inflate } from "./inflate";
+import { inflate } from "./data/inflate";
 
 async function unpack() {
   for (const block of document.querySelectorAll<HTMLElement>("script[data-element]")) {

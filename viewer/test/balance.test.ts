@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { outliers, Spread } from "../src/balance";
-import { NONE, pack, parse } from "../src/columns";
-import type { Facts } from "../src/facts";
+import { outliers, Spread } from "../src/data/balance";
+import { NONE, pack, parse } from "../src/data/columns";
+import type { Facts } from "../src/data/facts";
 
 const facts = {
   processes: [0, 1, 2, 3].map((rank) => ({ rank, name: `rank ${rank}`, pid: rank })),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { BottomUp } from "../src/bottomup";
-import { NONE } from "../src/paths";
+import { BottomUp } from "../src/calltree/bottomup";
+import { NONE } from "../src/calltree/paths";
 import { randomTree, tree, type Call } from "./trees";
 
 const name = (region: number): string => `f${region}`;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { Finder, boxesIn, heldIn, step } from "../src/boxes";
-import { change, largestChange } from "../src/change";
-import { NONE, pack, parse } from "../src/columns";
-import type { Paths } from "../src/paths";
-import { disc, flipped, lettering, polar, upright } from "../src/sunburst";
-import { ROOT, Tree } from "../src/tree";
+import { Finder, boxesIn, heldIn, step } from "../src/calltree/boxes";
+import { change, largestChange } from "../src/data/change";
+import { NONE, pack, parse } from "../src/data/columns";
+import type { Paths } from "../src/calltree/paths";
+import { disc, flipped, lettering, polar, upright } from "../src/calltree/sunburst";
+import { ROOT, Tree } from "../src/calltree/tree";
 import { panned, zoomed } from "../src/views/icicle";
 import { type Call, tree as callTree } from "./trees";
 

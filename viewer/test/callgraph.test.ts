@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { callGraph, ownCalls, pick, type Picked, shareFor } from "../src/callgraph";
-import { NONE } from "../src/paths";
-import { sandwich } from "../src/sandwich";
+import { callGraph, ownCalls, pick, type Picked, shareFor } from "../src/calltree/callgraph";
+import { NONE } from "../src/calltree/paths";
+import { sandwich } from "../src/calltree/sandwich";
 import { type Call, randomTree, tree } from "./trees";
 
 describe("call graph", () => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { expect, it } from "vitest";
-import { NOWHERE, Store } from "../src/store";
+import { NOWHERE, Store } from "../src/state/store";
 
 it("selects in a frame without an address", () => {
   const source = { get: () => Promise.reject(new Error("nothing is asked for")) };

@@ -2,7 +2,7 @@
 // The charts of `spartito plot` have the colours of the viewer: tests/py/cli/test_plot.py compares the same file with src/write/picture/picture.c.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { ofModule } from "../src/colour";
+import { ofModule } from "../src/draw/colour";
 
 it("gives each module the colour that charts give it", () => {
   const golden: Record<string, Record<string, string>> = JSON.parse(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { pack, parse } from "../src/columns";
+import { pack, parse } from "../src/data/columns";
 
 describe("columns", () => {
   const buffer = pack({ title: "é" }, { incl: Float64Array.of(1.5, 2.5), region: Uint32Array.of(7, 8, 9), none: new Uint8Array(0) });

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Another run's numbers in everything that the page calculates from the call tree, against the same calculation on that run alone.
 import { describe, expect, it } from "vitest";
-import { Spread, SpreadBefore } from "../src/balance";
-import { BottomUp } from "../src/bottomup";
-import { changeOf, changeText, both } from "../src/change";
-import { NONE, pack, parse } from "../src/columns";
-import type { Facts } from "../src/facts";
-import { type LineFunction, heatLines } from "../src/heat";
-import { Matrix } from "../src/matrix";
-import { type Paths, basePaths } from "../src/paths";
-import { sandwich } from "../src/sandwich";
-import { type WaitRow, type Waits, WaitsBefore } from "../src/waits";
+import { Spread, SpreadBefore } from "../src/data/balance";
+import { BottomUp } from "../src/calltree/bottomup";
+import { changeOf, changeText, both } from "../src/data/change";
+import { NONE, pack, parse } from "../src/data/columns";
+import type { Facts } from "../src/data/facts";
+import { type LineFunction, heatLines } from "../src/data/heat";
+import { Matrix } from "../src/data/matrix";
+import { type Paths, basePaths } from "../src/calltree/paths";
+import { sandwich } from "../src/calltree/sandwich";
+import { type WaitRow, type Waits, WaitsBefore } from "../src/data/waits";
 import { randomTree } from "./trees";
 
 /** One tree with the numbers of two: the second's are each call's own, and some calls did not happen in it. */

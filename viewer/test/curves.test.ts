@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { pack, parse } from "../src/columns";
-import { type Curve, before, counterCurves, drawn, evened, extent, metricCurves, metricParams, PIXELS, rateAt, sumOf, ticks, valueAt } from "../src/curves";
-import type { Facts, Metric } from "../src/facts";
-import { metricSeries } from "../src/timelinecharts";
+import { pack, parse } from "../src/data/columns";
+import { type Curve, before, counterCurves, drawn, evened, extent, metricCurves, metricParams, PIXELS, rateAt, sumOf, ticks, valueAt } from "../src/data/curves";
+import type { Facts, Metric } from "../src/data/facts";
+import { metricSeries } from "../src/timeline/charts";
 
 const metric = (name: string, more: Partial<Metric> = {}): Metric => ({ name, unit: "#", exponent: 0, what: "", own: false, level: false, source: "rusage", total: 9, ...more });
 // location, metric, at, value

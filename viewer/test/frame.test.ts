@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { chipsOf, crumbs } from "../src/chips";
-import { INK, contrast, ofChange, ofHeat, ofModule } from "../src/colour";
-import { query } from "../src/source";
-import { type Selection, chosen, range } from "../src/store";
-import { amount, bytes, inUnit, percent, shorten, time, timeUnit } from "../src/units";
-import { read, readPath, write, writePath } from "../src/url";
+import { chipsOf, crumbs } from "../src/parts/chips";
+import { INK, contrast, ofChange, ofHeat, ofModule } from "../src/draw/colour";
+import { query } from "../src/data/source";
+import { type Selection, chosen, range } from "../src/state/store";
+import { amount, bytes, inUnit, percent, shorten, time, timeUnit } from "../src/data/units";
+import { read, readPath, write, writePath } from "../src/data/url";
 
 describe("the URL", () => {
   it("keeps the whole selection", () => {

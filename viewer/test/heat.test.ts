@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { endOfBlock, heatLines, type LineFunction } from "../src/heat";
+import { endOfBlock, heatLines, type LineFunction } from "../src/data/heat";
 
 const f = (line: number, lines: LineFunction["lines"]): LineFunction => ({
   name: `m:f${line}`,

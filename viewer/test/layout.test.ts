@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { layout, type Box, type Wanted } from "../src/layout";
-import { separate } from "../src/separate";
+import { layout, type Box, type Wanted } from "../src/draw/layout";
+import { separate } from "../src/draw/separate";
 
 /** Calls at random, most of them near; every third one backwards at times, so that there are circles. */
 function random(n: number, m: number, clusters: number, seed: number): Wanted {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { type LockWait, SUMS, byObject, flowOf, summed } from "../src/locks";
+import { type LockWait, SUMS, byObject, flowOf, summed } from "../src/data/locks";
 
 const wait = (location: number, object: number, holder: number | null, time: number, count = 1): LockWait => ({
   object,

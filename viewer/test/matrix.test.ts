@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { NONE, pack, parse } from "../src/columns";
-import type { Facts } from "../src/facts";
-import { Matrix, MOST } from "../src/matrix";
+import { NONE, pack, parse } from "../src/data/columns";
+import type { Facts } from "../src/data/facts";
+import { Matrix, MOST } from "../src/data/matrix";
 
 const factsOf = (ranks: (number | null)[]): Facts => ({ processes: ranks.map((rank) => ({ rank, name: "p", pid: 1 })), locations: [] }) as unknown as Facts;
 function columns(from: number[], to: number[], messages: number[]) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { expect, test } from "vitest";
-import type { Regions } from "../src/facts";
-import { meantIn } from "../src/meant";
+import type { Regions } from "../src/data/facts";
+import { meantIn } from "../src/state/meant";
 
 const modules = ["solver", "solver.grid", "solvers", "MPI"];
 const names = ["solver:Run.step", "solver.grid:step", "solvers:step", "MPI_Send"];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { pack, parse } from "../src/columns";
-import { valueAt } from "../src/curves";
-import { type Heap, type Memory, type Site, asMemory, curvesOf, heapCurves, heapOf, heapsOf, marksOf, sitesOf, words } from "../src/memory";
+import { pack, parse } from "../src/data/columns";
+import { valueAt } from "../src/data/curves";
+import { type Heap, type Memory, type Site, asMemory, curvesOf, heapCurves, heapOf, heapsOf, marksOf, sitesOf, words } from "../src/data/memory";
 
 const heap = (process: number, peak: number, rows: [number, number], limit: Heap["limit"] = null): Heap => ({
   process,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { NONE, PairMap, arranged, subtreeEnds } from "../src/paths";
+import { NONE, PairMap, arranged, subtreeEnds } from "../src/calltree/paths";
 import { tree } from "./trees";
 
 describe("paths", () => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import type { Facts } from "../src/facts";
-import { blocksOf, LANE, Layout, listRows, locationLabel, PAD, ROW, type Shown, TALL, type Task } from "../src/rows";
+import type { Facts } from "../src/data/facts";
+import { blocksOf, LANE, Layout, listRows, locationLabel, PAD, ROW, type Shown, TALL, type Task } from "../src/data/rows";
 
 function facts(ranks: (number | null)[], threads: number): Facts {
   const processes = ranks.map((rank, i) => ({ name: `p${i}`, rank, pid: 100 + i, parent: null, host: "h", begin: 0, end: 1, command: "" }));

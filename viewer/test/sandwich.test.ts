@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { NONE, ROOT_REGION, type Paths } from "../src/paths";
-import { sandwich } from "../src/sandwich";
+import { NONE, ROOT_REGION, type Paths } from "../src/calltree/paths";
+import { sandwich } from "../src/calltree/sandwich";
 import { randomTree, tree } from "./trees";
 
 const rows = (paths: Paths): number[][] =>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { pack } from "../src/columns";
-import type { Facts, Regions } from "../src/facts";
-import { ServerSource } from "../src/source";
-import { searchProblem } from "../src/tree";
-import { unknownIn } from "../src/unknown";
+import { pack } from "../src/data/columns";
+import type { Facts, Regions } from "../src/data/facts";
+import { ServerSource } from "../src/data/source";
+import { searchProblem } from "../src/calltree/tree";
+import { unknownIn } from "../src/parts/unknown";
 
 describe("questions to the server", () => {
   const asked: { url: string; signal: AbortSignal; answer: () => void }[] = [];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { NONE, pack, parse } from "../src/columns";
-import { STATES, States, colourOfState, pathsOf, stateAt } from "../src/states";
-import { contrast } from "../src/colour";
-import { TILE } from "../src/timelinecache";
+import { NONE, pack, parse } from "../src/data/columns";
+import { STATES, States, colourOfState, pathsOf, stateAt } from "../src/timeline/states";
+import { contrast } from "../src/draw/colour";
+import { TILE } from "../src/timeline/cache";
 
 const tile = new States(
   64,

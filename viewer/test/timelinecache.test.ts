@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { levelFor, TILE, type TileKey, TimelineCache, tileSpan, tilesIn } from "../src/timelinecache";
+import { levelFor, TILE, type TileKey, TimelineCache, tileSpan, tilesIn } from "../src/timeline/cache";
 
 const whole = { begin: 0, end: 16 };
 const wait = (): Promise<void> => new Promise((done) => setTimeout(done));

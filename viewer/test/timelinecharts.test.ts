@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { pack, parse } from "../src/columns";
-import { seriesOf, valueAt } from "../src/timelinecharts";
+import { pack, parse } from "../src/data/columns";
+import { seriesOf, valueAt } from "../src/timeline/charts";
 
 const tile = (rows: [number, number, number, number][]) =>
   parse(

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { NONE, pack, parse } from "../src/columns";
-import type { Facts } from "../src/facts";
-import { Control, press } from "../src/timelinecontrol";
-import { blockAt, cellAt, depthIn, neighbour, Overview, pathAt, Stack, type TimelineData } from "../src/timelinedata";
-import { type Asked, TILE } from "../src/timelinecache";
-import { LANE } from "../src/rows";
-import { MINI, RULER } from "../src/timelinehead";
+import { NONE, pack, parse } from "../src/data/columns";
+import type { Facts } from "../src/data/facts";
+import { Control, press } from "../src/timeline/control";
+import { blockAt, cellAt, depthIn, neighbour, Overview, pathAt, Stack, type TimelineData } from "../src/timeline/data";
+import { type Asked, TILE } from "../src/timeline/cache";
+import { LANE } from "../src/data/rows";
+import { MINI, RULER } from "../src/timeline/head";
 
 // f 0-8 calls g 1-3, g 4-5 and, in 6-7, ten calls too short to be drawn, mostly of h
 const stack = new Stack(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+import type { Picture } from "../src/timeline/picture";
 import { describe, expect, it } from "vitest";
-import { moreOf } from "../src/timelinehead";
-import type { Picture } from "../src/timelinedraw";
+import { moreOf } from "../src/timeline/head";
 
 /** A row of a rank's first thread, with letters of 7 pixels. */
 function picture(label: string, threads: number, tasks: number, left = 196): Picture {

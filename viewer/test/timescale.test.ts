@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { clamp, length, moment, niceStep, pan, range, ruler, Scale, SHORTEST, zoom } from "../src/timescale";
+import { clamp, length, moment, niceStep, pan, range, ruler, Scale, SHORTEST, zoom } from "../src/data/timescale";
 
 const whole = { begin: 0, end: 10 };
 

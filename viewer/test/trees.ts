@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Call trees for tests, by hand and at random.
-import { NONE, emptyPaths, type Paths } from "../src/paths";
+import { NONE, emptyPaths, type Paths } from "../src/calltree/paths";
 
 /** Region, inclusive time, visits, what it calls; region NONE: hidden paths, as many as visits. */
 export type Call = [region: number, incl: number, visits: number, ...callees: Call[]];

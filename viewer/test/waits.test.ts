@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { chosenRows, depthOf, nameOfKind, waiters, type WaitMetric, type WaitRow, type Waits } from "../src/waits";
+import { chosenRows, depthOf, nameOfKind, waiters, type WaitMetric, type WaitRow, type Waits } from "../src/data/waits";
 
 const metric = (shown: string, kinds: number[], parent: number | null): WaitMetric => ({ name: shown, shown, what: "", kinds, parent, count: 0, time: 0 });
 const row = (kind: number, process: number, on: number | null, time: number): WaitRow => ({

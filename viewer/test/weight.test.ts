@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { pack, parse } from "../src/columns";
-import type { Facts, Metric } from "../src/facts";
-import { Tree } from "../src/tree";
-import { amountOf, chosenMetric, columnOf, rateOf, TIME, timed, weightOf, without } from "../src/weight";
+import { pack, parse } from "../src/data/columns";
+import type { Facts, Metric } from "../src/data/facts";
+import { Tree } from "../src/calltree/tree";
+import { amountOf, chosenMetric, columnOf, rateOf, TIME, timed, weightOf, without } from "../src/data/weight";
 
 const metric = (name: string, unit: string, exponent = 0, more: Partial<Metric> = {}): Metric => ({
   name,

@@ -6,10 +6,10 @@ from __future__ import annotations
 import shlex
 
 from spartito.base.text import count, name, plural, seconds
+from spartito.experiment import cost
 from spartito.experiment.description import command, launcher, what_ran
 from spartito.options.cellpatterns import typed_filters, typed_lines
 from spartito.options.settings import SETTINGS
-from spartito.report import cost
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

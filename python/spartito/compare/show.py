@@ -27,10 +27,9 @@ from spartito.compare.difference import (
     write,
 )
 from spartito.compare.pathnames import namer
-from spartito.experiment import losses
+from spartito.experiment import cost, losses
 from spartito.experiment.reading import load
 from spartito.options.table import Usage
-from spartito.report import cost
 
 ROWS = 20
 SHARE = 1.0  # percent of the time that an entry takes to be judged

@@ -9,11 +9,11 @@ from typing import Any
 
 from spartito.base.text import standard_output
 from spartito.experiment import losses, sampled
+from spartito.experiment.cost import measuring_cost
 from spartito.experiment.reading import load
 from spartito.options.kinds import Topic, Usage
 from spartito.options.reports import REPORTS
 from spartito.report import table
-from spartito.report.cost import measuring_cost
 from spartito.report.protocol import Query, Report
 
 

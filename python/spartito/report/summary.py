@@ -7,9 +7,9 @@ import sys
 
 from spartito.base.text import Column, Output, as_argument, count, name, percent, plural, seconds, size
 from spartito.experiment import contents, sampled
+from spartito.experiment.cost import cost_told, measuring_cost
 from spartito.experiment.losses import of_ranks, sentences
 from spartito.experiment.naming import rank_number
-from spartito.report.cost import cost_told, measuring_cost
 
 TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
 if TYPE_CHECKING:

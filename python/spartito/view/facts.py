@@ -7,9 +7,9 @@ import os
 
 from spartito._version import __version__
 from spartito.compare import conditions
-from spartito.experiment import contents, losses
+from spartito.experiment import contents, cost, losses
 from spartito.experiment.description import command, launcher, what_ran
-from spartito.report import cost, iotable, locktable, mpitable
+from spartito.report import iotable, locktable, mpitable
 from spartito.view import payload, words
 
 TYPE_CHECKING = False

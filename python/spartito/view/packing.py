@@ -31,22 +31,22 @@ PATHS_ALONE = (20_000, 5_000, LEAST_PATHS)
 SELECTIONS = 256  # processes, and threads, of which the page holds an own tree
 TASKS = 2048  # tasks of which it holds the steps
 LOCATIONS = 256  # threads of which it holds the calls
-# as viewer/src/timelinedata.ts asks: a tile of a level is one of 2**level parts of the run
+# as viewer/src/timeline/data.ts asks: a tile of a level is one of 2**level parts of the run
 TILE, ROWS, MESSAGES = 1024, 64, 2000
 SMALL = 16 << 10  # bytes that are not worth a measured guess
 ENOUGH = 4  # answers for which there was no room: smaller ones are not looked for any longer
 LEVELS = 4  # of tiles that a page may hold
 FINE = 4  # times as many columns in tiles of calls, which tell begin and end themselves
 BESIDE = ("balance", "critical", "io", "matrix", "tasks", "waits")  # which the page asks of both runs
-GROUPS = 22  # lines of the run in small, as in viewer/src/timelinedata.ts
-CURVES = 64  # threads that have curves of their own, as in viewer/src/curves.ts; of more there is the sum
+GROUPS = 22  # lines of the run in small, as in viewer/src/timeline/data.ts
+CURVES = 64  # threads that have curves of their own, as in viewer/src/data/curves.ts; of more there is the sum
 COLUMNS = (TILE, 256, 64)  # of curves of metrics and counters: the first number of these with which they fit
 WHOLE = "`spartito view` on the experiment's directory shows all of it"
 WHOLE_OF_CELL = "`%spartito_view` shows all of it"
 
 
 def element(name: str, value: str, data: bytes, effort: int) -> str:
-    """Data that a script of the page takes out again (viewer/src/inflate.ts), found by its attribute `name`. effort: of zlib."""
+    """Data that a script of the page reads (viewer/src/data/inflate.ts), found by its attribute `name`. effort: of zlib."""
     body = base64.b64encode(zlib.compress(data, effort)).decode("ascii")
     return f'<script type="application/octet-stream" {name}="{html.escape(value)}">{body}</script>\n'
 
@@ -64,7 +64,7 @@ class Block:
 
 
 def key_of(kind: str, parameters: dict[str, str]) -> str:
-    """The one spelling of a question, as viewer/src/source.ts has it."""
+    """The one spelling of a question, as viewer/src/data/source.ts has it."""
     return f"{kind}?{urlencode(sorted(parameters.items()))}" if parameters else kind
 
 

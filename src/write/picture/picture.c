@@ -118,7 +118,7 @@ bool sp_own(const struct sp_region *r)
 
 /* ---- colours ---- */
 
-/* Of viewer/src/colour.ts, with the same numbers: hues after Okabe and Ito. */
+/* Of viewer/src/draw/colour.ts, with the same numbers: hues after Okabe and Ito. */
 static const struct sp_colour hues[2][10] = {
     {{126, 178, 221},
      {238, 172, 104},

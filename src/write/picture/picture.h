@@ -87,7 +87,7 @@ struct sp_colour sp_ink_on(struct sp_colour c, enum sp_picture_theme t);
 struct sp_colour sp_paper(enum sp_picture_theme t);
 /* 0 to 1: from nothing to all of the time. */
 struct sp_colour sp_heat(double share, enum sp_picture_theme t);
-/* The hue of a module, by its name alone; as viewer/src/colour.ts has them. */
+/* The hue of a module, by its name alone; as viewer/src/draw/colour.ts has them. */
 struct sp_colour sp_module_colour(struct sp_str module, enum sp_picture_theme t);
 /* The module; where there is none "MPI" for its functions, else "". */
 struct sp_str sp_module_of(const struct sp_region *r);

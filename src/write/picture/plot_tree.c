@@ -224,7 +224,7 @@ void sp_plot_tip(char tip[SP_PLOT_TIP], const struct sp_plot_tree *t, const stru
 
 struct sp_colour sp_plot_colour(const struct sp_model *m, const struct sp_plot_box *b, enum sp_picture_theme t)
 {
-	if (b->path == SP_NONE) /* as viewer/src/colour.ts has it: muted */
+	if (b->path == SP_NONE) /* as viewer/src/draw/colour.ts has it: muted */
 		return t == SP_THEME_DARK ? (struct sp_colour){46, 48, 53} : (struct sp_colour){232, 234, 237};
 	return sp_module_colour(sp_module_of(&m->regions[m->paths[b->path].region]), t);
 }

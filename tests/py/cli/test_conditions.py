@@ -11,8 +11,8 @@ import pytest
 import written
 from spartito.analysis import Model
 from spartito.compare import conditions
+from spartito.experiment import cost
 from spartito.options import cellpatterns
-from spartito.report import cost
 
 PROGRAM = "def f(n): return sum(range(n))\nfor i in range(20): f(i)\n"
 CALLERS = ": what is not recorded is in the time of its caller"

@@ -228,7 +228,7 @@ def test_names_of_any_characters(spartito, tmp_path):
 
 
 def test_colours_are_the_viewers(tmp_path, spartito):
-    """viewer/test/colours.test.ts compares the same file with viewer/src/colour.ts."""
+    """viewer/test/colours.test.ts compares the same file with viewer/src/draw/colour.ts."""
     code = f"import time\nfor name in {MODULES!r}:\n    space = {{'__name__': name, 'sleep': time.sleep}}\n"
     code += "    exec('def f(): sleep(0.002)', space)\n    space['f']()\n"
     done = run(spartito, "run", "-q", "-o", "exp", "--", sys.executable, "-c", code, cwd=tmp_path)

@@ -132,6 +132,26 @@ def test_python_imports_go_one_way():
     assert {p.name for p in (ROOT / "python" / "spartito").iterdir() if p.is_dir() and list(p.glob("*.py"))} == set(PACKAGES)
 
 
+# the folders of viewer/src: each imports only from itself and those before it. The files beside them are the scripts of the page.
+VIEWER_FOLDERS = ("data", "calltree", "draw", "state", "parts", "timeline", "views", ".")
+
+
+def test_viewer_imports_go_one_way():
+    """With imports of types."""
+    source = ROOT / "viewer" / "src"
+    files = {str(p.relative_to(source)): p for p in source.rglob("*") if p.suffix in (".ts", ".tsx", ".css")}
+    edges = {}
+    for name, path in files.items():
+        found = re.findall(r"""(?:from|import\(?)\s*["'](\.[^"']+)["']""", path.read_text(encoding="utf-8"))
+        named = [os.path.normpath(os.path.join(os.path.dirname(name), target)) for target in found]
+        edges[name] = {target + end for target in named for end in ("", ".ts", ".tsx") if target + end in files}
+    assert sum(map(len, edges.values())) > 200 and not circle(edges)
+    for name, imported in edges.items():
+        for other in imported:
+            here, there = (VIEWER_FOLDERS.index(os.path.dirname(n) or ".") for n in (name, other))
+            assert there <= here, f"viewer/src/{name} must not import {other}"
+
+
 def test_a_folder_can_be_overlooked():
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
     assert listed.returncode == 0

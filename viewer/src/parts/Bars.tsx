@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A short list of what takes most: name, bar, time, share; each line leads somewhere.
 import { Name } from "./Name";
-import { percent } from "../units";
+import { percent } from "../data/units";
 
 export interface Bar {
   key: string;

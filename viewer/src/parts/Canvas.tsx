@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A canvas with the device's own pixels, drawn once a frame at most, that keyboard and screen reader reach.
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { useSize, useStore } from "../hooks";
+import { useSize, useStore } from "../state/hooks";
 
 export interface Point {
   x: number;

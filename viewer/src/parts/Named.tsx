@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The name of a function as tables show it: in its module's colour, at its depth, with the sign that opens it.
 import type { ComponentChildren } from "preact";
-import { css, ofModule } from "../colour";
-import type { Regions } from "../facts";
-import { useDark } from "../hooks";
-import { useMeant } from "../meant";
-import { NONE } from "../columns";
-import { smaller } from "../units";
+import { css, ofModule } from "../draw/colour";
+import type { Regions } from "../data/facts";
+import { useDark } from "../state/hooks";
+import { useMeant } from "../state/meant";
+import { NONE } from "../data/columns";
+import { smaller } from "../data/units";
 import { Name } from "./Name";
-import "../views.css";
+import "./views.css";
 
 const INDENT = 14; // pixels
 

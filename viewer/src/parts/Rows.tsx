@@ -2,7 +2,7 @@
 // A table of some objects, sorted by a click: for what is words and a few numbers.
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { type Unit, inUnit, timeUnit } from "../units";
+import { type Unit, inUnit, timeUnit } from "../data/units";
 import { type Column, VirtualTable } from "./VirtualTable";
 
 export interface RowColumn<T> {

@@ -2,7 +2,7 @@
 // A table of which only the rows in sight are in the page, so that 10^5 of them cost what 50 cost.
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { useSize } from "../hooks";
+import { useSize } from "../state/hooks";
 import { Name } from "./Name";
 
 export interface Column {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the widths of a picture are: time, or a metric that was counted; why some cannot be chosen stands beside them.
-import { useFacts, useSelection, useStore } from "../hooks";
-import { chosenMetric, timed, without } from "../weight";
+import { useFacts, useSelection, useStore } from "../state/hooks";
+import { chosenMetric, timed, without } from "../data/weight";
 
 export function Weigh() {
   const store = useStore();

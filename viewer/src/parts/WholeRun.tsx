@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Says of numbers that a selection does not narrow that it does not.
-import { useSelection } from "../hooks";
+import { useSelection } from "../state/hooks";
 
 /** what: in the plural. ranks: they are of all ranks, too. */
 export function WholeRun({ what, ranks = false }: { what: string; ranks?: boolean }) {

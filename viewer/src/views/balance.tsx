@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How evenly time is spread: all ranks in bars, one function over all of them, and one rank's functions.
 import { useMemo, useState } from "preact/hooks";
-import { Uncompared, useAgainst, useBase } from "../against";
-import { Spread, SpreadBefore, type Stats, type Time } from "../balance";
-import { BarChart, HEAD, nameOf, ROW } from "../balancebars";
-import { both, changeOf } from "../change";
-import { type Columns, NONE } from "../columns";
-import type { Facts, Regions } from "../facts";
-import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../hooks";
+import { Uncompared, useAgainst, useBase } from "../parts/against";
+import { Spread, SpreadBefore, type Stats, type Time } from "../data/balance";
+import { BarChart, HEAD, nameOf, ROW } from "../parts/balancebars";
+import { both, changeOf } from "../data/change";
+import { type Columns, NONE } from "../data/columns";
+import type { Facts, Regions } from "../data/facts";
+import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { Waiting } from "../parts/Empty";
 import { Choice, Toolbar } from "../parts/Menu";
 import { type Column, type Sorting, VirtualTable } from "../parts/VirtualTable";
-import { useMeant } from "../meant";
-import { count, inUnit, percent, time as timeText, timeUnit } from "../units";
-import "../balance.css";
-import type { View } from "./view";
+import { useMeant } from "../state/meant";
+import { count, inUnit, percent, time as timeText, timeUnit } from "../data/units";
+import "./balance.css";
+import type { View } from "../parts/view";
 
 const FEW = 12; // units whose bars are above the table and not beside it
 const NAMED = 4; // outliers that a cell names

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Functions by their own time, opened to those that called them.
 import { useMemo, useReducer, useState } from "preact/hooks";
-import { Uncompared } from "../against";
-import { BottomUp, type BottomUpKey } from "../bottomup";
-import { type Change, changeOf } from "../change";
-import type { Regions } from "../facts";
-import { useRegions, useReport, useSelection, useStore, useTree } from "../hooks";
+import { Uncompared } from "../parts/against";
+import { BottomUp, type BottomUpKey } from "../calltree/bottomup";
+import { type Change, changeOf } from "../data/change";
+import type { Regions } from "../data/facts";
+import { useRegions, useReport, useSelection, useStore, useTree } from "../state/hooks";
 import { Empty, Waiting } from "../parts/Empty";
 import { Toolbar } from "../parts/Menu";
 import { Named, nameOf } from "../parts/Named";
 import { type Column, VirtualTable } from "../parts/VirtualTable";
 import { Weigh } from "../parts/Weigh";
-import { useMeant } from "../meant";
-import { NONE } from "../paths";
-import type { Tree } from "../tree";
-import { type Unit, count, inUnit, percent, signed } from "../units";
-import type { View } from "./view";
+import { useMeant } from "../state/meant";
+import { NONE } from "../calltree/paths";
+import type { Tree } from "../calltree/tree";
+import { type Unit, count, inUnit, percent, signed } from "../data/units";
+import type { View } from "../parts/view";
 
 const KEYS: Record<string, BottomUpKey> = { name: "name", own: "excl", share: "excl", total: "incl", calls: "visits", before: "baseExcl", change: "change" };
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One function between what called it, above, and what it calls, below.
 import { useCallback, useMemo, useState } from "preact/hooks";
-import { PaintChoice, Uncompared, usePaint } from "../against";
-import { type Measure, both, change, changeOf, largestChange } from "../change";
-import { css, INK, ofChange, ofModule } from "../colour";
-import { NONE } from "../columns";
-import type { Regions } from "../facts";
-import { useDark, useRegions, useReport, useSelection, useStore, useTree } from "../hooks";
-import { useMeant } from "../meant";
+import { PaintChoice, Uncompared, usePaint } from "../parts/against";
+import { type Measure, both, change, changeOf, largestChange } from "../data/change";
+import { css, INK, ofChange, ofModule } from "../draw/colour";
+import { NONE } from "../data/columns";
+import type { Regions } from "../data/facts";
+import { useDark, useRegions, useReport, useSelection, useStore, useTree } from "../state/hooks";
+import { useMeant } from "../state/meant";
 import { Canvas, type Point } from "../parts/Canvas";
 import { Empty, Waiting } from "../parts/Empty";
 import { Toolbar } from "../parts/Menu";
@@ -15,12 +15,12 @@ import { Named, nameOf } from "../parts/Named";
 import { Pairs, Tooltip } from "../parts/Tooltip";
 import { Weigh } from "../parts/Weigh";
 import { type Column, VirtualTable } from "../parts/VirtualTable";
-import type { Paths } from "../paths";
-import { type Edge, type Sandwich, sandwich } from "../sandwich";
-import { BAND, Sides, type Spot, drawSides } from "../sides";
-import { type Unit, count, percent } from "../units";
-import type { Weight } from "../weight";
-import type { View } from "./view";
+import type { Paths } from "../calltree/paths";
+import { type Edge, type Sandwich, sandwich } from "../calltree/sandwich";
+import { BAND, Sides, type Spot, drawSides } from "../draw/sides";
+import { type Unit, count, percent } from "../data/units";
+import type { Weight } from "../data/weight";
+import type { View } from "../parts/view";
 
 /** Where the eye is, in words. */
 function spoken(sides: Sides, regions: Regions, weight: Weight, spot: Spot): string {

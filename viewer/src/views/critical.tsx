@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The critical path: what the length of the run consists of, and what would make it shorter.
 import { useMemo } from "preact/hooks";
-import { type Against, Uncompared, changeColumns, useAgainst, useBase } from "../against";
-import { both } from "../change";
-import type { Columns } from "../columns";
-import type { Facts, Regions } from "../facts";
-import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../hooks";
+import { type Against, Uncompared, changeColumns, useAgainst, useBase } from "../parts/against";
+import { both } from "../data/change";
+import type { Columns } from "../data/columns";
+import type { Facts, Regions } from "../data/facts";
+import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { Waiting } from "../parts/Empty";
 import { Toolbar } from "../parts/Menu";
 import { Named } from "../parts/Named";
 import { Rows, type RowColumn } from "../parts/Rows";
 import { WholeRun } from "../parts/WholeRun";
-import { placeName, regionNamed } from "../stacks";
-import { count, percent, time } from "../units";
+import { placeName, regionNamed } from "../data/stacks";
+import { count, percent, time } from "../data/units";
 
 interface CriticalRegion {
   name: string;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The calls of one thread in the order of time, the callers above.
-import { useFacts, useSelection, useStore } from "../hooks";
+import { useFacts, useSelection, useStore } from "../state/hooks";
 import { Menu } from "../parts/Menu";
-import { locationLabel } from "../rows";
-import { Lines } from "../timelineview";
-import { percent } from "../units";
+import { locationLabel } from "../data/rows";
+import { Lines } from "../timeline/view";
+import { percent } from "../data/units";
 import { NO_TIME, TIME_KEYS } from "./timeline";
-import type { View } from "./view";
+import type { View } from "../parts/view";
 
 const LISTED = 2000; // threads that the menu has; all others are chosen in the time line
 

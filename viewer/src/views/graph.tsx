@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The call graph: the functions with most of the time, calls between them, and frames around modules.
 import { useCallback, useMemo, useState } from "preact/hooks";
-import { PaintChoice, Uncompared, usePaint } from "../against";
-import { type CallGraph, callGraph, shareFor } from "../callgraph";
-import { type Measure, changeText } from "../change";
-import { css, muted, ofChange, ofModule } from "../colour";
-import { MPI, type Regions } from "../facts";
-import { type Camera, type Paint, type Picture, centred, draw, fitted, nodeAt, picture, readable, stepped, zoomed } from "../graphdraw";
-import { useDark, useRegions, useReport, useSelection, useStore, useTree } from "../hooks";
+import { PaintChoice, Uncompared, usePaint } from "../parts/against";
+import { type CallGraph, callGraph, shareFor } from "../calltree/callgraph";
+import { type Measure, changeText } from "../data/change";
+import { css, muted, ofChange, ofModule } from "../draw/colour";
+import { MPI, type Regions } from "../data/facts";
+import { type Camera, type Paint, type Picture, centred, draw, fitted, nodeAt, picture, readable, stepped, zoomed } from "../draw/graphdraw";
+import { useDark, useRegions, useReport, useSelection, useStore, useTree } from "../state/hooks";
 import { Canvas, type Point } from "../parts/Canvas";
 import { Empty, Waiting } from "../parts/Empty";
 import { Choice, Menu, Toolbar } from "../parts/Menu";
 import { nameOf } from "../parts/Named";
 import { Pairs, Tooltip } from "../parts/Tooltip";
 import { Weigh } from "../parts/Weigh";
-import { basePaths } from "../paths";
-import { useMeant } from "../meant";
-import type { Tree } from "../tree";
-import { count, percent, signed, time } from "../units";
-import { TIME, type Weight } from "../weight";
-import type { View } from "./view";
+import { basePaths } from "../calltree/paths";
+import { useMeant } from "../state/meant";
+import type { Tree } from "../calltree/tree";
+import { count, percent, signed, time } from "../data/units";
+import { TIME, type Weight } from "../data/weight";
+import type { View } from "../parts/view";
 
 const LIMIT = 200; // functions in the picture
 const CALLS = 500; // more would hide what they connect

@@ -13,7 +13,7 @@ import { summary } from "./summary";
 import { sunburst } from "./sunburst";
 import { table } from "./table";
 import { timeline } from "./timeline";
-import type { View } from "./view";
+import type { View } from "../parts/view";
 
 const { states, memory, locks, matrix, waits, critical, tasks, io } = laterViews;
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files that the program read and wrote, and the functions that did it.
 import { useMemo } from "preact/hooks";
-import { Uncompared, changeColumns, useBase } from "../against";
-import type { Columns } from "../columns";
-import type { Regions } from "../facts";
-import { Flat } from "../flat";
-import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../hooks";
+import { Uncompared, changeColumns, useBase } from "../parts/against";
+import type { Columns } from "../data/columns";
+import type { Regions } from "../data/facts";
+import { Flat } from "../data/flat";
+import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { Empty, Waiting } from "../parts/Empty";
 import { Toolbar } from "../parts/Menu";
 import { Named } from "../parts/Named";
 import { Rows, type RowColumn } from "../parts/Rows";
 import { WholeRun } from "../parts/WholeRun";
-import { range } from "../store";
-import { bytes, count, time } from "../units";
+import { range } from "../state/store";
+import { bytes, count, time } from "../data/units";
 
 interface File {
   path: string;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is known of the views of more.tsx before they are loaded.
-import { recordBy } from "../facts";
-import { later } from "../later";
+import { recordBy } from "../data/facts";
+import { later } from "../parts/later";
 import { TIME_KEYS } from "./timeline";
-import type { View } from "./view";
+import type { View } from "../parts/view";
 
 const states: View = {
   id: "states",

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Locks and waits: who waited for what, and who held it meanwhile.
 import { useMemo, useState } from "preact/hooks";
-import { colourOf } from "../curvedraw";
-import type { Facts, Regions } from "../facts";
-import { useAnswer, useDark, useFacts, useRegions, useReport, useSelection, useSize, useStore } from "../hooks";
-import { type By, type LockWait, type Locks, SUMS, type SumRow, asLocks, byObject, flowOf, summed } from "../locks";
+import { colourOf } from "../draw/curvedraw";
+import type { Facts, Regions } from "../data/facts";
+import { useAnswer, useDark, useFacts, useRegions, useReport, useSelection, useSize, useStore } from "../state/hooks";
+import { type By, type LockWait, type Locks, SUMS, type SumRow, asLocks, byObject, flowOf, summed } from "../data/locks";
 import { Empty, Waiting } from "../parts/Empty";
 import { Choice, Toolbar } from "../parts/Menu";
 import { Rows, type RowColumn } from "../parts/Rows";
 import { WholeRun } from "../parts/WholeRun";
-import { useStackRows } from "../stackrows";
-import { placeName, shortStack } from "../stacks";
-import { count, time } from "../units";
+import { useStackRows } from "../state/stackrows";
+import { placeName, shortStack } from "../data/stacks";
+import { count, time } from "../data/units";
 import { Ring } from "./ring";
 
 const BAR = 10; // px; of a node

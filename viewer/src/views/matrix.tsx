@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who sent how much to whom.
 import { useMemo, useState } from "preact/hooks";
-import { PaintChoice, Uncompared, useAgainst, useBase } from "../against";
-import type { Measure } from "../change";
-import type { Columns } from "../columns";
-import type { Facts } from "../facts";
-import { type Answer, useFacts, useQuery, useReport, useSelection, useStore } from "../hooks";
-import { Matrix, type Quantity } from "../matrix";
-import { MatrixPicture, shown } from "../matrixpicture";
+import { PaintChoice, Uncompared, useAgainst, useBase } from "../parts/against";
+import type { Measure } from "../data/change";
+import type { Columns } from "../data/columns";
+import type { Facts } from "../data/facts";
+import { type Answer, useFacts, useQuery, useReport, useSelection, useStore } from "../state/hooks";
+import { Matrix, type Quantity } from "../data/matrix";
+import { MatrixPicture, shown } from "../parts/matrixpicture";
 import { Empty, Waiting } from "../parts/Empty";
 import { Choice, Toolbar } from "../parts/Menu";
-import { count } from "../units";
+import { count } from "../data/units";
 
 const OPTIONS = [
   { value: "bytes", title: "Bytes" },

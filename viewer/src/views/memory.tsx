@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory: the heap and the resident size over time, what was live at the peak, and what is left at the end.
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
-import { LEFT, colourOf, paintSheet, scaleOf } from "../curvedraw";
-import { extent, valueAt } from "../curves";
-import type { Facts, Metric, Regions } from "../facts";
-import { useAnswer, useDark, useFacts, useRegions, useReport, useSelection, useStore } from "../hooks";
-import { inksOf } from "../ink";
-import { type By, BYS, type Heap, type Memory, type Site, type What, WHATS, asMemory, curvesOf, heapCurves, heapOf, heapsOf, marksOf, sitesOf, words } from "../memory";
+import { LEFT, colourOf, paintSheet, scaleOf } from "../draw/curvedraw";
+import { extent, valueAt } from "../data/curves";
+import type { Facts, Metric, Regions } from "../data/facts";
+import { useAnswer, useDark, useFacts, useRegions, useReport, useSelection, useStore } from "../state/hooks";
+import { inksOf } from "../draw/ink";
+import { type By, BYS, type Heap, type Memory, type Site, type What, WHATS, asMemory, curvesOf, heapCurves, heapOf, heapsOf, marksOf, sitesOf, words } from "../data/memory";
 import { Canvas } from "../parts/Canvas";
 import { Empty, Waiting } from "../parts/Empty";
 import { Choice, Toolbar } from "../parts/Menu";
 import { Rows, type RowColumn } from "../parts/Rows";
 import { WholeRun } from "../parts/WholeRun";
-import { useStackRows } from "../stackrows";
-import { placeName, processName, shortStack } from "../stacks";
-import { type Span, length, moment } from "../timescale";
-import { useChart } from "../treechart";
-import { bytes, count, percent } from "../units";
+import { useStackRows } from "../state/stackrows";
+import { placeName, processName, shortStack } from "../data/stacks";
+import { type Span, length, moment } from "../data/timescale";
+import { useChart } from "../parts/treechart";
+import { bytes, count, percent } from "../data/units";
 import { Picture as Chart } from "./icicle";
 
 interface PictureProps {

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Metrics and counters over time: how fast they grow, or how far they have come, for each thread or all together.
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
-import { NONE } from "../columns";
-import { type Curve, MOST, PIXELS, counterCurves, evened, extent, metricCurves, metricParams, rateAt, sumOf, valueAt } from "../curves";
-import { colourOf, LEFT, paintSheet, scaleOf } from "../curvedraw";
-import type { Facts, Metric } from "../facts";
-import { useDark, useFacts, useQuery, useReport, useSelection, useStore } from "../hooks";
-import { inksOf } from "../ink";
+import { NONE } from "../data/columns";
+import { type Curve, MOST, PIXELS, counterCurves, evened, extent, metricCurves, metricParams, rateAt, sumOf, valueAt } from "../data/curves";
+import { colourOf, LEFT, paintSheet, scaleOf } from "../draw/curvedraw";
+import type { Facts, Metric } from "../data/facts";
+import { useDark, useFacts, useQuery, useReport, useSelection, useStore } from "../state/hooks";
+import { inksOf } from "../draw/ink";
 import { Canvas } from "../parts/Canvas";
 import { Empty, Waiting } from "../parts/Empty";
 import { Choice, Menu, Toolbar } from "../parts/Menu";
 import { Name } from "../parts/Name";
-import { locationLabel } from "../rows";
-import type { Selection } from "../store";
-import { length, moment, range, type Span } from "../timescale";
-import { amount, count, percent } from "../units";
-import { amountOf, rateOf } from "../weight";
-import type { View } from "./view";
+import { locationLabel } from "../data/rows";
+import type { Selection } from "../state/store";
+import { length, moment, range, type Span } from "../data/timescale";
+import { amount, count, percent } from "../data/units";
+import { amountOf, rateOf } from "../data/weight";
+import type { View } from "../parts/view";
 
 const LISTED = 40; // lines that are named
 

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The source with heat for each line; without records of lines the source of the selected function.
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import { PaintChoice, Uncompared, usePaint } from "../against";
-import { type Measure, both, change, changeOf } from "../change";
-import { css, ofChange, ofHeat } from "../colour";
-import type { Columns } from "../columns";
-import { type Facts, type Regions, recordBy } from "../facts";
-import { Flat, sorted } from "../flat";
-import { type BaseLines, type HeatLine, type LineFunction, endOfBlock, heatLines, timeOf } from "../heat";
-import { useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../hooks";
-import { useMeant } from "../meant";
+import { PaintChoice, Uncompared, usePaint } from "../parts/against";
+import { type Measure, both, change, changeOf } from "../data/change";
+import { css, ofChange, ofHeat } from "../draw/colour";
+import type { Columns } from "../data/columns";
+import { type Facts, type Regions, recordBy } from "../data/facts";
+import { Flat, sorted } from "../data/flat";
+import { type BaseLines, type HeatLine, type LineFunction, endOfBlock, heatLines, timeOf } from "../data/heat";
+import { useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../state/hooks";
+import { useMeant } from "../state/meant";
 import { Empty, Waiting } from "../parts/Empty";
 import { Toolbar } from "../parts/Menu";
 import { Rows, type RowColumn } from "../parts/Rows";
 import { type Column, ROW, VirtualTable } from "../parts/VirtualTable";
 import { WholeRun } from "../parts/WholeRun";
-import { range } from "../store";
-import { type Unit, count, inUnit, percent, time, timeUnit } from "../units";
-import type { View } from "./view";
+import { range } from "../state/store";
+import { type Unit, count, inUnit, percent, time, timeUnit } from "../data/units";
+import type { View } from "../parts/view";
 
 const NONE: LineFunction[] = [];
 const asFlat = (columns: Columns): Flat => new Flat(columns);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What each thread did over the time of the run, as samples have found it; a row that is opened has its functions below.
-import type { MakeBands } from "../bands";
-import { css } from "../colour";
-import { useDark } from "../hooks";
-import { STATES, StateBands, colourOfState } from "../states";
-import { Lines } from "../timelineview";
+import type { MakeBands } from "../timeline/picture";
+import { css } from "../draw/colour";
+import { useDark } from "../state/hooks";
+import { STATES, StateBands, colourOfState } from "../timeline/states";
+import { Lines } from "../timeline/view";
 
 const make: MakeBands = (...given) => new StateBands(...given);
 

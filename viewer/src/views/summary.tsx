@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The first screen: where the time goes, in words; what run this was, what measuring cost, what was lost.
 import { useMemo } from "preact/hooks";
-import { css, ofModule } from "../colour";
-import { type Facts, type Regions } from "../facts";
-import { byPackage, Flat, sorted } from "../flat";
-import { useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../hooks";
-import { inModule, useMeant } from "../meant";
+import { css, ofModule } from "../draw/colour";
+import { type Facts, type Regions } from "../data/facts";
+import { byPackage, Flat, sorted } from "../data/flat";
+import { useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../state/hooks";
+import { inModule, useMeant } from "../state/meant";
 import { Bars } from "../parts/Bars";
-import { range } from "../store";
-import { count, moment, percent, time } from "../units";
-import { type Weight, chosenMetric, weightOf } from "../weight";
-import type { View } from "./view";
+import { range } from "../state/store";
+import { count, moment, percent, time } from "../data/units";
+import { type Weight, chosenMetric, weightOf } from "../data/weight";
+import type { View } from "../parts/view";
 
 const ROWS = 12; // functions and packages that are shown here; the table has all
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The call tree around its middle: a ring a level, an arc as long as its time; beside it the callees of the middle as a list.
 import { useCallback, useRef, useState } from "preact/hooks";
-import { type Boxes, Finder, boxesIn } from "../boxes";
-import { Charted } from "../charted";
-import { css } from "../colour";
-import { useFacts, useReport } from "../hooks";
+import { type Boxes, Finder, boxesIn } from "../calltree/boxes";
+import { Charted } from "../parts/charted";
+import { css } from "../draw/colour";
+import { useFacts, useReport } from "../state/hooks";
 import { Bars } from "../parts/Bars";
 import { Canvas, type Point } from "../parts/Canvas";
 import { Menu } from "../parts/Menu";
 import { Pairs, Tooltip } from "../parts/Tooltip";
-import { type Disc, type Lettering, angle, disc, flipped, lettering, polar, upright } from "../sunburst";
-import { NONE } from "../columns";
-import { ROOT } from "../tree";
-import { About, TREE_KEYS, type Chart, FONT, fillOf, label, looks, measurer, nameOf, spoken } from "../treechart";
-import { count, percent, shorten, smaller } from "../units";
-import type { View } from "./view";
+import { type Disc, type Lettering, angle, disc, flipped, lettering, polar, upright } from "../calltree/sunburst";
+import { NONE } from "../data/columns";
+import { ROOT } from "../calltree/tree";
+import { About, TREE_KEYS, type Chart, FONT, fillOf, label, looks, measurer, nameOf, spoken } from "../parts/treechart";
+import { count, percent, shorten, smaller } from "../data/units";
+import type { View } from "../parts/view";
 
 const RINGS = [4, 6, 8, 12, 16, 24].map((n) => ({ value: String(n), title: String(n) }));
 const LISTED = 24; // callees of the middle

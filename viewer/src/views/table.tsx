@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All functions in rows: sorted by any column, searched, with the numbers of each.
 import { useMemo, useState } from "preact/hooks";
-import { Uncompared } from "../against";
-import { changeOf } from "../change";
-import { css, ofModule } from "../colour";
-import type { Metric, Regions } from "../facts";
-import { Flat, largest, sorted } from "../flat";
-import { useAnswer, useDark, useFacts, useRegions, useReport, useSelection, useStore } from "../hooks";
+import { Uncompared } from "../parts/against";
+import { changeOf } from "../data/change";
+import { css, ofModule } from "../draw/colour";
+import type { Metric, Regions } from "../data/facts";
+import { Flat, largest, sorted } from "../data/flat";
+import { useAnswer, useDark, useFacts, useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { Empty, Waiting } from "../parts/Empty";
 import { Name } from "../parts/Name";
 import { Toolbar } from "../parts/Menu";
 import { type Column, type Sorting, VirtualTable, room } from "../parts/VirtualTable";
-import { useMeant } from "../meant";
-import { range } from "../store";
-import { type Unit, columnUnit, count, inUnit, percent, time } from "../units";
-import { chosenMetric, scaleOf, timed, weightOf } from "../weight";
-import type { View } from "./view";
+import { useMeant } from "../state/meant";
+import { range } from "../state/store";
+import { type Unit, columnUnit, count, inUnit, percent, time } from "../data/units";
+import { chosenMetric, scaleOf, timed, weightOf } from "../data/weight";
+import type { View } from "../parts/view";
 
 const asFlat = (columns: ConstructorParameters<typeof Flat>[0]): Flat => new Flat(columns);
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tasks of asyncio and the like: how long they ran, how long they waited, and for what.
 import { useMemo, useState } from "preact/hooks";
-import { type Against, Uncompared, changeColumns, useAgainst, useBase } from "../against";
-import { both } from "../change";
-import type { Columns } from "../columns";
-import type { Facts, Regions } from "../facts";
-import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../hooks";
-import { useMeant } from "../meant";
+import { type Against, Uncompared, changeColumns, useAgainst, useBase } from "../parts/against";
+import { both } from "../data/change";
+import type { Columns } from "../data/columns";
+import type { Facts, Regions } from "../data/facts";
+import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../state/hooks";
+import { useMeant } from "../state/meant";
 import { Empty, Waiting } from "../parts/Empty";
 import { Toolbar } from "../parts/Menu";
 import { Rows, type RowColumn } from "../parts/Rows";
 import { WholeRun } from "../parts/WholeRun";
-import { placeName, regionNamed } from "../stacks";
-import { count, time } from "../units";
+import { placeName, regionNamed } from "../data/stacks";
+import { count, time } from "../data/units";
 
 interface Wait {
   where: string | null;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All ranks, processes, threads and tasks over the time of the run.
-import { Lines } from "../timelineview";
-import type { Key, View } from "./view";
+import { Lines } from "../timeline/view";
+import type { Key, View } from "../parts/view";
 
 export const NO_TIME = "This experiment does not say what was done when. Record a trace with: spartito run --trace -- COMMAND, or samples with --sample";
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Time lost by waiting in MPI: what kind, who, for whom, and where in the program.
 import { useMemo, useState } from "preact/hooks";
-import { Uncompared, changeColumns, useAgainst, useBase } from "../against";
-import { both } from "../change";
-import type { Columns } from "../columns";
-import type { Facts, Regions } from "../facts";
-import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../hooks";
+import { Uncompared, changeColumns, useAgainst, useBase } from "../parts/against";
+import { both } from "../data/change";
+import type { Columns } from "../data/columns";
+import type { Facts, Regions } from "../data/facts";
+import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { Empty, Waiting } from "../parts/Empty";
 import { Toolbar } from "../parts/Menu";
 import { Rows, type RowColumn } from "../parts/Rows";
 import { WholeRun } from "../parts/WholeRun";
-import { useStackRows } from "../stackrows";
-import { placeName, processName, shortStack } from "../stacks";
-import { count, percent, time } from "../units";
-import { type WaitMetric, type WaitRow, type Waiter, type Waits, WaitsBefore, chosenRows, depthOf, nameOfKind, waiters } from "../waits";
+import { useStackRows } from "../state/stackrows";
+import { placeName, processName, shortStack } from "../data/stacks";
+import { count, percent, time } from "../data/units";
+import { type WaitMetric, type WaitRow, type Waiter, type Waits, WaitsBefore, chosenRows, depthOf, nameOfKind, waiters } from "../data/waits";
 
 const asWaits = (columns: Columns): Waits => columns.meta as unknown as Waits;
 

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What stands around a picture of the call tree, whichever its form.
+import type { ComponentChildren } from "preact";
+import { PaintChoice, Uncompared, usePaint } from "./against";
+import { Empty, Waiting } from "./Empty";
+import { Toolbar } from "./Menu";
+import { Weigh } from "./Weigh";
+import { type Chart, spoken, useChart } from "./treechart";
+import { count, percent } from "../data/units";
+
+/** menu: the picture's own choices; children: what draws it, where there is something to draw. */
+export function Charted({ menu, children }: { menu: ComponentChildren; children: (chart: Chart) => ComponentChildren }) {
+  const [paint, setPaint] = usePaint();
+  const { chart, problem } = useChart(paint);
+  if (!chart) return <Waiting problem={problem} what="the call tree" />;
+  if (!chart.tree.count) return <Empty title="No call was recorded here">Clear the range of time, the process or the thread above, or record again with fewer filters.</Empty>;
+  return (
+    <>
+      <Toolbar says={spoken(chart, chart.focus)}>
+        <Weigh />
+        {menu}
+        <PaintChoice paint={paint} onPaint={setPaint} none={chart.tree.baseNone} />
+        {chart.hits && chart.module && (
+          <span>
+            {count(chart.hits.paths)} paths in {chart.module}, {percent(chart.hits.time / chart.tree.total)}
+          </span>
+        )}
+      </Toolbar>
+      <Uncompared problem={chart.tree.baseNone} />
+      {chart.tree.total > 0 || !chart.tree.weight.metric ? (
+        children(chart)
+      ) : (
+        <Empty title={`No ${chart.tree.weight.name} was counted here`}>Choose another weight, or a longer range of time.</Empty>
+      )}
+    </>
+  );
+}

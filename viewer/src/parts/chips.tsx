@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is selected, in words, each with a way to clear it; and the call path as breadcrumbs.
+import type { Facts, Regions } from "../data/facts";
+import { useRegions, useSelection, useStore } from "../state/hooks";
+import { Name } from "./Name";
+import type { Selection } from "../state/store";
+import { time } from "../data/units";
+
+export interface Chip {
+  what: string;
+  text: string;
+  /** What clears it. */
+  clear: Partial<Selection>;
+}
+
+export function chipsOf(selection: Selection, facts: Facts | undefined, regions: Regions | undefined): Chip[] {
+  const { region, path, module, process, location, begin, end } = selection;
+  const chips: Chip[] = [];
+  if (region !== undefined)
+    chips.push({
+      what: "function",
+      text: regions?.names[region] ?? `number ${region}`,
+      clear: { region: undefined, path: undefined },
+    });
+  if (module !== undefined) chips.push({ what: "module", text: module, clear: { module: undefined } });
+  if (process !== undefined)
+    chips.push({ what: "process", text: facts?.processes[process]?.name ?? `number ${process}`, clear: { process: undefined } });
+  if (location !== undefined)
+    chips.push({ what: "thread", text: facts?.locations[location]?.name ?? `number ${location}`, clear: { location: undefined } });
+  if (begin !== undefined || end !== undefined) {
+    const from = begin ?? 0;
+    const to = end ?? facts?.duration ?? from;
+    chips.push({ what: "time", text: `${time(from)} to ${time(to)} (${time(to - from)})`, clear: { begin: undefined, end: undefined } });
+  }
+  if (path && path.length > 1) chips.push({ what: "in", text: "this call path only", clear: { path: undefined, region } });
+  return chips;
+}
+
+const NEAR = 4; // breadcrumbs at each end of a long path
+
+/** The path's steps that are shown, and how many are left out between them. */
+export function crumbs(path: readonly number[]): { at: number; skipped: number }[] {
+  const out: { at: number; skipped: number }[] = [];
+  for (let at = 0; at < path.length; at++) {
+    if (at === NEAR && path.length > 2 * NEAR + 1) {
+      out.push({ at: -1, skipped: path.length - 2 * NEAR });
+      at = path.length - NEAR;
+    }
+    out.push({ at, skipped: 0 });
+  }
+  return out;
+}
+
+function Crumbs({ path, regions }: { path: readonly number[]; regions: Regions | undefined }) {
+  const store = useStore();
+  return (
+    <nav class="crumbs" aria-label="Call path">
+      <button onClick={() => store.select({ path: undefined, region: undefined, centre: undefined })}>whole run</button>
+      {crumbs(path).map(({ at, skipped }) =>
+        skipped ? (
+          <span key="skipped" title={path.slice(NEAR, path.length - NEAR).map((region) => regions?.names[region] ?? region).join("\n")}>
+            … {skipped} more …
+          </span>
+        ) : (
+          <button
+            key={at}
+            title={regions?.names[path[at]!]}
+            aria-current={at === path.length - 1 ? "true" : undefined}
+            onClick={() => store.select({ path: path.slice(0, at + 1), centre: path.slice(0, at + 1) })}
+          >
+            <Name text={regions?.names[path[at]!] ?? String(path[at])} />
+          </button>
+        ),
+      )}
+    </nav>
+  );
+}
+
+export function Chips({ facts }: { facts: Facts | undefined }) {
+  const store = useStore();
+  const selection = useSelection();
+  const regions = useRegions().data;
+  const chips = chipsOf(selection, facts, regions);
+  const path = selection.path ?? selection.centre;
+  if (!chips.length && !path) return null;
+  return (
+    <div class="chips">
+      {chips.map((chip) => (
+        <span class="chip" key={chip.what}>
+          <small>{chip.what}</small> <b title={chip.text}>
+            <Name text={chip.text} />
+          </b>
+          <button aria-label={`Clear ${chip.what} ${chip.text}`} title="Clear" onClick={() => store.select(chip.clear)}>
+            ×
+          </button>
+        </span>
+      ))}
+      {chips.length > 1 && (
+        <button
+          class="quiet"
+          onClick={() =>
+            store.select({ region: undefined, path: undefined, module: undefined, process: undefined, location: undefined, begin: undefined, end: undefined, centre: undefined })
+          }
+        >
+          Clear all
+        </button>
+      )}
+      {path && <Crumbs path={path} regions={regions} />}
+    </div>
+  );
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What icicle and sunburst share: the tree, what is centred, colours, labels, words about a box.
+import { useMemo, useRef, useState } from "preact/hooks";
+import { heldIn, step } from "../calltree/boxes";
+import { type Measure, change, largestChange } from "../data/change";
+import { type Colour, INK, css, muted, ofChange, ofModule } from "../draw/colour";
+import { NONE } from "../data/columns";
+import { MPI, type Metric, type Regions } from "../data/facts";
+import { useDark, useRegions, useSelection, useStore, useTree } from "../state/hooks";
+import { Pairs } from "./Tooltip";
+import { useMeant } from "../state/meant";
+import { type Hits, ROOT, type Tree, hitsIn } from "../calltree/tree";
+import { count, percent, shorten, signed, smaller, time } from "../data/units";
+import type { Key } from "./view";
+
+/** Of both pictures. */
+export const TREE_KEYS: readonly Key[] = [
+  ["↑ ↓", "caller, callee with the most time"],
+  ["← →", "siblings"],
+  ["Enter", "into the middle, and selected"],
+  ["Space", "selected"],
+  ["Escape", "out to the caller"],
+  ["Home", "the whole run"],
+];
+
+export type Paint = "module" | Measure;
+
+export interface Chart {
+  tree: Tree;
+  regions: Regions;
+  dark: boolean;
+  /** The row that fills the picture. */
+  centre: number;
+  /** The row of the path that is selected; ROOT: none. */
+  selected: number;
+  region: number | undefined;
+  /** That is shown without the others, as no search is made. */
+  module: string | undefined;
+  /** Rows of functions that are meant. */
+  hits: Hits | undefined;
+  colour: (row: number) => Colour;
+  /** Where the keyboard is. */
+  focus: number;
+  setFocus: (row: number) => void;
+  /** Selects the row and puts it into the centre. */
+  go: (row: number) => void;
+  select: (row: number) => void;
+  key: (event: KeyboardEvent) => boolean;
+}
+
+function colouring(tree: Tree, regions: Regions, dark: boolean, paint: Paint): (row: number) => Colour {
+  const base = tree.base;
+  if (paint === "module" || !base) {
+    const colours = regions.modules.map((module) => ofModule(module, dark));
+    const mpi = ofModule(MPI, dark);
+    return (row) => (regions.groupOf(tree.region[row]!) === MPI ? mpi : (colours[regions.module[tree.region[row]!]!] ?? muted(dark)));
+  }
+  const most = largestChange(tree.excl, base.excl);
+  // a caller is as slow as its callees: only with its inclusive time the way to the change is coloured too
+  const largest = Math.max(most, largestChange(tree.incl, base.incl));
+  return (row) => ofChange(change(tree.incl[row]!, base.incl[row]!, paint, largest), dark);
+}
+
+/** undefined with the sentence until there is something to draw. metric: that it is as wide as, whatever is chosen. */
+export function useChart(paint: Paint, metric?: Metric): { chart: Chart | undefined; problem: string | undefined } {
+  const store = useStore();
+  const selection = useSelection();
+  const dark = useDark();
+  const answer = useTree(metric ?? true);
+  const regionsAnswer = useRegions();
+  const tree = answer.data;
+  const regions = regionsAnswer.data;
+  const meant = useMeant();
+  const hits = useMemo(() => tree && meant && hitsIn(tree, meant), [tree, meant]);
+  const [focus, showFocus] = useState<number | undefined>(undefined);
+  const latest = useRef<number | undefined>(undefined); // the focus, for keys that come faster than pictures
+  const setFocus = (row: number): void => {
+    latest.current = row;
+    showFocus(row);
+  };
+  const colour = useMemo(() => (tree && regions ? colouring(tree, regions, dark, paint) : undefined), [tree, regions, dark, paint]);
+  const centre = useMemo(() => tree?.find(selection.centre) ?? ROOT, [tree, selection.centre]);
+  const selected = useMemo(() => tree?.find(selection.path, true) ?? ROOT, [tree, selection.path]);
+  if (!tree || !regions || !colour) return { chart: undefined, problem: answer.problem ?? regionsAnswer.problem };
+  const at = focus !== undefined && focus < tree.count ? focus : selected !== ROOT ? selected : centre;
+  const select = (row: number): void => {
+    const path = tree.pathOf(row);
+    setFocus(row);
+    if (path.length) store.select({ path });
+    else store.select({ path: undefined, region: undefined });
+  };
+  const go = (row: number): void => {
+    const path = tree.pathOf(row);
+    setFocus(row);
+    if (path.length) store.select({ path, centre: path });
+    else store.select({ path: undefined, region: undefined, centre: undefined });
+  };
+  const key = (event: KeyboardEvent): boolean => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return false;
+    const now = latest.current !== undefined && latest.current < tree.count ? latest.current : at;
+    const to = step(tree, now, event.key);
+    if (to !== undefined) setFocus(to);
+    else if (event.key === "Enter") go(now);
+    else if (event.key === " ") select(now);
+    else if (event.key === "Escape") go(tree.parentOf(centre));
+    else if (event.key === "Home") go(ROOT);
+    else return false;
+    return true;
+  };
+  return { chart: { tree, regions, dark, centre, selected, region: selection.region, module: selection.search ? undefined : selection.module, hits, colour, focus: at, setFocus, go, select, key }, problem: undefined };
+}
+
+export function nameOf(chart: Chart, row: number): string {
+  if (row === ROOT) return chart.tree.children(ROOT).length > 1 ? "whole run, all threads" : "whole run";
+  const region = chart.tree.region[row]!;
+  return region === NONE ? smaller(chart.tree.hidden[row]!) : chart.regions.names[region]!;
+}
+
+const calls = (visits: number): string => (visits === 1 ? "1 call" : `${count(visits)} calls`);
+
+/** For the screen reader, and above the picture. */
+export function spoken(chart: Chart, row: number): string {
+  const { tree } = chart;
+  const incl = tree.inclOf(row);
+  const own = row === ROOT ? "" : `, ${tree.weight.own} ${tree.weight.show(tree.excl[row]!)}, ${tree.visits[row] ? `${calls(tree.visits[row]!)}, ` : ""}level ${tree.depth[row]! + 1}`;
+  return `${nameOf(chart, row)}: ${tree.weight.say(incl)}, ${percent(tree.total ? incl / tree.total : 0)} of all${own}`;
+}
+
+/** What stands in the tooltip of a box. until: of a box of small ones. */
+export function About({ chart, row, until }: { chart: Chart; row: number; until: number }) {
+  const { tree, regions } = chart;
+  if (until) {
+    const held = heldIn(tree, row, until);
+    return (
+      <>
+        <b>{count(held.paths)} paths too narrow to draw</b>
+        <Pairs
+          of={[
+            ["together", `${tree.weight.show(held.time)}, ${percent(held.time / tree.total)} of all`],
+            ...held.top.map(({ region, time: sum }) => [regions.names[region]!, tree.weight.show(sum)] as const),
+          ]}
+        />
+        <small>Zoom in, or click their caller, to see them.</small>
+      </>
+    );
+  }
+  const region = tree.region[row]!;
+  const above = tree.parentOf(row);
+  const incl = tree.incl[row]!;
+  const before = tree.base?.incl[row];
+  return (
+    <>
+      <b>{nameOf(chart, row)}</b>
+      <div>
+        <small>{regions.placeOf(region)}</small>
+      </div>
+      <Pairs
+        of={[
+          [tree.weight.name, `${tree.weight.show(incl)}, ${percent(incl / tree.total)} of all`],
+          above !== ROOT && ["of its caller", percent(incl / tree.incl[above]!)],
+          [tree.weight.own, `${tree.weight.show(tree.excl[row]!)}, ${percent(tree.excl[row]! / tree.total)} of all`],
+          tree.visits[row]! > 0 && ["calls", `${count(tree.visits[row]!)}, ${tree.weight.show(incl / Math.max(1, tree.visits[row]!))} each`],
+          before !== undefined && ["before", `${time(before)} (${signed(time(incl - before), incl - before)})`],
+        ]}
+      />
+    </>
+  );
+}
+
+export const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif';
+const widths = new Map<string, number>();
+
+/** The widths of letters, each measured once: measuring a label takes longer than drawing its box. */
+export function measurer(pen: CanvasRenderingContext2D): (text: string) => number {
+  return (text) => {
+    let sum = 0;
+    for (const letter of text) {
+      let width = widths.get(letter);
+      if (width === undefined) widths.set(letter, (width = pen.measureText(letter).width));
+      sum += width;
+    }
+    return sum;
+  };
+}
+
+const SHORT = 26; // pixels: with less, a label says nothing
+
+/** The function's name as far as it fits: without its module rather than cut, and cut in the middle rather than at the end. */
+export function label(chart: Chart, row: number, until: number, width: number, measure: (text: string) => number): string {
+  if (width < SHORT) return "";
+  if (until) {
+    const paths = chart.tree.pathsIn(row, until);
+    const text = smaller(paths);
+    return measure(text) <= width ? text : shorten(`${count(paths)}…`, width, measure);
+  }
+  const region = chart.tree.region[row]!;
+  const whole = chart.regions.names[region]!;
+  if (measure(whole) <= width) return whole;
+  const text = shorten(chart.regions.qualnames[region] || whole, width, measure);
+  return text.includes("…") && text.length < 7 ? "" : text; // "_f…d" may be anything
+}
+
+
+export function looks(chart: Chart): { paper: string; ink: string; faint: string; muted: string; accent: string } {
+  return {
+    paper: chart.dark ? "#17191c" : "#ffffff",
+    ink: css(INK[chart.dark ? "dark" : "light"]),
+    faint: chart.dark ? "#a3aab5" : "#565c66",
+    muted: css(muted(chart.dark)),
+    accent: chart.dark ? "#a8d4ff" : "#003f80",
+  };
+}
+
+/** What else can be seen of a box: it is one of the small, not hit, or hit. */
+export function fillOf(chart: Chart, row: number, until: number): string {
+  if (until) return looks(chart).muted;
+  if (chart.hits && !chart.hits.rows[row]) return looks(chart).muted;
+  return css(chart.colour(row));
+}

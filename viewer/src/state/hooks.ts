@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How views reach the store: the selection, the answers to questions, and what they report for tests.
+import { createContext } from "preact";
+import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Columns } from "../data/columns";
+import { type Facts, type Metric, Regions } from "../data/facts";
+import { type Params, query } from "../data/source";
+import { type Selection, type Store, range } from "./store";
+import { Tree } from "../calltree/tree";
+import { chosenMetric, weightOf, type Weight } from "../data/weight";
+
+const Context = createContext<Store>(undefined as never);
+export const Provide = Context.Provider;
+
+/** The facts, which the frame waits for; a view is shown only when they are there. */
+export const KnownFacts = createContext<Facts | undefined>(undefined);
+export const useFacts = (): Facts => useContext(KnownFacts)!;
+
+export const useStore = (): Store => useContext(Context);
+
+export function useSelection(): Selection {
+  const store = useStore();
+  const [selection, set] = useState(store.selection);
+  useLayoutEffect(() => {
+    set(store.selection);
+    return store.subscribe(() => set(store.selection));
+  }, [store]);
+  return selection;
+}
+
+export interface Answer<T> {
+  /** Of the question before, while a new one is under way, so that nothing flickers. */
+  data: T | undefined;
+  loading: boolean;
+  /** A sentence. */
+  problem: string | undefined;
+}
+
+interface Held<T> {
+  key: string;
+  data: T | undefined;
+  problem: string | undefined;
+}
+
+/** Asks the source; kind undefined: asks nothing. make turns the columns into what is wanted, once for each answer. */
+export function useAnswer<T>(kind: string | undefined, params: Params, make: (columns: Columns) => T): Answer<T> {
+  const store = useStore();
+  const key = kind === undefined ? "" : query(kind, params);
+  const [held, hold] = useState<Held<T>>({ key: "", data: undefined, problem: undefined });
+  useEffect(() => {
+    let wanted = true;
+    if (kind === undefined) return undefined;
+    const leave = new AbortController();
+    store.source.get(kind, params, leave.signal).then(
+      (columns) => wanted && hold({ key, data: made(columns, make), problem: undefined }),
+      (error: Error) => wanted && hold({ key, data: undefined, problem: error.message }),
+    );
+    return () => {
+      wanted = false;
+      leave.abort(); // the selection has moved on
+    };
+  }, [store, key]);
+  return { data: held.data, loading: held.key !== key, problem: held.key === key ? held.problem : undefined };
+}
+
+const makings = new WeakMap<Columns, Map<unknown, unknown>>();
+
+/** Several views want the same Tree of the same answer. */
+function made<T>(columns: Columns, make: (columns: Columns) => T): T {
+  let known = makings.get(columns);
+  if (!known) makings.set(columns, (known = new Map()));
+  if (!known.has(make)) known.set(make, make(columns));
+  return known.get(make) as T;
+}
+
+const same = (columns: Columns): Columns => columns;
+const asFacts = (columns: Columns): Facts => columns.meta as Facts;
+const asRegions = (columns: Columns): Regions => new Regions(columns);
+const asTree = (columns: Columns): Tree => new Tree(columns);
+
+export const useQuery = (kind: string | undefined, params: Params = {}): Answer<Columns> => useAnswer(kind, params, same);
+export const useFirstFacts = (): Answer<Facts> => useAnswer("facts", {}, asFacts);
+export const useRegions = (): Answer<Regions> => useAnswer("regions", {}, asRegions);
+
+const makers = new WeakMap<Weight, (columns: Columns) => Tree>();
+
+function treeOf(weight: Weight): (columns: Columns) => Tree {
+  let maker = makers.get(weight);
+  if (!maker) makers.set(weight, (maker = (columns) => new Tree(columns, weight)));
+  return maker;
+}
+
+/** The call tree of what is selected: process, location, range of time. weighed: with the metric that is chosen, or with this one,
+ * instead of the time. */
+export function useTree(weighed: boolean | Metric = false): Answer<Tree> {
+  const selection = useSelection();
+  const facts = useContext(KnownFacts);
+  const metric = typeof weighed === "object" ? weighed : weighed ? chosenMetric(facts, selection) : undefined;
+  return useAnswer("tree", { ...range(selection), metric: metric?.name }, metric ? treeOf(weightOf(metric)) : asTree);
+}
+
+/** The call tree of the whole run, if it is wanted. */
+export function useWholeTree(wanted: boolean): Answer<Tree> {
+  return useAnswer(wanted ? "tree" : undefined, {}, asTree);
+}
+
+/** Tells tests, through window.spartito.state().view, what this view shows. */
+export function useReport(report: (() => unknown) | undefined): void {
+  const store = useStore();
+  useLayoutEffect(() => {
+    if (!report) return undefined; // a part of a view, which tells itself
+    store.report = report;
+    return () => {
+      if (store.report === report) store.report = undefined;
+    };
+  });
+}
+
+/** Width and height in CSS pixels of the element that gets the reference. */
+export function useSize<E extends Element>(): [{ current: E | null }, { width: number; height: number }] {
+  const element = useRef<E>(null);
+  const [size, set] = useState({ width: 0, height: 0 });
+  useLayoutEffect(() => {
+    const now = element.current;
+    if (!now) return undefined;
+    const look = (): void => set({ width: now.clientWidth, height: now.clientHeight });
+    look();
+    const observer = new ResizeObserver(look);
+    observer.observe(now);
+    return () => observer.disconnect();
+  }, []);
+  return [element, size];
+}
+
+/** Is the page dark? By the switch, or else by the system. */
+export function useDark(): boolean {
+  const { theme } = useSelection();
+  const media = useMemo(() => matchMedia("(prefers-color-scheme: dark)"), []);
+  const [dark, set] = useState(media.matches);
+  useEffect(() => {
+    const look = (): void => set(media.matches);
+    media.addEventListener("change", look);
+    return () => media.removeEventListener("change", look);
+  }, [media]);
+  return theme ? theme === "dark" : dark;
+}

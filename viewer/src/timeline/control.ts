@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What part of the run and which rows a time line shows, and how pointer and keyboard change that.
+import type { Facts } from "../data/facts";
+import { CHART, CHARTS, type Series } from "./charts";
+import { BLOCK, LANE, Layout, listRows, type Row, type Shown, type Task, threadsAtFirst } from "../data/rows";
+import { type Block, blockAt, type Cell, cellAt, depthIn, neighbour, pathAt, type TimelineData } from "./data";
+import { MINI, miniTime, RULER } from "./head";
+import { type Asked } from "./cache";
+import type { Overview, Stack, Steps } from "./data";
+import { length, pan, range, Scale, type Span, zoom } from "../data/timescale";
+
+const LANES = 14; // depths of an open row
+
+export interface Focus {
+  row: number;
+  lane: number; // -1: the row's own line
+  time: number;
+}
+export type Zone = "mini" | "ruler" | "charts" | "gutter" | "rows";
+export interface Hit extends Focus {
+  zone: Zone;
+  x: number;
+  y: number;
+}
+export type Drag = { kind: "pan"; span: Span; scroll: number } | { kind: "range"; from: number; to: number } | { kind: "mini" };
+
+/** What the pictures' questions were answered with. */
+export interface Answers {
+  overviews: ReadonlyMap<string, Asked<Overview>>;
+  stacks: ReadonlyMap<string, Asked<Stack>>;
+  steps: ReadonlyMap<string, Asked<Steps>>;
+}
+
+export class Control {
+  span: Span;
+  scroll = 0;
+  readonly opened = new Set<string>(); // these three are changed here alone, since rows depend on them
+  readonly threads = new Set<number>();
+  readonly tasksOf = new Set<number>();
+  focus: Focus | undefined;
+  hover: Hit | undefined;
+  drag: Drag | undefined;
+  width = 800;
+  height = 400;
+  left = 196;
+  series: Series[] = []; // counters
+  answers: Answers = { overviews: new Map(), stacks: new Map(), steps: new Map() };
+  private deep = new Map<number, number>(); // depth of the calls in view, by location
+  private laid: { room: number; tasks: readonly Task[]; layout: Layout } | undefined; // undefined: other rows, or of another height
+
+  constructor(
+    readonly facts: Facts,
+    readonly data: TimelineData,
+    public tasks: readonly Task[],
+    readonly single: number | undefined, // the one location that is shown, open
+    first: Span | undefined,
+  ) {
+    const whole = data.whole;
+    const around = first && length(first) > 0 ? { begin: first.begin - length(first) * 0.1, end: first.end + length(first) * 0.1 } : whole;
+    this.span = pan(range(around.begin, around.end, whole) ?? whole, 0, whole);
+    if (single !== undefined) this.opened.add(`l${single}`);
+    else if (facts.locations.length === 1) this.opened.add("l0");
+  }
+
+  /** px; of the charts between ruler and rows. */
+  get charts(): number {
+    return Math.min(this.series.length, CHARTS) * CHART;
+  }
+  get top(): number {
+    return MINI + RULER + this.charts;
+  }
+  get scale(): Scale {
+    return new Scale(this.span, Math.max(this.width - this.left, 1));
+  }
+
+  get layout(): Layout {
+    const room = this.height - this.top;
+    if (this.laid && this.laid.room === room && this.laid.tasks === this.tasks) return this.laid.layout;
+    const shown: Shown = {
+      opened: this.opened,
+      lanes: (row) => Math.min(this.depth(row.location), this.most),
+      threads: this.threads,
+      tasks: this.tasksOf,
+      room,
+    };
+    const rows = listRows(this.facts, this.tasks, shown).filter((row) => this.single === undefined || (row.location === this.single && row.kind === "thread"));
+    const layout = new Layout(rows, shown);
+    this.laid = { room, tasks: this.tasks, layout };
+    return layout;
+  }
+
+  /** How many depths a row shows: one deep thread shall not fill the screen, if it is not what was asked for. */
+  get most(): number {
+    return this.single === undefined ? LANES : Number.POSITIVE_INFINITY;
+  }
+  depth(location: number): number {
+    return this.deep.get(location) ?? 1;
+  }
+  /** What there is for the picture: rows are as high as the calls in view need. */
+  answered(answers: Answers): void {
+    this.answers = answers;
+    for (const [location, asked] of answers.stacks)
+      if (asked.pieces.length > 0) this.deepen(Number(location), Math.max(depthIn(asked, this.span), 1));
+  }
+  private deepen(location: number, depth: number): void {
+    if (this.depth(location) === depth) return;
+    this.deep.set(location, depth);
+    this.laid = undefined;
+  }
+
+  /** The row in which a location is: its own, or where its threads are not shown, that of its process. */
+  rowOf(location: number): number {
+    const rows = this.layout.rows;
+    if (this.known?.rows !== rows) {
+      const by = new Map<number, number>();
+      rows.forEach((row, i) => row.kind === "thread" && by.set(row.location, i));
+      const mains = new Map<number, number>();
+      rows.forEach((row, i) => row.main && mains.set(row.process, i));
+      this.known = { rows, by, mains };
+    }
+    const own = this.known.by.get(location);
+    if (own !== undefined) return own;
+    return this.known.mains.get(this.facts.locations[location]?.process ?? -1) ?? -1;
+  }
+  private known: { rows: readonly Row[]; by: Map<number, number>; mains: Map<number, number> } | undefined;
+
+  openable(row: number): boolean {
+    return this.single === undefined && this.layout.rows[row]?.kind === "thread";
+  }
+
+  hit(x: number, y: number): Hit {
+    const time = this.scale.time(x - this.left);
+    const at = { x, y, row: -1, lane: -1, time };
+    if (y < MINI) return { ...at, zone: "mini", time: miniTime(x, this.left, this.width - this.left, this.data.whole) };
+    if (y < MINI + RULER) return { ...at, zone: "ruler" };
+    if (y < this.top) return { ...at, zone: "charts" };
+    const inside = y - this.top + this.scroll;
+    const row = inside < this.layout.height ? this.layout.at(inside) : -1;
+    const lane = row < 0 ? -1 : this.layout.lane(row, inside);
+    if (x < this.left) return { ...at, zone: "gutter", row, lane, time: (this.span.begin + this.span.end) / 2 };
+    return { ...at, zone: "rows", row, lane };
+  }
+
+  /** What is at a place of a row: a call or several of them, or what ran longest there. */
+  block(at: Focus): Block | undefined {
+    const row = this.layout.rows[at.row];
+    if (!row || at.lane < 0) return undefined;
+    return blockAt(this.answers.stacks.get(String(row.location)), at.lane, at.time, this.scale.pixel * 1.5);
+  }
+  cell(at: Focus): Cell | undefined {
+    const row = this.layout.rows[at.row];
+    if (row?.kind !== "thread" || at.lane >= 0) return undefined;
+    return cellAt(this.answers.overviews.get(String(Math.floor(row.location / BLOCK))), row.location, at.time, this.data.whole);
+  }
+  path(at: Focus, block: Block): number[] | undefined {
+    const row = this.layout.rows[at.row];
+    return row && pathAt(this.answers.stacks.get(String(row.location)), at.lane, block);
+  }
+
+  setScroll(to: number): void {
+    this.scroll = Math.min(Math.max(to, 0), Math.max(this.layout.height - (this.height - this.top), 0));
+  }
+  zoomAt(time: number, factor: number): void {
+    this.span = zoom(this.span, time, factor, this.data.whole);
+  }
+  panBy(share: number): void {
+    this.span = pan(this.span, length(this.span) * share, this.data.whole);
+  }
+  fit(span: Span): void {
+    const air = length(span) * 0.05;
+    this.span = range(span.begin - air, span.end + air, this.data.whole) ?? this.span;
+    this.zoomAt((span.begin + span.end) / 2, 1);
+  }
+  toggle(row: number): void {
+    const { key } = this.layout.rows[row]!;
+    if (!this.openable(row)) return;
+    if (!this.opened.delete(key)) this.opened.add(key);
+    this.laid = undefined;
+    if (this.focus?.row === row) this.focus = { ...this.focus, lane: -1 };
+  }
+  threadsShown(process: number): boolean {
+    return threadsAtFirst(this.facts) !== this.threads.has(process);
+  }
+  toggleMore(process: number, what: "threads" | "tasks"): void {
+    const set = what === "threads" ? this.threads : this.tasksOf;
+    if (!set.delete(process)) set.add(process);
+    this.laid = undefined;
+    this.focus = undefined;
+  }
+
+  wheel(x: number, y: number, dx: number, dy: number, shift: boolean): void {
+    const at = this.hit(x, y);
+    if (at.zone === "gutter") this.setScroll(this.scroll + dy);
+    else if (shift || Math.abs(dx) > Math.abs(dy)) this.panBy((shift && !dx ? dy : dx) / Math.max(this.width - this.left, 1));
+    else this.zoomAt(Math.min(Math.max(this.scale.time(x - this.left), this.span.begin), this.span.end), Math.exp(Math.min(Math.max(dy, -200), 200) * 0.004));
+  }
+
+  /** true: what is shown has changed. The range that was chosen is returned when the button is up. */
+  dragTo(from: { x: number; y: number }, to: { x: number; y: number }, done: boolean, shift: boolean): Span | undefined {
+    const start = this.hit(from.x, from.y);
+    this.drag ??=
+      start.zone === "mini"
+        ? { kind: "mini" }
+        : start.zone === "ruler" || shift
+          ? { kind: "range", from: start.time, to: start.time }
+          : { kind: "pan", span: this.span, scroll: this.scroll };
+    const drag = this.drag;
+    if (done) this.drag = undefined;
+    if (drag.kind === "mini") {
+      const middle = miniTime(to.x, this.left, this.width - this.left, this.data.whole);
+      this.span = pan(this.span, middle - (this.span.begin + this.span.end) / 2, this.data.whole);
+    } else if (drag.kind === "pan") {
+      const pixel = length(drag.span) / Math.max(this.width - this.left, 1);
+      this.span = pan(drag.span, (from.x - to.x) * pixel, this.data.whole);
+      this.setScroll(drag.scroll + from.y - to.y);
+    } else {
+      drag.to = this.scale.time(Math.min(Math.max(to.x, this.left), this.width) - this.left);
+      if (done) return range(drag.from, drag.to, this.data.whole);
+    }
+    return undefined;
+  }
+
+  /** To the line above (-1) or below (1). */
+  step(way: -1 | 1): void {
+    const { layout } = this;
+    const middle = (this.span.begin + this.span.end) / 2;
+    if (layout.rows.length === 0) return;
+    if (!this.focus) {
+      this.focus = { row: layout.at(this.scroll), lane: -1, time: middle };
+      return;
+    }
+    let { row, lane } = this.focus;
+    lane += way;
+    if (lane < -1) {
+      if (row === 0) return;
+      row -= 1;
+      lane = this.lanes(row) - 1;
+    } else if (lane >= this.lanes(row)) {
+      if (row === layout.rows.length - 1) return;
+      row += 1;
+      lane = -1;
+    }
+    this.focus = { row, lane, time: this.focus.time };
+    this.reveal();
+  }
+
+  /** To the call before or behind; elsewhere along the axis. */
+  along(way: -1 | 1): void {
+    const block = this.focus && this.block(this.focus);
+    const row = this.focus && this.layout.rows[this.focus.row];
+    if (!this.focus || !row || this.focus.lane < 0) return this.panBy(way * 0.1);
+    const next = block && neighbour(this.answers.stacks.get(String(row.location)), this.focus.lane, block, way);
+    if (!next) return this.panBy(way * 0.1);
+    const time = (next.begin + next.end) / 2;
+    this.focus = { ...this.focus, time };
+    if (time < this.span.begin || time > this.span.end) this.span = pan(this.span, time - (this.span.begin + this.span.end) / 2, this.data.whole);
+  }
+
+  private lanes(row: number): number {
+    const { key, location } = this.layout.rows[row]!;
+    return this.opened.has(key) ? Math.min(this.depth(location), this.most) : 0;
+  }
+  private reveal(): void {
+    const { row, lane } = this.focus!;
+    const y = this.layout.tops[row]! + (lane < 0 ? 0 : this.layout.row + lane * LANE);
+    const seen = this.height - this.top;
+    if (y < this.scroll) this.setScroll(y);
+    else if (y + this.layout.row > this.scroll + seen) this.setScroll(y + this.layout.row - seen);
+  }
+}
+
+/** The keys that change what is shown; false: another one. */
+export function press(control: Control, key: string): boolean {
+  const middle = control.focus && control.focus.time > control.span.begin && control.focus.time < control.span.end ? control.focus.time : (control.span.begin + control.span.end) / 2;
+  switch (key) {
+    case "+":
+    case "=":
+    case "w":
+    case "W":
+      control.zoomAt(middle, 1 / 1.5);
+      return true;
+    case "-":
+    case "s":
+    case "S":
+      control.zoomAt(middle, 1.5);
+      return true;
+    case "a":
+    case "A":
+      control.panBy(-0.2);
+      return true;
+    case "d":
+    case "D":
+      control.panBy(0.2);
+      return true;
+    case "0":
+    case "Home":
+      control.span = control.data.whole;
+      return true;
+    case "ArrowUp":
+      control.step(-1);
+      return true;
+    case "ArrowDown":
+      control.step(1);
+      return true;
+    case "ArrowLeft":
+      control.along(-1);
+      return true;
+    case "ArrowRight":
+      control.along(1);
+      return true;
+    case "t":
+    case "T": {
+      const row = control.focus && control.layout.rows[control.focus.row];
+      if (row) control.toggleMore(row.process, "threads");
+      return Boolean(row);
+    }
+    case "k":
+    case "K": {
+      const row = control.focus && control.layout.rows[control.focus.row];
+      if (row) control.toggleMore(row.process, "tasks");
+      return Boolean(row);
+    }
+    case "PageUp":
+    case "PageDown":
+      control.setScroll(control.scroll + (key === "PageUp" ? -1 : 1) * (control.height - control.top - control.layout.row));
+      return true;
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a time line asks for, and keeps: overviews of blocks of locations, call stacks of single ones, messages, markers.
+import { type Columns, NONE } from "../data/columns";
+import { metricParams } from "../data/curves";
+import type { Facts } from "../data/facts";
+import { BLOCK } from "../data/rows";
+import type { Params, Source } from "../data/source";
+import { type Asked, TILE, type TileKey, TimelineCache } from "./cache";
+import type { Span } from "../data/timescale";
+
+const MESSAGES = 2000; // of one tile; more are no picture
+
+/** A tile of the kind "overview": for each location and column the region that ran longest itself. */
+export class Overview {
+  readonly region: Uint32Array;
+  readonly share: Uint8Array; // of the column's time, 0 to 255
+  readonly events: Uint32Array;
+
+  constructor(
+    readonly first: number, // location
+    readonly rows: number,
+    columns: Columns,
+  ) {
+    this.region = new Uint32Array(rows * TILE).fill(NONE);
+    this.share = new Uint8Array(rows * TILE);
+    this.events = new Uint32Array(rows * TILE);
+    const location = columns.u32("location");
+    const bucket = columns.u32("bucket");
+    const region = columns.u32("region");
+    const share = columns.f32("share");
+    const events = columns.u32("events");
+    for (let i = 0; i < location.length; i++) {
+      const row = location[i]! - first;
+      if (row < 0 || row >= rows || bucket[i]! >= TILE) continue;
+      const at = row * TILE + bucket[i]!;
+      this.region[at] = region[i]!;
+      this.share[at] = Math.round(Math.min(Math.max(share[i]!, 0), 1) * 255);
+      this.events[at] = events[i]!;
+    }
+  }
+  get bytes(): number {
+    return this.region.byteLength + this.share.byteLength + this.events.byteLength;
+  }
+}
+
+export const GROUPS = 22; // lines that the run in small has at most
+const COARSE = 256; // columns of it, where neighbours stand together
+
+/** The whole run in small: all locations, neighbours in one line where there are more than lines. */
+export interface Small {
+  rows: number;
+  region: Uint32Array; // of each line, TILE columns
+  share: Uint8Array;
+}
+
+export function smallOf(columns: Columns, locations: number): Small {
+  const { groups, pixels } = columns.meta as { groups: number; pixels: number };
+  const small = { rows: groups, region: new Uint32Array(groups * TILE).fill(NONE), share: new Uint8Array(groups * TILE) };
+  const [location, bucket, region, share] = [columns.u32("location"), columns.u32("bucket"), columns.u32("region"), columns.f32("share")];
+  const wide = TILE / pixels;
+  for (let i = 0; i < location.length; i++) {
+    const at = Math.floor((location[i]! * groups) / locations) * TILE + bucket[i]! * wide;
+    small.region.fill(region[i]!, at, at + wide);
+    small.share.fill(Math.round(Math.min(Math.max(share[i]!, 0), 1) * 255), at, at + wide);
+  }
+  return small;
+}
+
+/** A tile of the kind "timeline": calls in the order of depth and begin, those of no width joined. */
+export class Stack {
+  readonly begin: Float64Array;
+  readonly end: Float64Array;
+  readonly region: Uint32Array;
+  readonly calls: Uint32Array;
+  readonly busy: Float32Array;
+  readonly exact: boolean;
+  readonly lanes: number;
+  private readonly first: Uint32Array; // of each depth; and one more
+
+  constructor(columns: Columns) {
+    this.begin = columns.f64("begin");
+    this.end = columns.f64("end");
+    this.region = columns.u32("region");
+    this.calls = columns.u32("calls");
+    this.busy = columns.f32("busy");
+    this.exact = Boolean(columns.meta["exact"]);
+    const depth = columns.u32("depth");
+    this.lanes = depth.length ? depth[depth.length - 1]! + 1 : 0;
+    this.first = new Uint32Array(this.lanes + 1).fill(depth.length);
+    for (let i = depth.length - 1; i >= 0; i--) this.first[depth[i]!] = i;
+    for (let d = this.lanes - 1; d >= 0; d--) this.first[d] = Math.min(this.first[d]!, this.first[d + 1]!);
+  }
+  get bytes(): number {
+    return this.begin.length * 32;
+  }
+
+  /** First block of a depth that ends after the moment, and the one behind the last that begins before another moment. */
+  within(depth: number, begin: number, end: number): [number, number] {
+    if (depth >= this.lanes) return [0, 0];
+    return [this.search(this.end, depth, begin, true), this.search(this.begin, depth, end, false)];
+  }
+
+  private search(column: Float64Array, depth: number, moment: number, beyond: boolean): number {
+    let low = this.first[depth]!;
+    let high = this.first[depth + 1]!;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (beyond ? column[middle]! > moment : column[middle]! >= moment) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+
+  /** The block at a moment, or one that is no further away than `near`; -1: none. */
+  at(depth: number, moment: number, near = 0): number {
+    const [from, to] = this.within(depth, moment - near, moment + near);
+    let best = -1;
+    let least = Number.POSITIVE_INFINITY;
+    for (let i = from; i <= to && i < this.first[depth + 1]!; i++) {
+      const away = Math.max(this.begin[i]! - moment, moment - this.end[i]!, 0);
+      if (away <= near && away < least) [best, least] = [i, away];
+    }
+    return best;
+  }
+}
+
+/** A tile of the kind "steps": when tasks ran, by task and begin; several where each alone is too narrow. */
+export class Steps {
+  readonly begin: Float64Array;
+  readonly end: Float64Array;
+  readonly steps: Uint32Array;
+  readonly busy: Float32Array;
+  private readonly task: Uint32Array;
+
+  constructor(columns: Columns) {
+    this.task = columns.u32("task");
+    this.begin = columns.f64("begin");
+    this.end = columns.f64("end");
+    this.steps = columns.u32("steps");
+    this.busy = columns.f32("busy");
+  }
+  get bytes(): number {
+    return this.task.length * 28 + 100;
+  }
+
+  /** The rows of a task: the first, and the one behind the last. */
+  of(task: number): [number, number] {
+    return [this.search(task), this.search(task + 1)];
+  }
+
+  private search(task: number): number {
+    let low = 0;
+    let high = this.task.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.task[middle]! < task) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+export interface Ran {
+  begin: number;
+  end: number;
+  steps: number;
+  busy: number;
+}
+
+/** What a task did at a moment; near: s that it may be away. undefined: it waited, or is not known. */
+export function stepAt(asked: Asked<Steps> | undefined, task: number, moment: number, near: number): Ran | undefined {
+  for (const { value: s } of asked?.pieces ?? []) {
+    const [first, last] = s.of(task);
+    for (let i = first; i < last && s.begin[i]! <= moment + near; i++)
+      if (s.end[i]! >= moment - near) return { begin: s.begin[i]!, end: s.end[i]!, steps: s.steps[i]!, busy: s.busy[i]! };
+  }
+  return undefined;
+}
+
+export interface Marker {
+  location: number;
+  time: number;
+  text: string;
+}
+
+/** Parameters of a question about a tile. The whole run is asked for without begin and end, which is how a file holds it. */
+function tileParams(key: TileKey, span: Span): Params {
+  return key.level === 0 ? {} : { begin: span.begin, end: span.end };
+}
+
+export class TimelineData {
+  readonly whole: Span;
+  readonly overviews: TimelineCache<Overview>;
+  readonly stacks: TimelineCache<Stack>;
+  readonly messages: TimelineCache<Columns>;
+  readonly counters: TimelineCache<Columns>;
+  readonly steps: TimelineCache<Steps>; // of blocks of tasks
+  readonly metrics: TimelineCache<Columns>;
+  markers: Marker[] = [];
+  small: Small | undefined;
+
+  constructor(
+    private readonly source: Source,
+    private readonly facts: Facts,
+    landed: () => void,
+  ) {
+    this.whole = { begin: 0, end: Math.max(facts.duration, 1e-9) };
+    this.overviews = new TimelineCache(this.whole, (key, span, left) => this.overview(key, span, left), {
+      landed,
+      bytes: (tile) => tile.bytes,
+      limit: 96e6,
+    });
+    this.stacks = new TimelineCache(this.whole, (key, span, left) => this.stack(key, span, left), {
+      landed,
+      bytes: (tile) => tile.bytes,
+      enough: (tile) => tile.exact,
+    });
+    this.messages = new TimelineCache(this.whole, (key, span, left) => this.source.get("messages", { ...tileParams(key, span), limit: MESSAGES }, left), {
+      landed,
+      enough: (columns) => !columns.meta["hidden"],
+      bytes: (columns) => columns.u32("from").length * 36 + 100,
+      limit: 16e6,
+    });
+    this.counters = new TimelineCache(this.whole, (key, span, left) => this.source.get("counters", { ...tileParams(key, span), pixels: TILE }, left), {
+      landed,
+      bytes: (columns) => columns.u32("counter").length * 44 + 100,
+      limit: 16e6,
+    });
+    this.steps = new TimelineCache(this.whole, (key, span, left) => this.stepsOf(key, span, left), {
+      landed,
+      bytes: (tile) => tile.bytes,
+      limit: 32e6,
+    });
+    this.metrics = new TimelineCache(this.whole, (key, span, left) => this.source.get("metrics", metricParams(this.facts, tileParams(key, span)), left), {
+      landed,
+      bytes: (columns) => columns.u32("metric").length * 48 + 100,
+      limit: 48e6,
+    });
+    this.readMarkers(landed);
+    const n = facts.locations.length;
+    this.source.get("overview", n > GROUPS ? { limit: GROUPS, pixels: COARSE } : { pixels: TILE, rows: `0-${n - 1}` }).then(
+      (columns) => {
+        this.small = smallOf(columns, n);
+        landed();
+      },
+      () => undefined, // the rows ask for the same, and tell what is wrong
+    );
+  }
+
+  close(): void {
+    for (const cache of [...this.needed, this.messages]) cache.close();
+  }
+  private get needed() {
+    return [this.overviews, this.stacks, this.counters, this.metrics, this.steps];
+  }
+  get busy(): boolean {
+    return this.messages.busy || this.needed.some((cache) => cache.busy);
+  }
+  get problem(): string {
+    return this.needed.find((cache) => cache.problem)?.problem ?? "";
+  }
+  get withoutMessages(): string {
+    return this.messages.problem;
+  }
+
+  private async overview(key: TileKey, span: Span, left: AbortSignal): Promise<Overview> {
+    const first = Number(key.group) * BLOCK;
+    const last = Math.min(first + BLOCK, this.facts.locations.length) - 1;
+    const columns = await this.source.get("overview", { ...tileParams(key, span), pixels: TILE, rows: `${first}-${last}` }, left);
+    return new Overview(first, last - first + 1, columns);
+  }
+
+  private async stack(key: TileKey, span: Span, left: AbortSignal): Promise<Stack> {
+    const location = Number(key.group);
+    const columns = await this.source.get("timeline", { ...tileParams(key, span), pixels: TILE, location }, left);
+    return new Stack(columns);
+  }
+
+  private async stepsOf(key: TileKey, span: Span, left: AbortSignal): Promise<Steps> {
+    const first = Number(key.group) * BLOCK;
+    return new Steps(await this.source.get("steps", { ...tileParams(key, span), pixels: TILE, rows: `${first}-${first + BLOCK - 1}` }, left));
+  }
+
+  private readMarkers(landed: () => void): void {
+    if (!this.facts.has.trace) return;
+    this.source.get("markers").then(
+      (columns) => {
+        const texts = (columns.meta["texts"] ?? []) as string[];
+        const location = columns.u32("location");
+        this.markers = Array.from(columns.f64("time"), (time, i) => ({ location: location[i]!, time, text: texts[i] ?? "" }));
+        landed();
+      },
+      () => undefined, // a file without them shows none
+    );
+  }
+}
+
+export interface Block {
+  begin: number;
+  end: number;
+  region: number;
+  calls: number;
+  busy: number; // share of it that is covered by calls
+}
+
+/** The block of a call stack at a moment and depth; near: s that it may be away. */
+export function blockAt(asked: Asked<Stack> | undefined, depth: number, moment: number, near: number): Block | undefined {
+  for (const piece of [...(asked?.pieces ?? [])].reverse()) {
+    if (moment < piece.begin || moment > piece.end) continue;
+    const s = piece.value;
+    const i = s.at(depth, moment, near);
+    if (i < 0) continue;
+    return { begin: s.begin[i]!, end: s.end[i]!, region: s.region[i]!, calls: s.calls[i]!, busy: s.busy[i]! };
+  }
+  return undefined;
+}
+
+/** How deep the calls are that a range of time shows. */
+export function depthIn(asked: Asked<Stack> | undefined, span: Span): number {
+  let deepest = 0;
+  for (const piece of asked?.pieces ?? []) {
+    const begin = Math.max(span.begin, piece.begin);
+    const end = Math.min(span.end, piece.end);
+    let depth = begin < end ? piece.value.lanes : 0;
+    for (; depth > deepest; depth--) {
+      const [first, last] = piece.value.within(depth - 1, begin, end);
+      if (first < last) break;
+    }
+    deepest = Math.max(deepest, depth);
+  }
+  return deepest;
+}
+
+/** Regions from the outermost call to the one at a depth; undefined where a block is of several calls and so tells no path. */
+export function pathAt(asked: Asked<Stack> | undefined, depth: number, block: Block): number[] | undefined {
+  const path: number[] = [];
+  if (block.calls !== 1) return undefined;
+  const moment = (block.begin + block.end) / 2;
+  for (let d = 0; d < depth; d++) {
+    const above = blockAt(asked, d, moment, 0);
+    if (!above || above.calls !== 1) return undefined;
+    path.push(above.region);
+  }
+  return [...path, block.region];
+}
+
+/** The block before (-1) or behind (1) one in the same lane; undefined: there is none among what is known. */
+export function neighbour(asked: Asked<Stack> | undefined, depth: number, block: Block, way: -1 | 1): Block | undefined {
+  let best: Block | undefined;
+  for (const { value: s } of asked?.pieces ?? []) {
+    const middle = (block.begin + block.end) / 2;
+    const [from, to] = way > 0 ? s.within(depth, middle, Number.POSITIVE_INFINITY) : s.within(depth, Number.NEGATIVE_INFINITY, middle);
+    for (let i = way > 0 ? from : to - 1; i >= from && i < to; i += way) {
+      if (way > 0 ? s.begin[i]! < block.end : s.end[i]! > block.begin) continue;
+      const found = { begin: s.begin[i]!, end: s.end[i]!, region: s.region[i]!, calls: s.calls[i]!, busy: s.busy[i]! };
+      if (!best || (way > 0 ? found.begin < best.begin : found.begin > best.begin)) best = found;
+      break;
+    }
+  }
+  return best;
+}
+
+export interface Cell {
+  region: number;
+  share: number;
+  events: number;
+  begin: number;
+  end: number;
+}
+
+/** What the overview says of a location at a moment. */
+export function cellAt(asked: Asked<Overview> | undefined, location: number, moment: number, whole: Span): Cell | undefined {
+  for (const piece of [...(asked?.pieces ?? [])].reverse()) {
+    if (moment < piece.begin || moment > piece.end) continue;
+    const part = (whole.end - whole.begin) / 2 ** piece.level;
+    const tile = Math.min(Math.floor((moment - whole.begin) / part), 2 ** piece.level - 1);
+    const from = whole.begin + tile * part;
+    const column = Math.min(Math.max(Math.floor(((moment - from) / part) * TILE), 0), TILE - 1);
+    const at = (location - piece.value.first) * TILE + column;
+    const region = piece.value.region[at];
+    if (region === undefined) continue;
+    const begin = from + (column / TILE) * part;
+    return { region, share: piece.value.share[at]! / 255, events: piece.value.events[at]!, begin, end: begin + part / TILE };
+  }
+  return undefined;
+}

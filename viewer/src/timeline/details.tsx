@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Below a time line: what is under the pointer or has the focus, and what the selected range consists of.
+import type { Drawn } from "./picture";
+import type { ComponentChildren } from "preact";
+import { NONE } from "../data/columns";
+import { css, ofModule } from "../draw/colour";
+import type { Facts, Regions } from "../data/facts";
+import { useDark, useQuery, useSelection, useStore } from "../state/hooks";
+import { BLOCK, locationLabel } from "../data/rows";
+import { range } from "../state/store";
+import { type Control, type Focus } from "./control";
+import { type Series, valueAt } from "./charts";
+import { stepAt } from "./data";
+import { length, moment } from "../data/timescale";
+import { bytes, count, percent, time } from "../data/units";
+import type { Shown } from "./picture";
+
+const COUNTED = 12; // threads whose value of a counter is told
+const TOP = 5; // functions of the selected range that are named
+
+function place(control: Control, at: number): string {
+  return moment(at, length(control.span) / 1000);
+}
+
+function ofTask(control: Control, index: number, at: Focus): Shown {
+  const task = control.tasks[index]!;
+  const inside = at.time >= task.begin && at.time <= task.end;
+  const step = inside ? stepAt(control.answers.steps.get(String(Math.floor(task.id / BLOCK))), task.id, at.time, control.scale.pixel) : undefined;
+  const here: [string, string][] = !inside
+    ? []
+    : step
+      ? [[step.steps > 1 ? `here ${count(step.steps)} steps` : "here it runs", `${time((step.end - step.begin) * step.busy)} from ${place(control, step.begin)} on`]]
+      : [["here", "it waits"]];
+  return {
+    title: task.name || `task ${task.id}`,
+    pairs: [
+      ["coroutine", task.region ?? "not known"],
+      ["begins", place(control, task.begin)],
+      ["lives", time(task.end - task.begin)],
+      ["runs", time(task.running)],
+      ["waits", time(task.waiting)],
+      ["ended", task.state],
+      ...here,
+    ],
+  };
+}
+
+/** What is at a place, in words; undefined: nothing is there. */
+export function describe(control: Control, facts: Facts, regions: Regions, at: Focus): Shown | undefined {
+  const row = control.layout.rows[at.row];
+  if (!row) return undefined;
+  if (row.kind === "task") return ofTask(control, row.task, at);
+  const where: [string, string] = ["on", locationLabel(facts, row.location)];
+  const near = control.scale.pixel * 5;
+  const marker = at.lane < 0 && control.data.markers.find((m) => control.rowOf(m.location) === at.row && Math.abs(m.time - at.time) <= near);
+  if (marker) return { title: `marker ${marker.text}`, pairs: [["at", place(control, marker.time)], ["on", locationLabel(facts, marker.location)]] };
+  const block = control.block(at);
+  if (block) {
+    const name = regions.names[block.region] ?? "";
+    const many = block.calls > 1;
+    return {
+      title: many ? `${count(block.calls)} calls, most of their time in ${name}` : name,
+      pairs: [
+        where,
+        ["begins", place(control, block.begin)],
+        [many ? "they span" : "takes", time(block.end - block.begin)],
+        ...(many ? [["covered", percent(block.busy)] as [string, string]] : []),
+        ["depth", String(at.lane + 1)],
+        ["source", regions.placeOf(block.region) || "not known"],
+      ],
+    };
+  }
+  const cell = control.cell(at);
+  if (!cell || cell.region === NONE) return at.lane < 0 ? { title: "nothing recorded here", pairs: [where, ["at", place(control, at.time)]] } : undefined;
+  return {
+    title: regions.names[cell.region] ?? "",
+    pairs: [
+      where,
+      ["at", place(control, cell.begin)],
+      ["of", `${time(cell.end - cell.begin)} it ran ${percent(cell.share)} itself`],
+      ["events", count(cell.events)],
+      ["source", regions.placeOf(cell.region) || "not known"],
+    ],
+  };
+}
+
+/** The counter's value in each of the threads that set it. */
+export function ofCounter(control: Control, facts: Facts, series: Series, at: number): Shown {
+  const pairs: [string, string][] = [["at", place(control, at)]];
+  for (const [location, points] of series.of) {
+    const point = valueAt(points, at);
+    if (pairs.length > COUNTED || !point) continue;
+    const spread = point.max > point.min ? ` (${series.show(point.min)} to ${series.show(point.max)})` : "";
+    pairs.push([location === NONE ? "all threads" : locationLabel(facts, location), `${series.show(point.mean)}${spread}`]);
+  }
+  return { title: series.title, pairs };
+}
+
+export function ofMessage(control: Control, facts: Facts, message: Drawn): Shown {
+  return {
+    title: `message from ${locationLabel(facts, message.from)} to ${locationLabel(facts, message.to)}`,
+    pairs: [
+      ["sent", place(control, message.sent)],
+      ["received", Number.isNaN(message.received) ? "no receive was found" : place(control, message.received)],
+      ["on its way", time(message.received - message.sent)],
+      ["size", bytes(message.bytes)],
+      ["tag", String(message.tag)],
+    ],
+  };
+}
+
+/** The functions with most time of their own in the selected range; the other views show the same range. */
+function InRange({ regions }: { regions: Regions }) {
+  const store = useStore();
+  const selection = useSelection();
+  const dark = useDark();
+  const flat = useQuery("flat", range(selection));
+  if (selection.begin === undefined || selection.end === undefined) return null;
+  const total = Number(flat.data?.meta["total"] ?? 0);
+  const rows = flat.data ? Array.from(flat.data.u32("region").subarray(0, TOP), (region, i) => [region, flat.data!.f64("excl")[i]!] as const) : [];
+  return (
+    <section class="inrange" aria-label="The selected range">
+      <b>
+        {time(selection.end - selection.begin)} selected, from {moment(selection.begin, (selection.end - selection.begin) / 100)}
+      </b>{" "}
+      <span class="fine">{flat.problem ?? (flat.loading ? "reading…" : rows.length ? "own time, here and in every other view" : "nothing ran")}</span>
+      <ol>
+        {rows.map(([region, excl]) => (
+          <li key={region}>
+            <button title={regions.names[region]} onClick={() => store.select({ region })}>
+              <i style={{ background: css(ofModule(regions.groupOf(region), dark)) }} />
+              <span>{regions.qualnames[region] || regions.names[region]}</span>
+              <span class="number">{time(excl)}</span>
+              <span class="number">{total ? percent(excl / total) : ""}</span>
+            </button>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+export function Details({ shown, regions, hint }: { shown: Shown | undefined; regions: Regions; hint: ComponentChildren }) {
+  return (
+    <div class="details">
+      <section aria-live="off">
+        {shown ? (
+          <>
+            <b title={shown.title}>{shown.title}</b>
+            <dl>
+              {shown.pairs.map(([name, text]) => (
+                <div key={name}>
+                  <dt>{name}</dt>
+                  <dd title={text}>{text}</dd>
+                </div>
+              ))}
+            </dl>
+          </>
+        ) : (
+          <p class="fine">{hint}</p>
+        )}
+      </section>
+      <InRange regions={regions} />
+    </div>
+  );
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Paints the rows of a time line: what each location did, the call stacks of open rows, messages, markers, the selected range.
+import { NONE } from "../data/columns";
+import { setFont, write } from "../draw/ink";
+import { blend } from "../draw/raster";
+import { LANE, PAD, type Row, type Task } from "../data/rows";
+import { TILE } from "./cache";
+import type { Drawn, Picture } from "./picture";
+
+const LABEL = 34; // px; a narrower box has no name
+const LINES = 3000; // messages that are drawn; more are no picture
+const ARROWS = 250; // messages that are drawn with a head
+
+interface Label {
+  x0: number;
+  x1: number;
+  y: number;
+  region: number;
+  calls: number;
+}
+
+/** The part of the picture in which rows are, as a clip. */
+function inRows(p: Picture, paint: () => void): void {
+  p.pen.save();
+  p.pen.beginPath();
+  p.pen.rect(p.left, p.top, p.width - p.left, p.height - p.top);
+  p.pen.clip();
+  paint();
+  p.pen.restore();
+}
+
+interface Line {
+  row: Row;
+  lane: number; // -1: the overview
+  y: number;
+}
+
+function linesOf(p: Picture): Line[] {
+  const found: Line[] = [];
+  const [first, last] = p.layout.visible(p.scroll, p.scroll + p.height - p.top);
+  for (let i = first; i < last; i++) {
+    const row = p.layout.rows[i]!;
+    const y = p.top + p.layout.tops[i]! - p.scroll;
+    if (row.kind === "thread") found.push({ row, lane: -1, y });
+    const lanes = Math.round((p.layout.tops[i + 1]! - p.layout.tops[i]! - p.layout.row - PAD) / LANE);
+    for (let lane = 0; lane < lanes; lane++) {
+      const at = y + p.layout.row + lane * LANE;
+      if (at + LANE > p.top && at < p.height) found.push({ row, lane, y: at });
+    }
+  }
+  return found;
+}
+
+function ratioOf(p: Picture): number {
+  return p.raster.width / Math.max(p.width - p.left, 1);
+}
+
+/** One location's overview into a line of pixels, and the names that there is room for. */
+function fillOverview(p: Picture, line: Line, at: number, labels: Label[]): void {
+  const { palette, raster } = p;
+  const ratio = ratioOf(p);
+  const part = p.whole.end - p.whole.begin;
+  for (const piece of p.overviews.get(p.blockOf(line.row.location))?.pieces ?? []) {
+    const from = Math.max(Math.floor(p.scale.x(piece.begin) * ratio), 0);
+    const to = Math.min(Math.ceil(p.scale.x(piece.end) * ratio), raster.width);
+    const columns = 2 ** piece.level * TILE; // of the whole run
+    const tile = Math.floor(((piece.begin + piece.end) / 2 - p.whole.begin) / (part / 2 ** piece.level));
+    const row = (line.row.location - piece.value.first) * TILE;
+    let since = from;
+    let before = NONE;
+    for (let x = from; x <= to; x++) {
+      const time = p.scale.time((x + 0.5) / ratio) - p.whole.begin;
+      const column = Math.min(Math.max(Math.floor((time / part) * columns) - tile * TILE, 0), TILE - 1);
+      const region = x < to ? piece.value.region[row + column]! : NONE;
+      if (region !== before || x === to) {
+        if (before !== NONE) note(labels, since / ratio + p.left, x / ratio + p.left, line.y + p.layout.row / 2, before, 1);
+        since = x;
+        before = region;
+      }
+      if (x < to) raster.pixels[at + x] = region === NONE ? p.inks.paperPixel : blend(palette.pixel(region), p.inks.paperPixel, 70 + ((piece.value.share[row + column]! * 185) >> 8));
+    }
+  }
+}
+
+function note(labels: Label[], x0: number, x1: number, y: number, region: number, calls: number): void {
+  const last = labels[labels.length - 1];
+  if (last && last.y === y && last.region === region && Math.abs(last.x1 - x0) < 1 && calls === 1 && last.calls === 1) last.x1 = x1;
+  else if (x1 - x0 >= LABEL / 2) labels.push({ x0, x1, y, region, calls });
+}
+
+/** One depth of a call stack. A box that is wide enough ends a pixel early, so that one sees where the next begins. */
+function fillLane(p: Picture, line: Line, at: number, labels: Map<string, Label>): void {
+  const { palette, raster, scale } = p;
+  const ratio = ratioOf(p);
+  for (const piece of p.stacks.get(String(line.row.location))?.pieces ?? []) {
+    const from = Math.max(Math.floor(scale.x(piece.begin) * ratio), 0);
+    const to = Math.min(Math.ceil(scale.x(piece.end) * ratio), raster.width);
+    if (to <= from) continue;
+    raster.pixels.fill(p.inks.paperPixel, at + from, at + to);
+    const s = piece.value;
+    const [first, last] = s.within(line.lane, Math.max(piece.begin, scale.span.begin), Math.min(piece.end, scale.span.end));
+    for (let i = first; i < last; i++) {
+      const x0 = scale.x(s.begin[i]!) * ratio;
+      const x1 = scale.x(s.end[i]!) * ratio;
+      const a = Math.min(Math.max(Math.floor(x0), from), to - 1);
+      const b = Math.min(Math.max(Math.round(x1), a + 1), to);
+      const gap = x1 - x0 > 3 * ratio && b < to ? Math.round(ratio) : 0;
+      const colour = palette.pixel(s.region[i]!);
+      const filled = s.calls[i]! > 1 ? blend(colour, p.inks.paperPixel, 70 + Math.round(Math.min(s.busy[i]!, 1) * 185)) : colour;
+      raster.pixels.fill(filled, at + a, at + b - gap);
+      if (b - a < LABEL * ratio) continue;
+      const key = `${line.row.location}|${line.lane}|${s.begin[i]!}|${s.region[i]!}`;
+      const known = labels.get(key);
+      const left = a / ratio + p.left;
+      const right = b / ratio + p.left;
+      if (known) [known.x0, known.x1] = [Math.min(known.x0, left), Math.max(known.x1, right)];
+      else labels.set(key, { x0: left, x1: right, y: line.y + LANE / 2, region: s.region[i]!, calls: s.calls[i]! });
+    }
+  }
+}
+
+function paintLabels(p: Picture, labels: Iterable<Label>): void {
+  const { pen, regions } = p;
+  setFont(pen);
+  for (const { x0, x1, y, region, calls } of labels) {
+    if (x1 - x0 < LABEL) continue;
+    pen.fillStyle = p.dimmed(region) ? p.inks.soft : p.inks.ink;
+    const name = regions.qualnames[region] || regions.names[region] || "";
+    write(pen, calls > 1 ? `${calls} × ${name}` : name, x0 + 4, y + 1, x1 - x0 - 7);
+  }
+}
+
+function paintTask(p: Picture, row: Row, y: number): void {
+  const task = p.tasks[row.task];
+  if (!task) return;
+  const { pen, scale } = p;
+  const x = (time: number): number => p.left + scale.x(time);
+  pen.fillStyle = p.inks.line;
+  pen.fillRect(x(task.created), y + p.layout.row / 2 - 1, x(task.begin) - x(task.created), 2);
+  const wide = Math.max(x(task.end) - x(task.begin), 1);
+  pen.fillStyle = p.inks.raised;
+  pen.strokeStyle = p.inks.soft;
+  pen.lineWidth = 1;
+  pen.fillRect(x(task.begin), y + 3, wide, p.layout.row - 6);
+  paintSteps(p, task, y);
+  pen.strokeRect(x(task.begin) + 0.5, y + 3.5, Math.max(wide - 1, 0.5), p.layout.row - 7);
+}
+
+/** When it ran: each step as long as it was, and what is narrower together, paler the less of its width it fills. */
+function paintSteps(p: Picture, task: Task, y: number): void {
+  const { pen, scale } = p;
+  pen.fillStyle = p.inks.accent;
+  for (const piece of p.steps.get(p.blockOf(task.id))?.pieces ?? []) {
+    const s = piece.value;
+    const [first, last] = s.of(task.id);
+    for (let i = first; i < last; i++) {
+      const from = Math.max(s.begin[i]!, piece.begin, scale.span.begin);
+      const to = Math.min(s.end[i]!, piece.end, scale.span.end);
+      if (to < from) continue;
+      pen.globalAlpha = 0.35 + 0.65 * Math.min(s.busy[i]!, 1);
+      pen.fillRect(p.left + scale.x(from), y + 4, Math.max(scale.x(to) - scale.x(from), 0.75), p.layout.row - 8);
+    }
+  }
+  pen.globalAlpha = 1;
+}
+
+function paintMarkers(p: Picture): void {
+  const { pen, scale } = p;
+  pen.fillStyle = p.inks.warn;
+  for (const marker of p.markers) {
+    if (marker.time < scale.span.begin || marker.time > scale.span.end) continue;
+    const row = p.rowOf(marker.location);
+    if (row < 0) continue;
+    const y = p.top + p.layout.tops[row]! - p.scroll;
+    if (y + p.layout.row < p.top || y > p.height) continue;
+    const x = p.left + scale.x(marker.time);
+    pen.fillRect(x - 0.5, y, 1, p.layout.row);
+    pen.beginPath();
+    pen.moveTo(x - 4, y);
+    pen.lineTo(x + 4, y);
+    pen.lineTo(x, y + 6);
+    pen.fill();
+  }
+}
+
+/** The messages that are seen, as lines; and how many are not among them. */
+export function messageLines(p: Picture): { lines: Drawn[]; hidden: number } {
+  const lines: Drawn[] = [];
+  const seen = new Set<string>();
+  let hidden = 0;
+  for (const piece of p.messages?.pieces ?? []) {
+    const c = piece.value;
+    hidden += Number(c.meta["hidden"] ?? 0);
+    const [from, to, sent, received] = [c.u32("from"), c.u32("to"), c.f64("sent"), c.f64("received")];
+    const [bytes, tag] = [c.f64("bytes"), c.i32("tag")];
+    for (let i = 0; i < from.length; i++) {
+      if (received[i]! < p.scale.span.begin || sent[i]! > p.scale.span.end) continue; // one without a receive stays
+      const a = p.rowOf(from[i]!);
+      const b = p.rowOf(to[i]!);
+      if (a < 0 || b < 0 || (a === b && from[i] !== to[i])) continue;
+      const y0 = p.top + p.layout.tops[a]! - p.scroll + p.layout.row / 2;
+      const y1 = p.top + p.layout.tops[b]! - p.scroll + p.layout.row / 2;
+      if (Math.max(y0, y1) < p.top || Math.min(y0, y1) > p.height) continue;
+      const key = `${from[i]} ${to[i]} ${sent[i]} ${received[i]} ${tag[i]}`;
+      if (piece.level > 0 && seen.has(key)) continue; // in two tiles
+      seen.add(key);
+      lines.push({
+        x0: p.left + p.scale.x(sent[i]!),
+        y0,
+        // without a receive it is a short stroke where it was sent
+        x1: Number.isNaN(received[i]!) ? p.left + p.scale.x(sent[i]!) + 6 : p.left + p.scale.x(received[i]!),
+        y1: Number.isNaN(received[i]!) ? y0 : y1,
+        from: from[i]!,
+        to: to[i]!,
+        sent: sent[i]!,
+        received: received[i]!,
+        bytes: bytes[i]!,
+        tag: tag[i]!,
+      });
+    }
+  }
+  return lines.length > LINES ? { lines: lines.slice(0, LINES), hidden: hidden + lines.length - LINES } : { lines, hidden };
+}
+
+function paintMessages(p: Picture, lines: readonly Drawn[]): void {
+  const { pen } = p;
+  pen.strokeStyle = p.inks.ink;
+  pen.fillStyle = p.inks.ink;
+  pen.globalAlpha = Math.min(Math.max(120 / Math.max(lines.length, 1), 0.18), 0.6);
+  pen.lineWidth = 1;
+  pen.beginPath();
+  for (const line of lines) {
+    pen.moveTo(line.x0, line.y0);
+    pen.lineTo(line.x1, line.y1);
+  }
+  pen.stroke();
+  if (lines.length <= ARROWS)
+    for (const { x0, y0, x1, y1 } of lines) {
+      const angle = Math.atan2(y1 - y0, x1 - x0);
+      pen.beginPath();
+      pen.moveTo(x1, y1);
+      for (const side of [-0.35, 0.35]) pen.lineTo(x1 - 7 * Math.cos(angle + side), y1 - 7 * Math.sin(angle + side));
+      pen.fill();
+    }
+  pen.globalAlpha = 1;
+}
+
+/** What is outside the selected range fades, but for the names. */
+function veil(p: Picture): void {
+  if (!p.range) return;
+  const { pen, scale } = p;
+  const x0 = p.left + scale.x(p.range.begin);
+  const x1 = p.left + scale.x(p.range.end);
+  pen.fillStyle = p.inks.paper;
+  pen.globalAlpha = 0.6;
+  pen.fillRect(p.left, p.top, Math.max(x0 - p.left, 0), p.height - p.top);
+  pen.fillRect(Math.max(x1, p.left), p.top, Math.max(p.width - x1, 0), p.height - p.top);
+  pen.globalAlpha = 1;
+}
+
+function paintEnds(p: Picture): void {
+  if (!p.range) return;
+  p.pen.fillStyle = p.inks.accent;
+  for (const [time, by] of [
+    [p.range.begin, 0],
+    [p.range.end, -1],
+  ] as const)
+    p.pen.fillRect(Math.round(p.left + p.scale.x(time)) + by, p.top, 1, p.height - p.top);
+}
+
+/** All rows. What it returns is what of the messages can be seen. */
+export function paintRows(p: Picture): { lines: Drawn[]; hidden: number } {
+  const { pen, raster, inks } = p;
+  const lines = linesOf(p);
+  const ratio = window.devicePixelRatio || 1;
+  const several = (line: Line): number => (line.lane < 0 && p.bands ? p.bands.lines : 1);
+  raster.begin(Math.round((p.width - p.left) * ratio), lines.reduce((sum, line) => sum + several(line), 0), inks.paperPixel);
+  const names: Label[] = [];
+  const boxes = new Map<string, Label>();
+  let next = 0;
+  for (const line of lines) {
+    const at = next * raster.width;
+    if (line.lane >= 0) fillLane(p, line, at, boxes);
+    else if (p.bands) p.bands.fill(p, line.row.location, at);
+    else fillOverview(p, line, at, names);
+    next += several(line);
+  }
+  raster.end();
+  const messages = messageLines(p);
+  inRows(p, () => {
+    next = 0;
+    for (const line of lines) {
+      const high = line.lane < 0 ? p.layout.row : LANE;
+      raster.show(pen, next, p.left, line.y + 1, p.width - p.left, high - 1 - (line.lane < 0 ? 1 : 0), several(line));
+      next += several(line);
+    }
+    const [first, last] = p.layout.visible(p.scroll, p.scroll + p.height - p.top);
+    for (let i = first; i < last; i++) {
+      const y = p.top + p.layout.tops[i]! - p.scroll;
+      if (p.layout.rows[i]!.kind === "task") paintTask(p, p.layout.rows[i]!, y);
+      pen.fillStyle = inks.line;
+      pen.fillRect(p.left, p.top + p.layout.tops[i + 1]! - p.scroll - 0.5, p.width - p.left, 0.5);
+    }
+    veil(p);
+    paintLabels(p, names);
+    paintLabels(p, boxes.values());
+    paintMessages(p, messages.lines);
+    paintMarkers(p);
+    paintEnds(p);
+  });
+  return messages;
+}

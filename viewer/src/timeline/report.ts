@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a time line shows, in numbers, for tests.
+import type { Sight } from "./sight";
+import { NONE } from "../data/columns";
+import { BLOCK } from "../data/rows";
+import type { Selection } from "../state/store";
+import { TILE } from "./cache";
+import { MINI, RULER } from "./head";
+
+const MOST = 5000; // calls that are told
+
+function blocks(sight: Sight): unknown[] {
+  const { control, regions } = sight;
+  const found: unknown[] = [];
+  for (const [location, asked] of control.answers.stacks)
+    for (const { value: s, begin, end } of asked.pieces)
+      for (let depth = 0; depth < s.lanes; depth++) {
+        const [first, last] = s.within(depth, begin, end);
+        for (let i = first; i < last && found.length < MOST; i++)
+          found.push({ location: Number(location), begin: s.begin[i], end: s.end[i], depth, region: regions.names[s.region[i]!], calls: s.calls[i] });
+      }
+  return found;
+}
+
+/** Time in which each region ran longest, by location: what the coloured lines show. */
+function dominance(sight: Sight): Record<string, Record<string, number>> {
+  const { control, regions } = sight;
+  const found: Record<string, Record<string, number>> = {};
+  const column = (control.data.whole.end - control.data.whole.begin) / TILE;
+  for (const asked of control.answers.overviews.values())
+    for (const piece of asked.pieces) {
+      if (!piece.exact) continue;
+      for (let row = 0; row < piece.value.rows; row++) {
+        const sums = (found[String(piece.value.first + row)] ??= {});
+        for (let i = row * TILE; i < (row + 1) * TILE; i++) {
+          const region = piece.value.region[i]!;
+          if (region === NONE) continue;
+          const name = regions.names[region]!;
+          sums[name] = (sums[name] ?? 0) + (piece.value.share[i]! / 255) * (column / 2 ** piece.level);
+        }
+      }
+    }
+  return found;
+}
+
+function seriesOf({ control }: Sight, kind: string): unknown {
+  const series = control.series.filter((one) => one.kind === kind);
+  return Object.fromEntries(series.map((one) => [one.name, Object.fromEntries(one.of)]));
+}
+
+/** When the tasks ran whose rows are shown, by their name. */
+function stepsOf(sight: Sight): Record<string, number[][]> {
+  const { control } = sight;
+  const found: Record<string, number[][]> = {};
+  for (const row of control.layout.rows.slice(0, 200)) {
+    const task = control.tasks[row.task];
+    if (!task) continue;
+    for (const { value: s } of control.answers.steps.get(String(Math.floor(task.id / BLOCK)))?.pieces ?? [])
+      for (let [i, last] = s.of(task.id); i < last; i++) (found[row.label] ??= []).push([s.begin[i]!, s.end[i]!, s.steps[i]!, s.busy[i]!]);
+  }
+  return found;
+}
+
+/** Of each line of the run in small the share of its time that the regions shown have. */
+function smallest({ control }: Sight): number[] {
+  const { small } = control.data;
+  return Array.from({ length: small?.rows ?? 0 }, (_, row) => small!.share.subarray(row * TILE, (row + 1) * TILE).reduce((sum, share) => sum + share, 0) / 255 / TILE);
+}
+
+export function reportOf(sight: Sight, selection: Selection, waiting: boolean): unknown {
+  const { control, last } = sight;
+  const { layout } = control;
+  return {
+    span: control.span,
+    whole: control.data.whole,
+    range: selection.begin === undefined ? null : [selection.begin, selection.end],
+    ready: !waiting && !sight.stale && !control.data.busy && (sight.bands?.complete ?? true) && [...control.answers.overviews.values(), ...control.answers.stacks.values(), ...control.answers.steps.values()].every((asked) => asked.complete),
+    problem: control.data.problem || (sight.bands?.problem ?? ""),
+    bands: sight.bands?.report(),
+    count: layout.rows.length,
+    rows: layout.rows.slice(0, 200).map((row, i) => ({
+      label: row.label,
+      kind: row.kind,
+      location: row.location,
+      open: control.opened.has(row.key),
+      y: control.top + layout.tops[i]! - control.scroll,
+    })),
+    small: smallest(sight),
+    left: control.left,
+    ruler: MINI + RULER / 2, // y of its middle
+    top: control.top,
+    width: control.width,
+    scroll: control.scroll,
+    blocks: blocks(sight),
+    dominance: dominance(sight),
+    messages: last.lines.map(({ from, to, sent, received, bytes, tag }) => ({ from, to, sent, received, bytes, tag })),
+    hiddenMessages: last.hidden,
+    markers: control.data.markers,
+    counters: seriesOf(sight, "counter"),
+    metrics: seriesOf(sight, "metric"),
+    focus: control.focus ?? null,
+    tasks: control.tasks.length,
+    steps: stepsOf(sight),
+  };
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The state of a timeline on the screen.
+import type { Facts, Regions } from "../data/facts";
+import type { Raster } from "../draw/raster";
+import type { Control } from "./control";
+import type { Bands, Drawn, Picture } from "./picture";
+
+export interface Sight {
+  facts: Facts;
+  regions: Regions;
+  control: Control;
+  bands: Bands | undefined;
+  raster: Raster;
+  last: { lines: Drawn[]; hidden: number; picture: Picture | undefined };
+  stale: boolean; // something came since the last picture
+}
+

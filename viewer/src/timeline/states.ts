@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the kind "states" says: what threads did over time, as samples have found them, as bands of a time line.
+import type { Bands, Picture, Shown } from "./picture";
+import type { Colour } from "../draw/colour";
+import { type Columns, NONE } from "../data/columns";
+import type { Facts, Regions } from "../data/facts";
+import { pixelOf } from "../draw/raster";
+import { BLOCK, blocksOf, locationLabel } from "../data/rows";
+import type { Source } from "../data/source";
+import { type Asked, TILE, TimelineCache, type TileKey } from "./cache";
+import { moment as momentText, type Span } from "../data/timescale";
+import { count, percent, time } from "../data/units";
+
+/** From the bottom of a row to its top. Apart for the common kinds of colour blindness, in lightness too. */
+export const STATES = [
+  { id: "running", title: "running", hint: "It ran, or was ready to", light: [24, 104, 72], dark: [80, 190, 138] },
+  { id: "gil", title: "waiting for the GIL", hint: "It waited for the interpreter's lock", light: [232, 140, 52], dark: [226, 120, 52] },
+  { id: "syscall", title: "in a system call", hint: "In a system call that works: files, disks, the network", light: [112, 106, 196], dark: [122, 112, 220] },
+  { id: "idle", title: "idle", hint: "It waited for something else: sleep, locks, input", light: [216, 220, 226], dark: [66, 71, 78] },
+] as const satisfies readonly { id: string; title: string; hint: string; light: Colour; dark: Colour }[];
+const N = STATES.length;
+
+export const colourOfState = (state: number, dark: boolean): Colour => STATES[state]![dark ? "dark" : "light"];
+
+/** A tile of some locations, each of TILE columns. */
+export class States {
+  /** Of each column the shares of all states, 0 to 255. */
+  readonly share: Uint8Array;
+  readonly path: Uint32Array;
+  readonly looks: Uint32Array;
+
+  constructor(
+    readonly first: number, // location
+    readonly rows: number,
+    columns: Columns,
+  ) {
+    this.share = new Uint8Array(rows * TILE * N);
+    this.path = new Uint32Array(rows * TILE).fill(NONE);
+    this.looks = new Uint32Array(rows * TILE);
+    const [location, bucket, path, looks] = [columns.u32("location"), columns.u32("bucket"), columns.u32("path"), columns.u32("looks")];
+    const shares = STATES.map(({ id }) => columns.f32(id));
+    for (let i = 0; i < location.length; i++) {
+      const row = location[i]! - first;
+      if (row < 0 || row >= rows || bucket[i]! >= TILE) continue;
+      const at = row * TILE + bucket[i]!;
+      this.path[at] = path[i]!;
+      this.looks[at] = looks[i]!;
+      shares.forEach((share, state) => (this.share[at * N + state] = Math.round(share[i]! * 255)));
+    }
+  }
+  get bytes(): number {
+    return this.share.byteLength + this.path.byteLength + this.looks.byteLength;
+  }
+}
+
+/** The state that a column has at a height, 0 at its bottom to 1 at its top; -1: none, as it is not filled so far. */
+export function stateAt(share: Uint8Array, column: number, height: number): number {
+  let sum = 0;
+  for (let state = 0; state < N; state++) {
+    sum += share[column * N + state]!;
+    if (height * 255 < sum) return state;
+  }
+  return -1;
+}
+
+/** The functions of each call path, from the columns of the kind "tree": outermost first; undefined: not among them. */
+export function pathsOf(columns: Columns): (path: number) => number[] | undefined {
+  const [path, parent, region] = [columns.u32("path"), columns.u32("parent"), columns.u32("region")];
+  const rows = new Map<number, number>();
+  path.forEach((of, row) => of !== NONE && rows.set(of, row));
+  return (of) => {
+    const found: number[] = [];
+    for (let row = rows.get(of); row !== undefined && row !== NONE; row = parent[row]!) found.push(region[row]!);
+    return found.length ? found.reverse() : undefined;
+  };
+}
+
+interface Cell {
+  shares: number[];
+  path: number;
+  looks: number;
+  begin: number;
+  end: number;
+}
+
+const FRAMES = 12; // of a stack that are named
+
+export class StateBands implements Bands {
+  readonly lines = 16;
+  private readonly cache: TimelineCache<States>;
+  private asked: ReadonlyMap<string, Asked<States>> = new Map();
+  private paths: ((path: number) => number[] | undefined) | undefined;
+
+  constructor(
+    private readonly source: Source,
+    private readonly facts: Facts,
+    private readonly regions: Regions,
+    private readonly whole: Span,
+    landed: () => void,
+  ) {
+    this.cache = new TimelineCache(whole, (key, span, left) => this.fetch(key, span, left), { landed, bytes: (tile) => tile.bytes, limit: 96e6 });
+    source.get("tree").then(
+      (columns) => {
+        this.paths = pathsOf(columns);
+        landed();
+      },
+      () => undefined, // stacks are not named then
+    );
+  }
+
+  private async fetch(key: TileKey, span: Span, left: AbortSignal): Promise<States> {
+    const first = Number(key.group) * BLOCK;
+    const last = Math.min(first + BLOCK, this.facts.locations.length) - 1;
+    const part = key.level === 0 ? {} : { begin: span.begin, end: span.end }; // as a file holds the whole run
+    return new States(first, last - first + 1, await this.source.get("states", { ...part, pixels: TILE, rows: `${first}-${last}` }, left));
+  }
+
+  want(locations: readonly number[], span: Span, width: number): void {
+    this.asked = this.cache.want(blocksOf(locations).map(String), span, width);
+  }
+  get busy(): boolean {
+    return this.cache.busy;
+  }
+  get complete(): boolean {
+    return this.paths !== undefined && [...this.asked.values()].every((asked) => asked.complete);
+  }
+  get problem(): string {
+    return this.cache.problem;
+  }
+  close(): void {
+    this.cache.close();
+  }
+
+  fill(p: Picture, location: number, at: number): void {
+    const { raster, scale } = p;
+    const ratio = raster.width / Math.max(p.width - p.left, 1);
+    const colours = STATES.map((_, state) => pixelOf(colourOfState(state, p.inks.dark)));
+    for (const piece of this.asked.get(p.blockOf(location))?.pieces ?? []) {
+      const from = Math.max(Math.floor(scale.x(piece.begin) * ratio), 0);
+      const to = Math.min(Math.ceil(scale.x(piece.end) * ratio), raster.width);
+      for (let x = from; x < to; x++) {
+        const column = this.column(piece.level, scale.time((x + 0.5) / ratio), (piece.begin + piece.end) / 2);
+        const row = (location - piece.value.first) * TILE + column;
+        for (let line = 0; line < this.lines; line++) {
+          const state = stateAt(piece.value.share, row, 1 - (line + 0.5) / this.lines);
+          raster.pixels[at + line * raster.width + x] = state < 0 ? p.inks.paperPixel : colours[state]!;
+        }
+      }
+    }
+  }
+
+  /** Of a tile that is known by its level and a moment in it. */
+  private column(level: number, moment: number, within: number): number {
+    const part = (this.whole.end - this.whole.begin) / 2 ** level;
+    const tile = Math.min(Math.floor((within - this.whole.begin) / part), 2 ** level - 1);
+    return Math.min(Math.max(Math.floor(((moment - this.whole.begin) / part - tile) * TILE), 0), TILE - 1);
+  }
+
+  private cell(location: number, moment: number): Cell | undefined {
+    for (const piece of [...(this.asked.get(String(Math.floor(location / BLOCK)))?.pieces ?? [])].reverse()) {
+      if (moment < piece.begin || moment > piece.end) continue;
+      const part = (this.whole.end - this.whole.begin) / 2 ** piece.level;
+      const column = this.column(piece.level, moment, (piece.begin + piece.end) / 2);
+      const at = (location - piece.value.first) * TILE + column;
+      if (at < 0 || at >= piece.value.path.length) continue;
+      const tile = Math.floor(((piece.begin + piece.end) / 2 - this.whole.begin) / part);
+      const begin = this.whole.begin + tile * part + (column / TILE) * part;
+      const shares = STATES.map((_, state) => piece.value.share[at * N + state]! / 255);
+      return { shares, path: piece.value.path[at]!, looks: piece.value.looks[at]!, begin, end: begin + part / TILE };
+    }
+    return undefined;
+  }
+
+  path(location: number, moment: number): number[] | undefined {
+    const cell = this.cell(location, moment);
+    return cell && this.paths?.(cell.path);
+  }
+
+  describe(location: number, moment: number, pixel: number): Shown | undefined {
+    const cell = this.cell(location, moment);
+    const on: [string, string] = ["on", locationLabel(this.facts, location)];
+    const at: [string, string] = ["at", momentText(moment, pixel)];
+    if (!cell || cell.shares.every((share) => share === 0)) return { title: "not looked at here", pairs: [on, at] };
+    const most = cell.shares.indexOf(Math.max(...cell.shares));
+    const names = (this.path(location, moment) ?? []).map((region) => this.regions.names[region] ?? "");
+    const stack = names.length > FRAMES ? [`${count(names.length - FRAMES)} callers`, ...names.slice(-FRAMES)] : names;
+    return {
+      title: `${STATES[most]!.title}${names.length ? `: ${names[names.length - 1]}` : ""}`,
+      pairs: [
+        on,
+        at,
+        [`of ${time(cell.end - cell.begin)}`, STATES.flatMap(({ title }, state) => (cell.shares[state]! > 0 ? [`${percent(cell.shares[state]!)} ${title}`] : [])).join(", ")],
+        ["samples that began", count(cell.looks)],
+        ["stack", stack.join(" → ") || "no function that is known"],
+      ],
+    };
+  }
+
+  /** Seconds of each state in each location, of the tiles of the last picture. */
+  report(): unknown {
+    const found: Record<string, number[]> = {};
+    for (const asked of this.asked.values())
+      for (const piece of asked.pieces) {
+        const { value: tile, level, exact } = piece;
+        if (!exact) continue;
+        const column = (this.whole.end - this.whole.begin) / 2 ** level / TILE / 255;
+        for (let i = 0; i < tile.rows * TILE; i++) {
+          const sums = (found[String(tile.first + Math.floor(i / TILE))] ??= STATES.map(() => 0));
+          for (let state = 0; state < N; state++) sums[state]! += tile.share[i * N + state]! * column;
+        }
+      }
+    return found;
+  }
+}

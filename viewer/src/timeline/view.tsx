@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The time line: a picture that follows wheel, keys and pointer at once from what is known, and gets finer when answers come.
+import type { MakeBands, Picture } from "./picture";
+import type { ComponentChildren } from "preact";
+import { useEffect, useMemo, useReducer } from "preact/hooks";
+import { OneRun } from "../parts/against";
+import { type Colour, ofModule } from "../draw/colour";
+import { NONE } from "../data/columns";
+import type { Facts, Regions } from "../data/facts";
+import { useAnswer, useDark, useFacts, useRegions, useReport, useSelection, useStore } from "../state/hooks";
+import { Canvas, type Point } from "../parts/Canvas";
+import { Toolbar } from "../parts/Menu";
+import { Scrollbar } from "../parts/Scrollbar";
+import { blend, Palette, pixelOf, Raster } from "../draw/raster";
+import { BLOCK, blocksOf, LANE, type Task } from "../data/rows";
+import type { Selection, Store } from "../state/store";
+import { Control, type Focus, press } from "./control";
+import { metricSeries, paintCharts, seriesOf } from "./charts";
+import { TimelineData } from "./data";
+import "./timeline.css";
+import { Details } from "./details";
+import { type Inks, inksOf } from "../draw/ink";
+import { paintRows } from "./draw";
+import { MINI, moreOf, paintFrame, paintGrid, paintGutter, paintMini, paintRuler, RULER } from "./head";
+import { reportOf } from "./report";
+import { gutterTitle, shownAt } from "./under";
+import { clamp, length, ruler, type Span } from "../data/timescale";
+import { search } from "../calltree/tree";
+import { inModule } from "../state/meant";
+import { count, time } from "../data/units";
+import type { Sight } from "./sight";
+
+/** The colours of regions; those that neither search nor selection mean are faded. */
+function useColours(regions: Regions, selection: Selection): { palette: Palette; dimmed: (region: number) => boolean; inks: Inks; found: Uint8Array | undefined } {
+  const dark = useDark();
+  const found = useMemo(() => search(regions.lowered(), selection.search), [regions, selection.search]);
+  const { region, module, theme } = selection;
+  return useMemo(() => {
+    const inks = inksOf(dark);
+    const dimmed = (one: number): boolean => {
+      if (found) return !found[one];
+      if (region !== undefined) return one !== region;
+      return module !== undefined && !inModule(regions.groupOf(one), module);
+    };
+    const colour = (one: number): Colour => {
+      const full = ofModule(regions.groupOf(one), dark);
+      if (!dimmed(one)) return full;
+      const faded = blend(pixelOf(full), inks.paperPixel, 64);
+      return [faded & 255, (faded >>> 8) & 255, (faded >>> 16) & 255];
+    };
+    return { palette: new Palette(regions.count, colour), dimmed, inks, found };
+  }, [regions, found, region, module, dark, theme]);
+}
+
+const asTasks = (columns: { meta: Record<string, unknown> }): Task[] => (columns.meta["tasks"] ?? []) as Task[];
+
+function rangeOf({ begin, end }: Selection, whole: Span): Span | undefined {
+  if (begin === undefined && end === undefined) return undefined;
+  return { begin: begin ?? whole.begin, end: end ?? whole.end };
+}
+
+function askSeries(control: Control, facts: Facts): void {
+  const { data, span } = control;
+  const width = control.width - control.left;
+  const counters = facts.has.counters ? seriesOf(data.counters.want(["c"], span, width).get("c"), span) : [];
+  const metrics = facts.has.metrics ? metricSeries(data.metrics.want(["m"], span, width).get("m"), span, facts) : [];
+  const found = [...counters, ...metrics];
+  if (found.length >= control.series.length || !(data.counters.busy || data.metrics.busy)) control.series = found; // not all yet: those of before stay
+}
+
+/** Asks for what the picture shows. */
+function ask({ control, facts, bands }: Sight): void {
+  const { layout, data, scroll, span } = control;
+  const [first, last] = layout.visible(scroll, scroll + control.height - control.top);
+  const rows = layout.rows.slice(first, last).filter((row) => row.kind === "thread");
+  const wide = (control.width - control.left) * Math.min(window.devicePixelRatio || 1, 2);
+  const locations = rows.map((row) => row.location);
+  bands?.want(locations, span, wide);
+  const overviews = data.overviews.want(bands ? [] : blocksOf(locations).map(String), span, wide);
+  const tasks = layout.rows.slice(first, last).filter((row) => row.kind === "task");
+  const steps = data.steps.want(blocksOf(tasks.map((row) => control.tasks[row.task]?.id ?? -1)).map(String), span, wide);
+  const open = rows.filter((row) => control.opened.has(row.key)).map((row) => String(row.location));
+  if (control.single === undefined) askSeries(control, facts);
+  control.answered({ overviews, steps, stacks: data.stacks.want(open, span, wide) });
+  control.setScroll(control.scroll);
+}
+
+function boxOf(p: Picture, control: Control, at: Focus): { x: number; y: number; width: number; height: number } | undefined {
+  const row = control.layout.rows[at.row];
+  if (!row) return undefined;
+  const y = p.top + control.layout.tops[at.row]! - control.scroll;
+  const block = control.block(at);
+  if (block) {
+    const x0 = Math.max(p.left + p.scale.x(block.begin), p.left - 4);
+    const x1 = Math.min(p.left + p.scale.x(block.end), p.width + 4);
+    return { x: x0, y: y + p.layout.row + at.lane * LANE + 0.5, width: x1 - x0 - 1, height: LANE - 1 };
+  }
+  return undefined;
+}
+
+function paint(sight: Sight, colours: ReturnType<typeof useColours>, selection: Selection, pen: CanvasRenderingContext2D, width: number, height: number): void {
+  sight.stale = false;
+  const { control, facts, regions, raster } = sight;
+  control.setScroll(control.scroll);
+  ask(sight);
+  const { drag } = control;
+  const chosen = drag?.kind === "range" ? { begin: Math.min(drag.from, drag.to), end: Math.max(drag.from, drag.to) } : rangeOf(selection, control.data.whole);
+  const messages = facts.has.messages ? control.data.messages.want(["m"], control.span, width - control.left).get("m") : undefined;
+  const p: Picture = {
+    pen,
+    facts,
+    regions,
+    raster,
+    ...colours,
+    scale: control.scale,
+    marks: ruler(control.span, control.scale.width),
+    whole: control.data.whole,
+    left: control.left,
+    top: control.top,
+    width,
+    height,
+    layout: control.layout,
+    scroll: control.scroll,
+    tasks: control.tasks,
+    small: control.data.small,
+    bands: sight.bands,
+    ...control.answers,
+    messages,
+    markers: control.data.markers,
+    range: chosen,
+    rowOf: (location) => control.rowOf(location),
+    blockOf: (location) => String(Math.floor(location / BLOCK)),
+  };
+  pen.fillStyle = colours.inks.paper;
+  pen.fillRect(0, 0, width, height);
+  sight.last = { ...paintRows(p), picture: p };
+  paintGrid(p);
+  const focus = control.focus && boxOf(p, control, control.focus);
+  if (focus) paintFrame(p, focus, true);
+  const hover = control.hover?.zone === "rows" && !drag ? boxOf(p, control, control.hover) : undefined;
+  if (hover) paintFrame(p, hover, false);
+  paintGutter(p, {
+    opened: control.opened,
+    focus: control.focus?.row ?? -1,
+    selected: (row) => selection.location !== undefined && control.layout.rows[row]?.location === selection.location && control.layout.rows[row]?.kind === "thread",
+    openable: (row) => control.openable(row),
+    ...moreShown(control),
+    deeper: (row) => (control.opened.has(control.layout.rows[row]!.key) ? Math.max(control.depth(control.layout.rows[row]!.location) - control.most, 0) : 0),
+  });
+  paintMini(p);
+  paintRuler(p, MINI, control.hover?.x);
+  paintCharts(p, control.series, MINI + RULER);
+}
+
+function moreShown(control: Control): { threads: (process: number) => boolean; tasks: (process: number) => boolean } {
+  return { threads: (process) => control.threadsShown(process), tasks: (process) => control.tasksOf.has(process) };
+}
+
+function choose(store: Store, sight: Sight, at: Focus): void {
+  const { control, bands } = sight;
+  const row = control.layout.rows[at.row];
+  const found = bands && at.lane < 0 && row?.kind === "thread" ? bands.path(row.location, at.time) : undefined;
+  if (found) return store.select({ path: found });
+  const block = control.block(at);
+  const region = block?.region ?? control.cell(at)?.region;
+  if (region === undefined || region === NONE) return;
+  const path = block && control.path(at, block);
+  store.select(path ? { path } : { region });
+}
+
+function click(store: Store, sight: Sight, point: Point): void {
+  const { control } = sight;
+  const at = control.hit(point.x, point.y);
+  if (at.zone === "ruler") store.select({ begin: undefined, end: undefined });
+  if (at.zone === "mini") control.dragTo(point, point, true, false);
+  if (at.row < 0) return;
+  control.focus = { row: at.row, lane: at.lane, time: at.time };
+  if (at.zone === "rows") return choose(store, sight, at);
+  const { picture } = sight.last;
+  const more = picture && control.single === undefined ? moreOf(picture, at.row, moreShown(control)).find((one) => point.x >= one.x && point.x < one.x + one.width) : undefined;
+  if (point.x < 20 && control.openable(at.row)) control.toggle(at.row);
+  else if (more) control.toggleMore(control.layout.rows[at.row]!.process, more.what);
+  else if (control.layout.rows[at.row]!.kind === "thread") {
+    const { location } = control.layout.rows[at.row]!;
+    store.select({ location: store.selection.location === location ? undefined : location });
+  }
+}
+
+function twice(control: Control, point: Point): void {
+  const at = control.hit(point.x, point.y);
+  const block = control.block(at);
+  if (block) control.fit(block);
+  else if (at.row >= 0 && at.zone === "rows") control.toggle(at.row);
+}
+
+function key(store: Store, sight: Sight, event: KeyboardEvent): boolean {
+  const { control } = sight;
+  if (event.ctrlKey || event.altKey || event.metaKey) return false;
+  if (press(control, event.key)) return true;
+  const { focus } = control;
+  const block = focus && control.block(focus);
+  switch (event.key) {
+    case "Enter":
+      if (focus && focus.lane < 0) control.toggle(focus.row);
+      else if (focus) choose(store, sight, focus);
+      return Boolean(focus);
+    case "f":
+    case "F":
+      if (block) control.fit(block);
+      else if (rangeOf(store.selection, control.data.whole)) control.fit(rangeOf(store.selection, control.data.whole)!);
+      return true;
+    case "r":
+    case "R":
+      store.select(block ? { begin: block.begin, end: block.end } : { begin: control.span.begin, end: control.span.end });
+      return true;
+    case "Escape": {
+      const { begin, end, region } = store.selection;
+      if (begin !== undefined || end !== undefined) store.select({ begin: undefined, end: undefined });
+      else if (region !== undefined) store.select({ region: undefined, path: undefined });
+      else control.focus = undefined;
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+function Says({ sight }: { sight: Sight }) {
+  const { control, last, bands } = sight;
+  const hidden = last.hidden > 0 ? `${count(last.hidden)} more messages than lines: zoom in · ` : "";
+  const { problem, withoutMessages } = control.data;
+  return (
+    <>
+      {hidden}
+      {withoutMessages ? `messages are not shown: ${withoutMessages} · ` : ""}
+      {problem || bands?.problem ? `not all detail can be shown: ${problem || bands?.problem} · ` : control.data.busy || bands?.busy ? "reading… · " : ""}
+      {time(length(control.span))} in view
+    </>
+  );
+}
+
+const HINT =
+  "Wheel or W S zoom, drag or A D move, shift and drag or the ruler select a range of time (R: what is in view). Arrows go from call to call, Enter opens a row, T and K show threads and tasks, F shows a call in full, 0 the whole run.";
+
+interface Props {
+  facts: Facts;
+  regions: Regions;
+  single: number | undefined;
+  bands: MakeBands | undefined;
+  children?: ComponentChildren;
+}
+
+/** What calls it several times before the next frame calls it once. */
+function onceAFrame(act: () => void): () => void {
+  let asked = false;
+  return () => {
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(() => {
+      asked = false;
+      act();
+    });
+  };
+}
+
+function useSight({ facts, regions, single, bands }: Props, redraw: () => void): Sight {
+  const store = useStore();
+  const sight = useMemo((): Sight => {
+    const soon = onceAFrame(redraw);
+    const landed = (): void => {
+      sight.stale = true;
+      soon();
+    };
+    const data = new TimelineData(store.source, facts, landed);
+    const first = rangeOf(store.selection, data.whole);
+    const control = new Control(facts, data, [], single, first && clamp(first, data.whole));
+    const sight: Sight = { facts, regions, control, bands: bands?.(store.source, facts, regions, data.whole, landed), raster: new Raster(), last: { lines: [], hidden: 0, picture: undefined }, stale: true };
+    return sight;
+  }, [facts, regions, single, bands, store]);
+  useEffect(
+    () => () => {
+      sight.control.data.close();
+      sight.bands?.close();
+    },
+    [sight],
+  );
+  return sight;
+}
+
+function Sheet(props: Props) {
+  const store = useStore();
+  const selection = useSelection();
+  const [version, redraw] = useReducer((n: number) => n + 1, 0) as [number, () => void];
+  const sight = useSight(props, () => redraw());
+  const { control } = sight;
+  const { facts, regions } = props;
+  const wanted = facts.has.tasks && facts.has.trace && props.single === undefined;
+  const answer = useAnswer(wanted ? "tasks" : undefined, {}, asTasks);
+  const tasks = answer.data;
+  if (tasks) control.tasks = tasks;
+  const colours = useColours(regions, selection);
+  const draw = useMemo(
+    () => (pen: CanvasRenderingContext2D, width: number, height: number) => {
+      const before = sight.last.hidden;
+      paint(sight, colours, selection, pen, width, height);
+      if (sight.last.hidden !== before) redraw(); // the words above tell it
+    },
+    [sight, colours, selection, version, tasks],
+  );
+  useReport(() => reportOf(sight, selection, wanted && answer.loading));
+  const { shown, spoken } = shownAt(sight);
+  return (
+    <div class="timeline">
+      <Toolbar says={<Says sight={sight} />}>
+        {(
+          [
+            ["Whole run", "Show the whole run", "0"],
+            ["+", "Zoom in", "+"],
+            ["−", "Zoom out", "-"],
+          ] as const
+        ).map(([text, label, key]) => (
+          <button
+            key={key}
+            class="quiet"
+            aria-label={label}
+            onClick={() => {
+              press(control, key);
+              redraw();
+            }}
+          >
+            {text}
+          </button>
+        ))}
+        {props.children}
+      </Toolbar>
+      <OneRun />
+      <div class="sheet">
+        <Canvas
+          label={`Time line of ${count(control.layout.rows.length)} rows over ${time(facts.duration)}. ${HINT}`}
+          spoken={spoken}
+          draw={draw}
+          title={gutterTitle(control)}
+          cursor={control.drag?.kind === "pan" ? "grabbing" : control.hover?.zone === "ruler" ? "col-resize" : "default"}
+          onSize={(width, height) => {
+            Object.assign(control, { width, height });
+            redraw();
+          }}
+          onPoint={(point) => {
+            control.hover = control.hit(point.x, point.y);
+            redraw();
+          }}
+          onLeave={() => {
+            control.hover = undefined;
+            redraw();
+          }}
+          onClick={(point) => {
+            click(store, sight, point);
+            redraw();
+          }}
+          onDouble={(point) => {
+            twice(control, point);
+            redraw();
+          }}
+          onDrag={(from, to, done, event) => {
+            const chosen = control.dragTo(from, to, done, event.shiftKey);
+            if (chosen) store.select({ begin: chosen.begin, end: chosen.end });
+            redraw();
+          }}
+          onWheel={(point, dx, dy, event) => {
+            control.wheel(point.x, point.y, dx, dy, event.shiftKey);
+            redraw();
+            return true;
+          }}
+          onKey={(event) => {
+            const used = key(store, sight, event);
+            if (used) redraw();
+            return used;
+          }}
+        />
+        <Scrollbar
+          top={control.top}
+          height={control.layout.height}
+          seen={control.height - control.top}
+          at={control.scroll}
+          onScroll={(at) => {
+            control.setScroll(at);
+            redraw();
+          }}
+        />
+      </div>
+      <Details shown={shown} regions={regions} hint={HINT} />
+    </div>
+  );
+}
+
+/** single: the one location whose calls are shown, and nothing else; bands: what rows show instead of functions; children: what stands
+ * above. */
+export function Lines({ single, bands, children }: { single?: number | undefined; bands?: MakeBands; children?: ComponentChildren }) {
+  const facts = useFacts();
+  const regions = useRegions().data;
+  if (!regions) return null;
+  return (
+    <Sheet key={single} facts={facts} regions={regions} single={single} bands={bands}>
+      {children}
+    </Sheet>
+  );
+}
