@@ -18,11 +18,12 @@ import sys
 from contextlib import contextmanager
 
 import pytest
+from commandline import run
 from conftest import ROOT
+from programs import find
 from spartito._analyse import Model, writers
 from spartito._measure import hooks
 from spartito._sample import check
-from test_cli_helpers import run
 from waiting import Waits, compiled
 
 SITE, ASAN = os.environ["SANITIZED_SITE"], os.environ["SANITIZED_ASAN"]
@@ -132,7 +133,7 @@ def check_calls(model):
 @pytest.mark.parametrize("hook", [name for name, works, _ in hooks() if works])
 @pytest.mark.parametrize("program", ["generators", "threads", "exceptions", "fork", "tasks"])
 def test_hooks(tmp_path, program, hook):
-    recorded(tmp_path, [ROOT / "tests" / "programs" / f"{program}.py"], "--trace", "--hook", hook)
+    recorded(tmp_path, [find(program)], "--trace", "--hook", hook)
     assert Model(str(tmp_path / "x")).flat()
 
 

@@ -100,8 +100,14 @@ class Program:
         return last.startswith("<") or last[:1].isupper()
 
 
+def find(name):
+    """The path of a program; their names are unique."""
+    (path,) = DIRECTORY.glob(f"*/{name}.py")
+    return path
+
+
 def all_programs():
-    for path in sorted(DIRECTORY.glob("*.py")):
+    for path in sorted(DIRECTORY.glob("*/*.py"), key=lambda path: path.name):
         program = Program(path)
         arguments = program.values.get("each", "").split(";")
         yield from (Program(path, a.strip()) for a in arguments) if arguments[0] else [program]

@@ -14,7 +14,7 @@ from rawfile import CLOCK
 
 from mpi import Measured, mpi  # noqa: F401
 
-SKEW_SOURCE = Path(__file__).parents[2] / "programs" / "skew.c"
+SKEW_SOURCE = Path(__file__).parents[2] / "native" / "skew.c"
 MESSAGE = re.compile(r"MPI_(SEND|RECV) +(\d+) +(\d+) +(?:Receiver|Sender): (\d+)")
 # Every rank sends to every other, several times.
 PROGRAM = """

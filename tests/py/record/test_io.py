@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 import spartito._measure as measure
 from commandline import run
-from conftest import ROOT
+from programs import find
 from rawfile import IO, Raw
 from spartito.base.messages import Refused
 from spartito.experiment.losses import sentences
@@ -20,10 +20,11 @@ HOOKS = [name for name, works, _ in measure.hooks() if works]
 
 def recorded(spartito, cwd, program, *options, processes=1, name="x", env=None):
     """The raw files of a program (its text, or the name of one in tests/programs), and what it printed."""
-    path = ROOT / "tests" / "programs" / f"{program}.py"
     if "\n" in program:
         path = cwd / "program.py"
         path.write_text(program)
+    else:
+        path = find(program)
     environment = {**os.environ, "SPARTITO_TRACE": "0" if name == "profile" else "1", **(env or {})}
     environment.pop("PYTHONUNBUFFERED", None)  # what is printed is written at the end, and not by the functions below
     command = ["--", sys.executable, path]

@@ -9,7 +9,7 @@ import sys
 import pytest
 from commandline import run
 from conftest import ROOT
-from programs import DIRECTORY, Program
+from programs import Program, find
 from rawmetrics import Paths, raws, recorded, replayed
 from spartito import _measure
 
@@ -28,7 +28,7 @@ def touch(n={PAGES}):
 needs_touch = pytest.mark.skipif(not hasattr(__import__("mmap"), "MADV_NOHUGEPAGE"), reason="pages may be huge")
 
 
-FAKE = ROOT / "tests" / "programs" / "papi.c"
+FAKE = ROOT / "tests" / "native" / "papi.c"
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +173,7 @@ def test_values_of_a_parameter_divide_a_call(spartito, tmp_path):
                                   "threads", "own_greenlet", "depth_limited", "fork", "deep_recursion",
                                   "recursion_error", "c_calls", "own_restart_events"])
 def test_programs(spartito, tmp_path, name, fake_papi):
-    program = Program(DIRECTORY / f"{name}.py")
+    program = Program(find(name))
     if program.wrong_python():
         pytest.skip(program.wrong_python())
     if "needs" in program:
