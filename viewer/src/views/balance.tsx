@@ -3,7 +3,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { Uncompared, useAgainst, useBase } from "../parts/against";
 import { Spread, SpreadBefore, type Stats, type Time } from "../data/balance";
-import { BarChart, HEAD, nameOf, ROW } from "../parts/balancebars";
+import { BarChart, HEAD, nameOf, ROW } from "../charts/balancebars";
 import { both, changeOf } from "../data/change";
 import { type Columns, NONE } from "../data/columns";
 import type { Facts, Regions } from "../data/facts";

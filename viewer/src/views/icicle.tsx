@@ -2,13 +2,13 @@
 // The call tree from above: callers over callees, each as wide as its time.
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Boxes, Finder, boxesIn } from "../calltree/boxes";
-import { Charted } from "../parts/charted";
+import { Charted } from "../charts/charted";
 import { useFacts, useReport } from "../state/hooks";
 import { Canvas, type Point } from "../parts/Canvas";
 import { Menu } from "../parts/Menu";
 import { Tooltip } from "../parts/Tooltip";
 import { ROOT } from "../calltree/tree";
-import { About, TREE_KEYS, type Chart, FONT, fillOf, label, looks, measurer, nameOf, spoken } from "../parts/treechart";
+import { About, TREE_KEYS, type Chart, FONT, fillOf, label, looks, measurer, nameOf, spoken } from "../charts/treechart";
 import type { View } from "../parts/view";
 
 export const HIGH = 19; // pixels of a level

@@ -12,7 +12,7 @@ import { WholeRun } from "../parts/WholeRun";
 import { useStackRows } from "../state/stackrows";
 import { placeName, shortStack } from "../data/stacks";
 import { count, time } from "../data/units";
-import { Ring } from "./ring";
+import { Ring } from "../charts/ring";
 
 const BAR = 10; // px; of a node
 const LABEL = 7;

@@ -7,7 +7,7 @@ import type { Columns } from "../data/columns";
 import type { Facts } from "../data/facts";
 import { type Answer, useFacts, useQuery, useReport, useSelection, useStore } from "../state/hooks";
 import { Matrix, type Quantity } from "../data/matrix";
-import { MatrixPicture, shown } from "../parts/matrixpicture";
+import { MatrixPicture, shown } from "../charts/matrixpicture";
 import { Empty, Waiting } from "../parts/Empty";
 import { Choice, Toolbar } from "../parts/Menu";
 import { count } from "../data/units";

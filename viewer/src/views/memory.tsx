@@ -15,7 +15,7 @@ import { WholeRun } from "../parts/WholeRun";
 import { useStackRows } from "../state/stackrows";
 import { placeName, processName, shortStack } from "../data/stacks";
 import { type Span, length, moment } from "../data/timescale";
-import { useChart } from "../parts/treechart";
+import { useChart } from "../charts/treechart";
 import { bytes, count, percent } from "../data/units";
 import { Picture as Chart } from "./icicle";
 

@@ -2,7 +2,7 @@
 // The call tree around its middle: a ring a level, an arc as long as its time; beside it the callees of the middle as a list.
 import { useCallback, useRef, useState } from "preact/hooks";
 import { type Boxes, Finder, boxesIn } from "../calltree/boxes";
-import { Charted } from "../parts/charted";
+import { Charted } from "../charts/charted";
 import { css } from "../draw/colour";
 import { useFacts, useReport } from "../state/hooks";
 import { Bars } from "../parts/Bars";
@@ -12,7 +12,7 @@ import { Pairs, Tooltip } from "../parts/Tooltip";
 import { type Disc, type Lettering, angle, disc, flipped, lettering, polar, upright } from "../calltree/sunburst";
 import { NONE } from "../data/columns";
 import { ROOT } from "../calltree/tree";
-import { About, TREE_KEYS, type Chart, FONT, fillOf, label, looks, measurer, nameOf, spoken } from "../parts/treechart";
+import { About, TREE_KEYS, type Chart, FONT, fillOf, label, looks, measurer, nameOf, spoken } from "../charts/treechart";
 import { count, percent, shorten, smaller } from "../data/units";
 import type { View } from "../parts/view";
 

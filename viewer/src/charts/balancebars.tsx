@@ -8,9 +8,9 @@ import { NONE } from "../data/columns";
 import type { Facts, Regions } from "../data/facts";
 import { useDark, useSelection } from "../state/hooks";
 import { type Inks, inksOf, setFont, write } from "../draw/ink";
-import { Canvas, type Point } from "./Canvas";
-import { Scrollbar } from "./Scrollbar";
-import { Pairs, Tooltip } from "./Tooltip";
+import { Canvas, type Point } from "../parts/Canvas";
+import { Scrollbar } from "../parts/Scrollbar";
+import { Pairs, Tooltip } from "../parts/Tooltip";
 import { percent, time as asTime } from "../data/units";
 
 export const ROW = 24; // px

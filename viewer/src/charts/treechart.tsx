@@ -7,11 +7,11 @@ import { type Colour, INK, css, muted, ofChange, ofModule } from "../draw/colour
 import { NONE } from "../data/columns";
 import { MPI, type Metric, type Regions } from "../data/facts";
 import { useDark, useRegions, useSelection, useStore, useTree } from "../state/hooks";
-import { Pairs } from "./Tooltip";
+import { Pairs } from "../parts/Tooltip";
 import { useMeant } from "../state/meant";
 import { type Hits, ROOT, type Tree, hitsIn } from "../calltree/tree";
 import { count, percent, shorten, signed, smaller, time } from "../data/units";
-import type { Key } from "./view";
+import type { Key } from "../parts/view";
 
 /** Of both pictures. */
 export const TREE_KEYS: readonly Key[] = [

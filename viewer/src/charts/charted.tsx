@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What stands around a picture of the call tree, whichever its form.
 import type { ComponentChildren } from "preact";
-import { PaintChoice, Uncompared, usePaint } from "./against";
-import { Empty, Waiting } from "./Empty";
-import { Toolbar } from "./Menu";
-import { Weigh } from "./Weigh";
+import { PaintChoice, Uncompared, usePaint } from "../parts/against";
+import { Empty, Waiting } from "../parts/Empty";
+import { Toolbar } from "../parts/Menu";
+import { Weigh } from "../parts/Weigh";
 import { type Chart, spoken, useChart } from "./treechart";
 import { count, percent } from "../data/units";
 
