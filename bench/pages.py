@@ -116,7 +116,7 @@ def profile(bench, work, name, text, *arguments):
 
 
 def trace(bench, work, events):
-    """An experiment of so many events, with its pyramid, which is made at the end of a run."""
+    """An experiment of so many events, with its level-of-detail index, which is made at the end of a run."""
     import figures  # which imports this
 
     directory = os.path.join(work, "trace")

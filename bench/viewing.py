@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the viewer asks of a large trace: how fast the pyramid is made, and how long questions take."""
+"""What the viewer asks of a large trace: how fast the level-of-detail index is made, and how long questions take."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ import subprocess
 CODE = """
 import json, os, random, sys, time
 import spartito._analyse as a
-pyramid = os.path.join(sys.argv[1], "pyramid")
+index = os.path.join(sys.argv[1], "lod")
 def took(kind, **parameters):
     begin = time.process_time()
     m.view(kind, **parameters)
@@ -17,7 +17,7 @@ def took(kind, **parameters):
 made = []
 for _ in range(3):
     if made:
-        os.remove(pyramid)
+        os.remove(index)
     m = a.Model(sys.argv[1])
     made.append(took("timeline", location=0, pixels=10))
 info, r = m.info(), random.Random(1)
@@ -30,7 +30,7 @@ for zoom in (1, 3, 10, 30, 100, 300, 1000, 3000, 10000, 100000, 1000000):
         for kind in worst:
             given = {"timeline": {"location": 0, "pixels": 1500}, "overview": {"pixels": 1500}, "tree": {}}[kind]
             worst[kind] = max(worst[kind], took(kind, **part, **given))
-size = os.path.getsize(pyramid)
+size = os.path.getsize(index)
 print(json.dumps([info["events"], min(made), *worst.values(), size]))
 """
 
@@ -46,8 +46,8 @@ def collect(bench, work, quick):
         shutil.rmtree(directory)
         rate, of = events / made / 1e6, f"{count:,} events"
         rows += [
-            (f"pyramid of {of}, million events a second, one core", f"{rate:.1f}", "at least 20", rate >= 20),
-            (f"pyramid of {of}, bytes an event", f"{size / events:.1f}", "", None),
+            (f"level-of-detail index of {of}, million events a second, one core", f"{rate:.1f}", "at least 20", rate >= 20),
+            (f"level-of-detail index of {of}, bytes an event", f"{size / events:.1f}", "", None),
             (f"timeline of 1,500 pixels of {of}, any zoom, ms", f"{timeline * 1e3:.1f}", "under 20", timeline < 0.02),
             (f"overview of 1,500 pixels of {of}, any zoom, ms", f"{overview * 1e3:.1f}", "under 20", overview < 0.02),
             (f"call tree of a range of {of}, ms", f"{tree * 1e3:.1f}", "under 100", tree < 0.1),

@@ -219,7 +219,7 @@ class Model:
         or a parameter that it does not take or that cannot be; Error: what is asked for is not in the experiment."""
 
     def sum_up(self, progress: Callable[[int, int], None] | None = None, *, keep: bool = False) -> bool:
-        """Makes the summaries of the trace, DIR/pyramid, unless they are there; whether it did. Else the first view of a range of time does.
+        """Makes the summaries of the trace, DIR/lod, unless they are there; whether it did. Else the first view of a range of time does.
         progress: called with the words read, and of how many; what it raises ends the making, and nothing stays behind. keep: they are for
         the views that follow, and are kept elsewhere where the experiment cannot take them or a process still runs. Error: they cannot be
         put into the experiment, a process still runs, or a raw file is damaged."""

@@ -215,7 +215,7 @@ static int add_kept(PyObject *problems, struct sp_view_kept *kept)
 {
 	struct sp_err why;
 
-	if (!sp_view_pyramid_failed(kept, &why))
+	if (!sp_view_lod_failed(kept, &why))
 		return 0;
 	return append(problems, sp_text((struct sp_str){why.text, strlen(why.text)}));
 }

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/lod/pyramid.h"
+#include "model/lod/lod.h"
 #include "view/against.h"
 #include "view/kept.h"
 
@@ -176,8 +176,8 @@ PyObject *sp_model_sum_up(PyObject *o, PyObject *args, PyObject *kwargs)
 	struct sp_model_object *self = (struct sp_model_object *)o;
 	struct sp_state *st = sp_state_of(o);
 	struct sp_watch w = {.progress = Py_None};
-	struct sp_pyramid_options options = {.progress = sp_watch, .arg = &w};
-	struct sp_pyramid *p = NULL;
+	struct sp_lod_options options = {.progress = sp_watch, .arg = &w};
+	struct sp_lod *p = NULL;
 	struct sp_err e = {.code = 0};
 	int rc, keep = false;
 	bool made;
@@ -188,12 +188,12 @@ PyObject *sp_model_sum_up(PyObject *o, PyObject *args, PyObject *kwargs)
 	options.lasting = !keep;
 	sp_watch_begin(&w);
 	if (keep) {
-		rc = sp_view_pyramid_make(self->kept, &options, &made, &e);
+		rc = sp_view_lod_make(self->kept, &options, &made, &e);
 	} else {
-		rc = sp_pyramid_open(&p, self->model, &options, &e);
-		made = rc == 0 && sp_pyramid_made(p);
+		rc = sp_lod_open(&p, self->model, &options, &e);
+		made = rc == 0 && sp_lod_made(p);
 	}
-	sp_pyramid_close(p);
+	sp_lod_close(p);
 	sp_watch_end(&w);
 	sp_model_leave(self);
 	if (PyErr_Occurred()) /* in the callback, or Ctrl-C */

@@ -11,8 +11,8 @@
 struct sp_view_kept {
 	const struct sp_model *m;
 	pthread_mutex_t lock;
-	struct sp_pyramid *pyramid; /* owned; NULL: nobody needed it so far, or it could not be made, */
-	struct sp_err why;          /* which has a text then */
+	struct sp_lod *lod; /* owned; NULL: nobody needed it so far, or it could not be made, */
+	struct sp_err why;  /* which has a text then */
 	struct sp_view_messages messages;
 	bool has_messages;
 	struct sp_looks *looks; /* owned; of each location; NULL: nobody needed them */
@@ -50,7 +50,7 @@ void sp_view_kept_free(struct sp_view_kept *k)
 {
 	if (!k)
 		return;
-	sp_pyramid_close(k->pyramid);
+	sp_lod_close(k->lod);
 	free_messages(&k->messages);
 	free_looks(k);
 	pthread_mutex_destroy(&k->lock);
@@ -58,12 +58,12 @@ void sp_view_kept_free(struct sp_view_kept *k)
 }
 
 /* Under the lock. */
-static int find_pyramid(struct sp_view_kept *k, const struct sp_pyramid_options *o, struct sp_err *e)
+static int find_lod(struct sp_view_kept *k, const struct sp_lod_options *o, struct sp_err *e)
 {
 	/* to try may take a minute, and comes to the same end */
-	if (!k->pyramid && !k->why.text[0])
-		sp_pyramid_open(&k->pyramid, k->m, o, &k->why);
-	if (k->pyramid)
+	if (!k->lod && !k->why.text[0])
+		sp_lod_open(&k->lod, k->m, o, &k->why);
+	if (k->lod)
 		return 0;
 	*e = k->why;
 	if (e->code == ECANCELED)
@@ -71,7 +71,7 @@ static int find_pyramid(struct sp_view_kept *k, const struct sp_pyramid_options 
 	return -1;
 }
 
-int sp_view_pyramid(const struct sp_viewed *v, struct sp_pyramid **p, struct sp_err *e)
+int sp_view_lod(const struct sp_viewed *v, struct sp_lod **p, struct sp_err *e)
 {
 	struct sp_view_kept *k = v->kept;
 	int rc;
@@ -79,30 +79,30 @@ int sp_view_pyramid(const struct sp_viewed *v, struct sp_pyramid **p, struct sp_
 	if (!v->m->traced)
 		return sp_fail(e, EINVAL, "this needs a trace, and this experiment has none: measure with --trace");
 	pthread_mutex_lock(&k->lock);
-	rc = find_pyramid(k, NULL, e);
-	*p = k->pyramid;
+	rc = find_lod(k, NULL, e);
+	*p = k->lod;
 	pthread_mutex_unlock(&k->lock);
 	return rc;
 }
 
-int sp_view_pyramid_if_any(const struct sp_viewed *v, struct sp_pyramid **p, struct sp_err *e)
+int sp_view_lod_if_any(const struct sp_viewed *v, struct sp_lod **p, struct sp_err *e)
 {
 	*p = NULL;
-	return v->m->traced ? sp_view_pyramid(v, p, e) : 0;
+	return v->m->traced ? sp_view_lod(v, p, e) : 0;
 }
 
-int sp_view_pyramid_make(struct sp_view_kept *k, const struct sp_pyramid_options *o, bool *made, struct sp_err *e)
+int sp_view_lod_make(struct sp_view_kept *k, const struct sp_lod_options *o, bool *made, struct sp_err *e)
 {
 	int rc;
 
 	pthread_mutex_lock(&k->lock);
-	rc = find_pyramid(k, o, e);
-	*made = rc == 0 && sp_pyramid_made(k->pyramid);
+	rc = find_lod(k, o, e);
+	*made = rc == 0 && sp_lod_made(k->lod);
 	pthread_mutex_unlock(&k->lock);
 	return rc;
 }
 
-bool sp_view_pyramid_failed(struct sp_view_kept *k, struct sp_err *why)
+bool sp_view_lod_failed(struct sp_view_kept *k, struct sp_err *why)
 {
 	why->text[0] = 0;
 	if (pthread_mutex_trylock(&k->lock) != 0)

@@ -3,7 +3,7 @@
 #ifndef SP_VIEW_KEPT_H
 #define SP_VIEW_KEPT_H
 
-#include "model/lod/pyramid.h"
+#include "model/lod/lod.h"
 #include "view/looks.h"
 #include "view/view.h"
 
@@ -13,17 +13,17 @@ struct sp_view_kept;
 struct sp_view_kept *sp_view_kept_new(const struct sp_model *m);
 void sp_view_kept_free(struct sp_view_kept *k);
 
-/* The pyramid; who comes while it is made waits. 0, or -1 with e set; it is tried once. */
-int sp_view_pyramid(const struct sp_viewed *v, struct sp_pyramid **p, struct sp_err *e);
+/* The index; who comes while it is made waits. 0, or -1 with e set; it is tried once. */
+int sp_view_lod(const struct sp_viewed *v, struct sp_lod **p, struct sp_err *e);
 /* The same for who asks samples of locations without a trace: *p is NULL where no location has one. */
-int sp_view_pyramid_if_any(const struct sp_viewed *v, struct sp_pyramid **p, struct sp_err *e);
+int sp_view_lod_if_any(const struct sp_viewed *v, struct sp_lod **p, struct sp_err *e);
 /* The looks of a location, read when first asked for. 0, or -1 with e set; it is tried once. */
 int sp_view_looks(const struct sp_viewed *v, uint32_t location, const struct sp_looks **looks, struct sp_err *e);
 /* The same before the first question, with what o says; a making that progress ended is not the one that counts. *made:
  * whether it was made. */
-int sp_view_pyramid_make(struct sp_view_kept *k, const struct sp_pyramid_options *o, bool *made, struct sp_err *e);
+int sp_view_lod_make(struct sp_view_kept *k, const struct sp_lod_options *o, bool *made, struct sp_err *e);
 /* Whether that failed, and why. Does not wait: false while it is being made. */
-bool sp_view_pyramid_failed(struct sp_view_kept *k, struct sp_err *why);
+bool sp_view_lod_failed(struct sp_view_kept *k, struct sp_err *why);
 
 /* A message that has a sender; from, to: locations. */
 struct sp_view_message {

@@ -53,7 +53,7 @@ void sp_looks_walk(const struct sp_looks *l, uint64_t begin, uint64_t end, uint3
 /* Whether samples say what the location did when: where it has no trace. */
 bool sp_looks_stand(const struct sp_model *m, uint32_t location);
 
-/* Adds to the exclusive time of each path how long it was found in [begin, end], as sp_pyramid_range() does. */
+/* Adds to the exclusive time of each path how long it was found in [begin, end], as sp_lod_range() does. */
 void sp_looks_range(const struct sp_looks *l, uint64_t begin, uint64_t end, struct sp_value *values);
 
 /* What samples can tell of a metric of theirs within a range of time: ns of a processor, or in a state. */

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-int sp_ranged_init(struct sp_ranged *r, const struct sp_viewed *v, struct sp_pyramid *p, uint64_t begin, uint64_t end)
+int sp_ranged_init(struct sp_ranged *r, const struct sp_viewed *v, struct sp_lod *p, uint64_t begin, uint64_t end)
 {
 	const struct sp_model *m = v->m;
 
@@ -97,8 +97,8 @@ int sp_ranged_add(struct sp_ranged *r, uint32_t location, struct sp_value *value
 	if (!r->p)
 		return 0;
 	if (!r->one)
-		return sp_pyramid_range(r->p, location, r->begin, r->end, values, each, e);
-	if (sp_pyramid_range(r->p, location, r->begin, r->end, r->one, r->each, e))
+		return sp_lod_range(r->p, location, r->begin, r->end, values, each, e);
+	if (sp_lod_range(r->p, location, r->begin, r->end, r->one, r->each, e))
 		return -1;
 	reduce(r, l);
 	for (i = 0; i < l->values; i++) {

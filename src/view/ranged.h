@@ -9,16 +9,16 @@
 struct sp_ranged {
 	const struct sp_viewed *v;
 	const struct sp_model *m;
-	struct sp_pyramid *p;   /* NULL: there is no trace */
+	struct sp_lod *p;       /* NULL: there is no trace */
 	uint64_t begin, end;    /* ns */
 	struct sp_value *one;   /* owned; of each path, of a location; NULL: nothing is taken out */
 	double *each, *reduced; /* owned; of each path: as sp_model.each; inclusive time without the cost */
 };
 
 /* 0, or -1: no memory. sp_ranged_free() either way. */
-int sp_ranged_init(struct sp_ranged *r, const struct sp_viewed *v, struct sp_pyramid *p, uint64_t begin, uint64_t end);
+int sp_ranged_init(struct sp_ranged *r, const struct sp_viewed *v, struct sp_lod *p, uint64_t begin, uint64_t end);
 void sp_ranged_free(struct sp_ranged *r);
-/* Adds what the location did to the values, as sp_pyramid_range() does. Of the calls that ended in the range the cost
+/* Adds what the location did to the values, as sp_lod_range() does. Of the calls that ended in the range the cost
  * is taken out as of a whole run, and single durations fall by as much as the inclusive time does. */
 /* Samples tell exclusive times alone. */
 int sp_ranged_add(struct sp_ranged *r, uint32_t location, struct sp_value *values, double *each, struct sp_err *e);

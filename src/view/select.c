@@ -54,10 +54,10 @@ static int select_range(struct sp_selected *s, const struct sp_viewed *v, const 
                         struct sp_err *e)
 {
 	struct sp_ranged r = {.m = NULL};
-	struct sp_pyramid *p;
+	struct sp_lod *p;
 	struct sp_span span;
 	uint32_t i;
-	int rc = sp_span_of(&span, v->m, q, e) || sp_view_pyramid_if_any(v, &p, e) ? -1 : 0;
+	int rc = sp_span_of(&span, v->m, q, e) || sp_view_lod_if_any(v, &p, e) ? -1 : 0;
 
 	s->compared = v->against;
 	s->values = s->owned_values = calloc(s->m->n_paths, sizeof(*s->owned_values));
@@ -71,7 +71,7 @@ static int select_range(struct sp_selected *s, const struct sp_viewed *v, const 
 		sp_ranged_rest(&r, s->owned_values, s->owned_each);
 	sp_ranged_free(&r);
 	if (rc == 0)
-		sp_pyramid_inclusive(v->m, s->owned_values);
+		sp_lod_inclusive(v->m, s->owned_values);
 	return rc;
 }
 

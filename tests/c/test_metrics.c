@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the pyramid says of metrics, held against all their readings one by one. */
+/* What the index says of metrics, held against all their readings one by one. */
 #include "check.h"
 #include "model/events/follow.h"
-#include "model/lod/pyramid.h"
+#include "model/lod/lod.h"
 #include "model/report/report.h"
 #include "scratch.h"
 
@@ -149,8 +149,7 @@ static void grow(const struct sp_model *m, const struct sp_event *ev, uint32_t p
 	if (!(last >= begin && ev->time <= end) && part > 0)
 		part /= (double)(ev->time - last);
 	if (path)
-		grown[path * sp_pyramid_metrics(m) + sp_pyramid_metric(m, ev->id)] +=
-		    part * (double)(ev->u.uint - value);
+		grown[path * sp_lod_metrics(m) + sp_lod_metric(m, ev->id)] += part * (double)(ev->u.uint - value);
 }
 
 static void growth_truth(const struct sp_model *m, uint32_t location, uint64_t begin, uint64_t end, double *grown)
@@ -182,17 +181,16 @@ static void growth_truth(const struct sp_model *m, uint32_t location, uint64_t b
 	sp_path_index_free(&index);
 }
 
-static void check_growth(struct sp_pyramid *p, const struct sp_model *m, uint32_t location, uint64_t begin,
-                         uint64_t end)
+static void check_growth(struct sp_lod *p, const struct sp_model *m, uint32_t location, uint64_t begin, uint64_t end)
 {
-	const size_t n = m->n_paths * sp_pyramid_metrics(m);
+	const size_t n = m->n_paths * sp_lod_metrics(m);
 	double *want = calloc(n, sizeof(*want)), *is = calloc(n, sizeof(*is));
 	struct sp_err e = {.code = 0};
 	size_t i, wrong = 0;
 
 	MUST(want && is);
 	growth_truth(m, location, begin, end, want);
-	CHECK(sp_pyramid_grown(p, location, begin, end, is, &e) == 0);
+	CHECK(sp_lod_grown(p, location, begin, end, is, &e) == 0);
 	for (i = 0; i < n; i++)
 		wrong += !near(is[i], want[i]);
 	CHECK(wrong == 0);
@@ -201,9 +199,9 @@ static void check_growth(struct sp_pyramid *p, const struct sp_model *m, uint32_
 }
 
 /* All of the run is what the profile has, to the last digit. */
-static void check_whole(struct sp_pyramid *p, const struct sp_model *m)
+static void check_whole(struct sp_lod *p, const struct sp_model *m)
 {
-	const size_t width = sp_pyramid_metrics(m);
+	const size_t width = sp_lod_metrics(m);
 	double *grown = calloc(m->n_paths * width, sizeof(*grown));
 	struct sp_view v;
 	struct sp_sum *sums;
@@ -212,12 +210,11 @@ static void check_whole(struct sp_pyramid *p, const struct sp_model *m)
 
 	MUST(grown && sp_view_open(&v, m, SP_NONE, SP_NONE, &e) == 0 && sp_metric_paths(&v, &sums, &e) == 0);
 	for (i = 0; i < m->n_locations; i++)
-		CHECK(sp_pyramid_grown(p, i, 0, m->end_ns - m->begin_ns, grown, &e) == 0);
+		CHECK(sp_lod_grown(p, i, 0, m->end_ns - m->begin_ns, grown, &e) == 0);
 	for (i = 1; i < m->n_paths; i++)
 		for (k = 0; k < m->n_metrics; k++)
 			if (!m->metrics[k].own)
-				CHECK_NUMBER(grown[i * width + sp_pyramid_metric(m, k)],
-				             sums[i * m->n_metrics + k].excl);
+				CHECK_NUMBER(grown[i * width + sp_lod_metric(m, k)], sums[i * m->n_metrics + k].excl);
 	free(sums);
 	free(grown);
 	sp_view_close(&v);
@@ -296,11 +293,11 @@ static void told(void *arg, uint32_t metric, uint64_t time, double value, double
 	c->at = i;
 }
 
-static void check_curve(struct sp_pyramid *p, const struct sp_model *m, uint32_t location, uint64_t begin, uint64_t end,
+static void check_curve(struct sp_lod *p, const struct sp_model *m, uint32_t location, uint64_t begin, uint64_t end,
                         uint32_t pixels)
 {
 	struct curve c = {.begin = begin, .end = end, .fine = (end - begin) / pixels <= 1};
-	struct sp_pyramid_asked q = {.begin = begin, .end = end, .pixels = pixels};
+	struct sp_lod_asked q = {.begin = begin, .end = end, .pixels = pixels};
 	struct sp_err e = {.code = 0};
 
 	for (c.metric = 0; c.metric < m->n_metrics; c.metric++) {
@@ -308,7 +305,7 @@ static void check_curve(struct sp_pyramid *p, const struct sp_model *m, uint32_t
 		c.level = m->metrics[c.metric].level;
 		c.told = 0;
 		read_curve(&c, m, location);
-		CHECK(sp_pyramid_metric_curve(p, location, &q, told, &c, &e) == 0);
+		CHECK(sp_lod_metric_curve(p, location, &q, told, &c, &e) == 0);
 		CHECK(c.told <= pixels + 2 && (c.told > 0) == (c.n > 0));
 		/* up to the first one behind the range */
 		CHECK(c.told == 0 || c.at + 1 == c.n || c.all[c.at].time >= end);
@@ -319,12 +316,12 @@ static void check_curve(struct sp_pyramid *p, const struct sp_model *m, uint32_t
 static void check_all(const struct sp_model *m, unsigned times)
 {
 	const uint64_t whole = m->end_ns - m->begin_ns;
-	struct sp_pyramid *p;
+	struct sp_lod *p;
 	struct sp_err e = {.code = 0};
 	uint32_t i;
 	unsigned k;
 
-	MUST(sp_pyramid_open(&p, m, &(struct sp_pyramid_options){.fresh = true}, &e) == 0);
+	MUST(sp_lod_open(&p, m, &(struct sp_lod_options){.fresh = true}, &e) == 0);
 	check_whole(p, m);
 	for (i = 0; i < m->n_locations; i++) {
 		const uint64_t length = m->locations[i].end - m->locations[i].begin;
@@ -339,7 +336,7 @@ static void check_all(const struct sp_model *m, unsigned times)
 				check_curve(p, m, i, begin, begin + 2000, 2000);
 		}
 	}
-	sp_pyramid_close(p);
+	sp_lod_close(p);
 }
 
 int main(void)

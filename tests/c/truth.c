@@ -103,7 +103,7 @@ static void draw(void *arg, uint32_t depth, uint64_t begin, uint64_t end, uint64
 	CHECK(!"a call that there is");
 }
 
-static void check_draw(struct sp_pyramid *p, const struct truth *t, uint32_t location, uint64_t begin, uint64_t end,
+static void check_draw(struct sp_lod *p, const struct truth *t, uint32_t location, uint64_t begin, uint64_t end,
                        uint64_t pixel)
 {
 	static struct seen s;
@@ -122,7 +122,7 @@ static void check_draw(struct sp_pyramid *p, const struct truth *t, uint32_t loc
 		busy[c->depth] += c->end - c->begin;
 		wide += c->end - c->begin >= pixel;
 	}
-	CHECK(sp_pyramid_draw(p, location, begin, end, pixel, draw, &s, &e) == 0);
+	CHECK(sp_lod_draw(p, location, begin, end, pixel, draw, &s, &e) == 0);
 	CHECK(s.ordered && s.narrow);
 	CHECK(memcmp(calls, s.calls, sizeof(calls)) == 0 && memcmp(busy, s.busy, sizeof(busy)) == 0);
 	/* one that is exactly a pixel wide may have become part of a node */
@@ -154,7 +154,7 @@ static void ran(void *arg, uint64_t begin, uint64_t end, uint32_t region, double
 	r->busy += region != SP_NONE ? ns : 0;
 }
 
-static void check_ran(struct sp_pyramid *p, const struct truth *t, uint32_t location, uint64_t begin, uint64_t end,
+static void check_ran(struct sp_lod *p, const struct truth *t, uint32_t location, uint64_t begin, uint64_t end,
                       uint64_t pixel)
 {
 	struct ran r = {.begin = begin, .end = end, .ordered = true};
@@ -162,7 +162,7 @@ static void check_ran(struct sp_pyramid *p, const struct truth *t, uint32_t loca
 	uint64_t low = 0, high = 0, busy = 0;
 	size_t i;
 
-	CHECK(sp_pyramid_ran(p, location, begin, end, pixel, ran, &r, &e) == 0);
+	CHECK(sp_lod_ran(p, location, begin, end, pixel, ran, &r, &e) == 0);
 	CHECK(r.ordered);
 	/* strips are told where they begin: one at each end may be on the other side */
 	for (i = 0; i < t->events; i++) {
@@ -185,7 +185,7 @@ static bool near(double a, double b)
 	return fabs(a - b) <= 1e-9 * fabs(b) + 1e-6;
 }
 
-static void check_range(struct sp_pyramid *p, const struct sp_model *m, uint32_t location, uint64_t begin, uint64_t end,
+static void check_range(struct sp_lod *p, const struct sp_model *m, uint32_t location, uint64_t begin, uint64_t end,
                         const struct sp_value *want, const double *want_each)
 {
 	struct sp_value *is = calloc(m->n_paths, sizeof(*is));
@@ -194,8 +194,8 @@ static void check_range(struct sp_pyramid *p, const struct sp_model *m, uint32_t
 	size_t i, wrong = 0;
 
 	MUST(is && each);
-	CHECK(sp_pyramid_range(p, location, begin, end, is, each, &e) == 0);
-	sp_pyramid_inclusive(m, is);
+	CHECK(sp_lod_range(p, location, begin, end, is, each, &e) == 0);
+	sp_lod_inclusive(m, is);
 	for (i = 1; i < m->n_paths; i++)
 		wrong += is[i].visits != want[i].visits || is[i].resumed != want[i].resumed ||
 		         !near(is[i].incl, want[i].incl) || !near(is[i].excl, want[i].excl) ||
@@ -248,14 +248,13 @@ static void range_truth(const struct sp_model *m, uint32_t location, uint64_t be
 		}
 		MUST(sp_follow_event(&f, &ev) == 0);
 	}
-	sp_pyramid_inclusive(m, v);
+	sp_lod_inclusive(m, v);
 	sp_events_close(s);
 	sp_follow_free(&f);
 	sp_path_index_free(&index);
 }
 
-static void check_ranges(struct sp_pyramid *p, const struct sp_model *m, uint32_t location, uint64_t begin,
-                         uint64_t end)
+static void check_ranges(struct sp_lod *p, const struct sp_model *m, uint32_t location, uint64_t begin, uint64_t end)
 {
 	struct sp_value *want = calloc(m->n_paths, sizeof(*want));
 	double *each = calloc(m->n_paths, sizeof(*each));
@@ -303,22 +302,22 @@ static void value(void *arg, uint32_t counter, uint64_t time, uint64_t n, double
 	k->high = fmax(k->high, max);
 }
 
-static void check_notes(struct sp_pyramid *p, const struct sp_model *m, uint32_t location, uint64_t begin, uint64_t end,
+static void check_notes(struct sp_lod *p, const struct sp_model *m, uint32_t location, uint64_t begin, uint64_t end,
                         uint32_t pixels)
 {
 	struct noted is = {.m = m, .begin = begin, .end = end, .low = 1e9, .ordered = true}, want = {.low = 1e9},
 	             few = is;
 	size_t all;
-	const struct sp_pyramid_asked q = {1, begin, end, pixels};
+	const struct sp_lod_asked q = {1, begin, end, pixels};
 	struct sp_err e = {.code = 0};
 	struct sp_events *s;
 	struct sp_event ev;
 
-	CHECK(sp_pyramid_markers(p, location, begin, end, SIZE_MAX, marker, &is, &all, &e) == 0);
+	CHECK(sp_lod_markers(p, location, begin, end, SIZE_MAX, marker, &is, &all, &e) == 0);
 	CHECK(all == is.markers);
-	CHECK(sp_pyramid_markers(p, location, begin, end, 1, marker, &few, &all, &e) == 0);
+	CHECK(sp_lod_markers(p, location, begin, end, 1, marker, &few, &all, &e) == 0);
 	CHECK(all == is.markers && few.markers == (all > 0));
-	CHECK(sp_pyramid_counters(p, location, &q, value, &is, &e) == 0);
+	CHECK(sp_lod_counters(p, location, &q, value, &is, &e) == 0);
 	MUST(sp_events_open(&s, m, location, &e) == 0);
 	while (sp_events_read(s, &ev, 1, &e) == 1) {
 		if (ev.kind == SP_EVENT_COUNTER && ev.id == 1 && ev.time < begin)
@@ -350,14 +349,14 @@ uint64_t truth_pick(uint64_t n)
 	return n ? (random_state >> 11) % n : 0;
 }
 
-void truth_check(const struct sp_model *m, const struct sp_pyramid_options *o, unsigned times)
+void truth_check(const struct sp_model *m, const struct sp_lod_options *o, unsigned times)
 {
-	struct sp_pyramid *p;
+	struct sp_lod *p;
 	struct sp_err e = {.code = 0};
 	uint32_t i;
 	unsigned k;
 
-	MUST(sp_pyramid_open(&p, m, o, &e) == 0);
+	MUST(sp_lod_open(&p, m, o, &e) == 0);
 	for (i = 0; i < m->n_locations; i++) {
 		const struct sp_location *l = &m->locations[i];
 		struct truth t;
@@ -384,7 +383,7 @@ void truth_check(const struct sp_model *m, const struct sp_pyramid_options *o, u
 		check_ran(p, &t, i, 0, m->end_ns - m->begin_ns, 0);
 		free_truth(&t);
 	}
-	sp_pyramid_close(p);
+	sp_lod_close(p);
 }
 
 static void remove_tree(const char *dir)
@@ -405,14 +404,14 @@ const char *truth_made_by(const struct rg_options *o)
 }
 
 /* Whether opening it makes it. */
-bool truth_makes(const struct sp_model *m, const struct sp_pyramid_options *o)
+bool truth_makes(const struct sp_model *m, const struct sp_lod_options *o)
 {
-	struct sp_pyramid *p;
+	struct sp_lod *p;
 	struct sp_err e = {.code = 0};
 	bool made;
 
-	MUST(sp_pyramid_open(&p, m, o, &e) == 0);
-	made = sp_pyramid_made(p);
-	sp_pyramid_close(p);
+	MUST(sp_lod_open(&p, m, o, &e) == 0);
+	made = sp_lod_made(p);
+	sp_lod_close(p);
 	return made;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waits of known number and length among threads of C, for tests/py/waits/test_waits_clib.py. Times are in milliseconds. */
+/* Waits of known number and length among threads of C, for tests/py/waits/test_waits_clib.py. Times are in
+ * milliseconds. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

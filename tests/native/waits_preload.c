@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A library that the program has preloaded, for tests/py/waits/test_waits_faults.py: an allocator with one mutex, which it
- * takes for fork as well, before all libraries that the program loads itself. */
+/* A library that the program has preloaded, for tests/py/waits/test_waits_faults.py: an allocator with one mutex, which
+ * it takes for fork as well, before all libraries that the program loads itself. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What compilers call for -finstrument-functions. `spartito compile cc` links it into each object file that it makes, where its
- * functions are hidden: they bind to the object's own calls and to nobody else's. Built as a library that LD_PRELOAD
- * names, they take the place of the C library's empty ones. */
+/* What compilers call for -finstrument-functions. `spartito compile cc` links it into each object file that it makes,
+ * where its functions are hidden: they bind to the object's own calls and to nobody else's. Built as a library that
+ * LD_PRELOAD names, they take the place of the C library's empty ones. */
 #include "record/adapter.h"
 
 #include <dlfcn.h>

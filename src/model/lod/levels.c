@@ -7,12 +7,12 @@
 
 /* ---- cells ---- */
 
-static const struct sp_pyramid_cell empty = {
-    .region = SP_NONE, .head = SP_PYRAMID_NO_TIME, .tail = SP_PYRAMID_NO_TIME, .tail_region = SP_NONE};
+static const struct sp_lod_cell empty = {
+    .region = SP_NONE, .head = SP_LOD_NO_TIME, .tail = SP_LOD_NO_TIME, .tail_region = SP_NONE};
 
-bool sp_pyramid_cells_reach(struct sp_pyramid_cells *c, uint32_t depth)
+bool sp_lod_cells_reach(struct sp_lod_cells *c, uint32_t depth)
 {
-	struct sp_pyramid_cell *larger;
+	struct sp_lod_cell *larger;
 	uint32_t room;
 
 	if (depth >= c->room) {
@@ -37,8 +37,8 @@ bool sp_pyramid_cells_reach(struct sp_pyramid_cells *c, uint32_t depth)
 	return true;
 }
 
-void sp_pyramid_cell_add(struct sp_pyramid_cell *c, uint64_t first, uint64_t last, uint32_t calls, uint64_t busy,
-                         uint32_t region, uint64_t most)
+void sp_lod_cell_add(struct sp_lod_cell *c, uint64_t first, uint64_t last, uint32_t calls, uint64_t busy,
+                     uint32_t region, uint64_t most)
 {
 	if (c->calls == 0)
 		c->first = first;
@@ -54,42 +54,42 @@ void sp_pyramid_cell_add(struct sp_pyramid_cell *c, uint64_t first, uint64_t las
 }
 
 /* What comes after what is already in c. */
-static void join(struct sp_pyramid_cell *c, const struct sp_pyramid_cell *next)
+static void join(struct sp_lod_cell *c, const struct sp_lod_cell *next)
 {
-	if (next->head != SP_PYRAMID_NO_TIME && c->tail != SP_PYRAMID_NO_TIME) {
+	if (next->head != SP_LOD_NO_TIME && c->tail != SP_LOD_NO_TIME) {
 		const uint64_t length = next->head - c->tail;
 
-		sp_pyramid_cell_add(c, c->tail, next->head, 1, length, c->tail_region, length);
-		c->tail = SP_PYRAMID_NO_TIME;
+		sp_lod_cell_add(c, c->tail, next->head, 1, length, c->tail_region, length);
+		c->tail = SP_LOD_NO_TIME;
 		c->tail_region = SP_NONE;
-	} else if (next->head != SP_PYRAMID_NO_TIME) {
+	} else if (next->head != SP_LOD_NO_TIME) {
 		c->head = next->head;
 	}
 	if (next->calls)
-		sp_pyramid_cell_add(c, next->first, next->last, next->calls, next->busy, next->region, next->most);
-	if (next->tail != SP_PYRAMID_NO_TIME) {
+		sp_lod_cell_add(c, next->first, next->last, next->calls, next->busy, next->region, next->most);
+	if (next->tail != SP_LOD_NO_TIME) {
 		c->tail = next->tail;
 		c->tail_region = next->tail_region;
 	}
 }
 
-static bool put_node(struct sp_pyramid_made *out, unsigned level, uint64_t time, uint64_t wide)
+static bool put_node(struct sp_lod_made *out, unsigned level, uint64_t time, uint64_t wide)
 {
-	struct sp_pyramid_node *n = sp_pyramid_more(&out->nodes[level], 1);
+	struct sp_lod_node *n = sp_lod_more(&out->nodes[level], 1);
 
 	if (n)
-		*n = (struct sp_pyramid_node){time, out->cells[level].n | wide};
+		*n = (struct sp_lod_node){time, out->cells[level].n | wide};
 	return n;
 }
 
-static void make_narrow(struct sp_pyramid_narrow *to, const struct sp_pyramid_cell *c, size_t n, uint64_t begin)
+static void make_narrow(struct sp_lod_narrow *to, const struct sp_lod_cell *c, size_t n, uint64_t begin)
 {
 	for (; n; n--, c++, to++)
-		*to = (struct sp_pyramid_narrow){
+		*to = (struct sp_lod_narrow){
 		    .depth = c->depth,
 		    .region = c->region,
-		    .head = c->head == SP_PYRAMID_NO_TIME ? SP_PYRAMID_NO_OFFSET : (uint32_t)(c->head - begin),
-		    .tail = c->tail == SP_PYRAMID_NO_TIME ? SP_PYRAMID_NO_OFFSET : (uint32_t)(c->tail - begin),
+		    .head = c->head == SP_LOD_NO_TIME ? SP_LOD_NO_OFFSET : (uint32_t)(c->head - begin),
+		    .tail = c->tail == SP_LOD_NO_TIME ? SP_LOD_NO_OFFSET : (uint32_t)(c->tail - begin),
 		    .first = (uint32_t)(c->first - begin),
 		    .last = (uint32_t)(c->last - begin),
 		    .busy = (uint32_t)c->busy,
@@ -99,18 +99,18 @@ static void make_narrow(struct sp_pyramid_narrow *to, const struct sp_pyramid_ce
 }
 
 /* A node of a level, which ends at `end`, with its cells. */
-static bool put_cells(struct sp_pyramid_maker *x, unsigned level, uint64_t end)
+static bool put_cells(struct sp_lod_maker *x, unsigned level, uint64_t end)
 {
-	const struct sp_pyramid_cells *c = &x->cells[level];
-	const bool wide = end - c->begin >= SP_PYRAMID_NO_OFFSET;
+	const struct sp_lod_cells *c = &x->cells[level];
+	const bool wide = end - c->begin >= SP_LOD_NO_OFFSET;
 	const size_t n = c->high - c->low;
 	void *to;
 
-	if (!put_node(x->out, level, c->begin, wide ? SP_PYRAMID_WIDE : 0))
+	if (!put_node(x->out, level, c->begin, wide ? SP_LOD_WIDE : 0))
 		return false;
 	if (n == 0)
 		return true;
-	to = sp_pyramid_more(&x->out->cells[level], n * (wide ? SP_PYRAMID_WIDE_WORDS : SP_PYRAMID_NARROW_WORDS));
+	to = sp_lod_more(&x->out->cells[level], n * (wide ? SP_LOD_WIDE_WORDS : SP_LOD_NARROW_WORDS));
 	if (!to)
 		return false;
 	if (wide)
@@ -121,9 +121,9 @@ static bool put_cells(struct sp_pyramid_maker *x, unsigned level, uint64_t end)
 }
 
 /* The cells of a level become a node of it and a part of one of the next. */
-static bool complete_node(struct sp_pyramid_maker *x, unsigned level, uint64_t end)
+static bool complete_node(struct sp_lod_maker *x, unsigned level, uint64_t end)
 {
-	struct sp_pyramid_cells *c = &x->cells[level], *up = c + 1;
+	struct sp_lod_cells *c = &x->cells[level], *up = c + 1;
 	uint32_t d;
 
 	if (!put_cells(x, level, end))
@@ -132,7 +132,7 @@ static bool complete_node(struct sp_pyramid_maker *x, unsigned level, uint64_t e
 		up->begin = c->begin;
 		up->low = up->high = 0;
 	}
-	if (c->high > c->low && (!sp_pyramid_cells_reach(up, c->low) || !sp_pyramid_cells_reach(up, c->high - 1)))
+	if (c->high > c->low && (!sp_lod_cells_reach(up, c->low) || !sp_lod_cells_reach(up, c->high - 1)))
 		return false;
 	for (d = c->low; d < c->high; d++)
 		join(&up->p[d], &c->p[d]);
@@ -141,29 +141,29 @@ static bool complete_node(struct sp_pyramid_maker *x, unsigned level, uint64_t e
 	return true;
 }
 
-void sp_pyramid_node_done(struct sp_pyramid_maker *x, uint64_t end, bool all)
+void sp_lod_node_done(struct sp_lod_maker *x, uint64_t end, bool all)
 {
-	struct sp_pyramid_made *out = x->out;
+	struct sp_lod_made *out = x->out;
 	unsigned level;
 
 	if (out->points.n > out->nodes[0].n && !x->failed && !complete_node(x, 0, end))
 		x->failed = true;
-	for (level = 1; level + 1 < SP_PYRAMID_LEVELS && !x->failed; level++) {
-		if (x->cells[level].nodes < SP_PYRAMID_FAN && !(all && out->nodes[level - 1].n > 1))
+	for (level = 1; level + 1 < SP_LOD_LEVELS && !x->failed; level++) {
+		if (x->cells[level].nodes < SP_LOD_FAN && !(all && out->nodes[level - 1].n > 1))
 			break;
 		if (x->cells[level].nodes && !complete_node(x, level, end))
 			x->failed = true;
 	}
-	for (level = 0; all && level < SP_PYRAMID_LEVELS && out->nodes[level].n && !x->failed; level++)
+	for (level = 0; all && level < SP_LOD_LEVELS && out->nodes[level].n && !x->failed; level++)
 		x->failed = !put_node(out, level, end, 0);
 }
 
 /* ---- strips ---- */
 
-static bool complete_strip(struct sp_pyramid_maker *x, unsigned level, uint64_t end)
+static bool complete_strip(struct sp_lod_maker *x, unsigned level, uint64_t end)
 {
-	struct sp_pyramid_times *t = &x->times[level], *up = t + 1;
-	struct sp_pyramid_strip *s = sp_pyramid_more(&x->out->strips[level], 1);
+	struct sp_lod_times *t = &x->times[level], *up = t + 1;
+	struct sp_lod_strip *s = sp_lod_more(&x->out->strips[level], 1);
 	uint32_t i, best = SP_NONE;
 	uint64_t most = 0;
 
@@ -188,74 +188,74 @@ static bool complete_strip(struct sp_pyramid_maker *x, unsigned level, uint64_t 
 		up->ns[region] += ns;
 		t->ns[region] = 0;
 	}
-	*s = (struct sp_pyramid_strip){t->begin, best, (float)most};
+	*s = (struct sp_lod_strip){t->begin, best, (float)most};
 	t->n = t->strips = 0;
 	t->begin = end;
 	return true;
 }
 
-void sp_pyramid_strip_done(struct sp_pyramid_maker *x, uint64_t end, bool all)
+void sp_lod_strip_done(struct sp_lod_maker *x, uint64_t end, bool all)
 {
-	struct sp_pyramid_made *out = x->out;
+	struct sp_lod_made *out = x->out;
 	unsigned level;
 
 	if (!all && !x->failed && !complete_strip(x, 0, end))
 		x->failed = true;
-	for (level = 1; level + 1 < SP_PYRAMID_LEVELS && !x->failed; level++) {
-		if (x->times[level].strips < SP_PYRAMID_FAN && !(all && out->strips[level - 1].n > 1))
+	for (level = 1; level + 1 < SP_LOD_LEVELS && !x->failed; level++) {
+		if (x->times[level].strips < SP_LOD_FAN && !(all && out->strips[level - 1].n > 1))
 			break;
 		if (x->times[level].strips && !complete_strip(x, level, end))
 			x->failed = true;
 	}
 	/* of the level above the last there is something too */
-	for (; all && level < SP_PYRAMID_LEVELS; level++)
+	for (; all && level < SP_LOD_LEVELS; level++)
 		while (x->times[level].n)
 			x->times[level].ns[x->times[level].touched[--x->times[level].n]] = 0;
 }
 
 /* ---- sums ---- */
 
-static bool put_sum(struct sp_pyramid_made *out, unsigned level, uint64_t time, uint64_t bucket)
+static bool put_sum(struct sp_lod_made *out, unsigned level, uint64_t time, uint64_t bucket)
 {
-	struct sp_pyramid_sum *s = sp_pyramid_more(&out->sums[level], 1);
+	struct sp_lod_sum *s = sp_lod_more(&out->sums[level], 1);
 
 	if (s)
-		*s = (struct sp_pyramid_sum){time, out->sum_entries[level].n, bucket};
+		*s = (struct sp_lod_sum){time, out->sum_entries[level].n, bucket};
 	return s;
 }
 
 /* All that stats have, which are empty then. */
-static bool put_entries(struct sp_pyramid_maker *x, unsigned level)
+static bool put_entries(struct sp_lod_maker *x, unsigned level)
 {
-	struct sp_pyramid_entry *to;
+	struct sp_lod_entry *to;
 	size_t i;
 
 	if (x->n_touched == 0)
 		return true;
-	if (x->n_metrics && !sp_pyramid_grown_put(x, level))
+	if (x->n_metrics && !sp_lod_grown_put(x, level))
 		return false;
-	to = sp_pyramid_more(&x->out->sum_entries[level], x->n_touched);
+	to = sp_lod_more(&x->out->sum_entries[level], x->n_touched);
 	if (!to)
 		return false;
 	for (i = 0; i < x->n_touched; i++) {
-		struct sp_pyramid_stat *s = &x->stats[x->touched[i]];
+		struct sp_lod_stat *s = &x->stats[x->touched[i]];
 
-		to[i] = (struct sp_pyramid_entry){.path = x->touched[i],
-		                                  .resumed =
-		                                      (uint32_t)(s->calls[1] < UINT32_MAX ? s->calls[1] : UINT32_MAX),
-		                                  .visits = s->calls[0],
-		                                  .excl = s->excl,
-		                                  .each = s->each,
-		                                  .min = ~s->not_min,
-		                                  .max = s->max,
-		                                  .sumsq = s->sumsq};
-		*s = (struct sp_pyramid_stat){.excl = 0};
+		to[i] =
+		    (struct sp_lod_entry){.path = x->touched[i],
+		                          .resumed = (uint32_t)(s->calls[1] < UINT32_MAX ? s->calls[1] : UINT32_MAX),
+		                          .visits = s->calls[0],
+		                          .excl = s->excl,
+		                          .each = s->each,
+		                          .min = ~s->not_min,
+		                          .max = s->max,
+		                          .sumsq = s->sumsq};
+		*s = (struct sp_lod_stat){.excl = 0};
 	}
 	x->n_touched = 0;
 	return true;
 }
 
-void sp_pyramid_sum_done(struct sp_pyramid_maker *x, uint64_t end, uint64_t next_bucket)
+void sp_lod_sum_done(struct sp_lod_maker *x, uint64_t end, uint64_t next_bucket)
 {
 	if (!put_sum(x->out, 0, x->sum_begin, x->sum_bucket) || !put_entries(x, 0))
 		x->failed = true;
@@ -264,9 +264,9 @@ void sp_pyramid_sum_done(struct sp_pyramid_maker *x, uint64_t end, uint64_t next
 	x->sum_bucket = next_bucket;
 }
 
-static void add_entry(struct sp_pyramid_maker *x, const struct sp_pyramid_entry *from)
+static void add_entry(struct sp_lod_maker *x, const struct sp_lod_entry *from)
 {
-	struct sp_pyramid_stat *s = &x->stats[from->path];
+	struct sp_lod_stat *s = &x->stats[from->path];
 
 	if (!s->touched) {
 		s->touched = true;
@@ -283,25 +283,25 @@ static void add_entry(struct sp_pyramid_maker *x, const struct sp_pyramid_entry 
 		s->max = from->max;
 }
 
-static bool next_level(struct sp_pyramid_maker *x, unsigned level)
+static bool next_level(struct sp_lod_maker *x, unsigned level)
 {
-	struct sp_pyramid_made *out = x->out;
+	struct sp_lod_made *out = x->out;
 	const size_t n = out->sums[level - 1].n;
 	size_t i;
 	uint64_t k;
 
-	for (i = 0; i < n; i += SP_PYRAMID_SUM_FAN) {
-		const struct sp_pyramid_sum *from = (struct sp_pyramid_sum *)out->sums[level - 1].p + i;
-		const struct sp_pyramid_entry *entries = out->sum_entries[level - 1].p;
+	for (i = 0; i < n; i += SP_LOD_SUM_FAN) {
+		const struct sp_lod_sum *from = (struct sp_lod_sum *)out->sums[level - 1].p + i;
+		const struct sp_lod_entry *entries = out->sum_entries[level - 1].p;
 		const uint64_t end =
-		    i + SP_PYRAMID_SUM_FAN < n ? from[SP_PYRAMID_SUM_FAN].entries : out->sum_entries[level - 1].n;
+		    i + SP_LOD_SUM_FAN < n ? from[SP_LOD_SUM_FAN].entries : out->sum_entries[level - 1].n;
 
 		if (!put_sum(out, level, from->time, from->bucket))
 			return false;
 		for (k = from->entries; k < end; k++) {
 			add_entry(x, &entries[k]);
 			if (x->n_metrics)
-				sp_pyramid_grown_add(x, level - 1, k, entries[k].path);
+				sp_lod_grown_add(x, level - 1, k, entries[k].path);
 		}
 		if (!put_entries(x, level))
 			return false;
@@ -309,16 +309,16 @@ static bool next_level(struct sp_pyramid_maker *x, unsigned level)
 	return true;
 }
 
-void sp_pyramid_sums_finish(struct sp_pyramid_maker *x, uint64_t end)
+void sp_lod_sums_finish(struct sp_lod_maker *x, uint64_t end)
 {
-	struct sp_pyramid_made *out = x->out;
+	struct sp_lod_made *out = x->out;
 	unsigned level, top = 0;
 
 	if (x->events > x->sum_event && !x->failed)
-		sp_pyramid_sum_done(x, end, out->points.n);
+		sp_lod_sum_done(x, end, out->points.n);
 	if (x->failed)
 		return;
-	for (level = 1; level < SP_PYRAMID_LEVELS && out->sums[level - 1].n > 1; level++, top++)
+	for (level = 1; level < SP_LOD_LEVELS && out->sums[level - 1].n > 1; level++, top++)
 		if (!next_level(x, level)) {
 			x->failed = true;
 			return;

@@ -10,7 +10,7 @@ enum {
 	NEAR = 24 /* depths on each side of where a bucket begins that have their cells from then on */
 };
 
-void *sp_pyramid_more(struct sp_pyramid_list *l, size_t n)
+void *sp_lod_more(struct sp_lod_list *l, size_t n)
 {
 	size_t room = l->room + l->room / 2 + 64;
 	void *larger;
@@ -28,7 +28,7 @@ void *sp_pyramid_more(struct sp_pyramid_list *l, size_t n)
 	return (char *)l->p + (l->n - n) * l->size;
 }
 
-void sp_pyramid_made_free(struct sp_pyramid_made *x)
+void sp_lod_made_free(struct sp_lod_made *x)
 {
 	unsigned i;
 
@@ -40,7 +40,7 @@ void sp_pyramid_made_free(struct sp_pyramid_made *x)
 	free(x->groups.p);
 	free(x->counts.p);
 	free(x->steps.p);
-	for (i = 0; i < SP_PYRAMID_LEVELS; i++) {
+	for (i = 0; i < SP_LOD_LEVELS; i++) {
 		free(x->nodes[i].p);
 		free(x->cells[i].p);
 		free(x->strips[i].p);
@@ -51,45 +51,45 @@ void sp_pyramid_made_free(struct sp_pyramid_made *x)
 	memset(x, 0, sizeof(*x));
 }
 
-static void made_init(struct sp_pyramid_made *x)
+static void made_init(struct sp_lod_made *x)
 {
 	unsigned i;
 
 	memset(x, 0, sizeof(*x));
-	x->points.size = sizeof(struct sp_pyramid_point);
-	x->frames.size = sizeof(struct sp_pyramid_frame);
-	x->markers.size = sizeof(struct sp_pyramid_mark);
-	x->series.size = sizeof(struct sp_pyramid_series);
-	x->samples.size = sizeof(struct sp_pyramid_sample);
-	x->groups.size = sizeof(struct sp_pyramid_group);
+	x->points.size = sizeof(struct sp_lod_point);
+	x->frames.size = sizeof(struct sp_lod_frame);
+	x->markers.size = sizeof(struct sp_lod_mark);
+	x->series.size = sizeof(struct sp_lod_series);
+	x->samples.size = sizeof(struct sp_lod_sample);
+	x->groups.size = sizeof(struct sp_lod_group);
 	x->counts.size = sizeof(uint64_t);
-	x->steps.size = sizeof(struct sp_pyramid_step);
-	for (i = 0; i < SP_PYRAMID_LEVELS; i++) {
-		x->nodes[i].size = sizeof(struct sp_pyramid_node);
+	x->steps.size = sizeof(struct sp_lod_step);
+	for (i = 0; i < SP_LOD_LEVELS; i++) {
+		x->nodes[i].size = sizeof(struct sp_lod_node);
 		x->cells[i].size = sizeof(uint64_t);
-		x->strips[i].size = sizeof(struct sp_pyramid_strip);
-		x->sums[i].size = sizeof(struct sp_pyramid_sum);
-		x->sum_entries[i].size = sizeof(struct sp_pyramid_entry);
+		x->strips[i].size = sizeof(struct sp_lod_strip);
+		x->sums[i].size = sizeof(struct sp_lod_sum);
+		x->sum_entries[i].size = sizeof(struct sp_lod_entry);
 		x->grown[i].size = sizeof(uint64_t);
 	}
 }
 
-int sp_pyramid_maker_new(struct sp_pyramid_maker **out, const struct sp_model *m, const struct sp_path_index *index,
-                         struct sp_err *e)
+int sp_lod_maker_new(struct sp_lod_maker **out, const struct sp_model *m, const struct sp_path_index *index,
+                     struct sp_err *e)
 {
-	struct sp_pyramid_maker *x = calloc(1, sizeof(*x));
+	struct sp_lod_maker *x = calloc(1, sizeof(*x));
 
 	*out = x;
 	if (!x)
 		return sp_model_no_memory(e);
 	x->m = m;
 	x->index = index;
-	x->known = calloc((size_t)1 << SP_PYRAMID_KNOWN_BITS, sizeof(*x->known));
-	x->stats = aligned_alloc(_Alignof(struct sp_pyramid_stat), m->n_paths * sizeof(*x->stats));
+	x->known = calloc((size_t)1 << SP_LOD_KNOWN_BITS, sizeof(*x->known));
+	x->stats = aligned_alloc(_Alignof(struct sp_lod_stat), m->n_paths * sizeof(*x->stats));
 	x->touched = malloc((m->n_paths + 1) * sizeof(*x->touched));
 	x->values = calloc(m->n_counters + 1, sizeof(*x->values));
-	if (!x->known || !x->stats || !x->touched || !x->values || !sp_pyramid_metrics_init(x)) {
-		sp_pyramid_maker_free(x);
+	if (!x->known || !x->stats || !x->touched || !x->values || !sp_lod_metrics_init(x)) {
+		sp_lod_maker_free(x);
 		*out = NULL;
 		return sp_model_no_memory(e);
 	}
@@ -97,7 +97,7 @@ int sp_pyramid_maker_new(struct sp_pyramid_maker **out, const struct sp_model *m
 	return 0;
 }
 
-void sp_pyramid_maker_free(struct sp_pyramid_maker *x)
+void sp_lod_maker_free(struct sp_lod_maker *x)
 {
 	size_t i;
 
@@ -107,7 +107,7 @@ void sp_pyramid_maker_free(struct sp_pyramid_maker *x)
 	for (i = 0; x->values && i < x->m->n_counters; i++)
 		free(x->values[i].p);
 	free(x->values);
-	for (i = 0; i < SP_PYRAMID_LEVELS; i++) {
+	for (i = 0; i < SP_LOD_LEVELS; i++) {
 		free(x->times[i].ns);
 		free(x->times[i].touched);
 		free(x->cells[i].p);
@@ -122,9 +122,9 @@ void sp_pyramid_maker_free(struct sp_pyramid_maker *x)
 	free(x);
 }
 
-static inline struct sp_pyramid_stat *touch(struct sp_pyramid_maker *x, uint32_t path)
+static inline struct sp_lod_stat *touch(struct sp_lod_maker *x, uint32_t path)
 {
-	struct sp_pyramid_stat *s = &x->stats[path];
+	struct sp_lod_stat *s = &x->stats[path];
 
 	/* no branch, as it would be mispredicted often */
 	x->touched[x->n_touched] = path;
@@ -133,10 +133,10 @@ static inline struct sp_pyramid_stat *touch(struct sp_pyramid_maker *x, uint32_t
 	return s;
 }
 
-static bool grow_stack(struct sp_pyramid_maker *x)
+static bool grow_stack(struct sp_lod_maker *x)
 {
 	const uint32_t room = x->stack_room * 2 + 64;
-	struct sp_pyramid_open *larger = realloc(x->stack, (room + (size_t)1) * sizeof(*larger));
+	struct sp_lod_open *larger = realloc(x->stack, (room + (size_t)1) * sizeof(*larger));
 
 	if (!larger)
 		return false;
@@ -146,30 +146,30 @@ static bool grow_stack(struct sp_pyramid_maker *x)
 }
 
 /* There is something at a depth of the bucket. */
-static inline void reached(struct sp_pyramid_maker *x, uint32_t depth)
+static inline void reached(struct sp_lod_maker *x, uint32_t depth)
 {
 	x->shallow = depth < x->shallow ? depth : x->shallow;
 	x->deep = depth >= x->deep ? depth + 1 : x->deep;
 }
 
-static inline void enter(struct sp_pyramid_maker *x, const struct sp_event *ev)
+static inline void enter(struct sp_lod_maker *x, const struct sp_event *ev)
 {
 	const uint32_t parent = x->depth ? x->stack[x->depth - 1].path : 0;
 
 	if ((x->depth == x->stack_room && !grow_stack(x)) ||
-	    (x->depth >= x->cells[0].high && !sp_pyramid_cells_reach(&x->cells[0], x->depth))) {
+	    (x->depth >= x->cells[0].high && !sp_lod_cells_reach(&x->cells[0], x->depth))) {
 		x->failed = true;
 		return;
 	}
 	reached(x, x->depth);
-	x->stack[x->depth++] = (struct sp_pyramid_open){.begin = ev->time,
-	                                                .path = sp_pyramid_path_below(x, parent, ev->id),
-	                                                .region = ev->id,
-	                                                .parameter = SP_NONE,
-	                                                .kind = ev->kind};
+	x->stack[x->depth++] = (struct sp_lod_open){.begin = ev->time,
+	                                            .path = sp_lod_path_below(x, parent, ev->id),
+	                                            .region = ev->id,
+	                                            .parameter = SP_NONE,
+	                                            .kind = ev->kind};
 }
 
-static void count(struct sp_pyramid_stat *s, uint32_t kind, uint64_t length)
+static void count(struct sp_lod_stat *s, uint32_t kind, uint64_t length)
 {
 	if (kind == SP_EVENT_INHERIT)
 		return;
@@ -183,65 +183,65 @@ static void count(struct sp_pyramid_stat *s, uint32_t kind, uint64_t length)
 }
 
 /* s: of the call that is left. */
-static inline void leave(struct sp_pyramid_maker *x, uint64_t time, struct sp_pyramid_stat *s)
+static inline void leave(struct sp_lod_maker *x, uint64_t time, struct sp_lod_stat *s)
 {
-	const struct sp_pyramid_open *o = &x->stack[x->depth - 1];
+	const struct sp_lod_open *o = &x->stack[x->depth - 1];
 	const uint64_t length = time - o->begin;
-	struct sp_pyramid_cell *c;
+	struct sp_lod_cell *c;
 
 	count(s, o->kind, length);
 	x->depth--;
-	if (x->depth < x->cells[0].low && !sp_pyramid_cells_reach(&x->cells[0], x->depth)) {
+	if (x->depth < x->cells[0].low && !sp_lod_cells_reach(&x->cells[0], x->depth)) {
 		x->failed = true;
 		return;
 	}
 	reached(x, x->depth);
 	c = &x->cells[0].p[x->depth];
 	if (o->frame == 0) {
-		sp_pyramid_cell_add(c, o->begin, time, 1, length, o->region, length);
+		sp_lod_cell_add(c, o->begin, time, 1, length, o->region, length);
 		return;
 	}
 	c->head = time;
-	sp_pyramid_end_frames(x, o->frame, time);
+	sp_lod_end_frames(x, o->frame, time);
 }
 
-static bool new_frame(struct sp_pyramid_maker *x, uint32_t depth, uint32_t same)
+static bool new_frame(struct sp_lod_maker *x, uint32_t depth, uint32_t same)
 {
-	struct sp_pyramid_frame *f = sp_pyramid_more(&x->out->frames, 1);
-	struct sp_pyramid_open *o = &x->stack[depth];
+	struct sp_lod_frame *f = sp_lod_more(&x->out->frames, 1);
+	struct sp_lod_open *o = &x->stack[depth];
 
 	if (!f || x->out->frames.n >= UINT32_MAX)
 		return false;
-	*f = (struct sp_pyramid_frame){.begin = o->begin,
-	                               .path = o->path,
-	                               .region = o->region,
-	                               .caller = depth ? x->stack[depth - 1].frame : 0,
-	                               .same = same,
-	                               .kind = o->kind,
-	                               .parameter = o->parameter};
+	*f = (struct sp_lod_frame){.begin = o->begin,
+	                           .path = o->path,
+	                           .region = o->region,
+	                           .caller = depth ? x->stack[depth - 1].frame : 0,
+	                           .same = same,
+	                           .kind = o->kind,
+	                           .parameter = o->parameter};
 	o->frame = (uint32_t)x->out->frames.n;
 	return true;
 }
 
 /* The innermost call is in another path from here on. */
-static void set_parameter(struct sp_pyramid_maker *x, const struct sp_event *ev)
+static void set_parameter(struct sp_lod_maker *x, const struct sp_event *ev)
 {
-	struct sp_pyramid_open *o = &x->stack[x->depth - 1];
+	struct sp_lod_open *o = &x->stack[x->depth - 1];
 
 	o->path = sp_path_with(x->index, o->path, &o->parameter, ev);
 	if (o->frame && !new_frame(x, x->depth - 1, o->frame))
 		x->failed = true;
 }
 
-static inline void one(struct sp_pyramid_maker *x, const struct sp_event *ev)
+static inline void one(struct sp_lod_maker *x, const struct sp_event *ev)
 {
 	const uint64_t length = ev->time - x->last;
-	struct sp_pyramid_times *t = &x->times[0];
-	struct sp_pyramid_stat *s = NULL;
+	struct sp_lod_times *t = &x->times[0];
+	struct sp_lod_stat *s = NULL;
 
 	x->last = ev->time;
 	if (x->depth) {
-		const struct sp_pyramid_open *o = &x->stack[x->depth - 1];
+		const struct sp_lod_open *o = &x->stack[x->depth - 1];
 
 		s = touch(x, o->path);
 		s->excl += length;
@@ -268,35 +268,35 @@ static inline void one(struct sp_pyramid_maker *x, const struct sp_event *ev)
 		break;
 	case SP_EVENT_MARKER:
 	case SP_EVENT_COUNTER:
-		x->failed |= !sp_pyramid_note(x, ev);
+		x->failed |= !sp_lod_note(x, ev);
 		break;
 	case SP_EVENT_TASK_SWITCH:
-		x->failed |= !sp_pyramid_step(x, ev->time, ev->id);
+		x->failed |= !sp_lod_step(x, ev->time, ev->id);
 		break;
 	case SP_EVENT_METRIC:
-		sp_pyramid_metrics_read(x, ev);
+		sp_lod_metrics_read(x, ev);
 		break;
 	case SP_EVENT_OFF:
 	case SP_EVENT_ON:
-		sp_pyramid_metrics_off(x);
+		sp_lod_metrics_off(x);
 	}
 }
 
-static void begin_bucket(struct sp_pyramid_maker *x, const struct sp_events_place *place)
+static void begin_bucket(struct sp_lod_maker *x, const struct sp_events_place *place)
 {
-	struct sp_pyramid_point *p = sp_pyramid_more(&x->out->points, 1);
+	struct sp_lod_point *p = sp_lod_more(&x->out->points, 1);
 
 	if (!p || place->at > UINT32_MAX) {
 		x->failed = true;
 		return;
 	}
-	*p = (struct sp_pyramid_point){.time = x->last,
-	                               .ticks = place->ticks,
-	                               .part = place->part,
-	                               .at = (uint32_t)place->at,
-	                               .frame = x->depth ? x->stack[x->depth - 1].frame : 0,
-	                               .event = x->events,
-	                               .depth = x->depth};
+	*p = (struct sp_lod_point){.time = x->last,
+	                           .ticks = place->ticks,
+	                           .part = place->part,
+	                           .at = (uint32_t)place->at,
+	                           .frame = x->depth ? x->stack[x->depth - 1].frame : 0,
+	                           .event = x->events,
+	                           .depth = x->depth};
 	x->bucket_event = x->events;
 	x->cells[0].low = x->cells[0].high = 0;
 	x->cells[0].begin = x->last;
@@ -304,17 +304,17 @@ static void begin_bucket(struct sp_pyramid_maker *x, const struct sp_events_plac
 	x->deep = 0;
 	/* the stack has room for all that have cells */
 	if ((x->depth + NEAR > x->stack_room && !grow_stack(x)) ||
-	    !sp_pyramid_cells_reach(&x->cells[0], x->depth > NEAR ? x->depth - NEAR : 0) ||
-	    !sp_pyramid_cells_reach(&x->cells[0], x->depth + NEAR - 1))
+	    !sp_lod_cells_reach(&x->cells[0], x->depth > NEAR ? x->depth - NEAR : 0) ||
+	    !sp_lod_cells_reach(&x->cells[0], x->depth + NEAR - 1))
 		x->failed = true;
-	x->failed |= !sp_pyramid_counts_put(x);
+	x->failed |= !sp_lod_counts_put(x);
 	x->in_bucket = true;
 }
 
 /* Its cells are complete. */
-static void end_bucket(struct sp_pyramid_maker *x)
+static void end_bucket(struct sp_lod_maker *x)
 {
-	struct sp_pyramid_cell *cells = x->cells[0].p;
+	struct sp_lod_cell *cells = x->cells[0].p;
 	uint32_t d = x->depth;
 
 	x->cells[0].low = x->shallow < x->deep ? x->shallow : 0;
@@ -333,42 +333,42 @@ static void end_bucket(struct sp_pyramid_maker *x)
 }
 
 /* A sum of many paths is longer: with them its entries grow. */
-static void next_bucket(struct sp_pyramid_maker *x)
+static void next_bucket(struct sp_lod_maker *x)
 {
 	const uint64_t n = x->events - x->sum_event;
 
 	end_bucket(x);
-	sp_pyramid_node_done(x, x->last, false);
-	if (n >= SP_PYRAMID_SUMS && n >= 32 * x->n_touched)
-		sp_pyramid_sum_done(x, x->last, x->out->points.n);
+	sp_lod_node_done(x, x->last, false);
+	if (n >= SP_LOD_SUMS && n >= 32 * x->n_touched)
+		sp_lod_sum_done(x, x->last, x->out->points.n);
 }
 
 /* A bucket of deep recursion is longer: its cells grow with the depths in it. */
-static bool is_full(const struct sp_pyramid_maker *x)
+static bool is_full(const struct sp_lod_maker *x)
 {
 	const uint64_t n = x->events - x->bucket_event;
 
-	return n >= SP_PYRAMID_BUCKET && n >= 8 * ((uint64_t)x->deep - (x->shallow < x->deep ? x->shallow : 0));
+	return n >= SP_LOD_BUCKET && n >= 8 * ((uint64_t)x->deep - (x->shallow < x->deep ? x->shallow : 0));
 }
 
-static int read_events(struct sp_pyramid_maker *x, struct sp_events *s, int (*told)(void *arg, uint64_t events),
-                       void *arg, struct sp_err *e)
+static int read_events(struct sp_lod_maker *x, struct sp_events *s, int (*told)(void *arg, uint64_t events), void *arg,
+                       struct sp_err *e)
 {
-	struct sp_event batch[SP_PYRAMID_STRIP];
+	struct sp_event batch[SP_LOD_STRIP];
 	struct sp_events_place place;
 	uint64_t tell = 0;
 	long n, i;
 
 	if (!sp_events_tell(s, &place))
 		return sp_fail(e, 0, "the trace begins within an event");
-	while ((n = sp_events_read(s, batch, SP_PYRAMID_STRIP, e)) > 0 && !x->failed) {
+	while ((n = sp_events_read(s, batch, SP_LOD_STRIP, e)) > 0 && !x->failed) {
 		if (!x->in_bucket)
 			begin_bucket(x, &place);
-		for (i = sp_pyramid_plain(x, batch, (uint32_t)n); i < n && !x->failed;
-		     i += sp_pyramid_plain(x, batch + i, (uint32_t)(n - i)))
+		for (i = sp_lod_plain(x, batch, (uint32_t)n); i < n && !x->failed;
+		     i += sp_lod_plain(x, batch + i, (uint32_t)(n - i)))
 			one(x, &batch[i++]);
 		x->events += (uint64_t)n;
-		sp_pyramid_strip_done(x, x->last, false);
+		sp_lod_strip_done(x, x->last, false);
 		if (is_full(x) && sp_events_tell(s, &place) && !x->failed)
 			next_bucket(x);
 		if (told && x->events - tell >= TELL_EVENTS) {
@@ -382,7 +382,7 @@ static int read_events(struct sp_pyramid_maker *x, struct sp_events *s, int (*to
 	return told && told(arg, x->events - tell) ? -1 : 0;
 }
 
-static int begin_location(struct sp_pyramid_maker *x, uint32_t location)
+static int begin_location(struct sp_lod_maker *x, uint32_t location)
 {
 	const uint64_t begin = x->m->locations[location].begin;
 	unsigned i;
@@ -392,8 +392,8 @@ static int begin_location(struct sp_pyramid_maker *x, uint32_t location)
 	x->events = x->bucket_event = x->sum_event = x->sum_bucket = 0;
 	x->in_bucket = x->failed = false;
 	x->task = SP_NONE;
-	sp_pyramid_metrics_begin(x, location);
-	for (i = 0; i < SP_PYRAMID_LEVELS; i++) {
+	sp_lod_metrics_begin(x, location);
+	for (i = 0; i < SP_LOD_LEVELS; i++) {
 		x->cells[i].low = x->cells[i].high = 0;
 		x->cells[i].nodes = x->times[i].strips = 0;
 	}
@@ -406,25 +406,25 @@ static int begin_location(struct sp_pyramid_maker *x, uint32_t location)
 }
 
 /* What a location that failed has left in the sums. */
-static void clean(struct sp_pyramid_maker *x)
+static void clean(struct sp_lod_maker *x)
 {
 	size_t i;
 
 	while (x->n_touched) {
 		const uint32_t path = x->touched[--x->n_touched];
 
-		x->stats[path] = (struct sp_pyramid_stat){.excl = 0};
+		x->stats[path] = (struct sp_lod_stat){.excl = 0};
 		memset(x->grown + path * x->n_metrics, 0, x->n_metrics * sizeof(*x->grown));
 	}
 	for (i = 0; i < x->m->n_counters; i++)
 		x->values[i].n = 0;
-	for (i = 0; i < SP_PYRAMID_LEVELS; i++)
+	for (i = 0; i < SP_LOD_LEVELS; i++)
 		while (x->times[i].n)
 			x->times[i].ns[x->times[i].touched[--x->times[i].n]] = 0;
 }
 
-int sp_pyramid_make(struct sp_pyramid_maker *x, uint32_t location, struct sp_raw_file *raw,
-                    int (*told)(void *arg, uint64_t events), void *arg, struct sp_pyramid_made *out, struct sp_err *e)
+int sp_lod_make(struct sp_lod_maker *x, uint32_t location, struct sp_raw_file *raw,
+                int (*told)(void *arg, uint64_t events), void *arg, struct sp_lod_made *out, struct sp_err *e)
 {
 	const struct sp_location *l = &x->m->locations[location];
 	int rc = -1;
@@ -442,11 +442,11 @@ int sp_pyramid_make(struct sp_pyramid_maker *x, uint32_t location, struct sp_raw
 
 		if (x->in_bucket && !x->failed)
 			end_bucket(x);
-		sp_pyramid_strip_done(x, end, true);
-		sp_pyramid_node_done(x, end, true);
-		sp_pyramid_sums_finish(x, end);
-		x->failed |= !sp_pyramid_series_finish(x) || !sp_pyramid_steps_finish(x, end) ||
-		             (out->points.n && !sp_pyramid_counts_put(x));
+		sp_lod_strip_done(x, end, true);
+		sp_lod_node_done(x, end, true);
+		sp_lod_sums_finish(x, end);
+		x->failed |= !sp_lod_series_finish(x) || !sp_lod_steps_finish(x, end) ||
+		             (out->points.n && !sp_lod_counts_put(x));
 		out->place.events = x->events;
 		out->place.begin = l->begin;
 		out->place.end = end;

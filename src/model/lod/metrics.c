@@ -9,9 +9,9 @@
 #include <string.h>
 
 enum { BATCH = 256, BEYOND = 4096 };
-static const uint64_t NOT_READ = (uint64_t)SP_PYRAMID_NOT_READ;
+static const uint64_t NOT_READ = (uint64_t)SP_LOD_NOT_READ;
 
-size_t sp_pyramid_metrics(const struct sp_model *m)
+size_t sp_lod_metrics(const struct sp_model *m)
 {
 	size_t i, n = 0;
 
@@ -20,7 +20,7 @@ size_t sp_pyramid_metrics(const struct sp_model *m)
 	return n;
 }
 
-uint32_t sp_pyramid_metric(const struct sp_model *m, uint32_t metric)
+uint32_t sp_lod_metric(const struct sp_model *m, uint32_t metric)
 {
 	uint32_t i, n = 0;
 
@@ -31,21 +31,21 @@ uint32_t sp_pyramid_metric(const struct sp_model *m, uint32_t metric)
 
 /* ---- making ---- */
 
-bool sp_pyramid_metrics_init(struct sp_pyramid_maker *x)
+bool sp_lod_metrics_init(struct sp_lod_maker *x)
 {
-	const size_t n = sp_pyramid_metrics(x->m);
+	const size_t n = sp_lod_metrics(x->m);
 
 	uint32_t i;
 
 	x->which = calloc(x->m->n_metrics + 1, sizeof(*x->which));
 	for (i = 0; x->which && i < x->m->n_metrics; i++)
-		x->which[i] = sp_pyramid_metric(x->m, i);
+		x->which[i] = sp_lod_metric(x->m, i);
 	x->now = calloc(n + 1, sizeof(*x->now));
 	x->grown = calloc(x->m->n_paths * n + 1, sizeof(*x->grown));
 	return x->which && x->now && x->grown;
 }
 
-void sp_pyramid_metrics_off(struct sp_pyramid_maker *x)
+void sp_lod_metrics_off(struct sp_lod_maker *x)
 {
 	size_t i;
 
@@ -53,17 +53,17 @@ void sp_pyramid_metrics_off(struct sp_pyramid_maker *x)
 		x->now[i] = NOT_READ;
 }
 
-void sp_pyramid_metrics_begin(struct sp_pyramid_maker *x, uint32_t location)
+void sp_lod_metrics_begin(struct sp_lod_maker *x, uint32_t location)
 {
 	const struct sp_model_private *priv = x->m->priv;
 
-	x->n_metrics = priv->sources[priv->places[location].source].n_sync ? sp_pyramid_metrics(x->m) : 0;
+	x->n_metrics = priv->sources[priv->places[location].source].n_sync ? sp_lod_metrics(x->m) : 0;
 	x->read = 0;
-	sp_pyramid_metrics_off(x);
+	sp_lod_metrics_off(x);
 }
 
 /* The first row has what was read first. */
-static void read_first(struct sp_pyramid_maker *x, const struct sp_event *ev, uint32_t metric)
+static void read_first(struct sp_lod_maker *x, const struct sp_event *ev, uint32_t metric)
 {
 	uint64_t *row = x->out->counts.p;
 
@@ -74,7 +74,7 @@ static void read_first(struct sp_pyramid_maker *x, const struct sp_event *ev, ui
 	row[1 + metric] = ev->u.uint;
 }
 
-void sp_pyramid_metrics_read(struct sp_pyramid_maker *x, const struct sp_event *ev)
+void sp_lod_metrics_read(struct sp_lod_maker *x, const struct sp_event *ev)
 {
 	const uint32_t metric = x->n_metrics ? x->which[ev->id] : SP_NONE;
 
@@ -87,13 +87,13 @@ void sp_pyramid_metrics_read(struct sp_pyramid_maker *x, const struct sp_event *
 	read_first(x, ev, metric);
 }
 
-bool sp_pyramid_counts_put(struct sp_pyramid_maker *x)
+bool sp_lod_counts_put(struct sp_lod_maker *x)
 {
 	uint64_t *to;
 
 	if (x->n_metrics == 0)
 		return true;
-	to = sp_pyramid_more(&x->out->counts, 1 + x->n_metrics);
+	to = sp_lod_more(&x->out->counts, 1 + x->n_metrics);
 	if (!to)
 		return false;
 	to[0] = x->read;
@@ -101,10 +101,10 @@ bool sp_pyramid_counts_put(struct sp_pyramid_maker *x)
 	return true;
 }
 
-bool sp_pyramid_grown_put(struct sp_pyramid_maker *x, unsigned level)
+bool sp_lod_grown_put(struct sp_lod_maker *x, unsigned level)
 {
 	const size_t n = x->n_metrics;
-	uint64_t *to = sp_pyramid_more(&x->out->grown[level], n * x->n_touched), *from;
+	uint64_t *to = sp_lod_more(&x->out->grown[level], n * x->n_touched), *from;
 	size_t i;
 
 	if (!to)
@@ -117,7 +117,7 @@ bool sp_pyramid_grown_put(struct sp_pyramid_maker *x, unsigned level)
 	return true;
 }
 
-void sp_pyramid_grown_add(struct sp_pyramid_maker *x, unsigned level, uint64_t entry, uint32_t path)
+void sp_lod_grown_add(struct sp_lod_maker *x, unsigned level, uint64_t entry, uint32_t path)
 {
 	const uint64_t *from = (const uint64_t *)x->out->grown[level].p + entry * x->n_metrics;
 	size_t i;
@@ -129,7 +129,7 @@ void sp_pyramid_grown_add(struct sp_pyramid_maker *x, unsigned level, uint64_t e
 /* ---- growth in a range ---- */
 
 struct growing {
-	struct sp_pyramid_reader r;
+	struct sp_lod_reader r;
 	size_t n;            /* metrics */
 	uint64_t begin, end; /* ns */
 	uint64_t *now, *at;  /* owned; of each its value, and when it was read */
@@ -155,8 +155,8 @@ static double part_of(const struct growing *g, uint64_t from, uint64_t to)
 
 static void read_one(struct growing *g, const struct sp_event *ev)
 {
-	const uint32_t metric = sp_pyramid_metric(g->r.p->m, ev->id);
-	const struct sp_pyramid_call *top = g->r.depth ? &g->r.calls[g->r.depth - 1] : NULL;
+	const uint32_t metric = sp_lod_metric(g->r.p->m, ev->id);
+	const struct sp_lod_call *top = g->r.depth ? &g->r.calls[g->r.depth - 1] : NULL;
 
 	if (metric == SP_NONE)
 		return;
@@ -170,14 +170,14 @@ static void read_one(struct growing *g, const struct sp_event *ev)
 
 static int grow_event(struct growing *g, const struct sp_event *ev, struct sp_err *e)
 {
-	struct sp_pyramid_reader *r = &g->r;
+	struct sp_lod_reader *r = &g->r;
 	const uint32_t parent = r->depth ? r->calls[r->depth - 1].path : 0;
 
 	if (ev->kind == SP_EVENT_METRIC)
 		read_one(g, ev);
 	else if (ev->kind == SP_EVENT_OFF || ev->kind == SP_EVENT_ON)
 		memset(g->now, 0xff, g->n * sizeof(*g->now));
-	if (sp_pyramid_reader_follow(r, ev, e))
+	if (sp_lod_reader_follow(r, ev, e))
 		return -1;
 	if (ev->kind == SP_EVENT_ENTER || ev->kind == SP_EVENT_RESUME || ev->kind == SP_EVENT_INHERIT)
 		r->calls[r->depth - 1].path = sp_path_below(&r->p->index, parent, ev->id);
@@ -198,7 +198,7 @@ static void set_counts(struct growing *g, size_t bucket)
 /* The buckets [first, end), up to the reading behind the range. */
 static int grow_events(struct growing *g, size_t first, size_t end, struct sp_err *e)
 {
-	struct sp_pyramid_reader *r = &g->r;
+	struct sp_lod_reader *r = &g->r;
 	struct sp_event batch[BATCH];
 	uint64_t left, beyond = 0;
 	bool done = false;
@@ -206,13 +206,13 @@ static int grow_events(struct growing *g, size_t first, size_t end, struct sp_er
 
 	if (first >= end)
 		return 0;
-	if (sp_pyramid_reader_span(r, first, end, &left, e))
+	if (sp_lod_reader_span(r, first, end, &left, e))
 		return -1;
 	set_counts(g, first);
 	for (g->past = false; left && !done; left -= (uint64_t)n) {
 		n = sp_events_read(r->events, batch, left < BATCH ? left : BATCH, e);
 		if (n <= 0)
-			return n ? -1 : sp_pyramid_damaged(e);
+			return n ? -1 : sp_lod_damaged(e);
 		for (i = 0; i < n && !done; i++) {
 			done = (g->past && batch[i].kind != SP_EVENT_METRIC) || beyond == BEYOND;
 			beyond += batch[i].time > g->end;
@@ -226,8 +226,8 @@ static int grow_events(struct growing *g, size_t first, size_t end, struct sp_er
 /* The first sum of which no growth was before the range: it begins in it, and so does what is read first. */
 static size_t first_sum(const struct growing *g)
 {
-	const struct sp_pyramid_location *l = &g->r.l;
-	const struct sp_pyramid_sums *s = &l->sums[0];
+	const struct sp_lod_location *l = &g->r.l;
+	const struct sp_lod_sums *s = &l->sums[0];
 	size_t low = 0, high = s->n, mid;
 
 	while (low < high) {
@@ -243,32 +243,32 @@ static size_t first_sum(const struct growing *g)
 /* All sums within the range from the i-th on; the first that is not. */
 static size_t grow_sums(struct growing *g, size_t i)
 {
-	const struct sp_pyramid_location *l = &g->r.l;
-	const struct sp_pyramid_sum *s;
+	const struct sp_lod_location *l = &g->r.l;
+	const struct sp_lod_sum *s;
 	unsigned level;
 	uint64_t k;
 	size_t m;
 
 	while (i < l->sums[0].n && l->sums[0].p[i + 1].time <= g->end) {
-		level = sp_pyramid_sum_level(l, i, g->end);
-		s = &l->sums[level].p[i >> level * SP_PYRAMID_SUM_FAN_BITS];
+		level = sp_lod_sum_level(l, i, g->end);
+		s = &l->sums[level].p[i >> level * SP_LOD_SUM_FAN_BITS];
 		for (k = s[0].entries; k < s[1].entries; k++)
 			for (m = 0; m < g->n; m++)
 				g->grown[l->entries[k].path * g->n + m] += step_of(0, l->grown[k * g->n + m]);
-		i += (size_t)1 << level * SP_PYRAMID_SUM_FAN_BITS;
+		i += (size_t)1 << level * SP_LOD_SUM_FAN_BITS;
 	}
 	return i < l->sums[0].n ? i : l->sums[0].n;
 }
 
 static int grow_location(struct growing *g, struct sp_err *e)
 {
-	const struct sp_pyramid_location *l = &g->r.l;
+	const struct sp_lod_location *l = &g->r.l;
 	const size_t buckets = l->place->points.n;
 	size_t first, sum;
 
 	if (buckets == 0 || !l->counts || g->end < l->place->begin || g->begin > l->place->end)
 		return 0;
-	first = sp_pyramid_bucket_at(l, g->begin);
+	first = sp_lod_bucket_at(l, g->begin);
 	sum = first_sum(g);
 	if (sum == l->sums[0].n || l->sums[0].p[sum + 1].time > g->end)
 		return grow_events(g, first, buckets, e);
@@ -278,11 +278,10 @@ static int grow_location(struct growing *g, struct sp_err *e)
 	return sum < l->sums[0].n ? grow_events(g, l->sums[0].p[sum].bucket, buckets, e) : 0;
 }
 
-int sp_pyramid_grown(struct sp_pyramid *p, uint32_t location, uint64_t begin, uint64_t end, double *grown,
-                     struct sp_err *e)
+int sp_lod_grown(struct sp_lod *p, uint32_t location, uint64_t begin, uint64_t end, double *grown, struct sp_err *e)
 {
-	struct growing g = {.begin = begin, .end = end, .grown = grown, .n = sp_pyramid_metrics(p->m)};
-	int rc = sp_pyramid_reader_open(&g.r, p, location, e);
+	struct growing g = {.begin = begin, .end = end, .grown = grown, .n = sp_lod_metrics(p->m)};
+	int rc = sp_lod_reader_open(&g.r, p, location, e);
 
 	g.now = calloc(g.n + 1, sizeof(*g.now));
 	g.at = calloc(g.n + 1, sizeof(*g.at));
@@ -290,15 +289,15 @@ int sp_pyramid_grown(struct sp_pyramid *p, uint32_t location, uint64_t begin, ui
 		rc = g.now && g.at ? grow_location(&g, e) : sp_model_no_memory(e);
 	free(g.now);
 	free(g.at);
-	sp_pyramid_reader_close(&g.r);
+	sp_lod_reader_close(&g.r);
 	return rc;
 }
 
 /* ---- a curve ---- */
 
 struct curve {
-	struct sp_pyramid_reader r;
-	const struct sp_pyramid_asked *q;
+	struct sp_lod_reader r;
+	const struct sp_lod_asked *q;
 	size_t row;             /* of counts */
 	uint32_t metric, which; /* in the model, and here */
 	double width;           /* ns of a pixel */
@@ -306,7 +305,7 @@ struct curve {
 	bool any, first;        /* some reading is there; none was told */
 	uint64_t time, value;   /* of the last one */
 	double pixel, low, high;
-	sp_pyramid_metric_fn *told;
+	sp_lod_metric_fn *told;
 	void *arg;
 };
 
@@ -355,19 +354,19 @@ static bool reading(struct curve *c, uint64_t time, uint64_t value)
 /* The readings in a bucket; 1: there is no need for more. */
 static int read_bucket(struct curve *c, size_t bucket, struct sp_err *e)
 {
-	struct sp_pyramid_reader *r = &c->r;
-	uint64_t left = sp_pyramid_bucket_events(&r->l, bucket);
+	struct sp_lod_reader *r = &c->r;
+	uint64_t left = sp_lod_bucket_events(&r->l, bucket);
 	struct sp_event batch[BATCH];
 	bool done = false;
 	long n, i;
 
 	r->next = SIZE_MAX;
-	if (sp_pyramid_reader_calls(r, bucket, e) || sp_pyramid_reader_go(r, bucket, e))
+	if (sp_lod_reader_calls(r, bucket, e) || sp_lod_reader_go(r, bucket, e))
 		return -1;
 	for (; left && !done; left -= (uint64_t)n) {
 		n = sp_events_read(r->events, batch, left < BATCH ? left : BATCH, e);
 		if (n <= 0)
-			return n ? -1 : sp_pyramid_damaged(e);
+			return n ? -1 : sp_lod_damaged(e);
 		for (i = 0; i < n && !done; i++)
 			if (batch[i].kind == SP_EVENT_METRIC && batch[i].id == c->metric)
 				done = reading(c, batch[i].time, batch[i].u.uint);
@@ -377,10 +376,10 @@ static int read_bucket(struct curve *c, size_t bucket, struct sp_err *e)
 
 static int draw_curve(struct curve *c, struct sp_err *e)
 {
-	const struct sp_pyramid_location *l = &c->r.l;
+	const struct sp_lod_location *l = &c->r.l;
 	const size_t n = l->place->points.n;
 	const uint64_t *value = l->counts + 1 + c->which;
-	size_t i = sp_pyramid_bucket_at(l, c->q->begin);
+	size_t i = sp_lod_bucket_at(l, c->q->begin);
 	int done = 0;
 
 	c->any = false;
@@ -401,18 +400,18 @@ static int draw_curve(struct curve *c, struct sp_err *e)
 	return 0;
 }
 
-int sp_pyramid_metric_curve(struct sp_pyramid *p, uint32_t location, const struct sp_pyramid_asked *q,
-                            sp_pyramid_metric_fn *told, void *arg, struct sp_err *e)
+int sp_lod_metric_curve(struct sp_lod *p, uint32_t location, const struct sp_lod_asked *q, sp_lod_metric_fn *told,
+                        void *arg, struct sp_err *e)
 {
-	struct curve c = {.q = q, .told = told, .arg = arg, .row = sp_pyramid_metrics(p->m) + 1};
-	int rc = sp_pyramid_reader_open(&c.r, p, location, e);
+	struct curve c = {.q = q, .told = told, .arg = arg, .row = sp_lod_metrics(p->m) + 1};
+	int rc = sp_lod_reader_open(&c.r, p, location, e);
 
 	c.width = (double)(q->end - q->begin) / q->pixels;
 	for (; rc == 0 && c.r.l.counts && c.metric < p->m->n_metrics; c.metric++) {
-		c.which = sp_pyramid_metric(p->m, c.metric);
+		c.which = sp_lod_metric(p->m, c.metric);
 		if (c.which != SP_NONE && (q->counter == SP_NONE || q->counter == c.metric))
 			rc = draw_curve(&c, e);
 	}
-	sp_pyramid_reader_close(&c.r);
+	sp_lod_reader_close(&c.r);
 	return rc;
 }

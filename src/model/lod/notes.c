@@ -7,43 +7,43 @@
 
 /* ---- making ---- */
 
-bool sp_pyramid_note(struct sp_pyramid_maker *x, const struct sp_event *ev)
+bool sp_lod_note(struct sp_lod_maker *x, const struct sp_event *ev)
 {
-	struct sp_pyramid_sample *s;
-	struct sp_pyramid_mark *k;
+	struct sp_lod_sample *s;
+	struct sp_lod_mark *k;
 
 	if (ev->kind == SP_EVENT_MARKER) {
-		k = sp_pyramid_more(&x->out->markers, 1);
+		k = sp_lod_more(&x->out->markers, 1);
 		if (k)
-			*k = (struct sp_pyramid_mark){ev->time, ev->id, 0};
+			*k = (struct sp_lod_mark){ev->time, ev->id, 0};
 		return k;
 	}
 	if (isnan(ev->u.real))
 		return true;
 	x->values[ev->id].size = sizeof(*s);
-	s = sp_pyramid_more(&x->values[ev->id], 1);
+	s = sp_lod_more(&x->values[ev->id], 1);
 	if (s)
-		*s = (struct sp_pyramid_sample){ev->time, ev->u.real};
+		*s = (struct sp_lod_sample){ev->time, ev->u.real};
 	return s;
 }
 
-static bool put_series(struct sp_pyramid_made *out, uint32_t counter, const struct sp_pyramid_sample *from, size_t n)
+static bool put_series(struct sp_lod_made *out, uint32_t counter, const struct sp_lod_sample *from, size_t n)
 {
-	struct sp_pyramid_series *series = sp_pyramid_more(&out->series, 1);
-	struct sp_pyramid_sample *to = sp_pyramid_more(&out->samples, n);
-	struct sp_pyramid_group *g = NULL;
+	struct sp_lod_series *series = sp_lod_more(&out->series, 1);
+	struct sp_lod_sample *to = sp_lod_more(&out->samples, n);
+	struct sp_lod_group *g = NULL;
 	size_t i;
 
 	if (!series || !to)
 		return false;
-	*series = (struct sp_pyramid_series){counter, 0, out->samples.n - n, n, out->groups.n};
+	*series = (struct sp_lod_series){counter, 0, out->samples.n - n, n, out->groups.n};
 	for (i = 0; i < n; i++) {
 		to[i] = from[i];
-		if (i % SP_PYRAMID_GROUP == 0) {
-			g = sp_pyramid_more(&out->groups, 1);
+		if (i % SP_LOD_GROUP == 0) {
+			g = sp_lod_more(&out->groups, 1);
 			if (!g)
 				return false;
-			*g = (struct sp_pyramid_group){from[i].value, from[i].value, 0};
+			*g = (struct sp_lod_group){from[i].value, from[i].value, 0};
 		}
 		g->min = fmin(g->min, from[i].value);
 		g->max = fmax(g->max, from[i].value);
@@ -52,7 +52,7 @@ static bool put_series(struct sp_pyramid_made *out, uint32_t counter, const stru
 	return true;
 }
 
-bool sp_pyramid_series_finish(struct sp_pyramid_maker *x)
+bool sp_lod_series_finish(struct sp_lod_maker *x)
 {
 	uint32_t i;
 
@@ -65,7 +65,7 @@ bool sp_pyramid_series_finish(struct sp_pyramid_maker *x)
 /* ---- asking ---- */
 
 /* The first marker that is not before a moment. */
-static size_t marker_at(const struct sp_pyramid_location *l, uint64_t time)
+static size_t marker_at(const struct sp_lod_location *l, uint64_t time)
 {
 	size_t low = 0, high = l->place->markers.n, mid;
 
@@ -79,15 +79,15 @@ static size_t marker_at(const struct sp_pyramid_location *l, uint64_t time)
 	return low;
 }
 
-int sp_pyramid_markers(struct sp_pyramid *p, uint32_t location, uint64_t begin, uint64_t end, size_t most,
-                       sp_pyramid_marker_fn *told, void *arg, size_t *all, struct sp_err *e)
+int sp_lod_markers(struct sp_lod *p, uint32_t location, uint64_t begin, uint64_t end, size_t most,
+                   sp_lod_marker_fn *told, void *arg, size_t *all, struct sp_err *e)
 {
-	struct sp_pyramid_location l;
+	struct sp_lod_location l;
 	size_t i, last;
 
 	*all = 0;
-	if (!sp_pyramid_of(p, location, &l))
-		return sp_pyramid_damaged(e);
+	if (!sp_lod_of(p, location, &l))
+		return sp_lod_damaged(e);
 	i = marker_at(&l, begin);
 	last = end < UINT64_MAX ? marker_at(&l, end + 1) : l.place->markers.n;
 	*all = last > i ? last - i : 0;
@@ -97,7 +97,7 @@ int sp_pyramid_markers(struct sp_pyramid *p, uint32_t location, uint64_t begin, 
 }
 
 /* The first sample from the i-th on that is not before a moment. */
-static size_t sample_at(const struct sp_pyramid_sample *s, size_t i, size_t n, double time)
+static size_t sample_at(const struct sp_lod_sample *s, size_t i, size_t n, double time)
 {
 	size_t mid;
 
@@ -112,32 +112,32 @@ static size_t sample_at(const struct sp_pyramid_sample *s, size_t i, size_t n, d
 }
 
 /* The samples [first, end) of a series. */
-static struct sp_pyramid_group add_up(const struct sp_pyramid_sample *s, const struct sp_pyramid_group *groups,
-                                      size_t first, size_t end)
+static struct sp_lod_group add_up(const struct sp_lod_sample *s, const struct sp_lod_group *groups, size_t first,
+                                  size_t end)
 {
-	struct sp_pyramid_group all = {s[first].value, s[first].value, 0};
+	struct sp_lod_group all = {s[first].value, s[first].value, 0};
 	size_t i = first;
 
 	while (i < end) {
-		const bool whole = i % SP_PYRAMID_GROUP == 0 && i + SP_PYRAMID_GROUP <= end;
-		const struct sp_pyramid_group *g = &groups[i / SP_PYRAMID_GROUP];
+		const bool whole = i % SP_LOD_GROUP == 0 && i + SP_LOD_GROUP <= end;
+		const struct sp_lod_group *g = &groups[i / SP_LOD_GROUP];
 		const double v = s[i].value;
 
 		all.min = fmin(all.min, whole ? g->min : v);
 		all.max = fmax(all.max, whole ? g->max : v);
 		all.sum += whole ? g->sum : v;
-		i += whole ? SP_PYRAMID_GROUP : 1;
+		i += whole ? SP_LOD_GROUP : 1;
 	}
 	return all;
 }
 
-static void tell_series(const struct sp_pyramid_location *l, const struct sp_pyramid_series *x,
-                        const struct sp_pyramid_asked *q, sp_pyramid_counter_fn *told, void *arg)
+static void tell_series(const struct sp_lod_location *l, const struct sp_lod_series *x, const struct sp_lod_asked *q,
+                        sp_lod_counter_fn *told, void *arg)
 {
-	const struct sp_pyramid_sample *s = l->samples + x->first;
+	const struct sp_lod_sample *s = l->samples + x->first;
 	const double width = (double)(q->end - q->begin) / q->pixels;
 	size_t i = sample_at(s, 0, x->n, (double)q->begin), next;
-	struct sp_pyramid_group g;
+	struct sp_lod_group g;
 	double pixel;
 
 	if (i > 0) /* what it was before, as it goes on into the picture */
@@ -152,14 +152,14 @@ static void tell_series(const struct sp_pyramid_location *l, const struct sp_pyr
 	}
 }
 
-int sp_pyramid_counters(struct sp_pyramid *p, uint32_t location, const struct sp_pyramid_asked *q,
-                        sp_pyramid_counter_fn *told, void *arg, struct sp_err *e)
+int sp_lod_counters(struct sp_lod *p, uint32_t location, const struct sp_lod_asked *q, sp_lod_counter_fn *told,
+                    void *arg, struct sp_err *e)
 {
-	struct sp_pyramid_location l;
+	struct sp_lod_location l;
 	size_t i;
 
-	if (!sp_pyramid_of(p, location, &l))
-		return sp_pyramid_damaged(e);
+	if (!sp_lod_of(p, location, &l))
+		return sp_lod_damaged(e);
 	for (i = 0; i < l.place->series.n; i++)
 		if (q->counter == SP_NONE || q->counter == l.series[i].counter)
 			tell_series(&l, &l.series[i], q, told, arg);

@@ -10,14 +10,14 @@
 
 enum { MANY = 1 << 16 }; /* nodes with their cells, or entries: some 10 MiB */
 
-int sp_pyramid_damaged(struct sp_err *e)
+int sp_lod_damaged(struct sp_err *e)
 {
-	return sp_fail(e, 0, "%s is damaged; remove it, and it is made anew", SP_PYRAMID_NAME);
+	return sp_fail(e, 0, "%s is damaged; remove it, and it is made anew", SP_LOD_NAME);
 }
 
 /* ---- reading ---- */
 
-static const void *array(const struct sp_pyramid *p, const struct sp_pyramid_place *l, const struct sp_pyramid_array *a,
+static const void *array(const struct sp_lod *p, const struct sp_lod_place *l, const struct sp_lod_array *a,
                          size_t size)
 {
 	if (a->at % 8 || a->at > l->bytes || a->n > (l->bytes - a->at) / size)
@@ -27,13 +27,13 @@ static const void *array(const struct sp_pyramid *p, const struct sp_pyramid_pla
 
 /* Divides n things of the finest level and those above among levels; each has `more` behind its end. Returns how many
  * levels there are, 0 where they are not `all` things together. */
-static unsigned divide(size_t n, size_t all, unsigned bits, size_t more, size_t at[SP_PYRAMID_LEVELS],
-                       size_t count[SP_PYRAMID_LEVELS])
+static unsigned divide(size_t n, size_t all, unsigned bits, size_t more, size_t at[SP_LOD_LEVELS],
+                       size_t count[SP_LOD_LEVELS])
 {
 	size_t used = 0;
 	unsigned level;
 
-	for (level = 0; level < SP_PYRAMID_LEVELS; level++) {
+	for (level = 0; level < SP_LOD_LEVELS; level++) {
 		if (n > all || used + n + more > all)
 			return 0;
 		at[level] = used;
@@ -41,39 +41,39 @@ static unsigned divide(size_t n, size_t all, unsigned bits, size_t more, size_t 
 		used += n + more;
 		if (n == 1)
 			return used == all ? level + 1 : 0;
-		n = sp_pyramid_up(n, bits);
+		n = sp_lod_up(n, bits);
 	}
 	return 0;
 }
 
-static bool set_levels(struct sp_pyramid_location *l, const struct sp_pyramid_node *nodes,
-                       const struct sp_pyramid_strip *strips, const struct sp_pyramid_sum *sums)
+static bool set_levels(struct sp_lod_location *l, const struct sp_lod_node *nodes, const struct sp_lod_strip *strips,
+                       const struct sp_lod_sum *sums)
 {
-	const struct sp_pyramid_place *t = l->place;
-	const size_t n_strips = t->events / SP_PYRAMID_STRIP + (t->events % SP_PYRAMID_STRIP != 0);
-	size_t at[SP_PYRAMID_LEVELS], n[SP_PYRAMID_LEVELS];
+	const struct sp_lod_place *t = l->place;
+	const size_t n_strips = t->events / SP_LOD_STRIP + (t->events % SP_LOD_STRIP != 0);
+	size_t at[SP_LOD_LEVELS], n[SP_LOD_LEVELS];
 	unsigned i;
 
 	if (t->points.n == 0)
 		return t->nodes.n + t->strips.n + t->sums.n + t->events + t->n_sums == 0;
-	l->n_levels = divide(t->points.n, t->nodes.n, SP_PYRAMID_FAN_BITS, 1, at, n);
+	l->n_levels = divide(t->points.n, t->nodes.n, SP_LOD_FAN_BITS, 1, at, n);
 	for (i = 0; i < l->n_levels; i++)
-		l->levels[i] = (struct sp_pyramid_level){nodes + at[i], n[i]};
-	l->n_strips = divide(n_strips, t->strips.n, SP_PYRAMID_FAN_BITS, 0, at, n);
+		l->levels[i] = (struct sp_lod_level){nodes + at[i], n[i]};
+	l->n_strips = divide(n_strips, t->strips.n, SP_LOD_FAN_BITS, 0, at, n);
 	for (i = 0; i < l->n_strips; i++)
-		l->strips[i] = (struct sp_pyramid_strips){strips + at[i], n[i]};
-	l->n_sums = divide(t->n_sums, t->sums.n, SP_PYRAMID_SUM_FAN_BITS, 1, at, n);
+		l->strips[i] = (struct sp_lod_strips){strips + at[i], n[i]};
+	l->n_sums = divide(t->n_sums, t->sums.n, SP_LOD_SUM_FAN_BITS, 1, at, n);
 	for (i = 0; i < l->n_sums; i++)
-		l->sums[i] = (struct sp_pyramid_sums){sums + at[i], n[i]};
+		l->sums[i] = (struct sp_lod_sums){sums + at[i], n[i]};
 	return l->n_levels && l->n_strips && l->n_sums;
 }
 
-bool sp_pyramid_of(const struct sp_pyramid *p, uint32_t location, struct sp_pyramid_location *l)
+bool sp_lod_of(const struct sp_lod *p, uint32_t location, struct sp_lod_location *l)
 {
-	const struct sp_pyramid_place *t = &p->places[location];
+	const struct sp_lod_place *t = &p->places[location];
 	const void *nodes, *strips, *sums;
 
-	*l = (struct sp_pyramid_location){.place = t};
+	*l = (struct sp_lod_location){.place = t};
 	if (t->at % 8 || t->at > p->bytes || t->bytes > p->bytes - t->at || t->begin > t->end)
 		return false;
 	l->points = array(p, t, &t->points, sizeof(*l->points));
@@ -87,9 +87,9 @@ bool sp_pyramid_of(const struct sp_pyramid *p, uint32_t location, struct sp_pyra
 	l->steps = array(p, t, &t->steps, sizeof(*l->steps));
 	l->counts = t->counts.n ? array(p, t, &t->counts, sizeof(*l->counts)) : NULL;
 	l->grown = t->counts.n ? array(p, t, &t->grown, sizeof(*l->grown)) : NULL;
-	nodes = array(p, t, &t->nodes, sizeof(struct sp_pyramid_node));
-	strips = array(p, t, &t->strips, sizeof(struct sp_pyramid_strip));
-	sums = array(p, t, &t->sums, sizeof(struct sp_pyramid_sum));
+	nodes = array(p, t, &t->nodes, sizeof(struct sp_lod_node));
+	strips = array(p, t, &t->strips, sizeof(struct sp_lod_strip));
+	sums = array(p, t, &t->sums, sizeof(struct sp_lod_sum));
 	return l->points && l->frames && l->cells && l->entries && nodes && strips && sums && l->markers && l->series &&
 	       l->samples && l->groups && l->steps && (t->counts.n == 0 || (l->counts && l->grown)) &&
 	       set_levels(l, nodes, strips, sums);
@@ -98,7 +98,7 @@ bool sp_pyramid_of(const struct sp_pyramid *p, uint32_t location, struct sp_pyra
 /* ---- checking ---- */
 
 /* Pages at the ends that others are on too stay. */
-void sp_pyramid_forget(const void *bytes, size_t n)
+void sp_lod_forget(const void *bytes, size_t n)
 {
 	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	const uintptr_t from = ((uintptr_t)bytes + page - 1) / page * page, to = ((uintptr_t)bytes + n) / page * page;
@@ -108,21 +108,21 @@ void sp_pyramid_forget(const void *bytes, size_t n)
 }
 
 /* After the i-th of many: the pages of those before need not be in memory any longer. */
-static void looked(const struct sp_pyramid_location *l, size_t i)
+static void looked(const struct sp_lod_location *l, size_t i)
 {
 	if (i % MANY == MANY - 1)
-		sp_pyramid_forget((const char *)l->points - l->place->points.at, l->place->bytes);
+		sp_lod_forget((const char *)l->points - l->place->points.at, l->place->bytes);
 }
 
-static bool points_are_sound(const struct sp_pyramid_location *l)
+static bool points_are_sound(const struct sp_lod_location *l)
 {
-	const struct sp_pyramid_place *t = l->place;
+	const struct sp_lod_place *t = l->place;
 	size_t i;
 
 	for (i = 0; i < t->points.n; i++) {
-		const struct sp_pyramid_point *x = &l->points[i], *before = i ? x - 1 : NULL;
+		const struct sp_lod_point *x = &l->points[i], *before = i ? x - 1 : NULL;
 
-		if (x->time < t->begin || x->time > t->end || x->event % SP_PYRAMID_STRIP || x->event >= t->events ||
+		if (x->time < t->begin || x->time > t->end || x->event % SP_LOD_STRIP || x->event >= t->events ||
 		    x->frame > t->frames.n || x->depth > t->frames.n || (x->frame == 0) != (x->depth == 0) ||
 		    (before ? before->time > x->time || before->event >= x->event : x->event || x->depth))
 			return false;
@@ -130,12 +130,12 @@ static bool points_are_sound(const struct sp_pyramid_location *l)
 	return true;
 }
 
-static bool frames_are_sound(const struct sp_model *m, const struct sp_pyramid_location *l)
+static bool frames_are_sound(const struct sp_model *m, const struct sp_lod_location *l)
 {
 	size_t i;
 
 	for (i = 0; i < l->place->frames.n; i++) {
-		const struct sp_pyramid_frame *x = &l->frames[i];
+		const struct sp_lod_frame *x = &l->frames[i];
 
 		/* callers and what was before are further to the front, so that every chain ends */
 		if (x->caller > i || x->same > i || x->path >= m->n_paths || x->region >= m->n_regions ||
@@ -145,7 +145,7 @@ static bool frames_are_sound(const struct sp_model *m, const struct sp_pyramid_l
 	return true;
 }
 
-static bool nodes_are_sound(const struct sp_pyramid_location *l)
+static bool nodes_are_sound(const struct sp_lod_location *l)
 {
 	uint64_t before = 0, cells;
 	unsigned level;
@@ -153,9 +153,9 @@ static bool nodes_are_sound(const struct sp_pyramid_location *l)
 
 	for (level = 0; level < l->n_levels; level++)
 		for (i = 0; i <= l->levels[level].n; i++) {
-			const struct sp_pyramid_node *x = &l->levels[level].nodes[i];
+			const struct sp_lod_node *x = &l->levels[level].nodes[i];
 
-			cells = x->cells & ~SP_PYRAMID_WIDE;
+			cells = x->cells & ~SP_LOD_WIDE;
 			if (cells < before || cells > l->place->cells.n || (i && x[-1].time > x->time))
 				return false;
 			before = cells;
@@ -163,23 +163,22 @@ static bool nodes_are_sound(const struct sp_pyramid_location *l)
 	return true;
 }
 
-static bool cells_are_sound(const struct sp_model *m, const struct sp_pyramid_location *l,
-                            const struct sp_pyramid_node *n)
+static bool cells_are_sound(const struct sp_model *m, const struct sp_lod_location *l, const struct sp_lod_node *n)
 {
-	const size_t cells = sp_pyramid_cells(n);
+	const size_t cells = sp_lod_cells(n);
 	size_t i;
 
 	for (i = 0; i < cells; i++) {
-		const struct sp_pyramid_cell x = sp_pyramid_cell_at(l, n, i);
+		const struct sp_lod_cell x = sp_lod_cell_at(l, n, i);
 
 		if (x.depth > l->place->events || (x.calls && (x.region >= m->n_regions || x.first > x.last)) ||
-		    (x.tail != SP_PYRAMID_NO_TIME && x.tail_region >= m->n_regions))
+		    (x.tail != SP_LOD_NO_TIME && x.tail_region >= m->n_regions))
 			return false;
 	}
 	return true;
 }
 
-static bool all_cells_are_sound(const struct sp_model *m, const struct sp_pyramid_location *l)
+static bool all_cells_are_sound(const struct sp_model *m, const struct sp_lod_location *l)
 {
 	unsigned level;
 	size_t i;
@@ -193,14 +192,14 @@ static bool all_cells_are_sound(const struct sp_model *m, const struct sp_pyrami
 	return true;
 }
 
-static bool strips_are_sound(const struct sp_model *m, const struct sp_pyramid_location *l)
+static bool strips_are_sound(const struct sp_model *m, const struct sp_lod_location *l)
 {
 	unsigned level;
 	size_t i;
 
 	for (level = 0; level < l->n_strips; level++)
 		for (i = 0; i < l->strips[level].n; i++) {
-			const struct sp_pyramid_strip *x = &l->strips[level].p[i];
+			const struct sp_lod_strip *x = &l->strips[level].p[i];
 
 			if ((x->region != SP_NONE && x->region >= m->n_regions) || (i && x[-1].time > x->time) ||
 			    !(x->ns >= 0))
@@ -209,7 +208,7 @@ static bool strips_are_sound(const struct sp_model *m, const struct sp_pyramid_l
 	return true;
 }
 
-static bool sums_are_sound(const struct sp_model *m, const struct sp_pyramid_location *l)
+static bool sums_are_sound(const struct sp_model *m, const struct sp_lod_location *l)
 {
 	uint64_t entries = 0;
 	unsigned level;
@@ -217,7 +216,7 @@ static bool sums_are_sound(const struct sp_model *m, const struct sp_pyramid_loc
 
 	for (level = 0; level < l->n_sums; level++)
 		for (i = 0; i <= l->sums[level].n; i++) {
-			const struct sp_pyramid_sum *x = &l->sums[level].p[i];
+			const struct sp_lod_sum *x = &l->sums[level].p[i];
 
 			if (x->entries < entries || x->entries > l->place->entries.n ||
 			    x->bucket > l->place->points.n || (i && (x[-1].time > x->time || x[-1].bucket > x->bucket)))
@@ -232,28 +231,28 @@ static bool sums_are_sound(const struct sp_model *m, const struct sp_pyramid_loc
 	return true;
 }
 
-static bool notes_are_sound(const struct sp_model *m, const struct sp_pyramid_location *l)
+static bool notes_are_sound(const struct sp_model *m, const struct sp_lod_location *l)
 {
-	const struct sp_pyramid_place *t = l->place;
+	const struct sp_lod_place *t = l->place;
 	size_t i;
 
 	for (i = 0; i < t->markers.n; i++)
 		if (l->markers[i].string >= m->n_strings)
 			return false;
 	for (i = 0; i < t->series.n; i++) {
-		const struct sp_pyramid_series *x = &l->series[i];
+		const struct sp_lod_series *x = &l->series[i];
 
 		if (x->counter >= m->n_counters || x->n > t->samples.n || x->first > t->samples.n - x->n ||
-		    x->group > t->groups.n || (x->n + SP_PYRAMID_GROUP - 1) / SP_PYRAMID_GROUP > t->groups.n - x->group)
+		    x->group > t->groups.n || (x->n + SP_LOD_GROUP - 1) / SP_LOD_GROUP > t->groups.n - x->group)
 			return false;
 	}
 	return true;
 }
 
-static bool metrics_are_sound(const struct sp_model *m, const struct sp_pyramid_location *l)
+static bool metrics_are_sound(const struct sp_model *m, const struct sp_lod_location *l)
 {
-	const struct sp_pyramid_place *t = l->place;
-	const size_t width = sp_pyramid_metrics(m);
+	const struct sp_lod_place *t = l->place;
+	const size_t width = sp_lod_metrics(m);
 	size_t i;
 
 	if (t->counts.n == 0)
@@ -267,9 +266,9 @@ static bool metrics_are_sound(const struct sp_model *m, const struct sp_pyramid_
 	return true;
 }
 
-bool sp_pyramid_sound(const struct sp_model *m, const struct sp_pyramid_location *l)
+bool sp_lod_sound(const struct sp_model *m, const struct sp_lod_location *l)
 {
 	return points_are_sound(l) && frames_are_sound(m, l) && nodes_are_sound(l) && all_cells_are_sound(m, l) &&
 	       strips_are_sound(m, l) && sums_are_sound(m, l) && notes_are_sound(m, l) && metrics_are_sound(m, l) &&
-	       sp_pyramid_steps_sound(m, l);
+	       sp_lod_steps_sound(m, l);
 }

@@ -3,14 +3,14 @@
  * does one thing, so that what it needs stays in registers. */
 #include "model/lod/make.h"
 
-void sp_pyramid_know(struct sp_pyramid_maker *x, struct sp_pyramid_known *k, uint64_t key)
+void sp_lod_know(struct sp_lod_maker *x, struct sp_lod_known *k, uint64_t key)
 {
-	*k = (struct sp_pyramid_known){key, sp_path_below(x->index, (uint32_t)(key >> 32), (uint32_t)key)};
+	*k = (struct sp_lod_known){key, sp_path_below(x->index, (uint32_t)(key >> 32), (uint32_t)key)};
 }
 
-void sp_pyramid_end_frames(struct sp_pyramid_maker *x, uint32_t frame, uint64_t time)
+void sp_lod_end_frames(struct sp_lod_maker *x, uint32_t frame, uint64_t time)
 {
-	struct sp_pyramid_frame *frames = x->out->frames.p;
+	struct sp_lod_frame *frames = x->out->frames.p;
 	uint32_t f;
 
 	for (f = frame; f; f = frames[f - 1].same)
@@ -25,33 +25,33 @@ static inline uint64_t larger(uint64_t a, uint64_t b)
 /* What follow() finds of events: what is open before each, and of those with which a call ends, when it began, how, and
  * where its cell is. */
 struct followed {
-	uint32_t path[SP_PYRAMID_STRIP], region[SP_PYRAMID_STRIP];
-	uint64_t begin[SP_PYRAMID_STRIP + 1];
-	uint32_t kind[SP_PYRAMID_STRIP + 1], cell[SP_PYRAMID_STRIP + 1];
-	uint32_t leave[SP_PYRAMID_STRIP + 1]; /* which event it is */
+	uint32_t path[SP_LOD_STRIP], region[SP_LOD_STRIP];
+	uint64_t begin[SP_LOD_STRIP + 1];
+	uint32_t kind[SP_LOD_STRIP + 1], cell[SP_LOD_STRIP + 1];
+	uint32_t leave[SP_LOD_STRIP + 1]; /* which event it is */
 	uint32_t n, n_leaves;
 };
 
 /* Follows events of calls at depths that have their cells, as nearly all are, as far as there are only such: without a
  * branch that depends on whether one is an enter or a leave, which nothing could predict. */
-static void follow(struct sp_pyramid_maker *x, const struct sp_event *events, uint32_t n, struct followed *f)
+static void follow(struct sp_lod_maker *x, const struct sp_event *events, uint32_t n, struct followed *f)
 {
-	struct sp_pyramid_open *const stack = x->stack;
-	struct sp_pyramid_known *const known = x->known;
+	struct sp_lod_open *const stack = x->stack;
+	struct sp_lod_known *const known = x->known;
 	const uint32_t low = x->cells[0].low, within = x->cells[0].high - low;
 	uint32_t depth = x->depth, shallow = x->shallow, deep = x->deep, leaves = 0, i;
 
 	for (i = 0; i < n && depth; i++) {
 		const uint32_t kind = events[i].kind, region = events[i].id, is_leave = kind & 1, at = depth - is_leave;
-		const struct sp_pyramid_open *o = &stack[depth - 1];
-		const uint64_t key = sp_pyramid_key(o->path, region), now = events[i].time;
+		const struct sp_lod_open *o = &stack[depth - 1];
+		const uint64_t key = sp_lod_key(o->path, region), now = events[i].time;
 		const uint32_t frame = o->frame, how = o->kind;
-		struct sp_pyramid_known *k = &known[sp_pyramid_known_at(key) & ((size_t)is_leave - 1)];
+		struct sp_lod_known *k = &known[sp_lod_known_at(key) & ((size_t)is_leave - 1)];
 
 		if ((kind >= SP_EVENT_INHERIT) | (at - low >= within) | (how == SP_EVENT_INHERIT))
 			break;
 		if ((k->key ^ key) & ((uint64_t)is_leave - 1))
-			sp_pyramid_know(x, k, key);
+			sp_lod_know(x, k, key);
 		f->path[i] = o->path;
 		f->region[i] = o->region;
 		f->begin[leaves] = o->begin;
@@ -59,7 +59,7 @@ static void follow(struct sp_pyramid_maker *x, const struct sp_event *events, ui
 		f->cell[leaves] = at;
 		f->leave[leaves] = i;
 		if (is_leave & (frame != 0)) {
-			sp_pyramid_end_frames(x, frame, now);
+			sp_lod_end_frames(x, frame, now);
 			x->cells[0].p[at].head = now;
 			f->cell[leaves] = x->cells[0].room; /* the one for nothing */
 		}
@@ -83,10 +83,10 @@ static void follow(struct sp_pyramid_maker *x, const struct sp_event *events, ui
 }
 
 /* The time before each event is that of the call open there. */
-static void add_times(struct sp_pyramid_maker *x, const struct sp_event *events, const struct followed *f)
+static void add_times(struct sp_lod_maker *x, const struct sp_event *events, const struct followed *f)
 {
-	struct sp_pyramid_times *t = &x->times[0];
-	struct sp_pyramid_stat *const stats = x->stats;
+	struct sp_lod_times *t = &x->times[0];
+	struct sp_lod_stat *const stats = x->stats;
 	uint32_t *const touched = x->touched, *const regions = t->touched;
 	uint64_t *const ns = t->ns;
 	uint32_t n_regions = t->n, i;
@@ -96,7 +96,7 @@ static void add_times(struct sp_pyramid_maker *x, const struct sp_event *events,
 	for (i = 0; i < f->n; i++) {
 		const uint32_t path = f->path[i], region = f->region[i];
 		const uint64_t now = events[i].time, length = now - last, before = ns[region];
-		struct sp_pyramid_stat *s = &stats[path];
+		struct sp_lod_stat *s = &stats[path];
 
 		touched[n_touched] = path;
 		n_touched += !s->touched;
@@ -112,18 +112,18 @@ static void add_times(struct sp_pyramid_maker *x, const struct sp_event *events,
 	x->last = last;
 }
 
-/* count() and sp_pyramid_cell_add() of the calls that ended; again without a branch. */
-static void add_calls(struct sp_pyramid_maker *x, const struct sp_event *events, const struct followed *f)
+/* count() and sp_lod_cell_add() of the calls that ended; again without a branch. */
+static void add_calls(struct sp_lod_maker *x, const struct sp_event *events, const struct followed *f)
 {
-	struct sp_pyramid_cell *const cells = x->cells[0].p;
-	struct sp_pyramid_stat *const stats = x->stats;
+	struct sp_lod_cell *const cells = x->cells[0].p;
+	struct sp_lod_stat *const stats = x->stats;
 	uint32_t i;
 
 	for (i = 0; i < f->n_leaves; i++) {
 		const uint32_t event = f->leave[i], region = f->region[event];
 		const uint64_t begin = f->begin[i], end = events[event].time, length = end - begin;
-		struct sp_pyramid_stat *s = &stats[f->path[event]];
-		struct sp_pyramid_cell *c = &cells[f->cell[i]];
+		struct sp_lod_stat *s = &stats[f->path[event]];
+		struct sp_lod_cell *c = &cells[f->cell[i]];
 		const uint64_t none = c->calls == 0, same = c->region == region;
 		const uint64_t other = -(((length > c->most) | none) & ~same);
 
@@ -141,7 +141,7 @@ static void add_calls(struct sp_pyramid_maker *x, const struct sp_event *events,
 	}
 }
 
-uint32_t sp_pyramid_plain(struct sp_pyramid_maker *x, const struct sp_event *events, uint32_t n)
+uint32_t sp_lod_plain(struct sp_lod_maker *x, const struct sp_event *events, uint32_t n)
 {
 	struct followed f;
 

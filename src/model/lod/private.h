@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the pyramid's file is made of (PYRAMID.md), and what its files share. */
+/* What the index's file is made of (INDEX.md), and what its files share. */
 #ifndef SP_MODEL_LOD_PRIVATE_H
 #define SP_MODEL_LOD_PRIVATE_H
 
@@ -7,27 +7,27 @@
 
 #include "model/events/events.h"
 #include "model/events/follow.h"
-#include "model/lod/pyramid.h"
+#include "model/lod/lod.h"
 
-#define SP_PYRAMID_MAGIC   "SPPYRAMD"
-#define SP_PYRAMID_VERSION 6u
+#define SP_LOD_MAGIC   "SPPYRAMD"
+#define SP_LOD_VERSION 6u
 
 enum {
-	SP_PYRAMID_PAGE = 4096,
-	SP_PYRAMID_STRIP = 64,   /* events of a strip */
-	SP_PYRAMID_BUCKET = 512, /* of a bucket, or more */
-	SP_PYRAMID_SUMS = 32768, /* of a sum, or more */
-	SP_PYRAMID_FAN_BITS = 2, /* of strips and nodes: four are one of the next level */
-	SP_PYRAMID_FAN = 1 << SP_PYRAMID_FAN_BITS,
-	SP_PYRAMID_SUM_FAN_BITS = 3,
-	SP_PYRAMID_SUM_FAN = 1 << SP_PYRAMID_SUM_FAN_BITS,
-	SP_PYRAMID_LEVELS = 20,
-	SP_PYRAMID_SPAN = 64 << 20, /* bytes of a file that are looked at before their pages are given back */
-	SP_PYRAMID_GROUP = 256      /* samples of a counter that are put together */
+	SP_LOD_PAGE = 4096,
+	SP_LOD_STRIP = 64,   /* events of a strip */
+	SP_LOD_BUCKET = 512, /* of a bucket, or more */
+	SP_LOD_SUMS = 32768, /* of a sum, or more */
+	SP_LOD_FAN_BITS = 2, /* of strips and nodes: four are one of the next level */
+	SP_LOD_FAN = 1 << SP_LOD_FAN_BITS,
+	SP_LOD_SUM_FAN_BITS = 3,
+	SP_LOD_SUM_FAN = 1 << SP_LOD_SUM_FAN_BITS,
+	SP_LOD_LEVELS = 20,
+	SP_LOD_SPAN = 64 << 20, /* bytes of a file that are looked at before their pages are given back */
+	SP_LOD_GROUP = 256      /* samples of a counter that are put together */
 };
-#define SP_PYRAMID_NO_TIME UINT64_MAX
+#define SP_LOD_NO_TIME UINT64_MAX
 
-struct sp_pyramid_header {
+struct sp_lod_header {
 	char magic[8];
 	uint32_t byte_order;
 	uint32_t version;
@@ -38,26 +38,26 @@ struct sp_pyramid_header {
 	uint64_t at;     /* of the places */
 	uint64_t hash;   /* of the places */
 };
-_Static_assert(sizeof(struct sp_pyramid_header) == 64, "pyramid header");
+_Static_assert(sizeof(struct sp_lod_header) == 64, "lod header");
 
 /* An array in the file: at counts bytes from the begin of its place's. */
-struct sp_pyramid_array {
+struct sp_lod_array {
 	uint64_t at, n;
 };
 
 /* A location. Arrays of several levels have them one after the other, the finest first. */
-struct sp_pyramid_place {
+struct sp_lod_place {
 	uint64_t at, bytes, hash; /* in the file, of all its arrays */
 	uint64_t events;
 	uint64_t begin, end; /* ns */
 	uint64_t n_sums;     /* of the finest level */
-	struct sp_pyramid_array points, frames, nodes, cells, strips, sums, entries, markers, series, samples, groups;
-	struct sp_pyramid_array counts, grown, steps;
+	struct sp_lod_array points, frames, nodes, cells, strips, sums, entries, markers, series, samples, groups;
+	struct sp_lod_array counts, grown, steps;
 };
-_Static_assert(sizeof(struct sp_pyramid_place) == 280, "pyramid place");
+_Static_assert(sizeof(struct sp_lod_place) == 280, "lod place");
 
 /* Where a bucket begins. */
-struct sp_pyramid_point {
+struct sp_lod_point {
 	uint64_t time;        /* ns; of the event before it */
 	uint64_t ticks, part; /* struct sp_events_place */
 	uint32_t at;
@@ -66,10 +66,10 @@ struct sp_pyramid_point {
 	uint32_t depth; /* calls open here */
 	uint32_t reserved;
 };
-_Static_assert(sizeof(struct sp_pyramid_point) == 48, "pyramid point");
+_Static_assert(sizeof(struct sp_lod_point) == 48, "lod point");
 
 /* A call that is open where a bucket begins. */
-struct sp_pyramid_frame {
+struct sp_lod_frame {
 	uint64_t begin, end; /* ns */
 	uint32_t path, region;
 	uint32_t caller; /* frame + 1; 0: none */
@@ -77,235 +77,233 @@ struct sp_pyramid_frame {
 	uint32_t kind;   /* enum sp_event_kind: how it began */
 	uint32_t parameter;
 };
-_Static_assert(sizeof(struct sp_pyramid_frame) == 40, "pyramid frame");
+_Static_assert(sizeof(struct sp_lod_frame) == 40, "lod frame");
 
 /* What lies from one moment to the next node's: of the last node of each level the time is the end. */
-struct sp_pyramid_node {
+struct sp_lod_node {
 	uint64_t time;
-	uint64_t cells; /* where its own begin, in words of 8 bytes; SP_PYRAMID_WIDE is added where they are wide */
+	uint64_t cells; /* where its own begin, in words of 8 bytes; SP_LOD_WIDE is added where they are wide */
 };
-#define SP_PYRAMID_WIDE (UINT64_C(1) << 63)
+#define SP_LOD_WIDE (UINT64_C(1) << 63)
 
 /* The calls of one depth in a node in which some begin or end there. First one that was open before and ends, then
  * those within, then one that begins and is still open. */
-struct sp_pyramid_cell {
+struct sp_lod_cell {
 	uint32_t depth;
 	uint32_t region;      /* of those within: the one with most time */
-	uint64_t head, tail;  /* when the first one ends and the last one begins; SP_PYRAMID_NO_TIME: there is none */
+	uint64_t head, tail;  /* when the first one ends and the last one begins; SP_LOD_NO_TIME: there is none */
 	uint64_t first, last; /* from when to when there are some within */
 	uint64_t busy, most;  /* ns of these, and of that region's */
 	uint32_t calls;       /* within */
 	uint32_t tail_region;
 };
-_Static_assert(sizeof(struct sp_pyramid_cell) == 64, "pyramid cell");
+_Static_assert(sizeof(struct sp_lod_cell) == 64, "lod cell");
 
-/* A cell as most lie in the file: times count from where the node begins, SP_PYRAMID_NO_OFFSET stands for NO_TIME. Of a
+/* A cell as most lie in the file: times count from where the node begins, SP_LOD_NO_OFFSET stands for NO_TIME. Of a
  * node that is too long for that they lie there as above: they are wide. */
-struct sp_pyramid_narrow {
+struct sp_lod_narrow {
 	uint32_t depth, region, head, tail, first, last, busy, most, calls, tail_region;
 };
-#define SP_PYRAMID_NO_OFFSET UINT32_MAX
-enum { SP_PYRAMID_NARROW_WORDS = 5, SP_PYRAMID_WIDE_WORDS = 8 };
-_Static_assert(sizeof(struct sp_pyramid_narrow) == SP_PYRAMID_NARROW_WORDS * sizeof(uint64_t), "pyramid narrow cell");
-_Static_assert(sizeof(struct sp_pyramid_cell) == SP_PYRAMID_WIDE_WORDS * sizeof(uint64_t), "pyramid wide cell");
+#define SP_LOD_NO_OFFSET UINT32_MAX
+enum { SP_LOD_NARROW_WORDS = 5, SP_LOD_WIDE_WORDS = 8 };
+_Static_assert(sizeof(struct sp_lod_narrow) == SP_LOD_NARROW_WORDS * sizeof(uint64_t), "lod narrow cell");
+_Static_assert(sizeof(struct sp_lod_cell) == SP_LOD_WIDE_WORDS * sizeof(uint64_t), "lod wide cell");
 
 /* The region that ran longest in 64 events, or in four of these, and so on. */
-struct sp_pyramid_strip {
+struct sp_lod_strip {
 	uint64_t time; /* where it begins */
 	uint32_t region;
 	float ns;
 };
-_Static_assert(sizeof(struct sp_pyramid_strip) == 16, "pyramid strip");
+_Static_assert(sizeof(struct sp_lod_strip) == 16, "lod strip");
 
 /* As a node, of entries. */
-struct sp_pyramid_sum {
+struct sp_lod_sum {
 	uint64_t time;
 	uint64_t entries; /* the first one of it */
 	uint64_t bucket;  /* the first one of it */
 };
 
 /* What a path did in a sum. */
-struct sp_pyramid_entry {
+struct sp_lod_entry {
 	uint32_t path;
 	uint32_t resumed;
 	uint64_t visits;
 	uint64_t excl, each, min, max; /* ns */
 	double sumsq;
 };
-_Static_assert(sizeof(struct sp_pyramid_entry) == 56, "pyramid entry");
+_Static_assert(sizeof(struct sp_lod_entry) == 56, "lod entry");
 
-struct sp_pyramid_mark {
+struct sp_lod_mark {
 	uint64_t time;
 	uint32_t string, reserved;
 };
 
-/* The values of a counter in a location: n samples, in groups of SP_PYRAMID_GROUP. */
-struct sp_pyramid_series {
+/* The values of a counter in a location: n samples, in groups of SP_LOD_GROUP. */
+struct sp_lod_series {
 	uint32_t counter, reserved;
 	uint64_t first, n;
 	uint64_t group; /* the first one */
 };
-struct sp_pyramid_sample {
+struct sp_lod_sample {
 	uint64_t time;
 	double value;
 };
-struct sp_pyramid_group {
+struct sp_lod_group {
 	double min, max, sum;
 };
 
 /* From when to when the location ran a task without a stop; those of a task together, by begin. */
-struct sp_pyramid_step {
+struct sp_lod_step {
 	uint64_t begin, end;
 	uint64_t ran;  /* ns, of the task in this location before it */
 	uint32_t task; /* index in sp_model.tasks */
 	uint32_t reserved;
 };
-_Static_assert(sizeof(struct sp_pyramid_step) == 32, "pyramid step");
+_Static_assert(sizeof(struct sp_lod_step) == 32, "lod step");
 
-/* Metrics that are read at each enter and leave have numbers of their own, sp_pyramid_metrics() of them. Where a
+/* Metrics that are read at each enter and leave have numbers of their own, sp_lod_metrics() of them. Where a
  * process has any, each of its locations has in `counts` a row for each bucket, and one for its end: when they were
  * read last before it, and their values; the first row has those that were read first. In `grown` it has a row for each
  * entry: by how much they grew in the path itself. */
-enum { SP_PYRAMID_NOT_READ = -1 }; /* a value, as uint64_t: not read yet, or not since recording was off */
+enum { SP_LOD_NOT_READ = -1 }; /* a value, as uint64_t: not read yet, or not since recording was off */
 
 /* A growing array. */
-struct sp_pyramid_list {
+struct sp_lod_list {
 	void *p; /* owned */
 	size_t n, room, size;
 };
 /* Room for n more of l->size bytes each behind those that there are; NULL: no memory. */
-void *sp_pyramid_more(struct sp_pyramid_list *l, size_t n);
+void *sp_lod_more(struct sp_lod_list *l, size_t n);
 
 /* What is made of one location. */
-struct sp_pyramid_made {
-	struct sp_pyramid_place place; /* without at and hash, until it is written */
-	struct sp_pyramid_list points, frames, markers, series, samples, groups, sum_entries[SP_PYRAMID_LEVELS],
-	    sums[SP_PYRAMID_LEVELS];
-	struct sp_pyramid_list counts, steps, grown[SP_PYRAMID_LEVELS];
-	struct sp_pyramid_list nodes[SP_PYRAMID_LEVELS], cells[SP_PYRAMID_LEVELS], strips[SP_PYRAMID_LEVELS];
+struct sp_lod_made {
+	struct sp_lod_place place; /* without at and hash, until it is written */
+	struct sp_lod_list points, frames, markers, series, samples, groups, sum_entries[SP_LOD_LEVELS],
+	    sums[SP_LOD_LEVELS];
+	struct sp_lod_list counts, steps, grown[SP_LOD_LEVELS];
+	struct sp_lod_list nodes[SP_LOD_LEVELS], cells[SP_LOD_LEVELS], strips[SP_LOD_LEVELS];
 };
 
 /* One thread's means to make locations. */
-struct sp_pyramid_maker;
-int sp_pyramid_maker_new(struct sp_pyramid_maker **out, const struct sp_model *m, const struct sp_path_index *index,
-                         struct sp_err *e);
-void sp_pyramid_maker_free(struct sp_pyramid_maker *x);
+struct sp_lod_maker;
+int sp_lod_maker_new(struct sp_lod_maker **out, const struct sp_model *m, const struct sp_path_index *index,
+                     struct sp_err *e);
+void sp_lod_maker_free(struct sp_lod_maker *x);
 /* Reads a location; told: called now and then with the events read. */
-int sp_pyramid_make(struct sp_pyramid_maker *x, uint32_t location, struct sp_raw_file *raw,
-                    int (*told)(void *arg, uint64_t events), void *arg, struct sp_pyramid_made *out, struct sp_err *e);
-void sp_pyramid_made_free(struct sp_pyramid_made *x);
+int sp_lod_make(struct sp_lod_maker *x, uint32_t location, struct sp_raw_file *raw,
+                int (*told)(void *arg, uint64_t events), void *arg, struct sp_lod_made *out, struct sp_err *e);
+void sp_lod_made_free(struct sp_lod_made *x);
 
 /* The arrays of a location, as they lie in the file. */
-struct sp_pyramid_level {
-	const struct sp_pyramid_node *nodes; /* n + 1 */
+struct sp_lod_level {
+	const struct sp_lod_node *nodes; /* n + 1 */
 	size_t n;
 };
-struct sp_pyramid_strips {
-	const struct sp_pyramid_strip *p;
+struct sp_lod_strips {
+	const struct sp_lod_strip *p;
 	size_t n;
 };
-struct sp_pyramid_sums {
-	const struct sp_pyramid_sum *p; /* n + 1 */
+struct sp_lod_sums {
+	const struct sp_lod_sum *p; /* n + 1 */
 	size_t n;
 };
-struct sp_pyramid_location {
-	const struct sp_pyramid_place *place;
-	const struct sp_pyramid_point *points;
-	const struct sp_pyramid_frame *frames;
-	const uint64_t *cells; /* sp_pyramid_cell_at() */
-	const struct sp_pyramid_entry *entries;
-	const struct sp_pyramid_mark *markers;
-	const struct sp_pyramid_series *series;
-	const struct sp_pyramid_sample *samples;
-	const struct sp_pyramid_group *groups;
-	const struct sp_pyramid_step *steps;
+struct sp_lod_location {
+	const struct sp_lod_place *place;
+	const struct sp_lod_point *points;
+	const struct sp_lod_frame *frames;
+	const uint64_t *cells; /* sp_lod_cell_at() */
+	const struct sp_lod_entry *entries;
+	const struct sp_lod_mark *markers;
+	const struct sp_lod_series *series;
+	const struct sp_lod_sample *samples;
+	const struct sp_lod_group *groups;
+	const struct sp_lod_step *steps;
 	const uint64_t *counts, *grown; /* NULL: no metrics are read here */
-	struct sp_pyramid_level levels[SP_PYRAMID_LEVELS];
-	struct sp_pyramid_strips strips[SP_PYRAMID_LEVELS];
-	struct sp_pyramid_sums sums[SP_PYRAMID_LEVELS];
+	struct sp_lod_level levels[SP_LOD_LEVELS];
+	struct sp_lod_strips strips[SP_LOD_LEVELS];
+	struct sp_lod_sums sums[SP_LOD_LEVELS];
 	unsigned n_levels, n_strips, n_sums;
 };
 
-struct sp_pyramid {
+struct sp_lod {
 	const struct sp_model *m;
 	struct sp_path_index index; /* owned */
 	void *map;                  /* owned */
 	size_t bytes;
-	const struct sp_pyramid_header *header;
-	const struct sp_pyramid_place *places;
+	const struct sp_lod_header *header;
+	const struct sp_lod_place *places;
 	bool made;
 	pthread_mutex_t lock; /* of what follows */
-	struct sp_pyramid_raw {
+	struct sp_lod_raw {
 		struct sp_raw_file *raw; /* owned */
 		unsigned users;
 	} * raws; /* owned; of each source */
 	unsigned open_raws;
 };
 
-/* pyramid_place.c. A location at its place in the file; false: it does not fit there. */
-bool sp_pyramid_of(const struct sp_pyramid *p, uint32_t location, struct sp_pyramid_location *l);
+/* place.c. A location at its place in the file; false: it does not fit there. */
+bool sp_lod_of(const struct sp_lod *p, uint32_t location, struct sp_lod_location *l);
 /* Whether all that is in it can be. */
-bool sp_pyramid_sound(const struct sp_model *m, const struct sp_pyramid_location *l);
-/* pyramid_steps.c; the same of its steps. */
-bool sp_pyramid_steps_sound(const struct sp_model *m, const struct sp_pyramid_location *l);
-/* pyramid_put.c. Bytes that what was made takes in the file. */
-uint64_t sp_pyramid_size(const struct sp_pyramid_made *made);
+bool sp_lod_sound(const struct sp_model *m, const struct sp_lod_location *l);
+/* steps.c; the same of its steps. */
+bool sp_lod_steps_sound(const struct sp_model *m, const struct sp_lod_location *l);
+/* put.c. Bytes that what was made takes in the file. */
+uint64_t sp_lod_size(const struct sp_lod_made *made);
 /* What the hash of a place is made of: goes on from h, which is 0 at its begin, with n bytes, a multiple of
- * SP_PYRAMID_SPAN but at its end. */
-uint64_t sp_pyramid_hash(uint64_t h, const void *bytes, size_t n);
+ * SP_LOD_SPAN but at its end. */
+uint64_t sp_lod_hash(uint64_t h, const void *bytes, size_t n);
 /* Their pages need not be in memory any longer. */
-void sp_pyramid_forget(const void *bytes, size_t n);
+void sp_lod_forget(const void *bytes, size_t n);
 /* Writes it at a place in the file, by so many threads, and completes its place. */
-int sp_pyramid_put(int fd, struct sp_pyramid_made *made, uint64_t at, unsigned threads, struct sp_err *e);
-int sp_pyramid_write(int fd, const void *p, size_t n, uint64_t at, struct sp_err *e);
+int sp_lod_put(int fd, struct sp_lod_made *made, uint64_t at, unsigned threads, struct sp_err *e);
+int sp_lod_write(int fd, const void *p, size_t n, uint64_t at, struct sp_err *e);
 /* Says that the file is damaged; returns -1. */
-int sp_pyramid_damaged(struct sp_err *e);
+int sp_lod_damaged(struct sp_err *e);
 
-/* pyramid_raw.c: the raw file of a location, shared by all who read; *raw NULL: it has nothing to read. */
-int sp_pyramid_raw_take(struct sp_pyramid *p, uint32_t location, struct sp_raw_file **raw, struct sp_err *e);
-void sp_pyramid_raw_give(struct sp_pyramid *p, uint32_t location);
+/* raw.c: the raw file of a location, shared by all who read; *raw NULL: it has nothing to read. */
+int sp_lod_raw_take(struct sp_lod *p, uint32_t location, struct sp_raw_file **raw, struct sp_err *e);
+void sp_lod_raw_give(struct sp_lod *p, uint32_t location);
 
 /* Words of a cell of the node. */
-static inline size_t sp_pyramid_cell_words(const struct sp_pyramid_node *n)
+static inline size_t sp_lod_cell_words(const struct sp_lod_node *n)
 {
-	return n->cells & SP_PYRAMID_WIDE ? SP_PYRAMID_WIDE_WORDS : SP_PYRAMID_NARROW_WORDS;
+	return n->cells & SP_LOD_WIDE ? SP_LOD_WIDE_WORDS : SP_LOD_NARROW_WORDS;
 }
 
 /* How many cells it has; a node is followed by the next one or what ends its level. */
-static inline size_t sp_pyramid_cells(const struct sp_pyramid_node *n)
+static inline size_t sp_lod_cells(const struct sp_lod_node *n)
 {
-	return ((n[1].cells & ~SP_PYRAMID_WIDE) - (n[0].cells & ~SP_PYRAMID_WIDE)) / sp_pyramid_cell_words(n);
+	return ((n[1].cells & ~SP_LOD_WIDE) - (n[0].cells & ~SP_LOD_WIDE)) / sp_lod_cell_words(n);
 }
 
 /* The i-th of them. */
-static inline struct sp_pyramid_cell sp_pyramid_cell_at(const struct sp_pyramid_location *l,
-                                                        const struct sp_pyramid_node *n, size_t i)
+static inline struct sp_lod_cell sp_lod_cell_at(const struct sp_lod_location *l, const struct sp_lod_node *n, size_t i)
 {
-	const uint64_t *at = l->cells + (n->cells & ~SP_PYRAMID_WIDE) + i * sp_pyramid_cell_words(n);
-	const struct sp_pyramid_narrow *c = (const void *)at;
+	const uint64_t *at = l->cells + (n->cells & ~SP_LOD_WIDE) + i * sp_lod_cell_words(n);
+	const struct sp_lod_narrow *c = (const void *)at;
 
-	if (n->cells & SP_PYRAMID_WIDE)
-		return *(const struct sp_pyramid_cell *)at;
-	return (struct sp_pyramid_cell){
-	    .depth = c->depth,
-	    .region = c->region,
-	    .head = c->head == SP_PYRAMID_NO_OFFSET ? SP_PYRAMID_NO_TIME : n->time + c->head,
-	    .tail = c->tail == SP_PYRAMID_NO_OFFSET ? SP_PYRAMID_NO_TIME : n->time + c->tail,
-	    .first = n->time + c->first,
-	    .last = n->time + c->last,
-	    .busy = c->busy,
-	    .most = c->most,
-	    .calls = c->calls,
-	    .tail_region = c->tail_region};
+	if (n->cells & SP_LOD_WIDE)
+		return *(const struct sp_lod_cell *)at;
+	return (struct sp_lod_cell){.depth = c->depth,
+	                            .region = c->region,
+	                            .head = c->head == SP_LOD_NO_OFFSET ? SP_LOD_NO_TIME : n->time + c->head,
+	                            .tail = c->tail == SP_LOD_NO_OFFSET ? SP_LOD_NO_TIME : n->time + c->tail,
+	                            .first = n->time + c->first,
+	                            .last = n->time + c->last,
+	                            .busy = c->busy,
+	                            .most = c->most,
+	                            .calls = c->calls,
+	                            .tail_region = c->tail_region};
 }
 
-static inline uint64_t sp_pyramid_mix(uint64_t h, uint64_t x)
+static inline uint64_t sp_lod_mix(uint64_t h, uint64_t x)
 {
 	return (h ^ x ^ h >> 29) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 /* How many things the level above n has. */
-static inline size_t sp_pyramid_up(size_t n, unsigned bits)
+static inline size_t sp_lod_up(size_t n, unsigned bits)
 {
 	return (n + ((size_t)1 << bits) - 1) >> bits;
 }

@@ -11,8 +11,8 @@
 /* Pieces of the file are small: in the page cache a large one becomes huge pages, which a virtual machine often has to
  * get from its host first, and that takes ten times as long as to write them. Several threads write them, as most of
  * the time goes to the pages of the file, which the system gives each processor by itself. */
-enum { PIECE = 256 * 1024, MOST_WRITERS = 8, LISTS = 8 + 6 * SP_PYRAMID_LEVELS };
-_Static_assert(SP_PYRAMID_SPAN % PIECE == 0, "a span is hashed as its pieces are");
+enum { PIECE = 256 * 1024, MOST_WRITERS = 8, LISTS = 8 + 6 * SP_LOD_LEVELS };
+_Static_assert(SP_LOD_SPAN % PIECE == 0, "a span is hashed as its pieces are");
 
 struct putting {
 	int fd;
@@ -34,26 +34,26 @@ struct writer {
 	int rc;
 };
 
-uint64_t sp_pyramid_hash(uint64_t h, const void *bytes, size_t n)
+uint64_t sp_lod_hash(uint64_t h, const void *bytes, size_t n)
 {
 	const char *p = bytes;
 	size_t k;
 
 	for (; n; p += k, n -= k) {
 		k = n < PIECE ? n : PIECE;
-		h = sp_pyramid_mix(h, sp_pack_hash(p, k));
+		h = sp_lod_mix(h, sp_pack_hash(p, k));
 	}
 	return h;
 }
 
-uint64_t sp_pyramid_size(const struct sp_pyramid_made *x)
+uint64_t sp_lod_size(const struct sp_lod_made *x)
 {
 	uint64_t n = x->points.n * x->points.size + x->frames.n * x->frames.size + x->markers.n * x->markers.size +
 	             x->series.n * x->series.size + x->samples.n * x->samples.size + x->groups.n * x->groups.size +
 	             x->counts.n * x->counts.size + x->steps.n * x->steps.size;
 	unsigned i;
 
-	for (i = 0; i < SP_PYRAMID_LEVELS; i++) {
+	for (i = 0; i < SP_LOD_LEVELS; i++) {
 		n += x->nodes[i].n * x->nodes[i].size + x->cells[i].n * x->cells[i].size;
 		n += x->sums[i].n * x->sums[i].size + x->sum_entries[i].n * x->sum_entries[i].size;
 		n += x->strips[i].n * x->strips[i].size + x->grown[i].n * x->grown[i].size;
@@ -62,15 +62,15 @@ uint64_t sp_pyramid_size(const struct sp_pyramid_made *x)
 }
 
 /* Levels count from their own first cell or entry; in the file all count from one. */
-static void number(struct sp_pyramid_made *x)
+static void number(struct sp_lod_made *x)
 {
 	uint64_t cells = 0, entries = 0; /* cells: words */
 	unsigned level;
 	size_t i;
 
-	for (level = 0; level < SP_PYRAMID_LEVELS; level++) {
-		struct sp_pyramid_node *n = x->nodes[level].p;
-		struct sp_pyramid_sum *s = x->sums[level].p;
+	for (level = 0; level < SP_LOD_LEVELS; level++) {
+		struct sp_lod_node *n = x->nodes[level].p;
+		struct sp_lod_sum *s = x->sums[level].p;
 
 		for (i = 0; i < x->nodes[level].n; i++)
 			n[i].cells += cells;
@@ -81,7 +81,7 @@ static void number(struct sp_pyramid_made *x)
 	}
 }
 
-static void put(struct putting *p, struct sp_pyramid_array *a, const struct sp_pyramid_list *l)
+static void put(struct putting *p, struct sp_lod_array *a, const struct sp_lod_list *l)
 {
 	const uint64_t n = l->n * l->size;
 
@@ -93,9 +93,9 @@ static void put(struct putting *p, struct sp_pyramid_array *a, const struct sp_p
 	p->bytes += n;
 }
 
-static void put_all(struct putting *p, struct sp_pyramid_made *x)
+static void put_all(struct putting *p, struct sp_lod_made *x)
 {
-	struct sp_pyramid_place *to = &x->place;
+	struct sp_lod_place *to = &x->place;
 	unsigned i;
 
 	put(p, &to->points, &x->points);
@@ -106,17 +106,17 @@ static void put_all(struct putting *p, struct sp_pyramid_made *x)
 	put(p, &to->groups, &x->groups);
 	put(p, &to->counts, &x->counts);
 	put(p, &to->steps, &x->steps);
-	for (i = 0; i < SP_PYRAMID_LEVELS; i++)
+	for (i = 0; i < SP_LOD_LEVELS; i++)
 		put(p, &to->nodes, &x->nodes[i]);
-	for (i = 0; i < SP_PYRAMID_LEVELS; i++)
+	for (i = 0; i < SP_LOD_LEVELS; i++)
 		put(p, &to->cells, &x->cells[i]);
-	for (i = 0; i < SP_PYRAMID_LEVELS; i++)
+	for (i = 0; i < SP_LOD_LEVELS; i++)
 		put(p, &to->strips, &x->strips[i]);
-	for (i = 0; i < SP_PYRAMID_LEVELS; i++)
+	for (i = 0; i < SP_LOD_LEVELS; i++)
 		put(p, &to->sums, &x->sums[i]);
-	for (i = 0; i < SP_PYRAMID_LEVELS; i++)
+	for (i = 0; i < SP_LOD_LEVELS; i++)
 		put(p, &to->entries, &x->sum_entries[i]);
-	for (i = 0; i < SP_PYRAMID_LEVELS; i++)
+	for (i = 0; i < SP_LOD_LEVELS; i++)
 		put(p, &to->grown, &x->grown[i]);
 }
 
@@ -144,7 +144,7 @@ static int write_piece(struct writer *w, size_t i)
 	const char *bytes = piece(w, begin, end);
 
 	p->hashes[i] = sp_pack_hash(bytes, end - begin);
-	return sp_pyramid_write(p->fd, bytes, end - begin, p->at + begin, &w->e);
+	return sp_lod_write(p->fd, bytes, end - begin, p->at + begin, &w->e);
 }
 
 static void *write_some(void *arg)
@@ -189,7 +189,7 @@ static int write_all(struct putting *p, unsigned threads, struct sp_err *e)
 	return rc;
 }
 
-int sp_pyramid_put(int fd, struct sp_pyramid_made *x, uint64_t at, unsigned threads, struct sp_err *e)
+int sp_lod_put(int fd, struct sp_lod_made *x, uint64_t at, unsigned threads, struct sp_err *e)
 {
 	struct putting p = {.fd = fd, .at = at};
 	size_t i;
@@ -207,7 +207,7 @@ int sp_pyramid_put(int fd, struct sp_pyramid_made *x, uint64_t at, unsigned thre
 	x->place.n_sums = x->sums[0].n ? x->sums[0].n - 1 : 0;
 	x->place.hash = 0;
 	for (i = 0; i < p.n_pieces && rc == 0; i++)
-		x->place.hash = sp_pyramid_mix(x->place.hash, p.hashes[i]);
+		x->place.hash = sp_lod_mix(x->place.hash, p.hashes[i]);
 	free(p.hashes);
 	return rc;
 }

@@ -15,7 +15,7 @@ static void known(void *arg, const char *text)
 }
 
 struct opening {
-	struct sp_pyramid *p;
+	struct sp_lod *p;
 	uint32_t location;
 	struct sp_raw_file **raw;
 	struct sp_err *e;
@@ -36,10 +36,10 @@ static int open_raw(void *arg)
 	return 0;
 }
 
-int sp_pyramid_raw_take(struct sp_pyramid *p, uint32_t location, struct sp_raw_file **raw, struct sp_err *e)
+int sp_lod_raw_take(struct sp_lod *p, uint32_t location, struct sp_raw_file **raw, struct sp_err *e)
 {
 	const uint32_t i = p->m->priv->places[location].source;
-	struct sp_pyramid_raw *r = &p->raws[i];
+	struct sp_lod_raw *r = &p->raws[i];
 	int rc = 0;
 
 	*raw = NULL;
@@ -58,10 +58,10 @@ int sp_pyramid_raw_take(struct sp_pyramid *p, uint32_t location, struct sp_raw_f
 	return rc;
 }
 
-void sp_pyramid_raw_give(struct sp_pyramid *p, uint32_t location)
+void sp_lod_raw_give(struct sp_lod *p, uint32_t location)
 {
 	const uint32_t i = p->m->priv->places[location].source;
-	struct sp_pyramid_raw *r = &p->raws[i];
+	struct sp_lod_raw *r = &p->raws[i];
 
 	if (!p->m->priv->sources[i].closed)
 		return;

@@ -3,23 +3,23 @@
 
 #include <stdlib.h>
 
-int sp_pyramid_reader_open(struct sp_pyramid_reader *r, struct sp_pyramid *p, uint32_t location, struct sp_err *e)
+int sp_lod_reader_open(struct sp_lod_reader *r, struct sp_lod *p, uint32_t location, struct sp_err *e)
 {
-	*r = (struct sp_pyramid_reader){.p = p, .location = location, .next = SIZE_MAX};
-	return sp_pyramid_of(p, location, &r->l) ? 0 : sp_pyramid_damaged(e);
+	*r = (struct sp_lod_reader){.p = p, .location = location, .next = SIZE_MAX};
+	return sp_lod_of(p, location, &r->l) ? 0 : sp_lod_damaged(e);
 }
 
-void sp_pyramid_reader_close(struct sp_pyramid_reader *r)
+void sp_lod_reader_close(struct sp_lod_reader *r)
 {
 	sp_events_close(r->events);
 	if (r->taken)
-		sp_pyramid_raw_give(r->p, r->location);
+		sp_lod_raw_give(r->p, r->location);
 	free(r->calls);
 }
 
-int sp_pyramid_reader_room(struct sp_pyramid_reader *r, size_t depth, struct sp_err *e)
+int sp_lod_reader_room(struct sp_lod_reader *r, size_t depth, struct sp_err *e)
 {
-	struct sp_pyramid_call *larger;
+	struct sp_lod_call *larger;
 	size_t room;
 
 	if (depth < r->room)
@@ -29,38 +29,38 @@ int sp_pyramid_reader_room(struct sp_pyramid_reader *r, size_t depth, struct sp_
 	if (!larger)
 		return sp_model_no_memory(e);
 	for (; r->room < room; r->room++)
-		larger[r->room] = (struct sp_pyramid_call){.begin = 0};
+		larger[r->room] = (struct sp_lod_call){.begin = 0};
 	r->calls = larger;
 	return 0;
 }
 
-int sp_pyramid_reader_calls(struct sp_pyramid_reader *r, size_t bucket, struct sp_err *e)
+int sp_lod_reader_calls(struct sp_lod_reader *r, size_t bucket, struct sp_err *e)
 {
-	const struct sp_pyramid_point *p = &r->l.points[bucket];
+	const struct sp_lod_point *p = &r->l.points[bucket];
 	uint32_t f = p->frame, d = p->depth;
 
 	if (d > r->l.place->frames.n)
-		return sp_pyramid_damaged(e);
-	if (sp_pyramid_reader_room(r, d, e))
+		return sp_lod_damaged(e);
+	if (sp_lod_reader_room(r, d, e))
 		return -1;
 	r->depth = d;
 	for (; d > 0 && f; f = r->l.frames[f - 1].caller) {
-		const struct sp_pyramid_frame *x = &r->l.frames[f - 1];
+		const struct sp_lod_frame *x = &r->l.frames[f - 1];
 
-		r->calls[--d] = (struct sp_pyramid_call){x->begin, x->path, x->region, x->parameter, x->kind};
+		r->calls[--d] = (struct sp_lod_call){x->begin, x->path, x->region, x->parameter, x->kind};
 	}
-	return d == 0 && f == 0 ? 0 : sp_pyramid_damaged(e);
+	return d == 0 && f == 0 ? 0 : sp_lod_damaged(e);
 }
 
-int sp_pyramid_reader_go(struct sp_pyramid_reader *r, size_t bucket, struct sp_err *e)
+int sp_lod_reader_go(struct sp_lod_reader *r, size_t bucket, struct sp_err *e)
 {
-	const struct sp_pyramid_point *p = &r->l.points[bucket];
+	const struct sp_lod_point *p = &r->l.points[bucket];
 	const struct sp_events_place place = {p->ticks, p->time, p->part, p->at};
 	uint32_t *regions;
 	size_t i;
 
 	if (!r->taken) {
-		if (sp_pyramid_raw_take(r->p, r->location, &r->raw, e))
+		if (sp_lod_raw_take(r->p, r->location, &r->raw, e))
 			return -1;
 		r->taken = true;
 	}
@@ -78,27 +78,27 @@ int sp_pyramid_reader_go(struct sp_pyramid_reader *r, size_t bucket, struct sp_e
 	return 0;
 }
 
-int sp_pyramid_reader_span(struct sp_pyramid_reader *r, size_t bucket, size_t until, uint64_t *events, struct sp_err *e)
+int sp_lod_reader_span(struct sp_lod_reader *r, size_t bucket, size_t until, uint64_t *events, struct sp_err *e)
 {
-	const struct sp_pyramid_location *l = &r->l;
+	const struct sp_lod_location *l = &r->l;
 	const uint64_t end = until < l->place->points.n ? l->points[until].event : l->place->events;
 
 	*events = end - l->points[bucket].event;
 	r->next = SIZE_MAX;
-	return sp_pyramid_reader_calls(r, bucket, e) || sp_pyramid_reader_go(r, bucket, e) ? -1 : 0;
+	return sp_lod_reader_calls(r, bucket, e) || sp_lod_reader_go(r, bucket, e) ? -1 : 0;
 }
 
-int sp_pyramid_reader_follow(struct sp_pyramid_reader *r, const struct sp_event *ev, struct sp_err *e)
+int sp_lod_reader_follow(struct sp_lod_reader *r, const struct sp_event *ev, struct sp_err *e)
 {
-	struct sp_pyramid_call *top = r->depth ? &r->calls[r->depth - 1] : NULL;
+	struct sp_lod_call *top = r->depth ? &r->calls[r->depth - 1] : NULL;
 
 	switch (ev->kind) {
 	case SP_EVENT_ENTER:
 	case SP_EVENT_RESUME:
 	case SP_EVENT_INHERIT:
-		if (r->depth >= r->room && sp_pyramid_reader_room(r, r->depth, e))
+		if (r->depth >= r->room && sp_lod_reader_room(r, r->depth, e))
 			return -1;
-		r->calls[r->depth] = (struct sp_pyramid_call){
+		r->calls[r->depth] = (struct sp_lod_call){
 		    .begin = ev->time, .path = SP_NONE, .region = ev->id, .parameter = SP_NONE, .kind = ev->kind};
 		r->depth++;
 		break;
@@ -115,7 +115,7 @@ int sp_pyramid_reader_follow(struct sp_pyramid_reader *r, const struct sp_event 
 	return 0;
 }
 
-size_t sp_pyramid_bucket_at(const struct sp_pyramid_location *l, uint64_t time)
+size_t sp_lod_bucket_at(const struct sp_lod_location *l, uint64_t time)
 {
 	size_t low = 0, high = l->place->points.n, mid;
 
@@ -129,7 +129,7 @@ size_t sp_pyramid_bucket_at(const struct sp_pyramid_location *l, uint64_t time)
 	return low ? low - 1 : 0;
 }
 
-size_t sp_pyramid_bucket_of(const struct sp_pyramid_location *l, uint64_t event)
+size_t sp_lod_bucket_of(const struct sp_lod_location *l, uint64_t event)
 {
 	size_t low = 0, high = l->place->points.n, mid;
 

@@ -7,15 +7,15 @@
 
 /* ---- making ---- */
 
-bool sp_pyramid_step(struct sp_pyramid_maker *x, uint64_t time, uint32_t task)
+bool sp_lod_step(struct sp_lod_maker *x, uint64_t time, uint32_t task)
 {
-	struct sp_pyramid_step *s;
+	struct sp_lod_step *s;
 
 	if (x->task != SP_NONE) {
-		s = sp_pyramid_more(&x->out->steps, 1);
+		s = sp_lod_more(&x->out->steps, 1);
 		if (!s)
 			return false;
-		*s = (struct sp_pyramid_step){.begin = x->task_begin, .end = time, .task = x->task};
+		*s = (struct sp_lod_step){.begin = x->task_begin, .end = time, .task = x->task};
 	}
 	x->task = task;
 	x->task_begin = time;
@@ -24,7 +24,7 @@ bool sp_pyramid_step(struct sp_pyramid_maker *x, uint64_t time, uint32_t task)
 
 static int by_task(const void *a, const void *b)
 {
-	const struct sp_pyramid_step *s = a, *t = b;
+	const struct sp_lod_step *s = a, *t = b;
 
 	if (s->task != t->task)
 		return s->task < t->task ? -1 : 1;
@@ -33,12 +33,12 @@ static int by_task(const void *a, const void *b)
 	return s->end < t->end ? -1 : s->end > t->end;
 }
 
-bool sp_pyramid_steps_finish(struct sp_pyramid_maker *x, uint64_t end)
+bool sp_lod_steps_finish(struct sp_lod_maker *x, uint64_t end)
 {
-	struct sp_pyramid_step *s;
+	struct sp_lod_step *s;
 	size_t i;
 
-	if (!sp_pyramid_step(x, end, SP_NONE))
+	if (!sp_lod_step(x, end, SP_NONE))
 		return false;
 	s = x->out->steps.p;
 	if (x->out->steps.n)
@@ -49,12 +49,12 @@ bool sp_pyramid_steps_finish(struct sp_pyramid_maker *x, uint64_t end)
 	return true;
 }
 
-bool sp_pyramid_steps_sound(const struct sp_model *m, const struct sp_pyramid_location *l)
+bool sp_lod_steps_sound(const struct sp_model *m, const struct sp_lod_location *l)
 {
 	size_t i;
 
 	for (i = 0; i < l->place->steps.n; i++) {
-		const struct sp_pyramid_step *s = &l->steps[i], *before = s - 1;
+		const struct sp_lod_step *s = &l->steps[i], *before = s - 1;
 
 		if (s->task >= m->n_tasks || s->end < s->begin || s->end > l->place->end)
 			return false;
@@ -70,7 +70,7 @@ bool sp_pyramid_steps_sound(const struct sp_model *m, const struct sp_pyramid_lo
 
 /* The first step in [i, n) of that task or a later one which, if of that task, does not end (or begin) before a
  * moment. */
-static size_t step_at(const struct sp_pyramid_step *s, size_t i, size_t n, uint32_t task, uint64_t time, bool begins)
+static size_t step_at(const struct sp_lod_step *s, size_t i, size_t n, uint32_t task, uint64_t time, bool begins)
 {
 	size_t mid;
 
@@ -84,21 +84,21 @@ static size_t step_at(const struct sp_pyramid_step *s, size_t i, size_t n, uint3
 	return i;
 }
 
-static uint64_t ran(const struct sp_pyramid_step *first, const struct sp_pyramid_step *last)
+static uint64_t ran(const struct sp_lod_step *first, const struct sp_lod_step *last)
 {
 	return last->ran + (last->end - last->begin) - first->ran;
 }
 
-int sp_pyramid_steps(struct sp_pyramid *p, uint32_t location, uint32_t task, const struct sp_pyramid_asked *q,
-                     sp_pyramid_step_fn *told, void *arg, struct sp_err *e)
+int sp_lod_steps(struct sp_lod *p, uint32_t location, uint32_t task, const struct sp_lod_asked *q, sp_lod_step_fn *told,
+                 void *arg, struct sp_err *e)
 {
 	const uint64_t pixel = (q->end - q->begin) / q->pixels + 1;
-	const struct sp_pyramid_step *s;
-	struct sp_pyramid_location l;
+	const struct sp_lod_step *s;
+	struct sp_lod_location l;
 	size_t i, next, n;
 
-	if (!sp_pyramid_of(p, location, &l))
-		return sp_pyramid_damaged(e);
+	if (!sp_lod_of(p, location, &l))
+		return sp_lod_damaged(e);
 	s = l.steps;
 	n = l.place->steps.n;
 	for (i = step_at(s, 0, n, task, q->begin, false); i < n && s[i].task == task && s[i].begin <= q->end;

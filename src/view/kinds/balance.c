@@ -40,7 +40,7 @@ struct spread {
 	uint32_t n;                     /* cells but the last */
 	bool rest;                      /* there is a last one */
 	bool clipped;                   /* to this part of the run */
-	struct sp_pyramid *pyramid;     /* NULL: there is no trace */
+	struct sp_lod *lod;             /* NULL: there is no trace */
 	struct sp_span span;
 	struct sp_ranged ranged; /* owned */
 	struct sp_value *values; /* owned; for each path, what a unit did in that */
@@ -63,7 +63,7 @@ static int each_ranged(struct spread *s, uint32_t first, uint32_t end, row_fn *f
 		if (sp_ranged_add(&s->ranged, l, s->values, s->each, e))
 			return -1;
 	sp_ranged_rest(&s->ranged, s->values, s->each);
-	sp_pyramid_inclusive(s->m, s->values);
+	sp_lod_inclusive(s->m, s->values);
 	for (p = 1; p < n; p++)
 		f(s, p, &s->values[p]);
 	return 0;
@@ -262,7 +262,7 @@ static int make_room(struct spread *s)
 	if (s->clipped) {
 		s->values = malloc(s->m->n_paths * sizeof(*s->values));
 		s->each = calloc(s->m->n_paths, sizeof(*s->each)); /* of no use here */
-		if (!s->values || !s->each || sp_ranged_init(&s->ranged, s->v, s->pyramid, s->span.begin, s->span.end))
+		if (!s->values || !s->each || sp_ranged_init(&s->ranged, s->v, s->lod, s->span.begin, s->span.end))
 			return -1;
 	}
 	return s->outermost && s->excl && s->slot && s->regions && s->cells ? 0 : -1;
@@ -274,7 +274,7 @@ static int find_range(struct spread *s, const struct sp_viewed *v, const struct 
 	if (isnan(q->begin) && isnan(q->end))
 		return sp_model_rows(v->m, e);
 	s->clipped = true;
-	return sp_span_of(&s->span, v->m, q, e) || sp_view_pyramid_if_any(v, &s->pyramid, e) ? -1 : 0;
+	return sp_span_of(&s->span, v->m, q, e) || sp_view_lod_if_any(v, &s->lod, e) ? -1 : 0;
 }
 
 int sp_view_balance(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)

@@ -21,14 +21,14 @@ static int no_memory(struct sp_err *e)
 
 static int in_range(const struct sp_viewed *v, const struct sp_view_query *q, double *grown, struct sp_err *e)
 {
-	struct sp_pyramid *p;
+	struct sp_lod *p;
 	struct sp_span span;
 	uint32_t i;
-	int rc = sp_span_of(&span, v->m, q, e) || sp_view_pyramid_if_any(v, &p, e) ? -1 : 0;
+	int rc = sp_span_of(&span, v->m, q, e) || sp_view_lod_if_any(v, &p, e) ? -1 : 0;
 
 	for (i = 0; i < v->m->n_locations && rc == 0 && p; i++)
 		if (sp_span_asks(v->m, q, i))
-			rc = sp_pyramid_grown(p, i, span.begin, span.end, grown, e);
+			rc = sp_lod_grown(p, i, span.begin, span.end, grown, e);
 	return rc;
 }
 
@@ -66,14 +66,14 @@ static int sampled_in_range(const struct sp_viewed *v, const struct sp_view_quer
 static int ranged(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_counted *sums, struct sp_err *e)
 {
 	const struct sp_model *m = v->m;
-	const size_t width = m->n_metrics, n = sp_pyramid_metrics(m);
+	const size_t width = m->n_metrics, n = sp_lod_metrics(m);
 	double *grown = calloc(m->n_paths * n + 1, sizeof(*grown));
 	size_t i, k;
 	int rc = grown ? in_range(v, q, grown, e) : no_memory(e);
 
 	for (k = 0; k < width && rc == 0; k++) {
 		const enum sp_looks_metric look = sp_looks_metric_of(&m->metrics[k]);
-		const uint32_t which = look == SP_LOOKS_NOT ? sp_pyramid_metric(m, (uint32_t)k) : SP_NONE;
+		const uint32_t which = look == SP_LOOKS_NOT ? sp_lod_metric(m, (uint32_t)k) : SP_NONE;
 
 		if (look != SP_LOOKS_NOT)
 			rc = sampled_in_range(v, q, look, sums + k, e);
@@ -243,11 +243,11 @@ static int put_curves(const struct curves *k, struct sp_columns *out)
 }
 
 /* What of it is asked for. */
-static int ask(struct curves *k, struct sp_pyramid_asked *asked, const struct sp_view_query *q, struct sp_err *e)
+static int ask(struct curves *k, struct sp_lod_asked *asked, const struct sp_view_query *q, struct sp_err *e)
 {
 	const struct sp_model *m = k->m;
 
-	*asked = (struct sp_pyramid_asked){SP_NONE, k->span.begin, k->span.end, k->span.pixels};
+	*asked = (struct sp_lod_asked){SP_NONE, k->span.begin, k->span.end, k->span.pixels};
 	if (q->name) {
 		for (asked->counter = 0; asked->counter < m->n_metrics; asked->counter++)
 			if (strcmp(m->metrics[asked->counter].name.p, q->name) == 0)
@@ -267,8 +267,8 @@ static int ask(struct curves *k, struct sp_pyramid_asked *asked, const struct sp
 	return k->edges && k->counted ? 0 : no_memory(e);
 }
 
-static int draw(struct curves *k, struct sp_pyramid *p, const struct sp_pyramid_asked *asked,
-                const struct sp_view_query *q, uint32_t *rows, struct sp_err *e)
+static int draw(struct curves *k, struct sp_lod *p, const struct sp_lod_asked *asked, const struct sp_view_query *q,
+                uint32_t *rows, struct sp_err *e)
 {
 	uint32_t first, end;
 	int rc = sp_span_rows(q, &first, &end, e);
@@ -278,7 +278,7 @@ static int draw(struct curves *k, struct sp_pyramid *p, const struct sp_pyramid_
 			continue;
 		if (*rows >= first && *rows < end) {
 			k->metric = SP_NONE;
-			rc = sp_pyramid_metric_curve(p, k->location, asked, k->edges ? add_sum : add_row, k, e);
+			rc = sp_lod_metric_curve(p, k->location, asked, k->edges ? add_sum : add_row, k, e);
 			end_sum(k);
 		}
 		++*rows;
@@ -289,10 +289,10 @@ static int draw(struct curves *k, struct sp_pyramid *p, const struct sp_pyramid_
 int sp_view_metrics(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
 {
 	struct curves k = {.m = v->m, .metric = SP_NONE};
-	struct sp_pyramid_asked asked;
-	struct sp_pyramid *p;
+	struct sp_lod_asked asked;
+	struct sp_lod *p;
 	uint32_t rows = 0;
-	int rc = sp_span_of(&k.span, v->m, q, e) || ask(&k, &asked, q, e) || sp_view_pyramid(v, &p, e) ? -1 : 0;
+	int rc = sp_span_of(&k.span, v->m, q, e) || ask(&k, &asked, q, e) || sp_view_lod(v, &p, e) ? -1 : 0;
 
 	if (rc == 0)
 		rc = draw(&k, p, &asked, q, &rows, e);

@@ -82,17 +82,17 @@ int sp_view_markers(const struct sp_viewed *v, const struct sp_view_query *q, st
 {
 	const size_t most = q->limit ? q->limit : MOST_MARKERS;
 	struct markers k = {.n = 0};
-	struct sp_pyramid *p;
+	struct sp_lod *p;
 	struct sp_span span;
 	size_t all;
 	int rc;
 
-	if (sp_span_of(&span, v->m, q, e) || sp_view_pyramid(v, &p, e))
+	if (sp_span_of(&span, v->m, q, e) || sp_view_lod(v, &p, e))
 		return -1;
 	for (rc = 0; k.location < v->m->n_locations && rc == 0; k.location++) {
 		if (!sp_span_asks(v->m, q, k.location))
 			continue;
-		rc = sp_pyramid_markers(p, k.location, span.begin, span.end, most, add_marker, &k, &all, e);
+		rc = sp_lod_markers(p, k.location, span.begin, span.end, most, add_marker, &k, &all, e);
 		k.all += all;
 		if (k.n / MANY >= most)
 			keep_first(&k, most);
@@ -173,22 +173,21 @@ static int find_counter(const struct sp_model *m, const char *name, uint32_t *co
 
 int sp_view_counters(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
 {
-	struct sp_pyramid_asked asked;
+	struct sp_lod_asked asked;
 	struct values k = {.n = 0};
-	struct sp_pyramid *p;
+	struct sp_lod *p;
 	struct sp_span span;
 	size_t i;
 	int rc;
 
-	if (sp_span_of(&span, v->m, q, e) || find_counter(v->m, q->name, &asked.counter, e) ||
-	    sp_view_pyramid(v, &p, e))
+	if (sp_span_of(&span, v->m, q, e) || find_counter(v->m, q->name, &asked.counter, e) || sp_view_lod(v, &p, e))
 		return -1;
 	asked.begin = span.begin;
 	asked.end = span.end;
 	asked.pixels = span.pixels;
 	for (rc = 0; k.location < v->m->n_locations && rc == 0; k.location++)
 		if (sp_span_asks(v->m, q, k.location))
-			rc = sp_pyramid_counters(p, k.location, &asked, add_values, &k, e);
+			rc = sp_lod_counters(p, k.location, &asked, add_values, &k, e);
 	if (rc == 0 && (k.failed || put_values(&k, out)))
 		rc = no_memory(e);
 	sp_meta_open(out, "names", '[');

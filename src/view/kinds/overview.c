@@ -15,7 +15,7 @@ static void add(void *arg, uint64_t begin, uint64_t end, uint32_t region, double
 struct drawing {
 	struct sp_band band; /* first: add_look() is given it */
 	const struct sp_viewed *v;
-	struct sp_pyramid *p; /* NULL: there is no trace */
+	struct sp_lod *p; /* NULL: there is no trace */
 };
 
 static void add_look(void *arg, uint64_t begin, uint64_t end, uint32_t path, uint64_t ns, const uint64_t *state,
@@ -39,7 +39,7 @@ static int draw(struct drawing *d, uint32_t location, struct sp_err *e)
 		if (rc == 0)
 			sp_looks_walk(looks, b->begin, b->end, b->pixels, add_look, d);
 	} else if (d->p) {
-		rc = sp_pyramid_ran(d->p, location, b->begin, b->end, (b->end - b->begin) / b->pixels, add, b, e);
+		rc = sp_lod_ran(d->p, location, b->begin, b->end, (b->end - b->begin) / b->pixels, add, b, e);
 	}
 	sp_band_flush(b);
 	return rc;
@@ -142,7 +142,7 @@ int sp_view_overview(const struct sp_viewed *v, const struct sp_view_query *q, s
 	uint32_t i, first, end, row = 0, groups = 0;
 	int rc;
 
-	if (sp_span_of(&span, v->m, q, e) || sp_span_rows(q, &first, &end, e) || sp_view_pyramid_if_any(v, &d.p, e))
+	if (sp_span_of(&span, v->m, q, e) || sp_span_rows(q, &first, &end, e) || sp_view_lod_if_any(v, &d.p, e))
 		return -1;
 	rc = sp_band_init(&d.band, v->m->n_regions, span.begin, span.end, span.pixels);
 	for (i = 0; i < v->m->n_locations; i++)

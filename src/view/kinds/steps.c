@@ -56,28 +56,28 @@ static int put_rows(const struct steps *k, struct sp_columns *out)
 }
 
 /* A task may have been run by several threads of its process. */
-static int one(struct sp_pyramid *p, const struct sp_model *m, const struct sp_view_query *q, uint32_t task,
-               const struct sp_pyramid_asked *asked, struct steps *k, struct sp_err *e)
+static int one(struct sp_lod *p, const struct sp_model *m, const struct sp_view_query *q, uint32_t task,
+               const struct sp_lod_asked *asked, struct steps *k, struct sp_err *e)
 {
 	const struct sp_process *of = &m->processes[m->tasks[task].process];
 	uint32_t l;
 
 	for (l = of->first_location; l < of->first_location + of->locations; l++)
-		if (sp_span_asks(m, q, l) && sp_pyramid_steps(p, l, task, asked, add, k, e))
+		if (sp_span_asks(m, q, l) && sp_lod_steps(p, l, task, asked, add, k, e))
 			return -1;
 	return 0;
 }
 
 int sp_view_steps(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
 {
-	struct sp_pyramid_asked asked = {.counter = SP_NONE};
+	struct sp_lod_asked asked = {.counter = SP_NONE};
 	uint32_t first, end, task, row = 0;
 	struct steps k = {.n = 0};
-	struct sp_pyramid *p;
+	struct sp_lod *p;
 	struct sp_span span;
 	int rc = 0;
 
-	if (sp_span_of(&span, v->m, q, e) || sp_span_rows(q, &first, &end, e) || sp_view_pyramid(v, &p, e))
+	if (sp_span_of(&span, v->m, q, e) || sp_span_rows(q, &first, &end, e) || sp_view_lod(v, &p, e))
 		return -1;
 	asked.begin = span.begin;
 	asked.end = span.end;

@@ -114,7 +114,7 @@ static int put_rows(const struct sp_pen *p, struct sp_columns *out)
 int sp_view_timeline(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
 {
 	const struct sp_looks *looks = NULL;
-	struct sp_pyramid *p = NULL;
+	struct sp_lod *p = NULL;
 	struct sp_span span;
 	struct sp_pen pen;
 	int rc;
@@ -123,11 +123,11 @@ int sp_view_timeline(const struct sp_viewed *v, const struct sp_view_query *q, s
 		return -1;
 	if (q->location == SP_NONE)
 		return sp_fail(e, EINVAL, "a time line is that of one location: location is missing");
-	if (sp_looks_stand(v->m, q->location) ? sp_view_looks(v, q->location, &looks, e) : sp_view_pyramid(v, &p, e))
+	if (sp_looks_stand(v->m, q->location) ? sp_view_looks(v, q->location, &looks, e) : sp_view_lod(v, &p, e))
 		return -1;
 	sp_pen_begin(&pen, span.begin, span.end, span.pixels, q->levels ? q->levels : SP_SPAN_LEVELS);
 	rc = looks ? draw_looks(&pen, v->m, looks, &span)
-	           : sp_pyramid_draw(p, q->location, span.begin, span.end, pen.pixel, add, &pen, e);
+	           : sp_lod_draw(p, q->location, span.begin, span.end, pen.pixel, add, &pen, e);
 	if (rc == 0 && (sp_pen_end(&pen) || put_rows(&pen, out)))
 		rc = sp_fail(e, ENOMEM, "not enough memory");
 	sp_meta_uint(out, "depth", pen.depth);

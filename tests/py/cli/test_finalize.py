@@ -103,7 +103,7 @@ def test_a_large_trace_is_summed_up(tmp_path, spartito):
     assert left(directory) == ["experiment.json", "raw"]
     done = run([sys.executable, "-c", LARGE], "finalize", "-q", directory)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert left(directory) == ["experiment.json", "pyramid", "raw"]
+    assert left(directory) == ["experiment.json", "lod", "raw"]
 
 
 def test_a_format_that_cannot_be_written_stays_wanted(spartito, tmp_path):

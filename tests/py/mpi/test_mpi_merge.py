@@ -96,7 +96,7 @@ def test_the_last_launcher_sums_up_what_all_ranks_recorded(mpi):  # noqa: F811
     (mpi.path / "program.py").write_text(PROGRAM + "work(1000)\n")
     done = mpi.run(2, [sys.executable, "-c", FINALIZING, "run", "--trace", "-o", "x", "--", sys.executable, "program.py"])
     assert done.returncode == 0, done.stderr
-    assert sorted(os.listdir(mpi.path / "x")) == ["experiment.json", "merged", "pyramid", "ranks", "raw"]
+    assert sorted(os.listdir(mpi.path / "x")) == ["experiment.json", "lod", "merged", "ranks", "raw"]
     model = _analyse.Model(str(mpi.path / "x"))
     events = model.info()["events"]
     assert events > 4000 and (mpi.path / "made").read_text() == f"{events}\n"

@@ -299,7 +299,7 @@ sys.exit(main(["html", "fresh", "-o", "stopped.html"]))
 
 @pytest.fixture
 def fresh(cwd, tmp_path):
-    shutil.copytree(cwd / "x", tmp_path / "fresh", ignore=shutil.ignore_patterns("pyramid"))
+    shutil.copytree(cwd / "x", tmp_path / "fresh", ignore=shutil.ignore_patterns("lod"))
     return tmp_path
 
 

@@ -73,7 +73,7 @@ def left(directory):
 @pytest.mark.parametrize("options", [("--trace",), ("--trace", "-q"), ("--trace", "-q", "--compress")])
 def test_it_is_there(tmp_path, options):
     directory, done = measure(tmp_path, *options)
-    assert left(directory) == ["experiment.json", "pyramid", "raw"]
+    assert left(directory) == ["experiment.json", "lod", "raw"]
     assert "summar" not in done.stderr
     assert ("-q" in options) == (done.stderr == "")
     assert _analyse.Model(str(directory)).sum_up() is False
@@ -84,10 +84,10 @@ def test_it_is_left_out(tmp_path):
     assert left(directory) == ["experiment.json", "raw"]
     small = subprocess.run([sys.executable, "-m", "spartito", "finalize", "--force", directory], capture_output=True, text=True)
     assert small.returncode == 0 and left(directory) == ["experiment.json", "merged", "raw"]
-    for options in (("--force", "--no-pyramid"), ("--force",)):
-        done = spartito("merge", *options, directory)
+    for options in (("--force", "--no-index"), ("--force",)):
+        done = spartito("finalize", *options, directory)
         assert done.returncode == 0 and "merged 1 process" in done.stdout and done.stderr == ""
-        assert ("pyramid" in left(directory)) == (len(options) == 1)
+        assert ("lod" in left(directory)) == (len(options) == 1)
     assert _analyse.Model(str(directory)).sum_up() is False
 
 
@@ -139,7 +139,7 @@ def test_files_that_are_cut_while_they_are_read(tmp_path):
         with pytest.raises(_analyse.Error, match="was cut"):
             model.view("timeline", **part)
     assert model.view("tree") and model.view("regions")
-    os.truncate(directory / "pyramid", 4096)
+    os.truncate(directory / "lod", 4096)
     with pytest.raises(_analyse.Error, match="was cut"):
         model.view("overview", pixels=3)
     assert model.view("tree")
@@ -154,7 +154,7 @@ def test_files_that_are_cut_where_others_look_for_faults(tmp_path):
         "model = _analyse.Model(sys.argv[1])\n"
         "model.view('overview')\n"
         "faulthandler.enable()\n"
-        "os.truncate(sys.argv[1] + '/pyramid', 4096)\n"
+        "os.truncate(sys.argv[1] + '/lod', 4096)\n"
         "for _ in range(2):\n"
         "    try:\n"
         "        model.view('overview', pixels=3)\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A pyramid that was changed behind its checksums: what is asked of it is answered, or refused, or it is made anew. The
+/* A index that was changed behind its checksums: what is asked of it is answered, or refused, or it is made anew. The
  * bytes are changes, as in fuzz_merged.c. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static void prepare(void)
 {
 	const char *dir = input_directory();
 	struct rg_options o = {.processes = 1, .threads = 2, .events = 1200, .trace = true, .extras = true, .seed = 1};
-	struct sp_pyramid *p;
+	struct sp_lod *p;
 	struct sp_err e = {.code = 0};
 	char raw[128];
 	FILE *f;
@@ -34,11 +34,11 @@ static void prepare(void)
 	rg_experiment(dir, &o);
 	snprintf(raw, sizeof(raw), "%s/raw/rank.raw", dir);
 	rg_write(rg_mpi_rank(7, 0, 1, true, NULL), raw, SP_RAW_ENDED_NORMAL, 9000);
-	if (sp_model_load(&built.m, dir, 0, &e) || sp_pyramid_open(&p, built.m, NULL, &e))
+	if (sp_model_load(&built.m, dir, 0, &e) || sp_lod_open(&p, built.m, NULL, &e))
 		abort();
-	built.n = sp_pyramid_bytes(p);
-	sp_pyramid_close(p);
-	snprintf(built.path, sizeof(built.path), "%s/" SP_PYRAMID_NAME, dir);
+	built.n = sp_lod_bytes(p);
+	sp_lod_close(p);
+	snprintf(built.path, sizeof(built.path), "%s/" SP_LOD_NAME, dir);
 	built.bytes = malloc(built.n);
 	built.changed = malloc(built.n);
 	built.values = calloc(built.m->n_paths, sizeof(*built.values));
@@ -52,8 +52,8 @@ static void prepare(void)
 
 static void change(const uint8_t *data, size_t n)
 {
-	struct sp_pyramid_header *h = (struct sp_pyramid_header *)built.changed;
-	struct sp_pyramid_place *places;
+	struct sp_lod_header *h = (struct sp_lod_header *)built.changed;
+	struct sp_lod_place *places;
 	uint64_t at, value, i;
 	uint32_t where;
 	int32_t what;
@@ -63,17 +63,17 @@ static void change(const uint8_t *data, size_t n)
 		memcpy(&where, data, 4);
 		memcpy(&what, data + 4, 4);
 		value = (uint64_t)(int64_t)what;
-		at = (where & 0x3fffffff) % (built.n - SP_PYRAMID_PAGE + sizeof(*h));
-		at = at < sizeof(*h) ? at : at - sizeof(*h) + SP_PYRAMID_PAGE;
+		at = (where & 0x3fffffff) % (built.n - SP_LOD_PAGE + sizeof(*h));
+		at = at < sizeof(*h) ? at : at - sizeof(*h) + SP_LOD_PAGE;
 		if (at + (1u << (where >> 30)) <= built.n)
 			memcpy(built.changed + at, &value, 1u << (where >> 30));
 	}
 	if (h->at % 8 || h->at > built.n || h->places > (built.n - h->at) / sizeof(*places))
 		return;
-	places = (struct sp_pyramid_place *)(built.changed + h->at);
+	places = (struct sp_lod_place *)(built.changed + h->at);
 	for (i = 0; i < h->places; i++)
 		if (places[i].at <= built.n && places[i].bytes <= built.n - places[i].at)
-			places[i].hash = sp_pyramid_hash(0, built.changed + places[i].at, places[i].bytes);
+			places[i].hash = sp_lod_hash(0, built.changed + places[i].at, places[i].bytes);
 	h->hash = sp_pack_hash(places, h->places * sizeof(*places));
 }
 
@@ -105,7 +105,7 @@ static void check(int rc, const struct sp_err *e)
 		abort();
 }
 
-static void ask(struct sp_pyramid *p)
+static void ask(struct sp_lod *p)
 {
 	const uint64_t length = built.m->end_ns - built.m->begin_ns;
 	uint32_t i;
@@ -117,9 +117,9 @@ static void ask(struct sp_pyramid *p)
 		for (zoom = 0; zoom < 24; zoom += 4) {
 			const uint64_t begin = zoom ? length / 3 : 0, end = begin + (length >> zoom);
 
-			check(sp_pyramid_draw(p, i, begin, end, (length >> zoom) / 200, draw, NULL, &e), &e);
-			check(sp_pyramid_ran(p, i, begin, end, (length >> zoom) / 200, ran, NULL, &e), &e);
-			check(sp_pyramid_range(p, i, begin, end, built.values, built.each, &e), &e);
+			check(sp_lod_draw(p, i, begin, end, (length >> zoom) / 200, draw, NULL, &e), &e);
+			check(sp_lod_ran(p, i, begin, end, (length >> zoom) / 200, ran, NULL, &e), &e);
+			check(sp_lod_range(p, i, begin, end, built.values, built.each, &e), &e);
 		}
 	}
 }
@@ -127,7 +127,7 @@ static void ask(struct sp_pyramid *p)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	struct sp_err e = {.code = 0};
-	struct sp_pyramid *p;
+	struct sp_lod *p;
 	FILE *f;
 
 	if (!built.bytes)
@@ -136,9 +136,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	f = fopen(built.path, "wb");
 	if (!f || fwrite(built.changed, 1, built.n, f) != built.n || fclose(f) != 0)
 		abort();
-	if (sp_pyramid_open(&p, built.m, &(struct sp_pyramid_options){.keep = true, .threads = 1}, &e))
+	if (sp_lod_open(&p, built.m, &(struct sp_lod_options){.keep = true, .threads = 1}, &e))
 		abort();
 	ask(p);
-	sp_pyramid_close(p);
+	sp_lod_close(p);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The pyramid's file: when it is made, and what becomes of it where something is wrong. */
+/* The index's file: when it is made, and what becomes of it where something is wrong. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 
 static void path_of(char *path, size_t n, const char *dir)
 {
-	snprintf(path, n, "%s/" SP_PYRAMID_NAME, dir);
+	snprintf(path, n, "%s/" SP_LOD_NAME, dir);
 }
 
 static size_t size_of(const char *path)
@@ -35,7 +35,7 @@ static void test_damaged(void)
 	int fd;
 
 	path_of(path, sizeof(path), dir);
-	CHECK(truth_makes(m, &(struct sp_pyramid_options){.keep = true}) && size_of(path) == 0);
+	CHECK(truth_makes(m, &(struct sp_lod_options){.keep = true}) && size_of(path) == 0);
 	CHECK(truth_makes(m, NULL));
 	n = size_of(path);
 	CHECK(n > 0 && !truth_makes(m, NULL) && size_of(path) == n);
@@ -62,7 +62,7 @@ static void test_damaged(void)
 	sp_model_free(m);
 }
 
-/* Markers and counters are known by number: a model that numbers their texts otherwise needs another pyramid. */
+/* Markers and counters are known by number: a model that numbers their texts otherwise needs another index. */
 static void check_texts(const struct sp_model *m)
 {
 	struct sp_str was = m->strings[0];
@@ -137,12 +137,12 @@ static void test_interrupted(void)
 	const struct rg_options some = {.processes = 1, .threads = 3, .events = 5000, .trace = true, .seed = 7};
 	const char *dir = truth_made_by(&some);
 	struct sp_model *m = scratch_load(dir, 0);
-	struct sp_pyramid *p;
+	struct sp_lod *p;
 	struct sp_err e = {.code = 0};
 	int left = 1;
 
-	CHECK(sp_pyramid_open(&p, m, &(struct sp_pyramid_options){.progress = interrupt, .arg = &left, .threads = 1},
-	                      &e) == -1);
+	CHECK(sp_lod_open(&p, m, &(struct sp_lod_options){.progress = interrupt, .arg = &left, .threads = 1}, &e) ==
+	      -1);
 	CHECK(e.code == ECANCELED && !p);
 	CHECK(files_in(dir) == 4); /* ., .., raw, experiment.json */
 	sp_model_free(m);
@@ -154,7 +154,7 @@ static void test_no_room(void)
 	const struct rg_options some = {.processes = 1, .threads = 1, .events = 5000, .trace = true, .seed = 8};
 	struct sp_model *m = scratch_load(truth_made_by(&some), 0);
 	struct rlimit before, little;
-	struct sp_pyramid *p;
+	struct sp_lod *p;
 	struct sp_err e = {.code = 0};
 
 	signal(SIGXFSZ, SIG_IGN);
@@ -162,7 +162,7 @@ static void test_no_room(void)
 	little = before;
 	little.rlim_cur = 8192;
 	MUST(setrlimit(RLIMIT_FSIZE, &little) == 0);
-	CHECK(sp_pyramid_open(&p, m, NULL, &e) == -1 && !p);
+	CHECK(sp_lod_open(&p, m, NULL, &e) == -1 && !p);
 	MUST(setrlimit(RLIMIT_FSIZE, &before) == 0);
 	CHECK(e.code == EFBIG && strstr(e.text, "no room to sum up the trace"));
 	CHECK(truth_makes(m, NULL) && !truth_makes(m, NULL));
@@ -175,15 +175,15 @@ static void test_cut(void)
 	const struct rg_options some = {.processes = 1, .threads = 2, .events = 50000, .trace = true, .seed = 9};
 	const char *dir = truth_made_by(&some);
 	struct sp_model *m = scratch_load(dir, 0);
-	struct sp_pyramid *p;
+	struct sp_lod *p;
 	struct sp_err e = {.code = 0};
 	char path[200];
 
 	snprintf(path, sizeof(path), "%s/raw/node1-1000-0.raw", dir);
 	MUST(truncate(path, 4096) == 0);
-	CHECK(sp_pyramid_open(&p, m, &(struct sp_pyramid_options){.threads = 1}, &e) == -1 && !p);
+	CHECK(sp_lod_open(&p, m, &(struct sp_lod_options){.threads = 1}, &e) == -1 && !p);
 	CHECK(strstr(e.text, "was cut"));
-	CHECK(sp_pyramid_open(&p, m, &(struct sp_pyramid_options){.threads = 2}, &e) == -1 && !p);
+	CHECK(sp_lod_open(&p, m, &(struct sp_lod_options){.threads = 2}, &e) == -1 && !p);
 	CHECK(strstr(e.text, "was cut"));
 	CHECK(files_in(dir) == 4);
 	sp_model_free(m);
@@ -193,10 +193,10 @@ static void test_cut(void)
 static void test_lasting(void)
 {
 	const struct rg_options some = {.processes = 1, .threads = 1, .events = 5000, .trace = true, .seed = 10};
-	const struct sp_pyramid_options lasting = {.lasting = true};
+	const struct sp_lod_options lasting = {.lasting = true};
 	struct sp_model *m = scratch_load(truth_made_by(&some), 0);
 	struct rlimit before, little;
-	struct sp_pyramid *p;
+	struct sp_lod *p;
 	struct sp_err e = {.code = 0};
 
 	signal(SIGXFSZ, SIG_IGN);
@@ -204,9 +204,9 @@ static void test_lasting(void)
 	little = before;
 	little.rlim_cur = 8192;
 	MUST(setrlimit(RLIMIT_FSIZE, &little) == 0);
-	CHECK(sp_pyramid_open(&p, m, &lasting, &e) == -1 && !p);
+	CHECK(sp_lod_open(&p, m, &lasting, &e) == -1 && !p);
 	MUST(setrlimit(RLIMIT_FSIZE, &before) == 0);
-	CHECK(e.code == EFBIG && strstr(e.text, "pyramid cannot be written"));
+	CHECK(e.code == EFBIG && strstr(e.text, "lod cannot be written"));
 	CHECK(truth_makes(m, &lasting) && !truth_makes(m, &lasting));
 	sp_model_free(m);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The pyramid's file: found, or made by several threads, a location each; where there is one only, several write it. */
+/* The index's file: found, or made by several threads, a location each; where there is one only, several write it. */
 #include "model/lod/private.h"
 
 #include <errno.h>
@@ -22,14 +22,14 @@ enum { MOST_THREADS = 2, TELL_NS = 50000000 };
 
 static uint64_t mix_bytes(uint64_t h, const void *p, size_t n)
 {
-	return sp_pyramid_mix(h, sp_pack_hash(p, n));
+	return sp_lod_mix(h, sp_pack_hash(p, n));
 }
 
-int sp_pyramid_write(int fd, const void *p, size_t n, uint64_t at, struct sp_err *e)
+int sp_lod_write(int fd, const void *p, size_t n, uint64_t at, struct sp_err *e)
 {
 	if (sp_write_at(fd, p, n, at, e) == 0)
 		return 0;
-	return sp_fail(e, e->code, "%s cannot be written: %s", SP_PYRAMID_NAME, strerror(e->code));
+	return sp_fail(e, e->code, "%s cannot be written: %s", SP_LOD_NAME, strerror(e->code));
 }
 
 /* ---- what it was made from ---- */
@@ -43,9 +43,8 @@ static int hash_files(const struct sp_model *m, uint64_t *h, struct sp_err *e)
 		return -1;
 	*h = l.n;
 	for (i = 0; i < l.n; i++)
-		*h = sp_pyramid_mix(
-		    sp_pyramid_mix(mix_bytes(*h, l.files[i].name, strlen(l.files[i].name)), l.files[i].size),
-		    l.files[i].changed);
+		*h = sp_lod_mix(sp_lod_mix(mix_bytes(*h, l.files[i].name, strlen(l.files[i].name)), l.files[i].size),
+		                l.files[i].changed);
 	sp_listing_free(&l);
 	return 0;
 }
@@ -56,7 +55,7 @@ static uint64_t hash_model(const struct sp_model *m)
 	size_t i;
 
 	for (i = 0; i < m->n_regions; i++)
-		h = sp_pyramid_mix(mix_bytes(h, m->regions[i].name.p, m->regions[i].name.n), m->regions[i].line);
+		h = sp_lod_mix(mix_bytes(h, m->regions[i].name.p, m->regions[i].name.n), m->regions[i].line);
 	for (i = 0; i < m->n_parameter_values; i++)
 		h = mix_bytes(h, m->parameter_values[i].text.p, m->parameter_values[i].text.n);
 	for (i = 0; i < m->n_strings; i++)
@@ -64,13 +63,13 @@ static uint64_t hash_model(const struct sp_model *m)
 	for (i = 0; i < m->n_counters; i++)
 		h = mix_bytes(h, m->counters[i].p, m->counters[i].n);
 	for (i = 0; i < m->n_metrics; i++)
-		h = sp_pyramid_mix(mix_bytes(h, m->metrics[i].name.p, m->metrics[i].name.n), m->metrics[i].own);
-	h = sp_pyramid_mix(h, m->n_tasks);
+		h = sp_lod_mix(mix_bytes(h, m->metrics[i].name.p, m->metrics[i].name.n), m->metrics[i].own);
+	h = sp_lod_mix(h, m->n_tasks);
 	for (i = 0; i < m->n_locations; i++) {
 		const struct sp_place *p = &m->priv->places[i];
 
-		h = sp_pyramid_mix(sp_pyramid_mix(sp_pyramid_mix(h, m->locations[i].begin), m->locations[i].end),
-		                   sp_pyramid_mix(p->words, p->end));
+		h = sp_lod_mix(sp_lod_mix(sp_lod_mix(h, m->locations[i].begin), m->locations[i].end),
+		               sp_lod_mix(p->words, p->end));
 	}
 	return h;
 }
@@ -87,18 +86,18 @@ static bool is_running(const struct sp_model *m)
 
 /* ---- a file that is there ---- */
 
-static void unmap(struct sp_pyramid *p)
+static void unmap(struct sp_lod *p)
 {
 	if (p->map)
 		munmap(p->map, p->bytes);
 	p->map = NULL;
 }
 
-static bool map(struct sp_pyramid *p, int fd)
+static bool map(struct sp_lod *p, int fd)
 {
 	struct stat st;
 
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size < SP_PYRAMID_PAGE)
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size < SP_LOD_PAGE)
 		return false;
 	p->bytes = (size_t)st.st_size;
 	p->map = mmap(NULL, p->bytes, PROT_READ, MAP_SHARED, fd, 0);
@@ -108,12 +107,12 @@ static bool map(struct sp_pyramid *p, int fd)
 	return p->map;
 }
 
-static bool header_is_right(const struct sp_pyramid *p, uint64_t files, uint64_t model)
+static bool header_is_right(const struct sp_lod *p, uint64_t files, uint64_t model)
 {
-	const struct sp_pyramid_header *h = p->header;
+	const struct sp_lod_header *h = p->header;
 
-	return memcmp(h->magic, SP_PYRAMID_MAGIC, sizeof(h->magic)) == 0 && h->byte_order == SP_RAW_BYTE_ORDER &&
-	       h->version == SP_PYRAMID_VERSION && h->bytes == p->bytes && h->files == files && h->model == model &&
+	return memcmp(h->magic, SP_LOD_MAGIC, sizeof(h->magic)) == 0 && h->byte_order == SP_RAW_BYTE_ORDER &&
+	       h->version == SP_LOD_VERSION && h->bytes == p->bytes && h->files == files && h->model == model &&
 	       h->places == p->m->n_locations && h->at % 8 == 0 && h->at <= p->bytes &&
 	       h->places <= (p->bytes - h->at) / sizeof(*p->places);
 }
@@ -125,37 +124,37 @@ static uint64_t hash_place(const char *bytes, size_t n)
 	size_t k;
 
 	for (; n; bytes += k, n -= k) {
-		k = n < SP_PYRAMID_SPAN ? n : SP_PYRAMID_SPAN;
-		h = sp_pyramid_hash(h, bytes, k);
-		sp_pyramid_forget(bytes, k);
+		k = n < SP_LOD_SPAN ? n : SP_LOD_SPAN;
+		h = sp_lod_hash(h, bytes, k);
+		sp_lod_forget(bytes, k);
 	}
 	return h;
 }
 
 /* Whether everything is as it was written, and can be. */
-static bool is_sound(struct sp_pyramid *p)
+static bool is_sound(struct sp_lod *p)
 {
-	struct sp_pyramid_location l;
+	struct sp_lod_location l;
 	uint32_t i;
 
 	p->places = (const void *)((const char *)p->map + p->header->at);
 	if (sp_pack_hash(p->places, p->header->places * sizeof(*p->places)) != p->header->hash)
 		return false;
 	for (i = 0; i < p->m->n_locations; i++)
-		if (!sp_pyramid_of(p, i, &l) ||
+		if (!sp_lod_of(p, i, &l) ||
 		    hash_place((const char *)p->map + l.place->at, l.place->bytes) != l.place->hash ||
-		    !sp_pyramid_sound(p->m, &l))
+		    !sp_lod_sound(p->m, &l))
 			return false;
 	return true;
 }
 
-static bool find(struct sp_pyramid *p, uint64_t files, uint64_t model)
+static bool find(struct sp_lod *p, uint64_t files, uint64_t model)
 {
 	char path[4400];
 	bool found;
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/%s", p->m->dir.p, SP_PYRAMID_NAME);
+	snprintf(path, sizeof(path), "%s/%s", p->m->dir.p, SP_LOD_NAME);
 	fd = sp_open_regular(AT_FDCWD, path);
 	if (fd < 0)
 		return false;
@@ -169,20 +168,20 @@ static bool find(struct sp_pyramid *p, uint64_t files, uint64_t model)
 /* ---- one that is made ---- */
 
 struct making {
-	struct sp_pyramid *p;
-	const struct sp_pyramid_options *o;
+	struct sp_lod *p;
+	const struct sp_lod_options *o;
 	int fd;
 	unsigned writers; /* of each location */
 	pthread_t asker;
 	pthread_mutex_t lock;
 	pthread_cond_t ended; /* one of the threads */
 	/* under the lock */
-	unsigned at_work;                /* threads beside the asker's */
-	struct sp_pyramid_place *places; /* owned */
-	uint64_t at;                     /* in the file, for the next location */
-	uint32_t next;                   /* location */
-	uint64_t done, total;            /* events */
-	struct sp_err *e;                /* the first one's */
+	unsigned at_work;            /* threads beside the asker's */
+	struct sp_lod_place *places; /* owned */
+	uint64_t at;                 /* in the file, for the next location */
+	uint32_t next;               /* location */
+	uint64_t done, total;        /* events */
+	struct sp_err *e;            /* the first one's */
 	bool failed;
 };
 
@@ -221,10 +220,10 @@ static int told(void *arg, uint64_t events)
 
 struct reading {
 	struct making *k;
-	struct sp_pyramid_maker *x;
+	struct sp_lod_maker *x;
 	uint32_t location;
 	struct sp_raw_file *raw;
-	struct sp_pyramid_made *made;
+	struct sp_lod_made *made;
 	struct sp_err *e;
 };
 
@@ -233,40 +232,40 @@ static int read_location(void *arg)
 {
 	const struct reading *r = arg;
 
-	return sp_pyramid_make(r->x, r->location, r->raw, told, r->k, r->made, r->e);
+	return sp_lod_make(r->x, r->location, r->raw, told, r->k, r->made, r->e);
 }
 
-static int make_location(struct making *k, struct sp_pyramid_maker *x, uint32_t location, struct sp_err *e)
+static int make_location(struct making *k, struct sp_lod_maker *x, uint32_t location, struct sp_err *e)
 {
-	struct sp_pyramid_made made;
+	struct sp_lod_made made;
 	struct sp_raw_file *raw;
 	uint64_t at;
 	int rc;
 
-	if (sp_pyramid_raw_take(k->p, location, &raw, e))
+	if (sp_lod_raw_take(k->p, location, &raw, e))
 		return -1;
 	rc = sp_guarded(read_location, &(struct reading){k, x, location, raw, &made, e}, e);
-	sp_pyramid_raw_give(k->p, location);
+	sp_lod_raw_give(k->p, location);
 	if (rc == 0) {
 		pthread_mutex_lock(&k->lock);
 		at = k->at;
-		k->at += sp_pyramid_size(&made);
+		k->at += sp_lod_size(&made);
 		pthread_mutex_unlock(&k->lock);
-		rc = sp_pyramid_put(k->fd, &made, at, k->writers, e);
+		rc = sp_lod_put(k->fd, &made, at, k->writers, e);
 		k->places[location] = made.place;
 	}
-	sp_pyramid_made_free(&made);
+	sp_lod_made_free(&made);
 	return rc;
 }
 
 static void make_some(struct making *k)
 {
 	const struct sp_model *m = k->p->m;
-	struct sp_pyramid_maker *x;
+	struct sp_lod_maker *x;
 	struct sp_err e = {.code = 0};
 	uint32_t location;
 
-	if (sp_pyramid_maker_new(&x, m, &k->p->index, &e)) {
+	if (sp_lod_maker_new(&x, m, &k->p->index, &e)) {
 		fail(k, &e);
 		return;
 	}
@@ -280,7 +279,7 @@ static void make_some(struct making *k)
 		if (m->processes[m->locations[location].process].traced && make_location(k, x, location, &e))
 			fail(k, &e);
 	}
-	sp_pyramid_maker_free(x);
+	sp_lod_maker_free(x);
 }
 
 static void *other_thread(void *arg)
@@ -295,7 +294,7 @@ static void *other_thread(void *arg)
 	return NULL;
 }
 
-static unsigned threads_for(const struct sp_pyramid_options *o)
+static unsigned threads_for(const struct sp_lod_options *o)
 {
 	long n = o->threads ? (long)o->threads : sysconf(_SC_NPROCESSORS_ONLN);
 
@@ -351,31 +350,31 @@ static void make_all(struct making *k)
 /* All is there but the list of places and the header. */
 static int complete(struct making *k, uint64_t files, uint64_t model, struct sp_err *e)
 {
-	struct sp_pyramid *p = k->p;
+	struct sp_lod *p = k->p;
 	const size_t n = p->m->n_locations;
-	char page[SP_PYRAMID_PAGE] = "";
-	struct sp_pyramid_header h = {.byte_order = SP_RAW_BYTE_ORDER,
-	                              .version = SP_PYRAMID_VERSION,
-	                              .files = files,
-	                              .model = model,
-	                              .places = n,
-	                              .at = k->at};
+	char page[SP_LOD_PAGE] = "";
+	struct sp_lod_header h = {.byte_order = SP_RAW_BYTE_ORDER,
+	                          .version = SP_LOD_VERSION,
+	                          .files = files,
+	                          .model = model,
+	                          .places = n,
+	                          .at = k->at};
 
-	memcpy(h.magic, SP_PYRAMID_MAGIC, sizeof(h.magic));
+	memcpy(h.magic, SP_LOD_MAGIC, sizeof(h.magic));
 	h.bytes = h.at + n * sizeof(*k->places);
 	h.hash = sp_pack_hash(k->places, n * sizeof(*k->places));
 	memcpy(page, &h, sizeof(h));
-	return sp_pyramid_write(k->fd, k->places, n * sizeof(*k->places), h.at, e) ||
-	               sp_pyramid_write(k->fd, page, sizeof(page), 0, e)
+	return sp_lod_write(k->fd, k->places, n * sizeof(*k->places), h.at, e) ||
+	               sp_lod_write(k->fd, page, sizeof(page), 0, e)
 	           ? -1
 	           : 0;
 }
 
-static int make_into(struct sp_pyramid *p, int fd, const struct sp_pyramid_options *o, uint64_t files, uint64_t model,
+static int make_into(struct sp_lod *p, int fd, const struct sp_lod_options *o, uint64_t files, uint64_t model,
                      struct sp_err *e)
 {
-	struct making k = {.p = p, .o = o, .fd = fd, .asker = pthread_self(), .at = SP_PYRAMID_PAGE, .e = e};
-	static const char page[SP_PYRAMID_PAGE];
+	struct making k = {.p = p, .o = o, .fd = fd, .asker = pthread_self(), .at = SP_LOD_PAGE, .e = e};
+	static const char page[SP_LOD_PAGE];
 	uint32_t i;
 	int rc;
 
@@ -386,7 +385,7 @@ static int make_into(struct sp_pyramid *p, int fd, const struct sp_pyramid_optio
 		return sp_model_no_memory(e);
 	pthread_mutex_init(&k.lock, NULL);
 	pthread_cond_init(&k.ended, NULL);
-	rc = sp_pyramid_write(fd, page, sizeof(page), 0, e);
+	rc = sp_lod_write(fd, page, sizeof(page), 0, e);
 	if (rc == 0) {
 		make_all(&k);
 		rc = k.failed || complete(&k, files, model, e) ? -1 : 0;
@@ -395,7 +394,7 @@ static int make_into(struct sp_pyramid *p, int fd, const struct sp_pyramid_optio
 	pthread_mutex_destroy(&k.lock);
 	free(k.places);
 	if (rc == 0 && !map(p, fd))
-		rc = sp_fail(e, errno, "%s cannot be read: %s", SP_PYRAMID_NAME, strerror(errno));
+		rc = sp_fail(e, errno, "%s cannot be read: %s", SP_LOD_NAME, strerror(errno));
 	if (rc == 0)
 		p->places = (const void *)((const char *)p->map + p->header->at);
 	return rc;
@@ -419,7 +418,7 @@ static int open_elsewhere(struct sp_err *e)
 	char path[4096];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/spartito-pyramid.XXXXXX", elsewhere());
+	snprintf(path, sizeof(path), "%s/spartito-lod.XXXXXX", elsewhere());
 	fd = mkostemp(path, O_CLOEXEC);
 	if (fd < 0)
 		return sp_fail(e, errno, "%s: %s", path, strerror(errno));
@@ -427,7 +426,7 @@ static int open_elsewhere(struct sp_err *e)
 	return fd;
 }
 
-static int make_elsewhere(struct sp_pyramid *p, const struct sp_pyramid_options *o, uint64_t files, uint64_t model,
+static int make_elsewhere(struct sp_lod *p, const struct sp_lod_options *o, uint64_t files, uint64_t model,
                           struct sp_err *e)
 {
 	int fd = open_elsewhere(e), rc;
@@ -445,8 +444,7 @@ static int make_elsewhere(struct sp_pyramid *p, const struct sp_pyramid_options 
 }
 
 /* Where the experiment cannot take it, it is made elsewhere. */
-static int make(struct sp_pyramid *p, const struct sp_pyramid_options *o, uint64_t files, uint64_t model,
-                struct sp_err *e)
+static int make(struct sp_lod *p, const struct sp_lod_options *o, uint64_t files, uint64_t model, struct sp_err *e)
 {
 	struct sp_merge_file f = {.fd = -1};
 	struct sp_err why = {.code = 0};
@@ -457,7 +455,7 @@ static int make(struct sp_pyramid *p, const struct sp_pyramid_options *o, uint64
 	p->made = true;
 	if (o->lasting && is_running(p->m))
 		return sp_fail(e, EBUSY, "a process still runs");
-	if (!o->keep && !is_running(p->m) && sp_merge_file_create(&f, p->m->dir.p, SP_PYRAMID_NAME, &why) == 0) {
+	if (!o->keep && !is_running(p->m) && sp_merge_file_create(&f, p->m->dir.p, SP_LOD_NAME, &why) == 0) {
 		rc = make_into(p, f.fd, o, files, model, &why);
 		placed = rc == 0 && sp_merge_file_place(&f, p->m->dir.p, &why) == 0;
 		sp_merge_file_close(&f, p->m->dir.p, true);
@@ -473,8 +471,8 @@ static int make(struct sp_pyramid *p, const struct sp_pyramid_options *o, uint64
 /* ---- the whole ---- */
 
 struct opening {
-	struct sp_pyramid *p;
-	const struct sp_pyramid_options *o;
+	struct sp_lod *p;
+	const struct sp_lod_options *o;
 	struct sp_err *e;
 };
 
@@ -492,11 +490,10 @@ static int find_or_make(void *arg)
 	return make(x->p, x->o, files, model, x->e);
 }
 
-int sp_pyramid_open(struct sp_pyramid **out, const struct sp_model *m, const struct sp_pyramid_options *o,
-                    struct sp_err *e)
+int sp_lod_open(struct sp_lod **out, const struct sp_model *m, const struct sp_lod_options *o, struct sp_err *e)
 {
-	static const struct sp_pyramid_options plain;
-	struct sp_pyramid *p = calloc(1, sizeof(*p));
+	static const struct sp_lod_options plain;
+	struct sp_lod *p = calloc(1, sizeof(*p));
 	int rc = 0;
 
 	*out = NULL;
@@ -510,13 +507,13 @@ int sp_pyramid_open(struct sp_pyramid **out, const struct sp_model *m, const str
 	else
 		rc = sp_guarded(find_or_make, &(struct opening){p, o ? o : &plain, e}, e);
 	if (rc)
-		sp_pyramid_close(p);
+		sp_lod_close(p);
 	else
 		*out = p;
 	return rc ? sp_fail_in(e, "%s", m->dir.p) : 0;
 }
 
-void sp_pyramid_close(struct sp_pyramid *p)
+void sp_lod_close(struct sp_lod *p)
 {
 	size_t i;
 
@@ -531,12 +528,12 @@ void sp_pyramid_close(struct sp_pyramid *p)
 	free(p);
 }
 
-bool sp_pyramid_made(const struct sp_pyramid *p)
+bool sp_lod_made(const struct sp_lod *p)
 {
 	return p->made;
 }
 
-uint64_t sp_pyramid_bytes(const struct sp_pyramid *p)
+uint64_t sp_lod_bytes(const struct sp_lod *p)
 {
 	return p->bytes;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the pyramid answers, of traces of all kinds. */
+/* What the index answers, of traces of all kinds. */
 #include "truth.h"
 
 static void test_random(void)
@@ -18,7 +18,7 @@ static void test_random(void)
 
 	CHECK(truth_makes(m, NULL) && !truth_makes(m, NULL));
 	truth_check(m, NULL, 10);
-	truth_check(m, &(struct sp_pyramid_options){.fresh = true, .threads = 3}, 4);
+	truth_check(m, &(struct sp_lod_options){.fresh = true, .threads = 3}, 4);
 	sp_model_free(m);
 	m = scratch_load(truth_made_by(&many), 0);
 	truth_check(m, NULL, 7);
