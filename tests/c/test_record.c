@@ -17,7 +17,7 @@ static void start_with(uint64_t memory)
 	struct sp_settings s;
 	sp_settings_init(&s);
 	s.trace = true;
-	s.memory = memory ? memory : s.memory;
+	s.trace_memory = memory ? memory : s.trace_memory;
 	MUST(sp_process_start(dir, &s, NULL, SP_RAW_STARTED_API) == 0);
 }
 
