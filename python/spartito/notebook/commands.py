@@ -11,7 +11,7 @@ from spartito.base.messages import Refused
 from spartito.notebook import celloptions, cells
 from spartito.notebook.measuring import NotMeasured, Unit, tell
 from spartito.options import reports
-from spartito.options.kinds import option_lines
+from spartito.options.kinds import Topic, option_lines
 from spartito.options.table import COMPENSATE, Command, Option, Usage, find_command, parse
 
 TYPE_CHECKING = False
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from spartito.notebook.serving import Page
 
 
-def _command(name: str, usage: str, details: str, options: tuple[Option, ...] = ()) -> Command:
-    return Command(name, f"%{name} {usage}".rstrip(), "", details, options, ())
+def _command(
+    name: str, usage: str, details: str, options: tuple[Option, ...] = (), topics: tuple[Topic, ...] = ()
+) -> Command:
+    return Command(name, f"%{name} {usage}".rstrip(), "", details, options, (), topics=topics)
 
 
 def _of(name: str, *without: str) -> tuple[Option, ...]:
@@ -51,6 +53,7 @@ COMMANDS = {
             "[REPORT] [N] [options of `spartito report`]",
             f"Shows the result of a cell again; with a report's name or options, what `spartito report` prints. {_CELL}",
             _of("report"),
+            reports.REPORTS,
         ),
         _command(
             "spartito_view",
@@ -211,8 +214,9 @@ def _result(directory: str, compensate: bool = False) -> Result:
 
 
 def _report(values: dict[str, object], operands: list[str]) -> Result | None:
-    topic = reports.find(operands[0]) if operands else None
-    directory = _chosen(operands[1:] if topic else operands)
+    words = [word for word in operands if reports.find(word)]
+    topic = reports.find(words[0]) if words else None
+    directory = _chosen([word for word in operands if word not in words[:1]])
     if not values and not topic:
         return _result(directory)
     from spartito.report.show import show

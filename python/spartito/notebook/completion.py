@@ -46,9 +46,8 @@ def offers(command: Command, line: str, word: str) -> list[str]:
     if word.startswith("-"):
         flags = [flag for o in command.options for flag in (*o.flags, *([o.opposite] if o.switch else ()))]
         return [flag for flag in flags if flag.startswith("--")]
-    if command.name in NUMBERED and cells.current:
-        return [str(number) for number in cells.current.results]
-    return []
+    numbers = [str(number) for number in cells.current.results] if command.name in NUMBERED and cells.current else []
+    return [*(topic.name for topic in command.topics), *numbers]
 
 
 def _command_of(line: str) -> Command | None:

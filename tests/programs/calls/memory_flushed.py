@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-#: options  --memory 4M --when-full flush
+#: options  --trace-memory 4M --when-full flush
 #: visits  work 1; leaf 300000
 #: slow
 def leaf(n):

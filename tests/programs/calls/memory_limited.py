@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-#: options  --memory 4M --when-full stop
+#: options  --trace-memory 4M --when-full stop
 #: visits  work 1; leaf 1000000
 #: trace-incomplete
 #: slow

@@ -114,7 +114,7 @@ def test_unreadable_option(call, script):
 
 
 def test_unreadable_project_file(call, script, tmp_path):
-    (tmp_path / "pyproject.toml").write_text("[tool.spartito]\nmemory = \"lots\"\n")
+    (tmp_path / "pyproject.toml").write_text("[tool.spartito]\ntrace_memory = \"lots\"\n")
     one_line(call("run", "--", sys.executable, script), "pyproject.toml", "lots")
     (tmp_path / "pyproject.toml").write_text("[tool.spartito\n")
     one_line(call("run", "--", sys.executable, script), "pyproject.toml")

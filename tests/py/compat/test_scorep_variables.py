@@ -15,7 +15,7 @@ def test_defaults():
     found = settings({})
     assert found["scorep"] == found["instrument"] == "1"
     assert found["trace"] == found["io"] == "0"
-    assert found["memory"] == str(16000 << 10)
+    assert found["trace_memory"] == str(16000 << 10)
     assert found["profile_depth"] == "100"
     assert found["clock"] == "auto"
     assert found["metrics"] == found["filter"] == found["executable"] == ""
@@ -30,10 +30,10 @@ def test_defaults():
         ("SCOREP_ENABLE_TRACING", "off", "trace", "0"),
         ("SCOREP_ENABLE_TRACING", "0", "trace", "0"),
         ("SCOREP_ENABLE_TRACING", "", "trace", "0"),
-        ("SCOREP_TOTAL_MEMORY", "2000k", "memory", str(2000 << 10)),
-        ("SCOREP_TOTAL_MEMORY", "64M", "memory", str(64 << 20)),
-        ("SCOREP_TOTAL_MEMORY", "2g", "memory", str(2 << 30)),
-        ("SCOREP_TOTAL_MEMORY", "4000000", "memory", "4000000"),
+        ("SCOREP_TOTAL_MEMORY", "2000k", "trace_memory", str(2000 << 10)),
+        ("SCOREP_TOTAL_MEMORY", "64M", "trace_memory", str(64 << 20)),
+        ("SCOREP_TOTAL_MEMORY", "2g", "trace_memory", str(2 << 30)),
+        ("SCOREP_TOTAL_MEMORY", "4000000", "trace_memory", "4000000"),
         ("SCOREP_PROFILING_MAX_CALLPATH_DEPTH", "7", "profile_depth", "7"),
         ("SCOREP_TIMER", "tsc", "clock", "tsc"),
         ("SCOREP_TIMER", "gettimeofday", "clock", "monotonic"),

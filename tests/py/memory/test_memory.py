@@ -526,7 +526,7 @@ x = small(), large()
     assert "peak" in done.stderr and "MiB resident was passed" in done.stderr
     assert re.search(r"; recording took about [\d.]+ [µm]?s; spartito report memory shows where\n", done.stderr)
     assert done.stderr.endswith("next: spartito report memory x\n")
-    for view in (), ("--tree",):
+    for view in (), ("tree",):
         shown = run(spartito, "report", *view, "x", cwd=tmp_path).stdout
         header, *lines = shown.splitlines()
         assert "allocated" in header and "calls" not in header

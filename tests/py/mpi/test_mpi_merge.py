@@ -53,7 +53,7 @@ def same_without(directory):
 def test_where_mpi_ends(mpi):  # noqa: F811
     done = mpi.measured(3, PROGRAM)
     assert sorted(os.listdir(done.directory)) == ["experiment.json", "merged", "ranks", "raw"]
-    assert say(done.directory, "merge").endswith("merged before, and nothing has changed since (--force: merge again)\n")
+    assert "finalized before, and nothing has changed since" in say(done.directory, "finalize")
     report = json.loads(same_without(done.directory)[1])
     calls = {row["qualname"]: row["visits"] for row in report["rows"]}
     assert calls["work"] == 9 and calls["leaf"] == 0 + 1 + 2 + 10 + 20 + 30 + 3 * 5
@@ -217,7 +217,7 @@ def test_other_ranks_are_not_measured(mpi, tmp_path):  # noqa: F811
         return found
 
     before = written()
-    say(mpi.path / "x", "merge")
+    say(mpi.path / "x", "finalize", "--force")
     assert written() == before
     assert len({str(g) for g in json.loads(before[0]["json"])["groups"]}) < len(json.loads(before[0]["json"])["groups"])
 
@@ -227,7 +227,7 @@ def test_a_rank_is_killed(mpi):  # noqa: F811
     done = mpi.measured(3, PROGRAM + killed, fails=True)
     assert done.done.returncode != 0
     assert not (done.directory / "merged").exists()
-    said = say(done.directory, "merge")
+    said = say(done.directory, "finalize")
     assert "merged 3 processes" in said
     assert same_without(done.directory)[0]["processes"][1]["end"] == "abrupt"
 
@@ -239,8 +239,8 @@ def test_by_mpiexec(mpi):  # noqa: F811
     by = mpi.run(4, command)
     assert by.returncode == 0, by.stderr
     assert by.stdout.count("merged 3 processes") == len(by.stdout.splitlines()) == 1
-    by = mpi.run(2, command)
-    assert by.stdout.count("merged before") == len(by.stdout.splitlines()) == 1
+    by = mpi.run(2, [word for word in command if word != "--force"])
+    assert by.stdout.count("finalized before") == len(by.stdout.splitlines()) == 1
     same_without(done.directory)
     by = mpi.run(2, [*command[:-1], mpi.path / "nowhere"])
     assert by.returncode != 0

@@ -146,11 +146,11 @@ def test_point_to_point(spartito, mpi, ranks):  # noqa: F811
         assert found.waited("mpi_lswo_same", "wrong_order", receiver, sender) == pytest.approx(truth, abs=NEAR)
         truth = found.until("late_receiver", sender, receiver)
         assert found.waited("mpi_latereceiver", "late_receiver", sender, receiver) == pytest.approx(truth, abs=NEAR)
-    path = json.loads(found.ask("--critical-path", "--json").stdout)
+    path = json.loads(found.ask("critical-path", "--json").stdout)
     times = {r["name"]: r["time"] for r in path["regions"]}
     assert times["__main__:first"] >= 0.29 and times["__main__:second"] >= 0.29 and path["jumps"] >= 1
     assert [a[2] for a in path["pieces"][:-1]] == [b[1] for b in path["pieces"][1:]]
-    out = found.ask("--waits").stdout
+    out = found.ask("waits").stdout
     assert "  Messages in Wrong Order\n" in out and "> __main__:late_object > MPI_Mprobe\n" in out
 
 

@@ -209,7 +209,7 @@ def test_a_statement_is_measured_and_its_value_is_there(kernel):
     [
         ("%%spartito --trac\n1", "unknown option --trac; did you mean --trace?"),
         ("%%spartito --no-finalize\n1", "unknown option --no-finalize"),
-        ("%%spartito --memory lots\n1", "--memory: 'lots' is not a size such as 500K, 64M or 2G"),
+        ("%%spartito --trace-memory lots\n1", "--trace-memory: 'lots' is not a size such as 500K, 64M or 2G"),
         ("%%spartito print()\n1", "unexpected 'print()': the line takes options alone, the code begins below it"),
         ("%%spartitoo\n1", "did you mean %%spartito?"),
         ("%spartit 1", "did you mean %spartito?"),

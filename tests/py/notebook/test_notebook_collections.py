@@ -82,7 +82,7 @@ def samplers():
             command = Path("/proc", pid, "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if any(word.endswith(b"spartito/samplerscript.py") for word in command):
+        if any(word.endswith(b"spartito/sample/samplerscript.py") for word in command):
             found.append([os.fsdecode(word) for word in command])
     return found
 
@@ -209,7 +209,7 @@ def test_a_kernel_that_was_prepared_records_malloc_too(tmp_path):
     import subprocess
     import sys
 
-    command = [sys.executable, "-m", "spartito", "kernel", "install", "--prefix", "here", "--name", "measured", "--memory"]
+    command = [sys.executable, "-m", "spartito", "kernel", "install", "--prefix", "here", "--name", "measured", "--memory-profile"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     with notebook.Kernel(tmp_path, name="measured", specs=[tmp_path / "here" / "share" / "jupyter" / "kernels"]) as kernel:
         assert kernel.ok("import os\n[n for n in os.environ if n.startswith('SPARTITO') or n == 'LD_PRELOAD']").value == "[]"

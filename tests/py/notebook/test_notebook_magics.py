@@ -120,7 +120,7 @@ def test_a_comparison_says_options_as_they_were_typed(kernel):
     [
         ("%spartito_report 9999", "%spartito_report: In[9999] was not measured (measured: "),
         ("%spartito_report nowhere", "%spartito_report: 'nowhere' is neither the number of a cell nor a directory"),
-        ("%spartito_report --tre", "%spartito_report: unknown option --tre; did you mean --tree?"),
+        ("%spartito_report --dept 3", "%spartito_report: unknown option --dept; did you mean --depth?"),
         ("%spartito_diff 1", "%spartito_diff: it takes two cells, the earlier one first"),
         ("%spartito_save", "%spartito_save: it takes a name"),
         ("%spartito_config --trace-memory x", "%spartito_config: --trace-memory: 'x' is not a size"),
@@ -177,7 +177,7 @@ def test_help_and_completion(kernel):
     assert {"--trace", "--to"} <= set(offered(kernel, "%%spartito --t"))
     assert {"flush", "stop"} <= set(offered(kernel, "%%spartito --when-full "))
     assert "perfetto" in offered(kernel, "%spartito --to per")
-    assert "tree" in offered(kernel, "%spartito_report --tr")
+    assert "tree" in offered(kernel, "%spartito_report tr")
     assert "%spartito_report" in offered(kernel, "%spartito_re")
 
 

@@ -68,7 +68,7 @@ def rows(spartito, where, *options):
 def tree(spartito, where):
     """Visits of each path, which is written as the qualified names from the root down."""
     names, visits = {0: ""}, {}
-    for row in rows(spartito, where, "--tree", "--threshold", "0"):
+    for row in rows(spartito, where, "tree", "--threshold", "0"):
         names[row["path"]] = (names[row["parent"]] + " " + row["qualname"]).strip()
         visits[names[row["path"]]] = row["visits"]
     return visits
@@ -311,7 +311,7 @@ def test_the_compiler_speaks_for_itself(spartito, tmp_path):
     ("words", "environment", "status", "said"),
     [
         (["--compiler", "no-such-compiler", "a.c"], {}, 127, "no-such-compiler: command not found"),
-        (["--compiler", "spartito compile cc", "a.c"], {}, 2, "--compiler: spartito cc: name a compiler"),
+        (["--compiler", "spartito compile cc", "a.c"], {}, 2, "--compiler: spartito compile cc: name a compiler"),
         (["a.c"], {"SPARTITO_CC": "spartito-cc"}, 2, "SPARTITO_CC: spartito-cc: name a compiler"),
         (["a.c"], {"CC": "'gcc"}, 2, "CC: 'gcc: No closing quotation"),
     ],

@@ -375,7 +375,7 @@ def test_measure_within_a_measured_run_changes_nothing(spartito, tmp_path):
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        ("start('x', memroy=3)", "TypeError: unknown setting 'memroy'; did you mean memory?"),
+        ("start('x', trace_memroy=3)", "TypeError: unknown setting 'trace_memroy'; did you mean trace_memory?"),
         ("start('x', trace_memory='much')", "ValueError: trace_memory: 'much' is not a size"),
         ("start('x', when_full='halt')", "ValueError: when_full: 'halt' is neither flush nor stop"),
         ("start('x', filter=['numpy'])", "ValueError: filter: 'numpy' does not begin with +"),

@@ -197,7 +197,8 @@ def test_a_process_that_becomes_another_program_as_its_sampler_begins(tmp_path):
         """
     words = """
         import os, signal, sys, time
-        from spartito import attaching, cli
+        from spartito.cli.main import main
+        from spartito.sample import attaching
         def sample(directory, settings, rate, native, pid):
             attaching._sample.sample = begin
             before, begun = attaching.image(pid), begin(directory, settings, rate, native, pid)
@@ -208,7 +209,7 @@ def test_a_process_that_becomes_another_program_as_its_sampler_begins(tmp_path):
                 time.sleep(0.01)
             return begun
         begin, attaching._sample.sample = attaching._sample.sample, sample
-        sys.exit(cli.main())
+        sys.exit(main())
         """
     with running(source) as p, attaching([sys.executable, "-c", textwrap.dedent(words)], tmp_path, "-q", p.pid) as attach:
         sees(attach, tmp_path / "out", p.pid, "after")

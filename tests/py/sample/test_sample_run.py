@@ -272,19 +272,20 @@ def test_trace_and_samples_together(tmp_path):
 def test_the_report_says_that_calls_are_unknown(tmp_path):
     done = run(tmp_path, "work(0.3)\n")
     assert "samples of" in done.stderr and re.search(r"times are those of samples: [\d,]+ at 100 Hz", done.stderr)
-    command = [sys.executable, "-m", "spartito", "report", str(tmp_path / "run")]
-    text = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
+    report, where = [sys.executable, "-m", "spartito", "report"], str(tmp_path / "run")
+    text = subprocess.run([*report, where], capture_output=True, encoding="utf-8", check=True).stdout
     (line,) = [line for line in text.splitlines() if "__main__:work" in line]
     assert " - " in line and "no calls were recorded" not in text
-    callers = subprocess.run([*command, "--callers", "work"], capture_output=True, encoding="utf-8", check=True).stdout
-    counts = subprocess.run([*command, "--table", "trip_count"], capture_output=True, encoding="utf-8")
-    assert (counts.returncode, counts.stdout) == (1, "") and "samples do not tell how often" in counts.stderr
+    callers = subprocess.run([*report, "callers", "--match", "work", where], capture_output=True, encoding="utf-8", check=True).stdout
+    counts = subprocess.run([*report, "trip-count", where], capture_output=True, encoding="utf-8")
+    assert (counts.returncode, counts.stdout) == (1, "") and "samples do not count calls" in counts.stderr
     for row in ("  called by  __main__:<module>", "__main__:work"):
         (line,) = [line for line in callers.splitlines() if line.endswith("  " + row)]
         assert " -  " in line
-    found = json.loads(subprocess.run([*command, "--json"], capture_output=True, check=True).stdout)
+    found = json.loads(subprocess.run([*report, "--json", where], capture_output=True, check=True).stdout)
     assert any("times are those of samples" in note for note in found["notes"])
-    callers = json.loads(subprocess.run([*command, "--json", "--callers", "work"], capture_output=True, check=True).stdout)
+    words = ["callers", "--json", "--match", "work"]
+    callers = json.loads(subprocess.run([*report, *words, where], capture_output=True, check=True).stdout)
     found = [*found["rows"], callers["callers"][0]["region"]]
     assert {row[key] for row in found for key in ("visits", "mean")} == {None} and all(row["excl"] is not None for row in found)
 

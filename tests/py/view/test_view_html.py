@@ -166,7 +166,7 @@ def test_the_budget_is_kept_in_a_clear_order_and_told(call, cwd, monkeypatch):
         assert lack["paths"] or not lack["sources"]
         lacks.add((lack["paths"], lack["sources"]))
     assert lacks == {(False, False), (True, False), (True, True)}
-    done = call("x", "--limit", "0.001", "-o", "never.html")
+    done = call("x", "--max-size", "0.001", "-o", "never.html")
     one_line(done, "cannot be made within 1.0 KiB")
     assert not (cwd / "never.html").exists()
 
@@ -207,10 +207,9 @@ def test_an_interrupted_write_leaves_what_was_there(tmp_path, monkeypatch):
 
 
 def test_refusals_are_one_sentence(call, cwd, tmp_path):
-    one_line(call(), "no experiment given")
     one_line(call(tmp_path / "none"), "none: there is no such experiment")
-    one_line(call("--limit", "0", "x"), "--limit 0")
-    one_line(call("--limit", "x", "x"), "--limit: 'x' is not a number")
+    one_line(call("--max-size", "0", "x"), "--max-size 0")
+    one_line(call("--max-size", "x", "x"), "--max-size: 'x' is not a number")
     one_line(call("--compare", tmp_path / "none", "x"), "none: there is no such experiment")
     shutil.copytree(cwd / "x", tmp_path / "cut")
     (raw,) = (tmp_path / "cut" / "raw").glob("*.raw")

@@ -201,7 +201,7 @@ def test_refusals_are_one_sentence(spartito, experiment, tmp_path):
     def call(*words):
         return subprocess.run([*spartito, "view", "--no-browser", *map(str, words)], capture_output=True, text=True, timeout=100)
 
-    one_line(call(), "no experiment given")
+    one_line(call(), "there is no experiment in the current directory")
     one_line(call(tmp_path / "none"), "none: there is no such experiment")
     one_line(call(__file__), "is not the directory of an experiment")
     (tmp_path / "empty").mkdir()

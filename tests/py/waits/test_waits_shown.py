@@ -92,7 +92,7 @@ def test_merged(spartito, tmp_path):
     """A merged experiment says the same."""
     model, _ = recorded(spartito, tmp_path, PROCESSES)
     before = model.locks()
-    done = run(spartito, "finalize", "--force", tmp_path / "x")
+    done = run(spartito, "finalize", "--force", "-q", tmp_path / "x")
     assert (done.returncode, done.stderr) == (0, "")
     after = Model(str(tmp_path / "x")).locks()
     assert json.dumps(after, sort_keys=True) == json.dumps(before, sort_keys=True)

@@ -308,4 +308,4 @@ def test_rank_without_mpi(tmp_path):
         status, out, err = spartito(*arguments, str(tmp_path / "x"))
         assert (status, out) == (2, "") and err.endswith("--rank 0: no process of the experiment began MPI\n")
     status, _, err = spartito("report", "--rank", "0", "io", str(tmp_path / "x"))
-    assert status == 2 and "--io and --rank do not go together" in err
+    assert status == 2 and "--rank is not for the report io" in err

@@ -98,7 +98,7 @@ def test_waits_for_the_gil(trace):
 def test_merged(trace):
     """What is said of tasks is the same from a merged experiment."""
     model, _, directory = trace
-    done = run([sys.executable, "-m", "spartito"], "merge", directory)
+    done = run([sys.executable, "-m", "spartito"], "finalize", "--force", directory)
     assert done.returncode == 0, done.stderr
     assert (directory / "merged").exists()
     assert Model(str(directory)).tasks() == model.tasks()

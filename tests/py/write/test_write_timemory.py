@@ -231,10 +231,8 @@ def test_directory_holds_what_the_tables_say():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--table", "cpu_clock"], "--table: 'cpu_clock' is none of trip_count, wall_clock"),
-        (["--table", "wall_clock", "--tree"], "--tree and --table do not go together"),
-        (["--table", "wall_clock", "--sort", "incl"], "--sort is not for --table"),
-        (["--table", "wall_clock", "--limit", "3"], "--limit is not for --table"),
+        (["wall-clock", "--sort", "incl"], "--sort is not for the report wall-clock"),
+        (["trip-count", "--limit", "3"], "--limit is not for the report trip-count"),
     ],
 )
 def test_report_refuses(words, said, spartito):
