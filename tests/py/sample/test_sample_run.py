@@ -276,7 +276,8 @@ def test_the_report_says_that_calls_are_unknown(tmp_path):
     text = subprocess.run([*report, where], capture_output=True, encoding="utf-8", check=True).stdout
     (line,) = [line for line in text.splitlines() if "__main__:work" in line]
     assert " - " in line and "no calls were recorded" not in text
-    callers = subprocess.run([*report, "callers", "--match", "work", where], capture_output=True, encoding="utf-8", check=True).stdout
+    words = ["callers", "--match", "work"]
+    callers = subprocess.run([*report, *words, where], capture_output=True, encoding="utf-8", check=True).stdout
     counts = subprocess.run([*report, "trip-count", where], capture_output=True, encoding="utf-8")
     assert (counts.returncode, counts.stdout) == (1, "") and "samples do not count calls" in counts.stderr
     for row in ("  called by  __main__:<module>", "__main__:work"):
