@@ -7,7 +7,9 @@
 
 #include "check.h"
 #include "record/adapter.h"
+#include "record/events/task.h"
 #include "record/hot.h"
+#include "record/lines/lines.h"
 
 static char dir[] = "/tmp/spartito-test-XXXXXX";
 
@@ -74,6 +76,39 @@ static void *backward_step(void *unused)
 	const struct sp_raw_node *n = sp_callpath_child(t, t->root, region);
 	CHECK(n && n->visits == 2 && n->incl == 7 && n->max == 7 && n->min == 0);
 	CHECK(t->loc.lost_events == 0);
+	return NULL;
+}
+
+/* The same for times that are not in the profile: of lines, and of steps of tasks, whose ends are seen late. */
+static void *backward_step_beside_calls(void *unused)
+{
+	enum { STEP = 1000000, LINE = 5 };
+	(void)unused;
+	struct sp_thread *t = sp_thread_new();
+	MUST(t && t->traced);
+	const uint32_t region = sp_user_region((struct sp_text){"aside", 5}, (struct sp_text){"aside", 5},
+	                                       &(struct sp_place){.line = 1});
+	const uint64_t later = sp_ticks() + (1ull << 40);
+	struct sp_line_function *f = sp_lines_of(t) ? sp_lines_add(t, 4, region, LINE, 2) : NULL;
+	MUST(f);
+	sp_lines_enter(t, f, 1, LINE, later);
+	const struct sp_raw_line *line = (const struct sp_raw_line *)t->lines->top->table;
+	MUST(sp_lines_next(t->lines->top, LINE + 1));
+	CHECK(line[0].own == 0 && line[1].hits == 1);
+	sp_lines_close(t, sp_ticks());
+	CHECK(line[1].own < STEP * 1000ull);
+
+	struct sp_task *k = sp_task_begun(t, 8, region, (struct sp_text){"task", 4});
+	MUST(k && k->number);
+	sp_enter(t, region, 4, later, SP_RAW_ENTER);
+	sp_leave(t, 4, later, SP_RAW_LEAVE);
+	sp_task_step(t, k, region, 4, later - 2 * STEP, SP_RAW_ENTER);
+	sp_task_suspends(t, 0);
+	sp_leave(t, 4, later - STEP, SP_RAW_SUSPEND);
+	CHECK(t->loc.last == later);
+	sp_stack_unmark(t, later - STEP);
+	CHECK(k->raw->steps == 1 && k->raw->running == STEP);
+	sp_task_dropped(t, k);
 	return NULL;
 }
 
@@ -335,6 +370,7 @@ int main(void)
 	MUST(mkdir(raw, 0700) == 0);
 	in_a_thread(last_words, 256 << 10);
 	in_a_thread(backward_step, 0);
+	in_a_thread(backward_step_beside_calls, 0);
 	in_a_thread(call_paths, 0);
 	trusted_clocks();
 	restart();
