@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #if defined(__x86_64__) || defined(__i386__)
@@ -434,8 +435,11 @@ static void boot_failed(const char *dir, const char *why)
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return;
-	if (write(fd, why, strlen(why)) < 0 || write(fd, "\n", 1) < 0)
-		unlink(path);
+	/* where there is no room, as on a full disk, the empty file says that this process is missing; past RLIMIT_FSIZE
+	 * the program would get a SIGXFSZ */
+	struct rlimit most;
+	if (!getrlimit(RLIMIT_FSIZE, &most) && strlen(why) < most.rlim_cur)
+		(void)!(write(fd, why, strlen(why)) >= 0 && write(fd, "\n", 1) >= 0);
 	close(fd);
 }
 
