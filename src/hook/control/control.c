@@ -414,11 +414,14 @@ int sp_control_switch(const struct sp_hook *to)
 	const struct sp_hook *from = sp_hook_used;
 	if (!sp_process.instrumented)
 		return 0; /* the end of a recursion that began before */
-	from->remove();
-	if (to->install()) {
+	/* installing may run Python, and so other threads, whose calls are recorded as before until it sets the new hook,
+	 * which it does last */
+	const int r = to->install();
+	if (r)
 		PyErr_Clear();
-		return from->install();
-	}
+	if (r || sp_hook_used != from)
+		return r; /* another thread has come here meanwhile */
+	from->remove();
 	sp_hook_used = to;
 	sp_define_meta("hook", to->name, strlen(to->name));
 	return 0;
