@@ -3,7 +3,11 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "record/adapter.h"
@@ -148,6 +152,28 @@ static void *call_paths(void *unused)
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		CHECK(!known[i] || known[i]->visits == visits[i]);
 	CHECK(t->table_used <= t->table_mask / 2);
+	return NULL;
+}
+
+/* A child by a raw clone() has the thread's pages in common with its parent, and other memory of its own: what it
+ * allocates is in no page of the thread. */
+static void *raw_clone(void *unused)
+{
+	enum { REGIONS = 1000 };
+	(void)unused;
+	struct sp_thread *t = sp_thread_new();
+	MUST(t);
+	const struct sp_path_entry *before = t->table;
+	const pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	MUST(pid >= 0);
+	for (uint32_t i = 1; pid == 0 && i < REGIONS; i++)
+		sp_callpath_child(t, t->root, i);
+	if (pid == 0)
+		_exit(0);
+	int status = -1;
+	MUST(waitpid(pid, &status, 0) == pid && status == 0);
+	MUST(t->table == before);
+	CHECK(sp_callpath_child(t, t->root, REGIONS));
 	return NULL;
 }
 
@@ -372,6 +398,7 @@ int main(void)
 	in_a_thread(backward_step, 0);
 	in_a_thread(backward_step_beside_calls, 0);
 	in_a_thread(call_paths, 0);
+	in_a_thread(raw_clone, 0);
 	trusted_clocks();
 	restart();
 	end_after_stop();
