@@ -340,13 +340,17 @@ def test_info_shows_the_family(experiment, spartito):
 
 
 def forks(before):
-    """A program that forks three children, each of which calls leaf() once."""
+    """A program that forks three children, each of which forks one, too; all call leaf() once."""
     return f"""
         import resource
         {before}
         for i in range(3):
             if os.fork() == 0:
                 leaf()
+                if os.fork() == 0:
+                    leaf()
+                    os._exit(0)
+                os.wait()
                 os._exit(0)
             os.wait()
         """
@@ -358,7 +362,7 @@ def test_fork_without_a_descriptor(experiment):
                          "            while True: full.append(os.dup(0))\n"
                          "        except OSError: pass"))
     assert (x.status, x.stderr) == (0, "")
-    assert x.visits("leaf") == 3 and len(x.processes) == 4 and losses.sentences(x.info) == []
+    assert x.visits("leaf") == 6 and len(x.processes) == 7 and losses.sentences(x.info) == []
 
 
 @pytest.mark.parametrize("before, why", [
@@ -372,7 +376,7 @@ def test_children_without_a_file_are_counted(experiment, spartito, before, why):
     x = experiment(forks(before))
     assert x.status == 0 and len(x.processes) == 1
     *parents, children = losses.sentences(x.info)
-    assert children == f"3 child processes not recorded: {why}"
+    assert children == f"6 child processes not recorded: {why}"
     # by chance the parent needs more room in its own file from there on, too, which it has no means to get any more
     for text in parents:
         assert text.startswith(f"lost in process {x.processes[0]['pid']} ") and text.endswith(f" (the file could not grow: {why})")
@@ -384,7 +388,7 @@ def test_children_without_a_file_are_counted(experiment, spartito, before, why):
     assert analyse.Model(str(x.path)).info()["processes"] == x.processes
     run(spartito, "convert", "--to", "json", "-o", x.path.parent / "x.json", x.path)
     lost = json.loads((x.path.parent / "x.json").read_text())["processes"][0]
-    assert (lost["lost"]["children"], lost["lost_children_reason"]) == (3, why)
+    assert (lost["lost"]["children"], lost["lost_children_reason"]) == (6, why)
 
 
 def test_a_program_without_room_for_a_file_is_named_once(spartito, tmp_path):
