@@ -90,8 +90,8 @@ static void *backward_step_beside_calls(void *unused)
 	(void)unused;
 	struct sp_thread *t = sp_thread_new();
 	MUST(t && t->traced);
-	const uint32_t region = sp_user_region((struct sp_text){"aside", 5}, (struct sp_text){"aside", 5},
-	                                       &(struct sp_place){.line = 1});
+	const uint32_t region =
+	    sp_user_region((struct sp_text){"aside", 5}, (struct sp_text){"aside", 5}, &(struct sp_place){.line = 1});
 	const uint64_t later = sp_ticks() + (1ull << 40);
 	struct sp_line_function *f = sp_lines_of(t) ? sp_lines_add(t, 4, region, LINE, 2) : NULL;
 	MUST(f);

@@ -48,7 +48,7 @@ def deep():
 
 
 now, done = threading.Event(), threading.Event()
-import atexit  # noqa: E402
+import atexit
 
 kept = sys.modules.pop("atexit")
 del atexit

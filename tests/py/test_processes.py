@@ -463,5 +463,6 @@ def test_a_run_within_a_run_is_named(spartito, tmp_path):
     inner = [*map(str, spartito), "run", "-q", "-o", "inner", "--", sys.executable, "-c", "pass"]
     done = run(spartito, "run", "-o", "outer", "--", *inner, cwd=tmp_path)
     assert done.returncode == 0
-    assert "is another `spartito run`: the program that it started is not recorded here, but in its own experiment, in inner" in done.stderr
+    said = "is another `spartito run`: the program that it started is not recorded here, but in its own experiment, in inner"
+    assert said in done.stderr
     assert analyse.Model(str(tmp_path / "inner")).info()["processes"]

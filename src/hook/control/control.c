@@ -414,8 +414,8 @@ int sp_control_switch(const struct sp_hook *to)
 	const struct sp_hook *from = sp_hook_used;
 	if (!sp_process.instrumented)
 		return 0; /* the end of a recursion that began before */
-	/* installing may run Python, and so other threads, whose calls are recorded as before until it sets the new hook,
-	 * which it does last */
+	/* installing may run Python, and so other threads, whose calls are recorded as before until it sets the new
+	 * hook, which it does last */
 	const int r = to->install();
 	if (r)
 		PyErr_Clear();
@@ -438,8 +438,8 @@ static void boot_failed(const char *dir, const char *why)
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return;
-	/* where there is no room, as on a full disk, the empty file says that this process is missing; past RLIMIT_FSIZE
-	 * the program would get a SIGXFSZ */
+	/* where there is no room, as on a full disk, the empty file says that this process is missing; past
+	 * RLIMIT_FSIZE the program would get a SIGXFSZ */
 	struct rlimit most;
 	if (!getrlimit(RLIMIT_FSIZE, &most) && strlen(why) < most.rlim_cur)
 		(void)!(write(fd, why, strlen(why)) >= 0 && write(fd, "\n", 1) >= 0);

@@ -148,8 +148,8 @@ static unsigned kind_of(PyTypeObject *type)
 	return k->what;
 }
 
-/* Whether that is the thread or the process that waits, in a function of its own, as when threading.Thread(target=q.get)
- * runs: where it waits for another object that is known, it does not wait for itself. */
+/* Whether that is the thread or the process that waits, in a function of its own, as when
+ * threading.Thread(target=q.get) runs: where it waits for another object that is known, it does not wait for itself. */
 static bool is_itself(PyObject *self, unsigned kind, sp_frame *f)
 {
 	if (kind == SP_RAW_WAIT_PROCESS) {
@@ -161,8 +161,8 @@ static bool is_itself(PyObject *self, unsigned kind, sp_frame *f)
 		return false;
 	SP_SAVE_EXCEPTION;
 	PyObject *ident = sp_plain_attribute(self, "_ident");
-	const bool is = ident && PyLong_CheckExact(ident) &&
-	                PyLong_AsUnsignedLong(ident) == PyThread_get_thread_ident();
+	const bool is =
+	    ident && PyLong_CheckExact(ident) && PyLong_AsUnsignedLong(ident) == PyThread_get_thread_ident();
 	Py_XDECREF(ident);
 	PyErr_Clear();
 	SP_RESTORE_EXCEPTION;
