@@ -377,8 +377,8 @@ class Found:
             except OSError:
                 continue
             if name.endswith(".error"):
-                text = head.decode("utf-8", "backslashreplace").strip()
-                if text and text not in self.errors:
+                text = head.decode("utf-8", "backslashreplace").strip() or "it had no room to write why"
+                if text not in self.errors:
                     self.errors.append(text.replace("\n", "; "))
             elif name.endswith(".raw"):
                 self.files += not name.endswith(SAMPLES)

@@ -135,6 +135,6 @@ def sentences(info: dict[str, Any]) -> list[str]:
     for p in info["processes"]:
         where = _inner_run(p)
         if where:
-            what = "is another `spartito run`: the program that it started is in its own experiment,"
+            what = "is another `spartito run`: the program that it started is not recorded here, but in its own experiment,"
             lines.append(f"process {p['pid']} {what} {where}")
     return lines

@@ -71,7 +71,7 @@ struct sp_raw_header {
 	int32_t lost_errno;    /* errno of that, or 0 */
 	uint64_t memory_limit; /* bytes, 0: none */
 	char host[128];
-	uint64_t lost_children; /* children of fork whose own file could not be made; of files before version 6: 0 */
+	uint64_t lost_children;      /* children of fork without a file of their own, and theirs; before version 6: 0 */
 	int32_t lost_children_errno; /* why, of the first of them; SP_RAW_ERRNO_CLONE */
 	uint32_t sum;                /* checksum of the header, 0: none; from version 6 on */
 };

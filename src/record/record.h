@@ -288,6 +288,9 @@ uint64_t sp_process_until(const struct sp_thread *t, uint64_t now);
 /* In a child of fork that had no event yet: makes its file, and the location of the calling thread with its open
  * frames. Returns the thread's location, or NULL. */
 struct sp_thread *sp_process_forked(void);
+/* The calling process, of which nothing is recorded, made a child by fork, of which nothing will be either. Nothing,
+ * where that is not so. */
+void sp_process_forks_unrecorded(void);
 /* Whether the file is another process's: this one is its child by a raw clone() or fork, past pthread_atfork, and goes
  * on in its parent's shared pages. From here on nothing is recorded here; the parent counts it. A system call: for rare
  * ways only. */

@@ -27,7 +27,7 @@ struct sp_filter {
 	bool only_mine;
 	bool apart;   /* the items for files and those for the rest are two lists, and both must let a region through */
 	char *stdlib; /* owned: directory of the standard library, or NULL */
-	bool script;  /* __main__ is a file: what else has its name was generated */
+	_Atomic bool script;      /* __main__ is a file: what else has its name was generated */
 	struct sp_filter *before; /* owned */
 };
 
@@ -301,7 +301,8 @@ bool sp_filter_wants(struct sp_filter *f, const char *module, const char *qualna
 {
 	if (!f)
 		return true;
-	f->script |= *file == '/' && !strcmp(module, "__main__");
+	if (*file == '/' && !strcmp(module, "__main__"))
+		f->script = true; /* threads of C ask, too, which have no lock in common */
 	if (f->apart)
 		return !excludes(last_match(f, FILES, module, qualname, file)) &&
 		       !excludes(last_match(f, NO_FILES, module, qualname, file));

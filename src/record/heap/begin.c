@@ -118,7 +118,7 @@ void sp_heap_stop(void)
 	if (sp_heap.on) {
 		sp_heap_point(sp_clock_nanoseconds(CLOCK_MONOTONIC_COARSE), NULL, NULL);
 		if (sp_heap.raw->since)
-			sp_heap.raw->over += sp_ticks() - sp_heap.raw->since;
+			sp_heap.raw->over += sp_ticks_between(sp_heap.raw->since, sp_ticks());
 		sp_heap.on = false;
 		sp_heap_filter_clear();
 		forget();
