@@ -122,7 +122,7 @@ static struct sp_site site_of(const struct sp_raw_site *r, const struct sp_raw_h
 	                        .left_bytes = told ? r->left_bytes : live_bytes};
 }
 
-int sp_build_sites(struct sp_builder *b, struct sp_loading *l, const struct sp_raw_thread *t, sp_site_row_fn *row,
+int sp_build_sites(struct sp_builder *b, struct sp_loading *l, const struct sp_raw_thread *t, sp_node_row_fn *row,
                    void *arg)
 {
 	struct sp_raw_file *f = l->source->raw;
