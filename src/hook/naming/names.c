@@ -474,6 +474,9 @@ static uint64_t slot_new(PyCodeObject *code, const char *module, struct name nam
 	}
 	if (id && sp_names_is_cell(file))
 		sp_source_keep(code, file); /* it is nowhere else */
+	const enum sp_belongs belongs = sp_filter_belongs(sp_process.filter, module, name.p, file);
+	if (belongs == SP_LIBRARY || belongs == SP_INSTALLED)
+		slot |= SP_SLOT_LIBRARY;
 	return slot | id << SP_SLOT_ID;
 }
 
