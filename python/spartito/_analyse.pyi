@@ -31,6 +31,9 @@ def compare(
     method; both None: a group has one run, or it is not judged), margin (s: within so much of excl the true change is with 95 %; None as
     they are), judged (it takes the share)). ValueError: an argument that cannot be."""
 
+def name_matches(match: str, name: str, module: str, file: str, /) -> bool:
+    """Whether --match asks for a function: it is a part of its name, or a pattern of the shell; of a script, by its module's name, too."""
+
 def compress(directory: str, progress: Callable[[int, int], None] | None = None) -> tuple[int, int]:
     """Makes the raw files of an experiment smaller without a change of what is read from them; bytes of them before and after. Error,
     when all other files are done: a process still runs, a file is damaged or cannot be written; those stay as they are."""
