@@ -120,7 +120,10 @@ class Job:
 
     def warn(self) -> None:
         from spartito.kernprof import targets
+        from spartito.settings import strange_variables
 
+        for text in strange_variables():
+            complain(text)
         if not self.lines and self.asked["prof_mod"]:
             complain("-p is for -l: without it every call is recorded, or with -b what `profile` is asked to")
         line = targets.own_profile(self.script) if self.builtin and self.script else 0
