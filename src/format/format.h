@@ -218,8 +218,8 @@ struct sp_raw_site {
 	uint64_t left, left_bytes; /* live when the program ended, if the heap's `ended` is not 0 */
 	uint32_t slice;            /* writer's */
 	uint32_t number;           /* writer's */
-	/* Where `region` is a function of a library: the program's own one that called it, and the line of that file; both 0:
-	 * it is not known. Not in files before version 6. */
+	/* Where `region` is a function of a library: the program's own one that called it, and the line of that file;
+	 * both 0: it is not known. Not in files before version 6. */
 	uint32_t own_region, own_line;
 };
 _Static_assert(sizeof(struct sp_raw_site) == 160, "raw site");

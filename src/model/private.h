@@ -477,8 +477,8 @@ typedef int sp_node_row_fn(void *arg, uint32_t node, uint32_t *path, uint64_t **
 /* lock.c: adds the waits of a thread that have not ended to the columns of rows; end: ticks. */
 int sp_build_open_waits(const struct sp_builder *b, const struct sp_loading *l, const struct sp_raw_thread *t,
                         uint64_t end, sp_node_row_fn *row, void *arg);
-/* memory.c. The sites of a thread, of which what they hold of columns is added to rows. The heaps, when the processes are
- * in order. -1: no memory. */
+/* memory.c. The sites of a thread, of which what they hold of columns is added to rows. The heaps, when the processes
+ * are in order. -1: no memory. */
 int sp_build_sites(struct sp_builder *b, struct sp_loading *l, const struct sp_raw_thread *t, sp_node_row_fn *row,
                    void *arg);
 int sp_build_heap(struct sp_builder *b, struct sp_loading *l); /* before the threads */

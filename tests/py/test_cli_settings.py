@@ -72,7 +72,10 @@ def test_unknown_variable_is_named(spartito, tmp_path):
     assert "SPARTITO_FILTER holds both" in config(spartito, tmp_path, SPARTITO_EXCLUDE="json")[1]
 
 
-@pytest.mark.parametrize("call", ["kernprof.command import main; main(['-q', '-l', 'p.py'])", "omnitrace.command import main; main(['p.py'], [])"])
+@pytest.mark.parametrize("call", [
+    "kernprof.command import main; main(['-q', '-l', 'p.py'])",
+    "omnitrace.command import main; main(['p.py'], [])",
+])  # fmt: skip
 def test_unknown_variable_is_named_by_other_commands(tmp_path, call):
     (tmp_path / "p.py").write_text("pass\n")
     words = [sys.executable, "-c", f"from spartito.{call}"]

@@ -26,7 +26,7 @@ struct sp_heap_self {
 	uint64_t base; /* less `left`: all bytes that were subtracted from it */
 	struct {
 		const void *p;
-		uint64_t bytes; /* that had been subtracted then */
+		uint64_t bytes;   /* that had been subtracted then */
 	} recent[SP_HEAP_RECENT]; /* of sampling: the latest blocks that were recorded, a ring */
 	unsigned newest;
 	const void *counted; /* of pymalloc's domains: the block whose new size is subtracted, if realloc() gets it */

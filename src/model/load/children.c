@@ -44,7 +44,8 @@ static uint64_t seen_end(const struct sp_loading *l, const struct sp_raw_header 
 	for (i = 0; i < l->children.n; i++) {
 		const struct sp_child_def *d = &l->children.p[i];
 		/* the clock's offset comes when all files are read */
-		const uint64_t at = l->mono + sp_clock_ns(&l->source->clock, d->said.begin ? d->said.begin : d->said.end);
+		const uint64_t at =
+		    l->mono + sp_clock_ns(&l->source->clock, d->said.begin ? d->said.begin : d->said.end);
 
 		if (d->pid != h->pid)
 			continue;

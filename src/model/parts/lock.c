@@ -253,7 +253,8 @@ int sp_build_lock_process(struct sp_builder *b, struct sp_loading *l)
 	return rc;
 }
 
-/* ---- waits that have not ended, in the columns of the call tree, which the thread itself adds to at a wait's end ---- */
+/* ---- waits that have not ended, in the columns of the call tree, which the thread itself adds to at a wait's end ----
+ */
 
 enum { WAIT_TIME, WAITS, GIL_WAIT, COLUMNS };
 
@@ -289,7 +290,8 @@ static int add_open(void *arg, const struct sp_raw_wait *w)
 int sp_build_open_waits(const struct sp_builder *b, const struct sp_loading *l, const struct sp_raw_thread *t,
                         uint64_t end, sp_node_row_fn *row, void *arg)
 {
-	static const char *const names[COLUMNS] = {[WAIT_TIME] = "wait_time", [WAITS] = "waits", [GIL_WAIT] = "gil_wait"};
+	static const char *const names[COLUMNS] = {
+	    [WAIT_TIME] = "wait_time", [WAITS] = "waits", [GIL_WAIT] = "gil_wait"};
 	const struct sp_raw_file *f = l->source->raw;
 	struct adding a = {f, t, &l->source->clock, {.end = end}, row, arg, {SIZE_MAX, SIZE_MAX, SIZE_MAX}};
 	size_t k;

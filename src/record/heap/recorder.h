@@ -12,7 +12,8 @@ struct sp_heap_where {
 	uint32_t offset;
 	uint32_t region; /* 0: nobody has named its code */
 	const void *frame;
-	/* The same of the program's own function that called it, where that is a library's; NULL: none, or not known yet. */
+	/* The same of the program's own function that called it, where that is a library's; NULL: none, or not known
+	 * yet. */
 	const void *own_at, *own_frame;
 	uint32_t own_offset;
 };

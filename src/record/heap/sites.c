@@ -32,7 +32,8 @@ static unsigned size_class(uint64_t n)
 	return n ? 64 - (unsigned)__builtin_clzll(n) : 0;
 }
 
-/* A block is temporary if it is among so many of its class that its thread allocated last: N others may come in between. */
+/* A block is temporary if it is among so many of its class that its thread allocated last: N others may come in
+ * between. */
 static uint32_t candidates(void)
 {
 	const uint32_t n = sp_process.settings.temporary;
@@ -107,7 +108,8 @@ static bool table_grow(struct sp_heap_thread *h)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct sp_raw_site *s = old[i];
 		if (s)
-			*find(h, s->node, &(struct sp_heap_line){s->region, s->line, s->own_region, s->own_line}, s->kind) = old[i];
+			*find(h, s->node, &(struct sp_heap_line){s->region, s->line, s->own_region, s->own_line},
+			      s->kind) = old[i];
 	}
 	free(old);
 	return true;
