@@ -5,6 +5,7 @@ now, and what is to be said about the difference."""
 from __future__ import annotations
 
 import io
+import linecache
 import os
 import tokenize
 
@@ -104,6 +105,8 @@ class Sources:
             if now != kept:
                 return Source(decoded(kept), f"{file} has changed since; this is its source as it was measured")
             return Source(decoded(kept))
+        if now is None and file.startswith("<") and file in linecache.cache:
+            return Source(linecache.getlines(file))  # what this very process has generated
         if now is None:
             return Source([], f"no source: {file} is gone" if os.path.isabs(file) else f"no source: {file} is no file")
         lines = decoded(now)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import sys
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from spartito.linesource import Sources, extent
@@ -38,16 +37,18 @@ HEAT = ((40.0, "bold red"), (20.0, "red"), (10.0, "dark_orange"), (5.0, "yellow"
 TAB = 8  # as the interpreter counts
 
 
-def matches(pattern: str, found: str) -> bool:
-    """As --match does it: a shell pattern, or a part of the name."""
-    return fnmatchcase(found, pattern) if any(c in pattern for c in "*?[") else pattern in found
+def matches(pattern: str, function: dict[str, Any]) -> bool:
+    """As --match does it."""
+    from spartito._analyse import name_matches
+
+    return name_matches(pattern, *(function[key].replace("\0", "") for key in ("name", "module", "file")))
 
 
 def functions(model: Model, location: int, process: int, match: str) -> list[dict[str, Any]]:
     """Those with the most time first."""
     found = model.lines(location=location, process=process)
     if match:
-        found = [f for f in found if matches(match, f["name"])]
+        found = [f for f in found if matches(match, f)]
     return sorted(found, key=lambda f: -(f["own"] + f["callees"]))
 
 

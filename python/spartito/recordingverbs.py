@@ -97,8 +97,8 @@ RUN = Verb(
         Option("--limit-rss", "mark when the resident size passes it, and where; stops nothing (with neither of the two above: samples)", "SIZE"),
         Option(
             "--temporary",
-            "with --memory-profile: call a block temporary that is released before its thread has allocated N more of about its size, "
-            "1 to 64 (default 1)",
+            "with --memory-profile or --memory-sample: call a block temporary if its thread allocates at most N others of about its size "
+            "before it is released (1 to 64, default 1)",
             "N",
             kind="count",
         ),

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "model/report/walk.h"
 #include "write/common/writer.h"
 
 PyObject *sp_raise(struct sp_state *st, const struct sp_err *e)
@@ -184,7 +185,18 @@ static void module_free(void *module)
 	module_clear(module);
 }
 
+static PyObject *name_matches(PyObject *self, PyObject *args)
+{
+	const char *match, *name, *module, *file;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "ssss", &match, &name, &module, &file))
+		return NULL;
+	return PyBool_FromLong(sp_name_matches(name, module, file, match));
+}
+
 static PyMethodDef methods[] = {
+    {"name_matches", name_matches, METH_VARARGS, "name_matches(match, name, module, file) -> bool"},
     {"compare", (PyCFunction)(void (*)(void))sp_analyse_compare, METH_VARARGS | METH_KEYWORDS,
      "What differs between experiments."},
     {"compress", (PyCFunction)(void (*)(void))sp_analyse_compress, METH_VARARGS | METH_KEYWORDS,

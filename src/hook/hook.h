@@ -38,6 +38,7 @@ enum {
 	SP_SLOT_WATCH = 8, /* something happens when it is entered: see watch.c */
 	SP_SLOT_GENERATOR = 16,
 	SP_SLOT_LINES = 32,     /* its lines are recorded; then it has a region also where it is filtered */
+	SP_SLOT_LIBRARY = 64,   /* where memory is recorded: no function of the program's own */
 	SP_SLOT_GENERATION = 8, /* shift: 24 bits, so that a second measurement defines again */
 	SP_SLOT_ID = 32         /* shift */
 };

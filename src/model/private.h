@@ -392,6 +392,8 @@ void sp_mpi_defs_free(struct sp_mpi_defs *d);
 int sp_build_child_record(struct sp_builder *b, struct sp_loading *l, const struct sp_raw_def *d, uint64_t at,
                           const struct sp_str part[2]);
 int sp_build_children(struct sp_builder *b, struct sp_err *e);
+/* A killed process was alive until another one saw it end: in the header of its file, before the file is read. */
+void sp_build_seen_end(const struct sp_builder *b, struct sp_raw_file *raw);
 /* mpi.c: the worlds, communicators, windows and groups of all processes, when these are in order. */
 int sp_build_mpi(struct sp_builder *b, struct sp_err *e);
 
@@ -470,10 +472,14 @@ uint64_t sp_clock_ns(const struct sp_clock *c, uint64_t ticks);
 uint64_t sp_clock_length(const struct sp_clock *c, uint64_t ticks); /* ns that so many ticks take */
 int sp_clock_init(struct sp_clock *c, const struct sp_raw_header *h);
 
-/* memory.c. The sites of a thread: row() gives the path and the values of metrics of a node's row, SP_NONE: there is no
- * such node. What they hold of columns is added there. The heaps, when the processes are in order. -1: no memory. */
-typedef int sp_site_row_fn(void *arg, uint32_t node, uint32_t *path, uint64_t **values);
-int sp_build_sites(struct sp_builder *b, struct sp_loading *l, const struct sp_raw_thread *t, sp_site_row_fn *row,
+/* The path and the values of metrics of a node's row; SP_NONE: there is no such node. -1: no memory. */
+typedef int sp_node_row_fn(void *arg, uint32_t node, uint32_t *path, uint64_t **values);
+/* lock.c: adds the waits of a thread that have not ended to the columns of rows; end: ticks. */
+int sp_build_open_waits(const struct sp_builder *b, const struct sp_loading *l, const struct sp_raw_thread *t,
+                        uint64_t end, sp_node_row_fn *row, void *arg);
+/* memory.c. The sites of a thread, of which what they hold of columns is added to rows. The heaps, when the processes
+ * are in order. -1: no memory. */
+int sp_build_sites(struct sp_builder *b, struct sp_loading *l, const struct sp_raw_thread *t, sp_node_row_fn *row,
                    void *arg);
 int sp_build_heap(struct sp_builder *b, struct sp_loading *l); /* before the threads */
 int sp_build_memory(struct sp_builder *b, struct sp_err *e);

@@ -99,7 +99,7 @@ static uint64_t in_use(struct compressing *z, const struct sp_raw_part *p)
 	case SP_RAW_LINES:
 		return p->used * sizeof(struct sp_raw_line);
 	case SP_RAW_SITES:
-		return p->used * sizeof(struct sp_raw_site);
+		return p->used * sp_raw_site_bytes(z->raw->header.version);
 	case SP_RAW_SERIES:
 		return p->used * sizeof(struct sp_raw_point);
 	case SP_RAW_LINE_STACK:

@@ -432,7 +432,7 @@ def test_raw_clone_leaves_the_parent_alone(experiment, how):
 @pytest.mark.parametrize("words, why", [
     (["-S"], "-S skips the start-up hook"),
     (["-I"], "-I ignores PYTHONPATH and the like, by which spartito is found"),
-    ([], "an interpreter without spartito, or another user, root directory or environment"),
+    ([], "an interpreter without spartito, or another user, root directory, environment or limit"),
 ], ids=["-S", "-I", "bare"])
 def test_python_that_is_not_followed_is_named(experiment, spartito, tmp_path, words, why):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "bare"], check=True)
@@ -457,6 +457,46 @@ def test_python_that_is_not_followed_is_named(experiment, spartito, tmp_path, wo
     assert said.startswith(f"6 child processes that ran Python not recorded: {why} (")
     done = run(spartito, "report", x.path)
     assert "6 child processes that ran Python not recorded" in done.stderr
+
+
+# what ran Python without the start-up hook, and how that was started; each a child process, but for what os.system() starts
+STARTED = {
+    "shell": 'subprocess.run(bare + " -c pass; true", shell=True)',
+    "shell's argument": 'subprocess.run(["sh", "-ec", "cd /; X=1 exec " + bare + " -c pass"])',
+    "system": 'os.system("cd / && " + bare + " -c pass; true")',
+    "popen": 'os.popen("if " + bare + " -c pass; then :; fi").close()',
+    "cluster": 'subprocess.run([python, "-uSB", "-c", "pass"])',
+    "options": 'subprocess.run([python, "--check-hash-based-pycs", "default", "-W", "ignore", "-X", "dev", "-S", "-c", "pass"])',
+    "script": 'subprocess.run(["./script"])',
+    "spawn": 'os.waitpid(os.posix_spawn(python, [python, "-S", "-c", "pass"], os.environ), 0)',
+    "killed": 'p = subprocess.Popen([python, "-S", "-c", "input()"], stdin=subprocess.PIPE); time.sleep(11); p.kill(); p.wait()',
+    "exec": 'os.execv(python, [python, "-S", "-c", "pass"])',
+}
+
+
+@pytest.mark.parametrize("how", STARTED)
+def test_however_python_was_started_it_is_named(experiment, tmp_path, how):
+    (tmp_path / "script").write_text(f"#!{sys.executable} -S\npass\n")
+    (tmp_path / "script").chmod(0o755)
+    x = experiment(f"""
+        import time
+        python = {sys.executable!r}
+        bare = python + " -S"
+        {STARTED[how]}
+        """)
+    assert x.status == 0
+    (said,) = losses.sentences(x.info)
+    assert said.startswith("1 child process that ran Python not recorded: -S skips the start-up hook (")
+
+
+@pytest.mark.parametrize("text", [
+    'subprocess.run("echo python -S; : " + sys.executable, shell=True)',
+    'subprocess.run([sys.executable, "-Wdefault::SyntaxWarning", "-c", "pass"])',
+    'subprocess.run([sys.executable, "-c", "pass", "-S"])',
+    'subprocess.run([sys.executable, "-S", "--version"])',
+])  # fmt: skip
+def test_what_runs_no_python_or_is_measured_is_not_named(experiment, text):
+    assert losses.sentences(experiment(text).info) == []
 
 
 def test_a_run_within_a_run_is_named(spartito, tmp_path):

@@ -12,6 +12,7 @@ from spartito.omnitrace import directory as place
 from spartito.omnitrace.options import HELP, Asked, parse
 from spartito.omnitrace.variables import Variables
 from spartito.say import Refused, printable, reason, say
+from spartito.settings import strange_variables
 
 CONFIG = "SPARTITO_OMNITRACE_CONFIG"
 
@@ -41,7 +42,7 @@ def _handed_over(asked: Asked) -> str:
 
 def _notes(asked: Asked, variables: Variables) -> list[str]:
     """What was asked for and cannot be had."""
-    notes = list(variables.notes)
+    notes = [*variables.notes, *strange_variables()]
     if asked.config.annotate_trace and not variables.traced:
         notes.append("-a has no effect: OMNITRACE_TRACE is off")
     if asked.config.full_filepath and not asked.config.include_filename:

@@ -11,7 +11,7 @@ from spartito.looking import opened
 from spartito.reading import one_process
 from spartito.rundir import Found
 from spartito.say import Refused, complain, reason, say
-from spartito.settings import resolve
+from spartito.settings import resolve, strange_variables
 from spartito.text import as_argument
 from spartito.verbs.run import finish, for_later, with_trace
 
@@ -28,6 +28,8 @@ def main(given: dict[str, object], operands: list[str]) -> int:
     pid, duration = one_process("attach", operands), duration_of(given)
     given.pop("duration", None)
     values = resolve(given)
+    for line in strange_variables():
+        complain(line)
     texts = {value.setting.name: value.text for value in values}
     texts["lines"], texts["lines_only"] = "", "0"  # which are counted within a process
     if texts["to"]:

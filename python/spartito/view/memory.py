@@ -42,7 +42,8 @@ def answer(model: Model, process: int | None) -> tuple[dict[str, Any], dict[str,
     """meta and columns of the kind "memory" (kinds.py), of one process or all. Error: the raw files are gone."""
     found = model.memory()
     mine = [p for p in found["processes"] if process in (None, p["process"])]
-    sites = [site for site in found["sites"] if process in (None, site["process"])]
+    info = model.info()
+    sites = [site for site in memorytable.with_own(model, info, found) if process in (None, site["process"])]
     columns: dict[str, list[float]] = {"at": [], "heap": [], "resident": []}
     heaps = []
     for p in mine:
@@ -52,7 +53,7 @@ def answer(model: Model, process: int | None) -> tuple[dict[str, Any], dict[str,
             columns["heap"].append(heap)
             columns["resident"].append(resident)
         heaps.append({**{key: value for key, value in p.items() if key != "series"}, "rows": [first, len(columns["at"])]})
-    lines, more_lines = _top(sites, ("function", "file", "line"))
+    lines, more_lines = _top(sites, memorytable.LINE)
     paths, more_paths = _top(sites, ("path",))
     meta = {
         "processes": heaps,
@@ -62,6 +63,6 @@ def answer(model: Model, process: int | None) -> tuple[dict[str, Any], dict[str,
         "hidden": [more_lines, more_paths],
         "stacks": {row["path"]: found["stacks"][row["path"]] for row in paths},
         "totals": {**{name: sum(site[name] for site in sites) for name in SHOWN}, **_kept({"sites": sites})},
-        "notes": memorytable.notes({**found, "processes": mine}, model.info()),
+        "notes": memorytable.notes({**found, "processes": mine}, info),
     }
     return meta, {name: ("f64", numbers) for name, numbers in columns.items()}

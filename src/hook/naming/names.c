@@ -446,6 +446,13 @@ static uint32_t region_as_scorep(const char *module, const char *file, PyCodeObj
 	return id;
 }
 
+/* Memory is shown at the program's own lines. */
+static bool whose_matters(void)
+{
+	const struct sp_settings *s = &sp_process.settings;
+	return s->memory_profile || s->memory_sample || s->limit_rss;
+}
+
 static uint64_t slot_new(PyCodeObject *code, const char *module, struct name name, const char *file, sp_frame *f)
 {
 	unsigned flags = code_flags(code);
@@ -474,6 +481,10 @@ static uint64_t slot_new(PyCodeObject *code, const char *module, struct name nam
 	}
 	if (id && sp_names_is_cell(file))
 		sp_source_keep(code, file); /* it is nowhere else */
+	if (whose_matters()) {
+		const enum sp_belongs belongs = sp_filter_belongs(sp_process.filter, module, name.p, file);
+		slot |= belongs == SP_LIBRARY || belongs == SP_INSTALLED ? SP_SLOT_LIBRARY : 0;
+	}
 	return slot | id << SP_SLOT_ID;
 }
 

@@ -206,6 +206,7 @@ int sp_build_process(struct sp_builder *b, struct sp_loading *l, struct sp_raw_f
 	const struct sp_raw_header *h = &raw->header;
 	size_t i, n = raw->n_threads, all = n + sp_samples_strangers(l);
 
+	sp_build_seen_end(b, raw);
 	if (sp_clock_init(&l->source->clock, h))
 		sp_raw_report(raw, offsetof(struct sp_raw_header, last),
 		              "the clock was never compared; times are only roughly right");

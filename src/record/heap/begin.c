@@ -18,7 +18,7 @@ void sp_heap_columns(void)
 	} columns[] = {
 	    {"allocations", "#", "blocks of memory allocated"},
 	    {"allocated", "B", "bytes of memory allocated"},
-	    {"temporary", "#", "of these, released before the thread allocated more of about that size"},
+	    {"temporary", "#", "of these, released after at most N others of about that size"},
 	    {"left", "#", "of these, still there when the program ended"},
 	    {"left_bytes", "B", "bytes of memory still there when the program ended"},
 	    {"peak_bytes", "B", "bytes of memory there when the process had most"},

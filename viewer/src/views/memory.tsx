@@ -112,7 +112,8 @@ const inPath = (site: Site): boolean => site.path !== undefined;
 
 function nameOf(facts: Facts, memory: Memory, site: Site): string {
   if (site.location !== undefined) return placeName(facts, site.location);
-  return site.path === undefined ? (site.function ?? "(line not known)") : shortStack(memory.stacks[site.path] ?? []);
+  if (site.path !== undefined) return shortStack(memory.stacks[site.path] ?? []);
+  return (site.function ?? "(line not known)") + (site.within ? `, in ${site.within}` : "");
 }
 
 /** All call paths, as wide as what they have. */
