@@ -175,11 +175,60 @@ def outcome(directory, tmp_path):
     return problems, (out.read_text(), info, model.tree(), model.lines())
 
 
-@pytest.mark.parametrize("compressed", [False, True], ids=["", "compressed"])
-def test_each_changed_bit_is_told(measured, tmp_path, compressed):
+def without_checksum(raw):
+    """Offsets of the header and of chunks that have none."""
+    data, at = raw.read_bytes(), 4096
+    found = [] if data[316:320] != bytes(4) else [0]
+    while at < len(data):
+        magic, kind, size, words = (int.from_bytes(data[at + i : at + i + n], sys.byteorder) for i, n in FIELDS)
+        if magic and kind != FREE and not words >> 32:
+            found.append(at)
+        at += size if magic else 4096
+    return found
+
+
+FIELDS, FREE = ((0, 4), (4, 4), (16, 8), (56, 8)), 7  # magic, type, bytes, words of a chunk; a type
+ENDS = {
+    "tasks": "import asyncio\nasync def t(): await asyncio.sleep(0)\nasync def main(): await asyncio.gather(t(), t())\nasyncio.run(main())",
+    "killed": "import os\nos.kill(os.getpid(), 9)",
+    "child killed": "import os\npid = os.fork()\nif not pid: f(), os.kill(os.getpid(), 9)\nos.waitpid(pid, 0)",
+    "exec": "import os\nos.execv('/bin/true', ['true'])",
+    "thread left": "import threading\nlock = threading.Lock()\nlock.acquire()\nthreading.Thread(target=lock.acquire, daemon=True).start()",
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_all_has_checksums_however_a_process_ended(spartito, tmp_path, end):
+    program = f"def f(): pass\nfor i in range(1000): f()\n{ENDS[end]}\n"
+    run(spartito, "run", "-q", "--trace", "-o", "x", "--", sys.executable, "-c", program, cwd=tmp_path)
+    raws = sorted((tmp_path / "x" / "raw").glob("*.raw"))
+    assert len(raws) == (2 if end == "child killed" else 1)
+    assert [without_checksum(raw) for raw in raws] == [[]] * len(raws)
+    assert Model(str(tmp_path / "x")).info()["problems"] == []
+
+
+def test_finalize_gives_checksums(spartito, tmp_path):
+    """To what was killed, and had no launcher that saw it."""
+    program = "import os, spartito\nspartito.start('x', trace=True)\ndef f(): pass\nf()\nos.kill(os.getpid(), 9)"
+    assert run([sys.executable], "-c", program, cwd=tmp_path).returncode == -9
+    (raw,) = (tmp_path / "x" / "raw").glob("*.raw")
+    assert 0 in without_checksum(raw)
+    before = raw.stat()
+    assert run(spartito, "finalize", "-q", "x", cwd=tmp_path).returncode == 0
+    assert without_checksum(raw) == []
+    assert (raw.stat().st_mtime_ns, raw.stat().st_size) == (before.st_mtime_ns, before.st_size)
+
+
+@pytest.mark.parametrize("kind", ["", "compressed", "killed"])
+def test_each_changed_bit_is_told(spartito, measured, tmp_path, kind):
     """But where it means nothing: what belongs to the writer, and what was reserved and not used."""
-    directory = shutil.copytree(measured / "x", tmp_path / "x")
-    if compressed:
+    if kind == "killed":
+        program = PROGRAM + ENDS["killed"]
+        run(spartito, "run", "-q", "--trace", "--lines", "f", "-o", "x", "--", sys.executable, "-c", program, cwd=tmp_path)
+        directory = tmp_path / "x"
+    else:
+        directory = shutil.copytree(measured / "x", tmp_path / "x")
+    if kind == "compressed":
         compress(str(directory))
     (raw,) = directory.glob("raw/*.raw")
     whole = raw.read_bytes()
