@@ -11,6 +11,7 @@ import sys
 import pytest
 from spartito import regular
 from spartito._analyse import Error, Model, compress
+from terminal import on_terminal
 from test_cli_helpers import run
 
 # the source of f is said to be in a file that may be anything
@@ -246,3 +247,30 @@ def test_each_changed_bit_is_told(spartito, measured, tmp_path, kind):
         if not told and now != said:
             silent.append(hex(at))
     assert silent == []
+
+
+SHOWN = ["report", "report --threads", "report --processes", "report --tree", "report --lines", "report --lines --plain", "info", "finalize"]
+OBEYED = [b"\x1b]0", b"\x1bP", b"\x07", b"\x1b[31mroom", b"\x1b[2J", "\x9b".encode()]
+
+
+@pytest.mark.parametrize("where", ["pipe", "terminal"])
+def test_a_terminal_is_told_nothing(spartito, measured, tmp_path, where):
+    """By names of functions, files and hosts, or by sentences, which may be of any characters."""
+    shutil.copytree(measured / "x", tmp_path / "x")
+    (raw,) = (tmp_path / "x").glob("raw/*.raw")
+    data = bytearray(raw.read_bytes())
+    data[176:178] = b"\x1bP"  # the host's name
+    raw.write_bytes(data.replace(b"__main__", b"__\x1b]0n__").replace(b"source.py", b"so\x07rce.py"))
+    (tmp_path / "x" / "raw" / "h-1-1.error").write_text("no \x1b[31mroom\x9b1m")
+    known = json.loads((tmp_path / "x" / "experiment.json").read_text())
+    (tmp_path / "x" / "experiment.json").write_text(json.dumps({**known, "command": ["a\x1b[2Jb", "\x9b2J"]}))
+    for verb in SHOWN:
+        command = [*spartito, *verb.split(), "x"]
+        if where == "terminal":
+            with on_terminal(command, cwd=tmp_path) as (_, terminal):
+                said = terminal.rest()
+        else:
+            done = subprocess.run(command, cwd=tmp_path, capture_output=True)
+            said = done.stdout + done.stderr
+        assert b"Traceback" not in said and len(said) > 50, verb
+        assert not any(text in said for text in OBEYED), (verb, said)
