@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from spartito import regular
+from spartito import linesource, regular
 from spartito._analyse import Error, Model, compress
 from terminal import on_terminal
 from test_cli_helpers import run
@@ -85,6 +85,19 @@ def test_content_has_a_limit(tmp_path):
         regular.content(str(path), 99)
     with pytest.raises(OSError, match="not a regular file"):
         regular.content("/dev/zero", 99)
+
+
+def test_a_page_holds_no_source_that_only_the_index_has(measured, tmp_path):
+    """An experiment of someone else's could have any file of this machine put into a page, which is then sent."""
+    shutil.copytree(measured / "x", tmp_path / "x")
+    (tmp_path / "secret").write_text("not for others\n")
+    index = tmp_path / "x" / "source" / "index.json"
+    for kept, readable in (("gone", False), ("there", True)):
+        (tmp_path / "x" / "source" / "there").write_text("f = 1\n")
+        index.write_text(json.dumps({"files": {str(tmp_path / "secret"): kept}}))
+        sources = linesource.Sources(str(tmp_path / "x"), 0)
+        assert sources.readable(str(tmp_path / "secret"), 1000) is readable
+    assert sources.of(str(tmp_path / "secret")).lines == ["f = 1\n"]
 
 
 HUGE = "9" * 20
