@@ -58,6 +58,10 @@ def keep_symbols(directory: str) -> dict[str, int]:
 def still_written(directory: str) -> list[str]:
     """Names of the raw files whose processes, of this machine, still write them. Of other machines nobody knows."""
 
+def seal(path: str) -> bool:
+    """Gives a raw file whose process has ended the checksums that it left out, as it was killed or became another program. False: it had
+    them, is damaged, may still be written, or cannot be."""
+
 class Compressor:
     """A stream of zstd, in pieces. Not there where Spartito was built without zstd."""
 

@@ -71,9 +71,7 @@ class Sources:
         most so many bytes. What an experiment names as a file of a function need not be one."""
         if not file:
             return False
-        if self._index is None:
-            self._index = index(self.directory)
-        if file in self._index:
+        if self._kept(file) is not None:  # an index may name what is not kept
             return True
         try:
             if not os.path.isfile(file) or os.path.getsize(file) > most:

@@ -196,6 +196,8 @@ struct sp_loading {
 	bool settled;                     /* clock_sync.c: its clock was compared */
 	uint64_t unmoved;                 /* clock_sync.c: real, before that */
 	struct sp_tid *tids;              /* in the builder's scratch, where there are samples; by tid and place */
+	struct sp_raw_thread **strangers; /* in the builder's scratch; threads of the samples, of which locations behind
+	                                     those of the process's own threads are */
 	struct sp_loading *samples;       /* while it is read: what its file of samples says; NULL: there is none */
 	uint32_t order;                   /* while merging: of its first location among all, in the order of files */
 	bool final;                       /* nobody writes its file any more */
@@ -453,7 +455,8 @@ int sp_rows_order(struct sp_builder *b, size_t first, size_t *n);
 int sp_samples_open_file(struct sp_builder *b, struct sp_loading *l, const char *name);
 int sp_samples_definitions(struct sp_builder *b, struct sp_loading *l, struct sp_err *e);
 size_t sp_samples_strangers(const struct sp_loading *l);
-struct sp_raw_thread *sp_samples_thread(const struct sp_loading *l, uint64_t tid);
+/* What the samples know of a location; NULL: nothing. No thread of theirs is two locations'. */
+struct sp_raw_thread *sp_samples_thread(const struct sp_loading *l, size_t location);
 int sp_samples_add_strangers(struct sp_builder *b, struct sp_loading *l, struct sp_err *e);
 /* The end of a thread that the process itself saw until `end`: a process that was killed cannot say when that was. */
 uint64_t sp_samples_end(struct sp_loading *l, struct sp_raw_thread *t, uint64_t end);

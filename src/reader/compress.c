@@ -362,7 +362,7 @@ static int write_file(struct compressing *z, struct sp_err *e)
 		return -1;
 	memcpy(&head, page, sizeof(head));
 	head.bytes = z->at;
-	head.sum = head.version >= SP_RAW_SUMS && head.ended ? sp_raw_header_sum(&head) : 0;
+	head.sum = head.version >= SP_RAW_SUMS ? sp_raw_header_sum(&head) : 0;
 	if (fseeko(z->out, 0, SEEK_SET) != 0 || fwrite(&head, sizeof(head), 1, z->out) != 1 || fflush(z->out) != 0 ||
 	    fsync(fileno(z->out)) != 0)
 		return sp_fail(e, errno, "%s: cannot be written: %s", z->temporary, strerror(errno));

@@ -373,7 +373,7 @@ static int open_mapped(struct sp_raw_file *f, struct sp_err *e)
 {
 	if (check_header(f, e))
 		return -1;
-	if (f->header.version >= SP_RAW_SUMS && f->header.ended && f->header.sum &&
+	if (f->header.version >= SP_RAW_SUMS && f->header.sum && !f->bytes.running &&
 	    f->header.sum != sp_raw_header_sum((const struct sp_raw_header *)f->map))
 		sp_raw_report(f, 0, "checksum of the header is wrong");
 	check_size(f);

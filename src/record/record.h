@@ -307,9 +307,8 @@ struct sp_raw_chunk *sp_buffer_chunk(enum sp_raw_chunk_type type, const struct s
 void sp_buffer_done(struct sp_raw_chunk *c);
 int sp_buffer_open(const char *dir);
 void sp_buffer_close(void); /* cuts the file at what is used */
-/* Gives checksums to all that is still mapped, where no other thread is left that may write. how: the end that is said
- * next. */
-void sp_buffer_seal(enum sp_raw_ended how);
+/* Gives checksums to all chunks that are still mapped. False: other threads are left, which may write. */
+bool sp_buffer_seal(void);
 void sp_buffer_unmap(struct sp_segment *segments, size_t n, struct sp_raw_header *header); /* takes over segments */
 uint64_t sp_buffer_offset(const void *p);
 

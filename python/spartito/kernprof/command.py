@@ -203,6 +203,7 @@ def _model(directory: rundir.Directory) -> Model | None:
     from spartito.verbs.run import wait_for_helpers
 
     wait_for_helpers(found.open)
+    found.seal()
     return Model(directory.path)
 
 

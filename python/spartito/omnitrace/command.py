@@ -128,6 +128,7 @@ def _afterwards(directory: rundir.Directory, status: int, measured: bool, asked:
         from spartito.unmeasured import why
 
         complain("no Python code was measured: " + why(directory.command, found))
+    found.seal()
     from spartito.omnitrace import results
 
     results.tell(directory.path, asked.verbosity or 0, asked.builtin)

@@ -159,6 +159,7 @@ def _afterwards(directory: rundir.Directory, status: int, measured: bool) -> Non
         from spartito.unmeasured import why
 
         complain("no Python code was measured: " + why(directory.command, found))
+    found.seal()
     from spartito.scorep import results
 
     for line in results.write(directory.path):

@@ -56,6 +56,7 @@ class _One:
             conversion.merge(self.directory, quiet=True, ranks=ranks)
             return 0
         finalization.refuse_unfinished(self.directory, "finalized")
+        rundir.Found(self.directory).seal()
         wanted = Wanted(self.directory)
         wanted.to = list(dict.fromkeys([*wanted.to, *formats]))
         wanted.compress |= compress

@@ -421,7 +421,8 @@ static int node_row(void *arg, uint32_t node, uint32_t *path, uint64_t **values)
 	struct sp_row *row;
 
 	*path = SP_NONE;
-	if (node == SP_RAW_NONE || node >= a->nodes || !a->path_of[node] || a->path_of[node] == SP_NONE)
+	/* the root is nobody's call path, and has no row */
+	if (node == SP_RAW_NONE || node >= a->nodes || a->path_of[node] <= 1 || a->path_of[node] == SP_NONE)
 		return 0;
 	row = row_for(a, a->path_of[node] - 1);
 	if (!row)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Beginning and end of a measurement, and fork: a child goes on in a file of its own. */
+#include "format/checksum.h"
 #include "record/adapter.h"
 #include "record/waits/clib.h"
 #include "record/heap/recorder.h"
@@ -422,8 +423,10 @@ void sp_process_stop(enum sp_raw_ended how)
 	sp_process_sync();
 	sp_process.header->end_ticks = now;
 	sp_buffer_close();
-	sp_buffer_seal(how);
-	/* last: who reads it takes the length that the file has from here on */
+	const bool sealed = sp_buffer_seal();
+	/* who reads it takes the length that the file has from here on */
 	__atomic_store_n(&sp_process.header->ended, how, __ATOMIC_SEQ_CST);
+	if (sealed) /* last, as `ended` is part of it */
+		__atomic_store_n(&sp_process.header->sum, sp_raw_header_sum(sp_process.header), __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&sp_process.lock);
 }

@@ -504,6 +504,8 @@ static uint64_t take(uint64_t key, uint64_t now)
 
 void sp_task_handover(struct sp_thread *t, uint64_t key, bool taken)
 {
+	if (!sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
+		return; /* the sums in the file have their checksum */
 	notice(t);
 	const uint64_t now = sp_ticks();
 	pthread_mutex_lock(&lock);
