@@ -59,3 +59,17 @@ def answer(model: Model) -> dict[str, Any]:
             for circle in found["circles"]
         ],
     }
+
+
+def shortened(meta: dict[str, Any], limit: int) -> dict[str, Any]:
+    """meta of an answer with so many waits. What only others speak of keeps its place, and is empty."""
+    waits = meta["waits"][:limit]
+    objects = {wait["object"] for wait in waits}
+    stacks = {wait[which] for wait in waits for which in ("stack", "holder_stack")}
+    return {
+        **meta,
+        "objects": [thing if i in objects else {"name": "", "got": 0, "held": 0.0} for i, thing in enumerate(meta["objects"])],
+        "waits": waits,
+        "hidden": meta["hidden"] + len(meta["waits"]) - len(waits),
+        "stacks": [stack if i in stacks else [] for i, stack in enumerate(meta["stacks"])],
+    }

@@ -28,14 +28,27 @@ def _threads(sites: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**{key: group[key] for key in ("process", "location", *SHOWN)}, **_kept(group)} for group in groups]
 
 
+def _chosen(rows: list[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
+    """The `limit` rows with the most of each quantity."""
+    chosen: dict[int, dict[str, Any]] = {}
+    for quantity in QUANTITIES:
+        chosen.update({id(row): row for row in memorytable.most(rows, quantity, limit)})
+    return list(chosen.values())
+
+
 def _top(sites: list[dict[str, Any]], keys: tuple[str, ...]) -> tuple[list[dict[str, Any]], int]:
     """Sites that are the same in these keys, as one: those with the most of any quantity; and how many others there are."""
     groups = memorytable.summed(sites, keys)
-    chosen: dict[int, dict[str, Any]] = {}
-    for quantity in QUANTITIES:
-        chosen.update({id(group): group for group in memorytable.most(groups, quantity, ROWS)})
-    rows = [{**{key: group[key] for key in (*keys, *SHOWN)}, **_kept(group)} for group in chosen.values()]
+    rows = [{**{key: group[key] for key in (*keys, *SHOWN)}, **_kept(group)} for group in _chosen(groups, ROWS)]
     return rows, len(groups) - len(rows)
+
+
+def shortened(meta: dict[str, Any], limit: int) -> dict[str, Any]:
+    """meta of an answer with so many rows of each quantity."""
+    lines, paths = (_chosen(meta[what], limit) for what in ("lines", "paths"))
+    hidden = [n + len(meta[what]) - len(rows) for n, what, rows in zip(meta["hidden"], ("lines", "paths"), (lines, paths))]
+    stacks = {str(row["path"]): meta["stacks"][str(row["path"])] for row in paths}
+    return {**meta, "lines": lines, "paths": paths, "hidden": hidden, "stacks": stacks}
 
 
 def answer(model: Model, process: int | None) -> tuple[dict[str, Any], dict[str, tuple[str, Sequence[float]]]]:
