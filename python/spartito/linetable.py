@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
@@ -38,16 +39,27 @@ HEAT = ((40.0, "bold red"), (20.0, "red"), (10.0, "dark_orange"), (5.0, "yellow"
 TAB = 8  # as the interpreter counts
 
 
-def matches(pattern: str, found: str) -> bool:
+def _script_names(function: str, file: str) -> list[str]:
+    """The names that others import a script's function by: solver:step of __main__:step (src/model/report/report.c)."""
+    if not function.startswith("__main__:") or not file.startswith("/"):
+        return []
+    parts = os.path.splitext(file)[0].split("/")[1:]
+    if parts[-1] == "__main__":
+        parts.pop()
+    return [".".join(parts[i:]) + function[len("__main__") :] for i in range(len(parts))]
+
+
+def matches(pattern: str, function: str, file: str) -> bool:
     """As --match does it: a shell pattern, or a part of the name."""
-    return fnmatchcase(found, pattern) if any(c in pattern for c in "*?[") else pattern in found
+    names = [function, *(_script_names(function, file) if ":" in pattern else [])]
+    return any(fnmatchcase(found, pattern) if any(c in pattern for c in "*?[") else pattern in found for found in names)
 
 
 def functions(model: Model, location: int, process: int, match: str) -> list[dict[str, Any]]:
     """Those with the most time first."""
     found = model.lines(location=location, process=process)
     if match:
-        found = [f for f in found if matches(match, f["name"])]
+        found = [f for f in found if matches(match, f["name"], f["file"])]
     return sorted(found, key=lambda f: -(f["own"] + f["callees"]))
 
 

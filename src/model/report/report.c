@@ -3,6 +3,7 @@
 
 #include <fnmatch.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -163,11 +164,49 @@ static int compare_sorted(const void *a, const void *b)
 	return p->id < q->id ? -1 : p->id > q->id;
 }
 
+static bool name_matches(const char *name, const char *match)
+{
+	return strpbrk(match, "*?[") ? fnmatch(match, name, 0) == 0 : strstr(name, match) != NULL;
+}
+
+/* The path of a script without its suffix as dotted names: "home.ada.solver"; of __main__.py that of its directory. */
+static void as_modules(char *path)
+{
+	char *last = strrchr(path, '/');
+	if (strrchr(last, '.'))
+		*strrchr(last, '.') = 0;
+	if (!strcmp(last, "/__main__"))
+		*last = 0;
+	for (; *path; path++)
+		if (*path == '/')
+			*path = '.';
+}
+
+/* A script is __main__, and matches by the name that others import it by, too, as in record/core/filter.c: solver:step. Which of the
+ * directories above it are packages is not known any more. */
+static bool script_matches(const struct sp_region *r, const char *match)
+{
+	static const char main[] = "__main__:";
+	const size_t n = sizeof main - 1;
+	char *path, *name;
+	bool yes = false;
+
+	if (strncmp(r->name.p, main, n) || *r->file.p != '/' || !strchr(match, ':') || !(path = strdup(r->file.p)))
+		return false;
+	as_modules(path);
+	for (const char *at = strrchr(path, '.'); at && !yes; at = memrchr(path, '.', (size_t)(at - path))) {
+		if (asprintf(&name, "%s:%s", at + 1, r->name.p + n) < 0)
+			break;
+		yes = name_matches(name, match);
+		free(name);
+	}
+	free(path);
+	return yes;
+}
+
 bool sp_region_matches(const struct sp_region *r, const char *match)
 {
-	if (!match || !*match)
-		return true;
-	return strpbrk(match, "*?[") ? fnmatch(match, r->name.p, 0) == 0 : strstr(r->name.p, match) != NULL;
+	return !match || !*match || name_matches(r->name.p, match) || script_matches(r, match);
 }
 
 void sp_paths_walk(const struct sp_model *m, sp_visit_fn *enter, sp_visit_fn *leave, void *arg)
