@@ -139,7 +139,8 @@ static uint32_t find(const struct sp_notebook *b, const struct sp_notebook_funct
 	uint32_t cell = 0;
 	for (size_t i = 0; i < b->n_functions; i++) {
 		const struct sp_notebook_function *x = &b->functions[i];
-		if (x->cell > cell && x->line == f->line && (!f->check || x->check == f->check) && !strcmp(x->name, f->name))
+		if (x->cell > cell && x->line == f->line && (!f->check || x->check == f->check) &&
+		    !strcmp(x->name, f->name))
 			cell = x->cell;
 	}
 	return cell;

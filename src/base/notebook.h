@@ -24,7 +24,7 @@ struct sp_notebook_cell {
 
 /* What was read last. All zero: nothing. Not for several threads at once. */
 struct sp_notebook {
-	char *dir; /* owned */
+	char *dir;                              /* owned */
 	struct stat file;                       /* st_ino 0: there is none */
 	char *text;                             /* owned; cells and functions point into it */
 	struct sp_notebook_function *functions; /* owned */
@@ -38,8 +38,8 @@ void sp_notebook_free(struct sp_notebook *b);
 bool sp_notebook_may_have(const char *file);
 /* CRC-32, as zlib has it. */
 uint32_t sp_notebook_check(const void *p, size_t n);
-/* The number of the cell that defined the function: the last one, if several did; 0: none. dir: of the experiment, whose
- * list is read again when it has changed. */
+/* The number of the cell that defined the function: the last one, if several did; 0: none. dir: of the experiment,
+ * whose list is read again when it has changed. */
 uint32_t sp_notebook_find(struct sp_notebook *b, const char *dir, const struct sp_notebook_function *f);
 /* A cell that sp_notebook_find() has given, valid until the next call of that. NULL: there is none of that number. */
 const struct sp_notebook_cell *sp_notebook_cell(const struct sp_notebook *b, uint32_t number);

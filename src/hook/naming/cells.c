@@ -71,8 +71,7 @@ static uint32_t check_of(PyCodeObject *code)
 	PyObject *bytes = code->co_code;
 	Py_INCREF(bytes);
 #endif
-	const uint32_t check =
-	    bytes ? sp_notebook_check(PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes)) : 0;
+	const uint32_t check = bytes ? sp_notebook_check(PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes)) : 0;
 	Py_XDECREF(bytes);
 	return check;
 }

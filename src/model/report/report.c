@@ -182,8 +182,8 @@ static void as_modules(char *path)
 			*path = '.';
 }
 
-/* A script is __main__, and matches by the name that others import it by, too, as in record/core/filter.c: solver:step. Which of the
- * directories above it are packages is not known any more. */
+/* A script is __main__, and matches by the name that others import it by, too, as in record/core/filter.c: solver:step.
+ * Which of the directories above it are packages is not known any more. */
 static bool script_matches(const struct sp_region *r, const char *match)
 {
 	static const char main[] = "__main__:";

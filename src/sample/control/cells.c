@@ -60,9 +60,8 @@ static bool name_elsewhere(const struct sp_cells *cells, const struct sp_python_
 {
 	const char *dot = strrchr(code->qualname, '.');
 	const struct sp_notebook_function f = {dot ? dot + 1 : code->qualname, code->first_line, 0, 0};
-	const uint32_t number = cells->notebook && sp_notebook_may_have(code->file)
-	                            ? sp_notebook_find(cells->notebook, cells->dir, &f)
-	                            : 0;
+	const uint32_t number =
+	    cells->notebook && sp_notebook_may_have(code->file) ? sp_notebook_find(cells->notebook, cells->dir, &f) : 0;
 	snprintf(name, SP_CELL_NAME, "In[%u]", number);
 	return number;
 }

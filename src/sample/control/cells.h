@@ -10,8 +10,8 @@
 enum { SP_CELL_NAME = 32 };
 
 struct sp_cells {
-	int file;    /* the raw file, which tells their names; -1: nothing here is of a notebook */
-	bool kernel; /* the process is the kernel itself, and no program that a cell started */
+	int file;                     /* the raw file, which tells their names; -1: nothing here is of a notebook */
+	bool kernel;                  /* the process is the kernel itself, and no program that a cell started */
 	const char *dir;              /* of the experiment */
 	struct sp_notebook *notebook; /* owned; NULL: no memory */
 };
