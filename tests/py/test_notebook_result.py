@@ -155,11 +155,11 @@ def test_what_was_asked_for_is_in_the_frame_and_in_the_table(tmp_path, option, k
     place = measure(tmp_path / "x", WAITS, option)
     text = Result(place).html()
     inner = Frame(text).inner
-    whole = payload.unpack(kinds.open_experiment(str(place)).get(kind, {}))[0]
+    whole = payload.unpack(kinds.open_experiment(str(place)).get(kind, {}))
     possible = []
     for n in ROWS_OF_TABLES:
-        whole = fewer.shortened(whole, n)
-        possible.append(whole)
+        whole = fewer.shortened(*whole, n)
+        possible.append(whole[0])
     assert payload.unpack(inner.blocks[kind])[0] in possible
     assert inner.blocks["script"] == page.asset("cellmore.js")
     assert len(text.encode()) <= frame.LIMIT
@@ -173,15 +173,18 @@ def test_fewer_rows_are_those_with_the_most(tmp_path):
     place = measure(tmp_path / "x", WAITS, "--memory-profile", "--waits")
     experiment = kinds.open_experiment(str(place))
     whole, columns = payload.unpack(experiment.get("memory", {}))
-    fewer = memory.shortened(whole, 1)
-    assert payload.unpack(payload.repack(fewer, columns))[0] == fewer
+    fewer, points = memory.shortened(whole, columns, 1)
+    assert payload.unpack(payload.repack(fewer, points))[0] == fewer
+    (process,), (before,) = fewer["processes"], whole["processes"]
+    assert process["rows"] == [0, len(points["at"])] and len(points["at"]) <= min(8, before["rows"][1])
+    assert max(points["heap"]) == max(columns["heap"]) and list(points["at"]) == sorted(points["at"])
     for what in ("peak_bytes", "left_bytes", "bytes"):
         assert max(row[what] for row in fewer["lines"]) == max(row[what] for row in whole["lines"])
     assert not [row for row in tables.written(experiment).parts[0][1] if row[3] == "0"]  # functions that only allocated
     assert len(fewer["lines"]) <= 4 and fewer["hidden"][0] + len(fewer["lines"]) == whole["hidden"][0] + len(whole["lines"])
     assert {str(row["path"]) for row in fewer["paths"]} == fewer["stacks"].keys()
     whole = payload.unpack(experiment.get("locks", {}))[0]
-    fewer = locks.shortened(whole, 1)
+    fewer, _ = locks.shortened(whole, {}, 1)
     (longest,) = fewer["waits"]
     assert longest == max(whole["waits"], key=lambda wait: wait["time"]) and fewer["hidden"] == len(whole["waits"]) - 1
     assert fewer["objects"][longest["object"]] == whole["objects"][longest["object"]]
@@ -221,6 +224,17 @@ def test_of_very_many_functions_those_with_the_most_time_are_there(tmp_path):
     assert len(shown) > 100 and all(names[region] for region in shown if region != payload.NONE)
     pruned = payload.unpack(inner.blocks["facts"])[0]["pruned"]
     assert pruned[0].startswith(f"Of 4,001 functions the table has the {len(rows):,} with the most own time; ")
+
+
+@needs_viewer
+def test_of_very_many_threads_all_have_their_names(tmp_path):
+    program = "import threading\nfor i in range(1500):\n    t = threading.Thread(target=len, args=('',))\n    t.start(); t.join()\n"
+    place = measure(tmp_path / "x", program, "--waits", "--memory-profile")
+    text = Result(place).html()
+    inner = Frame(text).inner
+    assert len(text.encode()) <= frame.LIMIT and {"memory", "locks"} <= inner.blocks.keys()
+    named = [at["name"] for at in payload.unpack(inner.blocks["facts"])[0]["locations"]]
+    assert named == [at["name"] for at in Model(str(place)).info()["locations"]]
 
 
 @needs_viewer

@@ -77,7 +77,7 @@ def test_the_answer_is_what_the_model_says(recorded, found, process, monkeypatch
     assert {(row["function"], row["file"], row["line"]): row["peak_bytes"] for row in meta["lines"]} == {
         key: row["peak_bytes"] for key, row in whole.items()
     }
-    assert meta["hidden"] == [0, 0]
+    assert meta["hidden"] == [0, 0, 0]
     for name in ("bytes", "left_bytes", "peak", "temporary"):
         total = sum(site[name] for site in sites)
         assert sum(row[name] for row in meta["paths"]) == sum(row[name] for row in meta["lines"]) == meta["totals"][name] == total

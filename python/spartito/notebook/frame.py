@@ -19,6 +19,7 @@ from spartito.view.packing import FEWER, LEAST_PATHS, Packing, element
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from spartito.view.kinds import Experiment
@@ -37,7 +38,9 @@ STYLE = (
     '[data-jp-theme-light="true"] .spartito-frame iframe,.vscode-light .spartito-frame iframe{color-scheme:light}</style>'
 )
 EFFORT, ALL_EFFORT = 3, 9  # of zlib: half the time of its usual one for a few percent more; for what is packed once
-PART = 0.5  # of the room, for memory, waits or lines where they were asked for
+MANY = 64  # threads, processes
+PART = 0.6  # of the room, for memory, waits or lines where they were asked for
+WORDS = 1500  # bytes, for what is said of what a frame does not hold
 SOURCE = 0.05  # of the time: files of the library in which there is less are not in every notebook
 PATHS = (20_000, 10_000, 5_000, 2_000, LEAST_PATHS)  # with the most time; more cannot be told apart in a frame of that width
 MUCH = 0.02  # of the time: levels of calls that are in sight at once
@@ -111,21 +114,40 @@ def _height(experiment: Experiment) -> int:
     return view + LINE * _words(experiment, facts)
 
 
-def _fewer_functions(meta: dict[str, Any], limit: int) -> dict[str, Any]:
-    return {**meta, "functions": meta["functions"][:limit]}
+def _light(facts: dict[str, Any]) -> dict[str, Any]:
+    """Of very many threads and processes a frame names those that its tables speak of, and shows nothing else."""
+    light = dict(facts)
+    if len(facts["locations"]) > MANY:
+        light["locations"] = [{**at, "begin": 0, "end": 0, "mpi": 0, "busy": int(at["busy"] > 0)} for at in facts["locations"]]
+    if len(facts["processes"]) > MANY:
+        light["processes"] = [{**p, "begin": 0, "end": 0, "command": ""} for p in facts["processes"]]
+    return light
+
+
+def _fewer_functions(
+    meta: dict[str, Any], columns: Mapping[str, memoryview], limit: int
+) -> tuple[dict[str, Any], Mapping[str, memoryview]]:
+    return {**meta, "functions": meta["functions"][:limit]}, columns
 
 
 def _fill(packing: Packing) -> set[str]:
     """What was asked for, and what the frame cannot be without; the files whose source it is to have. Refused: there is no room."""
     has = packing.facts["has"]
+    packing.facts = _light(packing.facts)
+    packing.keep_room(WORDS, 1)
+    least = packing.least(FEWER[-1])
+
+    def part() -> float:
+        return PART * (packing.left - least)
+
     if has["memory"]:
-        packing.shortened("memory", "the memory", memory.shortened, PART)
+        packing.shortened("memory", "the memory", memory.shortened, part())
     if has["locks"]:
-        packing.shortened("locks", "locks and waits", locks.shortened, PART)
+        packing.shortened("locks", "locks and waits", locks.shortened, part())
     lines: list[dict[str, Any]] = []
     if has["lines"]:
         there = len(packing.experiment.model.lines())
-        found = packing.shortened("lines", "line by line", _fewer_functions, PART)
+        found = packing.shortened("lines", "line by line", _fewer_functions, part())
         lines = found["functions"] if found else []
         if found and len(lines) < there:
             packing.pruned.append(f"Of {count(there)} functions line by line {count(len(lines))} are here; {packing.whole}.")

@@ -21,10 +21,13 @@ from spartito.view import payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable
+    from collections.abc import Callable, Container, Iterable, Mapping
     from typing import Any
 
     from spartito.view.kinds import Experiment
+
+    # meta and columns of an answer, with at most so many rows
+    Shortened = Callable[[dict[str, Any], Mapping[str, memoryview], int], tuple[dict[str, Any], Mapping[str, memoryview]]]
 
 LEAST_PATHS = 1000
 # functions, those with the most time, that a page has where there is no room for all of them, and as many call paths
@@ -39,7 +42,6 @@ LOCATIONS = 256  # threads of which it holds the calls
 # as viewer/src/timelinedata.ts asks: a tile of a level is one of 2**level parts of the run
 TILE, ROWS, MESSAGES = 1024, 64, 2000
 SMALL = 16 << 10  # bytes that are not worth a measured guess
-ROOM_FOR_WORDS = 1500  # bytes, for what is said of what is missing
 ENOUGH = 4  # answers for which there was no room: smaller ones are not looked for any longer
 LEVELS = 4  # of tiles that a page may hold
 FINE = 4  # times as many columns in tiles of calls, which tell begin and end themselves
@@ -111,12 +113,18 @@ class Packing:
 
     # ---- what the page cannot be without
 
+    def keep_room(self, words: int = 8192, times: int = 2) -> None:
+        """For the facts, which come last, when all is known: so many times what they take now, and bytes for words more."""
+        raw = payload.pack(self.facts)
+        self.left -= times * (len(raw) if times > 1 and len(raw) < SMALL else len(self._block("facts", raw).text)) + words
+
+    def least(self, fewer: int) -> int:
+        """Bytes that so many functions and paths take."""
+        return sum(len(block.text) for block in self._fewer(fewer, ()))
+
     def core(self, fewer: tuple[int, ...] = (), named: Container[str] = ()) -> None:
         """fewer: numbers of functions with the most time that will do where there is no room for all. named: functions that have
         their names in any case. Refused: not even that fits."""
-        raw = payload.pack(self.facts)  # which come last, when all is known
-        packed = len(self._block("facts", raw).text)
-        self.left -= packed + ROOM_FOR_WORDS if fewer else 2 * (len(raw) if len(raw) < SMALL else packed) + 8192
         regions, flat = self._made("regions", {}), self._made("flat", {})
         tree = self._made("tree", {"limit": str(LEAST_PATHS)}, {})
         short = self._short(regions, flat, tree)
@@ -161,15 +169,15 @@ class Packing:
         packed = payload.repack(meta, {**regions, **columns})
         return self._block("regions", packed), self._block("flat", flat), self._block("tree", tree)
 
-    def shortened(
-        self, kind: str, what: str, shortened: Callable[[dict[str, Any], int], dict[str, Any]], part: float
-    ) -> dict[str, Any] | None:
-        """An answer within that part of what is left, its meta with as many rows as fit. None: there is no room."""
+    def shortened(self, kind: str, what: str, shortened: Shortened, room: float) -> dict[str, Any] | None:
+        """An answer of at most so many bytes, its meta with as many rows as fit. None: there is no room."""
+        meta: dict[str, Any]
+        columns: Mapping[str, memoryview]
         meta, columns = payload.unpack(self.experiment.get(kind, {}))
         for limit in ROWS_OF_TABLES:
-            meta = shortened(meta, limit)
+            meta, columns = shortened(meta, columns, limit)
             block = self._block(kind, payload.repack(meta, columns))
-            if len(block.text) <= part * self.left:
+            if len(block.text) <= room:
                 self._take(block)
                 return meta
         self.pruned.append(f"This file does not hold {what}, which takes {size(len(block.text))}; {self.whole}.")
@@ -416,6 +424,7 @@ class Packing:
 def pack(experiment: Experiment, budget: int, source: bool) -> tuple[list[Block], list[str]]:
     """The blocks of the page, of at most budget bytes, and in sentences what they do not hold. Refused: there is no room."""
     packing = Packing(experiment, budget)
+    packing.keep_room()
     packing.core()
     packing.tables()
     if source:
