@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import bisect
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from spartito.reading import title
@@ -112,16 +113,14 @@ def with_own(model: Model, info: dict[str, Any], found: dict[str, Any]) -> list[
 
 def summed(sites: list[dict[str, Any]], keys: tuple[str, ...]) -> list[dict[str, Any]]:
     """Sites that are the same in these keys, as one: sums, and the list of them as `sites`."""
-    groups: dict[tuple[object, ...], dict[str, Any]] = {}
+    groups: dict[object, list[dict[str, Any]]] = {}
+    key_of, numbers_of = itemgetter(*keys), itemgetter(*SUMS)
     for site in sites:
-        key = tuple(site[k] for k in keys)
-        group = groups.get(key)
-        if group is None:
-            groups[key] = group = {**{k: site[k] for k in keys}, **dict.fromkeys(SUMS, 0), "sites": []}
-        for what in SUMS:
-            group[what] += site[what]
-        group["sites"].append(site)
-    return list(groups.values())
+        groups.setdefault(key_of(site), []).append(site)
+    return [
+        {**{k: alike[0][k] for k in keys}, **dict(zip(SUMS, map(sum, zip(*map(numbers_of, alike))))), "sites": alike}
+        for alike in groups.values()
+    ]
 
 
 def by_line(sites: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -64,7 +64,7 @@ VERBS = (
                 "PERCENT",
                 kind="number",
             ),
-            Option("--match", "only functions whose name holds NAME, or matches it as a pattern of the shell ('solver:*')", "NAME"),
+            Option("--match", "only functions whose name holds NAME, or matches it as a pattern of the shell ('solver:*'); those of a script by its module name, too", "NAME"),
             COMPENSATE,
             Option("--json", "print JSON"),
         ),

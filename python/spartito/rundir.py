@@ -28,6 +28,7 @@ RUNNING = 0  # enum sp_raw_ended
 PRELOAD_HEAP = "heap.so"  # and to that of --memory-profile
 PRELOAD_WAITS = "waits.so"  # and to that of --waits
 PRELOAD = "preload.so"  # a link to the library of --io, where LD_PRELOAD cannot name the library itself
+CELLS = "cells"  # the cells of a notebook, for processes that a measured one starts
 
 
 def script(command: list[str]) -> tuple[str, str]:
@@ -261,7 +262,8 @@ class Directory:
         if self.crew:
             self.made += [path for path in (self.path, raw) if path not in self.made]
         if raw in self.made:
-            files = [os.path.join(self.path, name) for name in ("experiment.json", PRELOAD, PRELOAD_HEAP, PRELOAD_WAITS, "ranks")]
+            names = ("experiment.json", PRELOAD, PRELOAD_HEAP, PRELOAD_WAITS, "ranks", CELLS)
+            files = [os.path.join(self.path, name) for name in names]
             try:
                 files += [os.path.join(raw, name) for name in os.listdir(raw)]
             except OSError:

@@ -82,7 +82,7 @@ def test_the_answer_is_what_the_model_says(recorded, found, process, monkeypatch
     assert lines == {key: row["peak_bytes"] for key, row in whole.items()}
     program = str(recorded.parent / "program.py")
     assert process == 1 or any(row["within"] and (row["file"], row["line"]) == (program, IMPORTS) for row in meta["lines"])
-    assert meta["hidden"] == [0, 0]
+    assert meta["hidden"] == [0, 0, 0]
     for name in ("bytes", "left_bytes", "peak", "temporary"):
         total = sum(site[name] for site in sites)
         assert sum(row[name] for row in meta["paths"]) == sum(row[name] for row in meta["lines"]) == meta["totals"][name] == total

@@ -54,7 +54,7 @@ export interface Memory {
   paths: Site[];
   threads: Site[];
   /** Sites of lines, and of call paths, that are not among these, as they are too many. */
-  hidden: [number, number];
+  hidden: [number, number, number];
   stacks: Stacks;
   /** Sums of all sites. */
   totals: Record<"bytes" | "count" | "peak_bytes" | "left_bytes" | "temporary_bytes" | "growing_bytes" | "cache_bytes", number>;

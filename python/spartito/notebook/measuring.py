@@ -11,7 +11,7 @@ import threading
 import time
 
 from spartito import _measure, preload
-from spartito.notebook import workers
+from spartito.notebook import celllist, workers
 from spartito.notebook.cellpatterns import BETWEEN
 from spartito.rundir import Directory, Exists
 from spartito.sampling import RECORDED
@@ -164,6 +164,7 @@ def start(directory: str, settings: dict[str, str], between: tuple[str, ...], **
     if records_memory(settings):
         preload.load_heap()
     lent = Lent(directory, settings)
+    celllist.write(directory)
     _ended.discard(directory)  # of what was there before
     try:
         lent.lend()
@@ -191,7 +192,7 @@ class Unit:
         self._lent: Lent | None = None
         self._sampler: CellSampler | None = None
         self._open = ""  # the region around what runs now
-        self._workers: dict[tuple[int, int], float] = {}  # processes that are there already
+        self._workers: dict[tuple[int, int], tuple[float, float]] = {}  # processes that are there already
         self.remarks: list[str] = []  # lines about what is not in the result
 
     def begin(self) -> None:
@@ -267,6 +268,7 @@ class Unit:
         """The cell of that name begins."""
         assert self._lent
         self._lent.lend()
+        celllist.write(self.directory)
         leave_out_servants(self.request.settings)
         _measure.resume()
         self.enter(name)
@@ -280,6 +282,7 @@ class Unit:
         if _measure.active() and _measure.experiment() == made.path:
             self.leave()
             _measure.stop()
+            celllist.remove_unread(made.path)
         self.remarks = [*workers.told(self._workers), *not_said(workers.engines())]
         self._unsampled()
         assert self._lent
@@ -319,11 +322,12 @@ def begin(request: Request) -> Unit:
 
 
 def _log(text: str) -> None:
-    """In the kernel's log, which Jupyter shows in its terminal: what a cell prints is its own."""
+    """In the kernel's log, which Jupyter shows in its terminal: what a cell prints is its own. A warning, because kernels show
+    nothing below that there."""
     try:
         from traitlets.log import get_logger
 
-        get_logger().info("spartito: %s", text)  # type: ignore[no-untyped-call,unused-ignore]
+        get_logger().warning("spartito: %s", text)  # type: ignore[no-untyped-call,unused-ignore]
     except ImportError:
         pass
 

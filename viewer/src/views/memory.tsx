@@ -184,7 +184,7 @@ export function MemoryView() {
     notes: memory?.notes,
   }));
   if (!memory || !regions.data) return <Waiting problem={answer.problem ?? regions.problem} what="the memory" />;
-  const hidden = { lines: memory.hidden[0], paths: memory.hidden[1], threads: 0, flame: 0 }[by];
+  const hidden = { lines: memory.hidden[0], paths: memory.hidden[1], threads: memory.hidden[2], flame: 0 }[by];
   const metric = facts.metrics.find(({ name }) => name === WHATS[what].metric);
   return (
     <>

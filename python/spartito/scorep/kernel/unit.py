@@ -7,6 +7,7 @@ import os
 import sys
 
 from spartito import _measure
+from spartito.notebook import celllist
 from spartito.notebook.measuring import Lent, not_said, start
 from spartito.say import Refused, reason
 from spartito.scorep import directory as place
@@ -118,6 +119,7 @@ class Unit:
         self.running = False
         if _measure.active() and _measure.experiment() == self.path:
             _measure.stop()
+            celllist.remove_unread(self.path)
         self._take_back()
         assert self._made
         try:
