@@ -266,8 +266,8 @@ def _check(f: BinaryIO, limit: int) -> tuple[int, int, int, int]:
     begin, size = f.tell(), os.fstat(f.fileno()).st_size
     if limit and total + files * FILE > max(limit, size * MOST_GROWTH):
         raise _Damaged(
-            f"refused: {text.size(size)} that become {text.size(total)} in {text.plural(files, 'file')} are more than an experiment has; "
-            "if you know where it is from: spartito unpack --any-size"
+            f"refused: {text.size(size)} that become {text.size(total)} in {text.plural(files, 'file')} "
+            "are more than an experiment has; if you know where it is from: spartito unpack --any-size"
         )
     end = size - FRAME.size - DIGEST
     digest = hashlib.sha256()

@@ -205,7 +205,8 @@ static PyMethodDef methods[] = {
      "Put what all raw files of an experiment hold into one; what was done."},
     {"keep_symbols", sp_analyse_keep_symbols, METH_O, "Put names of compiled functions into an experiment; how many."},
     {"still_written", sp_analyse_still_written, METH_O, "Raw files of an experiment that their processes still write."},
-    {"seal", sp_analyse_seal, METH_O, "Give a raw file the checksums that its process left out; whether it has them now."},
+    {"seal", sp_analyse_seal, METH_O,
+     "Give a raw file the checksums that its process left out; whether it has them now."},
     {"writers", writers, METH_NOARGS, "(name, what, suffix, opens, needs_trace, directory, merges) of each format."},
     {NULL, NULL, 0, NULL},
 };

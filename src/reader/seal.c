@@ -29,7 +29,7 @@ static void on_problem(void *arg, const char *text)
 	s->damaged = true;
 }
 
-/* Not as long as a process has it mapped, though it may have said that it ended: its other threads may be in an event. */
+/* Not while a process has it mapped, even one that said it ended: its other threads may be in an event. */
 static bool may_be_written(const struct sp_raw_header *h, const char *path)
 {
 	struct sp_raw_header open = *h;
@@ -40,14 +40,12 @@ static bool may_be_written(const struct sp_raw_header *h, const char *path)
 
 static int seal_part(const struct sealing *s, const struct sp_raw_file *f, const struct sp_raw_part *p)
 {
+	const off_t at = (off_t)(p->offset + offsetof(struct sp_raw_chunk, words));
 	struct sp_raw_chunk c;
 
 	memcpy(&c, f->map + p->offset, sizeof(c));
 	sp_raw_chunk_seal(&c, f->map + p->offset + HEAD, p->bytes - HEAD);
-	return pwrite(s->fd, &c.words, sizeof(c.words),
-	              (off_t)(p->offset + offsetof(struct sp_raw_chunk, words))) == sizeof(c.words)
-	           ? 0
-	           : -1;
+	return pwrite(s->fd, &c.words, sizeof(c.words), at) == sizeof(c.words) ? 0 : -1;
 }
 
 /* Nothing of a damaged file: its damage would be what the checksums are of. */

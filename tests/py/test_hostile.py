@@ -203,11 +203,13 @@ def without_checksum(raw):
 
 FIELDS, FREE = ((0, 4), (4, 4), (16, 8), (56, 8)), 7  # magic, type, bytes, words of a chunk; a type
 ENDS = {
-    "tasks": "import asyncio\nasync def t(): await asyncio.sleep(0)\nasync def main(): await asyncio.gather(t(), t())\nasyncio.run(main())",
+    "tasks": "import asyncio\nasync def t(): await asyncio.sleep(0)\nasync def main(): await asyncio.gather(t(), t())\n"
+    "asyncio.run(main())",
     "killed": "import os\nos.kill(os.getpid(), 9)",
     "child killed": "import os\npid = os.fork()\nif not pid: f(), os.kill(os.getpid(), 9)\nos.waitpid(pid, 0)",
     "exec": "import os\nos.execv('/bin/true', ['true'])",
-    "thread left": "import threading\nlock = threading.Lock()\nlock.acquire()\nthreading.Thread(target=lock.acquire, daemon=True).start()",
+    "thread left": "import threading\nlock = threading.Lock()\nlock.acquire()\n"
+    "threading.Thread(target=lock.acquire, daemon=True).start()",
 }
 
 
@@ -262,7 +264,10 @@ def test_each_changed_bit_is_told(spartito, measured, tmp_path, kind):
     assert silent == []
 
 
-SHOWN = ["report", "report --threads", "report --processes", "report --tree", "report --lines", "report --lines --plain", "info", "finalize"]
+SHOWN = [
+    *("report", "report --threads", "report --processes", "report --tree", "report --lines", "report --lines --plain"),
+    *("info", "finalize"),
+]
 OBEYED = [b"\x1b]0", b"\x1bP", b"\x07", b"\x1b[31mroom", b"\x1b[2J", "\x9b".encode()]
 
 

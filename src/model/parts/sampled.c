@@ -59,8 +59,7 @@ static struct sp_raw_thread *same_thread(const struct sp_loading *of, size_t i, 
 {
 	struct sp_raw_file *f = in->source->raw;
 	const uint64_t tid = of->source->raw->threads[i].state.tid;
-	const size_t k =
-	    places_before(of, (struct sp_tid){tid, i}) - places_before(of, (struct sp_tid){.tid = tid});
+	const size_t k = places_before(of, (struct sp_tid){tid, i}) - places_before(of, (struct sp_tid){.tid = tid});
 	const size_t at = places_before(in, (struct sp_tid){.tid = tid}) + k;
 
 	return at < f->n_threads && in->tids[at].tid == tid ? &f->threads[in->tids[at].at] : NULL;

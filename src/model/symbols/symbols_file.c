@@ -123,7 +123,7 @@ struct place {
 	uint64_t sum;       /* of the lines before */
 };
 
-/* Of the last line: the number of functions, and the checksum of all lines before, which the first files had none of. */
+/* The last line: the number of functions, and the checksum of all lines before it (older files have none). */
 static bool is_end(const struct sp_builder *b, char *const field[MOST_FIELDS], int n, const struct place *o)
 {
 	uint32_t count;
