@@ -9,11 +9,14 @@ import os
 from spartito.compat.kernprof import alone, inside
 from spartito.compat.kernprof.alone import GlobalProfiler
 
-from line_profiler.line_profiler import LineStats, load_stats, show_func, show_text
+from line_profiler.line_profiler import LineStats, load_ipython_extension, load_stats, show_func, show_text
 
 # of the package whose interface this is; Spartito's own is spartito.__version__
 __version__ = "5.1.0"
-__all__ = ["GlobalProfiler", "LineProfiler", "LineStats", "__version__", "load_stats", "profile", "show_func", "show_text"]
+__all__ = [
+    "GlobalProfiler", "LineProfiler", "LineStats", "__version__", "load_ipython_extension", "load_stats", "profile", "show_func",
+    "show_text",
+]  # fmt: skip
 
 LineProfiler: type[inside.LineProfiler] = inside.LineProfiler if inside.VARIABLE in os.environ else alone.LineProfiler
 profile = GlobalProfiler()

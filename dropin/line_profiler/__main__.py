@@ -6,4 +6,6 @@ import sys
 if __name__ == "__main__":
     from spartito.compat.kernprof.stats import main
 
-    sys.exit(main(sys.argv[1:]))
+    status = main(sys.argv[1:])
+    if status:
+        sys.exit(status)

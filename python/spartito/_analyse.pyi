@@ -31,6 +31,9 @@ def compare(
     method; both None: a group has one run, or it is not judged), margin (s: within so much of excl the true change is with 95 %; None as
     they are), judged (it takes the share)). ValueError: an argument that cannot be."""
 
+def name_matches(match: str, name: str, module: str, file: str, /) -> bool:
+    """Whether --match asks for a function: it is a part of its name, or a pattern of the shell; of a script, by its module's name, too."""
+
 def compress(directory: str, progress: Callable[[int, int], None] | None = None) -> tuple[int, int]:
     """Makes the raw files of an experiment smaller without a change of what is read from them; bytes of them before and after. Error,
     when all other files are done: a process still runs, a file is damaged or cannot be written; those stay as they are."""
@@ -54,6 +57,10 @@ def keep_symbols(directory: str) -> dict[str, int]:
 
 def still_written(directory: str) -> list[str]:
     """Names of the raw files whose processes, of this machine, still write them. Of other machines nobody knows."""
+
+def seal(path: str) -> bool:
+    """Gives a raw file whose process has ended the checksums that it left out, as it was killed or became another program. False: it had
+    them, is damaged, may still be written, or cannot be."""
 
 class Compressor:
     """A stream of zstd, in pieces. Not there where Spartito was built without zstd."""
@@ -119,9 +126,10 @@ class Model:
         caller's place), sample (mean bytes between two that were recorded, 0: all), own (bytes that recording took), cost (s that it took, about; 0: not known), begin, ended (the program's
         end, when `left` is told; None: unseen, left is of the process's end), resident (last), resident_peak, resident_peak_time, limit (None, or dict(bytes, passed
         (first time, None: never), passes, over (s above), function, file, line, path)), series [(time, bytes, blocks, resident)]. A site is what one line of a
-        call path allocated with one allocator: path, location, process, function, file, line (of the innermost recorded Python function; None, None, 0: not known),
+        call path allocated with one allocator: path, location, process, function, file, line (of the innermost recorded Python function; None, None, 0: not known), own_function,
+        own_file, own_line (of the program's function that called it, where it is a library's; None, None, 0: it is not, or not known),
         allocator ('malloc', 'mmap', 'python raw', 'python mem', 'python object'), count, bytes, freed, freed_bytes, elsewhere (freed by another
-        thread), temporary, temporary_bytes (released before the thread allocated again), peak, peak_bytes (there at the process's peak), high (most
+        thread), temporary, temporary_bytes (released before the thread allocated more than N others of that size class), peak, peak_bytes (there at the process's peak), high (most
         bytes of this site), grown (slices of 20 ms in which high grew), first, last (when high grew first and last), left, left_bytes, kept
         ('nothing', 'cache': left, but soon complete, 'growing': it became more until the end). Of a merged experiment this is read from the raw files. Error: these are gone."""
 

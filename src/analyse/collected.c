@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is asked of an experiment before, or without, loading it: keep_symbols() and still_written(). */
+/* What is asked of an experiment before, or without, loading it: keep_symbols(), still_written() and seal(). */
 #include "analyse/analyse.h"
 
 #include <dirent.h>
@@ -8,6 +8,7 @@
 
 #include "model/symbols/symbols.h"
 #include "reader/running.h"
+#include "reader/seal.h"
 
 PyObject *sp_analyse_keep_symbols(PyObject *module, PyObject *directory)
 {
@@ -65,4 +66,20 @@ PyObject *sp_analyse_still_written(PyObject *module, PyObject *directory)
 		closedir(d);
 	Py_DECREF(path);
 	return list;
+}
+
+PyObject *sp_analyse_seal(PyObject *module, PyObject *file)
+{
+	PyThreadState *thread;
+	PyObject *path = NULL;
+	bool sealed;
+
+	(void)module;
+	if (!PyUnicode_FSConverter(file, &path))
+		return NULL;
+	thread = PyEval_SaveThread();
+	sealed = sp_raw_seal(PyBytes_AS_STRING(path));
+	PyEval_RestoreThread(thread);
+	Py_DECREF(path);
+	return PyBool_FromLong(sealed);
 }

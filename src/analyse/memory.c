@@ -23,16 +23,18 @@ static PyObject *name_or_none(const struct sp_model *m, uint32_t region, bool fi
 
 static PyObject *site_row(const struct sp_model *m, const struct sp_site *s)
 {
-	return Py_BuildValue(
-	    "{sk sk sk sN sN sk ss sK sK sK sK sK sK sK sK sK sK sk sd sd sK sK ss}", "path", (unsigned long)s->path,
-	    "location", (unsigned long)s->location, "process", (unsigned long)m->locations[s->location].process,
-	    "function", name_or_none(m, s->region, false), "file", name_or_none(m, s->region, true), "line",
-	    (unsigned long)s->line, "allocator", sp_site_kind_names[s->kind], "count", N(s->count), "bytes",
-	    N(s->bytes), "freed", N(s->freed), "freed_bytes", N(s->freed_bytes), "elsewhere", N(s->elsewhere),
-	    "temporary", N(s->temporary), "temporary_bytes", N(s->temporary_bytes), "peak", N(s->peak), "peak_bytes",
-	    N(s->peak_bytes), "high", N(s->high), "grown", (unsigned long)s->grown, "first", (double)s->first * S,
-	    "last", (double)s->last * S, "left", N(s->left), "left_bytes", N(s->left_bytes), "kept",
-	    sp_site_kept_names[sp_site_kept(m, s)]);
+	return Py_BuildValue("{sk sk sk sN sN sk sN sN sk ss sK sK sK sK sK sK sK sK sK sK sk sd sd sK sK ss}", "path",
+	                     (unsigned long)s->path, "location", (unsigned long)s->location, "process",
+	                     (unsigned long)m->locations[s->location].process, "function",
+	                     name_or_none(m, s->region, false), "file", name_or_none(m, s->region, true), "line",
+	                     (unsigned long)s->line, "own_function", name_or_none(m, s->own_region, false), "own_file",
+	                     name_or_none(m, s->own_region, true), "own_line", (unsigned long)s->own_line, "allocator",
+	                     sp_site_kind_names[s->kind], "count", N(s->count), "bytes", N(s->bytes), "freed",
+	                     N(s->freed), "freed_bytes", N(s->freed_bytes), "elsewhere", N(s->elsewhere), "temporary",
+	                     N(s->temporary), "temporary_bytes", N(s->temporary_bytes), "peak", N(s->peak),
+	                     "peak_bytes", N(s->peak_bytes), "high", N(s->high), "grown", (unsigned long)s->grown,
+	                     "first", (double)s->first * S, "last", (double)s->last * S, "left", N(s->left),
+	                     "left_bytes", N(s->left_bytes), "kept", sp_site_kept_names[sp_site_kept(m, s)]);
 }
 
 static PyObject *series(const struct sp_heap *h)

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "model/report/walk.h"
 #include "write/common/writer.h"
 
 PyObject *sp_raise(struct sp_state *st, const struct sp_err *e)
@@ -184,7 +185,18 @@ static void module_free(void *module)
 	module_clear(module);
 }
 
+static PyObject *name_matches(PyObject *self, PyObject *args)
+{
+	const char *match, *name, *module, *file;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "ssss", &match, &name, &module, &file))
+		return NULL;
+	return PyBool_FromLong(sp_name_matches(name, module, file, match));
+}
+
 static PyMethodDef methods[] = {
+    {"name_matches", name_matches, METH_VARARGS, "name_matches(match, name, module, file) -> bool"},
     {"compare", (PyCFunction)(void (*)(void))sp_analyse_compare, METH_VARARGS | METH_KEYWORDS,
      "What differs between experiments."},
     {"compress", (PyCFunction)(void (*)(void))sp_analyse_compress, METH_VARARGS | METH_KEYWORDS,
@@ -193,6 +205,8 @@ static PyMethodDef methods[] = {
      "Put what all raw files of an experiment hold into one; what was done."},
     {"keep_symbols", sp_analyse_keep_symbols, METH_O, "Put names of compiled functions into an experiment; how many."},
     {"still_written", sp_analyse_still_written, METH_O, "Raw files of an experiment that their processes still write."},
+    {"seal", sp_analyse_seal, METH_O,
+     "Give a raw file the checksums that its process left out; whether it has them now."},
     {"writers", writers, METH_NOARGS, "(name, what, suffix, opens, needs_trace, directory, merges) of each format."},
     {NULL, NULL, 0, NULL},
 };

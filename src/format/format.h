@@ -3,6 +3,7 @@
 #ifndef SP_FORMAT_FORMAT_H
 #define SP_FORMAT_FORMAT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "format/waits.h"
@@ -71,7 +72,7 @@ struct sp_raw_header {
 	int32_t lost_errno;    /* errno of that, or 0 */
 	uint64_t memory_limit; /* bytes, 0: none */
 	char host[128];
-	uint64_t lost_children; /* children of fork whose own file could not be made; of files before version 6: 0 */
+	uint64_t lost_children;      /* children of fork without a file of their own, and theirs; before version 6: 0 */
 	int32_t lost_children_errno; /* why, of the first of them; SP_RAW_ERRNO_CLONE */
 	uint32_t sum;                /* checksum of the header, 0: none; from version 6 on */
 };
@@ -208,8 +209,8 @@ struct sp_raw_site {
 	uint64_t count, bytes;               /* allocated */
 	uint64_t freed, freed_bytes;         /* of these, by whomever */
 	uint64_t elsewhere;                  /* of `freed`, by another thread */
-	uint64_t temporary, temporary_bytes; /* released by the thread before it allocated N more of that size class
-	                                        (setting temporary); in files before version 6: more of any size */
+	uint64_t temporary, temporary_bytes; /* released by the thread before it allocated more than N others of that
+	                                        size class (setting temporary); in files before version 6: any */
 	uint64_t epoch;                      /* of the heap, when peak and peak_bytes were taken */
 	uint64_t peak, peak_bytes; /* live at the heap's peak, if epoch is the heap's; else what is live now */
 	uint64_t high;             /* the most bytes that were live here */
@@ -217,8 +218,15 @@ struct sp_raw_site {
 	uint64_t left, left_bytes; /* live when the program ended, if the heap's `ended` is not 0 */
 	uint32_t slice;            /* writer's */
 	uint32_t number;           /* writer's */
+	/* Where `region` is a function of a library: the program's own one that called it, and the line of that file;
+	 * both 0: it is not known. Not in files before version 6. */
+	uint32_t own_region, own_line;
 };
-_Static_assert(sizeof(struct sp_raw_site) == 152, "raw site");
+_Static_assert(sizeof(struct sp_raw_site) == 160, "raw site");
+static inline size_t sp_raw_site_bytes(uint32_t version)
+{
+	return version < 6 ? offsetof(struct sp_raw_site, own_region) : sizeof(struct sp_raw_site);
+}
 
 /* The heap of a process. Bytes are those that were asked for. */
 struct sp_raw_heap {

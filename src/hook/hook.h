@@ -38,6 +38,7 @@ enum {
 	SP_SLOT_WATCH = 8, /* something happens when it is entered: see watch.c */
 	SP_SLOT_GENERATOR = 16,
 	SP_SLOT_LINES = 32,     /* its lines are recorded; then it has a region also where it is filtered */
+	SP_SLOT_LIBRARY = 64,   /* where memory is recorded: no function of the program's own */
 	SP_SLOT_GENERATION = 8, /* shift: 24 bits, so that a second measurement defines again */
 	SP_SLOT_ID = 32         /* shift */
 };
@@ -62,7 +63,7 @@ static inline bool sp_slot_is_filtered(uint64_t slot)
 	       (slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == (sp_slot_ok & SP_SLOT_MASK & ~UINT64_C(0xe));
 }
 
-/* names.c. Asks for the slot in the current interpreter; -1 with an exception. */
+/* names.c, of cells cells.c. Asks for the slot in the current interpreter; -1 with an exception. */
 int sp_names_init(void);
 /* Everything is decided anew: nothing may be recorded at this moment but by the calling thread, which has the GIL. */
 void sp_names_new_generation(void);
@@ -85,6 +86,8 @@ void sp_names_set_cells(PyObject *numbers);
 /* To who samples this process; anew: nothing is told in this measurement yet. */
 void sp_names_tell_cells(bool anew);
 bool sp_names_is_cell(const char *file); /* a region's file */
+/* Writes the text of the cell In[7] of another process's notebook. 0, or -1: it is not known. */
+int sp_cells_source(const char *file, FILE *to);
 void sp_names_forget(void);
 
 /* label.c. The settings of that name, for functions whose slots are decided from here on. 0, or -1 with an exception.

@@ -334,16 +334,16 @@ struct sp_line {
 struct sp_site {
 	uint32_t location, path;
 	uint32_t region, line;               /* line of that region's file; region SP_NONE: not known */
+	uint32_t own_region, own_line;       /* where the program called it, if region is a library's; SP_NONE */
 	uint8_t kind;                        /* enum sp_raw_heap_kind */
 	uint32_t grown;                      /* in how many slices of time `high` grew */
 	uint64_t count, bytes;               /* allocated */
 	uint64_t freed, freed_bytes;         /* of these, to the end of the process */
 	uint64_t elsewhere;                  /* blocks of `freed` that another thread released */
-	uint64_t temporary, temporary_bytes; /* released before the thread allocated again */
+	uint64_t temporary, temporary_bytes; /* released after at most N others of that size class */
 	uint64_t peak, peak_bytes;           /* live when the process had most */
 	uint64_t high;                       /* the most bytes that were live at once */
-	uint64_t first,
-	    last; /* ns since begin_ns: of the first allocation, and when `high` grew last, by slices of time */
+	uint64_t first, last; /* ns since begin_ns: of the first allocation, and when `high` grew last, by slices */
 	uint64_t left, left_bytes; /* live when the program had ended, before the interpreter does */
 };
 

@@ -196,6 +196,8 @@ struct sp_loading {
 	bool settled;                     /* clock_sync.c: its clock was compared */
 	uint64_t unmoved;                 /* clock_sync.c: real, before that */
 	struct sp_tid *tids;              /* in the builder's scratch, where there are samples; by tid and place */
+	struct sp_raw_thread **strangers; /* in the builder's scratch; threads of the samples, of which locations behind
+	                                     those of the process's own threads are */
 	struct sp_loading *samples;       /* while it is read: what its file of samples says; NULL: there is none */
 	uint32_t order;                   /* while merging: of its first location among all, in the order of files */
 	bool final;                       /* nobody writes its file any more */
@@ -392,6 +394,8 @@ void sp_mpi_defs_free(struct sp_mpi_defs *d);
 int sp_build_child_record(struct sp_builder *b, struct sp_loading *l, const struct sp_raw_def *d, uint64_t at,
                           const struct sp_str part[2]);
 int sp_build_children(struct sp_builder *b, struct sp_err *e);
+/* A killed process was alive until another one saw it end: in the header of its file, before the file is read. */
+void sp_build_seen_end(const struct sp_builder *b, struct sp_raw_file *raw);
 /* mpi.c: the worlds, communicators, windows and groups of all processes, when these are in order. */
 int sp_build_mpi(struct sp_builder *b, struct sp_err *e);
 
@@ -451,7 +455,8 @@ int sp_rows_order(struct sp_builder *b, size_t first, size_t *n);
 int sp_samples_open_file(struct sp_builder *b, struct sp_loading *l, const char *name);
 int sp_samples_definitions(struct sp_builder *b, struct sp_loading *l, struct sp_err *e);
 size_t sp_samples_strangers(const struct sp_loading *l);
-struct sp_raw_thread *sp_samples_thread(const struct sp_loading *l, uint64_t tid);
+/* What the samples know of a location; NULL: nothing. No thread of theirs is two locations'. */
+struct sp_raw_thread *sp_samples_thread(const struct sp_loading *l, size_t location);
 int sp_samples_add_strangers(struct sp_builder *b, struct sp_loading *l, struct sp_err *e);
 /* The end of a thread that the process itself saw until `end`: a process that was killed cannot say when that was. */
 uint64_t sp_samples_end(struct sp_loading *l, struct sp_raw_thread *t, uint64_t end);
@@ -470,10 +475,14 @@ uint64_t sp_clock_ns(const struct sp_clock *c, uint64_t ticks);
 uint64_t sp_clock_length(const struct sp_clock *c, uint64_t ticks); /* ns that so many ticks take */
 int sp_clock_init(struct sp_clock *c, const struct sp_raw_header *h);
 
-/* memory.c. The sites of a thread: row() gives the path and the values of metrics of a node's row, SP_NONE: there is no
- * such node. What they hold of columns is added there. The heaps, when the processes are in order. -1: no memory. */
-typedef int sp_site_row_fn(void *arg, uint32_t node, uint32_t *path, uint64_t **values);
-int sp_build_sites(struct sp_builder *b, struct sp_loading *l, const struct sp_raw_thread *t, sp_site_row_fn *row,
+/* The path and the values of metrics of a node's row; SP_NONE: there is no such node. -1: no memory. */
+typedef int sp_node_row_fn(void *arg, uint32_t node, uint32_t *path, uint64_t **values);
+/* lock.c: adds the waits of a thread that have not ended to the columns of rows; end: ticks. */
+int sp_build_open_waits(const struct sp_builder *b, const struct sp_loading *l, const struct sp_raw_thread *t,
+                        uint64_t end, sp_node_row_fn *row, void *arg);
+/* memory.c. The sites of a thread, of which what they hold of columns is added to rows. The heaps, when the processes
+ * are in order. -1: no memory. */
+int sp_build_sites(struct sp_builder *b, struct sp_loading *l, const struct sp_raw_thread *t, sp_node_row_fn *row,
                    void *arg);
 int sp_build_heap(struct sp_builder *b, struct sp_loading *l); /* before the threads */
 int sp_build_memory(struct sp_builder *b, struct sp_err *e);

@@ -99,7 +99,7 @@ static uint64_t in_use(struct compressing *z, const struct sp_raw_part *p)
 	case SP_RAW_LINES:
 		return p->used * sizeof(struct sp_raw_line);
 	case SP_RAW_SITES:
-		return p->used * sizeof(struct sp_raw_site);
+		return p->used * sp_raw_site_bytes(z->raw->header.version);
 	case SP_RAW_SERIES:
 		return p->used * sizeof(struct sp_raw_point);
 	case SP_RAW_LINE_STACK:
@@ -362,7 +362,7 @@ static int write_file(struct compressing *z, struct sp_err *e)
 		return -1;
 	memcpy(&head, page, sizeof(head));
 	head.bytes = z->at;
-	head.sum = head.version >= SP_RAW_SUMS && head.ended ? sp_raw_header_sum(&head) : 0;
+	head.sum = head.version >= SP_RAW_SUMS ? sp_raw_header_sum(&head) : 0;
 	if (fseeko(z->out, 0, SEEK_SET) != 0 || fwrite(&head, sizeof(head), 1, z->out) != 1 || fflush(z->out) != 0 ||
 	    fsync(fileno(z->out)) != 0)
 		return sp_fail(e, errno, "%s: cannot be written: %s", z->temporary, strerror(errno));

@@ -150,7 +150,7 @@ static void check_sum(struct sp_raw_file *f, struct sp_raw_part *p)
 
 static int add_part(struct sp_raw_file *f, const struct sp_raw_chunk *c, uint64_t at, uint64_t bytes, size_t *room)
 {
-	const uint64_t unit = sp_raw_unit(c->type);
+	const uint64_t unit = c->type == SP_RAW_SITES ? sp_raw_site_bytes(f->header.version) : sp_raw_unit(c->type);
 	struct sp_raw_part *p;
 	uint64_t most;
 
@@ -373,7 +373,7 @@ static int open_mapped(struct sp_raw_file *f, struct sp_err *e)
 {
 	if (check_header(f, e))
 		return -1;
-	if (f->header.version >= SP_RAW_SUMS && f->header.ended && f->header.sum &&
+	if (f->header.version >= SP_RAW_SUMS && f->header.sum && !f->bytes.running &&
 	    f->header.sum != sp_raw_header_sum((const struct sp_raw_header *)f->map))
 		sp_raw_report(f, 0, "checksum of the header is wrong");
 	check_size(f);

@@ -103,12 +103,12 @@ const struct sp_raw_line_frame *sp_raw_line_frames(const struct sp_raw_file *f, 
 /* The open frames of a thread without the root's, outermost first, and their number. */
 const struct sp_raw_frame *sp_raw_open_frames(struct sp_raw_file *f, struct sp_raw_thread *t, size_t *n);
 
-/* The words of an EVENTS or EVENTSZ part and their number. Those of EVENTSZ are decompressed into *room, which the
- * caller frees and may use again for the next part. */
 /* Whether the part has the checksum that it says, or none; for what is read later than sp_raw_open(), the events.
  * Damage is to be told once: false comes the first time only. */
 bool sp_raw_is_whole(const struct sp_raw_file *f, struct sp_raw_part *part);
 
+/* The words of an EVENTS or EVENTSZ part and their number. Those of EVENTSZ are decompressed into *room, which the
+ * caller frees and may use again for the next part. */
 const uint64_t *sp_raw_words(const struct sp_raw_file *f, const struct sp_raw_part *part, uint64_t **room, size_t *n,
                              struct sp_err *e);
 /* An upper bound of that number, found without reading the words. */

@@ -288,6 +288,9 @@ uint64_t sp_process_until(const struct sp_thread *t, uint64_t now);
 /* In a child of fork that had no event yet: makes its file, and the location of the calling thread with its open
  * frames. Returns the thread's location, or NULL. */
 struct sp_thread *sp_process_forked(void);
+/* The calling process, of which nothing is recorded, made a child by fork, of which nothing will be either. Nothing,
+ * where that is not so. */
+void sp_process_forks_unrecorded(void);
 /* Whether the file is another process's: this one is its child by a raw clone() or fork, past pthread_atfork, and goes
  * on in its parent's shared pages. From here on nothing is recorded here; the parent counts it. A system call: for rare
  * ways only. */
@@ -304,9 +307,8 @@ struct sp_raw_chunk *sp_buffer_chunk(enum sp_raw_chunk_type type, const struct s
 void sp_buffer_done(struct sp_raw_chunk *c);
 int sp_buffer_open(const char *dir);
 void sp_buffer_close(void); /* cuts the file at what is used */
-/* Gives checksums to all that is still mapped, where no other thread is left that may write. how: the end that is said
- * next. */
-void sp_buffer_seal(enum sp_raw_ended how);
+/* Gives checksums to all chunks that are still mapped. False: other threads are left, which may write. */
+bool sp_buffer_seal(void);
 void sp_buffer_unmap(struct sp_segment *segments, size_t n, struct sp_raw_header *header); /* takes over segments */
 uint64_t sp_buffer_offset(const void *p);
 

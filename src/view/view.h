@@ -104,10 +104,10 @@ int sp_view_tree(const struct sp_viewed *v, const struct sp_view_query *q, struc
 
 /* One row for each region that ran (with a limit: the first ones), by exclusive time: region u32, visits, incl
  * (recursion counts once), excl, mean, min, max, std f64; resumed f64 where functions were resumed; for each metric
- * "metric:NAME:incl" and "metric:NAME:excl" f64, in the unit that facts tells. meta: total (s), within a range of
- * time unranged[]: metrics that have no columns there, as their values are not in the trace. What others grew between
- * two readings of which one is outside has the part that the time inside has in theirs. Compared
- * with a base: as above; the larger of both exclusive times decides. */
+ * "metric:NAME:incl" and "metric:NAME:excl" f64, in the unit that facts tells. meta: total (s), functions (how many
+ * ran), within a range of time unranged[]: metrics that have no columns there, as their values are not in the trace.
+ * What others grew between two readings of which one is outside has the part that the time inside has in theirs.
+ * Compared with a base: as above; the larger of both exclusive times decides. */
 int sp_view_flat(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e);
 
 /* The calls of one location that touch [begin, end] (default: the whole run), by depth and begin: begin, end f64 (s),

@@ -69,6 +69,7 @@ static void test_damaged(void)
 	rg_site(t, &(struct sp_raw_site){.node = node, .kind = 99, .count = 1});
 	rg_site(t, &(struct sp_raw_site){.node = node, .region = 88, .count = 1});
 	rg_site(t, &(struct sp_raw_site){.node = 1000, .count = 1});
+	rg_site(t, &(struct sp_raw_site){.node = RG_ROOT, .count = 1});
 	rg_site(t, &(struct sp_raw_site){.node = node}); /* about to begin: no damage */
 	rg_site(t, &(struct sp_raw_site){.node = node, .count = 3, .freed = 5, .bytes = 1, .freed_bytes = 9});
 	rg_heap(p, &heap, NULL, 0);
@@ -77,7 +78,7 @@ static void test_damaged(void)
 	CHECK(m->sites[0].count == 3 && m->sites[0].left == 0 && m->sites[0].peak == 0);
 	CHECK(m->heaps[0].passed_path == SP_NONE && m->heaps[0].passed_region == SP_NONE);
 	CHECK(sp_site_kept(m, &m->sites[0]) == SP_KEPT_NOTHING);
-	CHECK(m->n_problems == 1 && strstr(m->problems[0].text.p, "3 places of location 0"));
+	CHECK(m->n_problems == 1 && strstr(m->problems[0].text.p, "4 places of location 0"));
 	sp_model_free(m);
 }
 

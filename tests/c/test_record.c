@@ -3,11 +3,17 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "record/adapter.h"
+#include "record/events/task.h"
 #include "record/hot.h"
+#include "record/lines/lines.h"
 
 static char dir[] = "/tmp/spartito-test-XXXXXX";
 
@@ -77,6 +83,39 @@ static void *backward_step(void *unused)
 	return NULL;
 }
 
+/* The same for times that are not in the profile: of lines, and of steps of tasks, whose ends are seen late. */
+static void *backward_step_beside_calls(void *unused)
+{
+	enum { STEP = 1000000, LINE = 5 };
+	(void)unused;
+	struct sp_thread *t = sp_thread_new();
+	MUST(t && t->traced);
+	const uint32_t region =
+	    sp_user_region((struct sp_text){"aside", 5}, (struct sp_text){"aside", 5}, &(struct sp_place){.line = 1});
+	const uint64_t later = sp_ticks() + (1ull << 40);
+	struct sp_line_function *f = sp_lines_of(t) ? sp_lines_add(t, 4, region, LINE, 2) : NULL;
+	MUST(f);
+	sp_lines_enter(t, f, 1, LINE, later);
+	const struct sp_raw_line *line = (const struct sp_raw_line *)t->lines->top->table;
+	MUST(sp_lines_next(t->lines->top, LINE + 1));
+	CHECK(line[0].own == 0 && line[1].hits == 1);
+	sp_lines_close(t, sp_ticks());
+	CHECK(line[1].own < STEP * 1000ull);
+
+	struct sp_task *k = sp_task_begun(t, 8, region, (struct sp_text){"task", 4});
+	MUST(k && k->number);
+	sp_enter(t, region, 4, later, SP_RAW_ENTER);
+	sp_leave(t, 4, later, SP_RAW_LEAVE);
+	sp_task_step(t, k, region, 4, later - 2 * STEP, SP_RAW_ENTER);
+	sp_task_suspends(t, 0);
+	sp_leave(t, 4, later - STEP, SP_RAW_SUSPEND);
+	CHECK(t->loc.last == later);
+	sp_stack_unmark(t, later - STEP);
+	CHECK(k->raw->steps == 1 && k->raw->running == STEP);
+	sp_task_dropped(t, k);
+	return NULL;
+}
+
 /* Walks of chance in a call tree: a call path has one node however its children were called in turn, and each call is
  * in the node of its path. A chain of only children takes no place in the table of children. */
 static void *call_paths(void *unused)
@@ -113,6 +152,28 @@ static void *call_paths(void *unused)
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		CHECK(!known[i] || known[i]->visits == visits[i]);
 	CHECK(t->table_used <= t->table_mask / 2);
+	return NULL;
+}
+
+/* A child by a raw clone() has the thread's pages in common with its parent, and other memory of its own: what it
+ * allocates is in no page of the thread. */
+static void *raw_clone(void *unused)
+{
+	enum { REGIONS = 1000 };
+	(void)unused;
+	struct sp_thread *t = sp_thread_new();
+	MUST(t);
+	const struct sp_path_entry *before = t->table;
+	const pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	MUST(pid >= 0);
+	for (uint32_t i = 1; pid == 0 && i < REGIONS; i++)
+		sp_callpath_child(t, t->root, i);
+	if (pid == 0)
+		_exit(0);
+	int status = -1;
+	MUST(waitpid(pid, &status, 0) == pid && status == 0);
+	MUST(t->table == before);
+	CHECK(sp_callpath_child(t, t->root, REGIONS));
 	return NULL;
 }
 
@@ -335,7 +396,9 @@ int main(void)
 	MUST(mkdir(raw, 0700) == 0);
 	in_a_thread(last_words, 256 << 10);
 	in_a_thread(backward_step, 0);
+	in_a_thread(backward_step_beside_calls, 0);
 	in_a_thread(call_paths, 0);
+	in_a_thread(raw_clone, 0);
 	trusted_clocks();
 	restart();
 	end_after_stop();

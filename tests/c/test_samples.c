@@ -170,9 +170,37 @@ static void test_definitions_of_others(void)
 	sp_model_free(m);
 }
 
+/* Threads that came one after the other with one number: each has samples of its own, and so has one more. */
+static void test_numbers_given_again(void)
+{
+	const char *dir = scratch_experiment();
+	struct rg_process *p = rg_process(77, 1, 1000, false), *samples = rg_process(77, 1, 1000, false);
+
+	for (uint64_t i = 0; i < 2; i++)
+		rg_thread(p, "f", 77, SP_RAW_NONE, 1500 + i);
+	scratch_add(dir, p, "h-77-0.raw", SP_RAW_ENDED_NORMAL, 3000);
+	rg_header(samples)->start = SP_RAW_STARTED_SAMPLER;
+	define(samples);
+	for (uint64_t i = 0; i < 3; i++) {
+		struct rg_thread *t = rg_thread(samples, "f", 77, SP_RAW_NONE, 1500 + i);
+
+		rg_node_at(t, rg_node(t, 0, MAIN))->incl = 100 * (i + 1);
+		rg_line(t, rg_lines(t, MAIN, 3, 3))->own = 100 * (i + 1);
+	}
+	scratch_add(dir, samples, "h-77-0.samples.raw", SP_RAW_ENDED_NORMAL, 3000);
+	struct sp_model *m = scratch_load(dir, 0);
+	MUST(m->n_locations == 3 && m->n_lines == 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		CHECK(m->locations[i].tid == 77 && m->locations[i].values == 1);
+		CHECK(m->lines[i].location == i && m->lines[i].own == 100 * (i + 1));
+	}
+	sp_model_free(m);
+}
+
 int main(void)
 {
 	test_definitions_of_others();
+	test_numbers_given_again();
 	test_samples();
 	test_call_lines();
 	test_calls();

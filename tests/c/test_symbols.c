@@ -54,6 +54,7 @@ static void test_damaged(void)
 	                                  HEAD,
 	                                  HEAD "end\t1\n",
 	                                  HEAD "end\t-0\n",
+	                                  HEAD "end\t0\t12345678\n",
 	                                  HEAD "1120\tsolve\tx\ty\t1\nend\t1\n",
 	                                  HEAD BUILD "1120\tsolve\tx\ty\nend\t1\n",
 	                                  HEAD BUILD "1120\tsolve\tx\ty\t1\tz\nend\t1\n",

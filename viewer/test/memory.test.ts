@@ -40,7 +40,7 @@ const said: Memory = {
   lines: [site(1, { peak: 1, peak_bytes: 10, left: 1, left_bytes: 10 }), site(2, { peak: 2, peak_bytes: 30 }), site(3, { bytes: 5, count: 1 })],
   paths: [],
   threads: [],
-  hidden: [0, 0],
+  hidden: [0, 0, 0],
   stacks: {},
   totals: { bytes: 900, count: 3, peak_bytes: 40, left_bytes: 10, temporary_bytes: 0, growing_bytes: 5, cache_bytes: 5 },
   notes: [],

@@ -24,8 +24,18 @@ def say(text: str) -> None:
         pass
 
 
+# what a terminal would obey, but for tabs and ends of lines
+CONTROL = {n: f"\\x{n:02x}" for n in (*range(9), *range(11, 32), *range(127, 160))}
+
+
+def harmless(text: str) -> str:
+    """Names, and whatever else an experiment holds, may be of any characters."""
+    return text if text.isprintable() else text.translate(CONTROL)
+
+
 def printable(text: str, encoding: str | None) -> str:
-    """text without what the encoding of the stream cannot show (file names may hold any byte)."""
+    """text without what a terminal would obey, and what the encoding of the stream cannot show (file names may hold any byte)."""
+    text = harmless(text)
     return text.encode(encoding or "utf-8", "backslashreplace").decode(encoding or "utf-8")
 
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 import os
 import sys
 
+from spartito.base.messages import harmless, printable
+
 TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -196,10 +198,9 @@ class Output:
 
     def line(self, text: str = "", style: str = "") -> None:
         if self.console is not None:
-            self.console.print(text, style=style or None, soft_wrap=True)
+            self.console.print(harmless(text), style=style or None, soft_wrap=True)
             return
-        encoding = self.stream.encoding or "utf-8"
-        self.stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+        self.stream.write(printable(text, self.stream.encoding) + "\n")
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]], styles: Sequence[str] = ()) -> None:
         """styles: of the rows, in a terminal."""
@@ -220,7 +221,7 @@ class Output:
             least = None if c.left else max([len(c.title), *(len(row[i]) for row in rows)])
             table.add_column(c.title, justify=justify, style=c.style or None, no_wrap=True, overflow="ellipsis", min_width=least)
         for n, row in enumerate(rows):
-            table.add_row(*(Text(row[i]) for i in shown), style=styles[n] if styles else None)
+            table.add_row(*(Text(harmless(row[i])) for i in shown), style=styles[n] if styles else None)
         self.console.print(table)
 
 

@@ -11,7 +11,7 @@ from spartito.cli.run import for_later
 from spartito.experiment import rundir
 from spartito.experiment.reading import one_process
 from spartito.experiment.rundir import Found
-from spartito.options.settings import resolve
+from spartito.options.settings import resolve, strange_variables
 from spartito.run.ending import finish
 from spartito.run.implied import with_trace
 from spartito.sample.attaching import Samplers, duration_of, image, interrupted, until
@@ -30,6 +30,8 @@ def main(given: dict[str, object], operands: list[str]) -> int:
     pid, duration = one_process("attach", operands), duration_of(given)
     given.pop("duration", None)
     values = resolve(given)
+    for line in strange_variables():
+        complain(line)
     texts = {value.setting.name: value.text for value in values}
     texts["lines"], texts["lines_only"] = "", "0"  # which are counted within a process
     if texts["to"]:

@@ -61,6 +61,7 @@ class _One:
             conversion.merge(self.directory, self.force, quiet=True, ranks=ranks)
             return 0
         finalization.refuse_unfinished(self.directory, "finalized")
+        rundir.Found(self.directory).seal()
         wanted = Wanted(self.directory)
         wanted.to = list(dict.fromkeys([*wanted.to, *formats]))
         wanted.compress |= self.compress

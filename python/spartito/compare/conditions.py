@@ -6,7 +6,7 @@ from __future__ import annotations
 import shlex
 
 from spartito.base.text import count, name, plural, seconds
-from spartito.experiment import cost
+from spartito.experiment import contents, cost
 from spartito.experiment.description import command, launcher, what_ran
 from spartito.options.cellpatterns import typed_filters, typed_lines
 from spartito.options.settings import SETTINGS
@@ -38,25 +38,6 @@ OF_THE_PROGRAM = {"commands": "other command", "exit statuses": "other exit stat
 MOST = 6  # hosts that are named
 
 
-def settings(info: dict[str, Any]) -> dict[str, str]:
-    """How the first process was measured: the recorder's settings; empty where they are not known."""
-    found: dict[str, str] = {}
-    last = ""
-    for line in _meta(info).get("settings", "").split("\n"):
-        key, equals, value = line.partition("=")
-        if equals and key.isidentifier():
-            found[key] = value
-            last = key
-        elif last and line:  # patterns have a line each
-            found[last] += "\n" + line
-    return found
-
-
-def _meta(info: dict[str, Any]) -> dict[str, str]:
-    first: dict[str, str] = info["processes"][0]["meta"] if info["processes"] else {}
-    return first
-
-
 def _filters(items: list[str]) -> Iterable[str]:
     if len(items) > 1 and items[0] == "-*" and items[1].startswith("+"):
         del items[0]  # goes without saying: an --include is the first
@@ -66,7 +47,7 @@ def _filters(items: list[str]) -> Iterable[str]:
 
 def _options(directory: str, info: dict[str, Any]) -> dict[str, str]:
     """As one would type them, with the settings that they are of; of a cell without what the notebook sets itself."""
-    given, said = settings(info), {}
+    given, said = contents.settings(info), {}
     ran = what_ran(directory, command(launcher(directory)[0], info))
     cell = ran.split(" to ")[0] if ran.startswith(CELL) else ""
     if given.get("instrument") == "0":
@@ -91,7 +72,7 @@ def _options(directory: str, info: dict[str, Any]) -> dict[str, str]:
 def _given(sides: Sequence[Side]) -> tuple[list[list[dict[str, str]]], dict[str, str]]:
     """The options of each run of each side; and those that some runs have and others not."""
     given = [[_options(directory, info) for directory, info in runs] for _, runs in sides]
-    if not all(settings(info) for _, runs in sides for _, info in runs):
+    if not all(contents.settings(info) for _, runs in sides for _, info in runs):
         return given, {}  # of other tools, or too old to tell
     every = {option: key for side in given for run in side for option, key in run.items()}
     return given, {option: key for option, key in every.items() if not all(option in run for side in given for run in side)}
@@ -129,7 +110,7 @@ def _hosts(info: dict[str, Any]) -> str:
 
 def _facts(directory: str, info: dict[str, Any]) -> dict[str, str]:
     """What else than options may make times differ; empty: not known."""
-    meta, known = _meta(info), launcher(directory)[0]
+    meta, known = contents.first_meta(info), launcher(directory)[0]
     ran, status = what_ran(directory, command(known, info)), known.get("status")
     return {
         "commands": "" if ran.startswith(CELL) else ran,  # two cells are two commands

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which kinds of data an experiment holds."""
+"""Which kinds of data an experiment holds, and how they were recorded."""
 
 from __future__ import annotations
 
@@ -41,3 +41,23 @@ def known(rows: list[dict[str, Any]], info: dict[str, Any]) -> list[dict[str, An
         row if row["visits"] + row["resumed"] else {key: None if key in of_calls else value for key, value in row.items()}
         for row in rows
     ]
+
+
+def settings(info: dict[str, Any]) -> dict[str, str]:
+    """How the first process was measured: the recorder's settings; empty where they are not known."""
+    found: dict[str, str] = {}
+    last = ""
+    for line in first_meta(info).get("settings", "").split("\n"):
+        key, equals, value = line.partition("=")
+        if equals and key.isidentifier():
+            found[key] = value
+            last = key
+        elif last and line:  # patterns have a line each
+            found[last] += "\n" + line
+    return found
+
+
+def first_meta(info: dict[str, Any]) -> dict[str, str]:
+    """META records of the first process."""
+    first: dict[str, str] = info["processes"][0]["meta"] if info["processes"] else {}
+    return first

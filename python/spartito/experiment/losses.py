@@ -139,19 +139,22 @@ def sentences(info: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _lacks_parts(info: dict[str, Any], directory: str) -> bool:
+    """Threads, children or ranks that should be here, or what came after the end of a sampler."""
+    from spartito.experiment.ranks import read
+
+    known = read(directory)
+    return (known is not None and "." in known.roll) or any(
+        p["lost"].get("threads") or p["lost"].get("children") or "sample_ended" in p["meta"] for p in info["processes"]
+    )
+
+
 def not_whole(info: dict[str, Any], directory: str) -> str:
     """Why the times are not those of a whole run, behind its name; empty: they are. Calls that are counted as their caller's and
     trace events do not matter, nor do processes that the program itself ended."""
     from spartito.experiment.description import launcher
-    from spartito.experiment.ranks import read
 
-    known = read(directory)
-    lacking = (
-        any(NO_LINES not in text for text in info["problems"])
-        or any(p["lost"].get("threads") or p["lost"].get("children") or "sample_ended" in p["meta"] for p in info["processes"])
-        or (known is not None and "." in known.roll)
-    )
-    if lacking:
+    if any(NO_LINES not in text for text in info["problems"]) or _lacks_parts(info, directory):
         return "lacks time that was spent"
     if any(p["end"] == "running" for p in info["processes"]):
         return "still runs"
@@ -211,7 +214,7 @@ def ending(known: dict[str, Any]) -> str:
     return f"the program was ended by {_signal(number)}" if isinstance(number, int) else ""
 
 
-def is_incomplete(info: dict[str, Any], problem: str = "") -> bool:
+def is_incomplete(info: dict[str, Any], directory: str, problem: str = "") -> bool:
     """Whether sentences() says that something was lost, not recorded at all, or is damaged: a result of it is not the whole. Not so
     for a program that was killed, of which all is there up to then, nor for what could not be counted or looked up, nor for ends
     without a begin, as a region has that is left in another function than it was entered in. problem: that of experiment.json."""
@@ -219,6 +222,7 @@ def is_incomplete(info: dict[str, Any], problem: str = "") -> bool:
         bool(problem)
         or any(NO_LINES not in text and INSTEAD not in text for text in info["problems"])
         or any(_lost({**p["lost"], "unmatched": 0}) or p.get("lost_reason") for p in info["processes"])
+        or _lacks_parts(info, directory)
     )
 
 
@@ -231,4 +235,4 @@ def say_all(info: dict[str, Any], directory: str, named: bool = False) -> int:
     known, problem = launcher(directory)
     for line in filter(None, [*sentences(info), problem, *of_ranks(directory), ending(known)]):
         complain(which + line)
-    return INCOMPLETE if is_incomplete(info, problem) else 0
+    return INCOMPLETE if is_incomplete(info, directory, problem) else 0

@@ -42,8 +42,10 @@ DEEPEST, LONGEST_NAME = 16, 255  # directories; bytes of one part of a path
 LONGEST_SUMS = 1 << 30  # bytes
 LAST_TIME = 1 << 40  # seconds before and after 1970 that a file may have been changed at
 # What a packed file may become: so many times its size, or so many bytes, which a small one may. Experiments become 5 to 100 times
-# as large.
+# as large. Each file counts as FILE bytes more, as an empty one takes room as well.
 MOST_GROWTH, ALWAYS_ALLOWED = 2000, 256 << 20
+FILE = 4096
+LARGEST = 1 << 62  # bytes that one can say it becomes
 
 
 class Member:
@@ -263,10 +265,10 @@ def _check(f: BinaryIO, limit: int) -> tuple[int, int, int, int]:
         raise _Damaged("not a packed experiment")
     files, total = _announced(f.read(length))
     begin, size = f.tell(), os.fstat(f.fileno()).st_size
-    if limit and total > max(limit, size * MOST_GROWTH):
+    if limit and total + files * FILE > max(limit, size * MOST_GROWTH):
         raise _Damaged(
-            f"refused: {text.size(size)} that become {text.size(total)} are more than an experiment has; "
-            "if you know where it is from: spartito unpack --any-size"
+            f"refused: {text.size(size)} that become {text.size(total)} in {text.plural(files, 'file')} "
+            "are more than an experiment has; if you know where it is from: spartito unpack --any-size"
         )
     end = size - FRAME.size - DIGEST
     digest = hashlib.sha256()
@@ -294,7 +296,7 @@ def _announced(told: bytes) -> tuple[int, int]:
         raise _Damaged("not a packed experiment") from None
     if version != VERSION:
         raise _Damaged(f"packed by a newer Spartito: version {version!r:.20}, and this one reads {VERSION}")
-    if type(files) is not int or type(total) is not int or files < 1 or total < 0:
+    if type(files) is not int or type(total) is not int or not (1 <= files <= LARGEST and 0 <= total <= LARGEST):
         raise _Damaged("damaged: it does not say how much is in it")
     return files, total
 

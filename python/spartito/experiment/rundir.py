@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 # what tells a process its rank; without one of them nothing that is for ranks needs to be loaded
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "MV2_COMM_WORLD_RANK")
 HEADER = 320  # struct sp_raw_header, src/format/format.h
-ENDED, PID, REGIONS = 28, 36, 48  # offsets of its fields
+VERSION, ENDED, PID, REGIONS, CHECKSUM = 12, 28, 36, 48, 316  # offsets of its fields
+WITH_CHECKSUMS = 6  # the version from which on there are some
 SAMPLES = ".samples.raw"  # how names end of files that another process has written about the one of the same name
 RUNNING = 0  # enum sp_raw_ended
 PRELOAD_HEAP = "heap.so"  # and to that of --memory-profile
 PRELOAD_WAITS = "waits.so"  # and to that of --waits
 PRELOAD = "preload.so"  # a link to the library of --io, where LD_PRELOAD cannot name the library itself
+CELLS = "cells"  # the cells of a notebook, for processes that a measured one starts
 
 
 def script(command: list[str]) -> tuple[str, str]:
@@ -255,7 +257,8 @@ class Directory:
         if self.crew:
             self.made += [path for path in (self.path, raw) if path not in self.made]
         if raw in self.made:
-            files = [os.path.join(self.path, name) for name in ("experiment.json", PRELOAD, PRELOAD_HEAP, PRELOAD_WAITS, "ranks")]
+            names = ("experiment.json", PRELOAD, PRELOAD_HEAP, PRELOAD_WAITS, "ranks", CELLS)
+            files = [os.path.join(self.path, name) for name in names]
             try:
                 files += [os.path.join(raw, name) for name in os.listdir(raw)]
             except OSError:
@@ -351,13 +354,15 @@ def meet(here: str, world: World, name: Callable[[], str], make: Callable[[str],
 
 
 class Found:
-    """What a run left in raw/. files: one for each process; open: process and file of those that were not ended."""
+    """What a run left in raw/. files: one for each process; open: process and file of those that were not ended; unsealed: files
+    without checksums, where they should have some."""
 
     def __init__(self, path: str) -> None:
         self.files = 0
         self.regions = 0
         self.errors: list[str] = []
         self.open: list[tuple[int, str]] = []
+        self.unsealed: list[str] = []
         self.gone = False
         raw = os.path.join(path, "raw")
         try:
@@ -372,14 +377,26 @@ class Found:
             except OSError:
                 continue
             if name.endswith(".error"):
-                text = head.decode("utf-8", "backslashreplace").strip()
-                if text and text not in self.errors:
+                text = head.decode("utf-8", "backslashreplace").strip() or "it had no room to write why"
+                if text not in self.errors:
                     self.errors.append(text.replace("\n", "; "))
             elif name.endswith(".raw"):
                 self.files += not name.endswith(SAMPLES)
                 # a short or odd file counts as recorded: the reader will say what is wrong with it
                 whole = len(head) >= HEADER and head[:8] == b"SPARTITO"
-                ended, pid, regions = (int.from_bytes(head[at : at + 4], sys.byteorder) for at in (ENDED, PID, REGIONS))
+                ended, pid, regions, version, checksum = (
+                    int.from_bytes(head[at : at + 4], sys.byteorder) for at in (ENDED, PID, REGIONS, VERSION, CHECKSUM)
+                )
                 self.regions += regions if whole else 1
                 if whole and ended == RUNNING:
                     self.open.append((pid, name))
+                if whole and version >= WITH_CHECKSUMS and not checksum:
+                    self.unsealed.append(os.path.join(raw, name))
+
+    def seal(self) -> None:
+        """Writes the checksums that a process could not, which was killed, became another program or left threads behind."""
+        if self.unsealed:
+            from spartito._analyse import seal
+
+            for path in self.unsealed:
+                seal(path)

@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 
+from spartito.base import regular
 from spartito.base.text import name, plural
 
 TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
@@ -15,16 +16,21 @@ if TYPE_CHECKING:
     from typing import Any
 
 PYTHON = re.compile(r"python(\d+(\.\d+)*t?)?(-dbg)?$|pypy\d*(\.\d+)*$")
+SHELLS = {"sh", "bash", "dash", "ash", "ksh", "zsh"}
 # programs that start the one named behind their options, and what may keep a measurement from going on there
 WRAPPERS = {
     "sudo": "another user", "su": "another user", "doas": "another user", "runuser": "another user", "setpriv": "another user",
     "chroot": "another root directory", "unshare": "another namespace", "env": "another environment",
     "nice": "", "nohup": "", "time": "", "timeout": "", "setsid": "", "stdbuf": "", "taskset": "", "numactl": "", "exec": "",
 }  # fmt: skip
+BEFORE = {"if", "then", "elif", "else", "while", "until", "do", "!", "{"}  # words of a shell ahead of a command
+ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 WITHOUT_START = {"-V", "-VV", "--version", "-h", "--help", "-?", "--help-all", "--help-env", "--help-xoptions"}
-OTHERWISE = "an interpreter without spartito, or another user, root directory or environment"
-MOMENT = 1.0  # seconds in which an interpreter has begun
+CLUSTER = re.compile(r"([^cmWX]*)([cmWX]?)(.*)", re.DOTALL)  # flags, the first that takes a value, and that
+OTHERWISE = "an interpreter without spartito, or another user, root directory, environment or limit"
+MOMENT, KILLED = 1.0, 10.0  # seconds in which an interpreter has begun, and before which one that was killed may have not
 SHOWN, LONGEST = 3, 60  # command lines, and characters of one
+FIRST_LINE, SCRIPTS = 256, 512  # bytes of a script, and how many are looked into
 
 
 def _words(command: str) -> list[str]:
@@ -32,6 +38,62 @@ def _words(command: str) -> list[str]:
         return shlex.split(command)
     except ValueError:
         return command.split()
+
+
+def _of_shell(text: str) -> list[list[str]]:
+    """The simple commands in what a shell runs."""
+    tokens = shlex.shlex(text.replace("\n", ";"), posix=True, punctuation_chars=True)
+    tokens.whitespace_split = True
+    found: list[list[str]] = [[]]
+    try:
+        for token in tokens:
+            if set(token) <= set("();&|"):
+                found.append([])
+            elif found[-1] or not (token in BEFORE or ASSIGNMENT.match(token)):
+                found[-1].append(token)
+    except ValueError:
+        return [text.split()]
+    return [words for words in found if words]
+
+
+def _commands(c: dict[str, Any]) -> list[list[str]]:
+    if not c["pid"]:  # os.system
+        return _of_shell(c["command"])
+    words = _words(c["command"])
+    if words and os.path.basename(words[0]) in SHELLS:
+        for option, text in zip(words[1:], words[2:]):
+            if not option.startswith("-"):
+                break
+            if not option.startswith("--") and option.endswith("c"):
+                return _of_shell(text)
+    return [words]
+
+
+class Scripts:
+    """The interpreters in the first lines of scripts, as far as these are still there."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[str, str], list[str]] = {}
+
+    def interpreter(self, word: str, directory: str) -> list[str]:
+        """Of a script that is started so there; empty: it is none."""
+        key = word, directory
+        if key not in self.known and len(self.known) < SCRIPTS:
+            self.known[key] = self._read(word, directory)
+        return self.known.get(key, [])
+
+    @staticmethod
+    def _read(word: str, directory: str) -> list[str]:
+        if "/" in word:
+            path = os.path.join(directory, word)
+        else:
+            path = next((p for p in (os.path.join(d, word) for d in os.get_exec_path()) if os.access(p, os.X_OK)), "")
+        try:
+            with regular.opened(path) as f:
+                line = f.read(FIRST_LINE).split(b"\n")[0]
+        except (OSError, ValueError):
+            return []
+        return line[2:].decode("utf-8", "replace").split() if line.startswith(b"#!") else []
 
 
 def _interpreter(words: list[str]) -> tuple[list[str], str]:
@@ -54,32 +116,43 @@ def _flags(words: list[str]) -> tuple[str, bool]:
     for word in rest:
         if word in WITHOUT_START:
             return letters, True
-        if not word.startswith("-") or word == "-" or word.startswith("--"):
+        if not word.startswith("-") or word == "-":
             break
-        before, c, _ = word[1:].partition("c")
-        letters += before.partition("m")[0]
-        if word in ("-W", "-X"):
+        cluster = None if word.startswith("--") else CLUSTER.match(word[1:])
+        before, which, value = cluster.groups() if cluster else ("", "", "")
+        letters += before
+        if which in ("c", "m"):
+            break
+        if word == "--check-hash-based-pycs" or (which and not value):
             next(rest, None)
-        elif c or "m" in word:
-            break
     return letters, False
 
 
-def _why(c: dict[str, Any]) -> str:
-    """Why a child that is not measured should be, or may be; empty: it is no Python, or never became one."""
-    words, wrapped = _interpreter(_words(c["command"]))
-    if not words:
-        return ""
+def _why_command(c: dict[str, Any], words: list[str], wrapped: str) -> str:
     flags, says = _flags(words)
     if says:
         return ""
     if "S" in flags:
         return "-S skips the start-up hook"
-    if c["signal"] is not None or c["status"] in (126, 127, 255):
+    if c["status"] in (126, 127, 255) or (c["signal"] is not None and c["end"] - c["begin"] < KILLED):
         return ""  # it may have ended before it began
     if "I" in flags or "E" in flags:
         return f"{'-I' if 'I' in flags else '-E'} ignores PYTHONPATH and the like, by which spartito is found"
     return wrapped or OTHERWISE
+
+
+def _why(c: dict[str, Any], directory: str, scripts: Scripts) -> str:
+    """Why a child that is not measured should be, or may be; empty: it is no Python, or never became one."""
+    for command in _commands(c):
+        words, wrapped = _interpreter(command)
+        if not words and command:
+            # a script names its interpreter itself
+            words, wrapped = _interpreter(scripts.interpreter(command[0], directory))
+            wrapped = ""
+        why = _why_command(c, words, wrapped) if words else ""
+        if why:
+            return why
+    return ""
 
 
 def _has_measured(info: dict[str, Any], c: dict[str, Any]) -> bool:
@@ -121,11 +194,15 @@ def _inner_run(p: dict[str, Any]) -> str:
 
 def sentences(info: dict[str, Any]) -> list[str]:
     groups: dict[str, list[str]] = {}
+    scripts = Scripts()
     for c in info.get("children", ()):
         if c["process"] is not None or c["parent"] is None or not c["command"]:
             continue
-        why = _why(c)
-        begun = c["end"] or c["begin"] + MOMENT < info["end"] - info["begin"]
+        parent = info["processes"][c["parent"]]
+        why = _why(c, parent["meta"].get("cwd", ""), scripts)
+        # for what the program itself became the launcher has waited
+        became = c["exec"] and parent["parent"] is None
+        begun = c["end"] or became or c["begin"] + MOMENT < info["end"] - info["begin"]
         if why and begun and not _has_measured(info, c):
             groups.setdefault(why, []).append(c["command"])
     lines = [
@@ -135,6 +212,6 @@ def sentences(info: dict[str, Any]) -> list[str]:
     for p in info["processes"]:
         where = _inner_run(p)
         if where:
-            what = "is another `spartito run`: the program that it started is in its own experiment,"
+            what = "is another `spartito run`: the program that it started is not recorded here, but in its own experiment,"
             lines.append(f"process {p['pid']} {what} {where}")
     return lines

@@ -13,7 +13,7 @@ import time
 from spartito import _measure
 from spartito.base.messages import Refused, complain
 from spartito.experiment.rundir import Directory, Exists
-from spartito.notebook import workers
+from spartito.notebook import celllist, workers
 from spartito.options.cellpatterns import BETWEEN
 from spartito.run import preload
 from spartito.sample.sampling import RECORDED
@@ -165,6 +165,7 @@ def start(directory: str, settings: dict[str, str], between: tuple[str, ...], **
     if records_memory(settings):
         preload.load_heap()
     lent = Lent(directory, settings)
+    celllist.write(directory)
     _ended.discard(directory)  # of what was there before
     try:
         lent.lend()
@@ -192,7 +193,7 @@ class Unit:
         self._lent: Lent | None = None
         self._sampler: CellSampler | None = None
         self._open = ""  # the region around what runs now
-        self._workers: dict[tuple[int, int], float] = {}  # processes that are there already
+        self._workers: dict[tuple[int, int], tuple[float, float]] = {}  # processes that are there already
         self.remarks: list[str] = []  # lines about what is not in the result
 
     def begin(self) -> None:
@@ -268,6 +269,7 @@ class Unit:
         """The cell of that name begins."""
         assert self._lent
         self._lent.lend()
+        celllist.write(self.directory)
         leave_out_servants(self.request.settings)
         _measure.resume()
         self.enter(name)
@@ -281,6 +283,7 @@ class Unit:
         if _measure.active() and _measure.experiment() == made.path:
             self.leave()
             _measure.stop()
+            celllist.remove_unread(made.path)
         self.remarks = [*workers.told(self._workers), *not_said(workers.engines())]
         self._unsampled()
         assert self._lent
@@ -320,11 +323,12 @@ def begin(request: Request) -> Unit:
 
 
 def _log(text: str) -> None:
-    """In the kernel's log, which Jupyter shows in its terminal: what a cell prints is its own."""
+    """In the kernel's log, which Jupyter shows in its terminal: what a cell prints is its own. A warning, because kernels show
+    nothing below that there."""
     try:
         from traitlets.log import get_logger
 
-        get_logger().info("spartito: %s", text)  # type: ignore[no-untyped-call,unused-ignore]
+        get_logger().warning("spartito: %s", text)  # type: ignore[no-untyped-call,unused-ignore]
     except ImportError:
         pass
 

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
+import io
 import os
-import re
 from functools import lru_cache
 
 from spartito._analyse import Error
 from spartito.base.messages import Refused, reason
-from spartito.base.text import name, percent, plural, seconds
+from spartito.base.text import Output, name, percent, plural, seconds
 from spartito.experiment.reading import check
 from spartito.notebook import frame, tables
 from spartito.view import kinds
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from spartito.view.kinds import Experiment
 
 KEPT = 4  # models that stay in memory: a notebook has many results, of which a person looks at one
-INSTEAD = "The result is a frame with scripts, which this notebook is not trusted to show: its text is in the output, too."
+INSTEAD = "The result is a frame with scripts, which is not shown where a notebook is not trusted: this is the text of it."
 
 
 class ResultError(Exception):
@@ -122,12 +122,10 @@ class Result:
     def text(self) -> str:
         """What took the time, in words and as a table of the functions with the most own time."""
         experiment, facts = self._experiment, self._facts
-        took = f"took {seconds(facts['duration'])}"
-        if re.fullmatch(r"In\[\d+\] to In\[\d+\]", facts["title"]):
-            took += " with the time between the cells, in which nothing is recorded"
-        lines = [f"{name(facts['title'])} {took}. {' '.join(facts['sentences'])}".rstrip()]
-        lines += tables.functions(experiment.model, facts["busy"])
-        lines += tables.collections(experiment.model, experiment.model.info())
+        lines = [tables.headline(facts)]
+        out = io.StringIO()
+        tables.written(experiment).write(Output(out))
+        lines += out.getvalue().splitlines()
         if facts["cost"]["total"] and "Measuring took" not in lines[0]:
             cost = facts["cost"]["total"]
             lines.append(f"measuring took about {seconds(cost)} ({percent(cost, facts['busy'])} %)")
@@ -135,14 +133,14 @@ class Result:
         return "\n".join(lines)
 
     def html(self, limit: int | None = None) -> str:
-        """The frame as it stands below the cell, of at most limit bytes (100 KiB, or as little above it as shows anything)."""
+        """The frame as it stands below the cell, of at most limit bytes (100 KB, or as little above it as shows anything)."""
         try:
             experiment = self._experiment
-            static = tables.static(experiment.model, self._facts)
+            table = tables.static(experiment, INSTEAD)
             room = limit or frame.LIMIT
             while True:
                 try:
-                    return frame.document(experiment, INSTEAD, room, static)[0]
+                    return frame.document(experiment, table, room)[0]
                 except Refused:
                     if limit is not None or room > frame.MOST_BYTES:
                         raise
@@ -227,8 +225,9 @@ class Comparison:
 
     def text(self) -> str:
         try:
-            both = [self.before, self.after]
-            return tables.difference([one.directory for one in both], [one.model for one in both], self.after.compensated)
+            both, out = [self.before, self.after], io.StringIO()
+            tables.difference(Output(out), [one.directory for one in both], [one.model for one in both], self.after.compensated)
+            return out.getvalue().rstrip("\n")
         except Error as e:
             raise ResultError(str(e)) from None
 

@@ -4,18 +4,23 @@
 from __future__ import annotations
 
 import io
+import re
+from functools import lru_cache
+from html import escape
 from importlib import import_module
 
-from spartito.base.text import Column, Output, count, name, percent, plain_table, plural, seconds, size
+from spartito.base.text import Column, Output, count, name, percent, plural, seconds, size
 from spartito.experiment import contents, sampled
 from spartito.report import calltable, locktable, memorytable
 from spartito.view import payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from spartito._analyse import Model
+    from spartito.view.kinds import Experiment
 
 TOP = 10  # functions in the text of a result
 ROWS, SHARE = 20, 1.0  # as of `spartito diff`
@@ -37,65 +42,115 @@ def _cells(row: dict[str, Any], busy: float) -> tuple[str, ...]:
     return seconds(own), percent(own, busy), seconds(total), calltable.calls(row), name(row["name"]), calltable.place(row)
 
 
-def functions(model: Model, busy: float) -> list[str]:
-    """Lines of a table: the functions with the most own time. busy: what shares are of."""
-    rows = contents.known(model.flat(limit=TOP), model.info())
-    return plain_table(COLUMNS, [_cells(row, busy) for row in rows]) if rows else []
+class Kept(Output):
+    """Lines and tables, which are worked out once and written as text and as HTML."""
+
+    def __init__(self) -> None:
+        super().__init__(io.StringIO())
+        self.parts: list[str | tuple[Sequence[Column], list[Sequence[str]]]] = []
+
+    def line(self, text: str = "", style: str = "") -> None:
+        self.parts.append(text)
+
+    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]], styles: Sequence[str] = ()) -> None:
+        self.parts.append((columns, list(rows)))
+
+    def write(self, out: Output) -> None:
+        for part in self.parts:
+            if isinstance(part, str):
+                out.line(part)
+            else:
+                out.table(*part)
 
 
-def static(model: Model, facts: dict[str, Any]) -> str:
-    """The same in HTML, without scripts and styles, for where none are allowed."""
-    from html import escape
+class Html(Output):
+    """Lines and tables in HTML, of elements that sanitizers leave (JupyterLab's, nbconvert's, GitHub's)."""
 
-    def cell(tag: str, text: str) -> str:
-        return f"<{tag}>{escape(text.encode('utf-8', 'replace').decode())}</{tag}>"
+    def __init__(self) -> None:
+        self.text = io.StringIO()
+        super().__init__(self.text)
 
-    rows = contents.known(model.flat(limit=TOP), model.info())
-    head = "".join(cell("th", column.title) for column in COLUMNS)
-    body = "".join("<tr>" + "".join(cell("td", text) for text in _cells(row, facts["busy"])) + "</tr>" for row in rows)
-    words = f"{name(facts['title'])} took {seconds(facts['duration'])}. {' '.join(facts['sentences'])}".rstrip()
-    return cell("p", words) + (f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if rows else "")
+    def line(self, text: str = "", style: str = "") -> None:
+        if text:
+            self.text.write(f"<div>{self._escaped(text)}</div>")
+
+    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]], styles: Sequence[str] = ()) -> None:
+        head = "".join(f"<td><b>{self._escaped(column.title)}</b></td>" for column in columns)
+        body = "".join("<tr>" + "".join(f"<td>{self._escaped(text)}</td>" for text in row) + "</tr>" for row in rows)
+        self.text.write(f"<table><tr>{head}</tr>{body}</table>")
+
+    def _escaped(self, text: str) -> str:
+        return escape(text.encode("utf-8", "replace").decode())
 
 
-def collections(model: Model, info: dict[str, Any]) -> list[str]:
-    """Lines about what was recorded beside calls: samples, memory, waits of threads."""
-    lines = sampled.told(info)
+def headline(facts: dict[str, Any]) -> str:
+    """What was measured, how long it took, and where the time went."""
+    took = f"took {seconds(facts['duration'])}"
+    if re.fullmatch(r"In\[\d+\] to In\[\d+\]", facts["title"]):
+        took += " with the time between the cells, in which nothing is recorded"
+    return f"{name(facts['title'])} {took}. {' '.join(facts['sentences'])}".rstrip()
+
+
+@lru_cache(maxsize=2)
+def written(experiment: Experiment) -> Kept:
+    """The functions with the most own time, and what was recorded beside calls: samples, memory, waits of threads."""
+    out, model, facts = Kept(), experiment.model, experiment.facts()
+    info = model.info()
+    rows = [row for row in model.flat(limit=TOP) if row["visits"] or row["incl"]]  # others allocated memory alone
+    rows = contents.known(rows, info)
+    if rows:
+        out.table(COLUMNS, [_cells(row, facts["busy"]) for row in rows])
+    for line in sampled.told(info):
+        out.line(line)
     if contents.is_recorded(info):
-        lines += _memory(model, info)
+        _memory(out, model, info)
     if locktable.recorded(info):
-        out = io.StringIO()
-        locktable.write(Output(out), model.locks(), info, TOP)
-        lines += ["", *out.getvalue().rstrip("\n").split("\n"), ""]
-    return lines
+        out.line()
+        locktable.write(out, model.locks(), info, TOP)
+        out.line()
+    return out
 
 
-def _memory(model: Model, info: dict[str, Any]) -> list[str]:
+def static(experiment: Experiment, first: str) -> str:
+    """A result, or what changed in it, in HTML without scripts and styles. first: the line above it."""
+    out = Html()
+    out.line(first)
+    out.line(headline(experiment.facts()))
+    if experiment.base:
+        runs = [experiment.base, experiment]
+        difference(out, [run.directory for run in runs], [run.model for run in runs], experiment.compensated)
+    else:
+        written(experiment).write(out)
+    return out.text.getvalue()
+
+
+def _memory(out: Output, model: Model, info: dict[str, Any]) -> None:
     found = memorytable.gather(model, info, TOP)
     totals = found["totals"]
     peak = sum(p["peak_bytes"] for p in found["processes"])
-    lines = [
-        "",
+    out.line()
+    out.line(
         f"memory: {size(totals['bytes'])} allocated in {plural(totals['count'], 'block')}; {size(peak)} there at the peak, "
-        f"{size(totals['left_bytes'])} at the end",
-    ]
+        f"{size(totals['left_bytes'])} at the end"
+    )
     rows = [
         (size(row["peak_bytes"]), size(row["left_bytes"]), size(row["bytes"]), count(row["count"]), memorytable.place(row))
         for row in found["allocated"]
     ]
-    lines += plain_table(MEMORY, rows)
-    return [*lines, *memorytable.notes(found, info), ""]
+    out.table(MEMORY, rows)
+    for note in memorytable.notes(found, info):
+        out.line(note)
+    out.line()
 
 
-def difference(directories: list[str], models: list[Model], compensated: bool) -> str:
+def difference(out: Output, directories: list[str], models: list[Model], compensated: bool) -> None:
     """What `spartito diff` says of two. compensated: the models have the cost of measuring taken out."""
     from spartito._analyse import compare
     from spartito.compare.difference import Group, write
 
     groups = [Group(letter, [d], [m.info()]) for letter, d, m in zip("AB", directories, models)]
-    out = io.StringIO()
     found = compare(models, [1, 1], share=SHARE / 100)
-    write(Output(out), found, groups, ROWS, SHARE, False, compensated)
-    return out.getvalue().rstrip("\n")
+    write(out, found, groups, ROWS, SHARE, False, compensated)
 
 
 # ---- for pandas

@@ -55,7 +55,7 @@ RUN = Command(
             Option("--limit-rss", "mark when the resident size exceeds SIZE, and where; the program goes on", "SIZE"),
             Option(
                 "--temporary",
-                "a block is temporary if it is released before its thread has allocated N more of about its size (1–64, default 1)",
+                "a block is temporary if its thread allocates at most N others of about its size before releasing it (1–64, default 1)",
                 "N",
                 kind="count",
             ),

@@ -5,6 +5,7 @@ now, and what is to be said about the difference."""
 from __future__ import annotations
 
 import io
+import linecache
 import os
 import tokenize
 
@@ -70,9 +71,7 @@ class Sources:
         most so many bytes. What an experiment names as a file of a function need not be one."""
         if not file:
             return False
-        if self._index is None:
-            self._index = index(self.directory)
-        if file in self._index:
+        if self._kept(file) is not None:  # an index may name what is not kept
             return True
         try:
             if not os.path.isfile(file) or os.path.getsize(file) > most:
@@ -104,6 +103,8 @@ class Sources:
             if now != kept:
                 return Source(decoded(kept), f"{file} has changed since; this is its source as it was measured")
             return Source(decoded(kept))
+        if now is None and file.startswith("<") and file in linecache.cache:
+            return Source(linecache.getlines(file))  # what this very process has generated
         if now is None:
             return Source([], f"no source: {file} is gone" if os.path.isabs(file) else f"no source: {file} is no file")
         lines = decoded(now)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
+import sys
 from typing import TYPE_CHECKING, Any
 
 from spartito.base.messages import Refused, complain, printable
@@ -39,16 +39,18 @@ HEAT = ((40.0, "bold red"), (20.0, "red"), (10.0, "dark_orange"), (5.0, "yellow"
 TAB = 8  # as the interpreter counts
 
 
-def matches(pattern: str, found: str) -> bool:
-    """As --match does it: a shell pattern, or a part of the name."""
-    return fnmatchcase(found, pattern) if any(c in pattern for c in "*?[") else pattern in found
+def matches(pattern: str, function: dict[str, Any]) -> bool:
+    """As --match does it."""
+    from spartito._analyse import name_matches
+
+    return name_matches(pattern, *(function[key].replace("\0", "") for key in ("name", "module", "file")))
 
 
 def functions(model: Model, location: int, process: int, match: str) -> list[dict[str, Any]]:
     """Those with the most time first."""
     found = model.lines(location=location, process=process)
     if match:
-        found = [f for f in found if matches(match, f["name"])]
+        found = [f for f in found if matches(match, f)]
     return sorted(found, key=lambda f: -(f["own"] + f["callees"]))
 
 

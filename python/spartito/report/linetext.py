@@ -74,7 +74,8 @@ def function(f: Timed, sources: Sources, unit: float) -> Iterator[str]:
     if source or os.path.exists(f.file):
         yield f"File: {f.file}"
         yield f"Function: {f.name} at line {f.first}"
-        texts = [text.rstrip("\n").rstrip("\r") for text in block(source, f.first)]
+        part = source[f.first - 1 :] if f.name == "<module>" else block(source, f.first)
+        texts = [text.rstrip("\n").rstrip("\r") for text in part]
     else:
         yield ""
         yield f"Could not find file {f.file}"

@@ -4,17 +4,19 @@
 from __future__ import annotations
 
 import bisect
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from spartito.base.messages import Refused
 from spartito.base.text import Column, Output, count, name, percent, plural, seconds, shortened, size
-from spartito.experiment.contents import is_recorded
+from spartito.experiment.contents import is_recorded, settings
 from spartito.experiment.naming import title
 from spartito.report.protocol import Query, Report
 
 if TYPE_CHECKING:
     from spartito._analyse import Model
 
+LINE = ("function", "file", "line", "within")  # of a site: what is one line
 INSTALLED = ("/site-packages/", "/dist-packages/")  # in the path of a file that is not the program's own
 CHART_WIDTH, CHART_HEIGHT = 64, 6
 SUMS = (
@@ -54,47 +56,63 @@ def tree(rows: list[dict[str, Any]], threshold: float, limit: int) -> list[dict[
     return out
 
 
+def _place(function: str, line: int) -> str:
+    return f"{name(function)}, line {line}" if line else name(function)
+
+
 def place(row: dict[str, Any]) -> str:
-    """module:function, line 12; what the function is not known of is a part of the interpreter or a library."""
+    """module:function, line 12, in library:function, line 3; what the function is not known of is a part of the interpreter or a
+    library."""
     if not row["function"]:
         return "(line not known)"
-    where = f"{name(row['function'])}, line {row['line']}" if row["line"] else name(row["function"])
-    return f"{name(row['own'])}, by {where}" if row.get("own") else where
+    return _place(row["function"], row["line"]) + (f", in {row['within']}" if row.get("within") else "")
 
 
-def own_functions(model: Model, info: dict[str, Any]) -> set[str]:
-    """The names of the program's own functions: of the rest a library, or an installed package, has the file."""
+def _own_files(model: Model, info: dict[str, Any]) -> dict[str, str]:
+    """The names of the program's own functions, and their files: of the rest a library, or an installed package, has the file."""
     libraries = tuple({p["meta"]["library"] + "/" for p in info["processes"] if p["meta"].get("library")})
 
     def is_own(file: str) -> bool:
         return file.startswith(("/", "In[")) and not file.startswith(libraries) and not any(part in file for part in INSTALLED)
 
-    return {row["name"] for row in model.flat() if row["kind"] == "python" and is_own(row["file"])}
+    return {row["name"]: row["file"] for row in model.flat() if row["kind"] == "python" and is_own(row["file"])}
 
 
-def _with_own(sites: list[dict[str, Any]], stacks: dict[int, list[str]], own: set[str]) -> list[dict[str, Any]]:
-    """The same with `own`: the innermost function of the program's that called what asked for the memory; None: it is that itself,
-    or there is none."""
+def with_own(model: Model, info: dict[str, Any], found: dict[str, Any]) -> list[dict[str, Any]]:
+    """The sites of Model.memory(), at the program's own lines: where a library allocated for it, `within` is the place there. A
+    line that was not recorded is 0, and the function that of the call path."""
+    own = _own_files(model, info)
+    stacks: dict[int, list[str]] = found["stacks"]
     callers = {path: next((f for f in reversed(stack) if f in own), None) for path, stack in stacks.items()}
-    return [{**site, "own": None if site["function"] in own else callers.get(site["path"])} for site in sites]
+    sites = []
+    for site in found["sites"]:
+        function, file, line = site["own_function"], site["own_file"], site["own_line"]
+        if function is None and site["function"] not in own:
+            function = callers.get(site["path"])
+            file, line = own.get(function or ""), 0
+        within = None
+        if function is not None and site["function"]:
+            within = _place(site["function"], site["line"])
+        if function is not None:
+            site = {**site, "function": function, "file": file, "line": line}
+        sites.append({**site, "within": within})
+    return sites
 
 
 def summed(sites: list[dict[str, Any]], keys: tuple[str, ...]) -> list[dict[str, Any]]:
     """Sites that are the same in these keys, as one: sums, and the list of them as `sites`."""
-    groups: dict[tuple[object, ...], dict[str, Any]] = {}
+    groups: dict[object, list[dict[str, Any]]] = {}
+    key_of, numbers_of = itemgetter(*keys), itemgetter(*SUMS)
     for site in sites:
-        key = tuple(site[k] for k in keys)
-        group = groups.get(key)
-        if group is None:
-            groups[key] = group = {**{k: site[k] for k in keys}, **dict.fromkeys(SUMS, 0), "sites": []}
-        for what in SUMS:
-            group[what] += site[what]
-        group["sites"].append(site)
-    return list(groups.values())
+        groups.setdefault(key_of(site), []).append(site)
+    return [
+        {**{k: alike[0][k] for k in keys}, **dict(zip(SUMS, map(sum, zip(*map(numbers_of, alike))))), "sites": alike}
+        for alike in groups.values()
+    ]
 
 
 def by_line(sites: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return summed(sites, ("own", "function", "file", "line"))
+    return summed(sites, LINE)
 
 
 def most(rows: list[dict[str, Any]], what: str, limit: int) -> list[dict[str, Any]]:
@@ -109,15 +127,14 @@ def gather(model: Model, info: dict[str, Any], limit: int, process: int = -1) ->
     if not is_recorded(info):
         raise Refused("no memory was recorded; `spartito run --memory-profile` or `--memory-sample 512K` records it")
     found = model.memory()
-    sites = [site for site in found["sites"] if process in (-1, site["process"])]
-    sites = _with_own(sites, found["stacks"], own_functions(model, info))
+    sites = [site for site in with_own(model, info, found) if process in (-1, site["process"])]
     processes = [p for p in found["processes"] if process in (-1, p["process"])]
     if not processes:
         raise Refused(f"no memory was recorded in {title(info, process)}")
     sums = {group["process"]: {what: group[what] for what in SUMS} for group in summed(sites, ("process",))}
     nothing = dict.fromkeys(SUMS, 0)
     lines = by_line(sites)
-    left = summed([site for site in sites if site["kept"] != "nothing"], ("kept", "own", "function", "file", "line"))
+    left = summed([site for site in sites if site["kept"] != "nothing"], ("kept", *LINE))
     kept = {what: sum(row["left_bytes"] for row in left if row["kept"] == what) for what in ("growing", "cache")}
     return {
         "totals": {
@@ -366,7 +383,9 @@ class Memory(Report):
         title = f"left at the end: {growing} of it kept growing, {cache} was soon complete"
         _write_lines(out, title, found["left"], "left_bytes", "left", totals["left_bytes"], kept=True)
         _write_lines(out, "allocated, by line", found["allocated"], "bytes", "count", totals["bytes"])
-        title = "temporary: released before the thread allocated more of about that size"
+        asked = settings(info).get("temporary", "1")
+        others = plural(int(asked) if asked.isdecimal() else 1, "other")
+        title = f"temporary: released before the thread allocated more than {others} of about that size"
         _write_lines(out, title, found["temporary"], "temporary_bytes", "temporary", totals["bytes"])
         if len(found["threads"]) > 1:
             _write_threads(out, found["threads"], info)

@@ -20,6 +20,7 @@ THEIRS = (b"resource_tracker", b"forkserver")  # what they run, of multiprocessi
 def finish(directory: Directory, found: Found, texts: dict[str, str], said: list[str]) -> None:
     """What is done with an experiment when it has ended, as the settings say: all of it, or what cannot wait. said: what the user
     has been told already."""
+    found.seal()
     if directory.wanted:
         _leave_for_later(directory, found, texts["quiet"] == "1")
         return

@@ -31,7 +31,7 @@ def unmatched(model: Model, patterns: list[str], command: list[str]) -> list[str
         return []
     ran = _that_ran(model)
     written = _written(command)
-    return [f"--lines {pattern!r}: {_why(pattern, ran, written)}" for pattern in missing]
+    return [f"--lines {pattern!r}: {_why(pattern, ran, written, _module(command))}" for pattern in missing]
 
 
 def not_included(model: Model, items: list[str], command: list[str]) -> list[str]:
@@ -52,10 +52,23 @@ def not_included(model: Model, items: list[str], command: list[str]) -> list[str
         return []
     ran = _that_ran(model)
     written = _written(command)
-    return [f"--include {pattern!r}: {_why(pattern, ran, written, 'recorded function')}" for pattern in missing]
+    return [f"--include {pattern!r}: {_why(pattern, ran, written, _module(command), 'recorded function')}" for pattern in missing]
 
 
-def _why(pattern: str, ran: set[str], written: set[str], those: str = "function that ran") -> str:
+def _module(command: list[str]) -> str:
+    """By which name others would import the script; empty: there is none."""
+    kind, path = script(command)
+    if kind != "file":
+        return ""
+    directory, file = os.path.split(os.path.abspath(path))
+    name = os.path.splitext(file)[0]
+    while os.path.exists(os.path.join(directory, "__init__.py")):
+        directory, package = os.path.split(directory)
+        name = f"{package}.{name}"
+    return name
+
+
+def _why(pattern: str, ran: set[str], written: set[str], module: str, those: str = "function that ran") -> str:
     from difflib import get_close_matches
 
     word = pattern
@@ -63,7 +76,10 @@ def _why(pattern: str, ran: set[str], written: set[str], those: str = "function 
         word = word[len(part) :] if word.startswith(part) else word
     if word in written and word not in ran:
         return "it is in the script, but none of it ran"
-    names = {name.lower(): name for name in sorted(ran | written)}
+    known = ran | written
+    if ":" in word and module:
+        known |= {f"{module}:{name}" for name in known}
+    names = {name.lower(): name for name in sorted(known)}
     found = get_close_matches(word.lower(), list(names), MOST, 0.6)
     if not found:  # the last part alone, as in step for Solver.step
         last = word.lower().replace(":", ".").rpartition(".")[2]

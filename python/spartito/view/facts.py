@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 
 from spartito._version import __version__
-from spartito.compare import conditions
 from spartito.experiment import contents, cost, losses
 from spartito.experiment.description import command, launcher, what_ran
 from spartito.report import iotable, locktable, mpitable
@@ -144,6 +143,6 @@ def facts(model: Model, directory: str, has: dict[str, bool], compensated: bool 
         "locations": _locations(info),
         "metrics": [{key: m[key] for key in METRIC} for m in info["metrics"]],
         "has": {**_has(model, info), **has},
-        "settings": {key: text for key, text in conditions.settings(info).items() if text},
+        "settings": {key: text for key, text in contents.settings(info).items() if text},
         "versions": _versions(info),
     }

@@ -12,7 +12,7 @@ as a payload of columns. The server and the one-file page take the same bytes fr
                 (lines), rings (the same: links of location and lock, a name): spartito.view.locks
     memory      meta: processes (of Model.memory(), and rows: first and last + 1 in the columns), lines and paths (those with the
                 most that was live at the peak, is left, was allocated, was temporary), threads (the same of all), hidden (how many
-                others of lines and paths), stacks, totals, notes (sentences); columns at, heap, resident (s, bytes):
+                others of lines, paths and threads), stacks, totals, notes (sentences); columns at, heap, resident (s, bytes):
                 spartito.view.memory (process)
     lines       meta.functions: what Model.lines() says, the functions with the most time first (process, location); begin and end
                 are taken for the other views' sake: lines are not in the trace, and meta.unclipped, a sentence, says so

@@ -7,9 +7,12 @@ from spartito.report import locktable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from spartito._analyse import Model
+
+    Columns = Mapping[str, memoryview]
 
 ROWS = 2000  # waits that are listed
 
@@ -59,3 +62,18 @@ def answer(model: Model) -> dict[str, Any]:
             for circle in found["circles"]
         ],
     }
+
+
+def shortened(meta: dict[str, Any], columns: Columns, limit: int) -> tuple[dict[str, Any], Columns]:
+    """An answer with so many waits. What only others speak of keeps its place, and is empty."""
+    waits = meta["waits"][:limit]
+    objects = {wait["object"] for wait in waits}
+    stacks = {wait[which] for wait in waits for which in ("stack", "holder_stack")}
+    shown = {
+        **meta,
+        "objects": [thing if i in objects else {"name": "", "got": 0, "held": 0.0} for i, thing in enumerate(meta["objects"])],
+        "waits": waits,
+        "hidden": meta["hidden"] + len(meta["waits"]) - len(waits),
+        "stacks": [stack if i in stacks else [] for i, stack in enumerate(meta["stacks"])],
+    }
+    return shown, columns

@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+from array import array
+
 from spartito.report import memorytable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from spartito._analyse import Model
+
+    Columns = Mapping[str, memoryview]
 
 ROWS = 400  # that are listed of each quantity
 QUANTITIES = ("peak_bytes", "left_bytes", "bytes", "temporary_bytes")
@@ -28,21 +32,50 @@ def _threads(sites: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**{key: group[key] for key in ("process", "location", *SHOWN)}, **_kept(group)} for group in groups]
 
 
+def _chosen(rows: list[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
+    """The `limit` rows with the most of each quantity."""
+    chosen: dict[int, dict[str, Any]] = {}
+    for quantity in QUANTITIES:
+        chosen.update({id(row): row for row in memorytable.most(rows, quantity, limit)})
+    return list(chosen.values())
+
+
 def _top(sites: list[dict[str, Any]], keys: tuple[str, ...]) -> tuple[list[dict[str, Any]], int]:
     """Sites that are the same in these keys, as one: those with the most of any quantity; and how many others there are."""
     groups = memorytable.summed(sites, keys)
-    chosen: dict[int, dict[str, Any]] = {}
-    for quantity in QUANTITIES:
-        chosen.update({id(group): group for group in memorytable.most(groups, quantity, ROWS)})
-    rows = [{**{key: group[key] for key in (*keys, *SHOWN)}, **_kept(group)} for group in chosen.values()]
+    rows = [{**{key: group[key] for key in (*keys, *SHOWN)}, **_kept(group)} for group in _chosen(groups, ROWS)]
     return rows, len(groups) - len(rows)
+
+
+def _points(columns: Columns, rows: range, limit: int) -> list[int]:
+    """Some of these rows: as many of equal distance, the last one, and those of both peaks."""
+    if len(rows) <= limit:
+        return list(rows)
+    peaks = (max(rows, key=lambda i: columns[what][i]) for what in ("heap", "resident"))
+    return sorted({*rows[:: -(-len(rows) // limit)], rows[-1], *peaks})
+
+
+def shortened(meta: dict[str, Any], columns: Columns, limit: int) -> tuple[dict[str, Any], Columns]:
+    """An answer with so many rows of each quantity, and some four times as many points of each curve."""
+    rows = {what: _chosen(meta[what], limit) for what in ("lines", "paths", "threads")}
+    hidden = [n + len(meta[what]) - len(rows[what]) for n, what in zip(meta["hidden"], rows)]
+    stacks = {str(row["path"]): meta["stacks"][str(row["path"])] for row in rows["paths"]}
+    processes: list[dict[str, Any]] = []
+    kept: list[int] = []
+    for p in meta["processes"]:
+        first = len(kept)
+        kept += _points(columns, range(*p["rows"]), 4 * limit)
+        processes.append({**p, "rows": [first, len(kept)]})
+    fewer = {name: memoryview(array("d", [column[i] for i in kept])) for name, column in columns.items()}
+    return {**meta, **rows, "processes": processes, "hidden": hidden, "stacks": stacks}, fewer
 
 
 def answer(model: Model, process: int | None) -> tuple[dict[str, Any], dict[str, tuple[str, Sequence[float]]]]:
     """meta and columns of the kind "memory" (kinds.py), of one process or all. Error: the raw files are gone."""
     found = model.memory()
     mine = [p for p in found["processes"] if process in (None, p["process"])]
-    sites = [site for site in found["sites"] if process in (None, site["process"])]
+    info = model.info()
+    sites = [site for site in memorytable.with_own(model, info, found) if process in (None, site["process"])]
     columns: dict[str, list[float]] = {"at": [], "heap": [], "resident": []}
     heaps = []
     for p in mine:
@@ -52,16 +85,16 @@ def answer(model: Model, process: int | None) -> tuple[dict[str, Any], dict[str,
             columns["heap"].append(heap)
             columns["resident"].append(resident)
         heaps.append({**{key: value for key, value in p.items() if key != "series"}, "rows": [first, len(columns["at"])]})
-    lines, more_lines = _top(sites, ("function", "file", "line"))
+    lines, more_lines = _top(sites, memorytable.LINE)
     paths, more_paths = _top(sites, ("path",))
     meta = {
         "processes": heaps,
         "lines": lines,
         "paths": paths,
         "threads": _threads(sites),
-        "hidden": [more_lines, more_paths],
+        "hidden": [more_lines, more_paths, 0],
         "stacks": {row["path"]: found["stacks"][row["path"]] for row in paths},
         "totals": {**{name: sum(site[name] for site in sites) for name in SHOWN}, **_kept({"sites": sites})},
-        "notes": memorytable.notes({**found, "processes": mine}, model.info()),
+        "notes": memorytable.notes({**found, "processes": mine}, info),
     }
     return meta, {name: ("f64", numbers) for name, numbers in columns.items()}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import html
 import zlib
+from array import array
 from decimal import Decimal
 from urllib.parse import urlencode
 
@@ -20,11 +21,18 @@ from spartito.view import payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Callable, Container, Iterable, Mapping
+    from typing import Any
 
     from spartito.view.kinds import Experiment
 
+    # meta and columns of an answer, with at most so many rows
+    Shortened = Callable[[dict[str, Any], Mapping[str, memoryview], int], tuple[dict[str, Any], Mapping[str, memoryview]]]
+
 LEAST_PATHS = 1000
+# functions, those with the most time, that a page has where there is no room for all of them, and as many call paths
+FEWER = (2000, 1400, 1000, 700, 500, 350, 250, 180, 120, 80, 50, 30)
+ROWS_OF_TABLES = (2000, 400, 200, 100, 50, 25, 12, 6)  # the first number with which a table fits
 # paths of a call tree: the first number of these with which it fits; of one process or thread
 PATHS = (200_000, 100_000, 50_000, 20_000, 10_000, 5_000, 2_000, LEAST_PATHS)
 PATHS_ALONE = (20_000, 5_000, LEAST_PATHS)
@@ -85,6 +93,7 @@ class Packing:
         self.left = budget
         self.blocks: list[Block] = []
         self.pruned: list[str] = []
+        self.fewer = 0  # functions and paths that it has, where not all
         self.facts = experiment.facts()
         self.whole = WHOLE_OF_CELL if self.facts["title"].startswith("In[") else WHOLE
 
@@ -104,19 +113,75 @@ class Packing:
 
     # ---- what the page cannot be without
 
-    def core(self) -> None:
-        """Refused: not even that fits."""
-        need = [self._made("regions", {}), self._made("flat", {})]
+    def keep_room(self, words: int = 8192, times: int = 2) -> None:
+        """For the facts, which come last, when all is known: so many times what they take now, and bytes for words more."""
+        raw = payload.pack(self.facts)
+        self.left -= times * (len(raw) if times > 1 and len(raw) < SMALL else len(self._block("facts", raw).text)) + words
+
+    def least(self, fewer: int) -> int:
+        """Bytes that so many functions and paths take."""
+        return sum(len(block.text) for block in self._fewer(fewer, ()))
+
+    def core(self, fewer: tuple[int, ...] = (), named: Container[str] = ()) -> None:
+        """fewer: numbers of functions with the most time that will do where there is no room for all. named: functions that have
+        their names in any case. Refused: not even that fits."""
+        regions, flat = self._made("regions", {}), self._made("flat", {})
         tree = self._made("tree", {"limit": str(LEAST_PATHS)}, {})
-        raw = payload.pack(self.facts)  # which come last, when all is known
-        self.left -= 2 * (len(raw) if len(raw) < SMALL else len(self._block("facts", raw).text)) + 8192
-        short = sum(len(block.text) for block in (*need, tree)) - self.left
-        for block in need:
-            self._take(block)
+        short = self._short(regions, flat, tree)
+        for limit in fewer:
+            if short <= 0:
+                break
+            regions, flat, tree = self._fewer(limit, named)
+            short = self._short(regions, flat, tree)
+            self.fewer = limit
         if short > 0:
             raise Refused(f"the names and numbers of the functions alone take {size(short)} more than that")
+        ran = payload.unpack(self.experiment.get("flat", {"limit": "1"}))[0]["functions"]
+        if 0 < self.fewer < ran:
+            most = f"the {count(self.fewer)} with the most own time"
+            self.pruned.append(f"Of {count(ran)} functions the table has {most}; {self.whole}.")
+        for block in (regions, flat):
+            self._take(block)
         self.left -= len(tree.text)
         self.reserved = tree
+
+    def _short(self, *blocks: Block) -> int:
+        """Bytes that are missing for these."""
+        return sum(len(block.text) for block in blocks) - self.left
+
+    def _fewer(self, limit: int, named: Container[str]) -> tuple[Block, Block, Block]:
+        """Regions, flat and tree of so many functions and paths. Regions keep their indices; those that are not shown have empty
+        names."""
+        flat = self.experiment.get("flat", {"limit": str(limit)})
+        tree = self.experiment.get("tree", {"limit": str(limit)})
+        meta, regions = payload.unpack(self.experiment.get("regions", {}))
+        shown = {*payload.unpack(flat)[1]["region"], *payload.unpack(tree)[1]["region"]}
+        kept = [i in shown or name in named for i, name in enumerate(meta["names"])]
+        for what in ("names", "qualnames"):
+            meta[what] = [text if keep else "" for text, keep in zip(meta[what], kept)]
+        for what in ("module", "file"):
+            used = {number for number, keep in zip(regions[what], kept) if keep}
+            meta[what + "s"] = [text if i in used else "" for i, text in enumerate(meta[what + "s"])]
+        columns = {}
+        for name in ("line", "kind", "module", "file"):
+            numbers = [number if keep else 0 for number, keep in zip(regions[name], kept)]
+            columns[name] = memoryview(array(regions[name].format, numbers))
+        packed = payload.repack(meta, {**regions, **columns})
+        return self._block("regions", packed), self._block("flat", flat), self._block("tree", tree)
+
+    def shortened(self, kind: str, what: str, shortened: Shortened, room: float) -> dict[str, Any] | None:
+        """An answer of at most so many bytes, its meta with as many rows as fit. None: there is no room."""
+        meta: dict[str, Any]
+        columns: Mapping[str, memoryview]
+        meta, columns = payload.unpack(self.experiment.get(kind, {}))
+        for limit in ROWS_OF_TABLES:
+            meta, columns = shortened(meta, columns, limit)
+            block = self._block(kind, payload.repack(meta, columns))
+            if len(block.text) <= room:
+                self._take(block)
+                return meta
+        self.pruned.append(f"This file does not hold {what}, which takes {size(len(block.text))}; {self.whole}.")
+        return None
 
     def tables(self) -> None:
         has, processes, locations = self.facts["has"], len(self.facts["processes"]), len(self.facts["locations"])
@@ -197,7 +262,7 @@ class Packing:
     def paths(self, limits: tuple[int, ...] = PATHS) -> None:
         """limits: numbers of paths to be tried."""
         self.left += len(self.reserved.text)
-        found = self._tree({}, self.left, limits)
+        found = self._tree({}, self.left, (self.fewer,) if self.fewer else limits)
         block, shown, there = found if found else (self.reserved, 0, 0)
         self._take(block)
         if found is None:
@@ -291,10 +356,13 @@ class Packing:
             return
         missed = []
         for metric in self.facts["metrics"]:
-            found = self._tree({"metric": metric["name"]}, self.left, PATHS_ALONE) if metric["total"] else None
+            if not metric["total"]:
+                continue
+            # where functions are left out, other paths than those by time have some that have no names
+            found = None if self.fewer else self._tree({"metric": metric["name"]}, self.left, PATHS_ALONE)
             if found:
                 self._take(found[0])
-            elif metric["total"]:
+            else:
                 missed.append(metric["name"])
         if missed:
             self.pruned.append(f"Call trees cannot be weighed by {', '.join(missed)} in this file; {self.whole}.")
@@ -356,6 +424,7 @@ class Packing:
 def pack(experiment: Experiment, budget: int, source: bool) -> tuple[list[Block], list[str]]:
     """The blocks of the page, of at most budget bytes, and in sentences what they do not hold. Refused: there is no room."""
     packing = Packing(experiment, budget)
+    packing.keep_room()
     packing.core()
     packing.tables()
     if source:

@@ -9,6 +9,7 @@ from spartito.base.messages import Refused
 
 # what an experiment has whose views are in more.js, which the page loads when it opens one of them (viewer/src/views/later.ts)
 MORE = ("states", "memory", "locks", "messages", "waits", "tasks", "io")
+CELL_MORE = ("memory", "locks")  # of which the frame below a notebook's cell has a view, which is then made of cellmore.js
 STATIC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "static")
 GET = "with node 18 or newer and npm, run tools/viewer.sh in its sources and install it again, or install a wheel"
 HEAD = (

@@ -35,6 +35,12 @@ def pack(meta: Mapping[str, Any], columns: Mapping[str, tuple[str, Sequence[floa
     return b"".join([struct.pack("<II", MAGIC, len(text)), text, *parts])
 
 
+def repack(meta: Mapping[str, Any], columns: Mapping[str, memoryview]) -> bytes:
+    """What unpack() gave, changed."""
+    kinds = {code: kind for kind, code in CODES.items()}
+    return pack(meta, {name: (kinds[column.format], column) for name, column in columns.items()})
+
+
 def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, memoryview]]:
     """meta and the columns, which are views of data; ValueError: it is none. For machines whose numbers are little-endian."""
     if len(data) < 8:

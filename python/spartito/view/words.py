@@ -92,7 +92,7 @@ def _whole(info: dict[str, Any], total: float) -> str:
 
 
 def _own_time(row: dict[str, Any], total: float, whole: str) -> str:
-    part, where = share(row["excl"], total), f"{name(row['name'])}{place(row)}"
+    part, where = _capital(share(row["excl"], total)), f"{name(row['name'])}{place(row)}"
     calls = f", in {plural(row['visits'], 'call')}" if row["visits"] else ""
     if row["qualname"] == "<module>" and row["file"]:
         base = name(os.path.basename(row["file"]))
@@ -132,7 +132,9 @@ def _way(model: Model, total: float, top: str) -> list[Sentence]:
         names.append(r["name"])
     if row is None or len(names) < 2 or row["name"] == top or row["incl"] < THROUGH * total or _is_the_shell(row):
         return []
-    return [Sentence(f"{share(row['incl'], total)} passes through {shortened(names)}{place(row)}.")]
+    if row["file"].startswith("In[") and row["qualname"] == "<module>":  # all of a cell passes through that
+        return []
+    return [Sentence(f"{_capital(share(row['incl'], total))} passes through {shortened(names)}{place(row)}.")]
 
 
 def _mpi(model: Model, info: dict[str, Any]) -> list[Sentence]:
@@ -263,7 +265,7 @@ def _of_time(model: Model, info: dict[str, Any], rows: list[tuple[int, dict[str,
         # of a cell: nobody looks for the time that showing its value took, which the table has
         worked, own = [(i, r) for i, r in worked if not _is_the_shell(r)], total - shell
     said = _functions(worked, own, _whole(info, own))
-    said += _way(model, total, worked[0][1]["name"] if worked else "")
+    said += _way(model, own, worked[0][1]["name"] if worked else "")
     said += [*_mpi(model, info), *_spread(info), *lines]
     if off >= SOME * total:
         said.append(Sentence(f"For {share(off, total)} of the time recording was off."))

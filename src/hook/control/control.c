@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #if defined(__x86_64__) || defined(__i386__)
@@ -413,11 +414,14 @@ int sp_control_switch(const struct sp_hook *to)
 	const struct sp_hook *from = sp_hook_used;
 	if (!sp_process.instrumented)
 		return 0; /* the end of a recursion that began before */
-	from->remove();
-	if (to->install()) {
+	/* installing may run Python, and so other threads, whose calls are recorded as before until it sets the new
+	 * hook, which it does last */
+	const int r = to->install();
+	if (r)
 		PyErr_Clear();
-		return from->install();
-	}
+	if (r || sp_hook_used != from)
+		return r; /* another thread has come here meanwhile */
+	from->remove();
 	sp_hook_used = to;
 	sp_define_meta("hook", to->name, strlen(to->name));
 	return 0;
@@ -434,8 +438,11 @@ static void boot_failed(const char *dir, const char *why)
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return;
-	if (write(fd, why, strlen(why)) < 0 || write(fd, "\n", 1) < 0)
-		unlink(path);
+	/* where there is no room, as on a full disk, the empty file says that this process is missing; past
+	 * RLIMIT_FSIZE the program would get a SIGXFSZ */
+	struct rlimit most;
+	if (!getrlimit(RLIMIT_FSIZE, &most) && strlen(why) < most.rlim_cur)
+		(void)!(write(fd, why, strlen(why)) >= 0 && write(fd, "\n", 1) >= 0);
 	close(fd);
 }
 

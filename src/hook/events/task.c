@@ -282,7 +282,7 @@ void sp_hook_task_suspends(struct sp_thread *t, uint64_t key, const PyObject *va
 	}
 	k->await_depth = depth;
 	k->awaited = value;
-	k->await_time = now;
+	k->await_time = now > t->loc.last ? now : t->loc.last; /* that of the event; the clock may have gone back */
 	if (depth == k->depth) {
 		int error = errno;
 		sp_task_suspends(t, kind_of(value));

@@ -168,7 +168,7 @@ static int keep(const char *dir, const char *name, const char *file, PyObject *t
 		goto out;
 	r = *file != '/' || copy_file(f, file) ? copy_typed(f, typed) : 0;
 	if (r && *file != '/')
-		r = copy_of_magic(f, file);
+		r = copy_of_magic(f, file) ? sp_cells_source(file, f) : 0;
 	if (fclose(f))
 		r = -1;
 	/* link, not rename: the first one to come keeps it */

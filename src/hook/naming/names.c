@@ -18,10 +18,6 @@ uint64_t sp_slot_ok = SP_SLOT_REGION;
 Py_ssize_t sp_slot_index = -1;
 
 static char *start_dir; /* owned: relative file names count from here, whatever chdir does */
-/* Owned; NULL, or a dictionary: the number of a notebook's cell by the name of the file that it is compiled as,
- * negative where the code only calls a magic. A name such as <timed exec> is that of what a magic runs in the cell, and
- * ran in others before. */
-static PyObject *cells;
 
 #if PY_VERSION_HEX < 0x030C0000
 #define PyUnstable_Eval_RequestCodeExtraIndex _PyEval_RequestCodeExtraIndex
@@ -258,77 +254,6 @@ static struct sp_python_text module_of(sp_frame *f)
 	                      "unknown");
 }
 
-void sp_names_set_cells(PyObject *numbers)
-{
-	Py_XINCREF(numbers);
-	Py_XSETREF(cells, numbers);
-	if (sp_recording)
-		sp_names_tell_cells(false);
-}
-
-/* A definition of META for each that is not told yet: `cell FILE`. Its numbers are looked at by who samples. */
-void sp_names_tell_cells(bool anew)
-{
-	static PyObject *told; /* owned: the files that this measurement knows, and their numbers */
-	PyObject *file, *number;
-	Py_ssize_t at = 0;
-	if (!cells || !sp_process.settings.sampler)
-		return;
-	if (anew || !told)
-		Py_XSETREF(told, PyDict_New());
-	while (told && PyDict_Next(cells, &at, &file, &number)) {
-		if (!PyUnicode_CheckExact(file) || !PyLong_CheckExact(number) ||
-		    PyDict_GetItemWithError(told, file) == number || PyDict_SetItem(told, file, number))
-			continue;
-		char name[32], *key = NULL;
-		const char *path = PyUnicode_AsUTF8(file);
-		int n = snprintf(name, sizeof name, "In[%ld]", labs(PyLong_AsLong(number)));
-		if (path && asprintf(&key, "cell %s", path) >= 0)
-			sp_define_meta(key, name, (size_t)n);
-		free(key);
-	}
-	PyErr_Clear();
-}
-
-bool sp_names_is_cell(const char *file)
-{
-	return cells && !strncmp(file, "In[", 3);
-}
-
-/* What IPython calls a cell's file where no kernel gives it one. */
-#define CELL_OF_TERMINAL "<ipython-input-"
-
-static bool is_made_by_magic(const PyCodeObject *code)
-{
-	struct sp_python_text file = sp_python_text(code->co_filename, "");
-	const bool is = file.p[0] == '<' && strncmp(file.p, CELL_OF_TERMINAL, strlen(CELL_OF_TERMINAL));
-	Py_XDECREF(file.owner);
-	return is;
-}
-
-/* 0: it is of no cell. */
-static long cell_number(const PyCodeObject *code)
-{
-	/* a string of another type could have a hash of the program's own */
-	const bool is = cells && PyUnicode_CheckExact(code->co_filename);
-	PyObject *number = is ? PyDict_GetItemWithError(cells, code->co_filename) : NULL; /* borrowed */
-	long n = number && PyLong_CheckExact(number) ? PyLong_AsLong(number) : 0;
-	struct sp_python_text name = sp_python_text(code->co_name, "");
-	if (n && strcmp(name.p, "<module>") && is_made_by_magic(code))
-		n = 0; /* functions may be those of a cell before */
-	Py_XDECREF(name.owner);
-	PyErr_Clear();
-	return n;
-}
-
-/* As the notebook shows it: In[7]. Owned; NULL: it is of no cell. */
-static char *cell_of(const PyCodeObject *code)
-{
-	const long n = cell_number(code);
-	char *s = NULL;
-	return n && asprintf(&s, "In[%ld]", labs(n)) >= 0 ? s : NULL;
-}
-
 /* "<string>" and the like stay as they are. */
 char *sp_names_file_of(const char *name)
 {
@@ -341,7 +266,7 @@ char *sp_names_file_of(const char *name)
 char *sp_names_file(PyCodeObject *code)
 {
 	struct sp_python_text t = sp_python_text(code->co_filename, "");
-	char *s = cell_of(code);
+	char *s = sp_cells_of(code);
 	if (s) {
 		Py_XDECREF(t.owner);
 		return s;
@@ -446,6 +371,13 @@ static uint32_t region_as_scorep(const char *module, const char *file, PyCodeObj
 	return id;
 }
 
+/* Memory is shown at the program's own lines. */
+static bool whose_matters(void)
+{
+	const struct sp_settings *s = &sp_process.settings;
+	return s->memory_profile || s->memory_sample || s->limit_rss;
+}
+
 static uint64_t slot_new(PyCodeObject *code, const char *module, struct name name, const char *file, sp_frame *f)
 {
 	unsigned flags = code_flags(code);
@@ -474,6 +406,10 @@ static uint64_t slot_new(PyCodeObject *code, const char *module, struct name nam
 	}
 	if (id && sp_names_is_cell(file))
 		sp_source_keep(code, file); /* it is nowhere else */
+	if (whose_matters()) {
+		const enum sp_belongs belongs = sp_filter_belongs(sp_process.filter, module, name.p, file);
+		slot |= belongs == SP_LIBRARY || belongs == SP_INSTALLED ? SP_SLOT_LIBRARY : 0;
+	}
 	return slot | id << SP_SLOT_ID;
 }
 
@@ -507,7 +443,7 @@ static uint64_t decide(PyCodeObject *code, char *module, struct name name, char 
 		slot = slot_new(code, module, name, file, f);
 		hint_children(code, name.p);
 		slot = set_slot(code, slot);
-		if (sp_names_is_cell(file) && is_made_by_magic(code))
+		if (sp_names_is_cell(file) && sp_cells_made_by_magic(code))
 			decide_children(code, module, file);
 	}
 	free(module);
@@ -521,7 +457,7 @@ uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f)
 	uint64_t slot = sp_slot_of(code);
 	if ((slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == sp_slot_ok)
 		return slot;
-	if (cell_number(code) < 0)
+	if (sp_cells_number(code) < 0)
 		return set_slot(code, sp_slot_ok | SP_SLOT_FILTERED);
 	struct sp_python_text module = module_of(f);
 	char *file = sp_names_file(code), *m = module_in(module, file);

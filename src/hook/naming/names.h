@@ -17,6 +17,12 @@ struct sp_python_text sp_python_text(PyObject *o, const char *otherwise);
 /* c_functions.c; in the child of a fork: whoever held its lock is not there */
 void sp_names_c_forked(void);
 
+/* cells.c: of a notebook. As the notebook shows it, In[7]; owned, NULL: the code is of no cell. */
+char *sp_cells_of(PyCodeObject *code);
+/* Its number, negative where the code only calls a magic; 0: it is of no cell. */
+long sp_cells_number(PyCodeObject *code);
+bool sp_cells_made_by_magic(const PyCodeObject *code);
+
 /* code.c: what the setting `annotate` tells of a region's code, where it is wanted. */
 struct sp_raw_code sp_code_facts(const PyCodeObject *code);
 void sp_code_define(uint32_t region, const struct sp_raw_code *facts);

@@ -77,8 +77,10 @@ static void after_fork(const struct call *c)
 {
 	PyObject *r = c->result;
 	const long pid = as_long(PyTuple_Check(r) && PyTuple_GET_SIZE(r) ? PyTuple_GET_ITEM(r, 0) : r);
-	if (pid > 0)
+	if (pid > 0 && recording())
 		define(pid, SP_RAW_CHILD_FORKED, NULL, c->begin, 0, 0);
+	else if (pid > 0)
+		sp_process_forks_unrecorded();
 }
 
 static void after_spawn(const struct call *c)
@@ -263,7 +265,7 @@ static PyObject *call(struct row *row, PyObject *const *args, Py_ssize_t n, PyOb
 		SP_SAVE_EXCEPTION;
 		sp_process_exec(false); /* there is no such program */
 		SP_RESTORE_EXCEPTION;
-	} else if (c.result && row->after && c.begin && recording()) {
+	} else if (c.result && row->after && ((c.begin && recording()) || row->after == after_fork)) {
 		const int error = errno;
 		row->after(&c);
 		errno = error;

@@ -13,6 +13,35 @@
 
 /* ---- where ---- */
 
+enum { MOST_CALLERS = 64 }; /* of a library's function that are looked at for one of the program's own */
+
+/* Decided in this measurement. */
+static inline bool is_decided(uint64_t slot)
+{
+	return (slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == sp_slot_ok;
+}
+
+/* 0: none. */
+static inline uint32_t region_in(uint64_t slot)
+{
+	const uint32_t region = is_decided(slot) ? (uint32_t)(slot >> SP_SLOT_ID) : 0;
+	return region < SP_REGION_HIDES ? region : 0;
+}
+
+static inline bool is_own(uint64_t slot)
+{
+	return !(slot & SP_SLOT_LIBRARY) && region_in(slot);
+}
+
+/* Who of the program called a library's function; NULL: nobody near, or whose that is has not been decided. */
+static sp_frame *own_caller(sp_frame *f)
+{
+	for (int i = 0; i < MOST_CALLERS && (f = sp_frame_back(f)); i++)
+		if (is_own(sp_slot_of(sp_frame_code(f))))
+			return f;
+	return NULL;
+}
+
 /* What is filtered is where its caller calls it. */
 static void where(struct sp_heap_where *w)
 {
@@ -28,10 +57,13 @@ static void where(struct sp_heap_where *w)
 	if (!f)
 		return;
 	w->frame = f;
-	w->region = (slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == sp_slot_ok ? (uint32_t)(slot >> SP_SLOT_ID) : 0;
-	if (w->region >= SP_REGION_HIDES)
-		w->region = 0;
+	w->region = region_in(slot);
 	w->at = sp_frame_instruction(f, &w->offset);
+	/* another thread may change the slots of code while this one has no GIL */
+	if (slot & SP_SLOT_LIBRARY && gil && (f = own_caller(f))) {
+		w->own_frame = f;
+		w->own_at = sp_frame_instruction(f, &w->own_offset);
+	}
 }
 
 /* ---- what the library has ---- */
@@ -149,25 +181,47 @@ static bool is_tracing(void)
 	return is;
 }
 
-static void line_of(const struct sp_heap_where *w, unsigned kind, uint32_t *region, uint32_t *line)
+/* Of code that is named now, if it was not: with the GIL. */
+static uint64_t slot_named(sp_frame *f)
 {
-	sp_frame *f = (sp_frame *)(uintptr_t)w->frame;
-	PyCodeObject *code = sp_frame_code(f);
-	*region = w->region;
-	if (!*region) {
-		bool gil;
-		sp_hook_own_state(&gil);
-		if (gil && !may_hold_lock(kind)) {
-			SP_SAVE_EXCEPTION;
-			const uint64_t slot = sp_names_slot(code, f);
-			SP_RESTORE_EXCEPTION;
-			*region = slot & SP_SLOT_FILTERED ? 0 : (uint32_t)(slot >> SP_SLOT_ID);
-			if (*region >= SP_REGION_HIDES)
-				*region = 0;
-		}
+	SP_SAVE_EXCEPTION;
+	const uint64_t slot = sp_names_slot(sp_frame_code(f), f);
+	SP_RESTORE_EXCEPTION;
+	return slot;
+}
+
+static uint32_t line_in(sp_frame *f)
+{
+	const int line = sp_frame_line(f);
+	return line > 0 ? (uint32_t)line : 0;
+}
+
+/* The same as own_caller(), with names for those that have none. */
+static sp_frame *own_caller_named(sp_frame *f)
+{
+	for (int i = 0; i < MOST_CALLERS && (f = sp_frame_back(f)); i++)
+		if (is_own(slot_named(f)))
+			return f;
+	return NULL;
+}
+
+static void line_of(const struct sp_heap_where *w, unsigned kind, struct sp_heap_line *line)
+{
+	sp_frame *f = (sp_frame *)(uintptr_t)w->frame, *own = (sp_frame *)(uintptr_t)w->own_frame;
+	bool gil;
+	sp_hook_own_state(&gil);
+	const bool may_name = gil && !may_hold_lock(kind);
+	const uint64_t slot = may_name ? slot_named(f) : sp_slot_of(sp_frame_code(f));
+	line->region = slot & SP_SLOT_FILTERED ? 0 : region_in(slot);
+	if (!line->region)
+		return;
+	line->line = line_in(f);
+	if (!own && may_name && slot & SP_SLOT_LIBRARY)
+		own = own_caller_named(f);
+	if (own) {
+		line->own_region = region_in(sp_slot_of(sp_frame_code(own)));
+		line->own_line = line_in(own);
 	}
-	const int number = *region ? sp_frame_line(f) : 0;
-	*line = number > 0 ? (uint32_t)number : 0;
 }
 
 /* ---- beginning and end ---- */

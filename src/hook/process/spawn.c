@@ -165,7 +165,7 @@ static void alive_until_now(int raw, const char *name, pid_t pid)
 		return;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && pread(fd, &h, sizeof h, 0) == (ssize_t)sizeof h &&
 	    !memcmp(h.magic, SP_RAW_MAGIC, sizeof h.magic) && h.byte_order == SP_RAW_BYTE_ORDER &&
-	    h.version == SP_RAW_VERSION && h.pid == pid && h.ended == SP_RAW_RUNNING &&
+	    h.version == SP_RAW_VERSION && h.pid == pid && h.ended == SP_RAW_RUNNING && !h.sum &&
 	    h.clock <= SP_RAW_CLOCK_CNTVCT) {
 		const struct sp_raw_sync now = now_by(h.clock);
 		if (now.ticks > h.last.ticks && now.mono_ns > h.last.mono_ns)

@@ -148,6 +148,27 @@ static unsigned kind_of(PyTypeObject *type)
 	return k->what;
 }
 
+/* Whether that is the thread or the process that waits, in a function of its own, as when
+ * threading.Thread(target=q.get) runs: where it waits for another object that is known, it does not wait for itself. */
+static bool is_itself(PyObject *self, unsigned kind, sp_frame *f)
+{
+	if (kind == SP_RAW_WAIT_PROCESS) {
+		PyObject *name = sp_frame_code(f)->co_name;
+		return !PyUnicode_CompareWithASCIIString(name, "run") ||
+		       !PyUnicode_CompareWithASCIIString(name, "_bootstrap");
+	}
+	if (kind != SP_RAW_WAIT_THREAD)
+		return false;
+	SP_SAVE_EXCEPTION;
+	PyObject *ident = sp_plain_attribute(self, "_ident");
+	const bool is =
+	    ident && PyLong_CheckExact(ident) && PyLong_AsUnsignedLong(ident) == PyThread_get_thread_ident();
+	Py_XDECREF(ident);
+	PyErr_Clear();
+	SP_RESTORE_EXCEPTION;
+	return is;
+}
+
 SP_WAITS_TOGETHER void sp_waits_find_place(struct sp_thread *t, struct sp_waits_place *p)
 {
 	sp_frame *f = sp_frame_current(PyThreadState_Get()), *last = f;
@@ -159,7 +180,7 @@ SP_WAITS_TOGETHER void sp_waits_find_place(struct sp_thread *t, struct sp_waits_
 		const unsigned kind = self ? kind_of(Py_TYPE(self)) : 0;
 		if (!i && kind == SP_RAW_WAIT_CONDITION)
 			p->notified = !PyUnicode_CompareWithASCIIString(sp_frame_code(f)->co_name, "wait");
-		if (kind) {
+		if (kind && !(p->user && is_itself(self, kind, f))) {
 			p->user = self;
 			p->kind = kind;
 		}

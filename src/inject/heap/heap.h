@@ -16,13 +16,19 @@
 /* NULL: nothing is recorded. */
 extern const struct sp_heap_recorder *sp_heap_recorder __attribute__((visibility("hidden")));
 
+enum { SP_HEAP_RECENT = 16 };
+
 struct sp_heap_self {
 	int quiet;    /* not 0: within an allocator that is recorded itself, or within the recorder */
 	bool drawn;   /* `left` and `seed` are */
 	int64_t left; /* bytes to the next one that is recorded */
 	uint64_t seed;
-	const void *last;    /* what the thread allocated last, if it was recorded, */
-	int64_t then;        /* and `left` after it: what is not recorded subtracts from it */
+	uint64_t base; /* less `left`: all bytes that were subtracted from it */
+	struct {
+		const void *p;
+		uint64_t bytes;   /* that had been subtracted then */
+	} recent[SP_HEAP_RECENT]; /* of sampling: the latest blocks that were recorded, a ring */
+	unsigned newest;
 	const void *counted; /* of pymalloc's domains: the block whose new size is subtracted, if realloc() gets it */
 };
 extern __thread struct sp_heap_self sp_heap_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -30,19 +36,28 @@ extern __thread struct sp_heap_self sp_heap_self __attribute__((tls_model("initi
 /* n bytes made me->left negative: draws the next gap. false: nothing had been drawn yet, and they are not recorded. */
 SP_COLD bool sp_heap_sampled(const struct sp_heap_recorder *r, struct sp_heap_self *me, size_t n);
 
+static inline void sp_heap_set_left(struct sp_heap_self *me, int64_t bytes)
+{
+	me->base += (uint64_t)bytes - (uint64_t)me->left;
+	me->left = bytes;
+}
+
 /* The first gap is drawn in so many bytes. */
 static inline void sp_heap_undraw(struct sp_heap_self *me, int64_t bytes)
 {
 	me->drawn = false;
-	me->left = bytes;
+	sp_heap_set_left(me, bytes);
 }
 
 static inline void sp_heap_tell(const struct sp_heap_recorder *r, struct sp_heap_self *me, const void *p, size_t n,
                                 unsigned kind)
 {
 	r->allocated(p, n, kind);
-	me->last = p;
-	me->then = me->left;
+	if (r->sample) {
+		me->newest = (me->newest + 1) % SP_HEAP_RECENT;
+		me->recent[me->newest].p = p;
+		me->recent[me->newest].bytes = me->base - (uint64_t)me->left;
+	}
 }
 
 extern uint64_t sp_heap_filter[SP_HEAP_FILTER / 64] __attribute__((visibility("hidden")));
@@ -56,10 +71,13 @@ static inline bool sp_heap_may_be_known(const void *p)
 static inline void sp_heap_forget(const struct sp_heap_recorder *r, struct sp_heap_self *me, const void *p,
                                   struct sp_heap_block *block)
 {
-	const bool temporary = me->last == p && me->then == me->left;
-	if (temporary)
-		me->last = NULL;
-	r->released(p, temporary, block);
+	uint64_t since = UINT64_MAX;
+	for (unsigned i = 0; r->sample && i < SP_HEAP_RECENT; i++)
+		if (me->recent[i].p == p) {
+			since = me->base - (uint64_t)me->left - me->recent[i].bytes;
+			me->recent[i].p = NULL;
+		}
+	r->released(p, since, block);
 }
 
 /* What records a call, if it is chosen: not one by _measure, or by an allocator of another function of its own. */

@@ -140,12 +140,12 @@ SP_COLD bool sp_heap_sampled(const struct sp_heap_recorder *r, struct sp_heap_se
 	bool sampled = me->drawn;
 	if (!me->drawn) {
 		me->seed = (uint64_t)(uintptr_t)me ^ (uint64_t)getpid() << 32;
-		me->left = (int64_t)(minus_log(random_unit(&me->seed)) * (double)r->sample) - (int64_t)n;
+		sp_heap_set_left(me, (int64_t)(minus_log(random_unit(&me->seed)) * (double)r->sample) - (int64_t)n);
 		me->drawn = true;
 		sampled = me->left < 0;
 	}
 	if (sampled) /* a block is recorded once, however many of its bytes would be */
-		me->left = (int64_t)(minus_log(random_unit(&me->seed)) * (double)r->sample);
+		sp_heap_set_left(me, (int64_t)(minus_log(random_unit(&me->seed)) * (double)r->sample));
 	return sampled;
 }
 

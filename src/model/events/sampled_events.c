@@ -83,10 +83,12 @@ static int find_paths(struct sp_sampled_events *s, const struct sp_ids *ids, str
 	return 0;
 }
 
-static int open_raw(struct sp_sampled_events *s, const struct sp_process *p, uint64_t tid, struct sp_err *e)
+/* Of several threads with a number the one as far behind as the location is, as parts/sampled.c has it. */
+static int open_raw(struct sp_sampled_events *s, const struct sp_process *p, uint32_t location, struct sp_err *e)
 {
+	const uint64_t tid = s->m->locations[location].tid;
 	char path[4400], shown[600];
-	size_t i;
+	size_t i, before = 0;
 
 	snprintf(shown, sizeof(shown), "raw/%.*s" SP_RAW_SAMPLES, (int)(p->file.n - strlen(SP_RAW_SUFFIX)), p->file.p);
 	snprintf(path, sizeof(path), "%s/%s", s->m->dir.p, shown);
@@ -95,8 +97,10 @@ static int open_raw(struct sp_sampled_events *s, const struct sp_process *p, uin
 		if (sp_raw_open(&s->raw, path, p->file.p, silent, NULL, e))
 			return -1;
 	}
+	for (i = p->first_location; i < location; i++)
+		before += s->m->locations[i].tid == tid;
 	for (i = 0; i < s->raw->n_threads && !s->thread; i++)
-		if (s->raw->threads[i].state.tid == tid)
+		if (s->raw->threads[i].state.tid == tid && before-- == 0)
 			s->thread = &s->raw->threads[i];
 	return 0;
 }
@@ -129,7 +133,7 @@ int sp_sampled_open(struct sp_sampled_events **out, const struct sp_model *m, ui
 	s->ns = l->begin;
 	s->end = l->end;
 	s->period = sp_sampled_period(p);
-	rc = open_raw(s, p, l->tid, e);
+	rc = open_raw(s, p, location, e);
 	if (rc == 0 && s->thread)
 		rc = find_paths(s, source->sampled_regions.n ? &source->sampled_regions : &source->regions, e);
 	if (rc || !s->thread) {

@@ -3,6 +3,7 @@
 #include "model/private.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -31,6 +32,64 @@ int sp_build_child_record(struct sp_builder *b, struct sp_loading *l, const stru
 	memcpy(&p->said, part[1].p, sizeof(p->said));
 	p->command = sp_model_str(b->m, part[0].p, part[0].n);
 	return p->command.p ? 0 : -1;
+}
+
+/* When a process saw the child end that has this header, ns of the host's clock; 0: it did not. */
+static uint64_t seen_end(const struct sp_loading *l, const struct sp_raw_header *h)
+{
+	uint64_t killed = 0;
+	bool same = true;
+	size_t i;
+
+	for (i = 0; i < l->children.n; i++) {
+		const struct sp_child_def *d = &l->children.p[i];
+		/* the clock's offset comes when all files are read */
+		const uint64_t at =
+		    l->mono + sp_clock_ns(&l->source->clock, d->said.begin ? d->said.begin : d->said.end);
+
+		if (d->pid != h->pid)
+			continue;
+		if (d->flags & SP_RAW_CHILD_SIGNALLED) {
+			if (d->said.status == SIGKILL && !killed && at > h->last.mono_ns)
+				killed = at;
+		} else if (!(d->flags & SP_RAW_CHILD_ENDED)) {
+			/* what was recorded of a preexec_fn is over when the child becomes the program */
+			same = h->start != SP_RAW_STARTED_FORK || d->flags & SP_RAW_CHILD_FORKED;
+			killed = 0;
+		} else if (same && at > h->last.mono_ns) {
+			/* what was killed may be waited for much later */
+			return killed && d->said.status == SIGKILL ? killed : at;
+		}
+	}
+	return 0;
+}
+
+/* Files come in the order in which their processes began: parents first. */
+void sp_build_seen_end(const struct sp_builder *b, struct sp_raw_file *raw)
+{
+	struct sp_raw_header *h = &raw->header;
+	struct sp_clock c;
+	uint64_t end = 0;
+	double ns = 1;
+	size_t i;
+
+	if (h->ended != SP_RAW_RUNNING || raw->bytes.running)
+		return;
+	for (i = 0; i < b->n_loading && !end; i++) {
+		const struct sp_loading *l = &b->loading[i];
+
+		if (l->process.pid == h->ppid && l->process.host.p && strcmp(l->process.host.p, h->host) == 0)
+			end = seen_end(l, h);
+		ns = l->source->clock.ns;
+	}
+	if (!end)
+		return;
+	/* its own clock may never have been compared; all processes of a host have the same */
+	if (sp_clock_init(&c, h) == 0)
+		ns = c.ns;
+	h->last.real_ns += end - h->last.mono_ns;
+	h->last.ticks += (uint64_t)((double)(end - h->last.mono_ns) / ns);
+	h->last.mono_ns = end;
 }
 
 /* Measured processes by process id, host and begin. */

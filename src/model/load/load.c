@@ -81,10 +81,11 @@ static void add_errors(struct sp_model *m, const struct sp_listing *list, char *
 		if (!list->files[i].error)
 			continue;
 		error_line(line, sizeof(line), m->dir.p, list->files[i].name);
-		sp_model_problem(m, "raw/%s: a process was not recorded%s%s", list->files[i].name, line[0] ? ": " : "",
-		                 line);
+		if (!line[0])
+			snprintf(line, sizeof(line), "it had no room to write why");
+		sp_model_problem(m, "raw/%s: a process was not recorded: %s", list->files[i].name, line);
 		if (!first[0])
-			snprintf(first, room, "%s%s", line[0] ? ": " : "", line);
+			snprintf(first, room, ": %s", line);
 	}
 }
 

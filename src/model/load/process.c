@@ -187,7 +187,7 @@ static int add_thread(struct sp_builder *b, struct sp_loading *l, size_t i, stru
 	sp_build_losses(l, out, &t->state);
 	*place = (struct sp_place){
 	    .source = (uint32_t)(l->source - b->priv->sources), .thread = i, .end = sp_build_thread_end(l, t)};
-	samples = sp_samples_thread(l, out->tid);
+	samples = sp_samples_thread(l, i);
 	if (samples && !t->state.end)
 		place->end = sp_samples_end(l, samples, place->end);
 	l->begins[i] = t->state.begin < place->end ? t->state.begin : place->end;
@@ -206,6 +206,7 @@ int sp_build_process(struct sp_builder *b, struct sp_loading *l, struct sp_raw_f
 	const struct sp_raw_header *h = &raw->header;
 	size_t i, n = raw->n_threads, all = n + sp_samples_strangers(l);
 
+	sp_build_seen_end(b, raw);
 	if (sp_clock_init(&l->source->clock, h))
 		sp_raw_report(raw, offsetof(struct sp_raw_header, last),
 		              "the clock was never compared; times are only roughly right");

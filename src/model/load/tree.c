@@ -415,13 +415,14 @@ static void report_losses(struct adding *a)
 		              a->lost_metrics, a->t->state.id);
 }
 
-static int site_row(void *arg, uint32_t node, uint32_t *path, uint64_t **values)
+static int node_row(void *arg, uint32_t node, uint32_t *path, uint64_t **values)
 {
 	struct adding *a = arg;
 	struct sp_row *row;
 
 	*path = SP_NONE;
-	if (node == SP_RAW_NONE || node >= a->nodes || !a->path_of[node] || a->path_of[node] == SP_NONE)
+	/* the root is nobody's call path, and has no row */
+	if (node == SP_RAW_NONE || node >= a->nodes || a->path_of[node] <= 1 || a->path_of[node] == SP_NONE)
 		return 0;
 	row = row_for(a, a->path_of[node] - 1);
 	if (!row)
@@ -463,7 +464,8 @@ static int name_open(const struct adding *a, struct sp_str *out)
 static int add_calls(struct adding *a, struct sp_location *out)
 {
 	if (room_for_nodes(a) || hash_paths(a->b) || (a->l->source->regions_repeat && repeats(a)) || add_nodes(a) ||
-	    close_frames(a) || sp_build_sites(a->b, a->l, a->t, site_row, a) || name_open(a, &out->open))
+	    close_frames(a) || sp_build_sites(a->b, a->l, a->t, node_row, a) ||
+	    sp_build_open_waits(a->b, a->l, a->t, a->end, node_row, a) || name_open(a, &out->open))
 		return -1;
 	report_losses(a);
 	return 0;

@@ -36,8 +36,10 @@ static void mark(struct sp_builder *b, uint32_t *to)
 	sp_build_lock_regions(b->m, mark_region, to);
 	for (i = 0; i < m->n_lines; i++)
 		to[m->lines[i].region] = 1;
-	for (i = 0; i < m->n_sites; i++)
+	for (i = 0; i < m->n_sites; i++) {
 		mark_region(to, &m->sites[i].region);
+		mark_region(to, &m->sites[i].own_region);
+	}
 	for (i = 0; m->heaps && i < m->n_processes; i++)
 		if (m->heaps[i].there)
 			mark_region(to, &m->heaps[i].passed_region);
@@ -89,8 +91,10 @@ int sp_build_drop_unused(struct sp_builder *b, struct sp_err *e)
 	sp_build_lock_regions(m, renumber_region, to);
 	for (i = 0; i < m->n_lines; i++)
 		m->lines[i].region = to[m->lines[i].region] - 1; /* in the order that they had */
-	for (i = 0; i < m->n_sites; i++)
+	for (i = 0; i < m->n_sites; i++) {
 		renumber_region(to, &m->sites[i].region);
+		renumber_region(to, &m->sites[i].own_region);
+	}
 	for (i = 0; m->heaps && i < m->n_processes; i++)
 		if (m->heaps[i].passed_region != SP_NONE && m->heaps[i].there)
 			renumber_region(to, &m->heaps[i].passed_region);

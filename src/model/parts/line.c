@@ -122,7 +122,7 @@ static size_t count_lines(const struct sp_raw_file *f)
 /* Those of samples, in ticks of the process's own clock; where it recorded lines itself, these say it better. */
 static size_t sampled_lines(struct sp_loading *l, uint32_t location, struct sp_line *out)
 {
-	const struct sp_raw_thread *t = sp_samples_thread(l, l->locations[location].tid);
+	const struct sp_raw_thread *t = sp_samples_thread(l, location);
 	const double ticks = l->samples ? l->samples->source->clock.ns / l->source->clock.ns : 0;
 	size_t i, n;
 

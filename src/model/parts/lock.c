@@ -98,10 +98,55 @@ static int read_locks(struct reading *r, struct sp_lock_defs *d)
 	return 0;
 }
 
-static int read_wait(struct reading *r, uint32_t thread, const struct sp_raw_wait *w, struct sp_lock_wait *out)
+/* Calls each with every row of a thread; what that returns other than 0 ends it. */
+typedef int row_fn(void *arg, const struct sp_raw_wait *w);
+static int each_row(const struct sp_raw_file *f, const struct sp_raw_thread *t, row_fn *each, void *arg)
+{
+	const struct sp_raw_part *p = f->parts + t->waits.first, *end = p + t->waits.count;
+	struct sp_raw_wait w;
+	size_t i;
+	int rc = 0;
+
+	for (; p < end; p++)
+		for (i = 0; i < p->used && rc == 0; i++) {
+			memcpy(&w, (const struct sp_raw_wait *)sp_raw_payload(f, p) + i, sizeof(w));
+			rc = each(arg, &w);
+		}
+	return rc;
+}
+
+/* When the waits of a thread began that have not ended. */
+struct open_waits {
+	uint64_t since[64]; /* more is damage */
+	size_t n;
+	uint64_t end; /* of the thread; all are ticks */
+};
+
+static int add_since(void *arg, const struct sp_raw_wait *w)
+{
+	struct open_waits *open = arg;
+
+	if (w->since && open->n < sizeof(open->since) / sizeof(*open->since))
+		open->since[open->n++] = w->since;
+	return 0;
+}
+
+/* Ticks of one of them, until the thread's end or until another one began within it. */
+static uint64_t open_ticks(const struct open_waits *open, uint64_t since)
+{
+	uint64_t until = open->end;
+	size_t i;
+
+	for (i = 0; i < open->n; i++)
+		if (open->since[i] > since && open->since[i] < until)
+			until = open->since[i];
+	return until > since ? until - since : 0;
+}
+
+static int read_wait(struct reading *r, uint32_t thread, const struct open_waits *open, const struct sp_raw_wait *w,
+                     struct sp_lock_wait *out)
 {
 	const struct sp_lock_defs *d = &r->l->locks;
-	const uint64_t end = r->l->places[thread].end;
 
 	*out = (struct sp_lock_wait){.location = thread,
 	                             .number = w->number,
@@ -118,7 +163,7 @@ static int read_wait(struct reading *r, uint32_t thread, const struct sp_raw_wai
 	                             .news = w->flags & SP_RAW_WAIT_FOR_NEWS,
 	                             .since = w->since};
 	if (w->since) {
-		const uint64_t took = end > w->since ? end - w->since : 0;
+		const uint64_t took = open_ticks(open, w->since);
 
 		out->count++;
 		out->ns += took;
@@ -129,10 +174,23 @@ static int read_wait(struct reading *r, uint32_t thread, const struct sp_raw_wai
 	       sp_stack_reader_find(&r->stacks, out->holder, w->holder_node, &out->holder_stack);
 }
 
+struct waits_of {
+	struct reading *r;
+	uint32_t thread;
+	struct open_waits open;
+};
+
+static int read_row(void *arg, const struct sp_raw_wait *w)
+{
+	const struct waits_of *x = arg;
+	struct sp_lock_defs *d = &x->r->l->locks;
+
+	return w->count || w->since ? read_wait(x->r, x->thread, &x->open, w, &d->waits[d->n_waits++]) : 0;
+}
+
 static int read_waits(struct reading *r, struct sp_lock_defs *d)
 {
-	struct sp_raw_wait w;
-	size_t n = 0, i, k, j;
+	size_t n = 0, i, k;
 
 	for (i = 0; i < r->f->n_threads; i++)
 		for (k = 0; k < r->f->threads[i].waits.count; k++)
@@ -140,16 +198,13 @@ static int read_waits(struct reading *r, struct sp_lock_defs *d)
 	d->waits = sp_arena_zalloc(&r->b->priv->arena, n, sizeof(*d->waits));
 	if (!d->waits)
 		return -1;
-	for (i = 0; i < r->f->n_threads; i++)
-		for (k = 0; k < r->f->threads[i].waits.count; k++) {
-			const struct sp_raw_part *p = &r->f->parts[r->f->threads[i].waits.first + k];
+	for (i = 0; i < r->f->n_threads; i++) {
+		struct waits_of x = {r, (uint32_t)i, {.end = r->l->places[i].end}};
 
-			for (j = 0; j < p->used; j++) {
-				memcpy(&w, (const struct sp_raw_wait *)sp_raw_payload(r->f, p) + j, sizeof(w));
-				if ((w.count || w.since) && read_wait(r, (uint32_t)i, &w, &d->waits[d->n_waits++]))
-					return -1;
-			}
-		}
+		each_row(r->f, &r->f->threads[i], add_since, &x.open);
+		if (each_row(r->f, &r->f->threads[i], read_row, &x))
+			return -1;
+	}
 	return 0;
 }
 
@@ -196,6 +251,63 @@ int sp_build_lock_process(struct sp_builder *b, struct sp_loading *l)
 	sp_lock_defs_free(d);
 	d->n_records = d->record_room = 0;
 	return rc;
+}
+
+/* ---- waits that have not ended, in the columns of the call tree, which the thread itself adds to at a wait's end ----
+ */
+
+enum { WAIT_TIME, WAITS, GIL_WAIT, COLUMNS };
+
+struct adding {
+	const struct sp_raw_file *f;
+	const struct sp_raw_thread *t;
+	const struct sp_clock *clock;
+	struct open_waits open;
+	sp_node_row_fn *row;
+	void *arg;
+	size_t at[COLUMNS]; /* in a row; SIZE_MAX: there is none */
+};
+
+static int add_open(void *arg, const struct sp_raw_wait *w)
+{
+	struct adding *a = arg;
+	const uint32_t node = w->since ? sp_raw_node_index(a->f, a->t, w->node) : SP_RAW_NONE;
+	uint32_t path = SP_NONE;
+	uint64_t *values, ns;
+	int i;
+
+	if (node == SP_RAW_NONE || !node)
+		return 0;
+	if (a->row(a->arg, node, &path, &values))
+		return -1;
+	ns = sp_clock_length(a->clock, open_ticks(&a->open, w->since));
+	for (i = 0; i < COLUMNS && path != SP_NONE; i++)
+		if (a->at[i] != SIZE_MAX && (i != GIL_WAIT || w->kind == SP_RAW_WAIT_GIL))
+			values[a->at[i]] += i == WAITS ? 1 : ns;
+	return 0;
+}
+
+int sp_build_open_waits(const struct sp_builder *b, const struct sp_loading *l, const struct sp_raw_thread *t,
+                        uint64_t end, sp_node_row_fn *row, void *arg)
+{
+	static const char *const names[COLUMNS] = {
+	    [WAIT_TIME] = "wait_time", [WAITS] = "waits", [GIL_WAIT] = "gil_wait"};
+	const struct sp_raw_file *f = l->source->raw;
+	struct adding a = {f, t, &l->source->clock, {.end = end}, row, arg, {SIZE_MAX, SIZE_MAX, SIZE_MAX}};
+	size_t k;
+	int i;
+
+	/* of what began before a pause nothing is counted */
+	if (f->header.flags & SP_RAW_FLAG_PAUSED)
+		return 0;
+	for (k = 0; k < b->m->n_metrics; k++)
+		for (i = 0; i < COLUMNS && b->m->metrics[k].kind == SP_METRIC_WAIT; i++)
+			if (strcmp(b->m->metrics[k].name.p, names[i]) == 0)
+				a.at[i] = k;
+	if (a.at[WAIT_TIME] == SIZE_MAX)
+		return 0;
+	each_row(f, t, add_since, &a.open);
+	return each_row(f, t, add_open, &a);
 }
 
 /* ---- all processes ---- */

@@ -37,21 +37,32 @@ static int sort_tids(struct sp_builder *b, struct sp_loading *l)
 	return 0;
 }
 
-/* The first thread of a file with that number; NULL: there is none. */
-static struct sp_raw_thread *thread_of(const struct sp_loading *l, uint64_t tid)
+/* How many places in the table of a file's threads are before that one. */
+static size_t places_before(const struct sp_loading *l, struct sp_tid place)
 {
-	struct sp_raw_file *f = l->source->raw;
-	size_t low = 0, high = f->n_threads;
+	size_t low = 0, high = l->source->raw->n_threads;
 
 	while (low < high) {
 		const size_t middle = low + (high - low) / 2;
 
-		if (l->tids[middle].tid < tid)
+		if (by_tid(&l->tids[middle], &place) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < f->n_threads && l->tids[low].tid == tid ? &f->threads[l->tids[low].at] : NULL;
+	return low;
+}
+
+/* The system gives numbers of threads again: the k-th thread with one is the k-th with it in the other file, too. NULL:
+ * that has not so many. */
+static struct sp_raw_thread *same_thread(const struct sp_loading *of, size_t i, const struct sp_loading *in)
+{
+	struct sp_raw_file *f = in->source->raw;
+	const uint64_t tid = of->source->raw->threads[i].state.tid;
+	const size_t k = places_before(of, (struct sp_tid){tid, i}) - places_before(of, (struct sp_tid){.tid = tid});
+	const size_t at = places_before(in, (struct sp_tid){.tid = tid}) + k;
+
+	return at < f->n_threads && in->tids[at].tid == tid ? &f->threads[in->tids[at].at] : NULL;
 }
 
 int sp_samples_open_file(struct sp_builder *b, struct sp_loading *l, const char *name)
@@ -140,15 +151,19 @@ int sp_samples_definitions(struct sp_builder *b, struct sp_loading *l, struct sp
 
 /* ---- threads ---- */
 
-struct sp_raw_thread *sp_samples_thread(const struct sp_loading *l, uint64_t tid)
+struct sp_raw_thread *sp_samples_thread(const struct sp_loading *l, size_t location)
 {
-	return l->samples ? thread_of(l->samples, tid) : NULL;
+	const size_t known = l->source->raw->n_threads;
+
+	if (!l->samples)
+		return NULL;
+	return location < known ? same_thread(l, location, l->samples) : l->strangers[location - known];
 }
 
-/* A thread of the samples of which the process does not know; where it does, others with that number are strangers. */
-static bool is_stranger(const struct sp_loading *l, const struct sp_raw_thread *t)
+/* A thread of the samples of which the process does not know. */
+static bool is_stranger(const struct sp_loading *l, size_t i)
 {
-	return !thread_of(l, t->state.tid) || sp_samples_thread(l, t->state.tid) != t;
+	return !same_thread(l->samples, i, l);
 }
 
 size_t sp_samples_strangers(const struct sp_loading *l)
@@ -157,7 +172,7 @@ size_t sp_samples_strangers(const struct sp_loading *l)
 	size_t i, n = 0;
 
 	for (i = 0; f && i < f->n_threads; i++)
-		n += is_stranger(l, &f->threads[i]);
+		n += is_stranger(l, i);
 	return n;
 }
 
@@ -192,6 +207,7 @@ static int add_stranger(struct sp_builder *b, struct sp_loading *l, size_t i, ui
 	*out = (struct sp_location){
 	    .id = id, .creator = SP_NONE, .tid = t->state.tid, .name = l->samples->locations[i].name};
 	end = sp_samples_ticks(l, end > t->state.begin ? end : t->state.begin);
+	l->strangers[at - l->source->raw->n_threads] = t;
 	l->begins[at] = sp_samples_ticks(l, t->state.begin);
 	if (end > l->end && l->source->raw->header.ended)
 		end = l->end;
@@ -213,8 +229,11 @@ int sp_samples_add_strangers(struct sp_builder *b, struct sp_loading *l, struct 
 
 	if (!f)
 		return 0;
+	l->strangers = sp_arena_zalloc(&b->scratch, f->n_threads, sizeof(*l->strangers));
+	if (!l->strangers)
+		return sp_model_no_memory(e);
 	for (i = 0; i < l->process.locations; i++) {
-		const struct sp_raw_thread *t = sp_samples_thread(l, l->locations[i].tid);
+		const struct sp_raw_thread *t = sp_samples_thread(l, i);
 
 		if (l->locations[i].id >= next)
 			next = l->locations[i].id + 1;
@@ -222,7 +241,7 @@ int sp_samples_add_strangers(struct sp_builder *b, struct sp_loading *l, struct 
 			sp_build_losses(l, &l->locations[i], &t->state);
 	}
 	for (i = 0; i < f->n_threads; i++) {
-		if (!is_stranger(l, &f->threads[i]))
+		if (!is_stranger(l, i))
 			continue;
 		if (add_stranger(b, l, i, next++, e))
 			return -1;

@@ -122,12 +122,19 @@ static struct sp_site site_of(const struct sp_raw_site *r, const struct sp_raw_h
 	                        .left_bytes = told ? r->left_bytes : live_bytes};
 }
 
-int sp_build_sites(struct sp_builder *b, struct sp_loading *l, const struct sp_raw_thread *t, sp_site_row_fn *row,
+static uint32_t region_of(const struct sp_loading *l, uint32_t id)
+{
+	const struct sp_ids *ids = &l->source->regions;
+
+	return id && id < ids->n && ids->to[id] ? ids->to[id] - 1 : SP_NONE;
+}
+
+int sp_build_sites(struct sp_builder *b, struct sp_loading *l, const struct sp_raw_thread *t, sp_node_row_fn *row,
                    void *arg)
 {
 	struct sp_raw_file *f = l->source->raw;
+	const size_t bytes = sp_raw_site_bytes(f->header.version);
 	const struct sp_raw_part *p = f->parts + t->sites.first, *end = p + t->sites.count;
-	const struct sp_ids *ids = &l->source->regions;
 	uint64_t lost = 0, i;
 	const struct sp_raw_heap *h = l->sites.heap;
 	size_t at[COLUMNS];
@@ -142,16 +149,15 @@ int sp_build_sites(struct sp_builder *b, struct sp_loading *l, const struct sp_r
 	}
 	for (; p < end; p++)
 		for (i = 0; i < p->used; i++) {
-			struct sp_raw_site raw;
+			struct sp_raw_site raw = {0};
 			struct sp_site *s;
 			uint64_t *values;
 			uint32_t path, region;
 
-			memcpy(&raw, (const struct sp_raw_site *)sp_raw_payload(f, p) + i, sizeof(raw));
+			memcpy(&raw, (const char *)sp_raw_payload(f, p) + i * bytes, bytes);
 			if (!raw.count)
 				continue; /* about to begin */
-			region = raw.region && raw.region < ids->n && ids->to[raw.region] ? ids->to[raw.region] - 1
-			                                                                  : SP_NONE;
+			region = region_of(l, raw.region);
 			if (raw.kind >= SP_RAW_HEAP_KINDS || (raw.region && region == SP_NONE)) {
 				lost++;
 				continue;
@@ -168,6 +174,8 @@ int sp_build_sites(struct sp_builder *b, struct sp_loading *l, const struct sp_r
 			*s = site_of(&raw, h);
 			s->path = path;
 			s->region = region;
+			s->own_region = region_of(l, raw.own_region);
+			s->own_line = s->own_region == SP_NONE ? 0 : raw.own_line;
 			s->location = (uint32_t)(t - f->threads);
 			for (k = 0; k < COLUMNS; k++)
 				if (at[k] != SIZE_MAX)
@@ -209,7 +217,6 @@ static uint64_t time_or_none(const struct sp_clock *c, uint64_t ticks)
 static void fill_heap(const struct sp_loading *l, const struct sp_raw_heap *r, struct sp_heap *h)
 {
 	const struct sp_clock *c = &l->source->clock;
-	const struct sp_ids *ids = &l->source->regions;
 	uint64_t over = r->over;
 
 	if (r->since && l->end > r->since)
@@ -241,10 +248,8 @@ static void fill_heap(const struct sp_loading *l, const struct sp_raw_heap *r, s
 	                      .passed = time_or_none(c, r->passed),
 	                      .over = sp_clock_length(c, over),
 	                      .passed_path = l->sites.passed_path,
-	                      .passed_region = SP_NONE,
+	                      .passed_region = region_of(l, r->passed_region),
 	                      .passed_line = r->passed_line};
-	if (r->passed_region && r->passed_region < ids->n && ids->to[r->passed_region])
-		h->passed_region = ids->to[r->passed_region] - 1;
 }
 
 static void place_sites(struct sp_builder *b, uint32_t process, struct sp_site *to)

@@ -3,9 +3,11 @@
 
 #include <fnmatch.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/script.h"
 #include "model/private.h"
 #include "model/report/walk.h"
 
@@ -163,11 +165,50 @@ static int compare_sorted(const void *a, const void *b)
 	return p->id < q->id ? -1 : p->id > q->id;
 }
 
+static bool is_pattern(const char *match)
+{
+	return strpbrk(match, "*?[");
+}
+
+static bool text_matches(const char *text, const char *match)
+{
+	return is_pattern(match) ? fnmatch(match, text, 0) == 0 : strstr(text, match) != NULL;
+}
+
+struct named {
+	const char *match, *name; /* behind its module */
+};
+
+static bool is_named(void *arg, const char *module)
+{
+	const struct named *n = arg;
+	const size_t room = strlen(module) + strlen(n->name) + 1;
+	char *full = malloc(room);
+	bool yes = false;
+
+	if (full) {
+		snprintf(full, room, "%s%s", module, n->name);
+		yes = text_matches(full, n->match);
+	}
+	free(full);
+	return yes;
+}
+
+bool sp_name_matches(const char *name, const char *module, const char *file, const char *match)
+{
+	const size_t n = strlen(module);
+
+	if (!match || !*match || text_matches(name, match))
+		return true;
+	/* a part of a name that says nothing of modules is none of the script's own */
+	if (strncmp(name, module, n) != 0 || name[n] != ':' || !(is_pattern(match) || strchr(match, ':')))
+		return false;
+	return sp_script_any(module, file, is_named, &(struct named){match, name + n});
+}
+
 bool sp_region_matches(const struct sp_region *r, const char *match)
 {
-	if (!match || !*match)
-		return true;
-	return strpbrk(match, "*?[") ? fnmatch(match, r->name.p, 0) == 0 : strstr(r->name.p, match) != NULL;
+	return sp_name_matches(r->name.p, r->module.p, r->file.p, match);
 }
 
 void sp_paths_walk(const struct sp_model *m, sp_visit_fn *enter, sp_visit_fn *leave, void *arg)

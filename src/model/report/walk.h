@@ -13,6 +13,8 @@ void sp_paths_walk(const struct sp_model *m, sp_visit_fn *enter, sp_visit_fn *le
  * NULL: no memory. */
 bool *sp_paths_outermost(const struct sp_model *m);
 
+/* Whether a name, of a function of that module and file, is one that --match or --callers asks for. */
+bool sp_name_matches(const char *name, const char *module, const char *file, const char *match);
 bool sp_region_matches(const struct sp_region *r, const char *match);
 
 /* Adds everything but incl, which each sum counts in its own way. */

@@ -12,6 +12,7 @@
 
 #include "base/grow.h"
 #include "base/regular.h"
+#include "format/checksum.h"
 #include "model/merge/merge_file.h"
 #include "model/private.h"
 #include "reader/reader.h"
@@ -119,7 +120,18 @@ static bool number(const char *text, int base, uint32_t *out)
 
 struct place {
 	char *build, *path; /* owned; of the object that the lines speak of */
+	uint64_t sum;       /* of the lines before */
 };
+
+/* The last line: the number of functions, and the checksum of all lines before it (older files have none). */
+static bool is_end(const struct sp_builder *b, char *const field[MOST_FIELDS], int n, const struct place *o)
+{
+	uint32_t count;
+	char sum[9];
+
+	snprintf(sum, sizeof(sum), "%" PRIx32, sp_raw_sum_end(o->sum));
+	return number(field[1], 10, &count) && count == b->known.n && (n == 2 || strcmp(field[2], sum) == 0);
+}
 
 /* 1: the last line; -1: this one cannot be right. */
 static int read_line(struct sp_builder *b, char *line, struct place *o)
@@ -128,10 +140,9 @@ static int read_line(struct sp_builder *b, char *line, struct place *o)
 	const int n = split(line, field);
 	struct sp_known_symbol *s;
 	struct sp_symbol_key key;
-	uint32_t count;
 
-	if (n == 2 && strcmp(field[0], "end") == 0)
-		return number(field[1], 10, &count) && count == b->known.n ? 1 : -1;
+	if ((n == 2 || n == 3) && strcmp(field[0], "end") == 0)
+		return is_end(b, field, n, o) ? 1 : -1;
 	if (n == 3 && strcmp(field[0], "object") == 0) {
 		free(o->build);
 		free(o->path);
@@ -154,8 +165,9 @@ static int read_line(struct sp_builder *b, char *line, struct place *o)
 
 static void read_lines(struct sp_builder *b, FILE *f)
 {
-	struct place o = {NULL, NULL};
+	struct place o = {.sum = 0};
 	size_t room = 0, at = 0;
+	uint64_t sum;
 	char *line = NULL;
 	ssize_t n;
 	int rc = 0;
@@ -163,9 +175,11 @@ static void read_lines(struct sp_builder *b, FILE *f)
 	while (rc == 0 && (n = getline(&line, &room, f)) > 0) {
 		/* what has a NUL, or no end, is not ours */
 		rc = line[n - 1] == '\n' && strlen(line) == (size_t)n ? 0 : -1;
+		sum = sp_raw_sum_bytes(o.sum, line, (size_t)n);
 		line[strcspn(line, "\n")] = 0;
 		if (rc == 0)
 			rc = at++ ? read_line(b, line, &o) : -(strcmp(line, first_line) != 0);
+		o.sum = sum;
 	}
 	if (rc != 1)
 		sp_model_problem(
@@ -230,7 +244,7 @@ static struct sp_symbol_key key_of(const struct sp_known_symbols *k, size_t i)
 	return key;
 }
 
-static void put_all(FILE *f, const struct sp_known_symbols *k)
+static size_t put_functions(FILE *f, const struct sp_known_symbols *k)
 {
 	struct sp_symbol_key key, before = {.path = "", .build = ""};
 	size_t i, n = 0;
@@ -253,7 +267,30 @@ static void put_all(FILE *f, const struct sp_known_symbols *k)
 		fprintf(f, "%" PRIu32 "\n", k->p[i].is.line);
 		n++;
 	}
-	fprintf(f, "end\t%zu\n", n);
+	return n;
+}
+
+/* False: no memory. Other errors are f's. */
+static bool put_all(FILE *f, const struct sp_known_symbols *k)
+{
+	size_t bytes = 0, n;
+	char *text = NULL, *line, *end;
+	FILE *memory = open_memstream(&text, &bytes);
+	uint64_t sum = 0;
+
+	n = memory ? put_functions(memory, k) : 0;
+	if (!memory || fclose(memory) != 0) {
+		free(text);
+		return false;
+	}
+	for (line = text; line < text + bytes; line = end + 1) {
+		end = strchr(line, '\n');
+		sum = sp_raw_sum_bytes(sum, line, (size_t)(end + 1 - line));
+	}
+	fwrite(text, 1, bytes, f);
+	fprintf(f, "end\t%zu\t%" PRIx32 "\n", n, sp_raw_sum_end(sum));
+	free(text);
+	return true;
 }
 
 static int write_file(const struct sp_builder *b, struct sp_err *e)
@@ -267,11 +304,9 @@ static int write_file(const struct sp_builder *b, struct sp_err *e)
 		return -1;
 	fd = dup(file.fd);
 	f = fd < 0 ? NULL : fdopen(fd, "w");
-	if (f)
-		put_all(f, &b->known);
-	else if (fd >= 0)
+	if (!f && fd >= 0)
 		close(fd);
-	rc = !f || ferror(f);
+	rc = !f || !put_all(f, &b->known) || ferror(f);
 	rc |= f && fclose(f) != 0;
 	rc = rc ? sp_fail(e, errno, "%s cannot be written: %s", SP_SYMBOLS_NAME, strerror(errno))
 	        : sp_merge_file_place(&file, dir, e);

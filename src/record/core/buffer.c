@@ -212,22 +212,19 @@ static bool is_alone(void)
 	return sp_process.header->start == SP_RAW_STARTED_SAMPLER || !t || (t->slot == &sp_self && !t->next);
 }
 
-void sp_buffer_seal(enum sp_raw_ended how)
+bool sp_buffer_seal(void)
 {
 	if (!is_alone())
-		return;
+		return false;
 	for (size_t i = 0; i < sp_process.n_segments; i++) {
 		const struct sp_segment *s = &sp_process.segments[i];
 		for (uint64_t at = 0; at < s->used;) {
 			struct sp_raw_chunk *c = (struct sp_raw_chunk *)(s->address + at);
-			if (c->type != SP_RAW_DEFS || !c->reserved[0])
-				seal(c);
+			seal(c);
 			at += c->bytes;
 		}
 	}
-	struct sp_raw_header last = *sp_process.header;
-	last.ended = how;
-	sp_process.header->sum = sp_raw_header_sum(&last);
+	return true;
 }
 
 struct sp_raw_chunk *sp_buffer_chunk(enum sp_raw_chunk_type type, const struct sp_thread *t, uint64_t bytes)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FIRST_NODES = 4 << 10, LAST_NODES = 256 << 10, FIRST_TABLE = 64 };
 
@@ -20,6 +21,8 @@ static struct sp_path_entry *find(const struct sp_thread *t, const struct sp_raw
 static int table_grow(struct sp_thread *t)
 {
 	uint32_t old_size = t->table ? t->table_mask + 1 : 0, size = old_size ? old_size * 2 : FIRST_TABLE;
+	if (sp_process.pid != getpid())
+		return -ECHILD; /* sp_process_is_foreign(): the parent would find an address of this process in t */
 	struct sp_path_entry *old = t->table, *fresh = calloc(size, sizeof *fresh);
 	if (!fresh)
 		return -ENOMEM;

@@ -76,8 +76,6 @@ void *sp_define_live(unsigned kind, unsigned flags, uint32_t a, uint32_t b, cons
 {
 	pthread_mutex_lock(&sp_process.lock);
 	void *at = sp_process.header && !define_locked(kind, flags, a, b, text, n) ? defined : NULL;
-	if (at)
-		sp_process.defs[sp_process.n_defs - 1]->reserved[0] = true; /* it changes in place: no checksum */
 	pthread_mutex_unlock(&sp_process.lock);
 	return at;
 }

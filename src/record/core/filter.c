@@ -2,6 +2,7 @@
 /* Which regions are recorded. Items in order, the last match wins; nothing matched: recorded. + includes, - excludes,
  * ! excludes a function with all that it calls. */
 #include "record/record.h"
+#include "base/script.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum field { ANY, MODULE, FILE_NAME, FUNCTION, NAME, REGION };
 
@@ -27,7 +27,7 @@ struct sp_filter {
 	bool only_mine;
 	bool apart;   /* the items for files and those for the rest are two lists, and both must let a region through */
 	char *stdlib; /* owned: directory of the standard library, or NULL */
-	bool script;  /* __main__ is a file: what else has its name was generated */
+	_Atomic bool script;      /* __main__ is a file: what else has its name was generated */
 	struct sp_filter *before; /* owned */
 };
 
@@ -171,30 +171,6 @@ static bool text_matches(const struct item *it, const char *text)
 	return it->pattern ? !fnmatch(it->pattern, text, 0) : !regexec(&it->regex, text, 0, NULL, 0);
 }
 
-/* The name by which others would import the script `file`: its own without suffix (that of the package, for
- * __main__.py), after those of the packages that it is in. Owned; NULL: it is no file, or no memory. */
-static char *script_module(const char *file)
-{
-	char *dir = *file == '/' ? strdup(file) : NULL, *init = NULL, *module = NULL, *slash;
-	if (!dir)
-		return NULL;
-	for (bool more = true; more && (slash = strrchr(dir, '/')); free(init), init = NULL) {
-		char *part = slash + 1, *longer = NULL;
-		if (!module && strrchr(part, '.'))
-			*strrchr(part, '.') = 0;
-		if (module || strcmp(part, "__main__"))
-			more = asprintf(&longer, "%s%s%s", part, module ? "." : "", module ? module : "") >= 0;
-		if (longer) {
-			free(module);
-			module = longer;
-		}
-		*slash = 0;
-		more = more && asprintf(&init, "%s/__init__.py", dir) >= 0 && (!module || !access(init, F_OK));
-	}
-	free(dir);
-	return module;
-}
-
 /* A pattern for a module also takes what is in it: "numpy" takes numpy.linalg. */
 static bool module_matches(const struct item *it, const char *module)
 {
@@ -236,15 +212,23 @@ static bool names_match(const struct item *it, const char *module, const char *q
 	return yes;
 }
 
-/* A script is __main__, and matches by its own name, too. */
-static bool item_matches(const struct item *it, const char *module, const char *qualname, const char *file)
+struct named {
+	const struct item *it;
+	const char *qualname, *file;
+};
+
+static bool is_named(void *arg, const char *module)
 {
-	if (names_match(it, module, qualname, file))
-		return true;
-	char *own = strcmp(module, "__main__") ? NULL : script_module(file);
-	const bool yes = own && names_match(it, own, qualname, file);
-	free(own);
-	return yes;
+	const struct named *n = arg;
+	return names_match(n->it, module, n->qualname, n->file);
+}
+
+/* A script is __main__, and matches by its own name, too; but not in filters of Score-P, which has it by that alone. */
+static bool item_matches(const struct sp_filter *f, const struct item *it, const char *module, const char *qualname,
+                         const char *file)
+{
+	struct named n = {it, qualname, file};
+	return names_match(it, module, qualname, file) || (!f->apart && sp_script_any(module, file, is_named, &n));
 }
 
 /* Code that no file holds was made by other code (namedtuple, dataclass, attrs), but for the program's own: -c,
@@ -286,7 +270,7 @@ static char last_match(const struct sp_filter *f, enum group group, const char *
 		const struct item *it = &f->items[i];
 		if (group != ALL && (it->field == FILE_NAME) != (group == FILES))
 			continue;
-		if (item_matches(it, module, qualname, file))
+		if (item_matches(f, it, module, qualname, file))
 			return it->sign;
 	}
 	return 0;
@@ -301,7 +285,8 @@ bool sp_filter_wants(struct sp_filter *f, const char *module, const char *qualna
 {
 	if (!f)
 		return true;
-	f->script |= *file == '/' && !strcmp(module, "__main__");
+	if (*file == '/' && !strcmp(module, "__main__"))
+		f->script = true; /* threads of C ask, too, which have no lock in common */
 	if (f->apart)
 		return !excludes(last_match(f, FILES, module, qualname, file)) &&
 		       !excludes(last_match(f, NO_FILES, module, qualname, file));
@@ -324,18 +309,19 @@ bool sp_filter_hides(const struct sp_filter *f, const char *module, const char *
 bool sp_pattern_takes(const struct sp_filter *f, const char *module, const char *qualname, const char *file)
 {
 	for (size_t i = 0; i < f->n; i++)
-		if (item_matches(&f->items[i], module, qualname, file))
+		if (item_matches(f, &f->items[i], module, qualname, file))
 			return true;
 	return false;
 }
 
 /* The function, or a class that it is in. */
-static bool names_function(const struct item *it, const char *module, const char *qualname, const char *file)
+static bool names_function(const struct sp_filter *f, const struct item *it, const char *module, const char *qualname,
+                           const char *file)
 {
 	static const char locals[] = ".<locals>";
 	char *name = strdup(qualname), *dot;
 	bool yes = false;
-	while (name && !(yes = item_matches(it, module, name, file)) && (dot = strrchr(name, '.'))) {
+	while (name && !(yes = item_matches(f, it, module, name, file)) && (dot = strrchr(name, '.'))) {
 		*dot = 0;
 		const size_t n = strlen(name);
 		if (n >= sizeof locals - 1 && !strcmp(name + n - (sizeof locals - 1), locals))
@@ -354,7 +340,7 @@ bool sp_patterns_take(struct sp_filter *f, const char *module, const char *qualn
 	for (size_t i = 0; f && i < f->n; i++) {
 		struct item *it = &f->items[i];
 		if ((module_code && !(it->pattern && strstr(it->pattern, qualname))) ||
-		    !names_function(it, module, qualname, file))
+		    !names_function(f, it, module, qualname, file))
 			continue;
 		any = true;
 		if (!it->matched)

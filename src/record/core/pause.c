@@ -134,8 +134,8 @@ static uint64_t later(uint64_t a, uint64_t b)
 
 void sp_stack_resumed(struct sp_thread *t)
 {
-	uint64_t off = sp_process.paused_ticks - t->paused_ticks;
-	sp_stack_unmark(t, t->loc.last);
+	uint64_t off = sp_process.paused_ticks - t->paused_ticks; /* below 0 where the clock went back meanwhile */
+	sp_stack_unmark(t, sp_process.paused_at < t->loc.last ? sp_process.paused_at : t->loc.last);
 	if (!off)
 		return;
 	t->paused_ticks = sp_process.paused_ticks;
@@ -143,7 +143,7 @@ void sp_stack_resumed(struct sp_thread *t)
 		sp_extra_at(t, SP_RAW_X_OFF, NULL, 0, later(t->loc.last, sp_process.paused_at));
 	sp_extra_at(t, SP_RAW_X_ON, NULL, 0, later(t->loc.last, sp_process.resumed_at));
 	if (sp_process.settings.scorep && t->off)
-		count_off(t, off);
+		count_off(t, (int64_t)off > 0 ? off : 0);
 	else if (!sp_process.settings.scorep)
 		sp_metrics_off(t, NULL);
 	for (size_t i = sp_process.settings.scorep ? 0 : sp_stack_depth(t); i > 0; i--)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Beginning and end of a measurement, and fork: a child goes on in a file of its own. */
+#include "format/checksum.h"
 #include "record/adapter.h"
 #include "record/waits/clib.h"
 #include "record/heap/recorder.h"
@@ -199,13 +200,29 @@ static int child_open(void)
 	return r;
 }
 
-/* Nothing of this child is recorded, which only its parent's file h can say. */
-static void child_lost(struct sp_raw_header *h, int error)
+/* The file of a parent or of one of its own, which counts this process and its children, as it is not recorded; mapped.
+ * NULL: it has a file, or nothing is measured. */
+static struct sp_raw_header *counted_in;
+
+static void count_lost(struct sp_raw_header *h, int error)
 {
 	int32_t none = 0;
 	__atomic_compare_exchange_n(&h->lost_children_errno, &none, error, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&h->lost_children, 1, __ATOMIC_RELAXED);
+}
+
+/* Nothing of this child is recorded, which only its parent's file h can say. */
+static void child_lost(struct sp_raw_header *h, int error)
+{
+	count_lost(h, error);
+	counted_in = h;
 	sp_recording = false;
+}
+
+void sp_process_forks_unrecorded(void)
+{
+	if (counted_in)
+		count_lost(counted_in, 0); /* which has a reason already */
 }
 
 /* false: the kernel does not (before Linux 4.14), or has larger pages. */
@@ -246,7 +263,8 @@ SP_COLD struct sp_thread *sp_process_forked(void)
 		child_lost(forking.header, -r);
 	for (size_t i = 0; i < forking.n_segments; i++)
 		munmap(forking.segments[i].address, forking.segments[i].bytes);
-	munmap(forking.header, SP_RAW_PAGE);
+	if (forking.header != counted_in)
+		munmap(forking.header, SP_RAW_PAGE);
 	free(forking.segments);
 	free(forking.defs);
 	fork_forget();
@@ -288,6 +306,9 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 	if (!sp_process_is_foreign() && sp_process.header && sp_process.header->ended == SP_RAW_RUNNING)
 		return -EALREADY;
 	sp_clib_forget(); /* before the pages of its records go */
+	if (counted_in)
+		munmap(counted_in, SP_RAW_PAGE);
+	counted_in = NULL;
 	lock_without_ends();
 	sp_past_add();
 	free(sp_process.dir);
@@ -402,8 +423,10 @@ void sp_process_stop(enum sp_raw_ended how)
 	sp_process_sync();
 	sp_process.header->end_ticks = now;
 	sp_buffer_close();
-	sp_buffer_seal(how);
-	/* last: who reads it takes the length that the file has from here on */
+	const bool sealed = sp_buffer_seal();
+	/* who reads it takes the length that the file has from here on */
 	__atomic_store_n(&sp_process.header->ended, how, __ATOMIC_SEQ_CST);
+	if (sealed) /* last, as `ended` is part of it */
+		__atomic_store_n(&sp_process.header->sum, sp_raw_header_sum(sp_process.header), __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&sp_process.lock);
 }

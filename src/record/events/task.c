@@ -410,7 +410,8 @@ enum { MARK_JOIN = 1, MARK_UNTIL_NOW = 2 };
 
 void sp_mark_over(struct sp_thread *t, struct sp_raw_frame *f, uint64_t now)
 {
-	uint64_t value = f->frame, at = value & MARK_UNTIL_NOW ? now : t->loc.last;
+	/* the last event is later than now where the clock went back, for times of a trace never do */
+	uint64_t value = f->frame, at = value & MARK_UNTIL_NOW || t->loc.last > now ? now : t->loc.last;
 	f->frame = 0;
 	if (value & MARK_JOIN)
 		event(t, SP_RAW_X_THREAD_JOIN, value >> 2, sp_ticks_between(f->enter, at), 2, at);
@@ -503,6 +504,8 @@ static uint64_t take(uint64_t key, uint64_t now)
 
 void sp_task_handover(struct sp_thread *t, uint64_t key, bool taken)
 {
+	if (!sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
+		return; /* the sums in the file have their checksum */
 	notice(t);
 	const uint64_t now = sp_ticks();
 	pthread_mutex_lock(&lock);

@@ -18,7 +18,7 @@ void sp_heap_columns(void)
 	} columns[] = {
 	    {"allocations", "#", "blocks of memory allocated"},
 	    {"allocated", "B", "bytes of memory allocated"},
-	    {"temporary", "#", "of these, released before the thread allocated more of about that size"},
+	    {"temporary", "#", "of these, released after at most N others of about that size"},
 	    {"left", "#", "of these, still there when the program ended"},
 	    {"left_bytes", "B", "bytes of memory still there when the program ended"},
 	    {"peak_bytes", "B", "bytes of memory there when the process had most"},
@@ -118,7 +118,7 @@ void sp_heap_stop(void)
 	if (sp_heap.on) {
 		sp_heap_point(sp_clock_nanoseconds(CLOCK_MONOTONIC_COARSE), NULL, NULL);
 		if (sp_heap.raw->since)
-			sp_heap.raw->over += sp_ticks() - sp_heap.raw->since;
+			sp_heap.raw->over += sp_ticks_between(sp_heap.raw->since, sp_ticks());
 		sp_heap.on = false;
 		sp_heap_filter_clear();
 		forget();

@@ -314,7 +314,7 @@ out:
 	errno = error;
 }
 
-static void released(const void *p, bool temporary, struct sp_heap_block *block)
+static void released(const void *p, uint64_t since, struct sp_heap_block *block)
 {
 	const uint64_t begin = cost_begin();
 	uint64_t bytes, blocks;
@@ -326,11 +326,10 @@ static void released(const void *p, bool temporary, struct sp_heap_block *block)
 			blocks = weight_of(p, block->size, &bytes);
 			take((uint32_t)block->site, blocks, bytes);
 			filter_count(p, -1);
-			/* of samples the library knows what came between, which is not recorded */
 			struct sp_thread *t = sp_self;
-			if (sp_heap.filter ? temporary
-			                   : t && sp_heap.sites[block->site].owner == t &&
-			                         sp_heap_latest_take(t, p, block->size)) {
+			if (t && sp_heap.sites[block->site].owner == t &&
+			    (sp_heap.filter ? sp_heap_is_recent(block->size, since)
+			                    : sp_heap_latest_take(t, p, block->size))) {
 				struct sp_raw_site *s = sp_heap.sites[block->site].raw;
 				s->temporary += blocks;
 				s->temporary_bytes += bytes;

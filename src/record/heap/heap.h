@@ -44,7 +44,7 @@ static inline uint32_t sp_heap_filter_at(const void *p)
 /* Bytes of the largest block that Python's own allocator (pymalloc) has itself; larger ones it takes from malloc(). */
 enum { SP_HEAP_PYMALLOC_MOST = 512 };
 
-enum { SP_HEAP_VERSION = 3 };
+enum { SP_HEAP_VERSION = 4 };
 struct sp_heap_recorder {
 	uint32_t version; /* SP_HEAP_VERSION */
 	uint32_t size;
@@ -56,8 +56,8 @@ struct sp_heap_recorder {
 	 * functions is in what it gives out. Both 0: none. */
 	uintptr_t other_begin, other_end;
 	void (*allocated)(const void *p, size_t n, unsigned kind);
-	/* temporary: the thread allocated nothing since. */
-	void (*released)(const void *p, bool temporary, struct sp_heap_block *block);
+	/* since: of sampling, the bytes that the thread has allocated since it allocated p; UINT64_MAX: not known. */
+	void (*released)(const void *p, uint64_t since, struct sp_heap_block *block);
 	/* The block was not released after all. */
 	void (*restore)(const void *p, const struct sp_heap_block *block);
 	/* Pages, or bytes between two program breaks. What was known of that range before is gone. */

@@ -65,11 +65,13 @@ void sp_heap_pages_take(uintptr_t begin, uintptr_t end, void (*gone)(uint32_t si
 /* The site of what the calling thread allocates; without the lock. NULL: no room. */
 struct sp_raw_site *sp_heap_site_of(struct sp_thread *t, struct sp_raw_node *node, unsigned kind);
 
-/* A block of n bytes is the thread's latest of about that size; and, at its release by the thread, whether it was among
- * the latest `temporary` (setting) of them until now. With the lock held, by the thread itself. */
-enum { SP_HEAP_MOST_WITHIN = 64 };
+/* A block of n bytes is the thread's latest of its size class; and, at its release by the thread, whether that
+ * allocated at most N others (setting temporary) of the class since. With the lock held, by the thread itself. */
+enum { SP_HEAP_MOST_BETWEEN = 64 };
 void sp_heap_latest_put(struct sp_thread *t, const void *p, uint64_t n);
 bool sp_heap_latest_take(const struct sp_thread *t, const void *p, uint64_t n);
+/* The same of samples: whether too few bytes came since for more than N others of the class of n bytes. */
+bool sp_heap_is_recent(uint64_t n, uint64_t since);
 
 /* ---- heap_series.c ---- */
 

@@ -12,10 +12,18 @@ struct sp_heap_where {
 	uint32_t offset;
 	uint32_t region; /* 0: nobody has named its code */
 	const void *frame;
+	/* The same of the program's own function that called it, where that is a library's; NULL: none, or not known
+	 * yet. */
+	const void *own_at, *own_frame;
+	uint32_t own_offset;
+};
+struct sp_heap_line {
+	uint32_t region, line;
+	uint32_t own_region, own_line;
 };
 /* Set by the hook; both without the lock. */
 extern void (*sp_heap_where)(struct sp_heap_where *w);
-extern void (*sp_heap_line)(const struct sp_heap_where *w, unsigned kind, uint32_t *region, uint32_t *line);
+extern void (*sp_heap_line)(const struct sp_heap_where *w, unsigned kind, struct sp_heap_line *line);
 
 /* Whether settings ask for it; reads them. */
 bool sp_heap_wanted(const struct sp_settings *s);

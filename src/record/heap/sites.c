@@ -8,13 +8,13 @@
 enum { SIZE_CLASSES = 65, CACHE = 256, FIRST_TABLE = 64, FIRST_SITES = SP_RAW_PAGE, LAST_SITES = 256 << 10 };
 
 void (*sp_heap_where)(struct sp_heap_where *w);
-void (*sp_heap_line)(const struct sp_heap_where *w, unsigned kind, uint32_t *region, uint32_t *line);
+void (*sp_heap_line)(const struct sp_heap_where *w, unsigned kind, struct sp_heap_line *line);
 
 struct sp_heap_thread {
 	struct {
 		struct sp_raw_node *node; /* NULL: free */
-		const void *at;
-		uint32_t offset, region, kind;
+		const void *at, *own_at;
+		uint32_t offset, own_offset, region, kind;
 		struct sp_raw_site *site;
 	} cache[CACHE];
 	struct sp_raw_site **table; /* owned; open-addressed, of mask + 1 */
@@ -32,14 +32,27 @@ static unsigned size_class(uint64_t n)
 	return n ? 64 - (unsigned)__builtin_clzll(n) : 0;
 }
 
+/* A block is temporary if it is among so many of its class that its thread allocated last: N others may come in
+ * between. */
+static uint32_t candidates(void)
+{
+	const uint32_t n = sp_process.settings.temporary;
+	return (n < 1 ? 1 : n > SP_HEAP_MOST_BETWEEN ? SP_HEAP_MOST_BETWEEN : n) + 1;
+}
+
+bool sp_heap_is_recent(uint64_t n, uint64_t since)
+{
+	const uint64_t smallest = UINT64_C(1) << (n ? size_class(n) - 1 : 0);
+	return since / candidates() < smallest;
+}
+
 void sp_heap_latest_put(struct sp_thread *t, const void *p, uint64_t n)
 {
 	struct sp_heap_thread *h = t->heap;
 	if (SP_UNLIKELY(!h || !h->latest)) {
-		const uint32_t within = sp_process.settings.temporary;
 		if (!h || h->within)
 			return; /* there was no memory */
-		h->within = within < 1 ? 1 : within > SP_HEAP_MOST_WITHIN ? SP_HEAP_MOST_WITHIN : within;
+		h->within = candidates();
 		h->latest = calloc((size_t)h->within * SIZE_CLASSES, sizeof *h->latest);
 		if (!h->latest)
 			return;
@@ -67,17 +80,19 @@ static uint64_t mix(uint64_t h)
 	return h ^ h >> 29;
 }
 
-static uint32_t hash_of(uint64_t node, uint32_t region, uint32_t line, uint32_t kind)
+static uint32_t hash_of(uint64_t node, const struct sp_heap_line *l, uint32_t kind)
 {
-	return (uint32_t)(mix(mix(node >> 6 ^ (uint64_t)region << 32) ^ (uint64_t)line << 8 ^ kind) >> 32);
+	const uint64_t lines = (uint64_t)l->line << 8 ^ (uint64_t)l->own_line << 36;
+	return (uint32_t)(mix(mix(node >> 6 ^ (uint64_t)l->region << 32) ^ lines ^ kind) >> 32);
 }
 
-static struct sp_raw_site **find(const struct sp_heap_thread *h, uint64_t node, uint32_t region, uint32_t line,
+static struct sp_raw_site **find(const struct sp_heap_thread *h, uint64_t node, const struct sp_heap_line *l,
                                  uint32_t kind)
 {
-	uint32_t i = hash_of(node, region, line, kind) & h->mask;
+	uint32_t i = hash_of(node, l, kind) & h->mask;
 	struct sp_raw_site *s;
-	while ((s = h->table[i]) && !(s->node == node && s->region == region && s->line == line && s->kind == kind))
+	while ((s = h->table[i]) && !(s->node == node && s->region == l->region && s->line == l->line &&
+	                              s->own_region == l->own_region && s->own_line == l->own_line && s->kind == kind))
 		i = (i + 1) & h->mask;
 	return &h->table[i];
 }
@@ -90,9 +105,12 @@ static bool table_grow(struct sp_heap_thread *h)
 		return false;
 	h->table = fresh;
 	h->mask = size - 1;
-	for (uint32_t i = 0; i < n; i++)
-		if (old[i])
-			*find(h, old[i]->node, old[i]->region, old[i]->line, old[i]->kind) = old[i];
+	for (uint32_t i = 0; i < n; i++) {
+		const struct sp_raw_site *s = old[i];
+		if (s)
+			*find(h, s->node, &(struct sp_heap_line){s->region, s->line, s->own_region, s->own_line},
+			      s->kind) = old[i];
+	}
 	free(old);
 	return true;
 }
@@ -146,10 +164,10 @@ static struct sp_heap_thread *of_thread(struct sp_thread *t)
 SP_COLD static struct sp_raw_site *site_slow(struct sp_thread *t, struct sp_heap_thread *h, struct sp_raw_node *node,
                                              unsigned kind, const struct sp_heap_where *w)
 {
-	uint32_t region = 0, line = 0;
+	struct sp_heap_line line = {0};
 	if (w->at && sp_heap_line)
-		sp_heap_line(w, kind, &region, &line);
-	struct sp_raw_site **place = find(h, (uint64_t)node, region, line, kind), *s = *place;
+		sp_heap_line(w, kind, &line);
+	struct sp_raw_site **place = find(h, (uint64_t)node, &line, kind), *s = *place;
 	if (s)
 		return s;
 	/* a search ends at a free place: without memory for a larger table, one stays so */
@@ -157,8 +175,10 @@ SP_COLD static struct sp_raw_site *site_slow(struct sp_thread *t, struct sp_heap
 	if (!s)
 		return NULL;
 	s->node = (uint64_t)node;
-	s->region = region;
-	s->line = line;
+	s->region = line.region;
+	s->line = line.line;
+	s->own_region = line.own_region;
+	s->own_line = line.own_line;
 	s->kind = kind;
 	__atomic_store_n(&h->chunk->used, h->chunk->used + 1, __ATOMIC_RELEASE);
 	*place = s;
@@ -170,15 +190,17 @@ SP_COLD static struct sp_raw_site *site_slow(struct sp_thread *t, struct sp_heap
 struct sp_raw_site *sp_heap_site_of(struct sp_thread *t, struct sp_raw_node *node, unsigned kind)
 {
 	struct sp_heap_thread *h = SP_LIKELY(t->heap != NULL) ? t->heap : of_thread(t);
-	struct sp_heap_where w = {NULL, 0, 0, NULL};
+	struct sp_heap_where w = {.at = NULL};
 	if (SP_UNLIKELY(!h))
 		return NULL;
 	if (sp_heap_where)
 		sp_heap_where(&w);
-	const uint64_t key = (uint64_t)node >> 6 ^ (uint64_t)w.at >> 1 ^ (uint64_t)w.offset << 3 ^ kind;
+	const uint64_t key = (uint64_t)node >> 6 ^ (uint64_t)w.at >> 1 ^ (uint64_t)w.offset << 3 ^
+	                     (uint64_t)w.own_at << 5 ^ (uint64_t)w.own_offset << 9 ^ kind;
 	const uint32_t i = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 56) % CACHE;
 	if (SP_LIKELY(h->cache[i].node == node && h->cache[i].at == w.at && h->cache[i].offset == w.offset &&
-	              h->cache[i].region == w.region && h->cache[i].kind == kind))
+	              h->cache[i].region == w.region && h->cache[i].kind == kind && h->cache[i].own_at == w.own_at &&
+	              h->cache[i].own_offset == w.own_offset))
 		return h->cache[i].site;
 	struct sp_raw_site *s = site_slow(t, h, node, kind, &w);
 	if (s) {
@@ -186,6 +208,8 @@ struct sp_raw_site *sp_heap_site_of(struct sp_thread *t, struct sp_raw_node *nod
 		h->cache[i].at = w.at;
 		h->cache[i].offset = w.offset;
 		h->cache[i].region = w.region;
+		h->cache[i].own_at = w.own_at;
+		h->cache[i].own_offset = w.own_offset;
 		h->cache[i].kind = kind;
 		h->cache[i].site = s;
 	}

@@ -59,7 +59,7 @@ __attribute__((always_inline)) static inline bool sp_lines_next(struct sp_raw_li
 		return false;
 	const uint64_t now = sp_ticks();
 	struct sp_raw_line *was = (struct sp_raw_line *)f->line, *is = (struct sp_raw_line *)f->table + at;
-	was->own += now - f->since;
+	was->own += sp_ticks_between(f->since, now);
 	is->hits++;
 	f->line = (uint64_t)is;
 	f->since = now;

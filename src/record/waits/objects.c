@@ -109,7 +109,7 @@ void sp_object_released(struct sp_thread *t, struct sp_raw_object *o)
 {
 	const uint64_t now = sp_ticks();
 	const bool traced = o->since && sp_object_holder(o) != SP_RAW_NONE;
-	o->held += o->since && now > o->since ? now - o->since : 0;
+	o->held += o->since ? sp_ticks_between(o->since, now) : 0;
 	sp_object_set_holder(o, SP_RAW_NONE);
 	o->holder_node = o->since = 0;
 	if (SP_UNLIKELY(t && t->traced) && traced && sp_recording && t->epoch == sp_epoch) {

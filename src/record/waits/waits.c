@@ -49,7 +49,7 @@ SP_COLD static void look_at_clock(uint64_t now)
 {
 	pthread_mutex_lock(&sp_process.lock); /* another measurement may begin */
 	const struct sp_raw_sync first = tick_first, last = sp_clock_sync();
-	const uint64_t ticks = last.ticks - first.ticks;
+	const uint64_t ticks = sp_ticks_between(first.ticks, last.ticks);
 	double ns = ticks ? (double)(last.mono_ns - first.mono_ns) / (double)ticks : 1;
 	__atomic_store(&tick_ns, &ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&tick_looks, now + ticks / 2, __ATOMIC_RELEASE);
@@ -292,7 +292,7 @@ SP_WAITS_TOGETHER bool sp_wait_end(struct sp_wait *w, bool got)
 	struct sp_thread *t = w->t;
 	if (sp_self != t || w->process != sp_adapter_process)
 		return false;
-	const uint64_t end = sp_ticks(), took = end > w->begin ? end - w->begin : 0;
+	const uint64_t end = sp_ticks(), took = sp_ticks_between(w->begin, end);
 	const uint64_t own = pop(t->waits, w, took);
 	struct sp_raw_wait *row = w->row;
 	if (row) {

@@ -9,15 +9,19 @@
 
 #include "sample/control/definitions.h"
 
-void sp_cells_open(struct sp_cells *c, bool kernel, const char *path)
+void sp_cells_open(struct sp_cells *c, bool kernel, const char *dir, const char *path)
 {
-	*c = (struct sp_cells){open(path, O_RDONLY | O_CLOEXEC), kernel};
+	*c = (struct sp_cells){open(path, O_RDONLY | O_CLOEXEC), kernel, dir, calloc(1, sizeof(struct sp_notebook))};
 }
 
 void sp_cells_close(struct sp_cells *c)
 {
 	if (c->file >= 0)
 		close(c->file);
+	if (c->notebook)
+		sp_notebook_free(c->notebook);
+	free(c->notebook);
+	c->notebook = NULL;
 	c->file = -1;
 }
 
@@ -51,12 +55,23 @@ static bool is_other_cells(const struct sp_python_code *code)
 	       strcmp(code->qualname, "<module>") != 0;
 }
 
+/* Of a function that came to this process in a pickle: its bytecode is not read, so the name and the line decide. */
+static bool name_elsewhere(const struct sp_cells *cells, const struct sp_python_code *code, char name[SP_CELL_NAME])
+{
+	const char *dot = strrchr(code->qualname, '.');
+	const struct sp_notebook_function f = {dot ? dot + 1 : code->qualname, code->first_line, 0, 0};
+	const uint32_t number =
+	    cells->notebook && sp_notebook_may_have(code->file) ? sp_notebook_find(cells->notebook, cells->dir, &f) : 0;
+	snprintf(name, SP_CELL_NAME, "In[%u]", number);
+	return number;
+}
+
 bool sp_cells_name(const struct sp_cells *cells, const struct sp_python_code *code, char name[SP_CELL_NAME])
 {
 	struct wanted w = {.file = code->file, .name = name};
 	if (cells->file >= 0 && !is_other_cells(code))
 		sp_file_definitions(cells->file, take, &w);
-	return w.found;
+	return w.found || (cells->file >= 0 && name_elsewhere(cells, code, name));
 }
 
 /* ---- frames and threads ---- */

@@ -4,16 +4,20 @@
 #ifndef SP_SAMPLE_CONTROL_CELLS_H
 #define SP_SAMPLE_CONTROL_CELLS_H
 
+#include "base/notebook.h"
 #include "sample/python/python.h"
 
 enum { SP_CELL_NAME = 32 };
 
 struct sp_cells {
-	int file;    /* the raw file, which tells their names; -1: nothing here is of a notebook */
-	bool kernel; /* the process is the kernel itself, and no program that a cell started */
+	int file;                     /* the raw file, which tells their names; -1: nothing here is of a notebook */
+	bool kernel;                  /* the process is the kernel itself, and no program that a cell started */
+	const char *dir;              /* of the experiment */
+	struct sp_notebook *notebook; /* owned; NULL: no memory */
 };
 
-void sp_cells_open(struct sp_cells *c, bool kernel, const char *path);
+/* dir must outlive it; path: of the raw file. */
+void sp_cells_open(struct sp_cells *c, bool kernel, const char *dir, const char *path);
 void sp_cells_close(struct sp_cells *c);
 /* The cell that the code is of, In[7], as hook/naming/names.c has it; false: it is of none. */
 bool sp_cells_name(const struct sp_cells *c, const struct sp_python_code *code, char name[SP_CELL_NAME]);

@@ -447,7 +447,7 @@ static int open_look(struct sampler *s)
 	int r =
 	    sp_look_open(&s->look, &s->target, s->python, s->native, s->marks ? raw_path(s, path, sizeof path) : NULL);
 	if (!r && s->o->notebook)
-		sp_cells_open(&s->look.cells, kernel, raw_path(s, path, sizeof path));
+		sp_cells_open(&s->look.cells, kernel, s->o->dir, raw_path(s, path, sizeof path));
 	return r;
 }
 

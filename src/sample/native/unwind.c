@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sample/native/unwind.h"
 
+#include "base/regular.h"
+
 #include <dwarf.h>
 #include <elf.h>
 #include <elfutils/libdw.h>
@@ -83,7 +85,7 @@ struct sp_unwind *sp_unwind_open(const char *path)
 	struct sp_unwind *u = calloc(1, sizeof *u);
 	if (!u)
 		return NULL;
-	u->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	u->fd = sp_open_regular(AT_FDCWD, path);
 	/* not mapped: who shortens the file would end this process */
 	u->elf = u->fd >= 0 ? elf_begin(u->fd, ELF_C_READ, NULL) : NULL;
 	if (u->elf) {

@@ -12,6 +12,7 @@ enum {
 	MOST_TEXT = 1 << 16,    /* characters of a name */
 	MOST_BYTES = 1 << 24,   /* of a table of lines */
 	MOST_ENTRIES = 1 << 16, /* of a dictionary that are looked through */
+	MOST_READ = 256,        /* of these whose keys are read as text */
 	AT_ONCE = 64,
 };
 /* tp_flags, the same in all versions */
@@ -157,34 +158,42 @@ static bool keys_from_311(const char *head, uint64_t at, struct keys *k)
 	return log2_bytes <= 40 && kind <= 2;
 }
 
-static bool is_name_key(struct sp_python *p, uint64_t key)
+static bool is_name(struct sp_python *p, uint64_t key)
 {
 	static const char wanted[] = "__name__";
 	uint64_t data, length;
 	unsigned width;
 	char text[sizeof wanted - 1];
-	if (p->name_key)
+	return text_data(p, key, &data, &length, &width) && width == 1 && length == sizeof text &&
+	       sp_target_read(p->t, data, text, sizeof text) && !memcmp(text, wanted, sizeof text);
+}
+
+/* same: as modules have it, interned; otherwise any text that is equal, as in globals that came out of a pickle. */
+static bool is_name_key(struct sp_python *p, uint64_t key, bool same)
+{
+	if (same && p->name_key)
 		return key == p->name_key;
-	if (!text_data(p, key, &data, &length, &width) || width != 1 || length != sizeof text ||
-	    !sp_target_read(p->t, data, text, sizeof text) || memcmp(text, wanted, sizeof text))
+	if (!is_name(p, key))
 		return false;
-	p->name_key = key; /* it is interned: the interpreter's own modules use it, too */
+	if (same)
+		p->name_key = key;
 	return true;
 }
 
 /* The value of "__name__", 0: none; false: torn. */
-static bool find_name(struct sp_python *p, const struct keys *k, uint64_t *value)
+static bool find_name(struct sp_python *p, const struct keys *k, bool same, uint64_t *value)
 {
 	char entries[AT_ONCE * 24];
 	*value = 0;
-	for (uint64_t i = 0; i < k->n && i < MOST_ENTRIES; i += AT_ONCE) {
+	const uint64_t most = same || !p->name_key ? MOST_ENTRIES : MOST_READ;
+	for (uint64_t i = 0; i < k->n && i < most; i += AT_ONCE) {
 		uint64_t n = k->n - i < AT_ONCE ? k->n - i : AT_ONCE;
 		if (!sp_target_read(p->t, k->entries + i * k->bytes, entries, n * k->bytes))
 			return false;
 		for (uint64_t j = 0; j < n; j++) {
 			uint64_t key = sp_u64(entries, (uint32_t)(j * k->bytes + k->key));
 			uint64_t v = sp_u64(entries, (uint32_t)(j * k->bytes + k->key + 8));
-			if (key && v && is_name_key(p, key)) {
+			if (key && v && is_name_key(p, key, same)) {
 				*value = v;
 				return true;
 			}
@@ -206,7 +215,7 @@ const char *sp_object_module(struct sp_python *p, uint64_t globals)
 	uint64_t keys = sp_u64(head, p->at.dict_keys);
 	if (!sp_target_read(p->t, keys, head, 40) ||
 	    !(p->version < 0x030b ? keys_before_311(head, keys, &k) : keys_from_311(head, keys, &k)) ||
-	    !find_name(p, &k, &value))
+	    !find_name(p, &k, true, &value) || (!value && !find_name(p, &k, false, &value)))
 		return NULL;
 	const char *name = value ? sp_object_text(p, value) : NULL;
 	return name ? name : unknown;

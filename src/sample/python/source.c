@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/regular.h"
 
 enum { MOST_SOURCE = 1 << 24, DEEPEST = 100, LONGEST = 1 << 12 };
 
@@ -175,11 +176,10 @@ static char *read_text(const struct sp_python *p, const char *file)
 	char path[4200];
 	struct stat st;
 	int n = snprintf(path, sizeof path, "/proc/%d/root%s", (int)p->t->pid, file);
-	int fd = *file == '/' && n < (int)sizeof path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+	int fd = *file == '/' && n < (int)sizeof path ? sp_open_regular(AT_FDCWD, path) : -1;
 	if (fd < 0)
 		return NULL;
-	char *text =
-	    !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size < MOST_SOURCE ? malloc((size_t)st.st_size + 1) : NULL;
+	char *text = !fstat(fd, &st) && st.st_size < MOST_SOURCE ? malloc((size_t)st.st_size + 1) : NULL;
 	ssize_t got = text ? read(fd, text, (size_t)st.st_size) : 0;
 	if (text)
 		text[got > 0 ? got : 0] = 0;

@@ -15,7 +15,8 @@ struct flat {
 	struct sp_numbers *base;    /* owned; of the base, without `each`; NULL: none */
 	bool *has;                  /* owned; of each region: some path of it has a row */
 	uint32_t *order;            /* owned; the regions that ran */
-	size_t n;
+	size_t n;                   /* of these that have rows */
+	size_t ran;                 /* how many there are */
 };
 
 static int sum_paths(struct flat *f)
@@ -63,6 +64,7 @@ static int sum(struct flat *f, const struct sp_selected *s, uint32_t limit)
 		if (f->has[i])
 			f->order[f->n++] = i;
 	qsort_r(f->order, f->n, sizeof(*f->order), by_time, f);
+	f->ran = f->n;
 	if (limit && f->n > limit)
 		f->n = limit;
 	return 0;
@@ -199,6 +201,7 @@ int sp_view_flat(const struct sp_viewed *v, const struct sp_view_query *q, struc
 		rc = sum(&f, &s, q->limit) || put_times(&f, out) || put_base(&f, out)
 		         ? sp_fail(e, ENOMEM, "not enough memory")
 		         : put_metrics(&f, v, q, out, e);
+		sp_meta_uint(out, "functions", f.ran);
 	}
 	free(f.regions);
 	free(f.base);

@@ -74,6 +74,8 @@ void rg_parameter(struct rg_thread *t, uint32_t region);
 void rg_wait(struct rg_thread *t, const struct sp_raw_wait *w);
 void rg_object(struct rg_process *p, const struct sp_raw_object *o);
 /* What was allocated at one place; and of the whole process. Nodes as above, of the heap's passed_location. */
+/* In the place of the number of a site's node: the one of the thread itself, which is damage. */
+#define RG_ROOT UINT64_MAX
 void rg_site(struct rg_thread *t, const struct sp_raw_site *s);
 void rg_heap(struct rg_process *p, const struct sp_raw_heap *h, const struct sp_raw_point *points, size_t n);
 /* A chunk of any type, as it is; location: its number, or SP_RAW_NONE. */

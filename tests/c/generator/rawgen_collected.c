@@ -30,6 +30,8 @@ struct rg_process *rg_memory(void)
 	struct rg_thread *t;
 	struct sp_raw_site site = {.region = WORK,
 	                           .line = 11,
+	                           .own_region = WORK,
+	                           .own_line = 3,
 	                           .kind = SP_RAW_HEAP_KINDS - 1,
 	                           .grown = 5,
 	                           .count = 100,

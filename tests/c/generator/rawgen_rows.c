@@ -36,6 +36,8 @@ static uint64_t node_address(const struct rg_process *p, uint32_t location, uint
 
 	if (!node || location >= p->n_threads)
 		return 0;
+	if (node == RG_ROOT)
+		return p->nodes_at[location];
 	return p->nodes_at[location] + (1 + (node - 1) * (1 + values)) * sizeof(struct sp_raw_node);
 }
 

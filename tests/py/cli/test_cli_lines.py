@@ -66,6 +66,7 @@ def test_limit_and_match(made):
     assert [f["name"] for f in functions(made, "--limit", "1")] == ["__main__:helper"]
     assert "3 functions with less time not shown (--limit)" in report(made, "--limit", "1").stdout
     assert [f["name"] for f in functions(made, "--match", "*:b*")] == ["__main__:busy"]
+    assert [f["name"] for f in functions(made, "--match", "lined:b*")] == ["__main__:busy"]
     assert "'nonsense'" in report(made, "--match", "nonsense", status=1).stderr
 
 

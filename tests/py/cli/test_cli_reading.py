@@ -102,6 +102,24 @@ def test_callers(spartito, made):
     assert "--match is not for the report tree; it is for flat or callers or lines or balance" in done.stderr
 
 
+def test_a_script_matches_by_its_module_name(spartito, made):
+    """As it does in filters of `run`."""
+    def functions(*words):
+        done = run(spartito, "report", "--json", *words, made / "profile")
+        return {row["name"] for row in json.loads(done.stdout)["rows"]}
+
+    for pattern in ("program:leaf", "program:l*"):
+        assert functions("--match", pattern) == {"__main__:leaf"}, pattern
+    # without a colon it is the name alone
+    assert not functions("--match", "program") and not functions("--match", "gram:leaf")
+    done = run(spartito, "report", "callers", "--match", "program:branch", made / "profile")
+    assert "called by  __main__:work" in done.stdout
+    done = run(spartito, "diff", "--match", "program:*", made / "profile", made / "trace")
+    assert done.returncode == 0, done.stderr
+    for command in (("plot", "--kind", "graph", "-o", made / "x.dot"), ("plot", "--kind", "flame", "-o", made / "x.svg")):
+        assert run(spartito, *command, "--match", "program:*", made / "profile").returncode == 0
+
+
 def test_threads_and_processes(spartito, made):
     done = run(spartito, "report", "--threads", "--match", "leaf", made / "profile")
     assert done.stdout.count("thread worker (") == 2 and done.stdout.count("thread MainThread (") == 1

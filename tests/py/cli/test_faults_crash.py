@@ -323,3 +323,49 @@ os.system("sleep 1; kill -9 " + str(os.getpid()))
     assert all(place["end"] - info["processes"][0]["begin"] >= 1 for place in info["locations"])
     if mode == "--waits":
         assert max(row["time"] for row in model.locks()["waits"]) >= 0.9
+
+
+@pytest.mark.parametrize("mode", ["--no-trace", "--trace", "--memory-profile", "--waits"])
+def test_a_killed_child_ran_until_its_parent_saw_it_end(tmp_path, spartito, mode):
+    """Of SIGKILL until that was sent, however much later the parent waits for it."""
+    (tmp_path / "p.py").write_text(f"""
+import os, signal, subprocess, sys, threading, time
+sys.path.insert(0, {os.path.dirname(__file__)!r})
+from asleep import until_asleep
+def waiting():
+    lock = threading.Lock()
+    lock.acquire()
+    os.write(ready[1], b"1")
+    lock.acquire()
+def ended(pid, how):
+    os.read(ready[0], 1)
+    until_asleep(pid)
+    time.sleep(1)
+    os.kill(pid, how)
+    if how == signal.SIGKILL:
+        time.sleep(1)
+    os.waitpid(pid, 0)
+ready = os.pipe()
+os.set_inheritable(ready[1], True)
+pid = os.fork()
+if not pid:
+    waiting()
+ended(pid, signal.SIGKILL)
+text = "import os, threading; os.write(" + str(ready[1]) + ", b'1'); threading.Event().wait()"
+ended(subprocess.Popen([sys.executable, "-c", text], preexec_fn=lambda: None, close_fds=False).pid, signal.SIGTERM)
+""")
+    words = [*spartito, "run", "-q", mode, "-o", "x", "--", sys.executable, "p.py"]
+    assert subprocess.run(words, cwd=tmp_path, capture_output=True).returncode == 0
+    model = analyse.Model(str(tmp_path / "x"))
+    info = model.info()
+    parent, killed, terminated = (p for p in info["processes"] if p["end"] != "exec")
+    assert [p["end"] for p in (parent, killed, terminated)] == ["normal", "abrupt", "abrupt"] and not info["problems"]
+    ends = {c["pid"]: c["end"] for c in info["children"] if c["end"]}
+    for p in (killed, terminated):
+        assert p["stop"] - p["begin"] >= 1 and p["stop"] <= ends[p["pid"]]
+    assert ends[killed["pid"]] - killed["stop"] >= 1
+    # what the function before exec left is no process that goes on
+    assert all(p["stop"] < terminated["begin"] for p in info["processes"] if p["end"] == "exec")
+    if mode == "--waits":
+        waits = [row for row in model.locks()["waits"] if row["open"]]
+        assert len(waits) == 2 and all(1 <= row["time"] <= info["end"] - info["begin"] for row in waits)

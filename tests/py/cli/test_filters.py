@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What --include, --exclude and --only-mine choose in a program as users write them."""
 
+import os
+import shutil
+import subprocess
 import sys
 
 import pytest
@@ -49,6 +52,7 @@ MINE = {"__main__:<module>", "__main__:Solver", "__main__:Solver.step", "__main_
     ("pkg.mod:*", ("-m", "pkg.mod"), MINE),
     ("mod:*", ("-m", "pkg.mod"), set()),
     ("pkg:*", ("-m", "pkg"), MINE),
+    ("pkg.__main__:*", ("-m", "pkg"), MINE),
 ])
 def test_a_script_matches_by_its_module_name(recorded, pattern, program, found):
     names, said = recorded("--include", pattern, program=program)
@@ -66,3 +70,54 @@ def test_an_include_that_matches_nothing_is_named(recorded):
     assert names == set()
     assert said == ("spartito: --include 'Solvr': no recorded function matches it; did you mean Solver or Solver.step?\n"
                     "spartito: --include 'nothing:*': no recorded function matches it\n")
+
+
+def test_an_include_of_the_scripts_module_is_suggested(recorded):
+    names, said = recorded("--include", "solvr:Solver.step")
+    assert (names, said) == (set(), "spartito: --include 'solvr:Solver.step': no recorded function matches it; "
+                                    "did you mean solver:Solver.step or solver:Solver or Solver.step?\n")
+
+
+@pytest.mark.parametrize("pattern, found", [("child:work", {"__mp_main__:work"}), ("__main__:work", {"__mp_main__:work"})])
+def test_a_script_in_a_process_of_multiprocessing(tmp_path, spartito, pattern, found):
+    (tmp_path / "child.py").write_text("""
+import multiprocessing
+def work(n): return n
+if __name__ == "__main__":
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        pool.map(work, [1, 2])
+""")
+    done = run(spartito, "run", "-q", "--include", pattern, "-o", "x", "--", sys.executable, "child.py", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert {row["name"] for row in analyse.Model(str(tmp_path / "x")).flat() if row["visits"]} == found
+
+
+@pytest.mark.parametrize("words", [
+    ("report", "--match", "solver:*"),
+    ("report", "--match", "solver:Solver.step"),
+    ("report", "callers", "--match", "solver:*"),
+    ("report", "lines", "--match", "solver:*"),
+    ("plot", "--kind", "graph", "-o", "graph.svg", "--match", "solver:*"),
+    ("plot", "--kind", "timeline", "-o", "plot.svg", "--match", "solver:*"),
+    ("diff", "--match", "solver:*", "y"),
+], ids=lambda words: " ".join(words[:3]))  # fmt: skip
+def test_reports_know_a_script_by_its_module_name(recorded, tmp_path, spartito, words):
+    recorded("--lines", "solver:*", "--trace")
+    shutil.copytree(tmp_path / "x", tmp_path / "y")
+    done = run(spartito, *words, "x", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    if words[0] == "report":
+        assert "__main__:Solver.step" in done.stdout
+    # a part of a name is one of the function's own
+    assert "__main__:D" not in run(spartito, "report", "--match", "solver", "x", cwd=tmp_path).stdout
+
+
+def test_filters_of_score_p_have_a_script_by_the_name_it_has_there(recorded, tmp_path, spartito):
+    names, _ = recorded("--exclude", "solver:*")
+    assert not names & (MINE - {"__main__:<module>"})  # a string has one as well
+    filters = "SCOREP_REGION_NAMES_BEGIN\nEXCLUDE solver:*\nSCOREP_REGION_NAMES_END\n"
+    (tmp_path / "filter").write_text(filters)
+    words = [sys.executable, "-m", "spartito.compat.scorep", "solver.py"]
+    environment = {**os.environ, "SCOREP_FILTERING_FILE": "filter", "SCOREP_EXPERIMENT_DIRECTORY": "y"}
+    assert subprocess.run(words, cwd=tmp_path, env=environment).returncode == 0
+    assert "__main__.Solver:step" in {row["name"] for row in analyse.Model(str(tmp_path / "y")).flat()}

@@ -328,6 +328,18 @@ def test_a_damaged_file_of_symbols_is_told(spartito, moved, damage, line):
         assert "symbols: damaged in line " in done.stderr
 
 
+def test_each_changed_bit_of_symbols_is_told(moved):
+    _, directory = moved
+    file = directory / "symbols"
+    whole, dice = file.read_bytes(), random.Random(2)
+    assert Model(str(directory)).info()["problems"] == []
+    for at in range(len(whole)):
+        text = bytearray(whole)
+        text[at] ^= 1 << dice.randrange(8)
+        file.write_bytes(text)
+        assert Model(str(directory)).info()["problems"], (at, bytes(text))
+
+
 def test_any_file_of_symbols_leaves_the_experiment_readable(spartito, moved):
     _, directory = moved
     file = directory / "symbols"

@@ -12,6 +12,8 @@ import pytest
 from commandline import run
 from spartito._analyse import Error, Model, compress
 from spartito.base import regular
+from spartito.report import linesource
+from terminal import on_terminal
 
 # the source of f is said to be in a file that may be anything
 PROGRAM = """
@@ -84,6 +86,19 @@ def test_content_has_a_limit(tmp_path):
         regular.content(str(path), 99)
     with pytest.raises(OSError, match="not a regular file"):
         regular.content("/dev/zero", 99)
+
+
+def test_a_page_holds_no_source_that_only_the_index_has(measured, tmp_path):
+    """An experiment of someone else's could have any file of this machine put into a page, which is then sent."""
+    shutil.copytree(measured / "x", tmp_path / "x")
+    (tmp_path / "secret").write_text("not for others\n")
+    index = tmp_path / "x" / "source" / "index.json"
+    for kept, readable in (("gone", False), ("there", True)):
+        (tmp_path / "x" / "source" / "there").write_text("f = 1\n")
+        index.write_text(json.dumps({"files": {str(tmp_path / "secret"): kept}}))
+        sources = linesource.Sources(str(tmp_path / "x"), 0)
+        assert sources.readable(str(tmp_path / "secret"), 1000) is readable
+    assert sources.of(str(tmp_path / "secret")).lines == ["f = 1\n"]
 
 
 HUGE = "9" * 20
@@ -175,11 +190,62 @@ def outcome(directory, tmp_path):
     return problems, (out.read_text(), info, model.tree(), model.lines())
 
 
-@pytest.mark.parametrize("compressed", [False, True], ids=["", "compressed"])
-def test_each_changed_bit_is_told(measured, tmp_path, compressed):
+def without_checksum(raw):
+    """Offsets of the header and of chunks that have none."""
+    data, at = raw.read_bytes(), 4096
+    found = [] if data[316:320] != bytes(4) else [0]
+    while at < len(data):
+        magic, kind, size, words = (int.from_bytes(data[at + i : at + i + n], sys.byteorder) for i, n in FIELDS)
+        if magic and kind != FREE and not words >> 32:
+            found.append(at)
+        at += size if magic else 4096
+    return found
+
+
+FIELDS, FREE = ((0, 4), (4, 4), (16, 8), (56, 8)), 7  # magic, type, bytes, words of a chunk; a type
+ENDS = {
+    "tasks": "import asyncio\nasync def t(): await asyncio.sleep(0)\nasync def main(): await asyncio.gather(t(), t())\n"
+    "asyncio.run(main())",
+    "killed": "import os\nos.kill(os.getpid(), 9)",
+    "child killed": "import os\npid = os.fork()\nif not pid: f(), os.kill(os.getpid(), 9)\nos.waitpid(pid, 0)",
+    "exec": "import os\nos.execv('/bin/true', ['true'])",
+    "thread left": "import threading\nlock = threading.Lock()\nlock.acquire()\n"
+    "threading.Thread(target=lock.acquire, daemon=True).start()",
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_all_has_checksums_however_a_process_ended(spartito, tmp_path, end):
+    program = f"def f(): pass\nfor i in range(1000): f()\n{ENDS[end]}\n"
+    run(spartito, "run", "-q", "--trace", "-o", "x", "--", sys.executable, "-c", program, cwd=tmp_path)
+    raws = sorted((tmp_path / "x" / "raw").glob("*.raw"))
+    assert len(raws) == (2 if end == "child killed" else 1)
+    assert [without_checksum(raw) for raw in raws] == [[]] * len(raws)
+    assert Model(str(tmp_path / "x")).info()["problems"] == []
+
+
+def test_finalize_gives_checksums(spartito, tmp_path):
+    """To what was killed, and had no launcher that saw it."""
+    program = "import os, spartito\nspartito.start('x', trace=True)\ndef f(): pass\nf()\nos.kill(os.getpid(), 9)"
+    assert run([sys.executable], "-c", program, cwd=tmp_path).returncode == -9
+    (raw,) = (tmp_path / "x" / "raw").glob("*.raw")
+    assert 0 in without_checksum(raw)
+    before = raw.stat()
+    assert run(spartito, "finalize", "-q", "x", cwd=tmp_path).returncode == 0
+    assert without_checksum(raw) == []
+    assert (raw.stat().st_mtime_ns, raw.stat().st_size) == (before.st_mtime_ns, before.st_size)
+
+
+@pytest.mark.parametrize("kind", ["", "compressed", "killed"])
+def test_each_changed_bit_is_told(spartito, measured, tmp_path, kind):
     """But where it means nothing: what belongs to the writer, and what was reserved and not used."""
-    directory = shutil.copytree(measured / "x", tmp_path / "x")
-    if compressed:
+    if kind == "killed":
+        program = PROGRAM + ENDS["killed"]
+        run(spartito, "run", "-q", "--trace", "--lines", "f", "-o", "x", "--", sys.executable, "-c", program, cwd=tmp_path)
+        directory = tmp_path / "x"
+    else:
+        directory = shutil.copytree(measured / "x", tmp_path / "x")
+    if kind == "compressed":
         compress(str(directory))
     (raw,) = directory.glob("raw/*.raw")
     whole = raw.read_bytes()
@@ -197,3 +263,33 @@ def test_each_changed_bit_is_told(measured, tmp_path, compressed):
         if not told and now != said:
             silent.append(hex(at))
     assert silent == []
+
+
+SHOWN = [
+    *("report", "report threads", "report processes", "report tree", "report lines", "report lines --plain"),
+    *("info", "finalize"),
+]
+OBEYED = [b"\x1b]0", b"\x1bP", b"\x07", b"\x1b[31mroom", b"\x1b[2J", "\x9b".encode()]
+
+
+@pytest.mark.parametrize("where", ["pipe", "terminal"])
+def test_a_terminal_is_told_nothing(spartito, measured, tmp_path, where):
+    """By names of functions, files and hosts, or by sentences, which may be of any characters."""
+    shutil.copytree(measured / "x", tmp_path / "x")
+    (raw,) = (tmp_path / "x").glob("raw/*.raw")
+    data = bytearray(raw.read_bytes())
+    data[176:178] = b"\x1bP"  # the host's name
+    raw.write_bytes(data.replace(b"__main__", b"__\x1b]0n__").replace(b"source.py", b"so\x07rce.py"))
+    (tmp_path / "x" / "raw" / "h-1-1.error").write_text("no \x1b[31mroom\x9b1m")
+    known = json.loads((tmp_path / "x" / "experiment.json").read_text())
+    (tmp_path / "x" / "experiment.json").write_text(json.dumps({**known, "command": ["a\x1b[2Jb", "\x9b2J"]}))
+    for command in SHOWN:
+        words = [*spartito, *command.split(), "x"]
+        if where == "terminal":
+            with on_terminal(words, cwd=tmp_path) as (_, terminal):
+                said = terminal.rest()
+        else:
+            done = subprocess.run(words, cwd=tmp_path, capture_output=True)
+            said = done.stdout + done.stderr
+        assert b"Traceback" not in said and len(said) > 50, command
+        assert not any(text in said for text in OBEYED), (command, said)

@@ -302,7 +302,8 @@ def pax(name):
         (archive(GOOD, entry("x/b", changed=1 << 62)), 2, 5, "refused: 'x/b' has a time that no file has"),
         (archive(GOOD, entry("x/b", changed=1 << 80)), 2, 5, "has a time that no file has"),
         (archive(GOOD, entry("x/b", changed=-(1 << 62))), 2, 5, "has a time that no file has"),
-        (archive(GOOD, entry("x/b", size=3 << 30)), 2, (3 << 30) + 5, "3.0 GiB are more than an experiment has"),
+        (archive(GOOD, entry("x/b", size=3 << 30)), 2, (3 << 30) + 5, "3.0 GiB in 2 files are more than an experiment has"),
+        (archive(GOOD), 1_000_000, 5, "5 B in 1,000,000 files are more than an experiment has"),
         (archive(GOOD), 2, 5, "it does not end as it should"),
         (archive(GOOD), 1, 6, "it does not end as it should"),
         (archive(GOOD) + b"more", 1, 5, "it does not end as it should"),
@@ -320,6 +321,12 @@ def test_harmful_archives(capsys, tmp_path, tar, count, total, told):
     (tmp_path / "x.spartito").write_bytes(made(tar, count, total))
     assert told in refused(capsys, tmp_path / "x.spartito", tmp_path)
     assert not (tmp_path / "evil").exists()
+
+
+@pytest.mark.parametrize("count, total", [(1, 320), (320, 1)], ids=["bytes", "files"])
+def test_numbers_beyond_those_of_floats(capsys, tmp_path, count, total):
+    (tmp_path / "x.spartito").write_bytes(made(archive(GOOD), 10**count, 10**total))
+    assert "it does not say how much is in it" in refused(capsys, tmp_path / "x.spartito", tmp_path)
 
 
 def checked(block):

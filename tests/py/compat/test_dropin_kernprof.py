@@ -226,3 +226,185 @@ def test_a_line_profiler_of_the_program(tmp_path):
     assert alone(tmp_path, OWN) == "Timer unit: 1e-06 s\n\n"
     if line_profiler := pytest.importorskip("line_profiler"):
         assert type(line_profiler.load_stats(str(tmp_path / "own.lprof"))).__module__.startswith("line_profiler")
+
+
+SEVERAL = """
+from line_profiler import LineProfiler
+
+def plain(n):
+    return n + 1
+
+first, second, third = LineProfiler(), LineProfiler(), LineProfiler()
+one = first(plain)
+one(1)
+both = second(one)
+assert second.functions == [plain] and both is not one and second(both) is both and first(both) is both
+one(1), both(1), both(1)
+third.add_function(plain)
+with third:
+    plain(1)
+    both(1)
+    # what goes on counts up to now
+    assert [n for _, n, _ in third.get_stats().timings["script.py", 4, "plain"]] == [2]
+plain(1)
+for profiler, n in (first, 5), (second, 3), (third, 2):
+    (found,) = profiler.get_stats().timings.values()
+    assert [hits for _, hits, _ in found] == [n], (found, n)
+"""
+
+
+def test_a_function_of_several_profilers(tmp_path):
+    source = SEVERAL.replace('"script.py"', "__file__")
+    assert alone(tmp_path, source) == ""
+
+
+ADDING = """
+import sys, types, warnings
+import pkg, pkg.inner
+from line_profiler import LineProfiler
+
+def added(namespace, policy=None, **more):
+    profiler = LineProfiler()
+    add = profiler.add_module if isinstance(namespace, types.ModuleType) else profiler.add_class
+    n = add(namespace, scoping_policy=policy, **more)
+    assert n == len(profiler.functions)
+    return {f.__name__ for f in profiler.functions}
+
+def only(**kinds):
+    return {**dict.fromkeys(("func", "class", "module"), "exact"), **kinds}
+
+assert added(pkg) == {"own", "helper", "method", "inner_method", "deep"}
+assert added(pkg, "exact") == {"own"}
+assert added(pkg, only(**{"class": "children"})) == {"own", "method", "deep"}
+assert added(pkg, only(func="descendants")) == {"own", "helper"}
+assert added(pkg, only(module="children")) == {"own", "helper"}
+assert added(pkg, only(func="none")) == {"own", "helper", "dedent"}
+assert added(pkg.Outer, "exact") == {"method"}
+try:
+    added(pkg, "all")
+except ValueError as e:
+    assert str(e).startswith("scoping_policy: func: 'all' is none of exact, ")
+else:
+    raise AssertionError
+before = pkg.own
+assert added(pkg, "exact", wrap=True) == {"own"} and pkg.own is not before and pkg.own.__wrapped__ is before
+
+class Stubborn(type):
+    def __setattr__(cls, name, value): raise AttributeError
+
+class Fixed(metaclass=Stubborn):
+    def method(self): pass
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    assert added(Fixed, wrap=True) == {"method"}
+assert str(caught[0].message).startswith("cannot wrap 1 attribute(s) of <class '__main__.Fixed'> ")
+"""
+
+
+def test_classes_and_modules_by_policy(tmp_path):
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg" / "inner.py").write_text("def helper(): pass\nclass Inner:\n    def inner_method(self): pass\n")
+    (tmp_path / "pkg" / "__init__.py").write_text("""
+from textwrap import dedent
+from .inner import helper, Inner
+def own(): pass
+class Outer:
+    class Deep:
+        def deep(self): pass
+    def method(self): pass
+Outer.Deep.Back = Outer
+""")
+    assert alone(tmp_path, ADDING) == ""
+
+
+def test_settings_of_a_file(tmp_path):
+    (tmp_path / "rc.toml").write_text("""
+[tool.line_profiler.setup]
+environ_flags = ["PROFILE"]
+[tool.line_profiler.write]
+output_prefix = "mine"
+timestamped_text = false
+[tool.line_profiler.show]
+details = true
+summarize = false
+stripzeros = "yes"
+""")
+    if sys.version_info < (3, 11):
+        pytest.importorskip("tomli")
+    variables = {"LINE_PROFILER_RC": str(tmp_path / "rc.toml")}
+    assert alone(tmp_path, EXPLICIT, LINE_PROFILE="1", **variables) == ""
+    said = alone(tmp_path, EXPLICIT, PROFILE="1", **variables)
+    assert sorted(path.name for path in tmp_path.glob("mine*")) == ["mine.lprof", "mine.txt"]
+    assert "Function: fib at line" in said and " - fib\n" not in said
+
+
+def test_functions_that_did_not_run(tmp_path):
+    """Of the script and of modules that -p names, and what --prof-imports adds for them; read by line_profiler."""
+    (tmp_path / "mod.py").write_text("from other import helper\nimport other\ndef ran(): return helper()\ndef idle(): pass\n")
+    (tmp_path / "other.py").write_text("def helper():\n    return 1\ndef never(): pass\n")
+    (tmp_path / "script.py").write_text("""
+import mod
+@profile
+def called(): mod.ran()
+class C:
+    @profile
+    @staticmethod
+    def forgotten():
+        def within(): pass
+def unmarked(): pass
+called()
+""")
+    words = [sys.executable, "-m", "spartito.compat.kernprof", "-q", "-l", "--prof-imports", "-p", "mod", "-o", "x.lprof", "script.py"]
+    assert out(tmp_path, *words) == ""
+    stats = load_stats(tmp_path / "x.lprof")
+    found = {(Path(file).name, line, name): sum(n for _, n, _ in lines) for (file, line, name), lines in stats.timings.items()}
+    assert found == {
+        ("mod.py", 3, "ran"): 1, ("mod.py", 4, "idle"): 0, ("other.py", 1, "helper"): 1, ("other.py", 3, "never"): 0,
+        ("script.py", 3, "called"): 1, ("script.py", 6, "C.forgotten"): 0,
+    }  # fmt: skip
+    line_profiler = pytest.importorskip("line_profiler")
+    assert line_profiler.load_stats(str(tmp_path / "x.lprof")).timings.keys() == stats.timings.keys()
+
+
+MAGICS = """
+import json
+from IPython.testing.globalipapp import start_ipython
+shell = start_ipython()
+shell.run_line_magic("load_ext", "line_profiler")
+shell.run_cell("def func():\\n    return 2**20")
+profiler = shell.run_line_magic("lprun", "-r -f func -m calendar -z -u 1e-3 -T t.txt -D d.lprof func()")
+(lines,) = (v for k, v in profiler.get_stats().timings.items() if k[2] == "func")
+assert [(line, hits) for line, hits, _ in lines] == [(2, 1)]
+assert any(f.__module__ == "calendar" for f in profiler.functions)
+assert shell.run_line_magic("lprun", "-f func func()") is None and "profile" not in dir(__builtins__)
+cell = "\\n    class Test:\\n        def test(self):\\n            return [1]\\n    z = Test().test()\\n"
+whole = shell.run_cell_magic("lprun_all", "-r -t", cell)
+found = {k[2].rpartition(".")[2]: [(line, hits) for line, hits, _ in v] for k, v in whole.get_stats().timings.items()}
+assert found == {"<module>": [(1, 1), (4, 1)], "test": [(3, 1)]}, found
+assert shell.user_ns["z"] == [1] and shell.user_ns["_total_time_taken"] > 0
+own = shell.run_cell_magic("lprun_all", "-r -p", cell)
+assert [k[2] for k in own.get_stats().timings] == ["<module>"]
+for error in "SystemExit(0)", "ValueError(1)":
+    shell.run_cell("func = lambda: (_ for _ in ()).throw(" + error + ")")
+    try:
+        shell.run_line_magic("lprun", "-f func func()")
+        print("ended", error)
+    except ValueError:
+        print("raised", error)
+"""
+
+
+def test_magics_of_ipython(tmp_path):
+    pytest.importorskip("IPython")
+    said = alone(tmp_path, MAGICS, IPYTHONDIR=str(tmp_path / "ipython"))
+    assert "*** SystemExit exception caught in code being profiled.\nended SystemExit(0)\n" in said
+    assert "raised ValueError(1)\n" in said
+    assert "Timer unit: 0.001 s\n" in (tmp_path / "t.txt").read_text() and "calendar.py" not in (tmp_path / "t.txt").read_text()
+    assert "return 2**20" in said and "z = Test().test()" in said
+    assert load_stats(tmp_path / "d.lprof").timings
+
+
+def test_versions_agree(tmp_path):
+    said = [out(tmp_path, sys.executable, DROPIN / name, "--version") for name in ("kernprof", "line_profiler")]
+    assert said[0] == said[1] != ""

@@ -153,7 +153,7 @@ def work():
 x = work()
 """)
     assert 100 <= m.sum("gone", "temporary", "python object") <= 102
-    assert m.sum("kept", "temporary", "python object") <= (sys.version_info < (3, 11))  # the frame of a comprehension
+    assert m.sum("kept", "temporary_bytes", "python object") < 3000  # none of the blocks
 
 
 def test_threads_and_release_by_another(spartito, tmp_path):
@@ -495,21 +495,6 @@ del x[100:]
     assert 0.1 < left / sum(m.sum("large", "bytes", a) for a in ("python object", "malloc")) < 0.45
     flat = Model(str(tmp_path / "x")).flat()
     assert not any(row["visits"] for row in flat if row["kind"] == "python")
-
-
-def test_temporary_of_samples(spartito, tmp_path):
-    m = recorded(spartito, tmp_path, """
-def work():
-    for i in range(1000):
-        b = bytes(20_000)  # between
-        c = object()
-        del b, c
-    for i in range(1000):
-        b = bytes(20_000); del b  # gone
-work()
-""", "--memory-sample", "1K")
-    assert m.sum("between", "count") > 900 and m.sum("between", "temporary") == 0
-    assert m.sum("gone", "temporary") == m.sum("gone", "count") > 900
 
 
 def test_where_no_calls_were_recorded(spartito, tmp_path):

@@ -7,8 +7,9 @@ from spartito.analysis import Model
 from spartito.report import memorytable
 
 
-@pytest.mark.parametrize("options, first", [((), 0), (("--temporary", "3"), 100)], ids=["1", "3"])
-def test_temporary_is_told_by_size_classes(spartito, tmp_path, options, first):
+@pytest.mark.parametrize("options, others", [((), 1), (("--temporary", "2"), 2), (("--temporary", "3"), 3)], ids=["1", "2", "3"])
+def test_temporary_is_told_by_size_classes(spartito, tmp_path, options, others):
+    """As memray has it: at most so many others may come between."""
     m = recorded(spartito, tmp_path, LIBC + """
 malloc, free = libc.malloc, libc.free
 small = []
@@ -16,15 +17,18 @@ for i in range(100):
     p = malloc(800_000)  # alone
     small.append(malloc(20))
     free(p)
-    p = malloc(900_000)  # first
-    q = malloc(700_000)  # second
-    free(q)
-    r = malloc(600_000)  # third
-    free(p)
-    free(r)
+    a = malloc(900_000)  # first
+    b = malloc(700_000)  # second
+    c = malloc(600_000)  # third
+    d = malloc(1_000_000)  # fourth
+    free(a)
+    free(b)
+    free(c)
+    free(d)
 """, *options)
-    assert m.sum("alone", "temporary") == m.sum("second", "temporary") == m.sum("third", "temporary") == 100
-    assert m.sum("first", "temporary") == first
+    assert m.sum("alone", "temporary") == 100
+    for i, mark in enumerate(("fourth", "third", "second", "first")):
+        assert m.sum(mark, "temporary") == (100 if i <= others else 0)
     assert m.sum("alone", "temporary_bytes") == 80_000_000
     assert all(site["first"] <= site["last"] for site in m.found["sites"])
     model = Model(str(tmp_path / "x"))
@@ -33,13 +37,61 @@ for i in range(100):
     assert [row["temporary_bytes"] for row in table] == sorted((row["temporary_bytes"] for row in table), reverse=True)
 
 
-def test_the_table_by_line_names_the_programs_own_function(spartito, tmp_path):
-    recorded(spartito, tmp_path, """
+def test_temporary_of_samples(spartito, tmp_path):
+    """Told by the bytes that came in between."""
+    m = recorded(spartito, tmp_path, """
+def work():
+    for i in range(1000):
+        b = bytes(20_000)  # small
+        c = object()
+        del b, c
+    for i in range(1000):
+        b = bytes(20_000); del b  # gone
+    for i in range(1000):
+        b = bytes(20_000)  # one
+        c = bytes(20_000)
+        del b, c
+    for i in range(1000):
+        b = bytes(20_000)  # two
+        c, d = bytes(20_000), bytes(20_000)
+        del b, c, d
+work()
+""", "--memory-sample", "1K")
+    for mark in ("small", "gone", "one"):
+        assert m.sum(mark, "temporary") == m.sum(mark, "count") > 900
+    assert m.sum("two", "count") > 900 and m.sum("two", "temporary") == 0
+
+
+LIBRARY = """
 import textwrap
-def ours(): return textwrap.fill("word " * 20000)
+def fill(): return textwrap.fill("word " * 20000)
+def ours():
+    return fill()
 kept = [ours() for i in range(3)]
-""")
+again = (fill(),
+         fill())
+import pprint  # import
+"""
+
+
+@pytest.mark.parametrize("option", ["--memory-profile", "--memory-sample=1K"])
+def test_the_table_by_line_has_the_programs_own_lines(spartito, tmp_path, option):
+    """Who of the program called a library that allocates, and there; importing as well."""
+    recorded(spartito, tmp_path, LIBRARY, option)
     model = Model(str(tmp_path / "x"))
     rows = memorytable.gather(model, model.info(), 0)["allocated"]
-    assert any(memorytable.place(row).startswith("__main__:ours, by textwrap:") for row in rows)
-    assert not any(row["own"] for row in rows if row["function"] and row["function"].startswith("__main__:"))
+    file = str(tmp_path / "program.py")
+    fill = [row for row in rows if row["function"] == "__main__:fill" and row["within"]]
+    assert {(row["file"], row["line"]) for row in fill} == {(file, 3)}
+    assert any(memorytable.place(row).startswith("__main__:fill, line 3, in textwrap:TextWrapper.") for row in fill)
+    imports = [row for row in rows if row["function"] == "__main__:<module>" and row["within"]]
+    line = 1 + LIBRARY[: LIBRARY.index("  # import")].count("\n")
+    lines = {row["line"] for row in imports}
+    assert line in lines and lines <= {0, 2, line}  # 0: C code that had given the GIL back
+    # nothing that the program called has a library's line
+    stacks = model.memory()["stacks"]
+    called = [row for row in rows if "__main__:<module>" in stacks[row["sites"][0]["path"]]]
+    assert called and all(row["file"] == file for row in called)
+    if option == "--memory-profile":
+        whole = sum(site["bytes"] for site in model.memory()["sites"])
+        assert sum(row["bytes"] for row in rows) == whole

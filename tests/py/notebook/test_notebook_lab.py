@@ -174,32 +174,86 @@ def test_the_viewer_through_jupyters_own_server(lab, opened):
     page.browser.wait_for("document.body?.innerText.includes('In[2]')")
 
 
-def test_a_notebook_that_is_not_trusted_says_so(lab, opened, directory):
-    page = opened("lab", "foreign.ipynb", SHOW.format(str(directory)))
+# cells of tables that a reader sees
+CELLS = """[...document.querySelectorAll('.spartito-table td')]
+    .filter(cell => cell.getClientRects().length).map(cell => cell.innerText)"""
+JUNK = "document.body.innerText.includes('srcdoc') || document.body.innerText.includes('display:')"
+
+
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside a trusted one"])
+def test_a_notebook_that_is_not_trusted_shows_a_table(lab, opened, directory, beside):
+    name = f"foreign{beside}".lower()
+    page = opened("lab", f"{name}.ipynb", SHOW.format(str(directory)))
     page.run()
-    file = lab.root / "foreign.ipynb"
-    other = json.loads(file.read_text())
+    labpage.frames(page.browser, 1)
+    assert page.browser.evaluate(CELLS) == []
+    other = json.loads((lab.root / f"{name}.ipynb").read_text())
     other["cells"][0]["source"] += "\n# by somebody else"
     (lab.root / "untrusted.ipynb").write_text(json.dumps(other))
-    page.url = page.url.replace("foreign", "untrusted")
-    page.open()
-    page.browser.wait_for("document.body?.innerText.includes('which this notebook is not trusted to show')")
-    assert page.browser.evaluate("document.querySelectorAll('iframe[srcdoc]').length") == 0
-    # the table of the functions is what is left
-    assert page.browser.evaluate("[...document.querySelectorAll('th')].some(th => th.innerText === 'function')")
+    if beside:
+        page.browser.evaluate("void jupyterapp.commands.execute('docmanager:open', { path: 'untrusted.ipynb' })")
+    else:
+        page.url = page.url.replace(name, "untrusted")
+        page.open()
+    page.browser.wait_for(f"{CELLS}.includes('function')")
+    assert "__main__:leaf" in page.browser.evaluate(CELLS)
+    assert "where a notebook is not trusted" in page.browser.evaluate("document.body.innerText")
+    assert page.browser.evaluate("document.querySelectorAll('iframe[srcdoc]').length") == int(beside)
 
 
-def test_as_html_by_nbconvert(tmp_path, directory):
+def test_a_frame_opens_with_what_was_asked_for(lab, opened):
+    options = {"memory": "--memory-profile", "locks": "--waits", "source": "--lines .", "icicle": ""}
+    cells = [f"%%spartito {option}\nimport time\nkept = list(range(1000))\ntime.sleep(0.001)" for option in options.values()]
+    page = opened("lab", "asked.ipynb", "%load_ext spartito", *cells)
+    page.browser.call("Emulation.setDeviceMetricsOverride", width=1280, height=3600, deviceScaleFactor=1, mobile=False)
+    page.run()
+    shown = {}
+    for frame in labpage.frames(page.browser, len(options)):
+        tabs = frame.evaluate("[...document.querySelectorAll('[role=tab]')].map(tab => [tab.id, tab.ariaSelected])")
+        shown[frame.evaluate("document.querySelector('h1').innerText")] = tabs
+        (tab,) = [tab for tab, chosen in tabs if chosen == "true"]
+        view = frame.view()
+        if tab == "tab-memory":
+            assert view["totals"]["bytes"] > 8000 and ["In[2]:<module>", 3] in [row[:2] for row in view["rows"]]
+        elif tab == "tab-locks":
+            assert view["total"] >= 0.001 and view["waits"][0][0] == "sleep"
+        elif tab == "tab-source":
+            assert [line["hits"] for line in view["lines"] if line["hits"]] == [1, 1, 1]
+    found = {cell: [tab for tab, chosen in tabs if chosen == "true"] for cell, tabs in shown.items()}
+    assert found == {f"In[{n}]": [f"tab-{view}"] for n, view in enumerate(options, 2)}
+    # and only frames with something in them have these tabs
+    assert [len(shown[f"In[{n}]"]) for n in range(2, 6)] == [5, 5, 4, 4]
+
+
+def converted(place, directory, *options):
+    """A page with what nbconvert makes of a result."""
     pytest.importorskip("nbconvert")
-    labpage.write(tmp_path / "n.ipynb", SHOW.format(str(directory)))
-    command = [sys.executable, "-m", "nbconvert", "--to", "html", "--execute", "--KernelManager.transport=ipc", "n.ipynb"]
-    done = subprocess.run(command, cwd=tmp_path, env=labpage.environment(tmp_path), capture_output=True, text=True)
+    labpage.write(place / "n.ipynb", SHOW.format(str(directory)))
+    command = [sys.executable, "-m", "nbconvert", "--to", "html", "--execute", "--KernelManager.transport=ipc", *options, "n.ipynb"]
+    done = subprocess.run(command, cwd=place, env=labpage.environment(place), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    page = browser.Browser(tmp_path)
+    page = browser.Browser(place)
+    page.call("Page.navigate", url=(place / "n.html").as_uri())
+    return page
+
+
+@pytest.mark.parametrize("template", ["lab", "classic"])
+def test_as_html_by_nbconvert(tmp_path, directory, template):
+    page = converted(tmp_path, directory, "--template", template)
     try:
-        page.call("Page.navigate", url=(tmp_path / "n.html").as_uri())
         (frame,) = labpage.frames(page, 1)
         compare(frame, Model(str(directory)))
+        assert page.evaluate(CELLS) == [] and not page.evaluate(JUNK)
+    finally:
+        page.close()
+
+
+@pytest.mark.parametrize("template", ["lab", "classic"])
+def test_as_sanitized_html_by_nbconvert(tmp_path, directory, template):
+    page = converted(tmp_path, directory, "--template", template, "--sanitize-html")
+    try:
+        page.wait_for(f"{CELLS}.includes('__main__:leaf')")
+        assert not page.evaluate(JUNK) and page.evaluate("document.querySelectorAll('iframe').length") == 0
     finally:
         page.close()
 

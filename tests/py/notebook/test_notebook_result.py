@@ -22,7 +22,8 @@ import pytest
 from spartito.analysis import Model
 from spartito.notebook import frame, tables
 from spartito.notebook.result import Comparison, Result, ResultError
-from spartito.view import kinds, page, payload
+from spartito.view import kinds, locks, memory, page, payload
+from spartito.view.packing import ROWS_OF_TABLES
 
 PROGRAM = """
 def leaf(n):
@@ -69,8 +70,9 @@ class Frame(html.parser.HTMLParser):
         self.elements, self.words, self.policy, self.blocks, self.query, self.inner = [], "", "", {}, None, None
         self.feed(text)
         self.close()
-        if self.elements[0][0] == "iframe":
-            self.inner = Frame(self.elements[0][1]["srcdoc"])
+        for tag, given in self.elements:
+            if tag == "iframe":
+                self.inner = Frame(given["srcdoc"])
 
     def handle_starttag(self, tag, attributes):
         given = dict(attributes)
@@ -111,10 +113,10 @@ def test_it_says_what_took_the_time(directory):
 @needs_viewer
 def test_the_frame_has_all_in_it_and_may_run_scripts_alone(directory):
     text = Result(directory).html()
-    ((tag, given), *beside) = Frame(text).elements
-    assert tag == "iframe" and given["sandbox"] == "allow-scripts"
-    # the table, and the style that hides it where the frame is shown
-    assert {tag for tag, _ in beside} == {"div", "p", "table", "thead", "tbody", "tr", "th", "td", "style"}
+    ((tag, around), (_, _), (frames, given), *beside) = Frame(text).elements
+    assert (tag, frames, given["sandbox"]) == ("div", "iframe", "allow-scripts")
+    # the table, of what JupyterLab's sanitizer and nbconvert's leave
+    assert {tag for tag, _ in beside} == {"div", "table", "tr", "td", "b"}
     inner = Frame(text).inner
     assert inner.policy.startswith("default-src 'none'; script-src 'sha256-") and "unsafe" not in inner.policy
     assert not [a for _, a in inner.elements if {"src", "href"} & a.keys()]
@@ -132,12 +134,69 @@ def test_the_frame_has_all_in_it_and_may_run_scripts_alone(directory):
     hashes = [base64.b64encode(hashlib.sha256(text).digest()).decode() for text in code]
     assert re.findall(r"'sha256-(.*?)'", inner.policy) == hashes
     # where frames are taken out, the words between their tags stay
-    assert "its text is in the output" in Frame(text).words
+    assert "this is the text of it" in Frame(text).words
     assert "prog.py took " in Frame(text).words and "__main__:leaf" in Frame(text).words
-    key = beside[0][1]["class"]
-    assert given["class"] == key + "-frame" and f".{key}{{display:none}}" in text
-    assert f'[data-jp-theme-light="false"] .{key}-frame,.vscode-dark .{key}-frame{{color-scheme:dark}}' in text
-    assert len(text.encode()) <= frame.LIMIT == 100 << 10
+    assert around["class"] == "spartito-frame lm-Widget lm-mod-hidden hidden" and beside[0][1]["class"] == "spartito-table"
+    assert '[data-jp-theme-light="false"] .spartito-frame iframe,.vscode-dark .spartito-frame iframe{color-scheme:dark}' in text
+    assert len(text.encode()) <= frame.LIMIT == 100_000
+
+
+WAITS = PROGRAM.format(n=3) + """
+import threading, time
+kept = [bytearray(5000) for i in range(50)]
+t = threading.Thread(target=time.sleep, args=(0.01,))
+t.start(); t.join()
+"""
+
+
+@needs_viewer
+@pytest.mark.parametrize(("option", "kind", "fewer"), [("--memory-profile", "memory", memory), ("--waits", "locks", locks)])
+def test_what_was_asked_for_is_in_the_frame_and_in_the_table(tmp_path, option, kind, fewer):
+    place = measure(tmp_path / "x", WAITS, option)
+    text = Result(place).html()
+    inner = Frame(text).inner
+    whole = payload.unpack(kinds.open_experiment(str(place)).get(kind, {}))
+    possible = []
+    for n in ROWS_OF_TABLES:
+        whole = fewer.shortened(*whole, n)
+        possible.append(whole[0])
+    assert payload.unpack(inner.blocks[kind])[0] in possible
+    assert inner.blocks["script"] == page.asset("cellmore.js")
+    assert len(text.encode()) <= frame.LIMIT
+    words = " ".join(Frame(text).words.split())
+    for line in Result(place).text().split("\n")[1:-3]:
+        assert all(word in words for word in line.split()), line
+
+
+def test_fewer_rows_are_those_with_the_most(tmp_path):
+    """Of a table for which a frame has no room."""
+    place = measure(tmp_path / "x", WAITS, "--memory-profile", "--waits")
+    experiment = kinds.open_experiment(str(place))
+    whole, columns = payload.unpack(experiment.get("memory", {}))
+    fewer, points = memory.shortened(whole, columns, 1)
+    assert payload.unpack(payload.repack(fewer, points))[0] == fewer
+    (process,), (before,) = fewer["processes"], whole["processes"]
+    assert process["rows"] == [0, len(points["at"])] and len(points["at"]) <= min(8, before["rows"][1])
+    assert max(points["heap"]) == max(columns["heap"]) and list(points["at"]) == sorted(points["at"])
+    for what in ("peak_bytes", "left_bytes", "bytes"):
+        assert max(row[what] for row in fewer["lines"]) == max(row[what] for row in whole["lines"])
+    assert not [row for row in tables.written(experiment).parts[0][1] if row[3] == "0"]  # functions that only allocated
+    assert len(fewer["lines"]) <= 4 and fewer["hidden"][0] + len(fewer["lines"]) == whole["hidden"][0] + len(whole["lines"])
+    assert {str(row["path"]) for row in fewer["paths"]} == fewer["stacks"].keys()
+    whole = payload.unpack(experiment.get("locks", {}))[0]
+    fewer, _ = locks.shortened(whole, {}, 1)
+    (longest,) = fewer["waits"]
+    assert longest == max(whole["waits"], key=lambda wait: wait["time"]) and fewer["hidden"] == len(whole["waits"]) - 1
+    assert fewer["objects"][longest["object"]] == whole["objects"][longest["object"]]
+    assert fewer["stacks"][longest["stack"]] == whole["stacks"][longest["stack"]]
+
+
+@needs_viewer
+def test_what_changed_is_in_the_table_of_a_comparison(directory, other):
+    text = Result(other).diff(directory)._repr_mimebundle_()
+    words = " ".join(Frame(text["text/html"]).words.split())
+    for line in text["text/plain"].split("\n"):
+        assert all(word in words for word in line.split()), line
 
 
 @needs_viewer
@@ -150,13 +209,41 @@ def test_the_icicle_of_a_metric_is_in_the_frame(tmp_path):
 
 
 @needs_viewer
+def test_of_very_many_functions_those_with_the_most_time_are_there(tmp_path):
+    program = "\n".join(f"def a_function_with_a_name_of_its_own_{i}(): pass" for i in range(4000))
+    place = measure(tmp_path / "x", program + "\nfor i in range(4000): globals()[f'a_function_with_a_name_of_its_own_{i}']()\n")
+    text, model = Result(place).html(), Model(str(place))
+    inner = Frame(text).inner
+    assert len(text.encode()) <= frame.LIMIT
+    meta, flat = payload.unpack(inner.blocks["flat"])
+    rows = model.flat(limit=len(flat["region"]))
+    assert 100 <= len(rows) < meta["functions"] == 4001 and sorted(flat["excl"]) == sorted(row["excl"] for row in rows)
+    names = payload.unpack(inner.blocks["regions"])[0]["names"]
+    assert {names[region] for region in flat["region"]} <= {row["name"] for row in model.flat()}
+    shown = payload.unpack(inner.blocks["tree"])[1]["region"]
+    assert len(shown) > 100 and all(names[region] for region in shown if region != payload.NONE)
+    pruned = payload.unpack(inner.blocks["facts"])[0]["pruned"]
+    assert pruned[0].startswith(f"Of 4,001 functions the table has the {len(rows):,} with the most own time; ")
+
+
+@needs_viewer
+def test_of_very_many_threads_all_have_their_names(tmp_path):
+    program = "import threading\nfor i in range(1500):\n    t = threading.Thread(target=len, args=('',))\n    t.start(); t.join()\n"
+    place = measure(tmp_path / "x", program, "--waits", "--memory-profile")
+    text = Result(place).html()
+    inner = Frame(text).inner
+    assert len(text.encode()) <= frame.LIMIT and {"memory", "locks"} <= inner.blocks.keys()
+    named = [at["name"] for at in payload.unpack(inner.blocks["facts"])[0]["locations"]]
+    assert named == [at["name"] for at in Model(str(place)).info()["locations"]]
+
+
+@needs_viewer
 def test_what_does_not_fit_is_summed_up_and_said(deep, tmp_path):
-    # so many names and numbers do not fit into the usual room
-    assert frame.LIMIT < len(Result(deep).html().encode()) <= 2 * frame.LIMIT
+    assert len(Result(deep).html().encode()) <= frame.LIMIT
     whole = Result(deep).html(frame.MOST_BYTES)
     there = payload.unpack(Frame(whole).inner.blocks["tree"])[0]["paths"]
     assert there > 20_000 and len(whole.encode()) < frame.MOST_BYTES
-    constant = frame._around()[2]
+    constant = frame._around(False)[2]
     text = Result(deep).html(constant + 80_000)
     assert len(text.encode()) <= constant + 80_000
     inner = Frame(text).inner

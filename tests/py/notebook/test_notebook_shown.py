@@ -21,7 +21,7 @@ def test_it_is_displayed_and_is_a_value(kernel, tmp_path):
     shown = kernel.ok("%%spartito\nimport json\nfor i in range(30): json.loads('[1]')\n7")
     assert shown.value == "7" and kernel.ok("_").value == "7"
     (bundle,) = shown.displays
-    assert bundle["text/plain"].startswith("In[2] took ") and bundle["text/html"].startswith("<iframe ")
+    assert bundle["text/plain"].startswith("In[2] took ") and bundle["text/html"].startswith('<div class="spartito-frame ')
     (directory,) = (tmp_path / "spartito-notebook").iterdir()
     assert bundle["text/plain"].endswith(str(directory))
     again = kernel.ok("result = %spartito_report 2\nresult")

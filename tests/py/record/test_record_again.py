@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from spartito.analysis import Model
-from spartito.compare import conditions
+from spartito.experiment import contents
 
 START = """\
 import linecache, os
@@ -139,7 +139,7 @@ def test_a_long_setting_is_told_whole(tmp_path):
         "found = (told['depth'], told['trace_memory'], told['when_full'], told['trace'])\n"
         "assert found == ('77', str(512 << 20), 'flush', '0'), told\n",
     )
-    written = conditions.settings(Model(str(tmp_path / "long")).info())
+    written = contents.settings(Model(str(tmp_path / "long")).info())
     assert written["filter"].split("\n") == patterns
     assert (written["depth"], written["scorep"], written["clock"], written["label_limit"]) == ("77", "1", "auto", "10000")
 

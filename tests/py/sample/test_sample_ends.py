@@ -72,9 +72,9 @@ def test_a_sampler_that_is_killed_is_missed(tmp_path):
     assert process["end"] == "normal"
     sentence = rf"the sampler of process {process['pid']} ended after [\d.]+ \S?s; [\d.]+ \S?s were not seen"
     assert re.search(sentence, said)
-    for verb in ("report", "info"):
+    for verb, status in (("report", 4), ("info", 0)):
         done = subprocess.run([sys.executable, "-m", "spartito", verb, "run"], cwd=tmp_path, capture_output=True, text=True)
-        assert re.search(sentence, done.stderr)
+        assert re.search(sentence, done.stderr) and done.returncode == status
     assert gone(tmp_path)
 
 

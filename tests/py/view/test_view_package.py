@@ -14,7 +14,7 @@ from conftest import ROOT
 
 BIN = Path(sys.executable).parent
 ENVIRONMENT = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
-BUILT = {"app.js", "app.css", "more.js", "cell.js", "cell.css", "unpack.js"}
+BUILT = {"app.js", "app.css", "more.js", "cell.js", "cell.css", "cellmore.js", "cellmore.css", "unpack.js"}
 SDIST = "import mesonpy, sys; mesonpy.build_sdist(sys.argv[1])"
 
 pytestmark = [

@@ -66,6 +66,25 @@ def test_one_function_takes_the_time():
     ]
 
 
+def test_a_sentence_begins_with_a_capital():
+    tree = [row("m:main", 0.0, 1.0, parent=0, path=1), row("m:solve", 0.1, 0.999, parent=1, path=2)]
+    text = said(experiment([1.0]), [row("m:step", 0.999)], Told(tree))
+    assert text[0].startswith("Over 99 % of 1.000 s ") and text[1].startswith("Over 99 % passes through m:main > m:solve")
+
+
+def test_what_a_notebook_does_for_a_cell_is_no_part_of_it():
+    cell = row("In[3]", 0.1, 1.0, kind="user", file="In[3]", line=1, parent=0, path=1)
+    module = row("In[3]:<module>", 0.0, 0.9, qualname="<module>", file="In[3]", line=1, parent=1, path=2)
+    solve = row("In[2]:solve", 0.05, 0.27, file="In[2]", line=1, parent=2, path=3)
+    step, shown = row("In[2]:step", 0.25, file="In[2]", line=4), row("display", 0.6, kind="user", file="In[3]", line=2)
+    rows = [shown, step, cell, solve]
+    # of the 0.3 s that are left; what everything in a cell passes through says nothing
+    text = said(experiment([1.0]), rows, Told([cell, module]))
+    assert text == ["83 % of 300.0 ms is spent in In[2]:step (In[2]:4) itself, in 1 call.", "Next by own time: In[2]:solve (17 %)."]
+    text = said(experiment([1.0]), rows, Told([cell, module, solve]))
+    assert text[-1] == "90 % passes through In[3] > In[3]:<module> > In[2]:solve (In[2]:1)."
+
+
 def test_no_function_stands_out():
     text = said(experiment([10.0]), [row("a:f", 0.4, file="<string>", line=3), row("a:g", 0.3)])
     assert text == ["No function stands out: the largest own time is 4.0 % of 10.00 s, in a:f."]

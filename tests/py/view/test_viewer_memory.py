@@ -35,6 +35,7 @@ if len(sys.argv) < 2:
 else:
     much = bytearray(50_000_000)
 """
+IMPORTS = 1 + PROGRAM[: PROGRAM.index("    import subprocess")].count("\n")  # a line that calls libraries, in the first process
 FACTS = "window.spartito.store.source.get('facts').then((columns) => columns.meta)"
 QUANTITIES = {"peak": "peak_bytes", "left": "left_bytes", "all": "bytes", "temporary": "temporary_bytes"}
 
@@ -50,7 +51,10 @@ def recorded(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(recorded):
-    return Model(str(recorded)).memory()
+    """At the program's own lines."""
+    model = Model(str(recorded))
+    memory = model.memory()
+    return {**memory, "sites": memorytable.with_own(model, model.info(), memory)}
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +69,7 @@ def answer(directory, **parameters):
 
 
 def by_line(sites):
-    return {(row["function"], row["file"], row["line"]): row for row in memorytable.summed(sites, ("function", "file", "line"))}
+    return {tuple(row[key] for key in memorytable.LINE): row for row in memorytable.by_line(sites)}
 
 
 @pytest.mark.parametrize("process", [None, 0, 1])
@@ -74,10 +78,11 @@ def test_the_answer_is_what_the_model_says(recorded, found, process, monkeypatch
     meta, columns = answer(recorded, **({} if process is None else {"process": process}))
     sites = [site for site in found["sites"] if process in (None, site["process"])]
     whole = by_line(sites)
-    assert {(row["function"], row["file"], row["line"]): row["peak_bytes"] for row in meta["lines"]} == {
-        key: row["peak_bytes"] for key, row in whole.items()
-    }
-    assert meta["hidden"] == [0, 0]
+    lines = {tuple(row[key] for key in memorytable.LINE): row["peak_bytes"] for row in meta["lines"]}
+    assert lines == {key: row["peak_bytes"] for key, row in whole.items()}
+    program = str(recorded.parent / "program.py")
+    assert process == 1 or any(row["within"] and (row["file"], row["line"]) == (program, IMPORTS) for row in meta["lines"])
+    assert meta["hidden"] == [0, 0, 0]
     for name in ("bytes", "left_bytes", "peak", "temporary"):
         total = sum(site[name] for site in sites)
         assert sum(row[name] for row in meta["paths"]) == sum(row[name] for row in meta["lines"]) == meta["totals"][name] == total
@@ -98,11 +103,11 @@ def test_the_answer_is_what_the_model_says(recorded, found, process, monkeypatch
     assert any("limit of 20.0 MiB resident was passed" in note for note in meta["notes"])
 
 
-def test_of_very_many_lines_the_top(recorded, monkeypatch):
+def test_of_very_many_lines_the_top(recorded, found, monkeypatch):
     monkeypatch.setattr(memory, "ROWS", 2)
     meta, _ = answer(recorded)
     assert meta["hidden"][0] > 0 and 2 <= len(meta["lines"]) <= 8
-    everything = by_line(Model(str(recorded)).memory()["sites"]).values()
+    everything = by_line(found["sites"]).values()
     for quantity in QUANTITIES.values():
         assert max(row[quantity] for row in meta["lines"]) == max(row[quantity] for row in everything)
 
@@ -179,7 +184,7 @@ def test_each_choice_lists_its_own(viewer, found, what, by):
     viewer.open("view=memory")
     titles = {"peak": "At the peak", "left": "Left at the end", "all": "Allocated", "temporary": "Temporary"}
     view = choose(viewer, titles[what], by)
-    keys = ("function", "file", "line") if by == "Lines" else ("path",)
+    keys = memorytable.LINE if by == "Lines" else ("path",)
     rows = memorytable.most(memorytable.summed(found["sites"], keys), QUANTITIES[what], 20)
     assert [row[2] for row in view["rows"]] == [row[QUANTITIES[what]] for row in rows]
 

@@ -284,3 +284,28 @@ def test_another_wrapper_on_top(tmp_path):
     for name, count in ("first", 1), ("second", 2), ("third", 1):
         found = Waits(Model(str(tmp_path / name))).found["waits"]
         assert sum(w["count"] for w in found if w["kind"] == "sleep") == count
+
+
+@pytest.mark.parametrize("end", ["pass", "os.kill(os.getpid(), 9)"], ids=["in order", "killed"])
+def test_waits_that_do_not_end_are_in_the_columns(spartito, tmp_path, end):
+    text = f"""
+    import os, threading, time
+    from asleep import until_asleep
+    def waiting():
+        lock = threading.Lock()
+        lock.acquire()
+        lock.acquire()  # waits
+    t = threading.Thread(target=waiting, daemon=True)
+    t.start()
+    until_asleep(t)
+    time.sleep(1)
+    {end}
+    """
+    model, _ = recorded(spartito, tmp_path, text, status=0 if end == "pass" else -9)
+    (row,) = (row for row in model.flat() if row["name"] == "__main__:waiting")
+    (wait,) = (w for w in model.locks()["waits"] if w["open"])
+    assert row["metrics"]["waits"]["excl"] == 1
+    assert row["metrics"]["wait_time"]["excl"] / 1e9 == pytest.approx(wait["time"]) and wait["time"] >= 1
+    # they are what all waits are together
+    whole = sum(w["time"] for w in model.locks()["waits"])
+    assert sum(row["metrics"]["wait_time"]["excl"] for row in model.flat()) / 1e9 == pytest.approx(whole, rel=0.05)

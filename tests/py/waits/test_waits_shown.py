@@ -204,3 +204,27 @@ def test_threads_of_c_are_called_in_the_same_words():
     info = {"locations": [{"name": "", "tid": 7, "process": 0}], "processes": [{"pid": 1}]}
     names = locktable.Names({"locks": locks, "waits": []}, info)
     assert names.told == ["the end of thread 7", "the end of a thread of C #1", "the end of a thread of C #2"]
+
+
+def test_a_method_that_a_thread_runs(spartito, tmp_path):
+    """All that is open is threading's own then: the thread waits for the object, and not for itself."""
+    model, _ = recorded(spartito, tmp_path, """
+        import threading, queue
+        from asleep import until_asleep
+        event, q, semaphore = threading.Event(), queue.Queue(), threading.Semaphore(0)  # made
+        threads = [threading.Thread(target=f, name="it") for f in (event.wait, q.get, semaphore.acquire)]
+        for t in threads:
+            t.start()
+        until_asleep(*threads)
+        event.set()
+        q.put(1)
+        semaphore.release()
+        for t in threads:
+            t.join()
+        """)
+    found, info = model.locks(), model.info()
+    names = [location["name"] for location in info["locations"]]
+    waits = [w for w in found["waits"] if names[w["location"]] == "it" and w["news"] and w["kind"] != "gil"]
+    users = [found["locks"][found["locks"][w["lock"]]["user"] or w["lock"]] for w in waits]
+    assert sorted(user["kind"] for user in users) == ["event", "queue", "semaphore"]
+    assert {user["made_line"] for user in users} == {4}

@@ -14,7 +14,7 @@ from waiting import recorded
 HOOKS = [name for name, works, _ in measure.hooks() if works]
 
 PROGRAM = """
-import asyncio, threading, time
+import asyncio, threading
 
 async def hold(lock):
     async with lock:
@@ -47,20 +47,21 @@ async def together():
 async def child():
     await asyncio.sleep(0.02)
 
-async def in_thread():
-    await asyncio.get_running_loop().run_in_executor(None, time.sleep, 0.02)
+async def in_thread(goes_on):  # from 3.14 on a future that is done is not waited for
+    await asyncio.get_running_loop().run_in_executor(None, goes_on.wait)
 
 async def main():
     loop = asyncio.get_running_loop()
     later = loop.call_later  # the time of a sleep begins when its task waits, however late it comes to that
     loop.call_later = lambda *what: loop.call_soon(later, *what)
     lock, q, event = asyncio.Lock(), asyncio.Queue(), asyncio.Event()
-    condition, semaphore = asyncio.Condition(), asyncio.Semaphore(1)
-    coroutines = [hold(lock), outer(lock), get(q), wait(event), notified(condition), together(), in_thread()]
+    condition, semaphore, goes_on = asyncio.Condition(), asyncio.Semaphore(1), threading.Event()
+    coroutines = [hold(lock), outer(lock), get(q), wait(event), notified(condition), together(), in_thread(goes_on)]
     tasks = [asyncio.create_task(c) for c in [*coroutines, limited(semaphore), limited(semaphore)]]
     await asyncio.sleep(0.04)
     q.put_nowait(1)
     event.set()
+    goes_on.set()
     async with condition:
         condition.notify()
     await asyncio.wait(tasks)

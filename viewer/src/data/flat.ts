@@ -26,6 +26,8 @@ export class Flat {
   readonly metrics: FlatMetric[];
   /** Names of metrics that are not known within the range of time. */
   readonly unranged: readonly string[];
+  /** How many ran; a frame has rows for those with the most time alone. */
+  readonly functions: number;
   /** Own time of all functions, which is that of the run in all its threads. */
   readonly total: number;
   /** Why there is no base where two runs are compared: a sentence. */
@@ -50,7 +52,8 @@ export class Flat {
       .map((name) => name.slice(7, -5))
       .map((name) => ({ name, incl: columns.f64(`metric:${name}:incl`), excl: columns.f64(`metric:${name}:excl`) }));
     this.unranged = (columns.meta["unranged"] ?? []) as string[];
-    this.total = this.excl.reduce((sum, value) => sum + value, 0);
+    this.functions = Math.max((columns.meta["functions"] ?? 0) as number, this.count);
+    this.total = this.functions > this.count ? (columns.meta["total"] as number) : this.excl.reduce((sum, value) => sum + value, 0);
   }
 
   /** Own time of each, or what it counted itself. */

@@ -30,6 +30,8 @@ export interface Site {
   function?: string | null;
   file?: string | null;
   line?: number;
+  /** Where a library allocated for it; null: it did so itself, or is no line of the program's own. */
+  within?: string | null;
   path?: number;
   process?: number;
   location?: number;
@@ -52,7 +54,7 @@ export interface Memory {
   paths: Site[];
   threads: Site[];
   /** Sites of lines, and of call paths, that are not among these, as they are too many. */
-  hidden: [number, number];
+  hidden: [number, number, number];
   stacks: Stacks;
   /** Sums of all sites. */
   totals: Record<"bytes" | "count" | "peak_bytes" | "left_bytes" | "temporary_bytes" | "growing_bytes" | "cache_bytes", number>;
@@ -66,7 +68,7 @@ export const WHATS = {
   peak: { title: "At the peak", hint: "What was live when the process had most", bytes: "peak_bytes", blocks: "peak", metric: "peak_bytes" },
   left: { title: "Left at the end", hint: "What was never released before the program ended", bytes: "left_bytes", blocks: "left", metric: "left_bytes" },
   all: { title: "Allocated", hint: "All that was allocated, released or not", bytes: "bytes", blocks: "count", metric: "allocated" },
-  temporary: { title: "Temporary", hint: "Released before the thread allocated more of about that size", bytes: "temporary_bytes", blocks: "temporary", metric: "temporary" },
+  temporary: { title: "Temporary", hint: "Released before the thread allocated more than one other of about that size", bytes: "temporary_bytes", blocks: "temporary", metric: "temporary" },
 } as const;
 export type What = keyof typeof WHATS;
 

@@ -112,7 +112,8 @@ const inPath = (site: Site): boolean => site.path !== undefined;
 
 function nameOf(facts: Facts, memory: Memory, site: Site): string {
   if (site.location !== undefined) return placeName(facts, site.location);
-  return site.path === undefined ? (site.function ?? "(line not known)") : shortStack(memory.stacks[site.path] ?? []);
+  if (site.path !== undefined) return shortStack(memory.stacks[site.path] ?? []);
+  return (site.function ?? "(line not known)") + (site.within ? `, in ${site.within}` : "");
 }
 
 /** All call paths, as wide as what they have. */
@@ -183,7 +184,7 @@ export function MemoryView() {
     notes: memory?.notes,
   }));
   if (!memory || !regions.data) return <Waiting problem={answer.problem ?? regions.problem} what="the memory" />;
-  const hidden = { lines: memory.hidden[0], paths: memory.hidden[1], threads: 0, flame: 0 }[by];
+  const hidden = { lines: memory.hidden[0], paths: memory.hidden[1], threads: memory.hidden[2], flame: 0 }[by];
   const metric = facts.metrics.find(({ name }) => name === WHATS[what].metric);
   return (
     <>

@@ -179,9 +179,9 @@ function Table() {
   const own = order.reduce((sum, row) => sum + flat.excl[row]!, 0);
   return (
     <>
-      <Toolbar says={order.length < flat.count && `own time of these: ${time(own)}, ${percent(flat.total ? own / flat.total : 0)} of all`}>
+      <Toolbar says={order.length < flat.functions && `own time of these: ${time(own)}, ${percent(flat.total ? own / flat.total : 0)} of all`}>
         <span>
-          {order.length === flat.count ? `${count(flat.count)} functions` : `${count(order.length)} of ${count(flat.count)} functions`}
+          {order.length === flat.functions ? `${count(flat.functions)} functions` : `${count(order.length)} of ${count(flat.functions)} functions`}
         </span>
         {flat.unranged.length > 0 && <span class="soft">not known within a range of time: {flat.unranged.join(", ")}</span>}
       </Toolbar>

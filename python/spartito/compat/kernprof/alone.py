@@ -10,12 +10,15 @@ import shutil
 import sys
 import threading
 import types
+import weakref
 from types import FunctionType, MethodType
 
 from spartito import _measure
-from spartito.compat.kernprof.inside import COMPILED, VARIABLE, Counted, _recorded, _wrapped, functions
+from spartito.base.messages import printable
+from spartito.compat.kernprof.inside import COMPILED, MARK, VARIABLE, Counted, _recorded, functions, wrapped
 from spartito.compat.kernprof.inside import LineProfiler as WithinRun
-from spartito.compat.kernprof.stats import LineStats, show_text
+from spartito.compat.kernprof.rc import configure
+from spartito.compat.kernprof.stats import LineStats
 from spartito.experiment.rundir import Directory
 
 TYPE_CHECKING = False
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from spartito.report.linetext import Timed
+
+    Numbers = dict[int, tuple[int, int]]  # {line: (hits, nanoseconds)}
 
 FLAGS = ("--line-profile", "--line_profile")
 OFF = ("", "0", "off", "f", "false", "n", "no")
@@ -131,23 +136,37 @@ def _async_generator(profiler: Any, func: Any) -> Any:
     return wrapper
 
 
+class Mark:
+    """Of a wrapper: whose it is, and what function it is around."""
+
+    __slots__ = ("func", "profiler")
+
+    def __init__(self, profiler: Any, func: Any) -> None:
+        self.profiler, self.func = profiler, func
+
+
 class Wrapping(Counted):
     """Decorates whatever can be called: the profiler is enabled within."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._wrappers: set[int] = set()
-        self._kept: list[Any] = []  # wrappers, as long as their ids count
-
     def add_callable(self, func: Any) -> int:
         return 0
+
+    def _has_wrapped(self, func: Any) -> bool:
+        """Itself, or below wrappers of other profilers."""
+        mark = getattr(func, MARK, None)
+        while isinstance(mark, Mark):
+            if mark.profiler is self:
+                return True
+            func = func.__wrapped__
+            mark = getattr(func, MARK, None)
+        return False
 
     def __call__(self, func: Any) -> Any:
         return self.wrap_callable(func)
 
     def wrap_callable(self, func: Any) -> Any:
         """func within `with self:` for each call."""
-        if id(func) in self._wrappers or isinstance(func, COMPILED):
+        if self._has_wrapped(func) or isinstance(func, COMPILED):
             return func
         if isinstance(func, (classmethod, staticmethod)):
             return type(func)(self(func.__func__))
@@ -159,14 +178,14 @@ class Wrapping(Counted):
         if isinstance(func, type):
             self._wrap_class(func)
             return func
-        if not isinstance(func, FunctionType) and _wrapped(func) is not None:
+        if not isinstance(func, FunctionType) and wrapped(func) is not None:
             return self._wrap_tool(func)
         self.add_callable(func)
         if not isinstance(func, FunctionType):
             return func
         made = self._wrap_function(func)
-        self._wrappers.add(id(made))
-        self._kept.append(made)
+        (inner,) = functions(func)
+        setattr(made, MARK, Mark(self, inner))
         return made
 
     def _wrap_function(self, func: FunctionType) -> Any:
@@ -183,7 +202,7 @@ class Wrapping(Counted):
 
     def _wrap_class(self, cls: type) -> None:
         for name, member in list(vars(cls).items()):
-            if isinstance(member, type) or not (isinstance(member, FunctionType) or _wrapped(member) is not None):
+            if isinstance(member, type) or not (isinstance(member, FunctionType) or wrapped(member) is not None):
                 continue
             # a function from elsewhere, which is only found here by another name, is none of the class
             if all(f.__qualname__.startswith(cls.__qualname__ + ".") for f in functions(member)):
@@ -201,17 +220,23 @@ class Wrapping(Counted):
         return made
 
 
-_marked: set[CodeType] = set()  # of all profilers
+# which profilers have a function: of several, each counts for itself. Code of two files may be equal
+_users: dict[tuple[str, CodeType], list[weakref.ref[LineProfiler]]] = {}
+
+
+def _key(function: Callable[..., Any]) -> tuple[str, CodeType]:
+    return function.__code__.co_filename, function.__code__
 
 
 def _all() -> dict[tuple[str, int, str], Timed]:
+    if _measure.experiment() is None or sys.is_finalizing():
+        return {}
     from spartito.report.linetext import timed
 
-    return {(f.file, f.first, f.name): f for f in timed(_recorded()[0].lines())} if _measure.experiment() is not None else {}
+    return {(f.file, f.first, f.name): f for f in timed(_recorded()[0].lines())}
 
 
-def _lines(function: Callable[..., Any], recorded: dict[tuple[str, int, str], Timed]) -> dict[int, tuple[int, int]]:
-    """{line: (hits, nanoseconds)}"""
+def _lines(function: Callable[..., Any], recorded: dict[tuple[str, int, str], Timed]) -> Numbers:
     code = function.__code__
     for name in (function.__qualname__, getattr(code, "co_qualname", code.co_name), code.co_name):
         for file in (os.path.abspath(code.co_filename), code.co_filename):
@@ -221,13 +246,33 @@ def _lines(function: Callable[..., Any], recorded: dict[tuple[str, int, str], Ti
     return {}
 
 
+class _Shared:
+    """What one profiler has counted of a function that others have as well, in lines: (hits, nanoseconds)."""
+
+    def __init__(self, counted: Numbers) -> None:
+        self.counted = counted
+        self.since: Numbers | None = None  # while it is enabled: what had been recorded when that began
+
+    def until(self, now: Numbers) -> Numbers:
+        return self.counted if self.since is None else _sum(self.counted, _difference(now, self.since))
+
+
+def _difference(now: Numbers, before: Numbers) -> Numbers:
+    found = {n: (hits - before.get(n, (0, 0))[0], max(0, time - before.get(n, (0, 0))[1])) for n, (hits, time) in now.items()}
+    return {n: line for n, line in found.items() if line[0] > 0}
+
+
+def _sum(a: Numbers, b: Numbers) -> Numbers:
+    return {n: (a.get(n, (0, 0))[0] + b.get(n, (0, 0))[0], a.get(n, (0, 0))[1] + b.get(n, (0, 0))[1]) for n in {**a, **b}}
+
+
 class LineProfiler(Wrapping, WithinRun):
     """Records the lines of its functions while it is enabled: by enable_by_count(), `with`, and in calls of what it has wrapped."""
 
     def __init__(self, *functions: Any) -> None:
         self._own = _Own()
-        self._before: dict[CodeType, dict[int, tuple[int, int]]] = {}
-        self._wrappers, self._kept = set(), []
+        self._enabled = 0  # how often, over all threads
+        self._shared: dict[tuple[str, CodeType], _Shared] = {}
         WithinRun.__init__(self, *functions)
 
     @property
@@ -240,19 +285,47 @@ class LineProfiler(Wrapping, WithinRun):
 
     def _switch(self, on: bool) -> None:
         self._own.began = True
+        with _measurement.lock:
+            before, self._enabled = self._enabled, max(0, self._enabled + (1 if on else -1))
+            changes = bool(before) != bool(self._enabled)
+        if on and changes:
+            self._count(on)
         _measurement.change(1 if on else -1)
+        if not on and changes:
+            self._count(on)
+
+    def _count(self, on: bool) -> None:
+        recorded = _all() if self._shared else {}
+        for function in self.functions:
+            shared = self._shared.get(_key(function))
+            if shared is not None:
+                now = _lines(function, recorded)
+                shared.counted, shared.since = shared.until(now), now if on else None
+
+    def _share(self, function: FunctionType) -> None:
+        """Another profiler has the function, too, or had it: from now on each counts for itself."""
+        key = _key(function)
+        users = [user for user in (ref() for ref in _users.setdefault(key, [])) if user is not None]
+        if self in users:
+            return
+        now = _lines(function, _all()) if _users[key] else {}
+        for user in users:
+            if key not in user._shared:
+                user._shared[key] = _Shared(now)
+                user._shared[key].since = now if user._enabled else None
+        if now or users:
+            self._shared[key] = _Shared({})
+            self._shared[key].since = now if self._enabled else None
+        _users[key] = [weakref.ref(user) for user in (*users, self)]
 
     def add_callable(self, func: Any, guard: Any = None, name: str | None = None) -> int:
-        """1 if it has functions of Python that are not known yet, else 0."""
-        found = [] if id(func) in self._wrappers else [f for f in functions(func) if id(f) not in self._wrappers]
+        """1 if it has functions of Python, and was not made of one by this profiler; else 0."""
+        found = [] if self._has_wrapped(func) else functions(func)
         if found:
             _measurement.begin()
         for function in found:
-            if function.__code__ in _marked and not any(f.__code__ == function.__code__ for f in self.functions):
-                # what another profiler has recorded of it before is not this one's
-                self._before[function.__code__] = _lines(function, _all())
+            self._share(function)
             self.functions.append(function)
-            _marked.add(function.__code__)
             _measure.lines(function)
         return 1 if found else 0
 
@@ -265,12 +338,8 @@ class LineProfiler(Wrapping, WithinRun):
         recorded, found = _all(), {}
         for function in self.functions:
             code = function.__code__
-            before = self._before.get(code, {})
-            lines = []
-            for n, (hits, time) in sorted(_lines(function, recorded).items()):
-                known = before.get(n, (0, 0))
-                if hits > known[0]:
-                    lines.append((n, hits - known[0], max(0, time - known[1])))
+            shared, now = self._shared.get(_key(function)), _lines(function, recorded)
+            lines = [(n, *line) for n, line in sorted((now if shared is None else shared.until(now)).items()) if line[0]]
             key = code.co_filename, code.co_firstlineno, function.__qualname__
             found[key] = Timed(*key, lines)
         return [found[key] for key in sorted(found)]
@@ -338,6 +407,7 @@ class GlobalProfiler:
         self.setup_config = {"environ_flags": ["LINE_PROFILE"], "cli_flags": [*FLAGS]}
         self.write_config = {"lprof": True, "text": True, "timestamped_text": True, "stdout": True}
         self.show_config = {"sort": True, "stripzeros": True, "rich": True, "details": False, "summarize": True}
+        configure(self, config)
         if VARIABLE in os.environ:
             import builtins
 

@@ -35,6 +35,7 @@ class Job:
         self.builtin = self.lines or bool(asked["builtin"])
         self.loudness = int(asked["verbose"]) - int(asked["quiet"] or 0)
         self.made = ""  # an output that was made for its name alone
+        self.meant: list[tuple[str, int, str]] = []  # file, first line and name of functions that results list in any case
         self.script, words = self._program()
         self.command = [sys.executable or "python3", *flags(), *words, *asked.arguments]
         self.setup = self._setup()
@@ -100,6 +101,10 @@ class Job:
         for name in dict.fromkeys(found.unknown):
             hint = found.hints.get(name, "")
             complain(f"-p {name}: there is no such module, class, function or file of Python{hint}; nothing of it is recorded")
+        self.meant += found.meant
+        if self.script and not targets.own_profile(self.script):
+            lines = targets.first_lines(self.script) or {}
+            self.meant += [(os.path.abspath(self.script), lines[name], name) for name in targets.decorated(self.script)]
         return found.patterns + ([MAIN] if asked.kind in ("code", "stdin") else [])
 
     def _environment(self) -> dict[str, str]:
@@ -121,7 +126,10 @@ class Job:
 
     def warn(self) -> None:
         from spartito.compat.kernprof import targets
+        from spartito.options.settings import strange_variables
 
+        for text in strange_variables():
+            complain(text)
         if not self.lines and self.asked["prof_mod"]:
             complain("-p is for -l: without it every call is recorded, or with -b what `profile` is asked to")
         line = targets.own_profile(self.script) if self.builtin and self.script else 0
@@ -156,7 +164,7 @@ class _Writing:
 
         while not self.over.wait(self.job.asked["output_interval"]):
             try:
-                write(Model(self.directory.path), self.directory, self.job.lines, self.job.outfile)
+                write(Model(self.directory.path), self.directory, self.job.lines, self.job.outfile, self.job.meant)
             except Exception:
                 pass  # nothing recorded yet, or half a line of it; the end will say what is wrong
 
@@ -196,13 +204,14 @@ def _model(directory: rundir.Directory) -> Model | None:
     from spartito.run.ending import wait_for_helpers
 
     wait_for_helpers(found.open)
+    found.seal()
     return Model(directory.path)
 
 
 def _afterwards(job: Job, directory: rundir.Directory) -> None:
     """Refused, OSError, _analyse.Error: the output cannot be written."""
     model = _model(directory)
-    paths = write(model, directory, job.lines, job.outfile)
+    paths = write(model, directory, job.lines, job.outfile, job.meant)
     job.made = ""
     if job.lines and not (model and model.lines()):
         complain("no lines were recorded: no function that ran was decorated with @profile or named by -p")
@@ -225,7 +234,7 @@ def _print(job: Job, model: Model | None, paths: list[str]) -> None:
         for path in paths:
             tell(f"Wrote profile results to {short(path)!r}")
     if job.loudness > 0:
-        show(model, job.asked, job.lines, job.outfile)
+        show(model, job.asked, job.lines, job.outfile, job.meant)
     elif job.loudness == 0:
         tell(f"Inspect results with:\n{inspect_with(short(job.outfile), job.lines)}")
     if sys.stdout is not None:

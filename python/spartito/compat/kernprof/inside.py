@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from spartito.compat.kernprof.stats import LineStats
 
 VARIABLE, SETUP = "SPARTITO_KERNPROF", "SPARTITO_KERNPROF_SETUP"
+MARK = "__line_profiler_id__"  # of a wrapper: which profiler made it, around what
 COMPILED = (
     BuiltinFunctionType,
     type(str.join),  # method_descriptor
@@ -30,7 +31,7 @@ COMPILED = (
 )
 
 
-def _wrapped(thing: Any) -> tuple[Any, ...] | None:
+def wrapped(thing: Any) -> tuple[Any, ...] | None:
     """What a callable or descriptor of Python is made of; None: it is something else."""
     if isinstance(thing, (classmethod, staticmethod, MethodType)):
         return (thing.__func__,)
@@ -42,29 +43,28 @@ def _wrapped(thing: Any) -> tuple[Any, ...] | None:
     return None
 
 
-def _members(namespace: Any) -> Iterator[Any]:
-    """Of a class or module: what is defined in it."""
-    module = namespace.__name__ if isinstance(namespace, ModuleType) else namespace.__module__
-    prefix = "" if isinstance(namespace, ModuleType) else namespace.__qualname__ + "."
-    for member in list(vars(namespace).values()):
+def _members(cls: type) -> Iterator[Any]:
+    """What is defined in a class."""
+    prefix = cls.__qualname__ + "."
+    for member in list(vars(cls).values()):
         if isinstance(member, type):
-            if member.__module__ == module and member.__qualname__.startswith(prefix):
+            if member.__module__ == cls.__module__ and member.__qualname__.startswith(prefix):
                 yield member
-        elif (isinstance(member, FunctionType) or _wrapped(member) is not None) and (
-            prefix or all(f.__module__ == module for f in functions(member))
-        ):
+        elif isinstance(member, FunctionType) or wrapped(member) is not None:
             yield member
 
 
 def functions(thing: Any, seen: set[int] | None = None) -> list[FunctionType]:
-    """The functions that a callable (method, property, partial, class …) consists of. TypeError: it is no callable."""
+    """The functions that a callable (method, property, partial, class …) consists of; of a wrapper that a profiler has made, the
+    one within. TypeError: it is no callable."""
     seen = set() if seen is None else seen
     if id(thing) in seen or isinstance(thing, COMPILED):
         return []
     seen.add(id(thing))
     if isinstance(thing, FunctionType):
-        return [thing]
-    below = _wrapped(thing)
+        mark = vars(thing).get(MARK)
+        return [thing] if mark is None else functions(mark.func, seen)
+    below = wrapped(thing)
     if below is None and isinstance(thing, type):
         below = tuple(_members(thing))
     if below is not None:
@@ -164,10 +164,13 @@ class LineProfiler(Profiler):
         return 1 if found else 0
 
     def add_class(self, cls: type, *, scoping_policy: Any = None, wrap: bool = False) -> int:
-        return sum(self.add_callable(member) for member in _members(cls))
+        """How many members of it were added. ValueError: there is no such policy."""
+        from spartito.compat.kernprof.scoping import Adding
+
+        return Adding(self, scoping_policy, wrap)(cls)
 
     def add_module(self, mod: ModuleType, *, scoping_policy: Any = None, wrap: bool = False) -> int:
-        return sum(self.add_callable(member) for member in _members(mod))
+        return self.add_class(mod, scoping_policy=scoping_policy, wrap=wrap)  # type: ignore[arg-type]
 
     def dump_stats(self, filename: str | os.PathLike[str]) -> None:
         """What was recorded until now, as kernprof's own file at the end has it."""
@@ -224,7 +227,7 @@ class CallProfiler(Profiler):
             return property(fget, fset, fdel, func.__doc__)
         if isinstance(func, type):
             for name, member in list(vars(func).items()):
-                if isinstance(member, FunctionType) or (not isinstance(member, type) and _wrapped(member) is not None):
+                if isinstance(member, FunctionType) or (not isinstance(member, type) and wrapped(member) is not None):
                     setattr(func, name, self(member))
             return func
         if isinstance(func, COMPILED):

@@ -235,7 +235,7 @@ def parse(given: list[str]) -> Asked:
 # ---- defaults from a file ----
 
 
-def _read(path: str) -> dict[str, Any]:
+def read_table(path: str) -> dict[str, Any]:
     """The table tool.line_profiler of a TOML file. Refused: it cannot be read."""
     import sys
 
@@ -254,11 +254,11 @@ def _read(path: str) -> dict[str, Any]:
     return table if isinstance(table, dict) else {}
 
 
-def _found() -> tuple[str, dict[str, Any]]:
+def find_table() -> tuple[str, dict[str, Any]]:
     """The first file, here or above, with a table of line_profiler."""
     named = os.environ.get("LINE_PROFILER_RC", "")
     if named:
-        return named, _read(named)
+        return named, read_table(named)
     try:
         place = os.getcwd()
     except OSError:
@@ -271,7 +271,7 @@ def _found() -> tuple[str, dict[str, Any]]:
                     likely = b"line_profiler" in f.read()
             except OSError:
                 continue
-            table = _read(path) if likely else {}
+            table = read_table(path) if likely else {}
             if table:
                 return path, table
         above = os.path.dirname(place)
@@ -284,9 +284,9 @@ def configure(asked: Asked) -> None:
     """Fills in what a file says and the command line does not. Refused: a file or value that cannot be read, naming it."""
     if "config" in asked.given:
         path = asked.given["config"] or ""
-        table = _read(path) if path else {}
+        table = read_table(path) if path else {}
     else:
-        path, table = _found()
+        path, table = find_table()
     table = table.get("kernprof", {})
     for key, value in table.items() if isinstance(table, dict) else ():
         name = key.replace("-", "_")

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from spartito.compat.kernprof.options import Asked
     from spartito.experiment.rundir import Directory
 
+    Meant = list[tuple[str, int, str]]  # file, first line and name of what was asked for, whether it ran or not
+
 # LineStats without a function, as src/write/profile/lprof.c would write it
 EMPTY = (
     b"\x80\x04X\x1b\0\0\0line_profiler.line_profilerX\x09\0\0\0LineStats\x93)\x81}(X\x07\0\0\0timings}("
@@ -39,16 +41,21 @@ def short(path: str) -> str:
     return relative if len(relative) < len(path) and not relative.startswith("..") else path
 
 
-def _write(model: Model | None, lines: bool, path: str, process: int = -1) -> None:
+def _write(model: Model | None, lines: bool, path: str, meant: Meant, process: int = -1) -> None:
     from spartito.experiment.conversion import convert, find
 
     if model is None or (lines and not model.lines()):
         with open(path + ".new", "wb") as f:
             f.write(EMPTY if lines else EMPTY_CALLS)
         os.replace(path + ".new", path)
-        return
-    f_ = find("lprof" if lines else "pstats")
-    convert(model, f_, path, process)
+    else:
+        convert(model, find("lprof" if lines else "pstats"), path, process)
+    if lines and meant:
+        from spartito.compat.kernprof.stats import LineStats, dump, load_stats
+
+        found = load_stats(path)
+        timings = {**{key: [] for key in meant}, **found.timings}
+        dump(LineStats({key: timings[key] for key in sorted(timings)}, found.unit), path)
 
 
 def ranks(info: dict[str, Any], directory: Directory) -> dict[int, int]:
@@ -66,20 +73,20 @@ def ranks(info: dict[str, Any], directory: Directory) -> dict[int, int]:
     return found if len(found) > 1 else {}
 
 
-def write(model: Model | None, directory: Directory, lines: bool, path: str) -> list[str]:
+def write(model: Model | None, directory: Directory, lines: bool, path: str, meant: Meant) -> list[str]:
     """The file, and beside it one for each rank. Returns their paths. Refused, OSError, _analyse.Error: it cannot be written."""
     if os.path.isdir(path):
         raise Refused(f"{path} is a directory: name a file with -o")
-    _write(model, lines, path)
+    _write(model, lines, path, meant)
     paths = [path]
     for rank, process in sorted(ranks(model.info(), directory).items()) if model else ():
         one = f"{path}{rank}"
-        _write(model, lines, one, process)
+        _write(model, lines, one, meant, process)
         paths.append(one)
     return paths
 
 
-def show(model: Model | None, asked: Asked, lines: bool, path: str) -> None:
+def show(model: Model | None, asked: Asked, lines: bool, path: str, meant: Meant) -> None:
     """-v: on standard output."""
     if not lines:
         import pstats
@@ -102,7 +109,10 @@ def show(model: Model | None, asked: Asked, lines: bool, path: str) -> None:
         functions = linetable.chosen(model, "", whole)
         linetable.write(standard_output(), linetable.gather(info, functions, whole, 0))
         return
-    text = linetext.text(linetext.timed(found), sources, asked["unit"], asked["skip_zero"], asked["summarize"])
+    timed = {(f.file, f.first, f.name): f for f in linetext.timed(found)}
+    timed = {**{key: linetext.Timed(*key, []) for key in meant}, **timed}
+    shown = [timed[key] for key in sorted(timed)]
+    text = linetext.text(shown, sources, asked["unit"], asked["skip_zero"], asked["summarize"])
     linetable.print_text(sys.stdout, text)
 
 

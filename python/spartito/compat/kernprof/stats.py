@@ -26,11 +26,12 @@ Prints what kernprof has recorded; several files are added up.
   -t, --sort           the costliest function last
   -m, --summarize      a line for each function at the end
   -r, --rich           taken, and changes nothing
+  -V, --version        print it and leave
 
 `spartito report lines` and `kernprof -lvr` print it coloured by heat."""
 
 
-LETTERS = {"--unit": "u", "--skip-zero": "z", "--sort": "t", "--summarize": "m", "--rich": "r", "--help": "h"}
+LETTERS = {"--unit": "u", "--skip-zero": "z", "--sort": "t", "--summarize": "m", "--rich": "r", "--help": "h", "--version": "V"}
 
 
 class LineStats:
@@ -61,6 +62,14 @@ class LineStats:
     @classmethod
     def from_files(cls, file: str | os.PathLike[str], /, *files: str | os.PathLike[str]) -> LineStats:
         return load_stats(file, *files)
+
+
+def dump(stats: LineStats, path: str) -> None:
+    """The file as line_profiler reads it, whether that is installed or not: its class is named, and not imported."""
+    state = pickle.dumps({"timings": stats.timings, "unit": stats.unit}, 3)
+    with open(path + ".new", "wb") as f:
+        f.write(state[:2] + b"cline_profiler.line_profiler\nLineStats\n)\x81" + state[2:-1] + b"b.")
+    os.replace(path + ".new", path)
 
 
 class _Loader(pickle.Unpickler):
@@ -156,12 +165,17 @@ def show_func(
 def main(words: list[str]) -> int:
     import getopt
 
-    long = ["unit=", "skip-zero", "sort", "summarize", "rich", "help"]
+    long = ["unit=", "skip-zero", "sort", "summarize", "rich", "help", "version"]
     try:
-        options, paths = getopt.gnu_getopt(words, "u:ztmrh", long)
+        options, paths = getopt.gnu_getopt(words, "u:ztmrhV", long)
         given = {LETTERS.get(name, name[-1]): value for name, value in options}
         if "h" in given:
             print(HELP)
+            return 0
+        if "V" in given:
+            from spartito import __version__
+
+            print(f"kernprof of spartito {__version__}")  # as that says it
             return 0
         unit = float(given.get("u", "1e-6"))
         if not paths or not unit > 0:

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    Function = tuple[ast.FunctionDef, ast.AsyncFunctionDef]
+    Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 LONGEST = 60_000  # characters of names in one pattern: a variable of the environment may have twice that
@@ -33,21 +33,41 @@ def tree(path: str) -> ast.Module | None:
         return None
 
 
-def _names(body: Iterable[ast.AST], before: str = "") -> Iterator[str]:
+def _defined(body: Iterable[ast.AST], before: str = "") -> Iterator[tuple[str, Function]]:
     for node in body:
         if isinstance(node, FUNCTIONS):
-            yield before + node.name
-            yield from _names(ast.iter_child_nodes(node), f"{before}{node.name}.<locals>.")
+            yield before + node.name, node
+            yield from _defined(ast.iter_child_nodes(node), f"{before}{node.name}.<locals>.")
         elif isinstance(node, ast.ClassDef):
-            yield from _names(ast.iter_child_nodes(node), f"{before}{node.name}.")
+            yield from _defined(ast.iter_child_nodes(node), f"{before}{node.name}.")
         elif isinstance(node, (ast.stmt, ast.excepthandler)):
-            yield from _names(ast.iter_child_nodes(node), before)
+            yield from _defined(ast.iter_child_nodes(node), before)
+
+
+def first_lines(path: str) -> dict[str, int] | None:
+    """Of all functions of a file, by their qualified names, without lambdas and comprehensions: as code objects have them; None: it
+    cannot be read."""
+    found = tree(path)
+    if found is None:
+        return None
+    return {name: min(n.lineno for n in (node, *node.decorator_list)) for name, node in _defined(found.body)}
 
 
 def functions(path: str) -> list[str] | None:
-    """Qualified names of all functions of a file, without lambdas and comprehensions; None: it cannot be read."""
+    """Their names alone."""
+    lines = first_lines(path)
+    return None if lines is None else list(lines)
+
+
+def decorated(path: str) -> list[str]:
+    """The functions of a script that `profile` decorates, but for those within functions."""
     found = tree(path)
-    return None if found is None else list(dict.fromkeys(_names(found.body)))
+    names = []
+    for name, node in _defined(found.body if found else ()):
+        marks = (mark.attr if isinstance(mark, ast.Attribute) else getattr(mark, "id", "") for mark in node.decorator_list)
+        if "profile" in marks and "<locals>" not in name:
+            names.append(name)
+    return names
 
 
 def _literal(text: str) -> str:
@@ -86,6 +106,9 @@ class Targets:
         self.unknown: list[str] = []
         self.hints: dict[str, str] = {}  # of some of them: what may have been meant
         self.whole_script = False
+        # of single files: (file, first line, name) of what is meant, as results list it if it does not run, too
+        self.meant: list[tuple[str, int, str]] = []
+        self.files: list[tuple[str, str]] = []  # and what each of them is called as a module
 
     def _of_file(self, path: str, modules: list[str], below: str = "") -> None:
         """below: only what has that name, or is in a class of it; functions in functions of the script alone."""
@@ -93,10 +116,12 @@ class Targets:
         if is_script:
             modules = ["__main__", *modules]
             self.whole_script = self.whole_script or not below
-        found = functions(path)
-        if found is None:
+        lines = first_lines(path)
+        if lines is None:
             self.unknown.append(path)
             return
+        found = list(lines)
+        self.files.append((path, modules[-1] if modules else ""))
         if not is_script:
             found = [name for name in found if "<locals>" not in name]
         if below:
@@ -106,6 +131,7 @@ class Targets:
                 self.unknown.append(f"{modules[-1]}.{below}")
                 parts = dict.fromkeys(".".join(name.split(".")[: i + 1]) for name in known for i in range(name.count(".") + 1))
                 self.hints[self.unknown[-1]] = near(below, list(parts)).replace("you mean ", f"you mean {modules[-1]}.")
+        self.meant += [(os.path.abspath(path), lines[name], name) for name in found if "<locals>" not in name]
         names = "|".join(map(_literal, found))
         if len(names) > LONGEST:
             names = "[^<]+"
@@ -174,16 +200,22 @@ def split(given: Iterable[str]) -> list[str]:
     return list(found)
 
 
-def imported(path: str) -> list[str]:
-    """The dotted names that a script imports, anywhere in it; of `from a import b` a.b, which may be a module or not."""
+def imported(path: str, name: str = "") -> list[str]:
+    """The dotted names that a script, or the module of that name, imports, anywhere in it; of `from a import b` a.b, which may be a
+    module or not."""
     found: dict[str, None] = {}
+    parts = name.split(".")
+    if os.path.basename(path) == "__init__.py":
+        parts.append("")  # it is its package itself
     for node in ast.walk(tree(path) or ast.Module(body=[], type_ignores=[])):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 found[alias.name] = None
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        elif isinstance(node, ast.ImportFrom) and (not node.level or node.level < len(parts)):
+            package = [*parts[: len(parts) - node.level], node.module] if node.level else [node.module]
+            module = ".".join(filter(None, package))
             for alias in node.names:
-                found[node.module if alias.name == "*" else f"{node.module}.{alias.name}"] = None
+                found[module if alias.name == "*" else f"{module}.{alias.name}"] = None
     return list(found)
 
 
@@ -198,9 +230,13 @@ def choose(script: str, given: Iterable[str], imports: bool, preimports: bool, p
             targets.add_directory(word)
         elif preimports or any(f"{name}.".startswith(f"{word}.") or f"{word}.".startswith(f"{name}.") for name in names):
             targets.add_module(word)
-    if imports and targets.whole_script:
+    if imports:
         said = len(targets.unknown)
-        for name in names:
+        for file, module in list(targets.files):
+            if os.path.abspath(file) != targets.script:
+                for name in imported(file, module):
+                    targets.add_module(name)
+        for name in names if targets.whole_script else ():
             targets.add_module(name)
         del targets.unknown[said:]  # built in, compiled, or no functions: nobody named them
     return targets

@@ -12,6 +12,7 @@ from spartito.compat.omnitrace import directory as place
 from spartito.compat.omnitrace.options import HELP, Asked, parse
 from spartito.compat.omnitrace.variables import Variables
 from spartito.experiment import rundir
+from spartito.options.settings import strange_variables
 from spartito.run import launch
 
 CONFIG = "SPARTITO_OMNITRACE_CONFIG"
@@ -42,7 +43,7 @@ def _handed_over(asked: Asked) -> str:
 
 def _notes(asked: Asked, variables: Variables) -> list[str]:
     """What was asked for and cannot be had."""
-    notes = list(variables.notes)
+    notes = [*variables.notes, *strange_variables()]
     if asked.config.annotate_trace and not variables.traced:
         notes.append("-a has no effect: OMNITRACE_TRACE is off")
     if asked.config.full_filepath and not asked.config.include_filename:
@@ -126,6 +127,7 @@ def _afterwards(directory: rundir.Directory, status: int, measured: bool, asked:
         from spartito.run.unmeasured import why
 
         complain("no Python code was measured: " + why(directory.command, found))
+    found.seal()
     from spartito.compat.omnitrace import results
 
     results.tell(directory.path, asked.verbosity or 0, asked.builtin)

@@ -158,6 +158,7 @@ def _afterwards(directory: rundir.Directory, status: int, measured: bool) -> Non
         from spartito.run.unmeasured import why
 
         complain("no Python code was measured: " + why(directory.command, found))
+    found.seal()
     from spartito.compat.scorep import results
 
     for line in results.write(directory.path):

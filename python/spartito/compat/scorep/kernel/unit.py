@@ -11,6 +11,7 @@ from spartito.base.messages import Refused, reason
 from spartito.compat.scorep import directory as place
 from spartito.compat.scorep import options
 from spartito.compat.scorep.variables import Variables
+from spartito.notebook import celllist
 from spartito.notebook.measuring import Lent, not_said, start
 
 TYPE_CHECKING = False
@@ -118,6 +119,7 @@ class Unit:
         self.running = False
         if _measure.active() and _measure.experiment() == self.path:
             _measure.stop()
+            celllist.remove_unread(self.path)
         self._take_back()
         assert self._made
         try:

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tables setup, write and show of tool.line_profiler in a TOML file, for `from line_profiler import profile`."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def _tables(config: object) -> dict[str, Any]:
+    """Of a file that is named, or of the first that is found; empty: there is none, or it cannot be read, which is a warning."""
+    from spartito.compat.kernprof.options import find_table, read_table
+    from spartito.base.messages import Refused
+
+    if config is False:
+        return {}
+    try:
+        return read_table(os.fspath(config)) if isinstance(config, (str, os.PathLike)) else find_table()[1]
+    except (Refused, ImportError) as e:
+        import warnings
+
+        warnings.warn(f"line_profiler: {e}", stacklevel=4)
+        return {}
+
+
+def configure(profiler: Any, config: object) -> None:
+    """profiler: its setup_config, write_config, show_config and output_prefix. A key that they have not has no effect."""
+    tables = _tables(config)
+    for section in ("setup", "write", "show"):
+        table, into = tables.get(section), getattr(profiler, section + "_config")
+        for key, value in table.items() if isinstance(table, dict) else ():
+            if section == "write" and key == "output_prefix" and isinstance(value, str):
+                profiler.output_prefix = value
+            elif key in into and isinstance(value, type(into[key])):
+                into[key] = value

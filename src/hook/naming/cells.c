@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which code is a notebook's: in its kernel by the file, elsewhere by what the function is like. */
+#include "base/notebook.h"
+#include "hook/naming/names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Owned; NULL, or a dictionary: the number of a notebook's cell by the name of the file that it is compiled as,
+ * negative where the code only calls a magic. A name such as <timed exec> is that of what a magic runs in the cell, and
+ * ran in others before. */
+static PyObject *cells;
+/* Of the kernel that has started this process, under the process's lock. */
+static struct sp_notebook notebook;
+
+void sp_names_set_cells(PyObject *numbers)
+{
+	Py_XINCREF(numbers);
+	Py_XSETREF(cells, numbers);
+	if (sp_recording)
+		sp_names_tell_cells(false);
+}
+
+/* A definition of META for each that is not told yet: `cell FILE`. Its numbers are looked at by who samples. */
+void sp_names_tell_cells(bool anew)
+{
+	static PyObject *told; /* owned: the files that this measurement knows, and their numbers */
+	PyObject *file, *number;
+	Py_ssize_t at = 0;
+	if (!cells || !sp_process.settings.sampler)
+		return;
+	if (anew || !told)
+		Py_XSETREF(told, PyDict_New());
+	while (told && PyDict_Next(cells, &at, &file, &number)) {
+		if (!PyUnicode_CheckExact(file) || !PyLong_CheckExact(number) ||
+		    PyDict_GetItemWithError(told, file) == number || PyDict_SetItem(told, file, number))
+			continue;
+		char name[32], *key = NULL;
+		const char *path = PyUnicode_AsUTF8(file);
+		int n = snprintf(name, sizeof name, "In[%ld]", labs(PyLong_AsLong(number)));
+		if (path && asprintf(&key, "cell %s", path) >= 0)
+			sp_define_meta(key, name, (size_t)n);
+		free(key);
+	}
+	PyErr_Clear();
+}
+
+bool sp_names_is_cell(const char *file)
+{
+	return (cells || notebook.n_cells) && !strncmp(file, "In[", 3);
+}
+
+/* What IPython calls a cell's file where no kernel gives it one. */
+#define CELL_OF_TERMINAL "<ipython-input-"
+
+bool sp_cells_made_by_magic(const PyCodeObject *code)
+{
+	struct sp_python_text file = sp_python_text(code->co_filename, "");
+	const bool is = file.p[0] == '<' && strncmp(file.p, CELL_OF_TERMINAL, strlen(CELL_OF_TERMINAL));
+	Py_XDECREF(file.owner);
+	return is;
+}
+
+/* Of the bytecode as it was compiled. */
+static uint32_t check_of(PyCodeObject *code)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+	PyObject *bytes = PyCode_GetCode(code);
+#else
+	PyObject *bytes = code->co_code;
+	Py_INCREF(bytes);
+#endif
+	const uint32_t check = bytes ? sp_notebook_check(PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes)) : 0;
+	Py_XDECREF(bytes);
+	return check;
+}
+
+/* Of a function that came out of a pickle. 0: it is of no cell. */
+static long number_elsewhere(PyCodeObject *code, const char *name)
+{
+	struct sp_python_text file = sp_python_text(code->co_filename, "");
+	long n = 0;
+	if (sp_process.dir && sp_notebook_may_have(file.p)) {
+		const struct sp_notebook_function f = {name, (uint32_t)code->co_firstlineno, check_of(code), 0};
+		pthread_mutex_lock(&sp_process.lock);
+		n = sp_notebook_find(&notebook, sp_process.dir, &f);
+		pthread_mutex_unlock(&sp_process.lock);
+	}
+	Py_XDECREF(file.owner);
+	return n;
+}
+
+long sp_cells_number(PyCodeObject *code)
+{
+	/* a string of another type could have a hash of the program's own */
+	const bool is = cells && PyUnicode_CheckExact(code->co_filename);
+	PyObject *number = is ? PyDict_GetItemWithError(cells, code->co_filename) : NULL; /* borrowed */
+	long n = number && PyLong_CheckExact(number) ? PyLong_AsLong(number) : 0;
+	struct sp_python_text name = sp_python_text(code->co_name, "");
+	if (!number)
+		n = number_elsewhere(code, name.p);
+	else if (n && strcmp(name.p, "<module>") && sp_cells_made_by_magic(code))
+		n = 0; /* functions may be those of a cell before */
+	Py_XDECREF(name.owner);
+	PyErr_Clear();
+	return n;
+}
+
+char *sp_cells_of(PyCodeObject *code)
+{
+	const long n = sp_cells_number(code);
+	char *s = NULL;
+	return n && asprintf(&s, "In[%ld]", labs(n)) >= 0 ? s : NULL;
+}
+
+int sp_cells_source(const char *file, FILE *to)
+{
+	uint32_t number;
+	int r = -1;
+	if (sscanf(file, "In[%u]", &number) != 1)
+		return -1;
+	pthread_mutex_lock(&sp_process.lock);
+	const struct sp_notebook_cell *cell = sp_notebook_cell(&notebook, number);
+	if (cell)
+		r = fwrite(cell->source, 1, cell->n, to) == cell->n ? 0 : -1;
+	pthread_mutex_unlock(&sp_process.lock);
+	return r;
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The frame below a notebook's cell: what took the time, as icicle, table and lines, and what else the cell was to record. All that it
+// shows is in its own document; a frame that may run scripts and nothing else has no address, no history and no storage.
+import { render } from "preact";
+import { useState } from "preact/hooks";
+import { Compared } from "./parts/against";
+import { Chips } from "./parts/chips";
+import { useCutTexts } from "./parts/cut";
+import type { Facts, Has } from "./data/facts";
+import { KnownFacts, Provide, useFirstFacts, useQuery, useSelection } from "./state/hooks";
+import { Waiting } from "./parts/Empty";
+import { Search } from "./parts/searchbox";
+import { Shown, Tabs, ThemeSwitch, lead, useTheme } from "./parts/shell";
+import { FileSource } from "./data/source";
+import { NOWHERE, Store } from "./state/store";
+import { callers } from "./views/callers";
+import { icicle } from "./views/icicle";
+import { source } from "./views/source";
+import { table } from "./views/table";
+import type { View } from "./views/view";
+import "./style.css";
+import "./parts/parts.css";
+import "./cell.css";
+
+const lines: View = { ...source, title: "Lines" };
+const always: readonly View[] = [icicle, table, callers, lines];
+
+/** A view of what is recorded only where it is asked for. */
+export type Asked = readonly [Has, View];
+
+/** The first view of what was asked for opens the frame. */
+function viewsOf(facts: Facts | undefined, more: readonly Asked[]): { views: readonly View[]; first: View } {
+  const found = more.filter(([what]) => facts?.has[what]).map(([, view]) => view);
+  const first = found[0] ?? (facts?.has.lines ? lines : icicle);
+  return { views: [...always, ...found], first: facts?.has.compare ? icicle : first };
+}
+
+function Frame({ more }: { more: readonly Asked[] }) {
+  const facts = useFirstFacts();
+  const { view: id } = useSelection();
+  const { views, first } = viewsOf(facts.data, more);
+  const view = views.find((one) => one.id === id) ?? first;
+  useTheme();
+  useCutTexts();
+  return (
+    <KnownFacts.Provider value={facts.data}>
+      <Head facts={facts.data} />
+      <div class="bar">
+        <Tabs views={views} shown={view} facts={facts.data} />
+        <Search />
+        <ThemeSwitch />
+      </div>
+      <Chips facts={facts.data} />
+      <main id="view" role="tabpanel" aria-labelledby={`tab-${view.id}`}>
+        {facts.data ? <Shown key={view.id} view={view} facts={facts.data} /> : <Waiting problem={facts.problem} what="the result" />}
+      </main>
+    </KnownFacts.Provider>
+  );
+}
+
+/** What the cell was, where its time went, and what else must be known. */
+function Head({ facts }: { facts: Facts | undefined }) {
+  const [open, show] = useState(false);
+  const compared = useQuery(facts?.has.compare ? "compare" : undefined).data?.meta;
+  if (!facts) return null;
+  const sentences: string[] = compared ? [...compared["sentences"], ...compared["costs"]] : facts.sentences;
+  const remarks = [...facts.lost, ...facts.problems, ...(facts.pruned ?? [])];
+  return (
+    <>
+      <header>
+        <div class="title">
+          <h1>{facts.title}</h1>
+          <span class="lead">{lead(facts)}</span>
+        </div>
+        {remarks.length > 0 && (
+          <button class="warning" aria-expanded={open} onClick={() => show(!open)}>
+            {remarks.length === 1 ? "1 remark" : `${remarks.length} remarks`}
+          </button>
+        )}
+      </header>
+      {open && (
+        <ul class="notes">
+          {remarks.map((remark) => (
+            <li>{remark}</li>
+          ))}
+        </ul>
+      )}
+      {facts.has.compare && <Compared />}
+      <p class="where">{sentences.join(" ")}</p>
+    </>
+  );
+}
+
+/** more: views that come after those of every frame. */
+export function show(more: readonly Asked[]): void {
+  const store = new Store(new FileSource(document), NOWHERE);
+  window.spartito = { store, state: () => store.state() };
+  render(
+    <Provide value={store}>
+      <Frame more={more} />
+    </Provide>,
+    document.getElementById("app")!,
+  );
+}
