@@ -355,8 +355,8 @@ class C:
 def unmarked(): pass
 called()
 """)
-    words = [sys.executable, "-m", "spartito.compat.kernprof", "-q", "-l", "--prof-imports", "-p", "mod", "-o", "x.lprof", "script.py"]
-    assert out(tmp_path, *words) == ""
+    words = [sys.executable, "-m", "spartito.compat.kernprof", "-q", "-l", "--prof-imports", "-p", "mod", "-o", "x.lprof"]
+    assert out(tmp_path, *words, "script.py") == ""
     stats = load_stats(tmp_path / "x.lprof")
     found = {(Path(file).name, line, name): sum(n for _, n, _ in lines) for (file, line, name), lines in stats.timings.items()}
     assert found == {

@@ -14,11 +14,10 @@ import weakref
 from types import FunctionType, MethodType
 
 from spartito import _measure
-from spartito.base.messages import printable
 from spartito.compat.kernprof.inside import COMPILED, MARK, VARIABLE, Counted, _recorded, functions, wrapped
 from spartito.compat.kernprof.inside import LineProfiler as WithinRun
 from spartito.compat.kernprof.rc import configure
-from spartito.compat.kernprof.stats import LineStats
+from spartito.compat.kernprof.stats import LineStats, show_text
 from spartito.experiment.rundir import Directory
 
 TYPE_CHECKING = False

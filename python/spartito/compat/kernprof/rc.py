@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 def _tables(config: object) -> dict[str, Any]:
     """Of a file that is named, or of the first that is found; empty: there is none, or it cannot be read, which is a warning."""
-    from spartito.compat.kernprof.options import find_table, read_table
     from spartito.base.messages import Refused
+    from spartito.compat.kernprof.options import find_table, read_table
 
     if config is False:
         return {}
