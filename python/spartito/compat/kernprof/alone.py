@@ -14,7 +14,8 @@ import weakref
 from types import FunctionType, MethodType
 
 from spartito import _measure
-from spartito.compat.kernprof.inside import COMPILED, MARK, VARIABLE, Counted, _recorded, functions, wrapped
+from spartito.compat.kernprof.callables import COMPILED, MARK, functions, wrapped
+from spartito.compat.kernprof.inside import VARIABLE, Counted, _recorded
 from spartito.compat.kernprof.inside import LineProfiler as WithinRun
 from spartito.compat.kernprof.rc import configure
 from spartito.compat.kernprof.stats import LineStats, show_text

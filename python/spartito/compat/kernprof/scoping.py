@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from types import FunctionType, ModuleType
 
-from spartito.compat.kernprof.inside import LineProfiler, functions, wrapped
+from spartito.compat.kernprof.callables import functions, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,9 +58,9 @@ def _is_member(value: Any, here: Path, policy: str) -> bool:
 
 
 class Adding:
-    """One call of add_class() or add_module()."""
+    """One call of add_class() or add_module(). profiler: the LineProfiler."""
 
-    def __init__(self, profiler: LineProfiler, policy: Any, wrap: bool) -> None:
+    def __init__(self, profiler: Any, policy: Any, wrap: bool) -> None:
         self.profiler, self.policy, self.wrap = profiler, chosen(policy), wrap
         self.seen: set[int] = set()
 
