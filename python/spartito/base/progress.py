@@ -48,7 +48,7 @@ class _Bar:
 
 def with_bar(title: str, work: Callable[[Callable[[int, int], None]], Result]) -> Result:
     if sys.stderr is None or not is_terminal(sys.stderr):
-        # called all the same: between its calls the door looks for Ctrl-C
+        # called all the same: between its calls the extension module looks for Ctrl-C
         return work(lambda done, total: None)
     bar = _Bar(title)
     try:

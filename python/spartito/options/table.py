@@ -18,7 +18,7 @@ SHELLS = ("bash", "zsh", "fish")
 THEMES = ("light", "dark", "grey")
 
 # options that several commands share
-MATCH = "only functions whose name contains NAME or matches it as a shell pattern ('solver:*')"
+MATCH = "only functions whose name contains NAME or matches it as a shell pattern ('solver:*'; a script: its module name, too)"
 NEWEST = " Without DIR it takes the newest experiment in the current directory."
 PROCESS = Option("--process", "only process N of the list of `spartito info`", "N", kind="count")
 RANK = Option("--rank", "only MPI rank N", "N", kind="count")
