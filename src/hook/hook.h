@@ -5,6 +5,10 @@
 
 #include "hook/frames.h"
 #include "record/hot.h"
+#include "record/settings.h"
+#include "record/stack.h"
+#include "record/thread.h"
+#include "record/clock.h"
 
 struct sp_hook {
 	const char *name;

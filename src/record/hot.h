@@ -6,7 +6,10 @@
 
 #include <assert.h>
 
-#include "record/record.h"
+#include "record/callpath.h"
+#include "record/stack.h"
+#include "record/thread.h"
+#include "record/trace.h"
 
 /* -O2 alone shares one copy between the hooks, with the kind as a variable. */
 #define SP_HOT __attribute__((always_inline)) static inline

@@ -14,6 +14,14 @@
 #include "record/events/task.h"
 #include "record/hot.h"
 #include "record/lines/lines.h"
+#include "record/callpath.h"
+#include "record/definitions.h"
+#include "record/process.h"
+#include "record/settings.h"
+#include "record/stack.h"
+#include "record/thread.h"
+#include "record/trace.h"
+#include "record/user.h"
 
 static char dir[] = "/tmp/spartito-test-XXXXXX";
 

@@ -8,6 +8,11 @@
 #include "record/adapter.h"
 #include "record/hot.h"
 #include "record/waits/waits.h"
+#include "record/process.h"
+#include "record/settings.h"
+#include "record/stack.h"
+#include "record/thread.h"
+#include "record/clock.h"
 
 enum { THREADS = 2, WAITS = 2000, LOOKS = 2000 };
 

@@ -4,6 +4,14 @@
 #include "hook/lines/lines.h"
 #include "hook/waits/waits.h"
 #include "record/events/interpose.h"
+#include "record/definitions.h"
+#include "record/filter.h"
+#include "record/metrics.h"
+#include "record/process.h"
+#include "record/settings.h"
+#include "record/stack.h"
+#include "record/thread.h"
+#include "record/trace.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,6 +3,12 @@
 #include "hook/lines/lines.h"
 #include "record/adapter.h"
 #include "spartito.h"
+#include "record/metrics.h"
+#include "record/process.h"
+#include "record/settings.h"
+#include "record/stack.h"
+#include "record/thread.h"
+#include "record/user.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,9 @@
 #include "hook/hook.h"
 #include "record/adapter.h"
 #include "record/heap/recorder.h"
+#include "record/process.h"
+#include "record/stack.h"
+#include "record/thread.h"
 
 #include <errno.h>
 #include <stdlib.h>

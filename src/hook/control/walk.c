@@ -2,6 +2,9 @@
 /* The call path of a thread whose functions are not recorded, from the interpreter's frames. */
 #include "hook/hook.h"
 #include "record/events/walk.h"
+#include "record/process.h"
+#include "record/stack.h"
+#include "record/thread.h"
 
 #include <errno.h>
 

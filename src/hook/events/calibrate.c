@@ -5,6 +5,10 @@
  * own interval: the mean recorded duration in the same round, less what an empty call takes without us, of which about
  * half lies between the stamps. The rest is in the caller's. */
 #include "hook/hook.h"
+#include "record/process.h"
+#include "record/stack.h"
+#include "record/thread.h"
+#include "record/trace.h"
 
 #include <signal.h>
 

@@ -3,6 +3,7 @@
  * sys.setprofile gets its events all the same: sys.setprofile and sys.getprofile become functions that keep the
  * program's function beside ours. */
 #include "hook/hook.h"
+#include "record/thread.h"
 
 static __thread PyObject *theirs __attribute__((tls_model("initial-exec")));           /* kept; NULL: none */
 static __thread PyThreadState *their_state __attribute__((tls_model("initial-exec"))); /* in which they set it */

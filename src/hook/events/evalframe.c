@@ -3,6 +3,8 @@
  * balanced by the C stack. The best up to 3.11, and left out after it: 3.12 ends a recursion at 750 calls under an
  * evaluator, 3.13 enters __init__ past it, and both have the sys.monitoring that needs neither. */
 #include "hook/hook.h"
+#include "record/stack.h"
+#include "record/thread.h"
 
 #if PY_VERSION_HEX < 0x030C0000
 

@@ -2,6 +2,8 @@
 /* Greenlets: several stacks take turns in one thread. greenlet tells a trace function of every switch; ours puts the
  * frames of the greenlet that stops aside and brings back those of the one that goes on. */
 #include "hook/hook.h"
+#include "record/stack.h"
+#include "record/thread.h"
 
 static PyObject *tracer;           /* owned: our trace function */
 static __thread PyObject *chained; /* kept: the program's own, called after ours */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sys.monitoring (PEP 669), Python 3.12 and later. A filtered function returns DISABLE and then costs nothing. */
 #include "hook/tool.h"
+#include "record/process.h"
+#include "record/stack.h"
+#include "record/thread.h"
 
 #if PY_VERSION_HEX >= 0x030C0000
 

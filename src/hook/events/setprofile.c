@@ -2,6 +2,9 @@
 /* PyEval_SetProfile: every version has it, and it sees C functions. It is set for each thread apart; a thread that
  * Python starts gets it when start_new_thread returns to its creator, before the new thread first holds the GIL. */
 #include "hook/lines/lines.h"
+#include "record/process.h"
+#include "record/stack.h"
+#include "record/thread.h"
 
 #include <string.h>
 #include <opcode.h>

@@ -4,6 +4,9 @@
  * attributes: nothing of the program runs. */
 #include "hook/hook.h"
 #include "record/events/task.h"
+#include "record/definitions.h"
+#include "record/stack.h"
+#include "record/thread.h"
 
 #include <errno.h>
 #include <string.h>

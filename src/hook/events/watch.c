@@ -5,6 +5,9 @@
 #include "hook/hook.h"
 #include "record/events/interpose.h"
 #include "record/events/task.h"
+#include "record/process.h"
+#include "record/stack.h"
+#include "record/thread.h"
 
 #include <string.h>
 

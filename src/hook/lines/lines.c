@@ -2,6 +2,11 @@
 /* Which functions have their lines recorded: those that a pattern names, decided when their code first runs, and those
  * that the program marks. */
 #include "hook/lines/lines.h"
+#include "record/definitions.h"
+#include "record/filter.h"
+#include "record/process.h"
+#include "record/settings.h"
+#include "record/thread.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -7,6 +7,8 @@
 
 #include "hook/hook.h"
 #include "record/lines/lines.h"
+#include "record/settings.h"
+#include "record/thread.h"
 
 /* ---- lines.c ---- */
 

@@ -8,6 +8,8 @@
  */
 #include "hook/lines/lines.h"
 #include "hook/tool.h"
+#include "record/process.h"
+#include "record/thread.h"
 
 #if PY_VERSION_HEX >= 0x030C0000
 

@@ -3,6 +3,7 @@
  * frames a C trace function, and takes it away for what they call. So no other frame is traced, and a trace function of
  * the program (debuggers, coverage) has its place in all of them; in chosen frames ours hands every event on to it. */
 #include "hook/lines/lines.h"
+#include "record/thread.h"
 
 #if PY_VERSION_HEX < 0x030C0000
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Regions of C functions, found by the address of their method definition. */
 #include "hook/naming/names.h"
+#include "record/definitions.h"
+#include "record/filter.h"
+#include "record/process.h"
+#include "record/thread.h"
 
 #include <stdlib.h>
 

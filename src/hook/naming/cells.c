@@ -2,6 +2,9 @@
 /* Which code is a notebook's: in its kernel by the file, elsewhere by what the function is like. */
 #include "base/notebook.h"
 #include "hook/naming/names.h"
+#include "record/definitions.h"
+#include "record/process.h"
+#include "record/thread.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Facts of code objects, which traces show beside the calls. */
 #include "hook/naming/names.h"
+#include "record/definitions.h"
+#include "record/process.h"
 
 struct sp_raw_code sp_code_facts(const PyCodeObject *code)
 {

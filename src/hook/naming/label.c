@@ -6,6 +6,10 @@
  * is made of these bytes, once. */
 #include "hook/naming/label.h"
 #include "hook/naming/names.h"
+#include "record/definitions.h"
+#include "record/filter.h"
+#include "record/process.h"
+#include "record/settings.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
 #define SP_HOOK_NAMING_LABEL_H
 
 #include "hook/hook.h"
+#include "record/definitions.h"
 
 /* ---- label.c ---- */
 

@@ -8,6 +8,10 @@
 
 #include "hook/naming/label.h"
 #include "hook/lines/lines.h"
+#include "record/definitions.h"
+#include "record/filter.h"
+#include "record/process.h"
+#include "record/settings.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,6 +2,12 @@
 /* The type spartito.region: a context manager, plain and async, and a decorator. While nothing is measured it costs
  * next to nothing, so that a program may keep its regions. */
 #include "hook/hook.h"
+#include "record/definitions.h"
+#include "record/process.h"
+#include "record/rewind.h"
+#include "record/stack.h"
+#include "record/thread.h"
+#include "record/user.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -15,6 +15,7 @@
  *   X              what is left out
  */
 #include "hook/naming/label.h"
+#include "record/thread.h"
 
 #include <stdlib.h>
 #include <string.h>

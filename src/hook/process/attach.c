@@ -5,6 +5,9 @@
 #include "hook/waits/waits.h"
 #include "record/adapter.h"
 #include "record/heap/recorder.h"
+#include "record/definitions.h"
+#include "record/process.h"
+#include "record/settings.h"
 
 #include <dlfcn.h>
 #include <limits.h>

@@ -3,6 +3,8 @@
  * and os._exit. The functions of the modules posix and _posixsubprocess that do it have wrappers of ours in their
  * places, which look the same. Audit events would tell less, and make every other event of the interpreter slower. */
 #include "hook/hook.h"
+#include "record/definitions.h"
+#include "record/process.h"
 
 #include <errno.h>
 #include <signal.h>

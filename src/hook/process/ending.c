@@ -2,6 +2,7 @@
 /* What is done where the interpreter or the process ends. */
 #include "hook/hook.h"
 #include "record/adapter.h"
+#include "record/process.h"
 
 #include <stdlib.h>
 #include <sys/time.h>

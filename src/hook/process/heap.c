@@ -5,6 +5,8 @@
 #include "base/dynamic.h"
 #include "hook/hook.h"
 #include "record/heap/recorder.h"
+#include "record/definitions.h"
+#include "record/process.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -4,6 +4,8 @@
 #include "hook/waits/waits.h"
 #include "record/adapter.h"
 #include "record/waits/clib.h"
+#include "record/process.h"
+#include "record/thread.h"
 
 #include <limits.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "hook/naming/names.h"
 #include "hook/waits/waits.h"
 #include "record/waits/clib.h"
+#include "record/definitions.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

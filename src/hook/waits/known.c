@@ -2,6 +2,9 @@
 /* What is known of locks and other objects that threads wait for, by their addresses. */
 #include "base/addresses.h"
 #include "hook/waits/waits.h"
+#include "record/definitions.h"
+#include "record/process.h"
+#include "record/thread.h"
 
 #include <stdlib.h>
 #include <string.h>

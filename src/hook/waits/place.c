@@ -3,6 +3,9 @@
  * object whose method was called is what is waited for. */
 #include "hook/naming/names.h"
 #include "hook/waits/waits.h"
+#include "record/definitions.h"
+#include "record/stack.h"
+#include "record/thread.h"
 
 #include <stdlib.h>
 #include <string.h>

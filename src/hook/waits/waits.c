@@ -9,6 +9,8 @@
 #include "hook/waits/waits.h"
 #include "hook/waits/layout.h"
 #include "record/adapter.h"
+#include "record/definitions.h"
+#include "record/thread.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,6 +7,7 @@
 
 #include "hook/hook.h"
 #include "record/waits/waits.h"
+#include "record/thread.h"
 
 /* After the start of a measurement, and at its end. */
 void sp_waits_start(void);

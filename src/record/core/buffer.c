@@ -5,7 +5,11 @@
  * its own file under our number. Room is reserved before it is used: a full disk is then an error code here, and not a
  * SIGBUS in the middle of the program. */
 #include "format/checksum.h"
-#include "record/record.h"
+#include "record/buffer.h"
+#include "record/process.h"
+#include "record/settings.h"
+#include "record/thread.h"
+#include "record/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>

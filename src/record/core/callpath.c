@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The nodes of a thread's call-path profile, and the way from a node to its child. */
-#include "record/record.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "record/buffer.h"
+#include "record/callpath.h"
+#include "record/definitions.h"
+#include "record/metrics.h"
+#include "record/process.h"
+#include "record/thread.h"
+#include "base/compiler.h"
+#include "record/clock.h"
 
 enum { FIRST_NODES = 4 << 10, LAST_NODES = 256 << 10, FIRST_TABLE = 64 };
 

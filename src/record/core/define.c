@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Definition records, and the ids of names given by the user. */
-#include "record/record.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "record/buffer.h"
+#include "record/definitions.h"
+#include "record/process.h"
 
 enum { DEFS_CHUNK = 16 << 10 };
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Texts of the system, such as paths, as the raw format has them. */
-#include "record/record.h"
 
 #include <string.h>
+
+#include "record/definitions.h"
 
 /* The length of the UTF-8 character at p, or 0. */
 static size_t utf8_length(const unsigned char *p, size_t left)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which regions are recorded. Items in order, the last match wins; nothing matched: recorded. + includes, - excludes,
  * ! excludes a function with all that it calls. */
-#include "record/record.h"
 #include "base/script.h"
+#include "record/filter.h"
+#include "record/settings.h"
 
 #include <errno.h>
 #include <fnmatch.h>

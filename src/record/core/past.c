@@ -4,9 +4,13 @@
  * measurement when it goes on. What it holds stays until it has ended, or has a location in a later measurement. */
 #include "record/heap/recorder.h"
 #include "record/lines/lines.h"
-#include "record/record.h"
 #include "record/events/walk.h"
 #include "record/waits/waits.h"
+#include "record/buffer.h"
+#include "record/process.h"
+#include "record/retired.h"
+#include "record/stack.h"
+#include "record/thread.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -4,6 +4,14 @@
  * own, MEASUREMENT OFF. */
 #include "record/hot.h"
 #include "record/events/task.h"
+#include "record/callpath.h"
+#include "record/definitions.h"
+#include "record/metrics.h"
+#include "record/process.h"
+#include "record/stack.h"
+#include "record/thread.h"
+#include "record/trace.h"
+#include "record/clock.h"
 
 #include <stdlib.h>
 #include <string.h>

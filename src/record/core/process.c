@@ -6,9 +6,17 @@
 #include "record/heap/recorder.h"
 #include "record/events/interpose.h"
 #include "record/lines/lines.h"
-#include "record/record.h"
 #include "record/events/task.h"
 #include "record/waits/waits.h"
+#include "record/buffer.h"
+#include "record/definitions.h"
+#include "record/filter.h"
+#include "record/metrics.h"
+#include "record/process.h"
+#include "record/retired.h"
+#include "record/settings.h"
+#include "record/stack.h"
+#include "record/thread.h"
 
 #include <errno.h>
 #include <stdlib.h>

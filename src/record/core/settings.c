@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The settings of the measuring half, one row each; the command line and pyproject.toml arrive here as variables. */
-#include "record/record.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "record/settings.h"
 
 #define AT(field) offsetof(struct sp_settings, field)
 

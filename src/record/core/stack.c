@@ -3,6 +3,15 @@
  * that do not fit. */
 #include "record/hot.h"
 #include "record/events/task.h"
+#include "record/buffer.h"
+#include "record/callpath.h"
+#include "record/definitions.h"
+#include "record/metrics.h"
+#include "record/process.h"
+#include "record/rewind.h"
+#include "record/stack.h"
+#include "record/thread.h"
+#include "record/clock.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,6 +6,15 @@
 #include "record/lines/lines.h"
 #include "record/events/walk.h"
 #include "record/waits/waits.h"
+#include "record/buffer.h"
+#include "record/callpath.h"
+#include "record/definitions.h"
+#include "record/metrics.h"
+#include "record/process.h"
+#include "record/retired.h"
+#include "record/stack.h"
+#include "record/thread.h"
+#include "record/trace.h"
 
 #include <errno.h>
 #include <stdlib.h>

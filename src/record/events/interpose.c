@@ -5,6 +5,12 @@
 #include "record/hot.h"
 #include "record/events/task.h"
 #include "record/waits/waits.h"
+#include "record/callpath.h"
+#include "record/definitions.h"
+#include "record/process.h"
+#include "record/thread.h"
+#include "record/trace.h"
+#include "record/clock.h"
 
 #include <dlfcn.h>
 #include <elf.h>

@@ -5,7 +5,8 @@
 #ifndef SP_RECORD_EVENTS_INTERPOSE_H
 #define SP_RECORD_EVENTS_INTERPOSE_H
 
-#include "record/record.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 /* at: an address in the interpreter. The GIL only where the settings want it. What cannot be had is said in the META
  * record missing_gil. Stays for good: without a measurement the functions are called as ever. */

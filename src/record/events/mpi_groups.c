@@ -2,7 +2,6 @@
 /* The groups of functions of MPI, by the names that Score-P has for them, with auto for its default and off for none.
  */
 #include "record/adapter.h"
-#include "record/record.h"
 
 #include <stdio.h>
 #include <string.h>

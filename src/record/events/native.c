@@ -3,6 +3,11 @@
 #include "base/elf.h"
 #include "record/adapter.h"
 #include "record/hot.h"
+#include "record/definitions.h"
+#include "record/filter.h"
+#include "record/process.h"
+#include "record/thread.h"
+#include "record/clock.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -7,7 +7,8 @@
 #ifndef SP_RECORD_EVENTS_TASK_H
 #define SP_RECORD_EVENTS_TASK_H
 
-#include "record/record.h"
+#include "record/definitions.h"
+#include "record/thread.h"
 
 struct sp_task_wait;
 

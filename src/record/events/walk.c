@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "record/events/walk.h"
+#include "record/callpath.h"
+#include "record/definitions.h"
+#include "record/process.h"
+#include "record/stack.h"
+#include "record/thread.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #ifndef SP_RECORD_EVENTS_WALK_H
 #define SP_RECORD_EVENTS_WALK_H
 
-#include "record/record.h"
+#include "record/thread.h"
 
 struct sp_walk_step {
 	const void *frame; /* of the interpreter, or of the thread's stack */

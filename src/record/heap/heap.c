@@ -4,6 +4,13 @@
 #include "record/adapter.h"
 #include "record/heap/private.h"
 #include "record/hot.h"
+#include "record/callpath.h"
+#include "record/definitions.h"
+#include "record/process.h"
+#include "record/stack.h"
+#include "record/thread.h"
+#include "record/trace.h"
+#include "record/clock.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -4,6 +4,7 @@
 #define SP_RECORD_HEAP_PRIVATE_H
 
 #include "record/heap/recorder.h"
+#include "record/thread.h"
 
 struct sp_heap_site {
 	struct sp_raw_site *raw;

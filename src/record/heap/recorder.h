@@ -4,7 +4,10 @@
 #define SP_RECORD_HEAP_RECORDER_H
 
 #include "record/heap/heap.h"
-#include "record/record.h"
+#include "record/metrics.h"
+#include "record/settings.h"
+#include "record/thread.h"
+#include "base/compiler.h"
 
 /* Where the calling thread's innermost Python function is, of those that are recorded. */
 struct sp_heap_where {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "record/lines/lines.h"
+#include "record/buffer.h"
+#include "record/process.h"
+#include "record/thread.h"
 
 #include <errno.h>
 #include <stdlib.h>

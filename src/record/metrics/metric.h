@@ -3,7 +3,12 @@
 #ifndef SP_RECORD_METRICS_METRIC_H
 #define SP_RECORD_METRICS_METRIC_H
 
-#include "record/record.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "format/format.h"
 
 enum { SP_METRICS_MOST = 64, SP_METRIC_SOURCES = 3 };
 

@@ -6,6 +6,12 @@
 #include "record/adapter.h"
 #include "record/waits/clib_private.h"
 #include "record/waits/waits.h"
+#include "record/definitions.h"
+#include "record/metrics.h"
+#include "record/process.h"
+#include "record/stack.h"
+#include "record/thread.h"
+#include "record/clock.h"
 
 #include <errno.h>
 #include <stdio.h>

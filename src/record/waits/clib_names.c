@@ -4,7 +4,7 @@
 #include "record/waits/clib_private.h"
 #include "base/dynamic.h"
 #include "record/adapter.h"
-#include "record/record.h"
+#include "record/metrics.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "record/record.h"
+#include "record/metrics.h"
 
 /* Strings of the file. What the function is called whose call ends before that address, "blas_memory_alloc in
  * libopenblas.so" or "libopenblas.so+0x1234": 0 if it is in no object file. */

@@ -2,6 +2,12 @@
 /* The objects that threads wait for. */
 #include "record/hot.h"
 #include "record/waits/private.h"
+#include "record/buffer.h"
+#include "record/definitions.h"
+#include "record/process.h"
+#include "record/thread.h"
+#include "record/trace.h"
+#include "record/clock.h"
 
 #include <errno.h>
 #include <stdlib.h>

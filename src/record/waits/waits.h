@@ -4,7 +4,7 @@
 #ifndef SP_RECORD_WAITS_WAITS_H
 #define SP_RECORD_WAITS_WAITS_H
 
-#include "record/record.h"
+#include "record/thread.h"
 
 /* After a wait caches are cold: what runs then lies together. */
 #define SP_WAITS_TOGETHER __attribute__((hot))

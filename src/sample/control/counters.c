@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "record/metrics/metric.h"
+#include "record/definitions.h"
 
 static struct sp_metric_def defs[SP_COUNTERS_MOST];
 static unsigned used;

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sample/control/samples.h"
+#include "record/buffer.h"
+#include "record/callpath.h"
+#include "record/definitions.h"
+#include "record/filter.h"
+#include "record/process.h"
+#include "record/settings.h"
+#include "record/thread.h"
+#include "record/trace.h"
 
 #include <errno.h>
 #include <stdlib.h>
