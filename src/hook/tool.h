@@ -4,7 +4,8 @@
 #ifndef SP_HOOK_TOOL_H
 #define SP_HOOK_TOOL_H
 
-#include "hook/hook.h"
+#include <stdbool.h>
+#include <stddef.h>
 
 #if PY_VERSION_HEX >= 0x030C0000
 

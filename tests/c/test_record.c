@@ -11,11 +11,11 @@
 
 #include "check.h"
 #include "record/adapter.h"
+#include "record/callpath.h"
+#include "record/definitions.h"
 #include "record/events/task.h"
 #include "record/hot.h"
 #include "record/lines/lines.h"
-#include "record/callpath.h"
-#include "record/definitions.h"
 #include "record/process.h"
 #include "record/settings.h"
 #include "record/stack.h"

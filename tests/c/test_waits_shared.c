@@ -6,13 +6,13 @@
 
 #include "check.h"
 #include "record/adapter.h"
+#include "record/clock.h"
 #include "record/hot.h"
-#include "record/waits/waits.h"
 #include "record/process.h"
 #include "record/settings.h"
 #include "record/stack.h"
 #include "record/thread.h"
-#include "record/clock.h"
+#include "record/waits/waits.h"
 
 enum { THREADS = 2, WAITS = 2000, LOOKS = 2000 };
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Python objects that belong to a thread. A destructor of the C library's thread-local variables runs without the GIL;
  * the interpreter's own dictionary for each thread state is emptied with it. */
-#include "hook/hook.h"
 
 #include <stdlib.h>
+
+#include "hook/keep.h"
 
 typedef PyObject **slot_function(void);
 

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The Python door of the measuring half: spartito._measure. */
+#include "hook/attach.h"
+#include "hook/control.h"
+#include "hook/hook.h"
+#include "hook/launch.h"
 #include "hook/lines/lines.h"
+#include "hook/naming.h"
+#include "hook/region.h"
+#include "hook/stacks.h"
+#include "hook/text.h"
 #include "record/adapter.h"
-#include "spartito.h"
 #include "record/metrics.h"
 #include "record/process.h"
 #include "record/settings.h"
 #include "record/stack.h"
 #include "record/thread.h"
 #include "record/user.h"
+#include "spartito.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How a thread's stack of open frames is made to agree with the interpreter's: at its first event, and after a time in
  * which functions or everything went unrecorded. */
+#include "hook/greenlet.h"
 #include "hook/hook.h"
+#include "hook/naming.h"
+#include "hook/slot.h"
+#include "hook/stacks.h"
+#include "hook/task.h"
+#include "hook/watch.h"
 #include "record/adapter.h"
 #include "record/heap/recorder.h"
 #include "record/process.h"

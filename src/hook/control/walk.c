@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The call path of a thread whose functions are not recorded, from the interpreter's frames. */
-#include "hook/hook.h"
 #include "record/events/walk.h"
+#include "hook/naming.h"
+#include "hook/slot.h"
+#include "hook/stacks.h"
 #include "record/process.h"
 #include "record/stack.h"
 #include "record/thread.h"

@@ -4,7 +4,10 @@
  * In all a call costs (with - without) / calls more. Of that, what lies between the two stamps of the callee is in its
  * own interval: the mean recorded duration in the same round, less what an empty call takes without us, of which about
  * half lies between the stamps. The rest is in the caller's. */
+#include "hook/calibrate.h"
+#include "hook/chain.h"
 #include "hook/hook.h"
+#include "hook/task.h"
 #include "record/process.h"
 #include "record/stack.h"
 #include "record/thread.h"

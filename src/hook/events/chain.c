@@ -2,7 +2,10 @@
 /* Under the setprofile hook the interpreter's one place for a profile function is ours. A program that calls
  * sys.setprofile gets its events all the same: sys.setprofile and sys.getprofile become functions that keep the
  * program's function beside ours. */
+#include "hook/chain.h"
 #include "hook/hook.h"
+#include "hook/keep.h"
+#include "hook/slot.h"
 #include "record/thread.h"
 
 static __thread PyObject *theirs __attribute__((tls_model("initial-exec")));           /* kept; NULL: none */

@@ -2,7 +2,11 @@
 /* The frame evaluator (PEP 523): our function runs every Python frame, between two time stamps. Enter and leave are
  * balanced by the C stack. The best up to 3.11, and left out after it: 3.12 ends a recursion at 750 calls under an
  * evaluator, 3.13 enters __init__ past it, and both have the sys.monitoring that needs neither. */
+#include "hook/control.h"
 #include "hook/hook.h"
+#include "hook/slot.h"
+#include "hook/stacks.h"
+#include "hook/task.h"
 #include "record/stack.h"
 #include "record/thread.h"
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Greenlets: several stacks take turns in one thread. greenlet tells a trace function of every switch; ours puts the
  * frames of the greenlet that stops aside and brings back those of the one that goes on. */
-#include "hook/hook.h"
+#include "hook/greenlet.h"
+#include "hook/keep.h"
+#include "hook/task.h"
 #include "record/stack.h"
 #include "record/thread.h"
 

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sys.monitoring (PEP 669), Python 3.12 and later. A filtered function returns DISABLE and then costs nothing. */
+#include "hook/hook.h"
+#include "hook/naming.h"
+#include "hook/slot.h"
+#include "hook/stacks.h"
+#include "hook/task.h"
 #include "hook/tool.h"
 #include "record/process.h"
 #include "record/stack.h"

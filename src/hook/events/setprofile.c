@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* PyEval_SetProfile: every version has it, and it sees C functions. It is set for each thread apart; a thread that
  * Python starts gets it when start_new_thread returns to its creator, before the new thread first holds the GIL. */
+#include "hook/chain.h"
+#include "hook/hook.h"
 #include "hook/lines/lines.h"
+#include "hook/naming.h"
+#include "hook/slot.h"
+#include "hook/stacks.h"
+#include "hook/task.h"
 #include "record/process.h"
 #include "record/stack.h"
 #include "record/thread.h"

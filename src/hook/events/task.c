@@ -2,8 +2,11 @@
 /* Which coroutines are tasks. The outermost coroutine of a task is entered by its event loop, not by another coroutine;
  * the first time the loop is asked whose it is, then it is known by its address. Asked are only C functions and exact
  * attributes: nothing of the program runs. */
-#include "hook/hook.h"
 #include "record/events/task.h"
+#include "hook/naming.h"
+#include "hook/slot.h"
+#include "hook/stacks.h"
+#include "hook/task.h"
 #include "record/definitions.h"
 #include "record/stack.h"
 #include "record/thread.h"

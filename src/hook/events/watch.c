@@ -2,7 +2,10 @@
 /* Functions of the library whose beginning tells us something: a thread's name and who started it, that greenlet is
  * there, tasks, work for pools. They are found by name once, when their code object is first seen; other functions pay
  * nothing for it. */
-#include "hook/hook.h"
+#include "hook/greenlet.h"
+#include "hook/stacks.h"
+#include "hook/task.h"
+#include "hook/watch.h"
 #include "record/events/interpose.h"
 #include "record/events/task.h"
 #include "record/process.h"

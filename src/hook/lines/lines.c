@@ -2,6 +2,11 @@
 /* Which functions have their lines recorded: those that a pattern names, decided when their code first runs, and those
  * that the program marks. */
 #include "hook/lines/lines.h"
+#include "hook/control.h"
+#include "hook/hook.h"
+#include "hook/naming.h"
+#include "hook/slot.h"
+#include "hook/stacks.h"
 #include "record/definitions.h"
 #include "record/filter.h"
 #include "record/process.h"

@@ -5,7 +5,8 @@
 #ifndef SP_HOOK_LINES_LINES_H
 #define SP_HOOK_LINES_LINES_H
 
-#include "hook/hook.h"
+#include "hook/chain.h"
+#include "hook/frames.h"
 #include "record/lines/lines.h"
 #include "record/settings.h"
 #include "record/thread.h"

@@ -7,6 +7,9 @@
  * place disabled at once. It is one of its own because a place that a tool has disabled stays so for its local events.
  */
 #include "hook/lines/lines.h"
+#include "hook/naming.h"
+#include "hook/slot.h"
+#include "hook/stacks.h"
 #include "hook/tool.h"
 #include "record/process.h"
 #include "record/thread.h"

@@ -4,6 +4,8 @@
  * the index finds all of it in the directory, what other processes keep too. */
 #include "base/regular.h"
 #include "hook/lines/lines.h"
+#include "hook/naming.h"
+#include "hook/slot.h"
 #include "record/process.h"
 
 #include <dirent.h>

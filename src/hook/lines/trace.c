@@ -2,7 +2,11 @@
 /* Lines before Python 3.12: a frame evaluator (PEP 523) of our own, below that of the hook, gives chosen functions'
  * frames a C trace function, and takes it away for what they call. So no other frame is traced, and a trace function of
  * the program (debuggers, coverage) has its place in all of them; in chosen frames ours hands every event on to it. */
+#include "hook/control.h"
 #include "hook/lines/lines.h"
+#include "hook/naming.h"
+#include "hook/slot.h"
+#include "hook/stacks.h"
 #include "record/thread.h"
 
 #if PY_VERSION_HEX < 0x030C0000

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Regions of C functions, found by the address of their method definition. */
+#include "hook/naming.h"
 #include "hook/naming/names.h"
+#include "hook/slot.h"
+#include "hook/stacks.h"
 #include "record/definitions.h"
 #include "record/filter.h"
 #include "record/process.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which code is a notebook's: in its kernel by the file, elsewhere by what the function is like. */
 #include "base/notebook.h"
+#include "hook/naming.h"
 #include "hook/naming/names.h"
 #include "record/definitions.h"
 #include "record/process.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Facts of code objects, which traces show beside the calls. */
+#include "hook/frames.h"
 #include "hook/naming/names.h"
 #include "record/definitions.h"
 #include "record/process.h"

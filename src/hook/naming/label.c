@@ -5,7 +5,10 @@
  * simply called that. With arguments each call looks up the region for its values, packed as bytes (values.c); a label
  * is made of these bytes, once. */
 #include "hook/naming/label.h"
+#include "hook/naming.h"
 #include "hook/naming/names.h"
+#include "hook/slot.h"
+#include "hook/stacks.h"
 #include "record/definitions.h"
 #include "record/filter.h"
 #include "record/process.h"

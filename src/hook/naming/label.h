@@ -3,7 +3,7 @@
 #ifndef SP_HOOK_NAMING_LABEL_H
 #define SP_HOOK_NAMING_LABEL_H
 
-#include "hook/hook.h"
+#include "hook/frames.h"
 #include "record/definitions.h"
 
 /* ---- label.c ---- */

@@ -6,8 +6,11 @@
  * that do not look at overridden methods, instances are never asked for attributes. */
 #include "hook/naming/names.h"
 
-#include "hook/naming/label.h"
 #include "hook/lines/lines.h"
+#include "hook/naming.h"
+#include "hook/naming/label.h"
+#include "hook/slot.h"
+#include "hook/watch.h"
 #include "record/definitions.h"
 #include "record/filter.h"
 #include "record/process.h"

@@ -3,7 +3,12 @@
 #ifndef SP_HOOK_NAMING_NAMES_H
 #define SP_HOOK_NAMING_NAMES_H
 
-#include "hook/hook.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hook/chain.h"
+#include "hook/frames.h"
 
 /* Text of a Python string. */
 struct sp_python_text {

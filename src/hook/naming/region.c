@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The type spartito.region: a context manager, plain and async, and a decorator. While nothing is measured it costs
  * next to nothing, so that a program may keep its regions. */
-#include "hook/hook.h"
+#include "hook/naming.h"
+#include "hook/region.h"
+#include "hook/stacks.h"
+#include "hook/text.h"
 #include "record/definitions.h"
 #include "record/process.h"
 #include "record/rewind.h"

@@ -15,6 +15,7 @@
  *   X              what is left out
  */
 #include "hook/naming/label.h"
+#include "hook/slot.h"
 #include "record/thread.h"
 
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Packed arguments as text, as Python's repr() writes their values. Nothing here makes an object that the garbage
  * collector knows: it could run code of the program, and our caller holds a lock. */
+#include "hook/chain.h"
+#include "hook/frames.h"
 #include "hook/naming/label.h"
 
 #include <stdlib.h>

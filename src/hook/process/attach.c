@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the table of functions for other libraries (record/adapter.h) needs of Python, and the library of file I/O. */
+#include "hook/attach.h"
 #include "hook/hook.h"
 #include "hook/process/heap.h"
+#include "hook/stacks.h"
 #include "hook/waits/waits.h"
 #include "record/adapter.h"
-#include "record/heap/recorder.h"
 #include "record/definitions.h"
+#include "record/heap/recorder.h"
 #include "record/process.h"
 #include "record/settings.h"
 

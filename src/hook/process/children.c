@@ -2,7 +2,10 @@
 /* Processes that the program starts, waits for and kills, and the two ends of a process that no other hook sees: exec
  * and os._exit. The functions of the modules posix and _posixsubprocess that do it have wrappers of ours in their
  * places, which look the same. Audit events would tell less, and make every other event of the interpreter slower. */
-#include "hook/hook.h"
+#include "hook/children.h"
+#include "hook/command.h"
+#include "hook/stacks.h"
+#include "hook/task.h"
 #include "record/definitions.h"
 #include "record/process.h"
 

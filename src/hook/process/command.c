@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Command lines as a shell would take them, for people to read. */
-#include "hook/hook.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "hook/command.h"
+#include "hook/task.h"
 
 enum { LONGEST = 1 << 20 /* bytes of a command line that are kept */ };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is done where the interpreter or the process ends. */
+#include "hook/control.h"
 #include "hook/hook.h"
 #include "record/adapter.h"
 #include "record/process.h"

@@ -3,9 +3,11 @@
 #include "hook/process/heap.h"
 
 #include "base/dynamic.h"
-#include "hook/hook.h"
-#include "record/heap/recorder.h"
+#include "hook/naming.h"
+#include "hook/slot.h"
+#include "hook/stacks.h"
 #include "record/definitions.h"
+#include "record/heap/recorder.h"
 #include "record/process.h"
 
 #include <dlfcn.h>

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which host this is. Two processes are on the same one where each can look at the other by its process id: same
  * kernel, same pid namespace. Hosts' names do not tell that. */
-#include "hook/hook.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "hook/control.h"
 
 #define SEPARATOR '\x1f' /* otherhost.SEPARATOR */
 

@@ -3,7 +3,6 @@
  * interpreter, for each of many ranks; in C, as after it no Python may run. Not posix_spawn: glibc's leaves signals 32
  * and 33 ignored in the program, and it cannot set a signal to be ignored, which a parent that ignores SIGCHLD asks
  * for. */
-#include "hook/hook.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,6 +14,13 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <stdint.h>
+#include <pthread.h>
+#include <sys/types.h>
+
+#include "format/format.h"
+#include "hook/launch.h"
+#include "record/clock.h"
 
 struct start {
 	char **words, **environment;

@@ -2,7 +2,6 @@
 /* Who is meant by a signal that the launcher gets: it alone, so that the program has to be told, or the process group,
  * in which the program has got it too? The signal does not say. So there is a second process in the group, which blocks
  * all signals: in the second case it waits there, too. */
-#include "hook/hook.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +13,10 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <sys/types.h>
 
 #include "base/descriptors.h"
+#include "hook/launch.h"
 
 enum {
 	OWN = 3,            /* its end of the connection */

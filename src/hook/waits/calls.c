@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Functions of C that wait, other than those of locks: sleep, select, join, … Their definitions are replaced in place,
  * as those of locks are. */
+#include "hook/stacks.h"
+#include "hook/task.h"
 #include "hook/waits/waits.h"
 #include "record/adapter.h"
-#include "record/waits/clib.h"
 #include "record/process.h"
 #include "record/thread.h"
+#include "record/waits/clib.h"
 
 #include <limits.h>
 #include <string.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Waits of the C library: the library with their wrappers, and where Python is when one of them waits. */
+#include "hook/naming.h"
 #include "hook/naming/names.h"
+#include "hook/stacks.h"
 #include "hook/waits/waits.h"
-#include "record/waits/clib.h"
 #include "record/definitions.h"
+#include "record/waits/clib.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

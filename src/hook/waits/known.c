@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is known of locks and other objects that threads wait for, by their addresses. */
 #include "base/addresses.h"
+#include "hook/slot.h"
+#include "hook/stacks.h"
+#include "hook/task.h"
 #include "hook/waits/waits.h"
 #include "record/definitions.h"
 #include "record/process.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "hook/waits/layout.h"
+#include "hook/chain.h"
+#include "hook/task.h"
 
 #if PY_VERSION_HEX >= 0x030d0000 && PY_VERSION_HEX < 0x030e0000
 bool sp_lock_has_mutex;

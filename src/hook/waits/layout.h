@@ -6,7 +6,13 @@
 #ifndef SP_HOOK_WAITS_LAYOUT_H
 #define SP_HOOK_WAITS_LAYOUT_H
 
-#include "hook/hook.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hook/chain.h"
+#include "hook/task.h"
+#include "hook/tool.h"
 
 /* Of pointers to locks of the C library. */
 struct sp_lock {

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where a thread waits, as the program sees it: what threading, queue and the like do on the way is theirs, and the
  * object whose method was called is what is waited for. */
+#include "hook/naming.h"
 #include "hook/naming/names.h"
+#include "hook/slot.h"
+#include "hook/stacks.h"
+#include "hook/task.h"
 #include "hook/waits/waits.h"
 #include "record/definitions.h"
 #include "record/stack.h"

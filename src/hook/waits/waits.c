@@ -7,6 +7,8 @@
  * the interpreter's function is called to wait, anything is recorded but the holder. What is known of a lock is found
  * by its address, from its creation to its end. */
 #include "hook/waits/waits.h"
+#include "hook/slot.h"
+#include "hook/stacks.h"
 #include "hook/waits/layout.h"
 #include "record/adapter.h"
 #include "record/definitions.h"

@@ -5,9 +5,11 @@
 #ifndef SP_HOOK_WAITS_WAITS_H
 #define SP_HOOK_WAITS_WAITS_H
 
-#include "hook/hook.h"
-#include "record/waits/waits.h"
+#include "hook/chain.h"
+#include "hook/frames.h"
+#include "hook/task.h"
 #include "record/thread.h"
+#include "record/waits/waits.h"
 
 /* After the start of a measurement, and at its end. */
 void sp_waits_start(void);

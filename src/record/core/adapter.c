@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The functions that libraries outside of _measure record with. */
 #include "record/adapter.h"
-#include "record/hot.h"
 #include "record/callpath.h"
+#include "record/clock.h"
 #include "record/definitions.h"
+#include "record/hot.h"
 #include "record/process.h"
 #include "record/stack.h"
 #include "record/thread.h"
 #include "record/trace.h"
-#include "record/clock.h"
 
 #include <errno.h>
 #include <limits.h>

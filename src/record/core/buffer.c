@@ -6,10 +6,10 @@
  * SIGBUS in the middle of the program. */
 #include "format/checksum.h"
 #include "record/buffer.h"
+#include "record/clock.h"
 #include "record/process.h"
 #include "record/settings.h"
 #include "record/thread.h"
-#include "record/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,14 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "record/buffer.h"
 #include "record/callpath.h"
+#include "record/clock.h"
 #include "record/definitions.h"
 #include "record/metrics.h"
 #include "record/process.h"
 #include "record/thread.h"
-#include "base/compiler.h"
-#include "record/clock.h"
 
 enum { FIRST_NODES = 4 << 10, LAST_NODES = 256 << 10, FIRST_TABLE = 64 };
 

@@ -2,15 +2,15 @@
 /* Measurements that are over, for as long as a thread may be within an event of theirs. Wrappers of file I/O, MPI and
  * compiled functions record without the GIL: a thread may be preempted in the middle of an event, and find another
  * measurement when it goes on. What it holds stays until it has ended, or has a location in a later measurement. */
+#include "record/buffer.h"
+#include "record/events/walk.h"
 #include "record/heap/recorder.h"
 #include "record/lines/lines.h"
-#include "record/events/walk.h"
-#include "record/waits/waits.h"
-#include "record/buffer.h"
 #include "record/process.h"
 #include "record/retired.h"
 #include "record/stack.h"
 #include "record/thread.h"
+#include "record/waits/waits.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

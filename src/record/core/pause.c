@@ -2,16 +2,16 @@
 /* Recording off and on again. Open frames stay on their stacks: each thread finds out at its next event what has ended
  * meanwhile. The time off is in no frame; under the names of Score-P's bindings it is, as there, in a region of its
  * own, MEASUREMENT OFF. */
-#include "record/hot.h"
-#include "record/events/task.h"
 #include "record/callpath.h"
+#include "record/clock.h"
 #include "record/definitions.h"
+#include "record/events/task.h"
+#include "record/hot.h"
 #include "record/metrics.h"
 #include "record/process.h"
 #include "record/stack.h"
 #include "record/thread.h"
 #include "record/trace.h"
-#include "record/clock.h"
 
 #include <stdlib.h>
 #include <string.h>

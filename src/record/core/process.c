@@ -2,21 +2,21 @@
 /* Beginning and end of a measurement, and fork: a child goes on in a file of its own. */
 #include "format/checksum.h"
 #include "record/adapter.h"
-#include "record/waits/clib.h"
-#include "record/heap/recorder.h"
-#include "record/events/interpose.h"
-#include "record/lines/lines.h"
-#include "record/events/task.h"
-#include "record/waits/waits.h"
 #include "record/buffer.h"
 #include "record/definitions.h"
+#include "record/events/interpose.h"
+#include "record/events/task.h"
 #include "record/filter.h"
+#include "record/heap/recorder.h"
+#include "record/lines/lines.h"
 #include "record/metrics.h"
 #include "record/process.h"
 #include "record/retired.h"
 #include "record/settings.h"
 #include "record/stack.h"
 #include "record/thread.h"
+#include "record/waits/clib.h"
+#include "record/waits/waits.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rewinding: what a thread's trace recorded since a point that it remembered is taken out of the file. The profile
  * keeps it. Chunks that were filled since then may be on disk only and are changed there. */
-#include "record/hot.h"
 #include "record/buffer.h"
+#include "record/clock.h"
+#include "record/hot.h"
 #include "record/process.h"
 #include "record/rewind.h"
 #include "record/stack.h"
 #include "record/thread.h"
 #include "record/trace.h"
-#include "record/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The stack of open frames: what the hot path leaves to this file is growth, frames that are not ordinary, and leaves
  * that do not fit. */
-#include "record/hot.h"
-#include "record/events/task.h"
 #include "record/buffer.h"
 #include "record/callpath.h"
+#include "record/clock.h"
 #include "record/definitions.h"
+#include "record/events/task.h"
+#include "record/hot.h"
 #include "record/metrics.h"
 #include "record/process.h"
 #include "record/rewind.h"
 #include "record/stack.h"
 #include "record/thread.h"
-#include "record/clock.h"
 
 #include <errno.h>
 #include <stdlib.h>

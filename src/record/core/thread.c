@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Locations: one for each thread, made at its first event. */
-#include "record/heap/recorder.h"
-#include "record/hot.h"
-#include "record/events/interpose.h"
-#include "record/lines/lines.h"
-#include "record/events/walk.h"
-#include "record/waits/waits.h"
 #include "record/buffer.h"
 #include "record/callpath.h"
 #include "record/definitions.h"
+#include "record/events/interpose.h"
+#include "record/events/walk.h"
+#include "record/heap/recorder.h"
+#include "record/hot.h"
+#include "record/lines/lines.h"
 #include "record/metrics.h"
 #include "record/process.h"
 #include "record/retired.h"
 #include "record/stack.h"
 #include "record/thread.h"
 #include "record/trace.h"
+#include "record/waits/waits.h"
 
 #include <errno.h>
 #include <stdlib.h>

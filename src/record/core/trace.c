@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The trace of a thread: its chunks, and the records in them that hot.h does not write itself. */
-#include "record/hot.h"
 #include "record/buffer.h"
+#include "record/clock.h"
+#include "record/hot.h"
 #include "record/process.h"
 #include "record/rewind.h"
 #include "record/settings.h"
 #include "record/thread.h"
 #include "record/trace.h"
-#include "record/clock.h"
 
 #include <assert.h>
 #include <errno.h>

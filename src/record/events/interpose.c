@@ -2,15 +2,15 @@
 #include "record/events/interpose.h"
 #include "base/dynamic.h"
 #include "record/adapter.h"
-#include "record/hot.h"
-#include "record/events/task.h"
-#include "record/waits/waits.h"
 #include "record/callpath.h"
+#include "record/clock.h"
 #include "record/definitions.h"
+#include "record/events/task.h"
+#include "record/hot.h"
 #include "record/process.h"
 #include "record/thread.h"
 #include "record/trace.h"
-#include "record/clock.h"
+#include "record/waits/waits.h"
 
 #include <dlfcn.h>
 #include <elf.h>

@@ -2,12 +2,12 @@
 /* Compiled functions that tell of their calls (-finstrument-functions): from the address of one to its region. */
 #include "base/elf.h"
 #include "record/adapter.h"
-#include "record/hot.h"
+#include "record/clock.h"
 #include "record/definitions.h"
 #include "record/filter.h"
+#include "record/hot.h"
 #include "record/process.h"
 #include "record/thread.h"
-#include "record/clock.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "record/events/task.h"
-#include "record/hot.h"
+#include "record/clock.h"
 #include "record/definitions.h"
+#include "record/hot.h"
 #include "record/process.h"
 #include "record/stack.h"
 #include "record/thread.h"
 #include "record/trace.h"
-#include "record/clock.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Regions and values that the program gives itself, from Python, C, C++ or Cython. */
-#include "record/hot.h"
 #include "record/callpath.h"
+#include "record/clock.h"
 #include "record/definitions.h"
 #include "record/filter.h"
+#include "record/hot.h"
 #include "record/process.h"
 #include "record/stack.h"
 #include "record/thread.h"
 #include "record/trace.h"
 #include "record/user.h"
-#include "record/clock.h"
 
 #include <errno.h>
 #include <inttypes.h>

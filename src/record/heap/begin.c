@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How the recorder of memory begins and ends: its columns, its chunks in the file, the program's end, a fork. */
-#include "record/heap/private.h"
 #include "record/buffer.h"
+#include "record/clock.h"
 #include "record/definitions.h"
+#include "record/heap/private.h"
 #include "record/metrics.h"
 #include "record/process.h"
 #include "record/settings.h"
 #include "record/thread.h"
-#include "record/clock.h"
 
 #include <sys/mman.h>
 

@@ -2,15 +2,15 @@
 /* What is recorded of memory. One lock orders all that is counted, so that the numbers of all threads are those of one
  * moment: under the GIL nobody waits for it. */
 #include "record/adapter.h"
+#include "record/callpath.h"
+#include "record/clock.h"
+#include "record/definitions.h"
 #include "record/heap/private.h"
 #include "record/hot.h"
-#include "record/callpath.h"
-#include "record/definitions.h"
 #include "record/process.h"
 #include "record/stack.h"
 #include "record/thread.h"
 #include "record/trace.h"
-#include "record/clock.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -3,11 +3,11 @@
 #ifndef SP_RECORD_HEAP_RECORDER_H
 #define SP_RECORD_HEAP_RECORDER_H
 
+#include "base/compiler.h"
 #include "record/heap/heap.h"
 #include "record/metrics.h"
 #include "record/settings.h"
 #include "record/thread.h"
-#include "base/compiler.h"
 
 /* Where the calling thread's innermost Python function is, of those that are recorded. */
 struct sp_heap_where {

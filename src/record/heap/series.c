@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The heap over time, and how much of the process is resident. */
+#include "record/clock.h"
 #include "record/heap/private.h"
 #include "record/thread.h"
-#include "record/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>

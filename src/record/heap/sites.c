@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where memory is allocated: a site for each line of a call path and allocator, found by the instruction. */
-#include "record/heap/private.h"
 #include "record/buffer.h"
+#include "record/clock.h"
+#include "record/heap/private.h"
 #include "record/process.h"
 #include "record/thread.h"
-#include "record/clock.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,9 +7,9 @@
 #ifndef SP_RECORD_LINES_LINES_H
 #define SP_RECORD_LINES_LINES_H
 
-#include "record/thread.h"
-#include "record/clock.h"
 #include "base/compiler.h"
+#include "record/clock.h"
+#include "record/thread.h"
 
 /* A function as one thread knows it. */
 struct sp_line_function {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Metrics of a thread: which ones there are, their values when the open frames began, and what they grew by since. */
 #include "record/adapter.h"
-#include "record/metrics/metric.h"
 #include "record/callpath.h"
+#include "record/clock.h"
 #include "record/definitions.h"
 #include "record/metrics.h"
+#include "record/metrics/metric.h"
 #include "record/process.h"
 #include "record/stack.h"
 #include "record/thread.h"
 #include "record/trace.h"
-#include "record/clock.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #define SP_RECORD_METRICS_METRIC_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "format/format.h"

@@ -4,14 +4,14 @@
 #include "record/waits/clib.h"
 #include "base/addresses.h"
 #include "record/adapter.h"
-#include "record/waits/clib_private.h"
-#include "record/waits/waits.h"
+#include "record/clock.h"
 #include "record/definitions.h"
 #include "record/metrics.h"
 #include "record/process.h"
 #include "record/stack.h"
 #include "record/thread.h"
-#include "record/clock.h"
+#include "record/waits/clib_private.h"
+#include "record/waits/waits.h"
 
 #include <errno.h>
 #include <stdio.h>

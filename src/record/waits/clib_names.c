@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What addresses are called in the object files that are loaded. dladdr() waits while another thread loads one, which
  * may wait for what the caller holds: so the tables of symbols are looked into here. */
-#include "record/waits/clib_private.h"
 #include "base/dynamic.h"
 #include "record/adapter.h"
 #include "record/metrics.h"
+#include "record/waits/clib_private.h"
 
 #include <pthread.h>
 #include <stdio.h>

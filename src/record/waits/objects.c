@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The objects that threads wait for. */
-#include "record/hot.h"
-#include "record/waits/private.h"
 #include "record/buffer.h"
+#include "record/clock.h"
 #include "record/definitions.h"
+#include "record/hot.h"
 #include "record/process.h"
 #include "record/thread.h"
 #include "record/trace.h"
-#include "record/clock.h"
+#include "record/waits/private.h"
 
 #include <errno.h>
 #include <stdlib.h>

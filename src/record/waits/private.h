@@ -3,8 +3,8 @@
 #ifndef SP_RECORD_WAITS_PRIVATE_H
 #define SP_RECORD_WAITS_PRIVATE_H
 
-#include "record/waits/waits.h"
 #include "record/thread.h"
+#include "record/waits/waits.h"
 
 /* A chunk behind `old`, twice as large; NULL: no room (counted). With the process lock held. */
 struct sp_raw_chunk *sp_waits_chunk(enum sp_raw_chunk_type type, const struct sp_thread *t,

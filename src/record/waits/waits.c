@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "record/waits/private.h"
 #include "record/adapter.h"
-#include "record/hot.h"
 #include "record/buffer.h"
+#include "record/clock.h"
 #include "record/definitions.h"
+#include "record/hot.h"
 #include "record/process.h"
 #include "record/stack.h"
 #include "record/thread.h"
 #include "record/trace.h"
-#include "record/clock.h"
+#include "record/waits/private.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/metrics/metric.h"
 #include "record/definitions.h"
+#include "record/metrics/metric.h"
 
 static struct sp_metric_def defs[SP_COUNTERS_MOST];
 static unsigned used;

@@ -8,10 +8,10 @@
 
 #include "base/elf.h"
 #include "record/adapter.h"
-#include "sample/control/state.h"
 #include "record/definitions.h"
 #include "record/filter.h"
 #include "record/process.h"
+#include "sample/control/state.h"
 
 enum {
 	FIRST_FRAMES = 256,

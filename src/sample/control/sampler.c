@@ -19,12 +19,12 @@
 #include <unistd.h>
 
 #include "base/grow.h"
-#include "sample/control/definitions.h"
-#include "sample/control/look.h"
+#include "record/clock.h"
 #include "record/definitions.h"
 #include "record/process.h"
 #include "record/thread.h"
-#include "record/clock.h"
+#include "sample/control/definitions.h"
+#include "sample/control/look.h"
 
 #define SECOND UINT64_C(1000000000)
 #define SOON   UINT64_C(1000000) /* ns: a thread that stops late stands no longer */

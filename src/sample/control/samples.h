@@ -4,9 +4,9 @@
 #ifndef SP_SAMPLE_CONTROL_SAMPLES_H
 #define SP_SAMPLE_CONTROL_SAMPLES_H
 
+#include "record/thread.h"
 #include "sample/control/counters.h"
 #include "sample/target.h"
-#include "record/thread.h"
 
 /* A function that was seen. */
 struct sp_sampled_region {

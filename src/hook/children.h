@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Processes that the program starts (process/children.c). */
+#ifndef SP_HOOK_CHILDREN_H
+#define SP_HOOK_CHILDREN_H
+
+/* Wraps, once, what starts processes, waits for them and ends this one. -1: with an exception of the program. */
+int sp_children_watch(void);
+
+#endif
