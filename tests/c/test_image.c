@@ -3,9 +3,13 @@
 #include <fcntl.h>
 
 #include "check.h"
+#include "model/build.h"
+#include "model/listing.h"
+#include "model/loading.h"
 #include "model/merge/fields.h"
 #include "model/merge/image.h"
 #include "model/merge/merge.h"
+#include "model/source.h"
 #include "scratch.h"
 
 /* Puts another file in the place of the merged one: the same model, changed. Returns what comes of reading it. */

@@ -2,7 +2,6 @@
 /* Locks and waits of processes: what the records say, and their events, which say the same; and damaged ones. */
 #include "check.h"
 #include "model/merge/merge.h"
-#include "model/private.h"
 #include "scratch.h"
 
 enum { END = 4000 };

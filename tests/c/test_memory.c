@@ -2,7 +2,6 @@
 /* Memory: what the records of a process become, and damaged ones. */
 #include "check.h"
 #include "model/report/memory.h"
-#include "model/private.h"
 #include "scratch.h"
 
 enum { END = 4000 };

@@ -7,8 +7,11 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <sys/types.h>
 
 #include "check.h"
+#include "model/build.h"
+#include "model/listing.h"
 #include "model/merge/image.h"
 #include "model/merge/merge.h"
 #include "model/merge/merge_file.h"

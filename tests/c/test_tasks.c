@@ -2,7 +2,6 @@
 /* Tasks of several processes: what their records and events become, and that a merged experiment has the same. */
 #include "check.h"
 #include "model/merge/merge.h"
-#include "model/private.h"
 #include "scratch.h"
 
 enum { PROCESSES = 5, BEGIN = 1000, END = 9000 };

@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "generator/rawgen.h"
 #include "input.h"
 #include "look.h"
+#include "model/build.h"
+#include "model/listing.h"
 #include "model/merge/image.h"
 #include "model/merge/merge.h"
 #include "model/merge/pack.h"
-#include "generator/rawgen.h"
 
 static struct {
 	const char *dir;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/intern.h"
-#include "model/private.h"
+#include "model/problem.h"
 #include "model/report/walk.h"
 
 int sp_compare_text(struct sp_str a, struct sp_str b)

@@ -7,7 +7,7 @@
 
 #include "base/intern.h"
 #include "model/compare/private.h"
-#include "model/private.h"
+#include "model/problem.h"
 
 struct pair {
 	struct sp_compare_file f; /* first */

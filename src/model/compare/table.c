@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/private.h"
+#include "model/problem.h"
 #include "model/report/walk.h"
 
 /* Of each model and entry. */

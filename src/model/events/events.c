@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "base/guard.h"
+#include "model/problem.h"
+#include "model/source.h"
 
 uint64_t sp_events_count(const struct sp_model *m, uint32_t location)
 {

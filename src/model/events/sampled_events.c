@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "format/format.h"
 #include "model/events/events.h"
 #include "model/parts/samples.h"
-#include "format/format.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,6 +9,9 @@
 #include <string.h>
 
 #include "base/guard.h"
+#include "model/clock.h"
+#include "model/problem.h"
+#include "model/source.h"
 
 struct sp_sampled_events {
 	const struct sp_model *m;

@@ -3,7 +3,6 @@
 #ifndef SP_MODEL_EVENTS_SAMPLED_EVENTS_H
 #define SP_MODEL_EVENTS_SAMPLED_EVENTS_H
 
-#include "model/private.h"
 #include "model/parts/samples.h"
 
 struct sp_sampled_events;

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What processes say of those that they started: how the measured ones ended, and those that no file speaks of. */
-#include "model/private.h"
 
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+
+#include "model/build.h"
+#include "model/builder.h"
+#include "model/clock.h"
+#include "model/loading.h"
+#include "model/problem.h"
+#include "model/source.h"
 
 enum { SLACK = 10000000 /* ns by which two processes of a host may differ about one moment */ };
 

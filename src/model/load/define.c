@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Definitions of one process, unified with those of the others. */
-#include "model/private.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "model/build.h"
+#include "model/builder.h"
+#include "model/clock.h"
+#include "model/definition.h"
+#include "model/loading.h"
+#include "model/problem.h"
+#include "model/rows.h"
+#include "model/source.h"
 
 /* Ids seen so far with what they stand for in the model; made into a table when all are known. */
 struct pairs {

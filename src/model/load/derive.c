@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What follows from the merged rows: exclusive times, times without the cost of measuring, totals. */
-#include "model/private.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "model/build.h"
+#include "model/builder.h"
+#include "model/derive.h"
+#include "model/problem.h"
+#include "model/source.h"
 
 static double calls(const struct sp_value *v)
 {

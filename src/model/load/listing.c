@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The files of an experiment. */
 #include "base/regular.h"
-#include "model/private.h"
 #include "format/format.h"
+#include "model/listing.h"
+#include "model/problem.h"
 
 #include <dirent.h>
 #include <errno.h>

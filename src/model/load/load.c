@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From a directory to a model. */
 #include "base/regular.h"
-#include "model/private.h"
+#include "model/build.h"
+#include "model/builder.h"
+#include "model/listing.h"
+#include "model/loading.h"
+#include "model/problem.h"
+#include "model/rows.h"
+#include "model/samples.h"
+#include "model/source.h"
+#include "model/symbol.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One raw file: a process and its threads; and the order of all processes. */
-#include "model/private.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <pthread.h>
+
+#include "model/build.h"
+#include "model/builder.h"
+#include "model/clock.h"
+#include "model/loading.h"
+#include "model/problem.h"
+#include "model/rows.h"
+#include "model/samples.h"
+#include "model/source.h"
 
 #define NS        UINT64_C(1000000000)
 #define YEAR_2000 (UINT64_C(946684800) * NS)

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Functions and other regions, each once for all processes. */
-#include "model/private.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "model/build.h"
+#include "model/builder.h"
+#include "model/problem.h"
+#include "model/source.h"
+#include "model/symbol.h"
 
 _Static_assert((int)SP_REGION_MPI == (int)SP_RAW_REGION_MPI, "kinds of regions");
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The rows of all locations with the values of their metrics: how they grow and how they are put in order. */
-#include "model/private.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "model/builder.h"
+#include "model/rows.h"
+#include "model/source.h"
 
 /* The vector grows little at a time: with one large process it is nearly all of the memory used. */
 int sp_rows_reserve(struct sp_builder *b, size_t n)

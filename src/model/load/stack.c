@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "model/builder.h"
+#include "model/loading.h"
+#include "model/source.h"
+#include "model/stack_reader.h"
 /* Call paths of nodes as lists of regions, which need no new numbers when paths are folded or merged.
  *
  * Many records may name one deep node, so that a small file could ask for any amount of memory: all lists of a file
  * together are bounded by its size. */
-#include "model/private.h"
 
 enum { DEEPEST = 4096, STEPS_PER_BYTE = 4, STEPS = 1 << 16 };
 

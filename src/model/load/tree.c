@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The call tree of one location, merged into that of all. */
-#include "model/private.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "model/build.h"
+#include "model/builder.h"
+#include "model/loading.h"
+#include "model/problem.h"
+#include "model/rows.h"
+#include "model/source.h"
 
 struct adding {
 	struct sp_builder *b;

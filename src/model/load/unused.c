@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Leaves out regions that nothing refers to: defined while the interpreter started or the cost of measuring was found.
  */
-#include "model/private.h"
 
 #include <stdlib.h>
+
+#include "model/build.h"
+#include "model/builder.h"
+#include "model/loading.h"
+#include "model/problem.h"
+#include "model/source.h"
 
 /* Every event has fed a call path of its region, unless that was lost. */
 static bool events_have_paths(const struct sp_loading *l)

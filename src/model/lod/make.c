@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads the events of a location once and makes what is known of them at every level. */
 #include "model/lod/make.h"
+#include "model/problem.h"
 
 #include <stdlib.h>
 #include <string.h>

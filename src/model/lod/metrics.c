@@ -3,6 +3,8 @@
  * path of a sum. What lies between is decoded. */
 #include "model/lod/make.h"
 #include "model/lod/read.h"
+#include "model/problem.h"
+#include "model/source.h"
 
 #include <math.h>
 #include <stdlib.h>

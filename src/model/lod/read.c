@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/lod/read.h"
+#include "model/problem.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/merge/fields.h"
+#include "model/loading.h"
+#include "model/problem.h"
+#include "model/source.h"
 
 #include <string.h>
 

@@ -4,7 +4,9 @@
 #ifndef SP_MODEL_MERGE_FIELDS_H
 #define SP_MODEL_MERGE_FIELDS_H
 
+#include "model/loading.h"
 #include "model/merge/pack.h"
+#include "model/source.h"
 
 void sp_fields_definitions(struct sp_pack *k, struct sp_model *m); /* regions, metrics, strings, … */
 void sp_fields_process(struct sp_pack *k, struct sp_process *p);   /* indices are not looked at */

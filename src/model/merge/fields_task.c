@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tasks in a merged experiment: those of the model, and those of one process on the way to it. */
+#include "model/loading.h"
 #include "model/merge/fields.h"
+#include "model/source.h"
 
 /* What the indices of a task are less than. */
 struct limits {

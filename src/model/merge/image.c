@@ -13,7 +13,11 @@
 
 #include "base/guard.h"
 #include "base/regular.h"
+#include "model/build.h"
+#include "model/listing.h"
 #include "model/merge/fields.h"
+#include "model/problem.h"
+#include "model/source.h"
 
 static uint64_t page_up(uint64_t n)
 {

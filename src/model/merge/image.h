@@ -3,7 +3,7 @@
 #ifndef SP_MODEL_MERGE_IMAGE_H
 #define SP_MODEL_MERGE_IMAGE_H
 
-#include "model/private.h"
+#include "model/listing.h"
 
 #define SP_IMAGE_NAME    "merged"
 #define SP_IMAGE_MAGIC   "SPMERGED"

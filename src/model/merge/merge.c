@@ -4,10 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/build.h"
+#include "model/builder.h"
+#include "model/derive.h"
+#include "model/listing.h"
+#include "model/loading.h"
 #include "model/merge/merge_file.h"
 #include "model/merge/part.h"
 #include "model/merge/share.h"
 #include "model/merge/talk.h"
+#include "model/problem.h"
 
 enum { MOST_CHILDREN = 31 };
 

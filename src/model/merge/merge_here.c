@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A merge by several processes of one machine, which talk through sockets. */
+#include "model/listing.h"
 #include "model/merge/merge.h"
 
 #include <errno.h>
@@ -10,8 +11,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "model/private.h"
+#include <sys/types.h>
 
 enum { MOST = 16 };
 #define WORTHWHILE (UINT64_C(64) << 20) /* bytes of raw files; less is done before another process has begun */

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "model/problem.h"
+#include "model/source.h"
 
 void sp_pack_write(struct sp_pack *k)
 {

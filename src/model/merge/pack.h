@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/intern.h"
-#include "model/private.h"
+#include "model/source.h"
 
 enum { SP_PACK_ALIGN = 8 }; /* of arrays, counted from the first byte */
 

@@ -4,7 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/build.h"
+#include "model/builder.h"
+#include "model/loading.h"
 #include "model/merge/fields.h"
+#include "model/problem.h"
+#include "model/source.h"
+#include "model/stack_reader.h"
 
 /* Before it is in the builder. */
 struct part {

@@ -10,6 +10,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "model/builder.h"
+#include "model/derive.h"
+#include "model/listing.h"
+#include "model/loading.h"
+#include "model/problem.h"
+#include "model/rows.h"
+#include "model/source.h"
 #include "reader/running.h"
 
 #define IN_MEMORY (UINT64_C(32) << 20) /* a process need not make a file for less */

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The clocks of different hosts, brought to one by what the processes of an MPI_COMM_WORLD measured: two moments in
  * ticks of the process and of rank 0 make a line. */
-#include "model/private.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "model/builder.h"
+#include "model/clock.h"
+#include "model/loading.h"
+#include "model/problem.h"
+#include "model/source.h"
 
 #define MONTH (31 * 86400 * 1e9) /* ns; clocks that are farther apart are damage */
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Picks what belongs to messages and collective operations out of the traces. */
 #include "model/mpi/collect.h"
+#include "format/format.h"
+#include "model/problem.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "model/private.h"
 
 /* What a region of MPI may do to a message that another call completes. */
 enum { PLAIN, POLLS, PROBES, MATCHED_PROBES };

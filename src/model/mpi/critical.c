@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "model/mpi/collect.h"
-#include "model/private.h"
+#include "model/problem.h"
 
 /* A part of a piece that no call with a dependency interrupts. */
 struct stretch {

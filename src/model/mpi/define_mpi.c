@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What one process says of MPI: its rank, communicators, windows and groups. mpi.c makes them one for all processes. */
 #include "base/grow.h"
-#include "model/private.h"
+#include "model/build.h"
+#include "model/builder.h"
+#include "model/loading.h"
+#include "model/source.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

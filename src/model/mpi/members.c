@@ -6,6 +6,10 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "format/format.h"
+#include "model/builder.h"
+#include "model/problem.h"
+#include "model/source.h"
 
 static int compare_worlds(const void *a, const void *b)
 {

@@ -3,7 +3,7 @@
 #ifndef SP_MODEL_MPI_MEMBERS_H
 #define SP_MODEL_MPI_MEMBERS_H
 
-#include "model/private.h"
+#include "model/builder.h"
 
 struct sp_member_list {
 	struct sp_group g;

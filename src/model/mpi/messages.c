@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "model/mpi/collect.h"
-#include "model/private.h"
+#include "model/problem.h"
 
 #define COMPARE_CHANNELS(p, q)                                                                                         \
 	do {                                                                                                           \

@@ -8,7 +8,12 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "model/build.h"
+#include "model/builder.h"
+#include "model/loading.h"
 #include "model/mpi/members.h"
+#include "model/problem.h"
+#include "model/source.h"
 
 struct side {
 	struct sp_group g;

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "model/private.h"
 #include "model/mpi/waits_private.h"
+#include "model/problem.h"
 
 #define BIT(kind) (1u << SP_WAIT_##kind)
 #define WRONG     (BIT(WRONG_ORDER_DIFFERENT) | BIT(WRONG_ORDER_SAME))

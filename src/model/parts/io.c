@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The files, sockets, … that the events of a process work on. */
-#include "model/private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "model/build.h"
+#include "model/builder.h"
+#include "model/loading.h"
+#include "model/problem.h"
+#include "model/source.h"
 
 enum { SPARE_HANDLES = 65536 }; /* those whose making was not recorded */
 

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lines of functions: what the threads of one process say, and those of all processes. */
-#include "model/private.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "model/build.h"
+#include "model/builder.h"
+#include "model/clock.h"
+#include "model/loading.h"
+#include "model/problem.h"
+#include "model/samples.h"
+#include "model/source.h"
 
 static int by_place(const void *a, const void *b)
 {

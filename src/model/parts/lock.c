@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Locks and waits: what one process says, and those of all processes. */
-#include "model/private.h"
 
 #include "base/grow.h"
+#include "model/build.h"
+#include "model/builder.h"
+#include "model/clock.h"
+#include "model/loading.h"
+#include "model/problem.h"
+#include "model/rows.h"
+#include "model/source.h"
+#include "model/stack_reader.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <pthread.h>
 
 const char *const sp_lock_kind_names[SP_LOCK_KINDS] = {
     "other",     "lock",   "rlock",        "condition", "semaphore", "event",  "barrier",        "queue",

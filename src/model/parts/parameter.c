@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Values of parameters in call paths. */
-#include "model/private.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "model/build.h"
+#include "model/builder.h"
+#include "model/loading.h"
+#include "model/problem.h"
+#include "model/rows.h"
+#include "model/source.h"
 
 static uint32_t kind_of(const struct sp_region *r)
 {

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The file of samples of a process, joined with what the process recorded itself: one process, whose threads are told
  * by their system's number. */
-#include "model/private.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "model/build.h"
+#include "model/builder.h"
+#include "model/clock.h"
+#include "model/loading.h"
+#include "model/problem.h"
+#include "model/samples.h"
+#include "model/source.h"
 
 static void on_problem(void *arg, const char *text)
 {

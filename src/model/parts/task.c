@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tasks: what the records of one process say, and those of all processes. */
 #include "base/grow.h"
-#include "model/private.h"
+#include "model/build.h"
+#include "model/builder.h"
+#include "model/clock.h"
+#include "model/loading.h"
+#include "model/problem.h"
+#include "model/source.h"
+#include "model/stack_reader.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "model/private.h"
+#include "model/problem.h"
 #include "model/report/walk.h"
 
 void sp_spread_add(struct sp_spread *s, uint32_t unit, double x)

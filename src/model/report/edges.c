@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "model/private.h"
+#include "model/problem.h"
 #include "model/report/walk.h"
 
 struct edges {

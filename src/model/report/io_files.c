@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* File by file: what was read and written, and how long that took. */
-#include "model/private.h"
+#include "base/arena.h"
+#include "base/intern.h"
+#include "format/format.h"
+#include "model/problem.h"
 #include "model/report/report.h"
 
 #include <stdlib.h>

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory: the sites of a location, and the heap of a process. */
 #include "model/report/memory.h"
-#include "model/private.h"
+#include "model/builder.h"
+#include "model/clock.h"
+#include "model/loading.h"
+#include "model/problem.h"
+#include "model/rows.h"
+#include "model/source.h"
 
 #include <inttypes.h>
 #include <stddef.h>

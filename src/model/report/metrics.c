@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Metrics with and without what callees counted. */
-#include "model/private.h"
+#include "model/problem.h"
 #include "model/report/walk.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/script.h"
-#include "model/private.h"
+#include "model/problem.h"
 #include "model/report/walk.h"
 
 static double calls(const struct sp_value *v)

@@ -2,8 +2,10 @@
 /* What a compiled function is called and where it was declared. Each object file is opened once for a model, and only
  * believed if it is the build that was measured. */
 #include "base/elf.h"
+#include "model/builder.h"
+#include "model/problem.h"
+#include "model/symbol.h"
 #include "model/symbols/debuginfo.h"
-#include "model/private.h"
 
 #include <stdio.h>
 #include <stdlib.h>

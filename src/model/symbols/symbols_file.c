@@ -13,8 +13,12 @@
 #include "base/grow.h"
 #include "base/regular.h"
 #include "format/checksum.h"
+#include "model/builder.h"
+#include "model/definition.h"
+#include "model/listing.h"
 #include "model/merge/merge_file.h"
-#include "model/private.h"
+#include "model/problem.h"
+#include "model/symbol.h"
 #include "reader/reader.h"
 
 enum { MOST_FIELDS = 5, MOST_KEY = 1 << 16, MOST_BYTES = 1 << 28 };

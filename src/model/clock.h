@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From ticks of a process to nanoseconds, and clocks of several hosts (load/clock.c, mpi/clock_sync.c). */
+#ifndef SP_MODEL_CLOCK_H
+#define SP_MODEL_CLOCK_H
+
+#include <stdint.h>
+
+#include "model/model.h"
+#include "reader/reader.h"
+
+struct sp_builder;
+struct sp_clock;
+struct sp_loading;
+
+/* clock_sync.c: a CLOCK record; and, when the hosts' own clocks are known, what follows from those of all. -1: no
+ * memory */
+void sp_build_clock_record(struct sp_loading *l, uint64_t at, const struct sp_str *text);
+int sp_build_clocks(struct sp_builder *b);
+
+uint64_t sp_clock_ns(const struct sp_clock *c, uint64_t ticks);
+uint64_t sp_clock_length(const struct sp_clock *c, uint64_t ticks); /* ns that so many ticks take */
+int sp_clock_init(struct sp_clock *c, const struct sp_raw_header *h);
+
+#endif
