@@ -37,5 +37,7 @@ PyObject *sp_host(PyObject *self, PyObject *none);
 char *sp_host_sampler(const char *dir);
 /* Calls install() while our own hook is not there, which then comes on top of what that installs. */
 void sp_control_beneath(void (*install)(void));
+/* api.c: makes the functions of spartito.h known to libraries of the process. */
+void sp_publish_api(void);
 
 #endif
