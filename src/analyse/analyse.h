@@ -6,10 +6,12 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <stdbool.h>
 #include <time.h>
 
-#include "model/model.h"
+#include "base/err.h"
 #include "model/report/report.h"
+#include "model/str.h"
 
 /* The keys of a row; each is made once. */
 enum sp_key {

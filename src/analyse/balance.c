@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Model.balance() */
 #include "analyse/analyse.h"
+#include "model/model.h"
+#include "model/region.h"
 #include "model/report/balance.h"
 #include "model/report/walk.h"
 

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "model/compare/table.h"
+#include "model/model.h"
+#include "model/region.h"
 
 static const double S = 1e-9;
 

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What rows have beside times: metrics, parameters; and Model.io() */
 #include "analyse/analyse.h"
+#include "model/event.h"
+#include "model/metric.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/str.h"
 
 #include <stdlib.h>
 

@@ -8,6 +8,11 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "model/event.h"
+#include "model/line.h"
+#include "model/model.h"
+#include "model/process.h"
+#include "model/str.h"
 #include "view/kept.h"
 
 static const double S = 1e-9;

@@ -2,6 +2,10 @@
 /* Model.lines() */
 #include "model/report/lines.h"
 #include "analyse/analyse.h"
+#include "model/line.h"
+#include "model/model.h"
+#include "model/region.h"
+#include "model/str.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Model.locks() */
 #include "analyse/analyse.h"
+#include "model/model.h"
+#include "model/region.h"
+#include "model/str.h"
+#include "model/task.h"
 
 static const double S = 1e-9;
 

@@ -2,6 +2,11 @@
 /* Model.memory() */
 #include "model/report/memory.h"
 #include "analyse/analyse.h"
+#include "model/memory.h"
+#include "model/model.h"
+#include "model/process.h"
+#include "model/region.h"
+#include "model/str.h"
 
 static const double S = 1e-9;
 

@@ -2,6 +2,9 @@
 /* The type Model: loading, who may use it, conversion. */
 #include "analyse/analyse.h"
 
+#include "model/event.h"
+#include "model/model.h"
+#include "model/str.h"
 #include "view/against.h"
 #include "view/kept.h"
 #include "write/common/heap.h"

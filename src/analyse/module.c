@@ -4,7 +4,9 @@
 
 #include <string.h>
 
+#include "model/model.h"
 #include "model/report/walk.h"
+#include "model/str.h"
 #include "write/common/writer.h"
 
 PyObject *sp_raise(struct sp_state *st, const struct sp_err *e)

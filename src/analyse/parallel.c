@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Model.messages(), waits() and critical_path() */
 #include "analyse/analyse.h"
+#include "model/comm.h"
+#include "model/model.h"
 #include "model/mpi/critical.h"
+#include "model/process.h"
+#include "model/region.h"
+#include "model/str.h"
 
 #include <stdlib.h>
 #include <string.h>

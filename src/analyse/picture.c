@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "write/picture/picture.h"
+#include "model/model.h"
+#include "model/str.h"
 
 /* What both take. */
 struct query {

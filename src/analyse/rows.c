@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Model.flat(), tree() and callers() */
 #include "analyse/analyse.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/region.h"
+#include "model/str.h"
 
 #include <stdlib.h>
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/model.h"
+#include "model/str.h"
 #include "write/timemory/timemory.h"
 
 struct query {

@@ -2,6 +2,10 @@
 /* Model.tasks() */
 #include "model/report/tasks.h"
 #include "analyse/analyse.h"
+#include "model/model.h"
+#include "model/region.h"
+#include "model/str.h"
+#include "model/task.h"
 
 static const double S = 1e-9;
 

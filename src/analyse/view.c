@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "model/lod/lod.h"
+#include "model/model.h"
+#include "model/str.h"
 #include "view/against.h"
 #include "view/kept.h"
 

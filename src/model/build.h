@@ -7,7 +7,10 @@
 #include <stdint.h>
 
 #include "model/lock.h"
-#include "model/model.h"
+#include "model/metric.h"
+#include "model/process.h"
+#include "model/region.h"
+#include "model/str.h"
 #include "reader/reader.h"
 
 struct sp_builder;

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/err.h"
 #include "base/intern.h"
-#include "model/model.h"
 #include "model/symbol.h"
 
 struct sp_listed;

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "model/model.h"
+#include "model/str.h"
 #include "reader/reader.h"
 
 struct sp_builder;

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "model/model.h"
+#include "model/str.h"
 #include "reader/reader.h"
 
 /* define.c: the definitions in a part of a raw file, whose texts are in the file; at: where a record is in it. What

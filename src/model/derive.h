@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/model.h"
+#include "model/path.h"
+#include "model/process.h"
 
 /* Exclusive times and totals, location by location. */
 struct sp_exact {

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/model.h"
+#include "base/err.h"
 
 /* What is in the directory raw, in the order of names. */
 struct sp_listing {

@@ -7,8 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/line.h"
 #include "model/lock.h"
-#include "model/model.h"
+#include "model/memory.h"
+#include "model/process.h"
+#include "model/str.h"
+#include "model/task.h"
 #include "reader/reader.h"
 
 struct sp_place;

@@ -5,7 +5,9 @@
 
 #include <stddef.h>
 
+#include "base/err.h"
 #include "model/model.h"
+#include "model/str.h"
 
 /* Damage that leaves something to read. Text that finds no memory is dropped; so is what follows it. */
 void sp_model_problem(struct sp_model *m, const char *format, ...) __attribute__((format(printf, 2, 3)));

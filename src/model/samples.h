@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/model.h"
 #include "reader/reader.h"
 
 struct sp_builder;

@@ -8,7 +8,9 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "model/model.h"
+#include "model/file.h"
+#include "model/path.h"
+#include "model/region.h"
 #include "reader/reader.h"
 
 /* From the ticks of one process to nanoseconds since sp_model.begin_ns. */

@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "model/lock.h"
-#include "model/model.h"
 
 struct sp_builder;
 struct sp_loading;

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/intern.h"
-#include "model/model.h"
+#include "model/str.h"
 
 struct sp_builder;
 

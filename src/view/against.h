@@ -5,6 +5,7 @@
 #define SP_VIEW_AGAINST_H
 
 #include "model/compare/compare.h"
+#include "model/model.h"
 #include "view/view.h"
 
 struct sp_against {

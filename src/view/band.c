@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "model/str.h"
 
 int sp_band_init(struct sp_band *b, size_t regions, uint64_t begin, uint64_t end, uint32_t pixels)
 {

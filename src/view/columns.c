@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/grow.h"
 #include "base/utf8.h"
+#include "model/str.h"
 
 static const struct {
 	const char *name;

@@ -14,7 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/model.h"
+#include "base/err.h"
+#include "model/str.h"
 
 #define SP_COLUMNS_MAGIC 0x4f435053u
 

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 
 #include "base/guard.h"
+#include "model/model.h"
 #include "model/mpi/messages.h"
+#include "model/str.h"
 
 struct sp_view_kept {
 	const struct sp_model *m;

@@ -4,6 +4,7 @@
 #define SP_VIEW_KEPT_H
 
 #include "model/lod/lod.h"
+#include "model/model.h"
 #include "view/looks.h"
 #include "view/view.h"
 

@@ -6,6 +6,10 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "model/metric.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/process.h"
 
 static bool room(struct sp_looks *l, size_t *have)
 {

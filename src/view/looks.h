@@ -5,6 +5,9 @@
 #define SP_VIEW_LOOKS_H
 
 #include "model/events/sampled_events.h"
+#include "model/metric.h"
+#include "model/model.h"
+#include "model/path.h"
 #include "view/view.h"
 
 enum { SP_LOOKS_BLOCK = 64 };

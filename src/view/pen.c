@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "model/str.h"
 
 void sp_pen_begin(struct sp_pen *p, uint64_t begin, uint64_t end, uint32_t pixels, uint32_t levels)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "view/ranged.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/process.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,6 +4,8 @@
 #ifndef SP_VIEW_RANGED_H
 #define SP_VIEW_RANGED_H
 
+#include "model/model.h"
+#include "model/path.h"
 #include "view/kept.h"
 
 struct sp_ranged {

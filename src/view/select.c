@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/model.h"
+#include "model/str.h"
 #include "view/against.h"
 #include "view/kept.h"
 #include "view/ranged.h"

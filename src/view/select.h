@@ -3,6 +3,9 @@
 #ifndef SP_VIEW_SELECT_H
 #define SP_VIEW_SELECT_H
 
+#include "model/metric.h"
+#include "model/model.h"
+#include "model/path.h"
 #include "model/report/report.h"
 #include "view/looks.h"
 #include "view/view.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "view/span.h"
+#include "model/event.h"
+#include "model/model.h"
+#include "model/str.h"
 
 #include <errno.h>
 #include <math.h>

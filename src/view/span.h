@@ -3,6 +3,9 @@
 #ifndef SP_VIEW_SPAN_H
 #define SP_VIEW_SPAN_H
 
+#include "model/model.h"
+#include "model/process.h"
+#include "model/str.h"
 #include "view/view.h"
 
 enum { SP_SPAN_PIXELS = 1000, SP_SPAN_MOST_PIXELS = 16384, SP_SPAN_LEVELS = 256 };

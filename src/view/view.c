@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "base/guard.h"
+#include "model/event.h"
+#include "model/model.h"
+#include "model/str.h"
 #include "view/against.h"
 
 static const struct sp_view_kind kinds[] = {

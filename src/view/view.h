@@ -10,7 +10,7 @@
 #ifndef SP_VIEW_VIEW_H
 #define SP_VIEW_VIEW_H
 
-#include "model/model.h"
+#include "base/err.h"
 #include "view/columns.h"
 
 /* What is looked at. */

@@ -9,6 +9,9 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "model/event.h"
+#include "model/model.h"
+#include "model/str.h"
 
 static char base[64];
 static unsigned made;

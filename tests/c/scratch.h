@@ -5,7 +5,6 @@
 
 #include <stddef.h>
 
-#include "model/model.h"
 #include "generator/rawgen.h"
 
 /* The path of a new, empty experiment (with its directory raw); valid until the end. */

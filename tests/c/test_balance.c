@@ -2,6 +2,8 @@
 #include "model/report/balance.h"
 
 #include "check.h"
+#include "model/model.h"
+#include "model/str.h"
 #include "scratch.h"
 
 /* Rank i of 4 is in f for 100 * (i + 1); rank 2 alone calls g there, twice, and so does a second thread of it. */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Clocks of hosts that were compared through MPI: what each moment is on rank 0's clock, with numbers known by hand. */
 #include "check.h"
+#include "model/event.h"
+#include "model/model.h"
+#include "model/process.h"
 #include "scratch.h"
 
 #define REAL UINT64_C(1700000000000000000)

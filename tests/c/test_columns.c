@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Metrics, parameters, file I/O, compiled functions: what version 2 of the raw format brought. */
 #include "check.h"
+#include "model/event.h"
+#include "model/file.h"
+#include "model/metric.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/process.h"
+#include "model/region.h"
+#include "model/str.h"
 #include "scratch.h"
 
 enum { F = 1, G = 2, N3 = 3, N4 = 4, CASE = 5 };

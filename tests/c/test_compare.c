@@ -2,6 +2,9 @@
 #include "model/compare/table.h"
 
 #include "check.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/str.h"
 #include "scratch.h"
 
 static struct rg_process *begin(struct rg_thread **t)

@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 
 #include "check.h"
+#include "model/event.h"
+#include "model/model.h"
 #include "reader/compress.h"
 #include "reader/reader.h"
 #include "scratch.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Traces that are not as they should be, extras, and compressed chunks. */
 #include "check.h"
+#include "model/event.h"
+#include "model/model.h"
 #include "scratch.h"
 
 #ifdef SP_HAVE_ZSTD

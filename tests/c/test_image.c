@@ -9,7 +9,9 @@
 #include "model/merge/fields.h"
 #include "model/merge/image.h"
 #include "model/merge/merge.h"
+#include "model/model.h"
 #include "model/source.h"
+#include "model/str.h"
 #include "scratch.h"
 
 /* Puts another file in the place of the merged one: the same model, changed. Returns what comes of reading it. */

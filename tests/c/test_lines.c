@@ -2,8 +2,11 @@
 /* Lines of several threads and processes: what is open at the end, sums, damage, and that a merged experiment has the
  * same. */
 #include "check.h"
+#include "model/line.h"
 #include "model/merge/merge.h"
+#include "model/model.h"
 #include "model/report/lines.h"
+#include "model/str.h"
 #include "scratch.h"
 
 enum { PROCESSES = 4, BEGIN = 1000, END = 9000, NONE = 99 };

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Locks and waits of processes: what the records say, and their events, which say the same; and damaged ones. */
 #include "check.h"
+#include "model/event.h"
 #include "model/merge/merge.h"
+#include "model/model.h"
+#include "model/str.h"
 #include "scratch.h"
 
 enum { END = 4000 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the index answers, of traces of all kinds. */
+#include "model/model.h"
 #include "truth.h"
 
 static void test_random(void)

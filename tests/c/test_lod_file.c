@@ -7,6 +7,8 @@
 #include <sys/resource.h>
 
 #include "model/merge/merge.h"
+#include "model/model.h"
+#include "model/str.h"
 #include "reader/compress.h"
 #include "truth.h"
 

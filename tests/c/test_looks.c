@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "check.h"
+#include "model/metric.h"
+#include "model/path.h"
 
 enum { LOOKS = 5000, PATHS = 9, MOST_PIXELS = 900 };
 

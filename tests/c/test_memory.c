@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory: what the records of a process become, and damaged ones. */
 #include "check.h"
+#include "model/memory.h"
+#include "model/model.h"
 #include "model/report/memory.h"
+#include "model/str.h"
 #include "scratch.h"
 
 enum { END = 4000 };

@@ -11,10 +11,17 @@
 
 #include "check.h"
 #include "model/build.h"
+#include "model/comm.h"
+#include "model/event.h"
 #include "model/listing.h"
 #include "model/merge/image.h"
 #include "model/merge/merge.h"
 #include "model/merge/merge_file.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/process.h"
+#include "model/region.h"
+#include "model/str.h"
 #include "scratch.h"
 
 /* ---- ranks that are threads ---- */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the index says of metrics, held against all their readings one by one. */
 #include "check.h"
+#include "model/event.h"
 #include "model/events/follow.h"
 #include "model/lod/lod.h"
+#include "model/model.h"
 #include "model/report/report.h"
+#include "model/str.h"
 #include "scratch.h"
 
 enum { TIME, LEVEL, READ, BYTES, METRICS, DEEPEST = 24 }; /* in columns; BYTES is own */

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Merging, open calls, compensation, clocks, processes: with numbers known by hand. */
 #include "check.h"
+#include "model/event.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/process.h"
+#include "model/str.h"
 #include "scratch.h"
 
 static struct rg_process *process(int32_t pid, uint64_t begin, bool trace)

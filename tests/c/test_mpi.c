@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What several processes say of MPI, made one. */
 #include "check.h"
+#include "model/comm.h"
+#include "model/event.h"
+#include "model/model.h"
+#include "model/str.h"
 #include "scratch.h"
 
 enum { WORLD_COMM = 1, SELF_COMM, HALF_COMM, RING, SELF_DUP };

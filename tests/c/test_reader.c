@@ -3,7 +3,9 @@
 #include <inttypes.h>
 
 #include "check.h"
+#include "model/model.h"
 #include "model/report/report.h"
+#include "model/str.h"
 #include "reader/reader.h"
 #include "scratch.h"
 

@@ -2,6 +2,8 @@
 #include "model/report/report.h"
 
 #include "check.h"
+#include "model/model.h"
+#include "model/str.h"
 #include "scratch.h"
 
 /* f(0..100) calls f(10..60) calls g(20..50); then g(70..80) of f; another thread: g(0..1000). */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the reader gives of samples: their call paths, lines and counters, those of files that say less, and damage. */
 #include "check.h"
+#include "model/event.h"
+#include "model/model.h"
 #include "model/parts/samples.h"
 #include "scratch.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The file `symbols`: what it tells, and what a damaged one does not. */
 #include "check.h"
+#include "model/model.h"
+#include "model/region.h"
 #include "model/symbols/symbols.h"
 #include "scratch.h"
 

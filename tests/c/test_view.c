@@ -5,7 +5,9 @@
 #include <pthread.h>
 
 #include "check.h"
+#include "model/model.h"
 #include "model/report/report.h"
+#include "model/str.h"
 #include "scratch.h"
 #include "view/kept.h"
 

@@ -3,6 +3,8 @@
 #include "model/mpi/critical.h"
 
 #include "check.h"
+#include "model/model.h"
+#include "model/str.h"
 #include "scratch.h"
 
 enum {

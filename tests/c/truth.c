@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "truth.h"
 
+#include "model/event.h"
 #include "model/events/follow.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/process.h"
+#include "model/str.h"
 
 struct call {
 	uint64_t begin, end;

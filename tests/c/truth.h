@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "model/lod/lod.h"
+#include "model/model.h"
 #include "scratch.h"
 
 /* A number below n; the same ones in each run. */

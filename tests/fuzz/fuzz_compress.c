@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "input.h"
-#include "model/model.h"
+#include "model/event.h"
 #include "reader/compress.h"
 
 struct reading {

@@ -5,11 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "generator/rawgen.h"
 #include "input.h"
+#include "model/lod/private.h"
 #include "model/merge/image.h"
 #include "model/merge/pack.h"
-#include "model/lod/private.h"
-#include "generator/rawgen.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/str.h"
 
 static struct {
 	struct sp_model *m;

@@ -13,6 +13,7 @@
 #include "model/merge/image.h"
 #include "model/merge/merge.h"
 #include "model/merge/pack.h"
+#include "model/model.h"
 
 static struct {
 	const char *dir;

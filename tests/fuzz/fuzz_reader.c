@@ -4,6 +4,7 @@
 
 #include "input.h"
 #include "look.h"
+#include "model/model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {

@@ -2,10 +2,11 @@
 /* Any bytes as an experiment's file `symbols`: what it tells is read, added to, and read again. */
 #include <stdlib.h>
 
+#include "generator/rawgen.h"
 #include "input.h"
 #include "look.h"
+#include "model/model.h"
 #include "model/symbols/symbols.h"
-#include "generator/rawgen.h"
 
 static void load(void)
 {

@@ -5,11 +5,19 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "format/format.h"
+#include "model/comm.h"
+#include "model/event.h"
+#include "model/memory.h"
+#include "model/model.h"
 #include "model/mpi/critical.h"
+#include "model/path.h"
+#include "model/region.h"
 #include "model/report/memory.h"
 #include "model/report/report.h"
 #include "model/report/tasks.h"
-#include "format/format.h"
+#include "model/str.h"
+#include "model/task.h"
 
 static bool known_mpi(const struct sp_model *m, const struct sp_event *ev)
 {

@@ -3,8 +3,6 @@
 #ifndef SP_FUZZ_LOOK_H
 #define SP_FUZZ_LOOK_H
 
-#include "model/model.h"
-
 void look_at(const struct sp_model *m);
 void look_view(const struct sp_model *m); /* a part of it */
 

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "model/model.h"
 #include "view/against.h"
 #include "view/kept.h"
 

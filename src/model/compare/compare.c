@@ -6,8 +6,12 @@
 #include <string.h>
 
 #include "base/intern.h"
+#include "model/model.h"
+#include "model/path.h"
 #include "model/problem.h"
+#include "model/region.h"
 #include "model/report/walk.h"
+#include "model/str.h"
 
 int sp_compare_text(struct sp_str a, struct sp_str b)
 {

@@ -29,7 +29,11 @@
 #define SP_MODEL_COMPARE_COMPARE_H
 
 #include "base/arena.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/region.h"
 #include "model/report/report.h"
+#include "model/str.h"
 
 struct sp_compare_region {
 	uint32_t model, region; /* the first that has it, and as what */

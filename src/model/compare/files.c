@@ -7,7 +7,10 @@
 
 #include "base/intern.h"
 #include "model/compare/private.h"
+#include "model/model.h"
 #include "model/problem.h"
+#include "model/region.h"
+#include "model/str.h"
 
 struct pair {
 	struct sp_compare_file f; /* first */

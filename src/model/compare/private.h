@@ -4,6 +4,8 @@
 #define SP_MODEL_COMPARE_PRIVATE_H
 
 #include "model/compare/compare.h"
+#include "model/region.h"
+#include "model/str.h"
 
 /* A region of a model that is looked for among those of the union. */
 struct sp_candidate {

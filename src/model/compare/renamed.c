@@ -8,6 +8,9 @@
 #include <string.h>
 
 #include "base/intern.h"
+#include "model/model.h"
+#include "model/region.h"
+#include "model/str.h"
 
 /* A name that more modules have says little about two of them, and would take the square of their number. */
 enum { MOST_MODULES = 32 };

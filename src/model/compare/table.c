@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/path.h"
 #include "model/problem.h"
 #include "model/report/walk.h"
+#include "model/str.h"
 
 /* Of each model and entry. */
 struct numbers {

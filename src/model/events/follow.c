@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/events/follow.h"
+#include "model/event.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/region.h"
+#include "model/str.h"
 
 #include <inttypes.h>
 #include <stdio.h>

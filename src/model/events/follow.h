@@ -3,7 +3,7 @@
 #ifndef SP_MODEL_EVENTS_FOLLOW_H
 #define SP_MODEL_EVENTS_FOLLOW_H
 
-#include "model/model.h"
+#include "model/event.h"
 
 /* Finds paths by what they are; made once for a model. */
 struct sp_path_index {

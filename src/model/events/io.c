@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events of file I/O. */
+#include "model/event.h"
 #include "model/events/events.h"
+#include "model/str.h"
 
 static const uint8_t needed[] = {
     [SP_RAW_X_IO_CREATE] = 3, [SP_RAW_X_IO_DESTROY] = 1,  [SP_RAW_X_IO_DUP] = 2,    [SP_RAW_X_IO_SEEK] = 4,

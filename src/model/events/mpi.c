@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events of MPI. What they name is checked here, so that nobody behind has to. */
+#include "model/comm.h"
+#include "model/event.h"
 #include "model/events/events.h"
+#include "model/model.h"
+#include "model/str.h"
 
 _Static_assert(SP_EVENT_RMA_LOCK - SP_EVENT_MPI_SEND == SP_RAW_X_RMA_LOCK - SP_RAW_X_MPI_SEND, "the same order");
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Enters and leaves as nearly all are, many at once. */
+#include "model/event.h"
 #include "model/events/events.h"
 #include "model/source.h"
 

@@ -10,8 +10,13 @@
 
 #include "base/guard.h"
 #include "model/clock.h"
+#include "model/event.h"
+#include "model/model.h"
+#include "model/path.h"
 #include "model/problem.h"
+#include "model/process.h"
 #include "model/source.h"
+#include "model/str.h"
 
 struct sp_sampled_events {
 	const struct sp_model *m;

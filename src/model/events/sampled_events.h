@@ -3,7 +3,10 @@
 #ifndef SP_MODEL_EVENTS_SAMPLED_EVENTS_H
 #define SP_MODEL_EVENTS_SAMPLED_EVENTS_H
 
+#include "model/event.h"
+#include "model/model.h"
 #include "model/parts/samples.h"
+#include "model/process.h"
 
 struct sp_sampled_events;
 

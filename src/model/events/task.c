@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events of threads and tasks. */
 #include "model/clock.h"
+#include "model/event.h"
 #include "model/events/events.h"
+#include "model/process.h"
 #include "model/source.h"
+#include "model/str.h"
 
 static const uint8_t needed[] = {
     [SP_RAW_X_THREAD_CREATE] = 1, [SP_RAW_X_THREAD_JOIN] = 2, [SP_RAW_X_TASK_CREATE] = 1, [SP_RAW_X_TASK_SWITCH] = 1,

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events of locks and waits: balanced, as enters and leaves are. */
+#include "model/event.h"
 #include "model/events/events.h"
+#include "model/model.h"
+#include "model/str.h"
 
 /* Locks are numbered from 1 in each process, without gaps. SP_NONE: none of that number. */
 static uint32_t lock_of(const struct sp_events *s, uint64_t number)

@@ -11,8 +11,11 @@
 #include "model/builder.h"
 #include "model/clock.h"
 #include "model/loading.h"
+#include "model/model.h"
 #include "model/problem.h"
+#include "model/process.h"
 #include "model/source.h"
+#include "model/str.h"
 
 enum { SLACK = 10000000 /* ns by which two processes of a host may differ about one moment */ };
 

@@ -11,9 +11,14 @@
 #include "model/clock.h"
 #include "model/definition.h"
 #include "model/loading.h"
+#include "model/metric.h"
+#include "model/model.h"
 #include "model/problem.h"
+#include "model/process.h"
+#include "model/region.h"
 #include "model/rows.h"
 #include "model/source.h"
+#include "model/str.h"
 
 /* Ids seen so far with what they stand for in the model; made into a table when all are known. */
 struct pairs {

@@ -8,7 +8,11 @@
 #include "model/build.h"
 #include "model/builder.h"
 #include "model/derive.h"
+#include "model/model.h"
+#include "model/path.h"
 #include "model/problem.h"
+#include "model/process.h"
+#include "model/region.h"
 #include "model/source.h"
 
 static double calls(const struct sp_value *v)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The files of an experiment. */
+#include "base/err.h"
 #include "base/regular.h"
 #include "format/format.h"
 #include "model/listing.h"

@@ -5,10 +5,14 @@
 #include "model/builder.h"
 #include "model/listing.h"
 #include "model/loading.h"
+#include "model/model.h"
+#include "model/path.h"
 #include "model/problem.h"
+#include "model/region.h"
 #include "model/rows.h"
 #include "model/samples.h"
 #include "model/source.h"
+#include "model/str.h"
 #include "model/symbol.h"
 
 #include <errno.h>

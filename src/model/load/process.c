@@ -11,10 +11,13 @@
 #include "model/builder.h"
 #include "model/clock.h"
 #include "model/loading.h"
+#include "model/model.h"
 #include "model/problem.h"
+#include "model/process.h"
 #include "model/rows.h"
 #include "model/samples.h"
 #include "model/source.h"
+#include "model/str.h"
 
 #define NS        UINT64_C(1000000000)
 #define YEAR_2000 (UINT64_C(946684800) * NS)

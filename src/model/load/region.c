@@ -8,8 +8,11 @@
 
 #include "model/build.h"
 #include "model/builder.h"
+#include "model/model.h"
 #include "model/problem.h"
+#include "model/region.h"
 #include "model/source.h"
+#include "model/str.h"
 #include "model/symbol.h"
 
 _Static_assert((int)SP_REGION_MPI == (int)SP_RAW_REGION_MPI, "kinds of regions");

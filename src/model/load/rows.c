@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "model/builder.h"
+#include "model/model.h"
+#include "model/path.h"
 #include "model/rows.h"
 #include "model/source.h"
 

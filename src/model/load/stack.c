@@ -2,8 +2,11 @@
 
 #include "model/builder.h"
 #include "model/loading.h"
+#include "model/model.h"
+#include "model/region.h"
 #include "model/source.h"
 #include "model/stack_reader.h"
+#include "model/str.h"
 /* Call paths of nodes as lists of regions, which need no new numbers when paths are folded or merged.
  *
  * Many records may name one deep node, so that a small file could ask for any amount of memory: all lists of a file

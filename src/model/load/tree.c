@@ -9,9 +9,14 @@
 #include "model/build.h"
 #include "model/builder.h"
 #include "model/loading.h"
+#include "model/model.h"
+#include "model/path.h"
 #include "model/problem.h"
+#include "model/process.h"
+#include "model/region.h"
 #include "model/rows.h"
 #include "model/source.h"
+#include "model/str.h"
 
 struct adding {
 	struct sp_builder *b;

@@ -7,8 +7,11 @@
 #include "model/build.h"
 #include "model/builder.h"
 #include "model/loading.h"
+#include "model/model.h"
 #include "model/problem.h"
+#include "model/region.h"
 #include "model/source.h"
+#include "model/str.h"
 
 /* Every event has fed a call path of its region, unless that was lost. */
 static bool events_have_paths(const struct sp_loading *l)

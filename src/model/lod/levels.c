@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How the levels are put together from those below: cells, strips, sums. */
 #include "model/lod/make.h"
+#include "model/str.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,11 @@
 #ifndef SP_MODEL_LOD_LOD_H
 #define SP_MODEL_LOD_LOD_H
 
+#include <stdbool.h>
+
+#include "base/err.h"
 #include "model/model.h"
+#include "model/path.h"
 
 #define SP_LOD_NAME "lod"
 

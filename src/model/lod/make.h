@@ -3,7 +3,9 @@
 #ifndef SP_MODEL_LOD_MAKE_H
 #define SP_MODEL_LOD_MAKE_H
 
+#include "model/event.h"
 #include "model/lod/private.h"
+#include "model/model.h"
 
 /* Cells by depth, of a node that is not complete. */
 struct sp_lod_cells {

@@ -2,8 +2,10 @@
 /* Markers, and values of counters: kept as they are, those of a counter together. */
 #include <math.h>
 
+#include "model/event.h"
 #include "model/lod/make.h"
 #include "model/lod/read.h"
+#include "model/str.h"
 
 /* ---- making ---- */
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The arrays of one location in the file: found, checked. */
-#include "model/merge/pack.h"
 #include "model/lod/private.h"
+#include "model/merge/pack.h"
+#include "model/model.h"
+#include "model/str.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is made of enters and leaves as nearly all are, a strip of them at once: the loops that the time goes to. Each
  * does one thing, so that what it needs stays in registers. */
+#include "model/event.h"
 #include "model/lod/make.h"
+#include "model/str.h"
 
 void sp_lod_know(struct sp_lod_maker *x, struct sp_lod_known *k, uint64_t key)
 {

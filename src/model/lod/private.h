@@ -8,6 +8,7 @@
 #include "model/events/events.h"
 #include "model/events/follow.h"
 #include "model/lod/lod.h"
+#include "model/model.h"
 
 #define SP_LOD_MAGIC   "SPPYRAMD"
 #define SP_LOD_VERSION 6u

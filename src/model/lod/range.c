@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What was done in a range of time: sums where they lie within it, events at both ends. */
+#include "model/event.h"
 #include "model/lod/read.h"
+#include "model/model.h"
+#include "model/path.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
 /* The raw files that queries read from: each is open once, however many read. */
 #include "base/guard.h"
 #include "model/lod/private.h"
+#include "model/model.h"
 
 #include <stdio.h>
 

@@ -3,6 +3,7 @@
 #ifndef SP_MODEL_LOD_READ_H
 #define SP_MODEL_LOD_READ_H
 
+#include "model/event.h"
 #include "model/lod/private.h"
 
 /* A call that is open. */

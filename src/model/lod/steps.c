@@ -4,6 +4,8 @@
 
 #include "model/lod/make.h"
 #include "model/lod/read.h"
+#include "model/model.h"
+#include "model/str.h"
 
 /* ---- making ---- */
 

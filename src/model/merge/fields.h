@@ -4,8 +4,11 @@
 #ifndef SP_MODEL_MERGE_FIELDS_H
 #define SP_MODEL_MERGE_FIELDS_H
 
+#include "model/file.h"
 #include "model/loading.h"
 #include "model/merge/pack.h"
+#include "model/model.h"
+#include "model/process.h"
 #include "model/source.h"
 
 void sp_fields_definitions(struct sp_pack *k, struct sp_model *m); /* regions, metrics, strings, … */

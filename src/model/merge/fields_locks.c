@@ -2,6 +2,7 @@
 /* Locks and waits in a merged experiment: those of the model, and those of one process on the way to it. */
 #include "model/loading.h"
 #include "model/merge/fields.h"
+#include "model/model.h"
 
 /* What the indices are less than. */
 struct limits {

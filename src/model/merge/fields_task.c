@@ -2,7 +2,10 @@
 /* Tasks in a merged experiment: those of the model, and those of one process on the way to it. */
 #include "model/loading.h"
 #include "model/merge/fields.h"
+#include "model/model.h"
 #include "model/source.h"
+#include "model/str.h"
+#include "model/task.h"
 
 /* What the indices of a task are less than. */
 struct limits {

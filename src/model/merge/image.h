@@ -4,6 +4,8 @@
 #define SP_MODEL_MERGE_IMAGE_H
 
 #include "model/listing.h"
+#include "model/model.h"
+#include "model/path.h"
 
 #define SP_IMAGE_NAME    "merged"
 #define SP_IMAGE_MAGIC   "SPMERGED"

@@ -13,7 +13,11 @@
 #include "model/merge/part.h"
 #include "model/merge/share.h"
 #include "model/merge/talk.h"
+#include "model/model.h"
+#include "model/path.h"
 #include "model/problem.h"
+#include "model/process.h"
+#include "model/str.h"
 
 enum { MOST_CHILDREN = 31 };
 

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "model/comm.h"
 #include "model/problem.h"
 #include "model/source.h"
+#include "model/str.h"
 
 void sp_pack_write(struct sp_pack *k)
 {

@@ -6,11 +6,16 @@
 
 #include "model/build.h"
 #include "model/builder.h"
+#include "model/file.h"
 #include "model/loading.h"
 #include "model/merge/fields.h"
+#include "model/model.h"
+#include "model/path.h"
 #include "model/problem.h"
 #include "model/source.h"
 #include "model/stack_reader.h"
+#include "model/str.h"
+#include "model/task.h"
 
 /* Before it is in the builder. */
 struct part {

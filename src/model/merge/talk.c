@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/merge/talk.h"
+#include "model/str.h"
 
 #include <errno.h>
 #include <string.h>

@@ -12,6 +12,7 @@
 #include "model/loading.h"
 #include "model/problem.h"
 #include "model/source.h"
+#include "model/str.h"
 
 #define MONTH (31 * 86400 * 1e9) /* ns; clocks that are farther apart are damage */
 

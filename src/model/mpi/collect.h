@@ -4,6 +4,7 @@
 #define SP_MODEL_MPI_COLLECT_H
 
 #include "model/events/follow.h"
+#include "model/model.h"
 #include "model/mpi/messages.h"
 
 /* In a comparison for qsort(): returns where the two differ. */

@@ -3,8 +3,13 @@
 
 #include <stdlib.h>
 
+#include "model/event.h"
+#include "model/model.h"
 #include "model/mpi/collect.h"
+#include "model/path.h"
 #include "model/problem.h"
+#include "model/process.h"
+#include "model/str.h"
 
 /* A part of a piece that no call with a dependency interrupts. */
 struct stretch {

@@ -14,6 +14,10 @@
 #ifndef SP_MODEL_MPI_CRITICAL_H
 #define SP_MODEL_MPI_CRITICAL_H
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
 #include "model/mpi/waits.h"
 
 struct sp_critical_piece {

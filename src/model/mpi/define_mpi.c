@@ -4,7 +4,9 @@
 #include "model/build.h"
 #include "model/builder.h"
 #include "model/loading.h"
+#include "model/process.h"
 #include "model/source.h"
+#include "model/str.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

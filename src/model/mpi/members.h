@@ -4,6 +4,8 @@
 #define SP_MODEL_MPI_MEMBERS_H
 
 #include "model/builder.h"
+#include "model/comm.h"
+#include "model/str.h"
 
 struct sp_member_list {
 	struct sp_group g;

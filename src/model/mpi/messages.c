@@ -3,8 +3,11 @@
 
 #include <stdlib.h>
 
+#include "model/model.h"
 #include "model/mpi/collect.h"
 #include "model/problem.h"
+#include "model/region.h"
+#include "model/str.h"
 
 #define COMPARE_CHANNELS(p, q)                                                                                         \
 	do {                                                                                                           \

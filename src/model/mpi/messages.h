@@ -10,7 +10,11 @@
 #ifndef SP_MODEL_MPI_MESSAGES_H
 #define SP_MODEL_MPI_MESSAGES_H
 
-#include "model/model.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
 
 /* A call of a function of MPI that moved or waited for something. Those of a location are together, in its order. */
 struct sp_mpi_call {

@@ -10,10 +10,13 @@
 #include "base/grow.h"
 #include "model/build.h"
 #include "model/builder.h"
+#include "model/comm.h"
 #include "model/loading.h"
+#include "model/model.h"
 #include "model/mpi/members.h"
 #include "model/problem.h"
 #include "model/source.h"
+#include "model/str.h"
 
 struct side {
 	struct sp_group g;

@@ -2,8 +2,11 @@
 /* Collective operations: which parts belong together, whether any is missing, and whether their times can be true. */
 #include <stdlib.h>
 
+#include "model/comm.h"
+#include "model/model.h"
 #include "model/mpi/collect.h"
 #include "model/mpi/waits.h"
+#include "model/str.h"
 
 static int compare_kinds(const struct sp_participation *p, const struct sp_participation *q)
 {

@@ -6,6 +6,7 @@
 
 #include "model/mpi/waits_private.h"
 #include "model/problem.h"
+#include "model/str.h"
 
 #define BIT(kind) (1u << SP_WAIT_##kind)
 #define WRONG     (BIT(WRONG_ORDER_DIFFERENT) | BIT(WRONG_ORDER_SAME))

@@ -23,6 +23,7 @@
 #ifndef SP_MODEL_MPI_WAITS_H
 #define SP_MODEL_MPI_WAITS_H
 
+#include "base/err.h"
 #include "model/mpi/messages.h"
 
 /* Apart from each other: a Late Sender that is in wrong order is not LATE_SENDER. */

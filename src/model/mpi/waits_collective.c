@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/comm.h"
+#include "model/model.h"
 #include "model/mpi/waits_private.h"
+#include "model/str.h"
 
 /* OTF2's CollectiveOp. */
 enum {

@@ -7,9 +7,12 @@
 
 #include "model/build.h"
 #include "model/builder.h"
+#include "model/file.h"
 #include "model/loading.h"
+#include "model/model.h"
 #include "model/problem.h"
 #include "model/source.h"
+#include "model/str.h"
 
 enum { SPARE_HANDLES = 65536 }; /* those whose making was not recorded */
 

@@ -2,12 +2,18 @@
 /* Names of locks, as python/spartito/report/locktable.py makes them. */
 #include "base/arena.h"
 #include "base/intern.h"
+#include "model/lock.h"
 #include "model/model.h"
+#include "model/process.h"
+#include "model/region.h"
+#include "model/str.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stdbool.h>
+#include <pthread.h>
 
 const char *const sp_lock_wait_words[SP_LOCK_KINDS] = {
     [SP_LOCK_OTHER] = "waiting",

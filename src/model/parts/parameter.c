@@ -6,10 +6,16 @@
 
 #include "model/build.h"
 #include "model/builder.h"
+#include "model/event.h"
 #include "model/loading.h"
+#include "model/model.h"
+#include "model/path.h"
 #include "model/problem.h"
+#include "model/process.h"
+#include "model/region.h"
 #include "model/rows.h"
 #include "model/source.h"
+#include "model/str.h"
 
 static uint32_t kind_of(const struct sp_region *r)
 {

@@ -10,10 +10,14 @@
 #include "model/build.h"
 #include "model/builder.h"
 #include "model/clock.h"
+#include "model/event.h"
 #include "model/loading.h"
+#include "model/model.h"
 #include "model/problem.h"
+#include "model/process.h"
 #include "model/samples.h"
 #include "model/source.h"
+#include "model/str.h"
 
 static void on_problem(void *arg, const char *text)
 {

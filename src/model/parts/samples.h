@@ -3,7 +3,12 @@
 #ifndef SP_MODEL_PARTS_SAMPLES_H
 #define SP_MODEL_PARTS_SAMPLES_H
 
-#include "model/model.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "model/event.h"
 
 /* Counters that are read with each sample; a sampler counts no more. */
 enum { SP_SAMPLE_COUNTERS = 16 };

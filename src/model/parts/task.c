@@ -5,9 +5,13 @@
 #include "model/builder.h"
 #include "model/clock.h"
 #include "model/loading.h"
+#include "model/model.h"
 #include "model/problem.h"
+#include "model/process.h"
 #include "model/source.h"
 #include "model/stack_reader.h"
+#include "model/str.h"
+#include "model/task.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -4,8 +4,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "model/model.h"
+#include "model/path.h"
 #include "model/problem.h"
+#include "model/process.h"
 #include "model/report/walk.h"
+#include "model/str.h"
 
 void sp_spread_add(struct sp_spread *s, uint32_t unit, double x)
 {

@@ -13,7 +13,11 @@
 #ifndef SP_MODEL_REPORT_BALANCE_H
 #define SP_MODEL_REPORT_BALANCE_H
 
+#include <stdbool.h>
+
+#include "base/err.h"
 #include "model/model.h"
+#include "model/path.h"
 
 /* Over the units that came there; sp_spread_finish() takes the others in. */
 struct sp_spread {

@@ -4,8 +4,10 @@
 
 #include <stdlib.h>
 
+#include "model/model.h"
 #include "model/problem.h"
 #include "model/report/walk.h"
+#include "model/str.h"
 
 struct edges {
 	const struct sp_view *v;

@@ -3,6 +3,9 @@
 #include "base/arena.h"
 #include "base/intern.h"
 #include "format/format.h"
+#include "model/event.h"
+#include "model/file.h"
+#include "model/model.h"
 #include "model/problem.h"
 #include "model/report/report.h"
 

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/report/lines.h"
+#include "model/line.h"
+#include "model/model.h"
+#include "model/process.h"
+#include "model/region.h"
+#include "model/str.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,6 +3,10 @@
 #ifndef SP_MODEL_REPORT_LINES_H
 #define SP_MODEL_REPORT_LINES_H
 
+#include <stddef.h>
+
+#include "base/err.h"
+#include "model/line.h"
 #include "model/model.h"
 
 /* The sums over all locations; over those of one process, or one location, where these are not SP_NONE. In the order of

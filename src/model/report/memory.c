@@ -4,9 +4,13 @@
 #include "model/builder.h"
 #include "model/clock.h"
 #include "model/loading.h"
+#include "model/memory.h"
+#include "model/metric.h"
+#include "model/model.h"
 #include "model/problem.h"
 #include "model/rows.h"
 #include "model/source.h"
+#include "model/str.h"
 
 #include <inttypes.h>
 #include <stddef.h>

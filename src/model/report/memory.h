@@ -3,6 +3,7 @@
 #ifndef SP_MODEL_REPORT_MEMORY_H
 #define SP_MODEL_REPORT_MEMORY_H
 
+#include "model/memory.h"
 #include "model/model.h"
 
 enum sp_site_kept {

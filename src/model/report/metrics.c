@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Metrics with and without what callees counted. */
+#include "model/metric.h"
+#include "model/model.h"
 #include "model/problem.h"
 #include "model/report/walk.h"
 

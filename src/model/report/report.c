@@ -8,8 +8,14 @@
 #include <string.h>
 
 #include "base/script.h"
+#include "model/metric.h"
+#include "model/model.h"
+#include "model/path.h"
 #include "model/problem.h"
+#include "model/process.h"
+#include "model/region.h"
 #include "model/report/walk.h"
+#include "model/str.h"
 
 static double calls(const struct sp_value *v)
 {

@@ -3,7 +3,9 @@
 #ifndef SP_MODEL_REPORT_REPORT_H
 #define SP_MODEL_REPORT_REPORT_H
 
-#include "model/model.h"
+#include "base/err.h"
+#include "model/path.h"
+#include "model/str.h"
 
 /* The values of each path, of everything or of one process or location. */
 struct sp_view {

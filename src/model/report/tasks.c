@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/report/tasks.h"
+#include "model/model.h"
+#include "model/str.h"
+#include "model/task.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,8 @@
 #ifndef SP_MODEL_REPORT_TASKS_H
 #define SP_MODEL_REPORT_TASKS_H
 
-#include "model/model.h"
+#include "base/err.h"
+#include "model/task.h"
 
 struct sp_task_group {
 	uint32_t region;                  /* SP_NONE: not known */

@@ -3,6 +3,9 @@
 #ifndef SP_MODEL_REPORT_WALK_H
 #define SP_MODEL_REPORT_WALK_H
 
+#include "model/model.h"
+#include "model/path.h"
+#include "model/region.h"
 #include "model/report/report.h"
 
 /* Visits all paths below the root, each before its children and again after them. */

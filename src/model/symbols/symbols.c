@@ -4,6 +4,7 @@
 #include "base/elf.h"
 #include "model/builder.h"
 #include "model/problem.h"
+#include "model/str.h"
 #include "model/symbol.h"
 #include "model/symbols/debuginfo.h"
 

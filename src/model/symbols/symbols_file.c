@@ -17,7 +17,9 @@
 #include "model/definition.h"
 #include "model/listing.h"
 #include "model/merge/merge_file.h"
+#include "model/model.h"
 #include "model/problem.h"
+#include "model/str.h"
 #include "model/symbol.h"
 #include "reader/reader.h"
 

@@ -5,8 +5,12 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/process.h"
 #include "model/report/balance.h"
 #include "model/report/walk.h"
+#include "model/str.h"
 #include "view/kept.h"
 #include "view/ranged.h"
 #include "view/span.h"

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "model/metric.h"
+#include "model/model.h"
 #include "model/report/walk.h"
 #include "view/select.h"
 

@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "model/model.h"
+#include "model/path.h"
+#include "model/str.h"
 #include "view/select.h"
 
 enum { MOST_VALUES = 6 }; /* of one call, in which a parameter may be set again and again */

@@ -3,7 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "model/model.h"
 #include "model/mpi/messages.h"
+#include "model/str.h"
 #include "view/kept.h"
 
 static const double S = 1e-9;

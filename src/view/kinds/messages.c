@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "model/model.h"
+#include "model/str.h"
 #include "view/kept.h"
 #include "view/span.h"
 

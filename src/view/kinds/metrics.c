@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "model/model.h"
+#include "model/str.h"
 #include "view/kept.h"
 #include "view/select.h"
 #include "view/span.h"

@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "model/model.h"
+#include "model/str.h"
 #include "view/band.h"
 #include "view/kept.h"
 #include "view/span.h"

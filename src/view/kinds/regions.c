@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "base/intern.h"
+#include "model/model.h"
+#include "model/region.h"
+#include "model/str.h"
 #include "view/against.h"
 
 /* A list of the distinct texts of one member of the regions, and a column of indices in it. */

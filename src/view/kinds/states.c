@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "model/str.h"
 #include "view/band.h"
 #include "view/kept.h"
 #include "view/span.h"

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "model/model.h"
+#include "model/process.h"
+#include "model/str.h"
 #include "view/kept.h"
 #include "view/span.h"
 

@@ -3,6 +3,9 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/str.h"
 #include "view/kept.h"
 #include "view/pen.h"
 #include "view/span.h"

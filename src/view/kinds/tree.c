@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/model.h"
+#include "model/path.h"
+#include "model/str.h"
 #include "view/select.h"
 
 static const double S = 1e-9;

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "write/common/bare.h"
+#include "model/region.h"
+#include "model/str.h"
 
 /* "outer.<locals>.f(n=5)" is shown as "f(n=5)", "[C.f][x.py:3]" as "[f][x.py:3]": the name of a function ends where its
  * arguments, its file or its line begin. */

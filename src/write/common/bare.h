@@ -4,7 +4,8 @@
 #define SP_WRITE_COMMON_BARE_H
 
 #include "base/arena.h"
-#include "model/model.h"
+#include "model/region.h"
+#include "model/str.h"
 
 /* Of a function of Python without module, class and enclosing functions, but with its label; of one of C the name
  * alone. Points into the model or the arena. */

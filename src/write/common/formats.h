@@ -3,6 +3,7 @@
 #ifndef SP_WRITE_COMMON_FORMATS_H
 #define SP_WRITE_COMMON_FORMATS_H
 
+#include "model/model.h"
 #include "write/common/writer.h"
 
 typedef int sp_write_fn(const struct sp_model *m, const char *path, const struct sp_write_options *o, struct sp_err *e);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "write/common/heap.h"
+#include "model/memory.h"
+#include "model/metric.h"
+#include "model/model.h"
 
 #include <stdlib.h>
 

@@ -3,6 +3,8 @@
 #ifndef SP_WRITE_COMMON_HEAP_H
 #define SP_WRITE_COMMON_HEAP_H
 
+#include "base/err.h"
+#include "model/memory.h"
 #include "model/model.h"
 
 enum sp_heap_what { SP_HEAP_BYTES, SP_HEAP_BLOCKS, SP_HEAP_RESIDENT, SP_HEAP_SERIES };

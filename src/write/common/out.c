@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "write/common/out.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/process.h"
+#include "model/str.h"
 
 #include <errno.h>
 #include <fcntl.h>

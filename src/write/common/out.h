@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/str.h"
 #include "write/common/writer.h"
 
 #define SP_OUT_BUFFER (1u << 20)

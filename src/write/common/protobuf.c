@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "write/common/protobuf.h"
+#include "model/str.h"
 
 #include <stdlib.h>
 

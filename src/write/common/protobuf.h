@@ -3,6 +3,7 @@
 #ifndef SP_WRITE_COMMON_PROTOBUF_H
 #define SP_WRITE_COMMON_PROTOBUF_H
 
+#include "model/str.h"
 #include "write/common/out.h"
 
 enum { SP_PROTO_VARINT = 10 /* bytes at most */ };

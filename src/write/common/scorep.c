@@ -2,6 +2,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "model/metric.h"
+#include "model/model.h"
+#include "model/process.h"
+#include "model/region.h"
+#include "model/str.h"
 #include "write/common/out.h"
 #include "write/common/scorep.h"
 

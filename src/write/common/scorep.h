@@ -3,6 +3,10 @@
 #ifndef SP_WRITE_COMMON_SCOREP_H
 #define SP_WRITE_COMMON_SCOREP_H
 
+#include "model/model.h"
+#include "model/process.h"
+#include "model/region.h"
+#include "model/str.h"
 #include "write/common/writer.h"
 
 /* The value of a process's META key, or an empty string. */

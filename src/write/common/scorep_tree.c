@@ -3,6 +3,10 @@
 #include <stdlib.h>
 
 #include "write/common/scorep_tree.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/process.h"
+#include "model/str.h"
 
 int sp_cube_side(const struct sp_model *m, uint32_t location)
 {

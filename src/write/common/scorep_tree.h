@@ -5,6 +5,7 @@
 #define SP_WRITE_COMMON_SCOREP_TREE_H
 
 #include "base/arena.h"
+#include "model/model.h"
 #include "write/common/out.h"
 
 enum { SP_CUBE_PROGRAM, SP_CUBE_THREADS, SP_CUBE_SIDES };

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/model.h"
+#include "model/str.h"
 #include "write/common/scorep.h"
 
 /* The greatest depth with which all stacks together have no more than SP_STACKS_FRAMES frames. */

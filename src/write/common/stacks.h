@@ -7,6 +7,8 @@
 #ifndef SP_WRITE_COMMON_STACKS_H
 #define SP_WRITE_COMMON_STACKS_H
 
+#include "model/model.h"
+#include "model/str.h"
 #include "write/common/out.h"
 
 #define SP_STACKS_DEPTH  1024

@@ -3,6 +3,10 @@
 #ifndef SP_WRITE_COMMON_WRITER_H
 #define SP_WRITE_COMMON_WRITER_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
 #include "model/model.h"
 
 struct sp_write_options {

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* anchor.xml of a Cube file: the names of everything that the matrices hold. */
-#include "write/cube/cube.h"
+#include "model/comm.h"
+#include "model/event.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/process.h"
+#include "model/region.h"
+#include "model/str.h"
 #include "write/common/scorep.h"
+#include "write/cube/cube.h"
 
 /* Text of XML: what may not stand in it, not even escaped, becomes a blank. */
 static void put_xml(struct sp_out *out, struct sp_str s)

@@ -11,6 +11,9 @@
 #include <stdlib.h>
 
 #include "write/cube/cube.h"
+#include "model/model.h"
+#include "model/process.h"
+#include "model/str.h"
 #include "write/common/formats.h"
 
 #define BLOCK ((size_t)64 << 20) /* bytes of a matrix that are in memory at a time */

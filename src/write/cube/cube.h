@@ -3,7 +3,10 @@
 #ifndef SP_WRITE_CUBE_CUBE_H
 #define SP_WRITE_CUBE_CUBE_H
 
+#include "model/model.h"
 #include "model/mpi/waits.h"
+#include "model/path.h"
+#include "model/str.h"
 #include "write/common/scorep_tree.h"
 
 struct sp_cube_metric {

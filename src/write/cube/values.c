@@ -3,8 +3,13 @@
 #include <float.h>
 #include <stdlib.h>
 
-#include "write/cube/cube.h"
+#include "model/metric.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/process.h"
+#include "model/str.h"
 #include "write/common/scorep.h"
+#include "write/cube/cube.h"
 
 static uint64_t bits(double real)
 {

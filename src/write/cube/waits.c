@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "model/model.h"
 #include "write/cube/cube.h"
 
 static int by_place(const void *x, const void *y)

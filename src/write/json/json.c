@@ -5,6 +5,15 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
+#include "model/event.h"
+#include "model/file.h"
+#include "model/line.h"
+#include "model/metric.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/process.h"
+#include "model/region.h"
+#include "model/str.h"
 #include "write/common/formats.h"
 #include "write/json/json.h"
 

@@ -3,6 +3,8 @@
 #ifndef SP_WRITE_JSON_JSON_H
 #define SP_WRITE_JSON_JSON_H
 
+#include "model/model.h"
+#include "model/str.h"
 #include "write/common/out.h"
 
 /* "key": "s", and a comma. */

@@ -3,6 +3,9 @@
 #include <inttypes.h>
 
 #include "base/intern.h"
+#include "model/comm.h"
+#include "model/model.h"
+#include "model/str.h"
 #include "write/json/json.h"
 
 struct groups {

@@ -2,6 +2,8 @@
 /* Tasks in JSON. */
 #include <inttypes.h>
 
+#include "model/model.h"
+#include "model/task.h"
 #include "write/json/json.h"
 
 static void put_wait(struct sp_out *out, const struct sp_task_wait *w)

@@ -2,6 +2,7 @@
 /* Locks and waits in JSON. */
 #include <inttypes.h>
 
+#include "model/model.h"
 #include "write/json/json.h"
 
 static const char *truth(bool is)

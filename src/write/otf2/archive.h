@@ -10,9 +10,12 @@
 #include <otf2/otf2.h>
 
 #include "base/intern.h"
+#include "model/event.h"
+#include "model/model.h"
 #include "model/parts/samples.h"
-#include "write/common/scorep_tree.h"
+#include "model/str.h"
 #include "write/common/heap.h"
+#include "write/common/scorep_tree.h"
 
 enum parameter_type { PARAMETER_INT, PARAMETER_UINT, PARAMETER_STRING, PARAMETER_TYPES };
 enum attribute {

@@ -2,8 +2,14 @@
 /* Regions and what is counted in them: groups, metrics, parameters, call paths. */
 #include <stdlib.h>
 
-#include "write/otf2/archive.h"
+#include "model/event.h"
+#include "model/metric.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/region.h"
+#include "model/str.h"
 #include "write/common/scorep.h"
+#include "write/otf2/archive.h"
 
 /* Regions beside those of the model. */
 static OTF2_RegionRef threads_region(const struct sp_otf2 *a)

@@ -3,8 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "write/otf2/archive.h"
+#include "model/event.h"
+#include "model/model.h"
+#include "model/process.h"
+#include "model/region.h"
+#include "model/str.h"
 #include "write/common/scorep.h"
+#include "write/otf2/archive.h"
 
 #define BATCH 4096
 

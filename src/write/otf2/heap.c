@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory over time: an instance of a metric for each process, which its first thread records. */
+#include "model/memory.h"
+#include "model/model.h"
+#include "model/str.h"
 #include "write/otf2/archive.h"
 
 /* References are those of counters, then a class for each series, then the instances of each process. */

@@ -4,6 +4,10 @@
  * The flags are those of open(2) on the system that converts, which is the one that recorded in all but rare cases. */
 #include <fcntl.h>
 
+#include "model/event.h"
+#include "model/file.h"
+#include "model/model.h"
+#include "model/str.h"
 #include "write/otf2/archive.h"
 
 enum paradigm { PARADIGM_POSIX, PARADIGM_MPI_IO };

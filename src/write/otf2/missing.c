@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/err.h"
+#include "model/model.h"
 #include "write/common/formats.h"
 
 int sp_write_otf2(const struct sp_model *m, const char *path, const struct sp_write_options *o, struct sp_err *e)

@@ -4,8 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "write/otf2/archive.h"
+#include "model/comm.h"
+#include "model/event.h"
+#include "model/model.h"
+#include "model/process.h"
+#include "model/str.h"
 #include "write/common/scorep.h"
+#include "write/otf2/archive.h"
 
 /* ---- events ---- */
 

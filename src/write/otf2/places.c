@@ -3,8 +3,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "write/otf2/archive.h"
+#include "model/process.h"
+#include "model/str.h"
 #include "write/common/scorep.h"
+#include "write/otf2/archive.h"
 
 /* One node for the machine, below it one for each host. Returns the references of the processes' hosts. */
 static uint32_t *define_hosts(struct sp_otf2 *a)

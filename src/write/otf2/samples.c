@@ -4,6 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "model/model.h"
+#include "model/process.h"
+#include "model/region.h"
+#include "model/str.h"
 #include "write/otf2/archive.h"
 
 /* ---- contexts ---- */

@@ -2,6 +2,10 @@
 /* Joins of threads, what --gil alone tells of waits for the GIL, and tasks. Tasks are OTF2's: told by the thread that
  * created them (its place in the team of its process) and a number, and switched to by the thread that runs them; what
  * a thread does outside of tasks is task 0 of its own. What OTF2 has no record for goes into attributes. */
+#include "model/event.h"
+#include "model/model.h"
+#include "model/str.h"
+#include "model/task.h"
 #include "write/otf2/archive.h"
 
 static uint32_t place_of(const struct sp_model *m, uint32_t location)

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "model/event.h"
+#include "model/metric.h"
+#include "model/str.h"
 #include "write/otf2/archive.h"
 
 static OTF2_RegionRef region_of(const struct sp_otf2 *a, unsigned kind)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "write/picture/calls.h"
+#include "model/model.h"
+#include "model/region.h"
+#include "model/str.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,8 +4,9 @@
 #define SP_WRITE_PICTURE_CALLS_H
 
 #include "base/intern.h"
-#include "write/profile/graph.h"
+#include "model/model.h"
 #include "write/picture/picture.h"
+#include "write/profile/graph.h"
 
 enum {
 	SP_CALLS_NAME = 44,   /* characters of a function's name: boxes that are wider make strips */

@@ -4,8 +4,11 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "write/picture/calls.h"
+#include "model/model.h"
+#include "model/region.h"
+#include "model/str.h"
 #include "write/common/out.h"
+#include "write/picture/calls.h"
 
 enum { TIP_CHARACTERS = 400 }; /* Graphviz reads no longer strings than 16 KiB */
 

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/model.h"
+#include "model/region.h"
+#include "model/str.h"
 #include "write/picture/calls.h"
 #include "write/picture/layers.h"
 #include "write/picture/svg.h"

@@ -9,7 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/metric.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/region.h"
 #include "model/report/walk.h"
+#include "model/str.h"
 #include "write/common/out.h"
 
 /* ---- what is shown ---- */

@@ -3,7 +3,11 @@
 #ifndef SP_WRITE_PICTURE_PICTURE_H
 #define SP_WRITE_PICTURE_PICTURE_H
 
+#include "model/model.h"
+#include "model/path.h"
+#include "model/region.h"
 #include "model/report/report.h"
+#include "model/str.h"
 #include "write/common/writer.h"
 
 enum sp_picture_theme { SP_THEME_LIGHT, SP_THEME_DARK, SP_THEME_GREY, SP_THEMES };

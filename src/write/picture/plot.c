@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Flame graph and icicle, which are one picture on its head, and the sunburst, which is the same on rings. */
 #include "write/picture/plot.h"
+#include "model/model.h"
+#include "model/str.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,6 +3,8 @@
 #ifndef SP_WRITE_PICTURE_PLOT_H
 #define SP_WRITE_PICTURE_PLOT_H
 
+#include "model/model.h"
+#include "model/str.h"
 #include "write/picture/svg.h"
 
 struct sp_plot {

@@ -10,8 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/comm.h"
+#include "model/model.h"
+#include "model/process.h"
 #include "model/report/balance.h"
 #include "model/report/walk.h"
+#include "model/str.h"
 
 enum {
 	FUNCTIONS = 9,

@@ -10,7 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/event.h"
+#include "model/model.h"
+#include "model/process.h"
+#include "model/region.h"
 #include "model/report/walk.h"
+#include "model/str.h"
 
 enum {
 	LABEL = 190, /* px, for names of threads */

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The call tree laid out for flame graph, icicle and sunburst: a bounded number of boxes, whatever the tree. */
+#include "model/model.h"
+#include "model/path.h"
+#include "model/region.h"
+#include "model/str.h"
 #include "write/picture/plot.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/intern.h"
+#include "model/str.h"
 #include "write/picture/svg.h"
 
 #include <errno.h>

@@ -4,6 +4,7 @@
 #define SP_WRITE_PICTURE_SVG_H
 
 #include "base/intern.h"
+#include "model/str.h"
 #include "write/common/out.h"
 #include "write/picture/picture.h"
 

@@ -3,9 +3,13 @@
 #include <errno.h>
 
 #include "base/intern.h"
+#include "model/model.h"
+#include "model/process.h"
+#include "model/region.h"
+#include "model/str.h"
 #include "write/common/formats.h"
-#include "write/profile/graph.h"
 #include "write/common/out.h"
+#include "write/profile/graph.h"
 
 struct callgrind {
 	struct sp_out out;

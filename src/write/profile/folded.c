@@ -5,6 +5,11 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/process.h"
+#include "model/region.h"
+#include "model/str.h"
 #include "write/common/formats.h"
 #include "write/common/out.h"
 #include "write/common/stacks.h"

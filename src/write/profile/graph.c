@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "base/intern.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/str.h"
 #include "write/common/out.h"
 
 struct walk {

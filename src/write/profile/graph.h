@@ -4,6 +4,10 @@
 #define SP_WRITE_PROFILE_GRAPH_H
 
 #include "base/arena.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/region.h"
+#include "model/str.h"
 #include "write/common/writer.h"
 
 /* What a format tells functions apart by. */

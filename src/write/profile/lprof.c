@@ -5,7 +5,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "model/line.h"
+#include "model/model.h"
+#include "model/region.h"
 #include "model/report/lines.h"
+#include "model/str.h"
 #include "write/common/formats.h"
 #include "write/common/out.h"
 

@@ -9,6 +9,12 @@
 
 #include "base/arena.h"
 #include "base/intern.h"
+#include "model/metric.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/process.h"
+#include "model/region.h"
+#include "model/str.h"
 #include "write/common/formats.h"
 #include "write/common/packed.h"
 #include "write/common/protobuf.h"

@@ -5,6 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "model/model.h"
+#include "model/region.h"
+#include "model/str.h"
 #include "write/common/formats.h"
 #include "write/common/out.h"
 #include "write/profile/pstats.h"

@@ -3,6 +3,7 @@
 #ifndef SP_WRITE_PROFILE_PSTATS_H
 #define SP_WRITE_PROFILE_PSTATS_H
 
+#include "model/region.h"
 #include "write/profile/graph.h"
 
 /* (file, first line, name); ("~", 0, name) for what has no place. */

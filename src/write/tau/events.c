@@ -6,6 +6,10 @@
 #include <stdlib.h>
 
 #include "base/intern.h"
+#include "model/event.h"
+#include "model/model.h"
+#include "model/process.h"
+#include "model/str.h"
 #include "write/common/scorep.h"
 #include "write/tau/tau.h"
 

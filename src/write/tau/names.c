@@ -5,6 +5,12 @@
 #include <stdlib.h>
 
 #include "base/intern.h"
+#include "model/comm.h"
+#include "model/metric.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/region.h"
+#include "model/str.h"
 #include "write/tau/tau.h"
 
 /* All names of call paths together; where they would take more, the longest are shortened first. */

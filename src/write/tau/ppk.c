@@ -8,6 +8,9 @@
 #include <zlib.h>
 #endif
 
+#include "model/model.h"
+#include "model/process.h"
+#include "model/str.h"
 #include "write/common/formats.h"
 #include "write/tau/tau.h"
 

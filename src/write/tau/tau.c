@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "model/model.h"
+#include "model/process.h"
+#include "model/str.h"
 #include "write/common/formats.h"
 #include "write/tau/tau.h"
 

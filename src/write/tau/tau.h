@@ -9,6 +9,8 @@
 #define SP_WRITE_TAU_TAU_H
 
 #include "base/arena.h"
+#include "model/model.h"
+#include "model/str.h"
 #include "write/common/out.h"
 
 /* Bytes of a name in modified UTF-8; .ppk has two bytes for its length. */

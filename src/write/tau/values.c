@@ -4,6 +4,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "model/metric.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/process.h"
+#include "model/str.h"
 #include "write/tau/tau.h"
 
 int sp_tau_values_open(struct sp_tau_values *v, const struct sp_tau *t, struct sp_err *e)

@@ -5,6 +5,9 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "model/model.h"
+#include "model/region.h"
+#include "model/str.h"
 #include "write/common/formats.h"
 #include "write/common/packed.h"
 #include "write/timeline/timeline.h"

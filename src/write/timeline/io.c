@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* File I/O: what is said of the calls that did it. */
+#include "model/event.h"
+#include "model/file.h"
+#include "model/model.h"
+#include "model/str.h"
 #include "write/timeline/timeline.h"
 
 static void say_file(struct sp_notes *n, const char *name, struct sp_str path)

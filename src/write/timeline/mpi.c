@@ -4,6 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "model/comm.h"
+#include "model/event.h"
+#include "model/model.h"
+#include "model/region.h"
+#include "model/str.h"
 #include "write/timeline/timeline.h"
 
 /* One end of a message that was sent and received. */

@@ -11,12 +11,17 @@
 #include <stdlib.h>
 
 #include "base/intern.h"
+#include "model/metric.h"
+#include "model/model.h"
+#include "model/process.h"
+#include "model/region.h"
+#include "model/str.h"
 #include "write/common/bare.h"
 #include "write/common/formats.h"
 #include "write/common/packed.h"
-#include "write/timeline/perfetto_fields.h"
 #include "write/common/protobuf.h"
 #include "write/common/scorep.h"
+#include "write/timeline/perfetto_fields.h"
 #include "write/timeline/timeline.h"
 
 /* A function whose name was said in the sequence with that number. */

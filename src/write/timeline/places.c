@@ -5,6 +5,12 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include "model/memory.h"
+#include "model/metric.h"
+#include "model/model.h"
+#include "model/process.h"
+#include "model/str.h"
+#include "model/task.h"
 #include "write/common/scorep.h"
 #include "write/timeline/timeline.h"
 

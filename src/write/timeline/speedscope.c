@@ -4,6 +4,12 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "model/event.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/process.h"
+#include "model/region.h"
+#include "model/str.h"
 #include "write/common/formats.h"
 #include "write/common/out.h"
 #include "write/common/scorep.h"

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Threads and tasks. A task has a track on which it runs and waits in turns; what it does while it runs is on the track
  * of the thread. */
+#include "model/event.h"
+#include "model/model.h"
+#include "model/str.h"
+#include "model/task.h"
 #include "write/timeline/timeline.h"
 
 static struct sp_str task_name(const struct sp_model *m, uint32_t task)

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "write/timeline/timeline.h"
+#include "model/event.h"
+#include "model/metric.h"
+#include "model/model.h"
+#include "model/process.h"
+#include "model/region.h"
+#include "model/str.h"
 
 #include <errno.h>
 #include <stdlib.h>

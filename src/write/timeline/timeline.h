@@ -5,7 +5,11 @@
 #define SP_WRITE_TIMELINE_TIMELINE_H
 
 #include "base/arena.h"
+#include "model/event.h"
+#include "model/model.h"
 #include "model/mpi/messages.h"
+#include "model/region.h"
+#include "model/str.h"
 #include "write/common/heap.h"
 #include "write/common/out.h"
 

@@ -6,6 +6,10 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "model/event.h"
+#include "model/model.h"
+#include "model/process.h"
+#include "model/str.h"
 #include "write/timeline/timeline.h"
 
 enum { BATCH = 1024 };

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "model/event.h"
+#include "model/str.h"
 #include "write/timemory/timemory.h"
 
 struct open_call {

@@ -5,6 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/comm.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/process.h"
+#include "model/region.h"
+#include "model/str.h"
 #include "write/common/bare.h"
 #include "write/common/scorep.h"
 #include "write/timemory/timemory.h"

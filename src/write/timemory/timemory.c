@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "model/model.h"
+#include "model/str.h"
 #include "write/common/formats.h"
 #include "write/common/out.h"
 #include "write/timemory/timemory.h"

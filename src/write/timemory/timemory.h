@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/intern.h"
+#include "model/model.h"
 #include "write/common/writer.h"
 
 struct sp_tm_unit {

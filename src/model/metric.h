@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Quantities that are counted beside the time. */
+#ifndef SP_MODEL_METRIC_H
+#define SP_MODEL_METRIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/str.h"
+
+/* A quantity that is counted beside the time. */
+struct sp_metric {
+	struct sp_str name, unit, what;
+	int exponent; /* the unit is 10^exponent of `unit` */
+	uint8_t kind; /* enum sp_metric_kind */
+	bool own;     /* exclusive: counted by the region itself; otherwise callees are included */
+	bool level;   /* a height that was reached, not a count: in events it stands for itself */
+};
+/* Others are damage; whoever counts up to one would take forever. */
+static inline bool sp_metric_exponent(int exponent)
+{
+	return exponent >= -30 && exponent <= 30;
+}
+enum sp_metric_kind {
+	SP_METRIC_RUSAGE,
+	SP_METRIC_PAPI,
+	SP_METRIC_PERF,
+	SP_METRIC_BYTES,
+	SP_METRIC_WAIT,
+	SP_METRIC_SAMPLE,
+	SP_METRIC_MEMORY,
+	SP_METRIC_KINDS
+};
+extern const char *const sp_metric_kind_names[SP_METRIC_KINDS]; /* "rusage", … */
+
+#endif

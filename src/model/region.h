@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Regions: functions and named parts of programs. */
+#ifndef SP_MODEL_REGION_H
+#define SP_MODEL_REGION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/str.h"
+
+enum sp_region_kind {
+	SP_REGION_PYTHON,
+	SP_REGION_C,
+	SP_REGION_USER,
+	SP_REGION_COLLAPSED,
+	SP_REGION_PARAMETER, /* not in a model: values of parameters are in its paths */
+	SP_REGION_NATIVE,    /* a compiled function */
+	SP_REGION_IO,        /* a function of the C library that works on files */
+	SP_REGION_OFF,       /* the time in which recording was off */
+	SP_REGION_MPI,       /* a function of MPI */
+	SP_REGION_ROOT,
+	SP_REGION_KINDS
+};
+extern const char *const sp_region_kind_names[SP_REGION_KINDS]; /* "python", "c", … */
+
+/* What a function of MPI does. */
+enum sp_mpi_role {
+	SP_MPI_OTHER,
+	SP_MPI_POINT2POINT,
+	SP_MPI_BARRIER,
+	SP_MPI_ONE2ALL,
+	SP_MPI_ALL2ONE,
+	SP_MPI_ALL2ALL,
+	SP_MPI_COLL_OTHER,
+	SP_MPI_RMA,
+	SP_MPI_FILE_IO,
+	SP_MPI_ATOMIC, /* one-sided, and reads or writes what others do at the same time */
+	SP_MPI_ALLOCATE,
+	SP_MPI_ROLES
+};
+extern const char *const sp_mpi_role_names[SP_MPI_ROLES]; /* "other", "point2point", … */
+
+/* What Python says of a function's code, where that was asked for. */
+struct sp_code {
+	uint32_t argcount, nlocals, stacksize;
+	int32_t lasti; /* offset of the instruction at which a call begins; -1: before the first */
+	bool told;     /* false: all 0 */
+};
+
+/* Region 0 is the root ("<root>", kind ROOT). Regions of different processes with the same module, name, file, line and
+ * kind are one; USER regions with the same module and name, at the first place that is known. */
+struct sp_region {
+	struct sp_str module;
+	struct sp_str qualname;
+	struct sp_str name; /* "module:qualname"; without a module the name alone; NATIVE without one: "object+0x…" */
+	struct sp_str file; /* absolute, or "<string>" and the like, or empty; NATIVE: its source or object file */
+	uint32_t line;      /* 0: not known */
+	uint32_t address;   /* NATIVE: in the object file */
+	uint8_t kind;       /* enum sp_region_kind */
+	uint8_t role;       /* MPI: enum sp_mpi_role */
+	bool generator;     /* a generator, coroutine or async generator: may be suspended */
+	struct sp_code code;
+};
+
+#endif
