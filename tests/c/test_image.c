@@ -3,14 +3,14 @@
 #include <fcntl.h>
 
 #include "check.h"
-#include "model/build.h"
-#include "model/listing.h"
-#include "model/loading.h"
+#include "model/build/listing.h"
+#include "model/build/loading.h"
+#include "model/build/source.h"
+#include "model/build/steps.h"
 #include "model/merge/fields.h"
 #include "model/merge/image.h"
 #include "model/merge/merge.h"
 #include "model/model.h"
-#include "model/source.h"
 #include "model/str.h"
 #include "scratch.h"
 

@@ -10,10 +10,10 @@
 #include <sys/types.h>
 
 #include "check.h"
-#include "model/build.h"
+#include "model/build/listing.h"
+#include "model/build/steps.h"
 #include "model/comm.h"
 #include "model/event.h"
-#include "model/listing.h"
 #include "model/merge/image.h"
 #include "model/merge/merge.h"
 #include "model/merge/merge_file.h"

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/intern.h"
+#include "model/build/problem.h"
 #include "model/model.h"
 #include "model/path.h"
-#include "model/problem.h"
 #include "model/region.h"
 #include "model/report/walk.h"
 #include "model/str.h"

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/intern.h"
+#include "model/build/problem.h"
 #include "model/compare/private.h"
 #include "model/model.h"
-#include "model/problem.h"
 #include "model/region.h"
 #include "model/str.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/build/problem.h"
 #include "model/path.h"
-#include "model/problem.h"
 #include "model/report/walk.h"
 #include "model/str.h"
 

@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "base/guard.h"
+#include "model/build/problem.h"
+#include "model/build/source.h"
 #include "model/event.h"
 #include "model/model.h"
-#include "model/problem.h"
 #include "model/process.h"
-#include "model/source.h"
 #include "model/str.h"
 
 uint64_t sp_events_count(const struct sp_model *m, uint32_t location)

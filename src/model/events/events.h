@@ -3,10 +3,10 @@
 #ifndef SP_MODEL_EVENTS_EVENTS_H
 #define SP_MODEL_EVENTS_EVENTS_H
 
+#include "model/build/source.h"
 #include "model/event.h"
 #include "model/events/sampled_events.h"
 #include "model/model.h"
-#include "model/source.h"
 
 /* Waits within each other, as in handlers of signals; what is deeper is damage. */
 enum { SP_EVENTS_WAITS = 64 };

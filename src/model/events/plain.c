@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Enters and leaves as nearly all are, many at once. */
+#include "model/build/source.h"
 #include "model/event.h"
 #include "model/events/events.h"
-#include "model/source.h"
 
 const uint8_t sp_events_kinds[8] = {[SP_RAW_ENTER] = SP_EVENT_ENTER,
                                     [SP_RAW_LEAVE] = SP_EVENT_LEAVE,

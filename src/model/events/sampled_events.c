@@ -9,13 +9,13 @@
 #include <string.h>
 
 #include "base/guard.h"
-#include "model/clock.h"
+#include "model/build/clock.h"
+#include "model/build/problem.h"
+#include "model/build/source.h"
 #include "model/event.h"
 #include "model/model.h"
 #include "model/path.h"
-#include "model/problem.h"
 #include "model/process.h"
-#include "model/source.h"
 #include "model/str.h"
 
 struct sp_sampled_events {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events of threads and tasks. */
-#include "model/clock.h"
+#include "model/build/clock.h"
+#include "model/build/source.h"
 #include "model/event.h"
 #include "model/events/events.h"
 #include "model/process.h"
-#include "model/source.h"
 #include "model/str.h"
 
 static const uint8_t needed[] = {

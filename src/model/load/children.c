@@ -7,14 +7,14 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "model/build.h"
-#include "model/builder.h"
-#include "model/clock.h"
-#include "model/loading.h"
+#include "model/build/builder.h"
+#include "model/build/clock.h"
+#include "model/build/loading.h"
+#include "model/build/problem.h"
+#include "model/build/source.h"
+#include "model/build/steps.h"
 #include "model/model.h"
-#include "model/problem.h"
 #include "model/process.h"
-#include "model/source.h"
 #include "model/str.h"
 
 enum { SLACK = 10000000 /* ns by which two processes of a host may differ about one moment */ };

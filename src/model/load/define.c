@@ -6,18 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/build.h"
-#include "model/builder.h"
-#include "model/clock.h"
-#include "model/definition.h"
-#include "model/loading.h"
+#include "model/build/builder.h"
+#include "model/build/clock.h"
+#include "model/build/definition.h"
+#include "model/build/loading.h"
+#include "model/build/problem.h"
+#include "model/build/rows.h"
+#include "model/build/source.h"
+#include "model/build/steps.h"
 #include "model/metric.h"
 #include "model/model.h"
-#include "model/problem.h"
 #include "model/process.h"
 #include "model/region.h"
-#include "model/rows.h"
-#include "model/source.h"
 #include "model/str.h"
 
 /* Ids seen so far with what they stand for in the model; made into a table when all are known. */

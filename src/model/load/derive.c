@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/build.h"
-#include "model/builder.h"
-#include "model/derive.h"
+#include "model/build/builder.h"
+#include "model/build/derive.h"
+#include "model/build/problem.h"
+#include "model/build/source.h"
+#include "model/build/steps.h"
 #include "model/model.h"
 #include "model/path.h"
-#include "model/problem.h"
 #include "model/process.h"
 #include "model/region.h"
-#include "model/source.h"
 
 static double calls(const struct sp_value *v)
 {

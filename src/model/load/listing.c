@@ -3,8 +3,8 @@
 #include "base/err.h"
 #include "base/regular.h"
 #include "format/format.h"
-#include "model/listing.h"
-#include "model/problem.h"
+#include "model/build/listing.h"
+#include "model/build/problem.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From a directory to a model. */
 #include "base/regular.h"
-#include "model/build.h"
-#include "model/builder.h"
-#include "model/listing.h"
-#include "model/loading.h"
+#include "model/build/builder.h"
+#include "model/build/listing.h"
+#include "model/build/loading.h"
+#include "model/build/problem.h"
+#include "model/build/rows.h"
+#include "model/build/samples.h"
+#include "model/build/source.h"
+#include "model/build/steps.h"
+#include "model/build/symbol.h"
 #include "model/model.h"
 #include "model/path.h"
-#include "model/problem.h"
 #include "model/region.h"
-#include "model/rows.h"
-#include "model/samples.h"
-#include "model/source.h"
 #include "model/str.h"
-#include "model/symbol.h"
 
 #include <errno.h>
 #include <stdarg.h>

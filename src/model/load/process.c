@@ -7,16 +7,16 @@
 #include <string.h>
 #include <pthread.h>
 
-#include "model/build.h"
-#include "model/builder.h"
-#include "model/clock.h"
-#include "model/loading.h"
+#include "model/build/builder.h"
+#include "model/build/clock.h"
+#include "model/build/loading.h"
+#include "model/build/problem.h"
+#include "model/build/rows.h"
+#include "model/build/samples.h"
+#include "model/build/source.h"
+#include "model/build/steps.h"
 #include "model/model.h"
-#include "model/problem.h"
 #include "model/process.h"
-#include "model/rows.h"
-#include "model/samples.h"
-#include "model/source.h"
 #include "model/str.h"
 
 #define NS        UINT64_C(1000000000)

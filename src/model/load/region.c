@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/build.h"
-#include "model/builder.h"
+#include "model/build/builder.h"
+#include "model/build/problem.h"
+#include "model/build/source.h"
+#include "model/build/steps.h"
+#include "model/build/symbol.h"
 #include "model/model.h"
-#include "model/problem.h"
 #include "model/region.h"
-#include "model/source.h"
 #include "model/str.h"
-#include "model/symbol.h"
 
 _Static_assert((int)SP_REGION_MPI == (int)SP_RAW_REGION_MPI, "kinds of regions");
 

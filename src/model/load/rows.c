@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/builder.h"
+#include "model/build/builder.h"
+#include "model/build/rows.h"
+#include "model/build/source.h"
 #include "model/model.h"
 #include "model/path.h"
-#include "model/rows.h"
-#include "model/source.h"
 
 /* The vector grows little at a time: with one large process it is nearly all of the memory used. */
 int sp_rows_reserve(struct sp_builder *b, size_t n)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include "model/builder.h"
-#include "model/loading.h"
+#include "model/build/builder.h"
+#include "model/build/loading.h"
+#include "model/build/source.h"
+#include "model/build/stack_reader.h"
 #include "model/model.h"
 #include "model/region.h"
-#include "model/source.h"
-#include "model/stack_reader.h"
 #include "model/str.h"
 /* Call paths of nodes as lists of regions, which need no new numbers when paths are folded or merged.
  *

@@ -4,13 +4,13 @@
 
 #include <stdlib.h>
 
-#include "model/build.h"
-#include "model/builder.h"
-#include "model/loading.h"
+#include "model/build/builder.h"
+#include "model/build/loading.h"
+#include "model/build/problem.h"
+#include "model/build/source.h"
+#include "model/build/steps.h"
 #include "model/model.h"
-#include "model/problem.h"
 #include "model/region.h"
-#include "model/source.h"
 #include "model/str.h"
 
 /* Every event has fed a call path of its region, unless that was lost. */

@@ -14,16 +14,16 @@
 
 #include "base/guard.h"
 #include "base/regular.h"
+#include "model/build/listing.h"
+#include "model/build/problem.h"
+#include "model/build/source.h"
 #include "model/event.h"
-#include "model/listing.h"
 #include "model/merge/image.h"
 #include "model/merge/merge_file.h"
 #include "model/merge/pack.h"
 #include "model/metric.h"
 #include "model/model.h"
-#include "model/problem.h"
 #include "model/process.h"
-#include "model/source.h"
 
 enum { MOST_THREADS = 2, TELL_NS = 50000000 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads the events of a location once and makes what is known of them at every level. */
 #include "model/lod/make.h"
+#include "model/build/problem.h"
 #include "model/event.h"
 #include "model/model.h"
-#include "model/problem.h"
 #include "model/process.h"
 #include "model/str.h"
 

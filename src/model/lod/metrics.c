@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Metrics that are read at each enter and leave: their values where buckets begin, and by how much they grew in each
  * path of a sum. What lies between is decoded. */
+#include "model/build/problem.h"
+#include "model/build/source.h"
 #include "model/event.h"
 #include "model/lod/make.h"
 #include "model/lod/read.h"
 #include "model/metric.h"
 #include "model/model.h"
-#include "model/problem.h"
-#include "model/source.h"
 #include "model/str.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/lod/read.h"
+#include "model/build/problem.h"
 #include "model/event.h"
-#include "model/problem.h"
 #include "model/str.h"
 
 #include <stdlib.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/merge/fields.h"
+#include "model/build/loading.h"
+#include "model/build/problem.h"
+#include "model/build/source.h"
 #include "model/comm.h"
 #include "model/file.h"
 #include "model/line.h"
-#include "model/loading.h"
 #include "model/metric.h"
 #include "model/model.h"
-#include "model/problem.h"
 #include "model/process.h"
 #include "model/region.h"
-#include "model/source.h"
 #include "model/str.h"
 
 #include <string.h>

@@ -4,12 +4,12 @@
 #ifndef SP_MODEL_MERGE_FIELDS_H
 #define SP_MODEL_MERGE_FIELDS_H
 
+#include "model/build/loading.h"
+#include "model/build/source.h"
 #include "model/file.h"
-#include "model/loading.h"
 #include "model/merge/pack.h"
 #include "model/model.h"
 #include "model/process.h"
-#include "model/source.h"
 
 void sp_fields_definitions(struct sp_pack *k, struct sp_model *m); /* regions, metrics, strings, … */
 void sp_fields_process(struct sp_pack *k, struct sp_process *p);   /* indices are not looked at */

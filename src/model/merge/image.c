@@ -13,16 +13,16 @@
 
 #include "base/guard.h"
 #include "base/regular.h"
-#include "model/build.h"
+#include "model/build/listing.h"
+#include "model/build/problem.h"
+#include "model/build/source.h"
+#include "model/build/steps.h"
 #include "model/event.h"
-#include "model/listing.h"
 #include "model/merge/fields.h"
 #include "model/model.h"
 #include "model/path.h"
-#include "model/problem.h"
 #include "model/process.h"
 #include "model/region.h"
-#include "model/source.h"
 #include "model/str.h"
 
 static uint64_t page_up(uint64_t n)

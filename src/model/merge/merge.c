@@ -4,18 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/build.h"
-#include "model/builder.h"
-#include "model/derive.h"
-#include "model/listing.h"
-#include "model/loading.h"
+#include "model/build/builder.h"
+#include "model/build/derive.h"
+#include "model/build/listing.h"
+#include "model/build/loading.h"
+#include "model/build/problem.h"
+#include "model/build/steps.h"
 #include "model/merge/merge_file.h"
 #include "model/merge/part.h"
 #include "model/merge/share.h"
 #include "model/merge/talk.h"
 #include "model/model.h"
 #include "model/path.h"
-#include "model/problem.h"
 #include "model/process.h"
 #include "model/str.h"
 

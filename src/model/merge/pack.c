@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "model/build/problem.h"
+#include "model/build/source.h"
 #include "model/comm.h"
-#include "model/problem.h"
-#include "model/source.h"
 #include "model/str.h"
 
 void sp_pack_write(struct sp_pack *k)

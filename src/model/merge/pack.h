@@ -7,8 +7,8 @@
 
 #include "base/arena.h"
 #include "base/intern.h"
+#include "model/build/source.h"
 #include "model/comm.h"
-#include "model/source.h"
 #include "model/str.h"
 
 enum { SP_PACK_ALIGN = 8 }; /* of arrays, counted from the first byte */

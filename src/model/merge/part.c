@@ -4,16 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/build.h"
-#include "model/builder.h"
+#include "model/build/builder.h"
+#include "model/build/loading.h"
+#include "model/build/problem.h"
+#include "model/build/source.h"
+#include "model/build/stack_reader.h"
+#include "model/build/steps.h"
 #include "model/file.h"
-#include "model/loading.h"
 #include "model/merge/fields.h"
 #include "model/model.h"
 #include "model/path.h"
-#include "model/problem.h"
-#include "model/source.h"
-#include "model/stack_reader.h"
 #include "model/str.h"
 #include "model/task.h"
 

@@ -10,16 +10,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "model/builder.h"
-#include "model/derive.h"
-#include "model/listing.h"
-#include "model/loading.h"
+#include "model/build/builder.h"
+#include "model/build/derive.h"
+#include "model/build/listing.h"
+#include "model/build/loading.h"
+#include "model/build/problem.h"
+#include "model/build/rows.h"
+#include "model/build/source.h"
 #include "model/model.h"
 #include "model/path.h"
-#include "model/problem.h"
 #include "model/process.h"
-#include "model/rows.h"
-#include "model/source.h"
 #include "reader/running.h"
 
 #define IN_MEMORY (UINT64_C(32) << 20) /* a process need not make a file for less */

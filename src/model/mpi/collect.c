@@ -2,9 +2,9 @@
 /* Picks what belongs to messages and collective operations out of the traces. */
 #include "model/mpi/collect.h"
 #include "format/format.h"
+#include "model/build/problem.h"
 #include "model/event.h"
 #include "model/model.h"
-#include "model/problem.h"
 #include "model/region.h"
 #include "model/str.h"
 

@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 
+#include "model/build/problem.h"
 #include "model/event.h"
 #include "model/model.h"
 #include "model/mpi/collect.h"
 #include "model/path.h"
-#include "model/problem.h"
 #include "model/process.h"
 #include "model/str.h"
 

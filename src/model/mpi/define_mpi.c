@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What one process says of MPI: its rank, communicators, windows and groups. mpi.c makes them one for all processes. */
 #include "base/grow.h"
-#include "model/build.h"
-#include "model/builder.h"
-#include "model/loading.h"
+#include "model/build/builder.h"
+#include "model/build/loading.h"
+#include "model/build/source.h"
+#include "model/build/steps.h"
 #include "model/process.h"
-#include "model/source.h"
 #include "model/str.h"
 
 #include <inttypes.h>

@@ -7,12 +7,12 @@
 
 #include "base/grow.h"
 #include "format/format.h"
-#include "model/builder.h"
+#include "model/build/builder.h"
+#include "model/build/problem.h"
+#include "model/build/source.h"
 #include "model/comm.h"
 #include "model/model.h"
-#include "model/problem.h"
 #include "model/process.h"
-#include "model/source.h"
 #include "model/str.h"
 
 static int compare_worlds(const void *a, const void *b)

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
+#include "model/build/problem.h"
 #include "model/model.h"
 #include "model/mpi/collect.h"
-#include "model/problem.h"
 #include "model/region.h"
 #include "model/str.h"
 

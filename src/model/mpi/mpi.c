@@ -8,14 +8,14 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "model/build.h"
-#include "model/builder.h"
+#include "model/build/builder.h"
+#include "model/build/loading.h"
+#include "model/build/problem.h"
+#include "model/build/source.h"
+#include "model/build/steps.h"
 #include "model/comm.h"
-#include "model/loading.h"
 #include "model/model.h"
 #include "model/mpi/members.h"
-#include "model/problem.h"
-#include "model/source.h"
 #include "model/str.h"
 
 struct side {

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
+#include "model/build/problem.h"
 #include "model/mpi/waits_private.h"
-#include "model/problem.h"
 #include "model/str.h"
 
 #define BIT(kind) (1u << SP_WAIT_##kind)

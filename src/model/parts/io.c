@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/build.h"
-#include "model/builder.h"
+#include "model/build/builder.h"
+#include "model/build/loading.h"
+#include "model/build/problem.h"
+#include "model/build/source.h"
+#include "model/build/steps.h"
 #include "model/file.h"
-#include "model/loading.h"
 #include "model/model.h"
-#include "model/problem.h"
-#include "model/source.h"
 #include "model/str.h"
 
 enum { SPARE_HANDLES = 65536 }; /* those whose making was not recorded */

@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/build.h"
-#include "model/builder.h"
-#include "model/clock.h"
+#include "model/build/builder.h"
+#include "model/build/clock.h"
+#include "model/build/loading.h"
+#include "model/build/problem.h"
+#include "model/build/samples.h"
+#include "model/build/source.h"
+#include "model/build/steps.h"
 #include "model/line.h"
-#include "model/loading.h"
 #include "model/model.h"
-#include "model/problem.h"
-#include "model/samples.h"
-#include "model/source.h"
 
 static int by_place(const void *a, const void *b)
 {

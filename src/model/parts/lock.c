@@ -2,16 +2,16 @@
 /* Locks and waits: what one process says, and those of all processes. */
 
 #include "base/grow.h"
-#include "model/build.h"
-#include "model/builder.h"
-#include "model/clock.h"
-#include "model/loading.h"
+#include "model/build/builder.h"
+#include "model/build/clock.h"
+#include "model/build/loading.h"
+#include "model/build/problem.h"
+#include "model/build/rows.h"
+#include "model/build/source.h"
+#include "model/build/stack_reader.h"
+#include "model/build/steps.h"
 #include "model/metric.h"
 #include "model/model.h"
-#include "model/problem.h"
-#include "model/rows.h"
-#include "model/source.h"
-#include "model/stack_reader.h"
 #include "model/str.h"
 
 #include <inttypes.h>

@@ -4,17 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/build.h"
-#include "model/builder.h"
+#include "model/build/builder.h"
+#include "model/build/loading.h"
+#include "model/build/problem.h"
+#include "model/build/rows.h"
+#include "model/build/source.h"
+#include "model/build/steps.h"
 #include "model/event.h"
-#include "model/loading.h"
 #include "model/model.h"
 #include "model/path.h"
-#include "model/problem.h"
 #include "model/process.h"
 #include "model/region.h"
-#include "model/rows.h"
-#include "model/source.h"
 #include "model/str.h"
 
 static uint32_t kind_of(const struct sp_region *r)

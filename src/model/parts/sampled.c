@@ -7,16 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/build.h"
-#include "model/builder.h"
-#include "model/clock.h"
+#include "model/build/builder.h"
+#include "model/build/clock.h"
+#include "model/build/loading.h"
+#include "model/build/problem.h"
+#include "model/build/samples.h"
+#include "model/build/source.h"
+#include "model/build/steps.h"
 #include "model/event.h"
-#include "model/loading.h"
 #include "model/model.h"
-#include "model/problem.h"
 #include "model/process.h"
-#include "model/samples.h"
-#include "model/source.h"
 #include "model/str.h"
 
 static void on_problem(void *arg, const char *text)

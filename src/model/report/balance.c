@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "model/build/problem.h"
 #include "model/model.h"
 #include "model/path.h"
-#include "model/problem.h"
 #include "model/process.h"
 #include "model/report/walk.h"
 #include "model/str.h"

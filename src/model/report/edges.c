@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
+#include "model/build/problem.h"
 #include "model/model.h"
-#include "model/problem.h"
 #include "model/report/walk.h"
 #include "model/str.h"
 

@@ -3,10 +3,10 @@
 #include "base/arena.h"
 #include "base/intern.h"
 #include "format/format.h"
+#include "model/build/problem.h"
 #include "model/event.h"
 #include "model/file.h"
 #include "model/model.h"
-#include "model/problem.h"
 #include "model/report/report.h"
 
 #include <stdlib.h>

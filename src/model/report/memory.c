@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory: the sites of a location, and the heap of a process. */
 #include "model/report/memory.h"
-#include "model/builder.h"
-#include "model/clock.h"
-#include "model/loading.h"
+#include "model/build/builder.h"
+#include "model/build/clock.h"
+#include "model/build/loading.h"
+#include "model/build/problem.h"
+#include "model/build/rows.h"
+#include "model/build/source.h"
 #include "model/memory.h"
 #include "model/metric.h"
 #include "model/model.h"
-#include "model/problem.h"
-#include "model/rows.h"
-#include "model/source.h"
 #include "model/str.h"
 
 #include <inttypes.h>

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "base/script.h"
+#include "model/build/problem.h"
 #include "model/metric.h"
 #include "model/model.h"
 #include "model/path.h"
-#include "model/problem.h"
 #include "model/process.h"
 #include "model/region.h"
 #include "model/report/walk.h"
