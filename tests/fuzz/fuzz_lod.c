@@ -7,7 +7,9 @@
 
 #include "generator/rawgen.h"
 #include "input.h"
-#include "model/lod/private.h"
+#include "model/lod/file.h"
+#include "model/lod/made.h"
+#include "model/lod/opened.h"
 #include "model/merge/image.h"
 #include "model/merge/pack.h"
 #include "model/model.h"

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a viewport shows: nodes and strips where they are not wider than a pixel, events where the finest ones are. */
 #include "model/event.h"
+#include "model/lod/file.h"
+#include "model/lod/lod.h"
+#include "model/lod/made.h"
+#include "model/lod/opened.h"
 #include "model/lod/read.h"
 #include "model/str.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How the levels are put together from those below: cells, strips, sums. */
+#include "model/lod/file.h"
+#include "model/lod/made.h"
 #include "model/lod/make.h"
+#include "model/lod/opened.h"
 #include "model/str.h"
 
 #include <stdlib.h>

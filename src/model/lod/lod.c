@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The index's file: found, or made by several threads, a location each; where there is one only, several write it. */
-#include "model/lod/private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +17,10 @@
 #include "model/build/problem.h"
 #include "model/build/source.h"
 #include "model/event.h"
+#include "model/lod/file.h"
+#include "model/lod/lod.h"
+#include "model/lod/made.h"
+#include "model/lod/opened.h"
 #include "model/merge/image.h"
 #include "model/merge/merge_file.h"
 #include "model/merge/pack.h"

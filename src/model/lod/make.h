@@ -4,7 +4,9 @@
 #define SP_MODEL_LOD_MAKE_H
 
 #include "model/event.h"
-#include "model/lod/private.h"
+#include "model/lod/file.h"
+#include "model/lod/made.h"
+#include "model/lod/opened.h"
 #include "model/model.h"
 
 /* Cells by depth, of a node that is not complete. */

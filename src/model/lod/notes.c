@@ -3,7 +3,11 @@
 #include <math.h>
 
 #include "model/event.h"
+#include "model/lod/file.h"
+#include "model/lod/lod.h"
+#include "model/lod/made.h"
 #include "model/lod/make.h"
+#include "model/lod/opened.h"
 #include "model/lod/read.h"
 #include "model/str.h"
 

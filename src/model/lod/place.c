@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The arrays of one location in the file: found, checked. */
-#include "model/lod/private.h"
+#include "model/lod/file.h"
+#include "model/lod/lod.h"
+#include "model/lod/made.h"
+#include "model/lod/opened.h"
 #include "model/merge/pack.h"
 #include "model/model.h"
 #include "model/str.h"

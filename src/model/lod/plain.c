@@ -2,6 +2,7 @@
 /* What is made of enters and leaves as nearly all are, a strip of them at once: the loops that the time goes to. Each
  * does one thing, so that what it needs stays in registers. */
 #include "model/event.h"
+#include "model/lod/file.h"
 #include "model/lod/make.h"
 #include "model/str.h"
 

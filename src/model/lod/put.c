@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The arrays of one location written into the file. */
 #include "model/build/problem.h"
-#include "model/lod/private.h"
+#include "model/lod/file.h"
+#include "model/lod/made.h"
 #include "model/merge/pack.h"
 
 #include <pthread.h>

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What was done in a range of time: sums where they lie within it, events at both ends. */
 #include "model/event.h"
+#include "model/lod/file.h"
+#include "model/lod/lod.h"
+#include "model/lod/made.h"
+#include "model/lod/opened.h"
 #include "model/lod/read.h"
 #include "model/model.h"
 #include "model/path.h"

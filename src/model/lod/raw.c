@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The raw files that queries read from: each is open once, however many read. */
 #include "base/guard.h"
-#include "model/lod/private.h"
+#include "model/build/source.h"
+#include "model/lod/opened.h"
 #include "model/model.h"
+#include "reader/reader.h"
 
 #include <stdio.h>
 

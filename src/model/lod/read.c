@@ -2,6 +2,10 @@
 #include "model/lod/read.h"
 #include "model/build/problem.h"
 #include "model/event.h"
+#include "model/events/events.h"
+#include "model/lod/file.h"
+#include "model/lod/made.h"
+#include "model/lod/opened.h"
 #include "model/str.h"
 
 #include <stdlib.h>

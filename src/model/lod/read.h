@@ -4,7 +4,8 @@
 #define SP_MODEL_LOD_READ_H
 
 #include "model/event.h"
-#include "model/lod/private.h"
+#include "model/lod/file.h"
+#include "model/lod/opened.h"
 
 /* A call that is open. */
 struct sp_lod_call {

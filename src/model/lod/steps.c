@@ -2,7 +2,11 @@
 /* Steps of tasks: when a location ran which one, those of a task together. */
 #include <stdlib.h>
 
+#include "model/lod/file.h"
+#include "model/lod/lod.h"
+#include "model/lod/made.h"
 #include "model/lod/make.h"
+#include "model/lod/opened.h"
 #include "model/lod/read.h"
 #include "model/model.h"
 #include "model/str.h"

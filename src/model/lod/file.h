@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the index's file is made of (INDEX.md), and what its files share. */
-#ifndef SP_MODEL_LOD_PRIVATE_H
-#define SP_MODEL_LOD_PRIVATE_H
+/* What the index's file consists of (INDEX.md). */
+#ifndef SP_MODEL_LOD_FILE_H
+#define SP_MODEL_LOD_FILE_H
 
-#include <pthread.h>
-
-#include "model/events/events.h"
-#include "model/events/follow.h"
-#include "model/lod/lod.h"
-#include "model/model.h"
+#include <stddef.h>
+#include <stdint.h>
 
 #define SP_LOD_MAGIC   "SPPYRAMD"
 #define SP_LOD_VERSION 6u
@@ -168,135 +164,6 @@ _Static_assert(sizeof(struct sp_lod_step) == 32, "lod step");
  * read last before it, and their values; the first row has those that were read first. In `grown` it has a row for each
  * entry: by how much they grew in the path itself. */
 enum { SP_LOD_NOT_READ = -1 }; /* a value, as uint64_t: not read yet, or not since recording was off */
-
-/* A growing array. */
-struct sp_lod_list {
-	void *p; /* owned */
-	size_t n, room, size;
-};
-/* Room for n more of l->size bytes each behind those that there are; NULL: no memory. */
-void *sp_lod_more(struct sp_lod_list *l, size_t n);
-
-/* What is made of one location. */
-struct sp_lod_made {
-	struct sp_lod_place place; /* without at and hash, until it is written */
-	struct sp_lod_list points, frames, markers, series, samples, groups, sum_entries[SP_LOD_LEVELS],
-	    sums[SP_LOD_LEVELS];
-	struct sp_lod_list counts, steps, grown[SP_LOD_LEVELS];
-	struct sp_lod_list nodes[SP_LOD_LEVELS], cells[SP_LOD_LEVELS], strips[SP_LOD_LEVELS];
-};
-
-/* One thread's means to make locations. */
-struct sp_lod_maker;
-int sp_lod_maker_new(struct sp_lod_maker **out, const struct sp_model *m, const struct sp_path_index *index,
-                     struct sp_err *e);
-void sp_lod_maker_free(struct sp_lod_maker *x);
-/* Reads a location; told: called now and then with the events read. */
-int sp_lod_make(struct sp_lod_maker *x, uint32_t location, struct sp_raw_file *raw,
-                int (*told)(void *arg, uint64_t events), void *arg, struct sp_lod_made *out, struct sp_err *e);
-void sp_lod_made_free(struct sp_lod_made *x);
-
-/* The arrays of a location, as they lie in the file. */
-struct sp_lod_level {
-	const struct sp_lod_node *nodes; /* n + 1 */
-	size_t n;
-};
-struct sp_lod_strips {
-	const struct sp_lod_strip *p;
-	size_t n;
-};
-struct sp_lod_sums {
-	const struct sp_lod_sum *p; /* n + 1 */
-	size_t n;
-};
-struct sp_lod_location {
-	const struct sp_lod_place *place;
-	const struct sp_lod_point *points;
-	const struct sp_lod_frame *frames;
-	const uint64_t *cells; /* sp_lod_cell_at() */
-	const struct sp_lod_entry *entries;
-	const struct sp_lod_mark *markers;
-	const struct sp_lod_series *series;
-	const struct sp_lod_sample *samples;
-	const struct sp_lod_group *groups;
-	const struct sp_lod_step *steps;
-	const uint64_t *counts, *grown; /* NULL: no metrics are read here */
-	struct sp_lod_level levels[SP_LOD_LEVELS];
-	struct sp_lod_strips strips[SP_LOD_LEVELS];
-	struct sp_lod_sums sums[SP_LOD_LEVELS];
-	unsigned n_levels, n_strips, n_sums;
-};
-
-struct sp_lod {
-	const struct sp_model *m;
-	struct sp_path_index index; /* owned */
-	void *map;                  /* owned */
-	size_t bytes;
-	const struct sp_lod_header *header;
-	const struct sp_lod_place *places;
-	bool made;
-	pthread_mutex_t lock; /* of what follows */
-	struct sp_lod_raw {
-		struct sp_raw_file *raw; /* owned */
-		unsigned users;
-	} * raws; /* owned; of each source */
-	unsigned open_raws;
-};
-
-/* place.c. A location at its place in the file; false: it does not fit there. */
-bool sp_lod_of(const struct sp_lod *p, uint32_t location, struct sp_lod_location *l);
-/* Whether all that is in it can be. */
-bool sp_lod_sound(const struct sp_model *m, const struct sp_lod_location *l);
-/* steps.c; the same of its steps. */
-bool sp_lod_steps_sound(const struct sp_model *m, const struct sp_lod_location *l);
-/* put.c. Bytes that what was made takes in the file. */
-uint64_t sp_lod_size(const struct sp_lod_made *made);
-/* What the hash of a place is made of: goes on from h, which is 0 at its begin, with n bytes, a multiple of
- * SP_LOD_SPAN but at its end. */
-uint64_t sp_lod_hash(uint64_t h, const void *bytes, size_t n);
-/* Their pages need not be in memory any longer. */
-void sp_lod_forget(const void *bytes, size_t n);
-/* Writes it at a place in the file, by so many threads, and completes its place. */
-int sp_lod_put(int fd, struct sp_lod_made *made, uint64_t at, unsigned threads, struct sp_err *e);
-int sp_lod_write(int fd, const void *p, size_t n, uint64_t at, struct sp_err *e);
-/* Says that the file is damaged; returns -1. */
-int sp_lod_damaged(struct sp_err *e);
-
-/* raw.c: the raw file of a location, shared by all who read; *raw NULL: it has nothing to read. */
-int sp_lod_raw_take(struct sp_lod *p, uint32_t location, struct sp_raw_file **raw, struct sp_err *e);
-void sp_lod_raw_give(struct sp_lod *p, uint32_t location);
-
-/* Words of a cell of the node. */
-static inline size_t sp_lod_cell_words(const struct sp_lod_node *n)
-{
-	return n->cells & SP_LOD_WIDE ? SP_LOD_WIDE_WORDS : SP_LOD_NARROW_WORDS;
-}
-
-/* How many cells it has; a node is followed by the next one or what ends its level. */
-static inline size_t sp_lod_cells(const struct sp_lod_node *n)
-{
-	return ((n[1].cells & ~SP_LOD_WIDE) - (n[0].cells & ~SP_LOD_WIDE)) / sp_lod_cell_words(n);
-}
-
-/* The i-th of them. */
-static inline struct sp_lod_cell sp_lod_cell_at(const struct sp_lod_location *l, const struct sp_lod_node *n, size_t i)
-{
-	const uint64_t *at = l->cells + (n->cells & ~SP_LOD_WIDE) + i * sp_lod_cell_words(n);
-	const struct sp_lod_narrow *c = (const void *)at;
-
-	if (n->cells & SP_LOD_WIDE)
-		return *(const struct sp_lod_cell *)at;
-	return (struct sp_lod_cell){.depth = c->depth,
-	                            .region = c->region,
-	                            .head = c->head == SP_LOD_NO_OFFSET ? SP_LOD_NO_TIME : n->time + c->head,
-	                            .tail = c->tail == SP_LOD_NO_OFFSET ? SP_LOD_NO_TIME : n->time + c->tail,
-	                            .first = n->time + c->first,
-	                            .last = n->time + c->last,
-	                            .busy = c->busy,
-	                            .most = c->most,
-	                            .calls = c->calls,
-	                            .tail_region = c->tail_region};
-}
 
 static inline uint64_t sp_lod_mix(uint64_t h, uint64_t x)
 {
