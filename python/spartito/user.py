@@ -104,7 +104,7 @@ def decorate(name: str | None, function: Function, group: str | None = None, its
     if name is None:
         name = getattr(function, "__qualname__", type(function).__name__)
     # The launcher of Score-P's bindings records nothing of what a decorator calls. With their names, a function that is open where
-    # functions are switched off and on again loses nothing (record/stack.h, sp_unmatched()); elsewhere its end would be counted as lost.
+    # functions are switched off and on again loses nothing (record/stack.h); elsewhere its end would be counted as lost.
     were_on = "spartito.compat.scorep.loaded" in sys.modules and _measure.thread_functions(False)
     try:
         return _decorated(name, function, group, itself)

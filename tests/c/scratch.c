@@ -12,6 +12,8 @@
 #include "model/event.h"
 #include "model/model.h"
 #include "model/str.h"
+#include "model/path.h"
+#include "model/region.h"
 
 static char base[64];
 static unsigned made;

@@ -5,6 +5,7 @@
 #include "model/model.h"
 #include "model/str.h"
 #include "scratch.h"
+#include "model/region.h"
 
 /* Rank i of 4 is in f for 100 * (i + 1); rank 2 alone calls g there, twice, and so does a second thread of it. */
 static struct sp_model *sample(void)

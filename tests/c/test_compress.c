@@ -10,6 +10,7 @@
 #include "reader/compress.h"
 #include "reader/reader.h"
 #include "scratch.h"
+#include "model/path.h"
 
 enum { MOST = 200000, GONE = 0x3ffffff0 }; /* no process has so high an id */
 

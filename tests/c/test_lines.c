@@ -8,6 +8,9 @@
 #include "model/report/lines.h"
 #include "model/str.h"
 #include "scratch.h"
+#include "model/build/source.h"
+#include "model/region.h"
+#include "model/process.h"
 
 enum { PROCESSES = 4, BEGIN = 1000, END = 9000, NONE = 99 };
 

@@ -6,6 +6,8 @@
 #include "model/model.h"
 #include "model/str.h"
 #include "scratch.h"
+#include "model/region.h"
+#include "base/arena.h"
 
 enum { END = 4000 };
 

@@ -6,6 +6,7 @@
 #include "model/report/memory.h"
 #include "model/str.h"
 #include "scratch.h"
+#include "model/region.h"
 
 enum { END = 4000 };
 

@@ -23,6 +23,7 @@
 #include "model/region.h"
 #include "model/str.h"
 #include "scratch.h"
+#include "model/file.h"
 
 /* ---- ranks that are threads ---- */
 

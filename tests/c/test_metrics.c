@@ -8,6 +8,7 @@
 #include "model/report/report.h"
 #include "model/str.h"
 #include "scratch.h"
+#include "model/metric.h"
 
 enum { TIME, LEVEL, READ, BYTES, METRICS, DEEPEST = 24 }; /* in columns; BYTES is own */
 

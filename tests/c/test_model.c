@@ -7,6 +7,7 @@
 #include "model/process.h"
 #include "model/str.h"
 #include "scratch.h"
+#include "model/region.h"
 
 static struct rg_process *process(int32_t pid, uint64_t begin, bool trace)
 {

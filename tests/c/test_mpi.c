@@ -6,6 +6,7 @@
 #include "model/model.h"
 #include "model/str.h"
 #include "scratch.h"
+#include "model/file.h"
 
 enum { WORLD_COMM = 1, SELF_COMM, HALF_COMM, RING, SELF_DUP };
 

@@ -5,6 +5,7 @@
 #include "model/model.h"
 #include "model/str.h"
 #include "scratch.h"
+#include "model/region.h"
 
 /* f(0..100) calls f(10..60) calls g(20..50); then g(70..80) of f; another thread: g(0..1000). */
 static struct sp_model *sample(void)

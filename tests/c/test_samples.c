@@ -5,6 +5,10 @@
 #include "model/model.h"
 #include "model/parts/samples.h"
 #include "scratch.h"
+#include "model/line.h"
+#include "model/path.h"
+#include "model/metric.h"
+#include "model/region.h"
 
 enum { MAIN = 1, WORK, FAR };
 enum { LOOKS, CPU, STATES, COUNTER = STATES + SP_SAMPLE_STATES };

@@ -8,6 +8,8 @@
 #include "model/str.h"
 #include "model/task.h"
 #include "scratch.h"
+#include "model/build/source.h"
+#include "model/region.h"
 
 enum { PROCESSES = 5, BEGIN = 1000, END = 9000 };
 

@@ -6,6 +6,8 @@
 #include "model/model.h"
 #include "model/str.h"
 #include "scratch.h"
+#include "model/region.h"
+#include "model/process.h"
 
 enum {
 	MAIN = 1,

@@ -6,6 +6,8 @@
 
 #include "input.h"
 #include "model/event.h"
+#include "model/model.h"
+#include "model/path.h"
 #include "reader/compress.h"
 
 struct reading {

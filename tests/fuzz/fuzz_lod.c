@@ -8,6 +8,7 @@
 #include "generator/rawgen.h"
 #include "input.h"
 #include "model/lod/file.h"
+#include "model/lod/lod.h"
 #include "model/lod/made.h"
 #include "model/lod/opened.h"
 #include "model/merge/image.h"

@@ -432,9 +432,12 @@ int sp_control_switch(const struct sp_hook *to)
 	const struct sp_hook *from = sp_hook_used;
 	if (!sp_process.instrumented)
 		return 0; /* the end of a recursion that began before */
-	/* installing may run Python, and so other threads, whose calls are recorded as before until it sets the new
-	 * hook, which it does last */
+	/* installing may import a module, and so let other threads run: their calls are recorded as before until it
+	 * sets the new hook, which it does last. What this thread runs for it is none of the program's. */
+	const uint64_t generation = sp_slot_ok;
+	struct sp_thread *t = sp_thread_hide();
 	const int r = to->install();
+	sp_thread_show(generation == sp_slot_ok ? t : NULL);
 	if (r)
 		PyErr_Clear();
 	if (r || sp_hook_used != from)

@@ -73,16 +73,16 @@ def test_unknown_variable_is_named(spartito, tmp_path):
 
 
 @pytest.mark.parametrize("call", [
-    "kernprof.command import main; main(['-q', '-l', 'p.py'])",
-    "omnitrace.command import main; main(['p.py'], [])",
+    "compat.kernprof.command import main; main(['-q', '-l', 'p.py'])",
+    "compat.omnitrace.command import main; main(['p.py'], [])",
 ])  # fmt: skip
 def test_unknown_variable_is_named_by_other_commands(tmp_path, call):
     (tmp_path / "p.py").write_text("pass\n")
     words = [sys.executable, "-c", f"from spartito.{call}"]
-    env = {**os.environ, "SPARTITO_MEMROY": "1G"}
+    env = {**os.environ, "SPARTITO_TRACE_MEMROY": "1G"}
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env=env)
     assert done.returncode == 0
-    assert done.stderr.count("SPARTITO_MEMROY is not known and not used; did you mean SPARTITO_MEMORY?") == 1
+    assert done.stderr.count("SPARTITO_TRACE_MEMROY is not known and not used; did you mean SPARTITO_TRACE_MEMORY?") == 1
 
 
 @pytest.mark.parametrize("verb", ["config", "run"])

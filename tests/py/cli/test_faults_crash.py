@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 
+import asleep
 import pytest
 import spartito._analyse as analyse
 import spartito._measure as measure
@@ -330,7 +331,7 @@ def test_a_killed_child_ran_until_its_parent_saw_it_end(tmp_path, spartito, mode
     """Of SIGKILL until that was sent, however much later the parent waits for it."""
     (tmp_path / "p.py").write_text(f"""
 import os, signal, subprocess, sys, threading, time
-sys.path.insert(0, {os.path.dirname(__file__)!r})
+sys.path.insert(0, {os.path.dirname(asleep.__file__)!r})
 from asleep import until_asleep
 def waiting():
     lock = threading.Lock()
