@@ -4,7 +4,7 @@
 import sys
 
 if __name__ == "__main__":
+    from spartito.compat.frontend import flags
     from spartito.compat.omnitrace import command
-    from spartito.compat.scorep.command import flags
 
     sys.exit(command.main(sys.argv[1:], flags()))

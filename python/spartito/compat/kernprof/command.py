@@ -7,10 +7,10 @@ import os
 import sys
 
 from spartito.base.messages import Refused, reason, say
+from spartito.compat.frontend import flags
 from spartito.compat.kernprof.inside import SETUP, VARIABLE
 from spartito.compat.kernprof.options import HELP, Asked, Wrong, configure, parse
 from spartito.compat.kernprof.results import inspect_with, short, show, tell, write
-from spartito.compat.scorep.command import flags
 from spartito.experiment import rundir
 from spartito.run import launch
 

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the stand-ins for other tools' launchers share: the interpreter's flags, and a run in a directory of the tool's kind. What
+is imported above runs before every measured program: keep it light."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from spartito.base.messages import Refused, printable, reason, say
+from spartito.experiment import rundir
+from spartito.run import launch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from spartito.experiment.world import World
+
+
+def _words() -> list[str]:
+    """The interpreter's own command line."""
+    if sys.version_info >= (3, 10):
+        return list(sys.orig_argv)
+    try:
+        with open("/proc/self/cmdline", "rb") as f:
+            return [os.fsdecode(word) for word in f.read().split(b"\0")[:-1]]
+    except OSError:
+        return []
+
+
+def flags() -> list[str]:
+    """The interpreter's flags in front of `-m TOOL`, as they were typed."""
+    found: list[str] = []
+    words = iter(_words()[1:])
+    for word in words:
+        if word in ("-W", "-X", "--check-hash-based-pycs"):
+            found += [word, next(words, "")]
+        elif word.startswith("--"):
+            found.append(word)
+        elif word.startswith("-") and word != "-":
+            for i, letter in enumerate(word[1:], 1):
+                if letter == "m":
+                    return [*found, word[:i]] if i > 1 else found
+                if letter in "WX":
+                    break
+            found.append(word)
+        else:
+            break
+    # started by something else than `-m`: what the interpreter still knows of its flags
+    import subprocess
+
+    known: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    return known
+
+
+def environment_of(settings: dict[str, str], path: str) -> dict[str, str]:
+    """The environment of a program that is measured with these settings into that experiment. path: empty: nothing is recorded,
+    whatever runs around this run."""
+    environment = dict(os.environ)
+    for name in settings:
+        environment["SPARTITO_" + name.upper()] = settings[name]
+    environment["SPARTITO_EXPERIMENT"] = path
+    return environment
+
+
+class Job:
+    """One run by a stand-in. A subclass says what differs from tool to tool."""
+
+    tool: str  # in front of messages
+    command: list[str]
+    measured: bool  # whether anything is recorded
+
+    def complain(self, text: str) -> None:
+        say(f"{self.tool}: {text}")
+
+    def create(self, world: World | None) -> rundir.Directory:
+        """Refused: it cannot be created."""
+        raise NotImplementedError
+
+    def forget(self, directory: rundir.Directory) -> None:
+        """Nothing was recorded, or nothing ran: there shall be no directory."""
+        raise NotImplementedError
+
+    def environment(self, path: str) -> dict[str, str]:
+        raise NotImplementedError
+
+    def announce(self, path: str, environment: dict[str, str]) -> None:
+        """What the user is told before the program starts."""
+
+    def is_kept(self) -> bool:
+        """Whether the directory stays although nothing was measured."""
+        return True
+
+    def prepare(self) -> None:
+        """Loads what results() needs, while the program starts."""
+
+    def results(self, path: str) -> None:
+        """Makes the tool's results of the experiment, and tells of them."""
+        raise NotImplementedError
+
+    def start(self) -> int:
+        """The exit status of the program. Refused: it was not started."""
+        world = rundir.world_of(self.command)
+        try:
+            directory = self.create(world)
+        except Refused as e:
+            if rundir.is_silent(world):
+                return e.status
+            raise
+        try:
+            environment = self.environment(directory.path if self.measured else "")
+            if not world or world.speaks:
+                self.announce(directory.path, environment)
+            status = launch.run(self.command, environment, None if world or not self.measured else self._prepare)
+        except Refused as e:
+            try:
+                if directory.last(e.status << 8):
+                    self.forget(directory)
+            except OSError:
+                pass
+            if rundir.is_silent(world):
+                return e.status
+            raise
+        return launch.finish(status, directory.path, lambda: self._afterwards(directory, status))
+
+    def _prepare(self) -> None:
+        try:
+            import spartito._analyse
+            import spartito.experiment.losses  # noqa: F401
+
+            self.prepare()
+        except Exception:
+            pass  # the end will meet the same error and say it
+
+    def _afterwards(self, directory: rundir.Directory, status: int) -> None:
+        try:
+            if not directory.last(status):
+                return
+        except OSError as e:
+            self.complain(f"the end of this rank is not recorded: {reason(e)}")
+            return
+        crew = directory.crew
+        found = rundir.Found(directory.path)
+        if found.gone:
+            self.complain(f"lost: the experiment directory {directory.path} was removed while the program ran")
+            return
+        if directory.no_script(status, found.files) or not (self.measured or self.is_kept()):
+            self.forget(directory)
+            return
+        try:
+            directory.describe(crew.status() if crew else status)
+        except OSError as e:
+            self.complain(f"the end of the run is not recorded in experiment.json: {reason(e)}")
+        if self.measured and not found.files and not found.errors:
+            from spartito.run.unmeasured import why
+
+            self.complain("no Python code was measured: " + why(directory.command, found))
+        found.seal()
+        self.results(directory.path)
+
+
+def show_help(text: str) -> None:
+    out = sys.stdout
+    if out is not None:
+        out.write(printable(text, out.encoding) + "\n")
+        out.flush()
+
+
+def run(tool: str, job: Callable[[], Job | int]) -> int:
+    """Does what the command line asks for. job: makes the run of it, or is the exit status where there is nothing to run. Leaves
+    with the program's exit status; returns that of a run that was refused."""
+    try:
+        made = job()
+        if isinstance(made, int):
+            return made
+        status = made.start()
+    except Refused as e:
+        say(f"{tool}: {e}")
+        return e.status
+    except KeyboardInterrupt:
+        say(f"{tool}: interrupted")
+        return 130
+    launch.leave(status)
