@@ -11,9 +11,10 @@ static const char main_file[] = "__main__";
 /* name with the packages in front that the directory is in. directory is changed. Owned; NULL: no memory. */
 static char *in_packages(char *directory, const char *name)
 {
-	char *module = strdup(name), *init = NULL, *longer = NULL, *slash;
+	char *module = strdup(name), *longer = NULL, *slash;
 
 	while (module && (slash = strrchr(directory, '/')) && slash[1]) {
+		char *init = NULL;
 		const bool package = asprintf(&init, "%s/__init__.py", directory) >= 0 && access(init, F_OK) == 0;
 
 		free(init);

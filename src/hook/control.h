@@ -27,7 +27,7 @@ int sp_control_label(const char *words);
 void sp_control_annotate(bool on);
 /* Another filter for functions that are entered from here on. */
 int sp_control_filter(const char *items);
-/* Goes on with another hook, for all threads; used by evalframe.c when the C stack runs out. */
+/* Goes on with another hook, for all threads; used by evalframe.c when the C stack runs out. Keeps errno. */
 int sp_control_switch(const struct sp_hook *to);
 bool sp_control_boot(void);
 /* host.c: spartito._measure.host() */

@@ -337,6 +337,8 @@ def wrappers(functions: list[Function], command: list[str]) -> str:
     text, rows = [], []
     for f in functions:
         if f.name not in declared:
+            if not f.missing:
+                raise SystemExit(f"mpi.h does not declare MPI_{f.name}, which functions.list does not mark with a plus")
             continue
         if f.by_hand():
             rows.append(f"\t[SP_MPI_F_{f.name}] = (void *)sp_mpi_wrap_{f.name},\n")

@@ -424,7 +424,7 @@ int sp_raw_open_bytes(struct sp_raw_file **out, const void *bytes, size_t n, con
 	return open_bytes(out, &(struct sp_raw_bytes){.p = bytes, .n = n, .safe = n}, name, problem, arg, e);
 }
 
-static int open_descriptor(struct sp_raw_file **out, int fd, const char *name, sp_raw_problem_fn *problem, void *arg,
+int sp_raw_open_descriptor(struct sp_raw_file **out, int fd, const char *name, sp_raw_problem_fn *problem, void *arg,
                            struct sp_err *e)
 {
 	struct sp_raw_bytes bytes;
@@ -446,7 +446,7 @@ int sp_raw_open(struct sp_raw_file **out, const char *path, const char *name, sp
 	*out = NULL;
 	if (fd < 0)
 		return sp_fail(e, errno, "%s: %s", name, sp_open_reason(errno));
-	rc = open_descriptor(out, fd, name, problem, arg, e);
+	rc = sp_raw_open_descriptor(out, fd, name, problem, arg, e);
 	close(fd);
 	return rc;
 }

@@ -70,6 +70,9 @@ struct sp_raw_file {
 /* Fails when nothing of the file can be read; lesser damage goes to problem(). */
 int sp_raw_open(struct sp_raw_file **out, const char *path, const char *name, sp_raw_problem_fn *problem, void *arg,
                 struct sp_err *e);
+/* The same for a file that is open; fd stays the caller's. */
+int sp_raw_open_descriptor(struct sp_raw_file **out, int fd, const char *name, sp_raw_problem_fn *problem, void *arg,
+                           struct sp_err *e);
 /* The same for bytes in memory, which must be aligned to 8 and outlive the file. */
 int sp_raw_open_bytes(struct sp_raw_file **out, const void *bytes, size_t n, const char *name,
                       sp_raw_problem_fn *problem, void *arg, struct sp_err *e);

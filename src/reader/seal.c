@@ -58,7 +58,7 @@ static int seal_file(void *arg)
 	size_t i;
 	int rc;
 
-	if (sp_raw_open(&f, s->path, s->path, on_problem, s, &ignored))
+	if (sp_raw_open_descriptor(&f, s->fd, s->path, on_problem, s, &ignored))
 		return -1;
 	rc = s->damaged ? -1 : 0;
 	for (i = 0; i < f->n_parts && rc == 0; i++)

@@ -76,7 +76,7 @@ struct sp_thread {
 	struct sp_lines *lines;                /* owned; of chosen functions. NULL: none ran here */
 	bool lines_failed;                     /* there was no room for them */
 	struct sp_walk *walk;                  /* owned; walk.h. NULL: it was never walked */
-	struct sp_heap_thread *heap;           /* owned; heap_sites.c. NULL: nothing was allocated */
+	struct sp_heap_thread *heap;           /* owned; heap/sites.c. NULL: nothing was allocated */
 	struct sp_waits *waits;                /* owned; for locks and the like. NULL: none yet */
 	struct sp_c_cache {
 		const void *def, *name, *owner;

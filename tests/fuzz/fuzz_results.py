@@ -97,8 +97,8 @@ COMMANDS = [
     "diff --by path whole x",
     "pack x -o out.spartito",
     "finalize x",
-    "merge --force x",
-    "compress x",
+    "finalize --force x",
+    "finalize --compress x",
 ]
 VIEWS = "balance counters flat markers matrix messages metrics overview regions states steps timeline tree".split()
 VIEWS += "facts waits critical io tasks locks memory lines source".split()

@@ -17,7 +17,7 @@ import { callers } from "./views/callers";
 import { icicle } from "./views/icicle";
 import { source } from "./views/source";
 import { table } from "./views/table";
-import type { View } from "./views/view";
+import type { View } from "./parts/view";
 import "./style.css";
 import "./parts/parts.css";
 import "./cell.css";

@@ -16,6 +16,7 @@
 #include "record/definitions.h"
 #include "record/events/interpose.h"
 #include "record/filter.h"
+#include "record/heap/recorder.h"
 #include "record/metrics.h"
 #include "record/process.h"
 #include "record/settings.h"
@@ -435,16 +436,25 @@ int sp_control_switch(const struct sp_hook *to)
 	/* installing may import a module, and so let other threads run: their calls are recorded as before until it
 	 * sets the new hook, which it does last. What this thread runs for it is none of the program's. */
 	const uint64_t generation = sp_slot_ok;
+	const int error = errno;
+	sp_heap_hush(1);
 	struct sp_thread *t = sp_thread_hide();
 	const int r = to->install();
 	sp_thread_show(generation == sp_slot_ok ? t : NULL);
+	sp_heap_hush(-1);
 	if (r)
 		PyErr_Clear();
-	if (r || sp_hook_used != from)
-		return r; /* another thread has come here meanwhile */
+	if (r || sp_hook_used != from) {
+		/* it failed, or another thread has come here meanwhile, or has ended the measurement */
+		if (sp_hook_used != to)
+			to->remove();
+		errno = error;
+		return r;
+	}
 	from->remove();
 	sp_hook_used = to;
 	sp_define_meta("hook", to->name, strlen(to->name));
+	errno = error;
 	return 0;
 }
 

@@ -93,7 +93,7 @@ static PyObject *eval_generator(PyThreadState *ts, sp_frame *f, int throwing, st
 
 /* Under an evaluator every Python call uses the C stack, also on 3.11 where it does not without us, and so do calls of
  * functions that are not recorded. Before a deep recursion hits the end of it, another hook takes over for good, which
- * leaves the stack as the plain interpreter's. Keeps the exception. */
+ * leaves the stack as the plain interpreter's. Keeps exception and errno. */
 SP_COLD static bool stack_is_low(void)
 {
 	if (stack_low == NOT_MEASURED)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Recording of lines: which functions, and where their events come from. lines.c decides; lines_monitoring.c (3.12 and
- * later) and lines_trace.c (before) have the events. Neither needs functions to be recorded, nor changes how they are.
+/* Recording of lines: which functions, and where their events come from. lines.c decides; monitoring.c (3.12 and
+ * later) and trace.c (before) have the events. Neither needs functions to be recorded, nor changes how they are.
  */
 #ifndef SP_HOOK_LINES_LINES_H
 #define SP_HOOK_LINES_LINES_H
@@ -54,7 +54,7 @@ void sp_lines_events_remove(void);
 /* A function is chosen by a mark, and may run already. 0, or -1 with an exception. */
 int sp_lines_events_choose(PyCodeObject *code, uint32_t region);
 void sp_lines_events_forget(PyCodeObject *code);
-/* lines_trace.c, for setprofile.c: a C function that the frame calls, and its end. */
+/* trace.c, for setprofile.c: a C function that the frame calls, and its end. */
 void sp_lines_c_call(PyFrameObject *f);
 void sp_lines_c_return(PyFrameObject *f);
 

@@ -4,6 +4,7 @@
 #include "hook/naming.h"
 #include "hook/naming/names.h"
 #include "record/definitions.h"
+#include "record/heap/recorder.h"
 #include "record/process.h"
 #include "record/thread.h"
 
@@ -80,6 +81,24 @@ static uint32_t check_of(PyCodeObject *code)
 	return check;
 }
 
+/* The list is read from a file: a cancelled thread would keep the lock, and memory that the C library allocates for it
+ * must not be recorded, for which the lock would be taken again. */
+static int lock_notebook(void)
+{
+	int before;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	sp_heap_hush(1);
+	pthread_mutex_lock(&sp_process.lock);
+	return before;
+}
+
+static void unlock_notebook(int before)
+{
+	pthread_mutex_unlock(&sp_process.lock);
+	sp_heap_hush(-1);
+	pthread_setcancelstate(before, NULL);
+}
+
 /* Of a function that came out of a pickle. 0: it is of no cell. */
 static long number_elsewhere(PyCodeObject *code, const char *name)
 {
@@ -87,9 +106,9 @@ static long number_elsewhere(PyCodeObject *code, const char *name)
 	long n = 0;
 	if (sp_process.dir && sp_notebook_may_have(file.p)) {
 		const struct sp_notebook_function f = {name, (uint32_t)code->co_firstlineno, check_of(code), 0};
-		pthread_mutex_lock(&sp_process.lock);
+		const int before = lock_notebook();
 		n = sp_notebook_find(&notebook, sp_process.dir, &f);
-		pthread_mutex_unlock(&sp_process.lock);
+		unlock_notebook(before);
 	}
 	Py_XDECREF(file.owner);
 	return n;
@@ -124,10 +143,10 @@ int sp_cells_source(const char *file, FILE *to)
 	int r = -1;
 	if (sscanf(file, "In[%u]", &number) != 1)
 		return -1;
-	pthread_mutex_lock(&sp_process.lock);
+	const int before = lock_notebook();
 	const struct sp_notebook_cell *cell = sp_notebook_cell(&notebook, number);
 	if (cell)
 		r = fwrite(cell->source, 1, cell->n, to) == cell->n ? 0 : -1;
-	pthread_mutex_unlock(&sp_process.lock);
+	unlock_notebook(before);
 	return r;
 }

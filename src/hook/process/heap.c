@@ -64,7 +64,7 @@ static void where(struct sp_heap_where *w)
 	w->region = region_in(slot);
 	w->at = sp_frame_instruction(f, &w->offset);
 	/* another thread may change the slots of code while this one has no GIL */
-	if (slot & SP_SLOT_LIBRARY && gil && (f = own_caller(f))) {
+	if (is_decided(slot) && slot & SP_SLOT_LIBRARY && gil && (f = own_caller(f))) {
 		w->own_frame = f;
 		w->own_at = sp_frame_instruction(f, &w->own_offset);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waits of Python's objects. waits.c: locks; waits_known.c: who holds what; waits_calls.c: functions that wait;
- * waits_place.c: where, and for which object of the program. All under the GIL, in the interpreter in which the
+/* Waits of Python's objects. waits.c: locks; known.c: who holds what; calls.c: functions that wait;
+ * place.c: where, and for which object of the program. All under the GIL, in the interpreter in which the
  * measurement began. */
 #ifndef SP_HOOK_WAITS_WAITS_H
 #define SP_HOOK_WAITS_WAITS_H
@@ -25,7 +25,7 @@ bool sp_waits_is_lock(PyObject *o);
 /* The type of the semaphores of multiprocessing: where they are made, and their end. */
 void sp_waits_take_semaphores(PyTypeObject *type);
 
-/* waits_known.c. An object was got by t, or given back. */
+/* known.c. An object was got by t, or given back. */
 void sp_known_acquired(struct sp_thread *t, const void *o);
 void sp_known_released(const void *o);
 /* It was made here and now; it is no more. */
@@ -47,11 +47,11 @@ PyMethodDef *sp_method_of(PyObject *module_or_type, const char *name);
 void sp_method_take(struct sp_method *m, PyMethodDef *def, PyCFunction ours);
 void sp_method_give_back(struct sp_method *m);
 
-/* waits_calls.c: takes the functions of the modules that are loaded, and of those that will be. */
+/* calls.c: takes the functions of the modules that are loaded, and of those that will be. */
 void sp_waits_calls_start(void);
 void sp_waits_calls_stop(void);
 
-/* waits_clib.c. Whether the library with the wrappers of the C library is loaded; its part in a measurement. */
+/* clib.c. Whether the library with the wrappers of the C library is loaded; its part in a measurement. */
 bool sp_waits_clib_find(void);
 void sp_waits_clib_start(void);
 void sp_waits_clib_stop(void);

@@ -17,6 +17,7 @@ struct sp_loading;
 void sp_build_clock_record(struct sp_loading *l, uint64_t at, const struct sp_str *text);
 int sp_build_clocks(struct sp_builder *b);
 
+#define SP_CLOCK_MONTH (UINT64_C(31) * 86400 * UINT64_C(1000000000)) /* ns: times that are farther apart are damage */
 uint64_t sp_clock_ns(const struct sp_clock *c, uint64_t ticks);
 uint64_t sp_clock_length(const struct sp_clock *c, uint64_t ticks); /* ns that so many ticks take */
 int sp_clock_init(struct sp_clock *c, const struct sp_raw_header *h);

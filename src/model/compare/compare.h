@@ -4,7 +4,7 @@
  * A function is the same if its name "module:qualified name" is. Of several with one name in an experiment, those that
  * agree in file and line go together, then those that agree in the file's last part and line, and what is left in the
  * order of files and lines. A module that has no counterpart goes together with one that has none either if most of its
- * functions do (compare_renamed.c). A call path is the same if its function, its caller's path, and the values of
+ * functions do (renamed.c). A call path is the same if its function, its caller's path, and the values of
  * parameters are.
  *
  * The union begins with the first experiment: region i below models[0]->n_regions is region i there, path i below
@@ -86,7 +86,7 @@ void sp_compare_paths(const struct sp_compare *c, size_t model, const struct sp_
 void sp_compare_flat(const struct sp_compare *c, size_t model, const struct sp_flat_row *rows, size_t n,
                      struct sp_numbers *out);
 
-/* The files that have another name in models[model] than in models[0] (compare_files.c), those of most functions first.
+/* The files that have another name in models[model] than in models[0] (files.c), those of most functions first.
  * For free(). */
 int sp_compare_files(const struct sp_compare *c, size_t model, struct sp_compare_file **files, size_t *n,
                      struct sp_err *e);

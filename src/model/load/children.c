@@ -91,7 +91,7 @@ void sp_build_seen_end(const struct sp_builder *b, struct sp_raw_file *raw)
 			end = seen_end(l, h);
 		ns = l->source->clock.ns;
 	}
-	if (!end)
+	if (!end || end - h->last.mono_ns > SP_CLOCK_MONTH)
 		return;
 	/* its own clock may never have been compared; all processes of a host have the same */
 	if (sp_clock_init(&c, h) == 0)

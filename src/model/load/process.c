@@ -22,7 +22,6 @@
 #define NS        UINT64_C(1000000000)
 #define YEAR_2000 (UINT64_C(946684800) * NS)
 #define YEAR_2200 (UINT64_C(7258118400) * NS)
-#define MONTH     (UINT64_C(31) * 86400 * NS)
 
 static const char *reason(struct sp_builder *b, const struct sp_raw_header *h)
 {
@@ -157,7 +156,7 @@ uint64_t sp_build_thread_end(struct sp_loading *l, struct sp_raw_thread *t)
 		end = t->state.last;
 	/* the header's last is renewed now and then; a month later is damage */
 	limit = h->last.ticks > c->first ? h->last.ticks : c->first;
-	if (sp_clock_ns(c, end) > sp_clock_ns(c, limit) + MONTH) {
+	if (sp_clock_ns(c, end) > sp_clock_ns(c, limit) + SP_CLOCK_MONTH) {
 		sp_raw_report(l->source->raw, l->source->raw->size, "the time of location %" PRIu32 " is damaged",
 		              t->state.id);
 		end = limit;

@@ -50,7 +50,7 @@ static inline bool sp_heap_is_over(const struct sp_thread *t)
 	return !sp_heap.on || (t && (int32_t)(t->epoch - sp_heap.epoch) < 0);
 }
 
-/* ---- heap_blocks.c: blocks that are live, and pages ---- */
+/* ---- blocks.c: blocks that are live, and pages ---- */
 
 /* An address that is known already was released unseen: its block comes back in *before. false: no memory. */
 bool sp_heap_blocks_put(const void *p, const struct sp_heap_block *block, struct sp_heap_block *before);
@@ -61,7 +61,7 @@ bool sp_heap_pages_put(uintptr_t begin, uintptr_t end, uint32_t site);
 /* Cuts the range out; calls gone for each piece of it: whole, the last of its mapping. false: some are not known. */
 void sp_heap_pages_take(uintptr_t begin, uintptr_t end, void (*gone)(uint32_t site, uint64_t bytes, bool whole));
 
-/* ---- heap_sites.c ---- */
+/* ---- sites.c ---- */
 
 /* The site of what the calling thread allocates; without the lock. NULL: no room. */
 struct sp_raw_site *sp_heap_site_of(struct sp_thread *t, struct sp_raw_node *node, unsigned kind);
@@ -74,7 +74,7 @@ bool sp_heap_latest_take(const struct sp_thread *t, const void *p, uint64_t n);
 /* The same of samples: whether too few bytes came since for more than N others of the class of n bytes. */
 bool sp_heap_is_recent(uint64_t n, uint64_t since);
 
-/* ---- heap_series.c ---- */
+/* ---- series.c ---- */
 
 /* A block of n bytes came or went. */
 void sp_heap_moment(struct sp_thread *t, const struct sp_raw_site *site);

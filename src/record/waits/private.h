@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What waits.c and waits_objects.c have in common. */
+/* What waits.c and objects.c have in common. */
 #ifndef SP_RECORD_WAITS_PRIVATE_H
 #define SP_RECORD_WAITS_PRIVATE_H
 

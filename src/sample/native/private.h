@@ -8,7 +8,7 @@
 #include "sample/native/native.h"
 #include "sample/native/unwind.h"
 
-/* ---- native_objects.c: what code is where ---- */
+/* ---- objects.c: what code is where ---- */
 
 struct sp_object {
 	struct sp_object *next; /* owned */
@@ -20,7 +20,7 @@ struct sp_object {
 	bool jit;                          /* it is none: code made at run time */
 };
 
-/* The list of names of such code (native_jit.c). */
+/* The list of names of such code (jit.c). */
 struct sp_jit {
 	struct sp_jit_name *names; /* owned; by address */
 	size_t n;
@@ -66,7 +66,7 @@ const struct sp_place *sp_objects_at(struct sp_objects *o, uint64_t pc);
 /* Is it the address behind a call? */
 bool sp_objects_code(const struct sp_objects *o, uint64_t pc);
 
-/* ---- native_jit.c: code made at run time ---- */
+/* ---- jit.c: code made at run time ---- */
 
 void sp_jit_close(struct sp_jit *j);
 /* Reads the list anew where it is another one now; true: it is. */
@@ -76,7 +76,7 @@ const char *sp_jit_name(const struct sp_jit *j, uint64_t address, uint64_t *begi
 /* As sp_unwind_step(), for code without tables: true where a place that may hold its return address does hold one. */
 bool sp_jit_step(const struct sp_objects *o, struct sp_registers *r, sp_unwind_read *read, void *user);
 
-/* ---- native_stop.c: registers of a thread that runs ---- */
+/* ---- stop.c: registers of a thread that runs ---- */
 
 /* A system call that goes on. */
 struct sp_call {
@@ -106,7 +106,7 @@ int sp_stop(struct sp_stop *s, struct sp_registers *r);
 bool sp_stop_end(struct sp_stop *s);
 bool sp_stop_settle(struct sp_stop *s, bool now);
 
-/* ---- native_calls.c: system calls that the stop interrupted ---- */
+/* ---- calls.c: system calls that the stop interrupted ---- */
 
 ssize_t sp_stop_text(const char *path, char *text, size_t n); /* a small file, with a NUL; as read(2) */
 /* Did it fail without having done anything, and for no signal? */

@@ -61,8 +61,8 @@ static int ask(struct sp_python *p, char *why, size_t n)
 		         (int)p->t->pid);
 		return -ENOTSUP;
 	}
-	if (!row || p->version < 0x030d)
-		return 1; /* told later */
+	if (!row || p->version < 0x030d || p->version > 0x030e) /* a newer one needs a column of said[] */
+		return 1;                                       /* told later */
 	p->at = *row;
 	for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
 		uint64_t offset = words[p->version == 0x030d ? said[i].in_313 : said[i].in_314];

@@ -107,7 +107,7 @@ static inline uint32_t sp_u32(const void *bytes, uint32_t offset)
 	return v;
 }
 
-/* ---- python_objects.c ---- */
+/* ---- objects.c ---- */
 
 /* The text of a str object as UTF-8, owned by the arena, what cannot be encoded as \udc80; NULL: it is none. */
 const char *sp_object_text(struct sp_python *p, uint64_t at);
@@ -117,14 +117,14 @@ unsigned char *sp_object_bytes(struct sp_python *p, uint64_t at, size_t *n);
 const char *sp_object_module(struct sp_python *p, uint64_t globals);
 bool sp_object_is_code(struct sp_python *p, uint64_t type);
 
-/* ---- python_lines.c ---- */
+/* ---- lines.c ---- */
 
 /* The table of lines of a code object, in the arena; NULL: no memory. raw: co_lnotab of 3.9, co_linetable. */
 const struct sp_line_end *sp_lines_decode(struct sp_python *p, const unsigned char *raw, size_t n, uint32_t first_line,
                                           uint32_t *n_lines);
 uint32_t sp_line_at(const struct sp_code *c, int64_t offset);
 
-/* ---- python_code.c ---- */
+/* ---- code.c ---- */
 
 /* From 3.12 on frames of the interpreter's own stand between those of Python functions, as hook/frames.h has it. One
  * that is met for the first time is -EAGAIN, and known from then on. */
@@ -140,11 +140,11 @@ static inline bool sp_codes_is_internal(const struct sp_python *p, uint64_t code
  * -EAGAIN: not all are code objects. */
 int sp_codes_resolve(struct sp_python *p, const struct sp_seen *seen, size_t n, struct sp_python_frame *out);
 
-/* ---- python_stack.c ---- */
+/* ---- stack.c ---- */
 
 void sp_stacks_free(struct sp_python *p);
 
-/* ---- python_source.c ---- */
+/* ---- source.c ---- */
 
 /* Before 3.11: the qualified name of the code that is called `name` and begins at that line of the file, owned by the
  * sources; NULL: the file does not tell. */

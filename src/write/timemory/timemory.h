@@ -34,7 +34,7 @@ void sp_tm_options_init(struct sp_tm_options *o);
 enum sp_tm_metric { SP_TM_TRIP_COUNT, SP_TM_WALL_CLOCK, SP_TM_METRICS };
 extern const char *const sp_tm_metric_names[SP_TM_METRICS];
 
-/* ---- timemory_rows.c: what all tables are made of ---- */
+/* ---- rows.c: what all tables are made of ---- */
 
 struct sp_tm_row {
 	uint32_t label;       /* in sp_tm.labels */
@@ -76,7 +76,7 @@ void sp_tm_close(struct sp_tm *t);
 /* The row that follows in the order of printing, after the root of a group; SP_NONE: the group is done. */
 uint32_t sp_tm_next(const struct sp_tm *t, uint32_t row);
 
-/* ---- timemory_events.c ---- */
+/* ---- events.c ---- */
 
 /* A row for each call that the trace of a location holds, below root. */
 int sp_tm_add_events(struct sp_tm *t, uint32_t location, uint32_t root, struct sp_err *e);

@@ -146,6 +146,7 @@ def test_viewer_imports_go_one_way():
         found = re.findall(r"""(?:from|import\(?)\s*["'](\.[^"']+)["']""", path.read_text(encoding="utf-8"))
         named = [os.path.normpath(os.path.join(os.path.dirname(name), target)) for target in found]
         edges[name] = {target + end for target in named for end in ("", ".ts", ".tsx") if target + end in files}
+        assert len(edges[name]) == len(set(named)), f"viewer/src/{name} imports what is not there"
     assert sum(map(len, edges.values())) > 200 and not circle(edges)
     for name, imported in edges.items():
         for other in imported:
@@ -221,3 +222,17 @@ def test_every_file_has_its_licence():
             with open(path, encoding="utf-8") as f:
                 head = f.readline() + f.readline()
             assert "SPDX-License-Identifier: BSD-3-Clause" in head, name
+
+
+def test_documents_name_files_that_exist():
+    """Links, and paths in code spans from a folder of the tree on; x and FOLDER stand for a name of one's own."""
+    listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True).stdout.split()
+    assert len(listed) > 30
+    for name in listed:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
+            assert (ROOT / name).parent.joinpath(target).exists(), f"{name}: {target}"
+        for path in re.findall(r"`((?:src|python|tests|tools|docs|viewer|bench|dropin|include)/[\w./+-]+)`", text):
+            if re.search(r"(^|/)(test_write_)?x\.|FOLDER", path):
+                continue
+            assert (ROOT / path).exists(), f"{name}: {path}"
