@@ -2,8 +2,8 @@
 /* What the viewer asks for, as columns (view/columns.h): one function for each kind of question.
  *
  * Kinds that are numbers of many rows are answered here. Those that are a page of words and small tables (facts, waits,
- * critical, tasks, lines, source, io, locks, memory, compare) are made in python/spartito/view/kinds.py, which is the one place to ask for all of
- * them: it knows what only Python's side knows, and the viewer sees no difference.
+ * critical, tasks, lines, source, io, locks, memory, compare) are made in python/spartito/view/kinds.py, which is the
+ * one place to ask for all of them: it knows what only Python's side knows, and the viewer sees no difference.
  *
  * Several threads may ask of one model at once, if sp_model_rows() was called before those ask who need rows, and if
  * those who are to be ALONE are: nothing else changes in a model that is loaded. */
