@@ -13,11 +13,8 @@ void sp_fields_stack(struct sp_pack *k, struct sp_stack *s, size_t regions)
 {
 	size_t n = s->n, i;
 
-	sp_pack_count(k, &n);
-	if (k->reading) {
-		s->regions = sp_pack_make(k, n, sizeof(*s->regions));
-		s->n = (uint32_t)n;
-	}
+	s->regions = sp_pack_list(k, s->regions, &n, sizeof(*s->regions));
+	s->n = (uint32_t)n;
 	for (i = 0; i < n && !k->failed; i++)
 		sp_pack_index(k, &s->regions[i], regions);
 }
@@ -70,11 +67,8 @@ static void circle(struct sp_pack *k, const struct limits *l, struct sp_lock_cir
 
 	sp_pack_index(k, &c->process, l->processes);
 	sp_pack_bool(k, &c->interrupted);
-	sp_pack_count(k, &n);
-	if (k->reading) {
-		c->links = sp_pack_make(k, n, sizeof(*c->links));
-		c->n = (uint32_t)n;
-	}
+	c->links = sp_pack_list(k, c->links, &n, sizeof(*c->links));
+	c->n = (uint32_t)n;
 	for (i = 0; i < n && !k->failed; i++) {
 		sp_pack_index(k, &c->links[i].location, l->locations);
 		sp_pack_index(k, &c->links[i].lock, l->locks);
@@ -95,13 +89,9 @@ static void all(struct sp_pack *k, const struct limits *limits, const struct lis
 	struct limits l = *limits;
 	size_t i;
 
-	for (i = 0; i < 3; i++)
-		sp_pack_count(k, of->n[i]);
-	if (k->reading) {
-		*of->locks = sp_pack_make(k, *of->n[0], sizeof(**of->locks));
-		*of->waits = sp_pack_make(k, *of->n[1], sizeof(**of->waits));
-		*of->circles = sp_pack_make(k, *of->n[2], sizeof(**of->circles));
-	}
+	*of->locks = sp_pack_list(k, *of->locks, of->n[0], sizeof(**of->locks));
+	*of->waits = sp_pack_list(k, *of->waits, of->n[1], sizeof(**of->waits));
+	*of->circles = sp_pack_list(k, *of->circles, of->n[2], sizeof(**of->circles));
 	l.locks = *of->n[0];
 	for (i = 0; i < *of->n[0] && !k->failed; i++)
 		lock(k, &l, &(*of->locks)[i]);

@@ -39,13 +39,10 @@ static void task(struct sp_pack *k, const struct limits *l, struct sp_task *t)
 	sp_pack_number(k, t->running);
 	sp_pack_number(k, t->waiting);
 	sp_pack_number(k, t->steps);
-	sp_pack_count(k, &n);
+	t->waits = sp_pack_list(k, t->waits, &n, sizeof(*t->waits));
+	t->n_waits = (uint32_t)n;
 	if (n > SP_RAW_TASK_WAITS)
 		sp_pack_fail(k);
-	if (k->reading) {
-		t->waits = sp_pack_make(k, n, sizeof(*t->waits));
-		t->n_waits = (uint32_t)n;
-	}
 	for (i = 0; i < n && !k->failed; i++)
 		wait(k, l, &t->waits[i]);
 }
@@ -83,13 +80,9 @@ static void all(struct sp_pack *k, const struct limits *limits, const struct lis
 	struct limits l = *limits;
 	size_t i;
 
-	for (i = 0; i < 3; i++)
-		sp_pack_count(k, of->n[i]);
-	if (k->reading) {
-		*of->tasks = sp_pack_make(k, *of->n[0], sizeof(**of->tasks));
-		*of->rests = sp_pack_make(k, *of->n[1], sizeof(**of->rests));
-		*of->awaited = sp_pack_make(k, *of->n[2], sizeof(**of->awaited));
-	}
+	*of->tasks = sp_pack_list(k, *of->tasks, of->n[0], sizeof(**of->tasks));
+	*of->rests = sp_pack_list(k, *of->rests, of->n[1], sizeof(**of->rests));
+	*of->awaited = sp_pack_list(k, *of->awaited, of->n[2], sizeof(**of->awaited));
 	if (l.tasks != SP_NONE)
 		l.tasks = *of->n[0];
 	for (i = 0; i < *of->n[0] && !k->failed; i++)

@@ -87,9 +87,7 @@ static void pack_processes(struct sp_pack *k, struct sp_model *m)
 {
 	size_t i;
 
-	sp_pack_count(k, &m->n_processes);
-	if (k->reading)
-		m->processes = sp_pack_make(k, m->n_processes, sizeof(*m->processes));
+	m->processes = sp_pack_list(k, m->processes, &m->n_processes, sizeof(*m->processes));
 	for (i = 0; i < m->n_processes && !k->failed; i++)
 		sp_fields_process(k, &m->processes[i]);
 	sp_fields_children(k, m);
@@ -121,9 +119,8 @@ static void pack_parameter_values(struct sp_pack *k, struct sp_model *m)
 {
 	size_t i;
 
-	sp_pack_count(k, &m->n_parameter_values);
-	if (k->reading)
-		m->parameter_values = sp_pack_make(k, m->n_parameter_values, sizeof(*m->parameter_values));
+	m->parameter_values =
+	    sp_pack_list(k, m->parameter_values, &m->n_parameter_values, sizeof(*m->parameter_values));
 	for (i = 0; i < m->n_parameter_values && !k->failed; i++) {
 		struct sp_parameter_value *v = &m->parameter_values[i];
 

@@ -191,6 +191,12 @@ void *sp_pack_make(struct sp_pack *k, size_t n, size_t size)
 	return made;
 }
 
+void *sp_pack_list(struct sp_pack *k, void *p, size_t *n, size_t size)
+{
+	sp_pack_count(k, n);
+	return k->reading ? sp_pack_make(k, *n, size) : p;
+}
+
 static void align(struct sp_pack *k)
 {
 	static char zero[SP_PACK_ALIGN];

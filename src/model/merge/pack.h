@@ -49,6 +49,8 @@ void sp_pack_count(struct sp_pack *k, size_t *n);                         /* eac
 void sp_pack_str(struct sp_pack *k, struct sp_str *s);
 /* An array of n; reading: made by make(), all zero, and then filled by the caller. */
 void *sp_pack_make(struct sp_pack *k, size_t n, size_t size);
+/* How long an array is, and the array: reading, as sp_pack_make() makes it; else p. */
+void *sp_pack_list(struct sp_pack *k, void *p, size_t *n, size_t size);
 /* An array whose bytes are taken as they are. */
 void sp_pack_array(struct sp_pack *k, void *array, size_t n, size_t size);
 /* A table of ids, each at most `limit`. Tables that are equal are written once, and read as one. */
