@@ -384,6 +384,30 @@ static void test_samples(void)
 	check_all(dir);
 }
 
+/* A killed child, whose end its parent saw: by how many so ever they are merged, and so whoever reads the parent's
+ * file. */
+static void test_killed_child(void)
+{
+	const char *dir = scratch_experiment();
+	const struct sp_raw_child saw[2] = {{.begin = 3500, .status = SIGKILL}, {.end = 4000, .status = SIGKILL}};
+	struct rg_process *p = rg_process(50, 1, 500, true), *child = rg_process(51, 50, 1000, true);
+	struct sp_model *m;
+	size_t i;
+
+	for (i = 0; i < 2; i++)
+		rg_record(p, SP_RAW_DEF_CHILD, i ? SP_RAW_CHILD_ENDED : SP_RAW_CHILD_SIGNALLED, 51, 0,
+		          (struct rg_bytes[4]){{"", 0}, {&saw[i], sizeof(saw[i])}});
+	rg_thread(p, "MainThread", 50, SP_RAW_NONE, 500);
+	rg_region(child, 1, 0, "m", "f", "/m.py", 1);
+	rg_enter(rg_thread(child, "MainThread", 51, SP_RAW_NONE, 1000), 1500, 1);
+	scratch_add(dir, p, "h-50-0.raw", SP_RAW_ENDED_NORMAL, 5000);
+	scratch_add(dir, child, "h-51-0.raw", SP_RAW_RUNNING, 2000);
+	m = scratch_load(dir, 0);
+	CHECK(m->n_processes == 2 && m->processes[1].stop == 3000 && m->locations[1].end == 3000);
+	sp_model_free(m);
+	check_all(dir);
+}
+
 /* One experiment of three processes, merged. */
 static const char *made(void)
 {
@@ -603,6 +627,7 @@ int main(void)
 {
 	test_experiments();
 	test_samples();
+	test_killed_child();
 	test_not_current();
 	test_damage();
 	test_refused();

@@ -75,7 +75,7 @@ int sp_build_child_record(struct sp_builder *b, struct sp_loading *l, const stru
                           const struct sp_str part[2]);
 int sp_build_children(struct sp_builder *b, struct sp_err *e);
 /* A killed process was alive until another one saw it end: in the header of its file, before the file is read. */
-void sp_build_seen_end(const struct sp_builder *b, struct sp_raw_file *raw);
+void sp_build_seen_end(struct sp_builder *b, struct sp_raw_file *raw);
 /* mpi.c: the worlds, communicators, windows and groups of all processes, when these are in order. */
 int sp_build_mpi(struct sp_builder *b, struct sp_err *e);
 

@@ -3,12 +3,14 @@
 
 #include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "model/build/builder.h"
 #include "model/build/clock.h"
+#include "model/build/definition.h"
 #include "model/build/loading.h"
 #include "model/build/problem.h"
 #include "model/build/source.h"
@@ -16,6 +18,7 @@
 #include "model/model.h"
 #include "model/process.h"
 #include "model/str.h"
+#include "reader/reader.h"
 
 enum { SLACK = 10000000 /* ns by which two processes of a host may differ about one moment */ };
 
@@ -73,13 +76,76 @@ static uint64_t seen_end(const struct sp_loading *l, const struct sp_raw_header 
 	return 0;
 }
 
+/* A file that is read for what it says of children alone. */
+struct parent {
+	struct sp_builder *b;
+	struct sp_loading l;
+};
+
+static void silent(void *arg, const char *text)
+{
+	(void)arg, (void)text; /* whoever reads the whole file tells it */
+}
+
+static int child_of(void *arg, const struct sp_raw_def *d, uint64_t at, const struct sp_str part[4])
+{
+	struct parent *p = arg;
+
+	return d->kind == SP_RAW_DEF_CHILD ? sp_build_child_record(p->b, &p->l, d, at, part) : 0;
+}
+
+/* What a file of the parent says; *ns: of a tick of its clock. 0: it saw no end, or cannot be read. */
+static uint64_t seen_in(struct sp_builder *b, struct sp_raw_file *f, const struct sp_raw_header *child, double *ns)
+{
+	struct sp_source source = {.raw = f};
+	struct parent p = {.b = b, .l = {.source = &source, .mono = f->header.first.mono_ns}};
+	uint64_t end;
+	size_t i;
+	int rc = 0;
+
+	sp_clock_init(&source.clock, &f->header);
+	*ns = source.clock.ns;
+	for (i = 0; i < f->defs.count && rc == 0; i++)
+		rc = sp_walk_definitions(f, &f->parts[f->defs.first + i], child_of, &p);
+	end = seen_end(&p.l, child);
+	free(p.l.children.p);
+	return end;
+}
+
+/* Where several processes merge an experiment, another one may read the parent's files: HOST-PID-N.raw beside the
+ * child's. */
+static uint64_t seen_elsewhere(struct sp_builder *b, const struct sp_raw_file *raw, double *ns)
+{
+	const char *name = strrchr(raw->name, '/') ? strrchr(raw->name, '/') + 1 : raw->name,
+	           *dash = strrchr(name, '-');
+	struct sp_err e = {.code = 0};
+	struct sp_raw_file *f;
+	char path[4400];
+	uint64_t end = 0;
+	unsigned n;
+
+	while (dash && dash > name && *--dash != '-')
+		;
+	for (n = 0; dash && dash > name && !end; n++) {
+		snprintf(path, sizeof(path), "%s/raw/%.*s-%" PRId32 "-%u" SP_RAW_SUFFIX, b->m->dir.p,
+		         (int)(dash - name), name, raw->header.ppid, n);
+		if (sp_raw_open(&f, path, path, silent, NULL, &e))
+			break;
+		if (strcmp(f->header.host, raw->header.host) == 0)
+			end = seen_in(b, f, &raw->header, ns);
+		sp_raw_close(f);
+	}
+	return end;
+}
+
 /* Files come in the order in which their processes began: parents first. */
-void sp_build_seen_end(const struct sp_builder *b, struct sp_raw_file *raw)
+void sp_build_seen_end(struct sp_builder *b, struct sp_raw_file *raw)
 {
 	struct sp_raw_header *h = &raw->header;
 	struct sp_clock c;
 	uint64_t end = 0;
 	double ns = 1;
+	bool known = false;
 	size_t i;
 
 	if (h->ended != SP_RAW_RUNNING || raw->bytes.running)
@@ -87,10 +153,14 @@ void sp_build_seen_end(const struct sp_builder *b, struct sp_raw_file *raw)
 	for (i = 0; i < b->n_loading && !end; i++) {
 		const struct sp_loading *l = &b->loading[i];
 
-		if (l->process.pid == h->ppid && l->process.host.p && strcmp(l->process.host.p, h->host) == 0)
+		if (l->process.pid == h->ppid && l->process.host.p && strcmp(l->process.host.p, h->host) == 0) {
+			known = true;
 			end = seen_end(l, h);
+		}
 		ns = l->source->clock.ns;
 	}
+	if (!end && !known && b->merging)
+		end = seen_elsewhere(b, raw, &ns);
 	if (!end || end - h->last.mono_ns > SP_CLOCK_MONTH)
 		return;
 	/* its own clock may never have been compared; all processes of a host have the same */
