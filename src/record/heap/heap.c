@@ -334,7 +334,8 @@ static void released(const void *p, uint64_t since, struct sp_heap_block *block)
 			take((uint32_t)block->site, blocks, bytes);
 			filter_count(p, -1);
 			struct sp_thread *t = sp_self;
-			if (t && sp_heap.sites[block->site].owner == t &&
+			/* what the interpreter releases at its own end is not temporary */
+			if (t && !sp_heap.raw->ended && sp_heap.sites[block->site].owner == t &&
 			    (sp_heap.filter ? sp_heap_is_recent(block->size, since)
 			                    : sp_heap_latest_take(t, p, block->size))) {
 				struct sp_raw_site *s = sp_heap.sites[block->site].raw;

@@ -227,6 +227,8 @@ void sp_look_at(struct sp_look *l, pid_t tid, uint64_t state)
 	bool complete = false;
 	if (sp_target_times(l->target, tid, &times))
 		times = (struct sp_thread_times){.letter = 'R', .syscall = -2};
+	/* a cell may end while it is looked at: its region is around its code, so it is open before or afterwards */
+	size_t n_marks = l->cells.kernel ? sp_marks_read(&l->marks, state, marks, user) : 0;
 	int n = read_both(l, tid, &times, &n_native, &complete);
 	const bool servant = sp_cells_servant(&l->cells, l->python_frames, n, l->target->pid, tid);
 	const int inside = sp_cells_within(&l->cells, l->python_frames, n, tid == l->target->pid);
@@ -237,7 +239,14 @@ void sp_look_at(struct sp_look *l, pid_t tid, uint64_t state)
 	l->n = 0;
 	/* what is called is innermost; the program's own regions are outside of all functions, as the process has them
 	 */
-	size_t n_marks = sp_marks_read(&l->marks, state, marks, user);
+	struct sp_sampled_region *later[SP_MARKS];
+	bool user_later[SP_MARKS];
+	const size_t n_later = sp_marks_read(&l->marks, state, later, user_later);
+	if (n_later || !n_marks || inside <= 0) {
+		n_marks = n_later;
+		memcpy(marks, later, n_later * sizeof *marks);
+		memcpy(user, user_later, n_later * sizeof *user);
+	}
 	if (n_marks > 1 && l->cells.kernel && sp_process.settings.instrument)
 		n_marks = 1; /* the cell: with calls recorded, what is within stands among functions */
 	take_marks(l, marks, user, n_marks, false);

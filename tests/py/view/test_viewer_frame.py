@@ -9,7 +9,8 @@ from spartito.analysis import Model
 from viewing import CUT, Viewer, needs_viewer
 
 pytestmark = needs_viewer
-PROGRAM = """
+LONG = "takes_longest_and_has_a_name_for_which_no_column_of_a_narrow_window_has_room"
+PROGRAM = f"""
 import json, threading
 def leaf(n):
     return json.dumps(list(range(n)))
@@ -19,9 +20,11 @@ def deep(n):
     return branch(3) if n == 0 else deep(n - 1)
 def odd():
     return leaf(7)
+def {LONG}():
+    return sum(range(3 * 10**6))
 t = threading.Thread(target=branch, args=(40,))
 t.start(); t.join()
-branch(80); deep(60); odd()
+branch(80); deep(60); odd(); {LONG}()
 """
 
 
@@ -266,7 +269,9 @@ def test_a_wrong_regular_expression_is_told_beside_the_search(viewer):
 @pytest.mark.parametrize("view", ["summary", "table", "sunburst", "bottomup", "callers", "source", "graph"])
 def test_a_text_that_is_cut_is_its_tooltip(viewer, view):
     viewer.size(700, 600)
-    viewer.open(f"view={view}&region={viewer.index_of('__main__:branch')}")
+    # the table shows the row that is selected
+    name = LONG if view in ("summary", "table") else "branch"
+    viewer.open(f"view={view}&region={viewer.index_of('__main__:' + name)}")
     if view in ("summary", "table"):
         viewer.page.wait_for(f"{CUT}.length > 0")
     found = viewer.cut_texts()
