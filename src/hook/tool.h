@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "hook/frames.h"
+
 #if PY_VERSION_HEX >= 0x030C0000
 
 struct sp_callback {
