@@ -137,7 +137,8 @@ static int copy_part(struct compressing *z, const struct sp_raw_part *p, struct 
 
 	memcpy(&head, payload - HEAD, sizeof(head));
 	head.bytes = page_up(HEAD + use);
-	head.used = p->type == SP_RAW_STACK ? use : p->used;
+	/* a damaged file may say that more is used than there is: a reader would sum up other bytes */
+	head.used = p->type == SP_RAW_STACK || (sp_raw_unit(p->type) == 1 && p->used > use) ? use : p->used;
 	if (p->type == SP_RAW_LOCATION && use == sizeof(state)) {
 		memcpy(&state, payload, sizeof(state));
 		for (i = 0; i < z->raw->n_parts; i++)
