@@ -3,10 +3,10 @@
 #include <fcntl.h>
 
 #include "check.h"
-#include "model/build/listing.h"
-#include "model/build/loading.h"
-#include "model/build/source.h"
-#include "model/build/steps.h"
+#include "model/builder/listing.h"
+#include "model/builder/loading.h"
+#include "model/builder/source.h"
+#include "model/builder/steps.h"
 #include "model/merge/fields.h"
 #include "model/merge/image.h"
 #include "model/merge/merge.h"

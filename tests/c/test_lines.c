@@ -2,15 +2,15 @@
 /* Lines of several threads and processes: what is open at the end, sums, damage, and that a merged experiment has the
  * same. */
 #include "check.h"
+#include "model/builder/source.h"
 #include "model/line.h"
 #include "model/merge/merge.h"
 #include "model/model.h"
+#include "model/process.h"
+#include "model/region.h"
 #include "model/report/lines.h"
 #include "model/str.h"
 #include "scratch.h"
-#include "model/build/source.h"
-#include "model/region.h"
-#include "model/process.h"
 
 enum { PROCESSES = 4, BEGIN = 1000, END = 9000, NONE = 99 };
 

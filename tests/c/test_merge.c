@@ -10,10 +10,11 @@
 #include <sys/types.h>
 
 #include "check.h"
-#include "model/build/listing.h"
-#include "model/build/steps.h"
+#include "model/builder/listing.h"
+#include "model/builder/steps.h"
 #include "model/comm.h"
 #include "model/event.h"
+#include "model/file.h"
 #include "model/merge/image.h"
 #include "model/merge/merge.h"
 #include "model/merge/merge_file.h"
@@ -23,7 +24,6 @@
 #include "model/region.h"
 #include "model/str.h"
 #include "scratch.h"
-#include "model/file.h"
 
 /* ---- ranks that are threads ---- */
 

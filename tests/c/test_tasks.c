@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tasks of several processes: what their records and events become, and that a merged experiment has the same. */
 #include "check.h"
+#include "model/builder/source.h"
 #include "model/event.h"
 #include "model/merge/merge.h"
 #include "model/model.h"
 #include "model/process.h"
+#include "model/region.h"
 #include "model/str.h"
 #include "model/task.h"
 #include "scratch.h"
-#include "model/build/source.h"
-#include "model/region.h"
 
 enum { PROCESSES = 5, BEGIN = 1000, END = 9000 };
 

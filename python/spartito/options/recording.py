@@ -104,7 +104,7 @@ RUN = Command(
             Option("--trace-memory", "memory for the trace of one process (default 512M)", "SIZE", kind="size"),
             Option(
                 "--when-full",
-                "when that memory is full: flush (write the trace to disk, the default) or stop (end the trace; the profile goes on)",
+                "when that memory is full: flush (write the trace to disk, the default) or stop (end the trace; the profile continues)",
                 "flush|stop",
                 choices=("flush", "stop"),
             ),

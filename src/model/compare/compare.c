@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/intern.h"
-#include "model/build/problem.h"
+#include "model/builder/problem.h"
 #include "model/model.h"
 #include "model/path.h"
 #include "model/region.h"

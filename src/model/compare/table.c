@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/build/problem.h"
+#include "model/builder/problem.h"
 #include "model/path.h"
 #include "model/report/walk.h"
 #include "model/str.h"

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/guard.h"
-#include "model/build/problem.h"
-#include "model/build/source.h"
+#include "model/builder/problem.h"
+#include "model/builder/source.h"
 #include "model/event.h"
 #include "model/model.h"
 #include "model/process.h"

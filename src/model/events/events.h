@@ -3,7 +3,7 @@
 #ifndef SP_MODEL_EVENTS_EVENTS_H
 #define SP_MODEL_EVENTS_EVENTS_H
 
-#include "model/build/source.h"
+#include "model/builder/source.h"
 #include "model/event.h"
 #include "model/events/sampled_events.h"
 #include "model/model.h"

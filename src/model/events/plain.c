@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Enters and leaves as nearly all are, many at once. */
-#include "model/build/source.h"
+#include "model/builder/source.h"
 #include "model/event.h"
 #include "model/events/events.h"
 

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/guard.h"
-#include "model/build/clock.h"
-#include "model/build/problem.h"
-#include "model/build/source.h"
+#include "model/builder/clock.h"
+#include "model/builder/problem.h"
+#include "model/builder/source.h"
 #include "model/event.h"
 #include "model/model.h"
 #include "model/path.h"

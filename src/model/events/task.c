@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events of threads and tasks. */
-#include "model/build/clock.h"
-#include "model/build/source.h"
+#include "model/builder/clock.h"
+#include "model/builder/source.h"
 #include "model/event.h"
 #include "model/events/events.h"
 #include "model/process.h"

@@ -8,13 +8,13 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "model/build/builder.h"
-#include "model/build/clock.h"
-#include "model/build/definition.h"
-#include "model/build/loading.h"
-#include "model/build/problem.h"
-#include "model/build/source.h"
-#include "model/build/steps.h"
+#include "model/builder/builder.h"
+#include "model/builder/clock.h"
+#include "model/builder/definition.h"
+#include "model/builder/loading.h"
+#include "model/builder/problem.h"
+#include "model/builder/source.h"
+#include "model/builder/steps.h"
 #include "model/model.h"
 #include "model/process.h"
 #include "model/str.h"

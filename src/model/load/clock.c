@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include "model/build/clock.h"
-#include "model/build/source.h"
+#include "model/builder/clock.h"
+#include "model/builder/source.h"
 
 /* 2^53 ns are 104 days: up to there a double is exact to the nanosecond, and what is more can only be damage. */
 #define MOST_NS 9007199254740992.0

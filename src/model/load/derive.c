@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/build/builder.h"
-#include "model/build/derive.h"
-#include "model/build/problem.h"
-#include "model/build/source.h"
-#include "model/build/steps.h"
+#include "model/builder/builder.h"
+#include "model/builder/derive.h"
+#include "model/builder/problem.h"
+#include "model/builder/source.h"
+#include "model/builder/steps.h"
 #include "model/model.h"
 #include "model/path.h"
 #include "model/process.h"

@@ -3,8 +3,8 @@
 #include "base/err.h"
 #include "base/regular.h"
 #include "format/format.h"
-#include "model/build/listing.h"
-#include "model/build/problem.h"
+#include "model/builder/listing.h"
+#include "model/builder/problem.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -7,14 +7,14 @@
 #include <string.h>
 #include <pthread.h>
 
-#include "model/build/builder.h"
-#include "model/build/clock.h"
-#include "model/build/loading.h"
-#include "model/build/problem.h"
-#include "model/build/rows.h"
-#include "model/build/samples.h"
-#include "model/build/source.h"
-#include "model/build/steps.h"
+#include "model/builder/builder.h"
+#include "model/builder/clock.h"
+#include "model/builder/loading.h"
+#include "model/builder/problem.h"
+#include "model/builder/rows.h"
+#include "model/builder/samples.h"
+#include "model/builder/source.h"
+#include "model/builder/steps.h"
 #include "model/model.h"
 #include "model/process.h"
 #include "model/str.h"

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/build/builder.h"
-#include "model/build/rows.h"
-#include "model/build/source.h"
+#include "model/builder/builder.h"
+#include "model/builder/rows.h"
+#include "model/builder/source.h"
 #include "model/model.h"
 #include "model/path.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include "model/build/builder.h"
-#include "model/build/loading.h"
-#include "model/build/source.h"
-#include "model/build/stack_reader.h"
+#include "model/builder/builder.h"
+#include "model/builder/loading.h"
+#include "model/builder/source.h"
+#include "model/builder/stack_reader.h"
 #include "model/model.h"
 #include "model/region.h"
 #include "model/str.h"

@@ -4,11 +4,11 @@
 
 #include <stdlib.h>
 
-#include "model/build/builder.h"
-#include "model/build/loading.h"
-#include "model/build/problem.h"
-#include "model/build/source.h"
-#include "model/build/steps.h"
+#include "model/builder/builder.h"
+#include "model/builder/loading.h"
+#include "model/builder/problem.h"
+#include "model/builder/source.h"
+#include "model/builder/steps.h"
 #include "model/model.h"
 #include "model/region.h"
 #include "model/str.h"

@@ -13,9 +13,9 @@
 
 #include "base/guard.h"
 #include "base/regular.h"
-#include "model/build/listing.h"
-#include "model/build/problem.h"
-#include "model/build/source.h"
+#include "model/builder/listing.h"
+#include "model/builder/problem.h"
+#include "model/builder/source.h"
 #include "model/event.h"
 #include "model/lod/file.h"
 #include "model/lod/lod.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads the events of a location once and makes what is known of them at every level. */
 #include "model/lod/make.h"
-#include "model/build/problem.h"
+#include "model/builder/problem.h"
 #include "model/event.h"
 #include "model/events/events.h"
 #include "model/lod/file.h"

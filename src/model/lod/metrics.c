@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Metrics that are read at each enter and leave: their values where buckets begin, and by how much they grew in each
  * path of a sum. What lies between is decoded. */
-#include "model/build/problem.h"
-#include "model/build/source.h"
+#include "model/builder/problem.h"
+#include "model/builder/source.h"
 #include "model/event.h"
 #include "model/lod/file.h"
 #include "model/lod/lod.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The arrays of one location written into the file. */
-#include "model/build/problem.h"
+#include "model/builder/problem.h"
 #include "model/lod/file.h"
 #include "model/lod/made.h"
 #include "model/merge/pack.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The raw files that queries read from: each is open once, however many read. */
 #include "base/guard.h"
-#include "model/build/source.h"
+#include "model/builder/source.h"
 #include "model/lod/opened.h"
 #include "model/model.h"
 #include "reader/reader.h"

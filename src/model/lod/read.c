@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/lod/read.h"
-#include "model/build/problem.h"
+#include "model/builder/problem.h"
 #include "model/event.h"
 #include "model/events/events.h"
 #include "model/lod/file.h"

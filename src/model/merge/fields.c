@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/merge/fields.h"
-#include "model/build/loading.h"
-#include "model/build/problem.h"
-#include "model/build/source.h"
+#include "model/builder/loading.h"
+#include "model/builder/problem.h"
+#include "model/builder/source.h"
 #include "model/comm.h"
 #include "model/file.h"
 #include "model/line.h"

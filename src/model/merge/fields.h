@@ -4,8 +4,8 @@
 #ifndef SP_MODEL_MERGE_FIELDS_H
 #define SP_MODEL_MERGE_FIELDS_H
 
-#include "model/build/loading.h"
-#include "model/build/source.h"
+#include "model/builder/loading.h"
+#include "model/builder/source.h"
 #include "model/file.h"
 #include "model/merge/pack.h"
 #include "model/model.h"

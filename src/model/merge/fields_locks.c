@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Locks and waits in a merged experiment: those of the model, and those of one process on the way to it. */
-#include "model/build/loading.h"
+#include "model/builder/loading.h"
 #include "model/merge/fields.h"
 #include "model/model.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tasks in a merged experiment: those of the model, and those of one process on the way to it. */
-#include "model/build/loading.h"
-#include "model/build/source.h"
+#include "model/builder/loading.h"
+#include "model/builder/source.h"
 #include "model/merge/fields.h"
 #include "model/model.h"
 #include "model/str.h"

@@ -3,7 +3,7 @@
 #ifndef SP_MODEL_MERGE_IMAGE_H
 #define SP_MODEL_MERGE_IMAGE_H
 
-#include "model/build/listing.h"
+#include "model/builder/listing.h"
 #include "model/model.h"
 #include "model/path.h"
 

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/build/builder.h"
-#include "model/build/derive.h"
-#include "model/build/listing.h"
-#include "model/build/loading.h"
-#include "model/build/problem.h"
-#include "model/build/steps.h"
+#include "model/builder/builder.h"
+#include "model/builder/derive.h"
+#include "model/builder/listing.h"
+#include "model/builder/loading.h"
+#include "model/builder/problem.h"
+#include "model/builder/steps.h"
 #include "model/merge/merge_file.h"
 #include "model/merge/part.h"
 #include "model/merge/share.h"

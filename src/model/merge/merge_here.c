@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A merge by several processes of one machine, which talk through sockets. */
-#include "model/build/listing.h"
+#include "model/builder/listing.h"
 #include "model/merge/merge.h"
 
 #include <errno.h>

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "model/build/problem.h"
-#include "model/build/source.h"
+#include "model/builder/problem.h"
+#include "model/builder/source.h"
 #include "model/comm.h"
 #include "model/str.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/intern.h"
-#include "model/build/source.h"
+#include "model/builder/source.h"
 #include "model/comm.h"
 #include "model/str.h"
 

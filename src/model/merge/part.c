@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/build/builder.h"
-#include "model/build/loading.h"
-#include "model/build/problem.h"
-#include "model/build/source.h"
-#include "model/build/stack_reader.h"
-#include "model/build/steps.h"
+#include "model/builder/builder.h"
+#include "model/builder/loading.h"
+#include "model/builder/problem.h"
+#include "model/builder/source.h"
+#include "model/builder/stack_reader.h"
+#include "model/builder/steps.h"
 #include "model/file.h"
 #include "model/merge/fields.h"
 #include "model/model.h"

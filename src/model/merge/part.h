@@ -5,7 +5,7 @@
 #ifndef SP_MODEL_MERGE_PART_H
 #define SP_MODEL_MERGE_PART_H
 
-#include "model/build/builder.h"
+#include "model/builder/builder.h"
 #include "model/merge/pack.h"
 
 /* From the indices of a part to those of the builder it was added to. */

@@ -10,13 +10,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "model/build/builder.h"
-#include "model/build/derive.h"
-#include "model/build/listing.h"
-#include "model/build/loading.h"
-#include "model/build/problem.h"
-#include "model/build/rows.h"
-#include "model/build/source.h"
+#include "model/builder/builder.h"
+#include "model/builder/derive.h"
+#include "model/builder/listing.h"
+#include "model/builder/loading.h"
+#include "model/builder/problem.h"
+#include "model/builder/rows.h"
+#include "model/builder/source.h"
 #include "model/model.h"
 #include "model/path.h"
 #include "model/process.h"

@@ -3,9 +3,9 @@
 #ifndef SP_MODEL_MERGE_SHARE_H
 #define SP_MODEL_MERGE_SHARE_H
 
-#include "model/build/builder.h"
-#include "model/build/derive.h"
-#include "model/build/listing.h"
+#include "model/builder/builder.h"
+#include "model/builder/derive.h"
+#include "model/builder/listing.h"
 #include "model/merge/image.h"
 #include "model/merge/merge.h"
 

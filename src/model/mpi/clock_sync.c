@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/build/builder.h"
-#include "model/build/clock.h"
-#include "model/build/loading.h"
-#include "model/build/problem.h"
-#include "model/build/source.h"
+#include "model/builder/builder.h"
+#include "model/builder/clock.h"
+#include "model/builder/loading.h"
+#include "model/builder/problem.h"
+#include "model/builder/source.h"
 #include "model/str.h"
 
 #define MONTH (31 * 86400 * 1e9) /* ns; clocks that are farther apart are damage */

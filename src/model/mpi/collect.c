@@ -2,7 +2,7 @@
 /* Picks what belongs to messages and collective operations out of the traces. */
 #include "model/mpi/collect.h"
 #include "format/format.h"
-#include "model/build/problem.h"
+#include "model/builder/problem.h"
 #include "model/event.h"
 #include "model/model.h"
 #include "model/region.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What one process says of MPI: its rank, communicators, windows and groups. mpi.c makes them one for all processes. */
 #include "base/grow.h"
-#include "model/build/builder.h"
-#include "model/build/loading.h"
-#include "model/build/source.h"
-#include "model/build/steps.h"
+#include "model/builder/builder.h"
+#include "model/builder/loading.h"
+#include "model/builder/source.h"
+#include "model/builder/steps.h"
 #include "model/process.h"
 #include "model/str.h"
 

@@ -7,9 +7,9 @@
 
 #include "base/grow.h"
 #include "format/format.h"
-#include "model/build/builder.h"
-#include "model/build/problem.h"
-#include "model/build/source.h"
+#include "model/builder/builder.h"
+#include "model/builder/problem.h"
+#include "model/builder/source.h"
 #include "model/comm.h"
 #include "model/model.h"
 #include "model/process.h"

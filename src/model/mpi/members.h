@@ -3,7 +3,7 @@
 #ifndef SP_MODEL_MPI_MEMBERS_H
 #define SP_MODEL_MPI_MEMBERS_H
 
-#include "model/build/builder.h"
+#include "model/builder/builder.h"
 #include "model/comm.h"
 #include "model/str.h"
 

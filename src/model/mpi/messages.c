@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "model/build/problem.h"
+#include "model/builder/problem.h"
 #include "model/model.h"
 #include "model/mpi/collect.h"
 #include "model/region.h"

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "model/build/problem.h"
+#include "model/builder/problem.h"
 #include "model/mpi/waits_private.h"
 #include "model/str.h"
 

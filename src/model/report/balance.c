@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "model/build/problem.h"
+#include "model/builder/problem.h"
 #include "model/model.h"
 #include "model/path.h"
 #include "model/process.h"

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "model/build/problem.h"
+#include "model/builder/problem.h"
 #include "model/model.h"
 #include "model/report/walk.h"
 #include "model/str.h"

@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/intern.h"
 #include "format/format.h"
-#include "model/build/problem.h"
+#include "model/builder/problem.h"
 #include "model/event.h"
 #include "model/file.h"
 #include "model/model.h"

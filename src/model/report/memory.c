@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory: the sites of a location, and the heap of a process. */
 #include "model/report/memory.h"
-#include "model/build/builder.h"
-#include "model/build/clock.h"
-#include "model/build/loading.h"
-#include "model/build/problem.h"
-#include "model/build/rows.h"
-#include "model/build/source.h"
+#include "model/builder/builder.h"
+#include "model/builder/clock.h"
+#include "model/builder/loading.h"
+#include "model/builder/problem.h"
+#include "model/builder/rows.h"
+#include "model/builder/source.h"
 #include "model/memory.h"
 #include "model/metric.h"
 #include "model/model.h"

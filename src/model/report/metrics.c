@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Metrics with and without what callees counted. */
-#include "model/build/problem.h"
+#include "model/builder/problem.h"
 #include "model/metric.h"
 #include "model/model.h"
 #include "model/report/walk.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/script.h"
-#include "model/build/problem.h"
+#include "model/builder/problem.h"
 #include "model/metric.h"
 #include "model/model.h"
 #include "model/path.h"

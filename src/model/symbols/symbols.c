@@ -2,9 +2,9 @@
 /* What a compiled function is called and where it was declared. Each object file is opened once for a model, and only
  * believed if it is the build that was measured. */
 #include "base/elf.h"
-#include "model/build/builder.h"
-#include "model/build/problem.h"
-#include "model/build/symbol.h"
+#include "model/builder/builder.h"
+#include "model/builder/problem.h"
+#include "model/builder/symbol.h"
 #include "model/str.h"
 #include "model/symbols/debuginfo.h"
 

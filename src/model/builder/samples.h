@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Samples of a process, which its sampler wrote (parts/sampled.c). */
-#ifndef SP_MODEL_BUILD_SAMPLES_H
-#define SP_MODEL_BUILD_SAMPLES_H
+#ifndef SP_MODEL_BUILDER_SAMPLES_H
+#define SP_MODEL_BUILDER_SAMPLES_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The raw files that a model was loaded from: their clocks, their ids, and where the events of a location are. */
-#ifndef SP_MODEL_BUILD_SOURCE_H
-#define SP_MODEL_BUILD_SOURCE_H
+#ifndef SP_MODEL_BUILDER_SOURCE_H
+#define SP_MODEL_BUILDER_SOURCE_H
 
 #include <stdbool.h>
 #include <stddef.h>

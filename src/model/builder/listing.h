@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The raw files of an experiment. */
-#ifndef SP_MODEL_BUILD_LISTING_H
-#define SP_MODEL_BUILD_LISTING_H
+#ifndef SP_MODEL_BUILDER_LISTING_H
+#define SP_MODEL_BUILDER_LISTING_H
 
 #include <stdbool.h>
 #include <stddef.h>

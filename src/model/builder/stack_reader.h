@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Call paths of records beside calls, as lists of regions (load/stack.c). */
-#ifndef SP_MODEL_BUILD_STACK_READER_H
-#define SP_MODEL_BUILD_STACK_READER_H
+#ifndef SP_MODEL_BUILDER_STACK_READER_H
+#define SP_MODEL_BUILDER_STACK_READER_H
 
 #include <stdbool.h>
 #include <stddef.h>

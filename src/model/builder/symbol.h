@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Names, files and lines of compiled functions (symbols/). */
-#ifndef SP_MODEL_BUILD_SYMBOL_H
-#define SP_MODEL_BUILD_SYMBOL_H
+#ifndef SP_MODEL_BUILDER_SYMBOL_H
+#define SP_MODEL_BUILDER_SYMBOL_H
 
 #include <stdbool.h>
 #include <stddef.h>

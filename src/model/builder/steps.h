@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The steps from raw files to a model. Functions return 0, or -1 with e set; those without e return -1 where memory ran
  * out. */
-#ifndef SP_MODEL_BUILD_STEPS_H
-#define SP_MODEL_BUILD_STEPS_H
+#ifndef SP_MODEL_BUILDER_STEPS_H
+#define SP_MODEL_BUILDER_STEPS_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What builds a model: tables from keys to indices, and the processes that are loaded. */
-#ifndef SP_MODEL_BUILD_BUILDER_H
-#define SP_MODEL_BUILD_BUILDER_H
+#ifndef SP_MODEL_BUILDER_BUILDER_H
+#define SP_MODEL_BUILDER_BUILDER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/intern.h"
-#include "model/build/symbol.h"
+#include "model/builder/symbol.h"
 
 struct sp_listed;
 struct sp_listing;

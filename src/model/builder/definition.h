@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The records of definitions in a raw file (load/define.c). */
-#ifndef SP_MODEL_BUILD_DEFINITION_H
-#define SP_MODEL_BUILD_DEFINITION_H
+#ifndef SP_MODEL_BUILDER_DEFINITION_H
+#define SP_MODEL_BUILDER_DEFINITION_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From ticks of a process to nanoseconds, and clocks of several hosts (load/clock.c, mpi/clock_sync.c). */
-#ifndef SP_MODEL_BUILD_CLOCK_H
-#define SP_MODEL_BUILD_CLOCK_H
+#ifndef SP_MODEL_BUILDER_CLOCK_H
+#define SP_MODEL_BUILDER_CLOCK_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows of values while a location is read. */
-#ifndef SP_MODEL_BUILD_ROWS_H
-#define SP_MODEL_BUILD_ROWS_H
+#ifndef SP_MODEL_BUILDER_ROWS_H
+#define SP_MODEL_BUILDER_ROWS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Exclusive times and totals (load/derive.c). */
-#ifndef SP_MODEL_BUILD_DERIVE_H
-#define SP_MODEL_BUILD_DERIVE_H
+#ifndef SP_MODEL_BUILDER_DERIVE_H
+#define SP_MODEL_BUILDER_DERIVE_H
 
 #include <stdbool.h>
 #include <stddef.h>

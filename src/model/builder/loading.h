@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One process while its file is loaded: what its definitions say, each id once, in the order of the file. */
-#ifndef SP_MODEL_BUILD_LOADING_H
-#define SP_MODEL_BUILD_LOADING_H
+#ifndef SP_MODEL_BUILDER_LOADING_H
+#define SP_MODEL_BUILDER_LOADING_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Damage that was found, and texts in a model's arena. */
-#ifndef SP_MODEL_BUILD_PROBLEM_H
-#define SP_MODEL_BUILD_PROBLEM_H
+#ifndef SP_MODEL_BUILDER_PROBLEM_H
+#define SP_MODEL_BUILDER_PROBLEM_H
 
 #include <stddef.h>
 
