@@ -41,6 +41,9 @@ setup:
 
 docs:
 	$(PYTHON) python/generate.py markdown > docs/commands.md
+	$(PYTHON) python/generate.py kinds
+	tools/viewer.sh
+	cd viewer && npm run contract
 
 picture:
 	tools/system.sh build test

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run by the build: prints the man page or a completion script, from the same table as --help.
+"""Run by the build: prints the man page or a completion script, from the same table as --help. `make docs`: docs/commands.md
+(markdown); and in its place the docstring of spartito.view.kinds, from src/view/contract.json (kinds).
 
-usage: generate.py man VERSION | generate.py bash|zsh|fish|markdown
+usage: generate.py man VERSION | generate.py bash|zsh|fish|markdown|kinds
 """
 
+import json
 import os
 import sys
+import textwrap
 import types
 
 # The package itself cannot be imported before its C half is built; some of its modules can.
@@ -32,6 +35,81 @@ def markdown() -> str:
     return "\n".join(parts)
 
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+KINDS = os.path.join(HERE, "spartito", "view", "kinds.py")
+BEGIN, END = "\n    facts\n", '\n"""\n'  # of what is made in that file's docstring
+
+
+def _member(name: str, shape: dict, optional: bool) -> str:
+    """One member of a shape: its name, what it is a list or a mapping of, and what it says."""
+    suffix = ""
+    while shape.get("type") == "array" and isinstance(shape["items"], dict):
+        suffix += "[]"
+        shape = {**shape["items"], **({"description": shape["description"]} if "description" in shape else {})}
+    refs = [one["$ref"] for one in (shape, *shape.get("allOf", ()), *shape.get("anyOf", ())) if "$ref" in one]
+    said = [ref.rsplit("/", 1)[1] for ref in refs]
+    if optional:
+        said.append("optional")
+    if "null" in shape.get("type", "") and "null:" not in shape.get("description", ""):
+        said.append("or null")
+    if "enum" in shape:
+        said.append(", ".join(repr(word) for word in shape["enum"]))
+    said += [shape["description"]] if shape.get("description") else []
+    said += [_members(shape)] if shape.get("properties") else []
+    return name + suffix + (f" ({'; '.join(said)})" if said else "")
+
+
+def _members(shape: dict) -> str:
+    required = shape.get("required", ())
+    return ", ".join(_member(name, one, name not in required) for name, one in shape["properties"].items())
+
+
+def _named(name: str, *sentences: str) -> str:
+    text = " ".join(filter(None, sentences))
+    return f"    {name}\n" + textwrap.fill(text, 132, initial_indent=" " * 8, subsequent_indent=" " * 8, break_on_hyphens=False)
+
+
+def _sentence(head: str, text: str) -> str:
+    return f"{head}{text}." if text else ""
+
+
+def kinds() -> str:
+    """The source of spartito.view.kinds, with its docstring as the contract has it."""
+    with open(os.path.join(HERE, "..", "src", "view", "contract.json"), encoding="utf-8") as f:
+        contract = json.load(f)
+    parts = []
+    for name, kind in contract["properties"].items():
+        given, meta, columns = (kind["properties"][which] for which in ("parameters", "meta", "columns"))
+        told = meta["$ref"].rsplit("/", 1)[1] if "$ref" in meta else _members(meta)
+        numbers = _members(columns) if columns.get("properties") else ""
+        more = ["with metrics: " + one["description"] for one in columns.get("patternProperties", {}).values()]
+        # each parameter can be left out, unless its kind says otherwise
+        asked = _members({**given, "required": list(given.get("properties", ()))}) if given.get("properties") else ""
+        parts.append(
+            _named(
+                name, kind["description"], _sentence("Parameters: ", asked), _sentence("meta: ", told),
+                _sentence("Columns: ", "; ".join(filter(None, [numbers, *more]))),
+            )
+        )  # fmt: skip
+    for name, shape in contract["definitions"].items():
+        if "tsType" in shape:
+            said = shape["description"]
+        elif shape.get("properties"):
+            said = _sentence("", _members(shape))
+        else:
+            said = ""
+        parts.append(_named(name, shape.get("description", "") if said != shape.get("description") else "", said))
+    with open(KINDS, encoding="utf-8") as f:
+        source = f.read()
+    begin = source.index(BEGIN)
+    return source[: begin + 1] + "\n".join(parts) + source[source.index(END, begin) :].rstrip("\n")
+
+
 what = sys.argv[1]
+if what == "kinds":
+    made = kinds() + "\n"
+    with open(KINDS, "w", encoding="utf-8") as f:
+        f.write(made)
+    sys.exit()
 text = shells.man(sys.argv[2]) if what == "man" else markdown() if what == "markdown" else shells.script(what)
 sys.stdout.buffer.write((text + "\n").encode())

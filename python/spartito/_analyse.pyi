@@ -222,8 +222,8 @@ class Model:
         no trace."""
 
     def view(self, kind: str, **parameters: int | float | str | None) -> bytes:
-        """What the viewer asks for, as a payload of columns (src/view/columns.h; spartito.view.payload reads one). Kinds and their parameters:
-        src/view/view.h. None: not given. Several threads may ask at once; they run side by side, without the GIL. ValueError: no such kind,
+        """What the viewer asks for, as a payload of columns (src/view/columns.h; spartito.view.payload reads one). Kinds, their parameters and
+        what the answers hold: src/view/contract.json. None: not given. Several threads may ask at once; they run side by side, without the GIL. ValueError: no such kind,
         or a parameter that it does not take or that cannot be; Error: what is asked for is not in the experiment."""
 
     def sum_up(self, progress: Callable[[int, int], None] | None = None, *, keep: bool = False) -> bool:
@@ -254,7 +254,7 @@ class Model:
 
     def view_against(self, base: Model) -> None:
         """The views of tree, flat and regions have from now on the numbers of `base`, an experiment before this one, beside their own
-        (src/view/view.h). To be called before other threads ask. ValueError: against itself, or a second time."""
+        (src/view/contract.json). To be called before other threads ask. ValueError: against itself, or a second time."""
 
     def plot(
         self,

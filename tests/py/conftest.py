@@ -24,6 +24,24 @@ def _clean_environment(monkeypatch):
         monkeypatch.delenv(name)
 
 
+@pytest.fixture(autouse=True)
+def _answers_are_as_agreed(request, monkeypatch):
+    """Tests of the viewer: each answer that one is given by spartito.view.kinds is held against src/view/contract.json."""
+    if request.path.parent.name != "view":
+        return
+    import contract
+    from spartito.view import kinds
+
+    get = kinds.Experiment.get
+
+    def checked(self, kind, parameters):
+        data = get(self, kind, parameters)
+        assert not (found := contract.wrong(kind, data)), found
+        return data
+
+    monkeypatch.setattr(kinds.Experiment, "get", checked)
+
+
 @pytest.fixture
 def root():
     return ROOT

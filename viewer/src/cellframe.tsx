@@ -61,9 +61,9 @@ function Frame({ more }: { more: readonly Asked[] }) {
 /** What the cell was, where its time went, and what else must be known. */
 function Head({ facts }: { facts: Facts | undefined }) {
   const [open, show] = useState(false);
-  const compared = useQuery(facts?.has.compare ? "compare" : undefined).data?.meta;
+  const compared = useQuery(facts?.has.compare ? "compare" : undefined, {}).data?.meta;
   if (!facts) return null;
-  const sentences: string[] = compared ? [...compared["sentences"], ...compared["costs"]] : facts.sentences;
+  const sentences = compared ? [...compared.sentences, ...compared.costs] : facts.sentences;
   const remarks = [...facts.lost, ...facts.problems, ...(facts.pruned ?? [])];
   return (
     <>

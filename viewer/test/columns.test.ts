@@ -3,16 +3,17 @@ import { describe, expect, it } from "vitest";
 import { pack, parse } from "../src/data/columns";
 
 describe("columns", () => {
-  const buffer = pack({ title: "é" }, { incl: Float64Array.of(1.5, 2.5), region: Uint32Array.of(7, 8, 9), none: new Uint8Array(0) });
+  const buffer = pack({ modules: ["é"] }, { line: Uint32Array.of(7, 8, 9), kind: new Uint8Array(0), "metric:a:b:incl": Float64Array.of(1.5, 2.5) });
 
   it("come back as they were packed", () => {
-    const columns = parse(buffer);
-    expect(columns.meta).toEqual({ title: "é" });
-    expect([...columns.f64("incl")]).toEqual([1.5, 2.5]);
-    expect([...columns.u32("region")]).toEqual([7, 8, 9]);
-    expect(columns.u8("none").length).toBe(0);
-    expect([columns.has("region"), columns.has("excl")]).toEqual([true, false]);
-    expect(() => columns.get("excl")).toThrow("no column excl");
+    const columns = parse<"regions">(buffer);
+    expect(columns.meta).toEqual({ modules: ["é"] });
+    expect(columns.metrics()).toEqual(["a:b"]);
+    expect([...columns.metric("a:b", "incl")]).toEqual([1.5, 2.5]);
+    expect([...columns.get("line")]).toEqual([7, 8, 9]);
+    expect(columns.get("kind").length).toBe(0);
+    expect([columns.has("line"), columns.has("of_base")]).toEqual([true, false]);
+    expect(() => columns.get("of_base")).toThrow("no column of_base");
   });
 
   it("are refused when cut short, or something else", () => {

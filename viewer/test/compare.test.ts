@@ -67,7 +67,7 @@ describe("another run beside this one", () => {
 
   it("has its lines where they are now", () => {
     const f: LineFunction = {
-      name: "m:f", function: "f", file: "/m.py", line: 1, own: 3, callees: 0, lines: [[2, 1, 3, 0]],
+      name: "m:f", module: "m", function: "f", file: "/m.py", line: 1, own: 3, callees: 0, lines: [[2, 1, 3, 0]],
       base: { name: "m:f", file: "/m.py", line: 1, own: 9, callees: 0, by: "text", lines: [[2, 3, 1, 4, 0], [3, 4, 1, 5, 0]], gone: [] },
     }; // prettier-ignore
     const lines = heatLines([f], "/m.py", "def f():\n    g()\n    return\n");
@@ -78,7 +78,7 @@ describe("another run beside this one", () => {
     const facts = { processes: [{ rank: 1 }, { rank: 0 }], locations: [] } as unknown as Facts;
     const columns = (from: number[], to: number[], n: number[]) => {
       const f64 = Float64Array.from(n);
-      return parse(pack({}, { from: Uint32Array.from(from), to: Uint32Array.from(to), messages: f64, bytes: f64, time: f64, received: f64 }));
+      return parse<"matrix">(pack({}, { from: Uint32Array.from(from), to: Uint32Array.from(to), messages: f64, bytes: f64, time: f64, received: f64 }));
     };
     const here = (process: number): number => [1, 0, Number.NaN][process]!;
     const m = new Matrix(columns([0], [1], [5]), facts).beside(columns([0, 2, 1], [1, 0, 0], [7, 2, 1]), here);
@@ -89,8 +89,8 @@ describe("another run beside this one", () => {
   it("has its waits at the same ranks and call paths", () => {
     const row = (path: number, process: number, time: number): WaitRow => ({ kind: 0, path, location: process, process, on_location: null, on: null, count: 1, time, longest: time });
     const metrics = [{ name: "late", shown: "late", what: "", kinds: [0], parent: null, count: 1, time: 4 }];
-    const now: Waits = { metrics, rows: [row(1, 0, 4), row(2, 1, 1)], stacks: { 1: ["a", "new:f"], 2: ["b"] }, found: {} };
-    const base: Waits = { metrics, rows: [row(9, 1, 3), row(9, 2, 8)], stacks: { 9: ["a", "old:f"] }, found: {} };
+    const now: Waits = { metrics, rows: [row(1, 0, 4), row(2, 1, 1)], stacks: { 1: ["a", "new:f"], 2: ["b"] }, found: {} as Waits["found"] };
+    const base: Waits = { metrics, rows: [row(9, 1, 3), row(9, 2, 8)], stacks: { 9: ["a", "old:f"] }, found: {} as Waits["found"] };
     const place = (there: number | null): number => (there === 1 ? 0 : Number.NaN);
     const before = new WaitsBefore(now, base, { process: place, location: place, name: (text) => text.replace("old", "new") });
     expect(now.rows.map((r) => before.of(r))).toEqual([3, 0]);

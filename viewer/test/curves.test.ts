@@ -13,7 +13,7 @@ const columns = (rows: [number, number, number, number][]) => {
     return was && was[0] === l && was[1] === m ? (value - was[3]) / (at - was[2]) : Number.NaN;
   });
   const of = (name: number) => rows.map((row) => row[name]!);
-  return parse(
+  return parse<"metrics">(
     pack(
       { rows: 2 },
       {
@@ -52,7 +52,7 @@ describe("curves", () => {
     expect(before(curve, 1.9)).toBe(-1);
   });
   it("of counters stay where they are until the next value", () => {
-    const counters = parse(
+    const counters = parse<"counters">(
       pack(
         { names: ["queue"] },
         {

@@ -49,7 +49,7 @@ describe("the selection", () => {
   });
   it("becomes one spelling of a question", () => {
     expect(query("tree", range({ view: "x", process: 0, begin: 0.5 }))).toBe("tree?begin=0.5&process=0");
-    expect(query("facts")).toBe("facts");
+    expect(query("facts", {})).toBe("facts");
   });
   it("has a chip for each part, which clears it", () => {
     const chips = chipsOf({ view: "x", region: 2, path: [1, 2], begin: 1, end: 1.5 }, undefined, undefined);

@@ -4,6 +4,7 @@ import { endOfBlock, heatLines, type LineFunction } from "../src/data/heat";
 
 const f = (line: number, lines: LineFunction["lines"]): LineFunction => ({
   name: `m:f${line}`,
+  module: "m",
   function: `f${line}`,
   file: "/m.py",
   line,

@@ -7,7 +7,7 @@ import { Matrix, MOST } from "../src/data/matrix";
 const factsOf = (ranks: (number | null)[]): Facts => ({ processes: ranks.map((rank) => ({ rank, name: "p", pid: 1 })), locations: [] }) as unknown as Facts;
 function columns(from: number[], to: number[], messages: number[]) {
   const f64 = Float64Array.from(messages);
-  return parse(pack({}, { from: Uint32Array.from(from), to: Uint32Array.from(to), messages: f64, bytes: f64.map((n) => n * 8), time: f64.map((n) => n / 10), received: f64 }));
+  return parse<"matrix">(pack({}, { from: Uint32Array.from(from), to: Uint32Array.from(to), messages: f64, bytes: f64.map((n) => n * 8), time: f64.map((n) => n / 10), received: f64 }));
 }
 
 describe("the matrix", () => {

@@ -2,9 +2,12 @@
 import { describe, expect, it } from "vitest";
 import { pack, parse } from "../src/data/columns";
 import { valueAt } from "../src/data/curves";
-import { type Heap, type Memory, type Site, asMemory, curvesOf, heapCurves, heapOf, heapsOf, marksOf, sitesOf, words } from "../src/data/memory";
+import type { LineSite } from "../src/data/contract";
+import { type Heap, type Memory, asMemory, curvesOf, heapCurves, heapOf, heapsOf, marksOf, sitesOf, words } from "../src/data/memory";
 
+const NOTHING = { freed: 0, freed_bytes: 0, unknown: 0, lost: 0, lost_bytes: 0, unnamed: 0, sample: 0, own: 0, cost: 0, begin: 0, ended: null, resident: 0 };
 const heap = (process: number, peak: number, rows: [number, number], limit: Heap["limit"] = null): Heap => ({
+  ...NOTHING,
   process,
   count: 3,
   allocated: 900,
@@ -18,7 +21,8 @@ const heap = (process: number, peak: number, rows: [number, number], limit: Heap
   limit,
   rows,
 });
-const site = (line: number, numbers: Partial<Site>): Site => ({
+const site = (line: number, numbers: Partial<LineSite>): LineSite => ({
+  within: null,
   function: "m:f",
   file: "m.py",
   line,
@@ -34,7 +38,7 @@ const site = (line: number, numbers: Partial<Site>): Site => ({
   cache_bytes: 0,
   ...numbers,
 });
-const limit = { bytes: 3000, passed: 0.25, passes: 1, over: 0.1, function: "m:f", line: 4 };
+const limit = { bytes: 3000, passed: 0.25, passes: 1, over: 0.1, function: "m:f", file: "m.py", line: 4, path: 1 };
 const said: Memory = {
   processes: [heap(0, 100, [0, 2]), heap(2, 700, [2, 5], limit)],
   lines: [site(1, { peak: 1, peak_bytes: 10, left: 1, left_bytes: 10 }), site(2, { peak: 2, peak_bytes: 30 }), site(3, { bytes: 5, count: 1 })],
@@ -42,7 +46,7 @@ const said: Memory = {
   threads: [],
   hidden: [0, 0, 0],
   stacks: {},
-  totals: { bytes: 900, count: 3, peak_bytes: 40, left_bytes: 10, temporary_bytes: 0, growing_bytes: 5, cache_bytes: 5 },
+  totals: { bytes: 900, count: 3, peak: 3, peak_bytes: 40, left: 1, left_bytes: 10, temporary: 0, temporary_bytes: 0, growing_bytes: 5, cache_bytes: 5 },
   notes: [],
 };
 const columns = {

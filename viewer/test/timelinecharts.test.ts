@@ -4,7 +4,7 @@ import { pack, parse } from "../src/data/columns";
 import { seriesOf, valueAt } from "../src/timeline/charts";
 
 const tile = (rows: [number, number, number, number][]) =>
-  parse(
+  parse<"counters">(
     pack(
       { names: ["queue", "load"] },
       {

@@ -54,7 +54,7 @@ describe("a call stack", () => {
 });
 
 describe("an overview", () => {
-  const columns = parse(
+  const columns = parse<"overview">(
     pack(
       {},
       {

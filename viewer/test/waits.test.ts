@@ -17,7 +17,7 @@ const row = (kind: number, process: number, on: number | null, time: number): Wa
 
 describe("waits", () => {
   const metrics = [metric("Late Sender", [0, 1], null), metric("Wrong Order", [1], 0), metric("Barrier", [4], null)];
-  const waits: Waits = { metrics, rows: [row(0, 0, 2, 3), row(1, 1, 2, 1), row(4, 2, null, 5)], stacks: {}, found: {} };
+  const waits: Waits = { metrics, rows: [row(0, 0, 2, 3), row(1, 1, 2, 1), row(4, 2, null, 5)], stacks: {}, found: {} as Waits["found"] };
 
   it("are called by the narrowest name", () => {
     expect([0, 1, 4].map((kind) => nameOfKind(metrics, kind))).toEqual(["Late Sender", "Wrong Order", "Barrier"]);

@@ -41,7 +41,7 @@ describe("amounts of metrics", () => {
 });
 
 const columns = () =>
-  parse(
+  parse<"tree">(
     pack(
       { paths: 3 },
       {

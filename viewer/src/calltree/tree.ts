@@ -33,19 +33,19 @@ export class Tree {
 
   /** weight: what incl and excl are; the columns have been asked for with it. */
   constructor(
-    columns: Columns,
+    columns: Columns<"tree">,
     readonly weight: Weight = TIME,
   ) {
-    this.parent = columns.u32("parent");
-    this.region = columns.u32("region");
-    this.hidden = columns.u32("hidden");
-    this.visits = columns.f64("visits");
+    this.parent = columns.get("parent");
+    this.region = columns.get("region");
+    this.hidden = columns.get("hidden");
+    this.visits = columns.get("visits");
     const { metric } = weight;
-    const scaled = (which: string): Float64Array => columns.f64(`metric:${metric!.name}:${which}`).map((value) => value * scaleOf(metric!));
-    this.incl = metric ? scaled("incl") : columns.f64("incl");
-    this.excl = metric ? scaled("excl") : columns.f64("excl");
+    const scaled = (which: "incl" | "excl"): Float64Array => columns.metric(metric!.name, which).map((value) => value * scaleOf(metric!));
+    this.incl = metric ? scaled("incl") : columns.get("incl");
+    this.excl = metric ? scaled("excl") : columns.get("excl");
     if (columns.has("base_incl") && !metric)
-      this.base = { visits: columns.f64("base_visits"), incl: columns.f64("base_incl"), excl: columns.f64("base_excl") };
+      this.base = { visits: columns.get("base_visits"), incl: columns.get("base_incl"), excl: columns.get("base_excl") };
     const n = this.parent.length;
     this.depth = new Uint32Array(n);
     this.end = new Uint32Array(n);
@@ -55,8 +55,8 @@ export class Tree {
     this.total = total;
     this.deepest = deepest;
     this.baseTotal = this.base ? this.sumOfOutermost(this.base.incl) : 0;
-    this.baseNone = columns.meta["base_none"];
-    this.paths = columns.meta["paths"] ?? n;
+    this.baseNone = columns.meta.base_none;
+    this.paths = columns.meta.paths;
   }
 
   get count(): number {

@@ -30,15 +30,15 @@ export class Spread {
   readonly regions: number[]; // by time, the longest first; NONE last
   readonly total: number;
   private readonly rows = new Map<number, number[]>(); // by region, by unit
-  private readonly unit: ArrayLike<number>;
-  private readonly region: ArrayLike<number>;
+  private readonly unit: Uint32Array;
+  private readonly region: Uint32Array;
 
-  constructor(readonly columns: Columns) {
-    this.over = String(columns.meta["over"]);
-    this.units = columns.meta["units"] as number[];
-    this.total = Number(columns.meta["total"]);
-    this.unit = columns.u32("unit");
-    this.region = columns.u32("region");
+  constructor(readonly columns: Columns<"balance">) {
+    this.over = columns.meta.over;
+    this.units = columns.meta.units;
+    this.total = columns.meta.total;
+    this.unit = columns.get("unit");
+    this.region = columns.get("region");
     for (let i = 0; i < this.region.length; i++) {
       const known = this.rows.get(this.region[i]!);
       if (known) known.push(i);
@@ -74,7 +74,7 @@ export class Spread {
   /** Calls of a region in each unit. */
   visits(region: number): Float64Array {
     const found = new Float64Array(this.units.length);
-    const visits = this.columns.f64("visits");
+    const visits = this.columns.get("visits");
     for (const row of this.of(region)) found[this.unit[row]!]! += visits[row]!;
     return found;
   }
@@ -131,7 +131,7 @@ export class Spread {
     return this.rows.get(region) ?? [];
   }
   private time(time: Time): Float64Array {
-    return this.columns.f64(time);
+    return this.columns.get(time);
   }
 }
 

@@ -1,59 +1,53 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What src/view/columns.h writes: a header in JSON, then arrays of numbers. Little-endian, as every browser's typed arrays are.
+import type { Answers } from "./contract";
 
 export const NONE = 0xffffffff;
 const MAGIC = 0x4f435053; // "SPCO"
 
 const TYPES = { f64: Float64Array, f32: Float32Array, u32: Uint32Array, i32: Int32Array, u8: Uint8Array };
-export type Type = keyof typeof TYPES;
+type Type = keyof typeof TYPES;
 export type Numbers = Float64Array | Float32Array | Uint32Array | Int32Array | Uint8Array;
-// what a kind's meta holds is described where it is used
-export type Meta = Record<string, any>;
 
-export class Columns {
+/** What is asked for: src/view/contract.json says what the answer to each kind is. */
+export type Kind = keyof Answers;
+type Of<K extends Kind> = Answers[K]["columns"];
+
+/** The answer to a question of a kind. */
+export class Columns<K extends Kind> {
   constructor(
-    readonly meta: Meta,
+    readonly meta: Answers[K]["meta"],
     private readonly columns: ReadonlyMap<string, Numbers>,
   ) {}
 
-  has(name: string): boolean {
+  has(name: keyof Of<K> & string): boolean {
     return this.columns.has(name);
   }
 
-  names(): string[] {
-    return [...this.columns.keys()];
+  /** A column that is not there is a mistake of ours and not of the user: whether it is, has() tells. */
+  get<N extends keyof Of<K> & string>(name: N): NonNullable<Of<K>[N]> {
+    return this.named(name) as unknown as NonNullable<Of<K>[N]>;
   }
 
-  /** The column, of whatever type. An unknown name is a mistake of ours and not of the user. */
-  get(name: string): Numbers {
+  /** Of a metric, with what callees counted or without. */
+  metric(name: string, part: "incl" | "excl"): Float64Array {
+    return this.named(`metric:${name}:${part}`) as Float64Array;
+  }
+
+  /** The metrics that have columns. */
+  metrics(): string[] {
+    return [...this.columns.keys()].flatMap((name) => /^metric:(.*):incl$/.exec(name)?.[1] ?? []);
+  }
+
+  private named(name: string): Numbers {
     const column = this.columns.get(name);
-    if (!column) throw new Error(`no column ${name} among ${this.names().join(", ")}`);
+    if (!column) throw new Error(`no column ${name} among ${[...this.columns.keys()].join(", ")}`);
     return column;
-  }
-
-  f64(name: string): Float64Array {
-    return this.get(name) as Float64Array;
-  }
-
-  f32(name: string): Float32Array {
-    return this.get(name) as Float32Array;
-  }
-
-  u32(name: string): Uint32Array {
-    return this.get(name) as Uint32Array;
-  }
-
-  i32(name: string): Int32Array {
-    return this.get(name) as Int32Array;
-  }
-
-  u8(name: string): Uint8Array {
-    return this.get(name) as Uint8Array;
   }
 }
 
-/** The arrays are views into the buffer: nothing is copied. */
-export function parse(buffer: ArrayBuffer): Columns {
+/** The answer to a question of this kind. The arrays are views into the buffer: nothing is copied. */
+export function parse<K extends Kind>(buffer: ArrayBuffer): Columns<K> {
   const head = new DataView(buffer);
   if (buffer.byteLength < 8 || head.getUint32(0, true) !== MAGIC) throw new Error("the data is not Spartito's");
   const size = head.getUint32(4, true);
@@ -75,7 +69,7 @@ function typeOf(numbers: Numbers): Type {
 }
 
 /** The reverse of parse(). */
-export function pack(meta: Meta, columns: Record<string, Numbers>): ArrayBuffer {
+export function pack(meta: object, columns: Record<string, Numbers>): ArrayBuffer {
   const entries: Record<string, { type: Type; at: number; n: number }> = {};
   let at = 0;
   for (const [name, numbers] of Object.entries(columns)) {

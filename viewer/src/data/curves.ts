@@ -25,14 +25,12 @@ export interface Curve {
 }
 
 /** What is asked for, in these words, so that a file can hold it. */
-export function metricParams(facts: Facts, span: Params): Params {
+export function metricParams(facts: Facts, span: Partial<Span>): Params<"metrics"> {
   return { ...span, pixels: PIXELS, over: facts.locations.length > MOST ? "sum" : undefined };
 }
 
 /** Rows [first, end) of each location that have the index in a column. */
-function runs(columns: Columns, name: string, index: number): [number, number, number][] {
-  const of = columns.u32(name);
-  const location = columns.u32("location");
+function runs(of: Uint32Array, location: Uint32Array, index: number): [number, number, number][] {
   const found: [number, number, number][] = [];
   for (let i = 0; i < of.length; ) {
     const first = i;
@@ -43,13 +41,13 @@ function runs(columns: Columns, name: string, index: number): [number, number, n
 }
 
 /** Of the kind "metrics"; values are in the metric's unit. */
-export function metricCurves(columns: Columns, metric: Metric, index: number): Curve[] {
+export function metricCurves(columns: Columns<"metrics">, metric: Metric, index: number): Curve[] {
   const by = scaleOf(metric);
-  const part = (name: string, first: number, end: number): Float64Array => columns.f64(name).subarray(first, end).map((value) => value * by);
-  return runs(columns, "metric", index).map(([location, first, end]) => ({
+  const part = (name: "value" | "mean" | "low" | "high", first: number, end: number): Float64Array => columns.get(name).subarray(first, end).map((value) => value * by);
+  return runs(columns.get("metric"), columns.get("location"), index).map(([location, first, end]) => ({
     location,
     shape: "line",
-    at: columns.f64("at").slice(first, end),
+    at: columns.get("at").slice(first, end),
     value: part("value", first, end),
     rate: part("mean", first, end),
     low: part("low", first, end),
@@ -58,15 +56,15 @@ export function metricCurves(columns: Columns, metric: Metric, index: number): C
 }
 
 /** Of the kind "counters". */
-export function counterCurves(columns: Columns, name: string): Curve[] {
-  const index = ((columns.meta["names"] ?? []) as string[]).indexOf(name);
-  return runs(columns, "counter", index).map(([location, first, end]) => ({
+export function counterCurves(columns: Columns<"counters">, name: string): Curve[] {
+  const index = columns.meta.names.indexOf(name);
+  return runs(columns.get("counter"), columns.get("location"), index).map(([location, first, end]) => ({
     location,
     shape: "steps",
-    at: columns.f64("at").slice(first, end),
-    value: columns.f64("mean").slice(first, end),
-    low: columns.f64("min").slice(first, end),
-    high: columns.f64("max").slice(first, end),
+    at: columns.get("at").slice(first, end),
+    value: columns.get("mean").slice(first, end),
+    low: columns.get("min").slice(first, end),
+    high: columns.get("max").slice(first, end),
   }));
 }
 

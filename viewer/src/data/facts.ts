@@ -1,76 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the kinds "facts" and "regions" say. Times are seconds; moments are since the experiment's begin, but start (epoch).
 import type { Columns } from "./columns";
+import type { Facts } from "./contract";
 
-export interface Process {
-  name: string;
-  rank: number | null;
-  pid: number;
-  parent: number | null;
-  host: string;
-  begin: number;
-  end: number;
-  command: string;
-}
-
-export interface Location {
-  process: number;
-  name: string;
-  begin: number;
-  end: number;
-  busy: number;
-  /** Of it in functions of MPI themselves. */
-  mpi: number;
-}
-
-/** Counted beside the time, in 10**exponent unit. */
-export interface Metric {
-  name: string;
-  unit: string;
-  exponent: number;
-  what: string;
-  /** Counted by the function itself, at moments that are not in the trace; the others are read at each enter and leave. */
-  own: boolean;
-  /** A height that was reached, not a count. */
-  level: boolean;
-  /** What counted it: "rusage", "sample", "memory" … */
-  source: string;
-  /** Of the whole run, as it was counted. */
-  total: number;
-}
-
-export type Has = "trace" | "time" | "states" | "lines" | "mpi" | "io" | "tasks" | "messages" | "waits" | "counters" | "metrics" | "source" | "compare" | "memory" | "locks";
-
-export interface Facts {
-  title: string;
-  command: string[];
-  host: string;
-  start: number;
-  duration: number;
-  /** Calls that were measured. */
-  visits: number;
-  python: string;
-  traced: boolean;
-  /** Where the time goes, in words. */
-  sentences: string[];
-  /** The region that each sentence is about. */
-  about: (number | null)[];
-  /** Of measuring: seconds for each enter and leave, and the share of the run that this was. */
-  cost: { in: number; out: number; share: number };
-  /** That cost was taken out of the times of functions and call paths. */
-  compensated: boolean;
-  lost: string[];
-  /** What a file of `spartito html` had no room for; the server leaves nothing out. */
-  pruned?: string[];
-  /** The page is such a file. */
-  file?: boolean;
-  problems: string[];
-  processes: Process[];
-  locations: Location[];
-  metrics: Metric[];
-  has: Record<Has, boolean>;
-  versions: Record<string, string>;
-}
+export type { Facts, Location, Metric, Process } from "./contract";
+export type Has = keyof Facts["has"];
 
 export const MPI = "MPI";
 /** Functions of no module, by their kind. */
@@ -103,18 +37,18 @@ export class Regions {
   readonly ofBase: Uint32Array | undefined;
   private lower?: string[];
 
-  constructor(columns: Columns) {
+  constructor(columns: Columns<"regions">) {
     const meta = columns.meta;
     this.names = meta.names;
     this.qualnames = meta.qualnames;
     this.modules = meta.modules;
     this.files = meta.files;
     this.kinds = meta.kinds;
-    this.module = columns.u32("module");
-    this.file = columns.u32("file");
-    this.line = columns.u32("line");
-    this.kind = columns.u8("kind");
-    if (columns.has("of_base")) this.ofBase = columns.u32("of_base");
+    this.module = columns.get("module");
+    this.file = columns.get("file");
+    this.line = columns.get("line");
+    this.kind = columns.get("kind");
+    if (columns.has("of_base")) this.ofBase = columns.get("of_base");
   }
 
   get count(): number {

@@ -33,27 +33,23 @@ export class Flat {
   /** Why there is no base where two runs are compared: a sentence. */
   readonly baseNone: string | undefined;
 
-  constructor(columns: Columns) {
-    this.region = columns.u32("region");
-    this.visits = columns.f64("visits");
-    this.incl = columns.f64("incl");
-    this.excl = columns.f64("excl");
-    this.mean = columns.f64("mean");
-    this.min = columns.f64("min");
-    this.max = columns.f64("max");
-    this.std = columns.f64("std");
-    this.baseNone = columns.meta["base_none"];
-    if (columns.has("resumed")) this.resumed = columns.f64("resumed");
+  constructor(columns: Columns<"flat">) {
+    this.region = columns.get("region");
+    this.visits = columns.get("visits");
+    this.incl = columns.get("incl");
+    this.excl = columns.get("excl");
+    this.mean = columns.get("mean");
+    this.min = columns.get("min");
+    this.max = columns.get("max");
+    this.std = columns.get("std");
+    this.baseNone = columns.meta.base_none;
+    if (columns.has("resumed")) this.resumed = columns.get("resumed");
     if (columns.has("base_incl"))
-      this.base = { visits: columns.f64("base_visits"), incl: columns.f64("base_incl"), excl: columns.f64("base_excl") };
-    this.metrics = columns
-      .names()
-      .filter((name) => name.startsWith("metric:") && name.endsWith(":incl"))
-      .map((name) => name.slice(7, -5))
-      .map((name) => ({ name, incl: columns.f64(`metric:${name}:incl`), excl: columns.f64(`metric:${name}:excl`) }));
-    this.unranged = (columns.meta["unranged"] ?? []) as string[];
-    this.functions = Math.max((columns.meta["functions"] ?? 0) as number, this.count);
-    this.total = this.functions > this.count ? (columns.meta["total"] as number) : this.excl.reduce((sum, value) => sum + value, 0);
+      this.base = { visits: columns.get("base_visits"), incl: columns.get("base_incl"), excl: columns.get("base_excl") };
+    this.metrics = columns.metrics().map((name) => ({ name, incl: columns.metric(name, "incl"), excl: columns.metric(name, "excl") }));
+    this.unranged = columns.meta.unranged ?? [];
+    this.functions = Math.max(columns.meta.functions, this.count);
+    this.total = this.functions > this.count ? columns.meta.total : this.excl.reduce((sum, value) => sum + value, 0);
   }
 
   /** Own time of each, or what it counted itself. */

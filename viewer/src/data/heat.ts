@@ -1,31 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What was recorded in the lines of a file.
 
-/** Of the kind "lines": as Model.lines(). */
-export interface LineFunction {
-  name: string;
-  function: string;
-  file: string;
-  line: number;
-  own: number;
-  callees: number;
-  lines: [line: number, hits: number, own: number, callees: number][];
-  /** Of the run compared with, where it has the function. */
-  base?: BaseLines;
-}
+import type { BaseLines, LineFunction } from "./contract";
 
-export interface BaseLines {
-  name: string;
-  file: string;
-  line: number;
-  own: number;
-  callees: number;
-  /** How lines were found to be the same: by their text, or by their distance from the function's first line. */
-  by: "text" | "place";
-  lines: [here: number, there: number, hits: number, own: number, callees: number][];
-  /** Those that have no counterpart. */
-  gone: [there: number, hits: number, own: number, callees: number, text: string][];
-}
+export type { BaseLines, LineFunction };
 
 export interface HeatLine {
   readonly line: number; // from 1

@@ -1,46 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the kind "locks" says: what threads waited for, and who held it. Times are seconds.
 import type { Columns } from "./columns";
+import type { LockWait, Locks } from "./contract";
 
-/** A lock, a queue, a thread … that was waited for, or sleeping and the like, which are one for each kind. */
-export interface Waited {
-  name: string;
-  /** How often it was got, and how long it was held since somebody first waited; 0: not known. */
-  got: number;
-  held: number;
-}
-
-/** Waits of one thread at one place for one object while one thread, or nobody, held it. */
-export interface LockWait {
-  object: number;
-  location: number;
-  holder: number | null;
-  /** Indices of stacks. */
-  stack: number;
-  holder_stack: number;
-  /** "file:line", or "". */
-  at: string;
-  count: number;
-  time: number;
-  longest: number;
-  /** The last one had not ended. */
-  open: boolean;
-}
-
-export interface Locks {
-  objects: Waited[];
-  waits: LockWait[];
-  /** Waits that are not among these, as they are too many. */
-  hidden: number;
-  /** Names of functions, outermost first. */
-  stacks: string[][];
-  /** Lines about threads that wait for each other. */
-  circles: string[];
-  /** The same: each waits for the lock, which the next one holds. */
-  rings: { location: number; lock: string }[][];
-}
-
-export const asLocks = (columns: Columns): Locks => columns.meta as unknown as Locks;
+export type { LockWait, Locks };
+export const asLocks = (columns: Columns<"locks">): Locks => columns.meta;
 
 /** Sums of waits that are the same in something. */
 export interface SumRow {

@@ -22,10 +22,10 @@ export class Matrix {
   elsewhere = 0;
 
   constructor(
-    readonly columns: Columns,
+    readonly columns: Columns<"matrix">,
     facts: Facts,
   ) {
-    const [from, to] = [columns.u32("from"), columns.u32("to")];
+    const [from, to] = [columns.get("from"), columns.get("to")];
     const seen = new Set<number>();
     for (let i = 0; i < from.length; i++) seen.add(from[i]!).add(to[i]!);
     const ranks = facts.processes.map((_, i) => i).filter((i) => facts.processes[i]!.rank !== null);
@@ -38,8 +38,8 @@ export class Matrix {
     for (const quantity of QUANTITIES) this.sums.set(quantity, this.summed(columns, quantity, (process) => process));
   }
 
-  private summed(columns: Columns, quantity: Quantity, here: (process: number) => number): Float64Array {
-    const [from, to, values] = [columns.u32("from"), columns.u32("to"), columns.f64(quantity)];
+  private summed(columns: Columns<"matrix">, quantity: Quantity, here: (process: number) => number): Float64Array {
+    const [from, to, values] = [columns.get("from"), columns.get("to"), columns.get(quantity)];
     const sums = new Float64Array(this.size * this.size);
     let elsewhere = 0;
     for (let i = 0; i < from.length; i++) {
@@ -52,7 +52,7 @@ export class Matrix {
   }
 
   /** Puts another run beside it. here: what a process of it is in this one, NaN: nothing. */
-  beside(columns: Columns, here: (process: number) => number): this {
+  beside(columns: Columns<"matrix">, here: (process: number) => number): this {
     const named = (process: number): number => (process === NONE ? NONE : here(process));
     this.before = new Map(QUANTITIES.map((quantity) => [quantity, this.summed(columns, quantity, named)]));
     return this;

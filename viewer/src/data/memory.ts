@@ -1,68 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the kind "memory" says: the heap of each process over time, and what was allocated where.
 import type { Columns } from "./columns";
+import type { Heap, LineSite, Memory, PathSite, ThreadSite } from "./contract";
 import type { Curve } from "./curves";
-import type { Stacks } from "./stacks";
 import { type Span, length } from "./timescale";
 import { bytes, count, percent, time } from "./units";
 
-/** Bytes are those that were asked for, moments seconds since the experiment's begin. */
-export interface Heap {
-  process: number;
-  count: number;
-  allocated: number;
-  peak_bytes: number;
-  peak_blocks: number;
-  peak_time: number | null;
-  resident_peak: number;
-  resident_peak_time: number | null;
-  bytes: number;
-  blocks: number;
-  /** Of resident bytes; passed: when first, null: never; over: seconds above it. */
-  limit: { bytes: number; passed: number | null; passes: number; over: number; function: string | null; line: number } | null;
-  /** Its rows of the columns at, heap and resident: first, and behind the last. */
-  rows: [number, number];
-}
-
 /** What one line, one call path or one thread allocated. */
-export interface Site {
-  /** Of a line: a name like "module:function", null where it is not known. */
-  function?: string | null;
-  file?: string | null;
-  line?: number;
-  /** Where a library allocated for it; null: it did so itself, or is no line of the program's own. */
-  within?: string | null;
-  path?: number;
-  process?: number;
-  location?: number;
-  count: number;
-  bytes: number;
-  peak: number;
-  peak_bytes: number;
-  left: number;
-  left_bytes: number;
-  temporary: number;
-  temporary_bytes: number;
-  /** Of left_bytes: became ever more until the end; came in a short time. */
-  growing_bytes: number;
-  cache_bytes: number;
-}
+export type Site = Pick<LineSite, keyof LineSite & keyof PathSite> & Partial<LineSite & PathSite & ThreadSite>;
+export type { Heap, Memory };
 
-export interface Memory {
-  processes: Heap[];
-  lines: Site[];
-  paths: Site[];
-  threads: Site[];
-  /** Sites of lines, and of call paths, that are not among these, as they are too many. */
-  hidden: [number, number, number];
-  stacks: Stacks;
-  /** Sums of all sites. */
-  totals: Record<"bytes" | "count" | "peak_bytes" | "left_bytes" | "temporary_bytes" | "growing_bytes" | "cache_bytes", number>;
-  /** What is not in the numbers. */
-  notes: string[];
-}
-
-export const asMemory = (columns: Columns): Memory & { columns: Columns } => ({ ...(columns.meta as unknown as Memory), columns });
+export const asMemory = (columns: Columns<"memory">): Memory & { columns: Columns<"memory"> } => ({ ...columns.meta, columns });
 
 export const WHATS = {
   peak: { title: "At the peak", hint: "What was live when the process had most", bytes: "peak_bytes", blocks: "peak", metric: "peak_bytes" },
@@ -87,15 +35,15 @@ export function heapOf(memory: Memory, process: number | undefined): Heap | unde
   return memory.processes.reduce<Heap | undefined>((most, p) => (most && most.peak_bytes >= p.peak_bytes ? most : p), undefined);
 }
 
-function curveOf(columns: Columns, heap: Heap, name: "heap" | "resident"): Curve {
+function curveOf(columns: Columns<"memory">, heap: Heap, name: "heap" | "resident"): Curve {
   const [first, end] = heap.rows;
-  const at = columns.f64("at").subarray(first, end);
-  const value = columns.f64(name).subarray(first, end);
+  const at = columns.get("at").subarray(first, end);
+  const value = columns.get(name).subarray(first, end);
   return { location: heap.process, shape: "steps", at, value, low: value, high: value };
 }
 
 /** The heap, and the resident size of the process. */
-export function curvesOf(columns: Columns, heap: Heap): Curve[] {
+export function curvesOf(columns: Columns<"memory">, heap: Heap): Curve[] {
   return [curveOf(columns, heap, "heap"), curveOf(columns, heap, "resident")];
 }
 
@@ -106,7 +54,7 @@ export function heapsOf(memory: Memory): Heap[] {
   const most = [...memory.processes].sort((a, b) => b.peak_bytes - a.peak_bytes).slice(0, CURVES);
   return most.sort((a, b) => a.process - b.process);
 }
-export const heapCurves = (columns: Columns, heaps: readonly Heap[]): Curve[] => heaps.map((heap) => curveOf(columns, heap, "heap"));
+export const heapCurves = (columns: Columns<"memory">, heaps: readonly Heap[]): Curve[] => heaps.map((heap) => curveOf(columns, heap, "heap"));
 
 /** What is marked in the picture: moments, and heights. */
 export function marksOf(heap: Heap, span: Span): { at: { time: number; label: string }[]; level: { value: number; label: string }[] } {

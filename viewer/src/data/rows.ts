@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /** The rows of a time line: processes in the order of their ranks, their threads and their tasks; which of them are on the screen. */
+import type { Task as AnyTask } from "./contract";
 import type { Facts } from "./facts";
 
 export const ROW = 22; // px; of a row that is closed, at least
@@ -8,19 +9,7 @@ export const LANE = 18; // px; of one depth of an open row's call stack
 export const PAD = 4; // px; below the lanes of an open row
 const MANY = 400; // rows; from here on threads and tasks are not shown before they are asked for
 
-export interface Task {
-  id: number;
-  name: string;
-  process: number;
-  location: number | null;
-  region: string | null;
-  created: number;
-  begin: number;
-  end: number;
-  running: number;
-  waiting: number;
-  state: string;
-}
+export type Task = Pick<AnyTask, "id" | "name" | "process" | "location" | "region" | "created" | "begin" | "end" | "running" | "waiting" | "state">;
 
 export interface Row {
   kind: "thread" | "task";

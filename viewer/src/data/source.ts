@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where the data comes from: the server of `spartito view`, or the page itself (`spartito html`). Views cannot tell.
-import { type Columns, parse } from "./columns";
+import { type Columns, type Kind, parse } from "./columns";
+import type { Answers } from "./contract";
 import { inflate } from "./inflate";
 
-export type Params = Record<string, string | number | undefined>;
+/** The parameters of a question of this kind. of: the run that this one is compared with is asked. */
+export type Params<K extends Kind> = Answers[K]["parameters"] & { of?: "base" | undefined };
 
 export interface Source {
   /** Rejected with a sentence for the user. Answers are kept: asking again costs nothing. A question that all who asked it have left
    * before it was answered is taken back. */
-  get(kind: string, params?: Params, left?: AbortSignal): Promise<Columns>;
+  get<K extends Kind>(kind: K, params: Params<K>, left?: AbortSignal): Promise<Columns<K>>;
 }
 
 /** The one spelling of a question: "tree?begin=1&end=2", parameters by name, those undefined left out. */
-export function query(kind: string, params: Params = {}): string {
+export function query<K extends Kind>(kind: K, params: Params<K>): string {
+  const given: Record<string, string | number | undefined> = params;
   const out = new URLSearchParams();
-  for (const name of Object.keys(params).sort()) {
-    const value = params[name];
+  for (const name of Object.keys(given).sort()) {
+    const value = given[name];
     if (value !== undefined) out.set(name, String(value));
   }
   const text = out.toString();
@@ -23,7 +26,7 @@ export function query(kind: string, params: Params = {}): string {
 }
 
 interface Kept {
-  promise: Promise<Columns>;
+  promise: Promise<Columns<Kind>>;
   bytes: number;
   /** Who asked and has not left. */
   waiting: number;
@@ -41,7 +44,7 @@ export class ServerSource implements Source {
 
   constructor(private readonly base: string) {}
 
-  get(kind: string, params?: Params, left?: AbortSignal): Promise<Columns> {
+  get<K extends Kind>(kind: K, params: Params<K>, left?: AbortSignal): Promise<Columns<K>> {
     const key = query(kind, params);
     let entry = this.answers.get(key);
     if (entry) {
@@ -58,7 +61,7 @@ export class ServerSource implements Source {
       );
     }
     this.wait(key, entry, left);
-    return entry.promise;
+    return entry.promise as Promise<Columns<K>>;
   }
 
   private wait(key: string, entry: Kept, left: AbortSignal | undefined): void {
@@ -79,7 +82,7 @@ export class ServerSource implements Source {
     if (this.answers.get(key) === entry) this.answers.delete(key);
   }
 
-  private async fetch(key: string, signal: AbortSignal): Promise<Columns> {
+  private async fetch(key: string, signal: AbortSignal): Promise<Columns<Kind>> {
     let answer: Response;
     let buffer: ArrayBuffer;
     try {
@@ -116,7 +119,7 @@ function missing(key: string): string {
 
 /** Answers that are in the page: <script type="application/octet-stream" data-query="tree?process=1">, deflated, in base64. */
 export class FileSource implements Source {
-  private readonly answers = new Map<string, Promise<Columns>>();
+  private readonly answers = new Map<string, Promise<Columns<Kind>>>();
   private readonly blocks = new Map<string, Element>();
 
   constructor(page: ParentNode) {
@@ -127,20 +130,20 @@ export class FileSource implements Source {
     return page.querySelector("script[data-query]") !== null;
   }
 
-  get(kind: string, params?: Params): Promise<Columns> {
+  get<K extends Kind>(kind: K, params: Params<K>): Promise<Columns<K>> {
     const key = query(kind, params);
     let answer = this.answers.get(key);
     if (!answer) {
       answer = this.read(key);
       this.answers.set(key, answer);
     }
-    return answer;
+    return answer as Promise<Columns<K>>;
   }
 
-  private async read(key: string): Promise<Columns> {
+  private async read(key: string): Promise<Columns<Kind>> {
     const block = this.blocks.get(key);
     if (!block) throw new Error(`${missing(key)} \`spartito view\` on the experiment's directory shows all of it.`);
-    const columns = parse(await inflate(block.textContent ?? "").arrayBuffer());
+    const columns = parse<Kind>(await inflate(block.textContent ?? "").arrayBuffer());
     block.remove(); // the text is large, and what it held is kept
     return columns;
   }

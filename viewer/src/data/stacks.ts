@@ -2,8 +2,7 @@
 // Ways from the names that tables of waits speak in to the indices that are selected.
 import type { Facts, Regions } from "./facts";
 
-/** Names of regions, outermost first, by the path's number. */
-export type Stacks = Record<string, string[]>;
+export type { Stacks } from "./contract";
 
 const known = new WeakMap<Regions, Map<string, number>>();
 

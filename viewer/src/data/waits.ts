@@ -1,34 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the kind "waits" says, summed up as it is shown.
 
-export interface WaitMetric {
-  name: string;
-  shown: string;
-  what: string;
-  kinds: number[];
-  parent: number | null;
-  count: number;
-  time: number;
-}
+import type { WaitMetric, WaitRow, Waits } from "./contract";
 
-export interface WaitRow {
-  kind: number;
-  path: number;
-  location: number;
-  process: number;
-  on_location: number | null;
-  on: number | null;
-  count: number;
-  time: number;
-  longest: number;
-}
-
-export interface Waits {
-  metrics: WaitMetric[];
-  rows: WaitRow[];
-  stacks: Record<string, string[]>;
-  found: Record<string, number>;
-}
+export type { WaitMetric, WaitRow, Waits };
 
 export interface Waiter {
   process: number;

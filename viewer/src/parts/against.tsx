@@ -2,7 +2,7 @@
 // Another run beside this one: what of it is what here, and its answers to the questions that views ask of this run.
 import { useState } from "preact/hooks";
 import { type Change, type Measure, changeOf } from "../data/change";
-import type { Columns } from "../data/columns";
+import type { Columns, Kind } from "../data/columns";
 import { type Answer, useAnswer, useFacts, useSelection } from "../state/hooks";
 import { Choice } from "./Menu";
 import type { RowColumn } from "./Rows";
@@ -25,17 +25,17 @@ export class Against {
   private readonly locations: (number | null)[];
   private readonly names: Map<string, string>;
 
-  constructor(columns: Columns) {
-    const { base, processes, locations, names, unlike, headline } = columns.meta;
-    this.title = base?.title ?? "";
-    this.directory = base?.directory ?? "";
-    this.start = base?.start ?? Number.NaN;
-    this.unlike = unlike ?? [];
-    this.headline = headline ?? "";
-    this.lost = [...(base?.lost ?? []), ...(base?.problems ?? [])];
-    this.processes = processes ?? [];
-    this.locations = locations ?? [];
-    this.names = new Map(Object.entries(names ?? {}));
+  constructor({ meta }: Columns<"compare">) {
+    const { base, processes, locations, names, unlike, headline } = meta;
+    this.title = base.title;
+    this.directory = base.directory;
+    this.start = base.start;
+    this.unlike = unlike;
+    this.headline = headline;
+    this.lost = [...base.lost, ...base.problems];
+    this.processes = processes;
+    this.locations = locations;
+    this.names = new Map(Object.entries(names));
   }
 
   /** What a process of the other run is here; NaN: nothing. */
@@ -53,7 +53,7 @@ export class Against {
   }
 }
 
-const asAgainst = (columns: Columns): Against => new Against(columns);
+const asAgainst = (columns: Columns<"compare">): Against => new Against(columns);
 
 /** undefined: there is no other run, or it is not known yet. */
 export const useAgainst = (): Against | undefined => useKnown().data;
@@ -64,7 +64,7 @@ function useKnown(): Answer<Against> {
 }
 
 /** The other run's answer; nothing while a range of time is selected, which has no counterpart. */
-export function useBase<T>(kind: string | undefined, params: Params, make: (columns: Columns) => T): Answer<T> {
+export function useBase<K extends Kind, T>(kind: K | undefined, params: Params<K>, make: (columns: Columns<K>) => T): Answer<T> {
   const facts = useFacts();
   const { begin, end } = useSelection();
   const asked = facts.has.compare && begin === undefined && end === undefined ? kind : undefined;

@@ -2,7 +2,7 @@
 // How views reach the store: the selection, the answers to questions, and what they report for tests.
 import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Columns } from "../data/columns";
+import type { Columns, Kind } from "../data/columns";
 import { type Facts, type Metric, Regions } from "../data/facts";
 import { type Params, query } from "../data/source";
 import { type Selection, type Store, range } from "./store";
@@ -43,7 +43,7 @@ interface Held<T> {
 }
 
 /** Asks the source; kind undefined: asks nothing. make turns the columns into what is wanted, once for each answer. */
-export function useAnswer<T>(kind: string | undefined, params: Params, make: (columns: Columns) => T): Answer<T> {
+export function useAnswer<K extends Kind, T>(kind: K | undefined, params: Params<K>, make: (columns: Columns<K>) => T): Answer<T> {
   const store = useStore();
   const key = kind === undefined ? "" : query(kind, params);
   const [held, hold] = useState<Held<T>>({ key: "", data: undefined, problem: undefined });
@@ -63,28 +63,28 @@ export function useAnswer<T>(kind: string | undefined, params: Params, make: (co
   return { data: held.data, loading: held.key !== key, problem: held.key === key ? held.problem : undefined };
 }
 
-const makings = new WeakMap<Columns, Map<unknown, unknown>>();
+const makings = new WeakMap<object, Map<unknown, unknown>>();
 
 /** Several views want the same Tree of the same answer. */
-function made<T>(columns: Columns, make: (columns: Columns) => T): T {
+function made<K extends Kind, T>(columns: Columns<K>, make: (columns: Columns<K>) => T): T {
   let known = makings.get(columns);
   if (!known) makings.set(columns, (known = new Map()));
   if (!known.has(make)) known.set(make, make(columns));
   return known.get(make) as T;
 }
 
-const same = (columns: Columns): Columns => columns;
-const asFacts = (columns: Columns): Facts => columns.meta as Facts;
-const asRegions = (columns: Columns): Regions => new Regions(columns);
-const asTree = (columns: Columns): Tree => new Tree(columns);
+const same = <K extends Kind>(columns: Columns<K>): Columns<K> => columns;
+const asFacts = (columns: Columns<"facts">): Facts => columns.meta;
+const asRegions = (columns: Columns<"regions">): Regions => new Regions(columns);
+const asTree = (columns: Columns<"tree">): Tree => new Tree(columns);
 
-export const useQuery = (kind: string | undefined, params: Params = {}): Answer<Columns> => useAnswer(kind, params, same);
+export const useQuery = <K extends Kind>(kind: K | undefined, params: Params<K>): Answer<Columns<K>> => useAnswer(kind, params, same<K>);
 export const useFirstFacts = (): Answer<Facts> => useAnswer("facts", {}, asFacts);
 export const useRegions = (): Answer<Regions> => useAnswer("regions", {}, asRegions);
 
-const makers = new WeakMap<Weight, (columns: Columns) => Tree>();
+const makers = new WeakMap<Weight, (columns: Columns<"tree">) => Tree>();
 
-function treeOf(weight: Weight): (columns: Columns) => Tree {
+function treeOf(weight: Weight): (columns: Columns<"tree">) => Tree {
   let maker = makers.get(weight);
   if (!maker) makers.set(weight, (maker = (columns) => new Tree(columns, weight)));
   return maker;

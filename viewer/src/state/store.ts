@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The one store: what is selected, and where data comes from.
-import type { Source, Params } from "../data/source";
+import type { Source } from "../data/source";
 import { type Selection, read, write } from "../data/url";
 
 export type { Selection } from "../data/url";
@@ -17,7 +17,7 @@ export function chosen(before: Selection, patch: Partial<Selection>): Selection 
 }
 
 /** The parameters that every question of a view carries. */
-export function range(selection: Selection): Params {
+export function range(selection: Selection): Pick<Selection, "process" | "location" | "begin" | "end"> {
   const { process, location, begin, end } = selection;
   return { process, location, begin, end };
 }

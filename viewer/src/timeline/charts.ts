@@ -32,14 +32,14 @@ export interface Series {
 }
 
 /** What the tiles say of each counter: by name, and of its values the least and the largest in the span. */
-export function seriesOf(asked: Asked<Columns> | undefined, span: Span): Series[] {
+export function seriesOf(asked: Asked<Columns<"counters">> | undefined, span: Span): Series[] {
   const found = new Map<string, Series>();
   for (const piece of asked?.pieces ?? []) {
     if (!piece.exact && asked!.pieces.some((other) => other !== piece && other.begin <= piece.begin && other.end >= piece.end)) continue;
     const c = piece.value;
-    const names = (c.meta["names"] ?? []) as string[];
-    const [counter, location, at] = [c.u32("counter"), c.u32("location"), c.f64("at")];
-    const [min, max, mean] = [c.f64("min"), c.f64("max"), c.f64("mean")];
+    const { names } = c.meta;
+    const [counter, location, at] = [c.get("counter"), c.get("location"), c.get("at")];
+    const [min, max, mean] = [c.get("min"), c.get("max"), c.get("mean")];
     for (let i = 0; i < at.length; i++) {
       const name = names[counter[i]!] ?? "";
       let series = found.get(name);
@@ -79,7 +79,7 @@ function addPoints(series: Series, location: number, points: readonly Point[], s
 }
 
 /** What the tiles say of the metrics of which something was counted. */
-export function metricSeries(asked: Asked<Columns> | undefined, span: Span, facts: Facts): Series[] {
+export function metricSeries(asked: Asked<Columns<"metrics">> | undefined, span: Span, facts: Facts): Series[] {
   const pieces = (asked?.pieces ?? []).filter(
     (piece) => piece.exact || !asked!.pieces.some((other) => other !== piece && other.begin <= piece.begin && other.end >= piece.end),
   );

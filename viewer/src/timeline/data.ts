@@ -4,7 +4,7 @@ import { type Columns, NONE } from "../data/columns";
 import { metricParams } from "../data/curves";
 import type { Facts } from "../data/facts";
 import { BLOCK } from "../data/rows";
-import type { Params, Source } from "../data/source";
+import type { Source } from "../data/source";
 import { type Asked, TILE, type TileKey, TimelineCache } from "./cache";
 import type { Span } from "../data/timescale";
 
@@ -19,16 +19,16 @@ export class Overview {
   constructor(
     readonly first: number, // location
     readonly rows: number,
-    columns: Columns,
+    columns: Columns<"overview">,
   ) {
     this.region = new Uint32Array(rows * TILE).fill(NONE);
     this.share = new Uint8Array(rows * TILE);
     this.events = new Uint32Array(rows * TILE);
-    const location = columns.u32("location");
-    const bucket = columns.u32("bucket");
-    const region = columns.u32("region");
-    const share = columns.f32("share");
-    const events = columns.u32("events");
+    const location = columns.get("location");
+    const bucket = columns.get("bucket");
+    const region = columns.get("region");
+    const share = columns.get("share");
+    const events = columns.get("events");
     for (let i = 0; i < location.length; i++) {
       const row = location[i]! - first;
       if (row < 0 || row >= rows || bucket[i]! >= TILE) continue;
@@ -53,10 +53,10 @@ export interface Small {
   share: Uint8Array;
 }
 
-export function smallOf(columns: Columns, locations: number): Small {
-  const { groups, pixels } = columns.meta as { groups: number; pixels: number };
+export function smallOf(columns: Columns<"overview">, locations: number): Small {
+  const { groups, pixels } = columns.meta;
   const small = { rows: groups, region: new Uint32Array(groups * TILE).fill(NONE), share: new Uint8Array(groups * TILE) };
-  const [location, bucket, region, share] = [columns.u32("location"), columns.u32("bucket"), columns.u32("region"), columns.f32("share")];
+  const [location, bucket, region, share] = [columns.get("location"), columns.get("bucket"), columns.get("region"), columns.get("share")];
   const wide = TILE / pixels;
   for (let i = 0; i < location.length; i++) {
     const at = Math.floor((location[i]! * groups) / locations) * TILE + bucket[i]! * wide;
@@ -77,14 +77,14 @@ export class Stack {
   readonly lanes: number;
   private readonly first: Uint32Array; // of each depth; and one more
 
-  constructor(columns: Columns) {
-    this.begin = columns.f64("begin");
-    this.end = columns.f64("end");
-    this.region = columns.u32("region");
-    this.calls = columns.u32("calls");
-    this.busy = columns.f32("busy");
-    this.exact = Boolean(columns.meta["exact"]);
-    const depth = columns.u32("depth");
+  constructor(columns: Columns<"timeline">) {
+    this.begin = columns.get("begin");
+    this.end = columns.get("end");
+    this.region = columns.get("region");
+    this.calls = columns.get("calls");
+    this.busy = columns.get("busy");
+    this.exact = columns.meta.exact;
+    const depth = columns.get("depth");
     this.lanes = depth.length ? depth[depth.length - 1]! + 1 : 0;
     this.first = new Uint32Array(this.lanes + 1).fill(depth.length);
     for (let i = depth.length - 1; i >= 0; i--) this.first[depth[i]!] = i;
@@ -132,12 +132,12 @@ export class Steps {
   readonly busy: Float32Array;
   private readonly task: Uint32Array;
 
-  constructor(columns: Columns) {
-    this.task = columns.u32("task");
-    this.begin = columns.f64("begin");
-    this.end = columns.f64("end");
-    this.steps = columns.u32("steps");
-    this.busy = columns.f32("busy");
+  constructor(columns: Columns<"steps">) {
+    this.task = columns.get("task");
+    this.begin = columns.get("begin");
+    this.end = columns.get("end");
+    this.steps = columns.get("steps");
+    this.busy = columns.get("busy");
   }
   get bytes(): number {
     return this.task.length * 28 + 100;
@@ -184,7 +184,7 @@ export interface Marker {
 }
 
 /** Parameters of a question about a tile. The whole run is asked for without begin and end, which is how a file holds it. */
-function tileParams(key: TileKey, span: Span): Params {
+function tileParams(key: TileKey, span: Span): Partial<Span> {
   return key.level === 0 ? {} : { begin: span.begin, end: span.end };
 }
 
@@ -192,10 +192,10 @@ export class TimelineData {
   readonly whole: Span;
   readonly overviews: TimelineCache<Overview>;
   readonly stacks: TimelineCache<Stack>;
-  readonly messages: TimelineCache<Columns>;
-  readonly counters: TimelineCache<Columns>;
+  readonly messages: TimelineCache<Columns<"messages">>;
+  readonly counters: TimelineCache<Columns<"counters">>;
   readonly steps: TimelineCache<Steps>; // of blocks of tasks
-  readonly metrics: TimelineCache<Columns>;
+  readonly metrics: TimelineCache<Columns<"metrics">>;
   markers: Marker[] = [];
   small: Small | undefined;
 
@@ -217,13 +217,13 @@ export class TimelineData {
     });
     this.messages = new TimelineCache(this.whole, (key, span, left) => this.source.get("messages", { ...tileParams(key, span), limit: MESSAGES }, left), {
       landed,
-      enough: (columns) => !columns.meta["hidden"],
-      bytes: (columns) => columns.u32("from").length * 36 + 100,
+      enough: (columns) => !columns.meta.hidden,
+      bytes: (columns) => columns.get("from").length * 36 + 100,
       limit: 16e6,
     });
     this.counters = new TimelineCache(this.whole, (key, span, left) => this.source.get("counters", { ...tileParams(key, span), pixels: TILE }, left), {
       landed,
-      bytes: (columns) => columns.u32("counter").length * 44 + 100,
+      bytes: (columns) => columns.get("counter").length * 44 + 100,
       limit: 16e6,
     });
     this.steps = new TimelineCache(this.whole, (key, span, left) => this.stepsOf(key, span, left), {
@@ -233,7 +233,7 @@ export class TimelineData {
     });
     this.metrics = new TimelineCache(this.whole, (key, span, left) => this.source.get("metrics", metricParams(this.facts, tileParams(key, span)), left), {
       landed,
-      bytes: (columns) => columns.u32("metric").length * 48 + 100,
+      bytes: (columns) => columns.get("metric").length * 48 + 100,
       limit: 48e6,
     });
     this.readMarkers(landed);
@@ -283,11 +283,11 @@ export class TimelineData {
 
   private readMarkers(landed: () => void): void {
     if (!this.facts.has.trace) return;
-    this.source.get("markers").then(
+    this.source.get("markers", {}).then(
       (columns) => {
-        const texts = (columns.meta["texts"] ?? []) as string[];
-        const location = columns.u32("location");
-        this.markers = Array.from(columns.f64("time"), (time, i) => ({ location: location[i]!, time, text: texts[i] ?? "" }));
+        const texts = columns.meta.texts;
+        const location = columns.get("location");
+        this.markers = Array.from(columns.get("time"), (time, i) => ({ location: location[i]!, time, text: texts[i] ?? "" }));
         landed();
       },
       () => undefined, // a file without them shows none

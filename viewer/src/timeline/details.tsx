@@ -116,8 +116,8 @@ function InRange({ regions }: { regions: Regions }) {
   const dark = useDark();
   const flat = useQuery("flat", range(selection));
   if (selection.begin === undefined || selection.end === undefined) return null;
-  const total = Number(flat.data?.meta["total"] ?? 0);
-  const rows = flat.data ? Array.from(flat.data.u32("region").subarray(0, TOP), (region, i) => [region, flat.data!.f64("excl")[i]!] as const) : [];
+  const total = flat.data?.meta.total ?? 0;
+  const rows = flat.data ? Array.from(flat.data.get("region").subarray(0, TOP), (region, i) => [region, flat.data!.get("excl")[i]!] as const) : [];
   return (
     <section class="inrange" aria-label="The selected range">
       <b>

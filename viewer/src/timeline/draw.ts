@@ -190,9 +190,9 @@ export function messageLines(p: Picture): { lines: Drawn[]; hidden: number } {
   let hidden = 0;
   for (const piece of p.messages?.pieces ?? []) {
     const c = piece.value;
-    hidden += Number(c.meta["hidden"] ?? 0);
-    const [from, to, sent, received] = [c.u32("from"), c.u32("to"), c.f64("sent"), c.f64("received")];
-    const [bytes, tag] = [c.f64("bytes"), c.i32("tag")];
+    hidden += c.meta.hidden;
+    const [from, to, sent, received] = [c.get("from"), c.get("to"), c.get("sent"), c.get("received")];
+    const [bytes, tag] = [c.get("bytes"), c.get("tag")];
     for (let i = 0; i < from.length; i++) {
       if (received[i]! < p.scale.span.begin || sent[i]! > p.scale.span.end) continue; // one without a receive stays
       const a = p.rowOf(from[i]!);

@@ -33,7 +33,7 @@ export interface Picture {
   overviews: ReadonlyMap<string, Asked<Overview>>;
   stacks: ReadonlyMap<string, Asked<Stack>>;
   steps: ReadonlyMap<string, Asked<Steps>>;
-  messages: Asked<Columns> | undefined;
+  messages: Asked<Columns<"messages">> | undefined;
   markers: readonly Marker[];
   range: Span | undefined;
   rowOf: (location: number) => number; // -1: none

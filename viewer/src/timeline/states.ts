@@ -32,13 +32,13 @@ export class States {
   constructor(
     readonly first: number, // location
     readonly rows: number,
-    columns: Columns,
+    columns: Columns<"states">,
   ) {
     this.share = new Uint8Array(rows * TILE * N);
     this.path = new Uint32Array(rows * TILE).fill(NONE);
     this.looks = new Uint32Array(rows * TILE);
-    const [location, bucket, path, looks] = [columns.u32("location"), columns.u32("bucket"), columns.u32("path"), columns.u32("looks")];
-    const shares = STATES.map(({ id }) => columns.f32(id));
+    const [location, bucket, path, looks] = [columns.get("location"), columns.get("bucket"), columns.get("path"), columns.get("looks")];
+    const shares = STATES.map(({ id }) => columns.get(id));
     for (let i = 0; i < location.length; i++) {
       const row = location[i]! - first;
       if (row < 0 || row >= rows || bucket[i]! >= TILE) continue;
@@ -64,8 +64,8 @@ export function stateAt(share: Uint8Array, column: number, height: number): numb
 }
 
 /** The functions of each call path, from the columns of the kind "tree": outermost first; undefined: not among them. */
-export function pathsOf(columns: Columns): (path: number) => number[] | undefined {
-  const [path, parent, region] = [columns.u32("path"), columns.u32("parent"), columns.u32("region")];
+export function pathsOf(columns: Columns<"tree">): (path: number) => number[] | undefined {
+  const [path, parent, region] = [columns.get("path"), columns.get("parent"), columns.get("region")];
   const rows = new Map<number, number>();
   path.forEach((of, row) => of !== NONE && rows.set(of, row));
   return (of) => {
@@ -99,7 +99,7 @@ export class StateBands implements Bands {
     landed: () => void,
   ) {
     this.cache = new TimelineCache(whole, (key, span, left) => this.fetch(key, span, left), { landed, bytes: (tile) => tile.bytes, limit: 96e6 });
-    source.get("tree").then(
+    source.get("tree", {}).then(
       (columns) => {
         this.paths = pathsOf(columns);
         landed();

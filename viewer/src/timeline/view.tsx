@@ -5,7 +5,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useReducer } from "preact/hooks";
 import { OneRun } from "../parts/against";
 import { type Colour, ofModule } from "../draw/colour";
-import { NONE } from "../data/columns";
+import { type Columns, NONE } from "../data/columns";
 import type { Facts, Regions } from "../data/facts";
 import { useAnswer, useDark, useFacts, useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { Canvas, type Point } from "../parts/Canvas";
@@ -52,7 +52,7 @@ function useColours(regions: Regions, selection: Selection): { palette: Palette;
   }, [regions, found, region, module, dark, theme]);
 }
 
-const asTasks = (columns: { meta: Record<string, unknown> }): Task[] => (columns.meta["tasks"] ?? []) as Task[];
+const asTasks = (columns: Columns<"tasks">): Task[] => columns.meta.tasks;
 
 function rangeOf({ begin, end }: Selection, whole: Span): Span | undefined {
   if (begin === undefined && end === undefined) return undefined;

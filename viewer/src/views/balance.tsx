@@ -14,12 +14,13 @@ import { type Column, type Sorting, VirtualTable } from "../parts/VirtualTable";
 import { useMeant } from "../state/meant";
 import { count, inUnit, percent, time as timeText, timeUnit } from "../data/units";
 import "./balance.css";
+import type { Params } from "../data/source";
 import type { View } from "../parts/view";
 
 const FEW = 12; // units whose bars are above the table and not beside it
 const NAMED = 4; // outliers that a cell names
 
-const asSpread = (columns: Columns): Spread => new Spread(columns);
+const asSpread = (columns: Columns<"balance">): Spread => new Spread(columns);
 
 interface Shown {
   spread: Spread;
@@ -134,7 +135,9 @@ function Table({ shown, meant }: { shown: Shown; meant: Uint8Array | undefined }
   );
 }
 
-const OVERS = [
+type Over = NonNullable<Params<"balance">["over"]>;
+
+const OVERS: { value: Over; title: string }[] = [
   { value: "ranks", title: "Ranks" },
   { value: "processes", title: "Processes" },
   { value: "threads", title: "Threads" },
@@ -163,8 +166,8 @@ interface PageProps {
   waiting: boolean;
   none: string | undefined;
   regions: Regions;
-  over: string;
-  setOver: (over: string) => void;
+  over: Over;
+  setOver: (over: Over) => void;
 }
 
 function Page({ spread, before, waiting, none, regions, over, setOver }: PageProps) {
@@ -194,7 +197,7 @@ function Page({ spread, before, waiting, none, regions, over, setOver }: PagePro
   return (
     <div class="balance">
       <Toolbar says={`${count(spread.units.length)} ${spread.over}${ranged ? ", in the selected time" : ""}`}>
-        {oversOf(facts).length > 1 && <Choice label="Over" value={over} options={oversOf(facts)} onChange={setOver} />}
+        {oversOf(facts).length > 1 && <Choice label="Over" value={over} options={oversOf(facts)} onChange={(value) => setOver(value as Over)} />}
         <Choice label="Time" value={time} options={[{ value: "excl", title: "Own time" }, { value: "incl", title: "With callees" }]} onChange={(value) => setTime(value as Time)} />
         <Choice label="Order" value={byTime ? "time" : "number"} options={[{ value: "number", title: "By number" }, { value: "time", title: "Longest first" }]} onChange={(value) => setByTime(value === "time")} />
         {one && (
@@ -214,7 +217,7 @@ function Page({ spread, before, waiting, none, regions, over, setOver }: PagePro
 
 function Balance() {
   const facts = useFacts();
-  const [over, setOver] = useState(oversOf(facts)[0]?.value ?? "auto");
+  const [over, setOver] = useState<Over>(oversOf(facts)[0]?.value ?? "auto");
   const { begin, end } = useSelection();
   const spread = useAnswer("balance", { over, begin, end }, asSpread);
   const regions = useRegions();

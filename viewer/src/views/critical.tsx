@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import { type Against, Uncompared, changeColumns, useAgainst, useBase } from "../parts/against";
 import { both } from "../data/change";
 import type { Columns } from "../data/columns";
+import type { Critical, CriticalRegion } from "../data/contract";
 import type { Facts, Regions } from "../data/facts";
 import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { Waiting } from "../parts/Empty";
@@ -14,26 +15,8 @@ import { WholeRun } from "../parts/WholeRun";
 import { placeName, regionNamed } from "../data/stacks";
 import { count, percent, time } from "../data/units";
 
-interface CriticalRegion {
-  name: string;
-  file: string;
-  line: number;
-  kind: string;
-  time: number;
-  at_least: number;
-  at_most: number;
-}
-
-interface Critical {
-  length: number;
-  jumps: number;
-  locations: number[];
-  pieces: [location: number, from: number, to: number][];
-  regions: CriticalRegion[];
-}
-
 const SHARE = 0.1; // less time that a function is thought to take
-const asCritical = (columns: Columns): Critical => columns.meta as unknown as Critical;
+const asCritical = (columns: Columns<"critical">): Critical => columns.meta;
 
 /** The other run's path, in the names and places of this one. */
 interface Before {

@@ -3,6 +3,7 @@
 import { useMemo } from "preact/hooks";
 import { Uncompared, changeColumns, useBase } from "../parts/against";
 import type { Columns } from "../data/columns";
+import type { FileUse } from "../data/contract";
 import type { Regions } from "../data/facts";
 import { Flat } from "../data/flat";
 import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../state/hooks";
@@ -14,21 +15,6 @@ import { WholeRun } from "../parts/WholeRun";
 import { range } from "../state/store";
 import { bytes, count, time } from "../data/units";
 
-interface File {
-  path: string;
-  opens: number;
-  reads: number;
-  writes: number;
-  flushes: number;
-  seeks: number;
-  failed: number;
-  bytes_read: number;
-  bytes_written: number;
-  read_time: number;
-  write_time: number;
-  flush_time: number;
-}
-
 interface Caller {
   region: number;
   /** In the other run, undefined: there is none. */
@@ -39,14 +25,14 @@ interface Caller {
   written: number;
 }
 
-const timeOf = (file: File): number => file.read_time + file.write_time + file.flush_time;
-const asFiles = (columns: Columns): File[] => columns.meta["files"] as File[];
-const asFlat = (columns: Columns): Flat => new Flat(columns);
+const timeOf = (file: FileUse): number => file.read_time + file.write_time + file.flush_time;
+const asFiles = (columns: Columns<"io">): FileUse[] => columns.meta.files;
+const asFlat = (columns: Columns<"flat">): Flat => new Flat(columns);
 
-function Files({ files, before }: { files: readonly File[]; before: readonly File[] | undefined }) {
+function Files({ files, before }: { files: readonly FileUse[]; before: readonly FileUse[] | undefined }) {
   const most = files.reduce((longest, f) => Math.max(longest, timeOf(f)), 0);
   const was = useMemo(() => before && new Map(before.map((f) => [f.path, timeOf(f)])), [before]);
-  const columns: RowColumn<File>[] = useMemo(
+  const columns: RowColumn<FileUse>[] = useMemo(
     () => [
       { id: "path", title: "File", width: "minmax(220px, 1fr)", value: (f) => f.path || "(not known)" },
       { id: "time", title: "Time", width: "110px", time: true, value: timeOf, bar: (f) => timeOf(f) / most },

@@ -18,24 +18,24 @@ const OPTIONS = [
   { value: "time", title: "Time", hint: "From the begin of the send to the end of the receive, all messages together" },
 ];
 
-const same = (columns: Columns): Columns => columns;
+const same = (columns: Columns<"matrix">): Columns<"matrix"> => columns;
 
 /** What is not in the cells, or not as it was measured. */
-function remarks(meta: Columns["meta"]): string {
-  const named: [string, string][] = [
+function remarks(meta: Columns<"matrix">["meta"]): string {
+  const named = [
     ["unmatched_sends", "sends without a receive"],
     ["unmatched_receives", "receives without a send"],
     ["unmeasured", "with a side that was not measured"],
     ["cancelled", "cancelled"],
     ["early", "that came before they were sent, by the clocks"],
-  ];
+  ] as const;
   return named
-    .filter(([name]) => Number(meta[name] ?? 0) > 0)
-    .map(([name, text]) => `${count(Number(meta[name]))} ${text}`)
+    .filter(([name]) => meta[name] > 0)
+    .map(([name, text]) => `${count(meta[name])} ${text}`)
     .join(", ");
 }
 
-function Shown({ columns, base, facts }: { columns: Columns; base: Answer<Columns>; facts: Facts }) {
+function Shown({ columns, base, facts }: { columns: Columns<"matrix">; base: Answer<Columns<"matrix">>; facts: Facts }) {
   const store = useStore();
   const { process } = useSelection();
   const [quantity, setQuantity] = useState<Quantity>("bytes");

@@ -214,7 +214,7 @@ function Metrics() {
   const facts = useFacts();
   const selection = useSelection();
   const { metrics, counters } = useColumns(facts, selection);
-  const { subjects, subject, pick } = useSubject(facts, (counters.data?.meta["names"] ?? []) as string[]);
+  const { subjects, subject, pick } = useSubject(facts, counters.data?.meta.names ?? []);
   const [grown, setGrown] = useState("rate");
   const [lines, setLines] = useState("each");
   const whole = useMemo(() => ({ begin: 0, end: Math.max(facts.duration, 1e-9) }), [facts]);
@@ -222,9 +222,12 @@ function Metrics() {
   const span = useMemo(() => rangeOf(selection, whole), [begin, end, whole]);
   const answer = subject?.metric ? metrics : counters;
   const all = useMemo(() => {
-    if (!subject || !answer.data) return undefined;
-    const curves = subject.metric ? metricCurves(answer.data, subject.metric, facts.metrics.indexOf(subject.metric)) : counterCurves(answer.data, subject.title);
-    return curves.filter((curve) => selects(facts, selection)(curve.location));
+    if (!subject) return undefined;
+    const { metric, title } = subject;
+    const curves = metric
+      ? metrics.data && metricCurves(metrics.data, metric, facts.metrics.indexOf(metric))
+      : counters.data && counterCurves(counters.data, title);
+    return curves?.filter((curve) => selects(facts, selection)(curve.location));
   }, [subject, answer.data, process, location]);
   const shown = useMemo(() => subject && all && linesOf(subject, all, span, lines === "sum", grown === "grown"), [subject, all, span, lines, grown]);
   useReport(() => (subject && shown && !answer.loading ? reported(subject, shown, span, facts) : { ready: answer.problem !== undefined }));

@@ -20,13 +20,13 @@ import { type Unit, count, inUnit, percent, time, timeUnit } from "../data/units
 import type { View } from "../parts/view";
 
 const NONE: LineFunction[] = [];
-const asFlat = (columns: Columns): Flat => new Flat(columns);
+const asFlat = (columns: Columns<"flat">): Flat => new Flat(columns);
 interface Recorded {
   functions: LineFunction[];
   /** Why there are no lines of the other run. */
   none: string | undefined;
 }
-const asRecorded = (columns: Columns): Recorded => ({ functions: columns.meta["functions"], none: columns.meta["base_none"] });
+const asRecorded = ({ meta }: Columns<"lines">): Recorded => ({ functions: meta.functions, none: meta.base_none });
 
 /** The function of the selection, or the one with the most time: in its lines, or else of its own. */
 interface Place {
@@ -231,12 +231,12 @@ function Source() {
   const [paint, setPaint] = usePaint();
   const place = regions.data && (recorded.data || !facts.has.lines) ? placeOf(regions.data, region, functions, flat.data) : undefined;
   const file = place && regions.data ? regions.data.files.indexOf(place.file) : -1;
-  const source = useQuery(file >= 0 ? "source" : undefined, { file: file < 0 ? undefined : file });
+  const source = useQuery(file >= 0 ? "source" : undefined, { file });
   const meta = source.loading ? undefined : source.data?.meta;
-  const text = meta?.["text"] as string | undefined;
+  const text = meta?.text;
   const at = place && functions.find((f) => f.file === place.file && f.line === place.line && f.name === place.name);
   const lines = useMemo(() => (place ? heatLines(functions, place.file, text, at) : []), [functions, place?.file, text, at]);
-  const missing = (meta?.["missing"] as string | undefined) ?? source.problem;
+  const missing = meta?.missing ?? source.problem;
   const ready = regions.data !== undefined && (file < 0 || !source.loading) && (!facts.has.lines || !recorded.loading) && !flat.loading;
   useReport(() => ({
     ready,

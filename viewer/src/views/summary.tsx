@@ -147,7 +147,7 @@ function Summary() {
   const facts = useFacts();
   const flat = useAnswer("flat", range(useSelection()), asFlat);
   const regions = useRegions().data;
-  const comparison = useQuery(facts.has.compare ? "compare" : undefined);
+  const comparison = useQuery(facts.has.compare ? "compare" : undefined, {});
   const compared = comparison.data;
   const weight = weightOf(chosenMetric(facts, { view: "summary" })); // the time, where there is one
   const own = useMemo(() => flat.data?.own(weight), [flat.data, weight]);
@@ -158,7 +158,7 @@ function Summary() {
   useReport(() => ({
     ready: Boolean((flat.data && regions) || flat.problem) && (!facts.has.compare || !comparison.loading),
     sentences: facts.sentences,
-    against: compared?.meta["sentences"] ?? null,
+    against: compared?.meta.sentences ?? null,
     remarks: [...facts.lost, ...facts.problems],
     total: flat.data?.total,
     functions: rows && Array.from(rows.subarray(0, ROWS), (row) => [regions?.names[flat.data!.region[row]!], own![row]]),
@@ -170,8 +170,8 @@ function Summary() {
       </section>
       {compared && (
         <section class="words">
-          <h2>Against {compared.meta["base"].title}</h2>
-          <Words sentences={[...compared.meta["sentences"], ...compared.meta["costs"]]} about={compared.meta["about"]} />
+          <h2>Against {compared.meta.base.title}</h2>
+          <Words sentences={[...compared.meta.sentences, ...compared.meta.costs]} about={compared.meta.about} />
         </section>
       )}
       <section>

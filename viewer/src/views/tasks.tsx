@@ -4,6 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import { type Against, Uncompared, changeColumns, useAgainst, useBase } from "../parts/against";
 import { both } from "../data/change";
 import type { Columns } from "../data/columns";
+import type { Task, TaskGroup, TaskWait, Tasks } from "../data/contract";
 import type { Facts, Regions } from "../data/facts";
 import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { useMeant } from "../state/meant";
@@ -14,55 +15,10 @@ import { WholeRun } from "../parts/WholeRun";
 import { placeName, regionNamed } from "../data/stacks";
 import { count, time } from "../data/units";
 
-interface Wait {
-  where: string | null;
-  what: string | null;
-  count: number;
-  time: number;
-}
-
-interface Group {
-  name: string | null;
-  tasks: number;
-  unlisted: number;
-  states: Record<string, number>;
-  steps: number;
-  running: number;
-  waiting: number;
-  longest: number;
-  waits: Wait[];
-}
-
-interface Task {
-  id: number;
-  name: string;
-  process: number;
-  region: string | null;
-  location: number | null;
-  creator: number | null;
-  state: string;
-  created: number;
-  begin: number;
-  end: number;
-  running: number;
-  waiting: number;
-  steps: number;
-  waits: Wait[];
-}
-
-interface Tasks {
-  count: number;
-  unlisted: number;
-  never: number;
-  handed: { given: number; taken: number; waited: number; longest: number };
-  groups: Group[];
-  tasks: Task[];
-}
-
 const UNKNOWN = "(not known)";
-const asTasks = (columns: Columns): Tasks => columns.meta as unknown as Tasks;
+const asTasks = (columns: Columns<"tasks">): Tasks => columns.meta;
 
-function waited({ waits }: { waits: Wait[] }): string {
+function waited({ waits }: { waits: TaskWait[] }): string {
   const said = waits.map((w) => `${time(w.time)} ${w.where ?? UNKNOWN}${w.what ? ` (${w.what.split(".").pop()})` : ""}`);
   return said.join(", ");
 }
@@ -74,28 +30,28 @@ function ended(states: Record<string, number>): string {
 }
 
 /** Groups of the other run, by what their coroutine is called here. */
-type Before = ReadonlyMap<string | null, Group>;
+type Before = ReadonlyMap<string | null, TaskGroup>;
 
 function beforeOf(tasks: Tasks, against: Against): Before {
   return new Map(tasks.groups.map((g) => [g.name && against.name(g.name), g]));
 }
 
 interface GroupsProps {
-  groups: readonly Group[];
+  groups: readonly TaskGroup[];
   before: Before | undefined;
   regions: Regions;
-  chosen: Group | undefined;
-  choose: (group: Group | undefined) => void;
+  chosen: TaskGroup | undefined;
+  choose: (group: TaskGroup | undefined) => void;
 }
 
 function Groups({ groups, before, regions, chosen, choose }: GroupsProps) {
   const store = useStore();
   const { region: selected } = useSelection();
   const meant = useMeant();
-  const regionOf = (g: Group): number | undefined => (g.name === null ? undefined : regionNamed(regions, g.name));
-  const stays = (g: Group): boolean => !meant || meant[regionOf(g) ?? -1] === 1;
+  const regionOf = (g: TaskGroup): number | undefined => (g.name === null ? undefined : regionNamed(regions, g.name));
+  const stays = (g: TaskGroup): boolean => !meant || meant[regionOf(g) ?? -1] === 1;
   const most = Math.max(...groups.map((g) => g.running + g.waiting), 0);
-  const columns: RowColumn<Group>[] = useMemo(
+  const columns: RowColumn<TaskGroup>[] = useMemo(
     () => [
       { id: "name", title: "Outermost coroutine", width: "minmax(180px, 1fr)", value: (g) => g.name ?? UNKNOWN },
       { id: "tasks", title: "Tasks", width: "76px", value: (g) => g.tasks, cell: (g) => count(g.tasks) },
@@ -173,7 +129,7 @@ export function TasksView() {
   const { process, location, begin, end } = useSelection();
   const answer = useAnswer("tasks", {}, asTasks);
   const regions = useRegions();
-  const [group, choose] = useState<Group | undefined>(undefined);
+  const [group, choose] = useState<TaskGroup | undefined>(undefined);
   const tasks = answer.data;
   const against = useAgainst();
   const base = useBase("tasks", {}, asTasks);

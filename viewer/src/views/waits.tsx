@@ -15,7 +15,7 @@ import { placeName, processName, shortStack } from "../data/stacks";
 import { count, percent, time } from "../data/units";
 import { type WaitMetric, type WaitRow, type Waiter, type Waits, WaitsBefore, chosenRows, depthOf, nameOfKind, waiters } from "../data/waits";
 
-const asWaits = (columns: Columns): Waits => columns.meta as unknown as Waits;
+const asWaits = (columns: Columns<"waits">): Waits => columns.meta;
 
 interface KindsProps {
   waits: Waits;
