@@ -299,8 +299,8 @@ def run(case, place, log):
 
 
 def work(options, made, contents, job, place):
-    """One of the processes: every jobs-th case. How many were run, and how many failed."""
-    end, ran, failed = time.monotonic() + options.seconds, 0, 0
+    """One of the processes: every jobs-th case. How many were run, how many questions these were, and how many failed."""
+    end, ran, asked, failed = time.monotonic() + options.seconds, 0, 0, 0
     number = options.first + job
     others = [c for kind in sorted(contents) for c in contents[kind].values() if c]
     while time.monotonic() < end and (not options.cases or ran * options.jobs < options.cases):
@@ -317,8 +317,9 @@ def work(options, made, contents, job, place):
             print(wrong + "\n", flush=True)
         shutil.rmtree(at, ignore_errors=True)
         ran += 1
+        asked += len(case.verbs) + 2 * len(case.views)  # a report, a format, a picture … or a view, without parameters and with
         number += options.jobs
-    return ran, failed
+    return ran, asked, failed
 
 
 def main():
@@ -349,8 +350,8 @@ def main():
         for job in range(options.jobs):
             child = os.fork()
             if child == 0:
-                ran, failed = work(options, made, contents, job, place)
-                print(f"{ran} cases of seed {options.seed}, {failed} failed", flush=True)
+                ran, asked, failed = work(options, made, contents, job, place)
+                print(f"{ran} cases of seed {options.seed}, {asked} questions, {failed} failed", flush=True)
                 os._exit(failed > 0)
             ends.append(child)
         return max(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in ends)

@@ -74,7 +74,10 @@ static inline void sp_heap_forget(const struct sp_heap_recorder *r, struct sp_he
 	uint64_t since = UINT64_MAX;
 	for (unsigned i = 0; r->sample && i < SP_HEAP_RECENT; i++)
 		if (me->recent[i].p == p) {
-			since = me->base - (uint64_t)me->left - me->recent[i].bytes;
+			/* another thread may have released an older block of the address: the newest one counts */
+			const uint64_t of_this = me->base - (uint64_t)me->left - me->recent[i].bytes;
+			if (of_this < since)
+				since = of_this;
 			me->recent[i].p = NULL;
 		}
 	r->released(p, since, block);

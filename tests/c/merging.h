@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Merges of a test by ranks that are threads, and the merged file against the raw files. */
+#ifndef SP_TESTS_MERGING_H
+#define SP_TESTS_MERGING_H
+
+#include "base/err.h"
+
+enum { MERGING_MOST_RANKS = 9 };
+
+/* Merges with so many ranks. silent: this one goes away before it has said anything; -1: none. What rank 0 got, as 0 or
+ * -1 with e set; checks that all ranks got the same. */
+int merging_ranks(const char *dir, int size, int silent, struct sp_err *e);
+/* Checks that the model of the merged file is that of the raw files. */
+void merging_compare(const char *dir);
+
+#endif
