@@ -111,7 +111,7 @@ static bool same_text(const struct sp_str *a, const struct sp_str *b)
 	return a->n == b->n && memcmp(a->p, b->p, a->n) == 0;
 }
 
-static void compare_definitions(const struct sp_model *a, const struct sp_model *b)
+void merging_compare_definitions(const struct sp_model *a, const struct sp_model *b)
 {
 	size_t i;
 
@@ -203,7 +203,7 @@ static void compare_events(const struct sp_model *a, const struct sp_model *b, u
 	sp_events_close(t);
 }
 
-static void compare_places(const struct sp_model *a, const struct sp_model *b)
+void merging_compare_places(const struct sp_model *a, const struct sp_model *b)
 {
 	uint32_t i;
 	size_t k;
@@ -260,9 +260,9 @@ void merging_compare(const char *dir)
 	CHECK(b->n_values == 0 || b->values != NULL);
 	MUST(sp_model_rows(b, &e) == 0);
 	compare_problems(a, b);
-	compare_definitions(a, b);
+	merging_compare_definitions(a, b);
 	compare_mpi(a, b);
-	compare_places(a, b);
+	merging_compare_places(a, b);
 	compare_problems(a, b); /* the traces' too */
 	sp_model_free(a);
 	sp_model_free(b);

@@ -12,5 +12,10 @@ enum { MERGING_MOST_RANKS = 9 };
 int merging_ranks(const char *dir, int size, int silent, struct sp_err *e);
 /* Checks that the model of the merged file is that of the raw files. */
 void merging_compare(const char *dir);
+/* Checks that two models have the same regions, paths, processes …; the same of what belongs to places, as values and
+ * events do. */
+struct sp_model;
+void merging_compare_definitions(const struct sp_model *a, const struct sp_model *b);
+void merging_compare_places(const struct sp_model *a, const struct sp_model *b);
 
 #endif

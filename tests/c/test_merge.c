@@ -10,6 +10,7 @@
 #include "check.h"
 #include "merging.h"
 #include "model/builder/listing.h"
+#include "model/builder/steps.h"
 #include "model/file.h"
 #include "model/merge/image.h"
 #include "model/merge/merge.h"
@@ -227,8 +228,8 @@ static void test_damage(void)
 		CHECK(m->n_problems <= 1 && m->n_processes == 3);
 		if (m->n_problems)
 			CHECK(strncmp(m->problems[0].text.p, "merged is damaged", 17) == 0);
-		compare_definitions(raw, m);
-		compare_places(raw, m);
+		merging_compare_definitions(raw, m);
+		merging_compare_places(raw, m);
 		sp_model_free(m);
 		byte ^= 0x41;
 		MUST(pwrite(fd, &byte, 1, at) == 1 && close(fd) == 0);
