@@ -19,7 +19,7 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         Time lost by waiting in MPI (src/model/mpi/waits.h). meta: Waits.
     critical
         What the run's length consists of (src/model/mpi/critical.h). Parameters: share (part of its time on the path that a region
-        is thought to lose; left out: 0.1). meta: Critical.
+        is thought to lose; default: 0.1). meta: Critical.
     io
         What was read from and written to files, those with the most time first. meta: files[] (FileUse).
     tasks
@@ -46,7 +46,7 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         Columns: line (u32; the first line; 0: not known), kind (u8; index in kinds), module (u32; index in modules), file (u32;
         index in files), of_base (u32; optional; of a compared run, a row for each of its regions: which one it is here).
     tree
-        The call paths, a caller before its callees, those of one caller by inclusive time. No more than limit paths (left out:
+        The call paths, a caller before its callees, those of one caller by inclusive time. No more than limit paths (default:
         200,000), those with the most inclusive time, or with the most of the metric: what is left out below a caller is one row
         behind its callees, with region and path none, hidden: how many paths that is, visits: the calls from the caller itself, and
         incl = excl: their time. The excl of all rows together is the total. Compared, paths that only the other run has are rows,
@@ -55,14 +55,14 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         decide on order and limit). meta: total (inclusive time of the root (s): that of what is selected), clipped (begin or end
         was given: times are those within the range; visits, min, max and std those of the calls that ended in it, at their full
         length), base_total (optional; the other run's total (s), where it has a counterpart of what is selected), base_none
-        (optional; a sentence: why there are no columns of the other run), paths (all there are), shown (of these), labels[]
-        (optional; of calls with values of parameters: the values). Columns: parent (u32; row of the caller, none: nobody), region
-        (u32), visits (f64; calls; 0 in all rows of samples), incl (f64; inclusive time (s)), excl (f64; exclusive time (s)), hidden
-        (u32; paths that this row stands for), path (u32; of the model), resumed (f64; optional; calls that went on after a yield or
-        an await, where there were any), label (u32; optional; index in labels, where calls have values of parameters), base_visits
-        (f64; optional; of the other run, 0 where it has no such path), base_incl (f64; optional; s), base_excl (f64; optional; s);
-        with metrics: metric:NAME:incl and metric:NAME:excl: of each metric, with and without what callees counted, in 10**exponent
-        of its unit.
+        (optional; a sentence: why there are no columns of the other run), paths (how many there are), shown (how many of them have
+        rows), labels[] (optional; of calls with values of parameters: the values). Columns: parent (u32; row of the caller, none:
+        nobody), region (u32), visits (f64; calls; 0 in all rows of samples), incl (f64; inclusive time (s)), excl (f64; exclusive
+        time (s)), hidden (u32; number of paths that this row stands for), path (u32; of the model), resumed (f64; optional; calls
+        that went on after a yield or an await, where there were any), label (u32; optional; index in labels, where calls have
+        values of parameters), base_visits (f64; optional; of the other run, 0 where it has no such path), base_incl (f64; optional;
+        s), base_excl (f64; optional; s); with metrics: metric:NAME:incl and metric:NAME:excl: of each metric, with and without what
+        callees counted, in 10**exponent of its unit.
     flat
         One row for each region that ran, by exclusive time; compared, the larger of both exclusive times decides. Parameters:
         process (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd), limit (RowLimit). meta: total
@@ -79,8 +79,8 @@ What the kinds are, made by `make docs` from src/view/contract.json:
     timeline
         The calls of one location that touch the range, by depth and begin. A call that is at least a pixel wide is a row of its
         own, with its own begin and end. Those that are narrower share a row of at most a pixel. Parameters: location
-        (LocationIndex), begin (RangeBegin), end (RangeEnd), pixels (left out: 1000; at most 16384), levels (depths from this one on
-        are left out; left out: 256). meta: depth (that of the deepest call, plus 1; 0: there is none), exact (each row is one call,
+        (LocationIndex), begin (RangeBegin), end (RangeEnd), pixels (default: 1000; at most 16384), levels (depths from this one on
+        are left out; default: 256). meta: depth (that of the deepest call, plus 1; 0: there is none), exact (each row is one call,
         and none is left out), begin (s), end (s). Columns: begin (f64; s), end (f64; s), depth (u32; 0: called by nobody), region
         (u32; of a shared row the one with the most time), calls (u32; how many begin or end in this row), busy (f32; share of the
         row's time in calls).
@@ -88,7 +88,7 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         All locations that are selected, each divided into pixels equal parts of the range. For each part in which something ran or
         happened, by location and part: what ran there. Of parts with many events as summaries know them: the share is at least
         that. Parameters: process (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd), rows (RowRange),
-        pixels (left out: 1000), limit (of more locations several neighbours stand together, in so many groups: the k-th of n
+        pixels (default: 1000), limit (of more locations several neighbours stand together, in so many groups: the k-th of n
         locations is in group k * groups / n). meta: rows (locations selected), groups, pixels, begin (s), end (s). Columns:
         location (u32; the first one of its group), bucket (u32; index of the part), region (u32; the one that was innermost for the
         longest time; none: no call was open), share (f32; of the part's time in which it was, of all in the group), events (u32;
@@ -96,31 +96,31 @@ What the kinds are, made by `make docs` from src/view/contract.json:
     states
         What samples have found in the locations that are selected, each divided into pixels equal parts of the range. By location
         and part; parts without samples have no row. A sample counts until the next one, at most two periods. Parameters: process
-        (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd), rows (RowRange), pixels (left out: 1000).
-        meta: rows (locations selected), pixels, begin (s), end (s). Columns: location (u32), bucket (u32; index of the part), path
-        (u32; of the model: the one found longest; none: no function), looks (u32; samples that began there), running (f32; share of
-        the part's time), gil (f32; waiting for the GIL), syscall (f32; in the kernel), idle (f32).
+        (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd), rows (RowRange), pixels (default: 1000). meta:
+        rows (locations selected), pixels, begin (s), end (s). Columns: location (u32), bucket (u32; index of the part), path (u32;
+        of the model: the one found longest; none: no function), looks (u32; samples that began there), running (f32; share of the
+        part's time), gil (f32; waiting for the GIL), syscall (f32; in the kernel), idle (f32).
     steps
         When tasks ran, by task, thread and begin. A step that is at least a pixel wide is a row of its own, others share one, as in
-        timeline. Parameters: process (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd), pixels (left
-        out: 1000), rows (first-last of the tasks selected; left out: the first 1000). meta: tasks (selected), begin (s), end (s).
+        timeline. Parameters: process (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd), pixels (default:
+        1000), rows (first-last of the tasks selected; default: the first 1000). meta: tasks (selected), begin (s), end (s).
         Columns: task (u32; the id of kind tasks), begin (f64; s), end (f64; s), steps (u32), busy (f32; share of the row's time).
     markers
         The markers in the range, by time. Parameters: process (ProcessIndex), location (LocationIndex), begin (RangeBegin), end
-        (RangeEnd), limit (left out: 10,000). meta: texts[] (one for each row), hidden (markers beyond the limit). Columns: location
+        (RangeEnd), limit (default: 10,000). meta: texts[] (one for each row), hidden (markers beyond the limit). Columns: location
         (u32), time (f64; s).
     counters
         The values that the program gave to counters, by location and counter. The values within each of the equal parts of the
         range are one row; the first row of each is the last value before the range. Parameters: process (ProcessIndex), location
         (LocationIndex), begin (RangeBegin), end (RangeEnd), pixels (equal parts that the range is divided into), name (of one of
-        them; left out: all). meta: names[]. Columns: location (u32), counter (u32; index in names), at (f64; s, of the first value
+        them; default: all). meta: names[]. Columns: location (u32), counter (u32; index in names), at (f64; s, of the first value
         of the row), min (f64), max (f64), mean (f64), values (u32; how many).
     metrics
         The metrics that are read at each enter and leave, by location and metric. Of the readings within each of the equal parts of
         the range the last one is a row; the first row is the last reading before the range, or the first of all, the last row the
         first one behind it. low and high are those of the single steps between readings where a part has fewer than 512 events,
         else of the steps of that many events. Parameters: process (ProcessIndex), location (LocationIndex), begin (RangeBegin), end
-        (RangeEnd), pixels (equal parts that the range is divided into), rows (RowRange), name (of one of them; left out: all), over
+        (RangeEnd), pixels (equal parts that the range is divided into), rows (RowRange), name (of one of them; default: all), over
         ('sum'; sum: one row for each of the edges of the parts, location none, with the sum over all locations, between readings in
         proportion to the time; of a level the largest of all). meta: rows (locations selected), pixels, begin (s), end (s).
         Columns: location (u32), metric (u32; index in the metrics of facts), at (f64; s), value (f64; since the first reading in
@@ -129,16 +129,16 @@ What the kinds are, made by `make docs` from src/view/contract.json:
     messages
         The messages of MPI that are under way within the range, by the moment of sending; of more than limit the longest. Messages
         to processes that were not measured are in the matrix alone. Parameters: process (ProcessIndex), location (LocationIndex),
-        begin (RangeBegin), end (RangeEnd), limit (left out: 20,000). meta: hidden (those left out), comms[] (names of
+        begin (RangeBegin), end (RangeEnd), limit (default: 20,000). meta: hidden (those left out), comms[] (names of
         communicators). Columns: from (u32; location), to (u32; location; of a message without a receive the first one of its
         process), sent (f64; s), received (f64; s; NaN: no receive was found), bytes (f64), tag (i32), comm (u32; index in comms).
     balance
         How the time of regions is spread: a row for each unit and region that ran there, by unit. The rest of a unit is one row,
         region none, incl = excl. Parameters: process (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd),
-        region (this one alone), regions (so many with the most exclusive time have rows; left out: 500, fewer where units are
-        many), over ('auto', 'ranks', 'processes', 'threads'; what a unit is; auto, left out: the first of the three of which there
-        are two). meta: over ('ranks', 'processes', 'threads'), units[] (indices of processes, over threads of locations), regions
-        (that have rows), total (s). Columns: unit (u32; index in units), region (u32), visits (f64), incl (f64; s), excl (f64; s).
+        region (this one alone), regions (so many with the most exclusive time have rows; default: 500, fewer where units are many),
+        over ('auto', 'ranks', 'processes', 'threads'; what a unit is; auto (default): the first of the three of which there are
+        two). meta: over ('ranks', 'processes', 'threads'), units[] (indices of processes, over threads of locations), regions (that
+        have rows), total (s). Columns: unit (u32; index in units), region (u32), visits (f64), incl (f64; s), excl (f64; s).
     matrix
         The communication matrix, of messages that a process or location selected sent or received, and whose sending began in the
         range. Parameters: process (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd). meta: Matched.
@@ -146,17 +146,17 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         sent), received (f64; how many receives were found), time (f64; s, of those received, from the begin of the send to the end
         of the receive).
     ProcessIndex
-        Selected; left out: all.
+        Index of what is selected; default: all.
     LocationIndex
-        Selected; left out: all.
+        Index of what is selected; default: all.
     RangeBegin
-        The range of time that is looked at, s; left out: from the begin.
+        Where the selected range of time begins (s); default: at the begin of the run.
     RangeEnd
-        s; left out: to the end.
+        Where it ends (s); default: at the end of the run.
     RowLimit
-        Rows at most; left out or 0: as many as the kind gives by itself.
+        Rows at most; default and 0: as many as the kind gives by itself.
     RowRange
-        first-last: these alone of the locations that are selected; left out: all.
+        first-last: only these of the locations that are selected; default: all.
     Facts
         Of a run. Times are in s; begin and end are since the experiment's begin. title (what ran), directory (of the experiment),
         command[] (of the program, as it was started), host (of the first process), hosts (how many), start (seconds since 1970),
@@ -185,8 +185,8 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         parent (or null; index of the process that started it), host, begin (s), end (s), ended ('normal', 'stopped', 'abrupt',
         'exited', 'exec', 'running'), command.
     Location
-        A thread. process (index), name, begin (s), end (s), busy (time in functions (s)), mpi (of it in functions of MPI themselves
-        (s)).
+        A thread. process (index), name, begin (s), end (s), busy (time in functions (s)), mpi (the part of busy in functions of MPI
+        themselves (s)).
     Metric
         Counted beside the time, in 10**exponent unit. name, unit, exponent, what, own (counted by the function itself, at moments
         that are not in the trace; the others are read at each enter and leave), level (a height that was reached, not a count),
@@ -194,47 +194,52 @@ What the kinds are, made by `make docs` from src/view/contract.json:
     Renamed
         before (the other run's), after, regions (how many functions).
     Matched
-        Of messages: how many sends and receives were found to belong together. messages, bytes (as sent), unmatched_sends,
-        unmatched_receives, unmeasured (of these: the other side was not measured), cancelled, early (came before they were sent, as
-        clocks differ), early_worst (s).
+        Of messages: how many sends and receives were found to belong together. messages, bytes (as sent), unmatched_sends (sends
+        without a receive), unmatched_receives (receives without a send), unmeasured (messages whose other side was not measured),
+        cancelled, early (messages received before they were sent, because clocks differ), early_worst (the largest of these
+        differences (s)).
     Found
-        The same of collective operations, too. messages, bytes (as sent), unmatched_sends, unmatched_receives, unmeasured (of
-        these: the other side was not measured), cancelled, early (came before they were sent, as clocks differ), early_worst (s),
-        operations (collective ones), incomplete (of these: a member's part is missing), early_operations (of the others: someone
-        left before those it depends on came), early_operations_worst (s).
+        Matched, and the same for collective operations. messages, bytes (as sent), unmatched_sends (sends without a receive),
+        unmatched_receives (receives without a send), unmeasured (messages whose other side was not measured), cancelled, early
+        (messages received before they were sent, because clocks differ), early_worst (the largest of these differences (s)),
+        operations (collective operations), incomplete (collective operations in which the part of a member is missing),
+        early_operations (other collective operations that a member left before those it depends on had come),
+        early_operations_worst (the largest of these differences (s)).
     Stacks
         Of a call path of the model, by its number as text: names of regions, outermost first.
     Waits
         metrics[] (WaitMetric), rows[] (WaitRow), stacks (Stacks), found (Found).
     WaitMetric
-        A sum of kinds of waiting, named as Scalasca names it. name (mpi_latesender and the like), shown (Late Sender), what (a
-        sentence), kinds[], parent (index in metrics; null: a part of the time), count, time (s).
+        A sum of kinds of waiting, named as Scalasca names it. name (mpi_latesender and the like), shown (the name for people, such
+        as Late Sender), what (a sentence), kinds[], parent (index in metrics; null: a part of the time), count, time (s).
     WaitRow
-        Waits of one kind at one call path of one location, for one other. kind, path (key of stacks), location (that waited),
-        process (that waited), on_location (that was waited for; null: nobody alone), on (or null; the process that was waited for),
-        count, time (s), longest (s).
+        Waits of one kind at one call path of one location, for one other. kind, path (key of stacks), location (the one that
+        waited), process (the one that waited), on_location (the location that was waited for; null: no single one), on (the process
+        that was waited for; null: no single one), count, time (s), longest (s).
     Critical
         length (of the run (s)), jumps (from one location to another), locations[] (s on the path, of each location), pieces[]
         (location, from and to (s), in order, without gaps), regions[] (CriticalRegion), paths[] (path, time (s)), stacks (Stacks),
         found (Found).
     CriticalRegion
-        name, file, line, kind, time (on the path (s)), at_least (s that the run gets shorter if the region loses share of its time
-        on the path), at_most (s).
+        name, file, line, kind, time (on the path (s)), at_least (how much shorter the run gets, at least, if the region loses
+        `share` of its time on the path (s)), at_most (the same, at most (s)).
     FileUse
-        path (empty: not known), opens, reads, writes, flushes, seeks, failed (of these but the opens), bytes_read, bytes_written,
-        read_time (s), write_time (s), flush_time (s).
+        path (empty: not known), opens, reads, writes, flushes, seeks, failed (operations that failed, other than opens),
+        bytes_read, bytes_written, read_time (s), write_time (s), flush_time (s).
     Tasks
-        count, unlisted (of these in sums alone), never (created, but not begun; not in count), coroutines (run outside of tasks),
-        handed (Work given to the threads of pools.; given, taken (begun), waited (from one to the other, all together (s)), longest
-        (s)), groups[] (TaskGroup), tasks[] (Task).
+        count, unlisted (tasks that are in the sums of groups alone), never (tasks that were created but never began; not in count),
+        coroutines (coroutines that ran outside of tasks), handed (Work that was given to the threads of pools.; given (pieces of
+        work), taken (of these, how many began), waited (from giving to beginning, all together (s)), longest (s)), groups[]
+        (TaskGroup), tasks[] (Task).
     TaskGroup
         Tasks of one outermost coroutine. name (null: not known), tasks, unlisted, states (how many: waiting, running, returned,
-        raised, cancelled, dropped), steps, running (s), waiting (s), longest (waited by one of them (s)), waits[] (TaskWait).
+        raised, cancelled, dropped), steps, running (s), waiting (s), longest (the longest that one of them waited (s)), waits[]
+        (TaskWait).
     Task
         id, name, process, number (in the process), region (or null; name of its outermost coroutine), location (or null; that ran
         it last), creator (or null; id of the task that created it), by (or null; location that created it), state (waiting,
-        running, returned, raised, cancelled or dropped), seen_created (else created is its begin), created (s), begin (s), end (s),
-        running (s), waiting (s), steps, waits[] (TaskWait; the longest kinds).
+        running, returned, raised, cancelled or dropped), seen_created (its creation was seen; otherwise created is its begin),
+        created (s), begin (s), end (s), running (s), waiting (s), steps, waits[] (TaskWait; the longest kinds).
     TaskWait
         where (the innermost coroutine; null: not known), what (type of what was awaited; null: not known), count, time (s).
     Locks
@@ -243,45 +248,47 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         same: each waits for the lock, which the next one holds; location, lock).
     Waited
         A lock, a queue, a thread and the like that was waited for, or sleeping and the like, which are one for each kind. name, got
-        (how often; 0: not known), held (since somebody first waited for it (s)).
+        (how often it was acquired; 0: not known), held (for how long it was held since somebody first waited for it (s)).
     LockWait
         Waits of one thread at one place for one object while one thread, or nobody, held it. object (index in objects), location,
         holder (location; null: nobody, or not known), stack (index in stacks), holder_stack (index in stacks), at (file:line, or
         empty), count, time (s), longest (s), open (the last one had not ended).
     Memory
-        Bytes are those that were asked for. processes[] (Heap), lines[] (LineSite; those with the most that was live at the peak,
-        is left, was allocated, was temporary), paths[] (PathSite; the same of call paths), threads[] (ThreadSite), hidden (how many
-        others there are), stacks (Stacks), totals (Sums of all sites.; count (blocks allocated), bytes (allocated), peak (blocks at
-        the peak), peak_bytes, left (blocks never released before the program ended), left_bytes, temporary (blocks released before
-        the thread allocated more than one other of about that size), temporary_bytes, growing_bytes (of left_bytes: became ever
-        more until the end), cache_bytes (of left_bytes: came in a short time)), notes[] (sentences: what is not in the numbers).
+        Bytes are those that were asked for. processes[] (Heap), lines[] (LineSite; the lines with the most bytes at the peak, left
+        at the end, allocated, and temporary), paths[] (PathSite; the same of call paths), threads[] (ThreadSite), hidden (how many
+        lines, call paths and threads are left out), stacks (Stacks), totals (Sums of all sites.; count (blocks allocated), bytes
+        (allocated), peak (blocks at the peak), peak_bytes, left (blocks never released before the program ended), left_bytes,
+        temporary (blocks released before the thread allocated more than one other of about that size), temporary_bytes,
+        growing_bytes (the part of left_bytes that kept growing until the end), cache_bytes (the part of left_bytes that was
+        allocated in a short time, as a cache is)), notes[] (sentences: what is not in the numbers).
     Heap
         Of one process. process (index), rows (of the columns: the first, and behind the last), count (blocks recorded), allocated
         (bytes recorded), freed (blocks), freed_bytes, blocks (still there at its end), bytes (still there at its end), peak_bytes,
         peak_blocks, peak_time (or null; s), unknown (blocks released that were there before, or were not recorded), lost (blocks
-        allocated, not recorded), lost_bytes, unnamed (frames that took their caller's place), sample (mean bytes between two that
-        were recorded; 0: all), own (bytes that recording took), cost (s that it took, about; 0: not known), begin (s), ended (the
-        program's end (s); null: not seen), resident (last), resident_peak, resident_peak_time (or null; s), limit (HeapLimit; of
-        resident bytes; null: none was given).
+        allocated, not recorded), lost_bytes, unnamed (frames without a name, which count as their caller), sample (mean bytes
+        between two that were recorded; 0: all), own (bytes that recording took), cost (s that it took, about; 0: not known), begin
+        (s), ended (the program's end (s); null: not seen), resident (last), resident_peak, resident_peak_time (or null; s), limit
+        (HeapLimit; of resident bytes; null: none was given).
     HeapLimit
         bytes, passed (when first (s); null: never), passes, over (s above it), function (or null; that passed it first), file (or
         null), line, path (or null).
     LineSite
-        What one line allocated. function (module:function; null: not known), file (or null), line, within (where a library
-        allocated for it; null: it did so itself, or is no line of the program's own), count (blocks allocated), bytes (allocated),
-        peak (blocks at the peak), peak_bytes, left (blocks never released before the program ended), left_bytes, temporary (blocks
-        released before the thread allocated more than one other of about that size), temporary_bytes, growing_bytes (of left_bytes:
-        became ever more until the end), cache_bytes (of left_bytes: came in a short time).
+        What one line allocated. function (module:function; null: not known), file (or null), line, within (the place in a library
+        that allocated for this line; null: the line allocated itself, or is not the program's own), count (blocks allocated), bytes
+        (allocated), peak (blocks at the peak), peak_bytes, left (blocks never released before the program ended), left_bytes,
+        temporary (blocks released before the thread allocated more than one other of about that size), temporary_bytes,
+        growing_bytes (the part of left_bytes that kept growing until the end), cache_bytes (the part of left_bytes that was
+        allocated in a short time, as a cache is).
     PathSite
         What one call path allocated. path (key of stacks), count (blocks allocated), bytes (allocated), peak (blocks at the peak),
         peak_bytes, left (blocks never released before the program ended), left_bytes, temporary (blocks released before the thread
-        allocated more than one other of about that size), temporary_bytes, growing_bytes (of left_bytes: became ever more until the
-        end), cache_bytes (of left_bytes: came in a short time).
+        allocated more than one other of about that size), temporary_bytes, growing_bytes (the part of left_bytes that kept growing
+        until the end), cache_bytes (the part of left_bytes that was allocated in a short time, as a cache is).
     ThreadSite
         What one thread allocated. process, location, count (blocks allocated), bytes (allocated), peak (blocks at the peak),
         peak_bytes, left (blocks never released before the program ended), left_bytes, temporary (blocks released before the thread
-        allocated more than one other of about that size), temporary_bytes, growing_bytes (of left_bytes: became ever more until the
-        end), cache_bytes (of left_bytes: came in a short time).
+        allocated more than one other of about that size), temporary_bytes, growing_bytes (the part of left_bytes that kept growing
+        until the end), cache_bytes (the part of left_bytes that was allocated in a short time, as a cache is).
     LineFunction
         name (module:function), module, function (its qualified name), file, line (the first one), own (of all its lines (s)),
         callees (s), lines[] (line, hits, own and callees (s), of those that ran), base (BaseLines; optional).

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Made by `npm run contract` from src/view/contract.json.
 
-/** Rows at most; left out or 0: as many as the kind gives by itself. */
+/** Rows at most; default and 0: as many as the kind gives by itself. */
 export type RowLimit = number;
-/** Selected; left out: all. */
+/** Index of what is selected; default: all. */
 export type ProcessIndex = number;
 /** A column of 64-bit reals. */
 export type F64 = Float64Array;
-/** Selected; left out: all. */
+/** Index of what is selected; default: all. */
 export type LocationIndex = number;
-/** The range of time that is looked at, s; left out: from the begin. */
+/** Where the selected range of time begins (s); default: at the begin of the run. */
 export type RangeBegin = number;
-/** s; left out: to the end. */
+/** Where it ends (s); default: at the end of the run. */
 export type RangeEnd = number;
 /** A column of 32-bit numbers, often indices; 0xffffffff: none. */
 export type U32 = Uint32Array;
@@ -19,7 +19,7 @@ export type U32 = Uint32Array;
 export type U8 = Uint8Array;
 /** A column of 32-bit reals. */
 export type F32 = Float32Array;
-/** first-last: these alone of the locations that are selected; left out: all. */
+/** first-last: only these of the locations that are selected; default: all. */
 export type RowRange = string;
 /** A column of signed 32-bit numbers. */
 export type I32 = Int32Array;
@@ -67,7 +67,7 @@ export interface Answers {
   /** What the run's length consists of (src/model/mpi/critical.h). */
   critical: {
     parameters: {
-      /** part of its time on the path that a region is thought to lose; left out: 0.1 */
+      /** part of its time on the path that a region is thought to lose; default: 0.1 */
       share?: number;
     };
     meta: Critical;
@@ -175,7 +175,7 @@ export interface Answers {
       of_base?: U32;
     };
   };
-  /** The call paths, a caller before its callees, those of one caller by inclusive time. No more than limit paths (left out: 200,000), those with the most inclusive time, or with the most of the metric: what is left out below a caller is one row behind its callees, with region and path none, hidden: how many paths that is, visits: the calls from the caller itself, and incl = excl: their time. The excl of all rows together is the total. Compared, paths that only the other run has are rows, too, and the larger of both inclusive times decides on order and limit. */
+  /** The call paths, a caller before its callees, those of one caller by inclusive time. No more than limit paths (default: 200,000), those with the most inclusive time, or with the most of the metric: what is left out below a caller is one row behind its callees, with region and path none, hidden: how many paths that is, visits: the calls from the caller itself, and incl = excl: their time. The excl of all rows together is the total. Compared, paths that only the other run has are rows, too, and the larger of both inclusive times decides on order and limit. */
   tree: {
     parameters: {
       process?: ProcessIndex;
@@ -195,9 +195,9 @@ export interface Answers {
       base_total?: number;
       /** a sentence: why there are no columns of the other run */
       base_none?: string;
-      /** all there are */
+      /** how many there are */
       paths: number;
-      /** of these */
+      /** how many of them have rows */
       shown: number;
       /** of calls with values of parameters: the values */
       labels?: string[];
@@ -212,7 +212,7 @@ export interface Answers {
       incl: F64;
       /** exclusive time (s) */
       excl: F64;
-      /** paths that this row stands for */
+      /** number of paths that this row stands for */
       hidden: U32;
       /** of the model */
       path: U32;
@@ -283,9 +283,9 @@ export interface Answers {
       location: LocationIndex;
       begin?: RangeBegin;
       end?: RangeEnd;
-      /** left out: 1000; at most 16384 */
+      /** default: 1000; at most 16384 */
       pixels?: number;
-      /** depths from this one on are left out; left out: 256 */
+      /** depths from this one on are left out; default: 256 */
       levels?: number;
     };
     meta: {
@@ -321,7 +321,7 @@ export interface Answers {
       begin?: RangeBegin;
       end?: RangeEnd;
       rows?: RowRange;
-      /** left out: 1000 */
+      /** default: 1000 */
       pixels?: number;
       /** of more locations several neighbours stand together, in so many groups: the k-th of n locations is in group k * groups / n */
       limit?: number;
@@ -357,7 +357,7 @@ export interface Answers {
       begin?: RangeBegin;
       end?: RangeEnd;
       rows?: RowRange;
-      /** left out: 1000 */
+      /** default: 1000 */
       pixels?: number;
     };
     meta: {
@@ -393,9 +393,9 @@ export interface Answers {
       location?: LocationIndex;
       begin?: RangeBegin;
       end?: RangeEnd;
-      /** left out: 1000 */
+      /** default: 1000 */
       pixels?: number;
-      /** first-last of the tasks selected; left out: the first 1000 */
+      /** first-last of the tasks selected; default: the first 1000 */
       rows?: string;
     };
     meta: {
@@ -425,7 +425,7 @@ export interface Answers {
       location?: LocationIndex;
       begin?: RangeBegin;
       end?: RangeEnd;
-      /** left out: 10,000 */
+      /** default: 10,000 */
       limit?: number;
     };
     meta: {
@@ -449,7 +449,7 @@ export interface Answers {
       end?: RangeEnd;
       /** equal parts that the range is divided into */
       pixels?: number;
-      /** of one of them; left out: all */
+      /** of one of them; default: all */
       name?: string;
     };
     meta: {
@@ -478,7 +478,7 @@ export interface Answers {
       /** equal parts that the range is divided into */
       pixels?: number;
       rows?: RowRange;
-      /** of one of them; left out: all */
+      /** of one of them; default: all */
       name?: string;
       /** sum: one row for each of the edges of the parts, location none, with the sum over all locations, between readings in proportion to the time; of a level the largest of all */
       over?: "sum";
@@ -513,7 +513,7 @@ export interface Answers {
       location?: LocationIndex;
       begin?: RangeBegin;
       end?: RangeEnd;
-      /** left out: 20,000 */
+      /** default: 20,000 */
       limit?: number;
     };
     meta: {
@@ -546,9 +546,9 @@ export interface Answers {
       end?: RangeEnd;
       /** this one alone */
       region?: number;
-      /** so many with the most exclusive time have rows; left out: 500, fewer where units are many */
+      /** so many with the most exclusive time have rows; default: 500, fewer where units are many */
       regions?: number;
-      /** what a unit is; auto, left out: the first of the three of which there are two */
+      /** what a unit is; auto (default): the first of the three of which there are two */
       over?: "auto" | "ranks" | "processes" | "threads";
     };
     meta: {
@@ -692,7 +692,7 @@ export interface Location {
   end: number;
   /** time in functions (s) */
   busy: number;
-  /** of it in functions of MPI themselves (s) */
+  /** the part of busy in functions of MPI themselves (s) */
   mpi: number;
 }
 /** Counted beside the time, in 10**exponent unit. */
@@ -798,7 +798,7 @@ export interface Waits {
 export interface WaitMetric {
   /** mpi_latesender and the like */
   name: string;
-  /** Late Sender */
+  /** the name for people, such as Late Sender */
   shown: string;
   /** a sentence */
   what: string;
@@ -814,13 +814,13 @@ export interface WaitRow {
   kind: number;
   /** key of stacks */
   path: number;
-  /** that waited */
+  /** the one that waited */
   location: number;
-  /** that waited */
+  /** the one that waited */
   process: number;
-  /** that was waited for; null: nobody alone */
+  /** the location that was waited for; null: no single one */
   on_location: number | null;
-  /** the process that was waited for */
+  /** the process that was waited for; null: no single one */
   on: number | null;
   count: number;
   /** s */
@@ -832,27 +832,29 @@ export interface WaitRow {
 export interface Stacks {
   [k: string]: string[];
 }
-/** The same of collective operations, too. */
+/** Matched, and the same for collective operations. */
 export interface Found {
   messages: number;
   /** as sent */
   bytes: number;
+  /** sends without a receive */
   unmatched_sends: number;
+  /** receives without a send */
   unmatched_receives: number;
-  /** of these: the other side was not measured */
+  /** messages whose other side was not measured */
   unmeasured: number;
   cancelled: number;
-  /** came before they were sent, as clocks differ */
+  /** messages received before they were sent, because clocks differ */
   early: number;
-  /** s */
+  /** the largest of these differences (s) */
   early_worst: number;
-  /** collective ones */
+  /** collective operations */
   operations: number;
-  /** of these: a member's part is missing */
+  /** collective operations in which the part of a member is missing */
   incomplete: number;
-  /** of the others: someone left before those it depends on came */
+  /** other collective operations that a member left before those it depends on had come */
   early_operations: number;
-  /** s */
+  /** the largest of these differences (s) */
   early_operations_worst: number;
 }
 export interface Critical {
@@ -880,9 +882,9 @@ export interface CriticalRegion {
   kind: string;
   /** on the path (s) */
   time: number;
-  /** s that the run gets shorter if the region loses share of its time on the path */
+  /** how much shorter the run gets, at least, if the region loses `share` of its time on the path (s) */
   at_least: number;
-  /** s */
+  /** the same, at most (s) */
   at_most: number;
 }
 export interface FileUse {
@@ -893,7 +895,7 @@ export interface FileUse {
   writes: number;
   flushes: number;
   seeks: number;
-  /** of these but the opens */
+  /** operations that failed, other than opens */
   failed: number;
   bytes_read: number;
   bytes_written: number;
@@ -906,18 +908,19 @@ export interface FileUse {
 }
 export interface Tasks {
   count: number;
-  /** of these in sums alone */
+  /** tasks that are in the sums of groups alone */
   unlisted: number;
-  /** created, but not begun; not in count */
+  /** tasks that were created but never began; not in count */
   never: number;
-  /** run outside of tasks */
+  /** coroutines that ran outside of tasks */
   coroutines: number;
-  /** Work given to the threads of pools. */
+  /** Work that was given to the threads of pools. */
   handed: {
+    /** pieces of work */
     given: number;
-    /** begun */
+    /** of these, how many began */
     taken: number;
-    /** from one to the other, all together (s) */
+    /** from giving to beginning, all together (s) */
     waited: number;
     /** s */
     longest: number;
@@ -940,7 +943,7 @@ export interface TaskGroup {
   running: number;
   /** s */
   waiting: number;
-  /** waited by one of them (s) */
+  /** the longest that one of them waited (s) */
   longest: number;
   waits: TaskWait[];
 }
@@ -969,7 +972,7 @@ export interface Task {
   by: number | null;
   /** waiting, running, returned, raised, cancelled or dropped */
   state: string;
-  /** else created is its begin */
+  /** its creation was seen; otherwise created is its begin */
   seen_created: boolean;
   /** s */
   created: number;
@@ -1004,9 +1007,9 @@ export interface Locks {
 /** A lock, a queue, a thread and the like that was waited for, or sleeping and the like, which are one for each kind. */
 export interface Waited {
   name: string;
-  /** how often; 0: not known */
+  /** how often it was acquired; 0: not known */
   got: number;
-  /** since somebody first waited for it (s) */
+  /** for how long it was held since somebody first waited for it (s) */
   held: number;
 }
 /** Waits of one thread at one place for one object while one thread, or nobody, held it. */
@@ -1033,13 +1036,13 @@ export interface LockWait {
 /** Bytes are those that were asked for. */
 export interface Memory {
   processes: Heap[];
-  /** those with the most that was live at the peak, is left, was allocated, was temporary */
+  /** the lines with the most bytes at the peak, left at the end, allocated, and temporary */
   lines: LineSite[];
   /** the same of call paths */
   paths: PathSite[];
   threads: ThreadSite[];
   /**
-   * how many others there are
+   * how many lines, call paths and threads are left out
    *
    * @minItems 3
    * @maxItems 3
@@ -1061,9 +1064,9 @@ export interface Memory {
     /** blocks released before the thread allocated more than one other of about that size */
     temporary: number;
     temporary_bytes: number;
-    /** of left_bytes: became ever more until the end */
+    /** the part of left_bytes that kept growing until the end */
     growing_bytes: number;
-    /** of left_bytes: came in a short time */
+    /** the part of left_bytes that was allocated in a short time, as a cache is */
     cache_bytes: number;
   };
   /** sentences: what is not in the numbers */
@@ -1100,7 +1103,7 @@ export interface Heap {
   /** blocks allocated, not recorded */
   lost: number;
   lost_bytes: number;
-  /** frames that took their caller's place */
+  /** frames without a name, which count as their caller */
   unnamed: number;
   /** mean bytes between two that were recorded; 0: all */
   sample: number;
@@ -1139,7 +1142,7 @@ export interface LineSite {
   function: string | null;
   file: string | null;
   line: number;
-  /** where a library allocated for it; null: it did so itself, or is no line of the program's own */
+  /** the place in a library that allocated for this line; null: the line allocated itself, or is not the program's own */
   within: string | null;
   /** blocks allocated */
   count: number;
@@ -1154,9 +1157,9 @@ export interface LineSite {
   /** blocks released before the thread allocated more than one other of about that size */
   temporary: number;
   temporary_bytes: number;
-  /** of left_bytes: became ever more until the end */
+  /** the part of left_bytes that kept growing until the end */
   growing_bytes: number;
-  /** of left_bytes: came in a short time */
+  /** the part of left_bytes that was allocated in a short time, as a cache is */
   cache_bytes: number;
 }
 /** What one call path allocated. */
@@ -1176,9 +1179,9 @@ export interface PathSite {
   /** blocks released before the thread allocated more than one other of about that size */
   temporary: number;
   temporary_bytes: number;
-  /** of left_bytes: became ever more until the end */
+  /** the part of left_bytes that kept growing until the end */
   growing_bytes: number;
-  /** of left_bytes: came in a short time */
+  /** the part of left_bytes that was allocated in a short time, as a cache is */
   cache_bytes: number;
 }
 /** What one thread allocated. */
@@ -1198,9 +1201,9 @@ export interface ThreadSite {
   /** blocks released before the thread allocated more than one other of about that size */
   temporary: number;
   temporary_bytes: number;
-  /** of left_bytes: became ever more until the end */
+  /** the part of left_bytes that kept growing until the end */
   growing_bytes: number;
-  /** of left_bytes: came in a short time */
+  /** the part of left_bytes that was allocated in a short time, as a cache is */
   cache_bytes: number;
 }
 export interface LineFunction {
@@ -1247,13 +1250,15 @@ export interface Matched {
   messages: number;
   /** as sent */
   bytes: number;
+  /** sends without a receive */
   unmatched_sends: number;
+  /** receives without a send */
   unmatched_receives: number;
-  /** of these: the other side was not measured */
+  /** messages whose other side was not measured */
   unmeasured: number;
   cancelled: number;
-  /** came before they were sent, as clocks differ */
+  /** messages received before they were sent, because clocks differ */
   early: number;
-  /** s */
+  /** the largest of these differences (s) */
   early_worst: number;
 }
