@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""language.py: checks the project's Markdown files, and with docs/commands.md all help texts, for plain language. It reports words
+that are not the field's terms, sentences of more than SENTENCE words, and lines of more than COLUMNS columns that are neither
+in a table nor in a code block. The status is 1 if it found something."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+SENTENCE, COLUMNS = 40, 120  # words, columns
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+HELP = "docs/commands.md"  # all of its text is in code blocks
+# a pattern of what is not written: what is written instead
+WORDS = {
+    r"rooms?|doors?|houses?": "component, extension module, tree",
+    r"look(s|ed|ing)?(?! (like|up)\b)": "sample, read, see, open",
+    r"pyramids?": "level-of-detail index",
+    r"roll call": "rank census",
+    r"circles?": "cycle",
+    r"moments?": "time, timestamp",
+    r"so many|so much": "the number, N",
+    r"go(es)? on|that went on|going on": "continue, resume, be outstanding",
+    r"(is|are|was|were|be|been) told|told apart|tells? apart": "reported, known, distinguished",
+    r"says of itself": "reports",
+    r"what it says|what they say": "name the thing",
+    r"(is|are|has|have) none": "unavailable, no …",
+    r"set aside": "suspend",
+    r"switch(es|ed)? (on|off)": "enable, disable",
+    r"who (waits?|waited|held|holds|got|has got)\b": "waiter, lock holder",
+    r"in force": "active",
+    r"of one thread\.": "name the thing",
+    r"a wish": "a hint",
+    r"makes? anew|writes? it anew|anew": "again",
+    r"stands? for": "represent",
+    r"by hand": "manually, explicitly",
+}
+PATTERNS = [(re.compile(rf"\b({pattern})(?<=[\w.])(?!\w)", re.I), instead) for pattern, instead in WORDS.items()]
+
+
+def blocks(text):
+    """(number of the first line, text of a paragraph or list item, whether it is code) of a Markdown file, without tables."""
+    begin, lines, fenced = 0, [], False
+    for number, line in enumerate([*text.splitlines(), ""], 1):
+        fence = line.lstrip().startswith("```")
+        code = fenced or fence or (line.startswith("    ") and not lines)
+        fenced ^= fence
+        item = re.match(r"\s*([-*]|\d+\.)\s", line)
+        if lines and (not line.strip() or code or item or line.startswith(("#", "|", ">"))):
+            yield begin, " ".join(lines), False
+            lines = []
+        if code:
+            yield number, line, True
+        elif line.strip() and not line.startswith("|"):
+            if not lines:
+                begin = number
+            lines.append(line.strip())
+
+
+def plain(text):
+    """Without code, pictures and the targets of links."""
+    return re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`]*`", "code", text))
+
+
+def sentences(text):
+    return re.split(r"(?<=[.!?])[*)\"]*\s+(?=[A-Z*`\"(\d])", re.sub(r"^\s*([-*]|\d+\.)\s+", "", text))
+
+
+def problems(name, text):
+    """(line, what is wrong) of a file."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if len(line) > COLUMNS and not line.startswith(("|", "    ", "!", "[")):
+            yield number, f"{len(line)} columns, at most {COLUMNS}"
+    for number, block, code in blocks(text):
+        if code and name != HELP:
+            continue
+        said = plain(block)
+        for pattern, instead in PATTERNS:
+            for found in pattern.finditer(said):
+                yield number, f'"{found.group(1)}": {instead}'
+        for sentence in [] if code else sentences(said):
+            words = len(sentence.split())
+            if words > SENTENCE:
+                yield number, f"a sentence of {words} words, at most {SENTENCE}: {sentence[:60]}…"
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("|"):
+            for pattern, instead in PATTERNS:
+                for found in pattern.finditer(plain(line)):
+                    yield number, f'"{found.group(1)}": {instead}'
+
+
+def main():
+    names = sys.argv[1:] or subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
+    found = 0
+    for name in names:
+        for number, text in sorted(problems(name, (ROOT / name).read_text(encoding="utf-8"))):
+            print(f"{name}:{number}: {text}")
+            found += 1
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
