@@ -156,7 +156,7 @@ def collect(bench, work, quick):
             continue
         r = ratio(best, tool, names, 0)
         most = dict(zip(OURS, (MOST, MOST_NATIVE))).get(tool)
-        title = f"12 programs while {tool} looks at them 100 times a second, Python {bench.version}, relative to plain Python"
+        title = f"12 programs while {tool} samples them 100 times a second, Python {bench.version}, relative to plain Python"
         rows.append((title, f"{r:.3f}", f"at most {most}" if most else "", r <= most if most else None))
     title = "largest error of a function's share of the time, sampled at 100 Hz, against its calls"
     rows.append((title, f"{100 * far:.1f} points", f"at most {100 * MOST_SHARE:.0f}", far <= MOST_SHARE))

@@ -90,7 +90,8 @@ def problems(name, text):
 
 
 def main():
-    names = sys.argv[1:] or subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
+    tracked = ["git", "ls-files", "*.md"]
+    names = sys.argv[1:] or subprocess.run(tracked, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
     found = 0
     for name in names:
         for number, text in sorted(problems(name, (ROOT / name).read_text(encoding="utf-8"))):

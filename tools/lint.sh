@@ -23,6 +23,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 check with_warnings build-lint &
 check ruff check . &
+check python tools/language.py &
 check clang-format --dry-run -Werror $(git ls-files '*.c' '*.h' ':!bench/hooks') &
 # one after the other: they share a cache
 {

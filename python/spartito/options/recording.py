@@ -19,7 +19,7 @@ RUN = Command(
     "Starts the command line unchanged and measures every Python process in it, with all threads and child processes. "
     "`script.py …`, `-m module …` and `-c code …` run with the Python of spartito itself, and `run` may be left out: `spartito script.py`. "
     "Exit status and signals are those of the program. Every option can also be given as a variable SPARTITO_NAME or as a key of "
-    "[tool.spartito] in pyproject.toml; there FILTER, a list of +PATTERN and -PATTERN, stands for --include and --exclude. "
+    "[tool.spartito] in pyproject.toml; there FILTER, a list of +PATTERN and -PATTERN, replaces --include and --exclude. "
     "--no-trace and the like turn an option off. `spartito config` shows the values in effect.",
     (
         *group(
@@ -29,7 +29,7 @@ RUN = Command(
             Option("--lines", "record the functions that match PATTERN line by line: a function, a class, a module", "PATTERN", kind="list", common=True),
             Option("--lines-only", "record lines and no calls; all other code runs at full speed (Python 3.12 and newer)"),
             Option("--no-source", "do not store the source of functions recorded line by line"),
-            Option("--waits", "record what threads wait for (locks, queues, other threads, sleeps, select, the GIL), how long, and who held it", common=True),
+            Option("--waits", "record what threads wait for (locks, queues, other threads, sleeps, select, the GIL), for how long, and which thread held the lock", common=True),
             Option("--io", "record file I/O: the C library's file functions, with the bytes they transfer"),
             Option("--gil", "record how long threads wait for the global interpreter lock"),
             Option(
@@ -52,7 +52,7 @@ RUN = Command(
             "memory",
             Option("--memory-profile", "record every allocation and release, by call path and line", common=True),
             Option("--memory-sample", "record about one allocation in BYTES allocated bytes, with its weight, and no calls", "BYTES"),
-            Option("--limit-rss", "mark when the resident size exceeds SIZE, and where; the program goes on", "SIZE"),
+            Option("--limit-rss", "mark when the resident size exceeds SIZE, and where; the program continues", "SIZE"),
             Option(
                 "--temporary",
                 "a block is temporary if its thread allocates at most N others of about its size before releasing it (1–64, default 1)",
@@ -81,7 +81,7 @@ RUN = Command(
                 "WORD[,…]",
                 kind="list",
             ),
-            Option("--label-limit", "labels with arguments per process (default 10000); later calls have none", "N", kind="count"),
+            Option("--label-limit", "labels with arguments per process (default 10000); later calls get no label", "N", kind="count"),
             Option("--label-repr", "types whose arguments --label args shows by their __repr__: Grid, or package.module.Grid", "TYPE[,…]", kind="list"),
             Option("--annotate", "add facts about the code object to the trace's calls: arguments, local variables, stack size (Perfetto, Chrome)"),
         ),

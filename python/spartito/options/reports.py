@@ -14,7 +14,7 @@ REPORTS = (
     Topic("callers", "who calls the functions of --match, and whom they call", f"{ALL} compensate match"),
     Topic("lines", "functions line by line, with their source (run --lines)", f"{ALL} {PARTS} match plain"),
     Topic("memory", "allocations by line and call path, peak and leaks (run --memory-profile)", f"{ALL} process rank"),
-    Topic("waits", "what threads, tasks and ranks waited for, and who held it (run --waits, MPI)", ALL),
+    Topic("waits", "what threads, tasks and ranks waited for, and the lock holders (run --waits, MPI)", ALL),
     Topic("io", "file I/O by file and by call path (run --io)", ALL),
     Topic("tasks", "tasks of asyncio and the like: how long each ran and waited, and for what", ALL),
     Topic("balance", "how evenly ranks, processes or threads share the time", f"{ALL} by compensate match processes threads"),

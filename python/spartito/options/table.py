@@ -293,7 +293,7 @@ DOCTOR = Command(
     "check this machine, or show where a process hangs",
     "Lists hooks, clock, metrics, formats and optional libraries, and how to get what is missing. With the PID of a Python process: where each "
     "of its threads is, sampled from outside. If the process is measured with `spartito run --waits`, also what each thread waits for, since "
-    "when, who holds it and where, and deadlock cycles.",
+    "when, the lock holder and where it is, and deadlock cycles.",
     (Option("--formats", "print only the names of the formats, one per line"),),
     (("spartito doctor", "check this machine"), ("spartito doctor PID", "see where a process hangs")),
     operands="pid",
@@ -314,7 +314,7 @@ KERNEL = Command(
     "kernel install|remove [options]",
     "install a Jupyter kernel that can be measured from its start",
     "Installs a notebook kernel: ipykernel with the magics of `%load_ext spartito` loaded, and prepared for --io. Nothing is measured until a "
-    "cell asks for it. By default it is installed for the virtual environment of spartito, or for the user if there is none. In any other "
+    "cell asks for it. By default it is installed for the virtual environment of spartito, or for the user outside of one. In any other "
     "Python kernel `%load_ext spartito` does the same, without --io.",
     (
         Option("--user", "install it for all notebooks of this user"),
@@ -348,7 +348,7 @@ COMPLETION = Command(
 # title and commands, in the order of the overview
 OVERVIEW: tuple[tuple[str, tuple[Command, ...]], ...] = (
     ("measure", (RUN, ATTACH, TOP, COMPILE)),
-    ("look at results", (REPORT, VIEW, HTML, PLOT, DIFF, INFO)),
+    ("show results", (REPORT, VIEW, HTML, PLOT, DIFF, INFO)),
     ("pass results on", (CONVERT, FINALIZE, PACK, UNPACK)),
     ("set up", (DOCTOR, CONFIG, KERNEL, COMPLETION)),
 )
