@@ -42,18 +42,35 @@ __all__ = [
 
 
 def start(directory: "Optional[str]" = None, **settings: "Any") -> None:
-    """Start measuring this process into a new directory (default: spartito-SCRIPT-TIME in the current one).
+    """Start measuring this process. stop(), or the end of the process, completes the experiment.
 
-    Settings are those of `spartito run`: trace, hook, c_calls, memory, when_full, filter, only_mine, depth, metrics,
-    lines, lines_only, source; io only within a run with --io.
-    ValueError: a value that cannot be read, or measuring already; OSError: the directory cannot be made."""
+    directory: where the experiment is put, which must not exist; default: spartito-SCRIPT-TIME in the current directory.
+    settings: the options of `spartito run` as keywords, with underscores: trace=True, c_calls=True, depth=5,
+    filter=["-numpy:*"]. Options that need a launcher, such as io, have an effect only within `spartito run`.
+    TypeError: an unknown setting. ValueError: a value that cannot be read, or this process is measured already.
+    OSError: the directory cannot be made.
+
+        >>> import spartito, tempfile
+        >>> spartito.stop()
+        >>> with tempfile.TemporaryDirectory() as place:
+        ...     spartito.start(place + "/run-1", trace=True)
+        ...     spartito.stop()
+    """
     from spartito.user import start
 
     start(directory, settings)
 
 
 def measure(directory: "Optional[str]" = None, **settings: "Any") -> "AbstractContextManager[None]":
-    """`with measure():` starts, and stops at the end. Within a measured run it changes nothing."""
+    """A context manager that measures its block: start() at its begin, stop() at its end.
+
+    Parameters and errors are those of start(). In a process that is measured already it changes nothing.
+
+        >>> import spartito, tempfile
+        >>> with tempfile.TemporaryDirectory() as place:
+        ...     with spartito.measure(place + "/run-1"):
+        ...         total = sum(range(10))
+    """
     from spartito.user import Measure
 
     return Measure(directory, settings)

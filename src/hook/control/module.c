@@ -6,6 +6,7 @@
 #include "hook/launch.h"
 #include "hook/lines/lines.h"
 #include "hook/naming.h"
+#include "hook/public_docs.h"
 #include "hook/region.h"
 #include "hook/stacks.h"
 #include "hook/text.h"
@@ -476,11 +477,11 @@ static PyObject *lines(PyObject *self, PyObject *function)
 static PyMethodDef methods[] = {
     {"boot", boot, METH_NOARGS, "Start measuring as the environment says; for spartito.pth."},
     {"start", start, METH_VARARGS, "start(directory, settings)"},
-    {"stop", do_stop, METH_NOARGS, "End the measurement."},
-    {"active", active, METH_NOARGS, "Is there a measurement?"},
-    {"experiment", experiment, METH_NOARGS, "The directory of the running measurement, or None."},
-    {"pause", do_pause, METH_NOARGS, "Record nothing until resume()."},
-    {"resume", do_resume, METH_NOARGS, "Record again after pause()."},
+    {"stop", do_stop, METH_NOARGS, SP_DOC_STOP},
+    {"active", active, METH_NOARGS, SP_DOC_ACTIVE},
+    {"experiment", experiment, METH_NOARGS, SP_DOC_EXPERIMENT},
+    {"pause", do_pause, METH_NOARGS, SP_DOC_PAUSE},
+    {"resume", do_resume, METH_NOARGS, SP_DOC_RESUME},
     {"region_begin", NAMED(region_begin), "region_begin(name, group=None, file=None, line=0, function=False)"},
     {"region_end", NAMED(region_end), "region_end(name, …) -> whether it was open; True where it is not recorded"},
     {"instrument", instrument, METH_O, "instrument(on) -> whether that changed it: are functions recorded?"},
@@ -497,11 +498,11 @@ static PyMethodDef methods[] = {
      "leave_out(threads, packages): of these, and of threads of classes of these packages, nothing is recorded"},
     {"rewind_begin", rewind_begin, METH_VARARGS, "rewind_begin(name, file=None, line=0)"},
     {"rewind_end", rewind_end, METH_VARARGS, "rewind_end(name, undo) -> whether it had begun"},
-    {"parameter", FAST(parameter), "parameter(name, value)"},
+    {"parameter", FAST(parameter), SP_DOC_PARAMETER},
     {"parameter_uint", FAST(parameter_uint), "parameter_uint(name, value)"},
-    {"counter", FAST(counter), "counter(name, value)"},
-    {"marker", marker, METH_O, "marker(text)"},
-    {"lines", lines, METH_O, "lines(function) -> function, whose lines are recorded from now on"},
+    {"counter", FAST(counter), SP_DOC_COUNTER},
+    {"marker", marker, METH_O, SP_DOC_MARKER},
+    {"lines", lines, METH_O, SP_DOC_LINES},
     {"hooks", hooks, METH_NOARGS, "(name, works, why not or what for) of each hook"},
     {"metrics", metrics, METH_VARARGS, "(name, what it is, why it cannot be counted here or None) of metrics"},
     {"mpi_groups", mpi_groups, METH_NOARGS, "The words that the setting mpi knows"},

@@ -2,6 +2,7 @@
 /* The type spartito.region: a context manager, plain and async, and a decorator. While nothing is measured it costs
  * next to nothing, so that a program may keep its regions. */
 #include "hook/naming.h"
+#include "hook/public_docs.h"
 #include "hook/region.h"
 #include "hook/stacks.h"
 #include "hook/text.h"
@@ -347,9 +348,7 @@ static PyMemberDef members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 static PyType_Slot slots[] = {
-    {Py_tp_doc, "region(name): `with region(name):`, `async with` the same, or a decorator of functions, coroutines "
-                "and generators; "
-                "without a name a decorator takes the function's"},
+    {Py_tp_doc, SP_DOC_REGION},
     {Py_tp_new, tp_new},
     {Py_tp_dealloc, dealloc},
     {Py_tp_call, decorate},
