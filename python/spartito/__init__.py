@@ -64,7 +64,7 @@ def start(directory: "Optional[str]" = None, **settings: "Any") -> None:
 def measure(directory: "Optional[str]" = None, **settings: "Any") -> "AbstractContextManager[None]":
     """A context manager that measures its block: start() at its begin, stop() at its end.
 
-    Parameters and errors are those of start(). In a process that is measured already it changes nothing.
+    directory, settings and errors are those of start(). In a process that is measured already it changes nothing.
 
         >>> import spartito, tempfile
         >>> with tempfile.TemporaryDirectory() as place:
