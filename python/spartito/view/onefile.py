@@ -65,7 +65,7 @@ def document(experiment: Experiment, limit: int, source: bool) -> tuple[str, lis
     try:
         blocks, pruned = pack(experiment, room, source)
     except Refused as e:
-        raise Refused(f"the file cannot be made within {size(limit)}: {e}; raise --limit") from None
+        raise Refused(f"the file cannot be made within {size(limit)}: {e}; raise --max-size") from None
     return begin + "".join(block.text for block in blocks) + end, pruned
 
 

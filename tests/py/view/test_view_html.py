@@ -155,7 +155,7 @@ def test_the_budget_is_kept_in_a_clear_order_and_told(call, cwd, monkeypatch):
         try:
             levels, shown, sources, pruned = made(limit)
         except Refused as e:
-            assert "the functions alone take" in str(e) and "raise --limit" in str(e)
+            assert "the functions alone take" in str(e) and "raise --max-size" in str(e)
             break
         lack = {"paths": shown < whole[0], "sources": sources < whole[1]}
         told = {"paths": "call paths", "sources": "source file"}
