@@ -10,12 +10,12 @@ export type Params<K extends Kind> = Answers[K]["parameters"] & { of?: "base" | 
 export interface Source {
   /** Rejected with a sentence for the user. Answers are kept: asking again costs nothing. A question that all who asked it have left
    * before it was answered is taken back. */
-  get<K extends Kind>(kind: K, params: Params<K>, left?: AbortSignal): Promise<Columns<K>>;
+  get<K extends Kind>(kind: K, params?: Params<K>, left?: AbortSignal): Promise<Columns<K>>;
 }
 
 /** The one spelling of a question: "tree?begin=1&end=2", parameters by name, those undefined left out. */
-export function query<K extends Kind>(kind: K, params: Params<K>): string {
-  const given: Record<string, string | number | undefined> = params;
+export function query<K extends Kind>(kind: K, params?: Params<K>): string {
+  const given: Record<string, string | number | undefined> = params ?? {};
   const out = new URLSearchParams();
   for (const name of Object.keys(given).sort()) {
     const value = given[name];
@@ -44,7 +44,7 @@ export class ServerSource implements Source {
 
   constructor(private readonly base: string) {}
 
-  get<K extends Kind>(kind: K, params: Params<K>, left?: AbortSignal): Promise<Columns<K>> {
+  get<K extends Kind>(kind: K, params?: Params<K>, left?: AbortSignal): Promise<Columns<K>> {
     const key = query(kind, params);
     let entry = this.answers.get(key);
     if (entry) {
@@ -130,7 +130,7 @@ export class FileSource implements Source {
     return page.querySelector("script[data-query]") !== null;
   }
 
-  get<K extends Kind>(kind: K, params: Params<K>): Promise<Columns<K>> {
+  get<K extends Kind>(kind: K, params?: Params<K>): Promise<Columns<K>> {
     const key = query(kind, params);
     let answer = this.answers.get(key);
     if (!answer) {
