@@ -117,11 +117,11 @@ static void tell_user(pid_t pid, long uid, char *why, size_t n)
 	if (getpwuid_r((uid_t)uid, &room, text, sizeof text, &found))
 		found = NULL;
 	if (found)
-		snprintf(why, n, "process %d belongs to the user %s: look at it as that user, or as root", (int)pid,
+		snprintf(why, n, "process %d belongs to the user %s: sample it as that user, or as root", (int)pid,
 		         found->pw_name);
 	else
 		snprintf(why, n,
-		         "process %d belongs to the user with the number %ld: look at it as that user, or as root",
+		         "process %d belongs to the user with the number %ld: sample it as that user, or as root",
 		         (int)pid, uid);
 }
 
@@ -152,25 +152,25 @@ static int explain(pid_t pid, char *why, size_t n)
 		tell_user(pid, uid, why, n);
 	else if (atoi(text) == 3)
 		tell(why, n, 0,
-		     "this system lets nobody look into other processes (/proc/sys/kernel/yama/ptrace_scope is 3 until "
-		     "it "
-		     "starts anew)");
+		     "this system lets no process read another one (/proc/sys/kernel/yama/ptrace_scope is 3 until the "
+		     "next "
+		     "boot)");
 	else if (geteuid() && is_hidden(pid, uid))
-		snprintf(why, n,
-		         "process %d may not be looked into by its own user (set-uid, or prctl(PR_SET_DUMPABLE) in "
-		         "it): look at "
-		         "it as root",
-		         (int)pid);
+		snprintf(
+		    why, n,
+		    "process %d may not be read by its own user (set-uid, or prctl(PR_SET_DUMPABLE) in it): sample "
+		    "it as root",
+		    (int)pid);
 	else if (atoi(text) > 0)
-		snprintf(why, n,
-		         "this system lets only root look into process %d (/proc/sys/kernel/yama/ptrace_scope is %d): "
-		         "look at it "
-		         "as root, or have root write 0 there",
-		         (int)pid, atoi(text));
+		snprintf(
+		    why, n,
+		    "this system lets only root read process %d (/proc/sys/kernel/yama/ptrace_scope is %d): sample "
+		    "it as root, or have root write 0 there",
+		    (int)pid, atoi(text));
 	else
 		snprintf(
 		    why, n,
-		    "process %d may not be looked into from here: a container needs the capability SYS_PTRACE for it "
+		    "process %d may not be read from here: a container needs the capability SYS_PTRACE for it "
 		    "(docker run --cap-add SYS_PTRACE), a service a filter of system calls that has process_vm_readv",
 		    (int)pid);
 	return -EPERM;

@@ -113,7 +113,7 @@ def write(out: Output, awaits: list[dict[str, Any]], limit: int) -> None:
         places.setdefault((tuple(wait["path"]), _title(wait)), _Sum()).add(wait)
     whole = sum(wait["count"] for wait in awaits)
     out.line()
-    out.line(f"tasks waited {plural(whole, 'time')}; their threads went on meanwhile", "bold")
+    out.line(f"tasks waited {plural(whole, 'time')}; their threads continued meanwhile", "bold")
     columns = [Column("waited"), Column("waits"), Column("longest", rank=2), Column("for", left=True, style="cyan")]
     by_time = sorted(kinds.items(), key=lambda item: (-item[1].time, item[0]))
     locktable.table(out, columns, [(seconds(s.time), count(s.count), seconds(s.longest), name(t)) for t, s in by_time], limit)
