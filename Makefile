@@ -5,7 +5,7 @@ VENV ?= .venv
 PY = $(VENV)/bin/python
 export PYTHON
 
-.PHONY: demo test bench lint sanitize fuzz setup docs picture clean
+.PHONY: demo test bench lint sanitize sanitize-all fuzz setup docs picture clean
 
 demo: setup
 	$(PY) tools/demo.py
@@ -29,6 +29,10 @@ sanitize:
 	tools/system.sh build
 	tools/venv.sh $(PYTHON) $(VENV) test
 	tools/sanitize.sh $(VENV)
+
+sanitize-all:
+	tools/system.sh build test
+	tools/sanitize_all.sh $(PYTHON)
 
 fuzz:
 	tools/system.sh build lint

@@ -19,7 +19,6 @@ pytest.importorskip("jupyter_server_proxy")
 
 READY = "(() => { const s = window.spartito?.state(); return Boolean(s && s.view && s.view.ready !== false) })()"
 SECRET = "of-this-jupyter"
-PATIENCE = 120
 
 pytestmark = pytest.mark.skipif(not os.path.exists(os.path.join(built.STATIC, "app.js")), reason="built without the viewer")
 
@@ -37,7 +36,7 @@ class Jupyter:
         command = [sys.executable, "-m", "jupyter_server", "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}"]
         self.log = open(directory / "log", "wb")  # noqa: SIM115 - as long as the server
         self.process = subprocess.Popen(command, cwd=directory, env=environment, stdout=self.log, stderr=self.log)
-        self.port, until = 0, time.monotonic() + PATIENCE
+        self.port, until = 0, time.monotonic() + browser.PATIENCE
         while not self.listens():
             assert self.process.poll() is None and time.monotonic() < until, (directory / "log").read_text()
             time.sleep(0.1)
@@ -50,7 +49,7 @@ class Jupyter:
             return self.port and s.connect_ex(("127.0.0.1", self.port)) == 0
 
     def ask(self, path, **headers):
-        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=browser.PATIENCE)
         try:
             c.request("GET", path, headers=headers)
             answer = c.getresponse()
@@ -60,7 +59,7 @@ class Jupyter:
 
     def close(self):
         self.process.terminate()
-        self.process.wait(PATIENCE)
+        self.process.wait(browser.PATIENCE)
         self.log.close()
 
 
@@ -69,7 +68,7 @@ def place(tmp_path_factory):
     directory = tmp_path_factory.mktemp("jupyter")
     (directory / "prog.py").write_text("def work(): return sum(range(1000))\nfor i in range(7): work()\n")
     command = [sys.executable, "-m", "spartito", "run", "-q", "-o", "exp", "--", sys.executable, "prog.py"]
-    assert subprocess.run(command, cwd=directory, timeout=PATIENCE).returncode == 0
+    assert subprocess.run(command, cwd=directory, timeout=browser.PATIENCE).returncode == 0
     return directory
 
 
