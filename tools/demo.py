@@ -24,7 +24,7 @@ def run(*words):
 
 def main():
     from spartito import _analyse
-    from spartito.experiment.conversion import default_path, find
+    from spartito.experiments.conversion import default_path, find
 
     formats = [name for name in WANTED if name in {row[0] for row in _analyse.writers()}]
     directory = os.path.join(ROOT, time.strftime("spartito-demo-%Y%m%d-%H%M%S"))

@@ -11,7 +11,7 @@ from types import FunctionType, MethodType, coroutine
 
 from spartito import _measure
 from spartito.base.messages import Refused
-from spartito.experiment.rundir import Directory, create, world_of
+from spartito.experiments.rundir import Directory, create, world_of
 from spartito.notebook import inside
 from spartito.options.settings import keyword_settings
 

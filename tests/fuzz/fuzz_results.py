@@ -344,7 +344,7 @@ def main():
             for name, p in made.items()
         }
         from spartito.cli import convert, diff, html, info, plot, report  # noqa: F401
-        from spartito.experiment import conversion  # noqa: F401 - once, and not in each case
+        from spartito.experiments import conversion  # noqa: F401 - once, and not in each case
 
         ends = []
         for job in range(options.jobs):

@@ -8,9 +8,9 @@ import os
 from spartito.base.messages import Refused, complain, reason, say
 from spartito.base.text import as_argument
 from spartito.cli.run import for_later
-from spartito.experiment import rundir
-from spartito.experiment.reading import one_process
-from spartito.experiment.rundir import Found
+from spartito.experiments import rundir
+from spartito.experiments.reading import one_process
+from spartito.experiments.rundir import Found
 from spartito.options.settings import resolve, strange_variables
 from spartito.run.ending import finish
 from spartito.run.implied import with_trace

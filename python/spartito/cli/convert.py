@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from spartito.base.text import plural, standard_output
-from spartito.experiment import conversion, losses
-from spartito.experiment.naming import chosen
-from spartito.experiment.reading import beside, load, one_experiment
+from spartito.experiments import conversion, losses
+from spartito.experiments.naming import chosen
+from spartito.experiments.reading import beside, load, one_experiment
 from spartito.options.table import Usage
 
 
@@ -33,7 +33,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
 
 
 def _per_rank(directory: str, wanted: list[conversion.Format], values: dict[str, object]) -> int:
-    from spartito.experiment import perrank
+    from spartito.experiments import perrank
 
     for one in ("process", "rank"):
         if one in values:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from spartito.compare.show import show
-from spartito.experiment.reading import another, named, opened
+from spartito.experiments.reading import another, named, opened
 from spartito.options.table import Usage
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from spartito.base import package
 from spartito.base.text import Output, standard_output
-from spartito.experiment.reading import one_process
+from spartito.experiments.reading import one_process
 
 CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 OPENERS = {
@@ -204,7 +204,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
         hanging.write(out, one_process("doctor", operands))
         return 0
     if values.get("formats"):
-        from spartito.experiment.conversion import formats
+        from spartito.experiments.conversion import formats
 
         for f in formats():
             out.line(f.name)

@@ -8,11 +8,11 @@ import os
 from spartito._analyse import Error, Model, keep_symbols
 from spartito.base.messages import Refused, complain
 from spartito.base.text import plural, size, standard_output
-from spartito.experiment import conversion, finalization, lod, mpiranks, rundir
-from spartito.experiment.description import command, launcher
-from spartito.experiment.finalization import Wanted
-from spartito.experiment.mpiranks import Ranks
-from spartito.experiment.reading import check, named
+from spartito.experiments import conversion, finalization, lod, mpiranks, rundir
+from spartito.experiments.description import command, launcher
+from spartito.experiments.finalization import Wanted
+from spartito.experiments.mpiranks import Ranks
+from spartito.experiments.reading import check, named
 from spartito.options.table import Usage
 from spartito.report import summary
 from spartito.run import linepatterns

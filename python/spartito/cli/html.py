@@ -14,8 +14,8 @@ from spartito._analyse import Error
 from spartito.base import progress
 from spartito.base.messages import say
 from spartito.base.text import count, is_terminal, size, standard_output
-from spartito.experiment import losses
-from spartito.experiment.reading import beside, one_experiment, opened
+from spartito.experiments import losses
+from spartito.experiments.reading import beside, one_experiment, opened
 from spartito.options.table import Usage
 from spartito.view import kinds, onefile
 

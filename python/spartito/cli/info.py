@@ -11,9 +11,9 @@ import sys
 from typing import Any
 
 from spartito.base.text import Column, Output, as_argument, count, moment, name, plural, seconds, size, standard_output
-from spartito.experiment import family, losses
-from spartito.experiment.description import launcher
-from spartito.experiment.reading import load, one_experiment, shown
+from spartito.experiments import family, losses
+from spartito.experiments.description import launcher
+from spartito.experiments.reading import load, one_experiment, shown
 from spartito.report import mpitable
 
 

@@ -8,8 +8,8 @@ import os
 from spartito._analyse import Error, keep_symbols
 from spartito.base.messages import Refused, complain
 from spartito.base.text import size, standard_output
-from spartito.experiment import finalization, packfile
-from spartito.experiment.reading import PACKED, beside, check, one_directory
+from spartito.experiments import finalization, packfile
+from spartito.experiments.reading import PACKED, beside, check, one_directory
 
 
 def main(values: dict[str, object], operands: list[str]) -> int:

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from spartito.base.text import standard_output
-from spartito.experiment import losses
-from spartito.experiment.reading import load, one_experiment
+from spartito.experiments import losses
+from spartito.experiments.reading import load, one_experiment
 from spartito.options.table import PLOTS, Usage
 from spartito.picture import chart, graph
 from spartito.picture.drawing import output

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from spartito.experiment.reading import one_experiment
+from spartito.experiments.reading import one_experiment
 from spartito.options import reports
 from spartito.report.show import check, show
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 
 from spartito.base.messages import Refused, complain, reason
-from spartito.experiment import rundir
-from spartito.experiment.rundir import Directory, Found
+from spartito.experiments import rundir
+from spartito.experiments.rundir import Directory, Found
 from spartito.options.settings import Value, resolve, strange_variables, uncounted
 from spartito.options.table import Usage
 from spartito.run import launch, preload

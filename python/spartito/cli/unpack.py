@@ -7,8 +7,8 @@ import os
 
 from spartito.base.messages import Refused
 from spartito.base.text import plural, size, standard_output
-from spartito.experiment import packfile
-from spartito.experiment.reading import PACKED, named
+from spartito.experiments import packfile
+from spartito.experiments.reading import PACKED, named
 from spartito.options.table import Usage
 
 

@@ -10,8 +10,8 @@ import signal
 
 from spartito.base.messages import say
 from spartito.base.text import standard_output
-from spartito.experiment import losses
-from spartito.experiment.reading import one_experiment, opened
+from spartito.experiments import losses
+from spartito.experiments.reading import one_experiment, opened
 from spartito.options.table import Usage
 from spartito.view import kinds, opening
 from spartito.view.jupyter import TOKEN

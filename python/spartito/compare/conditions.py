@@ -6,8 +6,8 @@ from __future__ import annotations
 import shlex
 
 from spartito.base.text import count, name, plural, seconds
-from spartito.experiment import contents, cost
-from spartito.experiment.description import command, launcher, what_ran
+from spartito.experiments import contents, cost
+from spartito.experiments.description import command, launcher, what_ran
 from spartito.options.cellpatterns import typed_filters, typed_lines
 from spartito.options.settings import SETTINGS
 

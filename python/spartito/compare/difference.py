@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from spartito.base.text import Column, Output, count, moment, name, plural, seconds
 from spartito.compare import conditions
 from spartito.compare.pathnames import namer
-from spartito.experiment.description import command, launcher, what_ran
-from spartito.experiment.reading import shown
+from spartito.experiments.description import command, launcher, what_ran
+from spartito.experiments.reading import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from spartito.base.text import Column, Output, count, name, plural, size
 from spartito.compare.pathnames import namer
-from spartito.experiment import contents
+from spartito.experiments import contents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -27,8 +27,8 @@ from spartito.compare.difference import (
     write,
 )
 from spartito.compare.pathnames import namer
-from spartito.experiment import cost, losses
-from spartito.experiment.reading import load
+from spartito.experiments import cost, losses
+from spartito.experiments.reading import load
 from spartito.options.table import Usage
 
 ROWS = 20

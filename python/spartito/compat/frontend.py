@@ -8,14 +8,14 @@ import os
 import sys
 
 from spartito.base.messages import Refused, printable, reason, say
-from spartito.experiment import rundir
+from spartito.experiments import rundir
 from spartito.run import launch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from spartito.experiment.world import World
+    from spartito.experiments.world import World
 
 
 def _words() -> list[str]:
@@ -127,7 +127,7 @@ class Job:
     def _prepare(self) -> None:
         try:
             import spartito._analyse
-            import spartito.experiment.losses  # noqa: F401
+            import spartito.experiments.losses  # noqa: F401
 
             self.prepare()
         except Exception:

@@ -11,7 +11,7 @@ import os
 import sys
 import zlib
 
-from spartito.experiment.rundir import CELLS
+from spartito.experiments.rundir import CELLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

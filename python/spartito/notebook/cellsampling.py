@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from spartito.experiment.rundir import SAMPLES
+from spartito.experiments.rundir import SAMPLES
 from spartito.sample.sampling import LONGEST, apart
 
 READY = 30.0  # seconds that the sampler may take until it looks, if it does not end: the machine may be busy

@@ -12,7 +12,7 @@ import time
 
 from spartito import _measure
 from spartito.base.messages import Refused, complain
-from spartito.experiment.rundir import Directory, Exists
+from spartito.experiments.rundir import Directory, Exists
 from spartito.notebook import celllist, workers
 from spartito.options.cellpatterns import BETWEEN
 from spartito.run import preload
@@ -300,7 +300,7 @@ class Unit:
 
     def _convert(self) -> None:
         from spartito._analyse import Error, Model
-        from spartito.experiment.conversion import compress, put_beside
+        from spartito.experiments.conversion import compress, put_beside
 
         try:
             if self.request.compress:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from spartito._analyse import Error
 from spartito.base.messages import Refused, reason
 from spartito.base.text import Output, name, percent, plural, seconds
-from spartito.experiment.reading import check
+from spartito.experiments.reading import check
 from spartito.notebook import frame, tables
 from spartito.view import kinds
 

@@ -10,7 +10,7 @@ from html import escape
 from importlib import import_module
 
 from spartito.base.text import Column, Output, count, name, percent, plural, seconds, size
-from spartito.experiment import contents, sampled
+from spartito.experiments import contents, sampled
 from spartito.report import calltable, locktable, memorytable
 from spartito.view import payload
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from spartito.base.messages import Refused
 from spartito.base.text import name, seconds
-from spartito.experiment import contents
-from spartito.experiment.naming import chosen, title
+from spartito.experiments import contents
+from spartito.experiments.naming import chosen, title
 from spartito.options.table import Usage
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any
 
 from spartito.base.messages import Refused
 from spartito.base.text import Column, Output, name, plural, seconds, shortened
-from spartito.experiment.naming import rank_names
+from spartito.experiments.naming import rank_names
 from spartito.report import parts
 from spartito.report.protocol import Query, Report
 

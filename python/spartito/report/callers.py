@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from spartito.base.messages import Refused
-from spartito.experiment import contents
+from spartito.experiments import contents
 from spartito.options.kinds import Usage
 from spartito.report import calltable
 from spartito.report.protocol import Query, Report

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from spartito.base.messages import Refused
 from spartito.base.text import plural, seconds
-from spartito.experiment import contents, sampled
-from spartito.experiment.cost import cost_told, told
+from spartito.experiments import contents, sampled
+from spartito.experiments.cost import cost_told, told
 from spartito.report import mpitable
 from spartito.report.parts import Part, check, gathered, parts
 from spartito.report.protocol import Query, Report

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from spartito.base.text import Column, Output, count, labelled, name, percent, plural, quantity, seconds
-from spartito.experiment import contents
+from spartito.experiments import contents
 
 NUMBERS = (
     Column("own"),

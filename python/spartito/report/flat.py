@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from spartito.experiment import contents
+from spartito.experiments import contents
 from spartito.report import calltable
 from spartito.report.callreport import CallReport
 

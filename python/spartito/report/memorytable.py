@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from spartito.base.messages import Refused
 from spartito.base.text import Column, Output, count, name, percent, plural, seconds, shortened, size
-from spartito.experiment.contents import is_recorded, settings
-from spartito.experiment.naming import title
+from spartito.experiments.contents import is_recorded, settings
+from spartito.experiments.naming import title
 from spartito.report.protocol import Query, Report
 
 if TYPE_CHECKING:

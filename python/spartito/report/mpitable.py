@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from spartito._analyse import Error
 from spartito.base.messages import Refused
 from spartito.base.text import Column, Output, count, percent, plural, seconds
-from spartito.experiment.naming import rank_names
+from spartito.experiments.naming import rank_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from spartito.base.text import name
-from spartito.experiment import family
-from spartito.experiment.naming import title
+from spartito.experiments import family
+from spartito.experiments.naming import title
 from spartito.options.kinds import Usage
 
 if TYPE_CHECKING:

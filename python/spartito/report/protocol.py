@@ -10,8 +10,8 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from spartito.base.messages import Refused
-from spartito.experiment import naming
-from spartito.experiment.reading import shown
+from spartito.experiments import naming
+from spartito.experiments.reading import shown
 
 if TYPE_CHECKING:
     from spartito._analyse import Model

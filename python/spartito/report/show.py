@@ -8,9 +8,9 @@ import sys
 from typing import Any
 
 from spartito.base.text import standard_output
-from spartito.experiment import losses, sampled
-from spartito.experiment.cost import measuring_cost
-from spartito.experiment.reading import load
+from spartito.experiments import losses, sampled
+from spartito.experiments.cost import measuring_cost
+from spartito.experiments.reading import load
 from spartito.options.kinds import Topic, Usage
 from spartito.options.reports import REPORTS
 from spartito.report import table

@@ -6,10 +6,10 @@ from __future__ import annotations
 import sys
 
 from spartito.base.text import Column, Output, as_argument, count, name, percent, plural, seconds, size
-from spartito.experiment import contents, sampled
-from spartito.experiment.cost import cost_told, measuring_cost
-from spartito.experiment.losses import of_ranks, sentences
-from spartito.experiment.naming import rank_number
+from spartito.experiments import contents, sampled
+from spartito.experiments.cost import cost_told, measuring_cost
+from spartito.experiments.losses import of_ranks, sentences
+from spartito.experiments.naming import rank_number
 
 TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
 if TYPE_CHECKING:

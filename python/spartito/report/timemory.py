@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from spartito.base.messages import Refused
-from spartito.experiment import contents
+from spartito.experiments import contents
 from spartito.report.protocol import Query, Report
 
 if TYPE_CHECKING:

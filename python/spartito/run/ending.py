@@ -6,12 +6,12 @@ from __future__ import annotations
 import time
 
 from spartito.base.messages import Refused, complain, say
-from spartito.experiment import rundir
+from spartito.experiments import rundir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from spartito._analyse import Model
-    from spartito.experiment.rundir import Directory, Found
+    from spartito.experiments.rundir import Directory, Found
 
 HELPERS, THEMSELVES = 0.3, 10.0  # seconds for processes that may end soon, and for those that are sure to
 THEIRS = (b"resource_tracker", b"forkserver")  # what they run, of multiprocessing and of joblib
@@ -56,7 +56,7 @@ def finish(directory: Directory, found: Found, texts: dict[str, str], said: list
     for name in filter(None, texts["to"].split(",")):
         _convert(model, directory, name, texts["quiet"] == "1")
     if _may_sum_up(texts, directory):
-        from spartito.experiment import lod
+        from spartito.experiments import lod
 
         if lod.is_large(model):
             lod.make_apart(model, directory.path, texts["quiet"] == "1")
@@ -74,7 +74,7 @@ def unincluded(model: Model, texts: dict[str, str], directory: Directory) -> lis
 def _may_sum_up(texts: dict[str, str], directory: Directory) -> bool:
     if texts["trace"] != "1":
         return False
-    from spartito.experiment import lod
+    from spartito.experiments import lod
 
     return lod.may_be_large(directory.path)
 
@@ -127,7 +127,7 @@ def _has_open(pid: int, name: str) -> bool:
 
 def _compress(directory: Directory) -> None:
     from spartito._analyse import Error
-    from spartito.experiment.conversion import compress
+    from spartito.experiments.conversion import compress
 
     try:
         compress(directory.path)
@@ -137,7 +137,7 @@ def _compress(directory: Directory) -> None:
 
 def _convert(model: object, directory: Directory, name: str, quiet: bool) -> None:
     from spartito._analyse import Error, Model
-    from spartito.experiment.conversion import put_beside
+    from spartito.experiments.conversion import put_beside
 
     assert isinstance(model, Model)
     try:

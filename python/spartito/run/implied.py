@@ -23,7 +23,7 @@ def with_memory(values: dict[str, Value]) -> dict[str, str]:
 
 def with_trace(texts: dict[str, str], values: list[Value]) -> None:
     """--to FORMAT of a format that needs the trace turns it on, unless someone turned it off, or samples say what happened when."""
-    from spartito.experiment.conversion import find
+    from spartito.experiments.conversion import find
 
     if texts["sample"] == "1":
         return

@@ -7,7 +7,7 @@ import os
 import re
 
 from spartito.base import regular
-from spartito.experiment.rundir import script
+from spartito.experiments.rundir import script
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import os
 
 from spartito.base import package
 from spartito.base.messages import Refused, reason
-from spartito.experiment.rundir import PRELOAD, PRELOAD_HEAP, PRELOAD_WAITS
+from spartito.experiments.rundir import PRELOAD, PRELOAD_HEAP, PRELOAD_WAITS
 
 LIBRARY = os.path.join(package.DIRECTORY, "spartito_preload.so")
 HEAP = os.path.join(package.DIRECTORY, "spartito_heap.so")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 
-from spartito.experiment.rundir import Found
+from spartito.experiments.rundir import Found
 
 PATIENCE = 10  # seconds for asking an interpreter
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 
 from spartito._version import __version__
-from spartito.experiment import contents, cost, losses
-from spartito.experiment.description import command, launcher, what_ran
+from spartito.experiments import contents, cost, losses
+from spartito.experiments.description import command, launcher, what_ran
 from spartito.report import iotable, locktable, mpitable
 from spartito.view import payload, words
 

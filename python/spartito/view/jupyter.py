@@ -8,7 +8,7 @@ import os
 import secrets
 import sys
 
-from spartito.experiment.reading import newest
+from spartito.experiments.reading import newest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

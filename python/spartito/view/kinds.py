@@ -520,7 +520,7 @@ class Experiment:
 def open_experiment(directory: str, *, compare: str | None = None, compensate: bool = False, source: bool = True) -> Experiment:
     """compare: the directory of a run before it. compensate: take the cost of measuring out of both. Refused or _analyse.Error: one
     cannot be read, or they are the same."""
-    from spartito.experiment.reading import another, load
+    from spartito.experiments.reading import another, load
 
     base = None
     if compare is not None:

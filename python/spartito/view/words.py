@@ -7,8 +7,8 @@ from __future__ import annotations
 import os
 
 from spartito.base.text import count, name, percent, plural, seconds, shortened, size
-from spartito.experiment import contents
-from spartito.experiment.naming import rank_number
+from spartito.experiments import contents
+from spartito.experiments.naming import rank_number
 from spartito.report import locktable
 
 TYPE_CHECKING = False

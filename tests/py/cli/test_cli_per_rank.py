@@ -11,7 +11,7 @@ import pytest
 import taufiles
 import written
 from spartito._analyse import Model
-from spartito.experiment import conversion, perrank
+from spartito.experiments import conversion, perrank
 
 FORKS = 16
 SOURCE = f"""\

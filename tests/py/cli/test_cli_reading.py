@@ -362,7 +362,7 @@ def test_process_that_could_not_be_measured_is_named(spartito, made, tmp_path):
 
 
 def test_cost_counts_resumptions():
-    from spartito.experiment.cost import measuring_cost
+    from spartito.experiments.cost import measuring_cost
 
     process, thread = {"cost_in": 2.0, "cost_out": 1.0}, {"process": 0, "visits": 4, "resumed": 6}
     assert measuring_cost({"processes": [process], "locations": [thread]}) == 30

@@ -11,7 +11,7 @@ import pytest
 import written
 from spartito.analysis import Model
 from spartito.compare import conditions
-from spartito.experiment import cost
+from spartito.experiments import cost
 from spartito.options import cellpatterns
 
 PROGRAM = "def f(n): return sum(range(n))\nfor i in range(20): f(i)\n"

@@ -17,7 +17,7 @@ from spartito._analyse import Model
 from spartito.base.text import moment
 from spartito.compare.difference import sentence, word
 from spartito.compare.pathnames import namer
-from spartito.experiment.cost import measuring_cost
+from spartito.experiments.cost import measuring_cost
 
 BEFORE = """
 import helper

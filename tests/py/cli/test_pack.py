@@ -182,7 +182,7 @@ def test_never_over_another_file_but_by_force(spartito, measured, tmp_path):
 
 def test_one_that_is_made_meanwhile_stays(measured, tmp_path):
     from spartito.base.messages import Refused
-    from spartito.experiment import packfile
+    from spartito.experiments import packfile
 
     path = tmp_path / "y.spartito"
 

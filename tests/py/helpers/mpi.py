@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from rawfile import CART, COMM, MPI, NOT_TOLD, WIN, Raw
-from spartito.experiment.rundir import PID
+from spartito.experiments.rundir import PID
 
 KINDS = ("openmpi", "mpich")
 LIBRARIES = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib")

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 from spartito import _analyse
-from spartito.experiment import losses
+from spartito.experiments import losses
 
 from mpi import mpi  # noqa: F401
 
@@ -80,7 +80,7 @@ def test_ranks_with_much_to_say(mpi):  # noqa: F811
 # the command line with another idea of what is large; each launcher that makes summaries leaves a line
 FINALIZING = """
 import os, sys
-from spartito.experiment import lod
+from spartito.experiments import lod
 lod.EVENTS = 1000
 real = lod.make
 def make(model, directory, *more):

@@ -12,7 +12,7 @@ from commandline import run
 from programs import find
 from rawfile import IO, Raw
 from spartito.base.messages import Refused
-from spartito.experiment.losses import sentences
+from spartito.experiments.losses import sentences
 from spartito.run import preload
 
 HOOKS = [name for name, works, _ in measure.hooks() if works]

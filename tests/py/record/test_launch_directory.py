@@ -63,7 +63,7 @@ def test_runs_that_begin_together(spartito, script, options):
     ],
 )
 def test_label(command, label):
-    from spartito.experiment.rundir import label as found
+    from spartito.experiments.rundir import label as found
 
     assert found(command) == label
 
@@ -152,7 +152,7 @@ def test_directory_removed_by_the_program(spartito, tmp_path):
 
 def test_two_runs_of_one_name_do_not_harm_each_other(tmp_path):
     from spartito.base.messages import Refused
-    from spartito.experiment.rundir import Directory
+    from spartito.experiments.rundir import Directory
 
     path = str(tmp_path / "x")
     first, second = Directory(path, ["a"]), Directory(path, ["b"])

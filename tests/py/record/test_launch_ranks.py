@@ -15,7 +15,7 @@ import time
 
 import pytest
 from commandline import run, wait_for
-from spartito.experiment.ranks import HEAD
+from spartito.experiments.ranks import HEAD
 
 PYTHON = sys.executable
 RANK = 'r = int(os.environ.get("OMPI_COMM_WORLD_RANK") or os.environ.get("PMI_RANK") or os.environ["SLURM_PROCID"])\n'
@@ -35,7 +35,7 @@ def mpiexec(request):
 def spartito():
     """One that waits for ranks that have not come as long as it takes on a busy machine."""
     patient = (
-        "import sys\nfrom spartito.cli.main import main\nfrom spartito.experiment import ranks\nranks.WAITED = 100\n"
+        "import sys\nfrom spartito.cli.main import main\nfrom spartito.experiments import ranks\nranks.WAITED = 100\n"
         "sys.exit(main(sys.argv[1:]))"
     )
     return [PYTHON, "-c", patient]
@@ -229,15 +229,15 @@ def test_a_rank_that_comes_late(spartito, tmp_path):
 
 
 def crew(directory, rank, weak=False):
-    from spartito.experiment.ranks import Crew
-    from spartito.experiment.world import World
+    from spartito.experiments.ranks import Crew
+    from spartito.experiments.world import World
 
     return Crew(str(directory), World(rank, 2, "slurm", "slurm:.4711.0.0", weak), True)
 
 
 def test_a_rank_that_comes_while_another_looks(tmp_path, monkeypatch):
     """Who waits for others has the file alone for a moment, which is long where he does not get to run."""
-    monkeypatch.setattr("spartito.experiment.ranks.WAITED", 100)
+    monkeypatch.setattr("spartito.experiments.ranks.WAITED", 100)
     (tmp_path / "raw").mkdir()
     first, second = crew(tmp_path, 0), crew(tmp_path, 1)
     assert first.begin() and first._lock(fcntl.LOCK_EX)
@@ -321,8 +321,8 @@ def test_a_rank_measures_another_program(spartito, tmp_path):
 
 def test_what_a_killed_job_left(spartito, tmp_path, monkeypatch):
     """Its rendezvous and its directory are not joined by a later job with the same key."""
-    from spartito.experiment.rundir import create
-    from spartito.experiment.world import World
+    from spartito.experiments.rundir import create
+    from spartito.experiments.world import World
 
     monkeypatch.chdir(tmp_path)
     old = time.time() - 7200
@@ -372,7 +372,7 @@ def test_what_a_killed_job_left(spartito, tmp_path, monkeypatch):
     ],
 )
 def test_worlds(monkeypatch, variables, expected):
-    from spartito.experiment.world import find
+    from spartito.experiments.world import find
 
     for word in variables.split():
         monkeypatch.setenv(*word.split("=", 1))
@@ -385,7 +385,7 @@ def test_worlds(monkeypatch, variables, expected):
 
 
 def test_spans():
-    from spartito.experiment.losses import spans
+    from spartito.experiments.losses import spans
 
     assert spans([5, 0, 1, 2, 7, 8]) == "0-2, 5, 7-8"
 

@@ -12,7 +12,7 @@ import time
 import pytest
 import spartito._analyse as analyse
 from commandline import run
-from spartito.experiment import losses
+from spartito.experiments import losses
 
 METHODS = ("fork", "spawn", "forkserver")
 HEAD = "import os, signal, subprocess, sys, threading, time\ndef leaf(): return 1\n"

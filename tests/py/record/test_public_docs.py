@@ -4,6 +4,7 @@ without a measurement."""
 
 import doctest
 import inspect
+import pathlib
 import subprocess
 import sys
 
@@ -38,3 +39,9 @@ def test_the_examples_run(tmp_path, measured):
         command = [sys.executable, "-m", "spartito", "run", "-q", "--trace", "-o", "x", "--", *command]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_module_hides_a_public_name():
+    """The import of spartito.x makes it the attribute x of spartito."""
+    modules = {path.stem for path in pathlib.Path(spartito.__file__).parent.iterdir()}
+    assert not modules & set(spartito.__all__)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from spartito.analysis import Model
-from spartito.experiment import contents
+from spartito.experiments import contents
 
 START = """\
 import linecache, os

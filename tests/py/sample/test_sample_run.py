@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from spartito._analyse import Model
 from spartito._sample import check
-from spartito.experiment import sampled
+from spartito.experiments import sampled
 
 from mpi import mpi  # noqa: F401 - a fixture
 

@@ -24,7 +24,7 @@ sys.exit(3)
 # the command line with another idea of what is large, and with what else a test does to it
 SPARTITO = """
 import os, signal, sys
-from spartito.experiment import lod
+from spartito.experiments import lod
 lod.EVENTS = 1000
 {}
 from spartito.cli.main import main

@@ -272,7 +272,7 @@ INTERRUPTED = """
 import signal, sys
 from spartito.cli.main import main
 from spartito.base import progress
-from spartito.experiment import conversion
+from spartito.experiments import conversion
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs this in the background ignores it
 progress.with_bar = lambda title, work: work(lambda done, total: signal.raise_signal(signal.SIGINT))
 sys.exit(main(["html", "fresh", "-o", "stopped.html"]))

@@ -199,7 +199,8 @@ def test_browsers():
 
 def test_refusals_are_one_sentence(spartito, experiment, tmp_path):
     def call(*words):
-        return subprocess.run([*spartito, "view", "--no-browser", *map(str, words)], capture_output=True, text=True, timeout=100)
+        command = [*spartito, "view", "--no-browser", *map(str, words)]
+        return subprocess.run(command, capture_output=True, text=True, timeout=100, cwd=tmp_path)
 
     one_line(call(), "there is no experiment in the current directory")
     one_line(call(tmp_path / "none"), "none: there is no such experiment")

@@ -19,7 +19,7 @@ from spartito.compat.kernprof.inside import VARIABLE, Counted, _recorded
 from spartito.compat.kernprof.inside import LineProfiler as WithinRun
 from spartito.compat.kernprof.rc import configure
 from spartito.compat.kernprof.stats import LineStats, show_text
-from spartito.experiment.rundir import Directory
+from spartito.experiments.rundir import Directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ from spartito.compat.frontend import flags
 from spartito.compat.kernprof.inside import SETUP, VARIABLE
 from spartito.compat.kernprof.options import HELP, Asked, Wrong, configure, parse
 from spartito.compat.kernprof.results import inspect_with, short, show, tell, write
-from spartito.experiment import rundir
+from spartito.experiments import rundir
 from spartito.run import launch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from spartito._analyse import Model
-    from spartito.experiment.world import World
+    from spartito.experiments.world import World
 
 MAIN = "re:^__main__:[^<]+$"  # all functions of a program that is no file
 
@@ -219,7 +219,7 @@ def _afterwards(job: Job, directory: rundir.Directory) -> None:
         why = ": with -b it is what @profile decorates, and what runs after profile.enable()" if job.builtin else ""
         complain("no calls were recorded" + why)
     if model:
-        from spartito.experiment import losses
+        from spartito.experiments import losses
 
         for line in losses.sentences(model.info()):
             complain(line)

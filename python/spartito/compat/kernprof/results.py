@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from spartito._analyse import Model
     from spartito.compat.kernprof.options import Asked
-    from spartito.experiment.rundir import Directory
+    from spartito.experiments.rundir import Directory
 
     Meant = list[tuple[str, int, str]]  # file, first line and name of what was asked for, whether it ran or not
 
@@ -42,7 +42,7 @@ def short(path: str) -> str:
 
 
 def _write(model: Model | None, lines: bool, path: str, meant: Meant, process: int = -1) -> None:
-    from spartito.experiment.conversion import convert, find
+    from spartito.experiments.conversion import convert, find
 
     if model is None or (lines and not model.lines()):
         with open(path + ".new", "wb") as f:
@@ -60,7 +60,7 @@ def _write(model: Model | None, lines: bool, path: str, meant: Meant, process: i
 
 def ranks(info: dict[str, Any], directory: Directory) -> dict[int, int]:
     """The process of each rank of the job, by its number; nothing where there is one alone."""
-    from spartito.experiment.naming import rank_number
+    from spartito.experiments.naming import rank_number
 
     found: dict[int, int] = {}
     launchers = {place.pid: place.rank for place in directory.crew.places()} if directory.crew else {}

@@ -15,8 +15,8 @@ from spartito.options.settings import strange_variables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from spartito.experiment.rundir import Directory
-    from spartito.experiment.world import World
+    from spartito.experiments.rundir import Directory
+    from spartito.experiments.world import World
 
 CONFIG = "SPARTITO_OMNITRACE_CONFIG"
 

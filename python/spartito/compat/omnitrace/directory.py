@@ -7,13 +7,13 @@ import os
 import time
 
 from spartito.base.messages import Refused, reason
-from spartito.experiment.job import batch_job
-from spartito.experiment.rundir import Directory, label, meet, quoted, write_whole
+from spartito.experiments.job import batch_job
+from spartito.experiments.rundir import Directory, label, meet, quoted, write_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from spartito.compat.omnitrace.variables import Variables
-    from spartito.experiment.world import World
+    from spartito.experiments.world import World
 
 EXPERIMENT = "spartito"
 CFG = "omnitrace.cfg"  # in the experiment: the variables that were in force

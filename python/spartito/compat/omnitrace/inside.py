@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
 
     from spartito.compat.omnitrace.variables import Variables
-    from spartito.experiment.rundir import Directory
+    from spartito.experiments.rundir import Directory
 
 CONFIG = "SPARTITO_OMNITRACE_CONFIG"  # what Config.text() wrote, and lines builtin=PARENT, setup=PARENT:FILE
 
@@ -110,7 +110,7 @@ def _variables() -> Variables:
 def _begin(command: list[str] | None) -> None:
     global _begun, _owner, _in_force
     from spartito.compat.omnitrace import directory as place
-    from spartito.experiment.rundir import world_of
+    from spartito.experiments.rundir import world_of
 
     script = sys.argv[0] if sys.argv and sys.argv[0] not in ("", "-c") else "python"
     words = command or [script, *sys.argv[1:]]

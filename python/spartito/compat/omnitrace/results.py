@@ -12,7 +12,7 @@ from spartito.base import package
 from spartito.base.messages import Refused, reason, say
 from spartito.compat.omnitrace import directory as place
 from spartito.compat.omnitrace.variables import TIME_UNITS, Variables, from_configuration
-from spartito.experiment.rundir import write_whole
+from spartito.experiments.rundir import write_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class Results:
 
     def perfetto(self) -> None:
         from spartito.base.progress import with_bar
-        from spartito.experiment.conversion import find, refuse
+        from spartito.experiments.conversion import find, refuse
 
         refuse(find("perfetto"), self.model.info())
         path = self.perfetto_path()
@@ -131,7 +131,7 @@ class Results:
 
 
 def _command(experiment: str) -> list[str]:
-    from spartito.experiment.description import launcher
+    from spartito.experiments.description import launcher
 
     found = launcher(experiment)[0].get("command")
     return [str(word) for word in found] if isinstance(found, list) else []
@@ -143,8 +143,8 @@ def write(experiment: str, builtin: bool = False) -> tuple[list[str], list[str]]
     is to blame for."""
     from spartito._analyse import Error, Model
     from spartito.compat.scorep.results import wait_for_the_last
-    from spartito.experiment.family import BY_PROGRAM
-    from spartito.experiment.losses import ABRUPT, of_ranks, sentences
+    from spartito.experiments.family import BY_PROGRAM
+    from spartito.experiments.losses import ABRUPT, of_ranks, sentences
 
     wait_for_the_last(experiment)
     try:

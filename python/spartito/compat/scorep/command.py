@@ -15,8 +15,8 @@ from spartito.compat.scorep.variables import Variables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from spartito.experiment.rundir import Directory
-    from spartito.experiment.world import World
+    from spartito.experiments.rundir import Directory
+    from spartito.experiments.world import World
 
 INSTRUMENTER_FILE = "SPARTITO_INSTRUMENTER_FILE"
 PROGRAM = "SPARTITO_SCOREP_PROGRAM"

@@ -7,12 +7,12 @@ import os
 import time
 
 from spartito.base.messages import Refused, reason
-from spartito.experiment.rundir import PRELOAD, Directory, meet, write_whole
+from spartito.experiments.rundir import PRELOAD, Directory, meet, write_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from spartito.compat.scorep.variables import Variables
-    from spartito.experiment.world import World
+    from spartito.experiments.world import World
 
 VARIABLE = "SCOREP_EXPERIMENT_DIRECTORY"
 CFG = "scorep.cfg"
@@ -46,7 +46,7 @@ def running(path: str) -> list[int]:
 
 def _in_use(path: str) -> bool:
     """Whether a run goes on in an experiment: one that this run was started from, or another of this machine."""
-    from spartito.experiment.ranks import in_use
+    from spartito.experiments.ranks import in_use
 
     # what this process itself has recorded there has ended: it measures one thing after another
     others = [pid for pid in running(path) if pid != os.getpid()]

@@ -11,12 +11,12 @@ from spartito import _measure
 from spartito.base.messages import Refused, say
 from spartito.compat.scorep import directory as place
 from spartito.compat.scorep.variables import Variables
-from spartito.experiment.rundir import world_of
+from spartito.experiments.rundir import world_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
 
-    from spartito.experiment.rundir import Directory
+    from spartito.experiments.rundir import Directory
 
 _begun: Directory | None = None
 _owner = 0  # pid of the process that began it: a child of fork has nothing to complete

@@ -12,8 +12,8 @@ from spartito.base import package
 from spartito.base.messages import Refused, reason, say
 from spartito.compat.scorep import directory as place
 from spartito.compat.scorep.variables import from_configuration
-from spartito.experiment.family import BY_PROGRAM
-from spartito.experiment.losses import ABRUPT, of_ranks, sentences
+from spartito.experiments.family import BY_PROGRAM
+from spartito.experiments.losses import ABRUPT, of_ranks, sentences
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _remove(path: str) -> None:
 def _convert(path: str, profile: str, trace: bool) -> list[str]:
     """Writes beside the old results and then in their place. Returns what went wrong."""
     from spartito._analyse import Error, Model
-    from spartito.experiment.conversion import convert, find
+    from spartito.experiments.conversion import convert, find
 
     model = Model(path)
     info: dict[str, Any] = model.info()

@@ -10,7 +10,7 @@ import sys
 from spartito.base.messages import Refused, reason
 from spartito.compat.scorep.kernel.celltext import Cell
 from spartito.compat.scorep.kernel.plaincode import plain
-from spartito.experiment.rundir import write_whole
+from spartito.experiments.rundir import write_whole
 
 NAME = "jupyter_to_script"
 OUTSIDE = "with scorep.instrumenter.disable():"

@@ -17,7 +17,7 @@ from spartito.notebook.measuring import Lent, not_said, start
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from spartito.compat.scorep.kernel.cells import Cells
-    from spartito.experiment.rundir import Directory
+    from spartito.experiments.rundir import Directory
 
 # functions of the kernel between those of the cell, by their names for Score-P; the last match decides, so a filter file
 # may say otherwise

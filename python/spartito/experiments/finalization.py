@@ -7,9 +7,9 @@ import os
 from typing import TYPE_CHECKING
 
 from spartito.base.messages import Refused
-from spartito.experiment import ranks
-from spartito.experiment.description import launcher
-from spartito.experiment.rundir import write_whole
+from spartito.experiments import ranks
+from spartito.experiments.description import launcher
+from spartito.experiments.rundir import write_whole
 
 if TYPE_CHECKING:
     from typing import Any

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 
 from spartito.base.text import count, name, plural, size
-from spartito.experiment import family, sampled
+from spartito.experiments import family, sampled
 from spartito.options.settings import uncounted_metric
 
 TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
@@ -81,7 +81,7 @@ def _unfollowed(info: dict[str, Any]) -> list[str]:
     started = any(c["process"] is None and c["command"] for c in info.get("children", ()))
     if not started and not any(" run" in p["command"] and "spartito" in p["command"] for p in info["processes"]):
         return []
-    from spartito.experiment import unfollowed
+    from spartito.experiments import unfollowed
 
     return unfollowed.sentences(info)
 
@@ -141,7 +141,7 @@ def sentences(info: dict[str, Any]) -> list[str]:
 
 def _lacks_parts(info: dict[str, Any], directory: str) -> bool:
     """Threads, children or ranks that should be here, or what came after the end of a sampler."""
-    from spartito.experiment.ranks import read
+    from spartito.experiments.ranks import read
 
     known = read(directory)
     return (known is not None and "." in known.roll) or any(
@@ -152,7 +152,7 @@ def _lacks_parts(info: dict[str, Any], directory: str) -> bool:
 def not_whole(info: dict[str, Any], directory: str) -> str:
     """Why the times are not those of a whole run, behind its name; empty: they are. Calls that are counted as their caller's and
     trace events do not matter, nor do processes that the program itself ended."""
-    from spartito.experiment.description import launcher
+    from spartito.experiments.description import launcher
 
     if any(NO_LINES not in text for text in info["problems"]) or _lacks_parts(info, directory):
         return "lacks time that was spent"
@@ -179,7 +179,7 @@ def _ranks(numbers: list[int], of: str, one: str, more: str) -> str:
 
 def of_ranks(directory: str) -> list[str]:
     """How the ranks of a job ended, and which of them are not here; nothing where all is well."""
-    from spartito.experiment.ranks import read
+    from spartito.experiments.ranks import read
 
     known = read(directory)
     if not known:
@@ -229,7 +229,7 @@ def is_incomplete(info: dict[str, Any], directory: str, problem: str = "") -> bo
 def say_all(info: dict[str, Any], directory: str, named: bool = False) -> int:
     """Prints what was lost. named: with the directory, for a command with several. Returns the exit status: 0, or INCOMPLETE."""
     from spartito.base.messages import complain
-    from spartito.experiment.description import launcher
+    from spartito.experiments.description import launcher
 
     which = f"{name(directory)}: " if named else ""
     known, problem = launcher(directory)

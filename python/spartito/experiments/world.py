@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import time
 
-from spartito.experiment.job import batch_job
+from spartito.experiments.job import batch_job
 
 OF_A_STEP = 0xFFFFFF00  # Slurm's numbers of steps from here on are batch scripts, interactive shells and the like
 LARGEST = 1 << 24  # ranks

@@ -16,7 +16,7 @@ def who(process: dict[str, Any]) -> str:
 
 
 def rank_and_process(info: dict[str, Any], process: int) -> str:
-    from spartito.experiment.naming import rank_number
+    from spartito.experiments.naming import rank_number
 
     text, number = who(info["processes"][process]), rank_number(info, process)
     return text if number is None else f"rank {number} ({text})"
@@ -43,8 +43,8 @@ def end_of(p: dict[str, Any]) -> str:
 
 def ranks(info: dict[str, Any], directory: str) -> list[int | None]:
     """The rank of each process: as a user names that of MPI, or else in the launcher's job, where the launcher started it."""
-    from spartito.experiment.naming import rank_number
-    from spartito.experiment.ranks import read
+    from spartito.experiments.naming import rank_number
+    from spartito.experiments.ranks import read
 
     known = read(directory)
     started = {(place.host, place.pid): place.rank for place in known.places} if known else {}

@@ -7,8 +7,8 @@ import os
 
 from spartito.base.messages import Refused
 from spartito.base.progress import with_bar
-from spartito.experiment import contents
-from spartito.experiment.reading import beside
+from spartito.experiments import contents
+from spartito.experiments.reading import beside
 from spartito.options.table import near
 
 TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from spartito._analyse import Model
-    from spartito.experiment.mpiranks import Ranks
+    from spartito.experiments.mpiranks import Ranks
 
     Result = TypeVar("Result")
 

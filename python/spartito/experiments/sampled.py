@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from spartito.base.text import count, percent, plural, seconds
-from spartito.experiment.contents import without_calls
+from spartito.experiments.contents import without_calls
 
 TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
 if TYPE_CHECKING:

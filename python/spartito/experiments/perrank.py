@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from spartito.base.messages import Refused, reason
 from spartito.base.progress import with_bar
-from spartito.experiment import conversion
-from spartito.experiment.conversion import Format, refuse
-from spartito.experiment.naming import rank_names
+from spartito.experiments import conversion
+from spartito.experiments.conversion import Format, refuse
+from spartito.experiments.naming import rank_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from spartito.experiment.world import World
+    from spartito.experiments.world import World
 
 FILE = "ranks"
 HEAD, PLACE = 512, 160  # bytes

@@ -8,7 +8,7 @@ import sys
 
 from spartito.base import package
 from spartito.base.messages import Refused
-from spartito.experiment import world
+from spartito.experiments import world
 
 WRAPPERS = {"openmpi": "spartito_mpi_openmpi.so", "mpich": "spartito_mpi_mpich.so"}
 NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}

@@ -9,14 +9,14 @@ import time
 
 from spartito.base import regular
 from spartito.base.messages import Refused, reason
-from spartito.experiment.job import batch_job
+from spartito.experiments.job import batch_job
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from spartito.experiment.ranks import Crew, Place
-    from spartito.experiment.world import World
+    from spartito.experiments.ranks import Crew, Place
+    from spartito.experiments.world import World
 
 # what tells a process its rank; without one of them nothing that is for ranks needs to be loaded
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "MV2_COMM_WORLD_RANK")
@@ -81,7 +81,7 @@ def world_of(command: list[str]) -> World | None:
     """The parallel job in which this launcher is one of several; None: it stands alone."""
     if not any(name in os.environ for name in RANKS):
         return None
-    from spartito.experiment import ranks, world
+    from spartito.experiments import ranks, world
 
     found = world.find(command)
     around = ranks.read(os.environ.get("SPARTITO_EXPERIMENT", "")) if found else None
@@ -185,7 +185,7 @@ class Directory:
     def join(self, world: World) -> bool:
         """Makes the directory, or takes part in what another rank of this job has made. False: it belongs to something
         else. Refused: it cannot be written."""
-        from spartito.experiment import ranks
+        from spartito.experiments import ranks
 
         crew = ranks.Crew(self.path, world, self.launched)
         try:
@@ -337,7 +337,7 @@ def create(
 
 def meet(here: str, world: World, name: Callable[[], str], make: Callable[[str], Directory]) -> Directory:
     """The one directory in here that all ranks of the world agree upon. name() is called in one of them."""
-    from spartito.experiment import ranks
+    from spartito.experiments import ranks
 
     try:
         agreed, meeting = ranks.meet(here, world, name)

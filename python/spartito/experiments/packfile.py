@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from spartito import _analyse
 from spartito.base import progress, regular, text
 from spartito.base.messages import Refused, reason
-from spartito.experiment.rundir import PRELOAD
+from spartito.experiments.rundir import PRELOAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -70,7 +70,7 @@ def opened(path: str) -> str:
     unpacked."""
     if not path or not os.path.isfile(path):
         return path
-    from spartito.experiment import packfile
+    from spartito.experiments import packfile
 
     if not path.endswith(PACKED) and not packfile.is_one(path):
         return path
