@@ -92,22 +92,17 @@ def kinds() -> str:
             )
         )  # fmt: skip
     for name, shape in contract["definitions"].items():
-        if "tsType" in shape:
-            said = shape["description"]
-        elif shape.get("properties"):
-            said = _sentence("", _members(shape))
-        else:
-            said = ""
-        parts.append(_named(name, shape.get("description", "") if said != shape.get("description") else "", said))
+        members = "" if "tsType" in shape or "properties" not in shape else _members(shape)
+        parts.append(_named(name, shape.get("description", ""), _sentence("", members)))
     with open(KINDS, encoding="utf-8") as f:
         source = f.read()
     begin = source.index(BEGIN)
-    return source[: begin + 1] + "\n".join(parts) + source[source.index(END, begin) :].rstrip("\n")
+    return source[: begin + 1] + "\n".join(parts) + source[source.index(END, begin) :]
 
 
 what = sys.argv[1]
 if what == "kinds":
-    made = kinds() + "\n"
+    made = kinds()
     with open(KINDS, "w", encoding="utf-8") as f:
         f.write(made)
     sys.exit()

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""language.py: checks the project's Markdown files, and with docs/commands.md all help texts, for plain language. It reports words
-that are not the field's terms, sentences of more than SENTENCE words, and lines of more than COLUMNS columns that are neither
-in a table nor in a code block. The status is 1 if it found something."""
+"""language.py [FILE…]: checks prose for plain language: the project's Markdown files, with docs/commands.md all help texts, and the
+descriptions in src/view/contract.json. It reports words that are not the field's terms; in Markdown also sentences of more than
+SENTENCE words, and lines of more than COLUMNS columns that are neither in a table nor in a code block. The status is 1 if it found
+something."""
 
+import json
 import pathlib
 import re
 import subprocess
@@ -11,6 +13,7 @@ import sys
 SENTENCE, COLUMNS = 40, 120  # words, columns
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HELP = "docs/commands.md"  # all of its text is in code blocks
+CONTRACT = "src/view/contract.json"
 # a pattern of what is not written: what is written instead
 WORDS = {
     r"rooms?|doors?|houses?": "component, extension module, tree",
@@ -26,16 +29,17 @@ WORDS = {
     r"what it says|what they say": "name the thing",
     r"(is|are|has|have) none": "unavailable, no …",
     r"set aside": "suspend",
+    r"of (its|their) own": "dedicated, separate",
     r"switch(es|ed)? (on|off)": "enable, disable",
     r"who (waits?|waited|held|holds|got|has got)\b": "waiter, lock holder",
     r"in force": "active",
-    r"of one thread\.": "name the thing",
+    r"of one thread(?=\.)": "name the thing",
     r"a wish": "a hint",
     r"makes? anew|writes? it anew|anew": "again",
     r"stands? for": "represent",
     r"by hand": "manually, explicitly",
 }
-PATTERNS = [(re.compile(rf"\b({pattern})(?<=[\w.])(?!\w)", re.I), instead) for pattern, instead in WORDS.items()]
+PATTERNS = [(re.compile(rf"\b({pattern})\b", re.I), instead) for pattern, instead in WORDS.items()]
 
 
 def blocks(text):
@@ -66,36 +70,45 @@ def sentences(text):
     return re.split(r"(?<=[.!?])[*)\"]*\s+(?=[A-Z*`\"(\d])", re.sub(r"^\s*([-*]|\d+\.)\s+", "", text))
 
 
-def problems(name, text):
-    """(line, what is wrong) of a file."""
+def strange_words(text):
+    """What is wrong with each word of a text that is not a term."""
+    return [f'"{found.group(1)}": {instead}' for pattern, instead in PATTERNS for found in pattern.finditer(plain(text))]
+
+
+def in_markdown(name, text):
+    """(line, what is wrong) of a Markdown file."""
     for number, line in enumerate(text.splitlines(), 1):
         if len(line) > COLUMNS and not line.startswith(("|", "    ", "!", "[")):
             yield number, f"{len(line)} columns, at most {COLUMNS}"
+        for wrong in strange_words(line) if line.startswith("|") else []:
+            yield number, wrong
     for number, block, code in blocks(text):
         if code and name != HELP:
             continue
-        said = plain(block)
-        for pattern, instead in PATTERNS:
-            for found in pattern.finditer(said):
-                yield number, f'"{found.group(1)}": {instead}'
-        for sentence in [] if code else sentences(said):
+        for wrong in strange_words(block):
+            yield number, wrong
+        for sentence in [] if code else sentences(plain(block)):
             words = len(sentence.split())
             if words > SENTENCE:
                 yield number, f"a sentence of {words} words, at most {SENTENCE}: {sentence[:60]}…"
+
+
+def in_contract(text):
+    """(line, what is wrong) of the descriptions of a JSON schema, which stand in a line each."""
     for number, line in enumerate(text.splitlines(), 1):
-        if line.startswith("|"):
-            for pattern, instead in PATTERNS:
-                for found in pattern.finditer(plain(line)):
-                    yield number, f'"{found.group(1)}": {instead}'
+        for said in re.findall(r'"description": ("(?:[^"\\]|\\.)*")', line):
+            for wrong in strange_words(json.loads(said)):
+                yield number, wrong
 
 
 def main():
-    tracked = ["git", "ls-files", "*.md"]
+    tracked = ["git", "ls-files", "*.md", CONTRACT]
     names = sys.argv[1:] or subprocess.run(tracked, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
     found = 0
     for name in names:
-        for number, text in sorted(problems(name, (ROOT / name).read_text(encoding="utf-8"))):
-            print(f"{name}:{number}: {text}")
+        text = (ROOT / name).read_text(encoding="utf-8")
+        for number, wrong in sorted(in_contract(text) if name.endswith(".json") else in_markdown(name, text)):
+            print(f"{name}:{number}: {wrong}")
             found += 1
     return 1 if found else 0
 

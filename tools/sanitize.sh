@@ -10,13 +10,7 @@ options="-Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugoptimi
 
 [ -d build-asan ] || meson setup build-asan $options >/dev/null
 ninja -C build-asan sanitized >/dev/null
-# The wrappers of malloc are called before AddressSanitizer is ready, so they have the other one alone, which needs no library where it traps:
-# tests/sanitize/test_sanitized.py says how they go together.
-if [ ! -d build-ubsan ]; then
-	meson setup build-ubsan -Db_lundef=false -Dbuildtype=debugoptimized -Dauto_features=disabled -Dwheel=true \
-		"-Dc_args=-fsanitize=undefined -fsanitize-undefined-trap-on-error" >/dev/null
-fi
-ninja -C build-ubsan src/inject/spartito_heap.so >/dev/null
+tools/ubsan.sh spartito_heap.so
 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 ASAN_OPTIONS=detect_leaks=1 meson test -C build-asan --suite c --print-errorlogs
 
 # The installed package with the libraries of the sanitizer builds in place of the optimised ones.

@@ -27,14 +27,11 @@ tools/venv.sh "$build/interpreter/$name" "$venv" test notebook lab launchers vie
 PATH="$PWD/$venv/bin:$PATH"
 site=$(python -c 'import spartito, os; print(os.path.dirname(spartito.__file__))')
 
-# UndefinedBehaviorSanitizer needs no library where it traps: AddressSanitizer reports its SIGILL. Libraries in front of the C library have it
-# alone, as they are called before AddressSanitizer is ready (tests/sanitize/test_sanitized.py has those under both that can be).
-trap="-fsanitize=undefined -fsanitize-undefined-trap-on-error"
-[ -e $build/build.ninja ] || meson setup $build -Db_sanitize=address -Db_lundef=false -Dbuildtype=debugoptimized "-Dc_args=$trap" >/dev/null
-[ -d build-ubsan ] || meson setup build-ubsan -Db_lundef=false -Dbuildtype=debugoptimized -Dauto_features=disabled -Dwheel=true \
-	"-Dc_args=$trap" >/dev/null
+# UndefinedBehaviorSanitizer needs no library where it traps: AddressSanitizer reports its SIGILL.
+[ -e $build/build.ninja ] || meson setup $build -Db_sanitize=address -Db_lundef=false -Dbuildtype=debugoptimized \
+	"-Dc_args=-fsanitize=undefined -fsanitize-undefined-trap-on-error" >/dev/null
 ninja -C $build $(ninja -C $build -t targets all | sed -n 's/^\(src\/.*\.so\): .*/\1/p') >/dev/null
-ninja -C build-ubsan src/inject/spartito_{heap,waits,preload}.so >/dev/null
+tools/ubsan.sh spartito_{heap,waits,preload}.so
 for library in $(cd "$site" && echo *.so); do
 	case $library in
 	spartito_heap.so | spartito_waits.so | spartito_preload.so) from=build-ubsan ;;

@@ -44,7 +44,7 @@ __all__ = [
 def start(directory: "Optional[str]" = None, **settings: "Any") -> None:
     """Start measuring this process. stop(), or the end of the process, completes the experiment.
 
-    directory: where the experiment is put, which must not exist; default: spartito-SCRIPT-TIME in the current directory.
+    directory: where the experiment is put, new or empty; default: spartito-SCRIPT-TIME in the current directory.
     settings: the options of `spartito run` as keywords, with underscores: trace=True, c_calls=True, depth=5,
     filter=["-numpy:*"]. Options that need a launcher, such as io, have an effect only within `spartito run`.
     TypeError: an unknown setting. ValueError: a value that cannot be read, or this process is measured already.

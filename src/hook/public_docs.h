@@ -39,8 +39,8 @@
 
 #define SP_DOC_PARAMETER                                                                                               \
 	"parameter($module, name, value, /)\n--\n\n"                                                                   \
-	"Label the current call of the innermost region with a value. Calls with different values have call\n"         \
-	"paths of their own.\n\n"                                                                                      \
+	"Label the current call of the innermost region with a value. Calls with different values have\n"              \
+	"different call paths.\n\n"                                                                                    \
 	"name: str. value: int (64 bits), str or float.\n"                                                             \
 	"TypeError: another type. OverflowError: an int that does not fit into 64 bits.\n\n"                           \
 	"    >>> import spartito\n"                                                                                    \

@@ -151,10 +151,10 @@ static int explain(pid_t pid, char *why, size_t n)
 	if ((uid_t)uid != geteuid() && geteuid())
 		tell_user(pid, uid, why, n);
 	else if (atoi(text) == 3)
-		tell(why, n, 0,
-		     "this system lets no process read another one (/proc/sys/kernel/yama/ptrace_scope is 3 until the "
-		     "next "
-		     "boot)");
+		tell(
+		    why, n, 0,
+		    "this system lets no process read another one (/proc/sys/kernel/yama/ptrace_scope is 3 until it is "
+		    "booted again)");
 	else if (geteuid() && is_hidden(pid, uid))
 		snprintf(
 		    why, n,

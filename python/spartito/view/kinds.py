@@ -25,7 +25,7 @@ What the kinds are, made by `make docs` from src/view/contract.json:
     tasks
         Tasks of asyncio and the like: when they ran, and what they waited for. Parameters: limit (RowLimit). meta: Tasks.
     locks
-        What threads waited for, and who held it: the longest waits (spartito.view.locks). meta: Locks.
+        What threads waited for, and the lock holders: the longest waits (spartito.view.locks). meta: Locks.
     memory
         The heap of each process over time, and what was allocated where (spartito.view.memory). Parameters: process (ProcessIndex).
         meta: Memory. Columns: at (f64; s), heap (f64; bytes that are allocated), resident (f64; bytes of the process that are in
@@ -58,8 +58,8 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         (optional; a sentence: why there are no columns of the other run), paths (how many there are), shown (how many of them have
         rows), labels[] (optional; of calls with values of parameters: the values). Columns: parent (u32; row of the caller, none:
         nobody), region (u32), visits (f64; calls; 0 in all rows of samples), incl (f64; inclusive time (s)), excl (f64; exclusive
-        time (s)), hidden (u32; number of paths that this row stands for), path (u32; of the model), resumed (f64; optional; calls
-        that went on after a yield or an await, where there were any), label (u32; optional; index in labels, where calls have
+        time (s)), hidden (u32; number of paths that this row represents), path (u32; of the model), resumed (f64; optional; calls
+        that were resumed after a yield or an await, where there were any), label (u32; optional; index in labels, where calls have
         values of parameters), base_visits (f64; optional; of the other run, 0 where it has no such path), base_incl (f64; optional;
         s), base_excl (f64; optional; s); with metrics: metric:NAME:incl and metric:NAME:excl: of each metric, with and without what
         callees counted, in 10**exponent of its unit.
@@ -72,23 +72,22 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         of the other run), functions (how many ran), unranged[] (optional; within a range of time: metrics that have no columns, as
         their values are not in the trace). Columns: region (u32), visits (f64; calls), incl (f64; inclusive time (s), recursion
         counts once), excl (f64; exclusive time (s)), mean (f64; of the inclusive time of a call (s)), min (f64; s), max (f64; s),
-        std (f64; s), resumed (f64; optional; calls that went on after a yield or an await, where there were any), base_visits (f64;
-        optional; of the other run, 0 where it has no such region), base_incl (f64; optional; s), base_excl (f64; optional; s); with
-        metrics: metric:NAME:incl and metric:NAME:excl: of each metric, with and without what callees counted, in 10**exponent of
-        its unit.
+        std (f64; s), resumed (f64; optional; calls that were resumed after a yield or an await, where there were any), base_visits
+        (f64; optional; of the other run, 0 where it has no such region), base_incl (f64; optional; s), base_excl (f64; optional;
+        s); with metrics: metric:NAME:incl and metric:NAME:excl: of each metric, with and without what callees counted, in
+        10**exponent of its unit.
     timeline
-        The calls of one location that touch the range, by depth and begin. A call that is at least a pixel wide is a row of its
-        own, with its own begin and end. Those that are narrower share a row of at most a pixel. Parameters: location
-        (LocationIndex), begin (RangeBegin), end (RangeEnd), pixels (default: 1000; at most 16384), levels (depths from this one on
-        are left out; default: 256). meta: depth (that of the deepest call, plus 1; 0: there is none), exact (each row is one call,
-        and none is left out), begin (s), end (s). Columns: begin (f64; s), end (f64; s), depth (u32; 0: called by nobody), region
-        (u32; of a shared row the one with the most time), calls (u32; how many begin or end in this row), busy (f32; share of the
-        row's time in calls).
+        The calls of one location that touch the range, by depth and begin. A call that is at least a pixel wide has a separate row,
+        with its begin and end. Those that are narrower share a row of at most a pixel. Parameters: location (LocationIndex), begin
+        (RangeBegin), end (RangeEnd), pixels (default: 1000; at most 16384), levels (depths from this one on are left out; default:
+        256). meta: depth (that of the deepest call, plus 1; 0: no calls), exact (each row is one call, and none is left out), begin
+        (s), end (s). Columns: begin (f64; s), end (f64; s), depth (u32; 0: called by nobody), region (u32; of a shared row the one
+        with the most time), calls (u32; how many begin or end in this row), busy (f32; share of the row's time in calls).
     overview
         All locations that are selected, each divided into pixels equal parts of the range. For each part in which something ran or
         happened, by location and part: what ran there. Of parts with many events as summaries know them: the share is at least
         that. Parameters: process (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd), rows (RowRange),
-        pixels (default: 1000), limit (of more locations several neighbours stand together, in so many groups: the k-th of n
+        pixels (default: 1000), limit (number of groups, if there are more locations; neighbours share a group: the k-th of n
         locations is in group k * groups / n). meta: rows (locations selected), groups, pixels, begin (s), end (s). Columns:
         location (u32; the first one of its group), bucket (u32; index of the part), region (u32; the one that was innermost for the
         longest time; none: no call was open), share (f32; of the part's time in which it was, of all in the group), events (u32;
@@ -101,7 +100,7 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         of the model: the one found longest; none: no function), looks (u32; samples that began there), running (f32; share of the
         part's time), gil (f32; waiting for the GIL), syscall (f32; in the kernel), idle (f32).
     steps
-        When tasks ran, by task, thread and begin. A step that is at least a pixel wide is a row of its own, others share one, as in
+        When tasks ran, by task, thread and begin. A step that is at least a pixel wide has a separate row; others share one, as in
         timeline. Parameters: process (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd), pixels (default:
         1000), rows (first-last of the tasks selected; default: the first 1000). meta: tasks (selected), begin (s), end (s).
         Columns: task (u32; the id of kind tasks), begin (f64; s), end (f64; s), steps (u32), busy (f32; share of the row's time).
@@ -127,18 +126,19 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         the location; of a level its height), low (f64; growth per second since the row before; NaN in a first row), high (f64),
         mean (f64).
     messages
-        The messages of MPI that are under way within the range, by the moment of sending; of more than limit the longest. Messages
-        to processes that were not measured are in the matrix alone. Parameters: process (ProcessIndex), location (LocationIndex),
+        The messages of MPI that are under way within the range, by the time of sending; of more than limit the longest. Messages to
+        processes that were not measured are in the matrix alone. Parameters: process (ProcessIndex), location (LocationIndex),
         begin (RangeBegin), end (RangeEnd), limit (default: 20,000). meta: hidden (those left out), comms[] (names of
         communicators). Columns: from (u32; location), to (u32; location; of a message without a receive the first one of its
         process), sent (f64; s), received (f64; s; NaN: no receive was found), bytes (f64), tag (i32), comm (u32; index in comms).
     balance
         How the time of regions is spread: a row for each unit and region that ran there, by unit. The rest of a unit is one row,
         region none, incl = excl. Parameters: process (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd),
-        region (this one alone), regions (so many with the most exclusive time have rows; default: 500, fewer where units are many),
-        over ('auto', 'ranks', 'processes', 'threads'; what a unit is; auto (default): the first of the three of which there are
-        two). meta: over ('ranks', 'processes', 'threads'), units[] (indices of processes, over threads of locations), regions (that
-        have rows), total (s). Columns: unit (u32; index in units), region (u32), visits (f64), incl (f64; s), excl (f64; s).
+        region (this one alone), regions (number of regions that have rows, those with the most exclusive time; default: 500, fewer
+        if there are many units), over ('auto', 'ranks', 'processes', 'threads'; what a unit is; auto (default): the first of the
+        three of which there are two). meta: over ('ranks', 'processes', 'threads'), units[] (indices of processes, over threads of
+        locations), regions (that have rows), total (s). Columns: unit (u32; index in units), region (u32), visits (f64), incl (f64;
+        s), excl (f64; s).
     matrix
         The communication matrix, of messages that a process or location selected sent or received, and whose sending began in the
         range. Parameters: process (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd). meta: Matched.
@@ -163,20 +163,21 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         duration (s), busy (time in functions of all locations together (s)), visits (calls that were measured), regions, paths,
         events (in the trace), bytes (of the raw files), python (its version), traced (there is a trace), sentences[] (where the
         time goes, in words), about[] (the region that each sentence is about, null: no single one), cost (What measuring added.; in
-        (s for each call, within its own time), out (s for each call, within its caller's time), total (s), share (of the time of
-        all locations)), compensated (that cost was taken out of the times), lost[] (sentences: what was not recorded), problems[]
-        (sentences: what is damaged), processes[] (Process), locations[] (Location), metrics[] (Metric), has (Has), settings (with
-        which the run was recorded), versions (of viewer, spartito, python, mpi; those that are known), pruned[] (optional;
-        sentences, in a page of `spartito html`: what it had no room for), file (optional; the page is such a file).
+        (s for each call, within its exclusive time), out (s for each call, within its caller's exclusive time), total (s), share
+        (of the time of all locations)), compensated (that cost was taken out of the times), lost[] (sentences: what was not
+        recorded), problems[] (sentences: what is damaged), processes[] (Process), locations[] (Location), metrics[] (Metric), has
+        (Has), settings (with which the run was recorded), versions (of viewer, spartito, python, mpi; those that are known),
+        pruned[] (optional; sentences, in a page of `spartito html`: what it leaves out to stay within its size limit), file
+        (optional; the page is such a file).
     BaseFacts
         Facts of the other run, without its processes and locations. title (what ran), directory (of the experiment), command[] (of
         the program, as it was started), host (of the first process), hosts (how many), start (seconds since 1970), duration (s),
         busy (time in functions of all locations together (s)), visits (calls that were measured), regions, paths, events (in the
         trace), bytes (of the raw files), python (its version), traced (there is a trace), sentences[] (where the time goes, in
-        words), cost (What measuring added.; in (s for each call, within its own time), out (s for each call, within its caller's
-        time), total (s), share (of the time of all locations)), compensated (that cost was taken out of the times), lost[]
-        (sentences: what was not recorded), problems[] (sentences: what is damaged), metrics[] (Metric), has (Has), settings (with
-        which the run was recorded), versions (of viewer, spartito, python, mpi; those that are known).
+        words), cost (What measuring added.; in (s for each call, within its exclusive time), out (s for each call, within its
+        caller's exclusive time), total (s), share (of the time of all locations)), compensated (that cost was taken out of the
+        times), lost[] (sentences: what was not recorded), problems[] (sentences: what is damaged), metrics[] (Metric), has (Has),
+        settings (with which the run was recorded), versions (of viewer, spartito, python, mpi; those that are known).
     Has
         What the page can show. time: over the run. metrics: read at each enter and leave. trace, time, states, counters, metrics,
         lines, mpi, io, locks, memory, tasks, messages, waits, source, compare.
@@ -188,7 +189,7 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         A thread. process (index), name, begin (s), end (s), busy (time in functions (s)), mpi (the part of busy in functions of MPI
         themselves (s)).
     Metric
-        Counted beside the time, in 10**exponent unit. name, unit, exponent, what, own (counted by the function itself, at moments
+        Counted beside the time, in 10**exponent unit. name, unit, exponent, what, own (counted by the function itself, at times
         that are not in the trace; the others are read at each enter and leave), level (a height that was reached, not a count),
         source (what counted it: rusage, papi, perf, bytes, wait, sample, memory), total (of the whole run, as it was counted).
     Renamed

@@ -24,7 +24,7 @@ export type RowRange = string;
 /** A column of signed 32-bit numbers. */
 export type I32 = Int32Array;
 
-/** What the viewer can ask, and what it is told: for each kind of question its parameters, and of the answer (src/view/columns.h) the meta object and the columns, of which all have a row at the same place, unless said otherwise. Times are in s, moments since the experiment's begin; process, location, region are indices. Any kind takes of=base, which asks the run that this one is compared with. `make docs` makes the docstring of spartito.view.kinds and viewer/src/data/contract.ts from this file; tests/py/view/test_contract.py holds answers against it. */
+/** The viewer's questions and the answers to them: for each kind of question its parameters, and of the answer (src/view/columns.h) the meta object and the columns. All columns of an answer have equally many rows, unless said otherwise. Times are in s, points in time since the experiment's begin; process, location, region are indices. Any kind takes of=base, which asks the run that this one is compared with. `make docs` makes the docstring of spartito.view.kinds and viewer/src/data/contract.ts from this file; tests/py/view/test_contract.py holds answers against it. */
 export interface Answers {
   /** What the first screen tells of a run. */
   facts: {
@@ -89,7 +89,7 @@ export interface Answers {
     meta: Tasks;
     columns: {};
   };
-  /** What threads waited for, and who held it: the longest waits (spartito.view.locks). */
+  /** What threads waited for, and the lock holders: the longest waits (spartito.view.locks). */
   locks: {
     parameters: {};
     meta: Locks;
@@ -212,11 +212,11 @@ export interface Answers {
       incl: F64;
       /** exclusive time (s) */
       excl: F64;
-      /** number of paths that this row stands for */
+      /** number of paths that this row represents */
       hidden: U32;
       /** of the model */
       path: U32;
-      /** calls that went on after a yield or an await, where there were any */
+      /** calls that were resumed after a yield or an await, where there were any */
       resumed?: F64;
       /** index in labels, where calls have values of parameters */
       label?: U32;
@@ -267,7 +267,7 @@ export interface Answers {
       max: F64;
       /** s */
       std: F64;
-      /** calls that went on after a yield or an await, where there were any */
+      /** calls that were resumed after a yield or an await, where there were any */
       resumed?: F64;
       /** of the other run, 0 where it has no such region */
       base_visits?: F64;
@@ -277,7 +277,7 @@ export interface Answers {
       base_excl?: F64;
     };
   };
-  /** The calls of one location that touch the range, by depth and begin. A call that is at least a pixel wide is a row of its own, with its own begin and end. Those that are narrower share a row of at most a pixel. */
+  /** The calls of one location that touch the range, by depth and begin. A call that is at least a pixel wide has a separate row, with its begin and end. Those that are narrower share a row of at most a pixel. */
   timeline: {
     parameters: {
       location: LocationIndex;
@@ -289,7 +289,7 @@ export interface Answers {
       levels?: number;
     };
     meta: {
-      /** that of the deepest call, plus 1; 0: there is none */
+      /** that of the deepest call, plus 1; 0: no calls */
       depth: number;
       /** each row is one call, and none is left out */
       exact: boolean;
@@ -323,7 +323,7 @@ export interface Answers {
       rows?: RowRange;
       /** default: 1000 */
       pixels?: number;
-      /** of more locations several neighbours stand together, in so many groups: the k-th of n locations is in group k * groups / n */
+      /** number of groups, if there are more locations; neighbours share a group: the k-th of n locations is in group k * groups / n */
       limit?: number;
     };
     meta: {
@@ -386,7 +386,7 @@ export interface Answers {
       idle: F32;
     };
   };
-  /** When tasks ran, by task, thread and begin. A step that is at least a pixel wide is a row of its own, others share one, as in timeline. */
+  /** When tasks ran, by task, thread and begin. A step that is at least a pixel wide has a separate row; others share one, as in timeline. */
   steps: {
     parameters: {
       process?: ProcessIndex;
@@ -506,7 +506,7 @@ export interface Answers {
       mean: F64;
     };
   };
-  /** The messages of MPI that are under way within the range, by the moment of sending; of more than limit the longest. Messages to processes that were not measured are in the matrix alone. */
+  /** The messages of MPI that are under way within the range, by the time of sending; of more than limit the longest. Messages to processes that were not measured are in the matrix alone. */
   messages: {
     parameters: {
       process?: ProcessIndex;
@@ -546,7 +546,7 @@ export interface Answers {
       end?: RangeEnd;
       /** this one alone */
       region?: number;
-      /** so many with the most exclusive time have rows; default: 500, fewer where units are many */
+      /** number of regions that have rows, those with the most exclusive time; default: 500, fewer if there are many units */
       regions?: number;
       /** what a unit is; auto (default): the first of the three of which there are two */
       over?: "auto" | "ranks" | "processes" | "threads";
@@ -631,9 +631,9 @@ export interface Facts {
   about: (number | null)[];
   /** What measuring added. */
   cost: {
-    /** s for each call, within its own time */
+    /** s for each call, within its exclusive time */
     in: number;
-    /** s for each call, within its caller's time */
+    /** s for each call, within its caller's exclusive time */
     out: number;
     /** s */
     total: number;
@@ -658,7 +658,7 @@ export interface Facts {
   versions: {
     [k: string]: string;
   };
-  /** sentences, in a page of `spartito html`: what it had no room for */
+  /** sentences, in a page of `spartito html`: what it leaves out to stay within its size limit */
   pruned?: string[];
   /** the page is such a file */
   file?: boolean;
@@ -701,7 +701,7 @@ export interface Metric {
   unit: string;
   exponent: number;
   what: string;
-  /** counted by the function itself, at moments that are not in the trace; the others are read at each enter and leave */
+  /** counted by the function itself, at times that are not in the trace; the others are read at each enter and leave */
   own: boolean;
   /** a height that was reached, not a count */
   level: boolean;
@@ -762,9 +762,9 @@ export interface BaseFacts {
   sentences: string[];
   /** What measuring added. */
   cost: {
-    /** s for each call, within its own time */
+    /** s for each call, within its exclusive time */
     in: number;
-    /** s for each call, within its caller's time */
+    /** s for each call, within its caller's exclusive time */
     out: number;
     /** s */
     total: number;
