@@ -11,6 +11,7 @@
 
 #include "base/elf.h"
 #include "check.h"
+#include "sample/python/snapshot.h"
 
 static const char here[] = "what stands here";
 int sp_test_of_a_place = 7; /* a symbol to be found */
@@ -140,6 +141,37 @@ static void threads(void)
 	sp_target_close(&t);
 }
 
+/* The blocks that one walk needed are those that are copied for the next one, the first of them, too. */
+static void snapshot(void)
+{
+	enum { BLOCK = 64 };
+	static _Alignas(BLOCK) char memory[3 * BLOCK] = "first";
+	const uint64_t at = (uintptr_t)memory;
+	struct sp_target t;
+	struct sp_snapshot s = {.target = &t, .block = BLOCK};
+	struct sp_piece none = {at, (char[1]){0}, 1};
+	uint64_t blocks[3] = {0};
+	char why[256], room[BLOCK];
+	bool together = true;
+	MUST(!sp_target_open(&t, getpid(), why, sizeof why));
+	CHECK(sp_snapshot_copy(&s, blocks, 0, &none, 1, 1) == 1);
+	const char *got = sp_snapshot_at(&s, at, 6, room, &together);
+	CHECK(got && !strcmp(got, "first") && !together);
+	CHECK(sp_snapshot_needed(&s, blocks, 3) == 1 && blocks[0] == at);
+	for (int i = 0; i < 3; i++) {
+		together = true;
+		CHECK(sp_snapshot_copy(&s, blocks, 1, &none, 1, 1) == 1);
+		CHECK(sp_snapshot_at(&s, at, 6, room, &together) && sp_snapshot_at(&s, at + 8, 6, room, &together));
+		CHECK(together && sp_snapshot_needed(&s, blocks, 3) == 1 && blocks[0] == at);
+	}
+	/* one piece of two blocks, of which one is fetched */
+	got = sp_snapshot_at(&s, at + BLOCK - 8, 16, room, &together);
+	CHECK(got == room && !together && sp_snapshot_needed(&s, blocks, 3) == 2 && blocks[1] == at + BLOCK);
+	CHECK(!sp_snapshot_at(&s, 16, 6, room, &together));
+	sp_snapshot_free(&s);
+	sp_target_close(&t);
+}
+
 static void refused(void)
 {
 	struct sp_target t;
@@ -188,6 +220,7 @@ int main(void)
 	mappings();
 	shared_page();
 	threads();
+	snapshot();
 	refused();
 	forbidden();
 	return check_failures != 0;

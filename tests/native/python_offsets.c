@@ -70,7 +70,9 @@ static void frames(void)
 	ROW(frame_instruction, PyFrameObject, f_lasti);
 	NONE(frame_owner);
 	NONE(frame_entry);
+	ROW(frame_generator, PyFrameObject, f_gen);
 #else
+	NONE(frame_generator);
 	typedef struct _PyInterpreterFrame frame;
 	ROW(frame_previous, frame, previous);
 #if PY_VERSION_HEX < 0x030d0000

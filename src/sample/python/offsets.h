@@ -31,6 +31,7 @@
 	X(frame_instruction)                                                                                           \
 	X(frame_owner)                                                                                                 \
 	X(frame_entry)                                                                                                 \
+	X(frame_generator)                                                                                             \
 	X(code_flags)                                                                                                  \
 	X(code_first_line)                                                                                             \
 	X(code_filename)                                                                                               \

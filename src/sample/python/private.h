@@ -53,6 +53,8 @@ struct sp_memo {
 	uint64_t state;
 	uint64_t cframe;
 	uint64_t root;    /* its outermost frame */
+	uint64_t end;     /* the one at which the last read ended, */
+	unsigned ends;    /* and how many before it in succession, itself included */
 	uint64_t *blocks; /* owned; of the memory that its frames were in, the innermost first */
 	size_t n_blocks, room_blocks;
 	struct sp_seen

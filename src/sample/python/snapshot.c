@@ -109,7 +109,7 @@ int sp_snapshot_copy(struct sp_snapshot *s, const uint64_t *blocks, size_t n, co
 	if (!have_room(s, n + 1))
 		return -1;
 	s->n_needed = 0;
-	s->recent = 0;
+	s->recent = SIZE_MAX;
 	memset(s->slots, 0, s->n_slots * sizeof *s->slots);
 	v.n = 0;
 	for (size_t i = 0; i < before; i++)

@@ -19,7 +19,7 @@ struct sp_snapshot {
 	bool *marked;     /* owned; for each block: it is among them */
 	size_t n, room, n_slots, n_needed;
 	size_t together; /* the first of them were copied by one call, between the pieces before and behind */
-	size_t recent;   /* index of the block that was asked for last */
+	size_t recent;   /* index of the block that was asked for last; SIZE_MAX: none was since the copy */
 };
 
 struct sp_piece {

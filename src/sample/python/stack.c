@@ -20,10 +20,13 @@ enum {
 	DATA_STACK_BLOCK = 4096, /* bytes that are copied at a time: frames lie side by side from 3.11 on, */
 	OBJECT_BLOCK = 512,      /* and each is an object of its own before */
 	FEW = 64,                /* frames that may be read one by one while a thread calls and returns */
-	STEPS_MORE = 256,        /* frames of the interpreter itself between those that are wanted */
+	MOST_FRAMES = 1 << 17,   /* that a walk takes, */
+	MOST_STEPS = 1 << 18,    /* and with the interpreter's own between them */
 };
-/* `owner` of a frame from 3.12 on: this and above are those of C code */
-enum { OWNED_BY_C = 3 };
+/* `owner` of a frame, from 3.11 on. From 3.12 on OWNED_BY_C and above are those of C code. */
+enum { OWNED_BY_GENERATOR = 1, OWNED_BY_C = 3 };
+/* So many reads in succession must end at a frame before it counts as the outermost one of the thread. */
+enum { ENOUGH = 2, ENOUGH_OF_GENERATOR = TRIES };
 
 /* The copies of one read. */
 struct shot {
@@ -32,6 +35,8 @@ struct shot {
 	uint64_t cframe_before, cframe_after; /* what the current frame is in 3.11 and 3.12 */
 	bool late;                            /* memory was read behind `after` */
 	size_t together;                      /* so many of the innermost frames were copied between the two */
+	uint64_t end;                         /* the outermost frame; 0: there is none, or it was not reached */
+	unsigned enough;                      /* reads that must end there */
 };
 
 static void forget_memos(struct sp_python *p)
@@ -145,38 +150,65 @@ static bool take(const struct sp_python *p, const char *bytes, uint64_t at, stru
 	       ((unsigned char)bytes[p->at.frame_owner] < OWNED_BY_C && !sp_codes_is_internal(p, out->code));
 }
 
+static bool is_of_generator(const struct sp_python *p, const char *frame)
+{
+	return p->version < 0x030b ? sp_u64(frame, p->at.frame_generator) != 0
+	                           : frame[p->at.frame_owner] == OWNED_BY_GENERATOR;
+}
+
+/* Reads in succession that must end at this frame; 0: it cannot be the outermost one. A frame that is being made or
+ * freed has no caller, nor has a generator that is suspended. From 3.12 on the outermost frame is always one of C code.
+ * Before that a generator may be the outermost one, where C code without Python around it resumes it. */
+static unsigned enough(const struct sp_python *p, const char *frame)
+{
+	if (p->version >= 0x030c)
+		return (unsigned char)frame[p->at.frame_owner] < OWNED_BY_C ? 0 : ENOUGH;
+	return is_of_generator(p, frame) ? ENOUGH_OF_GENERATOR : ENOUGH;
+}
+
 /* Before 3.11 a frame is an object, and one that is not used lies in a list of such, linked as callers are. */
 static bool is_used(const struct sp_python *p, const char *frame)
 {
 	return p->version >= 0x030b || (int64_t)sp_u64(frame, 0) > 0; /* ob_refcnt */
 }
 
-/* The frames from one on outwards, room of them at most and one more: how many, or -EAGAIN. *end: the last one's
- * address, when none is missing. */
-static int walk(struct sp_python *p, struct shot *s, uint64_t frame, size_t room, uint64_t *end)
+/* Frames are linked in a circle where the walk has passed more of them than its memory can hold. */
+static bool is_circle(const struct sp_python *p, size_t steps)
+{
+	return steps > p->snapshot.n_needed * (p->snapshot.block / p->frame_bytes + 1);
+}
+
+/* The frames from one on outwards, MOST_FRAMES of them and one more at most: how many, -EAGAIN or -ENOMEM. Sets s->end.
+ * All are needed, however few the caller wants: whether they are of one moment shows at the outermost one. */
+static int walk(struct sp_python *p, struct shot *s, uint64_t frame)
 {
 	char bytes[FRAME_BYTES];
 	size_t n = 0, steps = 0;
 	bool together = true;
-	*end = 0;
+	s->end = 0;
+	s->enough = ENOUGH;
 	s->together = 0;
 	for (uint64_t next; frame; frame = next) {
 		const char *f = frame_at(p, frame, bytes, &together);
-		struct sp_seen *seen = &p->seen[n];
-		if (!f || !is_used(p, f) || ++steps > 2 * room + STEPS_MORE)
+		if (!f || !is_used(p, f) || ++steps > MOST_STEPS || is_circle(p, steps))
 			return -EAGAIN;
+		if (!sp_grow(&p->seen, n, &p->room_seen, sizeof *p->seen))
+			return -ENOMEM;
 		next = sp_u64(f, p->at.frame_previous);
-		if (!take(p, f, frame, seen)) {
-			if (n && !sp_codes_is_internal(p, seen->code))
+		if (!take(p, f, frame, &p->seen[n])) {
+			if (n && !sp_codes_is_internal(p, p->seen[n].code))
 				p->seen[n - 1].entry = true;
-		} else if (n++ == room) {
+		} else if (n++ == MOST_FRAMES) {
 			return (int)n;
 		}
-		*end = frame;
 		if (together)
 			s->together = n;
+		if (!next) {
+			s->end = frame;
+			s->enough = enough(p, f);
+		}
 	}
-	return (int)n;
+	return s->end && !s->enough ? -EAGAIN : (int)n;
 }
 
 /* May the frames have been of one moment? `later` is the innermost one behind the copy. */
@@ -229,13 +261,24 @@ static bool found_twice(struct sp_python *p, struct shot *s, size_t n)
 	return false;
 }
 
+/* Was the outermost frame found often enough? */
+static bool ends_well(const struct shot *s)
+{
+	struct sp_memo *m = s->memo;
+	m->ends = s->end == m->end ? m->ends + 1 : 1;
+	m->end = s->end;
+	if (m->ends >= s->enough)
+		m->root = s->end;
+	return s->end == m->root;
+}
+
 /* What the thread state and all frames tell once; as sp_python_stack(). */
-static int try_stack(struct sp_python *p, struct shot *s, size_t room, bool last)
+static int try_stack(struct sp_python *p, struct shot *s, bool last)
 {
 	if (!copy(p, s))
 		return sp_target_alive(p->t) ? -EAGAIN : -ESRCH;
-	uint64_t first = current_of(p, s->before, s->cframe_before), end;
-	int n = walk(p, s, first, room, &end);
+	const uint64_t first = current_of(p, s->before, s->cframe_before);
+	const int n = walk(p, s, first);
 	if (n < 0)
 		return n;
 	const bool all = p->snapshot.n == p->snapshot.together && !s->late;
@@ -244,31 +287,11 @@ static int try_stack(struct sp_python *p, struct shot *s, size_t room, bool last
 		return -EAGAIN;
 	if (!holds(p, first, current_of(p, s->after, s->cframe_after), n))
 		return -EAGAIN;
-	if ((size_t)n > room)
-		return n; /* the caller comes back with more */
+	if (n > MOST_FRAMES)
+		return n; /* its outer frames are not known: nothing more can be checked */
 	if (s->together < (size_t)n && !found_twice(p, s, (size_t)n) && !(last && (size_t)n <= FEW))
 		return -EAGAIN;
-	/* a frame that is taken apart has no caller any more: another outermost one has to be seen twice */
-	if (end != s->memo->root) {
-		s->memo->root = end;
-		if (!last)
-			return -EAGAIN;
-	}
-	return n;
-}
-
-static bool have_room(struct sp_python *p, size_t room)
-{
-	p->snapshot.target = p->t;
-	p->snapshot.block = p->version < 0x030b ? OBJECT_BLOCK : DATA_STACK_BLOCK;
-	if (room + 1 <= p->room_seen)
-		return true;
-	struct sp_seen *more = realloc(p->seen, (room + 1) * sizeof *more);
-	if (!more)
-		return false;
-	p->seen = more;
-	p->room_seen = room + 1;
-	return true;
+	return ends_well(s) ? n : -EAGAIN;
 }
 
 int sp_python_stack(struct sp_python *p, const struct sp_python_thread *thread, struct sp_python_frame *out,
@@ -276,11 +299,13 @@ int sp_python_stack(struct sp_python *p, const struct sp_python_thread *thread, 
 {
 	struct shot s;
 	int n = -EAGAIN;
-	if (!have_room(p, room) || !(s.memo = memo_of(p, thread->state)))
+	p->snapshot.target = p->t;
+	p->snapshot.block = p->version < 0x030b ? OBJECT_BLOCK : DATA_STACK_BLOCK;
+	if (!(s.memo = memo_of(p, thread->state)))
 		return -ENOMEM;
 	for (int i = 0; i < TRIES && n == -EAGAIN; i++) {
 		p->read++;
-		n = try_stack(p, &s, room, i == TRIES - 1);
+		n = try_stack(p, &s, i == TRIES - 1);
 		if (n < 0)
 			continue;
 		int r = sp_codes_resolve(p, p->seen, (size_t)n < room ? (size_t)n : room, out);

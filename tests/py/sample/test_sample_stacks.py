@@ -143,7 +143,7 @@ def test_stacks_deeper_than_asked_for():
             assert {line for _, name, line in names(frames[1:50001])} == {7} and names(frames)[0][2] == 9
 
 
-@pytest.mark.parametrize("depth", [300, 5000])
+@pytest.mark.parametrize("depth", [30, 300, 5000])
 def test_deep_stacks_that_move_are_of_one_moment(depth):
     """Each level is a function of its own line, so that a stack put together from two moments shows a gap."""
     source = """
@@ -170,6 +170,29 @@ def test_deep_stacks_that_move_are_of_one_moment(depth):
                 assert called == [f"f{i % 100}" for i in range(len(called))]
                 seen += bool(called)
                 deep += len(called) > depth // 2
+
+
+def test_a_generator_has_its_caller():
+    """One that is suspended has none, and may have been so between two moments at which it ran."""
+    source = """
+        def generator(n):
+            if n:
+                for x in generator(n - 1): yield x
+            while not n: yield
+        def loops():
+            print("ready", flush=True)
+            for _ in generator(5): pass
+        loops()
+        """
+    with running(source) as p:
+        process = _sample.Process(p.pid)
+        called = []
+        while sum(called) < 500:
+            for _tid, _, frames, _ in process.stacks() or ():
+                found = [name for _, name, _ in names(frames or ())]
+                if found:
+                    assert found == ["generator"] * (len(found) - 2) + ["loops", "<module>"]
+                    called.append(len(found) > 2)
 
 
 def test_code_that_takes_the_place_of_another(tmp_path):
