@@ -172,8 +172,8 @@ static bool is_used(const struct sp_python *p, const char *frame)
 	return p->version >= 0x030b || (int64_t)sp_u64(frame, 0) > 0; /* ob_refcnt */
 }
 
-/* Frames are linked in a circle where the walk has passed more of them than its memory can hold. */
-static bool is_circle(const struct sp_python *p, size_t steps)
+/* The frames are linked in a cycle when the walk has passed more of them than its memory can hold. */
+static bool is_cycle(const struct sp_python *p, size_t steps)
 {
 	return steps > p->snapshot.n_needed * (p->snapshot.block / p->frame_bytes + 1);
 }
@@ -190,7 +190,7 @@ static int walk(struct sp_python *p, struct shot *s, uint64_t frame)
 	s->together = 0;
 	for (uint64_t next; frame; frame = next) {
 		const char *f = frame_at(p, frame, bytes, &together);
-		if (!f || !is_used(p, f) || ++steps > MOST_STEPS || is_circle(p, steps))
+		if (!f || !is_used(p, f) || ++steps > MOST_STEPS || is_cycle(p, steps))
 			return -EAGAIN;
 		if (!sp_grow(&p->seen, n, &p->room_seen, sizeof *p->seen))
 			return -ENOMEM;
