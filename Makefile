@@ -44,10 +44,14 @@ setup:
 	tools/venv.sh $(PYTHON) $(VENV) demo
 
 docs:
-	$(PYTHON) python/generate.py markdown > docs/commands.md
-	$(PYTHON) python/generate.py kinds
-	tools/viewer.sh
+	tools/system.sh build
+	tools/venv.sh $(PYTHON) $(VENV) docs
+	$(PY) python/generate.py markdown > docs/commands.md
+	$(PY) python/generate.py settings > docs/configuration.md
+	$(PY) python/generate.py kinds
+	$(PY) tools/api_page.py > docs/api.md
 	cd viewer && npm run contract
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet
 
 picture:
 	tools/system.sh build test

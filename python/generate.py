@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Run by the build: prints the man page or a completion script, from the same table as --help. `make docs`: docs/commands.md
-(markdown); and in its place the docstring of spartito.view.kinds, from src/view/contract.json (kinds).
+(markdown), docs/configuration.md (settings); and in its place the docstring of spartito.view.kinds, from src/view/contract.json
+(kinds).
 
-usage: generate.py man VERSION | generate.py bash|zsh|fish|markdown|kinds
+usage: generate.py man VERSION | generate.py bash|zsh|fish|markdown|settings|kinds
 """
 
 import json
@@ -18,6 +19,7 @@ sys.modules["spartito"] = package
 sys.dont_write_bytecode = True
 
 from spartito.options import shells, table  # noqa: E402
+from spartito.options.settings import SETTINGS  # noqa: E402
 
 
 def markdown() -> str:
@@ -33,6 +35,65 @@ def markdown() -> str:
     for command in table.COMMANDS:
         parts += ["", f"## spartito {command.name}", "", "```", table.help_text(command, 110, whole=True).rstrip(), "```"]
     return "\n".join(parts)
+
+
+CONFIGURATION = """# Configuration, environment and exit status
+
+Made by `make docs` from the table of settings. `spartito config` prints the active value of each setting and its source.
+
+## Settings of a recording
+
+A setting comes from the first of these that has it: the command line, the variable, the key in the table
+`[tool.spartito]` of the nearest `pyproject.toml`, the default. A flag is `1`, `true`, `yes`, `on` or `0`, `false`,
+`no`, `off`. Lists are separated by commas in a variable, and are arrays in `pyproject.toml`. `spartito.start()` and
+`spartito.measure()` take the keys as keywords.
+
+| key | variable | option | default | what the option does |
+|---|---|---|---|---|
+{settings}
+
+```toml
+[tool.spartito]
+trace = true
+trace_memory = "256M"
+filter = ["-numpy:*"]
+```
+
+## Other variables
+
+| variable | meaning |
+|---|---|
+| `SPARTITO_EXPERIMENT` | the experiment directory of a measured process; `spartito run` sets it for the program and its children |
+| `SPARTITO_CLOCK` | the clock of timestamps: `tsc` or `monotonic`; default: the processor's counter where it is reliable |
+| `SPARTITO_CC`, `SPARTITO_CXX`, `SPARTITO_FC`, `SPARTITO_WRAPPER` | compilers of `spartito compile`; see [compiled code](native.md) |
+| `SPARTITO_VIEW` | the experiment that `jupyter-server-proxy` shows; see [the viewer](viewer.md) |
+| `NO_COLOR`, `COLUMNS` | no colours, and the width of tables in the terminal |
+
+A variable that begins with `SPARTITO_` or `SCOREP_` and is not known is reported once, with the name that was perhaps
+meant.
+
+## Exit status
+
+| status | command | meaning |
+|---|---|---|
+| that of the program | `spartito run`, `spartito SCRIPT` | the exit status or the signal of the program, also when its recording failed |
+| 0 | all others | done |
+| 1 | all | a file or process could not be read or written; a line on standard error names it |
+| 2 | all | wrong command line: an unknown option, a missing argument |
+| 3 | `diff --fail-above` | something became slower than the limit |
+| 4 | `report`, `convert`, `html`, `diff` | the result is complete as far as possible, but parts of the experiment are damaged or were not recorded |
+"""
+
+
+def settings() -> str:
+    options = {flag: option for option in table.RUN.options for flag in option.flags}
+    rows = []
+    for one in SETTINGS:
+        flags = one.option.split("/")
+        meaning = "; ".join(options[flag].help for flag in flags if flag in options).replace("|", "\\|")
+        default = {"flag": {"0": "off", "1": "on"}}.get(one.kind, {}).get(one.default, one.default) or "–"
+        rows.append(f"| `{one.name}` | `{one.variable}` | {', '.join(f'`{flag}`' for flag in flags)} | {default} | {meaning} |")
+    return CONFIGURATION.format(settings="\n".join(rows)).rstrip()
 
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -106,5 +167,6 @@ if what == "kinds":
     with open(KINDS, "w", encoding="utf-8") as f:
         f.write(made)
     sys.exit()
-text = shells.man(sys.argv[2]) if what == "man" else markdown() if what == "markdown" else shells.script(what)
+pages = {"markdown": markdown, "settings": settings}
+text = shells.man(sys.argv[2]) if what == "man" else pages[what]() if what in pages else shells.script(what)
 sys.stdout.buffer.write((text + "\n").encode())

