@@ -39,7 +39,7 @@ def markdown() -> str:
 
 CONFIGURATION = """# Configuration, environment and exit status
 
-Made by `make docs` from the table of settings. `spartito config` prints the active value of each setting and its source.
+Made by `make docs` from the table of settings. `spartito config` prints the active value and source of each setting.
 
 ## Settings of a recording
 
