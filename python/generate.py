@@ -65,7 +65,7 @@ filter = ["-numpy:*"]
 |---|---|
 | `SPARTITO_EXPERIMENT` | the experiment directory of a measured process; `spartito run` sets it for the program and its children |
 | `SPARTITO_CLOCK` | the clock of timestamps: `tsc` or `monotonic`; default: the processor's counter where it is reliable |
-| `SPARTITO_CC`, `SPARTITO_CXX`, `SPARTITO_FC`, `SPARTITO_WRAPPER` | compilers of `spartito compile`; see [compiled code](native.md) |
+| `SPARTITO_CC`, `SPARTITO_CXX`, `SPARTITO_FC`, `SPARTITO_WRAPPER` | for `spartito compile`: see [compiled code](native.md) |
 | `SPARTITO_VIEW` | the experiment that `jupyter-server-proxy` shows; see [the viewer](viewer.md) |
 | `NO_COLOR`, `COLUMNS` | no colours, and the width of tables in the terminal |
 
@@ -76,12 +76,12 @@ meant.
 
 | status | command | meaning |
 |---|---|---|
-| that of the program | `spartito run`, `spartito SCRIPT` | the exit status or the signal of the program, also when its recording failed |
+| that of the program | `spartito run`, `spartito SCRIPT` | also when the recording failed; a signal ends both |
 | 0 | all others | done |
 | 1 | all | a file or process could not be read or written; a line on standard error names it |
 | 2 | all | wrong command line: an unknown option, a missing argument |
 | 3 | `diff --fail-above` | something became slower than the limit |
-| 4 | `report`, `convert`, `html`, `diff` | the result is complete as far as possible, but parts of the experiment are damaged or were not recorded |
+| 4 | `report`, `convert`, `html`, `diff` | the result is there, but parts of the experiment are damaged or lost |
 """
 
 

@@ -20,6 +20,10 @@ for C, C++ and Cython are those of `include/spartito.h`; see [compiled code](nat
 ITEM = re.compile(r"(?:^|(?<=[.] ))(?P<names>[a-z_]\w*(?:, [a-z_]\w*)*|[A-Z]\w*(?:Error|Exception))(?:: )")
 
 
+def wrapped(text, indent=""):
+    return textwrap.fill(text, 118, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
 def paragraph(text):
     """A paragraph as Markdown: examples are code, parameters and errors a list."""
     if text.lstrip().startswith(">>> "):
@@ -27,10 +31,10 @@ def paragraph(text):
     text = " ".join(text.split())
     begins = list(ITEM.finditer(text))
     if not begins or begins[0].start():
-        return textwrap.fill(text, 118, break_long_words=False, break_on_hyphens=False)
+        return wrapped(text)
     ends = [*(found.start() for found in begins[1:]), len(text)]
     items = [f"- `{found['names']}`: {text[found.end() : end].strip()}" for found, end in zip(begins, ends)]
-    return "\n".join(textwrap.fill(item, 118, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False) for item in items)
+    return "\n".join(wrapped(item, "  ") for item in items)
 
 
 def section(level, name, thing):

@@ -8,8 +8,9 @@ language there may be
     status=N    the exit status of the last command of the block (default 0; all other commands must end with 0)
     lines=N     --write keeps the first N lines of each output and puts "…" behind them
 
-A line "…" in an output stands for any number of lines. Every other line must be in the real output, where numbers with their units,
-and the width of spaces and rules, may differ. --write replaces the outputs by the real ones. The status is 1 if a page is not true."""
+A line "…" in an output represents any number of lines. Every other line must be in the real output, where numbers with their
+units, and the width of spaces and rules, may differ. --write replaces the outputs by the real ones. The status is 1 if a page is
+not true."""
 
 import argparse
 import os
@@ -98,7 +99,7 @@ class Page:
 
 
 def run(path, write=False):
-    """Runs all blocks of a page; the problems, each a text. write: the page gets the real output; a wrong status stays a problem."""
+    """Runs all blocks of a page and returns the problems, each a text. write: the page gets the real output."""
     text = path.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory(prefix="spartito-docs-") as directory:
         shutil.copytree(ROOT / "examples", pathlib.Path(directory) / "examples")
