@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""language.py [FILE…]: checks prose for plain language: the project's Markdown files, with docs/commands.md all help texts, and the
-descriptions in src/view/contract.json. It reports words that are not the field's terms; in Markdown also sentences of more than
-SENTENCE words, and lines of more than COLUMNS columns that are neither in a table nor in a code block. The status is 1 if it found
-something."""
+"""language.py [FILE…]: checks prose for plain language: the project's Markdown files, with docs/commands.md all help texts, the
+descriptions in src/view/contract.json, and the comments and docstrings of source files (those of COMMENTED, or any that is named).
+It reports words that are not the field's terms; in Markdown also sentences of more than SENTENCE words, and lines of more than
+COLUMNS columns that are neither in a table nor in a code block. The status is 1 if it found something."""
 
+import io
 import json
 import pathlib
 import re
 import subprocess
 import sys
+import tokenize
 
 SENTENCE, COLUMNS = 40, 120  # words, columns
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HELP = "docs/commands.md"  # all of its text is in code blocks
 CONTRACT = "src/view/contract.json"
+COMMENTED = ["tools/*.py"]  # source files whose comments are checked
 # a pattern of what is not written: what is written instead
 WORDS = {
-    r"rooms?|doors?|houses?": "component, extension module, tree",
+    r"rooms?(?! for\b)|doors?|houses?": "component, extension module, tree",
     r"look(s|ed|ing)?(?! (like|up)\b)": "sample, read, see, open",
     r"pyramids?": "level-of-detail index",
     r"roll call": "rank census",
@@ -101,13 +104,36 @@ def in_contract(text):
                 yield number, wrong
 
 
+def comments(name, text):
+    """(line, text) of each comment and docstring of a source file."""
+    if name.endswith(".py"):
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and token.string.endswith('"""')):
+                yield token.start[0], token.string
+    else:
+        for found in re.finditer(r"/\*.*?\*/|(?<![:\"'])//[^\n]*", text, re.S):
+            yield text.count("\n", 0, found.start()) + 1, found[0]
+
+
+def in_comments(name, text):
+    """(line, what is wrong) of a source file: the line in which its comment begins. `room` is the name of many parameters."""
+    for number, comment in comments(name, text):
+        for wrong in strange_words(re.sub(r"\s*\n\s*\*?\s*|\broom\b", " ", comment)):
+            yield number, wrong
+
+
+def check(name, text):
+    suffix = pathlib.PurePath(name).suffix
+    return {".md": in_markdown, ".json": lambda _, text: in_contract(text)}.get(suffix, in_comments)(name, text)
+
+
 def main():
-    tracked = ["git", "ls-files", "*.md", CONTRACT]
+    tracked = ["git", "ls-files", "*.md", CONTRACT, *COMMENTED]
     names = sys.argv[1:] or subprocess.run(tracked, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
     found = 0
     for name in names:
         text = (ROOT / name).read_text(encoding="utf-8")
-        for number, wrong in sorted(in_contract(text) if name.endswith(".json") else in_markdown(name, text)):
+        for number, wrong in sorted(check(name, text)):
             print(f"{name}:{number}: {wrong}")
             found += 1
     return 1 if found else 0

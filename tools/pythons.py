@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 VERSIONS = tuple(f"3.{n}" for n in range(9, 15))
-# what an interpreter must have to build an extension module into a virtual environment of its own
+# what an interpreter must have to build an extension module into a new virtual environment
 QUESTION = """
 import importlib.util, os, sys, sysconfig
 ok = (sys.implementation.name == 'cpython' and not sysconfig.get_config_var('Py_GIL_DISABLED')
