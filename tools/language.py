@@ -80,8 +80,10 @@ def strange_words(text):
 
 def in_markdown(name, text):
     """(line, what is wrong) of a Markdown file."""
+    fenced = False
     for number, line in enumerate(text.splitlines(), 1):
-        if len(line) > COLUMNS and not line.startswith(("|", "    ", "!", "[")):
+        fenced ^= line.lstrip().startswith("```")
+        if len(line) > COLUMNS and not fenced and not line.startswith(("|", "    ", "!", "[")):
             yield number, f"{len(line)} columns, at most {COLUMNS}"
         for wrong in strange_words(line) if line.startswith("|") else []:
             yield number, wrong
