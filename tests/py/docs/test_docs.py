@@ -21,6 +21,7 @@ def name(page):
     return str(page.relative_to(ROOT))
 
 
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("page", EXECUTED, ids=name)
 def test_commands_print_what_the_page_shows(page):
     done = subprocess.run([sys.executable, TOOL, page], capture_output=True, text=True)
