@@ -22,10 +22,10 @@ int sp_control_resume(void);
 /* Enables or disables the recording of functions; user regions are always recorded. Returns 1 if that changed, 0 if
  * not or if nothing is measured. */
 int sp_control_instrument(bool on);
-/* Replaces the setting `label` for functions that are first entered after this. Returns 0, or -1 with an exception. */
+/* Replaces the setting `label` for functions that are entered after this. Returns 0, or -1 with an exception. */
 int sp_control_label(const char *words);
 void sp_control_annotate(bool on);
-/* Replaces the filter for functions that are first entered after this. Returns 0, or -1 with an exception. */
+/* Replaces the filter for functions that are entered after this. Returns 0, or -1 with an exception. */
 int sp_control_filter(const char *items);
 /* Replaces the hook in all threads; evalframe.c uses it when the C stack runs out. Returns 0 or -1. Keeps errno. */
 int sp_control_switch(const struct sp_hook *to);

@@ -68,7 +68,8 @@ int sp_process_start_sampler(const char *dir, struct sp_settings *s, struct sp_f
 void sp_process_stop(enum sp_raw_ended how);
 /* begins: the process is about to become another program. Otherwise exec failed, and recording continues. */
 void sp_process_exec(bool begins);
-/* Replaces the filter; takes over both arguments. Functions with a decided name keep the earlier decision. */
+/* Replaces the filter; takes over both arguments. Decided slots keep the earlier decision until the hook begins a new
+ * generation of slots. */
 void sp_process_filter(struct sp_filter *f, char *items);
 void sp_process_pause(void);
 void sp_process_resume(void);

@@ -126,7 +126,7 @@ void sp_stack_event(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t r
 bool sp_stack_mark(struct sp_thread *t, uint64_t value, bool enters, uint64_t now);
 /* Removes the marks on top: the frames above them were left before the current event. */
 void sp_stack_unmark(struct sp_thread *t, uint64_t now);
-/* Initialises the root, the frame below all others. */
+/* Sets up the root, the frame below all others. */
 void sp_stack_root(struct sp_thread *t);
 
 #endif
