@@ -24,6 +24,7 @@ int sp_control_resume(void);
 int sp_control_instrument(bool on);
 /* Replaces the setting `label` for functions that are entered after this. Returns 0, or -1 with an exception. */
 int sp_control_label(const char *words);
+/* Replaces the setting `annotate` for functions that are entered after this. */
 void sp_control_annotate(bool on);
 /* Replaces the filter for functions that are entered after this. Returns 0, or -1 with an exception. */
 int sp_control_filter(const char *items);

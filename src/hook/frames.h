@@ -77,6 +77,7 @@ static inline bool sp_frame_is_internal(const sp_frame *f)
 }
 #endif
 
+/* Returns f or, if it is internal, the next Python frame further out; may be NULL. */
 static inline sp_frame *sp_frame_python(sp_frame *f)
 {
 #if PY_VERSION_HEX >= 0x030C0000
@@ -98,6 +99,7 @@ static inline sp_frame *sp_frame_current(PyThreadState *ts)
 #endif
 }
 
+/* Returns the Python frame that called f, or NULL. */
 static inline sp_frame *sp_frame_back(sp_frame *f)
 {
 #if PY_VERSION_HEX < 0x030B0000

@@ -40,6 +40,7 @@ bool sp_names_is_cell(const char *file); /* whether a region's file is a cell */
 /* Writes the source text of the cell In[7] of another process's notebook to a file. Returns 0, or -1 if it is
  * unknown. */
 int sp_cells_source(const char *file, FILE *to);
+/* Forgets the directory for relative file names. */
 void sp_names_forget(void);
 
 /* label.c. Reads the settings for labels, which apply to slots that are decided later. Returns 0, or -1 with an
@@ -50,6 +51,7 @@ int sp_label_change(const char *words);
 /* Returns the slot of a function with SP_SLOT_LABEL, with the region for this call; f: the frame that is being
  * entered. */
 uint64_t sp_label_slot(uint64_t slot, sp_frame *f);
+/* Whether the region depends on the call; use sp_label_slot() then. */
 static inline bool sp_slot_is_labelled(uint64_t slot)
 {
 	return (slot & 0xf & ~SP_SLOT_WATCH) == (SP_SLOT_REGION | SP_SLOT_LABEL);

@@ -38,6 +38,7 @@ int sp_tool_register(PyObject *m, const struct sp_tool *tool, PyObject *type, co
 /* Sets the tool's events for all code, or for one code object. */
 int sp_tool_events(const struct sp_tool *tool, unsigned long set);
 int sp_tool_local_events(const struct sp_tool *tool, PyCodeObject *code, unsigned long set);
+/* Releases the tool's id in the current interpreter. */
 void sp_tool_free(const struct sp_tool *tool);
 
 #endif

@@ -12,6 +12,7 @@ struct sp_filter;
 /* Makes a filter from the settings filter, only_mine and scorep. stdlib: the directory of the standard library, or
  * NULL. Returns 0, or a negative errno with a sentence in why (of n bytes). */
 int sp_filter_new(struct sp_filter **out, const struct sp_settings *s, const char *stdlib, char *why, size_t n);
+/* Frees f and the filters that it replaced; f may be NULL. */
 void sp_filter_free(struct sp_filter *f);
 /* f replaces the filter `before`, which other threads may still be using and which is freed together with f. */
 void sp_filter_follow(struct sp_filter *f, struct sp_filter *before);

@@ -20,6 +20,7 @@ int sp_metrics_list(const char *list, void (*f)(void *to, const char *name, cons
 /* Defines the metrics, before the first node is made. Writes the names of unavailable ones to the META record
  * "uncounted". */
 void sp_metrics_start(const char *list);
+/* End counting: in all threads, in one thread, and around a fork. */
 void sp_metrics_stop(void); /* with the process lock held, like the next two */
 void sp_metrics_thread_end(struct sp_thread *t);
 enum sp_fork { SP_FORK_BEFORE, SP_FORK_PARENT, SP_FORK_CHILD };

@@ -71,6 +71,7 @@ void sp_process_exec(bool begins);
 /* Replaces the filter; takes over both arguments. Decided slots keep the earlier decision until the hook begins a new
  * generation of slots. */
 void sp_process_filter(struct sp_filter *f, char *items);
+/* Pause and resume recording in all threads. */
 void sp_process_pause(void);
 void sp_process_resume(void);
 /* Each thread compares its stack with the interpreter's at its next enter. */

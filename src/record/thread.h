@@ -21,6 +21,7 @@ struct sp_path_entry {
 	const struct sp_raw_node *parent;
 };
 
+/* Returns the hash of a child in that table. */
 static inline uint32_t sp_path_hash(const struct sp_raw_node *parent, uint32_t region)
 {
 	/* nodes are 64 bytes apart: their low bits carry no information */

@@ -19,6 +19,7 @@ int sp_lines_start(const struct sp_settings *s, char *why, size_t n);
 void sp_lines_install(void);
 /* Whether line events are enabled in some interpreter. */
 bool sp_lines_used(void);
+/* Ends the recording of lines: disables the events and forgets the code objects. */
 void sp_lines_remove(void);
 void sp_lines_pause(void); /* ends the open calls in all threads */
 /* For names.c: whether a pattern or a mark chooses the function. */
@@ -54,6 +55,7 @@ int sp_lines_events_install(bool by_pattern); /* in the current interpreter; ret
 void sp_lines_events_remove(void);
 /* A mark chooses a function, which may already be running. Returns 0, or -1 with an exception. */
 int sp_lines_events_choose(PyCodeObject *code, uint32_t region);
+/* Disables the events of a code object. */
 void sp_lines_events_forget(PyCodeObject *code);
 /* trace.c, for setprofile.c: the frame calls a C function; the C function ends. */
 void sp_lines_c_call(PyFrameObject *f);

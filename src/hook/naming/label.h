@@ -45,6 +45,7 @@ struct sp_values {
 /* Sets the types whose __repr__ may be called: names separated by commas, blanks or newlines. Returns 0, or -1 with
  * MemoryError. */
 int sp_values_start(const char *types);
+/* Packs the values of a call; f: its frame. May run the __repr__ of the types set above. */
 void sp_values_of(struct sp_values *v, const struct sp_arguments *a, sp_frame *f);
 bool sp_values_same(const struct sp_values *a, const struct sp_values *b);
 uint64_t sp_values_hash(const struct sp_values *v);

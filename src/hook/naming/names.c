@@ -394,7 +394,7 @@ static uint64_t slot_new(PyCodeObject *code, const char *module, struct name nam
 	if (sp_watch_wanted(module, name.p))
 		slot |= SP_SLOT_WATCH;
 	if (!strcmp(module, "spartito.user") && flags)
-		return slot | SP_SLOT_WATCH; /* hidden */
+		return slot | SP_SLOT_WATCH; /* hidden, see sp_slot_is_hidden() */
 	if (sp_module_is_ours(module, file))
 		return slot | SP_SLOT_FILTERED;
 	uint64_t id = sp_process.settings.scorep ? region_as_scorep(module, file, code, f)
@@ -405,7 +405,7 @@ static uint64_t slot_new(PyCodeObject *code, const char *module, struct name nam
 	} else if (id != SP_REGION_HIDES && sp_label_by_call(code, module, name.p, file)) {
 		slot |= SP_SLOT_LABEL;
 	}
-	const bool body = !(code->co_flags & CO_OPTIMIZED) && strcmp(name.p, "<module>"); /* of a class */
+	const bool body = !(code->co_flags & CO_OPTIMIZED) && strcmp(name.p, "<module>"); /* the body of a class */
 	if (!body && id != SP_REGION_HIDES && sp_lines_wanted(code, module, name.p, file) &&
 	    (id || (id = define_code(module, &name, file, code)))) {
 		slot |= SP_SLOT_LINES;

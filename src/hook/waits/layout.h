@@ -57,6 +57,7 @@ static inline bool sp_mutex_is_free(const uint8_t *bits)
 	return !(__atomic_load_n(bits, __ATOMIC_RELAXED) & 1);
 }
 
+/* Acquires the mutex if it is free, with sequentially consistent order. */
 static inline bool sp_mutex_try(uint8_t *bits)
 {
 	uint8_t v = __atomic_load_n(bits, __ATOMIC_RELAXED);
@@ -94,6 +95,7 @@ static inline bool sp_rlock_try(PyObject *o)
 	return true;
 }
 
+/* Whether no thread holds the RLock. */
 static inline bool sp_rlock_is_free(PyObject *o)
 {
 	struct sp_rlock *l = (struct sp_rlock *)o;

@@ -151,7 +151,7 @@ static PyLockStatus wait_without_gil(PyThread_type_lock lock, PY_TIMEOUT_T us)
 		Py_END_ALLOW_THREADS if (SP_LIKELY(r != PY_LOCK_INTR) || Py_MakePendingCalls() < 0) return r;
 		if (us >= 0) {
 			const int64_t left = end - microseconds();
-			us = left > 0 ? left : 0; /* it is tried once more */
+			us = left > 0 ? left : 0; /* with 0 it is tried once more, without waiting */
 		}
 	}
 }

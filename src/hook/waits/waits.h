@@ -17,11 +17,13 @@ void sp_waits_stop(void);
 
 extern const PyInterpreterState
     *sp_waits_home; /* the interpreter in which waits are recorded; NULL: nothing is installed */
+/* Whether the calling thread runs in that interpreter. */
 static inline bool sp_waits_at_home(void)
 {
 	const PyThreadState *ts = sp_thread_state();
 	return ts && ts->interp == sp_waits_home;
 }
+/* Whether o is a Lock or an RLock. */
 bool sp_waits_is_lock(PyObject *o);
 /* Watches the semaphores of multiprocessing, a type: where they are made, and their end. */
 void sp_waits_take_semaphores(PyTypeObject *type);
@@ -45,6 +47,7 @@ struct sp_method {
 };
 /* Returns the definition of a type's method or a module's function; NULL if there is no C function of this name. */
 PyMethodDef *sp_method_of(PyObject *module_or_type, const char *name);
+/* Replace the function of a definition, and put the original back. */
 void sp_method_take(struct sp_method *m, PyMethodDef *def, PyCFunction ours);
 void sp_method_give_back(struct sp_method *m);
 

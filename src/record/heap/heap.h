@@ -36,6 +36,7 @@ struct sp_heap_block {
  * clear, the block was not recorded. The library owns the bits and the recorder sets them. */
 enum { SP_HEAP_FILTER = 1 << 16 };
 #define SP_HEAP_FILTER_SYMBOL "sp_heap_filter_bits"
+/* Returns the number of a block's bit. */
 static inline uint32_t sp_heap_filter_at(const void *p)
 {
 	return (uint32_t)((uintptr_t)p * UINT64_C(0x9e3779b97f4a7c15) >> 48);
@@ -69,6 +70,7 @@ struct sp_heap_recorder {
 	void *(*remap)(void *p, size_t n, size_t to, int flags, void *at);
 };
 
+/* Rounds a size in bytes up to whole pages. */
 static inline size_t sp_heap_page_up(size_t n)
 {
 	return (n + SP_RAW_PAGE - 1) & ~(size_t)(SP_RAW_PAGE - 1);

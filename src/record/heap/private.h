@@ -58,6 +58,7 @@ static inline bool sp_heap_is_over(const struct sp_thread *t)
 bool sp_heap_blocks_put(const void *p, const struct sp_heap_block *block, struct sp_heap_block *before);
 /* Removes a block and returns it; site 0: unknown. */
 struct sp_heap_block sp_heap_blocks_take(const void *p);
+/* Removes all blocks and pages. */
 void sp_heap_blocks_clear(void);
 /* Stores a range of pages with its site. Returns false without memory. */
 bool sp_heap_pages_put(uintptr_t begin, uintptr_t end, uint32_t site);

@@ -40,11 +40,13 @@ void sp_heap_file(void);
 const struct sp_heap_recorder *sp_heap_start(uint64_t *filter, const uintptr_t own[2], const uintptr_t other[2]);
 /* The program is over: counts the blocks that are live now as leaked. */
 void sp_heap_over(void);
+/* End recording; handle a step of a fork; free a thread's table of sites. */
 void sp_heap_stop(void);
 void sp_heap_fork(enum sp_fork when);
 void sp_heap_thread_free(struct sp_thread *t);
 /* Returns the calling thread's counter: while it is not 0, nothing is recorded. NULL: the library is not loaded. */
 extern int *(*sp_heap_quiet)(void);
+/* Disables (1) or enables again (-1) the recording of the calling thread's allocations; calls may be nested. */
 static inline void sp_heap_hush(int more)
 {
 	if (SP_UNLIKELY(sp_heap_quiet != NULL))

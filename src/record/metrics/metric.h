@@ -17,7 +17,7 @@ struct sp_metric_def {
 	char name[128], what[160];
 	const char *unit;
 	int exponent;
-	unsigned flags;      /* SP_RAW_METRIC_… beside the kind */
+	unsigned flags;      /* SP_RAW_METRIC_…, in addition to the kind */
 	uint64_t code, mode; /* private to the source */
 };
 

@@ -19,10 +19,12 @@
 
 /* One bit for each of 65,536 groups of addresses. If an object's bit is clear, nothing is known of the object. */
 enum { SP_CLIB_FILTER = 1 << 16 };
+/* Returns the number of an object's bit. */
 static inline uint32_t sp_clib_filter_at(const void *p)
 {
 	return (uint32_t)(((uintptr_t)p >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> 48);
 }
+/* Whether an object's bit is set; relaxed, as no other data depends on it. */
 static inline bool sp_clib_may_be_in(const uint64_t *filter, const void *p)
 {
 	const uint32_t at = sp_clib_filter_at(p);
@@ -81,7 +83,7 @@ struct sp_clib_recorder {
 /* The current position in the calling thread's innermost Python function. */
 struct sp_clib_where {
 	const void *code; /* NULL: no such function */
-	int at;           /* the instruction */
+	int at;           /* offset of the current instruction in the code, in bytes */
 	bool gil;         /* the thread holds the GIL */
 };
 /* Set by the hook: the current position; its file (a string) and line, 0 if unknown. */
