@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Spartito from C, C++ and Cython: regions, parameters, counters and markers in the call tree of the Python program
- * that is measured. Nothing to link: the functions find the measurement in the running process. Without one each costs
- * a few nanoseconds. All may be called from any thread, with or without the GIL; names are UTF-8 and are copied.
+/* Spartito from C, C++ and Cython: regions, parameters, counters and markers in the call tree of the measured Python
+ * program. There is nothing to link: the functions find the measurement in the running process. Without a measurement
+ * each call costs a few nanoseconds. Any thread may call them, with or without the GIL. Names are UTF-8 and are
+ * copied.
  *
  *     spartito_region_begin("solve");
  *     …
- *     spartito_region_end("solve");
- */
+ *     spartito_region_end("solve"); */
 #ifndef SPARTITO_H
 #define SPARTITO_H
 
@@ -18,10 +18,11 @@
 extern "C" {
 #endif
 
-/* What the measuring library offers, found under the name SPARTITO_API_SYMBOL. New members come at the end. */
+/* The functions of the measuring library, found under the name SPARTITO_API_SYMBOL. New members are added at the
+ * end. */
 struct spartito_api {
 	uint32_t version; /* 1 */
-	uint32_t size;    /* of this struct, in the library */
+	uint32_t size;    /* sizeof this struct in the library */
 	void (*region_begin)(const char *name);
 	void (*region_end)(const char *name);
 	void (*parameter_int)(const char *name, int64_t value);
@@ -33,10 +34,12 @@ struct spartito_api {
 };
 #define SPARTITO_API_SYMBOL "spartito_api_v1"
 
-/* Measured itself (-finstrument-functions), region_begin would end before its region does. */
+/* With -finstrument-functions the compiler would instrument these functions as well; region_begin would then return,
+ * and so end its own region, before the region that it began. */
 #define SPARTITO_FUNCTION static inline __attribute__((no_instrument_function))
 
-/* The library's functions, or NULL. While it is not there the search is repeated at every 1024th call only. */
+/* Returns the library's functions, or NULL if the library is not loaded. Until the library is found, only every 1024th
+ * call repeats the search. */
 SPARTITO_FUNCTION const struct spartito_api *spartito_api(void)
 {
 	static const struct spartito_api *found;
@@ -46,7 +49,7 @@ SPARTITO_FUNCTION const struct spartito_api *spartito_api(void)
 	return found;
 }
 
-/* Begins, ends a region named name; ends must come in the reverse order of begins, in the same thread. */
+/* Begins or ends the region `name`. Regions must end in the reverse order of their begins, in the same thread. */
 SPARTITO_FUNCTION void spartito_region_begin(const char *name)
 {
 	const struct spartito_api *a = spartito_api();
@@ -61,7 +64,7 @@ SPARTITO_FUNCTION void spartito_region_end(const char *name)
 		a->region_end(name);
 }
 
-/* A value that belongs to this moment of the trace, such as the iteration or the case computed. */
+/* Records a value for the current time of the trace, such as the iteration number or the case that is computed. */
 SPARTITO_FUNCTION void spartito_parameter_int(const char *name, int64_t value)
 {
 	const struct spartito_api *a = spartito_api();
@@ -83,7 +86,7 @@ SPARTITO_FUNCTION void spartito_parameter_string(const char *name, const char *v
 		a->parameter_string(name, value);
 }
 
-/* A quantity that is drawn over time. */
+/* Records the current value of a quantity that is drawn over time. */
 SPARTITO_FUNCTION void spartito_counter(const char *name, double value)
 {
 	const struct spartito_api *a = spartito_api();
@@ -91,7 +94,7 @@ SPARTITO_FUNCTION void spartito_counter(const char *name, double value)
 		a->counter(name, value);
 }
 
-/* A remark at this moment of the trace. */
+/* Records a remark at the current time of the trace. */
 SPARTITO_FUNCTION void spartito_marker(const char *text)
 {
 	const struct spartito_api *a = spartito_api();
@@ -99,7 +102,7 @@ SPARTITO_FUNCTION void spartito_marker(const char *text)
 		a->marker(text);
 }
 
-/* 1 while events are recorded, otherwise 0. */
+/* Returns 1 while events are recorded, otherwise 0. */
 SPARTITO_FUNCTION int spartito_active(void)
 {
 	const struct spartito_api *a = spartito_api();

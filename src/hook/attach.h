@@ -8,10 +8,10 @@
 #include "format/format.h"
 #include "record/settings.h"
 
-/* attach.c: readies what libraries beside _measure record with. s->io becomes false where it cannot be had. 0, or -1
- * with a Python exception. */
-void sp_attach_mpi(void); /* before an MPI is loaded */
+/* Prepares the libraries that record beside _measure. Sets s->io to false and *without_io if file I/O cannot be
+ * recorded. Returns 0, or -1 with a Python exception. */
+void sp_attach_mpi(void); /* call it before an MPI library is loaded */
 int sp_attach(struct sp_settings *s, enum sp_raw_start how, bool *without_io);
-void sp_attach_missing(bool without_io); /* says so in the file */
+void sp_attach_missing(bool without_io); /* writes META records about the unavailable recordings */
 
 #endif

@@ -3,7 +3,8 @@
 #ifndef SP_HOOK_CHILDREN_H
 #define SP_HOOK_CHILDREN_H
 
-/* Wraps, once, what starts processes, waits for them and ends this one. -1: with an exception of the program. */
+/* Wraps, once, the functions that start processes, wait for them and end this one. Returns 0, or -1 with an exception
+ * of the program. */
 int sp_children_watch(void);
 
 #endif

@@ -11,33 +11,36 @@
 
 struct sp_hook;
 
-/* ending.c. Ends the measurement with the interpreter, or with the process; once. */
+/* ending.c: installs, once, the handlers that end the measurement with the interpreter or with the process. */
 void sp_hook_end_handlers(void);
 
-/* All return 0, or -1 with a Python exception. */
+/* These four return 0, or -1 with a Python exception. dir: the experiment's directory; s is taken over. */
 int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start how);
 int sp_control_stop(void);
 int sp_control_pause(void);
 int sp_control_resume(void);
-/* Whether functions are recorded from here on; user regions are in any case. 1: that changed it, 0: it was so, or
- * nothing is measured. */
+/* Enables or disables the recording of functions; user regions are always recorded. Returns 1 if that changed, 0 if
+ * not or if nothing is measured. */
 int sp_control_instrument(bool on);
-/* Other labels for functions that are entered from here on. */
+/* Replaces the setting `label` for functions that are entered after this. Returns 0, or -1 with an exception. */
 int sp_control_label(const char *words);
+/* Replaces the setting `annotate` for functions that are entered after this. */
 void sp_control_annotate(bool on);
-/* Another filter for functions that are entered from here on. */
+/* Replaces the filter for functions that are entered after this. Returns 0, or -1 with an exception. */
 int sp_control_filter(const char *items);
-/* Goes on with another hook, for all threads; used by evalframe.c when the C stack runs out. Keeps errno. */
+/* Replaces the hook in all threads; evalframe.c uses it when the C stack runs out. Returns 0 or -1. Keeps errno. */
 int sp_control_switch(const struct sp_hook *to);
+/* Starts measuring as the environment says, from spartito.pth. Returns whether it measures. */
 bool sp_control_boot(void);
-/* host.c: spartito._measure.host() */
+/* host.c: spartito._measure.host(), the name of this host. */
 PyObject *sp_host(PyObject *self, PyObject *none);
-/* On another host than the launcher's, SPARTITO_SAMPLER becomes the sampler of this one, which is started by whoever
- * comes first. Why there is none, to be freed; NULL: there is one, or none is asked for. */
+/* On a host other than the launcher's: makes sure that this host has a sampler, which its first process starts, and
+ * sets SPARTITO_SAMPLER to it. Returns NULL on success or if no sampler is needed; otherwise the reason, which the
+ * caller frees. */
 char *sp_host_sampler(const char *dir);
-/* Calls install() while our own hook is not there, which then comes on top of what that installs. */
+/* Calls install() while the hook is not installed, so that the hook is afterwards on top of what install() adds. */
 void sp_control_beneath(void (*install)(void));
-/* api.c: makes the functions of spartito.h known to libraries of the process. */
+/* api.c: makes the functions of spartito.h visible to the libraries of the process. */
 void sp_publish_api(void);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The interpreter's own frames, one set of names for all versions. A frame pointer tells one activation from another
- * without making a frame object, which would cost more than the event. A new Python version is a new row of this page.
- */
+/* The interpreter's frames, under the same names for all versions. A frame pointer identifies an activation without a
+ * frame object, which would cost more than the event. A new Python version adds a branch to each function here. */
 #ifndef SP_HOOK_FRAMES_H
 #define SP_HOOK_FRAMES_H
 
@@ -44,7 +43,7 @@ typedef PyFrameObject sp_frame;
 typedef struct _PyInterpreterFrame sp_frame;
 #endif
 
-/* The thread state that is current, without the check that there is one; before 3.12 it may be another thread's. */
+/* Returns the current thread state, which may be NULL; before 3.12 it may belong to another thread. */
 static inline PyThreadState *sp_thread_state(void)
 {
 #if PY_VERSION_HEX >= 0x030D0000
@@ -54,7 +53,7 @@ static inline PyThreadState *sp_thread_state(void)
 #endif
 }
 
-/* Borrowed. */
+/* Returns the frame's code, borrowed. */
 static inline PyCodeObject *sp_frame_code(const sp_frame *f)
 {
 #if PY_VERSION_HEX < 0x030D0000
@@ -66,9 +65,8 @@ static inline PyCodeObject *sp_frame_code(const sp_frame *f)
 #endif
 }
 
-/* From 3.12 on the stack carries frames of the interpreter's own between those of Python functions: of C, and below an
- * __init__ that is called often one with code that no event tells of. That code is constant: giving it a slot crashes.
- */
+/* From 3.12 on the stack contains internal frames between those of Python functions: those of C, and below an __init__
+ * that is called often one whose code causes no event. That code is constant: storing a slot in it crashes. */
 #if PY_VERSION_HEX >= 0x030C0000
 static inline bool sp_frame_is_internal(const sp_frame *f)
 {
@@ -79,6 +77,7 @@ static inline bool sp_frame_is_internal(const sp_frame *f)
 }
 #endif
 
+/* Returns f or, if it is internal, the next Python frame further out; may be NULL. */
 static inline sp_frame *sp_frame_python(sp_frame *f)
 {
 #if PY_VERSION_HEX >= 0x030C0000
@@ -88,7 +87,7 @@ static inline sp_frame *sp_frame_python(sp_frame *f)
 	return f;
 }
 
-/* The innermost Python frame of a thread, or NULL. */
+/* Returns the innermost Python frame of a thread, or NULL. */
 static inline sp_frame *sp_frame_current(PyThreadState *ts)
 {
 #if PY_VERSION_HEX < 0x030B0000
@@ -100,6 +99,7 @@ static inline sp_frame *sp_frame_current(PyThreadState *ts)
 #endif
 }
 
+/* Returns the Python frame that called f, or NULL. */
 static inline sp_frame *sp_frame_back(sp_frame *f)
 {
 #if PY_VERSION_HEX < 0x030B0000
@@ -109,7 +109,7 @@ static inline sp_frame *sp_frame_back(sp_frame *f)
 #endif
 }
 
-/* The coroutine or generator whose frame it is, borrowed; NULL: none. */
+/* Returns the coroutine or generator of the frame, borrowed; NULL if there is no such object. */
 static inline PyObject *sp_frame_generator(sp_frame *f)
 {
 #if PY_VERSION_HEX < 0x030B0000
@@ -119,7 +119,7 @@ static inline PyObject *sp_frame_generator(sp_frame *f)
 #endif
 }
 
-/* The frame of a coroutine or generator; NULL: it has ended. */
+/* Returns the frame of a coroutine or generator; NULL if it has ended. */
 static inline sp_frame *sp_generator_frame(PyObject *g)
 {
 #if PY_VERSION_HEX < 0x030B0000
@@ -131,7 +131,7 @@ static inline sp_frame *sp_generator_frame(PyObject *g)
 #endif
 }
 
-/* The instruction that runs, or, before 3.11, the code and the instruction's number in it. */
+/* Returns the current instruction or, before 3.11, the code and in *number the number of the instruction. */
 static inline const void *sp_frame_instruction(const sp_frame *f, uint32_t *number)
 {
 #if PY_VERSION_HEX < 0x030B0000
@@ -146,7 +146,7 @@ static inline const void *sp_frame_instruction(const sp_frame *f, uint32_t *numb
 #endif
 }
 
-/* Where in its code that is, in bytes. */
+/* Returns the offset of the current instruction in its code, in bytes. */
 static inline int sp_frame_at(const sp_frame *f)
 {
 #if PY_VERSION_HEX < 0x030A0000
@@ -158,19 +158,19 @@ static inline int sp_frame_at(const sp_frame *f)
 #endif
 }
 
-/* The line that runs; below 1: not known. */
+/* Returns the current line; below 1 if it is unknown. */
 static inline int sp_frame_line(sp_frame *f)
 {
 	return PyCode_Addr2Line(sp_frame_code(f), sp_frame_at(f));
 }
 
-/* Borrowed. */
+/* Returns the frame's globals, borrowed. */
 static inline PyObject *sp_frame_globals(const sp_frame *f)
 {
 	return f->f_globals;
 }
 
-/* Whether a generator or coroutine begins, and does not go on, at an enter. */
+/* Whether a generator or coroutine that is being entered begins; otherwise it resumes. */
 static inline bool sp_frame_is_first(sp_frame *f)
 {
 #if PY_VERSION_HEX < 0x030B0000
@@ -180,7 +180,7 @@ static inline bool sp_frame_is_first(sp_frame *f)
 #endif
 }
 
-/* An argument, from 0 (a method's self) on, borrowed; NULL if there is none, or it is not bound. */
+/* Returns the argument i (0 is a method's self), borrowed; NULL if it does not exist or is unbound. */
 static inline PyObject *sp_frame_argument(sp_frame *f, int i)
 {
 	if (sp_frame_code(f)->co_argcount <= i)
@@ -194,7 +194,7 @@ static inline PyObject *sp_frame_argument(sp_frame *f, int i)
 #endif
 }
 
-/* A variable's value where it may stand in a cell, borrowed. */
+/* Returns a variable's value, taken out of its cell if it is in one; borrowed. */
 static inline PyObject *sp_cell_value(PyObject *o)
 {
 	return o && PyCell_Check(o) ? PyCell_GET(o) : o;
@@ -212,8 +212,8 @@ static inline PyObject *sp_cell_value(PyObject *o)
 #define SP_FRAME_FUNCTION(f) ((PyObject *)(f)->f_func)
 #endif
 
-/* The variable `self`, be it an argument, a local one or one of an enclosing function, borrowed; NULL: there is none,
- * or it is not bound yet. Nothing of the program is run. */
+/* Returns the variable `self`: an argument, a local variable or one of an enclosing function; borrowed. NULL if it
+ * does not exist or is unbound. Runs no code of the program. */
 static inline PyObject *sp_frame_self(sp_frame *f)
 {
 	PyCodeObject *code = sp_frame_code(f);
@@ -224,7 +224,7 @@ static inline PyObject *sp_frame_self(sp_frame *f)
 			continue;
 		PyObject *value = SP_FRAME_LOCAL(f, i), *function = SP_FRAME_FUNCTION(f);
 		if (!value && i >= free_first && function && PyFunction_Check(function)) {
-			/* the frame has just begun: its closure is not in place yet */
+			/* the frame has just begun: its closure variables are not copied yet */
 			PyObject *closure = ((PyFunctionObject *)function)->func_closure;
 			if (closure && PyTuple_GET_SIZE(closure) > i - free_first)
 				value = PyTuple_GET_ITEM(closure, i - free_first);

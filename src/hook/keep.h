@@ -5,8 +5,9 @@
 
 #include "hook/frames.h"
 
-/* keep.c: object is kept until the calling thread's state goes, or another of that name takes its place; NULL: none.
- * slot() is the calling thread's own variable, which points to it meanwhile. 0, or -1 with an exception. */
+/* Keeps object until the calling thread's state is cleared or another object of that name replaces it; NULL only
+ * releases the earlier one. slot() returns the address of a thread-local variable, which points to the object
+ * meanwhile. Returns 0, or -1 with an exception. */
 int sp_keep(const char *name, PyObject **(*slot)(void), PyObject *object);
 
 #endif

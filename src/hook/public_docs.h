@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Docstrings of the functions that `import spartito` gives. The examples run in tests/py/record/test_public_docs.py.
+/* Docstrings of the functions that `import spartito` provides. tests/py/record/test_public_docs.py runs the examples.
  * The line before "--" is the signature that inspect.signature() shows. */
 #ifndef SP_HOOK_PUBLIC_DOCS_H
 #define SP_HOOK_PUBLIC_DOCS_H

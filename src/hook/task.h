@@ -15,20 +15,20 @@
 #include "record/stack.h"
 #include "record/thread.h"
 
-/* The coroutine at the top of the stack, of that key, is suspended and hands out value, or ends with an exception. */
+/* The coroutine of that key at the top of the stack is suspended and yields value, or ends with an exception. */
 void sp_hook_task_suspends(struct sp_thread *t, uint64_t key, const PyObject *value, uint64_t now);
-void sp_hook_task_raises(struct sp_thread *t, uint64_t key, const PyTypeObject *type); /* NULL: not known */
-/* An instance's attribute without code of the program: its class has none of this name but, perhaps, a slot. A new
- * reference; NULL, without an exception: none. */
+void sp_hook_task_raises(struct sp_thread *t, uint64_t key, const PyTypeObject *type); /* NULL: unknown */
+/* Returns an instance's attribute without running code of the program: its class has no attribute of this name except,
+ * perhaps, a slot. A new reference; NULL without an exception if there is no such attribute. */
 PyObject *sp_plain_attribute(PyObject *o, const char *name);
-/* Somebody makes a task of it. */
+/* The program makes a task of the coroutine. */
 void sp_hook_task_created(PyObject *coroutine);
-/* As sp_hook_enter_generator(), where generators may belong to tasks. */
+/* As sp_hook_enter_generator(), for threads in which generators may belong to tasks. */
 void sp_hook_enter_coroutine(struct sp_thread *t, uint64_t slot, uint64_t key, sp_frame *f, unsigned kind,
                              uint64_t now);
 
-/* Around the suspension of a generator (frame f, or NULL: the thread's current one), which hands out value: its user
- * regions go with it. Cheap where it has none. */
+/* Called when a generator is suspended (f: its frame, or NULL: the thread's current one) and yields value: its user
+ * regions are suspended with it. Cheap if it has no user regions. */
 static inline void sp_hook_suspends(struct sp_thread *t, uint64_t key, sp_frame *f, const PyObject *value, uint64_t now)
 {
 	if (SP_UNLIKELY(sp_is_user_key(sp_stack_key((const struct sp_raw_frame *)t->loc.top))))
@@ -37,7 +37,7 @@ static inline void sp_hook_suspends(struct sp_thread *t, uint64_t key, sp_frame 
 		sp_hook_task_suspends(t, key, value, now);
 }
 
-/* A generator is entered, first or again; f as above. */
+/* A generator is entered for the first time or resumed; f as above. */
 static inline void sp_hook_enter_generator(struct sp_thread *t, uint64_t slot, uint64_t key, sp_frame *f, unsigned kind)
 {
 	uint64_t now = sp_ticks();

@@ -43,7 +43,8 @@ PyObject *sp_monitoring(void)
 	return m;
 }
 
-/* Ids that no document gives to a kind of tool first: debuggers, coverage and profilers stay possible beside us. */
+/* Ids that no documentation reserves for a kind of tool come first, so that debuggers, coverage tools and profilers
+ * can run at the same time. */
 static const int candidates[] = {4, 3, 5, 0, 1, 2};
 
 bool sp_tool_is_ours(PyObject *m, const struct sp_tool *tool)
@@ -57,7 +58,7 @@ bool sp_tool_is_ours(PyObject *m, const struct sp_tool *tool)
 
 int sp_tool_take(PyObject *m, struct sp_tool *tool)
 {
-	/* the same in every interpreter, and again after a pause, unless somebody else has it now */
+	/* the same id in every interpreter, and again after a pause, unless another tool has it now */
 	if (tool->id >= 0) {
 		PyObject *r = PyObject_CallMethod(m, "use_tool_id", "is", tool->id, tool->name);
 		PyErr_Clear();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions of the library that tell us something when they are entered (events/watch.c). */
+/* Functions of libraries whose enter has a further effect (events/watch.c). */
 #ifndef SP_HOOK_WATCH_H
 #define SP_HOOK_WATCH_H
 
@@ -7,9 +7,9 @@
 
 #include "hook/frames.h"
 
-/* watch.c: functions of the library that tell us something. */
+/* Whether a function is one of them, by its module and name. */
 bool sp_watch_wanted(const char *module, const char *name);
-/* begins: f is entered now, and was not open before; recorded: that is an event. */
+/* Handles the enter of f. begins: f is entered now and was not open before; recorded: the enter is recorded. */
 void sp_watch_enter(sp_frame *f, bool begins, bool recorded);
 
 #endif

@@ -12,16 +12,22 @@
 struct sp_segment;
 struct sp_thread;
 
-/* A zeroed chunk of at least `bytes` in all, of t's location; t NULL: of none. NULL: no room (counted by the caller),
- * or t is of a measurement that is over. */
+/* Returns a zeroed chunk of at least `bytes` bytes, header included, for the location t, or for the whole process if t
+ * is NULL. Returns NULL if there is no space (the caller counts it), if t belongs to a measurement that is over, or if
+ * the file belongs to another process. */
 struct sp_raw_chunk *sp_buffer_chunk(enum sp_raw_chunk_type type, const struct sp_thread *t, uint64_t bytes);
-/* The chunk is complete and not needed in memory any more. */
+/* The chunk is complete and no longer needed in memory. */
 void sp_buffer_done(struct sp_raw_chunk *c);
+/* Makes and maps a raw file in the directory dir. Returns 0 or a negative errno. */
 int sp_buffer_open(const char *dir);
-void sp_buffer_close(void); /* cuts the file at what is used */
-/* Gives checksums to all chunks that are still mapped. False: other threads are left, which may write. */
+/* Truncates the file to its used length. */
+void sp_buffer_close(void);
+/* Writes the checksums of all chunks that are still mapped. Returns false, and writes none, if the process has other
+ * threads, which may still write. */
 bool sp_buffer_seal(void);
-void sp_buffer_unmap(struct sp_segment *segments, size_t n, struct sp_raw_header *header); /* takes over segments */
+/* Unmaps the segments, frees the array `segments` and unmaps the header. */
+void sp_buffer_unmap(struct sp_segment *segments, size_t n, struct sp_raw_header *header);
+/* Returns the offset in the file, in bytes, of an address in a mapped segment. */
 uint64_t sp_buffer_offset(const void *p);
 
 #endif

@@ -27,9 +27,8 @@ static bool is_invariant(void)
 	return __get_cpuid(0x80000007u, &a, &b, &c, &d) && d & (1u << 8);
 }
 
-/* CPUID 40000001h of KVM, EAX bit 24: the host's counter is the same on all
- * processors (KVM_FEATURE_CLOCKSOURCE_STABLE_BIT).
- * Without it the kernel corrects what it reads, one processor by one. */
+/* CPUID 40000001h of KVM, EAX bit 24 (KVM_FEATURE_CLOCKSOURCE_STABLE_BIT): the host's counter is the same on all
+ * processors. Without this bit the kernel corrects the counter for each processor separately. */
 static bool kvm_is_stable(void)
 {
 	unsigned a, b, c, d;
@@ -71,7 +70,7 @@ void sp_clock_init(const char *which)
 	if (strcmp(which, "monotonic") != 0)
 		best = SP_RAW_CLOCK_CNTVCT;
 #endif
-	/* threads of an earlier measurement may be reading it */
+	/* threads of an earlier measurement may be reading it; relaxed: no other data depends on it */
 	if (__atomic_load_n(&sp_clock_kind, __ATOMIC_RELAXED) != best)
 		__atomic_store_n(&sp_clock_kind, best, __ATOMIC_RELAXED);
 }
@@ -88,7 +87,7 @@ struct sp_raw_sync sp_clock_sync(void)
 		if (after - before >= width)
 			continue;
 		width = after - before;
-		/* the monotonic clock was read after about a third of the interval */
+		/* the monotonic clock was read after about one third of the interval */
 		best = (struct sp_raw_sync){before + width / 3, mono, real};
 		if (sp_clock_kind == SP_RAW_CLOCK_MONOTONIC)
 			best.ticks = mono;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The clock of the events: the processor's counter where the kernel itself trusts it, else CLOCK_MONOTONIC. */
+/* The clock of the events: the processor's counter if the kernel itself trusts it, otherwise CLOCK_MONOTONIC. */
 #ifndef SP_RECORD_CLOCK_H
 #define SP_RECORD_CLOCK_H
 
@@ -12,8 +12,9 @@
 
 #include "format/format.h"
 
-extern enum sp_raw_clock sp_clock_kind; /* set once by sp_clock_init() */
+extern enum sp_raw_clock sp_clock_kind; /* set by sp_clock_init() */
 
+/* Returns the time of a clock of the system in nanoseconds. */
 static inline uint64_t sp_clock_nanoseconds(clockid_t id)
 {
 	struct timespec ts;
@@ -21,7 +22,7 @@ static inline uint64_t sp_clock_nanoseconds(clockid_t id)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* Now, in ticks of sp_clock_kind. */
+/* Returns the time in ticks of sp_clock_kind. */
 static inline uint64_t sp_ticks(void)
 {
 #if defined(__x86_64__)
@@ -37,22 +38,24 @@ static inline uint64_t sp_ticks(void)
 	return sp_clock_nanoseconds(CLOCK_MONOTONIC);
 }
 
-/* Ticks from begin to end. 0 where the clock went back, which a virtual machine's may when it moves to other hardware.
- */
+/* Returns the ticks from begin to end; 0 if the clock went back, which can happen when a virtual machine moves to
+ * other hardware. */
 static inline uint64_t sp_ticks_between(uint64_t begin, uint64_t end)
 {
 	return end > begin ? end - begin : 0;
 }
 
-/* Whether the processor's counter (x86-64) can be the clock: it is invariant, and the kernel keeps its own time by it,
- * so that it is the same on all processors. current and available: what /sys has of the kernel's clock sources. In a
- * virtual machine of KVM the host must say that it is stable, and the kernel must not have thrown it out. */
+/* Whether the processor's counter (x86-64) can be the clock: it must be invariant, and the kernel must use it for its
+ * own time, so that it is the same on all processors. current and available are the contents of the kernel's clock
+ * source files in /sys. In a KVM guest the host must report the counter as stable, and the kernel must not have
+ * rejected it. */
 bool sp_clock_tsc_trusted(bool invariant, const char *current, const char *available, bool kvm_stable);
 
-/* which: "auto" and "tsc" take the best clock that can be trusted here, "monotonic" is CLOCK_MONOTONIC. */
+/* Chooses the clock of the process. which: "auto" and "tsc" choose the best trusted clock, "monotonic"
+ * CLOCK_MONOTONIC. */
 void sp_clock_init(const char *which);
 
-/* The three clocks at one moment: the tightest of several tries. */
+/* Reads the three clocks at nearly the same time: the closest of five attempts. */
 struct sp_raw_sync sp_clock_sync(void);
 
 #endif

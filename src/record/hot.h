@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The per-event path, all of it: no lock, no allocation, no call but the rare `…_slow`. The caller passes its thread
- * and the time stamp down. */
+/* The whole path of an event: no lock, no allocation, no call except of the rare `…_slow` functions. The caller passes
+ * its thread and the timestamp. */
 #ifndef SP_RECORD_HOT_H
 #define SP_RECORD_HOT_H
 
@@ -11,10 +11,11 @@
 #include "record/thread.h"
 #include "record/trace.h"
 
-/* -O2 alone shares one copy between the hooks, with the kind as a variable. */
+/* Without it -O2 shares one copy between the hooks, in which the kind is a variable. */
 #define SP_HOT __attribute__((always_inline)) static inline
 
-/* In builds with assertions: the words lie in the thread's chunk, whose header nobody has written over. */
+/* In builds with assertions: checks that the words are inside the thread's chunk and that the chunk's header is
+ * intact. */
 SP_HOT void sp_assert_in_chunk(const struct sp_thread *t, const uint64_t *w, size_t words)
 {
 #ifndef NDEBUG
@@ -25,7 +26,7 @@ SP_HOT void sp_assert_in_chunk(const struct sp_thread *t, const uint64_t *w, siz
 #endif
 }
 
-/* Stores one word of the trace. While nothing is traced, next and ev_end are both NULL. */
+/* Stores one word of the trace. Without a trace next and ev_end are both NULL. */
 SP_HOT void sp_event(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t id)
 {
 	uint64_t *w = (uint64_t *)t->loc.next;
@@ -40,7 +41,7 @@ SP_HOT void sp_event(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t 
 	}
 }
 
-/* A region begins (kind ENTER) or goes on (RESUME). key: what its leave will say, not 0. */
+/* A region begins (kind ENTER) or continues (RESUME). key: the key that its leave will pass, not 0; now: ticks. */
 SP_HOT void sp_enter(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t now, unsigned kind)
 {
 	struct sp_raw_frame *f = (struct sp_raw_frame *)t->loc.top;
@@ -51,7 +52,7 @@ SP_HOT void sp_enter(struct sp_thread *t, uint32_t region, uint64_t key, uint64_
 	struct sp_raw_node *parent = (struct sp_raw_node *)f->node;
 	struct sp_raw_node *n = (struct sp_raw_node *)parent->child;
 	if (SP_UNLIKELY(n->region != region)) {
-		/* another child than last time: most are at the first place of the table */
+		/* another child than the last one: most are at the first position in the table */
 		struct sp_path_entry *e = &t->table[sp_path_hash(parent, region) & t->table_mask];
 		n = e->node;
 		if (SP_LIKELY(e->parent == parent && n->region == region))
@@ -75,7 +76,7 @@ SP_HOT void sp_enter(struct sp_thread *t, uint32_t region, uint64_t key, uint64_
 	sp_event(t, now, kind, region);
 }
 
-/* A region ends (kind LEAVE) or is suspended (SUSPEND). Returns whether it was open. */
+/* A region ends (kind LEAVE) or is suspended (SUSPEND). Returns whether a frame with this key was open. */
 SP_HOT bool sp_leave(struct sp_thread *t, uint64_t key, uint64_t now, unsigned kind)
 {
 	struct sp_raw_frame *f = (struct sp_raw_frame *)t->loc.top;
@@ -85,14 +86,14 @@ SP_HOT bool sp_leave(struct sp_thread *t, uint64_t key, uint64_t now, unsigned k
 	uint64_t d = now - f->enter;
 	if (d > n->max) {
 		if (SP_UNLIKELY((int64_t)d < 0))
-			d = 0; /* the clock went back, which no comparison costs but this one */
+			d = 0; /* the clock went back: detected here at no extra cost */
 		else
 			n->max = d;
 	}
 	n->incl += d;
 	if (d < n->min)
 		n->min = d;
-	double signed_d = (double)(int64_t)d; /* an unsigned conversion costs a branch */
+	double signed_d = (double)(int64_t)d; /* the conversion of an unsigned value costs a branch */
 	n->sumsq += signed_d * signed_d;
 	t->loc.top = (uint64_t)(f - 1);
 	sp_event(t, now, kind, n->region);

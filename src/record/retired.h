@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Retired measurements: they are over, but another thread may still be in an event of one. All functions but the last
- * need the process lock. */
+/* Retired measurements: they are over, but another thread may still be in one of their events. All functions but the
+ * last need the process lock. */
 #ifndef SP_RECORD_RETIRED_H
 #define SP_RECORD_RETIRED_H
 
 struct sp_thread;
 
-/* The one that is over makes room for another. The calling thread is in no event of it. */
+/* Retires the current measurement, so that another one can begin. The calling thread is in none of its events. */
 void sp_past_add(void);
-/* The thread with this location, which may be gone, is in no event there any more. */
+/* The thread with this location is in no event of a retired measurement any more. The location may already be freed. */
 void sp_past_left(const struct sp_thread *location);
-/* In a child of fork, where there are no other threads. */
+/* In a child of fork, which has no other threads: frees all retired measurements. */
 void sp_past_forget(void);
-/* The calling thread is in no event of a measurement that is over, and forgets the location that it had there: another
- * may come to the same address. */
+/* The calling thread is in no event of a retired measurement. Forgets its location there, because another location may
+ * reuse the address. */
 void sp_thread_leave(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Positions in a thread's trace to which it may be taken back. */
+/* Positions in a thread's trace to which it may be rewound. */
 #ifndef SP_RECORD_REWIND_H
 #define SP_RECORD_REWIND_H
 
@@ -10,11 +10,13 @@
 
 struct sp_thread;
 
-/* A point in the thread's trace, shown as the enter of a region; and its end, which may take out of the trace all that
- * came since. Whether it had begun. In the profile nothing of it is to be seen. */
+/* sp_rewind_begin() remembers a position in the thread's trace, which is shown as the enter of a region.
+ * sp_rewind_end() ends it and, with take_out, removes all events since the position from the trace. It returns whether
+ * such a position existed (always true without a trace). The profile is not affected. */
 void sp_rewind_begin(struct sp_thread *t, uint32_t region);
 bool sp_rewind_end(struct sp_thread *t, uint32_t region, bool take_out);
-void sp_rewind_chunk(struct sp_thread *t, const struct sp_raw_chunk *c); /* c is begun */
+void sp_rewind_chunk(struct sp_thread *t, const struct sp_raw_chunk *c); /* t began the chunk c */
+/* Frees all positions of t. */
 void sp_rewind_free(struct sp_thread *t);
 
 #endif

@@ -10,19 +10,22 @@
 
 struct sp_thread;
 
-/* First event chunk, or the next one; false: tracing is given up. */
+/* Makes the first or the next chunk of events. Returns false if tracing of t ends here. */
 bool sp_thread_events_more(struct sp_thread *t);
+/* Empties the current chunk, if it is the thread's first one. */
 void sp_thread_events_rewind(struct sp_thread *t);
-/* No trace until sp_thread_restart(). */
+/* Disables the trace until sp_thread_restart(). */
 void sp_thread_events_hold(struct sp_thread *t);
 
+/* The rare cases of sp_event(); delta: ticks since the event before. */
 void sp_event_slow(struct sp_thread *t, uint64_t ticks, uint64_t delta, unsigned kind, uint32_t id);
-/* A record with n words of payload; the longest of all records has: */
+/* Writes a record with n words of payload, at most SP_PAYLOAD_MAX. */
 enum { SP_PAYLOAD_MAX = 255 };
 void sp_extra(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *payload, unsigned n);
-/* The same at a time that is known; never before the thread's last event. */
+/* The same with a given time in ticks, or the time of the thread's last event if that is later. */
 void sp_extra_at(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *payload, unsigned n, uint64_t now);
-/* Values of metrics at the time of the event that follows. A loss is that event's. */
+/* Writes n values of metrics at the time of the event that follows. If there is no space, that event counts the
+ * loss. */
 void sp_event_metrics(struct sp_thread *t, const uint64_t *values, unsigned n, uint64_t now);
 
 #endif

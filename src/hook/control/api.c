@@ -57,7 +57,7 @@ __attribute__((visibility("default"))) const struct spartito_api spartito_api_v1
     api_active,
 };
 
-/* Python loads extension modules privately; spartito.h and inject/native/hooks.c look among what is global. */
+/* Python loads extension modules with local symbols; spartito.h and inject/native/hooks.c search the global symbols. */
 void sp_publish_api(void)
 {
 	Dl_info info;

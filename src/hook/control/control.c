@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Beginning, pausing and ending, and how a thread's stack is made to agree with the interpreter's. */
+/* Start, pause and end of a measurement. */
 #include "hook/attach.h"
 #include "hook/calibrate.h"
 #include "hook/children.h"
@@ -52,9 +52,9 @@ const struct sp_hook *const sp_hooks[] = {
     NULL,
 };
 
-/* ---- starting ---- */
+/* ---- start ---- */
 
-static int64_t starter = -1; /* the interpreter that the last measurement began in */
+static int64_t starter = -1; /* the interpreter in which the last measurement began */
 
 static const struct sp_hook *hook_choose(const struct sp_settings *s)
 {
@@ -77,7 +77,7 @@ static const struct sp_hook *hook_choose(const struct sp_settings *s)
 	return NULL;
 }
 
-/* The directory of the standard library: that of the module os. Owned. */
+/* Returns the directory of the standard library, that of the module os. Owned. */
 static char *library_directory(void)
 {
 	PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
@@ -98,7 +98,7 @@ static void meta_command(void)
 	sp_command_free(&c);
 }
 
-/* The processor's own name for itself; reading /proc/cpuinfo may take milliseconds on a large machine. */
+/* The processor's own name for itself, because reading /proc/cpuinfo may take milliseconds on a large machine. */
 static void meta_machine(void)
 {
 	struct utsname u;
@@ -155,7 +155,7 @@ static void meta(const struct sp_hook *h)
 	}
 	char *library = library_directory();
 	if (library)
-		sp_define_meta("library", library, strlen(library)); /* who samples filters as we do */
+		sp_define_meta("library", library, strlen(library)); /* a sampler filters with the same directory */
 	free(library);
 	sp_names_tell_cells(true);
 	meta_machine();
@@ -172,7 +172,7 @@ static void meta(const struct sp_hook *h)
 	meta_settings();
 }
 
-/* The hook for a while not, and again. */
+/* Disable and enable the hook for a limited time. */
 static void hook_off(void)
 {
 	(sp_hook_used->suspend ? sp_hook_used->suspend : sp_hook_used->remove)();
@@ -183,7 +183,8 @@ static int hook_on(void)
 	return (sp_hook_used->resume ? sp_hook_used->resume : sp_hook_used->install)();
 }
 
-/* The thread that starts: cost of an event first, which throws away what it recorded, then the frames that are open. */
+/* Begins in the starting thread: first measures the cost of an event, which discards what the thread recorded, then
+ * records the open frames. */
 static int begin_here(const struct sp_hook *h, bool booting)
 {
 	sp_calibrate_before(h);
@@ -213,7 +214,8 @@ static int begin_here(const struct sp_hook *h, bool booting)
 	if (!sp_process.instrumented)
 		hook_off();
 	sp_control_beneath(sp_lines_install);
-	/* what is open now began before the program; without its functions, its own regions are all there is */
+	/* during the start-up, open frames began before the program; if functions are not recorded, only user regions
+	 * are */
 	if (sp_process.settings.open_frames && (sp_process.instrumented || !booting))
 		sp_hook_adopt(t, sp_frame_current(PyThreadState_Get()));
 	return 0;
@@ -337,7 +339,7 @@ int sp_control_pause(void)
 	if (!sp_recording || !sp_hook_used)
 		return 0;
 	if (sp_self)
-		sp_hook_thread(NULL); /* ends the pause before, if another thread did that */
+		sp_hook_thread(NULL); /* handles the preceding pause if another thread ended it */
 	if (sp_process.instrumented)
 		hook_off();
 	sp_lines_pause();
@@ -432,9 +434,10 @@ int sp_control_switch(const struct sp_hook *to)
 {
 	const struct sp_hook *from = sp_hook_used;
 	if (!sp_process.instrumented)
-		return 0; /* the end of a recursion that began before */
-	/* installing may import a module, and so let other threads run: their calls are recorded as before until it
-	 * sets the new hook, which it does last. What this thread runs for it is none of the program's. */
+		return 0; /* the end of a recursion that began before functions were disabled */
+	/* Installing the hook may import a module, and so let other threads run. Their calls are recorded as before
+	 * until the new hook is set, which install() does last. Nothing that this thread runs for the installation
+	 * belongs to the program. */
 	const uint64_t generation = sp_slot_ok;
 	const int error = errno;
 	sp_heap_hush(1);
@@ -445,7 +448,7 @@ int sp_control_switch(const struct sp_hook *to)
 	if (r)
 		PyErr_Clear();
 	if (r || sp_hook_used != from) {
-		/* it failed, or another thread has come here meanwhile, or has ended the measurement */
+		/* it failed, or another thread has replaced the hook or ended the measurement meanwhile */
 		if (sp_hook_used != to)
 			to->remove();
 		errno = error;
@@ -458,7 +461,7 @@ int sp_control_switch(const struct sp_hook *to)
 	return 0;
 }
 
-/* ---- boot: from spartito.pth, never a word to the program ---- */
+/* ---- boot: called from spartito.pth; it must not print anything ---- */
 
 static void boot_failed(const char *dir, const char *why)
 {
@@ -469,8 +472,8 @@ static void boot_failed(const char *dir, const char *why)
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return;
-	/* where there is no room, as on a full disk, the empty file says that this process is missing; past
-	 * RLIMIT_FSIZE the program would get a SIGXFSZ */
+	/* if there is no space, as on a full disk, the empty file states that this process is missing; a file beyond
+	 * RLIMIT_FSIZE would send SIGXFSZ to the program */
 	struct rlimit most;
 	if (!getrlimit(RLIMIT_FSIZE, &most) && strlen(why) < most.rlim_cur)
 		(void)!(write(fd, why, strlen(why)) >= 0 && write(fd, "\n", 1) >= 0);
@@ -496,14 +499,15 @@ static void boot_exception(const char *dir)
 	Py_XDECREF(trace);
 }
 
-static int64_t main_interpreter = -1; /* that of the first boot; -1: the program began measuring itself */
+static int64_t main_interpreter =
+    -1; /* the interpreter of the first boot; -1: the program itself started the measurement */
 
-/* A sub-interpreter of a measured process: its own hook, the same measurement. */
+/* Installs the hook in a sub-interpreter of a measured process, for the same measurement. */
 static bool boot_again(const char *dir)
 {
 	const int64_t id = PyInterpreterState_GetID(PyInterpreterState_Get());
 	if (id == main_interpreter || id == starter)
-		return true; /* spartito.pth was found in two places, or the program has looked there again */
+		return true; /* spartito.pth was found in two places, or the program has processed it again */
 	if (!sp_recording || !sp_hook_used)
 		return false; /* paused or stopped */
 	if (sp_names_init() == 0 && sp_hook_used->install() == 0) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Python objects that belong to a thread. A destructor of the C library's thread-local variables runs without the GIL;
- * the interpreter's own dictionary for each thread state is emptied with it. */
+/* Python objects that belong to a thread. Destructors of the C library's thread-local variables run without the GIL;
+ * therefore the objects are in the dictionary of the thread state, which the interpreter clears together with the
+ * state. */
 
 #include <stdlib.h>
 
@@ -10,16 +11,17 @@ typedef PyObject **slot_function(void);
 
 static const char kept_name[] = "spartito.kept";
 
+/* One object, in a capsule. */
 struct kept {
 	PyObject *object; /* owned */
 	slot_function *slot;
-	PyObject **place; /* the variable of the thread that keeps it */
+	PyObject **place; /* the variable of the thread that keeps the object */
 };
 
 static void let_go(PyObject *capsule)
 {
 	struct kept *k = PyCapsule_GetPointer(capsule, kept_name);
-	/* a state may be cleared by another thread, as in the child of a fork: the variable is gone then */
+	/* another thread may clear the state, as in the child of a fork: then the variable no longer exists */
 	if (k->place == k->slot() && *k->place == k->object)
 		*k->place = NULL;
 	Py_DECREF(k->object);
@@ -55,7 +57,7 @@ int sp_keep(const char *name, slot_function *slot, PyObject *object)
 	PyObject *capsule = capsule_new(slot, object);
 	if (!capsule)
 		return -1;
-	/* lets go of the one before, whose end may be code of the program that comes here again */
+	/* releases the previous object, whose destructor may be code of the program that calls this function again */
 	int r = PyDict_SetItemString(dict, name, capsule);
 	if (!r && PyDict_GetItemString(dict, name) == capsule)
 		*slot() = object;

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- control ---- */
+/* ---- start, pause, stop ---- */
 
 static PyObject *boot(PyObject *self, PyObject *none)
 {
@@ -177,7 +177,8 @@ static PyObject *before_mpi(PyObject *self, PyObject *none)
 	Py_RETURN_NONE;
 }
 
-/* Names from a sequence of str, each with NUL behind it and one more at the end; owned. NULL: an exception. */
+/* Returns the names in a sequence of str, each followed by NUL, with one more NUL at the end; owned. NULL with an
+ * exception. */
 static char *names_of(PyObject *sequence)
 {
 	PyObject *none = PyUnicode_FromStringAndSize("", 1), *all = NULL, *bytes = NULL; /* owned */
@@ -403,7 +404,7 @@ static PyObject *parameter(PyObject *self, PyObject *const *args, Py_ssize_t nar
 	Py_RETURN_NONE;
 }
 
-/* An int that is recorded as one without a sign. */
+/* Records an int as an unsigned value. */
 static PyObject *parameter_uint(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
 	(void)self;

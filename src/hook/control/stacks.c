@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How a thread's stack of open frames is made to agree with the interpreter's: at its first event, and after a time in
- * which functions or everything went unrecorded. */
+/* Makes a thread's stack of open frames agree with the interpreter's: at its first event, and after a time in which
+ * functions or everything were not recorded. */
 #include "hook/greenlet.h"
 #include "hook/hook.h"
 #include "hook/naming.h"
@@ -26,12 +26,13 @@ uint64_t sp_hook_key_of(const PyCodeObject *code)
 
 /* ---- the interpreter's frames ---- */
 
+/* The interpreter's frames of a thread. */
 struct frames {
 	sp_frame **all; /* owned; outermost first */
 	size_t n;
 };
 
-/* Without memory there are none, and what they would have been is counted as lost. */
+/* Without memory the result is empty, and the frames are counted as lost. */
 static struct frames frames_of(struct sp_thread *t, sp_frame *innermost)
 {
 	struct frames fs = {NULL, 0};
@@ -49,9 +50,9 @@ static struct frames frames_of(struct sp_thread *t, sp_frame *innermost)
 	return fs;
 }
 
-/* Makes open frames known that began unseen, from number `first` on. They get time, but no visit. Under the names of
- * Score-P's bindings, and as Omnitrace has it, what began unseen stays unseen, as it does there; so it does in the
- * thread that started, where its open frames are not wanted. */
+/* Pushes the open frames that began unseen, from number `first` on. They get time, but no visit. With the settings
+ * scorep and omnitrace such frames stay unseen, as in those tools, and so do those of the starting thread without the
+ * setting open_frames. */
 static void adopt(struct sp_thread *t, const struct frames *fs, size_t first)
 {
 	uint64_t now = sp_ticks();
@@ -81,7 +82,7 @@ sp_frame *sp_hook_caller(sp_frame *entered)
 	return f && f == entered ? sp_frame_back(f) : f;
 }
 
-/* Whether the calling thread may look at the interpreter: regions from C come without the GIL too. */
+/* Returns the calling thread's state if it holds the GIL, otherwise NULL: regions from C may begin without the GIL. */
 static PyThreadState *state_with_gil(void)
 {
 	PyThreadState *ts = sp_thread_state();
@@ -95,16 +96,16 @@ static sp_frame *innermost_open(PyThreadState *ts)
 	return f && entered ? sp_frame_back(f) : f;
 }
 
-/* Frames of Python functions have the address of their code as key, but for bit 0, by which hooks differ; others have
- * bit 1 or 2. */
+/* The keys of Python functions are the addresses of their code, except for bit 0, which distinguishes hooks; all other
+ * keys have bit 1 or 2 set. */
 static bool is_python_key(uint64_t key)
 {
 	return key && !(key & 6);
 }
 
-/* Which of the open frames is the outermost that has ended unseen, counted from 1; in *next the number of the first of
- * the interpreter's frames that is not known. Recorded frames are some of the interpreter's, in the same order; what
- * is not a Python function is as open as the function that it stands in. */
+/* Returns the number, from 1 on, of the outermost open frame that has ended unseen. *next: the number of the
+ * interpreter's first frame without a recorded one. Recorded Python frames are a subset of the interpreter's, in the
+ * same order; any other frame is open as long as the function that it began in. */
 static size_t first_gone(const struct sp_thread *t, const struct frames *fs, size_t *next)
 {
 	const struct sp_raw_frame *base = (const struct sp_raw_frame *)t->loc.base;
@@ -123,7 +124,8 @@ static size_t first_gone(const struct sp_thread *t, const struct frames *fs, siz
 	return depth + 1;
 }
 
-/* Ends what has ended unseen; user regions in it go on. Returns the number of the interpreter's first unknown frame. */
+/* Leaves frames that have ended unseen; user regions among them stay open. Returns the number of the interpreter's
+ * first frame without a recorded one. */
 static size_t settle(struct sp_thread *t, const struct frames *fs, uint64_t now)
 {
 	size_t next, gone = first_gone(t, fs, &next), depth = sp_stack_depth(t);
@@ -139,13 +141,13 @@ static void go_on(struct sp_thread *t, sp_frame *innermost, bool known)
 	t->epoch = sp_epoch;
 	sp_stack_limit(t);
 	sp_stack_resumed(t);
-	/* a thread that the interpreter does not know has no frames of its */
+	/* a thread without a state of the interpreter has no Python frames */
 	struct frames fs = {NULL, 0};
 	if (known)
 		fs = frames_of(t, innermost);
 	if (fs.all) {
 		const size_t next = settle(t, &fs, sp_ticks());
-		if (sp_process.instrumented) /* else they would have time that nobody records */
+		if (sp_process.instrumented) /* otherwise their ends would not be recorded */
 			adopt(t, &fs, next);
 	}
 	free(fs.all);
@@ -166,9 +168,9 @@ void sp_hook_out_of_date(struct sp_thread *t)
 	SP_RESTORE_EXCEPTION;
 }
 
-/* ---- threads that are left out by whose they are ---- */
+/* ---- threads excluded by the package of their class ---- */
 
-static char *servants; /* owned; packages, each with NUL behind it, and one more at the end; NULL: none */
+static char *servants; /* owned; packages, each followed by NUL, with one more NUL at the end; NULL: none */
 
 void sp_hook_leave_out(char *packages)
 {
@@ -176,14 +178,14 @@ void sp_hook_leave_out(char *packages)
 	servants = packages;
 }
 
-/* Of a thread that begins, in Thread._bootstrap(self): whether its class is of one of these packages. */
+/* Whether a thread that begins, in Thread._bootstrap(self), has a class of one of these packages. */
 static bool is_servant(sp_frame *entered)
 {
 	if (!servants || !entered || PyUnicode_CompareWithASCIIString(sp_frame_code(entered)->co_name, "_bootstrap"))
 		return false;
 	PyObject *self = sp_frame_self(entered);
 	PyObject *dict = self ? Py_TYPE(self)->tp_dict : NULL;
-	PyObject *module = dict ? PyDict_GetItemString(dict, "__module__") : NULL; /* borrowed, as the others */
+	PyObject *module = dict ? PyDict_GetItemString(dict, "__module__") : NULL; /* borrowed, like the others */
 	const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
 	PyErr_Clear();
 	for (const char *p = servants; name && *p; p += strlen(p) + 1) {
@@ -210,7 +212,7 @@ struct sp_thread *sp_hook_thread(sp_frame *entered)
 		if (t->loc.tid == (uint64_t)getpid())
 			sp_thread_name(t, "MainThread", 10);
 		sp_greenlet_watch_thread();
-		/* after a fork the frames are known already, user regions among them */
+		/* after a fork the stack already contains the frames, user regions among them */
 		if (!sp_stack_depth(t) && sp_process.instrumented)
 			sp_hook_adopt(t, sp_hook_caller(entered));
 	} else {
@@ -230,7 +232,8 @@ SP_COLD struct sp_thread *sp_hook_leaver_slow(uint64_t *now)
 	return t;
 }
 
-/* While functions are not recorded, their ends go unseen: before a user region begins, what has ended is left. */
+/* While functions are not recorded, their ends are not seen: before a user region begins, frames that have ended are
+ * left. */
 void sp_hook_settle(struct sp_thread *t)
 {
 	if (sp_process.instrumented || !sp_stack_depth(t))
@@ -241,8 +244,8 @@ void sp_hook_settle(struct sp_thread *t)
 	free(fs.all);
 }
 
-/* Is the inherited frame s still among the callers? Where an event enters a frame that is current already, that frame
- * itself does not count: it may be a new one at the old one's address. */
+/* Whether the inherited frame s is still among the callers. If an event enters a frame that is already current, that
+ * frame does not count: it may be a new one at the old one's address. */
 bool sp_hook_still_open(const struct sp_raw_frame *s)
 {
 	PyThreadState *ts = state_with_gil();
@@ -254,7 +257,7 @@ bool sp_hook_still_open(const struct sp_raw_frame *s)
 	return false;
 }
 
-/* ---- the slow way into an event; keeps exception and errno ---- */
+/* ---- the slow path into an event; keeps exception and errno ---- */
 
 SP_COLD struct sp_thread *sp_hook_enter_slow(PyCodeObject *code, sp_frame *f, uint64_t *slot)
 {

@@ -10,12 +10,12 @@
 
 #include <errno.h>
 
-/* Before 3.12 the current state is the process's, and that of another thread may be freed while it is looked at: only
- * where there are interpreters that a thread may change between. */
+/* Before 3.12 the current state is the process's, and that of another thread may be freed while it is read. Reading it
+ * is therefore limited to programs with several interpreters, between which a thread may switch. */
 static bool may_be_own(void)
 {
 #if PY_VERSION_HEX < 0x030c0000
-	return PyInterpreterState_Head() != PyInterpreterState_Main(); /* the newest, and the first one */
+	return PyInterpreterState_Head() != PyInterpreterState_Main(); /* the newest and the first interpreter */
 #else
 	return true;
 #endif
@@ -25,17 +25,17 @@ PyThreadState *sp_hook_own_state(bool *gil)
 {
 	*gil = false;
 	if (SP_UNLIKELY(!Py_IsInitialized()))
-		return NULL; /* the interpreter is on its way out, and with it what is asked here */
+		return NULL; /* the interpreter is finalizing, and the state may be freed */
 	PyThreadState *own = PyGILState_GetThisThreadState(), *current = sp_thread_state();
 	*gil = current && current == own;
 	if (!*gil && current && may_be_own() && current->thread_id == PyThread_get_thread_ident()) {
-		own = current; /* of another interpreter, in the same thread */
+		own = current; /* the same thread in another interpreter */
 		*gil = true;
 	}
 	return own;
 }
 
-/* Frames are innermost first; -1: no memory. */
+/* Stores the frames, innermost first. Returns their number; -1 without memory. */
 static ptrdiff_t collect(struct sp_walk *w, PyThreadState *ts)
 {
 	size_t n = 0;
@@ -47,7 +47,7 @@ static ptrdiff_t collect(struct sp_walk *w, PyThreadState *ts)
 	return (ptrdiff_t)n;
 }
 
-/* As it is for an enter: the region, or 0 where the function is left out. */
+/* Returns the region that an enter would use, or 0 if the filter excludes the function. */
 static uint64_t region_of(sp_frame *f, bool gil, uint64_t *unnamed)
 {
 	PyCodeObject *code = sp_frame_code(f);
@@ -81,8 +81,9 @@ static struct sp_raw_frame *next_region(const struct sp_thread *t, struct sp_raw
 	return NULL;
 }
 
-/* Behind which of the n frames, innermost first, region f stands: where it began, or, where that has ended, as far out
- * as the region before it. What is no user region was called by the innermost frame. */
+/* Returns the index of the frame (of n, innermost first) that region f belongs to: the frame in which it began or, if
+ * that has ended, `before`, the frame of the preceding region. Regions that are no user regions belong to the
+ * innermost frame. */
 static ptrdiff_t place_of(const struct sp_walk *w, const struct sp_raw_frame *f, ptrdiff_t before)
 {
 	if (!sp_is_user_key(sp_stack_key(f)))

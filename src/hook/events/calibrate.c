@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The cost of measuring, measured: a loop of empty calls without and with the hook.
+/* Measures the cost of measuring with a loop of empty calls, without and with the hook.
  *
- * In all a call costs (with - without) / calls more. Of that, what lies between the two stamps of the callee is in its
- * own interval: the mean recorded duration in the same round, less what an empty call takes without us, of which about
- * half lies between the stamps. The rest is in the caller's. */
+ * In total a call costs (with - without) / calls more. The part between the two timestamps of the callee is in its own
+ * interval: the mean recorded duration in the same round, minus the part of an empty call without the hook that is
+ * between the timestamps, about one half. The rest is in the caller's interval. */
 #include "hook/calibrate.h"
 #include "hook/chain.h"
 #include "hook/hook.h"
@@ -15,18 +15,18 @@
 
 #include <signal.h>
 
-/* Many short rounds: on a busy machine one that nobody interrupts is among them. */
+/* Many short rounds: on a busy machine at least one of them is not interrupted. */
 enum { CALLS = 125, ROUNDS = 16 };
 
-/* CALLS calls, in ticks. */
+/* The time of CALLS calls, in ticks. */
 struct round {
-	uint64_t all, inside; /* inside: the recorded durations of `empty` */
+	uint64_t all, inside; /* the recorded durations of `empty` */
 };
 
-static PyObject *loop;       /* owned: compiled code, while calibrating */
-static struct round without; /* all 0: it cannot be measured here */
+static PyObject *loop;       /* owned; compiled code, during the calibration */
+static struct round without; /* all 0: it cannot be measured */
 
-/* What was found last: a notebook's kernel measures again and again, each time in the same way. */
+/* The latest result: a kernel of a notebook measures again and again, each time in the same way. */
 static struct known {
 	const struct sp_hook *hook;
 	bool traced;
@@ -40,19 +40,20 @@ static const char source[] = "def empty():\n"
                              "        empty()\n"
                              "calls()\n";
 
-/* The recorded durations of `empty` together: the node with that many visits. */
+/* Returns the sum of the recorded durations of `empty`: the node with that number of visits. */
 static uint64_t recorded(const struct sp_thread *t)
 {
 	for (const struct sp_raw_chunk *c = t->node_chunk; c; c = (const struct sp_raw_chunk *)c->reserved[0]) {
 		const struct sp_raw_node *n = (const struct sp_raw_node *)(c + 1);
 		for (uint64_t i = 0; i < c->used; i++)
-			if (n[i].parent != SP_RAW_NONE && n[i].visits >= CALLS) /* else it holds values of metrics */
+			if (n[i].parent != SP_RAW_NONE &&
+			    n[i].visits >= CALLS) /* otherwise the node contains values of metrics */
 				return n[i].incl;
 	}
 	return 0;
 }
 
-/* The shortest of the rounds; all 0: it cannot be measured here. */
+/* Returns the shortest of the rounds; all 0 if it cannot be measured. */
 static struct round rounds(PyObject *globals, struct sp_thread *t)
 {
 	struct round best = {UINT64_MAX, 0};
@@ -74,8 +75,8 @@ static struct round rounds(PyObject *globals, struct sp_thread *t)
 	return best;
 }
 
-/* Signals wait meanwhile: an exception of the program's handler would end in our loop. One that came before, or that
- * another thread takes, does so all the same: the exception is the caller's. */
+/* Blocks signals: otherwise an exception of the program's handler would end in the loop. A signal that arrived before,
+ * or that another thread handles, can still do this: the exception is passed to the caller. */
 static struct round run(struct sp_thread *t)
 {
 	struct round best = {0};
@@ -95,7 +96,7 @@ static struct round run(struct sp_thread *t)
 	return best;
 }
 
-/* Metrics are read at each event, by sources of which a second start may find others. */
+/* With metrics the result is not reused: each event reads them, and a second start may find other sources. */
 static bool is_known(const struct sp_hook *h)
 {
 	return known.hook == h && known.traced == sp_process.settings.trace && !sp_process.n_sync;
@@ -115,8 +116,8 @@ void sp_calibrate_before(const struct sp_hook *h)
 		without = run(NULL);
 }
 
-/* What the calibration traces is thrown away with the chunk it is in. A small memory limit may leave too small a one.
- */
+/* Whether the calibration's events fit into the current chunk, with which they are discarded. With a small memory
+ * limit the chunk may be too small. */
 static bool fits(const struct sp_thread *t)
 {
 	uint64_t words = 2 * (CALLS + 4) * (sp_process.n_sync ? 2 + sp_process.n_sync : 1);

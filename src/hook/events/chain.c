@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Under the setprofile hook the interpreter's one place for a profile function is ours. A program that calls
- * sys.setprofile gets its events all the same: sys.setprofile and sys.getprofile become functions that keep the
- * program's function beside ours. */
+/* The interpreter has one profile function per thread, and the setprofile hook uses it. A program that calls
+ * sys.setprofile still gets its events: sys.setprofile and sys.getprofile are replaced by functions that keep the
+ * program's function, which the hook calls. */
 #include "hook/chain.h"
 #include "hook/hook.h"
 #include "hook/keep.h"
 #include "hook/slot.h"
 #include "record/thread.h"
 
-static __thread PyObject *theirs __attribute__((tls_model("initial-exec")));           /* kept; NULL: none */
-static __thread PyThreadState *their_state __attribute__((tls_model("initial-exec"))); /* in which they set it */
-static bool used;                                                                      /* by any thread, ever */
-static PyObject *original_set, *original_get;                                          /* owned */
+static __thread PyObject *theirs
+    __attribute__((tls_model("initial-exec"))); /* the program's function, kept; NULL: none */
+static __thread PyThreadState *their_state
+    __attribute__((tls_model("initial-exec"))); /* the thread state in which it was set */
+static bool used;                               /* whether any thread has ever set one */
+static PyObject *original_set, *original_get;   /* owned */
 
 static PyObject **their_slot(void)
 {
@@ -37,7 +39,7 @@ static PyObject *set(PyObject *self, PyObject *function)
 	Py_RETURN_NONE;
 }
 
-/* Our hook goes from this thread: the program's function takes its place. */
+/* The hook is removed from this thread: installs the program's function instead. */
 void sp_chain_restore(void)
 {
 	bool here = theirs && their_state == PyThreadState_Get();
@@ -50,7 +52,7 @@ static PyObject *get(PyObject *self, PyObject *none)
 {
 	(void)self, (void)none;
 	const PyThreadState *ts = PyThreadState_Get();
-	/* ours has no object */
+	/* the hook's function has no object */
 	if (!theirs || !ts->c_profilefunc || ts->c_profileobj)
 		return PyObject_CallNoArgs(original_get);
 	Py_INCREF(theirs);
@@ -76,7 +78,8 @@ static int replace(PyMethodDef *def, PyObject **original)
 	return r;
 }
 
-/* What the calling thread has already goes on beside ours. A profiler in C is not called, and stays. */
+/* Keeps the calling thread's existing profile function, which the hook calls from now on. A profiler in C is not
+ * called and stays installed. */
 static int take_over(void)
 {
 	PyObject *now = PyThreadState_Get()->c_profileobj; /* borrowed */
@@ -98,7 +101,7 @@ bool sp_chain_used(void)
 	return used;
 }
 
-/* As the interpreter's own trampoline: an exception in the program's function ends its profiling. */
+/* As in the interpreter's own trampoline, an exception in the program's function ends its profiling. */
 int sp_chain_call(PyFrameObject *f, int what, PyObject *arg)
 {
 	static const char *const names[] = {
@@ -107,9 +110,9 @@ int sp_chain_call(PyFrameObject *f, int what, PyObject *arg)
 	    [PyTrace_C_RETURN] = "c_return",
 	};
 	static __thread bool inside
-	    __attribute__((tls_model("initial-exec"))); /* not for the events of the function itself */
+	    __attribute__((tls_model("initial-exec"))); /* excludes events of the function itself */
 	PyObject *function = theirs;
-	/* a thread may change between interpreters */
+	/* a thread may switch between interpreters */
 	if (SP_LIKELY(!function) || their_state != PyThreadState_Get() || inside ||
 	    what >= (int)(sizeof names / sizeof *names) || !names[what])
 		return 0;

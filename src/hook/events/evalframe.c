@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The frame evaluator (PEP 523): our function runs every Python frame, between two time stamps. Enter and leave are
- * balanced by the C stack. The best up to 3.11, and left out after it: 3.12 ends a recursion at 750 calls under an
- * evaluator, 3.13 enters __init__ past it, and both have the sys.monitoring that needs neither. */
+/* The frame evaluator (PEP 523): its function runs every Python frame between two timestamps. The C stack keeps enter
+ * and leave balanced. It is the best hook up to 3.11 and unsupported later: with an evaluator 3.12 ends a recursion at
+ * 750 calls and 3.13 enters __init__ without it, and both have sys.monitoring, which needs neither. */
 #include "hook/control.h"
 #include "hook/hook.h"
 #include "hook/slot.h"
@@ -15,23 +15,23 @@
 #include <errno.h>
 #include <opcode.h>
 
-/* Frames that this hook entered have 1 as the lowest bit of their key. When the C stack runs out the setprofile hook
- * takes over (see below); it reports the ends of our frames too, which then match nothing. */
+/* Frames that this hook entered have bit 0 set in their key. When the C stack runs out, the setprofile hook replaces
+ * this one (see below). It also reports the ends of these frames, which then match nothing. */
 enum { TAG = 1 };
 
-static _PyFrameEvalFunction before; /* what was installed before us: we pass every frame on to it */
-static bool below;                  /* another evaluator was put on top of ours and passes frames on to it */
+static _PyFrameEvalFunction before; /* the evaluator that was installed before; it gets every frame */
+static bool below;                  /* another evaluator was installed on top of this one and passes frames on to it */
 #define NOT_MEASURED ((char *)UINTPTR_MAX)
 static __thread char *stack_low __attribute__((tls_model("initial-exec"))) = NOT_MEASURED;
 
 #if PY_VERSION_HEX >= 0x030B0000
-/* Calling a generator function runs its frame once, to make the generator; nothing of its body. */
+/* A call of a generator function runs its frame once, to make the generator, without running its body. */
 static bool makes_generator(const sp_frame *f)
 {
 	return f->owner != FRAME_OWNED_BY_GENERATOR;
 }
 
-/* It stands at the instruction that made the generator. */
+/* Whether the generator is still at the instruction that made it. */
 static bool is_first(const sp_frame *f)
 {
 	return _Py_OPCODE(*f->prev_instr) == RETURN_GENERATOR;
@@ -66,19 +66,19 @@ static bool is_suspended(sp_frame *f)
 static inline void leave(PyCodeObject *code, unsigned kind, sp_frame *suspended, PyObject *result)
 {
 	uint64_t now = sp_ticks();
-	struct sp_thread *t = sp_hook_leaver(&now); /* another one in the child of a fork, none after a stop */
+	struct sp_thread *t = sp_hook_leaver(&now); /* another location in the child of a fork, NULL after a stop */
 	if (suspended && t && sp_recording)
 		sp_hook_suspends(t, (uint64_t)code | TAG, suspended, result, now);
 	if (SP_LIKELY(t && sp_recording) && SP_UNLIKELY(!sp_leave(t, (uint64_t)code | TAG, now, kind)))
 		sp_unmatched(t);
 }
 
-/* A generator's or coroutine's frame: what the caller sees as one call may be many enters. */
+/* Runs a frame of a generator or coroutine, which the program calls once but which is entered many times. */
 static PyObject *eval_generator(PyThreadState *ts, sp_frame *f, int throwing, struct sp_thread *t, uint64_t slot)
 {
 	PyCodeObject *code = sp_frame_code(f);
 	bool first = !makes_generator(f) && is_first(f);
-	/* closing one that never ran runs nothing of it either */
+	/* closing a generator that never ran does not run its body either */
 	if (makes_generator(f) || (first && throwing))
 		return before(ts, f, throwing);
 	unsigned kind = first ? SP_RAW_ENTER : SP_RAW_RESUME;
@@ -91,9 +91,9 @@ static PyObject *eval_generator(PyThreadState *ts, sp_frame *f, int throwing, st
 	return result;
 }
 
-/* Under an evaluator every Python call uses the C stack, also on 3.11 where it does not without us, and so do calls of
- * functions that are not recorded. Before a deep recursion hits the end of it, another hook takes over for good, which
- * leaves the stack as the plain interpreter's. Keeps exception and errno. */
+/* With an evaluator every Python call uses the C stack, on 3.11 too, where it does not otherwise, and so do calls of
+ * functions that are not recorded. Before a deep recursion reaches the end of the stack, another hook, which uses no C
+ * stack, replaces this one permanently. Keeps exception and errno. */
 SP_COLD static bool stack_is_low(void)
 {
 	if (stack_low == NOT_MEASURED)
@@ -138,7 +138,7 @@ static int install(void)
 		return 0;
 	before = now;
 	_PyInterpreterState_SetEvalFrameFunc(interp, eval);
-	/* a program may switch functions on and off all the time, and this reads /proc/self/maps */
+	/* only once: a program may enable and disable functions often, and this reads /proc/self/maps */
 	if (stack_low == NOT_MEASURED)
 		stack_low = sp_hook_stack_low();
 	return 0;
@@ -147,7 +147,7 @@ static int install(void)
 static void hook_remove(void)
 {
 	PyInterpreterState *interp = PyInterpreterState_Get();
-	/* whoever came after us calls us, and is left in place */
+	/* a later evaluator calls this one, and stays installed */
 	if (_PyInterpreterState_GetEvalFrameFunc(interp) == eval)
 		_PyInterpreterState_SetEvalFrameFunc(interp, before);
 	else

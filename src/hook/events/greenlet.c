@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Greenlets: several stacks take turns in one thread. greenlet tells a trace function of every switch; ours puts the
- * frames of the greenlet that stops aside and brings back those of the one that goes on. */
+/* Greenlets: several stacks alternate in one thread. greenlet calls a trace function at every switch; the one
+ * installed here suspends the frames of the previous greenlet and resumes those of the next one. */
 #include "hook/greenlet.h"
 #include "hook/keep.h"
 #include "hook/task.h"
 #include "record/stack.h"
 #include "record/thread.h"
 
-static PyObject *tracer;           /* owned: our trace function */
-static __thread PyObject *chained; /* kept: the program's own, called after ours */
+static PyObject *tracer;           /* owned; the trace function */
+static __thread PyObject *chained; /* the program's own trace function, called after this one; kept */
 
 static PyObject **chained_slot(void)
 {
 	return &chained;
 }
 
-/* trace(event, (origin, target)): after a switch or throw, in the target. */
+/* trace(event, (origin, target)): called after a switch or throw, in the target. */
 static PyObject *on_switch(PyObject *self, PyObject *args)
 {
 	(void)self;
@@ -47,8 +47,8 @@ void sp_greenlet_watch_thread(void)
 	PyErr_Clear();
 }
 
-/* Called where greenlet's package begins to run. The first thing it does is to import its C part; here that is done a
- * moment earlier, because afterwards no Python function tells that it is there. */
+/* Called when greenlet's package begins to run. The package first imports its C module; this function imports it
+ * slightly earlier, because no later Python function would show that it is loaded. */
 void sp_greenlet_loaded(void)
 {
 	PyObject *module = PyImport_ImportModule("greenlet._greenlet");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sys.monitoring (PEP 669), Python 3.12 and later. A filtered function returns DISABLE and then costs nothing. */
+/* sys.monitoring (PEP 669), Python 3.12 and later. The callback of a filtered function returns DISABLE; from then on
+ * the function costs nothing. */
 #include "hook/hook.h"
 #include "hook/naming.h"
 #include "hook/slot.h"
@@ -25,7 +26,7 @@ static const struct {
 
 static inline PyObject *filtered(PyObject *self, struct sp_thread *t, uint64_t slot)
 {
-	/* decided, and not merely "not recording now" */
+	/* only if the function is decided: not merely because nothing is recorded now */
 	if (!t && sp_recording && slot & SP_SLOT_FILTERED && !(slot & SP_SLOT_WATCH))
 		return Py_NewRef(((struct sp_callback *)self)->disable);
 	Py_RETURN_NONE;
@@ -50,7 +51,7 @@ SP_HOT PyObject *enter(PyObject *self, PyObject *const *args, unsigned kind, boo
 	Py_RETURN_NONE;
 }
 
-/* A leave that matched nothing: of a filtered function, or of a frame that began unseen. */
+/* Handles a leave that matched nothing: of a filtered function, or of a frame that began unseen. */
 SP_COLD static PyObject *unmatched(PyObject *self, struct sp_thread *t, PyCodeObject *code, bool can_disable)
 {
 	uint64_t slot = sp_slot_of(code);
@@ -117,14 +118,14 @@ SP_CALLBACK(on_call)
 	SP_UNUSED;
 	uint64_t key;
 	struct sp_thread *t = sp_self;
-	/* Python functions come as PY_START */
+	/* Python functions are reported as PY_START */
 	if (!t || PyFunction_Check(args[2]))
 		Py_RETURN_NONE;
 	uint64_t caller = sp_slot_of((PyCodeObject *)args[0]);
 	if (sp_slot_is_filtered(caller))
 		return filtered(self, NULL, caller);
 	uint32_t region = sp_names_c_function(t, args[2], &key);
-	/* the caller's own frame comes first if it is not known yet */
+	/* if the caller's frame is not on the stack yet, it must come first */
 	if (region && SP_LIKELY(t->epoch == sp_epoch))
 		sp_enter(t, region, key, sp_ticks(), SP_RAW_ENTER);
 	Py_RETURN_NONE;
@@ -177,7 +178,7 @@ static int install(void)
 	events_wanted = set;
 	if (sp_tool_events(&tool, set))
 		goto end;
-	/* what an earlier measurement's filter disabled counts again */
+	/* enables events again that the filter of an earlier measurement disabled */
 	r = PyObject_CallMethod(m, "restart_events", NULL);
 	result = r ? 0 : -1;
 end:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PyEval_SetProfile: every version has it, and it sees C functions. It is set for each thread apart; a thread that
- * Python starts gets it when start_new_thread returns to its creator, before the new thread first holds the GIL. */
+/* PyEval_SetProfile: every version has it, and it sees C functions. Each thread has its own profile function. A thread
+ * that Python starts gets it when start_new_thread returns to its creator, before the new thread first holds the
+ * GIL. */
 #include "hook/chain.h"
 #include "hook/hook.h"
 #include "hook/lines/lines.h"
@@ -23,7 +24,8 @@ static bool is_ours(Py_tracefunc function)
 	return function == profile || function == profile_with_lines;
 }
 
-/* C functions are told to the lines that call them; from 3.12 on these hear of them themselves. */
+/* Before 3.12 the recorder of lines needs the calls of C functions from this hook; from 3.12 on it has its own
+ * events. */
 static Py_tracefunc ours(void)
 {
 	const bool told = PY_VERSION_HEX < 0x030C0000 && sp_process.settings.c_calls && sp_lines_used();
@@ -38,7 +40,7 @@ static void set_all(Py_tracefunc func)
 	PyEval_SetProfileAllThreads(func, NULL);
 }
 #else
-/* As PyEval_SetProfileAllThreads of 3.12 does it. Threads that have a profile function of their own keep it. */
+/* Does the same as PyEval_SetProfileAllThreads of 3.12. Threads with a profile function of the program keep it. */
 static void set_one(PyThreadState *ts, Py_tracefunc func)
 {
 	Py_tracefunc now = ts->c_profilefunc;
@@ -62,7 +64,7 @@ static void set_all(Py_tracefunc func)
 }
 #endif
 
-/* ---- generators: one call is many events of the same name ---- */
+/* ---- generators: one call causes many events of the same name ---- */
 
 static unsigned opcode_at(PyCodeObject *code, int lasti, unsigned *oparg)
 {
@@ -117,7 +119,8 @@ static unsigned enter_kind(PyCodeObject *code, PyFrameObject *f)
 {
 	int lasti = last_instruction(f);
 #if PY_VERSION_HEX >= 0x030B0000
-	/* at a RESUME, whose low bits are 0 at the start of the function; at anything else an exception is thrown in */
+	/* at a RESUME, whose low bits are 0 at the start of the function; at any other instruction an exception is
+	 * thrown into it */
 	unsigned arg = 0, op = lasti < 0 ? RESUME : opcode_at(code, lasti, &arg);
 	return is_resume(op) && (arg & 3) == 0 ? SP_RAW_ENTER : SP_RAW_RESUME;
 #else
@@ -135,11 +138,11 @@ static unsigned leave_kind(PyCodeObject *code, PyFrameObject *f, PyObject *resul
 	unsigned op = opcode_at(code, lasti, &arg);
 	bool suspended = op == YIELD_VALUE;
 #ifdef YIELD_FROM
-	/* which is set back, to be run again when the generator goes on */
+	/* YIELD_FROM, to which the interpreter steps back so that it runs again at the resume */
 	suspended |= lasti + 2 < PyBytes_GET_SIZE(code->co_code) && opcode_at(code, lasti + 2, &arg) == YIELD_FROM;
 #endif
 #if PY_VERSION_HEX >= 0x030B0000
-	/* 3.13 stands at the next instruction already, where it will go on */
+	/* 3.13 is already at the next instruction, where it will resume */
 	suspended |= is_resume(op) && arg & 3;
 #endif
 #ifdef INSTRUMENTED_YIELD_VALUE
@@ -148,7 +151,8 @@ static unsigned leave_kind(PyCodeObject *code, PyFrameObject *f, PyObject *resul
 	return suspended ? SP_RAW_SUSPEND : SP_RAW_LEAVE;
 }
 
-/* Whether an exception ends the frame. 3.12 says None then, as if that were returned: there the instruction tells. */
+/* Whether an exception ends the frame. 3.12 passes None in this case, as if the function returned it: there the
+ * instruction decides. */
 static bool raises(PyCodeObject *code, PyFrameObject *f, PyObject *result)
 {
 #if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000
@@ -171,7 +175,7 @@ static PyCodeObject *code_of(PyFrameObject *f)
 {
 #if PY_VERSION_HEX >= 0x030B0000
 	PyCodeObject *code = PyFrame_GetCode(f);
-	Py_DECREF(code); /* the frame keeps it */
+	Py_DECREF(code); /* the frame keeps a reference */
 	return code;
 #else
 	return f->f_code;
@@ -195,9 +199,9 @@ static void on_call(PyFrameObject *f)
 		sp_enter(t, (uint32_t)(slot >> SP_SLOT_ID), (uint64_t)code, sp_ticks(), SP_RAW_ENTER);
 }
 
-/* Whether the innermost open frame was entered by the frame evaluator, which took this hook for its successor in the
- * middle of a recursion, and which leaves the frame itself. Marks do not count. To look for a frame of ours under its
- * code would be a search through the whole stack at each of these ends. */
+/* Whether the frame evaluator entered the innermost open frame: it was replaced by this hook in the middle of a
+ * recursion, and leaves the frame itself. Marks are skipped. Searching for a frame of this hook with the same code
+ * would search the whole stack at each of these ends. */
 static bool is_evaluators(const struct sp_thread *t, uint64_t code)
 {
 	const struct sp_raw_frame *f = (const struct sp_raw_frame *)t->loc.top;
@@ -221,7 +225,7 @@ static void on_return(PyFrameObject *f, PyObject *result)
 	if (kind == SP_RAW_SUSPEND)
 		sp_hook_suspends(t, (uint64_t)code, NULL, result, now);
 	else if (SP_UNLIKELY(t->task != NULL) && raises(code, f, result))
-		sp_hook_task_raises(t, (uint64_t)code, NULL); /* which exception is not told */
+		sp_hook_task_raises(t, (uint64_t)code, NULL); /* the exception's type is unknown here */
 	top = (const struct sp_raw_frame *)t->loc.top;
 	if (SP_UNLIKELY(slot & SP_SLOT_GENERATOR && !result && !sp_stack_special(top) &&
 	                sp_stack_key(top) == (uint64_t)code && last_instruction(f) < 0)) {
@@ -307,7 +311,7 @@ static bool ours_is_set(void)
 	return !ts || is_ours(ts->c_profilefunc);
 }
 
-/* Whether a thread has the function of another profiler in C in the place of ours. */
+/* Whether another profiler in C has replaced the profile function of some thread. */
 static bool is_taken_somewhere(void)
 {
 	PyThreadState *ts = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
@@ -318,9 +322,9 @@ static bool is_taken_somewhere(void)
 
 static void hook_remove(void)
 {
-	/* The place of another thread cannot be given back to the program's function from here: there ours stays, and
-	 * goes on calling theirs. What another profiler has set stays as well: from 3.12 on all threads would lose
-	 * theirs. */
+	/* Only the thread itself can get the program's function back. In other threads the hook's function therefore
+	 * stays and continues to call the program's. Functions of other profilers stay too: from 3.12 on, clearing the
+	 * function of all threads would remove theirs. */
 	if (!sp_chain_used() && !is_taken_somewhere())
 		set_all(NULL);
 	else if (ours_is_set())
@@ -337,8 +341,8 @@ static PyObject *look_at_end(PyObject *self, PyObject *none)
 	Py_RETURN_NONE;
 }
 
-/* When the measurement ends the interpreter is gone, and its thread state may be memory of nobody: the look comes
- * earlier. */
+/* At the end of the measurement the interpreter has ended, and its thread state may be freed: checks earlier, in
+ * atexit. */
 static int look_later(void)
 {
 	static PyMethodDef def = {"spartito_end", look_at_end, METH_NOARGS, NULL};

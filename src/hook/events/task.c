@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which coroutines are tasks. The outermost coroutine of a task is entered by its event loop, not by another coroutine;
- * the first time the loop is asked whose it is, then it is known by its address. Asked are only C functions and exact
- * attributes: nothing of the program runs. */
+/* Detects which coroutines are tasks. An event loop, not another coroutine, enters the outermost coroutine of a task.
+ * The first time, this file asks the loop which task runs; later it recognizes the coroutine by its address. It calls
+ * only C functions and reads only exact attributes: no code of the program runs. */
 #include "record/events/task.h"
 #include "hook/naming.h"
 #include "hook/slot.h"
@@ -14,11 +14,11 @@
 #include <errno.h>
 #include <string.h>
 
-/* Of _asyncio, owned; NULL: there is none. They belong to the interpreter that came first. */
+/* Objects of _asyncio, owned; NULL: unavailable. They belong to the first interpreter. */
 static struct {
 	PyObject *running_loop; /* function */
-	PyObject *current_task; /* function; NULL before 3.12, where there is */
-	PyObject *current;      /* the dictionary of current tasks */
+	PyObject *current_task; /* function; NULL before 3.12, where `current` is used */
+	PyObject *current;      /* the dictionary of the current tasks */
 	PyObject *task;         /* type */
 	PyObject *get_coro, *get_name;
 } aio;
@@ -31,7 +31,7 @@ static PyObject *attribute(PyObject *o, const char *name)
 	return value;
 }
 
-/* _asyncio may be missing, or be loaded later. */
+/* Returns false if _asyncio is missing or not loaded yet. */
 static bool asyncio_ready(void)
 {
 	if (aio.task)
@@ -76,13 +76,14 @@ PyObject *sp_plain_attribute(PyObject *o, const char *name)
 
 /* ---- asyncio ---- */
 
-/* The task that the running loop is in; owned, NULL: none. */
+/* Returns the task that the running loop executes; owned, NULL: none. */
 static PyObject *asyncio_current(void)
 {
 	PyObject *loop = PyObject_CallNoArgs(aio.running_loop), *task = NULL;
-	/* without a loop there is no task, and asking would raise; a loop's own __hash__ would be the program's code */
+	/* without a loop there is no task, and the call would raise; a loop with its own __hash__ would run code of
+	 * the program */
 	if (!loop || loop == Py_None || Py_TYPE(loop)->tp_hash != PyBaseObject_Type.tp_hash) {
-		/* none */
+		/* no task */
 	} else if (aio.current_task) {
 		task = PyObject_CallNoArgs(aio.current_task);
 		if (task == Py_None)
@@ -105,10 +106,10 @@ static PyObject *of_task(PyObject *task, PyObject *method, const char *name)
 	return value;
 }
 
-/* What a framework says of the coroutine that it runs. */
+/* A framework's information about the coroutine that it runs. */
 struct answer {
 	PyObject *coroutine, *name; /* owned */
-	PyObject *parent;           /* owned; the coroutine of the task that created it, where that is told */
+	PyObject *parent;           /* owned; the coroutine of the task that created it, if known */
 };
 
 static bool ask_asyncio(struct answer *a)
@@ -122,7 +123,7 @@ static bool ask_asyncio(struct answer *a)
 	return a->coroutine != NULL;
 }
 
-/* ---- trio: the task is the variable `task` of the generator that runs them all ---- */
+/* ---- trio: the task is the variable `task` of the generator that runs all tasks ---- */
 
 static PyObject *local_variable(sp_frame *f, const char *name)
 {
@@ -156,7 +157,7 @@ static bool ask_trio(sp_frame *caller, struct answer *a)
 	return a->coroutine != NULL;
 }
 
-/* ---- a coroutine is entered ---- */
+/* ---- enter of a coroutine ---- */
 
 static struct sp_task *known_or_new(struct sp_thread *t, uint64_t key, uint32_t region, const struct answer *a)
 {
@@ -176,7 +177,7 @@ static struct sp_task *known_or_new(struct sp_thread *t, uint64_t key, uint32_t 
 	return k;
 }
 
-/* The task whose step begins with entering f, or NULL. */
+/* Returns the task whose step begins with the enter of f, or NULL. */
 static struct sp_task *task_of(struct sp_thread *t, uint32_t region, sp_frame *f, unsigned kind)
 {
 	const int coroutine = CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR;
@@ -195,7 +196,7 @@ static struct sp_task *task_of(struct sp_thread *t, uint32_t region, sp_frame *f
 	if (ask_trio(caller, &a) || ask_asyncio(&a))
 		native = PyCoro_CheckExact(a.coroutine) || PyGen_CheckExact(a.coroutine);
 	if (k && k->begun) {
-		sp_task_dropped(t, k); /* it lies where a coroutine was that never came to its end */
+		sp_task_dropped(t, k); /* an earlier coroutine at this address never ended */
 		k = NULL;
 	}
 	if (a.coroutine && (a.coroutine == self || !native)) {
@@ -212,7 +213,7 @@ static struct sp_task *task_of(struct sp_thread *t, uint32_t region, sp_frame *f
 	return k;
 }
 
-/* The user regions that were suspended with it. */
+/* Resumes the user regions that were suspended with the coroutine. */
 static void goes_on(struct sp_thread *t, sp_frame *f, unsigned kind, uint64_t now)
 {
 	uint64_t id = (uint64_t)(f ? f : sp_frame_current(PyThreadState_Get()));
@@ -228,7 +229,7 @@ void sp_hook_enter_coroutine(struct sp_thread *t, uint64_t slot, uint64_t key, s
 	struct sp_task *k = NULL;
 	int error = errno;
 	if (t->tasks && t->epoch == sp_epoch && !sp_slot_is_hidden(slot) && region != SP_REGION_HIDES) {
-		/* a step that is over may be the end of its task, which is then not found any more */
+		/* a step that is over may be the end of its task, which is then no longer found */
 		sp_stack_unmark(t, now);
 		k = task_of(t, region, f ? f : sp_frame_current(PyThreadState_Get()), kind);
 	}
@@ -243,9 +244,9 @@ void sp_hook_enter_coroutine(struct sp_thread *t, uint64_t slot, uint64_t key, s
 	errno = error;
 }
 
-/* ---- and left ---- */
+/* ---- leave of a coroutine ---- */
 
-/* The name of the type as a string of the file; of the type met last it is remembered. */
+/* Returns a string of the file with the type's name; caches the latest type. */
 static uint32_t kind_of(const PyObject *value)
 {
 	static __thread const char *last_name __attribute__((tls_model("initial-exec")));
@@ -262,8 +263,8 @@ static uint32_t kind_of(const PyObject *value)
 	return last_id;
 }
 
-/* The innermost frame of that key in the step of the thread's task; above it may be some that nobody has left, such as
- * user regions. NULL: none. */
+/* Returns the innermost frame with that key in the current step of the thread's task; NULL if there is no such frame.
+ * Frames above it may still be open, such as user regions. */
 static const struct sp_raw_frame *frame_of(const struct sp_thread *t, uint64_t key)
 {
 	const struct sp_raw_frame *f = (const struct sp_raw_frame *)t->loc.top;
@@ -273,7 +274,7 @@ static const struct sp_raw_frame *frame_of(const struct sp_thread *t, uint64_t k
 	return NULL;
 }
 
-/* Coroutines that wait for each other are suspended one after the other, from the innermost on, and hand out the same
+/* Coroutines that wait for each other are suspended one after the other, the innermost first, and yield the same
  * object. */
 void sp_hook_task_suspends(struct sp_thread *t, uint64_t key, const PyObject *value, uint64_t now)
 {
@@ -288,7 +289,7 @@ void sp_hook_task_suspends(struct sp_thread *t, uint64_t key, const PyObject *va
 	}
 	k->await_depth = depth;
 	k->awaited = value;
-	k->await_time = now > t->loc.last ? now : t->loc.last; /* that of the event; the clock may have gone back */
+	k->await_time = now > t->loc.last ? now : t->loc.last; /* the time of the event; the clock may have gone back */
 	if (depth == k->depth) {
 		int error = errno;
 		sp_task_suspends(t, kind_of(value));
@@ -302,13 +303,13 @@ void sp_hook_task_raises(struct sp_thread *t, uint64_t key, const PyTypeObject *
 	if (frame_of(t, key) != (const struct sp_raw_frame *)t->loc.base + k->depth)
 		return;
 	k->raised = SP_RAW_TASK_RAISED;
-	/* asyncio's CancelledError, trio's Cancelled, and what is derived from them */
+	/* asyncio's CancelledError, trio's Cancelled, and types derived from them */
 	for (; type; type = type->tp_base)
 		if (!strcmp(type->tp_name, "CancelledError") || !strcmp(type->tp_name, "Cancelled"))
 			k->raised = SP_RAW_TASK_CANCELLED;
 }
 
-/* ---- and created ---- */
+/* ---- creation of a task ---- */
 
 void sp_hook_task_created(PyObject *coroutine)
 {
@@ -317,7 +318,7 @@ void sp_hook_task_created(PyObject *coroutine)
 		return;
 	sp_frame *f = sp_generator_frame(coroutine);
 	uint64_t slot = f ? sp_names_slot(sp_frame_code(f), f) : 0;
-	/* of one that the filter leaves out the begin would not be seen */
+	/* if the filter excludes the coroutine, its begin would not be seen */
 	if (slot >> SP_SLOT_ID && !(slot & SP_SLOT_FILTERED))
 		sp_task_created(sp_self, (uint64_t)coroutine);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions of the library whose beginning tells us something: a thread's name and who started it, that greenlet is
- * there, tasks, work for pools. They are found by name once, when their code object is first seen; other functions pay
- * nothing for it. */
+/* Library functions whose enter gives information: a thread's name and its creator, that greenlet is loaded, tasks,
+ * work for pools. They are found by name once, when their code object is first seen; other functions cost nothing
+ * extra. */
 #include "hook/greenlet.h"
 #include "hook/stacks.h"
 #include "hook/task.h"
@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-/* What a function is to us. self: its first argument. */
+/* The effects of these functions. self: the function's first argument. */
 static void thread_starts(sp_frame *f, PyObject *self);
 static void thread_begins(sp_frame *f, PyObject *self);
 static void module_begins(sp_frame *f, PyObject *self);
@@ -26,21 +26,21 @@ static void work_taken(sp_frame *f, PyObject *self);
 
 static const struct watched {
 	const char *module, *name;
-	void (*begins)(sp_frame *f, PyObject *self); /* NULL: sp_watch_enter() knows */
-	bool once;                                   /* not where it is found open */
+	void (*begins)(sp_frame *f, PyObject *self); /* NULL: sp_watch_enter() handles it */
+	bool once;                                   /* not for functions that are already open */
 } watched[] = {
     {"threading", "Thread.start", thread_starts, false},
     {"threading", "Thread._bootstrap", thread_begins, false},
     {"threading", "Thread.join", NULL, true},
     {"greenlet", "<module>", module_begins, false},
-    /* where the interpreter's start-up ends: a script or -c; -m, a directory or an archive */
+    /* the end of the interpreter's start-up: a script or -c; -m, a directory or an archive */
     {"__main__", "<module>", module_begins, false},
     {"runpy", "_run_module_as_main", module_begins, false},
     {"asyncio.base_events", "BaseEventLoop.run_forever", loop_runs, false},
     {"asyncio.runners", "run", loop_runs, false},
     {"asyncio.runners", "Runner.run", loop_runs, false},
     {"trio._core._run", "unrolled_run", loop_runs, false},
-    /* all ways to a new task but the type's own call lead through one of these */
+    /* every way to make a task, except calling the type itself, calls one of these */
     {"asyncio.base_events", "BaseEventLoop.create_task", task_of_second, true},
     {"asyncio.tasks", "create_task", task_of_first, true},
     {"asyncio.tasks", "ensure_future", task_of_first, true},
@@ -50,7 +50,7 @@ static const struct watched {
     {"concurrent.futures.thread", "_WorkItem.run", work_taken, true},
 };
 
-/* Thread objects between start() and their first event, and the location that started them. Guarded by the GIL. */
+/* Thread objects between start() and their first event, and the locations that started them. Under the GIL. */
 enum { STARTING = 64 };
 static struct {
 	const void *thread;
@@ -71,7 +71,7 @@ bool sp_watch_wanted(const char *module, const char *name)
 			return true;
 	if (sp_process.settings.scorep && !strcmp(last_part(name), "run"))
 		return true;
-	/* before 3.11 a function seen for the first time in a thread may be known by its own name only */
+	/* before 3.11 a function that is first seen in a thread may only be known by its unqualified name */
 	return !strcmp(module, "threading") &&
 	       (!strcmp(name, "start") || !strcmp(name, "_bootstrap") || !strcmp(name, "join"));
 }
@@ -89,8 +89,8 @@ static void thread_starts(sp_frame *f, PyObject *self)
 	starting[starting_next++ % STARTING].location = sp_self->loc.id;
 }
 
-/* The name is an attribute of the instance. It is read from the instance's own dictionary, after a look that the class
- * has none of this name: a property would be the program's code. */
+/* Reads the name, an attribute of the instance, from the instance's own dictionary, after checking that the class has
+ * no attribute of this name: a property would run code of the program. */
 static void thread_begins(sp_frame *f, PyObject *thread)
 {
 	(void)f;
@@ -111,7 +111,8 @@ static void thread_begins(sp_frame *f, PyObject *thread)
 	Py_XDECREF(name);
 }
 
-/* Which thread it is, is an attribute of the instance too. A join of itself or of one that was never started raises. */
+/* The thread id is also an attribute of the instance. Joining the current thread or one that was never started
+ * raises. */
 static void thread_joins(PyObject *thread, bool recorded)
 {
 	PyObject *tid = thread && sp_self ? sp_plain_attribute(thread, "_native_id") : NULL;
@@ -122,7 +123,7 @@ static void thread_joins(PyObject *thread, bool recorded)
 	Py_XDECREF(tid);
 }
 
-/* Under the names of Score-P's bindings a thread begins with its run(): what it did before is thrown away. */
+/* With the setting scorep a thread begins with its run(): earlier events are discarded. */
 static void thread_runs(sp_frame *f)
 {
 	sp_frame *caller = sp_hook_caller(f);
@@ -155,7 +156,7 @@ static void loop_runs(sp_frame *f, PyObject *self)
 
 static const struct watched *row_of(sp_frame *f);
 
-/* One of the functions that make a task calls another one: for the same coroutine there is one task. */
+/* Whether another of the functions that make a task called this one: there is only one task for a coroutine. */
 static bool is_made_by_caller(sp_frame *f, PyObject *coroutine)
 {
 	sp_frame *caller = sp_hook_caller(f);
@@ -198,7 +199,7 @@ static void work_taken(sp_frame *f, PyObject *self)
 		sp_task_handover(sp_self, (uint64_t)self, true);
 }
 
-/* ---- */
+/* ---- enter of a watched function ---- */
 
 static const struct watched *row_of(sp_frame *f)
 {

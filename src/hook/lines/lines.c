@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which functions have their lines recorded: those that a pattern names, decided when their code first runs, and those
- * that the program marks. */
+/* Decides which functions have their lines recorded: those that a pattern names, decided when their code first runs,
+ * and those that the program marks. */
 #include "hook/lines/lines.h"
 #include "hook/control.h"
 #include "hook/hook.h"
@@ -18,15 +18,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct sp_filter *patterns; /* owned; NULL: none */
+static struct sp_filter *patterns; /* owned; NULL: no patterns */
 
-/* ---- code objects by their address; under the process lock, for interpreters that have a GIL each ---- */
+/* ---- code objects by their address; under the process lock, because each interpreter may have its own GIL ---- */
 
 struct table {
 	struct sp_line_code *p; /* owned; open-addressed */
 	uint32_t mask, n;
 };
-static struct table events, marks; /* marks: by the program, for every measurement */
+static struct table events, marks; /* marks: functions marked by the program, for all measurements */
 
 static struct sp_line_code *find(const struct table *t, const PyCodeObject *code)
 {
@@ -52,7 +52,8 @@ static int grow(struct table *t)
 	return 0;
 }
 
-/* NULL: no memory. The code object is kept: its address must not become another one's. */
+/* Adds an entry. Returns NULL without memory. Keeps a reference to the code object, so that its address is not
+ * reused. */
 static struct sp_line_code *add(struct table *t, PyCodeObject *code, bool *fresh)
 {
 	if ((!t->p || (t->n + 1) * 2 > t->mask) && grow(t))
@@ -68,7 +69,8 @@ static struct sp_line_code *add(struct table *t, PyCodeObject *code, bool *fresh
 	return c;
 }
 
-/* Code objects of other interpreters stay: those may have ended, or run now. */
+/* Frees the table. References to code objects of other interpreters are kept: those interpreters may have ended, or
+ * may be running now. */
 static void forget(struct table *t)
 {
 	const int64_t here = PyInterpreterState_GetID(PyInterpreterState_Get());
@@ -80,7 +82,7 @@ static void forget(struct table *t)
 	free(t->p);
 }
 
-/* A copy: the table may grow, for another interpreter. */
+/* Gives a copy of the entry: the table may grow meanwhile, for another interpreter. */
 static bool known_in(const struct table *t, const PyCodeObject *code, struct sp_line_code *copy)
 {
 	pthread_mutex_lock(&sp_process.lock);
@@ -92,7 +94,7 @@ static bool known_in(const struct table *t, const PyCodeObject *code, struct sp_
 	return known;
 }
 
-/* Visits a copy: what visit() does may lead to new ones. */
+/* Visits a copy of the table: visit() may add entries. */
 static int each(const struct table *t, int (*visit)(PyCodeObject *code, PyObject *module, PyObject *qualname))
 {
 	const int64_t here = PyInterpreterState_GetID(PyInterpreterState_Get());
@@ -114,13 +116,14 @@ static int each(const struct table *t, int (*visit)(PyCodeObject *code, PyObject
 
 enum { MOST_LINES = 1 << 20 };
 
+/* The lines of a code object. */
 struct extent {
-	uint32_t *line_at; /* owned; of each instruction; NULL: no memory */
+	uint32_t *line_at; /* owned; the line of each instruction; NULL: no memory */
 	size_t n;
 	uint32_t first, last;
 };
 
-/* The instructions [from, to) are of a line; 0: of none. */
+/* Sets the line of the instructions [from, to); 0 or less: no line. */
 static void set_lines(struct extent *x, size_t from, size_t to, long line)
 {
 	if (line <= 0 || line > INT32_MAX)
@@ -148,7 +151,8 @@ static int read_lines(struct extent *x, PyCodeObject *code)
 	return PyErr_Occurred() ? -1 : 0;
 }
 #else
-/* Objects/lnotab_notes.txt: pairs of bytes, how far the next line's first instruction is, and how far its number. */
+/* Objects/lnotab_notes.txt: pairs of bytes, the distance to the next line's first instruction and the difference of
+ * the line numbers. */
 static int read_lines(struct extent *x, PyCodeObject *code)
 {
 	const unsigned char *p = (const unsigned char *)PyBytes_AS_STRING(code->co_lnotab);
@@ -185,7 +189,7 @@ static struct extent extent_of(PyCodeObject *code)
 	return x;
 }
 
-/* With the lock not held: this may run the garbage collector. */
+/* Call it without the process lock: it may run the garbage collector. */
 int sp_lines_add_code(PyCodeObject *code, uint32_t region)
 {
 	struct extent x = {.line_at = NULL};
@@ -222,7 +226,7 @@ uint32_t sp_lines_line(const PyCodeObject *code, int offset)
 	return known_in(&events, code, &c) && c.line_at && at < c.instructions ? c.line_at[at] : 0;
 }
 
-/* ---- what a thread knows ---- */
+/* ---- entries in a thread ---- */
 
 struct sp_thread *sp_lines_thread(void)
 {
@@ -262,7 +266,7 @@ void sp_lines_missing(const char *why)
 	sp_define_meta("missing_lines", text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
 }
 
-/* A pattern has matched: who started the run names those that did not. */
+/* Records that a pattern has matched: the launcher names those that did not. */
 static void matched(size_t number)
 {
 	char key[40];
@@ -279,7 +283,7 @@ bool sp_lines_wanted(const PyCodeObject *code, const char *module, const char *q
 
 static bool installed; /* in some interpreter */
 
-/* Decides the code again, which is chosen now, and has its lines told from now on. */
+/* Decides the code again, which is now chosen, and enables its line events. */
 static int choose_marked(PyCodeObject *code, PyObject *module, PyObject *qualname)
 {
 	const uint64_t slot = sp_names_decide(code, module, qualname);
@@ -314,7 +318,7 @@ int sp_lines_mark(PyObject *function)
 	return 0;
 }
 
-/* ---- beginning and end ---- */
+/* ---- start and end ---- */
 
 int sp_lines_start(const struct sp_settings *s, char *why, size_t n)
 {
@@ -323,7 +327,7 @@ int sp_lines_start(const struct sp_settings *s, char *why, size_t n)
 	return s->lines && *s->lines ? sp_patterns_new(&patterns, s->lines, why, n) : 0;
 }
 
-/* What runs already, in the thread that starts. */
+/* Chooses the functions that are already running in the starting thread. */
 static void choose_open(void)
 {
 	for (sp_frame *f = sp_frame_current(PyThreadState_Get()); f; f = sp_frame_back(f)) {

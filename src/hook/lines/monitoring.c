@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lines by sys.monitoring, Python 3.12 and later. The events are local to the code of chosen functions, so that all
- * other code runs as if nothing were recorded. What a line calls is known by events of its own: a Python function that
- * is called from a chosen one gets those of its begin and end.
+/* Lines with sys.monitoring, Python 3.12 and later. The events are local to the code of chosen functions, so that all
+ * other code runs as without recording. The calls of a line are known from separate events: a Python function that a
+ * chosen one calls gets events for its begin and end.
  *
- * A second tool finds the functions that patterns name: it hears of the first call of each code object and has that
- * place disabled at once. It is one of its own because a place that a tool has disabled stays so for its local events.
- */
+ * A second tool finds the functions that patterns name: it gets the first call of each code object and then disables
+ * its event there. It is a separate tool, because an event that a tool has disabled at an instruction stays disabled
+ * for the tool's local events. */
 #include "hook/lines/lines.h"
 #include "hook/naming.h"
 #include "hook/slot.h"
@@ -20,7 +20,7 @@
 
 static struct sp_tool tool = {-1, "spartito, lines"}, finder = {-1, "spartito, functions"};
 static unsigned long chosen_events, callee_events, events_everywhere;
-static bool finds; /* the finder is there */
+static bool finds; /* the finder is installed */
 
 static inline bool is_decided(const PyCodeObject *code)
 {
@@ -32,7 +32,7 @@ static inline uint64_t current_frame(void)
 	return (uint64_t)sp_frame_current(PyThreadState_Get());
 }
 
-/* The thread, if lines were recorded in it before; what is open is so since then. */
+/* Returns the thread if it has lines: frames that are open now have been open since then. */
 static inline struct sp_thread *thread_with_lines(void)
 {
 	struct sp_thread *t = sp_self;
@@ -53,7 +53,7 @@ SP_CALLBACK(on_line)
 {
 	SP_UNUSED;
 	struct sp_thread *t = thread_with_lines();
-	/* no line has so great a number that it is not compact */
+	/* line numbers are always small enough for a compact int */
 	const uint32_t line = (uint32_t)PyUnstable_Long_CompactValue((PyLongObject *)args[1]);
 	if (SP_LIKELY(t != NULL)) {
 		struct sp_raw_line_frame *f = t->lines->top;
@@ -64,7 +64,7 @@ SP_CALLBACK(on_line)
 	Py_RETURN_NONE;
 }
 
-/* ---- begin and end of chosen functions, and of those that lines call ---- */
+/* ---- begin and end of chosen functions, and of functions that lines call ---- */
 
 static void begin(PyCodeObject *code, PyObject *offset)
 {
@@ -111,7 +111,7 @@ SP_CALLBACK(on_end)
 
 /* ---- calls ---- */
 
-/* Its begin and end are told from now on. Keeps errno and exception. */
+/* Enables the events of a function's begin and end. Keeps errno and exception. */
 static void watch(struct sp_thread *t, PyCodeObject *code)
 {
 	int error = errno;
@@ -123,8 +123,8 @@ static void watch(struct sp_thread *t, PyCodeObject *code)
 	errno = error;
 }
 
-/* C functions count for the line, unless they are asked for. Python's classes, and objects that can be called, are
- * called by C but run Python. */
+/* Whether the call of a callable counts separately from the line. C functions count for the line, unless the settings
+ * request them. Classes written in Python, and objects with __call__, are called by C code but run Python code. */
 static bool counts(PyObject *callable)
 {
 	if (sp_process.settings.c_calls)
@@ -147,7 +147,7 @@ SP_CALLBACK(on_call)
 		callable = PyMethod_GET_FUNCTION(callable);
 	if (PyFunction_Check(callable)) {
 		PyCodeObject *code = (PyCodeObject *)((PyFunctionObject *)callable)->func_code;
-		/* what runs for the first time is seen to below */
+		/* on_first() handles functions that run for the first time */
 		if (SP_UNLIKELY(!sp_lines_find(t->lines, (uint64_t)code)) && (!finds || is_decided(code)))
 			watch(t, code);
 	} else if (counts(callable)) {
@@ -177,7 +177,7 @@ static void choose(struct sp_thread *t, PyCodeObject *code, uint32_t region)
 		sp_lines_enter(t, f, current_frame(), 0, sp_ticks());
 }
 
-/* The code runs for the first time. Below a line it may have been called by C, or by an operator. */
+/* The code runs for the first time. Below a chosen line C code or an operator may have called it. */
 SP_CALLBACK(on_first)
 {
 	SP_UNUSED;
@@ -199,7 +199,7 @@ SP_CALLBACK(on_first)
 	return Py_NewRef(slot ? ((struct sp_callback *)self)->disable : Py_None);
 }
 
-/* ---- beginning and end ---- */
+/* ---- start and end ---- */
 
 int sp_lines_events_choose(PyCodeObject *code, uint32_t region)
 {
@@ -251,7 +251,7 @@ int sp_lines_events_install(bool by_pattern)
 	    {"PY_RETURN", on_end, {&chosen_events, &callee_events}},
 	    {"PY_YIELD", on_end, {&chosen_events, &callee_events}},
 	    {"CALL", on_call, {&chosen_events, NULL}},
-	    /* these two come with CALL */
+	    /* these two are enabled with CALL */
 	    {"C_RETURN", on_c_end, {NULL, NULL}},
 	    {"C_RAISE", on_c_end, {NULL, NULL}},
 	    /* these two cannot be local, and are rare */

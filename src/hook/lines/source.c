@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The source of functions whose lines are recorded, kept in the experiment as it is when the first of a file is chosen:
- * DIR/source/NAME, and index.json with {"files": {path: NAME}}. A name is the path with ! for /, so that whoever writes
- * the index finds all of it in the directory, what other processes keep too. */
+/* Stores in the experiment the source of functions whose lines are recorded, as it is when the first function of a
+ * file is chosen: DIR/source/NAME, and index.json with {"files": {path: NAME}}. A name is the path with ! instead of
+ * /, so that a process that writes the index finds all files in the directory, also those that other processes keep. */
 #include "base/regular.h"
 #include "hook/lines/lines.h"
 #include "hook/naming.h"
@@ -20,7 +20,7 @@
 #define INDEX "index.json"
 enum { MOST_NAME = 250, MOST_BYTES = 64 << 20 };
 
-/* false: too long for the name of a file. */
+/* Returns false if the path is too long for a file name. */
 static bool name_of_path(const char *path, char name[MOST_NAME + 1])
 {
 	size_t n = 0;
@@ -34,7 +34,7 @@ static bool name_of_path(const char *path, char name[MOST_NAME + 1])
 	return !*path && n;
 }
 
-/* The path as a JSON string. */
+/* Writes the path of a file name as a JSON string. */
 static void put_path(FILE *f, const char *name)
 {
 	unsigned code;
@@ -64,7 +64,7 @@ static void put_string(FILE *f, const char *text)
 	fputc('"', f);
 }
 
-/* How many files there are; f: where the index is written, or NULL. -1: the directory cannot be read. */
+/* Returns the number of files; -1 if the directory cannot be read. f: where to write the index, or NULL. */
 static long list(const char *dir, FILE *f)
 {
 	DIR *d = opendir(dir);
@@ -73,7 +73,7 @@ static long list(const char *dir, FILE *f)
 	if (!d)
 		return -1;
 	while ((e = readdir(d))) {
-		/* no path begins with a dot: those are files that are being written */
+		/* no path begins with a dot: these are files that are still being written */
 		if (e->d_name[0] == '.' || !strcmp(e->d_name, INDEX))
 			continue;
 		if (f) {
@@ -88,7 +88,7 @@ static long list(const char *dir, FILE *f)
 	return n;
 }
 
-/* Until it has all files: another process may have written its index from an older list after us. */
+/* Repeats until the index contains all files: another process may have written its index later, from an older list. */
 static void write_index(const char *dir)
 {
 	char *part = NULL, *path = NULL;
@@ -112,7 +112,7 @@ out:
 	free(path);
 }
 
-/* ---- what is kept ---- */
+/* ---- sources ---- */
 
 static int copy_file(FILE *to, const char *path)
 {
@@ -128,10 +128,10 @@ static int copy_file(FILE *to, const char *path)
 	return n ? -1 : 0;
 }
 
-/* The lines that were typed in: an interactive Python, a notebook. Nothing of the program is run. */
+/* Copies lines that were typed in: in an interactive Python or a notebook. Runs no code of the program. */
 static int copy_typed(FILE *to, PyObject *name)
 {
-	PyObject *modules = PyImport_GetModuleDict(); /* borrowed, as all others */
+	PyObject *modules = PyImport_GetModuleDict(); /* borrowed, like all the others */
 	PyObject *module = modules ? PyDict_GetItemString(modules, "linecache") : NULL;
 	PyObject *cache =
 	    module && PyModule_Check(module) ? PyDict_GetItemString(PyModule_GetDict(module), "cache") : NULL;
@@ -150,7 +150,7 @@ static int copy_typed(FILE *to, PyObject *name)
 	return 0;
 }
 
-/* Code that a magic runs in a cell is not under its own name there, but under the cell's. */
+/* Copies the source of code that a magic runs in a cell: it is stored under the cell's name, not its own. */
 static int copy_of_magic(FILE *to, const char *file)
 {
 	PyObject *name = PyUnicode_FromString(file);
@@ -159,7 +159,7 @@ static int copy_of_magic(FILE *to, const char *file)
 	return r;
 }
 
-/* Written under another name first: what has its name is whole. */
+/* Writes to a temporary name first: a file with its final name is complete. */
 static int keep(const char *dir, const char *name, const char *file, PyObject *typed)
 {
 	char *part = NULL, *path = NULL;
@@ -174,7 +174,7 @@ static int keep(const char *dir, const char *name, const char *file, PyObject *t
 		r = copy_of_magic(f, file) ? sp_cells_source(file, f) : 0;
 	if (fclose(f))
 		r = -1;
-	/* link, not rename: the first one to come keeps it */
+	/* link, not rename: the first process's file is kept */
 	if (!r)
 		r = link(part, path);
 	unlink(part);
@@ -186,8 +186,8 @@ out:
 
 void sp_source_keep(const PyCodeObject *code, const char *file)
 {
-	static char last[MOST_NAME + 1]; /* under the GIL; most functions that follow each other are of one file */
-	static uint64_t of;              /* which measurement's: its pages may lie where those of one before did */
+	static char last[MOST_NAME + 1]; /* under the GIL; most consecutive functions are in the same file */
+	static uint64_t of; /* the measurement of `last`: a later one's directory may be at the same address */
 	char name[MOST_NAME + 1], *dir = NULL;
 	if (!sp_process.settings.source || !sp_process.dir || !name_of_path(file, name) ||
 	    (of == sp_slot_ok && !strcmp(name, last)) || asprintf(&dir, "%s/source", sp_process.dir) < 0)

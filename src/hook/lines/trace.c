@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lines before Python 3.12: a frame evaluator (PEP 523) of our own, below that of the hook, gives chosen functions'
- * frames a C trace function, and takes it away for what they call. So no other frame is traced, and a trace function of
- * the program (debuggers, coverage) has its place in all of them; in chosen frames ours hands every event on to it. */
+/* Lines before Python 3.12: a separate frame evaluator (PEP 523), below that of the hook, gives frames of chosen
+ * functions a C trace function, and removes it during their calls. No other frame is traced, and a trace function of
+ * the program (debuggers, coverage) stays in place in them; in chosen frames this one passes every event on to it. */
 #include "hook/control.h"
 #include "hook/lines/lines.h"
 #include "hook/naming.h"
@@ -14,10 +14,10 @@
 #include <errno.h>
 #include <opcode.h>
 
-static _PyFrameEvalFunction before; /* what was installed before us */
-static bool below;                  /* another evaluator was put on top of ours and passes frames on to it */
-static bool gone;                   /* ours was taken away: no end of a call that begins now would be told */
-/* While our trace function is in place: that of the program, whose object stays where it is. */
+static _PyFrameEvalFunction before; /* the evaluator that was installed before */
+static bool below;                  /* another evaluator was installed on top of this one and passes frames on to it */
+static bool gone; /* this evaluator was removed: the end of a call that begins now would not be reported */
+/* While this trace function is set: the program's, whose object stays in place. */
 static __thread Py_tracefunc theirs __attribute__((tls_model("initial-exec")));
 #define NOT_MEASURED ((char *)UINTPTR_MAX)
 static __thread char *stack_low __attribute__((tls_model("initial-exec"))) = NOT_MEASURED;
@@ -25,7 +25,7 @@ static __thread char *stack_low __attribute__((tls_model("initial-exec"))) = NOT
 static int trace(PyObject *self, PyFrameObject *f, int what, PyObject *arg);
 static PyObject *eval(PyThreadState *ts, sp_frame *f, int throwing);
 
-/* 3.9 counts the threads that have a trace function, and looks at nothing while there are none. */
+/* 3.9 counts the threads with a trace function, and checks for events only if there are some. */
 static inline void put_trace(PyThreadState *ts, Py_tracefunc function)
 {
 #if PY_VERSION_HEX < 0x030A0000
@@ -67,7 +67,7 @@ static int offset_of(sp_frame *f)
 	return _PyInterpreterFrame_LASTI(f) * (int)sizeof(_Py_CODEUNIT);
 }
 
-/* A generator that goes on; else the frame begins. */
+/* Whether the frame is a generator's that resumes; otherwise it begins. */
 static bool goes_on(const sp_frame *f)
 {
 	return f->owner == FRAME_OWNED_BY_GENERATOR && _Py_OPCODE(*f->prev_instr) != RETURN_GENERATOR;
@@ -112,7 +112,7 @@ SP_COLD static int chain(PyObject *self, PyFrameObject *f, int what, PyObject *a
 	int r = theirs(self, f, what, arg);
 	PyThreadState *ts = PyThreadState_Get();
 	theirs = ts->c_tracefunc == trace ? theirs : ts->c_tracefunc;
-	/* whether anything is traced at all the interpreter finds out after the event */
+	/* the interpreter decides after the event whether the thread is traced at all */
 	put_trace(ts, trace);
 	return r;
 }
@@ -136,7 +136,7 @@ void sp_lines_c_call(PyFrameObject *f)
 		sp_lines_call(t, SP_LINES_C, sp_ticks());
 }
 
-/* Of what a Python function calls that the C function runs, none ends the call. */
+/* Calls that Python functions make inside the C function do not end its call: their frames differ. */
 void sp_lines_c_return(PyFrameObject *f)
 {
 	struct sp_thread *t = sp_self;
@@ -146,7 +146,7 @@ void sp_lines_c_return(PyFrameObject *f)
 
 /* ---- frames ---- */
 
-/* What a chosen frame calls: as if we were not there. */
+/* Runs a call from a chosen frame, with the program's trace function only. */
 static PyObject *eval_callee(PyThreadState *ts, sp_frame *f, int throwing)
 {
 	struct sp_thread *t = sp_self;
@@ -156,15 +156,15 @@ static PyObject *eval_callee(PyThreadState *ts, sp_frame *f, int throwing)
 	PyObject *result = before(ts, f, throwing);
 	theirs = ts->c_tracefunc;
 	set_trace(ts, trace);
-	t = sp_self; /* another one in the child of a fork, none after a stop */
+	t = sp_self; /* another location in the child of a fork, NULL after a stop */
 	if (t && t->lines)
 		sp_lines_called(t, (uint64_t)f, sp_ticks());
 	return result;
 }
 
-/* Under an evaluator every Python call uses the C stack, also on 3.11 where it does not without us. So a deep
- * recursion, of whichever functions, goes on without us, for good; what was recorded stays. Keeps errno and exception.
- */
+/* With an evaluator every Python call uses the C stack, on 3.11 too, where it does not otherwise. A deep recursion of
+ * any functions therefore removes this evaluator permanently; the lines recorded so far stay. Keeps errno and
+ * exception. */
 static SP_COLD bool stack_is_low(void)
 {
 	int error = errno;
@@ -180,7 +180,7 @@ static SP_COLD bool stack_is_low(void)
 		if (_PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()) == eval)
 			sp_lines_events_remove();
 		else
-			sp_control_beneath(sp_lines_events_remove); /* the hook's evaluator is above ours */
+			sp_control_beneath(sp_lines_events_remove); /* the hook's evaluator is above this one */
 		gone = !below;
 		SP_RESTORE_EXCEPTION;
 		errno = error;
@@ -188,8 +188,7 @@ static SP_COLD bool stack_is_low(void)
 	return true;
 }
 
-/* The function itself called sys.settrace(): that was meant for the program's place, and ended our part of the frame.
- */
+/* The chosen function itself called sys.settrace(), which replaced this trace function for the rest of the frame. */
 static SP_COLD void replaced(PyThreadState *ts)
 {
 	theirs = ts->c_tracefunc;
@@ -198,7 +197,7 @@ static SP_COLD void replaced(PyThreadState *ts)
 		    "sys.settrace() was called in one of them: what came after it in that call is missing");
 }
 
-/* f is a chosen function's; ours: the caller is a chosen one too. */
+/* Runs a frame f of a chosen function; ours: its caller is a chosen one too. */
 static PyObject *eval_chosen(PyThreadState *ts, sp_frame *f, int throwing, struct sp_thread *t,
                              struct sp_line_function *of, bool ours)
 {
@@ -218,7 +217,7 @@ static PyObject *eval_chosen(PyThreadState *ts, sp_frame *f, int throwing, struc
 	return result;
 }
 
-/* The code object's slot, decided where that is still to be done. */
+/* Returns the code object's slot, which it decides if necessary. */
 static SP_COLD uint64_t decide(PyCodeObject *code, sp_frame *f)
 {
 	static __thread bool inside __attribute__((tls_model("initial-exec")));
@@ -238,7 +237,7 @@ static SP_COLD uint64_t decide(PyCodeObject *code, sp_frame *f)
 	return slot;
 }
 
-/* The hook's evaluator, which is above ours, has decided it. An exception may be on its way into a generator. */
+/* The hook's evaluator, which is above this one, has decided the slot. An exception may be pending, for a generator. */
 static SP_COLD struct sp_line_function *add_decided(struct sp_thread *t, PyCodeObject *code, uint64_t slot)
 {
 	int error = errno;
@@ -274,7 +273,7 @@ static PyObject *eval(PyThreadState *ts, sp_frame *f, int throwing)
 	return eval_chosen(ts, f, throwing, t, of, ours);
 }
 
-/* ---- beginning and end ---- */
+/* ---- start and end ---- */
 
 int sp_lines_events_choose(PyCodeObject *code, uint32_t region)
 {
@@ -302,7 +301,7 @@ int sp_lines_events_install(bool by_pattern)
 void sp_lines_events_remove(void)
 {
 	PyInterpreterState *interp = PyInterpreterState_Get();
-	/* whoever came after us calls us, and is left in place */
+	/* a later evaluator calls this one, and stays installed */
 	if (_PyInterpreterState_GetEvalFrameFunc(interp) == eval)
 		_PyInterpreterState_SetEvalFrameFunc(interp, before);
 	else

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-/* Guards the table, for interpreters that have a GIL each. */
+/* Guards the table, because each interpreter may have its own GIL. */
 static pthread_mutex_t c_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void sp_names_c_forked(void)
@@ -19,14 +19,15 @@ void sp_names_c_forked(void)
 	pthread_mutex_init(&c_lock, NULL);
 }
 
+/* A C function and its region. */
 struct c_entry {
 	const PyMethodDef *def; /* NULL: free */
-	const char *name;       /* definitions made at run time may come and go at one address */
+	const char *name;       /* definitions made at run time may replace each other at one address */
 	const void *owner;
 	uint32_t region;
 	uint64_t generation;
 };
-static struct c_entry *c_table; /* owned; under the GIL of the main interpreter */
+static struct c_entry *c_table; /* owned; under c_lock */
 static size_t c_size, c_used;
 
 static struct c_entry *c_find(const PyMethodDef *def, const void *owner)
@@ -53,7 +54,7 @@ static bool c_grow(void)
 	return true;
 }
 
-/* As cProfile writes it: <built-in method math.sqrt>, <method 'append' of 'list' objects>. */
+/* Defines a region named as in cProfile: <built-in method math.sqrt>, <method 'append' of 'list' objects>. */
 static uint32_t c_define(const PyMethodDef *def, const char *module, const char *type)
 {
 	char *full = NULL;
@@ -85,7 +86,7 @@ static uint32_t c_region(const PyMethodDef *def, const char *module, const char 
 	return id;
 }
 
-/* What identifies a C function: its definition, and the type for methods. false: not a C function. */
+/* Gives the identity of a C function: its definition and, for methods, the type. Returns false for other callables. */
 static inline bool c_identity(PyObject *callable, const PyMethodDef **def, const PyTypeObject **owner)
 {
 	if (PyCFunction_Check(callable)) {
@@ -103,11 +104,11 @@ static inline bool c_identity(PyObject *callable, const PyMethodDef **def, const
 	return true;
 }
 
-/* Whether the type itself, and not one that it inherits from, has the definition under its name. */
+/* Whether the type itself, not one that it inherits from, has this definition under its name. */
 static bool has_definition(PyTypeObject *type, const PyMethodDef *def)
 {
 #if PY_VERSION_HEX >= 0x030C0000
-	PyObject *dict = PyType_GetDict(type); /* that of a static type is its interpreter's */
+	PyObject *dict = PyType_GetDict(type); /* a static type has a separate dictionary in each interpreter */
 #else
 	PyObject *dict = type->tp_dict;
 	Py_XINCREF(dict);
@@ -120,7 +121,7 @@ static bool has_definition(PyTypeObject *type, const PyMethodDef *def)
 	return has;
 }
 
-/* The type that has a method, as cProfile names it: the receiver's own, or one that it inherits from. */
+/* Returns the type that defines a method, as cProfile names it: the receiver's type, or one that it inherits from. */
 static const PyTypeObject *c_defined_by(PyTypeObject *type, const PyMethodDef *def)
 {
 	PyObject *mro = type->tp_mro;
@@ -132,7 +133,7 @@ static const PyTypeObject *c_defined_by(PyTypeObject *type, const PyMethodDef *d
 	return NULL;
 }
 
-/* Of a bound method; of one of a class, that may be its own or of its metatype. */
+/* Returns the type of a bound method; a method bound to a class may belong to the class or to its metatype. */
 static const PyTypeObject *c_owner(PyObject *self, const PyMethodDef *def, const PyTypeObject *otherwise)
 {
 	const PyTypeObject *found = PyType_Check(self) ? c_defined_by((PyTypeObject *)self, def) : NULL;

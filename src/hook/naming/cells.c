@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which code is a notebook's: in its kernel by the file, elsewhere by what the function is like. */
+/* Finds the code of a notebook's cells: in the notebook's kernel by the file, in other processes by properties of the
+ * function. */
 #include "base/notebook.h"
 #include "hook/naming.h"
 #include "hook/naming/names.h"
@@ -12,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Owned; NULL, or a dictionary: the number of a notebook's cell by the name of the file that it is compiled as,
- * negative where the code only calls a magic. A name such as <timed exec> is that of what a magic runs in the cell, and
- * ran in others before. */
+/* Owned; NULL, or a dictionary: the number of a notebook's cell by the name of the file that the cell is compiled as;
+ * negative if the code only calls a magic. A name such as <timed exec> is that of code that a magic runs in the cell,
+ * and ran in earlier cells before. */
 static PyObject *cells;
-/* Of the kernel that has started this process, under the process's lock. */
+/* Of the kernel that started this process; under the process lock. */
 static struct sp_notebook notebook;
 
 void sp_names_set_cells(PyObject *numbers)
@@ -27,10 +28,11 @@ void sp_names_set_cells(PyObject *numbers)
 		sp_names_tell_cells(false);
 }
 
-/* A definition of META for each that is not told yet: `cell FILE`. Its numbers are looked at by who samples. */
+/* Writes a META record `cell FILE` for each cell whose record is missing or out of date. Samplers read the numbers in
+ * these records. */
 void sp_names_tell_cells(bool anew)
 {
-	static PyObject *told; /* owned: the files that this measurement knows, and their numbers */
+	static PyObject *told; /* owned; the files that this measurement has records for, and their numbers */
 	PyObject *file, *number;
 	Py_ssize_t at = 0;
 	if (!cells || !sp_process.settings.sampler)
@@ -56,7 +58,7 @@ bool sp_names_is_cell(const char *file)
 	return (cells || notebook.n_cells) && !strncmp(file, "In[", 3);
 }
 
-/* What IPython calls a cell's file where no kernel gives it one. */
+/* The file name that IPython gives a cell outside of a kernel. */
 #define CELL_OF_TERMINAL "<ipython-input-"
 
 bool sp_cells_made_by_magic(const PyCodeObject *code)
@@ -67,7 +69,7 @@ bool sp_cells_made_by_magic(const PyCodeObject *code)
 	return is;
 }
 
-/* Of the bytecode as it was compiled. */
+/* Returns the checksum of the bytecode as it was compiled. */
 static uint32_t check_of(PyCodeObject *code)
 {
 #if PY_VERSION_HEX >= 0x030B0000
@@ -81,8 +83,8 @@ static uint32_t check_of(PyCodeObject *code)
 	return check;
 }
 
-/* The list is read from a file: a cancelled thread would keep the lock, and memory that the C library allocates for it
- * must not be recorded, for which the lock would be taken again. */
+/* The list is read from a file. A cancelled thread would keep the lock. Memory that the C library allocates for
+ * reading must not be recorded, because recording takes the lock again. */
 static int lock_notebook(void)
 {
 	int before;
@@ -99,7 +101,7 @@ static void unlock_notebook(int before)
 	pthread_setcancelstate(before, NULL);
 }
 
-/* Of a function that came out of a pickle. 0: it is of no cell. */
+/* Returns the cell of a function that was unpickled; 0 if it belongs to no cell. */
 static long number_elsewhere(PyCodeObject *code, const char *name)
 {
 	struct sp_python_text file = sp_python_text(code->co_filename, "");
@@ -116,7 +118,7 @@ static long number_elsewhere(PyCodeObject *code, const char *name)
 
 long sp_cells_number(PyCodeObject *code)
 {
-	/* a string of another type could have a hash of the program's own */
+	/* a subclass of str could have a __hash__ of the program */
 	const bool is = cells && PyUnicode_CheckExact(code->co_filename);
 	PyObject *number = is ? PyDict_GetItemWithError(cells, code->co_filename) : NULL; /* borrowed */
 	long n = number && PyLong_CheckExact(number) ? PyLong_AsLong(number) : 0;
@@ -124,7 +126,7 @@ long sp_cells_number(PyCodeObject *code)
 	if (!number)
 		n = number_elsewhere(code, name.p);
 	else if (n && strcmp(name.p, "<module>") && sp_cells_made_by_magic(code))
-		n = 0; /* functions may be those of a cell before */
+		n = 0; /* its functions may belong to an earlier cell */
 	Py_XDECREF(name.owner);
 	PyErr_Clear();
 	return n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Facts of code objects, which traces show beside the calls. */
+/* Facts of code objects, which traces show together with the calls. */
 #include "hook/frames.h"
 #include "hook/naming/names.h"
 #include "record/definitions.h"
@@ -8,7 +8,7 @@
 struct sp_raw_code sp_code_facts(const PyCodeObject *code)
 {
 #if PY_VERSION_HEX >= 0x030B0000
-	/* of RESUME, where a call is told to profilers */
+	/* the offset of RESUME, at which the interpreter reports a call to profilers */
 	const int32_t begin = code->_co_firsttraceable * (int32_t)sizeof(_Py_CODEUNIT);
 #else
 	const int32_t begin = -1;

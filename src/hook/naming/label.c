@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The setting `label`: regions that say with which arguments a function was called, in which file and at which line.
+/* The setting `label`: regions whose names contain the arguments of a call, the file and the line.
  *
- * File and line are known with the code object, and so is the label where a function takes no arguments: its region is
- * simply called that. With arguments each call looks up the region for its values, packed as bytes (values.c); a label
- * is made of these bytes, once. */
+ * File and line are known with the code object, and so is the whole label if a function takes no arguments: it is then
+ * the name of the function's region. For a function with arguments each call finds the region for its values, packed
+ * as bytes (values.c); the label is made from these bytes once. */
 #include "hook/naming/label.h"
 #include "hook/naming.h"
 #include "hook/naming/names.h"
@@ -108,21 +108,24 @@ char *sp_label_of_code(const PyCodeObject *code, struct sp_text name, const char
 	return label_text(name, args, file, code->co_firstlineno > 0 ? (uint32_t)code->co_firstlineno : 0, n);
 }
 
-/* ---- what is known of a function, by the id of its plain region ---- */
+/* ---- labelled functions, by the id of their plain region ---- */
 
+/* A function whose calls have separate labels. */
 struct function {
-	struct sp_text module, name, file; /* owned, in one block with the struct */
+	struct sp_text module, name, file; /* owned, in the same block as the struct */
 	uint32_t line;
 	unsigned flags;
 	struct sp_arguments arguments; /* owned */
 	struct sp_raw_code facts;
-	bool not_imported; /* imports make no labels: it is of a package, or of no file, which the library makes, too */
+	bool not_imported; /* calls during an import get no label: the function belongs to a package or to no file, as
+	                      functions that the standard library generates */
 };
 static struct function **functions; /* owned; under the lock */
 static uint32_t n_functions;
-static unsigned reading; /* how many calls are looked at: a new measurement may begin meanwhile, which forgets all */
+static unsigned reading; /* number of calls whose values are being read: a new measurement may begin meanwhile, which
+                            frees everything */
 
-/* Guards all tables, for interpreters that have a GIL each. */
+/* Guards all tables, because each interpreter may have its own GIL. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct sp_text keep(char **at, struct sp_text s)
@@ -185,19 +188,21 @@ bool sp_label_add(uint32_t region, PyCodeObject *code, struct sp_text module, st
 
 /* ---- labels by function and values; generators by their frame ---- */
 
+/* The region of a function with certain values. */
 struct label {
-	struct sp_values *values; /* owned; NULL: free */
+	struct sp_values *values; /* owned; NULL: the entry is free */
 	uint64_t hash;
 	uint32_t function, region;
 };
 static struct label *labels; /* owned */
 static size_t labels_size, n_labels;
 
-/* A generator or coroutine keeps the label with which it began. Entries are replaced when a frame begins at the same
- * address, and all of them dropped when there are too many: what goes on then has the label of its values of now. */
+/* A generator or coroutine keeps the label with which it began. A frame that begins at the same address replaces the
+ * entry. If there are too many entries, all are dropped: a generator that resumes after that gets the label of its
+ * current values. */
 enum { MOST_FRAMES = 1 << 20 };
 struct running {
-	const sp_frame *frame; /* NULL: free */
+	const sp_frame *frame; /* NULL: the entry is free */
 	uint32_t function, region;
 };
 static struct running *running; /* owned */
@@ -274,12 +279,12 @@ static void begins(const sp_frame *frame, uint32_t function, uint32_t region)
 	*r = (struct running){frame, function, region};
 }
 
-/* ---- calls without a label of their own ---- */
+/* ---- calls beyond the limit ---- */
 
-static char *over; /* in the file: the digits of the record that says so; NULL: there is none yet */
+static char *over; /* in the file: the digits in the record that counts them; NULL: no record yet */
 static uint64_t n_over;
 
-/* The record is made at the first such call and kept up to date, so that it is right whenever the process ends. */
+/* Makes the record at the first such call and keeps it up to date, so that it is right whenever the process ends. */
 static void count_over(void)
 {
 	enum { DIGITS = 20 };
@@ -301,7 +306,7 @@ static void count_over(void)
 	memcpy(over, digits, (size_t)n);
 }
 
-/* in the child of a fork: the record is the parent's, and whoever held the lock is not there */
+/* in the child of a fork: the record is the parent's, and the lock's holder does not exist */
 static void forked(void)
 {
 	pthread_mutex_init(&lock, NULL);
@@ -311,7 +316,7 @@ static void forked(void)
 
 /* ---- calls ---- */
 
-/* The label is made. 0: no room. */
+/* Defines the region of a label. Returns 0 if there is no space. */
 static uint32_t define(const struct function *f, const struct sp_values *v)
 {
 	size_t n;
@@ -325,7 +330,7 @@ static uint32_t define(const struct function *f, const struct sp_values *v)
 	return id;
 }
 
-/* Whether a module is being imported: whatever imports one calls it from a frame of importlib._bootstrap. */
+/* Whether a module is being imported: imports are called from a frame of importlib._bootstrap. */
 static bool in_import(sp_frame *entered)
 {
 	static const char bootstrap[] = "<frozen importlib._bootstrap>";
@@ -367,7 +372,7 @@ static bool knows(uint32_t function)
 	return function < n_functions && functions[function];
 }
 
-/* Calling a generator function runs a frame of its own once, to make the generator: no call of its body. */
+/* A call of a generator function runs a separate frame once, to make the generator; the body does not run. */
 static bool makes_generator(uint64_t slot, const sp_frame *f)
 {
 #if PY_VERSION_HEX >= 0x030B0000
@@ -400,7 +405,7 @@ uint64_t sp_label_slot(uint64_t slot, sp_frame *f)
 	if (!known)
 		return slot;
 	if (!region) {
-		/* this may run code of the program, for types it was asked for */
+		/* this may run code of the program, for the types of --label-repr */
 		__atomic_add_fetch(&reading, 1, __ATOMIC_RELAXED);
 		sp_values_of(&v, &known->arguments, f);
 		__atomic_sub_fetch(&reading, 1, __ATOMIC_RELAXED);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a code object or C function is called, whether it is recorded, and the word in the code object's slot that says
- * so.
+/* Names code objects, decides whether they are recorded, and stores the result in their slots.
  *
- * Nothing here runs code of the program: names are taken from exact strings, dictionaries are read with the C functions
- * that do not look at overridden methods, instances are never asked for attributes. */
+ * No code of the program runs here: names are taken from exact strings, dictionaries are read with C functions that
+ * ignore overridden methods, and attributes of instances are never read. */
 #include "hook/naming/names.h"
 
 #include "hook/lines/lines.h"
@@ -24,7 +23,7 @@
 uint64_t sp_slot_ok = SP_SLOT_REGION;
 Py_ssize_t sp_slot_index = -1;
 
-static char *start_dir; /* owned: relative file names count from here, whatever chdir does */
+static char *start_dir; /* owned; relative file names are relative to it, even after chdir */
 
 #if PY_VERSION_HEX < 0x030C0000
 #define PyUnstable_Eval_RequestCodeExtraIndex _PyEval_RequestCodeExtraIndex
@@ -38,7 +37,7 @@ static void slot_free(void *p)
 		free((void *)(slot & ~UINT64_C(3)));
 }
 
-/* The interpreters that gave us a slot; their ids are never used again. */
+/* The interpreters in which a slot was requested; ids are never reused. */
 static int64_t *interpreters; /* owned */
 static size_t n_interpreters;
 
@@ -70,7 +69,7 @@ int sp_names_init(void)
 		return -1;
 	}
 	if (sp_slot_index >= 0 && i != sp_slot_index) {
-		/* the hot path knows one index for all interpreters */
+		/* the hot path uses one index for all interpreters */
 		PyErr_SetString(PyExc_RuntimeError,
 		                "this sub-interpreter uses the extra data of code objects in another order");
 		return -1;
@@ -119,7 +118,7 @@ struct sp_python_text sp_python_text(PyObject *o, const char *otherwise)
 	return t;
 }
 
-/* The same, as a string of our own, with its length: a name may hold NUL. NULL without memory. */
+/* A copy of such a text with its length: a name may contain NUL. NULL without memory. */
 struct name {
 	char *p; /* owned */
 	size_t n;
@@ -162,8 +161,8 @@ static void hint_children(PyCodeObject *code, const char *qualname)
 
 #else
 
-/* Before 3.11 a code object knows only its own name. The enclosing code ran earlier (it made the function), and has us
- * note the whole name in the slots of the code objects among its constants. */
+/* Before 3.11 a code object knows only its own name. The enclosing code ran earlier, because it made the function; at
+ * that time its qualified name was stored in the slots of the code objects among its constants. */
 static bool is_decided(uint64_t slot)
 {
 	return (slot & 3) == SP_SLOT_HINT || (slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == sp_slot_ok;
@@ -201,7 +200,7 @@ static PyObject *function_inside(PyObject *o)
 		Py_INCREF(o);
 		return o;
 	}
-	/* members of built-in types: no code of the program is run */
+	/* members of built-in types: no code of the program runs */
 	PyObject *inner = PyObject_GetAttrString(o, attribute);
 	PyErr_Clear();
 	return inner;
@@ -220,7 +219,7 @@ static char *qualname_if(PyObject *value, PyCodeObject *code)
 	return s;
 }
 
-/* Code made before measuring began: look for its function among the module's functions and methods. */
+/* Finds the function of code that was made before measuring began, among the module's functions and methods. */
 static char *search_globals(PyObject *globals, PyCodeObject *code)
 {
 	PyObject *key, *value;
@@ -261,7 +260,7 @@ static struct sp_python_text module_of(sp_frame *f)
 	                      "unknown");
 }
 
-/* "<string>" and the like stay as they are. */
+/* Names such as "<string>" stay as they are. */
 char *sp_names_file_of(const char *name)
 {
 	char *s = NULL;
@@ -283,7 +282,7 @@ char *sp_names_file(PyCodeObject *code)
 	return s;
 }
 
-/* The bindings always have importlib imported, which gives its frozen halves these names. Owned. */
+/* Score-P's bindings always import importlib, which renames its two frozen modules like this. Owned. */
 static char *module_as_scorep(struct sp_python_text module)
 {
 	if (!strcmp(module.p, "_frozen_importlib"))
@@ -293,7 +292,7 @@ static char *module_as_scorep(struct sp_python_text module)
 	return copy_of(module);
 }
 
-/* All cells of a notebook are of one module; which one it was says more. Owned. */
+/* All cells of a notebook are in the module __main__; the cell is more specific. Owned. */
 static char *module_in(struct sp_python_text module, const char *file)
 {
 	const bool is = file && !sp_process.settings.scorep && sp_names_is_cell(file) && !strcmp(module.p, "__main__");
@@ -311,13 +310,14 @@ static unsigned code_flags(const PyCodeObject *code)
 	return SP_RAW_REGION_PYTHON;
 }
 
-/* What a thread of the library runs before the program's own code, which the bindings do not see. */
+/* Functions that the library runs in a thread before the program's code; Score-P's bindings do not see them. */
 static bool is_thread_start(const char *module, const char *name)
 {
 	return !strcmp(module, "threading") && (!strcmp(name, "_bootstrap") || !strcmp(name, "_bootstrap_inner"));
 }
 
-/* module[.class of self], as the bindings name regions: the class is that of the first caller. Owned. */
+/* Returns module[.class of self], as Score-P's bindings name regions: the class is that of the first caller's self.
+ * Owned. */
 static char *module_with_class(const char *module, const char *file, sp_frame *f)
 {
 	char *full = NULL;
@@ -337,12 +337,12 @@ static char *module_with_class(const char *module, const char *file, sp_frame *f
 	return full;
 }
 
-/* 0: no room. */
+/* Returns 0 if there is no space. */
 static uint32_t define_code(const char *module, const struct name *name, const char *file, PyCodeObject *code)
 {
 	uint32_t line = code->co_firstlineno > 0 ? (uint32_t)code->co_firstlineno : 0;
 	if (sp_names_is_cell(file) && !strcmp(name->p, "<module>"))
-		line = 1; /* each statement of a cell is code of its own */
+		line = 1; /* each statement of a cell is a separate code object */
 	struct sp_text m = {module, strlen(module)}, p = {file, strlen(file)}, q = {name->p, name->n};
 	const struct sp_raw_code facts = sp_code_facts(code);
 	char *label = NULL;
@@ -358,7 +358,7 @@ static uint32_t define_code(const char *module, const struct name *name, const c
 	return id;
 }
 
-/* SP_REGION_LEFT_OUT, or the id; 0: no room. */
+/* Returns the id, SP_REGION_LEFT_OUT or SP_REGION_HIDES; 0 if there is no space. */
 static uint32_t region_of_code(const char *module, const struct name *name, const char *file, PyCodeObject *code)
 {
 	if (sp_filter_wants(sp_process.filter, module, name->p, file))
@@ -378,7 +378,7 @@ static uint32_t region_as_scorep(const char *module, const char *file, PyCodeObj
 	return id;
 }
 
-/* Memory is shown at the program's own lines. */
+/* Whether it matters which functions are the program's own: memory is shown at their lines. */
 static bool whose_matters(void)
 {
 	const struct sp_settings *s = &sp_process.settings;
@@ -394,7 +394,7 @@ static uint64_t slot_new(PyCodeObject *code, const char *module, struct name nam
 	if (sp_watch_wanted(module, name.p))
 		slot |= SP_SLOT_WATCH;
 	if (!strcmp(module, "spartito.user") && flags)
-		return slot | SP_SLOT_WATCH; /* hidden */
+		return slot | SP_SLOT_WATCH; /* hidden, see sp_slot_is_hidden() */
 	if (sp_module_is_ours(module, file))
 		return slot | SP_SLOT_FILTERED;
 	uint64_t id = sp_process.settings.scorep ? region_as_scorep(module, file, code, f)
@@ -405,14 +405,14 @@ static uint64_t slot_new(PyCodeObject *code, const char *module, struct name nam
 	} else if (id != SP_REGION_HIDES && sp_label_by_call(code, module, name.p, file)) {
 		slot |= SP_SLOT_LABEL;
 	}
-	const bool body = !(code->co_flags & CO_OPTIMIZED) && strcmp(name.p, "<module>"); /* of a class */
+	const bool body = !(code->co_flags & CO_OPTIMIZED) && strcmp(name.p, "<module>"); /* the body of a class */
 	if (!body && id != SP_REGION_HIDES && sp_lines_wanted(code, module, name.p, file) &&
 	    (id || (id = define_code(module, &name, file, code)))) {
 		slot |= SP_SLOT_LINES;
 		sp_source_keep(code, file);
 	}
 	if (id && sp_names_is_cell(file))
-		sp_source_keep(code, file); /* it is nowhere else */
+		sp_source_keep(code, file); /* its source is not available anywhere else */
 	if (whose_matters()) {
 		const enum sp_belongs belongs = sp_filter_belongs(sp_process.filter, module, name.p, file);
 		slot |= belongs == SP_LIBRARY || belongs == SP_INSTALLED ? SP_SLOT_LIBRARY : 0;
@@ -424,13 +424,13 @@ static uint64_t set_slot(PyCodeObject *code, uint64_t slot)
 {
 	if (!PyUnstable_Code_SetExtra((PyObject *)code, sp_slot_index, (void *)slot))
 		return slot;
-	PyErr_Clear(); /* a hint in the slot was freed by the interpreter when it was replaced */
+	PyErr_Clear(); /* when it replaced a hint in the slot, the interpreter freed the hint */
 	return 0;
 }
 
 static uint64_t decide(PyCodeObject *code, char *module, struct name name, char *file, sp_frame *f);
 
-/* Of code that a magic runs in a cell: now it is known which cell's functions these are. */
+/* Decides the functions in code that a magic runs in a cell: only now their cell is known. */
 static void decide_children(PyCodeObject *code, const char *module, const char *file)
 {
 	for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); i++) {
@@ -442,7 +442,7 @@ static void decide_children(PyCodeObject *code, const char *module, const char *
 	}
 }
 
-/* Takes over the strings, which may be NULL. */
+/* Decides and stores a slot. Takes over the strings, which may be NULL. */
 static uint64_t decide(PyCodeObject *code, char *module, struct name name, char *file, sp_frame *f)
 {
 	uint64_t slot = 0;
@@ -482,7 +482,7 @@ uint64_t sp_names_decide(PyCodeObject *code, PyObject *module, PyObject *qualnam
 	return decide(code, m, name, file, NULL);
 }
 
-/* ---- where a user region stands ---- */
+/* ---- source location of a user region ---- */
 
 static bool is_own_frame(PyFrameObject *f)
 {

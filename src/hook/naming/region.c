@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The type spartito.region: a context manager, plain and async, and a decorator. While nothing is measured it costs
- * next to nothing, so that a program may keep its regions. */
+/* The type spartito.region: a synchronous and asynchronous context manager, and a decorator. Without a measurement it
+ * costs almost nothing, so that a program can keep its regions. */
 #include "hook/naming.h"
 #include "hook/public_docs.h"
 #include "hook/region.h"
@@ -17,13 +17,15 @@
 #include <string.h>
 #include <structmember.h>
 
+/* One object of the type. */
 struct region {
-	PyObject_HEAD PyObject *name; /* owned, a str; NULL: that of the decorated function */
-	PyObject *place;              /* owned, or NULL; as sp_region_begin() takes it */
+	PyObject_HEAD PyObject *name; /* owned, a str; NULL: use the name of the decorated function */
+	PyObject *place;              /* owned, or NULL; as for sp_region_begin() */
 };
 
-/* The type of the interpreter that came first, owned. What is static here are its objects: interpreters share none, and
- * may have a GIL each. In the others, and after Py_Finalize, a region is made each time and bound as Python does it. */
+/* The type of the first interpreter, owned. Static variables hold only its objects, because interpreters share no
+ * objects and may each have a GIL. In other interpreters, and after Py_Finalize, each call makes a new region, with
+ * Python's own bound methods. */
 static PyTypeObject *first_type;
 
 static inline bool is_first(const PyTypeObject *type)
@@ -31,8 +33,8 @@ static inline bool is_first(const PyTypeObject *type)
 	return type == __atomic_load_n(&first_type, __ATOMIC_RELAXED);
 }
 
-/* The regions made last, by the address of their name: a region never changes, so that the same object serves each time
- * a program comes through the same `with region("x"):`. Owned. */
+/* The regions made last, by the address of their name: a region never changes, so that a repeated `with region("x"):`
+ * can use the same object again. Owned. */
 static struct region *made_before[64];
 
 /* ---- by name ---- */
@@ -45,7 +47,8 @@ static bool text_of(PyObject *o, struct sp_text *text)
 	return text->p != NULL;
 }
 
-/* Names of functions repeat: a function's key says where it stands, too. Owned; NULL without memory. */
+/* Returns the key of a function's region, which includes its source location, because names of functions are not
+ * unique. Owned; NULL without memory. */
 static char *key_of(struct sp_text name, const struct sp_place *place, struct sp_text *key)
 {
 	char *p = malloc(name.n + 1 + place->file.n + sizeof place->line);
@@ -73,7 +76,7 @@ static int place_of(PyObject *tuple, struct sp_place *place)
 	return 0;
 }
 
-/* The region's id, defined where it is new; 0: no room. -1: an exception. */
+/* Returns the region's id, which it defines if necessary; 0 if there is no space, -1 with an exception. */
 static int64_t region_id(struct sp_text name, PyObject *tuple, bool define)
 {
 	struct sp_place place = {{"", 0}, {"", 0}, 0, false};
@@ -149,9 +152,9 @@ int sp_region_rewind(PyObject *name, PyObject *place, int end, bool take_out)
 	return 1;
 }
 
-static void dealloc(PyObject *self); /* a region is told by it: each interpreter has a type of its own */
+static void dealloc(PyObject *self); /* identifies region objects: each interpreter has a separate type */
 
-/* What is not told is None, 0 and False. */
+/* Returns a tuple for a place; missing arguments become None, 0 and False. */
 static PyObject *place_from(PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
 	static const char *const known[] = {"name", "group", "file", "line", "function"};
@@ -201,7 +204,7 @@ int sp_region_arguments(PyObject *const *args, Py_ssize_t n, PyObject *names, Py
 
 /* ---- the type ---- */
 
-/* spartito.user.<function>(argument, argument2, argument3); the last ones may be NULL. */
+/* Calls spartito.user.<function>(argument, argument2, argument3); the last arguments may be NULL. */
 static PyObject *call_user(const char *function, PyObject *argument, PyObject *argument2, PyObject *argument3)
 {
 	PyObject *module = PyImport_ImportModule("spartito.user");
@@ -242,7 +245,7 @@ static PyObject *region_new(PyTypeObject *type, PyObject *name, PyObject *place)
 	return (PyObject *)self;
 }
 
-/* region("x"), region(), and @region. */
+/* Handles region("x"), region(), and @region. */
 static PyObject *make(PyTypeObject *type, PyObject *argument)
 {
 	if (argument && !PyUnicode_Check(argument) && PyCallable_Check(argument))
@@ -259,7 +262,7 @@ static PyObject *tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 	return make(type, name);
 }
 
-/* The way of a plain call: no tuple, no dictionary. */
+/* Handles an ordinary call, without making a tuple or dictionary. */
 static PyObject *vectorcall(PyObject *type, PyObject *const *args, size_t nargsf, PyObject *names)
 {
 	Py_ssize_t n = PyVectorcall_NARGS(nargsf), k = names ? PyTuple_GET_SIZE(names) : 0;
@@ -364,20 +367,22 @@ static PyType_Spec spec = {
 };
 
 #if PY_VERSION_HEX < 0x030E0000
-/* Before 3.14 `with` binds __enter__ and __exit__ to the object, and the interpreter's own bound methods are known to
- * its garbage collector, which costs more than all the rest. Ours are not: they hold nothing but a region. */
+/* Before 3.14 `with` binds __enter__ and __exit__ to the object. The interpreter's own bound methods are tracked by
+ * its garbage collector, which costs more than everything else. Objects of this type are untracked: they refer only to
+ * a region. */
 struct bound {
 	PyObject_HEAD struct region *region; /* owned */
 	vectorcallfunc call;
 };
 
+/* The attribute __enter__ or __exit__ of the type. */
 struct special {
-	PyObject_HEAD PyObject *method; /* owned: what the type has without us */
+	PyObject_HEAD PyObject *method; /* owned; the type's original attribute */
 	vectorcallfunc call;
 };
 
 static PyTypeObject *bound_type;
-static struct bound *unused; /* dead ones, to be used again; each has the next in the place of its region */
+static struct bound *unused; /* freed objects for reuse; each has the next one in place of its region */
 static unsigned unused_count;
 
 static PyObject *bound_enter(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
@@ -487,12 +492,12 @@ static int make_special(PyObject *type, PyTypeObject *special_type, const char *
 	return r;
 }
 
-/* Only we make objects of these types. */
+/* Makes a type of which only this file makes objects. */
 static PyTypeObject *type_new(PyType_Spec *from)
 {
 	PyTypeObject *type = (PyTypeObject *)PyType_FromSpec(from);
 	if (type)
-		type->tp_new = NULL; /* it was that of object */
+		type->tp_new = NULL; /* it was inherited from object */
 	return type;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The arguments of a call, packed as the bytes that its label is made of: values of built-in types, cut where they are
- * long, and names of all other types. No code of the program is run, except the __repr__ of types that were asked for.
+/* The arguments of a call, packed as the bytes that identify its label: values of built-in types, truncated if they
+ * are long, and names of all other types. No code of the program runs, except the __repr__ of types that the settings
+ * name.
  *
- * A value is a tag and what follows it:
+ * A value is a tag and its data:
  *   N T F E U      None, True, False, Ellipsis, unbound
  *   i              int64
  *   B              uint64: bits of an int that is too long to be shown
@@ -12,8 +13,7 @@
  *   r s            range, slice: three values
  *   ( [ {          a tuple, list, set; d: a dict, two values for each item; z: a frozenset; values up to ')'
  *   t k x          length (1), text: the name of a type whose value is not shown; of a class; a text as it is
- *   X              what is left out
- */
+ *   X              omitted values */
 #include "hook/naming/label.h"
 #include "hook/slot.h"
 #include "record/thread.h"
@@ -22,11 +22,11 @@
 #include <string.h>
 
 enum { STRING = 60, NAME = 100, ITEMS = 8, NESTED = 5, RESERVE = 2 * NESTED + 2 };
-enum { SHOWN_BITS = 256 }; /* of an int beyond int64 */
+enum { SHOWN_BITS = 256 }; /* maximum bits of an int beyond int64 that is shown */
 
-/* ---- the types asked for ---- */
+/* ---- types whose __repr__ may be called ---- */
 
-static char **asked; /* owned, as are the names */
+static char **asked; /* owned, like the names */
 static size_t n_asked;
 
 int sp_values_start(const char *types)
@@ -56,7 +56,7 @@ static const char *last_part(const char *name)
 	return dot ? dot + 1 : name;
 }
 
-/* The module of a class that Python code made, without code of the program; NULL: not known. */
+/* Returns the module of a class that Python code made, without running code of the program; NULL if unknown. */
 static const char *module_of(PyTypeObject *type, Py_ssize_t *n)
 {
 	PyObject *dict = type->tp_flags & Py_TPFLAGS_HEAPTYPE ? type->tp_dict : NULL;
@@ -66,7 +66,7 @@ static const char *module_of(PyTypeObject *type, Py_ssize_t *n)
 	return p;
 }
 
-/* "C", "module.C" */
+/* Whether a name of the list matches: "C" or "module.C". */
 static bool is_asked_for(PyTypeObject *type)
 {
 	for (size_t i = 0; i < n_asked; i++) {
@@ -96,7 +96,7 @@ static bool put(struct sp_values *v, const void *p, size_t n)
 	return true;
 }
 
-/* There is always room for what closes a value. */
+/* Adds the end of a value, for which RESERVE bytes are kept. */
 static void put_end(struct sp_values *v, char tag)
 {
 	if (v->n < sizeof v->bytes)
@@ -113,7 +113,7 @@ static void put_tagged(struct sp_values *v, char tag, const void *p, size_t n)
 		put_end(v, 'X');
 }
 
-/* A text without a sign that it was cut; a character of more bytes is kept whole. */
+/* Adds a text without a mark that it was truncated; truncates at a whole UTF-8 character. */
 static void put_text(struct sp_values *v, char tag, const char *p, size_t n)
 {
 	unsigned char text[2 + NAME];
@@ -130,7 +130,7 @@ static void put_text(struct sp_values *v, char tag, const char *p, size_t n)
 		put_end(v, 'X');
 }
 
-/* The first STRING of n characters of that many bytes each. */
+/* Adds the first STRING of n characters of `each` bytes. */
 static void put_characters(struct sp_values *v, char tag, const void *p, size_t n, size_t each)
 {
 	unsigned char text[3 + 4 * STRING];
@@ -168,7 +168,7 @@ static void put_int(struct sp_values *v, PyObject *o)
 
 static void put_value(struct sp_values *v, PyObject *o, int depth);
 
-/* A value that the __repr__ of another one may take out of its container meanwhile. */
+/* Adds a value and keeps a reference: the __repr__ of another value may remove it from its container meanwhile. */
 static void put_held(struct sp_values *v, PyObject *o, int depth)
 {
 	Py_XINCREF(o);
@@ -176,7 +176,7 @@ static void put_held(struct sp_values *v, PyObject *o, int depth)
 	Py_XDECREF(o);
 }
 
-/* A tuple or list. */
+/* Adds a tuple or list. */
 static void put_sequence(struct sp_values *v, char tag, PyObject *o, int depth)
 {
 	if (!put(v, &tag, 1)) {
@@ -216,7 +216,7 @@ static void put_dict(struct sp_values *v, PyObject *o, int depth)
 	put_end(v, ')');
 }
 
-/* A place from which something was removed has -1, which is no hash. */
+/* Adds a set. The entry of a removed element has the hash -1, which no object has. */
 static void put_set(struct sp_values *v, PyObject *o, int depth)
 {
 	const PySetObject *set = (PySetObject *)o;
@@ -242,7 +242,7 @@ static void put_set(struct sp_values *v, PyObject *o, int depth)
 		Py_DECREF(items[--n]);
 }
 
-/* Its members are of built-in types: no code of the program is run. */
+/* Its members are of built-in types: no code of the program runs. */
 static void put_range(struct sp_values *v, PyObject *o, int depth)
 {
 	static const char *const members[] = {"start", "stop", "step"};
@@ -284,7 +284,7 @@ static void put_class(struct sp_values *v, PyTypeObject *type)
 	put_text(v, 'k', name, all < NAME ? (size_t)all : NAME - 1);
 }
 
-/* Ctrl-C is for the program, whatever was running: it is raised in it as soon as it goes on. */
+/* Ctrl-C is meant for the program: KeyboardInterrupt is raised in the program as soon as it continues. */
 static int interrupt(void *none)
 {
 	(void)none;
@@ -292,7 +292,7 @@ static int interrupt(void *none)
 	return -1;
 }
 
-/* The program's own words for it. Nothing of what its __repr__ does is recorded. */
+/* Adds the text that __repr__ returns. Nothing that it does is recorded. */
 static bool put_asked(struct sp_values *v, PyObject *o)
 {
 	const uint64_t generation = sp_slot_ok;
@@ -380,7 +380,7 @@ static PyObject *argument_name(PyCodeObject *code, int i)
 	return PyTuple_GET_ITEM(code->co_localsplusnames, i);
 }
 
-/* The instructions that put arguments into cells stand at the begin of the function. */
+/* The instructions that move arguments into cells are at the begin of the function. */
 static PyObject *argument(const struct sp_argument *a, sp_frame *f)
 {
 	PyObject *o = SP_FRAME_LOCAL(f, a->index);
@@ -400,7 +400,7 @@ static PyObject *argument_name(PyCodeObject *code, int i)
 	return PyTuple_GET_ITEM(code->co_varnames, i);
 }
 
-/* One that is in a cell is there alone. */
+/* An argument in a cell is only there. */
 static PyObject *argument(const struct sp_argument *a, sp_frame *f)
 {
 	PyCodeObject *code = sp_frame_code(f);
@@ -419,7 +419,7 @@ int sp_arguments_of(struct sp_arguments *a, PyCodeObject *code, int n)
 	for (; a->all && a->n < n; a->n++) {
 		const char *name = PyUnicode_AsUTF8(argument_name(code, a->n));
 		const char *stars = a->n < named ? "" : a->n == named && code->co_flags & CO_VARARGS ? "*" : "**";
-		PyErr_Clear(); /* a name that no source text can have */
+		PyErr_Clear(); /* a name that no source text can contain */
 		struct sp_argument *it = &a->all[a->n];
 		it->index = a->n;
 		it->cell = may_be_cell(code, a->n);

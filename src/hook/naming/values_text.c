@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Packed arguments as text, as Python's repr() writes their values. Nothing here makes an object that the garbage
- * collector knows: it could run code of the program, and our caller holds a lock. */
+/* Formats packed arguments like Python's repr(). Makes no object that the garbage collector tracks: a collection could
+ * run code of the program, and the caller holds a lock. */
 #include "hook/chain.h"
 #include "hook/frames.h"
 #include "hook/naming/label.h"
@@ -60,6 +60,7 @@ static void add_repr(struct text *t, PyObject *o)
 
 /* ---- values ---- */
 
+/* The packed bytes that are still to be formatted. */
 struct reading {
 	const unsigned char *p, *end;
 };
@@ -72,7 +73,7 @@ static void take(struct reading *r, void *to, size_t n)
 	r->p += n;
 }
 
-/* 'abc', or 'abc'... where that is not all */
+/* 'abc', or 'abc'... if it was truncated */
 static void characters(struct text *t, struct reading *r, char tag)
 {
 	const size_t n = r->p[0];
@@ -109,7 +110,7 @@ static void complex_number(struct text *t, struct reading *r)
 	add_repr(t, PyComplex_FromDoubles(d[0], d[1]));
 }
 
-/* Up to the end of a container: "1, 2, ..." of which every second is "key: value" in a dict. Returns how many. */
+/* Formats values up to the end of a container, "1, 2, ...", or "key: value" pairs in a dict. Returns their number. */
 static int items(struct text *t, struct reading *r, bool pairs)
 {
 	int n = 0;

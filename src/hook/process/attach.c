@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the table of functions for other libraries (record/adapter.h) needs of Python, and the library of file I/O. */
+/* The parts of the adapter for other libraries (record/adapter.h) that need Python, and the library of file I/O. */
 #include "hook/attach.h"
 #include "hook/hook.h"
 #include "hook/process/heap.h"
@@ -49,13 +49,13 @@ void sp_hook_code_of(const void *inside, uintptr_t code[2])
 	memcpy(code, r.code, sizeof r.code);
 }
 
-/* Without Python's events nothing will ever tell of its frames. */
+/* Without the hook's events the thread's Python frames will never be known. */
 static int runs_python(void)
 {
 	return sp_hook_used && sp_process.instrumented && PyGILState_GetThisThreadState();
 }
 
-/* After os.fork(), and not in the children that subprocess makes: they end, or become another program. */
+/* Called after os.fork(), but not in the children that subprocess makes: those end or become another program. */
 static PyObject *forked(PyObject *self, PyObject *none)
 {
 	(void)self, (void)none;
@@ -86,7 +86,7 @@ static int watch_forks(void)
 	return done ? 0 : -1;
 }
 
-/* The wrappers are in a library that the dynamic linker loaded before Python. */
+/* Attaches the wrappers, which are in a library that the dynamic linker loaded before Python. */
 static bool io_attach(void)
 {
 	int (*attach)(const struct sp_adapter *) =
@@ -94,8 +94,9 @@ static bool io_attach(void)
 	return attach && attach(&sp_adapter_v1) == 0;
 }
 
-/* The library in front of MPI must be there for all to see before an extension that is linked to MPI is loaded. What is
- * loaded already is bound to its functions. NULL: it is in place, otherwise why not. */
+/* Loads the library in front of MPI with global symbols. This must happen before an extension that is linked to MPI is
+ * loaded, because objects that are already loaded are bound to MPI's own functions. Returns NULL on success or without
+ * an MPI launcher, otherwise the reason. */
 static const char *mpi_attach(void)
 {
 	char path[PATH_MAX];
@@ -125,7 +126,7 @@ void sp_attach_mpi(void)
 
 static const char *without_mpi;
 static bool without_heap, without_clib;
-static const char *before_malloc; /* sp_hook_heap_before() */
+static const char *before_malloc; /* result of sp_hook_heap_before() */
 
 int sp_attach(struct sp_settings *s, enum sp_raw_start how, bool *without_io)
 {

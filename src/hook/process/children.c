@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Processes that the program starts, waits for and kills, and the two ends of a process that no other hook sees: exec
- * and os._exit. The functions of the modules posix and _posixsubprocess that do it have wrappers of ours in their
- * places, which look the same. Audit events would tell less, and make every other event of the interpreter slower. */
+/* Processes that the program starts, waits for and signals, and the two ends of a process that no other hook sees:
+ * exec and os._exit. The functions of the modules posix and _posixsubprocess are replaced by wrappers with the same
+ * attributes. Audit events would give less information, and make every other event of the interpreter slower. */
 #include "hook/children.h"
 #include "hook/command.h"
 #include "hook/stacks.h"
@@ -15,19 +15,21 @@
 #include <string.h>
 #include <sys/wait.h>
 
+/* One call of a wrapped function. */
 struct call {
 	PyObject *const *args;
-	Py_ssize_t n;    /* of them without keywords */
-	PyObject *names; /* of those that follow; NULL: none */
+	Py_ssize_t n;    /* number of arguments without keywords */
+	PyObject *names; /* names of the keyword arguments, which follow; NULL: none */
 	PyObject *result;
 	uint64_t begin; /* ticks */
 };
 typedef void told(const struct call *c);
 
+/* One wrapped function. */
 struct row {
 	const char *name;
-	PyCFunctionWithKeywords function; /* cast from the fast one */
-	told *before, *after;             /* after: of a call that did not fail */
+	PyCFunctionWithKeywords function; /* cast from a METH_FASTCALL function */
+	told *before, *after;             /* called before and after the original; after: only if it did not fail */
 	PyObject *original;               /* owned */
 	PyMethodDef def;
 };
@@ -40,7 +42,7 @@ static bool recording(void)
 	       sp_process.header->ended == SP_RAW_RUNNING;
 }
 
-/* Times are ticks; 0: this record does not tell. */
+/* Writes a CHILD definition. Times are ticks; 0: not in this record. */
 static void define(long pid, unsigned flags, const struct sp_command *c, uint64_t begin, uint64_t end, int status)
 {
 	const struct sp_raw_child child = {begin, end, status, 0};
@@ -48,7 +50,7 @@ static void define(long pid, unsigned flags, const struct sp_command *c, uint64_
 	sp_define(SP_RAW_DEF_CHILD, flags, (uint32_t)pid, 0, text, 2);
 }
 
-/* Borrowed; NULL: it was not given. */
+/* Returns an argument, borrowed; NULL if it is not given. */
 static PyObject *argument(const struct call *c, Py_ssize_t i, const char *name)
 {
 	if (i < c->n)
@@ -67,7 +69,7 @@ static long as_long(PyObject *o)
 	return n;
 }
 
-/* ---- starting ---- */
+/* ---- start of a process ---- */
 
 static void started(PyObject *argv, const struct call *c)
 {
@@ -108,7 +110,7 @@ static void after_system(const struct call *c)
 	sp_command_free(&command);
 }
 
-/* ---- waiting and killing ---- */
+/* ---- waits and signals ---- */
 
 static void ended(long pid, long status)
 {
@@ -137,7 +139,7 @@ static void after_waitid(const struct call *c)
 		ended(pid, status & 0x7f);
 }
 
-/* Only signals that end a process, each once, and not for ever: a program may send them by the million. */
+/* Records only signals that end a process, repeated ones once, and at most MOST: a program may send millions. */
 static void after_kill(const struct call *c)
 {
 	enum { MOST = 1 << 16 };
@@ -152,9 +154,9 @@ static void after_kill(const struct call *c)
 	define(pid, SP_RAW_CHILD_SIGNALLED, NULL, c->begin, 0, (int)number);
 }
 
-/* ---- this process becomes another program, or ends ---- */
+/* ---- this process becomes another program, or exits ---- */
 
-/* A child of fork gets its file now, if it has none yet: else nobody knew what became of it. */
+/* A child of fork without a file gets it now: otherwise its exec would not be recorded anywhere. */
 static void before_exec(const struct call *c)
 {
 	struct sp_command command = {0};
@@ -174,7 +176,7 @@ static void before_exit(const struct call *c)
 	PyObject *given = argument(c, 0, "status");
 	char text[24];
 	if (!given || !PyLong_Check(given) || !recording())
-		return; /* it may raise an exception */
+		return; /* the original may raise an exception */
 	const long status = PyLong_AsLong(given);
 	if ((status == -1 && PyErr_Occurred()) || status != (int)status) {
 		PyErr_Clear();
@@ -265,10 +267,10 @@ static PyObject *call(struct row *row, PyObject *const *args, Py_ssize_t n, PyOb
 		row->before(&c);
 	c.result = PyObject_Vectorcall(row->original, args, (size_t)n, keywords);
 	if (sp_process.forked && sp_process.settings.sampler)
-		sp_process_forked(); /* by its file it is found */
+		sp_process_forked(); /* a sampler finds the process by its file */
 	if (row->before == before_exec) {
 		SP_SAVE_EXCEPTION;
-		sp_process_exec(false); /* there is no such program */
+		sp_process_exec(false); /* the exec failed */
 		SP_RESTORE_EXCEPTION;
 	} else if (c.result && row->after && ((c.begin && recording()) || row->after == after_fork)) {
 		const int error = errno;
@@ -278,7 +280,8 @@ static PyObject *call(struct row *row, PyObject *const *args, Py_ssize_t n, PyOb
 	return c.result;
 }
 
-/* Replaces the function in the module's dictionary, and in the others' where it is the same. */
+/* Replaces the function in the module's dictionary, and in the dictionaries of others that contain the same
+ * function. */
 static void wrap(struct row *row, PyObject *module, PyObject *const *others, size_t n)
 {
 	PyObject *dict = PyModule_GetDict(module), *found = PyDict_GetItemString(dict, row->name); /* borrowed */
@@ -302,7 +305,8 @@ static void wrap(struct row *row, PyObject *module, PyObject *const *others, siz
 	Py_XDECREF(mine);
 }
 
-/* Owned; NULL: there is none, or with an exception: the program's own while it was looked for (a signal's handler). */
+/* Imports a module. Returns it, owned; NULL if there is no such module, or with an exception of the program, raised
+ * during the import by a signal handler. */
 static PyObject *imported(const char *name)
 {
 	PyObject *m = PyImport_ImportModule(name);
@@ -321,7 +325,8 @@ int sp_children_watch(void)
 		wrap(&rows[i], posix, &other, 1);
 	if (starter)
 		wrap(&rows[FORK_EXEC], starter, NULL, 0);
-	/* since 3.12 the module subprocess keeps its own name for it; it may be there already */
+	/* since 3.12 the module subprocess has a separate reference to the function; subprocess may already be
+	 * loaded */
 	PyObject *loaded = PyDict_GetItemString(PyImport_GetModuleDict(), "subprocess"); /* borrowed */
 	PyObject *dict = loaded && PyModule_Check(loaded) ? PyModule_GetDict(loaded) : NULL;
 	PyObject *now = starter ? PyDict_GetItemString(PyModule_GetDict(starter), "fork_exec") : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Command lines as a shell would take them, for people to read. */
+/* Command lines in a shell's syntax, for people to read. */
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "hook/command.h"
 #include "hook/task.h"
 
-enum { LONGEST = 1 << 20 /* bytes of a command line that are kept */ };
+enum { LONGEST = 1 << 20 /* maximum length of a stored command line, in bytes */ };
 
 static void put(struct sp_command *c, const char *p, size_t n)
 {
@@ -51,7 +51,7 @@ void sp_command_free(struct sp_command *c)
 	*c = (struct sp_command){0};
 }
 
-/* A file of /proc, whose size nobody knows before. Owned. */
+/* Reads a file of /proc, whose size is not known in advance. Returns its contents, owned. */
 static char *contents(const char *path, size_t *n)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -88,8 +88,8 @@ void sp_command_own(struct sp_command *c)
 	free(text);
 }
 
-/* What stands for a word that is neither str nor bytes. Nothing of the program may run for it: a path of pathlib keeps
- * its text once it was asked for it, as starting the command did. */
+/* Returns a text for a word that is neither str nor bytes, without running code of the program. A path of pathlib
+ * caches its text when it is first converted, as the start of the command did. */
 static PyObject *path_text(PyObject *o)
 {
 	PyObject *key = PyUnicode_InternFromString("__module__"), *text = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is done where the interpreter or the process ends. */
+/* The end of the interpreter or of the process. */
 #include "hook/control.h"
 #include "hook/hook.h"
 #include "record/adapter.h"
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <sys/time.h>
 
-/* The interpreter has taken back the program's handlers before this, and a timer that goes on ends the process in the
- * time from there to its exit. That time must not become longer by what is done here. */
+/* Stops the timers of the program. The interpreter has already removed the program's signal handlers, so a timer that
+ * expires before the exit would end the process. The work here must not make that more likely. */
 struct timers {
 	struct itimerval left[3];
 };
@@ -46,8 +46,8 @@ static int ended(void)
 	return !Py_IsInitialized();
 }
 
-/* The interpreter's end is seen twice: Py_AtExit comes before a signal that ends the process is raised again, atexit
- * is there for a program that embeds Python and never finalizes it. */
+/* The interpreter's end has two handlers: Py_AtExit runs before a signal that ends the process is raised again; atexit
+ * is for a program that embeds Python and never finalizes it. */
 void sp_hook_end_handlers(void)
 {
 	static bool done;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory: Python's allocators and the library in front of the C library's; where the program is when it allocates. */
+/* Memory: Python's allocators and the library in front of the C library's; the current position of an allocation. */
 #include "hook/process/heap.h"
 
 #include "base/dynamic.h"
@@ -15,17 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- where ---- */
+/* ---- position of an allocation ---- */
 
-enum { MOST_CALLERS = 64 }; /* of a library's function that are looked at for one of the program's own */
+enum { MOST_CALLERS = 64 }; /* callers of a library function that are searched for one of the program's own functions */
 
-/* Decided in this measurement. */
+/* Whether the slot is decided in this measurement. */
 static inline bool is_decided(uint64_t slot)
 {
 	return (slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == sp_slot_ok;
 }
 
-/* 0: none. */
+/* Returns the region in a slot; 0 if it has no recorded region. */
 static inline uint32_t region_in(uint64_t slot)
 {
 	const uint32_t region = is_decided(slot) ? (uint32_t)(slot >> SP_SLOT_ID) : 0;
@@ -37,7 +37,8 @@ static inline bool is_own(uint64_t slot)
 	return !(slot & SP_SLOT_LIBRARY) && region_in(slot);
 }
 
-/* Who of the program called a library's function; NULL: nobody near, or whose that is has not been decided. */
+/* Returns the program's function that called a library function; NULL if none is among the nearest callers, or if
+ * their slots are not decided yet. */
 static sp_frame *own_caller(sp_frame *f)
 {
 	for (int i = 0; i < MOST_CALLERS && (f = sp_frame_back(f)); i++)
@@ -46,7 +47,7 @@ static sp_frame *own_caller(sp_frame *f)
 	return NULL;
 }
 
-/* What is filtered is where its caller calls it. */
+/* Gives the current position. Allocations of a filtered function belong to its caller. */
 static void where(struct sp_heap_where *w)
 {
 	bool gil;
@@ -63,14 +64,14 @@ static void where(struct sp_heap_where *w)
 	w->frame = f;
 	w->region = region_in(slot);
 	w->at = sp_frame_instruction(f, &w->offset);
-	/* another thread may change the slots of code while this one has no GIL */
+	/* without the GIL another thread may be changing the slots of code objects */
 	if (is_decided(slot) && slot & SP_SLOT_LIBRARY && gil && (f = own_caller(f))) {
 		w->own_frame = f;
 		w->own_at = sp_frame_instruction(f, &w->own_offset);
 	}
 }
 
-/* ---- what the library has ---- */
+/* ---- symbols of the library ---- */
 
 static int (*attach)(const struct sp_heap_recorder *);
 static const struct sp_heap_domain_functions *functions, *sampled, *sampled_pymalloc;
@@ -87,8 +88,8 @@ static PyMemAllocatorEx ours[DOMAINS];
 static struct sp_heap_arenas behind_arenas;
 static bool in_place[DOMAINS];
 
-/* Of the allocator in use: pymalloc, which does not look at its context, mimalloc, and others with a debugger around
- * them. */
+/* Whether the current allocator has this name: pymalloc, which ignores its context, mimalloc, or one of these inside a
+ * debugging allocator. */
 static bool is_named(const char *name, size_t length)
 {
 	const char *(*current)(void) = (const char *(*)(void))dlsym(RTLD_DEFAULT, "_PyMem_GetCurrentAllocatorName");
@@ -96,7 +97,8 @@ static bool is_named(const char *name, size_t length)
 	return is && !strncmp(is, name, length);
 }
 
-/* left: what is taken from malloc() in any case is left to its wrapper, which samples. */
+/* Installs the library's functions. left: domains that always use malloc() are left to the wrapper of malloc(), which
+ * samples them. */
 static void domains_put(const struct sp_heap_domain_functions *f, bool left)
 {
 	PyMemAllocatorEx raw;
@@ -108,8 +110,8 @@ static void domains_put(const struct sp_heap_domain_functions *f, bool left)
 		if (in_place[i] || (left && a.malloc == raw.malloc))
 			continue;
 		const struct sp_heap_domain_functions *put = left && pymalloc && !a.ctx ? sampled_pymalloc : f;
-		/* what is larger goes to malloc(), or, where that is not ours, to the first domain, or stays in this
-		 * one */
+		/* larger blocks go to malloc() or, if the wrapper of malloc() is not in use, to the first domain, or
+		 * stay in this domain */
 		const bool whole = (i && mimalloc) || (!left && (!i || a.malloc == raw.malloc));
 		behind[i] = (struct sp_heap_domain){
 		    kinds[i], whole ? SIZE_MAX : SP_HEAP_PYMALLOC_MOST, a.ctx, a.malloc, a.calloc, a.realloc, a.free};
@@ -133,7 +135,8 @@ static void arenas_put(const struct sp_heap_arenas *f)
 	done = true;
 }
 
-/* Who came on top of us calls us: then we stay, and pass on. Arenas stay as they are. */
+/* Removes the library's functions. If another tool installed functions on top of them, they stay and pass calls on.
+ * The functions for arenas always stay. */
 static void domains_take(void)
 {
 	PyMemAllocatorEx a;
@@ -150,9 +153,9 @@ static void domains_take(void)
 
 /* ---- lines ---- */
 
-static bool traced; /* behind us, when we came */
+static bool traced; /* tracemalloc was running, below these functions, when they were installed */
 
-/* Whether another hook, as that of tracemalloc, is in front of the allocators or behind us. */
+/* Whether another hook, such as tracemalloc's, is above or below these functions. */
 static bool is_traced(void)
 {
 	PyMemAllocatorEx a;
@@ -164,14 +167,14 @@ static bool is_traced(void)
 	return traced;
 }
 
-/* tracemalloc asks the allocator behind it for memory with a lock held that it takes at each allocation of Python's
- * (3.14, and later releases of 3.13), so that none may be made then. That is one of the two that need no GIL. */
+/* tracemalloc (3.14, and later releases of 3.13) calls the allocator below it while holding a lock that it takes at
+ * each allocation of Python. Nothing may be allocated then. It does so for the two kinds that need no GIL. */
 static bool may_hold_lock(unsigned kind)
 {
 	return (kind == SP_RAW_HEAP_MALLOC || kind == SP_RAW_HEAP_PYTHON_RAW) && is_traced();
 }
 
-/* Started by the program, or with the interpreter, which does not import its module then. */
+/* Whether tracemalloc runs. If it started with the interpreter, its module is not imported. */
 static bool is_tracing(void)
 {
 	const char *variable = getenv("PYTHONTRACEMALLOC");
@@ -185,7 +188,7 @@ static bool is_tracing(void)
 	return is;
 }
 
-/* Of code that is named now, if it was not: with the GIL. */
+/* Returns the slot of the frame's code, which it decides if necessary; needs the GIL. */
 static uint64_t slot_named(sp_frame *f)
 {
 	SP_SAVE_EXCEPTION;
@@ -200,7 +203,7 @@ static uint32_t line_in(sp_frame *f)
 	return line > 0 ? (uint32_t)line : 0;
 }
 
-/* The same as own_caller(), with names for those that have none. */
+/* Like own_caller(), but decides slots if necessary. */
 static sp_frame *own_caller_named(sp_frame *f)
 {
 	for (int i = 0; i < MOST_CALLERS && (f = sp_frame_back(f)); i++)
@@ -228,9 +231,9 @@ static void line_of(const struct sp_heap_where *w, unsigned kind, struct sp_heap
 	}
 }
 
-/* ---- beginning and end ---- */
+/* ---- start and stop ---- */
 
-/* Nothing, if it is the C library's. */
+/* Gives the range of the allocator's code; 0, 0 if it is the C library's. */
 static void other_allocator(uintptr_t code[2])
 {
 	const void *(*real)(void) = (const void *(*)(void))dlsym(RTLD_DEFAULT, SP_HEAP_REAL_SYMBOL);
@@ -249,7 +252,7 @@ static PyObject *over(PyObject *self, PyObject *none)
 	Py_RETURN_NONE;
 }
 
-/* What is left is told before the interpreter clears its modules: the first that was registered is called last. */
+/* Counts the blocks that are left before the interpreter clears its modules: atexit calls its first function last. */
 static int watch_end(void)
 {
 	static PyMethodDef definition = {"over", over, METH_NOARGS, NULL};
@@ -281,13 +284,13 @@ bool sp_hook_heap_find(void)
 	return sp_heap_quiet;
 }
 
-/* The first object that has a malloc. */
+/* The first object file that defines malloc. */
 struct first {
 	bool found, ours;
 	char name[200];
 };
 
-/* The objects that were there at the start come in the order in which the linker looks for symbols. */
+/* Objects loaded at the start come in the order in which the linker searches them. */
 static int find_first(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct first *f = arg;

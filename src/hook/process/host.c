@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which host this is. Two processes are on the same one where each can look at the other by its process id: same
- * kernel, same pid namespace. Hosts' names do not tell that. */
+/* Identifies the host. Two processes are on the same host if each can access the other by its process id: the same
+ * kernel and the same pid namespace. Host names do not ensure this. */
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include "hook/control.h"
 
-#define SEPARATOR '\x1f' /* otherhost.SEPARATOR */
+#define SEPARATOR '\x1f' /* must equal SEPARATOR in otherhost.py */
 
 enum { HOST = 96 };
 
@@ -23,7 +23,7 @@ static void host_name(char name[HOST])
 		close(fd);
 	boot[n > 0 ? n : 0] = 0;
 	boot[strcspn(boot, "\n")] = 0;
-	n = readlink("/proc/self/ns/pid", pids, sizeof pids - 1); /* pid:[4026531836] */
+	n = readlink("/proc/self/ns/pid", pids, sizeof pids - 1); /* format: pid:[4026531836] */
 	pids[n > 0 ? n : 0] = 0;
 	const char *digits = pids + strcspn(pids, "0123456789");
 	snprintf(name, HOST, "%s-%.*s", boot, (int)strspn(digits, "0123456789"), digits);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Starts the program for the launcher, and notes when it ended. With vfork, as a fork copies the page tables of a whole
- * interpreter, for each of many ranks; in C, as after it no Python may run. Not posix_spawn: glibc's leaves signals 32
- * and 33 ignored in the program, and it cannot set a signal to be ignored, which a parent that ignores SIGCHLD asks
- * for. */
+/* Starts the program for the launcher, and records when it ended. Uses vfork, because a fork copies the page tables of
+ * a whole interpreter, for each of many ranks; in C, because no Python code may run after vfork. Not posix_spawn:
+ * glibc's leaves signals 32 and 33 ignored in the program, and it cannot set a signal to be ignored, which a parent
+ * that ignores SIGCHLD needs. */
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,13 +22,14 @@
 #include "hook/launch.h"
 #include "record/clock.h"
 
+/* The arguments and the result of a start. */
 struct start {
 	char **words, **environment;
 	sigset_t mask, by_default, ignored;
-	int error; /* of exec */
+	int error; /* errno of exec */
 };
 
-/* What exec does too: but until then a handler would run in the parent's memory. */
+/* Resets signal handlers. exec does it too, but until then a handler would run in the parent's memory. */
 static void forget_handlers(void)
 {
 	struct sigaction now;
@@ -44,20 +45,21 @@ static void dispose(const sigset_t *of, void (*how)(int))
 			signal(n, how);
 }
 
-/* Runs in the child, in its parent's memory: nothing may be changed that the parent looks at but s->error. */
+/* Runs in the child, in its parent's memory: it must change nothing that the parent reads, except s->error. */
 static void become(struct start *s)
 {
 	forget_handlers();
 	dispose(&s->by_default, SIG_DFL);
 	dispose(&s->ignored, SIG_IGN);
 	pthread_sigmask(SIG_SETMASK, &s->mask, NULL);
-	/* it takes PATH from the launcher's own environment, and what has no #! line to the shell, as shells do */
+	/* like a shell, this searches the PATH of the launcher's own environment and passes files without a #! line to
+	 * the shell */
 	execvpe(s->words[0], s->words, s->environment);
 	s->error = errno;
 	_exit(127);
 }
 
-/* A function of its own: vfork returns twice into it. */
+/* A separate function that is not inlined, because vfork returns twice into it. */
 static __attribute__((noinline)) pid_t start(struct start *s)
 {
 	pid_t pid = vfork();
@@ -91,7 +93,7 @@ static void free_words(char **words)
 	PyMem_Free(words);
 }
 
-/* A list of bytes as exec takes it; NULL with an exception. */
+/* Converts a list of bytes to the form that exec needs; NULL with an exception. */
 static char **words_of(PyObject *list)
 {
 	if (!PyList_Check(list)) {
@@ -149,9 +151,9 @@ PyObject *sp_spawn(PyObject *self, PyObject *args)
 	return answer;
 }
 
-/* ---- the end ---- */
+/* ---- end of the program ---- */
 
-/* Now, as the process that writes the file would read its clocks. */
+/* Reads the clocks in the same way as the process that wrote the file. */
 static struct sp_raw_sync now_by(uint32_t clock)
 {
 	const enum sp_raw_clock own = sp_clock_kind;
@@ -161,7 +163,8 @@ static struct sp_raw_sync now_by(uint32_t clock)
 	return now;
 }
 
-/* The header has the time of the process's last news, which may be its first event: it was alive until now. */
+/* The header has the time of the process's last update, which may be its first event. The process was alive until
+ * now. */
 static void alive_until_now(int raw, const char *name, pid_t pid)
 {
 	struct sp_raw_header h;
@@ -176,7 +179,7 @@ static void alive_until_now(int raw, const char *name, pid_t pid)
 		const struct sp_raw_sync now = now_by(h.clock);
 		if (now.ticks > h.last.ticks && now.mono_ns > h.last.mono_ns)
 			(void)!pwrite(fd, &now, sizeof now,
-			              offsetof(struct sp_raw_header, last)); /* or the older time stays */
+			              offsetof(struct sp_raw_header, last)); /* if it fails, the older time stays */
 	}
 	close(fd);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who is meant by a signal that the launcher gets: it alone, so that the program has to be told, or the process group,
- * in which the program has got it too? The signal does not say. So there is a second process in the group, which blocks
- * all signals: in the second case it waits there, too. */
+/* Distinguishes a signal to the launcher alone, which the launcher must pass on to the program, from one to the
+ * process group, which the program has also received. The signal itself does not contain this. Therefore a second
+ * process in the group, the witness, blocks all signals: a signal to the group becomes pending there. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,15 +19,16 @@
 #include "hook/launch.h"
 
 enum {
-	OWN = 3,            /* its end of the connection */
-	MOMENT_NS = 2000000 /* in which a signal comes to all of a group: the kernel sends it to all under one lock */
+	OWN = 3,            /* descriptor of the witness's end of the connection */
+	MOMENT_NS = 2000000 /* the time after which all members of a group have a signal: the kernel sends it to all of
+	                       them under one lock */
 };
 
 static pid_t witness;
 static int connection = -1;
 
-/* Takes what it is asked to take, until the launcher ends, however it does. Nothing of the launcher's stays open in it.
- */
+/* Runs in the witness: takes each signal that the launcher names, until the launcher ends in whatever way. Closes all
+ * descriptors of the launcher. */
 static void stand_by(int end)
 {
 	const struct timespec now = {0, 0};
@@ -57,7 +58,7 @@ PyObject *sp_witness_begin(PyObject *self, PyObject *none)
 		Py_RETURN_NONE;
 	const pid_t pid = fork();
 	if (pid == 0) {
-		close(pair[0]); /* otherwise it would never see the launcher's end */
+		close(pair[0]); /* otherwise the witness would not see the launcher's end */
 		stand_by(pair[1]);
 	}
 	close(pair[1]);
@@ -70,7 +71,7 @@ PyObject *sp_witness_begin(PyObject *self, PyObject *none)
 	Py_RETURN_NONE;
 }
 
-/* It has come, and waits there. */
+/* Whether the signal is pending in the witness. */
 static bool is_pending(int number)
 {
 	char path[64], text[4096];
@@ -100,7 +101,7 @@ PyObject *sp_witness_has(PyObject *self, PyObject *arg)
 	unsigned char word = (unsigned char)number;
 	if (!is_pending((int)number))
 		Py_RETURN_FALSE;
-	/* the next one of these is another one */
+	/* clears the pending signal, so that the next one is seen */
 	if (send(connection, &word, 1, MSG_NOSIGNAL) == 1)
 		while (read(connection, &word, 1) < 0 && errno == EINTR)
 			;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions of C that wait, other than those of locks: sleep, select, join, … Their definitions are replaced in place,
- * as those of locks are. */
+/* C functions that wait, other than those of locks: sleep, select, join, … Their method definitions are changed in
+ * place, like those of locks. */
 #include "hook/stacks.h"
 #include "hook/task.h"
 #include "hook/waits/waits.h"
@@ -14,14 +14,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* One call of such a function. */
 struct call {
 	struct sp_wait wait;
 	PyObject *self, *const *args;
 	Py_ssize_t n;
-	PyObject *names, *kwargs; /* NULL, or a tuple of the names of what follows in args, or a dict */
+	PyObject *names, *kwargs; /* NULL, or a tuple with the names of the last arguments in args, or a dict */
 };
 
-/* The argument at that place, or of that name (NULL: it has none); borrowed, NULL: it is not given. */
+/* Returns an argument by its position or its name (NULL: it has no name); borrowed, NULL if it is not given. */
 static PyObject *argument(const struct call *c, Py_ssize_t i, const char *name)
 {
 	if (i < c->n || !name)
@@ -50,8 +51,8 @@ static bool poll_waits(const struct call *c)
 	return timeout_at(c, 0, "timeout");
 }
 
-/* What a method of C without arguments says, also where a class of the program's has its own: that is not ours to call.
- * New; NULL: it raised, or there is none. */
+/* Calls a C method without arguments, even if a class of the program overrides it, because the program's code must not
+ * run. Returns a new reference; NULL if it raised or does not exist. */
 static PyObject *call_own(PyObject *self, const char *name)
 {
 	PyTypeObject *type = Py_TYPE(self);
@@ -64,7 +65,7 @@ static PyObject *call_own(PyObject *self, const char *name)
 	return r;
 }
 
-/* Its truth; -1: it raised. */
+/* Returns the truth value of such a method; -1 if it raised. */
 static int ask(PyObject *self, const char *name)
 {
 	PyObject *r = call_own(self, name);
@@ -74,7 +75,7 @@ static int ask(PyObject *self, const char *name)
 	return is;
 }
 
-/* The argument block: of an object of the program's own class it is not asked. */
+/* Whether the argument `block` is false; objects of the program's classes count as true. */
 static bool is_false(const struct call *c)
 {
 	PyObject *o = argument(c, 0, "block");
@@ -91,7 +92,7 @@ static bool semaphore_waits(const struct call *c)
 	return !is_false(c) && ask(c->self, "_is_zero") == 1 && ask(c->self, "_is_mine") != 1;
 }
 
-/* A timeout of 0.0: non-blocking; None: for ever. */
+/* A timeout of 0.0 means non-blocking, None unlimited. */
 static bool socket_waits(const struct call *c)
 {
 	PyObject *r = call_own(c->self, "gettimeout");
@@ -100,7 +101,7 @@ static bool socket_waits(const struct call *c)
 	return waits;
 }
 
-/* Of os.read(), only what connections of multiprocessing read. */
+/* For os.read(): records only reads of multiprocessing's connections. */
 static bool read_waits(const struct call *c)
 {
 	const sp_frame *f = sp_frame_current(PyThreadState_Get());
@@ -109,7 +110,7 @@ static bool read_waits(const struct call *c)
 	return name && PyUnicode_Check(name) && !PyUnicode_CompareWithASCIIString(name, "multiprocessing.connection");
 }
 
-/* Not with WNOHANG; at: where the options are. */
+/* False with WNOHANG; at: position of the options. */
 static bool child_waits(const struct call *c, Py_ssize_t at)
 {
 	const long how = c->n > at && PyLong_CheckExact(c->args[at]) ? PyLong_AsLong(c->args[at]) : 0;
@@ -132,7 +133,7 @@ static bool waitid_waits(const struct call *c)
 	return child_waits(c, 2);
 }
 
-/* LOCK_NB, with which it fails at once. */
+/* False with LOCK_NB, with which the call fails at once. */
 static bool file_lock_waits(const struct call *c)
 {
 	enum { NOT_BLOCKING = 4 };
@@ -141,13 +142,13 @@ static bool file_lock_waits(const struct call *c)
 	return !(how & NOT_BLOCKING);
 }
 
-enum about { NOTHING, SELF, THREAD, FILE_NAME }; /* the object, where the program's own is not known */
+enum about { NOTHING, SELF, THREAD, FILE_NAME }; /* the object of the wait, if the program's own object is unknown */
 
 static const struct row {
 	const char *module, *type, *name;
 	unsigned kind, flags;
 	enum about about;
-	bool (*waits)(const struct call *c); /* NULL: always */
+	bool (*waits)(const struct call *c); /* NULL: it always waits */
 } rows[] = {
     {"time", NULL, "sleep", SP_RAW_WAIT_SLEEP, SP_RAW_WAIT_TIMED, NOTHING, NULL},
     {"select", NULL, "select", SP_RAW_WAIT_SELECT, SP_RAW_WAIT_FOR_NEWS, NOTHING, select_waits},
@@ -185,7 +186,7 @@ static struct sp_method methods[ROWS];
 
 /* ---- one call ---- */
 
-/* The thread of a threading.Thread; SP_RAW_NONE: not known. */
+/* Returns the location of a threading.Thread; SP_RAW_NONE if unknown. */
 static uint32_t location_of(PyObject *thread)
 {
 	PyObject *tid = sp_plain_attribute(thread, "_native_id");
@@ -204,7 +205,7 @@ static uint32_t location_of(PyObject *thread)
 static struct sp_raw_object *file_of(const struct call *c, unsigned kind)
 {
 	PyObject *o = c->n > 0 ? c->args[0] : NULL;
-	/* the method fileno() of the interpreter's own files is no code of the program's */
+	/* fileno() of the interpreter's own files is not code of the program */
 	PyObject *number = o && !PyLong_CheckExact(o) && !strncmp(Py_TYPE(o)->tp_name, "_io.", 4)
 	                       ? PyObject_CallMethod(o, "fileno", NULL)
 	                       : NULL;
@@ -237,7 +238,7 @@ static bool begin(struct call *c, int i)
 	} else if (r->about == SELF) {
 		o = sp_waits_object(c->self, kind, NULL);
 	}
-	/* a join with a timeout is in no deadlock */
+	/* a join with a timeout cannot be part of a deadlock */
 	PyObject *timeout = r->about == THREAD ? argument(c, 0, "timeout") : NULL;
 	const bool timed = timeout && timeout != Py_None;
 	sp_waits_begin(&c->wait, t, &p, o, kind, holder, 0, r->flags | (timed ? SP_RAW_WAIT_TIMED : 0));
@@ -252,7 +253,7 @@ static PyObject *end(struct call *c, PyObject *r)
 	return r;
 }
 
-/* ---- a function of each way to be called, for each row ---- */
+/* ---- one function for each row and calling convention ---- */
 
 #define REAL(i, type) ((type)(void (*)(void))methods[i].real)
 
@@ -364,9 +365,10 @@ static const int ways[WAYS] = {
     METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
 };
 
-/* ---- taking them ---- */
+/* ---- replacing the functions ---- */
 
-/* Borrowed or, for what only a call gives, kept by its module. */
+/* Returns the module or type that contains a function: borrowed, or kept alive by its module if only a call returns
+ * it. */
 static PyObject *holder_of(const struct row *r, PyObject *module)
 {
 	PyObject *type = NULL, *one;
@@ -398,7 +400,8 @@ static void take(const char *name, PyObject *module)
 	}
 }
 
-static struct sp_method executes[2]; /* _imp.exec_dynamic, _imp.exec_builtin: a module of C is complete then */
+static struct sp_method
+    executes[2]; /* _imp.exec_dynamic, _imp.exec_builtin: when they return, a C module is complete */
 
 static PyObject *on_executed(PyObject *module, PyObject *r)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waits of the C library: the library with their wrappers, and where Python is when one of them waits. */
+/* Waits of the C library: the library with the wrappers, and Python's current position during a wait. */
 #include "hook/naming.h"
 #include "hook/naming/names.h"
 #include "hook/stacks.h"
@@ -21,7 +21,7 @@ static void where(struct sp_clib_where *w)
 	w->at = f ? sp_frame_at(f) : 0;
 }
 
-/* Without the GIL only what needs no call of Python's: a file name in ASCII, which nearly all are, and no cell. */
+/* Without the GIL this supports only file names that need no call of Python: ASCII, as almost all are, and no cells. */
 static uint32_t line_of(const struct sp_clib_where *w, uint32_t *line)
 {
 	PyCodeObject *code = (PyCodeObject *)(uintptr_t)w->code;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is known of locks and other objects that threads wait for, by their addresses. */
+/* Information about locks and other objects that threads wait for, by their addresses. */
 #include "base/addresses.h"
 #include "hook/slot.h"
 #include "hook/stacks.h"
@@ -12,16 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what is known of an object ---- */
+/* ---- slots ---- */
 
+/* One object. */
 struct slot {
 	uintptr_t address;            /* 0: free */
-	struct sp_raw_object *object; /* NULL: nobody waited for it */
-	uint64_t count;               /* how often it was got */
+	struct sp_raw_object *object; /* NULL: no thread has waited for it */
+	uint64_t count;               /* number of acquisitions */
 	uint64_t holder_node;
-	uint64_t since;     /* ticks: when the holder got it */
-	PyCodeObject *code; /* owned; in which it was made; NULL: not known */
-	PyObject *watch;    /* owned; a weak reference; NULL: its end is told by its type */
+	uint64_t since;     /* ticks: when the holder acquired it */
+	PyCodeObject *code; /* owned; the code that made the object; NULL: unknown */
+	PyObject *watch;    /* owned; a weak reference; NULL: the object's type reports its end */
 	int at;
 	uint32_t made_by, holder;
 };
@@ -47,7 +48,7 @@ SP_COLD static struct slot *add(const void *o)
 	return s;
 }
 
-/* The object is no more. */
+/* Called when the object is freed. */
 void sp_known_forget(const void *o)
 {
 	struct slot *s = find(o);
@@ -94,7 +95,7 @@ SP_WAITS_TOGETHER void sp_known_released(const void *o)
 		sp_object_released(sp_self, s->object);
 }
 
-/* ---- where objects are made, and their end ---- */
+/* ---- creation and end of objects ---- */
 
 void sp_known_made(const void *o)
 {
@@ -102,7 +103,7 @@ void sp_known_made(const void *o)
 	struct sp_waits_place p;
 	if (!o || !t || !sp_waits_at_home())
 		return;
-	sp_known_forget(o); /* another was there, whose end nobody told */
+	sp_known_forget(o); /* an earlier object at this address, whose end was not reported */
 	struct slot *s = add(o);
 	if (!s)
 		return;
@@ -125,7 +126,7 @@ static PyObject *object_ended(PyObject *address, PyObject *reference)
 	Py_RETURN_NONE;
 }
 
-/* A weak reference whose end tells of the object's. NULL: it takes none. */
+/* Makes a weak reference that reports the object's end. Returns NULL if the object does not support weak references. */
 static PyObject *watch(PyObject *o)
 {
 	static PyMethodDef ended = {"ended", object_ended, METH_O, NULL};
@@ -137,8 +138,8 @@ static PyObject *watch(PyObject *o)
 	return reference;
 }
 
-/* The lock that an object of threading and the like is made of, borrowed; NULL: not known. Such a lock is made where
- * the object is. */
+/* Finds the lock inside an object of threading and similar modules; borrowed, NULL if unknown. Such a lock is made at
+ * the same place as its object. */
 static const struct slot *made_with(PyObject *o, int deep)
 {
 	static const char *const parts[] = {"_lock",         "_cond",    "mutex",  "_condition",
@@ -150,7 +151,7 @@ static const struct slot *made_with(PyObject *o, int deep)
 	for (size_t i = 0; deep && i < sizeof parts / sizeof *parts; i++) {
 		PyObject *part = sp_plain_attribute(o, parts[i]);
 		const struct slot *found = part ? made_with(part, deep - 1) : NULL;
-		Py_XDECREF(part); /* the object keeps it */
+		Py_XDECREF(part); /* the object keeps a reference */
 		if (found)
 			return found;
 	}
@@ -204,9 +205,9 @@ SP_WAITS_TOGETHER struct sp_raw_object *sp_waits_object(PyObject *o, unsigned ki
 	return r;
 }
 
-static uint32_t forking; /* location of the thread that forks; SP_RAW_HOLDER_GONE: it has no part in the table */
+static uint32_t forking; /* location of the forking thread; SP_RAW_HOLDER_GONE: it does not hold the GIL */
 
-/* Without the GIL another thread may be in the midst of changing the table, and Python does not go on in the child. */
+/* Without the GIL another thread may be changing the table. In that case the child does not continue to run Python. */
 static void before_fork(void)
 {
 	const PyThreadState *ts = sp_thread_state();
@@ -214,7 +215,7 @@ static void before_fork(void)
 	forking = !gil ? SP_RAW_HOLDER_GONE : sp_self ? sp_self->loc.id : SP_RAW_NONE;
 }
 
-/* In the child there is one thread, whose location will be the first. Records are the parent's. */
+/* The child has one thread, whose location will be the first. Records are the parent's. */
 static void in_child(void)
 {
 	if (forking == SP_RAW_HOLDER_GONE)
@@ -229,7 +230,7 @@ static void in_child(void)
 	}
 }
 
-/* What was known of objects before is so no more. */
+/* Forgets everything that was known of objects before. */
 bool sp_known_begin(void)
 {
 	static bool handlers;

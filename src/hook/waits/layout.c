@@ -14,14 +14,14 @@ static bool call(PyObject *o, const char *name)
 	return r;
 }
 
-/* ---- what a lock holds that was got `times`, 0 or 1 and, of an RLock, 2 ---- */
+/* ---- the contents of a lock with `times` acquisitions: 0, 1 or, for an RLock, 2 ---- */
 
 static bool lock_is(PyObject *o, size_t times)
 {
 	const struct sp_lock *l = (const struct sp_lock *)o;
 	if (SP_LOCK_HAS_MUTEX)
 		return ((const struct sp_mutex_lock *)o)->bits == times;
-	return l->locked == (char)times && l->lock; /* nothing is read that it points to */
+	return l->locked == (char)times && l->lock; /* the pointer is not dereferenced */
 }
 
 static bool rlock_is(PyObject *o, size_t times)

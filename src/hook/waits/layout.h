@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How this interpreter's two types of locks lie in memory. Releases of one version differ: Lock of 3.13.0 has a
- * pointer, that of 3.13.5 a PyMutex; from 3.14 on both types have one. What is asked for and done here is what the
- * interpreter's own functions do first. All under the GIL, but for a waiter that parks or leaves: it changes the bits
- * of a mutex by atomic operations only. */
+/* The memory layout of this interpreter's two lock types. Releases of one version differ: Lock of 3.13.0 has a
+ * pointer, that of 3.13.5 a PyMutex; from 3.14 on both types have one. The functions here do what the interpreter's
+ * own functions do first. They need the GIL. Only a waiter that parks or leaves changes bits without it, and only by
+ * atomic operations. */
 #ifndef SP_HOOK_WAITS_LAYOUT_H
 #define SP_HOOK_WAITS_LAYOUT_H
 
@@ -14,7 +14,7 @@
 #include "hook/task.h"
 #include "hook/tool.h"
 
-/* Of pointers to locks of the C library. */
+/* Locks with a pointer to a lock of the C library. */
 struct sp_lock {
 	PyObject_HEAD PyThread_type_lock lock;
 	PyObject *weak;
@@ -25,7 +25,8 @@ struct sp_rlock {
 	unsigned long owner, count;
 	PyObject *weak;
 };
-/* Of mutexes: bit 0 is "locked", bit 1 "somebody is parked". owner: 0 none; level: how often it was got beyond once. */
+/* Locks with a mutex: bit 0 is "locked", bit 1 "a waiter is parked". owner: 0 if free; level: acquisitions by the
+ * owner beyond the first. */
 struct sp_mutex_lock {
 	PyObject_HEAD uint8_t bits;
 };
@@ -39,7 +40,7 @@ struct sp_mutex_rlock {
 #define SP_LOCK_HAS_MUTEX  true
 #define SP_RLOCK_HAS_MUTEX true
 #elif PY_VERSION_HEX >= 0x030d0000
-extern bool sp_lock_has_mutex; /* of the release that runs, not of the one that this was compiled for */
+extern bool sp_lock_has_mutex; /* of the release that runs, not of the one at compile time */
 #define SP_LOCK_HAS_MUTEX  sp_lock_has_mutex
 #define SP_RLOCK_HAS_MUTEX false
 #else
@@ -47,8 +48,8 @@ extern bool sp_lock_has_mutex; /* of the release that runs, not of the one that 
 #define SP_RLOCK_HAS_MUTEX false
 #endif
 
-/* Whether the types are laid out in one of these ways, which is found out here: by their sizes, and only then by what
- * locks of theirs hold when they are free and taken. Python's functions are called. */
+/* Whether the types have one of these layouts. Compares their sizes, and only then the contents of a free and an
+ * acquired lock of each type. Calls Python's functions. */
 bool sp_locks_known(PyObject *thread, const PyTypeObject *lock, const PyTypeObject *rlock);
 
 static inline bool sp_mutex_is_free(const uint8_t *bits)
@@ -56,13 +57,14 @@ static inline bool sp_mutex_is_free(const uint8_t *bits)
 	return !(__atomic_load_n(bits, __ATOMIC_RELAXED) & 1);
 }
 
+/* Acquires the mutex if it is free, with sequentially consistent order. */
 static inline bool sp_mutex_try(uint8_t *bits)
 {
 	uint8_t v = __atomic_load_n(bits, __ATOMIC_RELAXED);
 	return !(v & 1) && __atomic_compare_exchange_n(bits, &v, v | 1, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
-/* The lock is taken if it is free. */
+/* Acquires the lock if it is free. */
 static inline bool sp_lock_try(PyObject *o)
 {
 	struct sp_lock *l = (struct sp_lock *)o;
@@ -74,7 +76,7 @@ static inline bool sp_lock_try(PyObject *o)
 	return true;
 }
 
-/* Of one that the calling thread does not have. */
+/* The same for an RLock that the calling thread does not hold. */
 static inline bool sp_rlock_try(PyObject *o)
 {
 	if (SP_RLOCK_HAS_MUTEX) {
@@ -93,6 +95,7 @@ static inline bool sp_rlock_try(PyObject *o)
 	return true;
 }
 
+/* Whether no thread holds the RLock. */
 static inline bool sp_rlock_is_free(PyObject *o)
 {
 	struct sp_rlock *l = (struct sp_rlock *)o;
@@ -104,7 +107,7 @@ static inline bool sp_rlock_is_free(PyObject *o)
 	return true;
 }
 
-/* How often the calling thread has got it and not given it back. */
+/* Returns how many acquisitions of the calling thread are outstanding. */
 static inline size_t sp_rlock_mine(const PyObject *o)
 {
 	if (SP_RLOCK_HAS_MUTEX) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where a thread waits, as the program sees it: what threading, queue and the like do on the way is theirs, and the
- * object whose method was called is what is waited for. */
+/* The call site of a wait from the program's point of view: functions of threading, queue and similar modules are
+ * skipped, and the object whose method the program called is the one that is waited for. */
 #include "hook/naming.h"
 #include "hook/naming/names.h"
 #include "hook/slot.h"
@@ -37,7 +37,7 @@ static const char *const library[] = {
     "_weakrefset",
 };
 
-/* What else makes objects for the program that calls it: packages, with all their modules. */
+/* Further packages that make objects for the program that calls them, with all their modules. */
 static const char *const makers[] = {"asyncio", "concurrent", "multiprocessing"};
 
 static const struct {
@@ -72,8 +72,8 @@ static const struct {
     {"selectors", "BaseSelector", SP_RAW_WAIT_SELECT},
 };
 
-/* What was found of a module's globals or of a type, by its address. Both may be freed, and others come to their
- * places: all is forgotten when something new is met and the number of modules has changed. */
+/* What was found for a module's globals or for a type, by its address. Both may be freed and their addresses reused:
+ * the cache is cleared when an address is new and the number of modules has changed. */
 struct known {
 	const void *address;
 	unsigned what; /* enum role, or kind */
@@ -97,7 +97,7 @@ static void check_modules(void)
 	memset(types_known, 0, sizeof types_known);
 }
 
-/* What a module does for the program. */
+/* What a module does on behalf of the program. */
 enum role { NEITHER = 0, WAITS = 1, MAKES = 2 };
 
 SP_COLD static unsigned find_roles(PyObject *globals)
@@ -155,8 +155,8 @@ static unsigned kind_of(PyTypeObject *type)
 	return k->what;
 }
 
-/* Whether that is the thread or the process that waits, in a function of its own, as when
- * threading.Thread(target=q.get) runs: where it waits for another object that is known, it does not wait for itself. */
+/* Whether the object is the thread or process that waits, inside its own function, as with
+ * threading.Thread(target=q.get): a thread that waits for another known object does not wait for itself. */
 static bool is_itself(PyObject *self, unsigned kind, sp_frame *f)
 {
 	if (kind == SP_RAW_WAIT_PROCESS) {
@@ -218,7 +218,7 @@ uint32_t sp_waits_line(PyCodeObject *code, int at, uint32_t *line)
 	return id;
 }
 
-/* Of a process of multiprocessing, "TYPE NAME (pid PID)"; new; NULL: it is not begun. */
+/* Returns "TYPE NAME (pid PID)" for a process of multiprocessing; a new reference; NULL if it has not started. */
 static PyObject *process_text(PyObject *type, PyObject *process)
 {
 	PyObject *popen = sp_plain_attribute(process, "_popen"), *text = NULL;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Locks: who holds them, and who waits. The functions of the types' own method definitions are replaced in place, so
- * that names, texts, signatures and what the program took from them before stay what they are; specialised bytecode and
+/* Locks, their holders and waiters. The C functions in the types' own method definitions are replaced in place, so
+ * that names, docstrings, signatures and references that the program took earlier stay valid: specialised bytecode and
  * bound methods read the definition at each call.
  *
- * A lock that is free is taken here, as the interpreter's own function would first try to. Only when that fails, and
- * the interpreter's function is called to wait, anything is recorded but the holder. What is known of a lock is found
- * by its address, from its creation to its end. */
+ * A free lock is acquired here, in the same way as the interpreter's own function does first. Only if that fails, the
+ * interpreter's function is called to wait, and the wait is recorded; otherwise only the holder is. A lock's
+ * information is found by its address, from its creation to its end. */
 #include "hook/waits/waits.h"
 #include "hook/slot.h"
 #include "hook/stacks.h"
@@ -34,9 +34,10 @@ SP_WAITS_TOGETHER struct sp_thread *sp_waits_thread(void)
 	return t && t->epoch == sp_epoch && !t->booting ? t : NULL;
 }
 
-/* ---- the end of locks, and where they are made ---- */
+/* ---- creation and end of locks ---- */
 
 enum { LOCK_TYPE, RLOCK_TYPE, SEMAPHORE_TYPE, TYPES };
+/* The original functions of a type. */
 static struct {
 	const PyTypeObject *type;
 	allocfunc alloc;
@@ -63,7 +64,7 @@ TYPE(lock, LOCK_TYPE)
 TYPE(rlock, RLOCK_TYPE)
 DEALLOC(semaphore, SEMAPHORE_TYPE)
 
-/* Not where one came from another process: it was made there. */
+/* Not called for a semaphore that came from another process, where it was made. */
 static PyObject *semaphore_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
 	PyObject *o = theirs[SEMAPHORE_TYPE].make(type, args, kwargs);
@@ -77,8 +78,8 @@ static void take_type(int which, PyTypeObject *type)
 	static const allocfunc allocs[TYPES] = {lock_alloc, rlock_alloc, NULL};
 	static const destructor deallocs[TYPES] = {lock_dealloc, rlock_dealloc, semaphore_dealloc};
 	if (theirs[which].type == type)
-		return;  /* ours are there, or below those of others */
-	Py_INCREF(type); /* no other comes to its address */
+		return;  /* already replaced, perhaps below the functions of another tool */
+	Py_INCREF(type); /* so that its address is not reused */
 	theirs[which].type = type;
 	theirs[which].alloc = type->tp_alloc;
 	theirs[which].make = type->tp_new;
@@ -86,7 +87,7 @@ static void take_type(int which, PyTypeObject *type)
 	if (allocs[which])
 		type->tp_alloc = allocs[which];
 	else
-		type->tp_new = semaphore_new; /* before 3.11 it does not ask for memory by tp_alloc */
+		type->tp_new = semaphore_new; /* before 3.11 it does not allocate by tp_alloc */
 	type->tp_dealloc = deallocs[which];
 }
 
@@ -118,18 +119,18 @@ SP_WAITS_TOGETHER void sp_waits_begin(struct sp_wait *w, struct sp_thread *t, co
 
 typedef PyObject *waiting_function(PyObject *self, PyObject *args, PyObject *kwargs);
 
-/* For how long acquire() waits: microseconds, or one of these. */
+/* How long acquire() waits: microseconds, or one of these. */
 enum {
 	FOREVER = -1,
-	NEVER = 0, /* not at all, or its arguments are for the real one to judge */
-	LONG = -2  /* so many microseconds that the real one has to count them */
+	NEVER = 0, /* it does not wait, or the original function must check its arguments */
+	LONG = -2  /* too many microseconds to count here: the original function waits */
 };
 
 /* A call for a lock that was not free. */
 struct request {
 	PyObject *self, *args, *kwargs;
 	waiting_function *real;
-	PY_TIMEOUT_T us; /* LONG: the real one waits */
+	PY_TIMEOUT_T us; /* LONG: the original function waits */
 	unsigned kind;
 };
 
@@ -140,7 +141,7 @@ static int64_t microseconds(void)
 	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* As the interpreter's functions wait: signals are handled meanwhile, and an exception of a handler ends it. */
+/* Waits like the interpreter's functions: handles signals meanwhile, and an exception of a handler ends the wait. */
 static PyLockStatus wait_without_gil(PyThread_type_lock lock, PY_TIMEOUT_T us)
 {
 	const int64_t end = us > 0 ? microseconds() + us : 0;
@@ -150,7 +151,7 @@ static PyLockStatus wait_without_gil(PyThread_type_lock lock, PY_TIMEOUT_T us)
 		Py_END_ALLOW_THREADS if (SP_LIKELY(r != PY_LOCK_INTR) || Py_MakePendingCalls() < 0) return r;
 		if (us >= 0) {
 			const int64_t left = end - microseconds();
-			us = left > 0 ? left : 0; /* it is tried once more */
+			us = left > 0 ? left : 0; /* with 0 it is tried once more, without waiting */
 		}
 	}
 }
@@ -174,7 +175,8 @@ static PyObject *wait_here(const struct request *q)
 	return PyBool_FromLong(status == PY_LOCK_ACQUIRED);
 }
 
-/* flags: SP_RAW_WAIT_TIMED or 0. What can be done before the wait is done there: it costs the program nothing then. */
+/* flags: SP_RAW_WAIT_TIMED or 0. As much work as possible is done before the wait, when it costs the program no
+ * time. */
 __attribute__((noinline, hot)) static PyObject *wait_for(const struct request *q, struct sp_thread *t, unsigned flags)
 {
 	struct sp_waits_place p;
@@ -185,7 +187,7 @@ __attribute__((noinline, hot)) static PyObject *wait_for(const struct request *q
 	uint64_t holder_node;
 	uint32_t holder;
 	struct sp_raw_object *o = sp_known_holder(q->self, &holder, &holder_node);
-	/* Condition.wait() waits for a lock that it has taken itself, made for this one wait */
+	/* Condition.wait() waits for a lock that it made for this wait and acquired itself */
 	if (holder == t->loc.id && p.notified && q->kind == SP_RAW_WAIT_LOCK) {
 		o = sp_waits_object(p.user, p.kind, NULL);
 		holder = SP_RAW_NONE;
@@ -207,7 +209,7 @@ __attribute__((noinline, hot)) static PyObject *wait_for(const struct request *q
 	return r;
 }
 
-/* Rounded up, as the interpreter does it. */
+/* Converts seconds to microseconds, rounded up as in the interpreter. */
 static PY_TIMEOUT_T of_seconds(double s)
 {
 	const double ns = s * 1e9;
@@ -225,13 +227,13 @@ static PY_TIMEOUT_T shape_of_timeout(PyObject *timeout)
 	if (s == -1) {
 		if (!PyErr_Occurred())
 			return FOREVER;
-		PyErr_Clear(); /* too large: an error of the real one */
+		PyErr_Clear(); /* too large: the original function raises the error */
 		return NEVER;
 	}
 	return s > 0 && s < longest ? of_seconds(s) : s >= longest && s < most ? LONG : NEVER;
 }
 
-/* acquire(blocking=True, timeout=-1) */
+/* The arguments are acquire(blocking=True, timeout=-1). */
 static PY_TIMEOUT_T shape_of(PyObject *args, PyObject *kwargs)
 {
 	const Py_ssize_t n = PyTuple_GET_SIZE(args);
@@ -366,8 +368,8 @@ static PyObject *call_restore(PyObject *self, PyObject *args, PyObject *none)
 	return methods[RLOCK_RESTORE].real(self, args);
 }
 
-/* After Condition.wait(), with ((count, owner),). It cannot be tried, so whether it is free is asked first; if somebody
- * is quicker, the wait goes unseen. */
+/* Called at the end of Condition.wait(), with ((count, owner),). It cannot be tried without waiting, so this checks
+ * first whether the lock is free. If another thread acquires it in between, the wait is not recorded. */
 static PyObject *on_rlock_restore(PyObject *self, PyObject *args)
 {
 	struct sp_thread *t = sp_self;
@@ -381,7 +383,7 @@ static PyObject *on_rlock_restore(PyObject *self, PyObject *args)
 	return r;
 }
 
-/* ---- beginning and end ---- */
+/* ---- start and stop ---- */
 
 static PyObject *on_allocate_lock(PyObject *self, PyObject *args)
 {
@@ -408,7 +410,7 @@ PyMethodDef *sp_method_of(PyObject *o, const char *name)
 	return found && PyCFunction_Check(found) ? ((PyCFunctionObject *)found)->m_ml : NULL;
 }
 
-/* Who came on top of us in between calls us: then ours is in its place already, though it is not the first. */
+/* If another tool installed its function on top of this one meanwhile, it calls this one: then nothing is replaced. */
 void sp_method_take(struct sp_method *m, PyMethodDef *def, PyCFunction ours)
 {
 	if (!def || def->ml_meth == ours || (m->def && (m->def != def || def->ml_meth != m->real)))
@@ -419,12 +421,12 @@ void sp_method_take(struct sp_method *m, PyMethodDef *def, PyCFunction ours)
 	def->ml_meth = ours;
 }
 
-/* Where somebody is on top, ours stays below, and passes on. */
+/* If another tool's function is on top of this one, this one stays and passes calls on. */
 void sp_method_give_back(struct sp_method *m)
 {
 	if (!m->def || m->def->ml_meth != m->ours)
 		return;
-	m->def->ml_meth = m->real; /* which stays: a call may be in it */
+	m->def->ml_meth = m->real; /* `real` keeps its value: a call may be using it */
 	m->def = NULL;
 }
 
@@ -461,8 +463,8 @@ static PyMethodDef *definition(int which, PyObject *thread)
 	return def && def->ml_flags == rows[which].flags ? def : NULL;
 }
 
-/* Whether each function is there through which a lock is got or given back, to be called as ours are; the others are
- * old names, and what makes locks. */
+/* Whether all functions that acquire or release a lock exist with the expected calling convention. The others are old
+ * names and functions that make locks. */
 static bool has_functions(PyObject *thread)
 {
 	bool has = true;
@@ -500,12 +502,12 @@ void sp_waits_start(void)
 		take_type(RLOCK_TYPE, rlock_type);
 		sp_waits_calls_start();
 	}
-	Py_XDECREF(thread); /* as long as the interpreter */
+	Py_XDECREF(thread); /* the interpreter keeps a reference */
 	PyErr_Clear();
 	SP_RESTORE_EXCEPTION;
 }
 
-/* The types keep our functions: a lock's end is to be seen as long as there is a table of them. */
+/* The types keep the replaced functions: they must report a lock's end as long as the table exists. */
 void sp_waits_stop(void)
 {
 	sp_waits_clib_stop();

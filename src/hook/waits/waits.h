@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waits of Python's objects. waits.c: locks; known.c: who holds what; calls.c: functions that wait;
- * place.c: where, and for which object of the program. All under the GIL, in the interpreter in which the
- * measurement began. */
+/* Waits for Python's objects. waits.c: locks; known.c: lock holders; calls.c: functions that wait; place.c: call
+ * sites, and the program's object that is waited for. Everything needs the GIL and runs in the interpreter in which
+ * the measurement began. */
 #ifndef SP_HOOK_WAITS_WAITS_H
 #define SP_HOOK_WAITS_WAITS_H
 
@@ -11,76 +11,83 @@
 #include "record/thread.h"
 #include "record/waits/waits.h"
 
-/* After the start of a measurement, and at its end. */
+/* Called after the start of a measurement, and at its end. */
 void sp_waits_start(void);
 void sp_waits_stop(void);
 
-extern const PyInterpreterState *sp_waits_home; /* in which waits are recorded; NULL: nothing is installed */
+extern const PyInterpreterState
+    *sp_waits_home; /* the interpreter in which waits are recorded; NULL: nothing is installed */
+/* Whether the calling thread runs in that interpreter. */
 static inline bool sp_waits_at_home(void)
 {
 	const PyThreadState *ts = sp_thread_state();
 	return ts && ts->interp == sp_waits_home;
 }
+/* Whether o is a Lock or an RLock. */
 bool sp_waits_is_lock(PyObject *o);
-/* The type of the semaphores of multiprocessing: where they are made, and their end. */
+/* Watches the semaphores of multiprocessing, a type: where they are made, and their end. */
 void sp_waits_take_semaphores(PyTypeObject *type);
 
-/* known.c. An object was got by t, or given back. */
+/* known.c. t acquired an object; an object was released. */
 void sp_known_acquired(struct sp_thread *t, const void *o);
 void sp_known_released(const void *o);
-/* It was made here and now; it is no more. */
+/* An object was made by the calling thread; it was freed. */
 void sp_known_made(const void *o);
 void sp_known_forget(const void *o);
-/* Its record, NULL: nobody waited for it yet; the location that holds it, SP_RAW_NONE: none, or not known; and where
- * that got it. */
+/* Returns the object's record, NULL if no thread has waited for it yet. *holder: the location of its holder,
+ * SP_RAW_NONE if it is free or unknown; *node: the call path at which the holder acquired it. */
 struct sp_raw_object *sp_known_holder(const void *o, uint32_t *holder, uint64_t *node);
 bool sp_known_begin(void); /* false: no memory */
 void sp_known_end(void);
 
-/* The function of a PyMethodDef in place of its own, which is real. */
+/* A PyMethodDef whose C function, `real`, is replaced. */
 struct sp_method {
-	PyMethodDef *def; /* NULL: it was given back, or never taken */
+	PyMethodDef *def; /* NULL: it was given back, or never replaced */
 	PyCFunction ours, real;
 };
-/* The definition of a method of type or, for type NULL, of a function of a module; NULL: there is none of C. */
+/* Returns the definition of a type's method or a module's function; NULL if there is no C function of this name. */
 PyMethodDef *sp_method_of(PyObject *module_or_type, const char *name);
+/* Replace the function of a definition, and put the original back. */
 void sp_method_take(struct sp_method *m, PyMethodDef *def, PyCFunction ours);
 void sp_method_give_back(struct sp_method *m);
 
-/* calls.c: takes the functions of the modules that are loaded, and of those that will be. */
+/* calls.c: replaces the functions of modules that are loaded now or later. */
 void sp_waits_calls_start(void);
 void sp_waits_calls_stop(void);
 
-/* clib.c. Whether the library with the wrappers of the C library is loaded; its part in a measurement. */
+/* clib.c. Whether the library with the C library's wrappers is loaded; its start and stop in a measurement. */
 bool sp_waits_clib_find(void);
 void sp_waits_clib_start(void);
 void sp_waits_clib_stop(void);
 
-/* Where the calling thread waits; t NULL: where it makes an object, without the node. */
+/* The call site of a wait or, without a thread, of the making of an object (then without the node). */
 struct sp_waits_place {
 	uint64_t node;
-	PyCodeObject *code; /* borrowed; of the program's function; NULL: none, or none of it makes the object */
+	PyCodeObject *code; /* borrowed; the program's function; NULL: no such function */
 	int at;             /* offset of the instruction, in bytes */
-	PyObject *user;     /* borrowed; the outermost object of threading, queue, … whose method waits; NULL: none */
-	unsigned kind;      /* enum sp_raw_wait_kind of that */
-	bool notified;      /* within Condition.wait() itself */
+	PyObject
+	    *user; /* borrowed; the outermost object of threading, queue, … whose method waits; NULL: no such object */
+	unsigned kind; /* enum sp_raw_wait_kind of `user` */
+	bool notified; /* inside Condition.wait() itself */
 };
+/* Finds the call site of the calling thread; t NULL: of the making of an object. */
 void sp_waits_find_place(struct sp_thread *t, struct sp_waits_place *p);
-/* String and line of a place in code; 0: not known. */
+/* Returns a string of the file and the line of an instruction in code; 0 if unknown. */
 uint32_t sp_waits_line(PyCodeObject *code, int at, uint32_t *line);
-/* String of an object's type and, for a process of multiprocessing, its name and pid; with those, *own says that it
- * needs no address. */
+/* Returns a string of an object's type and, for a process of multiprocessing, its name and pid. *own: with name and
+ * pid it needs no address. */
 uint32_t sp_waits_object_name(PyObject *o, unsigned kind, bool *own);
 
-/* The calling thread's location, if waits are recorded in it now. */
+/* Returns the calling thread's location if waits are recorded in it now. */
 struct sp_thread *sp_waits_thread(void);
 
-/* A wait at the place for an object of the program, with or without (NULL) record; holder: SP_RAW_NONE none. */
+/* Begins a wait at a call site for an object of the program; object: its record, or NULL. holder: SP_RAW_NONE if
+ * unknown. */
 void sp_waits_begin(struct sp_wait *w, struct sp_thread *t, const struct sp_waits_place *p,
                     struct sp_raw_object *object, unsigned kind, uint32_t holder, uint64_t holder_node, unsigned flags);
-/* The record of an object by its address, made with the first wait for it; it is forgotten when the object is freed:
- * the program's objects tell that by a weak reference. kind, type: NULL, or what to say in the place of its own. NULL:
- * no room. */
+/* Returns the record of an object, made at the first wait for it; it is forgotten when the object is freed, which a
+ * weak reference reports for the program's objects. type: NULL, or the text to use instead of the type's name. Returns
+ * NULL if there is no space. */
 struct sp_raw_object *sp_waits_object(PyObject *o, unsigned kind, const char *type);
 
 #endif

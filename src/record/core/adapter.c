@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The functions that libraries outside of _measure record with. */
+/* The functions with which libraries outside of _measure record. */
 #include "record/adapter.h"
 #include "record/callpath.h"
 #include "record/clock.h"
@@ -23,9 +23,9 @@ __thread int sp_adapter_forks __attribute__((tls_model("initial-exec")));
 
 static uint32_t wanted, generation, mpi_groups;
 uint32_t sp_adapter_process;
-static _Atomic int columns[SP_COUNTS]; /* 0: none, otherwise the column + 1 */
+static _Atomic int columns[SP_COUNTS]; /* 0: no column, otherwise the column's number + 1 */
 
-/* Bit 2 tells it from the keys of C functions, whose bit 1 is set too. */
+/* Bit 2 distinguishes it from the keys of C functions, which also have bit 1 set. */
 static uint64_t key_of(uint32_t region)
 {
 	return (uint64_t)region << 8 | 6;
@@ -37,7 +37,8 @@ static bool mpi_wanted(void)
 	return sp_mpi_groups(sp_process.settings.mpi, &mpi_groups, why, sizeof why) == 0 && mpi_groups;
 }
 
-/* Columns are made before MPI begins, and cost room in every process: only where a launcher of MPI started it. */
+/* Columns are defined before MPI begins and take space in every process. They are therefore made only if an MPI
+ * launcher started the process. */
 bool sp_adapter_mpi_launched(void)
 {
 	return getenv("OMPI_COMM_WORLD_RANK") || getenv("PMIX_RANK") || getenv("PMI_RANK") || getenv("SLURM_PROCID");
@@ -78,7 +79,7 @@ void sp_adapter_new_file(int start)
 	}
 }
 
-/* No location yet, or one that a pause or stop has left behind. */
+/* The thread has no location yet, or one from before a pause or stop. */
 SP_COLD static struct sp_thread *thread_slow(struct sp_thread *t)
 {
 	int error = errno;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The file of a process, mapped piece by piece, and the chunks cut from it.
+/* The file of a process, mapped in segments, and the chunks that are taken from them.
  *
- * No descriptor stays open: the program may close all of them (os.closerange), need them all (RLIMIT_NOFILE), or open
- * its own file under our number. Room is reserved before it is used: a full disk is then an error code here, and not a
- * SIGBUS in the middle of the program. */
+ * No descriptor stays open: the program may close all descriptors (os.closerange), need them all (RLIMIT_NOFILE), or
+ * open its own file under the recorder's number. Space is reserved before it is used, so a full disk is an error code
+ * here and not a SIGBUS in the middle of the program. */
 #include "format/checksum.h"
 #include "record/buffer.h"
 #include "record/clock.h"
@@ -28,8 +28,8 @@
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
 #endif
 
-/* The first one holds what a short program, or a cell of a notebook, needs: its pages cost more than all else of a
- * start. */
+/* The first segment is enough for a short program or a cell of a notebook: its pages are the largest part of the cost
+ * of a start. Sizes are in bytes. */
 enum { FIRST_SEGMENT = 64 << 10, LAST_SEGMENT = 4 << 20, HUGE_PAGE = 2 << 20 };
 
 static uint64_t page_up(uint64_t n)
@@ -37,14 +37,14 @@ static uint64_t page_up(uint64_t n)
 	return (n + SP_RAW_PAGE - 1) & ~(uint64_t)(SP_RAW_PAGE - 1);
 }
 
-/* A file past RLIMIT_FSIZE would bring the program a SIGXFSZ. */
+/* Growing a file beyond RLIMIT_FSIZE would send SIGXFSZ to the program. */
 static int size_allowed(uint64_t size)
 {
 	struct rlimit r;
 	return getrlimit(RLIMIT_FSIZE, &r) || r.rlim_cur == RLIM_INFINITY || size <= r.rlim_cur ? 0 : -EFBIG;
 }
 
-/* Where fallocate is refused: writes the zeros that fresh bytes of the file are. */
+/* Reserves space where fallocate is refused: writes zeros, which new bytes of the file contain anyway. */
 static int write_zeros(int fd, uint64_t offset, uint64_t bytes)
 {
 	static const char zeros[SP_RAW_PAGE];
@@ -61,8 +61,8 @@ static int write_zeros(int fd, uint64_t offset, uint64_t bytes)
 	return 0;
 }
 
-/* A timer's signal may interrupt it, however often. Some containers and file systems refuse the call itself, with one
- * error or another; these stand for a file that cannot grow. */
+/* Repeats the call after EINTR: a timer's signal may interrupt it any number of times. Some containers and file
+ * systems refuse the call with other errors; only the errors listed here mean that the file cannot grow. */
 static int fallocate_all(int fd, uint64_t offset, uint64_t bytes)
 {
 	int r;
@@ -74,8 +74,8 @@ static int fallocate_all(int fd, uint64_t offset, uint64_t bytes)
 	return -r;
 }
 
-/* Maps the file's bytes [offset, offset + bytes) without a descriptor: the header's mapping, duplicated (mremap with an
- * old size of 0) and made longer. */
+/* Maps the bytes [offset, offset + bytes) of the file without a descriptor: duplicates the header's mapping (mremap
+ * with an old size of 0) and extends it. */
 static char *map_without_descriptor(uint64_t offset, uint64_t bytes)
 {
 	char *all = mremap(sp_process.header, 0, offset + bytes, MREMAP_MAYMOVE);
@@ -94,15 +94,15 @@ static char *map_piece(uint64_t offset, uint64_t bytes, int *fd)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* Makes the pages exist: in one system call where the kernel can, else by reserving the blocks. File systems with large
- * folios make pages of 2 MB a quarter as dear as those of 4 KB. */
+/* Makes the pages exist: in one system call if the kernel supports it, otherwise by reserving the blocks. On file
+ * systems with large folios 2 MB pages cost a quarter of 4 KB pages. */
 static int reserve(char *p, uint64_t offset, uint64_t bytes, int fd)
 {
 	if (bytes >= HUGE_PAGE)
-		madvise(p, bytes, MADV_HUGEPAGE); /* a wish: what cannot be so stays as it is */
+		madvise(p, bytes, MADV_HUGEPAGE); /* a hint: the kernel ignores it if it cannot use huge pages */
 	if (!madvise(p, bytes, MADV_POPULATE_WRITE))
 		return 0;
-	if (errno == ENOMEM || errno == EFAULT) /* EFAULT: a store would bring SIGBUS */
+	if (errno == ENOMEM || errno == EFAULT) /* EFAULT: a store would raise SIGBUS */
 		return errno == ENOMEM ? -ENOMEM : -ENOSPC;
 	return fd < 0 ? -EMFILE : fallocate_all(fd, offset, bytes);
 }
@@ -131,8 +131,8 @@ static int grow_file(uint64_t bytes, struct sp_segment *out)
 	return 0;
 }
 
-/* What opens and closes files is where a thread is cancelled: not with the process lock held, and not in a function of
- * the program's that is no such point. */
+/* Opening and closing files are cancellation points. The thread must not be cancelled while it holds the process lock,
+ * nor in a function of the program that is no cancellation point. */
 static int grow(uint64_t bytes, struct sp_segment *out)
 {
 	int before, r;
@@ -142,7 +142,7 @@ static int grow(uint64_t bytes, struct sp_segment *out)
 	return r;
 }
 
-/* A segment goes when all its chunks are done and none will be cut from it again. */
+/* Unmaps a segment if all its chunks are done and no stream takes chunks from it any more. */
 static void segment_release(int i)
 {
 	struct sp_segment *s = &sp_process.segments[i];
@@ -158,7 +158,7 @@ static void segment_release(int i)
 
 static int segment_add(int stream, uint64_t bytes)
 {
-	/* a segment ends at a multiple of its nominal size: so the large ones begin where a huge page does */
+	/* a segment ends at a multiple of its nominal size, so that large segments begin at a huge page */
 	const uint64_t nominal = sp_process.next_segment[stream], beyond = sp_process.size % nominal;
 	uint64_t want = beyond <= nominal / 2 ? nominal - beyond : 2 * nominal - beyond;
 	if (want < bytes)
@@ -169,7 +169,7 @@ static int segment_add(int stream, uint64_t bytes)
 	sp_process.segments = more;
 	struct sp_segment *s = &more[sp_process.n_segments];
 	int r = grow(want, s);
-	if (r && want > page_up(bytes)) /* nearly full: what is needed may still fit */
+	if (r && want > page_up(bytes)) /* the disk is nearly full: the needed bytes may still fit */
 		r = grow(page_up(bytes), s);
 	if (r)
 		return r;
@@ -201,15 +201,15 @@ static int segment_of(const void *p)
 	return -1;
 }
 
-/* Nothing of the chunk changes any more: what does, as where events are taken out again, takes the checksum away. A
- * reader may have seen one that ended without. */
+/* Adds the checksum of a chunk that does not change any more; code that changes it later, such as rewinding, removes
+ * the checksum. After the end of the measurement none is added: a reader may already have read the chunk without it. */
 static void seal(struct sp_raw_chunk *c)
 {
 	if (c->type != SP_RAW_FREE && !sp_raw_sum_of(c) && sp_process.header->ended == SP_RAW_RUNNING)
 		sp_raw_chunk_seal(c, c + 1, c->bytes - sizeof *c);
 }
 
-/* The process has ended, and so have all its threads but the calling one: nobody writes any more. */
+/* The process has ended, and so have all its threads except the calling one: no other thread writes any more. */
 static bool is_alone(void)
 {
 	const struct sp_thread *t = sp_process.threads;
@@ -236,7 +236,7 @@ struct sp_raw_chunk *sp_buffer_chunk(enum sp_raw_chunk_type type, const struct s
 	int stream = type == SP_RAW_EVENTS ? SP_STREAM_EVENTS : SP_STREAM_STATE;
 	bytes = page_up(bytes);
 	if (!sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
-		return NULL; /* a daemon thread after the end: the file has been cut */
+		return NULL; /* a daemon thread after the end: the file has been truncated */
 	if ((t && segment_of(t) < 0) || sp_process.pid != getpid())
 		return NULL;
 	struct sp_segment *s = current(stream);
@@ -248,7 +248,7 @@ struct sp_raw_chunk *sp_buffer_chunk(enum sp_raw_chunk_type type, const struct s
 		}
 		s = current(stream);
 	}
-	/* the chunk of the trace before is full; one that is flushed has its checksum already, and is gone */
+	/* the thread's previous chunk of the trace is full; with FLUSH it already has its checksum and is unmapped */
 	if (type == SP_RAW_EVENTS && t && t->ev_chunk && sp_process.settings.when_full != SP_FLUSH)
 		seal(t->ev_chunk);
 	struct sp_raw_chunk *c = (struct sp_raw_chunk *)(s->address + s->used);
@@ -303,13 +303,14 @@ static int header_map(void)
 
 static int header_map_helper(void *result)
 {
-	close(STDIN_FILENO); /* of the helper's own table */
+	close(STDIN_FILENO); /* in the helper's own descriptor table */
 	*(int *)result = header_map();
 	return 0;
 }
 
-/* All descriptors are in use. A process that shares this one's memory, but has a copy of its descriptors, gives one of
- * them up and maps the header for both. No exit signal: the program must not meet it in wait(). */
+/* All descriptors are in use. A helper process that shares this one's memory, but has a copy of its descriptors,
+ * closes one of them and maps the header for both. It has no exit signal, so that the program's wait() does not see
+ * it. */
 static int header_map_without_descriptor(void)
 {
 	enum { STACK = 64 << 10 };
@@ -319,7 +320,7 @@ static int header_map_without_descriptor(void)
 		return r;
 	sigset_t all, before;
 	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before); /* a handler would run in the helper */
+	pthread_sigmask(SIG_SETMASK, &all, &before); /* a signal handler would run in the helper */
 	pid_t pid = clone(header_map_helper, stack + STACK, CLONE_VM | CLONE_VFORK, &r);
 	while (pid > 0 && waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR)
 		;
@@ -338,7 +339,7 @@ static void host_name(char *text, size_t n)
 			*c = '_';
 }
 
-/* What samples say of a process stands beside its own file. */
+/* The file with the samples of a process is beside that process's own file. */
 static int name_file(const char *dir, const char *host)
 {
 	const char *of = sp_process.sampled_file;
@@ -396,7 +397,7 @@ static int open_file(const char *dir)
 int sp_buffer_open(const char *dir)
 {
 	int before;
-	/* a thread that is cancelled in here would keep the process lock, or unwind in the helper */
+	/* a thread cancelled in here would keep the process lock, or unwind in the helper */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	const int r = open_file(dir);
 	pthread_setcancelstate(before, &before);
@@ -411,7 +412,7 @@ void sp_buffer_close(void)
 		if (s->offset + s->used > end)
 			end = s->offset + s->used;
 	}
-	/* segments already unmapped lie before these; what is cut off is mapped but was never used */
+	/* segments that are already unmapped are before these; the truncated part is mapped but was never used */
 	uint64_t last = sp_process.size;
 	for (int k = 0; k < SP_STREAMS; k++) {
 		const struct sp_segment *s = current(k);
@@ -420,7 +421,8 @@ void sp_buffer_close(void)
 	}
 	if (last < end)
 		last = end;
-	/* the header first: whoever is killed in between leaves a file that is longer than it says, not cut short */
+	/* the header first: if the process is killed in between, the file is longer than the header says, and not
+	 * shorter */
 	const uint64_t before = sp_process.header->bytes;
 	__atomic_store_n(&sp_process.header->bytes, last, __ATOMIC_SEQ_CST);
 	if (truncate(sp_process.path, (off_t)last))

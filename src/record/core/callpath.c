@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The nodes of a thread's call-path profile, and the way from a node to its child. */
+/* The nodes of a thread's call-path profile, and the search for a node's child. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +30,8 @@ static int table_grow(struct sp_thread *t)
 {
 	uint32_t old_size = t->table ? t->table_mask + 1 : 0, size = old_size ? old_size * 2 : FIRST_TABLE;
 	if (sp_process.pid != getpid())
-		return -ECHILD; /* sp_process_is_foreign(): the parent would find an address of this process in t */
+		return -ECHILD; /* sp_process_is_foreign(): t is in pages shared with the parent, which would see an
+		                   address of this process */
 	struct sp_path_entry *old = t->table, *fresh = calloc(size, sizeof *fresh);
 	if (!fresh)
 		return -ENOMEM;
@@ -43,7 +44,7 @@ static int table_grow(struct sp_thread *t)
 	return 0;
 }
 
-/* Room for at least one more node; the profile keeps within the memory limit. */
+/* Makes space for at least one more node; the profile respects the memory limit. */
 static int nodes_more(struct sp_thread *t)
 {
 	uint64_t bytes = t->node_chunk ? t->node_chunk->bytes * 2 : FIRST_NODES;
@@ -64,7 +65,7 @@ static int nodes_more(struct sp_thread *t)
 	pthread_mutex_unlock(&sp_process.lock);
 	if (!c)
 		return -ENOSPC;
-	/* the nodes below it stay mapped: stack and table point into them */
+	/* the chunks before it stay mapped: stack and table point into them */
 	c->reserved[0] = (uint64_t)t->node_chunk;
 	t->node_chunk = c;
 	t->node_next = (struct sp_raw_node *)(c + 1);
@@ -74,7 +75,7 @@ static int nodes_more(struct sp_thread *t)
 
 static struct sp_raw_node *node_new(struct sp_thread *t, uint32_t parent, uint32_t region)
 {
-	/* values of metrics take the places of nodes behind it */
+	/* values of metrics occupy the slots of nodes after it */
 	uint32_t values = parent == SP_RAW_NONE ? 0 : t->node_values;
 	if (t->node_end - t->node_next <= (ptrdiff_t)values && nodes_more(t))
 		return NULL;
@@ -103,10 +104,10 @@ int sp_thread_nodes_init(struct sp_thread *t)
 	t->root = node_new(t, SP_RAW_NONE, 0);
 	if (!t->root)
 		return -ENOSPC;
-	/* the root stands for "no child yet": no region has its id */
+	/* the root represents "no child yet": no region has its id */
 	t->root->child = (uint64_t)t->root;
 	t->root->min = 0;
-	/* made now, because when it is needed there is no room */
+	/* made now, because there is no space when it is needed */
 	t->collapsed = node_new(t, 0, SP_REGION_COLLAPSED_ID);
 	return t->collapsed ? 0 : -ENOSPC;
 }
@@ -122,8 +123,8 @@ static void table_add(struct sp_thread *t, struct sp_raw_node *parent, struct sp
 	t->table_used++;
 }
 
-/* The table has the children of nodes with two or more. An only child is known by its parent, so that a deep recursion
- * makes no large table, whose every new entry is a cache miss. */
+/* The table contains the children of nodes with two or more children. An only child is found through its parent, so
+ * that a deep recursion makes no large table, in which every new entry is a cache miss. */
 SP_COLD static struct sp_raw_node *child_new(struct sp_thread *t, struct sp_raw_node *parent, uint32_t region)
 {
 	int error = errno;
@@ -140,7 +141,7 @@ SP_COLD static struct sp_raw_node *child_new(struct sp_thread *t, struct sp_raw_
 	return n;
 }
 
-/* NULL: no room for the call path; it is counted, and belongs into the collapsed node. */
+/* Returns NULL if there is no space for the call path; the caller counts the call in the collapsed node. */
 struct sp_raw_node *sp_callpath_child(struct sp_thread *t, struct sp_raw_node *parent, uint32_t region)
 {
 	if (region == SP_REGION_HIDES)
@@ -158,7 +159,7 @@ struct sp_raw_node *sp_callpath_child(struct sp_thread *t, struct sp_raw_node *p
 
 /* ---- parameters ---- */
 
-/* What a node of kind PARAMETER, which has no numbers of its own, is known by. */
+/* Stored in sumsq of a node of kind PARAMETER, which has no times: identifies such a node. */
 #define PARAMETER_MARK (-1.0)
 
 static struct sp_raw_node *node_at(const struct sp_thread *t, uint32_t index)
@@ -169,8 +170,9 @@ static struct sp_raw_node *node_at(const struct sp_thread *t, uint32_t index)
 	return c ? (struct sp_raw_node *)(c + 1) + (index - c->base) : NULL;
 }
 
-/* The node to which a value of the parameter is added: n, or, where n is there because of an earlier value of the same
- * parameter, the one that this was added to. Else a loop that sets a parameter would go ever deeper. */
+/* Returns the node to which a value of the parameter is added: n, or, if n is below an earlier value of the same
+ * parameter, the node to which that value was added. Otherwise a loop that sets a parameter would make ever deeper
+ * paths. */
 static struct sp_raw_node *before_parameter(const struct sp_thread *t, struct sp_raw_node *n, uint32_t parameter)
 {
 	struct sp_raw_node *at = n, *q;
@@ -200,7 +202,7 @@ void sp_callpath_parameter(struct sp_thread *t, uint32_t parameter, uint32_t reg
 		t->loc.lost_paths++;
 	if (!to || to == n)
 		return;
-	/* the call up to here stays where it was, but for the visit */
+	/* the time of the call until now stays with its node, but the visit moves */
 	n->incl += sp_ticks_between(f->enter, now);
 	sp_metrics_divide(t, n, now);
 	if (f->flags & (SP_RAW_FRAME_INHERITED | SP_RAW_FRAME_FORKED)) {

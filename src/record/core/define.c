@@ -33,7 +33,7 @@ static struct sp_raw_chunk *defs_room(uint64_t bytes)
 	return c;
 }
 
-static char *defined; /* the first text of the record made last */
+static char *defined; /* the first text of the record made last; under the process lock */
 
 static int define_locked(unsigned kind, unsigned flags, uint32_t a, uint32_t b, const struct sp_text *text, int n)
 {
@@ -52,7 +52,7 @@ static int define_locked(unsigned kind, unsigned flags, uint32_t a, uint32_t b, 
 	struct sp_raw_chunk *c = defs_room(bytes);
 	if (!c)
 		return -ENOSPC;
-	c->words = 0; /* the checksum: a late thread may define something after the end */
+	c->words = 0; /* clears the checksum: a late thread may define something after the end */
 	char *to = (char *)(c + 1) + c->used;
 	memcpy(to, &d, sizeof d);
 	to += sizeof d;
@@ -62,7 +62,7 @@ static int define_locked(unsigned kind, unsigned flags, uint32_t a, uint32_t b, 
 			memcpy(to, text[i].p, text[i].n);
 		to += text[i].n;
 	}
-	/* the record counts only once it is whole */
+	/* readers see the record only when it is complete */
 	__atomic_store_n(&c->used, c->used + bytes, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -135,6 +135,7 @@ void sp_define_meta(const char *key, const char *value, size_t n)
 
 /* ---- names given by the user: an open-addressed table of copies ---- */
 
+/* A name of one kind and its id. */
 struct name {
 	char *p; /* owned; NULL: free */
 	size_t n;
@@ -177,7 +178,7 @@ static int names_grow(void)
 	return 0;
 }
 
-/* Keeps a copy of the name for an id; 0: there is no memory, or no id. */
+/* Stores a copy of the name with an id. Returns the id; 0 if there is no memory or the id is 0. */
 static uint32_t name_keep(struct name *e, unsigned kind, const char *p, size_t n, uint64_t hash, uint32_t id)
 {
 	char *copy = id ? malloc(n + 1) : NULL;
@@ -257,8 +258,8 @@ void sp_define_forget(void)
 	sp_process.n_defs = 0;
 }
 
-/* Locations and tasks are numbered anew in the child, the parent's children are not its own, and its rank is not
- * either: communicators that the child uses all the same are defined again. */
+/* Whether a definition is valid only in the parent: the child numbers locations and tasks again, has other children
+ * and has no rank. Communicators that the child uses all the same are defined again. */
 static bool is_of_parent(const struct sp_raw_def *d, const char *text)
 {
 	static const char mpi[] = "mpi_", missing[] = "missing_mpi_", labels[] = SP_META_MISSING_LABELS;

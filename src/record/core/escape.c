@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Texts of the system, such as paths, as the raw format has them. */
+/* Texts of the system, such as paths, in the encoding of the raw format. */
 
 #include <string.h>
 
 #include "record/definitions.h"
 
-/* The length of the UTF-8 character at p, or 0. */
+/* Returns the length in bytes of the UTF-8 character at p; 0 if there is no valid one. */
 static size_t utf8_length(const unsigned char *p, size_t left)
 {
 	size_t n = *p < 0x80                 ? 1
@@ -19,7 +19,7 @@ static size_t utf8_length(const unsigned char *p, size_t left)
 		if ((p[i] & 0xc0) != 0x80)
 			return 0;
 	bool odd = (*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) || (*p == 0xf0 && p[1] < 0x90) ||
-	           (*p == 0xf4 && p[1] > 0x8f); /* too long, a surrogate, or past the last one */
+	           (*p == 0xf4 && p[1] > 0x8f); /* overlong, a surrogate, or beyond the last code point */
 	return odd ? 0 : n;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Measurements that are over, for as long as a thread may be within an event of theirs. Wrappers of file I/O, MPI and
- * compiled functions record without the GIL: a thread may be preempted in the middle of an event, and find another
- * measurement when it goes on. What it holds stays until it has ended, or has a location in a later measurement. */
+/* Measurements that are over, kept as long as a thread may be inside one of their events. Wrappers of file I/O, MPI
+ * and compiled functions record without the GIL: a thread may be preempted in the middle of an event and continue when
+ * another measurement runs. The pages that it uses stay until it has ended or has a location in a later measurement. */
 #include "record/buffer.h"
 #include "record/events/walk.h"
 #include "record/heap/recorder.h"
@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+/* One retired measurement. */
 struct sp_past {
 	struct sp_past *next; /* owned */
 	struct sp_thread *threads;
@@ -49,7 +50,7 @@ void sp_past_add(void)
 		for (struct sp_thread *t = past->threads; t; t = t->next)
 			*t->slot = NULL;
 	}
-	/* without memory the pages stay for good */
+	/* without memory for a record the pages are never freed */
 	struct sp_thread *own = sp_process.threads;
 	sp_process.threads = NULL;
 	sp_process.segments = NULL;

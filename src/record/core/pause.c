@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Recording off and on again. Open frames stay on their stacks: each thread finds out at its next event what has ended
- * meanwhile. The time off is in no frame; under the names of Score-P's bindings it is, as there, in a region of its
- * own, MEASUREMENT OFF. */
+/* Disables and enables recording. Open frames stay on their stacks: each thread finds out at its next event which of
+ * them ended during the pause. No frame contains the paused time. With the setting scorep it is, like in Score-P's
+ * bindings, the time of a separate region, MEASUREMENT OFF. */
 #include "record/callpath.h"
 #include "record/clock.h"
 #include "record/definitions.h"
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In the key of a user region that ended while recording was off: no leave has it. */
+/* A bit in the key of a user region that ended during the pause: no leave passes such a key. */
 #define ENDED UINT64_C(4)
 
 static struct sp_raw_frame *frame_at(const struct sp_thread *t, size_t i)
@@ -34,7 +34,7 @@ static bool is_ended(const struct sp_raw_frame *f)
 	return is_user(f) && sp_stack_key(f) & ENDED;
 }
 
-/* Takes the frames from number `first` on away, and those of them that go on back again. */
+/* Pops the frames from number `first` on and pushes those again that are still open. */
 static void cut(struct sp_thread *t, size_t first, uint64_t now, bool users_only)
 {
 	size_t n = sp_stack_depth(t) + 1 - first;
@@ -58,7 +58,7 @@ void sp_stack_cut(struct sp_thread *t, size_t first, uint64_t now)
 	cut(t, first, now, true);
 }
 
-/* ---- what the program's own regions do meanwhile ---- */
+/* ---- user regions during a pause ---- */
 
 bool sp_pause_wanted(void)
 {
@@ -106,7 +106,7 @@ void sp_stack_begun(struct sp_thread *t)
 	t->n_begun = 0;
 }
 
-/* ---- off and on ---- */
+/* ---- pause and resume ---- */
 
 static uint32_t off_region(void)
 {
@@ -142,7 +142,7 @@ static uint64_t later(uint64_t a, uint64_t b)
 
 void sp_stack_resumed(struct sp_thread *t)
 {
-	uint64_t off = sp_process.paused_ticks - t->paused_ticks; /* below 0 where the clock went back meanwhile */
+	uint64_t off = sp_process.paused_ticks - t->paused_ticks; /* below 0 if the clock went back during the pause */
 	sp_stack_unmark(t, sp_process.paused_at < t->loc.last ? sp_process.paused_at : t->loc.last);
 	if (!off)
 		return;
@@ -170,7 +170,7 @@ void sp_process_out_of_date(void)
 {
 	pthread_mutex_lock(&sp_process.lock);
 	sp_epoch++;
-	/* each thread finds out at its next enter, and puts its own stack in order */
+	/* each thread notices it at its next enter and corrects its own stack */
 	for (struct sp_thread *t = sp_process.threads; t; t = t->next)
 		t->stack_end = NULL;
 	pthread_mutex_unlock(&sp_process.lock);
@@ -182,7 +182,7 @@ void sp_stack_paused(struct sp_thread *t, uint64_t now)
 	sp_extra_at(t, SP_RAW_X_OFF, NULL, 0, now);
 	t->off = true;
 	t->stack_end = NULL;
-	t->epoch = sp_epoch - 1; /* as that of a thread whose last event was before the pause */
+	t->epoch = sp_epoch - 1; /* the value of a thread whose last event was before the pause */
 }
 
 void sp_process_pause(void)

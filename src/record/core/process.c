@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Beginning and end of a measurement, and fork: a child goes on in a file of its own. */
+/* Begin and end of a measurement, and fork: a child continues in a separate file. */
 #include "format/checksum.h"
 #include "record/adapter.h"
 #include "record/buffer.h"
@@ -29,18 +29,18 @@ struct sp_process sp_process = {.lock = PTHREAD_MUTEX_INITIALIZER};
 union sp_cleared sp_cleared __attribute__((aligned(sizeof(union sp_cleared))));
 _Atomic bool sp_recording;
 
-/* What the child of a fork needs of its parent, taken before the fork: afterwards the parent's pages change. */
+/* The data of its parent that a child of fork needs, copied before the fork: afterwards the parent's pages change. */
 static struct {
-	struct sp_raw_frame *frames; /* owned; of the forking thread, without the root */
-	uint32_t *regions;           /* owned; of those frames */
+	struct sp_raw_frame *frames; /* owned; open frames of the forking thread, without the root */
+	uint32_t *regions;           /* owned; regions of those frames */
 	size_t n;
 	bool known;   /* the forking thread has a location */
-	bool running; /* the parent was; it may have ended before the child looks */
+	bool running; /* the parent was recording; it may have ended before the child checks */
 	bool silent;  /* functions of the forking thread are not recorded */
 	struct sp_raw_header *header;
-	uint32_t epoch;             /* the child's is cleared */
+	uint32_t epoch;             /* sp_epoch of the parent; the child's is cleared by the kernel */
 	struct sp_raw_chunk **defs; /* owned */
-	uint64_t *defs_used;        /* owned; bytes, at the fork */
+	uint64_t *defs_used;        /* owned; used bytes of each chunk at the fork */
 	size_t n_defs;
 	struct sp_segment *segments; /* owned */
 	size_t n_segments;
@@ -116,7 +116,7 @@ static void fork_parent(void)
 	sp_adapter_forks = 0;
 }
 
-/* Nothing of the parent's file is looked at any more. */
+/* After this, nothing reads the parent's file. */
 static void forget_parent(void)
 {
 	sp_process.segments = NULL;
@@ -130,8 +130,8 @@ static void forget_parent(void)
 	sp_self = NULL;
 }
 
-/* Only what cannot wait: nothing may be written into the parent's pages any more. The child gets its file with its
- * first event: most children of fork become another program at once. */
+/* Does only what cannot wait: the child must not write into the parent's pages any more. It makes its file at its
+ * first event, because most children of fork become another program at once. */
 static void fork_child(void)
 {
 	pthread_mutex_init(&sp_process.lock, NULL);
@@ -150,10 +150,10 @@ static void fork_child(void)
 	forget_parent();
 	sp_process.forked = forking.running;
 	if (!sp_process.forked)
-		sp_past_forget(); /* otherwise with the parent's pages */
+		sp_past_forget(); /* otherwise they are freed with the parent's pages */
 }
 
-/* The frames open at the fork will be left in the child, so they are open there too, without a visit. */
+/* The frames that were open at the fork will be left in the child, so they are also open there, without a visit. */
 static struct sp_thread *child_frames(void)
 {
 	const bool paused = sp_process.paused;
@@ -170,16 +170,15 @@ static struct sp_thread *child_frames(void)
 		sp_thread_functions(t, false);
 	sp_recording = !paused;
 	if (t && paused) {
-		/* the time off that counts is that of these frames */
+		/* only paused time after the fork counts for these frames */
 		sp_process.paused_at = now;
 		sp_stack_paused(t, now);
 	}
 	return t;
 }
 
-/* Where the system lets only chosen processes look into others (ptrace_scope 1): the one that samples, and its
- * children.
- */
+/* Some systems let a process read only its own children's memory (ptrace_scope 1): allows it to the sampler and the
+ * sampler's children. */
 static void let_sampler_in(void)
 {
 	if (sp_process.settings.sampler)
@@ -208,8 +207,8 @@ static int child_open(void)
 	return r;
 }
 
-/* The file of a parent or of one of its own, which counts this process and its children, as it is not recorded; mapped.
- * NULL: it has a file, or nothing is measured. */
+/* The mapped header of the file in which this unrecorded process and its children are counted: the file of its parent
+ * or of an earlier ancestor. NULL: the process has a file, or nothing is measured. */
 static struct sp_raw_header *counted_in;
 
 static void count_lost(struct sp_raw_header *h, int error)
@@ -219,7 +218,7 @@ static void count_lost(struct sp_raw_header *h, int error)
 	__atomic_fetch_add(&h->lost_children, 1, __ATOMIC_RELAXED);
 }
 
-/* Nothing of this child is recorded, which only its parent's file h can say. */
+/* This child is not recorded, and only its parent's file h can say so. */
 static void child_lost(struct sp_raw_header *h, int error)
 {
 	count_lost(h, error);
@@ -230,21 +229,23 @@ static void child_lost(struct sp_raw_header *h, int error)
 void sp_process_forks_unrecorded(void)
 {
 	if (counted_in)
-		count_lost(counted_in, 0); /* which has a reason already */
+		count_lost(counted_in, 0); /* 0: the file already has a reason */
 }
 
-/* false: the kernel does not (before Linux 4.14), or has larger pages. */
+/* Whether the kernel clears sp_cleared in children; false before Linux 4.14, or with pages larger than SP_RAW_PAGE. */
 static bool clears_epoch;
 
 bool sp_process_is_foreign(void)
 {
 	if (sp_process.pid == getpid())
-		return false; /* and other threads may begin or end a measurement meanwhile */
+		return false; /* without reading the header: other threads may begin or end a measurement at the same
+		                 time */
 	struct sp_raw_header *h = sp_process.header;
 	if (!h)
 		return false;
 	if (!clears_epoch || sp_epoch)
-		return true; /* between vfork and exec all memory is the parent's; or that cannot be told */
+		return true; /* between vfork and exec all memory is the parent's; without clears_epoch the two cases
+		                cannot be distinguished */
 	pthread_mutex_init(&sp_process.lock, NULL);
 	child_lost(h, SP_RAW_ERRNO_CLONE);
 	sp_metrics_fork(SP_FORK_CHILD);
@@ -266,7 +267,7 @@ SP_COLD struct sp_thread *sp_process_forked(void)
 	if (!r)
 		t = child_frames();
 	else if (sp_process.header)
-		sp_recording = false; /* its file says why it is empty */
+		sp_recording = false; /* the child's file says why it is empty */
 	else
 		child_lost(forking.header, -r);
 	for (size_t i = 0; i < forking.n_segments; i++)
@@ -281,7 +282,7 @@ SP_COLD struct sp_thread *sp_process_forked(void)
 	return t;
 }
 
-/* Nothing was recorded: no file stays behind. */
+/* Nothing was recorded: deletes the file. */
 static void abandon(void)
 {
 	unlink(sp_process.path);
@@ -297,7 +298,8 @@ uint64_t sp_process_until(const struct sp_thread *t, uint64_t now)
 	return sp_process.paused_at > t->loc.last ? sp_process.paused_at : t->loc.last;
 }
 
-/* Takes the process lock when no thread is about to end: that one writes into its pages, until it has. */
+/* Takes the process lock when no thread is recording its own end: until it is done, such a thread writes into its
+ * pages. */
 static void lock_without_ends(void)
 {
 	pthread_mutex_lock(&sp_process.lock);
@@ -313,7 +315,7 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 	static bool handlers;
 	if (!sp_process_is_foreign() && sp_process.header && sp_process.header->ended == SP_RAW_RUNNING)
 		return -EALREADY;
-	sp_clib_forget(); /* before the pages of its records go */
+	sp_clib_forget(); /* before the pages of its records are unmapped */
 	if (counted_in)
 		munmap(counted_in, SP_RAW_PAGE);
 	counted_in = NULL;
@@ -337,7 +339,7 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 	sp_process.dir = strdup(dir);
 	if (how != SP_RAW_STARTED_SAMPLER)
 		let_sampler_in();
-	/* threads that are late, in events of the measurement before, define something as soon as there is a header */
+	/* late threads, in events of the measurement before, define something as soon as there is a header */
 	pthread_mutex_lock(&sp_process.lock);
 	int r = sp_process.dir ? sp_buffer_open(dir) : -ENOMEM;
 	const bool room = !r && sp_define_fixed();
@@ -384,7 +386,7 @@ void sp_process_filter(struct sp_filter *f, char *items)
 	sp_process.filter = f;
 	free(sp_process.settings.filter);
 	sp_process.settings.filter = items;
-	/* C functions have no slot that says which decision is meant */
+	/* C functions have no slot that says which filter decided about them */
 	for (struct sp_thread *t = sp_process.threads; t; t = t->next)
 		memset(t->c_cache, 0, sizeof t->c_cache);
 	pthread_mutex_unlock(&sp_process.lock);
@@ -413,10 +415,9 @@ void sp_process_stop(enum sp_raw_ended how)
 		sp_lines_close(sp_self, sp_process_until(sp_self, now));
 		sp_stack_clear(sp_self, sp_process_until(sp_self, now));
 	} else if (sp_self && sp_self->epoch == sp_epoch)
-		sp_stack_unmark(sp_self, now); /* a last step that is over */
+		sp_stack_unmark(sp_self, now); /* a task's last step that is over */
 	lock_without_ends();
-	/* the frames of other threads stay open: their owners may be using them, and the reader closes them at the end
-	 */
+	/* other threads' frames stay open: their owners may be using them; the reader closes them at the end */
 	for (struct sp_thread *t = sp_process.threads; t; t = t->next) {
 		if (how == SP_RAW_ENDED_STOPPED)
 			*t->slot = NULL;
@@ -432,9 +433,9 @@ void sp_process_stop(enum sp_raw_ended how)
 	sp_process.header->end_ticks = now;
 	sp_buffer_close();
 	const bool sealed = sp_buffer_seal();
-	/* who reads it takes the length that the file has from here on */
+	/* from this store on readers use the length that the file has now */
 	__atomic_store_n(&sp_process.header->ended, how, __ATOMIC_SEQ_CST);
-	if (sealed) /* last, as `ended` is part of it */
+	if (sealed) /* last, because the sum includes `ended` */
 		__atomic_store_n(&sp_process.header->sum, sp_raw_header_sum(sp_process.header), __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&sp_process.lock);
 }

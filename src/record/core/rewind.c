@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rewinding: what a thread's trace recorded since a point that it remembered is taken out of the file. The profile
- * keeps it. Chunks that were filled since then may be on disk only and are changed there. */
+/* Rewinding: removes from the file what a thread's trace recorded since a remembered position. The profile keeps it.
+ * Chunks that were filled since then may only be on disk and are changed there. */
 #include "record/buffer.h"
 #include "record/clock.h"
 #include "record/hot.h"
@@ -16,14 +16,15 @@
 #include <string.h>
 #include <unistd.h>
 
+/* One remembered position in the trace of a thread. */
 struct sp_rewind {
 	struct sp_rewind *older; /* owned */
 	uint32_t region;
-	uint64_t chunk, bytes; /* of the chunk being filled: offset in the file, length */
-	uint64_t next;         /* in that chunk, bytes */
-	uint64_t last;         /* ticks */
+	uint64_t chunk, bytes; /* the chunk that was being filled: offset in the file and length, bytes */
+	uint64_t next;         /* the position in that chunk, bytes */
+	uint64_t last;         /* time of the last event, ticks */
 	size_t depth;
-	struct sp_raw_frame frames[]; /* open then, outermost first */
+	struct sp_raw_frame frames[]; /* frames that were open, outermost first */
 };
 
 static uint64_t offset_of(const struct sp_raw_chunk *c)
@@ -75,12 +76,12 @@ void sp_rewind_chunk(struct sp_thread *t, const struct sp_raw_chunk *c)
 	t->rewind_chunks[t->n_rewind_chunks++] = offset_of(c);
 }
 
-/* The chunk with the point ends there, those behind it are free, and the one being filled begins anew. */
+/* The chunk with the position ends there, the following chunks become free, and the current one is emptied. */
 static int forget_chunks(struct sp_thread *t, const struct sp_rewind *r)
 {
 	const uint64_t end = SP_RAW_END, current = offset_of(t->ev_chunk);
 	const uint32_t type = SP_RAW_FREE;
-	const uint64_t no_sum = 0; /* the chunk is not what it was when it was full */
+	const uint64_t no_sum = 0; /* the chunk's checksum is no longer valid */
 	int fd = open(sp_process.path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -112,7 +113,7 @@ static void forget_words(struct sp_thread *t, char *from)
 	t->loc.next = (uint64_t)from;
 }
 
-/* Calls that were open at the point and are not now, and the other way round. */
+/* Writes a leave for each call that was open at the position and is not open now, and an inherit for the opposite. */
 static void agree(struct sp_thread *t, const struct sp_rewind *r, uint64_t now)
 {
 	const struct sp_raw_frame *open = (const struct sp_raw_frame *)t->loc.base + 1;
@@ -130,7 +131,7 @@ static void agree(struct sp_thread *t, const struct sp_rewind *r, uint64_t now)
 static void undo(struct sp_thread *t, const struct sp_rewind *r, uint64_t now)
 {
 	if (!t->ev_chunk || t->rewind_failed)
-		return; /* there was no room for the trace: what it lacks is counted */
+		return; /* there was no space for the trace: the missing events are counted */
 	if (offset_of(t->ev_chunk) == r->chunk) {
 		forget_words(t, (char *)t->ev_chunk + r->next);
 	} else if (forget_chunks(t, r)) {

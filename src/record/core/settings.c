@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The settings of the measuring half, one row each; the command line and pyproject.toml arrive here as variables. */
+/* The settings of the measuring half, one row each. Values from the command line and pyproject.toml arrive here as
+ * environment variables. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -89,7 +90,7 @@ static int read_bytes(const char *v, uint64_t *out)
 	return 0;
 }
 
-/* At least 256 KiB: less holds nothing. */
+/* At least 256 KiB, in bytes: less space holds no useful trace. */
 static int read_size(const char *v, uint64_t *out)
 {
 	uint64_t bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The stack of open frames: what the hot path leaves to this file is growth, frames that are not ordinary, and leaves
- * that do not fit. */
+/* The stack of open frames: growth, frames with flags, and leaves that do not match the innermost frame. The hot path
+ * calls this file for all of these. */
 #include "record/buffer.h"
 #include "record/callpath.h"
 #include "record/clock.h"
@@ -33,7 +33,7 @@ static bool is_root(const struct sp_thread *t, const struct sp_raw_frame *f)
 	return (uint64_t)f == t->loc.base;
 }
 
-/* The last place of the chunk is kept for no_room(). */
+/* The last slot of the chunk is reserved for no_room(). */
 static struct sp_raw_frame *real_end(const struct sp_thread *t)
 {
 	struct sp_raw_chunk *c = t->stack_chunk;
@@ -94,13 +94,13 @@ void sp_stack_root(struct sp_thread *t)
 	    (struct sp_raw_frame){.node = (uint64_t)t->root, .flags = t->counts ? SP_RAW_FRAME_METRICS : 0};
 }
 
-/* Room for one more frame. Without any the call is not recorded. */
+/* Makes space for one more frame. Without space the call is not recorded. */
 static bool room(struct sp_thread *t)
 {
 	return top_of(t) + 1 < real_end(t) || (top_of(t) < real_end(t) && !stack_grow(t));
 }
 
-/* They have no part in the limits of depth. */
+/* Marks do not count for the depth limits. */
 static void count_marks(struct sp_thread *t, int more)
 {
 	t->marks += (uint32_t)more;
@@ -129,10 +129,10 @@ void sp_stack_event(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t r
 	sp_event(t, now, kind, region);
 }
 
-/* A call for which the stack cannot grow is lost, and so is what it calls. The last place stands for all of them and
- * counts them in `frame`: without it the leave of a lost call could be taken for that of a recorded one of the same
- * function. There are two counts, by the lowest bit of the key, because where one hook takes over from another both
- * tell of the same ends, with keys that differ in it. */
+/* A call for which the stack cannot grow is lost, and so are the calls from it. The last slot represents all of them
+ * and counts them in `frame`: otherwise the leave of a lost call could be matched with a recorded call of the same
+ * function. There are two counts, selected by the lowest bit of the key: when one hook replaces another, both report
+ * the same ends, with keys that differ in this bit. */
 static uint64_t lost_call(uint64_t key)
 {
 	return key & 1 ? UINT64_C(1) << 32 : 1;
@@ -156,7 +156,7 @@ static void leave_lost(struct sp_thread *t, uint64_t key)
 		t->loc.top = (uint64_t)(f - 1);
 }
 
-/* Time of a frame that is not ordinary: no minimum or maximum, because it did not begin here. */
+/* Closes a frame with flags: its time has no minimum or maximum, because the frame did not begin here. */
 static void close_special(struct sp_thread *t, struct sp_raw_frame *f, uint64_t now, unsigned kind)
 {
 	struct sp_raw_node *n = (struct sp_raw_node *)f->node;
@@ -175,7 +175,8 @@ static void close_special(struct sp_thread *t, struct sp_raw_frame *f, uint64_t 
 	sp_stack_event(t, now, kind, sp_stack_region(f));
 }
 
-/* A frame that is ordinary but for what is done at its ends, or below it: it becomes one as the hot path has them. */
+/* Closes a frame whose flags only concern its ends or its callees: removes the flags, so that the hot path closes
+ * it. */
 static void close_flagged(struct sp_thread *t, struct sp_raw_frame *f, uint64_t now, unsigned kind)
 {
 	if (t->counts) {
@@ -205,7 +206,7 @@ void sp_stack_pop(struct sp_thread *t, uint64_t now)
 
 void sp_stack_clear(struct sp_thread *t, uint64_t now)
 {
-	sp_stack_unmark(t, now); /* what was over before */
+	sp_stack_unmark(t, now); /* leaves marks whose end was before `now` */
 	while (!is_root(t, top_of(t)))
 		sp_stack_pop(t, now);
 }
@@ -220,7 +221,7 @@ void sp_stack_inherit(struct sp_thread *t, uint32_t region, uint64_t key, uint64
 	if (region == SP_REGION_HIDES)
 		flags = SP_RAW_FRAME_SKIPPED | SP_RAW_FRAME_LEFT_OUT;
 	if (flags & SP_RAW_FRAME_SKIPPED) {
-		push(t, key, parent, now, flags, 0); /* a mark put back here marks nothing more */
+		push(t, key, parent, now, flags, 0); /* a mark that is pushed again here marks nothing any more */
 		return;
 	}
 	if (!(flags & SP_RAW_FRAME_COLLAPSED))
@@ -260,7 +261,7 @@ void sp_enter_collapsed(struct sp_thread *t, uint32_t region, uint64_t key, uint
 	sp_stack_event(t, now, kind, region);
 }
 
-/* What the hot path does, with metrics. */
+/* The hot path's enter, with metrics. */
 static void enter_metrics(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t now, unsigned kind)
 {
 	struct sp_raw_node *n = sp_callpath_child(t, (struct sp_raw_node *)top_of(t)->node, region);
@@ -276,7 +277,7 @@ static void enter_metrics(struct sp_thread *t, uint32_t region, uint64_t key, ui
 	sp_stack_event(t, now, kind, region);
 }
 
-/* Deeper than the profile goes: all that is called from there is one node, while the trace goes on. */
+/* Enters a call below the maximum depth of the profile: all calls below share one node, but the trace contains them. */
 static void enter_deeper(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t now, unsigned kind)
 {
 	struct sp_raw_node *n = (struct sp_raw_node *)top_of(t)->node;
@@ -309,13 +310,13 @@ void sp_stack_unmark(struct sp_thread *t, uint64_t now)
 	}
 }
 
-/* A function of Python or of C, and not a region of the program's own, of a library or of compiled code. */
+/* A Python or C function, not a user region, a region of a library or a compiled function. */
 static bool is_function(uint64_t key)
 {
 	return (key & 7) <= 2;
 }
 
-/* Below a function that is left out with all functions that it calls. */
+/* Enters a call below a function that is excluded with all functions that it calls. */
 static void enter_left_out(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t now, unsigned kind)
 {
 	struct sp_raw_frame *f = top_of(t);
@@ -337,7 +338,7 @@ static void enter_left_out(struct sp_thread *t, uint32_t region, uint64_t key, u
 	f->flags |= SP_RAW_FRAME_LEFT_OUT;
 }
 
-/* In a thread whose functions are not recorded. */
+/* Enters a region in a thread whose functions are not recorded. */
 static void enter_in_silence(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t now, unsigned kind)
 {
 	if (is_function(key))
@@ -363,7 +364,7 @@ void sp_enter_slow(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t 
 		enter_in_silence(t, region, key, now, kind);
 		return;
 	}
-	/* nearly every enter comes here where metrics are read */
+	/* with metrics nearly every enter takes this branch */
 	if (top_of(t)->flags == SP_RAW_FRAME_METRICS && top_of(t) + 1 < t->stack_end) {
 		enter_metrics(t, region, key, now, kind);
 		return;
@@ -381,7 +382,7 @@ void sp_enter_slow(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t 
 	else
 		sp_stack_unmark(t, now);
 	if (!begun)
-		return; /* paused, or a thread that could not be begun: its loss is counted */
+		return; /* paused, or a thread that could not begin: its loss is counted */
 	if (!room(t)) {
 		no_room(t, key, now);
 		errno = error;
@@ -405,15 +406,15 @@ void sp_enter_slow(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t 
 		enter_metrics(t, region, key, now, kind);
 	} else {
 		uint64_t flags = f->flags;
-		f->flags = 0; /* the hot path's own way, now that there is room */
+		f->flags = 0; /* use the hot path: there is space now */
 		sp_enter(t, region, key, now, kind);
 		f->flags = flags;
 	}
 	errno = error;
 }
 
-/* A leave that is not that of the innermost frame. If the frame is open further out, those above it ended unseen and
- * are left with it; otherwise it began before recording or was filtered. */
+/* A leave whose key is not on top. If the frame is open further out, the frames above it ended unseen and are left
+ * with it. Otherwise the frame began before recording or was filtered. */
 bool sp_leave_slow(struct sp_thread *t, uint64_t key, uint64_t now, unsigned kind)
 {
 	struct sp_raw_frame *f = top_of(t);
@@ -438,7 +439,7 @@ bool sp_leave_slow(struct sp_thread *t, uint64_t key, uint64_t now, unsigned kin
 	return true;
 }
 
-/* ---- what waits for its turn ---- */
+/* ---- suspended generators and stacks ---- */
 
 static struct sp_waiting **chain_of(const struct sp_waiting_table *w, uint64_t id)
 {
@@ -463,7 +464,7 @@ static void waiting_grow(struct sp_waiting_table *w)
 	*w = bigger;
 }
 
-/* Takes over `one`, which may be NULL; whether it is in the table now. */
+/* Takes over `one`, which may be NULL. Returns whether it is in the table now. */
 static bool waiting_put(struct sp_waiting_table *w, struct sp_waiting *one, uint64_t id)
 {
 	if (one && w->n == w->size)
@@ -504,6 +505,7 @@ static void waiting_free(struct sp_waiting_table *w)
 
 /* ---- user regions of suspended generators ---- */
 
+/* The user regions of one suspended generator. */
 struct aside {
 	struct sp_waiting waiting;
 	uint32_t n;
@@ -516,7 +518,7 @@ void sp_stack_set_aside(struct sp_thread *t, uint64_t key, uint64_t id, uint64_t
 	uint32_t n = 0;
 	while (!is_root(t, f - n) && !sp_stack_special(f - n) && sp_is_user_key(sp_stack_key(f - n)))
 		n++;
-	/* of a generator that is filtered or not known the regions are not: they are its caller's */
+	/* if the generator is filtered or unknown, the regions belong to its caller and stay open */
 	if (sp_stack_key(f - n) != key)
 		return;
 	struct aside *a = n ? malloc(sizeof *a + n * sizeof a->regions[0]) : NULL;
@@ -537,14 +539,15 @@ void sp_stack_bring_back(struct sp_thread *t, uint64_t id, uint64_t now)
 	free(a);
 }
 
-/* A new generator may lie where one was thrown away while suspended. */
+/* A new generator may be at the address of one that was freed while suspended. */
 void sp_stack_forget_aside(struct sp_thread *t, uint64_t id)
 {
 	free(waiting_take(&t->aside, id));
 }
 
-/* ---- stacks that take turns in one thread ---- */
+/* ---- stacks that alternate in one thread ---- */
 
+/* One suspended stack. */
 struct fiber {
 	struct sp_waiting waiting;
 	size_t n;
@@ -559,7 +562,7 @@ void sp_stack_switch(struct sp_thread *t, const void *from, const void *to, uint
 		f->n = n;
 		memcpy(f->frames, (struct sp_raw_frame *)t->loc.base + 1, n * sizeof f->frames[0]);
 	}
-	sp_stack_clear(t, now); /* counts the time up to here */
+	sp_stack_clear(t, now); /* counts the time until now */
 	f = waiting_take(&t->fibers, (uint64_t)to);
 	for (size_t i = 0; f && i < f->n; i++) {
 		const struct sp_raw_frame *s = &f->frames[i];

@@ -27,10 +27,11 @@ __thread struct sp_thread *_Atomic sp_self __attribute__((tls_model("initial-exe
 static pthread_key_t end_key;
 static pthread_once_t end_once = PTHREAD_ONCE_INIT;
 
-/* The epoch in which no location could be made for this thread: counted once, not tried for every event. */
+/* The epoch at which no location could be made for this thread: the loss is counted once, and later events do not
+ * retry. */
 static __thread uint32_t failed_epoch __attribute__((tls_model("initial-exec")));
 
-/* Of the measurement that was started last, also when it is over. With the process lock held. */
+/* Whether t belongs to the measurement that was started last, which may be over. With the process lock held. */
 static bool is_listed(const struct sp_thread *t)
 {
 	const struct sp_thread *one = t ? sp_process.threads : NULL;
@@ -49,7 +50,7 @@ static void unlink_thread(const struct sp_thread *t)
 		}
 }
 
-/* All that it holds, with the process lock held: nothing more will be recorded of it. */
+/* Frees everything that the thread owns: nothing more will be recorded for it. With the process lock held. */
 static void give_back(struct sp_thread *t)
 {
 	free(t->table);
@@ -75,8 +76,9 @@ static void at_thread_end(void *arg)
 	struct sp_thread *t = arg;
 	pthread_mutex_lock(&sp_process.lock);
 	sp_self = NULL;
-	/* when another measurement has begun the page is a page of the past; after a fork it is another process's.
-	 * After a stop, which has taken the thread's own pointer to it, its pointer to that must not stay either. */
+	/* If another measurement has begun, the page belongs to a retired one; after a fork it belongs to another
+	 * process. A stop clears sp_self, but the thread's pthread key still points to the page, and that must not
+	 * remain either. */
 	const bool known = is_listed(t);
 	sp_process.ending += known;
 	if (!known)
@@ -85,7 +87,8 @@ static void at_thread_end(void *arg)
 	if (!known)
 		return;
 	uint64_t end = sp_process_until(t, sp_ticks());
-	/* a measurement that has ended stays as it is: it may have been merged by now. One that ends waits for us. */
+	/* a measurement that has ended is not changed: it may already be merged. One that is ending waits for this
+	 * thread. */
 	const bool over = t->loc.end;
 	if (!over) {
 		sp_lines_close(t, end);
@@ -127,7 +130,7 @@ static int parts_init(struct sp_thread *t)
 	return r;
 }
 
-/* Owned; with the process lock held. */
+/* Ids of threads that are not recorded; owned; under the process lock. */
 static uint64_t *left_out;
 static size_t n_left_out;
 
@@ -173,8 +176,8 @@ static struct sp_thread *location_new(uint64_t tid, uint64_t begin)
 	return t;
 }
 
-/* Makes all that a new location needs; NULL (counted): no room. No part is made where the measurement ends meanwhile.
- */
+/* Makes all parts of a new location. Returns NULL (counted) if there is no space. If the measurement ends meanwhile,
+ * no further part is made. */
 static struct sp_thread *with_parts(struct sp_thread *t)
 {
 	if (!t || !parts_init(t))
@@ -210,8 +213,8 @@ void sp_thread_ended(struct sp_thread *t, uint64_t end)
 	pthread_mutex_unlock(&sp_process.lock);
 }
 
-/* The calling thread is at its new location from here on. false: the measurement ended while it was made. What the
- * thread had before is given up. */
+/* Makes the new location the calling thread's, and gives up the thread's previous one. Returns false if the
+ * measurement ended while the location was made. */
 static bool publish(struct sp_thread *t)
 {
 	pthread_mutex_lock(&sp_process.lock);
@@ -259,7 +262,7 @@ struct sp_thread *sp_thread_new(void)
 struct sp_thread *sp_thread_hide(void)
 {
 	struct sp_thread *t = sp_self;
-	failed_epoch = sp_epoch; /* and no other one is made */
+	failed_epoch = sp_epoch; /* prevents that another location is made */
 	sp_self = NULL;
 	return t;
 }

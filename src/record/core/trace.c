@@ -16,15 +16,15 @@
 
 enum {
 	FIRST_EVENTS = 16 << 10, /* bytes of a thread's first chunk */
-	LAST_EVENTS = 1 << 20,   /* and of its largest */
-	TIME_WORDS = 2           /* of a record SP_RAW_X_TIME */
+	LAST_EVENTS = 1 << 20,   /* bytes of a thread's largest chunk */
+	TIME_WORDS = 2           /* words of a record SP_RAW_X_TIME */
 };
 
-/* The smallest chunk takes a time, the longest record and the event that it belongs to. */
+/* Even the smallest chunk has space for a time, the longest record and the event that the record belongs to. */
 _Static_assert((SP_RAW_PAGE - sizeof(struct sp_raw_chunk)) / sizeof(uint64_t) >= TIME_WORDS + 1 + SP_PAYLOAD_MAX + 1,
                "every record fits into every chunk");
 
-/* With the process lock held: when-full "stop" counts all event bytes, "flush" only what is mapped now. */
+/* Needs the process lock. "stop" counts all bytes of events, "flush" only those that are mapped now. */
 static bool events_allowed(uint64_t bytes)
 {
 	const struct sp_settings *s = &sp_process.settings;
@@ -35,7 +35,7 @@ static bool events_allowed(uint64_t bytes)
 static struct sp_raw_chunk *events_chunk(struct sp_thread *t)
 {
 	struct sp_raw_chunk *old = t->ev_chunk;
-	/* the first thread is calibrated in its first chunk, and metrics make its events longer */
+	/* calibration fills the first thread's first chunk, and metrics make its events longer */
 	uint64_t bytes = old ? old->bytes * 2 : FIRST_EVENTS * (t->loc.id ? 1 : 1 + sp_process.n_sync);
 	if (bytes > LAST_EVENTS)
 		bytes = LAST_EVENTS;
@@ -60,7 +60,7 @@ bool sp_thread_events_more(struct sp_thread *t)
 {
 	int error = errno;
 	if (sp_process.pid != getpid())
-		return false; /* t is the parent's: sp_process_is_foreign() */
+		return false; /* sp_process_is_foreign(): t is the parent's */
 	pthread_mutex_lock(&sp_process.lock);
 	struct sp_raw_chunk *c = events_chunk(t);
 	pthread_mutex_unlock(&sp_process.lock);
@@ -79,10 +79,10 @@ static uint64_t extra_word(uint64_t delta, unsigned what, unsigned words)
 	return delta << SP_RAW_DELTA_SHIFT | (uint64_t)(what | words << 8) << SP_RAW_KIND_BITS | SP_RAW_EXTRA;
 }
 
-/* Room for `words` words in one chunk, the time of which is *now: the caller stores them and moves loc.next behind
- * them. Begins the next chunk where this one is too full, and writes a record of its own where the time is too long for
- * an event. The clock may have gone back: then *now becomes the time of the last event. NULL: there is no room. Of all
- * records only those of sp_event(), which are one word, get their room elsewhere. */
+/* Reserves `words` words in one chunk for a record at the time *now (ticks). The caller stores them and moves loc.next
+ * behind them. Begins the next chunk if this one is too full, and writes a separate TIME record if the time since the
+ * last event is too long for an event. If the clock went back, *now becomes the time of the last event. Returns NULL
+ * if there is no space. Only sp_event(), whose records are one word, reserves space without this function. */
 static uint64_t *reserve(struct sp_thread *t, uint64_t *now, unsigned words)
 {
 	if (*now < t->loc.last)
@@ -110,8 +110,8 @@ static void lose(struct sp_thread *t, uint64_t now)
 	t->loc.lost_events++;
 }
 
-/* The chunk is full, the time does not fit, the clock went back, or tracing was given up: then every event is counted.
- * The caller has set loc.last already, which was `delta` ticks before. */
+/* The chunk is full, the time does not fit, the clock went back, or tracing was given up, in which case each event is
+ * counted as lost. The caller has already set loc.last, which was `delta` ticks earlier. */
 void sp_event_slow(struct sp_thread *t, uint64_t now, uint64_t delta, unsigned kind, uint32_t id)
 {
 	t->loc.last = now - delta;
@@ -125,7 +125,8 @@ void sp_event_slow(struct sp_thread *t, uint64_t now, uint64_t delta, unsigned k
 	t->loc.next = (uint64_t)(w + 1);
 }
 
-/* A record with n words of payload, at its own time, in a chunk that has `behind` more words. false: no room. */
+/* Appends a record with n words of payload at the time `now`, in a chunk that has space for `behind` more words.
+ * Returns false if there is no space. */
 static bool append(struct sp_thread *t, unsigned what, const uint64_t *payload, unsigned n, unsigned behind,
                    uint64_t now)
 {
@@ -133,7 +134,7 @@ static bool append(struct sp_thread *t, unsigned what, const uint64_t *payload, 
 	uint64_t *w = reserve(t, &now, 1 + n + behind);
 	if (!w)
 		return false;
-	/* the record begins with its last store: of a process that is killed meanwhile there is none */
+	/* the first word is stored last: if the process is killed before that, the record does not exist */
 	for (unsigned i = 0; i < n; i++)
 		w[1 + i] = payload[i];
 	w[0] = extra_word(now - t->loc.last, what, n);
@@ -160,7 +161,7 @@ void sp_event_metrics(struct sp_thread *t, const uint64_t *values, unsigned n, u
 		append(t, SP_RAW_X_METRICS, values, n, 1, now);
 }
 
-/* Makes the current chunk empty again; only while it is the thread's first. */
+/* Empties the current chunk; only if it is the thread's first one. */
 void sp_thread_events_rewind(struct sp_thread *t)
 {
 	struct sp_raw_chunk *c = t->ev_chunk;

@@ -30,12 +30,13 @@ enum { JUMP_SLOT = R_AARCH64_JUMP_SLOT, GLOB_DAT = R_AARCH64_GLOB_DAT };
 enum { JUMP_SLOT = -1, GLOB_DAT = -1 };
 #endif
 
-/* ---- entries of the table ---- */
+/* ---- entries of the linker's table ---- */
 
+/* A loaded object file. Addresses are those in memory. */
 struct object {
 	uintptr_t at;               /* an address in it */
-	uintptr_t base, relro, end; /* what became read-only after it was filled */
-	uintptr_t first, last;      /* of the object in memory */
+	uintptr_t base, relro, end; /* base address; the range that is read-only after relocation */
+	uintptr_t first, last;      /* begin and end of the object in memory */
 	const ElfW(Dyn) * dynamic;
 };
 
@@ -87,7 +88,8 @@ static void **find_entry(const struct object *o, const char *name)
 	return NULL;
 }
 
-/* Puts `ours` into the entry; *before is what was there, or, if it was not looked up yet, what would have been. */
+/* Stores `ours` in the entry of a function. *before is the entry's value, or, if the entry was not resolved yet, the
+ * function that it would be resolved to. */
 static int replace(const struct object *o, const char *name, void *ours, void **before)
 {
 	void **entry = find_entry(o, name);
@@ -98,12 +100,11 @@ static int replace(const struct object *o, const char *name, void *ours, void **
 		return 0;
 	uintptr_t now = (uintptr_t)*entry;
 	*before = now >= o->first && now < o->last ? dlsym(RTLD_DEFAULT, name) : (void *)now;
-	/* of an executable that takes the function's address, dlsym() may give the code that jumps to this very entry
-	 */
+	/* if an executable takes the function's address, dlsym() may return the code that jumps through this very
+	 * entry */
 	if (!*before || ((uintptr_t)*before >= o->first && (uintptr_t)*before < o->last))
 		return -ENOENT;
-	/* as the dynamic linker does it: a page that such data only begins in the middle of a page's end stays writable
-	 */
+	/* as in the dynamic linker: the last page stays writable if the range ends in its middle */
 	bool protected = at >= (o->relro & ~(page - 1)) && at < (o->end & ~(page - 1));
 	void *start = (void *)(at & ~(page - 1));
 	if (protected && mprotect(start, page, PROT_READ | PROT_WRITE))
@@ -114,8 +115,9 @@ static int replace(const struct object *o, const char *name, void *ours, void **
 	return 0;
 }
 
-/* ---- who creates threads ---- */
+/* ---- creation of threads ---- */
 
+/* The start of a thread that the interpreter creates. */
 struct start {
 	void *(*function)(void *);
 	void *argument;
@@ -169,7 +171,7 @@ bool sp_interpose_creator(uint32_t *location, uint32_t *number)
 	return true;
 }
 
-/* ---- waiting for the GIL: each time until it may be free, at most for the switch interval ---- */
+/* ---- waiting for the GIL: each call lasts until the GIL may be free, at most the switch interval ---- */
 
 static int (*real_wait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
 static _Atomic int column = -1;
@@ -210,7 +212,7 @@ void sp_interpose_start(const void *at)
 	struct object o = {.at = (uintptr_t)at};
 	if (!dl_iterate_phdr(find_object, &o))
 		o.dynamic = NULL;
-	/* the addresses are in place before the entries are */
+	/* store the original addresses before the entries */
 	void *create = NULL, *wait = NULL;
 	if (!real_create) {
 		real_create = (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The groups of functions of MPI, by the names that Score-P has for them, with auto for its default and off for none.
- */
+/* The groups of MPI functions, by Score-P's names, with auto for its default and off for none. */
 #include "record/adapter.h"
 
 #include <stdio.h>

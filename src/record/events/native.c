@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Compiled functions that tell of their calls (-finstrument-functions): from the address of one to its region. */
+/* Compiled functions that report their calls (-finstrument-functions): finds the region of a function's address. */
 #include "base/elf.h"
 #include "record/adapter.h"
 #include "record/clock.h"
@@ -19,15 +19,16 @@
 
 /* ---- the table: read without a lock, written under the process lock ---- */
 
+/* One function and its region. */
 struct entry {
-	uint64_t function; /* 0: free; never changes once it is set */
+	uint64_t function; /* 0: free; constant once it is set */
 	uint64_t value;    /* generation << 32 | region; region 0: not recorded */
 };
 
 struct table {
 	struct entry *entries;
-	struct table *before; /* owned; smaller ones stay, because a thread may be reading them */
-	unsigned shift;       /* 64 - the bits of an index */
+	struct table *before; /* owned; smaller tables are kept, because a thread may be reading them */
+	unsigned shift;       /* 64 - the number of bits of an index */
 	uint32_t used;
 };
 
@@ -36,12 +37,12 @@ static struct entry first_entries[1 << FIRST_BITS];
 static struct table first = {.entries = first_entries, .shift = 64 - FIRST_BITS};
 static struct table *table = &first;
 
-/* What was known of an address before it changed is not known any more. */
+/* Entries of an earlier generation are invalid. */
 static uint32_t generation = 1;
 
 static inline uint64_t key_of(const void *function)
 {
-	/* bit 2 alone: no other key of this room or of a hook has that */
+	/* only bit 2: no other key of the recorder or of a hook has that */
 	return (uint64_t)function << 8 | 4;
 }
 
@@ -55,7 +56,7 @@ static inline struct entry *find(struct table *in, const void *function)
 	}
 }
 
-/* Whether the function is known, and then its region. */
+/* Whether the function is in the table; then *region is its region. */
 static inline bool known(const void *function, uint32_t *region)
 {
 	const struct entry *e = find(__atomic_load_n(&table, __ATOMIC_ACQUIRE), function);
@@ -104,19 +105,21 @@ void sp_native_forget(void)
 	__atomic_add_fetch(&generation, 1, __ATOMIC_RELAXED);
 }
 
-/* ---- the object that a function is in ---- */
+/* ---- the object file of a function ---- */
 
+/* A loaded object file with instrumented functions. */
 struct object {
 	struct object *next;
-	uint64_t moved; /* by so much its addresses are higher here than in the file */
+	uint64_t moved; /* difference between its addresses in memory and in the file */
 	uint32_t generation;
 	char *path, *module; /* owned */
-	struct sp_elf *elf;  /* shared with other generations; NULL: it cannot be read, or is another build by now */
+	struct sp_elf *elf;  /* shared between generations; NULL: it cannot be read, or is another build by now */
 	char build[SP_ELF_BUILD];
 };
-static struct object *objects; /* newest first; under the process lock. They stay: a thread may be using one. */
+static struct object *objects; /* newest first; under the process lock. Never freed: a thread may be using one. */
 
-/* The file that is mapped at an address, whatever the working directory is by now; to be freed. */
+/* Returns the path of the file mapped at an address, independent of the current working directory; the caller frees
+ * it. */
 static char *mapped_file(uint64_t address)
 {
 	FILE *f = fopen("/proc/self/maps", "re");
@@ -165,7 +168,7 @@ static struct object *object_new(const Dl_info *info, const struct link_map *map
 	return o;
 }
 
-/* The names of a new object, and which build of it is measured; with the object known to no other thread yet. */
+/* Reads the symbols of a new object and records its build; no other thread knows the object yet. */
 static void object_read(struct object *o, const struct object *earlier)
 {
 	char *key = NULL;
@@ -184,7 +187,7 @@ static void object_read(struct object *o, const struct object *earlier)
 	}
 }
 
-/* Two threads may make the same object at once: one of the two is not found again, and stays too. */
+/* Two threads may make the same object at the same time: one of the two is not found later and is never freed. */
 static const struct object *object_of(const Dl_info *info, const struct link_map *map, uint32_t of)
 {
 	pthread_mutex_lock(&sp_process.lock);
@@ -212,7 +215,7 @@ static struct sp_text text_of(const char *p)
 	return (struct sp_text){p, strlen(p)};
 }
 
-/* 0: the filter leaves it out, or there is no room. */
+/* Returns 0 if the filter excludes the function or there is no space. */
 static uint32_t define_in(const struct object *o, const char *symbol, uint64_t address)
 {
 	char *plain = sp_elf_demangle(symbol, false);
@@ -228,9 +231,10 @@ static uint32_t define(const void *function, uint32_t of)
 {
 	Dl_info info;
 	struct link_map *map = NULL;
-	/* first, without the process lock: who loads a library has the loader's lock and may come to wait for ours */
+	/* before taking the process lock: a thread that loads a library holds the loader's lock and may wait for the
+	 * process lock */
 	if (!dladdr1(function, &info, (void **)&map, RTLD_DL_LINKMAP) || !map || !info.dli_fbase) {
-		/* code made at run time */
+		/* code generated at run time */
 		const struct object nowhere = {.path = "", .module = ""};
 		char name[32];
 		snprintf(name, sizeof name, "<compiled at %p>", function);
@@ -250,8 +254,8 @@ static uint32_t define(const void *function, uint32_t of)
 
 /* ---- events ---- */
 
-/* A new function, a new thread, one whose stack is not up to date, or the interpreter's start-up. What is called from
- * here (an allocator, a signal handler) may be instrumented itself. */
+/* Handles a new function, a new thread, a thread whose stack is out of date, and the interpreter's start-up. Functions
+ * called from here (an allocator, a signal handler) may be instrumented themselves. */
 SP_COLD static void enter_slow(const void *function)
 {
 	static __thread bool inside __attribute__((tls_model("initial-exec")));
@@ -288,7 +292,7 @@ void sp_native_enter(const void *function)
 		sp_enter(t, region, key_of(function), sp_ticks(), SP_RAW_ENTER);
 }
 
-/* Not the innermost frame: left out by the filter, or the frames above it ended unseen, or its enter was. */
+/* Not the innermost frame: the filter excludes it, or the frames above it ended unseen, or its enter was not seen. */
 SP_COLD static void leave_slow(const void *function)
 {
 	uint32_t region = 0;
@@ -308,10 +312,10 @@ void sp_native_leave(const void *function)
 		leave_slow(function);
 }
 
-/* ---- objects that were there before us ---- */
+/* ---- objects loaded before _measure ---- */
 
 struct names {
-	char **p; /* owned, and so is each */
+	char **p; /* owned, and so is each string */
 	size_t n;
 };
 
@@ -332,7 +336,7 @@ static int collect(struct dl_phdr_info *info, size_t size, void *arg)
 void sp_native_attach(void)
 {
 	struct names all = {NULL, 0};
-	/* nothing may be opened while they are listed */
+	/* no object may be opened during the iteration */
 	dl_iterate_phdr(collect, &all);
 	for (size_t i = 0; i < all.n; i++) {
 		const char *name = all.p[i];
@@ -344,6 +348,6 @@ void sp_native_attach(void)
 			dlclose(object);
 		free(all.p[i]);
 	}
-	dlerror(); /* the program may ask for its own errors */
+	dlerror(); /* clears it: the program may check for its own errors */
 	free(all.p);
 }

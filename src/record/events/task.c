@@ -12,27 +12,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What all tasks of a region waited for in one place. */
+/* The sums of what all tasks of a region waited for at one call path. */
 struct sp_task_wait {
 	struct sp_task_wait *next;
 	uint32_t region, what, kind;
-	uint64_t node;              /* where; a thread's own */
-	struct sp_raw_awaited *raw; /* in the file; NULL: no room */
+	uint64_t node;              /* the call path, a node of one thread */
+	struct sp_raw_awaited *raw; /* in the file; NULL: no space */
 };
 
-/* The sums of tasks without a record, by their region. */
+/* The sums of the tasks without a record, for one region. */
 struct rest {
 	struct rest *next;
 	uint32_t region;
 	struct sp_raw_tasks *raw;
 };
 
+/* Work that was handed over and has not begun; given: ticks. */
 struct handed {
 	struct handed *next;
 	uint64_t key, number, given;
 };
 
-/* Chains by a hash, for any of the structs above: the link comes first. */
+/* Chains of any of the structs above, by a hash; the link is their first member. */
 struct table {
 	void **chains;
 	uint32_t size, n;
@@ -40,13 +41,13 @@ struct table {
 
 enum { MOST_WAITS = 50000, MOST_HANDED = 1 << 20 };
 
-/* Interpreters may have a GIL each. */
+/* Needed besides the GIL, because each interpreter may have its own GIL. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct table tasks, waits, rests, given;
 static uint32_t last_number, last_thread;
 static uint64_t last_handover;
-static bool waits_missing;           /* told */
-static struct sp_raw_handed *handed; /* in the file; NULL: nothing yet, or no room */
+static bool waits_missing;           /* the META record is written */
+static struct sp_raw_handed *handed; /* in the file; NULL: no work was handed over yet, or no space */
 
 /* ---- tables ---- */
 
@@ -55,7 +56,7 @@ static uint64_t hash_of(uint64_t key)
 	return key * UINT64_C(0x9e3779b97f4a7c15) >> 32;
 }
 
-/* Where the chain of a hash begins; NULL without memory. h: of each entry, when the table grows. */
+/* Returns the begin of the chain of a hash; NULL without memory. h: hashes an entry when the table grows. */
 static void **chain_of(struct table *t, uint64_t hash, uint64_t (*h)(const void *))
 {
 	if (t->n >= t->size) {
@@ -195,7 +196,7 @@ static struct sp_task_wait *wait_of(const struct sp_thread *t, const struct sp_t
 	return w;
 }
 
-/* ---- a task's life ---- */
+/* ---- states of a task ---- */
 
 static void event(struct sp_thread *t, enum sp_raw_extra what, uint64_t first, uint64_t second, unsigned n, uint64_t at)
 {
@@ -204,7 +205,8 @@ static void event(struct sp_thread *t, enum sp_raw_extra what, uint64_t first, u
 		sp_extra_at(t, what, payload, n, at);
 }
 
-/* Before an event that says what the thread runs: a step that is over may wait for the next enter to be noticed. */
+/* Called before an event that depends on the running task: ends a step that is over but would only be noticed at the
+ * next enter. */
 static void notice(struct sp_thread *t)
 {
 	if (t->epoch == sp_epoch && !t->marked)
@@ -239,7 +241,7 @@ void sp_task_created(struct sp_thread *t, uint64_t key)
 	if (k && k->begun)
 		sp_task_dropped(t, k);
 	else if (k)
-		task_free(k); /* it lies where one was that never began */
+		task_free(k); /* the earlier task at this address never began */
 	k = task_new(t, key);
 	if (!k)
 		return;
@@ -268,7 +270,7 @@ struct sp_task *sp_task_begun(struct sp_thread *t, uint64_t key, uint32_t region
 	}
 	if (k->number && k->raw)
 		return k;
-	/* one of many, or no room */
+	/* beyond task_limit, or no space */
 	k->raw = &k->own;
 	k->number = 0;
 	k->rest = rest_of(region);
@@ -363,13 +365,13 @@ void sp_task_suspends(struct sp_thread *t, uint32_t kind)
 	k->wait = wait_of(t, k);
 }
 
-/* The step ended at that time; the task that ran before goes on. */
+/* The step ended at the time `at` (ticks); the task that ran before continues. */
 static void step_over(struct sp_thread *t, struct sp_task *k, uint64_t at)
 {
 	count_running(k, at);
 	k->running = false;
 	k->raw->state = SP_RAW_TASK_WAITING;
-	/* nested steps end from the innermost on */
+	/* nested steps end with the innermost first */
 	if (t->task == k)
 		t->task = k->outer;
 	if (k->outer)
@@ -390,7 +392,7 @@ static void task_end(struct sp_thread *t, struct sp_task *k, uint32_t how, uint6
 
 void sp_task_dropped(struct sp_thread *t, struct sp_task *k)
 {
-	/* one that runs is on a stack: let it be, under another key */
+	/* a running task is on a stack: it stays there */
 	if (!k->running)
 		task_end(t, k, SP_RAW_TASK_DROPPED, sp_ticks());
 }
@@ -410,13 +412,14 @@ static void task_over(struct sp_thread *t, struct sp_task *k, uint64_t at)
 		goes_waiting(t, k, k->suspended ? k->what | (uint64_t)k->kind << 32 : 0, at);
 }
 
-/* ---- marks: a task, or with bit 0 set a thread that is waited for; bit 1: until the event that is at hand ---- */
+/* ---- marks: the address of a task, or a thread id with MARK_JOIN; MARK_UNTIL_NOW: it ends at the current event
+ * ---- */
 
 enum { MARK_JOIN = 1, MARK_UNTIL_NOW = 2 };
 
 void sp_mark_over(struct sp_thread *t, struct sp_raw_frame *f, uint64_t now)
 {
-	/* the last event is later than now where the clock went back, for times of a trace never do */
+	/* if the clock went back, the last event is later than now, because times in a trace never decrease */
 	uint64_t value = f->frame, at = value & MARK_UNTIL_NOW || t->loc.last > now ? now : t->loc.last;
 	f->frame = 0;
 	if (value & MARK_JOIN)
@@ -461,7 +464,7 @@ void sp_task_joins(struct sp_thread *t, uint64_t tid, bool recorded)
 	sp_stack_mark(t, tid << 2 | MARK_JOIN | (recorded ? 0 : MARK_UNTIL_NOW), recorded, sp_ticks());
 }
 
-/* ---- work for others ---- */
+/* ---- work handed over ---- */
 
 static struct handed **handed_at(uint64_t key)
 {
@@ -511,7 +514,7 @@ static uint64_t take(uint64_t key, uint64_t now)
 void sp_task_handover(struct sp_thread *t, uint64_t key, bool taken)
 {
 	if (!sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
-		return; /* the sums in the file have their checksum */
+		return; /* the sums in the file are covered by a checksum */
 	notice(t);
 	const uint64_t now = sp_ticks();
 	pthread_mutex_lock(&lock);
@@ -524,8 +527,8 @@ void sp_task_handover(struct sp_thread *t, uint64_t key, bool taken)
 void sp_task_forget(bool forked)
 {
 	struct table *const all[] = {&tasks, &waits, &rests, &given};
-	/* in the child of a fork the lock's holder may not be there, and may have left a table half changed: memory is
-	 * not given back then, which would also copy its pages */
+	/* in a child of fork the lock's holder may not exist, and a table may be half changed: the memory is not
+	 * freed, which would also copy its pages */
 	pthread_mutex_init(&lock, NULL);
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (forked)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Regions and values that the program gives itself, from Python, C, C++ or Cython. */
+/* Regions and values that the program records itself, from Python, C, C++ or Cython. */
 #include "record/callpath.h"
 #include "record/clock.h"
 #include "record/definitions.h"
@@ -31,12 +31,12 @@ static struct sp_thread *self(void)
 		sp_stack_enters_other = false;
 		errno = error;
 	}
-	return sp_recording ? t : NULL; /* a child that is not recorded */
+	return sp_recording ? t : NULL; /* false in a child that is not recorded */
 }
 
 /* ---- regions ---- */
 
-/* Of "user:sweep" in the group "user" the name is "sweep". */
+/* Returns the name without its group: "sweep" for "user:sweep" in the group "user". */
 static struct sp_text without_group(struct sp_text name, struct sp_text group)
 {
 	if (group.n && name.n > group.n + 1 && !memcmp(name.p, group.p, group.n) && name.p[group.n] == ':')
@@ -46,7 +46,7 @@ static struct sp_text without_group(struct sp_text name, struct sp_text group)
 
 static bool is_wanted(const struct sp_text text[3])
 {
-	/* the filter takes strings: what follows a NUL does not count */
+	/* the filter takes C strings: text after a NUL is ignored */
 	char *all = calloc(1, text[0].n + text[1].n + text[2].n + 3), *part[3], *to = all;
 	if (!all)
 		return true;
@@ -110,7 +110,7 @@ bool sp_user_end(const char *name, size_t n)
 	uint32_t region = self() || sp_pause_wanted() ? sp_define_find(SP_KEY_USER, name, n) : SP_REGION_LEFT_OUT;
 	if (region)
 		return sp_user_leave(region);
-	struct sp_thread *t = self(); /* it never began */
+	struct sp_thread *t = self(); /* the region never began */
 	if (t)
 		sp_unmatched(t);
 	return false;
@@ -121,11 +121,12 @@ bool sp_user_end(const char *name, size_t n)
 static const char *const types[] = {
     [SP_RAW_X_PARAMETER_INT] = "int", [SP_RAW_X_PARAMETER_UINT] = "uint", [SP_RAW_X_PARAMETER_STRING] = "string"};
 
-/* A program may set a parameter to a million values; so many have paths of their own, all others together one. */
+/* A program may set a parameter to a million values: only this number have separate call paths, all others share
+ * one. */
 enum { VALUES = 4096 };
 static const struct sp_text others = {"(other values)", 14};
 
-/* A value: the bytes by which it is found again, and how it is shown, which for a number is made when it is new. */
+/* A value: the bytes that identify it, and a text, which for a number is made when the value is new. */
 struct value {
 	enum sp_raw_extra what;
 	struct sp_text bytes;
@@ -165,7 +166,7 @@ static uint32_t value_region(struct sp_text name, uint64_t parameter, const stru
 	return region;
 }
 
-/* In the profile a value of a parameter makes a call path of its own. */
+/* Each value of a parameter has a separate call path in the profile. */
 static void count_parameter(struct sp_thread *t, struct sp_text name, uint64_t parameter, struct value v)
 {
 	uint32_t region = value_region(name, parameter, &v);
@@ -191,7 +192,7 @@ void sp_user_value(unsigned kind, enum sp_raw_extra what, const char *name, size
 		                (struct value){what, {(const char *)&payload[1], sizeof payload[1]}});
 }
 
-/* Only a trace refers to texts: a program that makes up new ones all the time must not pay for that without one. */
+/* Only a trace refers to texts: without one, a program that makes new texts all the time must not pay for them. */
 static uint32_t text_id(const struct sp_thread *t, const char *text, size_t n)
 {
 	return t->traced ? sp_define_name(SP_RAW_DEF_STRING, text, n) : 0;

@@ -45,7 +45,7 @@ bool sp_walk_begin(struct sp_thread *t, size_t steps)
 	return true;
 }
 
-/* The node of a step below s, as the stack would have it. */
+/* Returns the node of step s below parent, the same that the stack would use. */
 static struct sp_raw_node *descend(struct sp_thread *t, const struct sp_walk_step *s, struct sp_raw_node *parent)
 {
 	const uint32_t deepest = sp_process.settings.profile_depth;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the recorder of memory begins and ends: its columns, its chunks in the file, the program's end, a fork. */
+/* Begin and end of the heap recorder: its columns, its chunks in the file, the program's end, fork. */
 #include "record/buffer.h"
 #include "record/clock.h"
 #include "record/definitions.h"
@@ -133,7 +133,7 @@ void sp_heap_stop(void)
 	sp_heap_unlock();
 }
 
-/* A child begins with nothing: what its parent allocated is not known there. */
+/* A child begins with an empty table: its parent's allocations are unknown there. */
 void sp_heap_fork(enum sp_fork when)
 {
 	if (when == SP_FORK_BEFORE) {
@@ -142,7 +142,7 @@ void sp_heap_fork(enum sp_fork when)
 	}
 	if (when == SP_FORK_CHILD && sp_heap.on) {
 		const uint64_t sample = sp_heap.raw->sample;
-		sp_heap.raw = &sp_heap.nowhere; /* no page of the parent's is touched any more */
+		sp_heap.raw = &sp_heap.nowhere; /* from here on no page of the parent is written */
 		forget();
 		sp_heap.nowhere = (struct sp_raw_heap){.sample = sample};
 		sp_heap_filter_clear();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which blocks are live: 16 bytes for each, in tables of their own memory. Blocks of one page lie beside each other, so
- * that the tables are as much in the caches as the heap is. */
+/* The table of live blocks: 16 bytes each, in separately mapped memory. Entries of blocks in one page are close to
+ * each other, so that the table is in the caches as much as the heap is. */
 #include "record/heap/private.h"
 
 #include <string.h>
@@ -9,14 +9,14 @@
 enum { SHARDS = 64, FIRST_ENTRIES = 512, ADDRESS_BITS = 48 };
 #define ADDRESS ((UINT64_C(1) << ADDRESS_BITS) - 1)
 
-/* low: address, and bits 32 to 47 of the size; high: site, and the rest of the size */
+/* One block. low: address, and bits 32 to 47 of the size; high: site, and the rest of the size */
 struct entry {
-	uint64_t low, high; /* low 0: free; GONE: free, but the search goes on */
+	uint64_t low, high; /* low 0: free; GONE: free, but the search continues behind it */
 };
 #define GONE UINT64_C(1)
 
 static struct shard {
-	struct entry *all; /* of mask + 1 */
+	struct entry *all; /* mask + 1 entries */
 	uint32_t mask, used, gone;
 } shards[SHARDS];
 
@@ -53,9 +53,7 @@ static bool is_at(const struct entry *e, uintptr_t p)
 SP_COLD static bool grow(struct shard *s)
 {
 	const uint32_t n = s->all ? s->mask + 1 : 0;
-	const uint32_t size = !n                ? FIRST_ENTRIES
-	                      : s->used > n / 3 ? n * 2
-	                                        : n; /* or only without those that are gone */
+	const uint32_t size = !n ? FIRST_ENTRIES : s->used > n / 3 ? n * 2 : n; /* or only to remove the GONE entries */
 	struct entry *old = s->all, *fresh = pages_new(size * sizeof *fresh);
 	if (!fresh)
 		return false;
@@ -117,7 +115,7 @@ struct sp_heap_block sp_heap_blocks_take(const void *pointer)
 	s->used--;
 	s->gone++;
 	e->low = GONE;
-	/* at the end of a run nothing is looked for behind it */
+	/* GONE entries at the end of a run become free: no search continues behind them */
 	for (uint32_t next = (at + 1) & s->mask; !s->all[next].low && s->all[at].low == GONE; at = (at - 1) & s->mask) {
 		s->all[at].low = 0;
 		s->gone--;
@@ -128,9 +126,11 @@ struct sp_heap_block sp_heap_blocks_take(const void *pointer)
 
 /* ---- pages ---- */
 
+/* One range of mapped pages of a site; sorted by address. */
 static struct pages {
 	uintptr_t begin, end;
-	uint32_t site, number; /* number: the same in all that is left of one mapping; 0: there is one */
+	uint32_t site,
+	    number; /* number: the same for all remaining pieces of one mapping; 0: there is only one piece */
 } * pages;
 static uint32_t n_pages, pages_room, numbers;
 
@@ -157,7 +157,7 @@ static bool more_pages(void)
 	return true;
 }
 
-/* The first that ends behind p. */
+/* Returns the index of the first range that ends behind p. */
 static uint32_t first_behind(uintptr_t p)
 {
 	uint32_t low = 0, high = n_pages;
@@ -186,7 +186,7 @@ bool sp_heap_pages_put(uintptr_t begin, uintptr_t end, uint32_t site)
 	return true;
 }
 
-/* Whether nothing is left of the mapping that a piece was of. */
+/* Whether no piece of the mapping with this number is left. */
 static bool is_last(uint32_t number)
 {
 	for (uint32_t i = 0; number && i < n_pages; i++)
@@ -199,12 +199,12 @@ void sp_heap_pages_take(uintptr_t begin, uintptr_t end, void (*gone)(uint32_t si
 {
 	uint32_t at = first_behind(begin);
 	if (begin == end)
-		return; /* mremap() makes a second mapping of shared pages so */
+		return; /* mremap() with an old size of 0 makes a second mapping of shared pages */
 	while (at < n_pages && pages[at].begin < end) {
 		const struct pages p = pages[at];
 		const uintptr_t from = p.begin > begin ? p.begin : begin, to = p.end < end ? p.end : end;
 		bool last = false;
-		if (from > p.begin && to < p.end) { /* out of its middle */
+		if (from > p.begin && to < p.end) { /* from the middle of the range */
 			if (n_pages == pages_room && !more_pages())
 				return;
 			pages[at].end = from;

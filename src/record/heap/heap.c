@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is recorded of memory. One lock orders all that is counted, so that the numbers of all threads are those of one
- * moment: under the GIL nobody waits for it. */
+/* Records memory. One lock protects all counts, so that the numbers of all threads are a consistent snapshot. Under
+ * the GIL no thread waits for it. */
 #include "record/adapter.h"
 #include "record/callpath.h"
 #include "record/clock.h"
@@ -21,16 +21,15 @@
 #include <unistd.h>
 
 enum { CALLS = 64, LARGE = 64 << 10, INTERRUPTED = 1 << 16 /* ticks */ };
-/* In the site of a block that was released, beside its number: it was counted so. */
+/* A flag in the site of a released block: it was counted as temporary. */
 #define TEMPORARY (UINT64_C(1) << 63)
 
 struct sp_heap sp_heap = {.raw = &sp_heap.nowhere};
 int *(*sp_heap_quiet)(void);
 
-/* ---- the lock: held for a few dozen nanoseconds, by no thread for longer than it takes to read how much is resident
- * ---- */
+/* ---- the lock: held for some dozen nanoseconds, or at most for the time to read the resident size ---- */
 
-/* Who has it may not run, and a thread of a real-time class yields only to those of its own. */
+/* The lock holder may not be running, and a thread of a real-time class yields only to threads of that class. */
 SP_COLD static void let_others_run(unsigned tries)
 {
 	enum { YIELDS = 500 };
@@ -39,7 +38,7 @@ SP_COLD static void let_others_run(unsigned tries)
 	if (tries < YIELDS)
 		sched_yield();
 	else
-		syscall(SYS_nanosleep, &moment, NULL); /* the library's is where a thread is cancelled */
+		syscall(SYS_nanosleep, &moment, NULL); /* the C library's function is a cancellation point */
 	errno = error;
 }
 
@@ -52,7 +51,7 @@ void sp_heap_take_lock(void)
 
 void sp_heap_lock(void)
 {
-	if (SP_LIKELY(!sp_adapter_forks)) /* otherwise it has it already */
+	if (SP_LIKELY(!sp_adapter_forks)) /* while it forks, the thread already holds the lock */
 		sp_heap_take_lock();
 }
 
@@ -62,9 +61,9 @@ void sp_heap_unlock(void)
 		__atomic_store_n(&sp_heap.lock, 0, __ATOMIC_RELEASE);
 }
 
-/* ---- what a block stands for, where not all are recorded ---- */
+/* ---- sampling: the number of blocks that a recorded one represents ---- */
 
-/* 1 - exp(-x) for x > 0, without a call of the C library's. */
+/* Returns 1 - exp(-x) for x > 0, without calling the C library. */
 static double chance(double x)
 {
 	double sum = 1, term = 1, y = x;
@@ -82,8 +81,8 @@ static double chance(double x)
 	return 1 - sum;
 }
 
-/* How many blocks a recorded one of n bytes stands for, each with the probability that makes the mean right. The same
- * for its release, since it depends on the address and the size alone. */
+/* Returns how many blocks a recorded one of n bytes represents, chosen at random so that the mean is right; *bytes:
+ * their size. The release gets the same result, because it depends only on the address and the size. */
 static uint64_t weight_of(const void *p, uint64_t n, uint64_t *bytes)
 {
 	const uint64_t sample = sp_heap.raw->sample;
@@ -98,7 +97,8 @@ static uint64_t weight_of(const void *p, uint64_t n, uint64_t *bytes)
 
 /* ---- counting, with the lock held ---- */
 
-/* A site changes: before, what was live at the peak is kept, if that was since it changed last. */
+/* Called before a site changes: stores what was live at the heap's peak, if the site has not changed since that
+ * peak. */
 static inline void keep_peak(struct sp_raw_site *s)
 {
 	if (s->epoch != sp_heap.raw->epoch) {
@@ -108,7 +108,7 @@ static inline void keep_peak(struct sp_raw_site *s)
 	}
 }
 
-/* So much more is live. */
+/* Adds live blocks. */
 static inline void rise(uint64_t blocks, uint64_t bytes)
 {
 	struct sp_raw_heap *h = sp_heap.raw;
@@ -117,7 +117,7 @@ static inline void rise(uint64_t blocks, uint64_t bytes)
 	if (h->bytes > h->peak_bytes) {
 		h->peak_bytes = h->bytes;
 		h->peak_blocks = h->blocks;
-		/* small blocks make so many new peaks that the clock is not read for each */
+		/* small blocks make too many new peaks to read the clock for each */
 		if (SP_UNLIKELY(bytes >= LARGE))
 			h->peak_ticks = sp_ticks();
 		else if (h->peak_ticks < sp_heap.slice_ticks)
@@ -146,7 +146,7 @@ static inline void add(struct sp_raw_site *s, uint64_t blocks, uint64_t bytes)
 	rise(blocks, bytes);
 }
 
-/* Whether another thread has it. */
+/* Whether another thread owns the site. */
 static inline bool is_elsewhere(uint64_t site)
 {
 	return sp_heap.sites[site].owner != sp_self;
@@ -172,7 +172,7 @@ static void take_pages(uint32_t site, uint64_t bytes, bool whole)
 	take(site, whole, bytes);
 }
 
-/* How many recorded blocks each bit of the filter stands for. */
+/* The number of recorded blocks of each bit of the filter. */
 static uint8_t filter_counts[SP_HEAP_FILTER];
 
 void sp_heap_filter_clear(void)
@@ -186,7 +186,7 @@ static inline void filter_count(const void *p, int more)
 {
 	const uint32_t at = sp_heap_filter_at(p);
 	uint8_t *n = sp_heap.filter ? &filter_counts[at] : NULL;
-	if (!n || *n == UINT8_MAX) /* what has come so far stays */
+	if (!n || *n == UINT8_MAX) /* a saturated count never changes again */
 		return;
 	*n = (uint8_t)(*n + more);
 	const uint64_t bit = UINT64_C(1) << at % 64, word = sp_heap.filter[at / 64];
@@ -199,17 +199,18 @@ static void lose(uint64_t bytes)
 	sp_heap.raw->lost_bytes += bytes;
 }
 
-/* ---- what recording takes: of samples each event is timed, otherwise one in SP_HEAP_TIMED, and what is done once in
- * CALLS by itself ---- */
+/* ---- cost of recording: with sampling each event is timed, otherwise one in SP_HEAP_TIMED; the work that is done
+ * once in CALLS is timed separately ---- */
 
-/* Ticks, if the event that begins is timed, or 0. Never the one that has a moment because of its number. */
+/* Returns the time in ticks if this event is timed, otherwise 0. Never times an event that also calls `moment()`
+ * because of its number. */
 static inline uint64_t cost_begin(void)
 {
 	const uint32_t calls = __atomic_load_n(&sp_heap.calls, __ATOMIC_RELAXED);
 	return SP_UNLIKELY(((calls ^ CALLS / 2) & sp_heap.untimed) == 0) ? sp_ticks() : 0;
 }
 
-/* It stands for so many. One that took very long was interrupted. */
+/* Adds the time of an event that represents `many` events. The time has a maximum: a longer event was interrupted. */
 SP_COLD static void cost_add(uint64_t begin, uint64_t many)
 {
 	const uint64_t ticks = sp_ticks_between(begin, sp_ticks());
@@ -237,9 +238,9 @@ static inline void count_call(struct sp_thread *t, const struct sp_raw_site *s, 
 		moment(t, s, turn && sp_heap.untimed);
 }
 
-/* ---- what the library tells ---- */
+/* ---- calls from the library ---- */
 
-/* Where the calling thread records; NULL: not now. *lost: though it should. */
+/* Returns the location of the calling thread, or NULL if it does not record now. *lost: it should record but cannot. */
 static struct sp_thread *location(bool *lost)
 {
 	struct sp_thread *t = sp_self;
@@ -269,7 +270,7 @@ static struct sp_raw_site *site_now(struct sp_thread *t, unsigned kind)
 	return sp_heap_site_of(t, n, kind);
 }
 
-/* The limit was passed: where, if it was not seen at an allocation, and in the trace. */
+/* The limit was passed: stores the site, if it was not seen at an allocation, and sets a marker in the trace. */
 SP_COLD static void mark_limit(struct sp_thread *t)
 {
 	static const char text[] = "the resident size passed --limit-rss";
@@ -297,7 +298,7 @@ static void allocated(const void *p, size_t n, unsigned kind)
 		goto out;
 	sp_heap_lock();
 	if (SP_UNLIKELY(sp_heap_is_over(t))) {
-		/* it ended meanwhile */
+		/* the measurement ended meanwhile */
 	} else if (SP_UNLIKELY(!s || (block.site = s->number, !sp_heap_blocks_put(p, &block, &before)))) {
 		lose(n);
 	} else {
@@ -334,7 +335,7 @@ static void released(const void *p, uint64_t since, struct sp_heap_block *block)
 			take((uint32_t)block->site, blocks, bytes);
 			filter_count(p, -1);
 			struct sp_thread *t = sp_self;
-			/* what the interpreter releases at its own end is not temporary */
+			/* blocks that the interpreter releases at its own end are not temporary */
 			if (t && !sp_heap.raw->ended && sp_heap.sites[block->site].owner == t &&
 			    (sp_heap.filter ? sp_heap_is_recent(block->size, since)
 			                    : sp_heap_latest_take(t, p, block->size))) {
@@ -360,7 +361,7 @@ static void released(const void *p, uint64_t since, struct sp_heap_block *block)
 	}
 }
 
-/* By the thread that released it, just now. */
+/* Called by the thread that just released the block. */
 static void restore(const void *p, const struct sp_heap_block *block)
 {
 	const struct sp_heap_block is = {block->site & ~TEMPORARY, block->size};
@@ -387,7 +388,7 @@ static void restore(const void *p, const struct sp_heap_block *block)
 	sp_heap_unlock();
 }
 
-/* A range is the program's, of one site; what was known of it was released unseen, or is replaced. */
+/* A range belongs to the program, with one site. Earlier records of the range were released unseen or are replaced. */
 static void put_pages(struct sp_thread *t, struct sp_raw_site *s, bool lost, uintptr_t begin, uintptr_t end)
 {
 	sp_heap_pages_take(begin, end, take_pages);
@@ -420,7 +421,7 @@ static void unmapped(const void *p, size_t n)
 	sp_heap_unlock();
 }
 
-/* Under the lock, so that nobody tells of the pages it leaves before we have. */
+/* Calls mremap() under the lock, so that no other thread reports the freed pages before they are removed here. */
 static void *remap(void *p, size_t n, size_t to, int flags, void *at)
 {
 	const int before = errno;

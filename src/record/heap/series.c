@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The heap over time, and how much of the process is resident. */
+/* The heap and the resident size over time. */
 #include "record/clock.h"
 #include "record/heap/private.h"
 #include "record/thread.h"
@@ -18,8 +18,8 @@ enum { CALLS = 64 };
 
 static const char path[] = "/proc/self/statm";
 
-/* Whether the number is the descriptor of that file: another thread may have closed it (os.closerange), and opened a
- * file of the program's under it. */
+/* Whether the descriptor still refers to that file: another thread may have closed it (os.closerange) and opened a
+ * file of the program under its number. */
 static bool is_ours(int fd)
 {
 	struct stat named, found;
@@ -27,8 +27,9 @@ static bool is_ours(int fd)
 	       named.st_dev == found.st_dev;
 }
 
-/* Bytes; 0: not known. Nothing here is a point where a thread may be cancelled, and errno stays: free() keeps it. No
- * descriptor stays open, and none is closed but ours; a read at a place leaves the program's file where it is. */
+/* Returns the resident bytes; 0 if unknown. No call here is a cancellation point, and errno is kept, because free()
+ * keeps it. No descriptor stays open, and only this function's descriptor is closed. pread does not change the
+ * position in a file of the program. */
 static uint64_t resident(void)
 {
 	char text[128];
@@ -46,7 +47,7 @@ static uint64_t resident(void)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Half of the points go, and from here on half as many come. */
+/* Removes every second point and doubles the time between points. */
 static void thin_out(struct sp_raw_chunk *c)
 {
 	struct sp_raw_point *p = (struct sp_raw_point *)(c + 1);

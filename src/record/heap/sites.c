@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where memory is allocated: a site for each line of a call path and allocator, found by the instruction. */
+/* Where memory is allocated: a site for each line of a call path and allocator, found through the instruction. */
 #include "record/buffer.h"
 #include "record/clock.h"
 #include "record/heap/private.h"
@@ -14,30 +14,31 @@ enum { SIZE_CLASSES = 65, CACHE = 256, FIRST_TABLE = 64, FIRST_SITES = SP_RAW_PA
 void (*sp_heap_where)(struct sp_heap_where *w);
 void (*sp_heap_line)(const struct sp_heap_where *w, unsigned kind, struct sp_heap_line *line);
 
+/* One thread's sites. */
 struct sp_heap_thread {
 	struct {
-		struct sp_raw_node *node; /* NULL: free */
+		struct sp_raw_node *node; /* NULL: the entry is free */
 		const void *at, *own_at;
 		uint32_t offset, own_offset, region, kind;
 		struct sp_raw_site *site;
 	} cache[CACHE];
-	struct sp_raw_site **table; /* owned; open-addressed, of mask + 1 */
+	struct sp_raw_site **table; /* owned; open-addressed, mask + 1 entries */
 	uint32_t mask, n;
 	struct sp_raw_chunk *chunk;
 	uint32_t chunks;
 	const void *
-	    *latest; /* owned; of each size class a ring of the `within` blocks allocated last; NULL: none yet */
+	    *latest; /* owned; for each size class a ring of the `within` blocks allocated last; NULL: none yet */
 	uint32_t within, at[SIZE_CLASSES];
 };
 
-/* One for each power of two. */
+/* Returns the size class of n bytes: one for each power of two. */
 static unsigned size_class(uint64_t n)
 {
 	return n ? 64 - (unsigned)__builtin_clzll(n) : 0;
 }
 
-/* A block is temporary if it is among so many of its class that its thread allocated last: N others may come in
- * between. */
+/* Returns how many of the latest blocks of a class are candidates: a block is temporary if it is among them at its
+ * release, that is, after at most N other allocations (setting temporary). */
 static uint32_t candidates(void)
 {
 	const uint32_t n = sp_process.settings.temporary;
@@ -55,7 +56,7 @@ void sp_heap_latest_put(struct sp_thread *t, const void *p, uint64_t n)
 	struct sp_heap_thread *h = t->heap;
 	if (SP_UNLIKELY(!h || !h->latest)) {
 		if (!h || h->within)
-			return; /* there was no memory */
+			return; /* the allocation failed before */
 		h->within = candidates();
 		h->latest = calloc((size_t)h->within * SIZE_CLASSES, sizeof *h->latest);
 		if (!h->latest)
@@ -119,7 +120,7 @@ static bool table_grow(struct sp_heap_thread *h)
 	return true;
 }
 
-/* Room for one more in the file. */
+/* Makes space for one more site in the file. */
 static bool chunk_grow(struct sp_thread *t, struct sp_heap_thread *h)
 {
 	uint64_t bytes = h->chunk ? h->chunk->bytes * 2 : FIRST_SITES;
@@ -174,7 +175,7 @@ SP_COLD static struct sp_raw_site *site_slow(struct sp_thread *t, struct sp_heap
 	struct sp_raw_site **place = find(h, (uint64_t)node, &line, kind), *s = *place;
 	if (s)
 		return s;
-	/* a search ends at a free place: without memory for a larger table, one stays so */
+	/* a search ends at a free entry: if the table cannot grow, one entry stays free */
 	s = h->n < h->mask ? site_new(t, h) : NULL;
 	if (!s)
 		return NULL;
@@ -220,7 +221,7 @@ struct sp_raw_site *sp_heap_site_of(struct sp_thread *t, struct sp_raw_node *nod
 	return s;
 }
 
-/* Blocks outlive their thread, and so do the sites: they stay mapped. */
+/* Blocks outlive their thread, and so do the sites: their chunks stay mapped. */
 void sp_heap_thread_free(struct sp_thread *t)
 {
 	if (t->heap) {

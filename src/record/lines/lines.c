@@ -20,14 +20,14 @@ static uint32_t depth_of(const struct sp_lines *l)
 	return (uint32_t)(l->top - base_of(l));
 }
 
-/* The frame is complete before a reader can see it. */
+/* Readers see only complete frames. */
 static void set_top(struct sp_lines *l, struct sp_raw_line_frame *f)
 {
 	l->top = f;
 	__atomic_store_n(&l->stack->used, (uint64_t)(f - base_of(l)) + 1, __ATOMIC_RELEASE);
 }
 
-/* ---- room ---- */
+/* ---- space ---- */
 
 static bool is_allowed(uint64_t bytes)
 {
@@ -37,7 +37,7 @@ static bool is_allowed(uint64_t bytes)
 	return false;
 }
 
-/* Frames end in the opposite order of their beginnings, so that the one that ends is the first of its hash. */
+/* Frames end in the reverse order of their begins: a frame that ends is the first in the chain of its hash. */
 static void link_frame(struct sp_lines *l, uint32_t n)
 {
 	uint32_t *head = &l->heads[sp_lines_hash(base_of(l)[n].frame) & l->heads_mask];
@@ -98,7 +98,7 @@ static int stack_grow(struct sp_thread *t, struct sp_lines *l)
 	return c ? 0 : -ENOSPC;
 }
 
-/* NULL: no room. */
+/* Returns NULL if there is no space. */
 static struct sp_raw_line *rows_new(struct sp_thread *t, struct sp_lines *l, uint32_t n)
 {
 	struct sp_raw_chunk *c = l->chunk;
@@ -158,7 +158,7 @@ static int functions_grow(struct sp_lines *l)
 	struct sp_line_function *old = l->functions, *fresh = calloc(n * 2, sizeof *fresh);
 	if (!fresh)
 		return -1;
-	/* another interpreter's thread may be looking for one that is stale */
+	/* another interpreter's thread may be searching for a stale entry */
 	pthread_mutex_lock(&sp_process.lock);
 	l->functions = fresh;
 	l->mask = n * 2 - 1;
@@ -219,7 +219,7 @@ void sp_lines_make_stale(uint64_t key)
 	pthread_mutex_unlock(&sp_process.lock);
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
 void sp_lines_call(struct sp_thread *t, uint64_t mark, uint64_t now)
 {
@@ -248,7 +248,7 @@ void sp_lines_called(struct sp_thread *t, uint64_t mark, uint64_t now)
 		call_ends(f, now);
 }
 
-/* The innermost frame ends; what it called has ended with it. */
+/* Ends the innermost frame and the call of its line. */
 static void pop(struct sp_thread *t, uint64_t now)
 {
 	struct sp_lines *l = t->lines;
@@ -273,7 +273,7 @@ void sp_lines_close(struct sp_thread *t, uint64_t now)
 		pop(t, now);
 }
 
-/* NULL: not open. */
+/* Returns NULL if the frame is not open. */
 static struct sp_raw_line_frame *find_frame(const struct sp_lines *l, uint64_t frame)
 {
 	uint32_t n = l->heads[sp_lines_hash(frame) & l->heads_mask];
@@ -282,7 +282,7 @@ static struct sp_raw_line_frame *find_frame(const struct sp_lines *l, uint64_t f
 	return n ? base_of(l) + n : NULL;
 }
 
-/* Makes f the innermost frame. */
+/* Ends all frames above f. */
 static void pop_to(struct sp_thread *t, const struct sp_raw_line_frame *f, uint64_t now)
 {
 	while (t->lines->top > f)
@@ -297,7 +297,7 @@ void sp_lines_enter(struct sp_thread *t, struct sp_line_function *of, uint64_t f
 		pop_to(t, f, now);
 		return;
 	}
-	if (f) /* the interpreter uses the place of one that ended unseen again */
+	if (f) /* the interpreter reuses the address of a frame that ended unseen */
 		pop_to(t, f - 1, now);
 	if (l->top + 1 >= l->end && stack_grow(t, l)) {
 		t->loc.lost_events++;
@@ -342,7 +342,7 @@ void sp_lines_at(struct sp_thread *t, struct sp_line_function *of, uint64_t fram
 		t->loc.lost_events += !of->rows;
 }
 
-/* ---- beginning and end ---- */
+/* ---- begin and end ---- */
 
 void sp_lines_restart(struct sp_thread *t)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Metrics of a thread: which ones there are, their values when the open frames began, and what they grew by since. */
+/* Metrics of a thread: the chosen ones, their values when the open frames began, and their increase since then. */
 #include "record/adapter.h"
 #include "record/callpath.h"
 #include "record/clock.h"
@@ -20,30 +20,31 @@ enum { FIRST_FRAMES = 64 };
 
 const struct sp_metric_source *const sp_metric_sources[] = {&sp_metric_rusage, &sp_metric_papi, &sp_metric_perf, NULL};
 
-/* Of one thread. */
+/* One thread's values and the states of its sources. */
 struct sp_counts {
-	struct sp_counts *next; /* registry */
+	struct sp_counts *next; /* list of all threads */
 	uint64_t at;            /* ticks of the event for which they were read last */
-	uint64_t *start;        /* owned; for each frame of the stack, by its depth, the values when it began */
-	size_t room;            /* frames */
-	bool full;              /* no memory for more */
+	uint64_t *start;        /* owned; for each depth of the stack the values at the begin of the frame */
+	size_t room;            /* capacity of `start`, in frames */
+	bool full;              /* no memory to enlarge `start` */
 	bool failed[SP_METRIC_SOURCES];
 	struct sp_metric_state state[SP_METRIC_SOURCES];
-	uint64_t now[]; /* as read last */
+	uint64_t now[]; /* the values read last */
 };
 
-/* Those of this process, in the order of their columns: sorted by source. */
+/* The metrics of this process, in the order of their columns: sorted by source. */
 static struct {
 	struct sp_metric_def *defs; /* owned */
 	unsigned n;
 	unsigned first[SP_METRIC_SOURCES], count[SP_METRIC_SOURCES];
-	uint8_t sources[SP_METRIC_SOURCES], n_sources; /* those with a metric */
+	uint8_t sources[SP_METRIC_SOURCES], n_sources; /* the sources with at least one metric */
 } used;
 
 static struct sp_counts *registry; /* under the process lock */
 
-/* ---- the list that the user gives ---- */
+/* ---- the user's list ---- */
 
+/* One metric of the list; why and result: of its source's find(). */
 struct item {
 	int source;
 	struct sp_metric_def def;
@@ -70,8 +71,8 @@ static int one(const struct sp_metric_source *s, int index, const char *name, vi
 	return f(to, &item);
 }
 
-/* One word of the list: SOURCE:NAME, where the name `all` stands for each that the source can list and that can be
- * counted here. */
+/* Handles one word of the list: SOURCE:NAME. The name `all` means each metric that the source lists and that can be
+ * counted on this machine. */
 static int word_of(const char *word, visit f, void *to, char *why, size_t n)
 {
 	const char *colon = strchr(word, ':');
@@ -101,7 +102,7 @@ static int word_of(const char *word, visit f, void *to, char *why, size_t n)
 	return any || r ? r : f(to, &none);
 }
 
-/* Calls f for each metric of the list, of which none has to be countable. */
+/* Calls f for each metric of the list, even if it cannot be counted. */
 static int each(const char *list, visit f, void *to, char *why, size_t n)
 {
 	char *copy = strdup(list), *rest = NULL;
@@ -167,7 +168,8 @@ int sp_metrics_list(const char *list, void (*f)(void *to, const char *name, cons
 	return 0;
 }
 
-/* A source may read through functions of the C library that are themselves recorded. */
+/* Disables adapters while a source reads values: it may call functions of the C library that are recorded
+ * themselves. */
 static int quiet(void)
 {
 	int outer = sp_adapter_forks;
@@ -175,7 +177,7 @@ static int quiet(void)
 	return outer;
 }
 
-/* ---- beginning ---- */
+/* ---- start ---- */
 
 static void count_loss(int error)
 {
@@ -184,10 +186,11 @@ static void count_loss(int error)
 	pthread_mutex_unlock(&sp_process.lock);
 }
 
+/* The metrics that can be counted, by source. */
 struct chosen {
 	struct sp_metric_def *defs[SP_METRIC_SOURCES]; /* owned */
 	unsigned n[SP_METRIC_SOURCES];
-	char missing[SP_METRICS_MOST * 360]; /* a line each */
+	char missing[SP_METRICS_MOST * 360]; /* one line for each metric */
 };
 
 static void miss(struct chosen *c, int source, const char *name, const char *why)
@@ -216,7 +219,7 @@ static int choose(void *to, const struct item *item)
 	return 0;
 }
 
-/* What can be counted alone may be too much together. */
+/* Drops metrics that can be counted alone, but not together with the preceding ones. */
 static void fit(struct chosen *c, int s)
 {
 	const struct sp_metric_source *source = sp_metric_sources[s];
@@ -286,7 +289,7 @@ void sp_metrics_start(const char *list)
 		free(c.defs[s]);
 }
 
-/* ---- one thread ---- */
+/* ---- begin and end in a thread ---- */
 
 int sp_metrics_thread_begin(struct sp_thread *t)
 {
@@ -314,7 +317,8 @@ int sp_metrics_thread_begin(struct sp_thread *t)
 	return 0;
 }
 
-/* own: of the calling thread, or, in a child, of the thread that forked. PAPI's sets cannot be closed from another. */
+/* own: c belongs to the calling thread or, in a child, to the thread that forked. PAPI cannot close another thread's
+ * event sets. */
 static void close_all(struct sp_counts *c, bool own, bool forked)
 {
 	int outer = quiet();
@@ -352,7 +356,8 @@ void sp_metrics_stop(void)
 
 void sp_metrics_fork(enum sp_fork when)
 {
-	static struct sp_counts *own; /* its thread may be gone in the parent when the child looks */
+	static struct sp_counts
+	    *own; /* stored before the fork: the thread may have ended in the parent when the child needs it */
 	if (when == SP_FORK_BEFORE)
 		own = sp_self ? sp_self->counts : NULL;
 	for (int s = 0; own && when != SP_FORK_CHILD && sp_metric_sources[s]; s++) {
@@ -374,10 +379,11 @@ void sp_metrics_fork(enum sp_fork when)
 		registry = NULL;
 }
 
-/* ---- an event ---- */
+/* ---- events ---- */
 
-/* Once for all that happens at one time. During a pause, and after it in a thread that has not looked yet, what was
- * read last stands: what came later does not belong to the frames that were open when the pause began. */
+/* Reads the values once for all events at the same time. During a pause, and after it until the thread's stack is up
+ * to date, the values read last remain: later counts do not belong to the frames that were open when the pause
+ * began. */
 static void read_at(struct sp_thread *t, uint64_t now)
 {
 	struct sp_counts *c = t->counts;
@@ -409,7 +415,7 @@ SP_COLD static bool more_frames(struct sp_counts *c, size_t depth)
 		c->start = start;
 		c->room = room;
 	} else if (!c->full) {
-		/* for good: values of the frames between here and a later success would be missing */
+		/* permanent: after a later success the values of the frames in between would be missing */
 		c->full = true;
 		count_loss(ENOMEM);
 	}
@@ -443,8 +449,8 @@ void sp_metrics_read(struct sp_thread *t, uint64_t now)
 		read_at(t, now);
 }
 
-/* The pause began where the values were read last: at its begin in the thread that began it, in others at their last
- * event before. */
+/* The values read last are those at the pause's begin in the thread that began it, and those of the last event before
+ * it in other threads. */
 void sp_metrics_off(struct sp_thread *t, struct sp_raw_node *n)
 {
 	struct sp_counts *c = t->counts;

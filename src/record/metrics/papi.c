@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Metrics of PAPI, found at run time: nothing of it is needed to build Spartito. Names are PAPI's presets
+/* Metrics of PAPI. The library is loaded at run time and not needed to build Spartito. Names are PAPI's presets
  * (PAPI_TOT_CYC) and native events (perf::PAGE-FAULTS).
  *
- * The values of constants and the beginning of PAPI_event_info_t are the same in all of PAPI 5, 6 and 7. */
+ * The values of the constants and the begin of PAPI_event_info_t are the same in all versions of PAPI 5, 6 and 7. */
 #include "record/metrics/metric.h"
 
 #include <dlfcn.h>
@@ -19,7 +19,7 @@
 enum { PAPI_OK = 0, PAPI_NULL = -1, LIB_VERSION = 21, ENUM_AVAILABLE = 2, PRESETS = 160 };
 static const int preset_mask = (int)0x80000000u;
 
-/* PAPI_event_info_t begins with the code and three texts; the rest is of no use here. */
+/* PAPI_event_info_t begins with the code and three texts; the rest is not used here. */
 struct event_info {
 	unsigned code;
 	char symbol[1024], brief[64], what[1024];
@@ -75,7 +75,7 @@ static const struct {
 /* ---- the library ---- */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static char missing[160]; /* why there is no PAPI; empty: there is */
+static char missing[160]; /* why PAPI is unavailable; empty: it is available */
 
 static unsigned long thread_id(void)
 {
@@ -102,7 +102,7 @@ static void load(void)
 		}
 		memcpy(functions[i].at, &f, sizeof f);
 	}
-	/* it must be told its own version */
+	/* PAPI_library_init() requires the library's own version */
 	int version = papi.PAPI_get_opt(LIB_VERSION, NULL) & (int)0xffff0000u;
 	int r = papi.PAPI_library_init(version);
 	if (r != version || papi.PAPI_thread_init(thread_id) != PAPI_OK)
@@ -110,7 +110,7 @@ static void load(void)
 		         r < 0 ? papi.PAPI_strerror(r) : "its threads cannot be told apart");
 }
 
-/* For the list; without PAPI one name that says why. */
+/* Returns the names for the list; if PAPI is unavailable, one name, whose find() says why. */
 static const char *known(unsigned i)
 {
 	static char names[PRESETS][64];
@@ -128,7 +128,7 @@ static const char *known(unsigned i)
 	return i < n ? names[i] : NULL;
 }
 
-/* ---- file descriptors, which PAPI leaves open in a program that is executed ---- */
+/* ---- file descriptors, which PAPI does not close when the process executes another program ---- */
 
 static bool is_perf(int fd)
 {
@@ -145,7 +145,7 @@ static void note(bool *before)
 		before[fd] = fcntl(fd, F_GETFD) >= 0;
 }
 
-/* Those that are new: closed by exec; the first of them is kept in mind. */
+/* Sets close-on-exec for the perf descriptors that are new since note(); stores the first one. */
 static void take(struct sp_metric_state *s, const bool *before)
 {
 	s->fds = malloc(sizeof *s->fds);
@@ -159,8 +159,8 @@ static void take(struct sp_metric_state *s, const bool *before)
 	}
 }
 
-/* The program may have closed descriptors that it did not open, and opened its own in their place. All that are no
- * files share one inode. */
+/* Whether the stored descriptor is still PAPI's: the program may have closed descriptors that it did not open, and
+ * opened its own with the same numbers. All anonymous inodes share one inode number. */
 static bool still_there(const struct sp_metric_state *s)
 {
 	static ino_t inode;
@@ -174,7 +174,7 @@ static bool still_there(const struct sp_metric_state *s)
 	return st.st_ino == inode && !(st.st_mode & S_IFMT);
 }
 
-/* ---- one thread ---- */
+/* ---- begin and end in a thread ---- */
 
 static void close_set(struct sp_metric_state *s, bool forked)
 {
@@ -184,7 +184,7 @@ static void close_set(struct sp_metric_state *s, bool forked)
 			papi.PAPI_stop(s->set, ignored);
 		papi.PAPI_cleanup_eventset(s->set);
 		papi.PAPI_destroy_eventset(&s->set);
-		/* ids of threads are used again; the first one stays PAPI's own */
+		/* thread ids are reused, so a thread unregisters; the first one stays registered */
 		if (!forked && syscall(SYS_gettid) != getpid())
 			papi.PAPI_unregister_thread();
 	}
@@ -240,8 +240,8 @@ static int read_set(struct sp_metric_state *s, const struct sp_metric_def *m, un
 	return 0;
 }
 
-/* A child shares the counters of its parent: it may close a set that does not run, and stopping it there would stop the
- * parent's. A start counts from 0. */
+/* A child shares the counters of its parent. It may close a set that is stopped, but stopping a set in the child would
+ * stop the parent's. A start counts from 0. */
 static void stop_set(struct sp_metric_state *s, unsigned n)
 {
 	long long now[SP_METRICS_MOST];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Metrics of the kernel's perf events: a group for each thread, read with one call. Names are those of `perf list` and
- * of Score-P: cycles, page-faults, L1-dcache-load-misses, r01c2; `:u` behind one counts in user mode only. */
+/* Metrics of the kernel's perf events: one group for each thread, read with one system call. Names are those of `perf
+ * list` and of Score-P: cycles, page-faults, L1-dcache-load-misses, r01c2; the suffix `:u` counts in user mode only. */
 #include "record/metrics/metric.h"
 
 #include <errno.h>
@@ -13,8 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* in sp_metric_def.mode, beside the type of the event */
-enum { TYPE = 0xff, USER_ONLY = 0x100, KERNEL = 0x200 /* happens in the kernel only */ };
+/* bits of sp_metric_def.mode, together with the type of the event */
+enum { TYPE = 0xff, USER_ONLY = 0x100, KERNEL = 0x200 /* happens only in the kernel */ };
 enum { HIGHEST = 4096, BELOW = 512 };
 
 static const struct event {
@@ -54,7 +54,7 @@ static const char *const others[][2] = {{"cpu-cycles", "cycles"},
                                         {"cs", "context-switches"},
                                         {"migrations", "cpu-migrations"}};
 
-/* As the kernel numbers them. */
+/* In the order of the kernel's numbers. */
 static const char *const caches[] = {"L1-dcache", "L1-icache", "LLC", "dTLB", "iTLB", "branch", "node"};
 static const char *const operations[][2] = {
     {"-loads", "-load-misses"}, {"-stores", "-store-misses"}, {"-prefetches", "-prefetch-misses"}};
@@ -118,7 +118,7 @@ static bool is_raw(struct sp_metric_def *m, const char *name)
 	return true;
 }
 
-/* ---- the kernel ---- */
+/* ---- system calls ---- */
 
 static int open_event(const struct sp_metric_def *m, pid_t thread, int leader)
 {
@@ -188,9 +188,9 @@ static int find(struct sp_metric_def *m, const char *name, char *why, size_t n)
 	return 0;
 }
 
-/* ---- one thread ---- */
+/* ---- begin and end in a thread ---- */
 
-static uint64_t open_now; /* descriptors, of all threads */
+static uint64_t open_now; /* open descriptors of all threads */
 
 static uint64_t limit(void)
 {
@@ -198,8 +198,8 @@ static uint64_t limit(void)
 	return getrlimit(RLIMIT_NOFILE, &l) || l.rlim_cur > HIGHEST ? HIGHEST : l.rlim_cur;
 }
 
-/* Out of the way of the program, which may close all low descriptors it did not open and then use their numbers: a read
- * of ours would take its data. */
+/* Moves a descriptor to a high number. The program may close all low descriptors that it did not open and then use
+ * their numbers, and a read of the metric would take data from the program's file. */
 static int moved(int fd)
 {
 	uint64_t most = limit();
@@ -231,7 +231,7 @@ static void close_group(struct sp_metric_state *s, bool forked)
 
 static int open_group(struct sp_metric_state *s, const struct sp_metric_def *m, unsigned n)
 {
-	/* the program must not find that there are no descriptors left for it */
+	/* keep enough descriptors for the program */
 	if (__atomic_add_fetch(&open_now, n, __ATOMIC_RELAXED) > limit() / 4) {
 		__atomic_fetch_sub(&open_now, n, __ATOMIC_RELAXED);
 		return -EMFILE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Metrics of getrusage(2), of the calling thread. Names, units and descriptions are those of Score-P, which are those
- * of the manual page. */
+/* Metrics of getrusage(2) for the calling thread. Names, units and descriptions are Score-P's, which come from the
+ * manual page. */
 #include "record/metrics/metric.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* struct rusage is two timevals and then longs: a field is read by the number of its first word. */
+/* struct rusage consists of two timevals followed by longs: a field is read by the index of its first word. */
 enum { TIMES = 4, WORDS = sizeof(struct rusage) / sizeof(long) };
 _Static_assert(offsetof(struct rusage, ru_maxrss) == TIMES * sizeof(long), "struct rusage begins with two times");
 

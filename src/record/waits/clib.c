@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is recorded of waits of the C library. Objects have a record with the first wait for them; from then on who gets
- * and releases them is told, and who holds one at that moment is known from the object itself. */
+/* Records waits of the C library. An object gets a record at the first wait for it. From then on the library reports
+ * its acquisitions and releases; the lock holder at the first wait is read from the object itself. */
 #include "record/waits/clib.h"
 #include "base/addresses.h"
 #include "record/adapter.h"
@@ -24,20 +24,21 @@ enum { MOST_KNOWN = 200000, NAMED = 64 };
 void (*_Atomic sp_clib_where)(struct sp_clib_where *w);
 uint32_t (*_Atomic sp_clib_line)(const struct sp_clib_where *w, uint32_t *line);
 
+/* An object that was reported as made, or that a thread waited for. */
 struct known {
 	uintptr_t address;
-	struct sp_raw_object *object; /* NULL: nobody waited for it */
+	struct sp_raw_object *object; /* NULL: no thread has waited for it */
 	uint32_t made_file, made_line, made_by;
-	uint32_t owner; /* gettid() of the thread that the record has as its holder; 0: none */
-	uint32_t epoch; /* of the measurement that the record is of: a thread of one before may be late */
+	uint32_t owner; /* gettid() of the lock holder in the record; 0: none */
+	uint32_t epoch; /* sp_epoch of the record's measurement: a thread of an earlier one may be late */
 };
 
-/* Taken before the process lock, where both are. */
+/* Taken before the process lock if a function needs both. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sp_addresses table;
 static uint64_t waited[SP_CLIB_FILTER / 64], known[SP_CLIB_FILTER / 64];
-static bool missing;  /* told */
-static bool handlers; /* some of signals called functions that wait: the library notes it */
+static bool missing;  /* the META record is written */
+static bool handlers; /* signal handlers called functions that wait: the library sets it */
 
 static void put_in(uint64_t *filter, const void *p)
 {
@@ -50,7 +51,7 @@ static struct known *find(const void *p)
 	return sp_addresses_find(&table, sizeof(struct known), p);
 }
 
-/* NULL: no memory, or too many. */
+/* Returns NULL without memory, or if there are too many objects. */
 static struct known *find_or_add(const void *p)
 {
 	struct known *k = find(p);
@@ -69,16 +70,16 @@ static struct known *find_or_add(const void *p)
 	return k;
 }
 
-/* Whether the calling thread has one of our locks: where an allocator of the program's locks while we allocate, where a
- * handler of a signal has interrupted us, and where others prepare for a fork after us. */
+/* Whether the calling thread holds a lock of the recorder: in a lock of the program's allocator that the recorder
+ * called, in a signal handler that interrupted the recorder, or in a fork handler that runs after the recorder's. */
 static bool is_locking(void)
 {
 	const int owner = __atomic_load_n(&sp_process.lock.__data.__owner, __ATOMIC_RELAXED);
-	const struct sp_thread *t = sp_self; /* once: a stop takes it away */
+	const struct sp_thread *t = sp_self; /* load once: a stop sets it to NULL */
 	return sp_adapter_forks || (owner && owner == (t ? (int)t->loc.tid : (int)syscall(SYS_gettid)));
 }
 
-/* ---- files, by their names ---- */
+/* ---- files, identified by their names ---- */
 
 static struct {
 	uint32_t string, epoch;
@@ -108,10 +109,10 @@ struct sp_raw_object *sp_object_of_file(unsigned kind, int fd)
 	return o;
 }
 
-/* ---- who holds an object ---- */
+/* ---- lock holders ---- */
 
-/* Whether there is a record, and its page is: that of the calling thread's measurement, or, where it has no location,
- * of the one that goes on. */
+/* Whether the object has a record in a mapped page: one of the calling thread's measurement or, for a thread without a
+ * location, of the current one. */
 static bool has_record(const struct known *k, const struct sp_thread *t)
 {
 	return k && k->object && k->epoch == (t ? t->epoch : sp_epoch) && (t || sp_recording || sp_process.paused);
@@ -122,8 +123,8 @@ static uint64_t top_of(const struct sp_thread *t)
 	return ((const struct sp_raw_frame *)t->loc.top)->node;
 }
 
-/* The thread with that number holds it since a moment that nobody saw, and is somewhere now. Its stack stays while the
- * process lock is held. */
+/* Sets the lock holder to the thread with that id, whose acquisition was not seen and whose call path is its current
+ * one. The thread's stack stays mapped while the process lock is held. */
 static void held_by(struct known *k, uint32_t owner, uint64_t now)
 {
 	struct sp_raw_object *o = k->object;
@@ -135,7 +136,7 @@ static void held_by(struct known *k, uint32_t owner, uint64_t now)
 	for (const struct sp_thread *t = owner ? sp_process.threads : NULL; t && holder == SP_RAW_NONE; t = t->next)
 		if (t->loc.tid == owner && !t->loc.end) {
 			holder = t->loc.id;
-			node = t->loc.top ? top_of(t) : 0; /* of one that is being made: it has no stack yet */
+			node = t->loc.top ? top_of(t) : 0; /* a location that is being made has no stack yet */
 		}
 	pthread_mutex_unlock(&sp_process.lock);
 	k->owner = owner;
@@ -179,13 +180,14 @@ static void released(const void *p)
 	errno = error;
 }
 
-/* ---- where objects are made, and their end ---- */
+/* ---- creation and destruction of objects ---- */
 
 static void forget(struct known *k)
 {
 	if (has_record(k, NULL)) {
 		k->object->freed = 1;
-		if (k->object->kind != SP_RAW_WAIT_THREAD) /* which says whose end that was */
+		if (k->object->kind !=
+		    SP_RAW_WAIT_THREAD) /* a thread's record keeps its holder, which names the thread that ended */
 			sp_object_set_holder(k->object, SP_RAW_NONE);
 	}
 	sp_addresses_remove(&table, sizeof *k, k);
@@ -220,7 +222,7 @@ static void made(const void *p, const void *caller)
 	pthread_mutex_lock(&lock);
 	struct known *k = find(p);
 	if (k)
-		forget(k); /* another was there, whose end nobody told */
+		forget(k); /* an earlier object at this address, whose end was not reported */
 	k = find_or_add(p);
 	if (k) {
 		k->made_file = file;
@@ -248,7 +250,8 @@ static void gone(const void *p)
 
 _Static_assert(sizeof(struct sp_wait) <= sizeof(struct sp_clib_wait), "the library keeps room for a wait");
 
-/* With the lock held; name: of a new record, 0 if there is one already. NULL: there is none. */
+/* Returns the object of a wait, which gets a record. Needs the lock. name: a string for a new record; 0: only find an
+ * existing one. Returns NULL if there is no record. */
 static struct known *with_record(const struct sp_thread *t, const struct sp_clib_call *c, uint32_t name)
 {
 	if (t->epoch != sp_epoch)
@@ -275,13 +278,13 @@ static struct sp_raw_object *object_of(const struct sp_thread *t, const struct s
 	pthread_mutex_lock(&lock);
 	struct known *k = with_record(t, c, 0);
 	if (SP_UNLIKELY(!k)) {
-		pthread_mutex_unlock(&lock); /* others may hold the linker's lock, and wait for ours */
+		pthread_mutex_unlock(&lock); /* other threads may hold the linker's lock and wait for this one */
 		const uint32_t name = sp_clib_object_name(c->kind, c->object);
 		pthread_mutex_lock(&lock);
 		k = with_record(t, c, name);
 	}
 	if (k) {
-		/* who gets it from here on tells so, and who has it now stands in it */
+		/* the library reports later acquisitions; the current lock holder is stored in the object itself */
 		const int owner = c->owner ? __atomic_load_n(c->owner, __ATOMIC_SEQ_CST) : 0;
 		o = k->object;
 		held_by(k, owner > 0 ? (uint32_t)owner : 0, sp_ticks());
@@ -335,7 +338,7 @@ static void end(struct sp_clib_wait *room, enum sp_clib_end how)
 	errno = error;
 }
 
-/* ---- beginning, fork ---- */
+/* ---- start, fork ---- */
 
 const struct sp_clib_recorder *sp_clib_start(const uintptr_t own[2], const uintptr_t python[2],
                                              const uintptr_t allocator[2])
@@ -371,7 +374,7 @@ void sp_clib_forget(void)
 	}
 	memset(files, 0, sizeof files);
 	missing = false;
-	__atomic_store_n(&handlers, false, __ATOMIC_RELAXED); /* the library sets it without our lock */
+	__atomic_store_n(&handlers, false, __ATOMIC_RELAXED); /* atomic: the library sets it without holding the lock */
 	pthread_mutex_unlock(&lock);
 }
 

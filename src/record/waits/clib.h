@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waits of the C library: what stands between its functions that wait and the recorder. The library spartito_waits.so
- * (room clib), which the dynamic linker loads before all others, has the wrappers, and finds out for itself what need
- * not be told; the rest it tells a recorder, which _measure gives it.
+/* Waits of the C library: the interface between its functions that wait and the recorder. The library
+ * spartito_waits.so (src/inject/waits), which the dynamic linker loads before all others, contains the wrappers. It
+ * decides itself what needs no recording and passes the rest to a recorder that _measure gives it.
  *
- * The rules of an event hold: a recorder never calls Python, prints or changes errno, and the GIL is not needed. */
+ * The rules of an event apply: a recorder never calls Python, prints or changes errno, and does not need the GIL. */
 #ifndef SP_RECORD_WAITS_CLIB_H
 #define SP_RECORD_WAITS_CLIB_H
 
@@ -13,16 +13,18 @@
 
 #include "format/format.h"
 
-/* What the library exports, found by _measure with dlsym. */
+/* Symbols that the library exports; _measure finds them with dlsym. */
 #define SP_CLIB_ATTACH_SYMBOL    "sp_clib_attach"
 #define SP_CLIB_ALLOCATOR_SYMBOL "sp_clib_allocator"
 
-/* A bit for each of so many groups of addresses. Where there is none, nothing is known of an object. */
+/* One bit for each of 65,536 groups of addresses. If an object's bit is clear, nothing is known of the object. */
 enum { SP_CLIB_FILTER = 1 << 16 };
+/* Returns the number of an object's bit. */
 static inline uint32_t sp_clib_filter_at(const void *p)
 {
 	return (uint32_t)(((uintptr_t)p >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> 48);
 }
+/* Whether an object's bit is set; relaxed, as no other data depends on it. */
 static inline bool sp_clib_may_be_in(const uint64_t *filter, const void *p)
 {
 	const uint32_t at = sp_clib_filter_at(p);
@@ -32,67 +34,70 @@ static inline bool sp_clib_may_be_in(const uint64_t *filter, const void *p)
 /* A wait that begins. */
 struct sp_clib_call {
 	unsigned kind, flags; /* enum sp_raw_wait_kind; SP_RAW_WAIT_… */
-	const void *object;   /* NULL: none */
-	const void *caller;   /* the instruction behind the call */
-	const int *owner;     /* gettid() of the thread that holds the object now; 0, NULL: none, or not known */
+	const void *object;   /* NULL: no object */
+	const void *caller;   /* the instruction after the call */
+	const int *owner;     /* gettid() of the current lock holder; 0 or a NULL pointer: free, or unknown */
 	int fd;               /* of a file lock; otherwise -1 */
 };
 
+/* How a wait ended. */
 enum sp_clib_end {
 	SP_CLIB_GOT,
 	SP_CLIB_NOT_GOT,
-	SP_CLIB_NO_WAIT /* it came back at once: nothing is counted */
+	SP_CLIB_NO_WAIT /* the function returned at once: nothing is counted */
 };
 
-/* Of the recorder; on the stack of the thread that waits. */
+/* The recorder's data of one wait; on the stack of the waiting thread. */
 struct sp_clib_wait {
 	uint64_t room[10];
 };
 
+/* The functions that record waits, and which calls they concern. */
 struct sp_clib_recorder {
 	uint32_t version; /* 1 */
 	uint32_t size;
-	/* The code of _measure, and that of the interpreter: what these wait for is not the program's, or is recorded
-	 * where Python's objects are. */
+	/* The code of _measure and of the interpreter: waits of the former are not the program's, and those of the
+	 * latter are recorded with Python's objects. */
 	uintptr_t own_begin, own_end, python_begin, python_end;
-	/* And that of the allocator, which the recorder may have called, and which has a lock while it waits for
-	 * another: a recorder that allocates would wait for that. */
+	/* The code of the allocator. The recorder may have called it, and it may hold a lock while it waits for
+	 * another one: a recorder that allocates memory would wait for the first. */
 	uintptr_t allocator_begin, allocator_end;
-	/* Of objects that somebody waited for: who gets and releases them is told. And of those that were made here. */
+	/* Filters: objects that a thread has waited for, whose acquisitions and releases the library reports; and
+	 * objects whose creation was reported. */
 	const uint64_t *waited, *known;
-	/* Set where the handler of a signal called a function that waits: it is not recorded. */
+	/* The library sets it if a signal handler called a function that waits; such calls are not recorded. */
 	bool *handlers;
-	/* false: it is not recorded, and has no end. */
+	/* Returns false if the wait is not recorded; then there is no end() for it. */
 	bool (*begin)(struct sp_clib_wait *w, const struct sp_clib_call *call);
 	void (*end)(struct sp_clib_wait *w, enum sp_clib_end how);
-	/* By the calling thread, which has the object, and about to release it. */
+	/* Called by the thread that acquired the object, or is about to release it. */
 	void (*acquired)(const void *object);
 	void (*released)(const void *object);
-	/* It was made by `caller`, or is about to be no more. */
+	/* The object was made by code at `caller`, or is about to be destroyed. */
 	void (*made)(const void *object, const void *caller);
 	void (*gone)(const void *object);
 };
 
-/* ---- for the rooms of _measure ---- */
+/* ---- for the components of _measure ---- */
 
-/* Where the calling thread's innermost Python function is. */
+/* The current position in the calling thread's innermost Python function. */
 struct sp_clib_where {
-	const void *code; /* NULL: none */
-	int at;           /* the instruction */
-	bool gil;         /* the thread has it */
+	const void *code; /* NULL: no such function */
+	int at;           /* offset of the current instruction in the code, in bytes */
+	bool gil;         /* the thread holds the GIL */
 };
-/* Set by the hook; the second gives string and line, 0 where they are not known. */
+/* Set by the hook: the current position; its file (a string) and line, 0 if unknown. */
 extern void (*_Atomic sp_clib_where)(struct sp_clib_where *w);
 extern uint32_t (*_Atomic sp_clib_line)(const struct sp_clib_where *w, uint32_t *line);
 
-/* What the library is to be given, from the start of a measurement on. */
+/* Returns the recorder to pass to the library, at the start of a measurement. Arguments: begin and end of code. */
 const struct sp_clib_recorder *sp_clib_start(const uintptr_t own[2], const uintptr_t python[2],
                                              const uintptr_t allocator[2]);
-/* A new measurement: nothing is known of any object. */
+/* A new measurement begins: forgets the records of all objects. */
 void sp_clib_forget(void);
-/* The end of one. Makes definitions. */
+/* Ends a measurement. Writes definitions. */
 void sp_clib_stop(void);
-/* The object that stands for the file behind a descriptor; NULL: no room, or it is none. Keeps errno. */
+/* Returns the object for the file of a descriptor; NULL if there is no space or no file. Keeps errno. */
 struct sp_raw_object *sp_object_of_file(unsigned kind, int fd);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What addresses are called in the object files that are loaded. dladdr() waits while another thread loads one, which
- * may wait for what the caller holds: so the tables of symbols are looked into here. */
+/* Finds names of addresses in the loaded object files. dladdr() would wait while another thread loads an object file,
+ * and that thread may wait for a lock that the caller holds. Therefore this file reads the symbol tables itself. */
 #include "base/dynamic.h"
 #include "record/adapter.h"
 #include "record/metrics.h"
@@ -10,14 +10,15 @@
 #include <stdio.h>
 #include <string.h>
 
+/* An address to find, and the result. */
 struct search {
 	uintptr_t address;
 	bool function;
 	char text[512];
-	int n; /* 0: it is in no object file */
+	int n; /* 0: the address is in no object file */
 };
 
-/* How many symbols a table has: the hash tables tell. */
+/* Returns the number of symbols in a table, which only the hash tables contain. */
 static size_t symbols_of(const ElfW(Dyn) * d, uintptr_t base)
 {
 	const uint32_t *old = sp_dynamic_address(d, base, DT_HASH);
@@ -26,7 +27,7 @@ static size_t symbols_of(const ElfW(Dyn) * d, uintptr_t base)
 		return old[1];
 	if (!h)
 		return 0;
-	/* buckets hold the first symbol of a chain each, whose last member has bit 0 set */
+	/* each bucket contains the first symbol of a chain; the last member of a chain has bit 0 set */
 	const uint32_t n = h[0], first = h[1];
 	const uint32_t *buckets = (const uint32_t *)((const ElfW(Addr) *)(h + 4) + h[2]), *chains = buckets + n;
 	uint32_t last = 0;
@@ -39,7 +40,7 @@ static size_t symbols_of(const ElfW(Dyn) * d, uintptr_t base)
 	return last + 1;
 }
 
-/* The symbol that the address lies in; NULL: none is told to others. */
+/* Returns the exported symbol that contains the address; NULL if no symbol does. */
 static const char *symbol_at(const ElfW(Dyn) * d, uintptr_t base, uintptr_t address)
 {
 	const ElfW(Sym) *symbols = sp_dynamic_address(d, base, DT_SYMTAB);
@@ -78,7 +79,8 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-/* Held while the linker's lock is: dlopen() in a child of fork would wait for a thread that is not there. */
+/* Held while the linker's lock is held: otherwise a fork could copy a held linker's lock, and dlopen() in the child
+ * would wait for a thread that does not exist there. */
 static pthread_mutex_t in_linker = PTHREAD_MUTEX_INITIALIZER;
 
 static void look_for(struct search *s)
@@ -98,10 +100,11 @@ void sp_clib_names_fork(enum sp_fork when)
 		pthread_mutex_init(&in_linker, NULL);
 }
 
-/* What was found of the places asked for last: a table of symbols may be long, and a place may make many objects. */
+/* The latest results: a symbol table may be long, and one place may make many objects. */
 static struct {
 	uintptr_t address;
-	unsigned long long unloaded; /* object files, then: others may be in their places since */
+	unsigned long long
+	    unloaded; /* number of object files unloaded until then: others may be at their addresses since */
 	uint32_t generation, string;
 } places[256];
 
@@ -126,11 +129,11 @@ static uint32_t known_place(size_t i, uintptr_t address, unsigned long long *unl
 
 uint32_t sp_clib_place_name(const void *caller)
 {
-	/* behind a call that is a function's last instruction another one may begin */
+	/* after a call that is a function's last instruction another function may begin */
 	struct search s = {.address = (uintptr_t)caller - 1, .function = true};
 	const size_t i = s.address * UINT64_C(0x9e3779b97f4a7c15) >> 56;
 	unsigned long long unloaded = 0;
-	const uint32_t generation = *sp_adapter_v1.generation; /* another may begin meanwhile */
+	const uint32_t generation = *sp_adapter_v1.generation; /* read first: another measurement may begin meanwhile */
 	uint32_t string = known_place(i, s.address, &unloaded);
 	if (string)
 		return string;

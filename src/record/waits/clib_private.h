@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What clib.c and clib_names.c share. */
+/* Declarations that clib.c and clib_names.c share. */
 #ifndef SP_RECORD_WAITS_CLIB_PRIVATE_H
 #define SP_RECORD_WAITS_CLIB_PRIVATE_H
 
@@ -7,12 +7,12 @@
 
 #include "record/metrics.h"
 
-/* Strings of the file. What the function is called whose call ends before that address, "blas_memory_alloc in
- * libopenblas.so" or "libopenblas.so+0x1234": 0 if it is in no object file. */
+/* Returns a string with the name of the function whose call ends before the address, such as "blas_memory_alloc in
+ * libopenblas.so" or "libopenblas.so+0x1234"; 0 if the address is in no object file. */
 uint32_t sp_clib_place_name(const void *caller);
-/* The same of an object: its type, and what it is called where it is a variable of an object file. */
+/* The same for an object: its type and, if it is a variable of an object file, its name. */
 uint32_t sp_clib_object_name(unsigned kind, const void *p);
-/* The linker's lock, which both take, is free in a child. */
+/* Makes sure that the linker's lock, which both functions take, is free in a child of fork. */
 void sp_clib_names_fork(enum sp_fork when);
 
 #endif

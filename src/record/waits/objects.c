@@ -15,12 +15,12 @@
 
 enum { FIRST_BYTES = SP_RAW_PAGE, MOST_BYTES = 256 << 10, MOST_OBJECTS = 50000 };
 
-/* Of this file, under the process lock. A chunk's place is its first id, less 1. */
+/* The objects in the current file, under the process lock. A chunk's `base` is its first id minus 1. */
 static struct {
 	struct sp_raw_chunk **chunks; /* owned */
 	size_t n_chunks, n;
 	uint64_t missing;
-	struct sp_raw_object *gil; /* NULL: nobody waited for it yet */
+	struct sp_raw_object *gil; /* NULL: no thread has waited for it yet */
 	bool gil_made;
 } objects;
 
@@ -90,7 +90,7 @@ struct sp_raw_object *sp_object_new(unsigned kind, const void *address, uint32_t
 		                            .holder = SP_RAW_NONE};
 		__atomic_store_n(&c->used, c->used + 1, __ATOMIC_RELEASE);
 	}
-	/* a thread that is late, between two measurements, misses nothing */
+	/* without a file a late thread, between two measurements, misses nothing */
 	const bool first = !o && sp_process.header && !objects.missing++;
 	pthread_mutex_unlock(&sp_process.lock);
 	static const char why[] = "locks and the like that were waited for, because there were too many";

@@ -17,39 +17,40 @@
 
 enum { MOST_ROWS = 200000, MOST_CIRCLE = 64, DEEPEST = 16 };
 
+/* The row of a key. */
 struct entry {
 	struct sp_wait_key key;
 	struct sp_raw_wait *row; /* NULL: free */
 };
 
-/* One that goes on. A frame that longjmp leaves ends without a word, and others come to its place on the stack: a wait
- * is told by its address, and never looked into by another. */
+/* An outstanding wait of a thread. longjmp can leave its frame without an end, and other data can then be at its
+ * address on the stack. It is therefore identified by its address, and only its own functions read it. */
 struct open {
 	const struct sp_wait *wait;
 	struct sp_raw_wait *row;
-	uint64_t inner; /* ticks of waits within this one */
+	uint64_t inner; /* ticks of the waits inside this one */
 };
 
-/* Of one thread. */
+/* One thread's rows and outstanding waits. */
 struct sp_waits {
-	struct sp_raw_wait *row; /* of the innermost one that goes on, for other threads */
+	struct sp_raw_wait *row; /* row of the innermost outstanding wait, for other threads */
 	struct entry *table;     /* owned; open-addressed */
-	struct entry *last;      /* that was looked for; NULL: none */
+	struct entry *last;      /* the entry found last; NULL: none */
 	uint32_t mask, n;
-	struct sp_raw_chunk *chunk; /* the newest */
+	struct sp_raw_chunk *chunk; /* the newest chunk of rows */
 	uint32_t chunks, depth;
-	struct open open[DEEPEST]; /* of depth; the innermost one last */
+	struct open open[DEEPEST]; /* `depth` entries; the innermost one last */
 };
 
 _Atomic bool sp_waits_wanted;
-static bool missing; /* rows: told */
-/* Where in a node the two columns are, in bytes; 0: there are none. */
+static bool missing; /* the META record about missing rows is written */
+/* Offsets of the two columns in a node, bytes; 0: no such columns. */
 static _Atomic size_t time_at, count_at;
 
-/* Nanoseconds of a tick: from the start to the last time that somebody looked, which is not at each wait. Threads that
- * look at the same time find nearly the same. */
+/* Nanoseconds per tick, computed from the start until the latest update. Waits do not update it each time; threads
+ * that update it at the same time compute nearly the same value. */
 static double tick_ns;
-static uint64_t tick_looks; /* ticks: when to look again */
+static uint64_t tick_looks; /* ticks: time of the next update */
 static struct sp_raw_sync tick_first;
 
 SP_COLD static void look_at_clock(uint64_t now)
@@ -121,7 +122,7 @@ static bool is_same(const struct sp_wait_key *a, const struct sp_wait_key *b)
 	         (a->object ^ b->object) | (a->holder ^ b->holder) | (a->kind ^ b->kind));
 }
 
-/* The entry of the key, or the free one where it would be. */
+/* Returns the entry of the key, or the free entry where it would be. */
 static struct entry *look(struct entry *table, uint32_t mask, const struct sp_wait_key *key)
 {
 	for (uint32_t i = hash_of(key) & mask;; i = (i + 1) & mask)
@@ -139,8 +140,8 @@ SP_WAITS_TOGETHER struct sp_raw_wait *sp_waits_find(const struct sp_thread *t, c
 	return w->last->row;
 }
 
-/* Made by the thread itself, without a lock: whoever looks for a deadlock finds it whole. Taken away with the process
- * lock held, under which they look. */
+/* Returns the waits of t. The thread makes them itself without a lock; release order, so that a thread that searches
+ * for a deadlock sees them complete. They are freed with the process lock held, and the search holds it too. */
 static struct sp_waits *waits_of(struct sp_thread *t)
 {
 	struct sp_waits *w = __atomic_load_n(&t->waits, __ATOMIC_RELAXED);
@@ -201,7 +202,7 @@ struct sp_raw_wait *sp_waits_add(struct sp_thread *t, const struct sp_wait_key *
 		e->key = *key;
 		e->row = row;
 		w->n++;
-		/* it counts only once it is whole */
+		/* readers see only complete rows */
 		__atomic_store_n(&w->chunk->used, w->chunk->used + 1, __ATOMIC_RELEASE);
 	} else if (!__atomic_exchange_n(&missing, true, __ATOMIC_RELAXED)) {
 		static const char why[] = "waits at some places, because there were too many places in a thread";
@@ -211,8 +212,8 @@ struct sp_raw_wait *sp_waits_add(struct sp_thread *t, const struct sp_wait_key *
 	return row;
 }
 
-/* Threads count at the same time, where it is the GIL or one of the C library; who waits for Python's own objects has
- * the GIL. */
+/* Adds to a count of an object. For the GIL and for objects of the C library several threads count at the same time; a
+ * waiter for one of Python's own objects holds the GIL. */
 static inline void count_for(const struct sp_raw_object *o, uint64_t *number, uint64_t more)
 {
 	enum { SHARED = 1 << SP_RAW_WAIT_THREAD | 1 << SP_RAW_WAIT_FILE_LOCK };
@@ -227,7 +228,7 @@ static void show_innermost(struct sp_waits *all)
 	__atomic_store_n(&all->row, all->depth ? all->open[all->depth - 1].row : NULL, __ATOMIC_RELEASE);
 }
 
-/* Without an end: nobody waits there any more. */
+/* Removes the innermost wait without an end: no thread waits there any more. */
 SP_COLD static void give_up_innermost(struct sp_waits *all)
 {
 	struct sp_raw_wait *row = all->open[--all->depth].row;
@@ -244,7 +245,7 @@ bool sp_waits_within(struct sp_thread *t, const struct sp_wait *w)
 	return all && all->depth;
 }
 
-/* Deeper than that they do not count as one within another. */
+/* Waits beyond the maximum depth do not count as inside another one. */
 static void push(struct sp_waits *all, const struct sp_wait *w)
 {
 	if (all->depth == DEEPEST)
@@ -253,7 +254,8 @@ static void push(struct sp_waits *all, const struct sp_wait *w)
 	show_innermost(all);
 }
 
-/* What of a wait's time was its own. One for the GIL is in no list, and neither is what was given up. */
+/* Removes a wait and returns its exclusive time in ticks. A wait for the GIL is not in the list, nor is one that was
+ * given up. */
 static uint64_t pop(struct sp_waits *all, const struct sp_wait *w, uint64_t took)
 {
 	unsigned level = all ? all->depth : 0;
@@ -277,12 +279,13 @@ SP_WAITS_TOGETHER void sp_wait_begin(struct sp_wait *w, struct sp_thread *t, uin
 	struct sp_waits *all = waits_of(t);
 	sp_waits_within(t, w);
 	*w = (struct sp_wait){.t = t, .row = row, .object = object, .node = node, .process = sp_adapter_process};
-	/* one for the GIL ends without it, while another thread may look for a circle; nothing is within it */
+	/* a wait for the GIL ends without the GIL, possibly while another thread searches for a cycle; no other wait
+	 * is inside it */
 	if (all && (!row || row->kind != SP_RAW_WAIT_GIL))
 		push(all, w);
 	w->begin = sp_ticks();
 	if (row) {
-		/* who sees the time sees the flags */
+		/* release order: a reader that sees the time also sees the flags */
 		__atomic_store_n(&row->flags, (uint16_t)flags, __ATOMIC_RELAXED);
 		__atomic_store_n(&row->since, w->begin, __ATOMIC_RELEASE);
 	}
@@ -335,7 +338,7 @@ void sp_wait_drop(struct sp_wait *w)
 	if (w->row)
 		__atomic_store_n(&w->row->since, 0, __ATOMIC_RELAXED);
 	if (w->object)
-		count_for(w->object, &w->object->contended, UINT64_MAX); /* less 1 */
+		count_for(w->object, &w->object->contended, UINT64_MAX); /* subtracts 1 */
 	if (SP_UNLIKELY(t->traced) && w->row && sp_recording && t->epoch == sp_epoch) {
 		const uint64_t payload[2] = {(uint64_t)w->row->object | (uint64_t)w->row->kind << 32, SP_RAW_WAIT_NONE};
 		sp_extra_at(t, SP_RAW_X_WAIT_END, payload, 2, sp_ticks());
@@ -358,10 +361,11 @@ bool sp_wait_begin_gil(struct sp_wait *w, struct sp_thread *t)
 	return row;
 }
 
-/* ---- circles ---- */
+/* ---- deadlock cycles ---- */
 
-/* What a location waits for without end, which somebody holds. Rows stay as long as their thread, which cannot end
- * while the process lock is held; false: it does not wait. */
+/* Returns the object that a location waits for without a timeout, and the lock holder. Returns false if it does not
+ * wait or the object has no living holder. Rows exist as long as their thread, which cannot end while the process lock
+ * is held. */
 static bool waits_for(uint32_t location, struct sp_raw_deadlock *link, uint32_t *holder)
 {
 	const struct sp_thread *t = sp_process.threads;
@@ -380,7 +384,7 @@ static bool waits_for(uint32_t location, struct sp_raw_deadlock *link, uint32_t 
 	return true;
 }
 
-/* The circle from a location on; its length, 0: there is none. With the process lock held. */
+/* Finds the deadlock cycle that begins at a location. Returns its length; 0: no cycle. Needs the process lock. */
 static size_t circle_from(uint32_t first, struct sp_raw_deadlock *circle)
 {
 	uint32_t location = first;
@@ -399,7 +403,7 @@ void sp_waits_look_for_circle(const struct sp_wait *w)
 		return;
 	pthread_mutex_lock(&sp_process.lock);
 	size_t n = circle_from(w->t->loc.id, circle);
-	/* what threads without the GIL wait for may have changed on the way: a circle stays */
+	/* waits of threads without the GIL may have changed during the search: a real cycle persists */
 	if (n && (circle_from(w->t->loc.id, again) != n || memcmp(circle, again, n * sizeof *circle)))
 		n = 0;
 	pthread_mutex_unlock(&sp_process.lock);
@@ -408,13 +412,13 @@ void sp_waits_look_for_circle(const struct sp_wait *w)
 		sp_define(SP_RAW_DEF_DEADLOCK, 0, 0, 0, &text, 1);
 }
 
-/* ---- beginning and end ---- */
+/* ---- begin and end ---- */
 
 void sp_waits_restart(struct sp_thread *t)
 {
 	pthread_mutex_lock(&sp_process.lock);
 	for (struct sp_raw_chunk *c = t->waits ? t->waits->chunk : NULL; c; c = (struct sp_raw_chunk *)c->reserved[0])
-		c->type = SP_RAW_FREE; /* its nodes are given up too */
+		c->type = SP_RAW_FREE; /* its nodes are discarded too */
 	sp_waits_free(t, true);
 	pthread_mutex_unlock(&sp_process.lock);
 }
