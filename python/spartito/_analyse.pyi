@@ -90,7 +90,7 @@ class Model:
         processes [dict(file, host, command, pid, ppid, parent, rank, world, end 'normal'|'stopped'|'abrupt'|'exited'|'exec'|'running',
         status, signal, ended_by, continues, forked, traced, sampled (looked at from outside), counted (its calls were recorded), begin, stop, cost_in, cost_out, lost {..}, lost_reason, lost_children_reason, meta {..})],
         locations [dict(process, name, tid, creator, begin, end, lost {..}, visits, resumed, busy, mpi, open)],
-        metrics [dict(name, unit, exponent, what, source 'rusage'|'papi'|'perf'|'bytes'|'wait'|'sample', own, level, total)]: quantities counted beside the time, in 10**exponent unit.
+        metrics [dict(name, unit, exponent, what, source 'rusage'|'papi'|'perf'|'bytes'|'wait'|'sample', exclusive, level, total)]: quantities counted beside the time, in 10**exponent unit.
         counters [names of what the program counted itself]. worlds [sizes of the MPI_COMM_WORLDs]; rank is in the one that world names, both None for processes that did not begin MPI.
         children [dict(parent, process, pid, command, begin, end, status, signal, forked, exec)]: processes that measured ones started, or
         became (exec); process: its index if it is measured. status and signal as the parent learned of them. ended_by: the process of
@@ -146,8 +146,8 @@ class Model:
     def lines(self, *, process: int = -1, location: int = -1) -> list[dict[str, Any]]:
         """What was done in each line of functions whose lines were recorded (setting lines), summed over all locations, or those of one
         process, or one location (indices; -1: all). One dict for each function, in the order of file and first line: name
-        ('module:function'), module, function (qualified name), file, line (the first one), own, callees (s, of all its lines), lines
-        [(line, hits, own, callees)] in the order of lines, those that ran only. own: s in the line itself, callees: s in what it called;
+        ('module:function'), module, function (qualified name), file, line (the first one), excl, callees (s, of all its lines), lines
+        [(line, hits, excl, callees)] in the order of lines, those that ran only. excl: s in the line itself, callees: s in what it called;
         line_profiler's time is their sum. Inner calls of a function that calls itself are in their own lines only. Empty: none were
         recorded. ValueError: no such process or location."""
 

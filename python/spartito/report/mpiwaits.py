@@ -49,8 +49,8 @@ def _waiting_ranks(
     titles = ("waited", "% of its time", "others waited for it", "rank")
 
     def cells(p: int) -> tuple[str, ...]:
-        own = waited.get(p, 0.0)
-        return (seconds(own), percent(own, busy.get(p, 0.0)), seconds(caused.get(p, 0.0)), ranks[p])
+        time = waited.get(p, 0.0)
+        return (seconds(time), percent(time, busy.get(p, 0.0)), seconds(caused.get(p, 0.0)), ranks[p])
 
     limited(out, [Column(t) for t in titles], both, cells, limit)
 

@@ -132,7 +132,7 @@ def write(model: Model, directory: str, label: str, said: list[str]) -> None:
     )
     waits = _waits(model, info)
     lines = bool(model.lines()) and not contents.taken(info)  # those of samples were not asked for
-    columns = [Column("own time"), Column("%"), Column("calls"), Column("function", left=True, style="cyan")]
+    columns = [Column("self time"), Column("%"), Column("calls"), Column("function", left=True, style="cyan")]
     if rows and not memory_alone and (visits or not lines):  # lines alone: frames that were open around them say nothing
         calls = ["-" if unknown and not r["visits"] else count(r["visits"]) for r in rows]
         times = [(seconds(r["excl"]), percent(r["excl"], total)) for r in rows]

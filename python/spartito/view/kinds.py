@@ -189,9 +189,10 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         A thread. process (index), name, begin (s), end (s), busy (time in functions (s)), mpi (the part of busy in functions of MPI
         themselves (s)).
     Metric
-        Counted beside the time, in 10**exponent unit. name, unit, exponent, what, own (counted by the function itself, at times
-        that are not in the trace; the others are read at each enter and leave), level (a height that was reached, not a count),
-        source (what counted it: rusage, papi, perf, bytes, wait, sample, memory), total (of the whole run, as it was counted).
+        Counted beside the time, in 10**exponent unit. name, unit, exponent, what, exclusive (counted by the function itself, at
+        times that are not in the trace; the others are read at each enter and leave), level (a height that was reached, not a
+        count), source (what counted it: rusage, papi, perf, bytes, wait, sample, memory), total (of the whole run, as it was
+        counted).
     Renamed
         before (the other run's), after, regions (how many functions).
     Matched
@@ -291,10 +292,11 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         allocated more than one other of about that size), temporary_bytes, growing_bytes (the part of left_bytes that kept growing
         until the end), cache_bytes (the part of left_bytes that was allocated in a short time, as a cache is).
     LineFunction
-        name (module:function), module, function (its qualified name), file, line (the first one), own (of all its lines (s)),
-        callees (s), lines[] (line, hits, own and callees (s), of those that ran), base (BaseLines; optional).
+        name (module:function), module, function (its qualified name), file, line (the first one), excl (exclusive time of all its
+        lines (s)), callees (s), lines[] (line, hits, exclusive time and time in callees (s), of those that ran), base (BaseLines;
+        optional).
     BaseLines
-        Of the run compared with, where it has the function (spartito.view.linechanges). name, file, line, own (s), callees (s), by
+        Of the run compared with, where it has the function (spartito.view.linechanges). name, file, line, excl (s), callees (s), by
         ('text', 'place'; how lines were found to be the same: by their text, or by their distance from the function's first line),
         lines[], gone[] (those that have no counterpart).
     f64
@@ -464,7 +466,7 @@ class Experiment:
     def _lines(self, given: dict[str, Any]) -> bytes:
         ranged = "begin" in given or "end" in given
         functions = self.model.lines(**{name: value for name, value in given.items() if name not in ("begin", "end")})
-        functions.sort(key=lambda f: -(f["own"] + f["callees"]))
+        functions.sort(key=lambda f: -(f["excl"] + f["callees"]))
         said = {"unclipped": "times of lines are those of the whole run: the trace does not hold them"} if ranged else {}
         if self.base is not None and functions:
             said.update(self._lines_before(functions, given, self.base))

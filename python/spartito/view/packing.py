@@ -138,7 +138,7 @@ class Packing:
             raise Refused(f"the names and numbers of the functions alone take {size(short)} more than that")
         ran = payload.unpack(self.experiment.get("flat", {"limit": "1"}))[0]["functions"]
         if 0 < self.fewer < ran:
-            most = f"the {count(self.fewer)} with the most own time"
+            most = f"the {count(self.fewer)} with the most exclusive time"
             self.pruned.append(f"Of {count(ran)} functions the table has {most}; {self.whole}.")
         for block in (regions, flat):
             self._take(block)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A bar for each rank, process or thread, of the functions that take the most own time; below it their least, mean and
+/* A bar for each rank, process or thread, of the functions that take the most exclusive time; below it their least, mean and
  * most. */
 #include "write/picture/plot.h"
 
@@ -244,9 +244,9 @@ static void draw_bar(struct balance *b, struct sp_svg *s, uint32_t from, uint32_
 		sp_shorten(name, part_name(b, k), 200);
 		sp_time_text(time, mean);
 		if (to - from == 1)
-			snprintf(tip, sizeof tip, "%s\n%s: %s of its own", unit, name, time);
+			snprintf(tip, sizeof tip, "%s\n%s: self %s", unit, name, time);
 		else
-			snprintf(tip, sizeof tip, "mean of %" PRIu32 " from %s on\n%s: %s of its own", to - from, unit,
+			snprintf(tip, sizeof tip, "mean of %" PRIu32 " from %s on\n%s: self %s", to - from, unit,
 			         name, time);
 		y -= mean * scale;
 		sp_svg_open(s, tip);

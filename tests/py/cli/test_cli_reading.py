@@ -260,7 +260,7 @@ def test_summary(spartito, tmp_path):
         "3 threads: balance",
         "measuring took about",
         "next: spartito report tree 'x y'",
-        "own time",
+        "self time",
     ):
         assert text in done.stderr
     assert (tmp_path / "x y.prof").exists() and (tmp_path / "x y.folded").exists()

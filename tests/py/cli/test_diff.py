@@ -126,8 +126,9 @@ def test_table_and_words(spartito):
     assert lines[0].startswith("A  ") and lines[1].startswith("B  ")
     assert any(line.startswith("__main__:slow got slower: ") and line.endswith("called 1 time as before") for line in lines)
     assert any(line.startswith("__main__:fresh is new: ") and line.endswith("in 1 call") for line in lines)
-    head = next(line for line in lines if line.lstrip().startswith("own A"))
-    assert head.split() == ["own", "A", "own", "B", "change", "%", "total", "change", "calls", "what", "function", "defined", "at"]
+    head = next(line for line in lines if line.lstrip().startswith("self A"))
+    titles = ["self", "A", "self", "B", "change", "%", "total", "change", "calls", "what", "function", "defined", "at"]
+    assert head.split() == titles
     assert "spartito diff A1 A2 A3 --with B1 B2 B3" in lines[-1]
     assert len(diff(spartito, *experiments(), "--match", "__main__:", "--limit", "2").splitlines()) < len(lines)
     back = diff(spartito, *reversed(experiments()), "--match", "slow")
@@ -200,9 +201,9 @@ def entry(before, after, p=None):
 @pytest.mark.parametrize(
     ("before", "after", "what"),
     [
-        (0.3, 0.2999, "same"),  # less than 1 % of its own time
+        (0.3, 0.2999, "same"),  # less than 1 % of its exclusive time
         (0.3, 0.3031, "slower"),
-        (0.0031, 0.003, "small"),  # 3 % of its own time, not 0.1 % of the whole second
+        (0.0031, 0.003, "small"),  # 3 % of its exclusive time, not 0.1 % of the whole second
         (0.003, 0.0016, "faster"),
         (0.0, 0.0, "same"),
     ],
@@ -226,11 +227,11 @@ def test_spread_is_shown_of_repeated_runs_alone(spartito):
     (a, c), (b, *_) = copies(0, 2), copies(1, 1)
 
     def heads(*words):
-        head = next(line for line in diff(spartito, *words, "--match", "slow").splitlines() if line.lstrip().startswith("own A"))
+        head = next(line for line in diff(spartito, *words, "--match", "slow").splitlines() if line.lstrip().startswith("self A"))
         return head.split("total")[0].split()
 
-    assert heads(b, "--with", a, c) == ["own", "A", "own", "B", "±", "change", "%"]
-    assert heads(a, c, "--with", b) == ["own", "A", "±", "own", "B", "change", "%"]
+    assert heads(b, "--with", a, c) == ["self", "A", "self", "B", "±", "change", "%"]
+    assert heads(a, c, "--with", b) == ["self", "A", "±", "self", "B", "change", "%"]
 
 
 def test_statistics_over_runs(spartito):

@@ -98,7 +98,7 @@ def test_boxes_are_the_call_tree(tmp_path, kind):
         if len(lines) == 1:
             assert re.match(r"\d+ calls that are too small to be drawn by themselves: ", lines[0])
             continue
-        time, share, own, calls = re.match(r"(.*?) \((.*?) %\), (.*?) of its own, (\d+) calls?$", lines[1]).groups()
+        time, share, own, calls = re.match(r"total (.*?) \((.*?) %\), self (.*?), (\d+) calls?$", lines[1]).groups()
         assert rectangle(group)["width"] == pytest.approx(1176 * time_of(time) / total, rel=2e-3, abs=0.02)
         assert float(share) == pytest.approx(100 * time_of(time) / total, rel=2e-3, abs=0.006)
         assert time_of(own) <= time_of(time) * 1.001 and int(calls) >= 0

@@ -168,10 +168,10 @@ def test_source_has_the_lines_of_the_model(viewer, model, recorded):
     assert view["function"] == function["name"] == "__main__:lines"
     assert view["file"] == str(recorded.parent / "program.py")
     assert view["text"] and view["line"] == function["line"]
-    time = function["own"] + function["callees"]
+    time = function["excl"] + function["callees"]
     assert [(row["line"], row["hits"]) for row in view["lines"]] == [(line, hits) for line, hits, _, _ in function["lines"]]
     for row, (_, _, own, callees) in zip(view["lines"], function["lines"]):
-        assert close(row["own"], own) and close(row["callees"], callees) and close(row["share"], (own + callees) / time)
+        assert close(row["excl"], own) and close(row["callees"], callees) and close(row["share"], (own + callees) / time)
     assert "total += leaf(i)" in viewer.page.evaluate("document.querySelector('.source').innerText")
 
 

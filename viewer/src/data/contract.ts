@@ -702,7 +702,7 @@ export interface Metric {
   exponent: number;
   what: string;
   /** counted by the function itself, at times that are not in the trace; the others are read at each enter and leave */
-  own: boolean;
+  exclusive: boolean;
   /** a height that was reached, not a count */
   level: boolean;
   /** what counted it: rusage, papi, perf, bytes, wait, sample, memory */
@@ -1215,12 +1215,12 @@ export interface LineFunction {
   file: string;
   /** the first one */
   line: number;
-  /** of all its lines (s) */
-  own: number;
+  /** exclusive time of all its lines (s) */
+  excl: number;
   /** s */
   callees: number;
-  /** line, hits, own and callees (s), of those that ran */
-  lines: [line: number, hits: number, own: number, callees: number][];
+  /** line, hits, exclusive time and time in callees (s), of those that ran */
+  lines: [line: number, hits: number, excl: number, callees: number][];
   base?: BaseLines;
 }
 /** Of the run compared with, where it has the function (spartito.view.linechanges). */
@@ -1229,14 +1229,14 @@ export interface BaseLines {
   file: string;
   line: number;
   /** s */
-  own: number;
+  excl: number;
   /** s */
   callees: number;
   /** how lines were found to be the same: by their text, or by their distance from the function's first line */
   by: "text" | "place";
-  lines: [here: number, there: number, hits: number, own: number, callees: number][];
+  lines: [here: number, there: number, hits: number, excl: number, callees: number][];
   /** those that have no counterpart */
-  gone: [there: number, hits: number, own: number, callees: number, text: string][];
+  gone: [there: number, hits: number, excl: number, callees: number, text: string][];
 }
 export interface Renamed {
   /** the other run's */

@@ -29,7 +29,7 @@ interface Subject {
 }
 
 function subjectsOf(facts: Facts, counters: readonly string[]): Subject[] {
-  const known = facts.metrics.filter((metric) => !metric.own).map((metric) => ({ key: `m:${metric.name}`, title: metric.name, what: metric.what, metric }));
+  const known = facts.metrics.filter((metric) => !metric.exclusive).map((metric) => ({ key: `m:${metric.name}`, title: metric.name, what: metric.what, metric }));
   return [...known, ...counters.map((name) => ({ key: `c:${name}`, title: name, what: "a counter of the program" }))];
 }
 
