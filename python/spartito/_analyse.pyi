@@ -90,7 +90,7 @@ class Model:
         processes [dict(file, host, command, pid, ppid, parent, rank, world, end 'normal'|'stopped'|'abrupt'|'exited'|'exec'|'running',
         status, signal, ended_by, continues, forked, traced, sampled (looked at from outside), counted (its calls were recorded), begin, stop, cost_in, cost_out, lost {..}, lost_reason, lost_children_reason, meta {..})],
         locations [dict(process, name, tid, creator, begin, end, lost {..}, visits, resumed, busy, mpi, open)],
-        metrics [dict(name, unit, exponent, what, source 'rusage'|'papi'|'perf'|'bytes'|'wait'|'sample', own, level, total)]: quantities counted beside the time, in 10**exponent unit.
+        metrics [dict(name, unit, exponent, what, source 'rusage'|'papi'|'perf'|'bytes'|'wait'|'sample', exclusive, level, total)]: quantities counted beside the time, in 10**exponent unit.
         counters [names of what the program counted itself]. worlds [sizes of the MPI_COMM_WORLDs]; rank is in the one that world names, both None for processes that did not begin MPI.
         children [dict(parent, process, pid, command, begin, end, status, signal, forked, exec)]: processes that measured ones started, or
         became (exec); process: its index if it is measured. status and signal as the parent learned of them. ended_by: the process of
@@ -146,21 +146,21 @@ class Model:
     def lines(self, *, process: int = -1, location: int = -1) -> list[dict[str, Any]]:
         """What was done in each line of functions whose lines were recorded (setting lines), summed over all locations, or those of one
         process, or one location (indices; -1: all). One dict for each function, in the order of file and first line: name
-        ('module:function'), module, function (qualified name), file, line (the first one), own, callees (s, of all its lines), lines
-        [(line, hits, own, callees)] in the order of lines, those that ran only. own: s in the line itself, callees: s in what it called;
+        ('module:function'), module, function (qualified name), file, line (the first one), excl, callees (s, of all its lines), lines
+        [(line, hits, excl, callees)] in the order of lines, those that ran only. excl: s in the line itself, callees: s in what it called;
         line_profiler's time is their sum. Inner calls of a function that calls itself are in their own lines only. Empty: none were
         recorded. ValueError: no such process or location."""
 
     def locks(self) -> dict[str, Any]:
-        """What threads waited for, where that was recorded (setting waits): dict(locks, waits, circles, awaits); times in s, points in time since
+        """What threads waited for, where that was recorded (setting waits): dict(locks, waits, deadlocks, awaits); times in s, points in time since
         the begin of the experiment, locations, processes and locks as indices. A lock, condition, queue, … that was waited for: process,
         number (in it), kind (a word of sp_lock_kind_names), type (name, or path of a file; None), address (0: none), user (the lock that
         it is a part of, None), made_file, made_line (None, 0: not known), made_by (location or None), freed, holder (location at the end,
-        None), gone (held by a thread that a fork left behind), holder_stack (names of functions, outermost first: where it got
-        it), since (when; None), count (how often it was got), contended, waited, held (since the first wait). A wait is of one
+        None), gone (held by a thread that a fork left behind), holder_stack (names of functions, outermost first: where it acquired
+        it), since (when; None), count (how often it was acquired), contended, waited, held (since the first wait). A wait is of one
         location, place, lock and holder: location, stack, kind, lock (None: nothing told apart), file, line, holder (when they began;
         None), holder_stack, count, time, longest, open (the last had not ended: the numbers hold it up to the end), timed, news (nobody
-        holds anything: somebody has to notify), since (open: its begin). A circle: process, interrupted (the program went on),
+        holds anything: somebody has to notify), since (open: its begin). A deadlock cycle: process, interrupted (the program continued),
         links [dict(location, lock, since)]: each waits for what the next one holds. awaits, of tasks (also without that setting): process,
         task (name of their outermost coroutine, None), where (of the innermost one, None), what (name of the type of what it
         awaited, None), stack (names of functions from the root of the thread to `where`; empty: not known), count, time, longest."""

@@ -80,7 +80,7 @@ PyObject *sp_metric_list(const struct sp_model *m)
 		if (!d || sp_put(d, "name", sp_text(x->name)) || sp_put(d, "unit", sp_text(x->unit)) ||
 		    sp_put(d, "what", sp_text(x->what)) || sp_put(d, "exponent", PyLong_FromLong(x->exponent)) ||
 		    sp_put(d, "source", PyUnicode_FromString(sp_metric_kind_names[x->kind])) ||
-		    sp_put(d, "own", PyBool_FromLong(x->own)) || sp_put(d, "level", PyBool_FromLong(x->level)) ||
+		    sp_put(d, "exclusive", PyBool_FromLong(x->own)) || sp_put(d, "level", PyBool_FromLong(x->level)) ||
 		    sp_put(d, "total", PyLong_FromUnsignedLongLong(total(m, i))) || PyList_Append(list, d))
 			Py_CLEAR(list);
 		Py_XDECREF(d);

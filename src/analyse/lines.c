@@ -16,11 +16,11 @@ static PyObject *function_row(const struct sp_model *m, const struct sp_line *v,
 {
 	const struct sp_region *r = &m->regions[v->region];
 	PyObject *lines = PyList_New(0);
-	uint64_t own = 0, callees = 0;
+	uint64_t excl = 0, callees = 0;
 	size_t i;
 
 	for (i = 0; lines && i < n; i++) {
-		own += v[i].own;
+		excl += v[i].own;
 		callees += v[i].callees;
 		if (sp_append(lines, Py_BuildValue("(kKdd)", (unsigned long)v[i].line, (unsigned long long)v[i].hits,
 		                                   (double)v[i].own * S, (double)v[i].callees * S)))
@@ -30,7 +30,7 @@ static PyObject *function_row(const struct sp_model *m, const struct sp_line *v,
 		return NULL;
 	return Py_BuildValue("{sN sN sN sN sk sd sd sN}", "name", sp_text(r->name), "module", sp_text(r->module),
 	                     "function", sp_text(r->qualname), "file", sp_text(r->file), "line", (unsigned long)r->line,
-	                     "own", (double)own * S, "callees", (double)callees * S, "lines", lines);
+	                     "excl", (double)excl * S, "callees", (double)callees * S, "lines", lines);
 }
 
 static PyObject *result(const struct sp_model *m, const struct sp_line *v, size_t n)

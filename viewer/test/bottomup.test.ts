@@ -14,7 +14,7 @@ const shown = (b: BottomUp): number[][] =>
 describe("bottom-up", () => {
   const calls: Call = [1, 100, 1, [2, 60, 2, [3, 40, 4]], [3, 30, 3, [2, 5, 1, [3, 1, 1]]]];
 
-  it("orders functions by their own time", () => {
+  it("orders functions by their exclusive time", () => {
     const b = new BottomUp(tree(calls), 4, name);
     expect(shown(b)).toEqual([
       [0, 3, 40 + 25 + 1, 70, 8], // the innermost call is within another one

@@ -67,11 +67,11 @@ describe("another run beside this one", () => {
 
   it("has its lines where they are now", () => {
     const f: LineFunction = {
-      name: "m:f", module: "m", function: "f", file: "/m.py", line: 1, own: 3, callees: 0, lines: [[2, 1, 3, 0]],
-      base: { name: "m:f", file: "/m.py", line: 1, own: 9, callees: 0, by: "text", lines: [[2, 3, 1, 4, 0], [3, 4, 1, 5, 0]], gone: [] },
+      name: "m:f", module: "m", function: "f", file: "/m.py", line: 1, excl: 3, callees: 0, lines: [[2, 1, 3, 0]],
+      base: { name: "m:f", file: "/m.py", line: 1, excl: 9, callees: 0, by: "text", lines: [[2, 3, 1, 4, 0], [3, 4, 1, 5, 0]], gone: [] },
     }; // prettier-ignore
     const lines = heatLines([f], "/m.py", "def f():\n    g()\n    return\n");
-    expect(lines.map((l) => [l.line, l.own, l.before])).toEqual([[1, 0, undefined], [2, 3, 4], [3, 0, 5]]);
+    expect(lines.map((l) => [l.line, l.excl, l.before])).toEqual([[1, 0, undefined], [2, 3, 4], [3, 0, 5]]);
   });
 
   it("has its messages in the same cells, and those elsewhere are counted", () => {

@@ -5,7 +5,7 @@ import { type Curve, before, counterCurves, drawn, evened, extent, metricCurves,
 import type { Facts, Metric } from "../src/data/facts";
 import { metricSeries } from "../src/timeline/charts";
 
-const metric = (name: string, more: Partial<Metric> = {}): Metric => ({ name, unit: "#", exponent: 0, what: "", own: false, level: false, source: "rusage", total: 9, ...more });
+const metric = (name: string, more: Partial<Metric> = {}): Metric => ({ name, unit: "#", exponent: 0, what: "", exclusive: false, level: false, source: "rusage", total: 9, ...more });
 // location, metric, at, value
 const columns = (rows: [number, number, number, number][]) => {
   const rate = rows.map(([l, m, at, value], i) => {

@@ -8,7 +8,7 @@ const f = (line: number, lines: LineFunction["lines"]): LineFunction => ({
   function: `f${line}`,
   file: "/m.py",
   line,
-  own: lines.reduce((sum, l) => sum + l[2], 0),
+  excl: lines.reduce((sum, l) => sum + l[2], 0),
   callees: lines.reduce((sum, l) => sum + l[3], 0),
   lines,
 });
@@ -18,7 +18,7 @@ describe("heat of lines", () => {
 
   it("lays numbers beside the text", () => {
     const lines = heatLines(functions, "/m.py", "x = 1\ndef f():\n    g()\n    return\n\nlambda: 1\n");
-    expect(lines.map((l) => [l.line, l.hits, l.own, l.callees, l.share, l.of])).toEqual([
+    expect(lines.map((l) => [l.line, l.hits, l.excl, l.callees, l.share, l.of])).toEqual([
       [1, 0, 0, 0, 0, -1],
       [2, 0, 0, 0, 0, -1],
       [3, 5, 1, 3, 1, 0],
@@ -39,7 +39,7 @@ describe("heat of lines", () => {
   it("gives a line of several functions to the one around them, or to the chosen one", () => {
     const inner = { ...f(2, [[2, 9, 1, 0]]), name: "m:f.<listcomp>" };
     const both = [inner, f(1, [[2, 1, 1, 2], [3, 1, 8, 0]])];
-    expect(heatLines(both, "/m.py", undefined).map((l) => [l.hits, l.own, l.callees])).toEqual([
+    expect(heatLines(both, "/m.py", undefined).map((l) => [l.hits, l.excl, l.callees])).toEqual([
       [1, 1, 2],
       [1, 8, 0],
     ]);

@@ -10,7 +10,7 @@ const metric = (name: string, unit: string, exponent = 0, more: Partial<Metric> 
   unit,
   exponent,
   what: "",
-  own: false,
+  exclusive: false,
   level: false,
   source: "rusage",
   total: 10,
@@ -18,7 +18,7 @@ const metric = (name: string, unit: string, exponent = 0, more: Partial<Metric> 
 });
 const faults = metric("ru_minflt", "#");
 const cpu = metric("ru_utime", "s", -6);
-const read = metric("io_bytes_read", "byte", 0, { own: true });
+const read = metric("io_bytes_read", "byte", 0, { exclusive: true });
 
 describe("amounts of metrics", () => {
   it("have the unit of the metric", () => {
@@ -84,7 +84,7 @@ describe("the choice", () => {
     expect(chosenMetric({ ...untimed, metrics: untimed.metrics.slice(0, 2) }, { view: "icicle" })).toBe(read);
   });
   it("of samples is known within a range of time, but not how many looks there were", () => {
-    const of = (name: string, unit: string) => without(facts, { view: "icicle", begin: 1, end: 2 }, metric(name, unit, 0, { own: true, source: "sample" }));
+    const of = (name: string, unit: string) => without(facts, { view: "icicle", begin: 1, end: 2 }, metric(name, unit, 0, { exclusive: true, source: "sample" }));
     expect(of("sampled_idle", "s")).toBeUndefined();
     expect(of("samples", "#")).toContain("range of time");
   });

@@ -28,7 +28,7 @@ RATE = 100
 ONCE = 2.0  # seconds
 REFRESH = 0.5  # seconds
 ROWS = 20
-KEYS = "o own  t total  w wall clock  p pause  r begin anew  q quit"
+KEYS = "s self  t total  w wall clock  p pause  r reset  q quit"
 
 
 def rate_of(values: dict[str, object]) -> int:
@@ -43,16 +43,16 @@ def rate_of(values: dict[str, object]) -> int:
 
 def _functions(looking: Looking, recent: Sum, by: str, limit: int) -> tuple[list[Column], list[list[str]]]:
     whole = looking.whole
-    key = recent.own if by == "own" else recent.total
-    also = whole.own if by == "own" else whole.total
+    key = recent.excl if by == "self" else recent.total
+    also = whole.excl if by == "self" else whole.total
     order: list[Function] = sorted(whole.total, key=lambda f: (-key[f], -also[f], f))
-    columns = [Column("own %"), Column("total %"), Column("own % so far", rank=2), Column("total % so far", rank=1),
+    columns = [Column("self %"), Column("total %"), Column("self % so far", rank=2), Column("total % so far", rank=1),
                Column("function", left=True, style="cyan"), Column("defined at", left=True, style="dim", rank=3)]
     rows = [
         [
-            percent(recent.own[f], recent.time),
+            percent(recent.excl[f], recent.time),
             percent(recent.total[f], recent.time),
-            percent(whole.own[f], whole.time),
+            percent(whole.excl[f], whole.time),
             percent(whole.total[f], whole.time),
             one_line(f"{f[0]}:{f[1]}"),
             one_line(f"{f[2]}:{f[3]}"),
@@ -99,7 +99,7 @@ def _title(looking: Looking, words: str) -> str:
     what = "time" if looking.wall else "processor time"
     more = f" and {plural(len(looking.children.all), 'child', 'children')}" if looking.children else ""
     whose = f"process {looking.pid}{more}, Python {major}.{minor}"
-    return f"{whose}: {what} by {plural(looking.looks, 'look')} in {lasted}{torn}{words}"
+    return f"{whose}: {what} by {plural(looking.looks, 'sample')} in {lasted}{torn}{words}"
 
 
 def _show(out: Output, looking: Looking, by: str, limit: int, words: str = "") -> None:
@@ -172,8 +172,8 @@ class Live:
 
     def key(self, letter: str) -> bool:
         """False: quit."""
-        if letter in "ot":
-            self.by = {"o": "own", "t": "total"}[letter]
+        if letter in "st":
+            self.by = {"s": "self", "t": "total"}[letter]
         elif letter == "p":
             self.paused = not self.paused
         elif letter == "w":
@@ -224,7 +224,7 @@ class Live:
 
 def main(values: dict[str, object], operands: list[str]) -> int:
     pid, rate, duration = one_process("top", operands), rate_of(values), duration_of(values)
-    by = values.get("sort", "own")
+    by = values.get("sort", "self")
     limit = values.get("limit", ROWS)
     assert isinstance(by, str) and isinstance(limit, int)
     looking = Looking(pid, bool(values.get("wall")), bool(values.get("children")))

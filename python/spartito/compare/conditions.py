@@ -30,7 +30,7 @@ OPTIONS = {**{setting.name: setting.option for setting in SETTINGS if setting.re
 DEFAULTS = {"clock": "auto", "profile_depth": "0", **{setting.name: setting.default for setting in SETTINGS}}
 # neither times nor names depend on them; which hook it was is told by the run itself
 IDLE = ("hook", "trace_memory", "when_full", "source", "task_limit", "label_limit")
-# what decides of which calls the time is their own, and of which it is a caller's
+# what decides of which calls the exclusive time is theirs, and of which it is a caller's
 CHOOSING = ("c_calls", "filter", "only_mine", "depth", "instrument", "io", "mpi", "profile_depth")
 CELL = "In["  # how the names of cells begin
 # of the facts those that are no matter of how it was recorded, the weightiest first

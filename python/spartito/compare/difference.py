@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from spartito.compare.conditions import Side
 
 CERTAIN = 0.05  # a corrected p-value below it is a change
-# with one run on a side, where no test tells: what is less of a function's own time is the same, of all of A's own time small
+# with one run on a side, where no test decides: less than this part of a function's exclusive time is the same, less than this
+# part of all of A's is small
 SAME = 0.01
 SMALL = 0.001
 SENTENCES = 4
@@ -51,8 +52,8 @@ def been(side: dict[str, Any]) -> bool:
 
 
 def word(row: dict[str, Any], group: int, whole: float) -> str:
-    """What happened to it: slower, faster, same, new, gone, noise, small (not judged), or nothing: it is in neither. whole: own
-    time of all that is in the first group, seconds."""
+    """What happened to it: slower, faster, same, new, gone, noise, small (not judged), or nothing: it is in neither. whole:
+    exclusive time of all that is in the first group, seconds."""
     before, after, change = row["sides"][0], row["sides"][group], row["changes"][group - 1]
     if not been(before) or not been(after):
         return "new" if been(after) else "gone" if been(before) else ""
@@ -68,7 +69,7 @@ def word(row: dict[str, Any], group: int, whole: float) -> str:
 
 
 def whole(found: dict[str, Any]) -> float:
-    """Own time of all that is in the first group, seconds."""
+    """Exclusive time of all that is in the first group, seconds."""
     return float(found["all"]["sides"][0]["excl"])
 
 
@@ -128,12 +129,12 @@ def sentence(row: dict[str, Any], group: int, called: Callable[[dict[str, Any]],
     """what: of word()."""
     before, after = row["sides"][0], row["sides"][group]
     if what == "new":
-        return f"{called(row)} is new: {seconds(after['excl'])} of its own in {plural(round(after['visits']), 'call')}"
+        return f"{called(row)} is new: {seconds(after['excl'])} self time in {plural(round(after['visits']), 'call')}"
     if what == "gone":
-        return f"{called(row)} is gone: {seconds(before['excl'])} of its own in {plural(round(before['visits']), 'call')}"
+        return f"{called(row)} is gone: {seconds(before['excl'])} self time in {plural(round(before['visits']), 'call')}"
     change = relative(row, group)
     much = "" if change is None else f" ({percent(change)}{'' if change >= 1000 else ' %'})"
-    return f"{called(row)} got {what}: {seconds(before['excl'])} → {seconds(after['excl'])} of its own{much}, {_often(row, group)}"
+    return f"{called(row)} got {what}: self time {seconds(before['excl'])} → {seconds(after['excl'])}{much}, {_often(row, group)}"
 
 
 def _whole(found: dict[str, Any], groups: Sequence[Group], group: int) -> str:
@@ -143,7 +144,7 @@ def _whole(found: dict[str, Any], groups: Sequence[Group], group: int) -> str:
     around = margin(found["all"], group)
     sure = "" if around is None else f" (±{around:.{0 if around >= 10 else 1}f} %)"
     sure += "" if p is None else f", which is {'more than' if p < CERTAIN else 'within'} the noise (p = {p:.2g})"
-    text = f"{groups[group].letter} took {seconds(after['excl'])} in all, {groups[0].letter} {seconds(before['excl'])}"
+    text = f"{groups[group].letter} took {seconds(after['excl'])} in total, {groups[0].letter} {seconds(before['excl'])}"
     if change is None or abs(change) < 0.05:
         return f"{text}: the same{sure}"
     return f"{text}: {more(change)}{sure}"
@@ -194,7 +195,7 @@ def moved(found: dict[str, Any]) -> list[str]:
         held = plural(functions, "function") if files == 1 else f"{plural(files, 'file')}, {plural(functions, 'function')}"
         said.append(f"{name(a or '/')} is now {name(b or '/')} ({held})")
     if len(places) > MOST_FILES:
-        said.append(f"files in {plural(len(places) - MOST_FILES, 'more place')} have moved")
+        said.append(f"files in {plural(len(places) - MOST_FILES, 'more directory', 'more directories')} have moved")
     return said
 
 
@@ -208,7 +209,7 @@ def notes(groups: Sequence[Group], share: float, compensated: bool) -> list[str]
     said = conditions.costs([g.side for g in groups], compensated)
     if all(len(g.directories) > 1 for g in groups):
         said.append(
-            f"noise: by Welch's t-test of own times over the runs, with Holm's correction over what takes {share:g} % of the "
+            f"noise: by Welch's t-test of exclusive times over the runs, with Holm's correction over what takes {share:g} % of the "
             f"time or more, p < {CERTAIN:g} is a change; what takes less is called small; ± of the change of all: 95 % confidence"
         )
     else:
@@ -221,11 +222,11 @@ def _spread(group: Group) -> bool:
 
 
 def _columns(groups: Sequence[Group], by_path: bool) -> list[Column]:
-    columns = [Column(f"own {groups[0].letter}")]
+    columns = [Column(f"self {groups[0].letter}")]
     if _spread(groups[0]):
         columns.append(Column("±", rank=3))
     for g in groups[1:]:
-        columns.append(Column(f"own {g.letter}"))
+        columns.append(Column(f"self {g.letter}"))
         if _spread(g):
             columns.append(Column("±", rank=3))
         if _spread(g) and _spread(groups[0]):

@@ -82,7 +82,7 @@ def _depth(experiment: Experiment) -> int:
 
 def _source_lines(experiment: Experiment) -> int:
     """Of the function with the most time in its lines."""
-    first = max(experiment.model.lines(), key=lambda f: float(f["own"] + f["callees"]))
+    first = max(experiment.model.lines(), key=lambda f: float(f["excl"] + f["callees"]))
     numbers = [line[0] for line in first["lines"]]
     return int(max(numbers) - min(first["line"], *numbers) + 2)
 

@@ -120,7 +120,7 @@ class Result:
         )
 
     def text(self) -> str:
-        """What took the time, in words and as a table of the functions with the most own time."""
+        """What took the time, in words and as a table of the functions with the most exclusive time."""
         experiment, facts = self._experiment, self._facts
         lines = [tables.headline(facts)]
         out = io.StringIO()

@@ -26,8 +26,8 @@ TOP = 10  # functions in the text of a result
 ROWS, SHARE = 20, 1.0  # as of `spartito diff`
 ALL = (1 << 32) - 2  # paths
 COLUMNS = (
-    Column("own"),
-    Column("own %"),
+    Column("self"),
+    Column("self %"),
     Column("total"),
     Column("calls"),
     Column("function", left=True),
@@ -38,8 +38,8 @@ MEMORY = (Column("at the peak"), Column("at the end"), Column("allocated"), Colu
 
 
 def _cells(row: dict[str, Any], busy: float) -> tuple[str, ...]:
-    own, total = row["excl"], row["incl"]
-    return seconds(own), percent(own, busy), seconds(total), calltable.calls(row), name(row["name"]), calltable.place(row)
+    excl, incl = row["excl"], row["incl"]
+    return seconds(excl), percent(excl, busy), seconds(incl), calltable.calls(row), name(row["name"]), calltable.place(row)
 
 
 class Kept(Output):
@@ -93,7 +93,7 @@ def headline(facts: dict[str, Any]) -> str:
 
 @lru_cache(maxsize=2)
 def written(experiment: Experiment) -> Kept:
-    """The functions with the most own time, and what was recorded beside calls: samples, memory, waits of threads."""
+    """The functions with the most exclusive time, and what was recorded beside calls: samples, memory, waits of threads."""
     out, model, facts = Kept(), experiment.model, experiment.facts()
     info = model.info()
     rows = [row for row in model.flat(limit=TOP) if row["visits"] or row["incl"]]  # others allocated memory alone

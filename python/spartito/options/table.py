@@ -33,7 +33,7 @@ REPORT = Command(
     "report",
     "report [REPORT] [options] [DIR]",
     "show where the time went",
-    "Prints a report of an experiment; without REPORT the flat profile. Times are exclusive (own) and inclusive (total). Calls 1+99: a generator "
+    "Prints a report of an experiment; without REPORT the flat profile. Times are exclusive (self) and inclusive (total). Calls 1+99: a generator "
     "or coroutine was called once and resumed 99 times. Losses are printed on standard error; then, or if a file is damaged, the exit status is 4."
     + NEWEST,
     (
@@ -223,7 +223,7 @@ TOP = Command(
         Option("--once", "print one table and exit"),
         Option("--duration", "end after SECONDS (default with --once: 2)", "SECONDS", kind="number"),
         Option("--sample-rate", "samples per second (1–1000, default 100)", "HZ"),
-        Option("--sort", "own (the default) or total", "KEY", choices=("own", "total")),
+        Option("--sort", "self (the default) or total", "KEY", choices=("self", "total")),
         LIMIT,
         Option("--children", "include the Python processes that it starts"),
         Option("--wall", "wall-clock time, with waiting threads, instead of processor time"),

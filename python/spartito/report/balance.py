@@ -20,8 +20,8 @@ COLUMNS = (
     Column("min", rank=2),
     Column("max"),
     Column("std", rank=1),
-    Column("least on", rank=3),
-    Column("most on"),
+    Column("min on", rank=3),
+    Column("max on"),
 )
 
 
@@ -96,7 +96,7 @@ class Balance(Report):
 
     def write(self, query: Query, found: dict[str, Any], out: Output) -> None:
         units = _units(query, found)
-        own = found["time"] == "excl"
+        exclusive = found["time"] == "excl"
         rows = []
         for row in found["rows"]:
             x = row[found["time"]]
@@ -104,10 +104,11 @@ class Balance(Report):
             where = (units.cells[x["min_unit"]], units.cells[x["max_unit"]])
             text = shortened(row["stack"]) if "stack" in row else name(row["name"])
             rows.append((seconds(x["imbalance"]), f"{x['percent']:.1f}", *times, *where, text))
-        out.table([*COLUMNS, Column("function" if own else "call path", left=True, style="cyan")], rows)
+        out.table([*COLUMNS, Column("function" if exclusive else "call path", left=True, style="cyan")], rows)
         out.line()
         for sentence in found["notes"]:
             out.line(sentence)
         out.line(
-            f"{'own' if own else 'total'} time over {plural(len(units), units.word)}; imbalance: max - mean, %: max / mean - 1"
+            f"{'exclusive' if exclusive else 'inclusive'} time over {plural(len(units), units.word)}; imbalance: max - mean, "
+            "%: max / mean - 1"
         )

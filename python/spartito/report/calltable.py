@@ -9,23 +9,23 @@ from spartito.base.text import Column, Output, count, labelled, name, percent, p
 from spartito.experiments import contents
 
 NUMBERS = (
-    Column("own"),
-    Column("own %"),
+    Column("self"),
+    Column("self %"),
     Column("total"),
     Column("total %", rank=8),
     Column("calls"),
 )
 OF_CALLS = (Column("mean", rank=5), Column("min", rank=2), Column("max", rank=3), Column("std", rank=1))
-TREE_NUMBERS = (Column("total"), Column("%"), Column("own"), Column("calls"))
+TREE_NUMBERS = (Column("total"), Column("%"), Column("self"), Column("calls"))
 NAME = Column("function", left=True, style="cyan")
 TREE_NAME = Column("function", left=True, style="cyan", least=44)  # with the indentation
 PLACE = Column("defined at", left=True, style="dim", rank=4)
 UNKNOWN = "-"  # how many calls samples were taken of
-# what was collected beside the calls: of own and total the one that the table is about, where there is any
+# what was collected beside the calls: of self and total the one that the table is about, where there is any
 COLLECTED = ("sample", "memory", "wait")
 # a narrow terminal leaves out numbers of blocks and samples first, then states, then what --metric counted, and these last
 RANKS = {"peak_bytes": 15, "wait_time": 14, "sampled_cpu": 13, "left_bytes": 12, "allocated": 11}
-STATE, COUNT, TOTAL, OWN = 7, 6, 9, 10
+STATE, COUNT, TOTAL, SELF = 7, 6, 9, 10
 
 
 def place(row: dict[str, Any]) -> str:
@@ -51,8 +51,8 @@ def _of_calls(row: dict[str, Any]) -> list[str]:
 
 
 def _numbers(row: dict[str, Any], total: float) -> list[str]:
-    own, whole = row["excl"], row["incl"]
-    return [seconds(own), percent(own, total), seconds(whole), percent(whole, total), calls(row)]
+    excl, incl = row["excl"], row["incl"]
+    return [seconds(excl), percent(excl, total), seconds(incl), percent(incl, total), calls(row)]
 
 
 class Counted:
@@ -71,14 +71,14 @@ class Counted:
                     self._add(m, key, "")
                 continue
             if flat:
-                self._add(m, "excl", "own ")
+                self._add(m, "excl", "self ")
             self._add(m, "incl", "total ")
 
     def _add(self, metric: dict[str, Any], key: str, which: str) -> None:
         title = str(metric["name"])
-        rank = OWN if which == "own " else TOTAL
+        rank = SELF if which == "self " else TOTAL
         if metric["source"] in COLLECTED:
-            rank = RANKS.get(title, STATE if metric["unit"] == "s" else COUNT) + (which == "own ")
+            rank = RANKS.get(title, STATE if metric["unit"] == "s" else COUNT) + (which == "self ")
         self.of.append((metric, key))
         self.columns.append(Column(f"{which}{title.removeprefix('sampled_')}", rank=rank))
 
@@ -133,7 +133,7 @@ def write_tree(out: Output, rows: list[dict[str, Any]], busy: float, values: dic
 
 def write_callers(out: Output, found: list[dict[str, Any]]) -> None:
     """What Model.callers() returns, after contents.known()."""
-    columns = [Column("total"), Column("own"), Column("calls"), NAME]
+    columns = [Column("total"), Column("self"), Column("calls"), NAME]
 
     def cells(row: dict[str, Any], before: str) -> tuple[str, ...]:
         return (seconds(row["incl"]), seconds(row["excl"]), calls(row), before + name(row["name"]))

@@ -26,10 +26,10 @@ NONE = (
 COLUMNS = (
     Column("line"),
     Column("hits"),
-    Column("time"),
+    Column("total"),
     Column("per hit", rank=2),
-    Column("% time"),
-    Column("own", rank=1),
+    Column("total %"),
+    Column("self", rank=1),
     Column("in callees", rank=1),
     Column("source", left=True),
 )
@@ -50,7 +50,7 @@ def functions(model: Model, location: int, process: int, match: str) -> list[dic
     found = model.lines(location=location, process=process)
     if match:
         found = [f for f in found if matches(match, f)]
-    return sorted(found, key=lambda f: -(f["own"] + f["callees"]))
+    return sorted(found, key=lambda f: -(f["excl"] + f["callees"]))
 
 
 def chosen(
@@ -67,20 +67,20 @@ def chosen(
 
 def _rows(f: dict[str, Any], sources: Sources) -> list[dict[str, Any]]:
     """Every line of a function from its first to its last, also those that did not run."""
-    time = f["own"] + f["callees"]
+    time = f["excl"] + f["callees"]
     ran = {line[0]: line for line in f["lines"]}
     rows = []
     lines = sources.of(f["file"]).lines
     for number, source in extent(lines, f["line"], max(ran, default=0), f["function"] == "<module>"):
-        _, hits, own, callees = ran.get(number, (number, 0, 0.0, 0.0))
+        _, hits, excl, callees = ran.get(number, (number, 0, 0.0, 0.0))
         rows.append(
             {
                 "line": number,
                 "hits": hits,
-                "time": own + callees,
-                "own": own,
+                "incl": excl + callees,
+                "excl": excl,
                 "callees": callees,
-                "percent": 100 * (own + callees) / time if time else 0.0,
+                "percent": 100 * (excl + callees) / time if time else 0.0,
                 "source": source if number <= len(lines) else None,
             }
         )
@@ -88,9 +88,9 @@ def _rows(f: dict[str, Any], sources: Sources) -> list[dict[str, Any]]:
 
 
 def _record(f: dict[str, Any], sources: Sources) -> dict[str, Any]:
-    kept = ("name", "module", "function", "file", "line", "own", "callees")
+    kept = ("name", "module", "function", "file", "line", "excl", "callees")
     found = {key: f[key] for key in kept}
-    found["time"] = f["own"] + f["callees"]
+    found["incl"] = f["excl"] + f["callees"]
     found["remark"] = sources.of(f["file"]).remark or None
     found["lines"] = _rows(f, sources)
     return found
@@ -125,10 +125,10 @@ def _cells(row: dict[str, Any], total: float) -> tuple[str, ...]:
     return (
         str(row["line"]),
         count(row["hits"]),
-        seconds(row["time"]),
-        seconds(row["time"] / row["hits"]),
-        percent(row["time"], total),
-        seconds(row["own"]),
+        seconds(row["incl"]),
+        seconds(row["incl"] / row["hits"]),
+        percent(row["incl"], total),
+        seconds(row["excl"]),
         seconds(row["callees"]) if row["callees"] else "",
         source,
     )
@@ -136,12 +136,12 @@ def _cells(row: dict[str, Any], total: float) -> tuple[str, ...]:
 
 def _write_function(out: Output, f: dict[str, Any]) -> None:
     place = f"{f['file']}:{f['line']}" if f["file"] else "(file not known)"
-    out.line(f"{name(f['name'])}  {seconds(f['time'])}, {seconds(f['own'])} of it its own  {name(place)}", "bold")
+    out.line(f"{name(f['name'])}  total {seconds(f['incl'])}, self {seconds(f['excl'])}  {name(place)}", "bold")
     if f["remark"]:
         out.line(name(f["remark"]), "yellow")
     rows = f["lines"]
     styles = [_style(row["percent"]) if row["hits"] else "dim" for row in rows]
-    out.table(COLUMNS, [_cells(row, f["time"]) for row in rows], styles)
+    out.table(COLUMNS, [_cells(row, f["incl"]) for row in rows], styles)
     out.line()
 
 
@@ -156,8 +156,8 @@ def write(out: Output, found: Sequence[dict[str, Any]]) -> None:
             out.line(f"{plural(part['hidden'], 'function')} with less time not shown (--limit)")
             out.line()
     out.line(
-        "own: in the line itself; in callees: in what it called; time: both. Inner calls of a function that calls itself are in "
-        "their own lines only"
+        "self: time in the line itself; in callees: in the functions that it called; total: both. If a function calls itself, the "
+        "time of inner calls is in the lines of these calls only"
     )
 
 

@@ -48,9 +48,9 @@ def timed(functions: Iterable[dict[str, Any]]) -> list[Timed]:
     found: dict[tuple[str, int, str], dict[int, tuple[int, int]]] = {}
     for f in functions:
         lines = found.setdefault((f["file"], f["line"], f["function"]), {})
-        for line, hits, own, callees in f["lines"]:
+        for line, hits, excl, callees in f["lines"]:
             before = lines.get(line, (0, 0))
-            lines[line] = before[0] + hits, before[1] + round((own + callees) * 1e9)
+            lines[line] = before[0] + hits, before[1] + round((excl + callees) * 1e9)
     return [Timed(*key, [(line, *lines[line]) for line in sorted(lines)]) for key, lines in sorted(found.items())]
 
 

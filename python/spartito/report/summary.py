@@ -22,7 +22,7 @@ MOVED = {
     "bytes_sent": "sent",
     "bytes_received": "received",
     "bytes_put": "put",
-    "bytes_get": "got",
+    "bytes_get": "fetched",
     "mpi_io_bytes_read": "read from files",
     "mpi_io_bytes_written": "written to files",
 }
@@ -35,7 +35,7 @@ def _spread(what: str, busy: list[tuple[float, str]]) -> str:
         return f"{what}: no call was measured in any of them"
     return (
         f"{what}: balance {percent(mean, longest[0])} % (mean {seconds(mean)}; "
-        f"most {seconds(longest[0])} in {longest[1]}, least {seconds(shortest[0])} in {shortest[1]})"
+        f"maximum {seconds(longest[0])} in {longest[1]}, minimum {seconds(shortest[0])} in {shortest[1]})"
     )
 
 
@@ -132,7 +132,7 @@ def write(model: Model, directory: str, label: str, said: list[str]) -> None:
     )
     waits = _waits(model, info)
     lines = bool(model.lines()) and not contents.taken(info)  # those of samples were not asked for
-    columns = [Column("own time"), Column("%"), Column("calls"), Column("function", left=True, style="cyan")]
+    columns = [Column("self time"), Column("%"), Column("calls"), Column("function", left=True, style="cyan")]
     if rows and not memory_alone and (visits or not lines):  # lines alone: frames that were open around them say nothing
         calls = ["-" if unknown and not r["visits"] else count(r["visits"]) for r in rows]
         times = [(seconds(r["excl"]), percent(r["excl"], total)) for r in rows]

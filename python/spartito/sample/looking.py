@@ -38,18 +38,18 @@ class Sum:
     """How much time was found in functions: on top of a stack, and anywhere on it; ns."""
 
     def __init__(self) -> None:
-        self.own: Counter[Function] = Counter()
+        self.excl: Counter[Function] = Counter()
         self.total: Counter[Function] = Counter()
         self.time = 0
 
     def add(self, frames: list[Frame], time: int) -> None:
         self.time += time
-        self.own[function(frames[0])] += time
+        self.excl[function(frames[0])] += time
         for f in {function(frame) for frame in frames}:
             self.total[f] += time
 
     def merge(self, other: Sum) -> None:
-        self.own += other.own
+        self.excl += other.excl
         self.total += other.total
         self.time += other.time
 

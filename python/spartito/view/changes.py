@@ -38,7 +38,7 @@ def _length(now: float, before: float) -> Sentence:
 
 
 def _moved(names: list[str], rows: Sequence[tuple[int, float, float]], whole: float) -> list[Sentence]:
-    """rows: (region, own time now, before)."""
+    """rows: (region, exclusive time now, before)."""
     said = []
     for word, sign in (("slower", 1), ("faster", -1)):
         those = [r for r in rows if sign * (r[1] - r[2]) >= SOME * whole]
@@ -47,7 +47,7 @@ def _moved(names: list[str], rows: Sequence[tuple[int, float, float]], whole: fl
             continue
         parts = [f"{name(names[region])} {difference(now, before)}" for region, now, before in those[:MOST]]
         more = f", and {plural(len(those) - MOST, 'more function')}" if len(those) > MOST else ""
-        said.append(Sentence(f"Own time of what became {word}: {'; '.join(parts)}{more}.", those[0][0]))
+        said.append(Sentence(f"Exclusive time of what became {word}: {'; '.join(parts)}{more}.", those[0][0]))
     return said
 
 
@@ -56,11 +56,11 @@ def _alone(flat: dict[str, memoryview]) -> list[Sentence]:
     here = there = 0
     times = [0.0, 0.0]
     resumed = flat.get("resumed") or [0.0] * len(flat["visits"])
-    for now, again, before, own, base in zip(*(flat["visits"], resumed, flat["base_visits"], flat["excl"], flat["base_excl"])):
-        if (now or again or own) and not (before or base):
+    for now, again, before, excl, base in zip(*(flat["visits"], resumed, flat["base_visits"], flat["excl"], flat["base_excl"])):
+        if (now or again or excl) and not (before or base):
             here += 1
-            times[0] += own
-        elif (before or base) and not (now or again or own):
+            times[0] += excl
+        elif (before or base) and not (now or again or excl):
             there += 1
             times[1] += base
     parts = []

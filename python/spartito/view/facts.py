@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from spartito._analyse import Model
 
-METRIC = ("name", "unit", "exponent", "what", "own", "level", "source", "total")  # of Model.info()
+METRIC = ("name", "unit", "exponent", "what", "exclusive", "level", "source", "total")  # of Model.info()
 FIRST = 10  # functions that sentences may be about
 
 
@@ -55,7 +55,7 @@ def _locations(info: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _cost(info: dict[str, Any], compensated: bool) -> dict[str, float]:
-    """What measuring adds: in, out: s for each call, within its own time and in its caller's (means over all calls); total s;
+    """What measuring adds: in, out: s for each call, within its exclusive time and in its caller's (means over all calls); total s;
     share of the time of all threads as it was measured."""
     calls = [loc["visits"] + loc["resumed"] for loc in info["locations"]]
     n = sum(calls)
@@ -68,7 +68,7 @@ def _cost(info: dict[str, Any], compensated: bool) -> dict[str, float]:
 
 
 def _top(model: Model) -> list[tuple[int, dict[str, Any]]]:
-    """Those with the most own time, with the indices of their regions."""
+    """Those with the most exclusive time, with the indices of their regions."""
     _, flat = payload.unpack(model.view("flat", limit=FIRST))
     if "base_excl" in flat:  # then the other run has its say in the order
         _, flat = payload.unpack(model.view("flat"))
@@ -91,7 +91,7 @@ def _has(model: Model, info: dict[str, Any]) -> dict[str, bool]:
         "time": info["traced"] or contents.taken(info),
         "states": contents.taken(info),
         "counters": info["traced"] and bool(info["counters"]),
-        "metrics": info["traced"] and any(not metric["own"] for metric in info["metrics"]),
+        "metrics": info["traced"] and any(not metric["exclusive"] for metric in info["metrics"]),
         "lines": bool(model.lines()),
         "mpi": ranks > 0,
         "io": any(metric["name"] == iotable.READ for metric in info["metrics"]),

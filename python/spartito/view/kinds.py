@@ -38,7 +38,7 @@ What the kinds are, made by `make docs` from src/view/contract.json:
     source
         The text of a source file. Parameters: file (index in meta.files of regions). meta: file (its path), text (optional; what is
         in it), remark (optional; a sentence about the text, such as that the file has changed since; or empty), missing (optional;
-        a sentence, in the place of text and remark: why there is no text).
+        a sentence instead of text and remark: why there is no text).
     regions
         Row i is region i of all other kinds; row 0 is the root. meta: names[] (module:function), qualnames[] (the function's
         qualified name), modules[], files[], kinds[] (as Model.flat() names them), renamed[] (Renamed; optional; of a compared run:
@@ -189,9 +189,10 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         A thread. process (index), name, begin (s), end (s), busy (time in functions (s)), mpi (the part of busy in functions of MPI
         themselves (s)).
     Metric
-        Counted beside the time, in 10**exponent unit. name, unit, exponent, what, own (counted by the function itself, at times
-        that are not in the trace; the others are read at each enter and leave), level (a height that was reached, not a count),
-        source (what counted it: rusage, papi, perf, bytes, wait, sample, memory), total (of the whole run, as it was counted).
+        Counted beside the time, in 10**exponent unit. name, unit, exponent, what, exclusive (counted by the function itself, at
+        times that are not in the trace; the others are read at each enter and leave), level (a height that was reached, not a
+        count), source (what counted it: rusage, papi, perf, bytes, wait, sample, memory), total (of the whole run, as it was
+        counted).
     Renamed
         before (the other run's), after, regions (how many functions).
     Matched
@@ -245,15 +246,15 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         where (the innermost coroutine; null: not known), what (type of what was awaited; null: not known), count, time (s).
     Locks
         objects[] (Waited), waits[] (LockWait; the longest first), hidden (waits that are not among these, as they are too many),
-        stacks[][] (names of functions, outermost first), circles[] (lines about threads that wait for each other), rings[][] (the
-        same: each waits for the lock, which the next one holds; location, lock).
+        stacks[][] (names of functions, outermost first), deadlocks[] (lines about threads that wait for each other), cycles[][]
+        (the same: each waits for the lock, which the next one holds; location, lock).
     Waited
-        A lock, a queue, a thread and the like that was waited for, or sleeping and the like, which are one for each kind. name, got
-        (how often it was acquired; 0: not known), held (for how long it was held since somebody first waited for it (s)).
+        A lock, a queue, a thread and the like that was waited for, or sleeping and the like, which are one for each kind. name,
+        acquired (how often it was acquired; 0: not known), held (hold time since the first wait for it (s)).
     LockWait
-        Waits of one thread at one place for one object while one thread, or nobody, held it. object (index in objects), location,
-        holder (location; null: nobody, or not known), stack (index in stacks), holder_stack (index in stacks), at (file:line, or
-        empty), count, time (s), longest (s), open (the last one had not ended).
+        Waits of one thread at one source location for one object with one lock holder, or none. object (index in objects),
+        location, holder (location; null: none, or not known), stack (index in stacks), holder_stack (index in stacks), at
+        (file:line, or empty), count, time (s), longest (s), open (the last one had not ended).
     Memory
         Bytes are those that were asked for. processes[] (Heap), lines[] (LineSite; the lines with the most bytes at the peak, left
         at the end, allocated, and temporary), paths[] (PathSite; the same of call paths), threads[] (ThreadSite), hidden (how many
@@ -274,10 +275,10 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         bytes, passed (when first (s); null: never), passes, over (s above it), function (or null; that passed it first), file (or
         null), line, path (or null).
     LineSite
-        What one line allocated. function (module:function; null: not known), file (or null), line, within (the place in a library
-        that allocated for this line; null: the line allocated itself, or is not the program's own), count (blocks allocated), bytes
-        (allocated), peak (blocks at the peak), peak_bytes, left (blocks never released before the program ended), left_bytes,
-        temporary (blocks released before the thread allocated more than one other of about that size), temporary_bytes,
+        What one line allocated. function (module:function; null: not known), file (or null), line, within (the source location in a
+        library that allocated for this line; null: the line allocated itself, or is not the program's own), count (blocks
+        allocated), bytes (allocated), peak (blocks at the peak), peak_bytes, left (blocks never released before the program ended),
+        left_bytes, temporary (blocks released before the thread allocated more than one other of about that size), temporary_bytes,
         growing_bytes (the part of left_bytes that kept growing until the end), cache_bytes (the part of left_bytes that was
         allocated in a short time, as a cache is).
     PathSite
@@ -291,11 +292,12 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         allocated more than one other of about that size), temporary_bytes, growing_bytes (the part of left_bytes that kept growing
         until the end), cache_bytes (the part of left_bytes that was allocated in a short time, as a cache is).
     LineFunction
-        name (module:function), module, function (its qualified name), file, line (the first one), own (of all its lines (s)),
-        callees (s), lines[] (line, hits, own and callees (s), of those that ran), base (BaseLines; optional).
+        name (module:function), module, function (its qualified name), file, line (the first one), excl (exclusive time of all its
+        lines (s)), callees (s), lines[] (line, hits, exclusive time and time in callees (s), of those that ran), base (BaseLines;
+        optional).
     BaseLines
-        Of the run compared with, where it has the function (spartito.view.linechanges). name, file, line, own (s), callees (s), by
-        ('text', 'place'; how lines were found to be the same: by their text, or by their distance from the function's first line),
+        Of the run compared with, where it has the function (spartito.view.linechanges). name, file, line, excl (s), callees (s), by
+        ('text', 'offset'; how lines were found to be the same: by their text, or by their distance from the function's first line),
         lines[], gone[] (those that have no counterpart).
     f64
         A column of 64-bit reals.
@@ -464,7 +466,7 @@ class Experiment:
     def _lines(self, given: dict[str, Any]) -> bytes:
         ranged = "begin" in given or "end" in given
         functions = self.model.lines(**{name: value for name, value in given.items() if name not in ("begin", "end")})
-        functions.sort(key=lambda f: -(f["own"] + f["callees"]))
+        functions.sort(key=lambda f: -(f["excl"] + f["callees"]))
         said = {"unclipped": "times of lines are those of the whole run: the trace does not hold them"} if ranged else {}
         if self.base is not None and functions:
             said.update(self._lines_before(functions, given, self.base))

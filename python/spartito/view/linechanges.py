@@ -44,20 +44,20 @@ def _paired(function: dict[str, Any], base: dict[str, Any], own: Texts, others: 
     same = _same(function, base, texts)
     ran = {line[0] for line in function["lines"]}
     here, gone = [], []
-    for number, hits, own_time, callees in base["lines"]:
+    for number, hits, excl, callees in base["lines"]:
         at = same.get(number)
         if at in ran or (at is not None and texts[0]):
-            here.append([at, number, hits, own_time, callees])
+            here.append([at, number, hits, excl, callees])
         else:
             at = number - max(base["line"], 1)
-            gone.append([number, hits, own_time, callees, texts[1][at] if at < len(texts[1]) else ""])
+            gone.append([number, hits, excl, callees, texts[1][at] if at < len(texts[1]) else ""])
     return {
         "name": base["name"],
         "file": base["file"],
         "line": base["line"],
-        "own": base["own"],
+        "excl": base["excl"],
         "callees": base["callees"],
-        "by": "text" if all(texts) else "place",
+        "by": "text" if all(texts) else "offset",
         "lines": here,
         "gone": gone,
     }
@@ -67,8 +67,8 @@ def pair(
     functions: list[dict[str, Any]], before: list[dict[str, Any]], same: Mapping[tuple[str, str, int], tuple[str, str, int]],
     own: Texts, others: Texts
 ) -> None:  # fmt: skip
-    """Gives each function that the other run has, too, its `base`: name, file, line, own, callees; by ("text" or "place"); lines:
-    [line here, line there, hits, own, callees] of the other run; gone: [line there, hits, own, callees, text] of lines that have
+    """Gives each function that the other run has, too, its `base`: name, file, line, excl, callees; by ("text" or "offset"); lines:
+    [line here, line there, hits, excl, callees] of the other run; gone: [line there, hits, excl, callees, text] of lines that have
     no counterpart. same: from (name, file, line) of a function there to those here."""
     there = {}
     for f in before:

@@ -138,7 +138,7 @@ class Packing:
             raise Refused(f"the names and numbers of the functions alone take {size(short)} more than that")
         ran = payload.unpack(self.experiment.get("flat", {"limit": "1"}))[0]["functions"]
         if 0 < self.fewer < ran:
-            most = f"the {count(self.fewer)} with the most own time"
+            most = f"the {count(self.fewer)} with the most exclusive time"
             self.pruned.append(f"Of {count(ran)} functions the table has {most}; {self.whole}.")
         for block in (regions, flat):
             self._take(block)
@@ -312,10 +312,10 @@ class Packing:
             )
         if missing_lines:
             who = plural(missing_lines, "process or thread", "processes and threads")
-            self.pruned.append(f"Lines are not told apart for {who}; {self.whole}.")
+            self.pruned.append(f"Lines are not known separately for {who}; {self.whole}.")
         if missed:
             who = plural(missed, "process or thread", "processes and threads")
-            self.pruned.append(f"{who[0].upper()}{who[1:]} cannot be looked at alone in this file; {self.whole}.")
+            self.pruned.append(f"{who[0].upper()}{who[1:]} cannot be selected alone in this file; {self.whole}.")
 
     def _tile(self, level: int, index: int) -> dict[str, str]:
         """The parameters of a range of time, in the words of the page."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Where the time goes, in plain sentences: the first thing that a person reads. Few, short, and each one true of the numbers that
-the tables show: own time ("itself") is never mixed with time of callees, nor time of all threads together with the run's length."""
+the tables show: exclusive time ("itself") is never mixed with time of callees, nor time of all threads together with the run's
+length."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ UNEVEN = 0.1  # the busiest over the mean
 COSTLY = 0.1  # of the time taken by measuring
 THROUGH = 0.5  # of the time below one call path
 NO_WORK = ("off", "collapsed", "root")
-# functions of the interpreter's library whose own time is waiting; those in Python call what waits, which is a part of them unless
-# C calls are recorded
+# functions of the interpreter's library whose exclusive time is waiting; those in Python call what waits, which is a part of them
+# unless C calls are recorded
 WAITING = frozenset(
     (
         *(f"selectors:{which}Selector.select" for which in ("Epoll", "Kqueue", "Poll", "Select")),
@@ -91,7 +92,7 @@ def _whole(info: dict[str, Any], total: float) -> str:
     return f"the {seconds(total)} of all {count(n)} {what} together"
 
 
-def _own_time(row: dict[str, Any], total: float, whole: str) -> str:
+def _of_function(row: dict[str, Any], total: float, whole: str) -> str:
     part, where = _capital(share(row["excl"], total)), f"{name(row['name'])}{place(row)}"
     calls = f", in {plural(row['visits'], 'call')}" if row["visits"] else ""
     if row["qualname"] == "<module>" and row["file"]:
@@ -105,18 +106,18 @@ def _own_time(row: dict[str, Any], total: float, whole: str) -> str:
 
 
 def _functions(rows: list[tuple[int, dict[str, Any]]], total: float, whole: str) -> list[Sentence]:
-    """Of the functions with the most own time."""
+    """Of the functions with the most exclusive time."""
     if not rows:
         return []
     region, first = rows[0]
     if first["excl"] < LARGE * total:
-        text = f"No function stands out: the largest own time is {share(first['excl'], total)} of {whole}"
+        text = f"No function stands out: the largest exclusive time is {share(first['excl'], total)} of {whole}"
         return [Sentence(f"{text}, in {name(first['name'])}{place(first)}.", region)]
-    said = [Sentence(_own_time(first, total, whole), region)]
+    said = [Sentence(_of_function(first, total, whole), region)]
     more = [(i, r) for i, r in rows[1:4] if r["excl"] >= SOME * total]
     if more:
         names = [f"{name(r['name'])} ({share(r['excl'], total)})" for _, r in more]
-        said.append(Sentence(f"Next by own time: {', '.join(names)}.", more[0][0]))
+        said.append(Sentence(f"Next by exclusive time: {', '.join(names)}.", more[0][0]))
     return said
 
 
@@ -199,7 +200,7 @@ def _lines(model: Model) -> list[Sentence]:
     if most is None or most[0] <= 0:
         return []
     time, f, line = most
-    whole = f["own"] + f["callees"]
+    whole = f["excl"] + f["callees"]
     text = f"The longest line is {line[0]} of {name(f['name'])}: {share(time, whole)} of that function's {seconds(whole)}."
     return [Sentence(text)]
 
@@ -208,29 +209,29 @@ def damage(told: list[str]) -> list[Sentence]:
     """That the numbers above are not of all that happened. told: what was lost, and problems."""
     if not any("damaged" in text or "cannot be read" in text for text in told):
         return []
-    return [Sentence("Part of the recording is damaged: what it held is not in these numbers. Below is what is known of it.")]
+    return [Sentence("Part of the recording is damaged and missing in these numbers. Details are below.")]
 
 
 def _memory(model: Model, info: dict[str, Any]) -> list[Sentence]:
     """Of memory that was recorded alone."""
     if not contents.is_recorded(info):
         return []
-    own = {row["name"]: row["metrics"]["peak_bytes"]["excl"] for row in model.flat()}
-    whole = sum(own.values())
+    peaks = {row["name"]: row["metrics"]["peak_bytes"]["excl"] for row in model.flat()}
+    whole = sum(peaks.values())
     if not whole:
         return []
-    most = max(own, key=lambda function: own[function])
-    share = f"{size(own[most])} of it ({percent(own[most], whole)} %) allocated in {name(most)}"
+    most = max(peaks, key=lambda function: peaks[function])
+    share = f"{size(peaks[most])} of it ({percent(peaks[most], whole)} %) allocated in {name(most)}"
     return [Sentence(f"Memory alone was recorded, and no calls: {size(whole)} were live at the peak, {share}.")]
 
 
 def _waits(model: Model, info: dict[str, Any]) -> tuple[list[Sentence], list[Sentence]]:
-    """Of threads that wait for each other in a circle; and of how long all threads waited."""
+    """Of threads that wait for each other in a deadlock cycle; and of how long all threads waited."""
     if not locktable.recorded(info):
         return [], []
     found = model.locks()
-    # a line within a circle begins with the name of a thread, which stays as it is
-    dead = [f"{line.strip() if line.startswith(' ') else _capital(line)}." for line in locktable.circles(found, info)]
+    # a line within a deadlock begins with the name of a thread, which stays as it is
+    dead = [f"{line.strip() if line.startswith(' ') else _capital(line)}." for line in locktable.deadlocks(found, info)]
     longest = locktable.longest(found, info)
     return [Sentence(text) for text in dead], [Sentence(f"{_capital(longest)}.")] if longest else []
 
@@ -245,7 +246,7 @@ def _is_the_shell(row: dict[str, Any]) -> bool:
 
 
 def sentences(model: Model, info: dict[str, Any], rows: list[tuple[int, dict[str, Any]]], cost: float) -> list[Sentence]:
-    """rows: (index of the region, row of Model.flat()), those with the most own time first. cost: s that measuring took."""
+    """rows: (index of the region, row of Model.flat()), those with the most exclusive time first. cost: s that measuring took."""
     deadlocks, waits = _waits(model, info)
     return [*deadlocks, *_of_time(model, info, rows, cost), *waits]
 
@@ -260,16 +261,16 @@ def _of_time(model: Model, info: dict[str, Any], rows: list[tuple[int, dict[str,
     off = sum(r["incl"] for _, r in rows if r["kind"] == "off")
     worked = [(i, r) for i, r in rows if r["kind"] not in NO_WORK]
     shell = sum(r["excl"] for _, r in worked if _is_the_shell(r))
-    own = total
+    worth = total
     if 0 < shell < total:
         # of a cell: nobody looks for the time that showing its value took, which the table has
-        worked, own = [(i, r) for i, r in worked if not _is_the_shell(r)], total - shell
-    said = _functions(worked, own, _whole(info, own))
-    said += _way(model, own, worked[0][1]["name"] if worked else "")
+        worked, worth = [(i, r) for i, r in worked if not _is_the_shell(r)], total - shell
+    said = _functions(worked, worth, _whole(info, worth))
+    said += _way(model, worth, worked[0][1]["name"] if worked else "")
     said += [*_mpi(model, info), *_spread(info), *lines]
     if off >= SOME * total:
         said.append(Sentence(f"For {share(off, total)} of the time recording was off."))
     if cost >= COSTLY * total:
-        often = "functions called very often look longer than they are"
+        often = "functions called very often appear longer than they are"
         said.append(Sentence(f"Measuring took about {share(cost, total)} of it: {often}."))
     return said

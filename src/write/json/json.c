@@ -189,7 +189,7 @@ static void put_metrics(struct sp_out *out, const struct sp_model *m)
 		sp_json_text(out, "name", x->name);
 		sp_json_text(out, "unit", x->unit);
 		sp_json_text(out, "what", x->what);
-		sp_out_f(out, "\"exponent\":%d,\"source\":\"%s\",\"own\":%s}", x->exponent,
+		sp_out_f(out, "\"exponent\":%d,\"source\":\"%s\",\"exclusive\":%s}", x->exponent,
 		         sp_metric_kind_names[x->kind], x->own ? "true" : "false");
 	}
 	sp_out_byte(out, ']');
@@ -290,7 +290,7 @@ static void put_lines(struct sp_out *out, const struct sp_model *m, const struct
 	bool any = false;
 
 	sp_out_text(
-	    out, ",\n\"line_columns\":[\"location\",\"region\",\"line\",\"hits\",\"own\",\"callees\"],\n\"lines\":[");
+	    out, ",\n\"line_columns\":[\"location\",\"region\",\"line\",\"hits\",\"excl\",\"callees\"],\n\"lines\":[");
 	for (size_t i = 0; i < m->n_lines; i++) {
 		const struct sp_line *l = &m->lines[i];
 

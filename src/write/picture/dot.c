@@ -98,7 +98,7 @@ static void put_node(struct dot *d, uint32_t id)
 	put_share(d, n->sum.own);
 	sp_out_f(&d->out, ")\\n%s\", tooltip=\"", often);
 	put_text(d, r->name, TIP_CHARACTERS);
-	sp_out_f(&d->out, "\\n%s in all, %s itself\\n", total, own);
+	sp_out_f(&d->out, "\\ntotal %s, self %s\\n", total, own);
 	put_text(d, r->file, TIP_CHARACTERS);
 	if (r->line)
 		sp_out_f(&d->out, ":%" PRIu32, r->line);

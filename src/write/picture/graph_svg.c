@@ -186,7 +186,7 @@ static void draw_node(struct picture *p, uint32_t node, const struct sp_layers_n
 	sp_shorten(name, r->name, 400);
 	sp_shown_text(&p->c.shown, own, n->sum.own);
 	sp_shown_text(&p->c.shown, total, n->sum.total);
-	snprintf(tip, sizeof tip, "%s\n%s in all, %s itself", name, total, own);
+	snprintf(tip, sizeof tip, "%s\ntotal %s, self %s", name, total, own);
 	sp_svg_open(&p->s, tip);
 	sp_out_f(&p->s.out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"5\" stroke-width=\"%s\"",
 	         x, y, l->w, l->h, sp_own(r) ? "3" : "1");

@@ -219,7 +219,7 @@ void sp_plot_tip(char tip[SP_PLOT_TIP], const struct sp_plot_tree *t, const stru
 
 	sp_shorten(name, named(text, sizeof text, m, b->path, m->regions[m->paths[b->path].region].name), 400);
 	sp_shown_text(&t->shown, own, v->excl);
-	n = snprintf(tip, SP_PLOT_TIP, "%s\n%s (%.2f %%), %s of its own, %" PRIu64 " %s%s", name, time, share, own,
+	n = snprintf(tip, SP_PLOT_TIP, "%s\ntotal %s (%.2f %%), self %s, %" PRIu64 " %s%s", name, time, share, own,
 	             v->visits, t->shown.bytes ? "block" : "call", v->visits == 1 ? "" : "s");
 	if (b->hidden && n > 0 && n < SP_PLOT_TIP)
 		snprintf(tip + n, SP_PLOT_TIP - (size_t)n, "\n%" PRIu64 " of its callees %s not drawn", b->hidden,

@@ -45,14 +45,14 @@ def test_tree_shows_values_of_parameters(spartito, sample):
 
 def test_metrics_are_columns(spartito, sample):
     text = report(spartito, "--limit", "0", sample)
-    assert "own ru_utime" in text and "total instructions" in text
+    assert "self ru_utime" in text and "total instructions" in text
     heads = text.splitlines()[0].split("  ")
-    assert [h.strip() for h in heads].count("io_bytes_read") == 1 and "own io_bytes_read" not in text
+    assert [h.strip() for h in heads].count("io_bytes_read") == 1 and "self io_bytes_read" not in text
     (line,) = [line for line in text.splitlines() if "user:sweep" in line]
     assert "10.0 KiB" in line  # read below it, by both threads
     found = json.loads(report(spartito, "--json", "--limit", "0", sample))
     assert [m["name"] for m in found["info"]["metrics"]] == ["ru_utime", "instructions", "io_bytes_read", "io_bytes_written"]
-    assert [m["own"] for m in found["info"]["metrics"]] == [False, False, True, True]
+    assert [m["exclusive"] for m in found["info"]["metrics"]] == [False, False, True, True]
     rows = {row["name"]: row["metrics"] for row in found["rows"]}
     assert rows["read"]["io_bytes_read"] == {"incl": 2 * 5096, "excl": 2 * 5096}
     assert rows["user:sweep"]["io_bytes_read"] == {"incl": 2 * 5096, "excl": 0}
@@ -156,11 +156,11 @@ def columns(width, timed, **kinds):
 
 
 def test_a_narrow_terminal_keeps_the_columns_that_say_most():
-    always = ["own", "own %", "total", "calls", "function"]
+    always = ["self", "self %", "total", "calls", "function"]
     assert columns(80, True) == [*always[:4], "peak_bytes", "function"]
     assert columns(100, True) == [*always[:4], "peak_bytes", "wait_time", "cpu", "function"]
     wide = columns(400, True)
-    assert wide[:5] == ["own", "own %", "total", "total %", "calls"] and wide[-1] == "defined at"
+    assert wide[:5] == ["self", "self %", "total", "total %", "calls"] and wide[-1] == "defined at"
     assert wide[5:-2] == [m["name"].removeprefix("sampled_") for m in METRICS]
 
 
@@ -171,4 +171,4 @@ def test_what_nothing_was_collected_of_has_no_column():
 
 def test_memory_alone_is_told_with_callees_too():
     titles = columns(400, False)
-    assert {"own peak_bytes", "total peak_bytes"} <= set(titles) and "own" not in titles
+    assert {"self peak_bytes", "total peak_bytes"} <= set(titles) and "self" not in titles

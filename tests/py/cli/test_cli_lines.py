@@ -53,9 +53,9 @@ def test_json_has_own_time_and_callees(made):
     model = {f["name"]: f for f in Model(str(made)).lines()}
     assert set(by_name) == set(model)
     for f in by_name.values():
-        ran = [(row["line"], row["hits"], row["own"], row["callees"]) for row in f["lines"] if row["hits"]]
+        ran = [(row["line"], row["hits"], row["excl"], row["callees"]) for row in f["lines"] if row["hits"]]
         assert ran == [tuple(line) for line in model[f["name"]]["lines"]]
-        assert f["time"] == pytest.approx(sum(row["time"] for row in f["lines"]))
+        assert f["incl"] == pytest.approx(sum(row["incl"] for row in f["lines"]))
         assert sum(row["percent"] for row in f["lines"]) == pytest.approx(100)
         assert [row["line"] for row in f["lines"]] == list(range(f["line"], f["lines"][-1]["line"] + 1))
     assert by_name["__main__:busy"]["lines"][0]["source"] == "def busy(n):"

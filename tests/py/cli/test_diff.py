@@ -126,8 +126,9 @@ def test_table_and_words(spartito):
     assert lines[0].startswith("A  ") and lines[1].startswith("B  ")
     assert any(line.startswith("__main__:slow got slower: ") and line.endswith("called 1 time as before") for line in lines)
     assert any(line.startswith("__main__:fresh is new: ") and line.endswith("in 1 call") for line in lines)
-    head = next(line for line in lines if line.lstrip().startswith("own A"))
-    assert head.split() == ["own", "A", "own", "B", "change", "%", "total", "change", "calls", "what", "function", "defined", "at"]
+    head = next(line for line in lines if line.lstrip().startswith("self A"))
+    titles = ["self", "A", "self", "B", "change", "%", "total", "change", "calls", "what", "function", "defined", "at"]
+    assert head.split() == titles
     assert "spartito diff A1 A2 A3 --with B1 B2 B3" in lines[-1]
     assert len(diff(spartito, *experiments(), "--match", "__main__:", "--limit", "2").splitlines()) < len(lines)
     back = diff(spartito, *reversed(experiments()), "--match", "slow")
@@ -200,9 +201,9 @@ def entry(before, after, p=None):
 @pytest.mark.parametrize(
     ("before", "after", "what"),
     [
-        (0.3, 0.2999, "same"),  # less than 1 % of its own time
+        (0.3, 0.2999, "same"),  # less than 1 % of its exclusive time
         (0.3, 0.3031, "slower"),
-        (0.0031, 0.003, "small"),  # 3 % of its own time, not 0.1 % of the whole second
+        (0.0031, 0.003, "small"),  # 3 % of its exclusive time, not 0.1 % of the whole second
         (0.003, 0.0016, "faster"),
         (0.0, 0.0, "same"),
     ],
@@ -226,11 +227,11 @@ def test_spread_is_shown_of_repeated_runs_alone(spartito):
     (a, c), (b, *_) = copies(0, 2), copies(1, 1)
 
     def heads(*words):
-        head = next(line for line in diff(spartito, *words, "--match", "slow").splitlines() if line.lstrip().startswith("own A"))
+        head = next(line for line in diff(spartito, *words, "--match", "slow").splitlines() if line.lstrip().startswith("self A"))
         return head.split("total")[0].split()
 
-    assert heads(b, "--with", a, c) == ["own", "A", "own", "B", "±", "change", "%"]
-    assert heads(a, c, "--with", b) == ["own", "A", "±", "own", "B", "change", "%"]
+    assert heads(b, "--with", a, c) == ["self", "A", "self", "B", "±", "change", "%"]
+    assert heads(a, c, "--with", b) == ["self", "A", "±", "self", "B", "change", "%"]
 
 
 def test_statistics_over_runs(spartito):
@@ -299,7 +300,7 @@ def test_status_for_ci(spartito):
     (said,) = found["undecided"]
     assert done.stderr == f"spartito diff: {said}\n"
     much = (change["excl"] + change["margin"]) / before["excl"]
-    assert f" B may also have taken {f'×{1 + much:.3g} as much' if much >= 10 else f'{100 * much:.1f} % more'} in all; " in said
+    assert f" B may also have taken {f'×{1 + much:.3g} as much' if much >= 10 else f'{100 * much:.1f} % more'} in total; " in said
     assert f"(±{100 * change['margin'] / before['excl']:.0f} %), which is within the noise" in found["notes"][0]
     quiet = run(spartito, "diff", a, c, "--with", *copies(0, 4)[2:], "--fail-above", "5%")  # as much in all of them
     assert (quiet.returncode, quiet.stderr) == (0, "")
@@ -468,12 +469,12 @@ def test_a_narrow_pipe_and_damage(spartito, tmp_path):
         (["--with", "A", "B"], 2, "--with needs experiments on both sides"),
         (["A", "nowhere"], 1, "nowhere: there is no such experiment"),
         (["A", "B", "--fail-above", "much"], 2, "--fail-above: 'much' is not a percentage such as 5%"),
-        (["A", "B", "--by", "line"], 2, "--by: 'line' is none of region, path"),
+        (["A", "B", "--by", "line"], 2, "--by: 'line' is not one of region, path"),
         (["A", "B", "--match", "nobody"], 1, "--match: no recorded function matches 'nobody'"),
         (["", "B"], 2, "spartito diff: the name of the experiment is empty"),
         (["A", "B", "--match", ""], 2, "--match: the name is empty"),
         (["A", "B", "--limit", "-1"], 2, "--limit: '-1' is not a whole number from 0 up"),
-        (["A", "B", "--sort", "time"], 2, "--sort: 'time' is none of change, total"),
+        (["A", "B", "--sort", "time"], 2, "--sort: 'time' is not one of change, total"),
     ],
 )
 def test_mistakes(spartito, words, status, said):

@@ -75,7 +75,7 @@ def compare(frame, model):
     assert {r["name"]: (r["visits"], r["excl"], r["incl"]) for r in shown["top"]} == rows
     (lines,) = [[list(line) for line in f["lines"]] for f in model.lines()]
     shown = frame.view({"view": "source"})
-    assert [[line["line"], line["hits"], line["own"], line["callees"]] for line in shown["lines"]] == lines
+    assert [[line["line"], line["hits"], line["excl"], line["callees"]] for line in shown["lines"]] == lines
     assert shown["text"] and shown["function"] == "__main__:branch"
 
 

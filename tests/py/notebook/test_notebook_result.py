@@ -103,7 +103,7 @@ def test_it_says_what_took_the_time(directory):
     assert result.directory == str(directory)
     text = result.text().split("\n")
     assert text[0].startswith("prog.py took ") and "is spent in" in text[0]
-    assert text[1].split() == ["own", "own", "%", "total", "calls", "function", "defined", "at"]
+    assert text[1].split() == ["self", "self", "%", "total", "calls", "function", "defined", "at"]
     (row,) = (line.split() for line in text[2:5] if "__main__:leaf" in line)
     assert "100" in row and text[4].count("prog.py:") == 1
     assert text[-1] == str(directory)
@@ -223,7 +223,7 @@ def test_of_very_many_functions_those_with_the_most_time_are_there(tmp_path):
     shown = payload.unpack(inner.blocks["tree"])[1]["region"]
     assert len(shown) > 100 and all(names[region] for region in shown if region != payload.NONE)
     pruned = payload.unpack(inner.blocks["facts"])[0]["pruned"]
-    assert pruned[0].startswith(f"Of 4,001 functions the table has the {len(rows):,} with the most own time; ")
+    assert pruned[0].startswith(f"Of 4,001 functions the table has the {len(rows):,} with the most exclusive time; ")
 
 
 @needs_viewer

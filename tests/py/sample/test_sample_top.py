@@ -38,7 +38,7 @@ SHARES = """
 
 
 def shares(text):
-    """{function: (own %, total %)} of the first table."""
+    """{function: (self %, total %)} of the first table."""
     found = re.findall(r"^ *([\d.]+) +([\d.]+) +[\d.]+ +[\d.]+  (\S+)", text, re.MULTILINE)
     return {name: (float(own), float(total)) for own, total, name in found}
 

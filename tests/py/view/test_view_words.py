@@ -62,7 +62,7 @@ def test_one_function_takes_the_time():
     rows = [row("solver:step", 1.984, visits=1200, file="/x/solver.py", line=41), row("solver:halo", 0.5), row("solver:rest", 0.1)]
     assert said(experiment([3.2]), rows) == [
         "62 % of 3.200 s is spent in solver:step (solver.py:41) itself, in 1,200 calls.",
-        "Next by own time: solver:halo (16 %).",
+        "Next by exclusive time: solver:halo (16 %).",
     ]
 
 
@@ -80,14 +80,17 @@ def test_what_a_notebook_does_for_a_cell_is_no_part_of_it():
     rows = [shown, step, cell, solve]
     # of the 0.3 s that are left; what everything in a cell passes through says nothing
     text = said(experiment([1.0]), rows, Told([cell, module]))
-    assert text == ["83 % of 300.0 ms is spent in In[2]:step (In[2]:4) itself, in 1 call.", "Next by own time: In[2]:solve (17 %)."]
+    assert text == [
+        "83 % of 300.0 ms is spent in In[2]:step (In[2]:4) itself, in 1 call.",
+        "Next by exclusive time: In[2]:solve (17 %).",
+    ]
     text = said(experiment([1.0]), rows, Told([cell, module, solve]))
     assert text[-1] == "90 % passes through In[3] > In[3]:<module> > In[2]:solve (In[2]:1)."
 
 
 def test_no_function_stands_out():
     text = said(experiment([10.0]), [row("a:f", 0.4, file="<string>", line=3), row("a:g", 0.3)])
-    assert text == ["No function stands out: the largest own time is 4.0 % of 10.00 s, in a:f."]
+    assert text == ["No function stands out: the largest exclusive time is 4.0 % of 10.00 s, in a:f."]
 
 
 def test_waiting_is_called_so():
@@ -136,7 +139,7 @@ def test_even_and_uneven_work():
 
 
 def test_lines_alone_speak_for_themselves():
-    lines = [{"name": "m:f", "own": 1.5, "callees": 0.5, "lines": [(3, 10, 0.1, 0.0), (4, 10, 1.2, 0.3)]}]
+    lines = [{"name": "m:f", "excl": 1.5, "callees": 0.5, "lines": [(3, 10, 0.1, 0.0), (4, 10, 1.2, 0.3)]}]
     assert said(experiment([2.0], visits=0), [row("m:f", 2.0)], Told(lines=lines)) == [
         "The longest line is 4 of m:f: 75 % of that function's 2.000 s."
     ]
@@ -148,7 +151,7 @@ def test_nothing_off_and_costly():
     assert text[0].startswith("30 % of 1.000 s is spent in m:f")
     assert text[1:] == [
         "For 60 % of the time recording was off.",
-        "Measuring took about 25 % of it: functions called very often look longer than they are.",
+        "Measuring took about 25 % of it: functions called very often appear longer than they are.",
     ]
 
 
@@ -178,7 +181,7 @@ def test_damage_is_told_once(tmp_path):
     problems = model.info()["problems"]
     found = facts.facts(model, str(tmp_path), {})
     damage = [text for text in found["lost"] if text.startswith("damaged: ")]
-    assert len(problems) == 8 and len(damage) == 7 and "more place" in damage[-1]
+    assert len(problems) == 8 and len(damage) == 7 and "more location" in damage[-1]
     assert len(found["problems"]) == 2 and not any(p in text for p in found["problems"] for text in found["lost"])
 
 

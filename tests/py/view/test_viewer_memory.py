@@ -242,7 +242,7 @@ def test_memory_alone_is_in_every_view(alone, view):
     if view == "summary":
         assert shown["sentences"][0].startswith("Memory alone was recorded, and no calls: ")
         assert shown["sentences"][0].endswith(" allocated in __main__:<module>.")
-        assert shown["functions"][0][0] == "__main__:<module>" and "own peak_bytes" in v.page.evaluate("document.body.innerText")
+        assert shown["functions"][0][0] == "__main__:<module>" and "self peak_bytes" in v.page.evaluate("document.body.innerText")
     # another weight, and none of time
     menu = v.page.evaluate("[...(document.querySelector('label.menu select')?.options ?? [])].map((o) => o.value)")
     if view in ("icicle", "sunburst", "bottomup", "callers", "graph"):

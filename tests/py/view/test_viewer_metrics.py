@@ -108,7 +108,7 @@ def test_bottom_up_and_call_graph_weigh_functions(viewer, model, part):
         assert (row["incl"], row["excl"]) == counted[row["name"]]
     own = [row["excl"] for row in view["rows"]]
     assert own == sorted(own, reverse=True) and own[0] > 0
-    assert "own ru_minflt" in viewer.page.evaluate("document.querySelector('.table').innerText")
+    assert "self ru_minflt" in viewer.page.evaluate("document.querySelector('.table').innerText")
     view = viewer.open(f"view=graph&metric=ru_minflt{end}")
     assert view["weight"] == "ru_minflt" and view["nodes"]
     for node in view["nodes"]:

@@ -17,7 +17,7 @@ def heat(tmp_path_factory):
 
 
 def in_steps(model, **span):
-    """Own time of step in each rank, in order: on a busy machine not only the hard piece takes long."""
+    """Exclusive time of step in each rank, in order: on a busy machine not only the hard piece takes long."""
     region = payload.unpack(model.view("regions"))[0]["names"].index("__main__:step")
     found = {}
     for process, of in enumerate(model.info()["processes"]):

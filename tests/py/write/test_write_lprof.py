@@ -123,7 +123,7 @@ def test_without_lines_it_is_refused(tmp_path, option):
 def test_json_has_the_same(run, tmp_path):
     Model(str(run)).convert("json", str(tmp_path / "x.json"))
     found = json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))
-    assert found["line_columns"] == ["location", "region", "line", "hits", "own", "callees"]
+    assert found["line_columns"] == ["location", "region", "line", "hits", "excl", "callees"]
     rows = {}
     for location, region, line, hits, own, callees in found["lines"]:
         assert location == 0

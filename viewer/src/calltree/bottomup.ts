@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bottom-up tree: functions by their own time, opened to those that called them. A row below a function tells how
+// The bottom-up tree: functions by their exclusive time, opened to those that called them. A row below a function tells how
 // much of that function's numbers came by this caller; callers are found when a row is opened, never all at once.
 import { Lift, rowsOf, type Carried, type Groups, type RowSet } from "./lift";
 import { NONE, type Paths } from "./paths";
@@ -155,7 +155,7 @@ export class BottomUp {
     if (this.opened.delete(node)) this.arrange();
   }
 
-  /** Opens the way that most of the own time came by, up to the program's start. */
+  /** Opens the way that most of the exclusive time came by, up to the program's start. */
   openHottest(from: number): void {
     let node = from;
     while (this.opened.has(node) || this.openNode(node)) {

@@ -104,7 +104,7 @@ export class Lift {
         if (base) own.baseIncl[n] = base.incl[i]!;
       }
       if (base) own.baseExcl[n] = region === NONE ? base.incl[i]! : base.excl[i]!;
-      // what is hidden has no rows below it that would have time of their own
+      // what is hidden has no rows below it that would have exclusive time
       own.excl[n] = region === NONE ? paths.incl[i]! : paths.excl[i]!;
       own.visits[n] = paths.visits[i]!;
       own.hidden[n] = paths.hidden[i]!;

@@ -95,7 +95,7 @@ function merged(paths: Paths, rows: Uint32Array, end: Uint32Array): Paths {
   return arranged(firstRows(out, known.size));
 }
 
-/** The ways up from rows, merged. Own time is what has no further caller. */
+/** The ways up from rows, merged. Exclusive time is what has no further caller. */
 function callersOf(lift: Lift, region: number, rows: RowSet): Paths {
   const parent: number[] = [];
   const regions: number[] = [];

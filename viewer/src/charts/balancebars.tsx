@@ -131,7 +131,7 @@ function paint(pen: CanvasRenderingContext2D, bars: Bars, sight: Sight): void {
   pen.fillStyle = inks.soft;
   const head = bars.one
     ? `mean ${asTime(bars.one.mean)}, standard deviation ${asTime(bars.one.std)}`
-    : `${bars.time === "excl" ? "own time" : "time"} of each function`;
+    : `${bars.time === "excl" ? "self time" : "total time"} of each function`;
   write(pen, bars.before ? `${head}; the stroke: in the other run` : head, LEFT, HEAD / 2, sight.width - LEFT - 8);
   pen.fillStyle = inks.line;
   pen.fillRect(0, HEAD - 1, sight.width, 1);
@@ -257,7 +257,7 @@ export function BarChart(bars: Bars) {
       {hover && (
         <Tooltip x={hover.at.clientX} y={hover.at.clientY}>
           <b>{hover.region === undefined ? bars.spread.label(bars.facts, bars.order[hover.index]!) : nameOf(bars.regions, hover.region)}</b>
-          <Pairs of={[["on", bars.spread.label(bars.facts, bars.order[hover.index]!)], [bars.time === "excl" ? "own time" : "time", asTime(hover.value)], ...wasOf(bars, hover)]} />
+          <Pairs of={[["on", bars.spread.label(bars.facts, bars.order[hover.index]!)], [bars.time === "excl" ? "self time" : "total time", asTime(hover.value)], ...wasOf(bars, hover)]} />
         </Tooltip>
       )}
     </div>

@@ -122,8 +122,8 @@ const calls = (visits: number): string => (visits === 1 ? "1 call" : `${count(vi
 export function spoken(chart: Chart, row: number): string {
   const { tree } = chart;
   const incl = tree.inclOf(row);
-  const own = row === ROOT ? "" : `, ${tree.weight.own} ${tree.weight.show(tree.excl[row]!)}, ${tree.visits[row] ? `${calls(tree.visits[row]!)}, ` : ""}level ${tree.depth[row]! + 1}`;
-  return `${nameOf(chart, row)}: ${tree.weight.say(incl)}, ${percent(tree.total ? incl / tree.total : 0)} of all${own}`;
+  const more = row === ROOT ? "" : `, ${tree.weight.self} ${tree.weight.show(tree.excl[row]!)}, ${tree.visits[row] ? `${calls(tree.visits[row]!)}, ` : ""}level ${tree.depth[row]! + 1}`;
+  return `${nameOf(chart, row)}: ${tree.weight.say(incl)}, ${percent(tree.total ? incl / tree.total : 0)} of all${more}`;
 }
 
 /** What stands in the tooltip of a box. until: of a box of small ones. */
@@ -156,9 +156,9 @@ export function About({ chart, row, until }: { chart: Chart; row: number; until:
       </div>
       <Pairs
         of={[
-          [tree.weight.name, `${tree.weight.show(incl)}, ${percent(incl / tree.total)} of all`],
+          [tree.weight.total, `${tree.weight.show(incl)}, ${percent(incl / tree.total)} of all`],
           above !== ROOT && ["of its caller", percent(incl / tree.incl[above]!)],
-          [tree.weight.own, `${tree.weight.show(tree.excl[row]!)}, ${percent(tree.excl[row]! / tree.total)} of all`],
+          [tree.weight.self, `${tree.weight.show(tree.excl[row]!)}, ${percent(tree.excl[row]! / tree.total)} of all`],
           tree.visits[row]! > 0 && ["calls", `${count(tree.visits[row]!)}, ${tree.weight.show(incl / Math.max(1, tree.visits[row]!))} each`],
           before !== undefined && ["before", `${time(before)} (${signed(time(incl - before), incl - before)})`],
         ]}

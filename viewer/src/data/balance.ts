@@ -108,7 +108,7 @@ export class Spread {
     };
   }
 
-  /** Own time of each region that ran in one unit, in the order of regions, so that bars of units can be held against each other. */
+  /** Exclusive time of each region that ran in one unit, in the order of regions, so that bars of units can be held against each other. */
   parts(unit: number): { region: number; value: number }[] {
     this.places ??= this.placesOf();
     return this.places[unit] ?? [];

@@ -3,7 +3,7 @@
 
 export type Measure = "relative" | "absolute";
 
-/** relative: of the path's own time before; absolute: of the largest change that there is. */
+/** relative: of the path's exclusive time before; absolute: of the largest change that there is. */
 export function change(now: number, before: number, measure: Measure, largest: number): number {
   if (measure === "absolute") return largest ? (now - before) / largest : 0;
   if (!before) return now > 0 ? 1 : 0;

@@ -140,7 +140,7 @@ export interface Answers {
       text?: string;
       /** a sentence about the text, such as that the file has changed since; or empty */
       remark?: string;
-      /** a sentence, in the place of text and remark: why there is no text */
+      /** a sentence instead of text and remark: why there is no text */
       missing?: string;
     };
     columns: {};
@@ -702,7 +702,7 @@ export interface Metric {
   exponent: number;
   what: string;
   /** counted by the function itself, at times that are not in the trace; the others are read at each enter and leave */
-  own: boolean;
+  exclusive: boolean;
   /** a height that was reached, not a count */
   level: boolean;
   /** what counted it: rusage, papi, perf, bytes, wait, sample, memory */
@@ -997,9 +997,9 @@ export interface Locks {
   /** names of functions, outermost first */
   stacks: string[][];
   /** lines about threads that wait for each other */
-  circles: string[];
+  deadlocks: string[];
   /** the same: each waits for the lock, which the next one holds */
-  rings: {
+  cycles: {
     location: number;
     lock: string;
   }[][];
@@ -1008,16 +1008,16 @@ export interface Locks {
 export interface Waited {
   name: string;
   /** how often it was acquired; 0: not known */
-  got: number;
-  /** for how long it was held since somebody first waited for it (s) */
+  acquired: number;
+  /** hold time since the first wait for it (s) */
   held: number;
 }
-/** Waits of one thread at one place for one object while one thread, or nobody, held it. */
+/** Waits of one thread at one source location for one object with one lock holder, or none. */
 export interface LockWait {
   /** index in objects */
   object: number;
   location: number;
-  /** location; null: nobody, or not known */
+  /** location; null: none, or not known */
   holder: number | null;
   /** index in stacks */
   stack: number;
@@ -1142,7 +1142,7 @@ export interface LineSite {
   function: string | null;
   file: string | null;
   line: number;
-  /** the place in a library that allocated for this line; null: the line allocated itself, or is not the program's own */
+  /** the source location in a library that allocated for this line; null: the line allocated itself, or is not the program's own */
   within: string | null;
   /** blocks allocated */
   count: number;
@@ -1215,12 +1215,12 @@ export interface LineFunction {
   file: string;
   /** the first one */
   line: number;
-  /** of all its lines (s) */
-  own: number;
+  /** exclusive time of all its lines (s) */
+  excl: number;
   /** s */
   callees: number;
-  /** line, hits, own and callees (s), of those that ran */
-  lines: [line: number, hits: number, own: number, callees: number][];
+  /** line, hits, exclusive time and time in callees (s), of those that ran */
+  lines: [line: number, hits: number, excl: number, callees: number][];
   base?: BaseLines;
 }
 /** Of the run compared with, where it has the function (spartito.view.linechanges). */
@@ -1229,14 +1229,14 @@ export interface BaseLines {
   file: string;
   line: number;
   /** s */
-  own: number;
+  excl: number;
   /** s */
   callees: number;
   /** how lines were found to be the same: by their text, or by their distance from the function's first line */
-  by: "text" | "place";
-  lines: [here: number, there: number, hits: number, own: number, callees: number][];
+  by: "text" | "offset";
+  lines: [here: number, there: number, hits: number, excl: number, callees: number][];
   /** those that have no counterpart */
-  gone: [there: number, hits: number, own: number, callees: number, text: string][];
+  gone: [there: number, hits: number, excl: number, callees: number, text: string][];
 }
 export interface Renamed {
   /** the other run's */

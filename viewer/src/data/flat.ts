@@ -28,7 +28,7 @@ export class Flat {
   readonly unranged: readonly string[];
   /** How many ran; a frame has rows for those with the most time alone. */
   readonly functions: number;
-  /** Own time of all functions, which is that of the run in all its threads. */
+  /** Exclusive time of all functions, which is that of the run in all its threads. */
   readonly total: number;
   /** Why there is no base where two runs are compared: a sentence. */
   readonly baseNone: string | undefined;
@@ -52,8 +52,8 @@ export class Flat {
     this.total = this.functions > this.count ? columns.meta.total : this.excl.reduce((sum, value) => sum + value, 0);
   }
 
-  /** Own time of each, or what it counted itself. */
-  own(weight: Weight): Float64Array {
+  /** Exclusive time of each, or what it counted itself. */
+  exclusive(weight: Weight): Float64Array {
     const { metric } = weight;
     const found = metric && this.metrics.find(({ name }) => name === metric.name);
     return metric ? (found?.excl ?? this.excl).map((value) => value * scaleOf(metric)) : this.excl;
@@ -91,12 +91,12 @@ export interface ModuleShare {
   excl: number;
 }
 
-/** Sums of `own` (of each row) over each package (the part of a module's name before the first dot), the largest first. */
-export function byPackage(flat: Flat, regions: Regions, own: Float64Array = flat.excl): ModuleShare[] {
+/** Sums of `excl` (of each row) over each package (the part of a module's name before the first dot), the largest first. */
+export function byPackage(flat: Flat, regions: Regions, excl: Float64Array = flat.excl): ModuleShare[] {
   const times = new Map<string, number>();
   for (let row = 0; row < flat.count; row++) {
     const name = regions.groupOf(flat.region[row]!).split(".", 1)[0]!;
-    times.set(name, (times.get(name) ?? 0) + own[row]!);
+    times.set(name, (times.get(name) ?? 0) + excl[row]!);
   }
   return [...times].map(([module, excl]) => ({ module, excl })).sort((a, b) => b.excl - a.excl);
 }

@@ -9,18 +9,18 @@ export interface HeatLine {
   readonly line: number; // from 1
   readonly text: string | undefined;
   readonly hits: number;
-  readonly own: number;
+  readonly excl: number;
   readonly callees: number;
   /** Of the time of its function. */
   readonly share: number;
   /** Index in the functions; -1: nothing was recorded there. */
   readonly of: number;
-  /** Own time and callees in the other run; undefined: its lines are not known. */
+  /** Inclusive time in the other run; undefined: its lines are not known. */
   readonly before: number | undefined;
 }
 
 /** Time that a function's lines took, with what they called. */
-export const timeOf = (f: { own: number; callees: number }): number => f.own + f.callees;
+export const timeOf = (f: { excl: number; callees: number }): number => f.excl + f.callees;
 
 /** All lines of the text; without it those that ran. Where a line belongs to several functions (a comprehension, a lambda) it has
  * the numbers of the chosen one, or else of the one around the others, which has their time in its callees. */
@@ -33,17 +33,17 @@ export function heatLines(
   const found = new Map<number, HeatLine>();
   functions.forEach((f, of) => {
     if (f.file !== file) return;
-    const was = f.base && new Map(f.base.lines.map(([here, , , own, callees]) => [here, own + callees]));
-    const put = (line: number, hits: number, own: number, callees: number): void => {
+    const was = f.base && new Map(f.base.lines.map(([here, , , excl, callees]) => [here, excl + callees]));
+    const put = (line: number, hits: number, excl: number, callees: number): void => {
       const before = functions[found.get(line)?.of ?? -1];
       if (before && (before === chosen || (f !== chosen && before.line <= f.line && timeOf(before) >= timeOf(f)))) return;
-      found.set(line, { line, text: undefined, hits, own, callees, share: timeOf(f) > 0 ? (own + callees) / timeOf(f) : 0, of, before: was && (was.get(line) ?? 0) });
+      found.set(line, { line, text: undefined, hits, excl, callees, share: timeOf(f) > 0 ? (excl + callees) / timeOf(f) : 0, of, before: was && (was.get(line) ?? 0) });
     };
-    for (const [line, hits, own, callees] of f.lines) put(line, hits, own, callees);
+    for (const [line, hits, excl, callees] of f.lines) put(line, hits, excl, callees);
     const ran = new Set(f.lines.map(([line]) => line));
     for (const line of was?.keys() ?? []) if (!ran.has(line)) put(line, 0, 0, 0);
   });
-  const empty = (line: number): HeatLine => ({ line, text: undefined, hits: 0, own: 0, callees: 0, share: 0, of: -1, before: undefined });
+  const empty = (line: number): HeatLine => ({ line, text: undefined, hits: 0, excl: 0, callees: 0, share: 0, of: -1, before: undefined });
   if (text === undefined) return [...found.values()].sort((a, b) => a.line - b.line);
   const texts = text.split(/\r\n|\r|\n/);
   if (texts[texts.length - 1] === "") texts.pop();

@@ -46,8 +46,12 @@ export class Weight {
   get name(): string {
     return this.metric?.name ?? "time";
   }
-  get own(): string {
-    return `own ${this.name}`;
+  /** Without and with what callees took or counted. */
+  get self(): string {
+    return `self ${this.name}`;
+  }
+  get total(): string {
+    return `total ${this.name}`;
   }
   show(value: number): string {
     return this.metric ? amountOf(this.metric, value) : time(value);
@@ -80,7 +84,7 @@ export function without(facts: Facts, selection: Selection, metric: Metric): str
   const ranged = selection.begin !== undefined || selection.end !== undefined;
   if (facts.has.compare) return "Beside another run widths are times, which both of them have.";
   if (!metric.total) return "Nothing of it was counted.";
-  if (ranged && metric.own && !inSamples(metric)) return "It is not known within a range of time: its values are not in the trace.";
+  if (ranged && metric.exclusive && !inSamples(metric)) return "It is not known within a range of time: its values are not in the trace.";
   return undefined;
 }
 

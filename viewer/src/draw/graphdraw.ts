@@ -36,7 +36,7 @@ export interface Picture {
 export interface Words {
   module: (region: number) => string;
   name: (region: number) => string;
-  numbers: (region: number, own: number) => string;
+  numbers: (region: number, recursive: number) => string;
 }
 
 let ruler: CanvasRenderingContext2D | null = null;

@@ -88,7 +88,7 @@ export function metricSeries(asked: Asked<Columns<"metrics">> | undefined, span:
     const show = (value: number): string => (metric.level ? amountOf(metric, value) : rateOf(metric, value));
     const title = metric.level ? metric.name : metric.unit === "s" ? `${metric.name}, s per second` : `${metric.name} per second`;
     const series: Series = { name: metric.name, title: title + all, kind: "metric", show, of: new Map(), low: 0, high: 0 };
-    if (!metric.own && metric.total > 0)
+    if (!metric.exclusive && metric.total > 0)
       for (const piece of pieces)
         for (const curve of metricCurves(piece.value, metric, index)) addPoints(series, curve.location, pointsOf(curve, metric, piece), span);
     return series;

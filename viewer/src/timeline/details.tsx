@@ -109,7 +109,7 @@ export function ofMessage(control: Control, facts: Facts, message: Drawn): Shown
   };
 }
 
-/** The functions with most time of their own in the selected range; the other views show the same range. */
+/** The functions with most exclusive time in the selected range; the other views show the same range. */
 function InRange({ regions }: { regions: Regions }) {
   const store = useStore();
   const selection = useSelection();
@@ -123,7 +123,7 @@ function InRange({ regions }: { regions: Regions }) {
       <b>
         {time(selection.end - selection.begin)} selected, from {moment(selection.begin, (selection.end - selection.begin) / 100)}
       </b>{" "}
-      <span class="fine">{flat.problem ?? (flat.loading ? "reading…" : rows.length ? "own time, here and in every other view" : "nothing ran")}</span>
+      <span class="fine">{flat.problem ?? (flat.loading ? "reading…" : rows.length ? "self time, here and in every other view" : "nothing ran")}</span>
       <ol>
         {rows.map(([region, excl]) => (
           <li key={region}>

@@ -46,10 +46,10 @@ function columnsOf(shown: Shown): { columns: Column[]; keys: Record<string, (row
   const size = timeUnit(stats.reduce((longest, s) => Math.max(longest, s.max), 0));
   const at = (row: number): Stats => stats[row]!;
   const label = (one: number): string => spread.label(facts, one);
-  const own = unit < 0 ? [] : stats.map((s) => spread.values(s.region, time)[unit]!);
+  const ofUnit = unit < 0 ? [] : stats.map((s) => spread.values(s.region, time)[unit]!);
   const keys: Record<string, (row: number) => number | string> = {
     name: (row) => nameOf(regions, at(row).region),
-    own: (row) => own[row]!,
+    unit: (row) => ofUnit[row]!,
     mean: (row) => at(row).mean,
     std: (row) => at(row).std,
     min: (row) => at(row).min,
@@ -66,7 +66,7 @@ function columnsOf(shown: Shown): { columns: Column[]; keys: Record<string, (row
     width: "82px",
     cell: (row) => inUnit(value(row), size),
   });
-  const most = own.reduce((longest, one) => Math.max(longest, one), 0);
+  const most = ofUnit.reduce((longest, one) => Math.max(longest, one), 0);
   const was = shown.before ? stats.map((s) => (s.region === NONE ? Number.NaN : shown.before!.mean(s.region, time))) : [];
   if (shown.before) {
     keys["before"] = (row) => was[row] || 0;
@@ -83,19 +83,19 @@ function columnsOf(shown: Shown): { columns: Column[]; keys: Record<string, (row
           width: "88px",
           hint: "Of the mean, against the other run; sorted by seconds",
           cell: (row) => (Number.isNaN(was[row]) ? "–" : changeOf(changed(row))),
-          full: (row) => (Number.isNaN(was[row]) ? "not told apart in the other run" : both(timeText, changed(row))),
+          full: (row) => (Number.isNaN(was[row]) ? "not known separately in the other run" : both(timeText, changed(row))),
         },
       ]
     : [];
   const columns: Column[] = [
     { id: "name", title: "Function", width: "minmax(150px, 2fr)", left: true, cell: (row) => nameOf(regions, at(row).region) },
-    ...(unit < 0 ? [] : [{ ...number("own", label(unit), (row) => own[row]!, `Of ${label(unit)} alone`), width: "100px", bar: (row: number) => (most ? own[row]! / most : 0) }]),
+    ...(unit < 0 ? [] : [{ ...number("unit", label(unit), (row) => ofUnit[row]!, `Of ${label(unit)} alone`), width: "100px", bar: (row: number) => (most ? ofUnit[row]! / most : 0) }]),
     number("mean", "Mean", (row) => at(row).mean, `Over all ${spread.over}, those where it did not run included`),
     ...beside,
     number("std", "Std", (row) => at(row).std, "Standard deviation"),
-    number("min", "Min", (row) => at(row).min, "Where it took least"),
+    number("min", "Min", (row) => at(row).min, "Shortest time of one"),
     { id: "minat", title: "on", width: "82px", left: true, fixed: true, cell: (row) => label(at(row).minUnit) },
-    number("max", "Max", (row) => at(row).max, "Where it took most"),
+    number("max", "Max", (row) => at(row).max, "Longest time of one"),
     { id: "maxat", title: "on", width: "82px", left: true, fixed: true, cell: (row) => label(at(row).maxUnit) },
     { ...number("imbalance", "Max − mean", (row) => at(row).imbalance, "What could be gained by spreading it evenly"), width: "132px" },
     { id: "percent", title: "Above mean", width: "110px", hint: "How far the longest is above the mean", cell: (row) => percent(at(row).percent / 100) },
@@ -198,7 +198,7 @@ function Page({ spread, before, waiting, none, regions, over, setOver }: PagePro
     <div class="balance">
       <Toolbar says={`${count(spread.units.length)} ${spread.over}${ranged ? ", in the selected time" : ""}`}>
         {oversOf(facts).length > 1 && <Choice label="Over" value={over} options={oversOf(facts)} onChange={(value) => setOver(value as Over)} />}
-        <Choice label="Time" value={time} options={[{ value: "excl", title: "Own time" }, { value: "incl", title: "With callees" }]} onChange={(value) => setTime(value as Time)} />
+        <Choice label="Time" value={time} options={[{ value: "excl", title: "Self (exclusive)" }, { value: "incl", title: "Total (inclusive)" }]} onChange={(value) => setTime(value as Time)} />
         <Choice label="Order" value={byTime ? "time" : "number"} options={[{ value: "number", title: "By number" }, { value: "time", title: "Longest first" }]} onChange={(value) => setByTime(value === "time")} />
         {one && (
           <button class="quiet" onClick={() => store.select({ region: undefined, path: undefined })}>
@@ -236,7 +236,7 @@ function Balance() {
 export const balance: View = {
   id: "balance",
   title: "Balance",
-  available: (facts) => facts.locations.length > 1 || "One thread did all the work: there is nothing to hold against each other. Ranks of MPI, processes and threads are compared here.",
+  available: (facts) => facts.locations.length > 1 || "One thread did all the work: there is nothing to compare. Ranks of MPI, processes and threads are compared here.",
   component: Balance,
   keys: [
     ["↑ ↓  Page Up  Page Down", "from bar to bar"],

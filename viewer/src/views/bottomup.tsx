@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions by their own time, opened to those that called them.
+// Functions by their exclusive time, opened to those that called them.
 import { useMemo, useReducer, useState } from "preact/hooks";
 import { Uncompared } from "../parts/against";
 import { BottomUp, type BottomUpKey } from "../calltree/bottomup";
@@ -17,16 +17,16 @@ import type { Tree } from "../calltree/tree";
 import { type Unit, count, inUnit, percent, signed } from "../data/units";
 import type { View } from "../parts/view";
 
-const KEYS: Record<string, BottomUpKey> = { name: "name", own: "excl", share: "excl", total: "incl", calls: "visits", before: "baseExcl", change: "change" };
+const KEYS: Record<string, BottomUpKey> = { name: "name", excl: "excl", share: "excl", incl: "incl", calls: "visits", before: "baseExcl", change: "change" };
 
-/** Of functions, and of what came by each caller. unit: of own time. */
+/** Of functions, and of what came by each caller. unit: of exclusive time. */
 function beforeColumns(model: BottomUp, unit: Unit): Column[] {
   const of = (text: (change: Change) => string) => (node: number) => {
     const { excl, baseExcl } = model.row(node);
     return text({ now: excl, before: baseExcl ?? 0 });
   };
   return [
-    { id: "before", title: "Own before", unit: unit.name, hint: "In the other run", width: "116px", cell: of(({ before }) => inUnit(before, unit)) },
+    { id: "before", title: "Self before", unit: unit.name, hint: "In the other run", width: "116px", cell: of(({ before }) => inUnit(before, unit)) },
     { id: "change", title: "Change", unit: unit.name, width: "104px", cell: of(({ now, before }) => signed(inUnit(now - before, unit), now - before)) },
     { id: "ratio", title: "Change", unit: "%", width: "88px", fixed: true, cell: of(changeOf) },
   ];
@@ -42,7 +42,7 @@ function columnsOf(
   const { total } = tree;
   const unit = tree.weight.unit(total);
   const { weight } = tree;
-  const own = (node: number): number => model.row(node).excl;
+  const excl = (node: number): number => model.row(node).excl;
   return [
     {
       id: "name",
@@ -62,17 +62,17 @@ function columnsOf(
       },
     },
     {
-      id: "own",
-      title: weight.metric ? weight.own : "Own time",
+      id: "excl",
+      title: weight.metric ? weight.self : "Self time",
       unit: unit.name,
-      hint: "In the function itself; below it the part that came by this caller",
+      hint: "In the function itself; below it the part that was called by this caller",
       width: "110px",
-      cell: (node) => weight.cell(own(node), unit),
+      cell: (node) => weight.cell(excl(node), unit),
     },
-    { id: "share", title: "Own", unit: "%", width: "150px", cell: (node) => percent(own(node) / total), bar: (node) => own(node) / total },
+    { id: "share", title: "Self", unit: "%", width: "150px", cell: (node) => percent(excl(node) / total), bar: (node) => excl(node) / total },
     {
-      id: "total",
-      title: weight.metric ? weight.name : "Total time",
+      id: "incl",
+      title: weight.metric ? weight.total : "Total time",
       unit: unit.name,
       hint: "With what it calls; recursion counts once",
       width: "110px",
@@ -102,7 +102,7 @@ function BottomUpView() {
   const tree = useTree(true);
   const regions = useRegions();
   const model = useModel(tree.data, regions.data);
-  const [sorting, sort] = useState("own");
+  const [sorting, sort] = useState("excl");
   const [chosen, choose] = useState(NONE);
   const [, again] = useReducer((n: number) => n + 1, 0);
   useReport(() => model && {
@@ -132,16 +132,16 @@ function BottomUpView() {
   const selected = chosen !== NONE && model.row(chosen).region === region ? chosen : region === undefined ? undefined : model.find(region);
   return (
     <>
-      <Toolbar says={`${count(model.shown.length)} rows, ${tree.data.weight.show(model.total("excl"))} ${tree.data.weight.own}`}>
+      <Toolbar says={`${count(model.shown.length)} rows, ${tree.data.weight.show(model.total("excl"))} ${tree.data.weight.self}`}>
         <Weigh />
-        <span class="soft">→ opens callers, ← closes, * opens the way of most time</span>
+        <span class="soft">→ opens callers, ← closes, * opens the path with the most time</span>
         <button class="quiet" onClick={() => act(() => model.closeAll())}>
           Close all
         </button>
       </Toolbar>
       <Uncompared problem={tree.data.baseNone} />
       <VirtualTable
-        label="Functions by own time, with their callers"
+        label="Functions by self time, with their callers"
         order={model.shown}
         columns={columnsOf(model, regions.data, tree.data, tree.data.base !== undefined, toggle)}
         sorting={{ id: sorting, down: sorting !== "name" }}
@@ -174,6 +174,6 @@ export const bottomup: View = {
   keys: [
     ["→", "opens the callers of a row"],
     ["←", "closes them, or goes to the row they belong to"],
-    ["*", "opens the way of most time"],
+    ["*", "opens the path with the most time"],
   ],
 };

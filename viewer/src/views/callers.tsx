@@ -39,8 +39,8 @@ function Hint({ sides, regions, weight, spot, at }: { sides: Sides; regions: Reg
       <b>{nameOf(regions, region, tree.hidden[spot.row]!)}</b>
       <Pairs
         of={[
-          [spot.half === "up" ? `${weight.name} by this way` : `total ${weight.name}`, `${weight.show(tree.incl[spot.row]!)}, ${percent(tree.incl[spot.row]! / sides.total)}`],
-          spot.half === "down" && region !== NONE && [weight.own, weight.show(tree.excl[spot.row]!)],
+          [spot.half === "up" ? `${weight.name} by these callers` : weight.total, `${weight.show(tree.incl[spot.row]!)}, ${percent(tree.incl[spot.row]! / sides.total)}`],
+          spot.half === "down" && region !== NONE && [weight.self, weight.show(tree.excl[spot.row]!)],
           tree.visits[spot.row]! > 0 && ["calls", count(tree.visits[spot.row]!)],
           tree.base !== undefined && ["against the other run", both(weight.show.bind(weight), { now: tree.incl[spot.row]!, before: tree.base.incl[spot.row]! })],
           region !== NONE && regions.placeOf(region) !== "" && ["defined at", regions.placeOf(region)],
@@ -163,7 +163,7 @@ function Edges({ title, edges, total, compared, regions, weight, go }: EdgesProp
       left: true,
       cell: (i) => <Named regions={regions} region={edges[i]!.region} hidden={edges[i]!.visits} />,
     },
-    { id: "time", title: weight.metric ? weight.name : "Time", unit: unit.name, width: "92px", cell: (i) => weight.cell(edges[i]!.incl, unit) },
+    { id: "time", title: weight.metric ? weight.total : "Total", unit: unit.name, width: "92px", cell: (i) => weight.cell(edges[i]!.incl, unit) },
     { id: "share", title: "", unit: "%", width: "84px", cell: (i) => percent(edges[i]!.incl / total), bar: (i) => edges[i]!.incl / total },
     ...(compared ? beforeColumns(edges, weight, unit) : []),
     ...(called ? [{ id: "calls", title: "Calls", width: "84px", cell: (i: number) => count(edges[i]!.visits) }] : []),
@@ -180,12 +180,12 @@ function Edges({ title, edges, total, compared, regions, weight, go }: EdgesProp
   );
 }
 
-/** The one with the most own time, for a page that was opened without a selection. */
+/** The one with the most exclusive time, for a page that was opened without a selection. */
 function hottest(excl: Float64Array, region: Uint32Array, regions: Regions): number | undefined {
-  const own = new Float64Array(regions.count);
-  for (let i = 0; i < excl.length; i++) if (region[i] !== NONE && regions.kindOf(region[i]!) !== "root") own[region[i]!]! += excl[i]!;
-  const best = own.reduce((at, v, i) => (v > own[at]! ? i : at), 0);
-  return own[best]! > 0 ? best : undefined;
+  const excls = new Float64Array(regions.count);
+  for (let i = 0; i < excl.length; i++) if (region[i] !== NONE && regions.kindOf(region[i]!) !== "root") excls[region[i]!]! += excl[i]!;
+  const best = excls.reduce((at, v, i) => (v > excls[at]! ? i : at), 0);
+  return excls[best]! > 0 ? best : undefined;
 }
 
 function Callers() {
@@ -224,7 +224,7 @@ function Callers() {
           {weight.show(found.incl)} total, {percent(found.incl / tree.data.total)}
         </span>
         <span>
-          {weight.show(found.excl)} own, {percent(found.excl / tree.data.total)}
+          {weight.show(found.excl)} self, {percent(found.excl / tree.data.total)}
         </span>
         {found.visits > 0 && <span>
           {count(found.visits)} {found.visits === 1 ? "call" : "calls"}

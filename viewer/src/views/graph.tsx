@@ -56,8 +56,8 @@ function useDrawn(least: string | undefined, leastCall: string, framed: boolean,
     const words = {
       module: (region: number) => regions.moduleOf(region) || (regions.groupOf(region) === MPI ? MPI : ""),
       name: (region: number) => regions.qualnames[region]! || nameOf(regions, region),
-      numbers: (region: number, own: number) =>
-        `${before ? `${changed(graph.incl[region]!, before.incl[region]!)} · ` : ""}${percent(graph.incl[region]! / total)} · own ${percent(graph.excl[region]! / total)}${graph.visits[region] ? ` · ${count(graph.visits[region]!)}×` : ""}${own ? ` ↻${count(own)}` : ""}`,
+      numbers: (region: number, recursive: number) =>
+        `${before ? `${changed(graph.incl[region]!, before.incl[region]!)} · ` : ""}${percent(graph.incl[region]! / total)} · self ${percent(graph.excl[region]! / total)}${graph.visits[region] ? ` · ${count(graph.visits[region]!)}×` : ""}${recursive ? ` ↻${count(recursive)}` : ""}`,
     };
     return picture(graph, { total, node: share, edge: Number(leastCall), limit: LIMIT, edgeLimit: CALLS, ...(around !== undefined && { around }) }, framed, words, before && paint !== "module" ? { graph: before, measure: paint } : undefined);
   }, [graph, before, regions, share, leastCall, framed, around, paint]);
@@ -111,9 +111,9 @@ function Hint({ p, before, weight, regions, node, at }: { p: Picture; before: Ca
       <b>{nameOf(regions, region)}</b>
       <Pairs
         of={[
-          [weight.metric ? weight.name : "total time", `${weight.show(graph.incl[region]!)}, ${percent(graph.incl[region]! / total)}`],
+          [weight.total, `${weight.show(graph.incl[region]!)}, ${percent(graph.incl[region]! / total)}`],
           before !== undefined && ["against the other run", changed(graph.incl[region]!, before.incl[region]!)],
-          [weight.own, `${weight.show(graph.excl[region]!)}, ${percent(graph.excl[region]! / total)}`],
+          [weight.self, `${weight.show(graph.excl[region]!)}, ${percent(graph.excl[region]! / total)}`],
           graph.visits[region]! > 0 && ["calls", count(graph.visits[region]!)],
           regions.placeOf(region) !== "" && ["defined at", regions.placeOf(region)],
         ]}
@@ -279,6 +279,6 @@ export const graph: View = {
     ["+ −", "zoom"],
     ["0", "the whole graph"],
     ["Enter", "callers and callees of the function"],
-    ["Escape", "gives up the function"],
+    ["Escape", "clears the function"],
   ],
 };

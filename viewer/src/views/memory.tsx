@@ -92,7 +92,7 @@ function Picture({ memory, heap, several }: PictureProps) {
         {heap.limit && (
           <p class="fine">
             {`Limit of ${bytes(heap.limit.bytes)} resident: `}
-            {heap.limit.passed === null ? "not passed" : `passed in ${heap.limit.function ?? "a place that is not known"}${heap.limit.line ? `, line ${heap.limit.line}` : ""}`}
+            {heap.limit.passed === null ? "not passed" : `passed in ${heap.limit.function ?? "an unknown function"}${heap.limit.line ? `, line ${heap.limit.line}` : ""}`}
           </p>
         )}
       </aside>
@@ -147,7 +147,7 @@ function Sites({ memory, rows, what, by, regions }: SitesProps) {
       ...(what === "left"
         ? [
             { id: "growing", title: "Kept growing", hint: "Became ever more until the end", width: "110px", value: (s: Site) => s.growing_bytes, cell: (s: Site) => bytes(s.growing_bytes) },
-            { id: "cache", title: "Soon complete", hint: "Came in a short time, as what a cache keeps", width: "110px", value: (s: Site) => s.cache_bytes, cell: (s: Site) => bytes(s.cache_bytes) },
+            { id: "cache", title: "Soon complete", hint: "Allocated in a short time, as by a cache", width: "110px", value: (s: Site) => s.cache_bytes, cell: (s: Site) => bytes(s.cache_bytes) },
           ]
         : []),
     ],

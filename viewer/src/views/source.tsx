@@ -28,7 +28,7 @@ interface Recorded {
 }
 const asRecorded = ({ meta }: Columns<"lines">): Recorded => ({ functions: meta.functions, none: meta.base_none });
 
-/** The function of the selection, or the one with the most time: in its lines, or else of its own. */
+/** The function of the selection, or the one with the most time: in its lines, or else exclusive time. */
 interface Place {
   file: string;
   line: number;
@@ -60,7 +60,7 @@ function regionOf(regions: Regions, f: LineFunction): number | undefined {
   return same < 0 ? undefined : same;
 }
 
-const changeIn = (line: HeatLine) => ({ now: line.own + line.callees, before: line.before ?? 0 });
+const changeIn = (line: HeatLine) => ({ now: timeOf(line), before: line.before ?? 0 });
 
 function heatOf(lines: readonly HeatLine[], paint: "module" | Measure, dark: boolean): (line: HeatLine) => { background?: string } {
   if (paint === "module") return ({ share }) => (share > 0 ? { background: css(ofHeat(share, dark)) } : {});
@@ -71,12 +71,12 @@ function heatOf(lines: readonly HeatLine[], paint: "module" | Measure, dark: boo
 function beforeColumns(lines: readonly HeatLine[], unit: Unit): Column[] {
   const cell = (text: (line: HeatLine) => string) => (i: number) => (lines[i]!.before === undefined ? "" : text(lines[i]!));
   return [
-    { id: "before", title: "Before", unit: unit.name, hint: "Own time and callees in the other run", width: "96px", fixed: true, cell: cell((l) => inUnit(l.before!, unit)) },
+    { id: "before", title: "Before", unit: unit.name, hint: "Total in the other run", width: "96px", fixed: true, cell: cell((l) => inUnit(l.before!, unit)) },
     {
       id: "change",
       title: "Change",
       unit: "%",
-      hint: "Own time and callees, against the other run",
+      hint: "Total, against the other run",
       width: "92px",
       fixed: true,
       cell: cell((l) => changeOf(changeIn(l))),
@@ -86,7 +86,7 @@ function beforeColumns(lines: readonly HeatLine[], unit: Unit): Column[] {
 }
 
 function columnsOf(lines: readonly HeatLine[], paint: "module" | Measure, dark: boolean): Column[] {
-  const unit = timeUnit(lines.reduce((most, l) => Math.max(most, l.own + l.callees), 0));
+  const unit = timeUnit(lines.reduce((most, l) => Math.max(most, timeOf(l)), 0));
   const number = (text: (line: HeatLine) => string) => (i: number) => (lines[i]!.of < 0 ? "" : text(lines[i]!));
   const compared = lines.some((line) => line.before !== undefined);
   const painted = heatOf(lines, compared ? paint : "module", dark);
@@ -94,12 +94,12 @@ function columnsOf(lines: readonly HeatLine[], paint: "module" | Measure, dark: 
   return [
     { id: "line", title: "Line", width: "64px", fixed: true, cell: (i) => <span class="soft">{lines[i]!.line}</span> },
     { id: "hits", title: "Hits", width: "84px", fixed: true, cell: number((l) => count(l.hits)) },
-    { id: "own", title: "Own", unit: unit.name, hint: "In the line itself", width: "96px", fixed: true, cell: number((l) => inUnit(l.own, unit)) },
+    { id: "excl", title: "Self", unit: unit.name, hint: "In the line itself", width: "96px", fixed: true, cell: number((l) => inUnit(l.excl, unit)) },
     {
       id: "callees",
       title: "Callees",
       unit: unit.name,
-      hint: "In what the line called",
+      hint: "In the functions that the line called",
       width: "104px",
       fixed: true,
       cell: number((l) => inUnit(l.callees, unit)),
@@ -108,7 +108,7 @@ function columnsOf(lines: readonly HeatLine[], paint: "module" | Measure, dark: 
       id: "share",
       title: "Of function",
       unit: "%",
-      hint: "Own time and callees, of the time of the line's function",
+      hint: "Total of the line, of the total of its function",
       width: "124px",
       fixed: true,
       cell: (i) => (
@@ -134,9 +134,9 @@ const MOST_GONE = 3; // lines that are named
 
 function goneText({ gone }: BaseLines): string {
   if (!gone.length) return "";
-  const sum = gone.reduce((all, [, , own, callees]) => all + own + callees, 0);
+  const sum = gone.reduce((all, [, , excl, callees]) => all + excl + callees, 0);
   const longest = [...gone].sort((a, b) => b[2] + b[3] - a[2] - a[3]).slice(0, MOST_GONE);
-  const named = longest.map(([line, , own, callees, text]) => `${line} ${text ? `“${text}” ` : ""}(${time(own + callees)})`).join(", ");
+  const named = longest.map(([line, , excl, callees, text]) => `${line} ${text ? `“${text}” ` : ""}(${time(excl + callees)})`).join(", ");
   const more = gone.length > MOST_GONE ? `, ${count(gone.length - MOST_GONE)} more` : "";
   return ` Of it ${gone.length === 1 ? "a line that is" : `${count(gone.length)} lines that are`} not here took ${time(sum)}: ${named}${more}.`;
 }
@@ -199,7 +199,7 @@ function Functions({ functions, place, regions }: { functions: readonly LineFunc
   const columns: RowColumn<LineFunction>[] = useMemo(
     () => [
       { id: "name", title: "Function with lines", width: "minmax(120px, 1fr)", value: (f) => f.name, full: (f) => `${f.name}\n${f.file}:${f.line}` },
-      { id: "time", title: "Time", width: "96px", time: true, value: timeOf, bar: (f) => timeOf(f) / most },
+      { id: "incl", title: "Total", width: "96px", time: true, value: timeOf, bar: (f) => timeOf(f) / most },
     ],
     [functions],
   );
@@ -209,7 +209,7 @@ function Functions({ functions, place, regions }: { functions: readonly LineFunc
         label="Functions whose lines were recorded"
         rows={functions}
         columns={columns}
-        by="time"
+        by="incl"
         selected={(f) => f.file === place?.file && f.line === place.line && f.name === place.name}
         onSelect={(f) => store.select({ region: regionOf(regions, f) }, "replace")}
         rowClass={(f) => (stays(f) ? "" : "faded")}
@@ -258,7 +258,7 @@ function Source() {
     <>
       <Toolbar says={place.file ? `${place.file}:${place.line}` : ""}>
         <b>{place.name}</b>
-        {at && <span>{`${time(timeOf(at))} in its lines, ${time(at.own)} of it own`}</span>}
+        {at && <span>{`total ${time(timeOf(at))}, self ${time(at.excl)}`}</span>}
         {at?.base && <span>{`against the other run: ${both(time, { now: timeOf(at), before: timeOf(at.base) })}`}</span>}
         {functions.length > 0 && <PaintChoice paint={paint} onPaint={setPaint} plain="Heat" none={recorded.data?.none} />}
       </Toolbar>
@@ -279,7 +279,7 @@ function Source() {
 }
 
 function reported(lines: readonly HeatLine[]) {
-  return lines.filter((l) => l.of >= 0).map(({ line, hits, own, callees, share, before }) => ({ line, hits, own, callees, share, before }));
+  return lines.filter((l) => l.of >= 0).map(({ line, hits, excl, callees, share, before }) => ({ line, hits, excl, callees, share, before }));
 }
 
 export const source: View = {

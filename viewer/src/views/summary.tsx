@@ -16,22 +16,22 @@ const ROWS = 12; // functions and packages that are shown here; the table has al
 
 const asFlat = (columns: ConstructorParameters<typeof Flat>[0]): Flat => new Flat(columns);
 
-interface OwnProps {
+interface SelfProps {
   flat: Flat;
   regions: Regions;
   weight: Weight;
   /** Of each row. */
-  own: Float64Array;
+  excl: Float64Array;
 }
 
 const sumOf = (numbers: Float64Array): number => numbers.reduce((sum, value) => sum + value, 0) || 1;
 
-function Functions({ flat, regions, weight, own, rows }: OwnProps & { rows: Uint32Array }) {
+function Functions({ flat, regions, weight, excl, rows }: SelfProps & { rows: Uint32Array }) {
   const store = useStore();
   const dark = useDark();
   const selected = useSelection().region;
   const meant = useMeant();
-  const total = sumOf(own);
+  const total = sumOf(excl);
   return (
     <Bars
       rows={Array.from(rows.subarray(0, ROWS), (row) => {
@@ -40,8 +40,8 @@ function Functions({ flat, regions, weight, own, rows }: OwnProps & { rows: Uint
           key: String(region),
           text: regions.names[region]!,
           hint: [regions.names[region], regions.placeOf(region), ...(flat.visits[row] ? [`${count(flat.visits[row]!)} calls`] : [])].join("\n"),
-          share: own[row]! / total,
-          value: weight.show(own[row]!),
+          share: excl[row]! / total,
+          value: weight.show(excl[row]!),
           colour: css(ofModule(regions.groupOf(region), dark)),
           chosen: region === selected,
           faded: meant !== undefined && !meant[region],
@@ -52,12 +52,12 @@ function Functions({ flat, regions, weight, own, rows }: OwnProps & { rows: Uint
   );
 }
 
-function Packages({ flat, regions, weight, own }: OwnProps) {
+function Packages({ flat, regions, weight, excl }: SelfProps) {
   const store = useStore();
   const dark = useDark();
   const selected = useSelection().module;
-  const packages = useMemo(() => byPackage(flat, regions, own), [flat, regions, own]);
-  const total = sumOf(own);
+  const packages = useMemo(() => byPackage(flat, regions, excl), [flat, regions, excl]);
+  const total = sumOf(excl);
   return (
     <Bars
       rows={packages.slice(0, ROWS).map(({ module, excl }) => ({
@@ -150,10 +150,10 @@ function Summary() {
   const comparison = useQuery(facts.has.compare ? "compare" : undefined, {});
   const compared = comparison.data;
   const weight = weightOf(chosenMetric(facts, { view: "summary" })); // the time, where there is one
-  const own = useMemo(() => flat.data?.own(weight), [flat.data, weight]);
+  const excl = useMemo(() => flat.data?.exclusive(weight), [flat.data, weight]);
   const rows = useMemo(
-    () => flat.data && own && sorted(Uint32Array.from({ length: flat.data.count }, (_, i) => i), own, true),
-    [flat.data, own],
+    () => flat.data && excl && sorted(Uint32Array.from({ length: flat.data.count }, (_, i) => i), excl, true),
+    [flat.data, excl],
   );
   useReport(() => ({
     ready: Boolean((flat.data && regions) || flat.problem) && (!facts.has.compare || !comparison.loading),
@@ -161,7 +161,7 @@ function Summary() {
     against: compared?.meta.sentences ?? null,
     remarks: [...facts.lost, ...facts.problems],
     total: flat.data?.total,
-    functions: rows && Array.from(rows.subarray(0, ROWS), (row) => [regions?.names[flat.data!.region[row]!], own![row]]),
+    functions: rows && Array.from(rows.subarray(0, ROWS), (row) => [regions?.names[flat.data!.region[row]!], excl![row]]),
   }));
   return (
     <div class="summary">
@@ -175,12 +175,12 @@ function Summary() {
         </section>
       )}
       <section>
-        <h2>{`Functions by ${weight.own}`}</h2>
-        {flat.data && regions && own && rows ? <Functions flat={flat.data} regions={regions} weight={weight} own={own} rows={rows} /> : <p class="fine">{flat.problem ?? "Reading…"}</p>}
+        <h2>{`Functions by ${weight.self}`}</h2>
+        {flat.data && regions && excl && rows ? <Functions flat={flat.data} regions={regions} weight={weight} excl={excl} rows={rows} /> : <p class="fine">{flat.problem ?? "Reading…"}</p>}
       </section>
       <section>
-        <h2>{`Packages by ${weight.own}`}</h2>
-        {flat.data && regions && own && <Packages flat={flat.data} regions={regions} weight={weight} own={own} />}
+        <h2>{`Packages by ${weight.self}`}</h2>
+        {flat.data && regions && excl && <Packages flat={flat.data} regions={regions} weight={weight} excl={excl} />}
       </section>
       <section>
         <h2>The run</h2>

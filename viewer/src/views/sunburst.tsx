@@ -158,8 +158,8 @@ function Beside({ chart }: { chart: Chart }) {
       {centre !== ROOT && (
         <Pairs
           of={[
-            [tree.weight.name, `${tree.weight.show(tree.incl[centre]!)}, ${percent(tree.incl[centre]! / tree.total)} of all`],
-            [tree.weight.own, tree.weight.show(tree.excl[centre]!)],
+            [tree.weight.total, `${tree.weight.show(tree.incl[centre]!)}, ${percent(tree.incl[centre]! / tree.total)} of all`],
+            [tree.weight.self, tree.weight.show(tree.excl[centre]!)],
             tree.visits[centre]! > 0 && ["calls", count(tree.visits[centre]!)],
           ]}
         />

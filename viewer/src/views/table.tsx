@@ -46,7 +46,7 @@ function metricColumns(flat: Flat, metrics: readonly Metric[], keys: Keys): Colu
       keys[id] = values;
       return { id, title, unit: unit.name, hint: metric.what, width: "minmax(110px, max-content)", cell: (row) => weight.cell(values[row]! * scaleOf(metric), unit) };
     };
-    return [side(`${name}:excl`, `own ${name}`, excl), side(`${name}:incl`, name, incl)];
+    return [side(`${name}:excl`, weight.self, excl), side(`${name}:incl`, weight.total, incl)];
   });
 }
 
@@ -58,12 +58,12 @@ function changeColumns(flat: Flat, keys: Keys): Column[] {
   keys["base"] = base.excl;
   keys["change"] = change;
   keys["ratio"] = share;
-  const unit = columnUnit(Math.max(largest(flat.excl), largest(base.excl))); // that of own time, beside which it stands
+  const unit = columnUnit(Math.max(largest(flat.excl), largest(base.excl))); // that of exclusive time, beside which it stands
   const plus = (value: number, text: string): string => (value > 0 ? `+${text}` : text);
   return [
-    timeColumn("base", "before", "Own time in the other run", base.excl, unit),
+    timeColumn("base", "before", "Self time in the other run", base.excl, unit),
     {
-      ...timeColumn("change", "change", "Own time, more or less than in the other run", change, unit),
+      ...timeColumn("change", "change", "Self time, more or less than in the other run", change, unit),
       width: room(108, `+${inUnit(largest(change), unit)}`),
       cell: (row) => plus(change[row]!, inUnit(change[row]!, unit)),
     },
@@ -71,7 +71,7 @@ function changeColumns(flat: Flat, keys: Keys): Column[] {
       id: "ratio",
       unit: "%",
       title: "change",
-      hint: "Own time, relative to the other run",
+      hint: "Self time, relative to the other run",
       width: "100px",
       cell: (row) => changeOf({ now: flat.excl[row]!, before: base.excl[row]! }),
     },
@@ -91,16 +91,16 @@ function make(flat: Flat, regions: Regions, metrics: readonly Metric[], shows: {
   const again: Column = {
     id: "resumed",
     title: "resumed",
-    hint: "How often a call of a generator or coroutine went on where it had stopped",
+    hint: "How often a generator or coroutine was resumed",
     width: room(92, count(largest(resumed ?? []))),
     cell: (row) => count(resumed![row]!),
   };
   const timely: Column[] = [
-    timeColumn("excl", "own time", "In the function itself, without what it calls", excl, wide, largest(excl)),
-    shareColumn("exclShare", "Own time, of all functions' own time", excl, flat.total),
+    timeColumn("excl", "self time", "Exclusive time: in the function itself, without what it calls", excl, wide, largest(excl)),
+    shareColumn("exclShare", "Self time, of the self time of all functions", excl, flat.total),
     ...changeColumns(flat, keys),
-    timeColumn("incl", "time", "With all that it calls; recursion counts once", incl, wide, largest(incl)),
-    shareColumn("inclShare", "Time with callees, of all functions' own time", incl, flat.total),
+    timeColumn("incl", "total time", "Inclusive time: with all that it calls; recursion counts once", incl, wide, largest(incl)),
+    shareColumn("inclShare", "Total time, of the self time of all functions", incl, flat.total),
   ];
   const called: Column[] = [
     { id: "visits", title: "calls", width: room(84, count(largest(visits))), cell: (row) => count(visits[row]!) },
@@ -127,7 +127,7 @@ function make(flat: Flat, regions: Regions, metrics: readonly Metric[], shows: {
     ...(shows.times ? timely : []),
     ...(shows.calls ? called : []),
     ...metricColumns(flat, metrics, keys),
-    { id: "place", title: "Place", width: "minmax(150px, 1fr)", left: true, cell: (row) => shortPlace(place(row)), full: place },
+    { id: "place", title: "Defined at", width: "minmax(150px, 1fr)", left: true, cell: (row) => shortPlace(place(row)), full: place },
   ];
   return { columns, keys };
 }
@@ -176,10 +176,10 @@ function Table() {
   }));
   if (!flat || !regions || !order || !made) return <Waiting problem={answer.problem} what="the functions" />;
   if (!flat.count) return <Empty title="No function ran here">Clear the range of time, the process or the thread above.</Empty>;
-  const own = order.reduce((sum, row) => sum + flat.excl[row]!, 0);
+  const self = order.reduce((sum, row) => sum + flat.excl[row]!, 0);
   return (
     <>
-      <Toolbar says={order.length < flat.functions && `own time of these: ${time(own)}, ${percent(flat.total ? own / flat.total : 0)} of all`}>
+      <Toolbar says={order.length < flat.functions && `self time of these: ${time(self)}, ${percent(flat.total ? self / flat.total : 0)} of all`}>
         <span>
           {order.length === flat.functions ? `${count(flat.functions)} functions` : `${count(order.length)} of ${count(flat.functions)} functions`}
         </span>
