@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Spartito measures Python programs: see `spartito --help`, and this module for regions and control in code.
+"""Spartito measures Python programs: see `spartito --help`, and this module for regions and control in code, and for
+the results.
 
 Nothing is imported here but the measuring half, not even __future__: a program may import spartito and never be
-measured.
+measured. load() and Results import the rest when they are used.
 """
 
 import sys
@@ -22,14 +23,19 @@ from spartito._version import __version__
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
-    from typing import Any, Optional
+    from os import PathLike
+    from typing import Any, Optional, Union
+
+    from spartito.results.results import Results
 
 __all__ = [
+    "Results",
     "__version__",
     "active",
     "counter",
     "experiment",
     "lines",
+    "load",
     "marker",
     "measure",
     "parameter",
@@ -74,6 +80,43 @@ def measure(directory: "Optional[str]" = None, **settings: "Any") -> "AbstractCo
     from spartito.user import Measure
 
     return Measure(directory, settings)
+
+
+def load(directory: "Optional[Union[str, PathLike[str]]]" = None, *, compensate: bool = False) -> "Results":
+    """Open the results of a run. Returns a spartito.Results, whose methods return tables of pandas.
+
+    directory: the directory that `spartito run`, start() or measure() made, or a pack (`spartito pack`); None: the newest
+    experiment in the current directory. compensate: subtract the cost of measuring from the times.
+    FileNotFoundError: there is no such experiment. spartito.analysis.Error: it cannot be read, or is no experiment.
+    UserWarning: parts are damaged or were lost, or the program was killed; the rest is there, as in `spartito report`.
+
+        >>> import spartito, tempfile
+        >>> spartito.stop()
+        >>> with tempfile.TemporaryDirectory() as place:
+        ...     with spartito.measure(place + "/run-1"), spartito.region("work"):
+        ...         total = sum(range(10))
+        ...     results = spartito.load(place + "/run-1")
+        >>> regions = results.as_dict("regions")
+        >>> regions["visits"][regions["region"].index("work")]
+        1
+    """
+    from spartito.results.results import Results
+
+    return Results(directory, compensate=compensate)
+
+
+if not TYPE_CHECKING:  # or a type checker would accept every name
+
+    def __getattr__(name):
+        if name == "Results":
+            from spartito.results.results import Results
+
+            return Results
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> "list[str]":
+    return sorted({*globals(), *__all__})
 
 
 def load_ipython_extension(shell: "Any") -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What experiments say, for programs and notebooks.
+"""What experiments say, for programs and notebooks, as lists and dictionaries. spartito.load() has the same as tables of pandas.
 
 Model(DIRECTORY) loads an experiment; its methods are info(), flat(), tree(), callers(), io(), balance(), messages(), waits(),
 critical_path() and convert(). They return lists and dictionaries, times in seconds; _analyse.pyi says what is in them, and

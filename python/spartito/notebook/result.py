@@ -12,12 +12,15 @@ from spartito.base.messages import Refused, reason
 from spartito.base.text import Output, name, percent, plural, seconds
 from spartito.experiments.reading import check
 from spartito.notebook import frame, tables
+from spartito.results.results import Results
 from spartito.view import kinds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container
     from typing import Any
+
+    from pandas import DataFrame
 
     from spartito.notebook.serving import Page
     from spartito.view.kinds import Experiment
@@ -169,13 +172,15 @@ class Result:
 
     # ---- what else can be done with it
 
-    def to_dataframe(self, of: str = "functions") -> Any:
-        """A table of pandas. of: 'functions', 'paths' (the call tree, callers before callees) or 'lines'; docs/notebooks.md has
-        the columns, and .attrs["units"] of the table their units. ImportError: pandas is not installed."""
+    def to_dataframe(self, of: str = "regions") -> DataFrame:
+        """A table of pandas, as spartito.load() of the same experiment has it. of: "regions", "call_paths", "lines", "waits",
+        "memory", "heap", "messages", "locations" or "processes"; docs/python-api.md has the columns, and .attrs["units"] of the
+        table their units. ImportError: pandas is not installed."""
         try:
-            return tables.dataframe(self._experiment.model, of)
+            table = Results._of(self._experiment.model, self.directory, self.compensated).as_dict(of)
         except (ValueError, Error) as e:
             raise ResultError(str(e)) from None
+        return table.to_pandas()
 
     def diff(self, other: Result | str | os.PathLike[str]) -> Comparison:
         """What is different in this result since `other`, the one before."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The numbers of a result as tables: for a notebook's text, and for pandas."""
+"""The numbers of a result as text and as HTML, with tables."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ import io
 import re
 from functools import lru_cache
 from html import escape
-from importlib import import_module
 
 from spartito.base.text import Column, Output, count, name, percent, plural, seconds, size
 from spartito.experiments import contents, sampled
 from spartito.report import calltable, locktable, memorytable
-from spartito.view import payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
 
 TOP = 10  # functions in the text of a result
 ROWS, SHARE = 20, 1.0  # as of `spartito diff`
-ALL = (1 << 32) - 2  # paths
 COLUMNS = (
     Column("self"),
     Column("self %"),
@@ -151,81 +148,3 @@ def difference(out: Output, directories: list[str], models: list[Model], compens
     groups = [Group(letter, [d], [m.info()]) for letter, d, m in zip("AB", directories, models)]
     found = compare(models, [1, 1], share=SHARE / 100)
     write(out, found, groups, ROWS, SHARE, False, compensated)
-
-
-# ---- for pandas
-
-# columns as pandas has them, the names in the model, and units
-FUNCTIONS = (
-    ("function", "name", ""),
-    ("module", "module", ""),
-    ("qualname", "qualname", ""),
-    ("file", "file", ""),
-    ("line", "line", ""),
-    ("kind", "kind", ""),
-    ("calls", "visits", "calls"),
-    ("resumed", "resumed", "resumptions"),
-    ("own", "excl", "s"),
-    ("total", "incl", "s"),
-    ("mean", "mean", "s"),
-    ("min", "min", "s"),
-    ("max", "max", "s"),
-    ("std", "std", "s"),
-)
-
-
-def _functions(model: Model) -> tuple[dict[str, Any], dict[str, str]]:
-    info = model.info()
-    rows = contents.known(model.flat(), info)
-    columns: dict[str, Any] = {title: [r[key] for r in rows] for title, key, _ in FUNCTIONS}
-    units = {title: unit for title, _, unit in FUNCTIONS if unit}
-    for m in info["metrics"]:
-        scale = 10.0 ** m["exponent"] if m["exponent"] < 0 else 10 ** m["exponent"]
-        for which, key in (("own", "excl"), ("total", "incl")):
-            columns[f"{which} {m['name']}"] = [r["metrics"][m["name"]][key] * scale for r in rows]
-            units[f"{which} {m['name']}"] = m["unit"]
-    return columns, units
-
-
-def _paths(model: Model) -> tuple[dict[str, Any], dict[str, str]]:
-    """The tree, a row a path: a caller stands before its callees."""
-    regions, region = payload.unpack(model.view("regions"))
-    tree = payload.unpack(model.view("tree", limit=ALL))[1]
-    depth: list[int] = []
-    for parent in tree["parent"]:
-        depth.append(0 if parent == payload.NONE else depth[parent] + 1)
-    at = tree["region"]
-    columns = {
-        "caller": [-1 if parent == payload.NONE else parent for parent in tree["parent"]],
-        "depth": depth,
-        "function": [regions["names"][r] for r in at],
-        "file": [regions["files"][region["file"][r]] for r in at],
-        "line": [region["line"][r] for r in at],
-        "calls": [int(n) for n in tree["visits"]],
-        "own": list(tree["excl"]),
-        "total": list(tree["incl"]),
-    }
-    return columns, {"caller": "row of the table, -1: none", "calls": "calls", "own": "s", "total": "s"}
-
-
-def _lines(model: Model) -> tuple[dict[str, Any], dict[str, str]]:
-    titles = ("function", "file", "line", "hits", "own", "callees")
-    rows = [(f["name"], f["file"], *line) for f in model.lines() for line in f["lines"]]
-    return {title: [row[i] for row in rows] for i, title in enumerate(titles)}, {"hits": "times", "own": "s", "callees": "s"}
-
-
-KINDS = {"functions": _functions, "paths": _paths, "lines": _lines}
-
-
-def dataframe(model: Model, of: str) -> Any:
-    """ImportError: there is no pandas; ValueError: of is no table."""
-    if of not in KINDS:
-        raise ValueError(f"there is no table of {of!r}; there are {', '.join(KINDS)}")
-    try:
-        pandas: Any = import_module("pandas")
-    except ImportError:
-        raise ImportError("to_dataframe() needs pandas, which is not installed: pip install pandas") from None
-    columns, units = KINDS[of](model)
-    table = pandas.DataFrame(columns)
-    table.attrs["units"] = units
-    return table

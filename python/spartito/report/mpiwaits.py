@@ -55,6 +55,13 @@ def _waiting_ranks(
     limited(out, [Column(t) for t in titles], both, cells, limit)
 
 
+def kind_names(metrics: list[dict[str, Any]]) -> dict[int, str]:
+    """What the kinds of rows of Model.waits() are called; metrics: of the same."""
+    names = {k: str(m["shown"]) for m in reversed(metrics) for k in m["kinds"]}
+    names.update({k: "Late Sender, wrong order" for k in metrics[1]["kinds"]})
+    return names
+
+
 def write(out: Output, found: dict[str, Any], info: dict[str, Any], limit: int) -> None:
     ranks = Ranks(info)
     busy = sum(loc["busy"] for loc in info["locations"])
@@ -70,8 +77,7 @@ def write(out: Output, found: dict[str, Any], info: dict[str, Any], limit: int) 
         out.line("no rank waited for another")
         return
     out.table([Column("time"), Column("% of all"), Column("times"), Column("waiting", left=True)], lines)
-    shown = {k: m["shown"] for m in reversed(metrics) for k in m["kinds"]}
-    shown.update({k: "Late Sender, wrong order" for k in metrics[1]["kinds"]})
+    shown = kind_names(metrics)
     where: dict[tuple[int, int], Waiting] = {}
     pairs: dict[tuple[int, int], float] = {}
     for row in found["rows"]:

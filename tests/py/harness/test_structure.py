@@ -111,7 +111,10 @@ def python_imports(path, modules):
 
 
 # the packages of python/spartito: each imports only those before it. Modules beside them, such as spartito.user, are on top.
-PACKAGES = ("base", "options", "experiments", "report", "compare", "picture", "sample", "run", "view", "notebook", "compat", "cli")
+PACKAGES = (
+    "base", "options", "experiments", "report", "compare", "picture", "sample", "run", "view", "results", "notebook", "compat",
+    "cli",
+)
 
 
 def test_python_imports_go_one_way():

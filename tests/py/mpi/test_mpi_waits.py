@@ -7,6 +7,7 @@ import json
 
 import pytest
 from commandline import run
+from spartito.results.results import Results
 
 from mpi import mpi  # noqa: F401
 
@@ -93,7 +94,7 @@ class Found:
 
     def __init__(self, spartito, mpi, ranks, program):  # noqa: F811
         measured = mpi.measured(ranks, BEGIN + program + END, SPARTITO_CLOCK="monotonic")
-        directory = measured.directory
+        self.directory = directory = measured.directory
         self.ask = lambda *options: run(spartito, "report", *options, directory)
         self.messages = json.loads(self.ask("messages", "--json").stdout)
         self.waits = json.loads(self.ask("waits", "--json").stdout)
@@ -146,6 +147,10 @@ def test_point_to_point(spartito, mpi, ranks):  # noqa: F811
         assert found.waited("mpi_lswo_same", "wrong_order", receiver, sender) == pytest.approx(truth, abs=NEAR)
         truth = found.until("late_receiver", sender, receiver)
         assert found.waited("mpi_latereceiver", "late_receiver", sender, receiver) == pytest.approx(truth, abs=NEAR)
+    table = Results(found.directory).as_dict("waits")
+    late = [i for i, kind in enumerate(table["kind"]) if kind == "Late Receiver"]
+    assert sum(table["time"][i] for i in late) == pytest.approx(found.metrics["mpi_latereceiver"]["time"])
+    assert {(table["waiter"][i], table["region"][i]) for i in late} >= {("rank", "MPI_Ssend")}
     path = json.loads(found.ask("critical-path", "--json").stdout)
     times = {r["name"]: r["time"] for r in path["regions"]}
     assert times["__main__:first"] >= 0.29 and times["__main__:second"] >= 0.29 and path["jumps"] >= 1

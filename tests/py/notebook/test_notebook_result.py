@@ -19,6 +19,7 @@ import zlib
 from pathlib import Path
 
 import pytest
+import spartito
 from spartito.analysis import Model
 from spartito.notebook import frame, tables
 from spartito.notebook.result import Comparison, Result, ResultError
@@ -297,36 +298,25 @@ def test_another_experiment_in_the_same_place(tmp_path):
     assert " 9 calls " in repr(Result(place))
 
 
-def test_tables_for_pandas(directory):
-    pytest.importorskip("pandas")
-    model = Model(str(directory))
-    table = Result(directory).to_dataframe()
-    assert list(table.columns) == [title for title, _, _ in tables.FUNCTIONS]
-    rows = {r["name"]: r for r in model.flat()}
-    assert {f: (c, o, t) for f, c, o, t in zip(table.function, table.calls, table.own, table.total)} == {
-        name: (r["visits"], r["excl"], r["incl"]) for name, r in rows.items()
-    }
-    assert table.attrs["units"]["own"] == "s" and table.own.sum() == pytest.approx(Result(directory).total)
-    paths = Result(directory).to_dataframe("paths")
-    assert [f.split(":")[1] for f in paths.function] == ["<module>", "branch", "leaf"]
-    assert list(paths.caller) == [-1, 0, 1] and list(paths.depth) == [0, 1, 2] and list(paths.calls) == [1, 1, 100]
-    lines = Result(directory).to_dataframe("lines")
-    assert list(lines.hits) == [hits for f in model.lines() for _, hits, _, _ in f["lines"]]
-    with pytest.raises(ResultError, match="there is no table of 'line'; there are functions, paths, lines"):
-        Result(directory).to_dataframe("line")
-
-
-def test_metrics_are_columns(tmp_path):
-    pytest.importorskip("pandas")
-    place = measure(tmp_path / "x", PROGRAM.format(n=3), "--metric", "rusage:ru_minflt")
-    table = Result(place).to_dataframe()
-    values = {r["name"]: r["metrics"]["ru_minflt"]["excl"] for r in Model(str(place)).flat()}
-    assert dict(zip(table.function, table["own ru_minflt"])) == values
+def test_tables_are_those_of_load(directory):
+    pandas = pytest.importorskip("pandas")
+    results, expected = Result(directory), spartito.load(directory)
+    for name in ("regions", "call_paths", "lines", "locations"):
+        table = results.to_dataframe(name)
+        pandas.testing.assert_frame_equal(table, getattr(expected, name)())
+        assert table.attrs["units"] == getattr(expected, name)().attrs["units"]
+    regions = results.to_dataframe()
+    assert dict(zip(regions.qualname, regions.visits)) == {"<module>": 1, "branch": 1, "leaf": 100}
+    assert regions.exclusive_time.sum() == pytest.approx(results.total)
+    with pytest.raises(ResultError, match="there is no table 'line'; there are regions, call_paths, lines"):
+        results.to_dataframe("line")
+    with pytest.raises(ResultError, match="no memory was recorded"):
+        results.to_dataframe("memory")
 
 
 def test_without_pandas(directory, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="needs pandas, which is not installed: pip install pandas"):
+    with pytest.raises(ImportError, match="pandas, which is not installed: pip install pandas"):
         Result(directory).to_dataframe()
 
 

@@ -5,11 +5,14 @@ without a measurement."""
 import doctest
 import inspect
 import pathlib
+import shutil
 import subprocess
 import sys
+import warnings
 
 import pytest
 import spartito
+from conftest import ROOT
 
 FUNCTIONS = [name for name in spartito.__all__ if name != "__version__"]
 EXAMPLES = """
@@ -39,6 +42,49 @@ def test_the_examples_run(tmp_path, measured):
         command = [sys.executable, "-m", "spartito", "run", "-q", "--trace", "-o", "x", "--", *command]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+MEMBERS = [name for name in vars(spartito.Results) if not name.startswith("_")]
+PROGRAM = """\
+import time
+def step(n): return n
+def main():
+    for i in range(1000): step(i)
+    for i in range(3): time.sleep(0.001)
+main()
+"""
+
+
+@pytest.fixture
+def experiments(tmp_path, monkeypatch):
+    """run-1 and, of ranks of MPI, ranks-1 in the current directory."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "program.py").write_text(PROGRAM)
+    options = ("--lines", "step", "--memory-profile", "--waits", "-o", "run-1")
+    subprocess.run([sys.executable, "-m", "spartito", "run", "-q", *options, "--", sys.executable, "program.py"], check=True)
+    (tmp_path / "ranks-1" / "raw").mkdir(parents=True)
+    for rank in range(4):
+        shutil.copy(ROOT / f"tests/old-raw/v3-mpi-{rank}.raw", tmp_path / "ranks-1" / "raw")
+
+
+def test_every_member_of_results_is_explained(experiments):
+    pytest.importorskip("pandas")
+    assert {"info", "warnings", "notes", "regions", "as_dict"} <= set(MEMBERS)
+    for name in MEMBERS:
+        member = inspect.getattr_static(spartito.Results, name)
+        test = doctest.DocTestParser().get_doctest(member.__doc__, {"spartito": spartito}, name, None, 0)
+        assert test.examples, f"{name}: no example"
+        if inspect.isfunction(member):
+            parameters = set(inspect.signature(member).parameters) - {"self"}
+            assert all(parameter in member.__doc__ for parameter in parameters), name
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert doctest.DocTestRunner().run(test).failed == 0, name
+
+
+def test_help_shows_results():
+    shown = subprocess.run([sys.executable, "-c", "import spartito; help(spartito)"], capture_output=True, text=True).stdout
+    assert "class Results" in shown and "load(directory" in shown and "regions(self, *, process" in shown
 
 
 def test_no_module_hides_a_public_name():
